@@ -1,0 +1,105 @@
+import { z } from 'zod'
+import { count, model, railSlug, share, time, url, usdc } from './common.ts'
+
+export const railStatus = z.enum(['paying', 'pre-traction', 'concentrated', 'potemkin', 'dormant'])
+export type RailStatus = z.infer<typeof railStatus>
+
+export const railCategory = z.enum(['earning', 'discovery', 'trust'])
+export const railChain = z.enum([
+  'off-chain',
+  'base',
+  'ethereum',
+  'cardano',
+  'solana',
+  'arbitrum',
+  'gnosis',
+  'near',
+])
+export type RailChain = z.infer<typeof railChain>
+
+/** Figures that a poll may leave unknown; an unknown one stands as 0 and is named in `unknown_figures`. */
+export const figureName = z.enum([
+  'tpv_30d_usdc',
+  'tpv_7d_usdc',
+  'tpv_30d_raw_usdc',
+  'tpv_7d_raw_usdc',
+  'unique_creators_30d',
+  'unique_workers_30d',
+  'top_worker_share',
+])
+export type FigureName = z.infer<typeof figureName>
+
+export const rail = model(
+  'Rail',
+  z.object({
+    rail: railSlug,
+    display_name: z.string().max(120),
+    chain: railChain,
+    status: railStatus,
+    status_since: time.describe('When the rail entered this status.'),
+    category: railCategory,
+    tpv_30d_usdc: usdc.describe('USDC volume over 30 days after the filter rule.'),
+    tpv_7d_usdc: usdc.describe('USDC volume over 7 days after the filter rule.'),
+    tpv_30d_raw_usdc: usdc.describe('The same 30 days before the filter rule.'),
+    tpv_7d_raw_usdc: usdc.describe('The same 7 days before the filter rule.'),
+    unique_creators_30d: count,
+    unique_workers_30d: count,
+    top_worker_share: share,
+    unknown_figures: z
+      .array(figureName)
+      .describe('Figures that nobody could read: they stand as 0 here and mean unknown.'),
+    removed_30d: z
+      .record(z.string(), count)
+      .describe('How many payouts the filter rule removed, by reason.'),
+    last_payout_at: time.optional(),
+    entry_cost_usdc: usdc,
+    entry_requirements: z.array(z.string().max(300)).max(32).nullable(),
+    sample_apply_url: url.optional(),
+    reference_url: url,
+    methodology: z.string().max(8000),
+    rule: z.string().max(80).describe('Name and version of the filter rule, as in `methodology`.'),
+    notes: z.string().max(8000).optional(),
+    differs: z.string().max(4000).optional().describe('Why this figure differs from other public ones.'),
+    figures_source: z
+      .enum(['poll', 'audit'])
+      .describe('Whether the figures come from a poll or from an audit by hand.'),
+    figures_as_of: time.describe('The age of the figures: the last good poll, or the audit.'),
+    stale: z.boolean().describe('True when the last two poll cycles brought no good poll.'),
+    polled_at: time,
+    poll_duration_ms: count,
+    poll_error: z.string().max(500).optional(),
+  }),
+)
+export type Rail = z.infer<typeof rail>
+
+export const railList = model('RailList', z.object({ count, rails: z.array(rail).max(1000) }))
+
+export const railPoll = model(
+  'RailPoll',
+  z.object({
+    polled_at: time,
+    outcome: z.enum(['ok', 'failed']),
+    status: railStatus,
+    tpv_30d_usdc: usdc.nullable().describe('Null means unknown.'),
+    tpv_7d_usdc: usdc.nullable(),
+    tpv_30d_raw_usdc: usdc.nullable(),
+    tpv_7d_raw_usdc: usdc.nullable(),
+    unique_creators_30d: count.nullable(),
+    unique_workers_30d: count.nullable(),
+    top_worker_share: share.nullable(),
+    rule: z.string().max(80),
+    poll_duration_ms: count,
+    poll_error: z.string().max(500).optional(),
+  }),
+)
+export type RailPoll = z.infer<typeof railPoll>
+
+export const railHistory = model(
+  'RailHistory',
+  z.object({
+    rail: railSlug,
+    count,
+    computed_at: time,
+    polls: z.array(railPoll).max(2000).describe('Newest first.'),
+  }),
+)

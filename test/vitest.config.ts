@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    root: new URL('..', import.meta.url).pathname,
+    include: ['test/**/*.test.ts'],
+    env: { TZ: 'UTC' },
+    isolate: false,
+    restoreMocks: true,
+    retry: 0,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+})
