@@ -1,0 +1,108 @@
+/**
+ * Every error code of the API, once: its status, its short message and what a client should do.
+ * The docs page `/docs/errors` has an anchor for each (decisions, errors).
+ */
+export const errorCodes = {
+  // 400: the request is malformed
+  malformed_request: { status: 400, message: 'The request is malformed' },
+  malformed_path: { status: 400, message: 'The path is not in normal form' },
+  malformed_host: { status: 400, message: 'Exactly one Host header is needed' },
+  malformed_json: { status: 400, message: 'The body is not valid JSON' },
+  invalid_input: { status: 400, message: 'The input is not valid' },
+  unknown_parameter: { status: 400, message: 'Unknown query parameter' },
+  bad_cursor: { status: 400, message: 'The cursor is not one of ours' },
+  digest_mismatch: { status: 400, message: 'Content-Digest does not match the body' },
+  // 401: who is asking is not shown
+  credentials_missing: { status: 401, message: 'Credentials are missing' },
+  credentials_malformed: { status: 401, message: 'Credentials are malformed' },
+  signature_expired: { status: 401, message: 'The timestamp is outside the five minutes' },
+  signature_invalid: { status: 401, message: 'The signature does not verify' },
+  body_signature_required: { status: 401, message: 'This partner requires body-bound signatures' },
+  // 402: a premium read without payment
+  payment_required: { status: 402, message: 'Payment is required' },
+  payment_invalid: { status: 402, message: 'The payment is not valid' },
+  tier_required: { status: 402, message: 'The tier does not cover this read' },
+  // 403: the signature is good, but
+  forbidden: { status: 403, message: 'This wallet may not do this' },
+  not_a_partner: { status: 403, message: 'This wallet is not an active partner' },
+  // 404, 405, 406
+  not_found: { status: 404, message: 'There is nothing at this path' },
+  unknown_rail: { status: 404, message: 'No such rail' },
+  unknown_skill: { status: 404, message: 'No such skill' },
+  unknown_pact: { status: 404, message: 'No such pact' },
+  unknown_receipt: { status: 404, message: 'No such receipt' },
+  unknown_partner: { status: 404, message: 'No such partner' },
+  unknown_job: { status: 404, message: 'No such job' },
+  method_not_allowed: { status: 405, message: 'The method is not allowed here' },
+  not_acceptable: { status: 406, message: 'None of the accepted encodings can be served' },
+  // 409: it conflicts with what stands
+  conflict: { status: 409, message: 'It conflicts with what stands' },
+  handle_taken: { status: 409, message: 'The handle is taken' },
+  signature_reused: { status: 409, message: 'The signed message was used for another request' },
+  request_in_progress: { status: 409, message: 'The same request is still running' },
+  // 413, 415, 422
+  body_too_large: { status: 413, message: 'The body is over 64 KiB' },
+  unsupported_media_type: { status: 415, message: 'The body must be application/json' },
+  unsupported_encoding: { status: 415, message: 'Request bodies are taken without Content-Encoding' },
+  refused: { status: 422, message: 'Refused by a rule of the ledger' },
+  idempotency_key_reused: { status: 422, message: 'The key was used with another body' },
+  // 429
+  rate_limited: { status: 429, message: 'Too many requests' },
+  // 5xx
+  internal_error: { status: 500, message: 'Something broke on our side' },
+  unavailable: { status: 503, message: 'Not available right now' },
+  payment_unavailable: { status: 503, message: 'Payment is not available here' },
+  settlement_pending: { status: 503, message: 'The settlement is not final yet' },
+} as const satisfies Record<string, { status: number; message: string }>
+
+export type ErrorCode = keyof typeof errorCodes
+
+export interface Issue {
+  readonly path: string
+  readonly message: string
+}
+
+/** What a client shall see of a failure. Anything else that is thrown becomes a bare `internal_error`. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  readonly code: ErrorCode
+  readonly details: string | undefined
+  readonly issues: readonly Issue[] | undefined
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(
+    code: ErrorCode,
+    details?: string,
+    extra: { issues?: readonly Issue[]; headers?: Readonly<Record<string, string>> } = {},
+  ) {
+    super(details ?? errorCodes[code].message)
+    this.code = code
+    this.details = details
+    this.issues = extra.issues
+    this.headers = extra.headers ?? {}
+  }
+}
+
+export interface ErrorBody {
+  error: string
+  code: ErrorCode
+  details?: string
+  docs: string
+  issues?: Issue[]
+}
+
+/** The one error body. `docsUrl` is the address of the errors page, without the anchor. */
+export function errorBody(
+  code: ErrorCode,
+  docsUrl: string,
+  details?: string,
+  issues?: readonly Issue[],
+): ErrorBody {
+  return {
+    error: errorCodes[code].message,
+    code,
+    ...(details === undefined ? {} : { details }),
+    docs: `${docsUrl}#${code}`,
+    ...(issues === undefined ? {} : { issues: [...issues] }),
+  }
+}
