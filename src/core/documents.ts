@@ -1,0 +1,166 @@
+/**
+ * The published set as the builder leaves it and the service finds it:
+ *
+ *     <public>/current -> generations/00000042          one symlink, switched by rename
+ *     <public>/generations/00000042/api/v1/rails.json   the bytes that are hashed and signed
+ *                                  /api/v1/rails.json.br, .gz
+ *                                  /snapshot.json       the manifest: a complete generation has one
+ *                                  /snapshot.json.sig   its signature
+ */
+import { z } from 'zod'
+
+import { parseTime } from './time.ts'
+
+export const MANIFEST_PATH = '/snapshot.json'
+export const MANIFEST_FILE = 'snapshot.json'
+export const MANIFEST_SIGNATURE_FILE = 'snapshot.json.sig'
+export const MANIFEST_CONTENT_TYPE = 'application/json'
+export const MANIFEST_MAX_AGE_SECONDS = 60
+export const CURRENT_LINK = 'current'
+export const GENERATIONS_DIR = 'generations'
+
+/** Content codings (RFC 9110 section 8.4.1) kept beside a document, best first, with their file suffix. */
+export const ENCODINGS = { br: '.br', gzip: '.gz' } as const satisfies Record<string, string>
+export type Encoding = keyof typeof ENCODINGS
+
+const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/)
+const time = z.string().refine((text) => parseTime(text) !== null, 'not an RFC 3339 time')
+const encodedBody = z.strictObject({ sha256: sha256Hex, size: z.int().min(0) })
+export const kidSchema = z.string().regex(/^[0-9a-f]{16}$/)
+
+/** Segments of plain URL characters: no `..`, no hidden file but `.well-known`, no percent sign. */
+const DOCUMENT_PATH = /^\/$|^(?:\/(?:\.well-known|[A-Za-z0-9_~-][A-Za-z0-9._~-]*))+$/
+
+export const manifestEntrySchema = z
+  .strictObject({
+    /** Site path, such as `/api/v1/rails`. */
+    path: z.string().max(512).regex(DOCUMENT_PATH),
+    /** Where the bytes lie, relative to the generation: always `documentFile(path, content_type)`. */
+    file: z.string().max(520),
+    sha256: sha256Hex,
+    /** Bytes of the identity body. */
+    size: z.int().min(0),
+    content_type: z.string().min(3).max(128),
+    /** Seconds. */
+    max_age: z.int().min(0),
+    /** ed25519 over the identity bytes: base64 of 64 bytes. */
+    signature: z.string().regex(/^[A-Za-z0-9+/]{86}==$/),
+    kid: kidSchema,
+    /** When the facts of the document last changed; the `computed_at` of JSON documents. */
+    changed_at: time,
+    /** Compressed forms that lie beside the file; those that would not be smaller are left out. */
+    encodings: z.strictObject({ br: encodedBody.optional(), gzip: encodedBody.optional() }),
+  })
+  .refine((entry) => entry.file === documentFile(entry.path, entry.content_type), {
+    path: ['file'],
+    message: 'is not the file of its path',
+  })
+
+/** `/snapshot.json`: every published path. Sorted by path, no path twice. */
+export const manifestSchema = z
+  .strictObject({
+    computed_at: time,
+    count: z.int().min(0),
+    documents: z.array(manifestEntrySchema),
+    /** SHA-256 of `manifestSetText(documents)`. */
+    set_sha256: sha256Hex,
+  })
+  .refine((manifest) => manifest.count === manifest.documents.length, {
+    path: ['count'],
+    message: 'is not the number of documents',
+  })
+  .refine(
+    ({ documents }) => documents.every((entry, at) => at === 0 || before(documents[at - 1], entry)),
+    {
+      path: ['documents'],
+      message: 'are not sorted by path, or hold a path twice',
+    },
+  )
+
+export type ManifestEntry = z.infer<typeof manifestEntrySchema>
+export type Manifest = z.infer<typeof manifestSchema>
+
+function before(left: ManifestEntry | undefined, right: ManifestEntry): boolean {
+  return left !== undefined && left.path < right.path
+}
+
+/**
+ * The text whose SHA-256 is `set_sha256`: one `<sha256>  <file>` line per document, in the order of
+ * the manifest. It is what `sha256sum --check` reads, so a set can be checked with common tools.
+ */
+export function manifestSetText(
+  documents: readonly Pick<ManifestEntry, 'sha256' | 'file'>[],
+): string {
+  return documents.map(({ sha256, file }) => `${sha256}  ${file}\n`).join('')
+}
+
+/**
+ * The file of a path inside a generation. A path with an extension is its own file; JSON gets `.json`
+ * and a page `.html`, since `/api/v1/rails` (a file) and `/api/v1/rails/x402` (in a directory) would
+ * clash on a disk.
+ * @throws where the path is malformed, needs an extension, or would clash with what the set itself
+ *   keeps (the manifest, its signature, compressed forms).
+ */
+export function documentFile(path: string, contentType: string): string {
+  if (!DOCUMENT_PATH.test(path)) throw new Error(`${path} is not a path that can be published`)
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  const file = path === '/' ? 'index.html' : `${path.slice(1)}${suffixOf(path, name, contentType)}`
+  const reserved = file === MANIFEST_FILE || file === MANIFEST_SIGNATURE_FILE
+  if (reserved || Object.values(ENCODINGS).some((suffix) => file.endsWith(suffix))) {
+    throw new Error(`${path} is a name that the published set keeps for itself`)
+  }
+  return file
+}
+
+function suffixOf(path: string, name: string, contentType: string): string {
+  if (name.includes('.')) return ''
+  const mediaType = contentType.split(';', 1)[0]?.trim()
+  if (mediaType === 'application/json') return '.json'
+  if (mediaType === 'text/html') return '.html'
+  throw new Error(`${path} needs an extension, since it is ${contentType}`)
+}
+
+/** The file of a compressed form, beside the document's own. */
+export function encodedFile(file: string, encoding: Encoding): string {
+  return `${file}${ENCODINGS[encoding]}`
+}
+
+/** How long a cache may answer with old bytes while it fetches new ones: five times their freshness. */
+const STALE_WHILE_REVALIDATE_FACTOR = 5
+const STALE_IF_ERROR_SECONDS = 86_400
+
+/** `Cache-Control` of a document (RFC 9111, RFC 5861). Starts with `public, max-age=N`. */
+export function cacheControl(maxAgeSeconds: number): string {
+  const staleSeconds = maxAgeSeconds * STALE_WHILE_REVALIDATE_FACTOR
+  return `public, max-age=${maxAgeSeconds}, stale-while-revalidate=${staleSeconds}, stale-if-error=${STALE_IF_ERROR_SECONDS}`
+}
+
+/** A strong `ETag`. Each coding has its own, as RFC 9110 section 8.8.3.3 asks: their bytes differ. */
+export function entityTag(sha256: string, encoding: Encoding | 'identity'): string {
+  return encoding === 'identity' ? `"${sha256}"` : `"${sha256}-${encoding}"`
+}
+
+/** `Last-Modified` (RFC 9110 section 8.8.2) of an RFC 3339 time; whole seconds, rounded down. */
+export function lastModified(changedAt: string): string {
+  const timeMs = parseTime(changedAt)
+  if (timeMs === null) throw new Error(`${changedAt} is not an RFC 3339 time`)
+  return new Date(timeMs).toUTCString()
+}
+
+/** `X-Signature`: the scheme and the base64 of the signature. `X-Signature-Key` is the kid as it is. */
+export function signatureHeader(signature: string): string {
+  return `ed25519:${signature}`
+}
+
+/** The line that `snapshot.json.sig` holds: `ed25519:<base64> <kid>`. */
+export function formatManifestSignature(signature: string, kid: string): string {
+  return `${signatureHeader(signature)} ${kid}\n`
+}
+
+const MANIFEST_SIGNATURE = /^ed25519:([A-Za-z0-9+/]{86}==) ([0-9a-f]{16})\n$/
+
+/** Base64 signature and kid of `snapshot.json.sig`, or null where the text is not such a line. */
+export function parseManifestSignature(text: string): { signature: string; kid: string } | null {
+  const [, signature, kid] = MANIFEST_SIGNATURE.exec(text) ?? []
+  return signature === undefined || kid === undefined ? null : { signature, kid }
+}
