@@ -1,0 +1,85 @@
+export interface FrontMatter {
+  fields: Record<string, string | string[]>
+  body: string
+}
+
+const FENCE = '---'
+const FIELD = /^([a-z][a-z0-9_]*):(?: (.*))?$/
+const DOUBLE_QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/
+const SINGLE_QUOTED = /^'((?:[^']|'')*)'$/
+const LIST_ITEM = /\s*(?:("(?:[^"\\]|\\["\\])*"|'(?:[^']|'')*')\s*|([^,"'[\]{}][^,[\]{}]*))(,|$)/y
+
+/** What YAML reads as something other than a plain string: indicators at the start, `: ` and ` #` inside. */
+const NOT_PLAIN = /^["'?:,[\]{}#&*!|>%@`]|^-(?: |$)|: |:$| #/
+
+/**
+ * Splits a document into the fields of its front matter and its body.
+ *
+ * Takes the part of YAML that articles need and refuses the rest, so that every accepted text means
+ * the same to a YAML reader: `key: value` on one line, where a value is a plain or quoted string
+ * (escapes: `\"` and `\\`, or `''`) or a flow list of such strings. Every scalar stays a string, dates
+ * included. Blank lines and lines that start with `#` are skipped. Line ends in the body become LF,
+ * and blank lines before it are dropped.
+ *
+ * @throws Error whose message starts with the number of the offending line, counted from 1.
+ */
+export function parseFrontMatter(text: string): FrontMatter {
+  const lines = text.split(/\r?\n/)
+  if (lines[0] !== FENCE) throw malformed(1, `the text does not open with "${FENCE}"`)
+  const end = lines.indexOf(FENCE, 1)
+  if (end === -1) throw malformed(1, `the front matter is never closed by a "${FENCE}" line`)
+
+  const fields = new Map<string, string | string[]>()
+  for (const [index, line] of lines.slice(1, end).entries()) {
+    if (line.trim() === '' || line.startsWith('#')) continue
+    const number = index + 2
+    const [, key, value = ''] = FIELD.exec(line) ?? []
+    if (key === undefined) throw malformed(number, `"${line}" is not of the form "key: value"`)
+    if (fields.has(key)) throw malformed(number, `"${key}" stands there a second time`)
+    fields.set(key, parseValue(value.trim(), number))
+  }
+
+  const body = lines
+    .slice(end + 1)
+    .join('\n')
+    .replace(/^\n+/, '')
+  return { fields: Object.fromEntries(fields), body }
+}
+
+function parseValue(source: string, line: number): string | string[] {
+  if (source === '') throw malformed(line, 'the value is empty')
+  if (!source.startsWith('[')) return parseScalar(source, line)
+  if (!source.endsWith(']')) throw malformed(line, 'the list is not closed by "]"')
+  const inner = source.slice(1, -1).trim()
+  return inner === '' ? [] : parseItems(inner, line)
+}
+
+function parseItems(source: string, line: number): string[] {
+  const items: string[] = []
+  let at = 0
+  for (;;) {
+    LIST_ITEM.lastIndex = at
+    const match = LIST_ITEM.exec(source)
+    if (match === null)
+      throw malformed(line, `the list cannot be read from "${source.slice(at)}" on`)
+    const [whole, quoted, plain = '', separator] = match
+    items.push(parseScalar(quoted ?? plain.trim(), line))
+    if (separator === '') return items
+    at += whole.length
+  }
+}
+
+function parseScalar(source: string, line: number): string {
+  const double = DOUBLE_QUOTED.exec(source)?.[1]
+  if (double !== undefined) return double.replace(/\\(["\\])/g, '$1')
+  const single = SINGLE_QUOTED.exec(source)?.[1]
+  if (single !== undefined) return single.replaceAll("''", "'")
+  if (source === '' || NOT_PLAIN.test(source)) {
+    throw malformed(line, `"${source}" must stand in quotes, closed ones if it has any`)
+  }
+  return source
+}
+
+function malformed(line: number, reason: string): Error {
+  return new Error(`line ${line}: ${reason}`)
+}
