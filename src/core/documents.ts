@@ -51,7 +51,7 @@ export const manifestEntrySchema = z
     /** Compressed forms that lie beside the file; those that would not be smaller are left out. */
     encodings: z.strictObject({ br: encodedBody.optional(), gzip: encodedBody.optional() }),
   })
-  .refine((entry) => entry.file === documentFile(entry.path, entry.content_type), {
+  .refine((entry) => isFileOf(entry.file, entry.path, entry.content_type), {
     path: ['file'],
     message: 'is not the file of its path',
   })
@@ -102,22 +102,33 @@ export function manifestSetText(
  *   keeps (the manifest, its signature, compressed forms).
  */
 export function documentFile(path: string, contentType: string): string {
-  if (!DOCUMENT_PATH.test(path)) throw new Error(`${path} is not a path that can be published`)
-  const name = path.slice(path.lastIndexOf('/') + 1)
-  const file = path === '/' ? 'index.html' : `${path.slice(1)}${suffixOf(path, name, contentType)}`
-  const reserved = file === MANIFEST_FILE || file === MANIFEST_SIGNATURE_FILE
-  if (reserved || Object.values(ENCODINGS).some((suffix) => file.endsWith(suffix))) {
-    throw new Error(`${path} is a name that the published set keeps for itself`)
-  }
-  return file
+  const found = findFile(path, contentType)
+  if ('problem' in found) throw new Error(`${path} ${found.problem}`)
+  return found.file
 }
 
-function suffixOf(path: string, name: string, contentType: string): string {
-  if (name.includes('.')) return ''
+function isFileOf(file: string, path: string, contentType: string): boolean {
+  const found = findFile(path, contentType)
+  return 'file' in found && found.file === file
+}
+
+function findFile(path: string, contentType: string): { file: string } | { problem: string } {
+  if (!DOCUMENT_PATH.test(path)) return { problem: 'is not a path that can be published' }
+  const suffix = suffixOf(path, contentType)
+  if (suffix === null) return { problem: `needs an extension, since it is ${contentType}` }
+  const file = path === '/' ? 'index.html' : `${path.slice(1)}${suffix}`
+  const reserved = file === MANIFEST_FILE || file === MANIFEST_SIGNATURE_FILE
+  if (reserved || Object.values(ENCODINGS).some((ending) => file.endsWith(ending))) {
+    return { problem: 'is a name that the published set keeps for itself' }
+  }
+  return { file }
+}
+
+function suffixOf(path: string, contentType: string): string | null {
+  if (path.slice(path.lastIndexOf('/')).includes('.')) return ''
   const mediaType = contentType.split(';', 1)[0]?.trim()
   if (mediaType === 'application/json') return '.json'
-  if (mediaType === 'text/html') return '.html'
-  throw new Error(`${path} needs an extension, since it is ${contentType}`)
+  return mediaType === 'text/html' ? '.html' : null
 }
 
 /** The file of a compressed form, beside the document's own. */
