@@ -43,7 +43,10 @@ export const errorCodes = {
   // 413, 415, 422
   body_too_large: { status: 413, message: 'The body is over 64 KiB' },
   unsupported_media_type: { status: 415, message: 'The body must be application/json' },
-  unsupported_encoding: { status: 415, message: 'Request bodies are taken without Content-Encoding' },
+  unsupported_encoding: {
+    status: 415,
+    message: 'Request bodies are taken without Content-Encoding',
+  },
   refused: { status: 422, message: 'Refused by a rule of the ledger' },
   idempotency_key_reused: { status: 422, message: 'The key was used with another body' },
   // 429

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+
 import { maxAmountUsdc } from '../../core/money.ts'
 
 /** Named models become components of the OpenAPI document and are referred to by `$ref`. */
@@ -10,7 +11,10 @@ export function model<T extends z.ZodType>(id: string, schema: T): T {
   return schema
 }
 
-export const time = z.iso.datetime({ offset: true }).max(35).meta({ example: '2026-11-21T06:00:00.000Z' })
+export const time = z.iso
+  .datetime({ offset: true })
+  .max(35)
+  .meta({ example: '2026-11-21T06:00:00.000Z' })
 export const date = z.iso.date().meta({ example: '2026-11-21' })
 export const url = z.url().max(2048)
 export const usdc = z.number().min(0).max(maxAmountUsdc)
@@ -21,4 +25,7 @@ export const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/)
 /** A wallet as it is answered: EIP-55, Solana base58 or a NEAR implicit account. */
 export const wallet = z.string().min(32).max(64)
 /** Names of JSON figures; used where a document says which of its own figures are unknown. */
-export const evidence = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+export const evidence = z.record(
+  z.string(),
+  z.union([z.string(), z.number(), z.boolean(), z.null()]),
+)

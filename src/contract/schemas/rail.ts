@@ -1,4 +1,5 @@
 import { z } from 'zod'
+
 import { count, model, railSlug, share, time, url, usdc } from './common.ts'
 
 export const railStatus = z.enum(['paying', 'pre-traction', 'concentrated', 'potemkin', 'dormant'])
@@ -59,7 +60,11 @@ export const rail = model(
     methodology: z.string().max(8000),
     rule: z.string().max(80).describe('Name and version of the filter rule, as in `methodology`.'),
     notes: z.string().max(8000).optional(),
-    differs: z.string().max(4000).optional().describe('Why this figure differs from other public ones.'),
+    differs: z
+      .string()
+      .max(4000)
+      .optional()
+      .describe('Why this figure differs from other public ones.'),
     figures_source: z
       .enum(['poll', 'audit'])
       .describe('Whether the figures come from a poll or from an audit by hand.'),

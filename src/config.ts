@@ -1,0 +1,220 @@
+import { z } from 'zod'
+
+/** One setting: what the README's table shows and what the start checks. */
+interface Setting {
+  readonly doc: string
+  readonly schema: z.ZodType
+  /** As it would be written in the environment; null where unset is a state of its own. */
+  readonly default: string | null
+  /** May also be given as `<NAME>_FILE`, the path of a file that holds the value. */
+  readonly secret?: true
+}
+
+const siteUrl = z.url({ protocol: /^https?$/ }).transform((value) => value.replace(/\/+$/, ''))
+const onOff = z.enum(['on', 'off'])
+const rpcUrl = z.url({ protocol: /^https?$/ })
+const loopback = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/
+
+/** Every setting, once. Order is the order of the README's table. */
+export const settings = {
+  PORT: {
+    doc: 'TCP port of the service; 0 takes a free one.',
+    schema: z.coerce.number().int().min(0).max(65535),
+    default: '8787',
+  },
+  HOST: { doc: 'Address to listen on.', schema: z.string().min(1), default: '127.0.0.1' },
+  SITE_URL: {
+    doc: 'Public address of the site; all links are made from it, never from a request.',
+    schema: siteUrl,
+    default: 'http://localhost:8787',
+  },
+  SERVICE_NAME: {
+    doc: 'Name that binds every signed message to this service; another one per environment.',
+    schema: z.string().regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/),
+    default: 'agent-income-ledger',
+  },
+  DATA_DIR: {
+    doc: 'Runtime state: database, keys, outbox, snapshot repository.',
+    schema: z.string().min(1),
+    default: 'data/run',
+  },
+  PUBLIC_DIR: {
+    doc: 'Where documents and pages are published.',
+    schema: z.string().min(1),
+    default: 'public',
+  },
+  DATABASE_URL: {
+    doc: 'Database as `sqlite:<path>`; unset: `ledger.db` in `DATA_DIR`.',
+    schema: z.string().regex(/^sqlite:./, 'must be sqlite:<path>'),
+    default: null,
+  },
+  BUILDER: {
+    doc: '`inside` runs the builder in the service, `off` leaves it to a process of its own.',
+    schema: z.enum(['inside', 'off']),
+    default: 'inside',
+  },
+  POLL: { doc: 'Whether rails are polled.', schema: onOff, default: 'on' },
+  POLL_EVERY_MINUTES: {
+    doc: 'Minutes between two polls of one rail; each rail has its own place in the interval.',
+    schema: z.coerce.number().int().min(5).max(1440),
+    default: '360',
+  },
+  LIMITS: {
+    doc: '`off` lifts the rate limits; only where `HOST` is loopback, for tests and fuzzing.',
+    schema: onOff,
+    default: 'on',
+  },
+  TRUSTED_PROXIES: {
+    doc: 'Addresses or CIDR ranges of own proxies, comma-separated; only they may name the client in `X-Forwarded-For`.',
+    schema: z.string().transform((value) =>
+      value
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== ''),
+    ),
+    default: '',
+  },
+  RPC_URL_BASE: {
+    doc: 'JSON-RPC of Base; unset: a public endpoint.',
+    schema: rpcUrl,
+    default: null,
+    secret: true,
+  },
+  RPC_URL_ETHEREUM: {
+    doc: 'JSON-RPC of Ethereum; unset: a public endpoint.',
+    schema: rpcUrl,
+    default: null,
+    secret: true,
+  },
+  RPC_URL_ARBITRUM: {
+    doc: 'JSON-RPC of Arbitrum One; unset: a public endpoint.',
+    schema: rpcUrl,
+    default: null,
+    secret: true,
+  },
+  RPC_URL_GNOSIS: {
+    doc: 'JSON-RPC of Gnosis Chain; unset: a public endpoint.',
+    schema: rpcUrl,
+    default: null,
+    secret: true,
+  },
+  RPC_URL_SOLANA: {
+    doc: 'JSON-RPC of Solana; unset: a public endpoint.',
+    schema: rpcUrl,
+    default: null,
+    secret: true,
+  },
+  SNAPSHOT_GIT_REMOTE: {
+    doc: 'Remote that the snapshot repository is pushed to; unset: not pushed.',
+    schema: z.string().min(1),
+    default: null,
+    secret: true,
+  },
+  LOG_LEVEL: {
+    doc: 'Least severe level that is logged.',
+    schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']),
+    default: 'info',
+  },
+} as const satisfies Record<string, Setting>
+
+type Settings = typeof settings
+type SettingName = keyof Settings
+type ValueOf<Name extends SettingName> =
+  | z.infer<Settings[Name]['schema']>
+  | (Settings[Name]['default'] extends null ? null : never)
+
+export type Config = { readonly [Name in SettingName]: ValueOf<Name> } & {
+  /** `RAIL_BASE_URL_<RAIL>`: origin that replaces every host an adapter reads. By rail slug. */
+  readonly railBaseUrls: ReadonlyMap<string, string>
+}
+
+export interface Environment {
+  readonly variables: Readonly<Record<string, string | undefined>>
+  /** Reads the file of a `<NAME>_FILE` setting. */
+  readonly readFile: (path: string) => string
+}
+
+/** A wrong setting; the message names it and says what it must be. The start prints it and exits with 78. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+const railPrefix = 'RAIL_BASE_URL_'
+
+/** Reads and checks every setting. Throws `ConfigError` that lists all that is wrong. */
+export function parseConfig(environment: Environment): Config {
+  const problems: string[] = []
+  const values: Record<string, unknown> = {}
+  for (const [name, setting] of Object.entries(settings) as [SettingName, Setting][]) {
+    const raw = rawValue(name, setting, environment, problems) ?? setting.default
+    if (raw === null) {
+      values[name] = null
+      continue
+    }
+    const parsed = setting.schema.safeParse(raw)
+    if (parsed.success) values[name] = parsed.data
+    else problems.push(`${name}: ${reasonOf(parsed.error)}. ${setting.doc}`)
+  }
+  const railBaseUrls = parseRailBaseUrls(environment.variables, problems)
+  if (values['LIMITS'] === 'off' && !loopback.test(String(values['HOST']))) {
+    problems.push('LIMITS: off is only allowed where HOST is a loopback address')
+  }
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'))
+  return Object.freeze({ ...values, railBaseUrls }) as Config
+}
+
+function rawValue(
+  name: SettingName,
+  setting: Setting,
+  { variables, readFile }: Environment,
+  problems: string[],
+): string | null {
+  const direct = variables[name]
+  if (direct !== undefined && direct !== '') return direct
+  const path = setting.secret === true ? variables[`${name}_FILE`] : undefined
+  if (path === undefined || path === '') return null
+  try {
+    return readFile(path).trim()
+  } catch {
+    problems.push(`${name}_FILE: the file cannot be read`)
+    return null
+  }
+}
+
+function parseRailBaseUrls(
+  variables: Environment['variables'],
+  problems: string[],
+): ReadonlyMap<string, string> {
+  const urls = new Map<string, string>()
+  for (const [name, value] of Object.entries(variables)) {
+    if (!name.startsWith(railPrefix) || value === undefined || value === '') continue
+    const parsed = siteUrl.safeParse(value)
+    if (parsed.success) urls.set(name.slice(railPrefix.length).toLowerCase(), parsed.data)
+    else problems.push(`${name}: must be an http or https address`)
+  }
+  return urls
+}
+
+function reasonOf(error: z.ZodError): string {
+  return error.issues.map((issue) => issue.message).join('; ')
+}
+
+/** The settings as the Markdown table that the README shows. */
+export function settingsTable(): string {
+  const rows = (Object.entries(settings) as [SettingName, Setting][]).map(([name, setting]) => {
+    const shown =
+      setting.default === null
+        ? 'unset'
+        : setting.default === ''
+          ? 'empty'
+          : `\`${setting.default}\``
+    const secret = setting.secret === true ? ` Also \`${name}_FILE\`.` : ''
+    return `| \`${name}\` | ${shown} | ${setting.doc}${secret} |`
+  })
+  return [
+    '| setting | default | what it does |',
+    '| --- | --- | --- |',
+    ...rows,
+    `| \`${railPrefix}<RAIL>\` | unset | Origin that replaces every host an adapter reads over HTTP or RPC, for mirrors and tests. |`,
+  ].join('\n')
+}

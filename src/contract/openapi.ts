@@ -1,0 +1,234 @@
+import { z } from 'zod'
+
+import { errorCodes } from './errors.ts'
+import type { Answer, Parameter, Route } from './route.ts'
+import { models } from './schemas/common.ts'
+import { errorModel } from './schemas/service.ts'
+
+type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
+interface JsonObject {
+  [key: string]: Json
+}
+
+export interface OpenApiOptions {
+  readonly serviceName: string
+  readonly siteUrl: string
+  readonly version: string
+}
+
+const tags: Readonly<Record<string, string>> = {
+  Service: 'State, keys, manifest and this description.',
+  Stats: 'Aggregates of the ledger.',
+  Rails: 'Income channels: figures, history, opportunities.',
+  Workers: 'Workers and their reputation.',
+  Receipts: 'Signed proofs of payment.',
+  Partners: 'Subscription tiers and oaths.',
+  Skills: 'What is sold, and where.',
+  Pacts: 'On-chain settlement records.',
+  Honesty: 'Open doubts about figures, with evidence.',
+  Desk: 'Weekly articles.',
+  Agents: 'Reference documents for agents.',
+}
+
+const errorMeaning: Readonly<Record<number, string>> = {
+  400: 'The request is malformed.',
+  401: 'Credentials are missing or do not verify.',
+  403: 'This wallet may not do this.',
+  404: 'There is nothing here.',
+  405: 'The method is not allowed here.',
+  406: 'None of the accepted encodings can be served.',
+  409: 'It conflicts with what stands.',
+  415: 'A request body with a Content-Encoding or another type.',
+  429: 'A rate limit tripped; `Retry-After` says when to come back.',
+  500: 'A fault of the service.',
+  503: 'Not available right now; `Retry-After` says when to come back.',
+}
+
+/** The errors that any route can answer. */
+const commonErrors = [400, 405, 415, 429, 500, 503] as const
+
+/**
+ * The OpenAPI 3.0.3 document of the routes. Schemas come from zod's own emitter, corrected where 3.0.3 and it differ.
+ */
+export function openApiDocument(routes: readonly Route[], options: OpenApiOptions): JsonObject {
+  const paths: Record<string, JsonObject> = {}
+  for (const route of routes) {
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route) }
+  }
+  const used = new Set(routes.map((route) => route.tag))
+  return {
+    openapi: '3.0.3',
+    info: {
+      title: 'Agent Income Ledger',
+      version: options.version,
+      description: `The ledger of income channels for AI agents. \`${options.serviceName}\` stands for the service's name in every signed message.`,
+      license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
+      contact: { name: 'Agent Income Ledger', url: options.siteUrl },
+    },
+    servers: [{ url: options.siteUrl }],
+    tags: Object.entries(tags)
+      .filter(([name]) => used.has(name))
+      .map(([name, description]) => ({ name, description })),
+    paths,
+    components: { schemas: componentSchemas() },
+  }
+}
+
+function operation(route: Route): JsonObject {
+  const parameters = [
+    ...Object.entries(route.params ?? {}).map(([name, value]) => parameter('path', name, value)),
+    ...Object.entries(route.query ?? {}).map(([name, value]) => parameter('query', name, value)),
+  ]
+  return {
+    operationId: route.id,
+    tags: [route.tag],
+    summary: route.summary,
+    description: route.description,
+    security: [],
+    ...(parameters.length === 0 ? {} : { parameters }),
+    responses: responses(route),
+  }
+}
+
+function parameter(place: 'path' | 'query', name: string, value: Parameter): JsonObject {
+  return {
+    name,
+    in: place,
+    required: place === 'path',
+    description: value.description,
+    schema: schemaOf(value.schema),
+    ...(value.example === undefined ? {} : { example: value.example }),
+  }
+}
+
+function responses(route: Route): JsonObject {
+  const answers = new Map<number, Answer>(
+    Object.entries(route.answers).map(([status, answer]) => [Number(status), answer]),
+  )
+  const errors: number[] = [...commonErrors]
+  if (route.serving.kind === 'document') errors.push(406)
+  for (const status of errors) {
+    if (!answers.has(status)) answers.set(status, { description: errorMeaning[status] ?? 'Error.' })
+  }
+  const sorted = [...answers].sort(([a], [b]) => a - b)
+  return Object.fromEntries(
+    sorted.map(([status, answer]) => [String(status), response(route, status, answer)]),
+  )
+}
+
+function response(route: Route, status: number, answer: Answer): JsonObject {
+  const isDocument = route.serving.kind === 'document' && status === 200
+  const headers: JsonObject = {
+    ...(isDocument ? documentHeaders : {}),
+    ...(status === 429 || status === 503 ? retryHeaders : {}),
+  }
+  return {
+    description: answer.description,
+    ...(Object.keys(headers).length === 0 ? {} : { headers }),
+    content: {
+      [mediaType(answer)]: { schema: schemaOf(answer.schema ?? errorModel) },
+    },
+  }
+}
+
+function mediaType(answer: Answer): string {
+  return (answer.contentType ?? 'application/json').split(';')[0] ?? 'application/json'
+}
+
+const textHeader = (description: string, maxLength = 200): JsonObject => ({
+  description,
+  schema: { type: 'string', maxLength },
+})
+
+const documentHeaders: JsonObject = {
+  'Cache-Control': textHeader('`public` with the max-age of this document.'),
+  ETag: textHeader('Strong validator of the bytes.'),
+  'Last-Modified': textHeader('When the facts of this document last changed.'),
+  'X-Signature': textHeader('`ed25519:` and the base64 signature over the bytes of the body.'),
+  'X-Signature-Key': textHeader('`kid` of the key in /.well-known/signing-keys.json.'),
+}
+
+const retryHeaders: JsonObject = {
+  'Retry-After': {
+    description: 'Whole seconds.',
+    schema: { type: 'integer', format: 'int32', minimum: 1, maximum: 86400 },
+  },
+}
+
+function componentSchemas(): JsonObject {
+  const { schemas } = z.toJSONSchema(models, {
+    target: 'openapi-3.0',
+    unrepresentable: 'any',
+    io: 'input',
+    uri: (id) => `#/components/schemas/${id}`,
+  })
+  const entries = Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(
+    entries.map(([id, schema]) => [id, correct(asJson(schema), errorCodeEnum(id))]),
+  )
+}
+
+/** The codes are known, but a client must live with new ones: they are named in the description, not in an enum. */
+function errorCodeEnum(id: string): string | null {
+  return id === 'Error' ? `One of ${Object.keys(errorCodes).join(', ')}.` : null
+}
+
+function schemaOf(schema: z.ZodType): Json {
+  const known = models.get(schema)
+  if (known !== undefined) return { $ref: `#/components/schemas/${known.id}` }
+  if (schema instanceof z.ZodDiscriminatedUnion) return unionOf(schema)
+  const emitted = z.toJSONSchema(schema, {
+    target: 'openapi-3.0',
+    unrepresentable: 'any',
+    io: 'input',
+  })
+  return correct(asJson(emitted), null)
+}
+
+/** zod emits no discriminator; OpenAPI clients need it to tell the members apart. */
+function unionOf(schema: z.ZodDiscriminatedUnion): Json {
+  const members = schema.options.map((option) => schemaOf(option as z.ZodType))
+  return { oneOf: members, discriminator: { propertyName: schema.def.discriminator } }
+}
+
+function asJson(value: unknown): Json {
+  return JSON.parse(JSON.stringify(value)) as Json
+}
+
+const verbatim = new Set(['example', 'default', 'enum'])
+
+/** Takes out of an emitted schema what OpenAPI 3.0.3 does not know, and what says nothing. */
+function correct(value: Json, codeNote: string | null): Json {
+  if (Array.isArray(value)) return value.map((item) => correct(item, null))
+  if (value === null || typeof value !== 'object') return value
+  const result: JsonObject = {}
+  for (const [key, member] of Object.entries(value)) {
+    if (key === '$schema' || key === '$id' || key === 'examples') continue
+    if (key === 'id' && typeof member === 'string') continue
+    if (key === 'pattern' && typeof value['format'] === 'string') continue
+    if (key === 'maximum' && member === Number.MAX_SAFE_INTEGER) continue
+    if (key === 'minimum' && member === Number.MIN_SAFE_INTEGER) continue
+    if (key === 'propertyNames') continue
+    result[key] = verbatim.has(key) ? member : correct(member, null)
+  }
+  const all = result['allOf']
+  if (Array.isArray(all) && all.length === 1 && Object.keys(result).length === 1)
+    return all[0] ?? {}
+  if (
+    result['nullable'] === true &&
+    result['type'] === undefined &&
+    result['allOf'] !== undefined
+  ) {
+    result['type'] = 'object'
+  }
+  if (result['type'] === 'integer' && result['format'] === undefined) result['format'] = 'int64'
+  const properties = result['properties']
+  if (codeNote !== null && isObject(properties) && isObject(properties['code'])) {
+    properties['code'] = { ...properties['code'], description: codeNote }
+  }
+  return result
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,44 @@
+import type { z } from 'zod'
+
+/** One answer of a route. Errors need no schema of their own: they all have the one error body. */
+export interface Answer {
+  readonly description: string
+  readonly schema?: z.ZodType
+  readonly contentType?: string
+}
+
+export interface Parameter {
+  readonly schema: z.ZodType
+  readonly description: string
+  readonly example?: string
+}
+
+/** Who may call: as `access` in the specification's table of endpoints. */
+export type Access = 'public' | 'signed' | 'partner'
+
+/**
+ * How a route is answered. A document is a file of the published generation, served with its max-age and signature;
+ * a handler is code of the service. `family` names the documents of one parameterised path.
+ */
+export type Serving =
+  | { readonly kind: 'document'; readonly maxAgeSeconds: number }
+  | { readonly kind: 'handler'; readonly cache: 'no-store' | 'private, no-store' }
+
+export interface Route {
+  /** The operationId; also the key by which handlers and documents name their route. */
+  readonly id: string
+  readonly method: 'GET' | 'POST' | 'PATCH'
+  /** Full path below the site, `{name}` for parameters. */
+  readonly path: string
+  readonly tag: string
+  readonly access: Access
+  readonly summary: string
+  readonly description: string
+  readonly params?: Readonly<Record<string, Parameter>>
+  readonly query?: Readonly<Record<string, Parameter>>
+  readonly body?: z.ZodType
+  readonly answers: Readonly<Record<number, Answer>>
+  readonly serving: Serving
+}
+
+export const apiPrefix = '/api/v1'

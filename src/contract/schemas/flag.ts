@@ -1,0 +1,39 @@
+import { z } from 'zod'
+
+import { count, evidence, model, railSlug, time } from './common.ts'
+
+export const severity = z.enum(['info', 'warning', 'critical'])
+export type Severity = z.infer<typeof severity>
+
+export const flagKind = z.enum([
+  'poll_failed',
+  'stale_figures',
+  'concentrated',
+  'self_dealing',
+  'figures_jump',
+  'clock_skew',
+  'negative_or_impossible_figures',
+  'receipt_reversed',
+])
+export type FlagKind = z.infer<typeof flagKind>
+
+export const flag = model(
+  'HonestyFlag',
+  z.object({
+    id: z.string().max(80),
+    rail: railSlug.nullable(),
+    kind: flagKind,
+    severity,
+    title: z.string().max(300),
+    evidence: evidence.describe('The numbers that tripped it.'),
+    opened_at: time,
+    closed_at: time.optional(),
+    close_reason: z.string().max(500).optional(),
+  }),
+)
+export type Flag = z.infer<typeof flag>
+
+export const flagList = model(
+  'HonestyFlagList',
+  z.object({ count, flags: z.array(flag).max(5000), computed_at: time }),
+)

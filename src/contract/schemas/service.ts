@@ -1,0 +1,73 @@
+import { z } from 'zod'
+
+import { count, model, sha256Hex, time } from './common.ts'
+
+export const errorModel = model(
+  'Error',
+  z.object({
+    error: z.string().max(200).describe('Short message.'),
+    code: z.string().max(64).describe('Stable and machine-readable.'),
+    details: z.string().max(2000).optional(),
+    docs: z.url().max(2048),
+    issues: z
+      .array(z.object({ path: z.string().max(300), message: z.string().max(500) }))
+      .max(100)
+      .optional(),
+  }),
+)
+
+export const jobRun = z.object({
+  started_at: time.nullable(),
+  finished_at: time.nullable(),
+  outcome: z.enum(['ok', 'failed', 'skipped', 'running', 'never']),
+  detail: z.string().max(500).optional(),
+})
+
+export const health = model(
+  'Health',
+  z.object({
+    status: z.enum(['ok', 'degraded']),
+    version: z.string().max(40),
+    uptime_s: z.number().min(0),
+    database: z.enum(['ok', 'failed']),
+    snapshot_age_s: z.number().min(0).nullable(),
+    snapshot_sha256: sha256Hex.nullable(),
+    problems: z.array(z.string().max(300)).max(50),
+    jobs: z.record(z.string(), jobRun),
+  }),
+)
+export type Health = z.infer<typeof health>
+
+export const signingKey = z.object({
+  kid: z.string().max(64),
+  alg: z.enum(['ed25519']),
+  public_key: z.string().max(64).describe('Base64 of the 32 bytes.'),
+  status: z.enum(['active', 'retired']),
+  created_at: time,
+  retired_at: time.optional(),
+})
+
+export const signingKeys = model('SigningKeys', z.object({ keys: z.array(signingKey).max(100) }))
+export type SigningKeys = z.infer<typeof signingKeys>
+
+export const manifestEntry = z.object({
+  path: z.string().max(300),
+  file: z.string().max(400),
+  sha256: sha256Hex,
+  size: count,
+  content_type: z.string().max(100),
+  max_age: count,
+  signature: z.string().max(100),
+  kid: z.string().max(64),
+  changed_at: time,
+})
+
+export const snapshotManifest = model(
+  'SnapshotManifest',
+  z.object({
+    computed_at: time,
+    count,
+    documents: z.array(manifestEntry).max(1_000_000),
+    set_sha256: sha256Hex,
+  }),
+)

@@ -1,0 +1,46 @@
+import { z } from 'zod'
+
+import { count, model, railSlug } from './common.ts'
+
+export const skillCategories = [
+  'writing-content',
+  'code-engineering',
+  'data-ml',
+  'design-media',
+  'marketing-growth',
+  'research-analysis',
+  'operations-automation',
+  'customer-support',
+  'finance-crypto',
+  'legal-compliance',
+  'trust-security',
+  'agent-infrastructure',
+] as const
+
+export const skillCategory = z.enum(skillCategories)
+export const skillSlug = z
+  .string()
+  .regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/)
+  .max(64)
+
+export const skill = model(
+  'Skill',
+  z.object({
+    slug: skillSlug,
+    name: z.string().max(120),
+    category: skillCategory,
+    surface: z.array(railSlug).max(64).describe('Rails on which the skill is sold.'),
+    description: z.string().max(500),
+  }),
+)
+export type Skill = z.infer<typeof skill>
+
+export const taxonomy = model(
+  'SkillTaxonomy',
+  z.object({
+    categories: z.array(skillCategory),
+    count,
+    note: z.string().max(500),
+    skills: z.array(skill).max(5000),
+  }),
+)
