@@ -1,0 +1,89 @@
+/**
+ * The authored half of a rail: what people wrote down about it in `data/rails/<slug>.json`.
+ * Facts that a poll reads are never in these files; the figures of the last audit are, each with its date and source.
+ */
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { z } from 'zod'
+
+import { count, date, railSlug, share, url, usdc } from '../../src/contract/schemas/common.ts'
+import { railCategory, railChain, railStatus } from '../../src/contract/schemas/rail.ts'
+
+const methodologyMinLength = 80
+
+const httpsUrl = url.refine((text) => text.startsWith('https://'), 'must be an https URL')
+const text = (max: number) => z.string().trim().min(1).max(max)
+
+/** A reading by hand. A figure that nobody could read is left out: unknown is not zero. */
+const audit = z.strictObject({
+  as_of: date,
+  status: railStatus,
+  reason: text(600),
+  source: text(600),
+  figures: z.strictObject({
+    tpv_30d_usdc: usdc.optional(),
+    tpv_7d_usdc: usdc.optional(),
+    unique_creators_30d: count.optional(),
+    unique_workers_30d: count.optional(),
+    top_worker_share: share.optional(),
+  }),
+})
+
+export const authoredRailSchema = z.strictObject({
+  rail: railSlug,
+  display_name: text(120),
+  chain: railChain,
+  category: railCategory,
+  /** A: contract or endpoint confirmed and enough for figures; B: no money exposed; C: known from others; D: no endpoint. */
+  evidence_tier: z.enum(['A', 'B', 'C', 'D']),
+  entry_cost_usdc: usdc,
+  entry_requirements: z.array(text(300)).min(1).max(32).nullable(),
+  sample_apply_url: httpsUrl.optional(),
+  reference_url: httpsUrl,
+  methodology: text(7000).min(methodologyMinLength),
+  /** What the status rule counts: payouts, or activity where a rail pays nobody. */
+  status_basis: z.enum(['payments', 'activity']),
+  audit,
+  notes: text(4000).optional(),
+  differs: text(4000).optional(),
+  sources: z.array(text(300)).min(1).max(32),
+})
+
+export type AuthoredRail = z.infer<typeof authoredRailSchema>
+
+/**
+ * Reads every `<slug>.json` of the directory, sorted by slug.
+ * Throws an error that names the file and the field where a file is not JSON, breaks the schema or carries another slug.
+ */
+export async function loadAuthoredRails(dir: string): Promise<readonly AuthoredRail[]> {
+  const entries = await readdir(dir)
+  const names = entries.filter((name) => name.endsWith('.json')).toSorted()
+  const rails = await Promise.all(names.map(async (name) => readAuthoredRail(dir, name)))
+  return rails.toSorted((a, b) => (a.rail < b.rail ? -1 : 1))
+}
+
+async function readAuthoredRail(dir: string, name: string): Promise<AuthoredRail> {
+  const path = join(dir, name)
+  const parsed = authoredRailSchema.safeParse(parseJson(path, await readFile(path, 'utf8')))
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map((issue) => `${fieldOf(issue)}: ${issue.message}`)
+    throw new Error(`${path}: ${problems.join('; ')}`)
+  }
+  if (name !== `${parsed.data.rail}.json`) {
+    throw new Error(`${path}: rail: is "${parsed.data.rail}", which is not the file's name`)
+  }
+  return parsed.data
+}
+
+function parseJson(path: string, source: string): unknown {
+  try {
+    return JSON.parse(source)
+  } catch (error) {
+    throw new Error(`${path}: not JSON`, { cause: error })
+  }
+}
+
+function fieldOf(issue: z.core.$ZodIssue): string {
+  return issue.path.length === 0 ? '(whole file)' : issue.path.map(String).join('.')
+}

@@ -1,0 +1,66 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import { afterEach, beforeEach, expect, test } from 'vitest'
+
+import { loadAuthoredRails } from '../../../builder/rails/authored.ts'
+
+const olasFile = fileURLToPath(new URL('../../../data/rails/olas.json', import.meta.url))
+let dir = ''
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'rails-'))
+})
+
+afterEach(async () => {
+  await rm(dir, { recursive: true })
+})
+
+async function olas(changes: Record<string, unknown> = {}): Promise<string> {
+  const rail: unknown = JSON.parse(await readFile(olasFile, 'utf8'))
+  return JSON.stringify(Object.assign({}, rail, changes))
+}
+
+test('rails come sorted by slug and other files are passed over', async () => {
+  await writeFile(join(dir, 'zeta.json'), await olas({ rail: 'zeta' }))
+  await writeFile(join(dir, 'alpha.json'), await olas({ rail: 'alpha' }))
+  await writeFile(join(dir, 'README.md'), 'not a rail')
+  const rails = await loadAuthoredRails(dir)
+  expect(rails.map((rail) => rail.rail)).toEqual(['alpha', 'zeta'])
+})
+
+test('a rail under another name than its slug is refused by name', async () => {
+  await writeFile(join(dir, 'other.json'), await olas())
+  await expect(loadAuthoredRails(dir)).rejects.toThrow(/other\.json: rail: is "olas"/)
+})
+
+test.each([
+  [
+    'an unknown status',
+    { audit: { as_of: '2026-04-24', status: 'great', reason: 'r', source: 's', figures: {} } },
+    /olas\.json: audit\.status/,
+  ],
+  [
+    'a link without TLS',
+    { reference_url: 'http://olas.network' },
+    /olas\.json: reference_url: must be an https URL/,
+  ],
+  ['a chain nobody knows', { chain: 'atlantis' }, /olas\.json: chain/],
+  ['a field that the shape does not have', { tpv: 1 }, /olas\.json: \(whole file\): .*tpv/],
+  [
+    'a methodology too short to be one',
+    { methodology: 'We look at it.' },
+    /olas\.json: methodology/,
+  ],
+  ['a negative entry cost', { entry_cost_usdc: -1 }, /olas\.json: entry_cost_usdc/],
+])('%s is refused with file and field', async (_name, changes, message) => {
+  await writeFile(join(dir, 'olas.json'), await olas(changes))
+  await expect(loadAuthoredRails(dir)).rejects.toThrow(message)
+})
+
+test('a file cut short is refused by name', async () => {
+  await writeFile(join(dir, 'olas.json'), '{"rail": "olas"')
+  await expect(loadAuthoredRails(dir)).rejects.toThrow(/olas\.json: not JSON/)
+})

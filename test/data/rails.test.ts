@@ -1,0 +1,105 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+
+import { describe, expect, test } from 'vitest'
+
+import { authoredRailSchema, loadAuthoredRails } from '../../builder/rails/authored.ts'
+
+const dataDir = fileURLToPath(new URL('../../data/rails/', import.meta.url))
+const newestAuditDay = '2026-11-21'
+const names = await readdir(dataDir)
+const rails = await loadAuthoredRails(dataDir)
+
+const adapterRails = [
+  'agentverse',
+  'apify',
+  'bountybook',
+  'erc8004',
+  'erc8004_base',
+  'near',
+  'olas',
+  'opire',
+  'pact',
+  'poidh',
+  'poidh_arbitrum',
+  'sherlock',
+  'smithery',
+  'sokosumi',
+  'solana_registry',
+  'superteam_earn',
+  'taskmarket',
+  'toku',
+  'virtuals_acp',
+  'x402',
+  'x402_bazaar',
+  'x402_solana',
+]
+
+function repeated(values: readonly string[]): readonly string[] {
+  return values.filter((value, index) => values.indexOf(value) !== index)
+}
+
+describe('the authored rails', () => {
+  test('every file of the directory is a rail, sorted by slug, and at least 45 of them', () => {
+    expect(rails.map((rail) => `${rail.rail}.json`)).toEqual(names.toSorted())
+    expect(rails.length).toBeGreaterThanOrEqual(45)
+  })
+
+  test('no two rails share a display name or a methodology', () => {
+    expect(repeated(rails.map((rail) => rail.display_name.toLowerCase()))).toEqual([])
+    expect(repeated(rails.map((rail) => rail.methodology))).toEqual([])
+  })
+
+  test('every rail with an adapter has its authored half', () => {
+    const slugs = rails.map((rail) => rail.rail)
+    expect(adapterRails.filter((slug) => !slugs.includes(slug))).toEqual([])
+  })
+})
+
+describe.each(rails)('$rail', (rail) => {
+  test('keeps its keys in the order of the schema, indented by two spaces', async () => {
+    const source = await readFile(`${dataDir}${rail.rail}.json`, 'utf8')
+    const raw = authoredRailSchema.parse(JSON.parse(source))
+    expect(source).toBe(`${JSON.stringify(raw, null, 2)}\n`)
+  })
+
+  test('says in a few sentences how it is measured', () => {
+    expect(rail.methodology.length).toBeGreaterThanOrEqual(80)
+    const sentences = rail.methodology.split(/[.!?](?: |$)/).filter((part) => part !== '')
+    expect(sentences.length).toBeGreaterThanOrEqual(2)
+    expect(sentences.length).toBeLessThanOrEqual(7)
+  })
+
+  test('links only to https pages', () => {
+    for (const link of [rail.reference_url, rail.sample_apply_url ?? rail.reference_url]) {
+      expect(new URL(link).protocol).toBe('https:')
+    }
+  })
+
+  test('was audited on a day that has been', () => {
+    expect(rail.audit.as_of >= '2020-01-01' && rail.audit.as_of <= newestAuditDay).toBe(true)
+  })
+
+  test('claims no impossible audit figures', () => {
+    const { tpv_30d_usdc, tpv_7d_usdc, top_worker_share, unique_workers_30d } = rail.audit.figures
+    if (tpv_30d_usdc !== undefined && tpv_7d_usdc !== undefined) {
+      expect(tpv_7d_usdc).toBeLessThanOrEqual(tpv_30d_usdc)
+    }
+    if (
+      top_worker_share !== undefined &&
+      top_worker_share > 0 &&
+      unique_workers_30d !== undefined
+    ) {
+      expect(top_worker_share).toBeGreaterThanOrEqual(1 / unique_workers_30d)
+    }
+  })
+
+  test('rests its status on payments, or says why on activity', () => {
+    if (rail.category === 'earning') {
+      expect(rail.status_basis).toBe('payments')
+    } else {
+      expect(rail.status_basis).toBe('activity')
+      expect(rail.methodology).toContain('activity instead of payments')
+    }
+  })
+})
