@@ -73,22 +73,11 @@ const LONE_SURROGATE = /[\uD800-\uDFFF]/u
 // One string is built by concatenation on purpose: V8 ropes beat arrays of parts and join here.
 // `parents` is the path from the root, for cycles; `gap` is '' or a newline and the indentation.
 function write(value: unknown, gap: string, parents: object[]): string {
-  switch (typeof value) {
-    case 'string':
-      return writeString(value)
-    case 'number':
-      if (isInexactInteger(value)) {
-        throw new CanonicalJsonError(`integer ${value} is beyond 2^53-1: give it as a string`)
-      }
-      return canonicalNumber(value)
-    case 'boolean':
-      return value ? 'true' : 'false'
-    case 'object':
-      break
-    default:
-      throw new CanonicalJsonError(`${typeof value} has no JSON form`)
-  }
+  if (typeof value === 'string') return writeString(value)
+  if (typeof value === 'number') return writeNumber(value)
+  if (typeof value === 'boolean') return value ? 'true' : 'false'
   if (value === null) return 'null'
+  if (typeof value !== 'object') throw new CanonicalJsonError(`${typeof value} has no JSON form`)
   if (parents.includes(value)) throw new CanonicalJsonError('the value contains itself')
   if (parents.length >= MAX_DEPTH) throw new CanonicalJsonError(`nested over ${MAX_DEPTH} deep`)
   parents.push(value)
@@ -97,6 +86,13 @@ function write(value: unknown, gap: string, parents: object[]): string {
     : writeObject(value, gap, parents)
   parents.pop()
   return text
+}
+
+function writeNumber(value: number): string {
+  if (isInexactInteger(value)) {
+    throw new CanonicalJsonError(`integer ${value} is beyond 2^53-1: give it as a string`)
+  }
+  return canonicalNumber(value)
 }
 
 function writeString(value: string): string {
@@ -120,21 +116,28 @@ function writeObject(value: object, gap: string, parents: object[]): string {
   if (prototype !== Object.prototype && prototype !== null) {
     throw new CanonicalJsonError('only plain objects and arrays have a JSON form')
   }
+  const members: Readonly<Record<string, unknown>> = { ...value }
+  const names = Object.keys(members)
   // The default sort of strings is by UTF-16 code units, which is the order of RFC 8785.
-  const members = Object.entries(value).sort(byName)
-  if (members.length === 0) return '{}'
+  if (!isSorted(names)) names.sort()
+  if (names.length === 0) return '{}'
   const inner = gap === COMPACT ? COMPACT : `${gap}  `
   const colon = gap === COMPACT ? ':' : ': '
   let text = '{'
-  for (const [name, member] of members) {
+  for (const name of names) {
     text += text.length === 1 ? inner : `,${inner}`
-    text += writeString(name) + colon + within(member, inner, parents, name)
+    text += writeString(name) + colon + within(members[name], inner, parents, name)
   }
   return `${text}${gap}}`
 }
 
-function byName(left: [string, unknown], right: [string, unknown]): number {
-  return left[0] < right[0] ? -1 : 1
+function isSorted(names: readonly string[]): boolean {
+  let previous = ''
+  for (const name of names) {
+    if (name < previous) return false
+    previous = name
+  }
+  return true
 }
 
 /** Writes a child, and puts its place in front of what is wrong with it. */

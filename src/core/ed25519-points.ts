@@ -1,0 +1,42 @@
+import { bytesToHex } from './hex.ts'
+
+/**
+ * Every encoding of the 8 points of small order on edwards25519: 8 canonical and 6 other forms
+ * (list of C2SP/CCTV, `ed25519/README.md`). Under such a key one signature fits every message.
+ */
+export const SMALL_ORDER_ENCODINGS: ReadonlySet<string> = new Set([
+  '0000000000000000000000000000000000000000000000000000000000000000',
+  'edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
+  '0000000000000000000000000000000000000000000000000000000000000080',
+  'edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff',
+  '0100000000000000000000000000000000000000000000000000000000000000',
+  '0100000000000000000000000000000000000000000000000000000000000080',
+  'eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
+  'eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff',
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa',
+  'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
+  'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff',
+])
+
+/**
+ * True where 32 bytes may stand as an ed25519 key or as the R of a signature: the y coordinate is
+ * below p = 2^255-19 (RFC 8032 section 5.1.3), and the point is not of small order. Whether the
+ * point lies on the curve is left to the check of the signature.
+ */
+export function isUsablePoint(encoded: Uint8Array): boolean {
+  return (
+    encoded.length === 32 &&
+    hasCanonicalY(encoded) &&
+    !SMALL_ORDER_ENCODINGS.has(bytesToHex(encoded))
+  )
+}
+
+/** Little-endian bytes of y, the top bit being the sign of x. p is ed ff … ff 7f. */
+function hasCanonicalY(encoded: Uint8Array): boolean {
+  if (((encoded[31] ?? 0) & 0x7f) !== 0x7f) return true
+  for (let index = 30; index >= 1; index -= 1) if (encoded[index] !== 0xff) return true
+  return (encoded[0] ?? 0) < 0xed
+}

@@ -1,0 +1,247 @@
+import { isInexactInteger } from './canonical-json.ts'
+import type { JsonValue } from './canonical-json.ts'
+
+/**
+ * The text is not JSON that two readers would read alike. `position` counts UTF-16 units from 0;
+ * the message names it, says what is wrong and, where that helps, what to send instead.
+ */
+export class StrictJsonError extends Error {
+  override readonly name = 'StrictJsonError'
+  readonly position: number
+
+  constructor(position: number, problem: string) {
+    super(`position ${position}: ${problem}`)
+    this.position = position
+  }
+}
+
+export interface StrictJsonLimits {
+  /** How deep arrays and objects may nest; 32 unless told. */
+  readonly maxDepth?: number
+}
+
+/**
+ * Parses JSON as RFC 8259 has it, and refuses what parsers read differently (the I-JSON rules of
+ * RFC 7493): invalid UTF-8, a byte order mark, duplicate names, lone surrogates, integers beyond
+ * 2^53-1, numbers too large for a double, nesting beyond the limit, and text after the value.
+ * The name `__proto__` is refused as well, so that no reader's prototype can be meant by it.
+ *
+ * Objects come back as plain objects with own members only.
+ * @throws StrictJsonError
+ */
+export function parseStrictJson(bytes: Uint8Array, limits: StrictJsonLimits = {}): JsonValue {
+  return parseStrictJsonText(decodeUtf8(bytes), limits)
+}
+
+/** The same for text that is already decoded. */
+export function parseStrictJsonText(text: string, limits: StrictJsonLimits = {}): JsonValue {
+  const cursor: Cursor = { text, at: 0, depth: 0, maxDepth: limits.maxDepth ?? DEFAULT_MAX_DEPTH }
+  if (text.charCodeAt(0) === BYTE_ORDER_MARK) {
+    throw new StrictJsonError(0, 'byte order mark; send UTF-8 without one')
+  }
+  skipSpace(cursor)
+  const value = parseValue(cursor)
+  skipSpace(cursor)
+  if (cursor.at < text.length)
+    throw new StrictJsonError(cursor.at, 'text after the end of the value')
+  return value
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    throw new StrictJsonError(0, 'the bytes are not valid UTF-8; encode the text as UTF-8')
+  }
+}
+
+const DEFAULT_MAX_DEPTH = 32
+const BYTE_ORDER_MARK = 0xfeff
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COMMA = 0x2c
+const COLON = 0x3a
+const OPEN_ARRAY = 0x5b
+const CLOSE_ARRAY = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+const SPACE = 0x20
+
+/** Sticky: matches at `lastIndex` only. Linear, each part excludes the start of the next. */
+const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y
+const LONE_SURROGATE = /[\uD800-\uDFFF]/u
+const HEX4 = /^[0-9a-fA-F]{4}$/
+const ESCAPES: Readonly<Record<string, string>> = {
+  '"': '"',
+  '\\': '\\',
+  '/': '/',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+}
+
+interface Cursor {
+  readonly text: string
+  readonly maxDepth: number
+  at: number
+  depth: number
+}
+
+function parseValue(cursor: Cursor): JsonValue {
+  switch (cursor.text.charCodeAt(cursor.at)) {
+    case QUOTE:
+      return parseString(cursor)
+    case OPEN_OBJECT:
+      return nested(cursor, parseObject)
+    case OPEN_ARRAY:
+      return nested(cursor, parseArray)
+    case 0x74:
+      return parseWord(cursor, 'true', true)
+    case 0x66:
+      return parseWord(cursor, 'false', false)
+    case 0x6e:
+      return parseWord(cursor, 'null', null)
+    default:
+      return parseNumber(cursor)
+  }
+}
+
+function nested(cursor: Cursor, parse: (cursor: Cursor) => JsonValue): JsonValue {
+  if (cursor.depth >= cursor.maxDepth) {
+    throw new StrictJsonError(cursor.at, `nested over ${cursor.maxDepth} deep; send flatter JSON`)
+  }
+  cursor.depth += 1
+  cursor.at += 1
+  skipSpace(cursor)
+  const value = parse(cursor)
+  cursor.depth -= 1
+  return value
+}
+
+function parseObject(cursor: Cursor): JsonValue {
+  const members: Record<string, JsonValue> = {}
+  if (take(cursor, CLOSE_OBJECT)) return members
+  for (;;) {
+    const nameAt = cursor.at
+    if (cursor.text.charCodeAt(nameAt) !== QUOTE)
+      throw unexpected(cursor, 'a name in double quotes')
+    const name = parseString(cursor)
+    if (name === '__proto__') throw new StrictJsonError(nameAt, 'the name "__proto__" is not taken')
+    if (Object.hasOwn(members, name)) {
+      throw new StrictJsonError(
+        nameAt,
+        `duplicate name ${JSON.stringify(name.slice(0, 64))}; send each name once`,
+      )
+    }
+    skipSpace(cursor)
+    if (!take(cursor, COLON)) throw unexpected(cursor, 'a colon')
+    skipSpace(cursor)
+    members[name] = parseValue(cursor)
+    skipSpace(cursor)
+    if (take(cursor, CLOSE_OBJECT)) return members
+    if (!take(cursor, COMMA)) throw unexpected(cursor, 'a comma or }')
+    skipSpace(cursor)
+  }
+}
+
+function parseArray(cursor: Cursor): JsonValue {
+  const items: JsonValue[] = []
+  if (take(cursor, CLOSE_ARRAY)) return items
+  for (;;) {
+    items.push(parseValue(cursor))
+    skipSpace(cursor)
+    if (take(cursor, CLOSE_ARRAY)) return items
+    if (!take(cursor, COMMA)) throw unexpected(cursor, 'a comma or ]')
+    skipSpace(cursor)
+  }
+}
+
+function parseString(cursor: Cursor): string {
+  const { text } = cursor
+  const openedAt = cursor.at
+  let plainFrom = openedAt + 1
+  let value = ''
+  for (let at = plainFrom; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at)
+    if (unit === QUOTE) {
+      cursor.at = at + 1
+      if (plainFrom === openedAt + 1) return text.slice(plainFrom, at)
+      value += text.slice(plainFrom, at)
+      // Decoded UTF-8 holds no lone surrogate: only an escape can have made one.
+      if (LONE_SURROGATE.test(value)) {
+        throw new StrictJsonError(openedAt, 'a lone surrogate in a string; escape both halves')
+      }
+      return value
+    }
+    if (unit < SPACE) {
+      throw new StrictJsonError(at, 'a control character in a string; escape it as \\u00XX')
+    }
+    if (unit === BACKSLASH) {
+      value += text.slice(plainFrom, at)
+      cursor.at = at + 1
+      value += parseEscape(cursor)
+      plainFrom = cursor.at
+      at = plainFrom - 1
+    }
+  }
+  throw new StrictJsonError(openedAt, 'a string without its closing quote')
+}
+
+function parseEscape(cursor: Cursor): string {
+  const letter = cursor.text.charAt(cursor.at)
+  if (letter === 'u') {
+    const digits = cursor.text.slice(cursor.at + 1, cursor.at + 5)
+    if (!HEX4.test(digits)) throw unexpected(cursor, 'four hex digits after \\u')
+    cursor.at += 5
+    return String.fromCharCode(Number.parseInt(digits, 16))
+  }
+  const value = Object.hasOwn(ESCAPES, letter) ? ESCAPES[letter] : undefined
+  if (value === undefined) throw unexpected(cursor, 'an escape of JSON')
+  cursor.at += 1
+  return value
+}
+
+function parseWord<T extends JsonValue>(cursor: Cursor, word: string, value: T): T {
+  if (!cursor.text.startsWith(word, cursor.at)) throw unexpected(cursor, 'a value')
+  cursor.at += word.length
+  return value
+}
+
+function parseNumber(cursor: Cursor): number {
+  NUMBER.lastIndex = cursor.at
+  const match = NUMBER.exec(cursor.text)
+  if (match === null) throw unexpected(cursor, 'a value')
+  const [literal, fraction, exponent] = match
+  const value = Number(literal)
+  if (!Number.isFinite(value)) {
+    throw new StrictJsonError(cursor.at, 'a number too large for a double; send a string')
+  }
+  const isInteger = fraction === undefined && exponent === undefined
+  if (isInexactInteger(value) || (isInteger && !Number.isSafeInteger(value))) {
+    throw new StrictJsonError(cursor.at, 'an integer beyond 2^53-1; send it as a string')
+  }
+  cursor.at += literal.length
+  return value
+}
+
+function skipSpace(cursor: Cursor): void {
+  for (;;) {
+    const unit = cursor.text.charCodeAt(cursor.at)
+    if (unit !== SPACE && unit !== 0x0a && unit !== 0x0d && unit !== 0x09) return
+    cursor.at += 1
+  }
+}
+
+function take(cursor: Cursor, unit: number): boolean {
+  if (cursor.text.charCodeAt(cursor.at) !== unit) return false
+  cursor.at += 1
+  return true
+}
+
+function unexpected(cursor: Cursor, wanted: string): StrictJsonError {
+  const point = cursor.text.codePointAt(cursor.at)
+  const found = point === undefined ? 'the end' : JSON.stringify(String.fromCodePoint(point))
+  return new StrictJsonError(cursor.at, `${found} where ${wanted} must stand`)
+}

@@ -1,0 +1,79 @@
+import { decodeBase58 } from './base58.ts'
+import { isUsablePoint } from './ed25519-points.ts'
+import { bytesToHex, hexToBytes } from './hex.ts'
+import { keccak256 } from './keccak256.ts'
+
+export const WALLET_KINDS = ['evm', 'solana', 'near'] as const
+export type WalletKind = (typeof WALLET_KINDS)[number]
+
+/** One wallet, one identity: `id` is the same for every accepted spelling of a wallet. */
+export interface Wallet {
+  readonly kind: WalletKind
+  /** The key in the database: lower-case hex for EVM and NEAR, base58 as it is for Solana. */
+  readonly id: string
+  /** The form that answers print: EIP-55 for EVM, `id` for the others. */
+  readonly display: string
+}
+
+/** The text is no wallet. The message says what is wrong with it and what is taken. */
+export class WalletError extends Error {
+  override readonly name = 'WalletError'
+}
+
+/**
+ * Reads an EVM address (`0x` and 40 hex digits: all lower case, all upper case, or with the right
+ * EIP-55 checksum), a Solana address (base58 of 32 bytes) or a NEAR implicit account (64 lower-case
+ * hex digits). The forms cannot be taken for one another. Nothing is trimmed.
+ * @throws WalletError, also for ed25519 keys of small order or not in canonical form.
+ */
+export function parseWallet(text: string): Wallet {
+  if (/^0x/i.test(text)) return parseEvm(text)
+  if (/^[0-9a-f]{64}$/.test(text)) return parseEd25519('near', text, hexToBytes(text))
+  return parseEd25519('solana', text, decodeBase58(text, 32))
+}
+
+/** The 32 bytes of the ed25519 key that a Solana or NEAR wallet is; null for EVM wallets. */
+export function walletPublicKey(wallet: Wallet): Uint8Array | null {
+  if (wallet.kind === 'evm') return null
+  return wallet.kind === 'solana' ? decodeBase58(wallet.id, 32) : hexToBytes(wallet.id)
+}
+
+/** The EIP-55 form of an address in lower case. */
+export function checksumAddress(lowerCaseAddress: string): string {
+  const digits = lowerCaseAddress.slice(2)
+  const hash = bytesToHex(keccak256(new TextEncoder().encode(digits)))
+  let display = '0x'
+  for (let index = 0; index < digits.length; index += 1) {
+    const digit = digits.charAt(index)
+    display += hash.charAt(index) >= '8' ? digit.toUpperCase() : digit
+  }
+  return display
+}
+
+function parseEvm(text: string): Wallet {
+  if (!/^0x[0-9a-fA-F]{40}$/.test(text)) {
+    throw new WalletError('an EVM address is 0x (lower case) and 40 hex digits')
+  }
+  const digits = text.slice(2)
+  const id = text.toLowerCase()
+  const display = checksumAddress(id)
+  const isOneCase = digits === digits.toLowerCase() || digits === digits.toUpperCase()
+  if (!isOneCase && text !== display) {
+    throw new WalletError(
+      'the EIP-55 checksum is wrong: copy the address again, or send lower case',
+    )
+  }
+  return { kind: 'evm', id, display }
+}
+
+function parseEd25519(kind: 'solana' | 'near', text: string, publicKey: Uint8Array | null): Wallet {
+  if (publicKey === null) {
+    throw new WalletError(
+      'a wallet is an EVM address, a Solana address (base58 of 32 bytes) or a NEAR implicit account (64 lower-case hex digits)',
+    )
+  }
+  if (!isUsablePoint(publicKey)) {
+    throw new WalletError('this ed25519 key is of small order or not canonical: nobody can own it')
+  }
+  return { kind, id: text, display: text }
+}
