@@ -1,0 +1,96 @@
+/** What a poll measured, in the ledger's own units. Shared by the adapters, the store and the documents. */
+
+/** A figure that was read, or null where a complete read could not know it. Never 0 for unknown. */
+export type Figure = number | null
+
+/** Volumes in micro-USDC; counts and shares as they are. */
+export interface Figures {
+  readonly tpv30dMicroUsdc: Figure
+  readonly tpv7dMicroUsdc: Figure
+  readonly tpv30dRawMicroUsdc: Figure
+  readonly tpv7dRawMicroUsdc: Figure
+  readonly uniqueCreators30d: Figure
+  readonly uniqueWorkers30d: Figure
+  /** 0 to 1. */
+  readonly topWorkerShare: Figure
+  /** Payers that really have a budget; null falls back to `uniqueCreators30d`. */
+  readonly creatorsWithBudget30d: Figure
+  /** Payouts, or for rails without payments the activity that stands for them. */
+  readonly activity30d: Figure
+  /** Unix milliseconds of the newest payout, null when none is known. */
+  readonly lastPayoutAtMs: Figure
+}
+
+export const unknownFigures: Figures = {
+  tpv30dMicroUsdc: null,
+  tpv7dMicroUsdc: null,
+  tpv30dRawMicroUsdc: null,
+  tpv7dRawMicroUsdc: null,
+  uniqueCreators30d: null,
+  uniqueWorkers30d: null,
+  topWorkerShare: null,
+  creatorsWithBudget30d: null,
+  activity30d: null,
+  lastPayoutAtMs: null,
+}
+
+/** Where a figure can be checked: the answer's hash, or the range of logs that was read. */
+export type EvidencePointer =
+  | { readonly kind: 'http'; readonly url: string; readonly sha256: string; readonly items: number }
+  | {
+      readonly kind: 'logs'
+      readonly chain: string
+      readonly contract: string
+      readonly fromBlock: number
+      readonly toBlock: number
+      readonly logs: number
+    }
+
+export interface Measurement {
+  readonly figures: Figures
+  /** Payouts that the filter rule removed over 30 days, by reason. */
+  readonly removed30d: Readonly<Record<string, number>>
+  /** What a reader must know: token amounts without a price, floors, why a figure is unknown. */
+  readonly notes: readonly string[]
+  readonly evidence: readonly EvidencePointer[]
+}
+
+/** The figures that can be counted; `lastPayoutAtMs` is a time. */
+export type CountedFigure = Exclude<keyof Figures, 'lastPayoutAtMs'>
+
+/** Largest volume that a rail may claim, in micro-USDC: above it the source is broken, not rich. */
+const maxVolumeMicroUsdc = 1_000_000_000 * 1_000_000
+
+/**
+ * Why figures cannot be true, one text per figure; empty when they can.
+ * Checked before anything is stored: an impossible figure is a failed poll (decisions 5).
+ */
+export function impossibleFigures(figures: Figures): readonly string[] {
+  const problems: string[] = []
+  for (const [name, value] of Object.entries(figures) as [keyof Figures, Figure][]) {
+    if (value === null) continue
+    if (!Number.isFinite(value)) problems.push(`${name} is not a number`)
+    else if (value < 0) problems.push(`${name} is negative (${value})`)
+    else if (name.endsWith('MicroUsdc') && value > maxVolumeMicroUsdc) {
+      problems.push(`${name} is above a billion USDC`)
+    }
+  }
+  if (figures.topWorkerShare !== null && figures.topWorkerShare > 1) {
+    problems.push(`topWorkerShare is above 1 (${figures.topWorkerShare})`)
+  }
+  for (const [part, whole] of orderedPairs) {
+    const [smaller, larger] = [figures[part], figures[whole]]
+    if (smaller !== null && larger !== null && smaller > larger) {
+      problems.push(`${part} (${smaller}) is above ${whole} (${larger})`)
+    }
+  }
+  return problems
+}
+
+/** The first can never be more than the second. */
+const orderedPairs: readonly (readonly [CountedFigure, CountedFigure])[] = [
+  ['tpv7dMicroUsdc', 'tpv30dMicroUsdc'],
+  ['tpv7dRawMicroUsdc', 'tpv30dRawMicroUsdc'],
+  ['tpv30dMicroUsdc', 'tpv30dRawMicroUsdc'],
+  ['tpv7dMicroUsdc', 'tpv7dRawMicroUsdc'],
+]

@@ -1,0 +1,24 @@
+import { isoTime, minuteMs } from '../time.ts'
+import type { FlagDetector } from './kind.ts'
+
+const toleranceMs = 2 * minuteMs
+
+/** The source dates a payout in our future: its clock or ours is wrong. */
+export const clockSkew = {
+  kind: 'clock_skew',
+  needs: 'good poll',
+  holds: ({ outcome, nowMs, displayName }) => {
+    if (outcome.kind !== 'good') return null
+    const { lastPayoutAtMs } = outcome.figures
+    if (lastPayoutAtMs === null || lastPayoutAtMs <= nowMs + toleranceMs) return null
+    return {
+      severity: 'warning',
+      title: `${displayName}: the newest payout is dated in the future`,
+      evidence: {
+        last_payout_at: isoTime(lastPayoutAtMs),
+        polled_at: isoTime(nowMs),
+        ahead_seconds: Math.round((lastPayoutAtMs - nowMs) / 1000),
+      },
+    }
+  },
+} as const satisfies FlagDetector

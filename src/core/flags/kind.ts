@@ -1,0 +1,34 @@
+import type { Figures } from '../figures.ts'
+import type { RailStatusWord } from '../rail-status.ts'
+
+/** What a detector sees of one poll. Times in Unix milliseconds. */
+export interface FlagContext {
+  readonly rail: string
+  readonly displayName: string
+  readonly nowMs: number
+  /** Figures of the last good poll before this one; null when there never was one. */
+  readonly before: Figures | null
+  /** What this poll brought: figures, or the error that the public is shown. */
+  readonly outcome:
+    | { readonly kind: 'good'; readonly figures: Figures; readonly status: RailStatusWord }
+    | { readonly kind: 'failed'; readonly error: string; readonly impossible: readonly string[] }
+  readonly consecutiveFailures: number
+  readonly lastGoodPollAtMs: number | null
+  readonly pollEveryMs: number
+}
+
+export type FlagSeverity = 'info' | 'warning' | 'critical'
+
+export interface FlagFinding {
+  readonly severity: FlagSeverity
+  readonly title: string
+  readonly evidence: Readonly<Record<string, string | number | boolean | null>>
+}
+
+/** One kind of doubt about a rail. `holds` says whether it holds now; the ledger opens and closes the flag by that. */
+export interface FlagDetector {
+  readonly kind: string
+  /** A failed poll brings no figures: detectors that look at figures then leave their flag as it is. */
+  readonly needs: 'any poll' | 'good poll'
+  readonly holds: (context: FlagContext) => FlagFinding | null
+}

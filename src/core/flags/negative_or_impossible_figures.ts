@@ -1,0 +1,18 @@
+import type { FlagDetector } from './kind.ts'
+
+/** The source answered with figures that cannot be true; they were refused. */
+export const negativeOrImpossibleFigures = {
+  kind: 'negative_or_impossible_figures',
+  needs: 'any poll',
+  holds: ({ outcome, displayName }) => {
+    if (outcome.kind === 'good' || outcome.impossible.length === 0) return null
+    return {
+      severity: 'critical',
+      title: `${displayName}: the source gave figures that cannot be true`,
+      evidence: {
+        refused: outcome.impossible.join('; ').slice(0, 300),
+        figures: outcome.impossible.length,
+      },
+    }
+  },
+} as const satisfies FlagDetector

@@ -1,0 +1,20 @@
+import { isoTime } from '../time.ts'
+import type { FlagDetector } from './kind.ts'
+
+/** The last poll failed, so the figures are carried over. */
+export const pollFailed = {
+  kind: 'poll_failed',
+  needs: 'any poll',
+  holds: ({ outcome, displayName, consecutiveFailures, lastGoodPollAtMs }) =>
+    outcome.kind === 'good'
+      ? null
+      : {
+          severity: 'info',
+          title: `${displayName}: the last poll failed, figures are carried over`,
+          evidence: {
+            poll_error: outcome.error,
+            consecutive_failures: consecutiveFailures,
+            last_good_poll_at: lastGoodPollAtMs === null ? null : isoTime(lastGoodPollAtMs),
+          },
+        },
+} as const satisfies FlagDetector

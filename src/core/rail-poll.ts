@@ -1,0 +1,157 @@
+import { unknownFigures } from './figures.ts'
+import type { Figures, Measurement } from './figures.ts'
+import { flagDetectors } from './flags/index.ts'
+import type { RailFlagKind } from './flags/index.ts'
+import type { FlagContext, FlagFinding } from './flags/kind.ts'
+import { statusOf } from './rail-status.ts'
+import type { RailStatusWord, StatusBasis } from './rail-status.ts'
+
+/** What the ledger holds of a rail between two polls. Times in Unix milliseconds. */
+export interface RailState {
+  readonly rail: string
+  readonly status: RailStatusWord
+  readonly statusSinceMs: number
+  readonly figures: Figures
+  readonly removed30d: Readonly<Record<string, number>>
+  readonly notes: readonly string[]
+  readonly figuresSource: 'poll' | 'audit'
+  readonly figuresAsOfMs: number
+  readonly lastPollAtMs: number | null
+  readonly lastGoodPollAtMs: number | null
+  readonly lastDurationMs: number
+  readonly lastError: string | null
+  readonly consecutiveFailures: number
+}
+
+/** How one poll ended. `impossible` names figures that were refused; the poll then failed. */
+export type PollOutcome =
+  | { readonly kind: 'good'; readonly measurement: Measurement }
+  | { readonly kind: 'failed'; readonly error: string; readonly impossible: readonly string[] }
+
+export interface PollFacts {
+  readonly displayName: string
+  readonly basis: StatusBasis
+  readonly startedAtMs: number
+  readonly durationMs: number
+  readonly pollEveryMs: number
+}
+
+export interface PollDecision {
+  readonly state: RailState
+  readonly transition: { readonly from: RailStatusWord; readonly to: RailStatusWord } | null
+  /** Doubts that hold after this poll; opening one that is open already changes nothing. */
+  readonly holding: readonly { readonly kind: RailFlagKind; readonly finding: FlagFinding }[]
+  /** Doubts that were looked at and do not hold. */
+  readonly settled: readonly RailFlagKind[]
+}
+
+/** State of a rail that was never polled: the authored audit stands. */
+export function auditedState(audit: {
+  readonly rail: string
+  readonly status: RailStatusWord
+  readonly asOfMs: number
+  readonly figures: Partial<Figures>
+}): RailState {
+  return {
+    rail: audit.rail,
+    status: audit.status,
+    statusSinceMs: audit.asOfMs,
+    figures: { ...unknownFigures, ...audit.figures },
+    removed30d: {},
+    notes: [],
+    figuresSource: 'audit',
+    figuresAsOfMs: audit.asOfMs,
+    lastPollAtMs: null,
+    lastGoodPollAtMs: null,
+    lastDurationMs: 0,
+    lastError: null,
+    consecutiveFailures: 0,
+  }
+}
+
+/**
+ * What one poll makes of a rail (decisions 5). A failed poll keeps figures and status; a good one replaces the figures,
+ * derives the status and settles what no longer holds.
+ */
+export function decidePoll(past: RailState, outcome: PollOutcome, facts: PollFacts): PollDecision {
+  return outcome.kind === 'good'
+    ? decideGood(past, outcome.measurement, facts)
+    : decideFailed(past, outcome, facts)
+}
+
+function decideGood(past: RailState, measurement: Measurement, facts: PollFacts): PollDecision {
+  const { figures } = measurement
+  const verdict = statusOf(figures, facts.basis)
+  const status = verdict.status ?? past.status
+  const changed = status !== past.status
+  const state: RailState = {
+    rail: past.rail,
+    status,
+    statusSinceMs: changed ? facts.startedAtMs : past.statusSinceMs,
+    figures: { ...figures, lastPayoutAtMs: figures.lastPayoutAtMs ?? past.figures.lastPayoutAtMs },
+    removed30d: measurement.removed30d,
+    notes: [...measurement.notes, ...verdict.skipped],
+    figuresSource: 'poll',
+    figuresAsOfMs: facts.startedAtMs,
+    lastPollAtMs: facts.startedAtMs,
+    lastGoodPollAtMs: facts.startedAtMs,
+    lastDurationMs: facts.durationMs,
+    lastError: null,
+    consecutiveFailures: 0,
+  }
+  return {
+    state,
+    transition: changed ? { from: past.status, to: status } : null,
+    ...judge({
+      ...contextOf(past, state, facts),
+      outcome: { kind: 'good', figures, status },
+    }),
+  }
+}
+
+function decideFailed(
+  past: RailState,
+  outcome: Extract<PollOutcome, { kind: 'failed' }>,
+  facts: PollFacts,
+): PollDecision {
+  const state: RailState = {
+    ...past,
+    lastPollAtMs: facts.startedAtMs,
+    lastDurationMs: facts.durationMs,
+    lastError: outcome.error,
+    consecutiveFailures: past.consecutiveFailures + 1,
+  }
+  return {
+    state,
+    transition: null,
+    ...judge({ ...contextOf(past, state, facts), outcome }),
+  }
+}
+
+function contextOf(
+  past: RailState,
+  state: RailState,
+  facts: PollFacts,
+): Omit<FlagContext, 'outcome'> {
+  return {
+    rail: past.rail,
+    displayName: facts.displayName,
+    nowMs: facts.startedAtMs,
+    before: past.lastGoodPollAtMs === null ? null : past.figures,
+    consecutiveFailures: state.consecutiveFailures,
+    lastGoodPollAtMs: state.lastGoodPollAtMs,
+    pollEveryMs: facts.pollEveryMs,
+  }
+}
+
+function judge(context: FlagContext): Pick<PollDecision, 'holding' | 'settled'> {
+  const holding: { kind: RailFlagKind; finding: FlagFinding }[] = []
+  const settled: RailFlagKind[] = []
+  for (const { kind, needs, holds } of flagDetectors) {
+    if (needs === 'good poll' && context.outcome.kind === 'failed') continue
+    const finding = holds(context)
+    if (finding === null) settled.push(kind)
+    else holding.push({ kind, finding })
+  }
+  return { holding, settled }
+}
