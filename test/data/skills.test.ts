@@ -1,0 +1,88 @@
+import { readdir, readFile } from 'node:fs/promises'
+
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+const CATEGORIES = [
+  'writing-content',
+  'code-engineering',
+  'data-ml',
+  'design-media',
+  'marketing-growth',
+  'research-analysis',
+  'operations-automation',
+  'customer-support',
+  'finance-crypto',
+  'legal-compliance',
+  'trust-security',
+  'agent-infrastructure',
+]
+
+const taxonomySchema = z.strictObject({
+  categories: z.array(z.string()),
+  note: z.string(),
+  skills: z.array(
+    z.strictObject({
+      slug: z.string(),
+      name: z.string(),
+      category: z.string(),
+      surface: z.array(z.string()).nonempty(),
+      description: z.string(),
+    }),
+  ),
+})
+
+const dataDir = new URL('../../data/', import.meta.url)
+const text = await readFile(new URL('skills.json', dataDir), 'utf8')
+const { categories, note, skills } = taxonomySchema.parse(JSON.parse(text))
+
+function repeated(values: readonly string[]): string[] {
+  return values.filter((value, at) => values.indexOf(value) !== at)
+}
+
+describe('data/skills.json', () => {
+  test('holds 225 skills in the twelve categories, in the order of the specification', () => {
+    expect(skills).toHaveLength(225)
+    expect(categories).toEqual(CATEGORIES)
+    const order = skills.map((skill) => CATEGORIES.indexOf(skill.category))
+    expect(order).not.toContain(-1)
+    expect(order).toEqual(order.toSorted((left, right) => left - right))
+  })
+
+  test.each(CATEGORIES)('holds 15 to 25 skills in %s, sorted by slug', (category) => {
+    const slugs = skills.filter((skill) => skill.category === category).map(({ slug }) => slug)
+    expect(slugs.length).toBeGreaterThanOrEqual(15)
+    expect(slugs.length).toBeLessThanOrEqual(25)
+    expect(slugs).toEqual(slugs.toSorted())
+  })
+
+  test('gives each skill a slug and a name of its own', () => {
+    expect(skills.filter((skill) => !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(skill.slug))).toEqual([])
+    expect(repeated(skills.map((skill) => skill.slug))).toEqual([])
+    expect(repeated(skills.map((skill) => skill.name.toLowerCase()))).toEqual([])
+  })
+
+  test('describes each skill in one sentence of its own', () => {
+    const descriptions = skills.map((skill) => skill.description)
+    expect(descriptions.filter((sentence) => !/^[A-Z][^.!?]{58,198}\.$/.test(sentence))).toEqual([])
+    const openings = descriptions.map((sentence) =>
+      sentence.toLowerCase().split(/\s+/).slice(0, 5).join(' '),
+    )
+    expect(repeated(openings)).toEqual([])
+  })
+
+  test('sells every skill on rails that the ledger lists', async () => {
+    const files = await readdir(new URL('rails/', dataDir))
+    const rails = new Set(files.map((file) => file.replace(/\.json$/, '')))
+    const isUnknown = (rail: string): boolean => !rails.has(rail)
+    expect(skills.filter(({ surface }) => surface.some(isUnknown))).toEqual([])
+  })
+
+  test('names the rails of a skill in order and each once', () => {
+    for (const { surface } of skills) expect(surface).toEqual([...new Set(surface)].toSorted())
+  })
+
+  test('says that partners may declare skills outside the list', () => {
+    expect(note).toMatch(/^Partners may declare skills outside this list.*stored as given.*\.$/)
+  })
+})
