@@ -1,5 +1,7 @@
 import { z } from 'zod'
 
+import { entriesOf } from './core/entries.ts'
+
 /** One setting: what the README's table shows and what the start checks. */
 interface Setting {
   readonly doc: string
@@ -145,7 +147,7 @@ const railPrefix = 'RAIL_BASE_URL_'
 export function parseConfig(environment: Environment): Config {
   const problems: string[] = []
   const values: Record<string, unknown> = {}
-  for (const [name, setting] of Object.entries(settings) as [SettingName, Setting][]) {
+  for (const [name, setting] of entriesOf<Record<SettingName, Setting>>(settings)) {
     const raw = rawValue(name, setting, environment, problems) ?? setting.default
     if (raw === null) {
       values[name] = null
@@ -160,6 +162,7 @@ export function parseConfig(environment: Environment): Config {
     problems.push('LIMITS: off is only allowed where HOST is a loopback address')
   }
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each value was parsed by the schema that types it
   return Object.freeze({ ...values, railBaseUrls }) as Config
 }
 
@@ -201,7 +204,7 @@ function reasonOf(error: z.ZodError): string {
 
 /** The settings as the Markdown table that the README shows. */
 export function settingsTable(): string {
-  const rows = (Object.entries(settings) as [SettingName, Setting][]).map(([name, setting]) => {
+  const rows = entriesOf<Record<SettingName, Setting>>(settings).map(([name, setting]) => {
     const shown =
       setting.default === null
         ? 'unset'
@@ -215,6 +218,6 @@ export function settingsTable(): string {
     '| setting | default | what it does |',
     '| --- | --- | --- |',
     ...rows,
-    `| \`${railPrefix}<RAIL>\` | unset | Origin that replaces every host an adapter reads over HTTP or RPC, for mirrors and tests. |`,
+    `| \`${railPrefix}<RAIL>\` | unset | Origin that replaces every host an adapter reads over HTTP, for mirrors and tests. |`,
   ].join('\n')
 }

@@ -187,12 +187,12 @@ function schemaOf(schema: z.ZodType): Json {
 
 /** zod emits no discriminator; OpenAPI clients need it to tell the members apart. */
 function unionOf(schema: z.ZodDiscriminatedUnion): Json {
-  const members = schema.options.map((option) => schemaOf(option as z.ZodType))
+  const members = schema.options.filter((option) => option instanceof z.ZodType).map(schemaOf)
   return { oneOf: members, discriminator: { propertyName: schema.def.discriminator } }
 }
 
 function asJson(value: unknown): Json {
-  return JSON.parse(JSON.stringify(value)) as Json
+  return z.json().parse(JSON.parse(JSON.stringify(value)))
 }
 
 const verbatim = new Set(['example', 'default', 'enum'])

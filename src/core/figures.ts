@@ -1,3 +1,5 @@
+import { entriesOf } from './entries.ts'
+
 /** What a poll measured, in the ledger's own units. Shared by the adapters, the store and the documents. */
 
 /** A figure that was read, or null where a complete read could not know it. Never 0 for unknown. */
@@ -67,7 +69,7 @@ const maxVolumeMicroUsdc = 1_000_000_000 * 1_000_000
  */
 export function impossibleFigures(figures: Figures): readonly string[] {
   const problems: string[] = []
-  for (const [name, value] of Object.entries(figures) as [keyof Figures, Figure][]) {
+  for (const [name, value] of entriesOf(figures)) {
     if (value === null) continue
     if (!Number.isFinite(value)) problems.push(`${name} is not a number`)
     else if (value < 0) problems.push(`${name} is negative (${value})`)
