@@ -1,0 +1,56 @@
+import { walletPublicKey } from '../core/wallet.ts'
+import type { Wallet, WalletKind } from '../core/wallet.ts'
+import { verifyContractSignature } from './contract-wallet.ts'
+import type { WalletChain } from './contract-wallet.ts'
+import { decodeEd25519Signature, verifyEd25519 } from './ed25519.ts'
+import { verifyPersonalSign } from './eip191.ts'
+import { invalid } from './verdict.ts'
+import type { SignatureVerdict } from './verdict.ts'
+
+export interface SignatureClaim {
+  /** The canonical message, byte for byte. */
+  readonly message: string
+  /** As sent. */
+  readonly signature: string
+  readonly wallet: Wallet
+  /** The wallet's chain, where contract wallets are to be taken. */
+  readonly chain?: WalletChain
+}
+
+type Scheme = (claim: SignatureClaim) => Promise<SignatureVerdict>
+
+/** The one place that knows how a kind of wallet signs. The kind decides, never the request. */
+export const schemes = {
+  evm: verifyEvm,
+  solana: verifyEd25519Wallet,
+  near: verifyEd25519Wallet,
+} as const satisfies Record<WalletKind, Scheme>
+
+/**
+ * Checks who signed a message.
+ * @throws SchemeUnavailableError where only the chain can tell and it cannot be asked.
+ */
+export async function verifySignature(claim: SignatureClaim): Promise<SignatureVerdict> {
+  return schemes[claim.wallet.kind](claim)
+}
+
+/**
+ * A strict signature by the address's own key needs no chain: who holds that key may replace the
+ * code at the address at any time (EIP-7702), and no contract's address has a known key. So plain
+ * wallets are served when the node is down. All else is a contract wallet's, in its own order.
+ */
+async function verifyEvm(claim: SignatureClaim): Promise<SignatureVerdict> {
+  const { message, signature, wallet, chain } = claim
+  const plain = await verifyPersonalSign(message, signature, wallet.id)
+  if (plain.valid || chain === undefined) return plain
+  return verifyContractSignature(message, signature, wallet.id, chain)
+}
+
+async function verifyEd25519Wallet(claim: SignatureClaim): Promise<SignatureVerdict> {
+  const publicKey = walletPublicKey(claim.wallet)
+  const signature = decodeEd25519Signature(claim.signature)
+  if (publicKey === null || signature === null) {
+    return invalid('an ed25519 signature is 64 bytes in base58, base64 or lower-case hex')
+  }
+  return verifyEd25519(claim.message, signature, publicKey)
+}
