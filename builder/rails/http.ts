@@ -5,9 +5,12 @@ export interface HttpRequest {
   /** Sent as JSON; makes the request a POST. */
   readonly json?: unknown
   readonly headers?: Readonly<Record<string, string>>
+  /** The path of the address holds a key, so errors name the host alone. */
+  readonly secretPath?: boolean
 }
 
 export interface HttpAnswer {
+  /** Address at the source, also where `RAIL_BASE_URL_<RAIL>` made the request go elsewhere. */
   readonly url: string
   readonly status: number
   /** Parsed JSON, NUL characters in strings removed. */
