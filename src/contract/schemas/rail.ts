@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { count, model, railSlug, share, time, url, usdc } from './common.ts'
+import { count, date, model, railSlug, sha256Hex, share, time, url, usdc } from './common.ts'
 
 export const railStatus = z.enum(['paying', 'pre-traction', 'concentrated', 'potemkin', 'dormant'])
 export type RailStatus = z.infer<typeof railStatus>
@@ -29,6 +29,18 @@ export const figureName = z.enum([
   'top_worker_share',
 ])
 export type FigureName = z.infer<typeof figureName>
+
+const evidencePointer = z.object({
+  kind: z.enum(['http', 'logs']),
+  url: z.string().max(2048).optional(),
+  sha256: sha256Hex.optional().describe('Of the answer as received.'),
+  items: count.optional(),
+  chain: z.string().max(40).optional(),
+  contract: z.string().max(100).optional(),
+  from_block: count.optional(),
+  to_block: count.optional(),
+  logs: count.optional(),
+})
 
 export const rail = model(
   'Rail',
@@ -70,6 +82,19 @@ export const rail = model(
       .describe('Whether the figures come from a poll or from an audit by hand.'),
     figures_as_of: time.describe('The age of the figures: the last good poll, or the audit.'),
     stale: z.boolean().describe('True when the last two poll cycles brought no good poll.'),
+    evidence_tier: z
+      .enum(['A', 'B', 'C', 'D'])
+      .describe(
+        'A: contract or endpoint confirmed, money can be computed; B: endpoint confirmed, money not exposed; C: known from third parties; D: no endpoint found.',
+      ),
+    evidence: z.array(evidencePointer).max(200).describe('What the last good poll read.'),
+    audit: z.object({
+      as_of: date,
+      status: railStatus,
+      reason: z.string().max(600),
+      source: z.string().max(600),
+    }),
+    sources: z.array(z.string().max(300)).max(32),
     polled_at: time,
     poll_duration_ms: count,
     poll_error: z.string().max(500).optional(),

@@ -1,0 +1,16 @@
+export type Cell = string | number | boolean | null | undefined
+
+/** Cells that a spreadsheet would run as a formula; a leading apostrophe makes them text. */
+const formulaStart = /^[=+\-@\t\r]/
+
+/** RFC 4180 with a header row. Null is an empty cell: unknown is not zero. */
+export function csv(header: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  return [header, ...rows].map((row) => `${row.map(cellText).join(',')}\r\n`).join('')
+}
+
+function cellText(cell: Cell): string {
+  if (cell === null || cell === undefined) return ''
+  if (typeof cell !== 'string') return String(cell)
+  const inert = formulaStart.test(cell) ? `'${cell}` : cell
+  return /[",\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert
+}

@@ -1,0 +1,65 @@
+import type { RailPoll } from '../../src/contract/schemas/rail.ts'
+import { isoTime } from '../../src/core/time.ts'
+import type { PollRecord } from '../world.ts'
+import { csv } from './csv.ts'
+import { jsonDocument, textDocument } from './document.ts'
+import type { SnapshotFamily } from './document.ts'
+import { figureNames, publicFigure } from './rail-view.ts'
+
+/** Polls shown per rail: one year at four a day. Older ones stay in the database and in the repository. */
+const shownPolls = 1461
+
+/** `/rails/{name}/history` as JSON and CSV. Not archived: the snapshot repository is a history itself. */
+export const historyDocuments: SnapshotFamily = {
+  routes: ['getRailHistory', 'getRailHistoryCsv'],
+  *build(world) {
+    for (const { authored } of world.rails) {
+      const params = { name: authored.rail }
+      const polls = (world.history.get(authored.rail) ?? []).slice(0, shownPolls).map(pollView)
+      yield jsonDocument(
+        'getRailHistory',
+        { rail: authored.rail, count: polls.length, polls },
+        { params, stamped: true, archive: null },
+      )
+      yield textDocument('getRailHistoryCsv', historyCsv(polls), { params })
+    }
+  },
+}
+
+function pollView(poll: PollRecord): RailPoll {
+  const { figures } = poll
+  const figure = (name: (typeof figureNames)[number]) =>
+    figures === null ? null : publicFigure(figures, name)
+  return {
+    polled_at: isoTime(poll.polledAtMs),
+    outcome: poll.outcome,
+    status: poll.status,
+    tpv_30d_usdc: figure('tpv_30d_usdc'),
+    tpv_7d_usdc: figure('tpv_7d_usdc'),
+    tpv_30d_raw_usdc: figure('tpv_30d_raw_usdc'),
+    tpv_7d_raw_usdc: figure('tpv_7d_raw_usdc'),
+    unique_creators_30d: figure('unique_creators_30d'),
+    unique_workers_30d: figure('unique_workers_30d'),
+    top_worker_share: figure('top_worker_share'),
+    rule: poll.rule,
+    poll_duration_ms: poll.durationMs,
+    ...(poll.error === null ? {} : { poll_error: poll.error }),
+  }
+}
+
+const csvColumns = [
+  'polled_at',
+  'outcome',
+  'status',
+  ...figureNames,
+  'rule',
+  'poll_duration_ms',
+  'poll_error',
+] as const satisfies readonly (keyof RailPoll)[]
+
+function historyCsv(polls: readonly RailPoll[]): string {
+  return csv(
+    csvColumns,
+    polls.map((poll) => csvColumns.map((column) => poll[column])),
+  )
+}

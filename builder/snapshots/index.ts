@@ -1,0 +1,34 @@
+import type { PublicDocument } from '../publish/document.ts'
+import type { World } from '../world.ts'
+import { communityDocuments } from './community.ts'
+import { deskDocuments } from './desk.ts'
+import type { SnapshotFamily } from './document.ts'
+import { flagDocuments } from './flags.ts'
+import { historyDocuments } from './history.ts'
+import { opportunityDocuments } from './opportunities.ts'
+import { pactDocuments } from './pacts.ts'
+import { partnerDocuments } from './partners.ts'
+import { railDocuments } from './rails.ts'
+import { siteDocuments } from './site.ts'
+import { skillDocuments } from './skills.ts'
+import { statsDocuments } from './stats.ts'
+
+/** Every family of documents. The manifest and the difference to the last build are the publisher's. */
+export const snapshotFamilies: readonly SnapshotFamily[] = [
+  statsDocuments,
+  railDocuments,
+  historyDocuments,
+  opportunityDocuments,
+  communityDocuments,
+  partnerDocuments,
+  skillDocuments,
+  pactDocuments,
+  flagDocuments,
+  deskDocuments,
+  siteDocuments,
+]
+
+/** All documents of the world. */
+export function* documentsOf(world: World): Generator<PublicDocument> {
+  for (const family of snapshotFamilies) yield* family.build(world)
+}

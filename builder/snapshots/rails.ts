@@ -1,0 +1,58 @@
+import type { Rail } from '../../src/contract/schemas/rail.ts'
+import type { JsonValue } from '../../src/core/canonical-json.ts'
+import { csv } from './csv.ts'
+import { jsonDocument, textDocument } from './document.ts'
+import type { SnapshotFamily } from './document.ts'
+import { figureNames, railView } from './rail-view.ts'
+
+/** `/rails`, `/rails.csv` and one document per rail. */
+export const railDocuments: SnapshotFamily = {
+  routes: ['listRails', 'getRailsCsv', 'getRail'],
+  *build(world) {
+    const rails = world.rails.map((record) => railView(record, world))
+    yield jsonDocument(
+      'listRails',
+      { count: rails.length, rails },
+      { archive: { count: rails.length, rails: rails.map(facts) } },
+    )
+    yield textDocument('getRailsCsv', railsCsv(rails))
+    for (const rail of rails) {
+      yield jsonDocument('getRail', rail, { params: { name: rail.rail }, archive: facts(rail) })
+    }
+  },
+}
+
+/** Without what changes at every poll though the facts stand still: times, ages and hashes of answers. */
+function facts(rail: Rail): JsonValue {
+  const { polled_at, poll_duration_ms, figures_as_of, evidence, ...kept } = rail
+  void [polled_at, poll_duration_ms, figures_as_of, evidence]
+  return kept
+}
+
+const csvColumns = [
+  'rail',
+  'display_name',
+  'chain',
+  'category',
+  'status',
+  'status_since',
+  ...figureNames,
+  'last_payout_at',
+  'entry_cost_usdc',
+  'figures_source',
+  'figures_as_of',
+  'stale',
+  'rule',
+  'polled_at',
+  'poll_error',
+  'reference_url',
+] as const satisfies readonly (keyof Rail)[]
+
+function railsCsv(rails: readonly Rail[]): string {
+  const unknown = (rail: Rail, column: string) =>
+    rail.unknown_figures.some((figure) => figure === column)
+  return csv(
+    csvColumns,
+    rails.map((rail) => csvColumns.map((column) => (unknown(rail, column) ? null : rail[column]))),
+  )
+}

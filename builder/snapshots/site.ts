@@ -1,0 +1,34 @@
+import { openApiDocument } from '../../src/contract/openapi.ts'
+import { apiPrefix } from '../../src/contract/route.ts'
+import { routes } from '../../src/contract/routes.ts'
+import type { World } from '../world.ts'
+import { jsonDocument, textDocument } from './document.ts'
+import type { SnapshotFamily } from './document.ts'
+
+/** `/openapi.json`, the signing keys and the skill files for agents. */
+export const siteDocuments: SnapshotFamily = {
+  routes: ['getOpenApi', 'getSigningKeys', 'getPactsSkill', 'getDeskSkill'],
+  *build(world) {
+    const { site, signingKeys } = world
+    yield jsonDocument(
+      'getOpenApi',
+      openApiDocument(routes, {
+        serviceName: site.serviceName,
+        siteUrl: site.url,
+        version: site.version,
+      }),
+    )
+    yield jsonDocument('getSigningKeys', signingKeys)
+    yield textDocument('getPactsSkill', agentSkill(world, 'pacts'), { archived: true })
+    yield textDocument('getDeskSkill', agentSkill(world, 'desk'), { archived: true })
+  },
+}
+
+function agentSkill({ agentSkills, site }: World, name: string): string {
+  const text = agentSkills.get(name)
+  if (text === undefined) throw new Error(`data/agent-skills/${name}/SKILL.md is missing`)
+  return text
+    .replaceAll('{SITE_URL}', site.url)
+    .replaceAll('{BASE_URL}', `${site.url}${apiPrefix}`)
+    .replaceAll('{SERVICE_NAME}', site.serviceName)
+}

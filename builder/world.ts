@@ -1,0 +1,84 @@
+import type { z } from 'zod'
+
+import type { Flag } from '../src/contract/schemas/flag.ts'
+import type { inFlightPact, settledPact } from '../src/contract/schemas/pact.ts'
+import type { oathList, tierList } from '../src/contract/schemas/partner.ts'
+import type { Receipt } from '../src/contract/schemas/receipt.ts'
+import type { SigningKeys } from '../src/contract/schemas/service.ts'
+import type { Skill } from '../src/contract/schemas/skill.ts'
+import type { LeaderboardEntry, Worker } from '../src/contract/schemas/worker.ts'
+import type { EvidencePointer, Figures } from '../src/core/figures.ts'
+import type { RailState } from '../src/core/rail-poll.ts'
+import type { RailStatusWord } from '../src/core/rail-status.ts'
+import type { ArticleSource } from './desk/articles.ts'
+import type { AuthoredRail } from './rails/authored.ts'
+
+/** A rail as people wrote it down, what polls made of it, and the rule its adapter follows (null: audited by hand). */
+export interface RailRecord {
+  readonly authored: AuthoredRail
+  readonly state: RailState
+  readonly rule: { readonly name: string; readonly version: string; readonly text: string } | null
+  readonly evidence: readonly EvidencePointer[]
+}
+
+/** One poll as history shows it. Times in Unix milliseconds. */
+export interface PollRecord {
+  readonly polledAtMs: number
+  readonly durationMs: number
+  readonly outcome: 'ok' | 'failed'
+  readonly error: string | null
+  readonly figures: Figures | null
+  readonly status: RailStatusWord
+  readonly rule: string
+}
+
+/** What happened to a rail, as the alerts feed and the commit messages tell it. */
+export interface LedgerEvent {
+  readonly seq: number
+  readonly kind: 'flag_opened' | 'flag_closed' | 'rail_transition'
+  readonly rail: string | null
+  readonly title: string
+  readonly data: Readonly<Record<string, unknown>>
+  readonly createdAtMs: number
+}
+
+/**
+ * Everything that the public documents are made of, gathered at one `now`. Documents are pure functions of it:
+ * same world, same bytes.
+ */
+export interface World {
+  readonly nowMs: number
+  readonly site: { readonly url: string; readonly serviceName: string; readonly version: string }
+  readonly pollEveryMs: number
+  /** By slug. */
+  readonly rails: readonly RailRecord[]
+  /** Polls by rail slug, newest first. */
+  readonly history: ReadonlyMap<string, readonly PollRecord[]>
+  readonly openFlags: readonly Flag[]
+  readonly events: readonly LedgerEvent[]
+  readonly taxonomy: { readonly note: string; readonly skills: readonly Skill[] }
+  readonly tiers: z.infer<typeof tierList>['tiers']
+  readonly oaths: z.infer<typeof oathList>['oaths']
+  readonly articles: readonly ArticleSource[]
+  /** Views of the last 24 whole hours by article slug. */
+  readonly views24h: ReadonlyMap<string, number>
+  /** Texts of the agent skill files by name, placeholders unfilled. */
+  readonly agentSkills: ReadonlyMap<string, string>
+  readonly signingKeys: SigningKeys
+  readonly community: Community
+  readonly pacts: {
+    readonly settled: readonly z.infer<typeof settledPact>[]
+    readonly inFlight: readonly z.infer<typeof inFlightPact>[]
+  }
+}
+
+/** What wallets and partners wrote. The lists are the newest entries; the totals count all. */
+export interface Community {
+  readonly workers: readonly Worker[]
+  readonly workersTotal: number
+  readonly receipts: readonly Receipt[]
+  readonly receiptsTotal: number
+  readonly receiptsVerified: number
+  readonly leaderboard: readonly LeaderboardEntry[]
+  readonly partnersTotal: number
+}
