@@ -1,0 +1,100 @@
+/** Payouts of a rail folded by whole Unix hours, one set for each stream that the rail reads. */
+import type { Kysely, Transaction } from 'kysely'
+
+import type { JsonValue } from '../core/canonical-json.ts'
+import { fromJsonText, toJsonText } from './json.ts'
+import type { Database } from './schema.ts'
+
+/** Cursors and bodies are JSON, whose shape the rail's adapter declares and checks. */
+export interface Fold<Json = unknown> {
+  /** Where the next read goes on; null before the first. */
+  readonly cursor: Json
+  /** One for each hour, oldest first. */
+  readonly buckets: readonly FoldBucket<Json>[]
+}
+
+export interface FoldBucket<Json = unknown> {
+  /** Unix hours. */
+  readonly hour: number
+  readonly body: Json
+}
+
+/** The most rows of one insert: SQLite takes 32,766 parameters. */
+const rowsPerInsert = 1000
+
+/** The cursor of a stream and its buckets from `fromHour` on. */
+export async function loadFold(
+  db: Kysely<Database>,
+  rail: string,
+  stream: string,
+  fromHour: number,
+): Promise<Fold<JsonValue>> {
+  // One statement sees one state: a save between two of them could pair a new cursor with old buckets.
+  const rows = await db
+    .selectFrom('fold_cursors as c')
+    .leftJoin('fold_buckets as b', (join) =>
+      join
+        .onRef('b.rail', '=', 'c.rail')
+        .onRef('b.stream', '=', 'c.stream')
+        .on('b.hour', '>=', fromHour),
+    )
+    .select(['c.cursor', 'b.hour', 'b.body'])
+    .where('c.rail', '=', rail)
+    .where('c.stream', '=', stream)
+    .orderBy('b.hour')
+    .execute()
+  const buckets: FoldBucket<JsonValue>[] = []
+  for (const { hour, body } of rows) {
+    if (hour !== null && body !== null) buckets.push({ hour, body: fromJsonText(body) })
+  }
+  const [first] = rows
+  return { cursor: first === undefined ? null : fromJsonText(first.cursor), buckets }
+}
+
+/** Moves the cursor and replaces the given buckets; in one transaction, so neither runs ahead. */
+export async function saveFold(
+  tx: Transaction<Database>,
+  rail: string,
+  stream: string,
+  changed: Fold,
+  updatedAt: string,
+): Promise<void> {
+  const cursor = toJsonText(changed.cursor)
+  await tx
+    .insertInto('fold_cursors')
+    .values({ rail, stream, cursor, updated_at: updatedAt })
+    .onConflict((conflict) =>
+      conflict.columns(['rail', 'stream']).doUpdateSet({ cursor, updated_at: updatedAt }),
+    )
+    .execute()
+  for (let start = 0; start < changed.buckets.length; start += rowsPerInsert) {
+    const rows = changed.buckets
+      .slice(start, start + rowsPerInsert)
+      .map(({ hour, body }) => ({ rail, stream, hour, body: toJsonText(body) }))
+    await tx
+      .insertInto('fold_buckets')
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict
+          .columns(['rail', 'stream', 'hour'])
+          .doUpdateSet((excluded) => ({ body: excluded.ref('excluded.body') })),
+      )
+      .execute()
+  }
+}
+
+/** The number of buckets dropped. */
+export async function dropBucketsBefore(
+  db: Kysely<Database>,
+  rail: string,
+  stream: string,
+  hour: number,
+): Promise<number> {
+  const dropped = await db
+    .deleteFrom('fold_buckets')
+    .where('rail', '=', rail)
+    .where('stream', '=', stream)
+    .where('hour', '<', hour)
+    .executeTakeFirst()
+  return Number(dropped.numDeletedRows)
+}

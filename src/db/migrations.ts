@@ -1,0 +1,81 @@
+/**
+ * The schema, as the steps that led to it. A step that was released is never changed: a change is a new
+ * step at the end of the list.
+ */
+import { sql } from 'kysely'
+import type { Kysely } from 'kysely'
+
+import { DatabaseRefusedError } from './errors.ts'
+import { polls } from './migrations/0001-polls.ts'
+import { flagsEvents } from './migrations/0002-flags-events.ts'
+import { folds } from './migrations/0003-folds.ts'
+import { runsViews } from './migrations/0004-runs-views.ts'
+import type { Migration } from './migrations/migration.ts'
+
+export const migrations = [
+  polls,
+  flagsEvents,
+  folds,
+  runsViews,
+] as const satisfies readonly Migration[]
+
+/**
+ * Applies what is missing, all in one transaction: a step that fails leaves the file as it was. Two
+ * processes may do so at once; the second finds nothing left to do.
+ * @throws DatabaseRefusedError where the file holds steps that this program does not know.
+ */
+export async function migrate<DB>(
+  db: Kysely<DB>,
+  known: readonly Migration[] = migrations,
+): Promise<void> {
+  if ((await missing(db, known)).length === 0) return
+  await db.transaction().execute(async (tx) => {
+    await sql`create table if not exists schema_migrations (
+      position integer primary key,
+      name text not null unique
+    ) strict`.execute(tx)
+    for (const { name, up } of await missing(tx, known)) {
+      for (const statement of up) await sql.raw(statement).execute(tx)
+      await sql`insert into schema_migrations (name) values (${name})`.execute(tx)
+    }
+    await sql.raw(`pragma user_version = ${known.length}`).execute(tx)
+  })
+}
+
+/** @throws DatabaseRefusedError unless the file has exactly the known steps. For readers that cannot migrate. */
+export async function refuseOtherSchema<DB>(
+  db: Kysely<DB>,
+  known: readonly Migration[] = migrations,
+): Promise<void> {
+  const [next] = await missing(db, known)
+  if (next !== undefined) {
+    throw new DatabaseRefusedError(
+      `The database lacks ${next.name}: start the writing process first.`,
+    )
+  }
+}
+
+async function missing<DB>(
+  db: Kysely<DB>,
+  known: readonly Migration[],
+): Promise<readonly Migration[]> {
+  const applied = await appliedNames(db)
+  for (const [index, name] of applied.entries()) {
+    if (known[index]?.name !== name) {
+      throw new DatabaseRefusedError(
+        `The database holds ${name} where this program knows ${known[index]?.name ?? 'nothing'}: ` +
+          'it was written by another version, probably a later one.',
+      )
+    }
+  }
+  return known.slice(applied.length)
+}
+
+async function appliedNames<DB>(db: Kysely<DB>): Promise<readonly string[]> {
+  const table = await sql`select 1 from sqlite_schema where name = 'schema_migrations'`.execute(db)
+  if (table.rows.length === 0) return []
+  const { rows } = await sql<{
+    name: string
+  }>`select name from schema_migrations order by position`.execute(db)
+  return rows.map((row) => row.name)
+}

@@ -1,0 +1,182 @@
+import { mkdirSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+
+import { Kysely, sql } from 'kysely'
+
+import { DatabaseBrokenError, DatabaseRefusedError } from './errors.ts'
+import { migrate, refuseOtherSchema } from './migrations.ts'
+import type { Database } from './schema.ts'
+import { createDialect, openSqlite3 } from './sqlite3-dialect.ts'
+import type { Sqlite3Connection } from './sqlite3-dialect.ts'
+import { createWriter } from './writer.ts'
+import type { Write } from './writer.ts'
+
+export interface OpenOptions {
+  /** `sqlite:` and a path, as in `DATABASE_URL`, or a path. */
+  readonly url: string
+  /** Refuses every write; the file has to exist in the present schema. */
+  readonly readOnly?: boolean
+  /** Creates the file and its folder where there is none (default), or refuses to start. */
+  readonly create?: boolean
+  /** Reads every page before the start. Takes about a second for each gigabyte or two. */
+  readonly quickCheck?: boolean
+  /** How long one transaction may keep the connection from others; twice that, one `write` the writer. */
+  readonly heldLimitMs?: number
+}
+
+export interface OpenDatabase {
+  /** The writer's connection. Single statements and migrations; concurrent writes go through `write`. */
+  readonly db: Kysely<Database>
+  /** A connection of its own that never waits for a writer and refuses to write. */
+  readonly reader: Kysely<Database>
+  readonly write: Write<Database>
+  /** Why no write is possible any more; null while all is well. */
+  readonly broken: () => DatabaseBrokenError | null
+  /** Waits for the writes that are under way, then closes both connections. */
+  readonly close: () => Promise<void>
+  readonly path: string
+}
+
+/** `AIL1`: marks the file as this program's (https://sqlite.org/fileformat2.html#application_id). */
+export const applicationId = 0x41_49_4c_31
+
+/** Before this, two connections that write or checkpoint at once could damage a WAL file. */
+const oldestSqlite = [3, 51, 3] as const
+
+/**
+ * Set on every connection and read back; a start with any other value is refused. WAL and FULL are what
+ * makes a commit survive a loss of power.
+ */
+const settings = {
+  busy_timeout: 5000,
+  journal_mode: 'wal',
+  synchronous: 2,
+  foreign_keys: 1,
+  wal_autocheckpoint: 1000,
+  journal_size_limit: 67_108_864,
+  trusted_schema: 0,
+  cell_size_check: 1,
+  mmap_size: 0,
+} as const satisfies Record<string, number | string>
+
+/**
+ * Opens the database and brings it to the present schema.
+ * @throws DatabaseRefusedError where a setting does not hold, the file belongs to another program or
+ *   to a later version of this one; DatabaseBrokenError where `quickCheck` finds damage.
+ */
+export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> {
+  const { readOnly = false, create = true, quickCheck = false, heldLimitMs = 5000 } = options
+  const path = pathOf(options.url)
+  const mode = readOnly ? 'read-only' : create ? 'create' : 'read-write'
+  if (mode === 'create') mkdirSync(dirname(path), { recursive: true })
+
+  const opened: Kysely<Database>[] = []
+  const connect = async (
+    mode: 'create' | 'read-write' | 'read-only',
+  ): Promise<{ connection: Sqlite3Connection; kysely: Kysely<Database> }> => {
+    const connection = await openSqlite3({ path, mode, heldLimitMs })
+    const kysely = new Kysely<Database>({ dialect: createDialect(connection) })
+    opened.push(kysely)
+    return { connection, kysely }
+  }
+
+  try {
+    const { connection, kysely: db } = await connect(mode)
+    await refuseOtherSqlite(db)
+    await apply(db, settings)
+    await refuseOtherApplication(db, readOnly)
+    if (quickCheck) await check(db)
+    await (readOnly ? refuseOtherSchema(db) : migrate(db))
+
+    const { kysely: reader } = await connect(readOnly ? 'read-only' : 'read-write')
+    await apply(reader, { ...settings, query_only: 1 })
+
+    const writer = createWriter(db, connection, 2 * heldLimitMs)
+    return {
+      db,
+      reader,
+      write: readOnly ? refuseWrite : writer.write,
+      broken: () => connection.broken,
+      close: async () => {
+        await writer.close()
+        await reader.destroy()
+        await db.destroy()
+      },
+      path,
+    }
+  } catch (error) {
+    for (const kysely of opened) await kysely.destroy()
+    throw error
+  }
+}
+
+function refuseWrite(): Promise<never> {
+  return Promise.reject(new Error('The database was opened read-only.'))
+}
+
+/** @throws DatabaseRefusedError for databases in memory and for URLs that say more than a path. */
+function pathOf(url: string): string {
+  const path = url.startsWith('sqlite:')
+    ? url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '')
+    : url
+  if (
+    path === '' ||
+    path.startsWith(':') ||
+    path.startsWith('//') ||
+    /^[a-z]+:|[?#\0]/.test(path)
+  ) {
+    throw new DatabaseRefusedError(
+      `Not a database this program can use: ${url}. Give sqlite: and a path.`,
+    )
+  }
+  return resolve(path)
+}
+
+async function refuseOtherSqlite(db: Kysely<Database>): Promise<void> {
+  const version = await scalar(db, 'select sqlite_version()')
+  const parts = String(version).split('.').map(Number)
+  for (const [index, oldest] of oldestSqlite.entries()) {
+    const part = parts[index] ?? 0
+    if (part > oldest) return
+    if (part < oldest) {
+      throw new DatabaseRefusedError(
+        `SQLite ${String(version)} can damage a WAL file; ${oldestSqlite.join('.')} or later is needed.`,
+      )
+    }
+  }
+}
+
+async function apply(db: Kysely<Database>, wanted: Record<string, number | string>): Promise<void> {
+  for (const [name, value] of Object.entries(wanted)) {
+    await sql.raw(`pragma ${name} = ${value}`).execute(db)
+  }
+  for (const [name, value] of Object.entries(wanted)) {
+    const found = await scalar(db, `pragma ${name}`)
+    if (found !== value) {
+      throw new DatabaseRefusedError(
+        `The setting ${name} reads ${String(found)} instead of ${value}.`,
+      )
+    }
+  }
+}
+
+async function refuseOtherApplication(db: Kysely<Database>, readOnly: boolean): Promise<void> {
+  const found = await scalar(db, 'pragma application_id')
+  if (found === applicationId) return
+  const tables = await scalar(db, 'select count(*) from sqlite_schema')
+  if (found !== 0 || tables !== 0 || readOnly) {
+    throw new DatabaseRefusedError('The file is a database of another program (application_id).')
+  }
+  await sql.raw(`pragma application_id = ${applicationId}`).execute(db)
+}
+
+async function check(db: Kysely<Database>): Promise<void> {
+  const found = await scalar(db, 'pragma quick_check(1)')
+  if (found !== 'ok') throw new DatabaseBrokenError(`The file is damaged: ${String(found)}`)
+}
+
+/** The only column of the only row. */
+async function scalar(db: Kysely<Database>, statement: string): Promise<unknown> {
+  const { rows } = await sql.raw<Record<string, unknown>>(statement).execute(db)
+  return Object.values(rows[0] ?? {})[0]
+}

@@ -1,0 +1,108 @@
+/**
+ * The tables as Kysely sees them. Times are RFC 3339 text in UTC with milliseconds, money is an integer of
+ * micro-USDC, JSON is text; all three are read and written by the functions of the area's file only.
+ */
+import type { Generated, GeneratedAlways } from 'kysely'
+
+export interface Database {
+  polls: PollsTable
+  rail_state: RailStateTable
+  flags: FlagsTable
+  events: EventsTable
+  fold_cursors: FoldCursorsTable
+  fold_buckets: FoldBucketsTable
+  job_runs: JobRunsTable
+  article_views: ArticleViewsTable
+  meta: MetaTable
+}
+
+export interface PollsTable {
+  id: Generated<number>
+  rail: string
+  started_at: string
+  duration_ms: number
+  outcome: 'ok' | 'failed'
+  error: string | null
+  figures: string | null
+  evidence: string
+  rule: string
+  status_after: string
+}
+
+export interface RailStateTable {
+  rail: string
+  status: string
+  status_since: string
+  figures: string | null
+  figures_as_of: string | null
+  last_poll_id: number | null
+  last_poll_at: string | null
+  last_good_poll_at: string | null
+  last_error: string | null
+  last_duration_ms: number | null
+  consecutive_failures: number
+  source: 'audit' | 'poll'
+}
+
+export type Severity = 'info' | 'warning' | 'critical'
+
+export interface FlagsTable {
+  id: string
+  rail: string | null
+  kind: string
+  severity: Severity
+  title: string
+  evidence: string
+  subject: string
+  opened_at: string
+  closed_at: string | null
+  close_reason: string | null
+}
+
+export interface EventsTable {
+  /** Never reused: `autoincrement`. */
+  seq: GeneratedAlways<number>
+  id: string
+  kind: string
+  rail: string | null
+  severity: Severity
+  title: string
+  data: string
+  created_at: string
+}
+
+export interface FoldCursorsTable {
+  rail: string
+  stream: string
+  cursor: string
+  updated_at: string
+}
+
+export interface FoldBucketsTable {
+  rail: string
+  stream: string
+  /** Unix hours. */
+  hour: number
+  body: string
+}
+
+export interface JobRunsTable {
+  id: Generated<number>
+  job: string
+  started_at: string
+  finished_at: string | null
+  outcome: 'ok' | 'failed' | 'skipped' | null
+  detail: string | null
+}
+
+export interface ArticleViewsTable {
+  slug: string
+  /** Unix hours. */
+  hour: number
+  views: number
+}
+
+export interface MetaTable {
+  key: string
+  value: string
+}

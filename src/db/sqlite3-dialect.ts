@@ -1,0 +1,369 @@
+/**
+ * Kysely on the `sqlite3` package (node-sqlite3).
+ *
+ * The package is archived upstream and gets no more fixes, so it is pinned, and everything that has to
+ * be known about it stands in this file alone. What it does wrong, and what is done about it here:
+ *
+ * - It stores a bigint as NULL, an object as `[object Object]`, a Date as a number, NaN and undefined as
+ *   NULL, a lone surrogate as U+FFFD, and hands integers beyond 2^53 over rounded. All are refused.
+ * - Statements of several async scopes interleave on its connection: a rollback of one request undoes
+ *   an acknowledged insert of another. A turn serialises every use of the connection.
+ * - It binds integers beyond 2^31 as REAL. STRICT INTEGER columns turn them back without loss; in
+ *   expressions keep in mind that a division by such a parameter is a floating-point division.
+ * - `Database#run` prepares its statement anew each time; here prepared statements are kept.
+ */
+import type {
+  CompiledQuery,
+  DatabaseConnection,
+  Dialect,
+  Driver,
+  Kysely,
+  QueryCompiler,
+  QueryResult,
+  RootOperationNode,
+} from 'kysely'
+import { createQueryId, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
+import { IdentifierNode, RawNode } from 'kysely'
+import sqlite3 from 'sqlite3'
+
+import {
+  BusyError,
+  DatabaseBrokenError,
+  DatabaseUnavailableError,
+  DiskFullError,
+  ParameterError,
+  UnsafeIntegerError,
+} from './errors.ts'
+import { createTurn } from './turn.ts'
+import type { Turn } from './turn.ts'
+
+export interface Sqlite3Options {
+  /** A file. Databases in memory have one connection only, which this program's readers could not share. */
+  readonly path: string
+  readonly mode: 'create' | 'read-write' | 'read-only'
+  /** How long one transaction may keep others waiting for the connection. */
+  readonly heldLimitMs: number
+}
+
+/** Statements kept prepared per connection: far above the number of queries the program knows. */
+const statementLimit = 256
+
+/** Result codes after which SQLite may have rolled the whole transaction back by itself. */
+const transactionLost: ReadonlySet<unknown> = new Set([
+  'SQLITE_FULL',
+  'SQLITE_IOERR',
+  'SQLITE_NOMEM',
+  'SQLITE_BUSY',
+  'SQLITE_INTERRUPT',
+  'SQLITE_CORRUPT',
+  'SQLITE_NOTADB',
+  'SQLITE_PROTOCOL',
+])
+
+/** Opens the file. @throws Error with the reason where it cannot be opened. */
+export async function openSqlite3(options: Sqlite3Options): Promise<Sqlite3Connection> {
+  const flags = {
+    create: sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE,
+    'read-write': sqlite3.OPEN_READWRITE,
+    'read-only': sqlite3.OPEN_READONLY,
+  }[options.mode]
+  const database = await new Promise<sqlite3.Database>((resolve, reject) => {
+    const opened = new sqlite3.Database(options.path, flags, (error) => {
+      if (error === null) resolve(opened)
+      else reject(new Error(`Cannot open ${options.path}: ${error.message}`, { cause: error }))
+    })
+  })
+  return new Sqlite3Connection(database, createTurn(options.heldLimitMs))
+}
+
+/**
+ * The one connection to a file. Whoever uses it takes the `turn` first; Kysely does so through the
+ * driver, for a query or for a whole transaction.
+ */
+export class Sqlite3Connection implements DatabaseConnection {
+  readonly turn: Turn
+  readonly #database: sqlite3.Database
+  /** Oldest use first. */
+  readonly #statements = new Map<string, sqlite3.Statement>()
+  #inTransaction = false
+  /** Why the present transaction is no more, although nobody rolled it back. */
+  #lost: Error | null = null
+  #broken: DatabaseBrokenError | null = null
+
+  constructor(database: sqlite3.Database, turn: Turn) {
+    this.#database = database
+    this.turn = turn
+  }
+
+  /** Set once the disk or the file failed; from then on the connection refuses everything. */
+  get broken(): DatabaseBrokenError | null {
+    return this.#broken
+  }
+
+  /** Why SQLite ended the present transaction by itself; every statement until its rollback is refused. */
+  get lost(): Error | null {
+    return this.#lost
+  }
+
+  async begin(): Promise<void> {
+    // Immediate: a deferred transaction that reads first and then writes gets SQLITE_BUSY at once,
+    // whatever busy_timeout says.
+    await this.exec('begin immediate')
+    this.#inTransaction = true
+  }
+
+  async commit(): Promise<void> {
+    await this.exec('commit')
+    this.#inTransaction = false
+  }
+
+  /** Ends the transaction, also one that SQLite has already ended. Leaves no transaction behind. */
+  async rollback(): Promise<void> {
+    const lost = this.#lost
+    this.#lost = null
+    this.#inTransaction = false
+    try {
+      await this.exec('rollback')
+    } catch (error) {
+      if (lost !== null || this.#broken !== null) return
+      this.#broken = new DatabaseBrokenError('A transaction could not be rolled back.', {
+        cause: error,
+      })
+      throw this.#broken
+    }
+  }
+
+  /** Runs statements without parameters or rows. */
+  async exec(sql: string): Promise<void> {
+    this.#refuseIfGone()
+    const error = await new Promise<Error | null>((resolve) => this.#database.exec(sql, resolve))
+    if (error !== null) throw this.#explain(error)
+  }
+
+  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    this.#refuseIfGone()
+    const parameters = query.parameters.map(toParameter)
+    const statement = await this.#prepare(query.sql)
+    return answersRows(query.query)
+      ? this.#all<Row>(statement, parameters, query.query)
+      : this.#run<Row>(statement, parameters, query.query)
+  }
+
+  // oxlint-disable-next-line require-yield -- Kysely asks for a generator; streaming is refused.
+  async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
+    throw new Error('Streaming is not supported on this database: page through the rows by key.')
+  }
+
+  /** Closes the file. Waits for nobody: the caller takes the turn first. */
+  async close(): Promise<void> {
+    for (const statement of this.#statements.values()) statement.finalize()
+    this.#statements.clear()
+    await new Promise<void>((resolve, reject) => {
+      this.#database.close((error) => (error === null ? resolve() : reject(error)))
+    })
+  }
+
+  #all<Row>(
+    statement: sqlite3.Statement,
+    parameters: readonly Parameter[],
+    node: RootOperationNode,
+  ): Promise<QueryResult<Row>> {
+    return new Promise((resolve, reject) => {
+      statement.all<Row & Record<string, unknown>>(parameters, (error, rows) => {
+        if (error !== null) return reject(this.#explain(error))
+        const unsafe = unsafeColumn(rows)
+        if (unsafe !== null) return reject(unsafe)
+        if (node.kind === 'SelectQueryNode' || node.kind === 'RawNode') return resolve({ rows })
+        return resolve({ rows, numAffectedRows: BigInt(rows.length) })
+      })
+    })
+  }
+
+  #run<Row>(
+    statement: sqlite3.Statement,
+    parameters: readonly Parameter[],
+    node: RootOperationNode,
+  ): Promise<QueryResult<Row>> {
+    return new Promise((resolve, reject) => {
+      const explain = (error: Error): Error => this.#explain(error)
+      statement.run(parameters, function done(error) {
+        if (error !== null) return reject(explain(error))
+        const numAffectedRows = BigInt(this.changes)
+        // The driver repeats the last id of the connection after every statement; it means something
+        // only where a row was inserted.
+        if (node.kind !== 'InsertQueryNode' || this.changes === 0) {
+          return resolve({ rows: [], numAffectedRows })
+        }
+        return resolve({ rows: [], numAffectedRows, insertId: BigInt(this.lastID) })
+      })
+    })
+  }
+
+  async #prepare(sql: string): Promise<sqlite3.Statement> {
+    const kept = this.#statements.get(sql)
+    if (kept !== undefined) {
+      this.#statements.delete(sql)
+      this.#statements.set(sql, kept)
+      return kept
+    }
+    const statement = await new Promise<sqlite3.Statement>((resolve, reject) => {
+      const prepared = this.#database.prepare(sql, (error) =>
+        error === null ? resolve(prepared) : reject(this.#explain(error)),
+      )
+    })
+    this.#statements.set(sql, statement)
+    if (this.#statements.size > statementLimit) {
+      for (const [oldestSql, oldest] of this.#statements) {
+        this.#statements.delete(oldestSql)
+        oldest.finalize()
+        break
+      }
+    }
+    return statement
+  }
+
+  #refuseIfGone(): void {
+    if (this.#broken !== null) throw this.#broken
+    if (this.#lost !== null) throw this.#lost
+  }
+
+  /** What an error of the driver means for the program; also notes a lost transaction or a broken file. */
+  #explain(error: Error): Error {
+    const code: unknown = 'code' in error ? error.code : undefined
+    const explained = meaningOf(error, code)
+    if (explained instanceof DatabaseBrokenError) this.#broken = explained
+    if (this.#inTransaction && transactionLost.has(code)) this.#lost = explained
+    return explained
+  }
+}
+
+function meaningOf(error: Error, code: unknown): Error {
+  const cause = { cause: error }
+  switch (code) {
+    case 'SQLITE_BUSY':
+      return new BusyError('Another process holds the write lock of the database.', cause)
+    case 'SQLITE_FULL':
+      return new DiskFullError('There is no room for the write.', cause)
+    case 'SQLITE_NOMEM':
+    case 'SQLITE_INTERRUPT':
+    case 'SQLITE_PROTOCOL':
+      return new DatabaseUnavailableError(`The transaction was lost: ${error.message}`, cause)
+    case 'SQLITE_IOERR':
+    case 'SQLITE_CORRUPT':
+    case 'SQLITE_NOTADB':
+      return new DatabaseBrokenError(`The database is broken: ${error.message}`, cause)
+    default:
+      return error
+  }
+}
+
+type Parameter = null | string | number | Buffer
+
+const loneSurrogate = /\p{Surrogate}/u
+
+/** @throws ParameterError for every value that the driver would not store as it is. */
+function toParameter(value: unknown): Parameter {
+  switch (typeof value) {
+    case 'string':
+      if (loneSurrogate.test(value))
+        throw refused('string with a lone surrogate', 'Check it before.')
+      return value
+    case 'boolean':
+      return value ? 1 : 0
+    case 'number':
+      if (!Number.isFinite(value)) throw refused(String(value), 'Store null for unknown.')
+      if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+        throw refused(`integer ${value}`, 'Beyond 2^53-1 store decimal text.')
+      }
+      return value
+    case 'bigint':
+      throw refused('bigint', 'Store a number within 2^53-1, or decimal text.')
+    case 'undefined':
+      throw refused('undefined', 'Store null, or leave the column out.')
+    case 'object':
+      if (value === null) return null
+      if (Buffer.isBuffer(value)) return value
+      if (value instanceof Uint8Array) {
+        return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+      }
+      if (value instanceof Date) throw refused('Date', 'Store RFC 3339 text.')
+      throw refused(Array.isArray(value) ? 'array' : 'object', 'Store JSON text.')
+    case 'function':
+    case 'symbol':
+      break
+  }
+  throw refused(typeof value, 'Store text, a number, bytes or null.')
+}
+
+function refused(what: string, instead: string): ParameterError {
+  return new ParameterError(`The database takes no ${what}. ${instead}`)
+}
+
+function unsafeColumn(
+  rows: readonly Readonly<Record<string, unknown>>[],
+): UnsafeIntegerError | null {
+  const columns = Object.keys(rows[0] ?? {})
+  for (const row of rows) {
+    for (const column of columns) {
+      const value = row[column]
+      if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
+        return new UnsafeIntegerError(
+          `Column ${column} holds an integer beyond 2^53-1: read it as text.`,
+        )
+      }
+    }
+  }
+  return null
+}
+
+/** `run` reports counts and ids, `all` reports rows; the driver cannot do both. */
+function answersRows(node: RootOperationNode): boolean {
+  if (node.kind === 'SelectQueryNode' || node.kind === 'RawNode') return true
+  return 'returning' in node && node.returning !== undefined
+}
+
+/** Reuses Kysely's SQLite parts, but migrations may count on transactional DDL, which SQLite has. */
+class Sqlite3Adapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true
+  }
+}
+
+export function createDialect(connection: Sqlite3Connection): Dialect {
+  return {
+    createAdapter: () => new Sqlite3Adapter(),
+    createDriver: () => createDriver(connection),
+    // oxlint-disable-next-line typescript/no-explicit-any -- Kysely's own signature.
+    createIntrospector: (db: Kysely<any>) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  }
+}
+
+function createDriver(connection: Sqlite3Connection): Driver {
+  const savepointCommand = async (
+    command: string,
+    name: string,
+    compile: QueryCompiler['compileQuery'],
+  ): Promise<void> => {
+    const node = RawNode.create([`${command} `, ''], [IdentifierNode.create(name)])
+    await connection.exec(compile(node, createQueryId()).sql)
+  }
+  return {
+    init: async () => {},
+    acquireConnection: async () => {
+      await connection.turn.take()
+      return connection
+    },
+    releaseConnection: async () => connection.turn.release(),
+    beginTransaction: () => connection.begin(),
+    commitTransaction: () => connection.commit(),
+    rollbackTransaction: () => connection.rollback(),
+    savepoint: (_, name, compile) => savepointCommand('savepoint', name, compile),
+    rollbackToSavepoint: (_, name, compile) => savepointCommand('rollback to', name, compile),
+    releaseSavepoint: (_, name, compile) => savepointCommand('release', name, compile),
+    destroy: async () => {
+      await connection.turn.take()
+      await connection.close()
+    },
+  }
+}

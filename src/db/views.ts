@@ -1,0 +1,47 @@
+/** Views of the articles, counted by whole Unix hours; nothing about who viewed. */
+import type { Kysely } from 'kysely'
+
+import type { Database } from './schema.ts'
+
+export interface ViewCount {
+  readonly slug: string
+  /** Unix hours. */
+  readonly hour: number
+  readonly views: number
+}
+
+/** The most rows of one insert: SQLite takes 32,766 parameters. */
+const rowsPerInsert = 5000
+
+/** Adds a batch to what is counted already. Several of one batch may share slug and hour. */
+export async function addViews(db: Kysely<Database>, batch: readonly ViewCount[]): Promise<void> {
+  for (let start = 0; start < batch.length; start += rowsPerInsert) {
+    const rows = batch
+      .slice(start, start + rowsPerInsert)
+      .map(({ slug, hour, views }) => ({ slug, hour, views }))
+    await db
+      .insertInto('article_views')
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.columns(['slug', 'hour']).doUpdateSet((eb) => ({
+          views: eb('article_views.views', '+', eb.ref('excluded.views')),
+        })),
+      )
+      .execute()
+  }
+}
+
+/** Views from `hour` on (inclusive), by slug. Articles without any are absent. */
+export async function viewsSince(
+  db: Kysely<Database>,
+  hour: number,
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await db
+    .selectFrom('article_views')
+    .select(({ fn }) => ['slug', fn.sum<number>('views').as('views')])
+    .where('hour', '>=', hour)
+    .groupBy('slug')
+    .orderBy('slug')
+    .execute()
+  return new Map(rows.map(({ slug, views }) => [slug, views]))
+}

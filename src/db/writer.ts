@@ -1,0 +1,135 @@
+/**
+ * Group commit. Writes that wait at the same time share one transaction, and so one flush to the disk;
+ * each stands in its own savepoint, so one that throws undoes only itself. No promise settles before
+ * the commit: what a caller acknowledges afterwards is durable.
+ */
+import { SingleConnectionProvider, Transaction } from 'kysely'
+import type { Kysely } from 'kysely'
+
+import { createSavepoint, JobConnection, withinWorkLimit } from './job.ts'
+import type { Savepoint } from './job.ts'
+import { createDialect } from './sqlite3-dialect.ts'
+import type { Sqlite3Connection } from './sqlite3-dialect.ts'
+
+/**
+ * Runs `work` in the next transaction and answers its value once that is committed.
+ *
+ * `work` uses only `tx`, and awaits every query before it ends. It may run long before the commit, so it
+ * has no effects but its rows. An error of its own rejects only this write. BusyError, DiskFullError and
+ * DatabaseBrokenError (all DatabaseUnavailableError) mean that nothing may be acknowledged.
+ */
+export type Write<DB> = <T>(work: (tx: Transaction<DB>) => Promise<T>) => Promise<T>
+
+export interface Writer<DB> {
+  readonly write: Write<DB>
+  /** Refuses further writes and resolves when those that wait are done. */
+  readonly close: () => Promise<void>
+}
+
+interface Job<DB> {
+  readonly run: (tx: Transaction<DB>) => Promise<Settle>
+  readonly reject: (error: unknown) => void
+}
+
+/** Tells the caller; kept until the commit. */
+type Settle = () => void
+
+/** Large enough that the flush no longer matters, small enough that the first of them need not wait long. */
+const batchLimit = 256
+
+/** @param workLimitMs how long one `work` may keep the writer before it is undone and refused. */
+export function createWriter<DB>(
+  db: Kysely<DB>,
+  connection: Sqlite3Connection,
+  workLimitMs: number,
+): Writer<DB> {
+  const dialect = createDialect(connection)
+  const shared = { config: { dialect }, dialect, driver: dialect.createDriver() }
+  const base = db.getExecutor()
+  let queue: Job<DB>[] = []
+  let closed = false
+  let draining: Promise<void> | null = null
+
+  function write<T>(work: (tx: Transaction<DB>) => Promise<T>): Promise<T> {
+    if (closed)
+      return Promise.reject(new Error('The database is closing and takes no more writes.'))
+    return new Promise((resolve, reject) => {
+      const run = async (tx: Transaction<DB>): Promise<Settle> => {
+        const value = await work(tx)
+        return () => resolve(value)
+      }
+      queue.push({ run, reject })
+      draining ??= drain()
+    })
+  }
+
+  async function drain(): Promise<void> {
+    while (queue.length > 0) {
+      try {
+        await connection.turn.take()
+      } catch (error) {
+        for (const job of queue.splice(0)) job.reject(error)
+        continue
+      }
+      const batch = queue.splice(0, batchLimit)
+      try {
+        const unreached = await runBatch(batch)
+        if (unreached.length > 0) queue = [...unreached, ...queue]
+      } finally {
+        connection.turn.release()
+      }
+    }
+    draining = null
+  }
+
+  /** Answers the jobs that were not reached because the transaction was lost before their turn. */
+  async function runBatch(batch: readonly Job<DB>[]): Promise<readonly Job<DB>[]> {
+    const settles: Settle[] = []
+    let reached = 0
+    try {
+      await connection.begin()
+      try {
+        const savepoint = createSavepoint(connection)
+        for (const job of batch) {
+          reached += 1
+          settles.push(await runJob(job, savepoint))
+          if (connection.lost !== null) throw connection.lost
+        }
+        await connection.commit()
+      } catch (error) {
+        await connection.rollback()
+        throw error
+      }
+    } catch (error) {
+      const failed = reached === 0 ? batch : batch.slice(0, reached)
+      for (const job of failed) job.reject(error)
+      return batch.slice(failed.length)
+    }
+    for (const settle of settles) settle()
+    return []
+  }
+
+  async function runJob(job: Job<DB>, savepoint: Savepoint): Promise<Settle> {
+    savepoint.next()
+    const guarded = new JobConnection(connection, savepoint)
+    const executor = base.withConnectionProvider(new SingleConnectionProvider(guarded))
+    const tx = new Transaction<DB>({ ...shared, executor })
+    try {
+      const settle = await withinWorkLimit(job.run(tx), workLimitMs)
+      if (await guarded.end()) throw new Error('The work of a write ended before its queries did.')
+      return settle
+    } catch (error) {
+      await guarded.end()
+      await savepoint.undo()
+      return () => job.reject(error)
+    }
+  }
+
+  return {
+    write,
+    close: async () => {
+      closed = true
+      await draining
+    },
+  }
+}
