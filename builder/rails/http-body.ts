@@ -1,5 +1,3 @@
-import type { ReadableStreamDefaultReader } from 'node:stream/web'
-
 import { SourceError } from './http.ts'
 
 /**
@@ -10,14 +8,14 @@ export async function readLimited(response: Response, maxBytes: number): Promise
   const announced = Number(response.headers.get('content-length') ?? 0)
   const stream = response.body
   if (stream === null) return new Uint8Array()
-  const reader: ReadableStreamDefaultReader<Uint8Array> = stream.getReader()
+  const reader = stream.getReader()
   const chunks: Uint8Array[] = []
   let total = announced > maxBytes ? announced : 0
   while (total <= maxBytes) {
-    const { done, value } = await reader.read()
-    if (done) return joined(chunks, total)
-    total += value.byteLength
-    chunks.push(value)
+    const read: { readonly value?: unknown } = await reader.read()
+    if (!(read.value instanceof Uint8Array)) return joined(chunks, total)
+    total += read.value.byteLength
+    chunks.push(read.value)
   }
   // Nobody waits for the rest: the caller aborts the request as a whole.
   reader.cancel().catch(() => undefined)
