@@ -26,6 +26,14 @@ export async function verifyPersonalSign(
     : invalid('the signature is not by this wallet over the expected message')
 }
 
+/**
+ * Who signed a hash of 32 bytes, in lower case, or null where the signature is not in the strict
+ * form above or belongs to no key.
+ */
+export async function recoverSigner(hash: Uint8Array, signature: string): Promise<string | null> {
+  return strictFormProblem(signature) === null ? recover(await secp256k1(), hash, signature) : null
+}
+
 /** The hash that a personal signature signs: Keccak-256 of the EIP-191 prefix and the UTF-8 message. */
 export function personalSignHash(message: string): Uint8Array {
   const byteLength = Buffer.byteLength(message)

@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto'
+
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+
+import {
+  CanonicalJsonError,
+  canonicalNumber,
+  canonicalize,
+  prettySorted,
+  zeroSignatureFields,
+} from '../../src/core/canonical-json.ts'
+import { parseStrictJson, parseStrictJsonText } from '../../src/core/strict-json.ts'
+import { readVector } from '../vectors/read.ts'
+
+describe('the published vectors of RFC 8785', () => {
+  test.each(['arrays', 'french', 'structures', 'unicode', 'values', 'weird'])(
+    '%s.json comes out byte for byte',
+    (name) => {
+      const value = parseStrictJson(readVector(`jcs/testdata/input/${name}.json`))
+      const text = canonicalize(value)
+      expect(text).toBe(readVector(`jcs/testdata/output/${name}.json`).toString('utf8'))
+      const hex = readVector(`jcs/testdata/outhex/${name}.txt`).toString('utf8')
+      expect(Buffer.from(text).toString('hex')).toBe(hex.replaceAll(/\s/g, ''))
+    },
+  )
+
+  test('the first 10,000 numbers of the published sequence print as they must', () => {
+    const bytes = readVector('jcs/es6numbers-10000.txt')
+    expect(createHash('sha256').update(bytes).digest('hex')).toMatch(/^b9f7a8e7/)
+    const lines = bytes.toString('utf8').trimEnd().split('\n')
+    expect(lines).toHaveLength(10_000)
+    const wrong = lines.filter((line) => {
+      const [bits = '', expected] = line.split(',')
+      const value = Buffer.from(bits.padStart(16, '0'), 'hex').readDoubleBE()
+      return canonicalNumber(value) !== expected
+    })
+    expect(wrong).toEqual([])
+  })
+})
+
+describe('values without a canonical form are refused', () => {
+  const loop: { self?: unknown } = {}
+  loop.self = { again: [loop] }
+  const refused: ReadonlyArray<readonly [string, unknown]> = [
+    ['NaN', Number.NaN],
+    ['Infinity', Number.POSITIVE_INFINITY],
+    ['an integer beyond 2^53-1', 2 ** 53],
+    ['a negative integer beyond 2^53-1', -(2 ** 53)],
+    ['undefined', undefined],
+    ['an undefined member', { a: undefined }],
+    ['a hole', [1, , 3]],
+    ['a bigint', 1n],
+    ['a function', () => 1],
+    ['a symbol', Symbol('a')],
+    ['a date', new Date(0)],
+    ['a map', new Map()],
+    ['bytes', new Uint8Array(2)],
+    ['a lone high surrogate', 'a\uD83D'],
+    ['a lone low surrogate', '\uDE00a'],
+    ['a lone surrogate in a name', { '\uD83D': 1 }],
+    ['a cycle', loop],
+  ]
+  test.each(refused)('%s', (_, value) => {
+    expect(() => canonicalize(value)).toThrow(CanonicalJsonError)
+    expect(() => canonicalize({ inside: [value] })).toThrow(/^\.inside\[0\]/)
+    expect(() => prettySorted(value)).toThrow(CanonicalJsonError)
+  })
+
+  test('nesting without end is refused, not a crash', () => {
+    let value: unknown = 1
+    for (let depth = 0; depth < 100_000; depth += 1) value = [value]
+    expect(() => canonicalize(value)).toThrow(CanonicalJsonError)
+  })
+
+  test('one object in two places is no cycle', () => {
+    const shared = { a: 1 }
+    expect(canonicalize([shared, shared])).toBe('[{"a":1},{"a":1}]')
+  })
+})
+
+describe('the canonical text', () => {
+  test('sorts by UTF-16 code units: U+1F600 before U+FB33', () => {
+    expect(canonicalize({ '\uFB33': 1, '\u{1F600}': 2 })).toBe('{"\u{1F600}":2,"\uFB33":1}')
+  })
+
+  test('sorts names of digits as text', () => {
+    expect(canonicalize({ 9: 1, 10: 2, 1: 3 })).toBe('{"1":3,"10":2,"9":1}')
+  })
+
+  test('prints -0 as 0', () => {
+    expect(canonicalize([-0])).toBe('[0]')
+  })
+
+  test('keeps the composed and the decomposed form of a letter apart', () => {
+    expect(canonicalize('\u00E9')).not.toBe(canonicalize('e\u0301'))
+  })
+
+  test('is the same for every order of the members', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4 }), fc.infiniteStream(fc.nat()), (value, picks) => {
+        fc.pre(isCanonicalisable(value))
+        expect(canonicalize(shuffled(value, picks))).toBe(canonicalize(value))
+      }),
+    )
+  })
+
+  test('reads back to itself, also from its pretty form', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
+        fc.pre(isCanonicalisable(value))
+        const text = canonicalize(value)
+        expect(canonicalize(parseStrictJsonText(text))).toBe(text)
+        expect(canonicalize(parseStrictJsonText(prettySorted(value)))).toBe(text)
+      }),
+    )
+  })
+})
+
+test('the pretty form has sorted names, two spaces and a last newline', () => {
+  expect(prettySorted({ b: [], a: { d: {}, c: [1, 'x'] } })).toBe(
+    '{\n  "a": {\n    "c": [\n      1,\n      "x"\n    ],\n    "d": {}\n  },\n  "b": []\n}\n',
+  )
+})
+
+describe('zeroed signature fields', () => {
+  test('are empty where present, absent where absent, and only at the top level', () => {
+    const body = {
+      signature: '0xabc',
+      worker_signature: null,
+      platform_signature: 'x',
+      oath_signature: 'y',
+      nested: { signature: 'kept' },
+    }
+    expect(canonicalize(zeroSignatureFields(body))).toBe(
+      '{"nested":{"signature":"kept"},"oath_signature":"","platform_signature":"","signature":"","worker_signature":""}',
+    )
+    expect(body.signature).toBe('0xabc')
+    expect(canonicalize(zeroSignatureFields({ a: 1 }))).toBe('{"a":1}')
+  })
+})
+
+function isCanonicalisable(value: unknown): boolean {
+  try {
+    canonicalize(value)
+    return !canonicalize(value).includes('"__proto__"')
+  } catch {
+    return false
+  }
+}
+
+function shuffled(value: unknown, picks: Iterator<number>): unknown {
+  if (Array.isArray(value)) return value.map((item) => shuffled(item, picks))
+  if (typeof value !== 'object' || value === null) return value
+  const left = Object.entries(value)
+  const members: Array<[string, unknown]> = []
+  while (left.length > 0) {
+    const pick = Number(picks.next().value) % left.length
+    for (const [name, member] of left.splice(pick, 1)) members.push([name, shuffled(member, picks)])
+  }
+  return Object.fromEntries(members)
+}

@@ -1,0 +1,240 @@
+import { readdirSync } from 'node:fs'
+
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import {
+  StrictJsonError,
+  parseStrictJson,
+  parseStrictJsonText,
+} from '../../src/core/strict-json.ts'
+import { readVector, readVectors } from '../vectors/read.ts'
+
+const files = readdirSync(new URL('../vectors/JSONTestSuite/test_parsing/', import.meta.url))
+
+function parseFile(name: string): unknown {
+  return parseStrictJson(readVector(`JSONTestSuite/test_parsing/${name}`))
+}
+
+describe('JSONTestSuite', () => {
+  const mustParse = files.filter((name) => name.startsWith('y_'))
+  const mustFail = files.filter((name) => name.startsWith('n_'))
+  const either = files.filter((name) => name.startsWith('i_'))
+
+  test('holds 95 files that parse, 188 that do not and 35 of either kind', () => {
+    expect([mustParse.length, mustFail.length, either.length]).toEqual([95, 188, 35])
+  })
+
+  // RFC 8259 lets duplicates pass; RFC 7493 and this ledger do not.
+  const duplicates = ['y_object_duplicated_key.json', 'y_object_duplicated_key_and_value.json']
+
+  test.each(mustParse.filter((name) => !duplicates.includes(name)))('%s parses', (name) => {
+    const text = readVector(`JSONTestSuite/test_parsing/${name}`).toString('utf8')
+    expect(parseFile(name)).toEqual(JSON.parse(text))
+  })
+
+  test.each(duplicates)('%s is refused for its duplicate name alone', (name) => {
+    expect(() => parseFile(name)).toThrow(/^position \d+: duplicate name "a"/)
+  })
+
+  test.each(mustFail)('%s is refused', (name) => {
+    expect(() => parseFile(name)).toThrow(StrictJsonError)
+  })
+
+  test('of the files of either kind only numbers that lose no integer parse', () => {
+    const taken = either.filter((name) => {
+      try {
+        parseFile(name)
+        return true
+      } catch (error) {
+        expect(error).toBeInstanceOf(StrictJsonError)
+        return false
+      }
+    })
+    expect(taken).toEqual(['i_number_double_huge_neg_exp.json', 'i_number_real_underflow.json'])
+  })
+
+  test.each([
+    'object_same_key_different_values.json',
+    'object_same_key_same_value.json',
+    'object_same_key_unclear_values.json',
+    'number_9223372036854775807.json',
+    'number_-9223372036854775808.json',
+    'number_10000000000000000999.json',
+    'string_1_escaped_invalid_codepoint.json',
+    'string_1_invalid_codepoint.json',
+    'string_2_invalid_codepoints.json',
+    'string_3_escaped_invalid_codepoints.json',
+  ])('test_transform/%s, which parsers read differently, is refused', (name) => {
+    expect(() => parseStrictJson(readVector(`JSONTestSuite/test_transform/${name}`))).toThrow(
+      StrictJsonError,
+    )
+  })
+
+  test('composed and decomposed names are two names', () => {
+    const value = parseStrictJson(
+      readVector('JSONTestSuite/test_transform/object_key_nfc_nfd.json'),
+    )
+    expect(Object.keys(z.record(z.string(), z.string()).parse(value))).toHaveLength(2)
+  })
+})
+
+describe('what parsers read differently is refused', () => {
+  const refused: ReadonlyArray<readonly [string, string, RegExp]> = [
+    [
+      'a duplicate name',
+      '{"a":1,"b":2,"a":1}',
+      /^position 13: duplicate name "a"; send each name once/,
+    ],
+    ['a duplicate name, once escaped', String.raw`{"a":1,"\u0061":2}`, /duplicate name "a"/],
+    ['a duplicate name deep inside', '{"x":[{"y":{"a":1,"a":1}}]}', /duplicate name "a"/],
+    ['a duplicate empty name', '{"":1,"":1}', /duplicate name ""/],
+    [
+      'duplicate names of Object.prototype',
+      '{"toString":1,"toString":2}',
+      /duplicate name "toString"/,
+    ],
+    ['__proto__', '{"__proto__":{"polluted":1}}', /^position 1: the name "__proto__"/],
+    ['__proto__ escaped', String.raw`{"\u005f_proto__":{"polluted":1}}`, /__proto__/],
+    ['a lone high surrogate', String.raw`"\ud83d"`, /lone surrogate.*escape both halves/],
+    ['a lone low surrogate', String.raw`"\ude00"`, /lone surrogate/],
+    ['surrogates in the wrong order', String.raw`"\ude00\ud83d"`, /lone surrogate/],
+    ['a lone surrogate in a name', String.raw`{"\ud83d":1}`, /lone surrogate/],
+    ['an integer beyond 2^53-1', '9007199254740992', /integer beyond 2\^53-1; send it as a string/],
+    ['a negative one', '-9007199254740992', /integer beyond/],
+    ['one with a fraction of zero', '9007199254740993.0', /integer beyond/],
+    ['one with an exponent', '9007199254740993e0', /integer beyond/],
+    ['30 digits', '1'.repeat(30), /integer beyond/],
+    ['400 digits', '1'.repeat(400), /too large for a double/],
+    ['1e400', '[1e400]', /^position 1: a number too large/],
+    ['-1e400', '-1e400', /too large/],
+    ['a byte order mark', '\uFEFF{}', /byte order mark/],
+    ['a no-break space', '\u00A0{}', /where a value must stand/],
+    ['two values', '{} {}', /^position 3: text after the end/],
+    ['a comment', '{}//', /text after the end/],
+    ['a raw newline in a string', '"a\nb"', /control character/],
+    ['a raw NUL in a string', '"\0"', /control character/],
+    ['nothing', '', /^position 0: the end where a value must stand/],
+    ['white space', ' \n', /the end where a value/],
+    ['NaN', 'NaN', /where a value/],
+    ['undefined', 'undefined', /where a value/],
+    ['a leading zero', '01', /text after/],
+    ['a plus sign', '+1', /"\+" where a value/],
+    ['hex', '0x10', /text after/],
+    ['single quotes', "{'a':1}", /a name in double quotes/],
+    ['a trailing comma', '[1,]', /"\]" where a value/],
+    ['a trailing comma in an object', '{"a":1,}', /a name in double quotes/],
+    ['an escape of JavaScript', String.raw`"\x41"`, /an escape of JSON/],
+    ['an escape named like a method', String.raw`"\constructor"`, /an escape of JSON/],
+    ['an unfinished escape', String.raw`"\u00"`, /four hex digits/],
+    ['an escape with a sign', String.raw`"\u-001"`, /four hex digits/],
+    ['nesting of 33', '['.repeat(33) + ']'.repeat(33), /^position 32: nested over 32 deep/],
+    ['20,000 brackets', '['.repeat(20_000), /nested over 32/],
+    ['20,000 brackets that close', '['.repeat(20_000) + ']'.repeat(20_000), /nested over 32/],
+    ['20,000 objects', '{"a":'.repeat(20_000), /nested over 32/],
+  ]
+  test.each(refused)('%s', (_, text, message) => {
+    expect(() => parseStrictJsonText(text)).toThrow(message)
+    expect(() => parseStrictJson(Buffer.from(text))).toThrow(StrictJsonError)
+  })
+
+  const badBytes: ReadonlyArray<readonly [string, readonly number[]]> = [
+    ['a lone continuation byte', [0x22, 0x80, 0x22]],
+    ['an overlong slash', [0x22, 0xc0, 0xaf, 0x22]],
+    ['a surrogate in UTF-8', [0x22, 0xed, 0xa0, 0x80, 0x22]],
+    ['a code point beyond U+10FFFF', [0x22, 0xf4, 0x90, 0x80, 0x80, 0x22]],
+    ['a cut sequence', [0x22, 0xe2, 0x82]],
+    ['a UTF-8 byte order mark', [0xef, 0xbb, 0xbf, 0x7b, 0x7d]],
+    ['UTF-16 with its mark', [0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00]],
+    ['UTF-16 without one', [0x7b, 0x00, 0x7d, 0x00]],
+    ['UTF-32', [0x7b, 0, 0, 0, 0x7d, 0, 0, 0]],
+  ]
+  test.each(badBytes)('%s', (_, bytes) => {
+    expect(() => parseStrictJson(Uint8Array.from(bytes))).toThrow(StrictJsonError)
+  })
+
+  test('a message never repeats more of the input than the start of a name', () => {
+    const name = 'n'.repeat(10_000)
+    expect(() => parseStrictJsonText(`{"${name}":1,"${name}":2}`)).toThrow(
+      expect.toSatisfy((error: StrictJsonError) => error.message.length < 200),
+    )
+  })
+})
+
+describe('what is accepted', () => {
+  test('nesting of 32, and as much as the caller allows', () => {
+    expect(() => parseStrictJsonText('['.repeat(32) + ']'.repeat(32))).not.toThrow()
+    expect(() => parseStrictJsonText('[[]]', { maxDepth: 1 })).toThrow(/nested over 1 deep/)
+    const deep = '['.repeat(500) + ']'.repeat(500)
+    expect(() => parseStrictJsonText(deep, { maxDepth: 500 })).not.toThrow()
+  })
+
+  test('names of Object.prototype are ordinary members', () => {
+    const value = parseStrictJsonText('{"constructor":{"prototype":{"polluted":1}},"toString":2}')
+    expect(Object.keys(z.looseObject({}).parse(value))).toEqual(['constructor', 'toString'])
+    expect(Reflect.get({}, 'polluted')).toBeUndefined()
+  })
+
+  test('the safe integers at both ends, -0 and numbers with exponents', () => {
+    const text = '[9007199254740991,-9007199254740991,-0,1e21,1.5e-7,0.1]'
+    expect(parseStrictJsonText(text)).toEqual(JSON.parse(text))
+  })
+
+  test('every value that JSON.stringify writes reads as JSON.parse reads it', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 5 }), fc.nat(3), (value, indent) => {
+        const text = JSON.stringify(value, null, indent)
+        fc.pre(!text.includes('"__proto__"') && !hasBigInteger(value))
+        expect(parseStrictJson(Buffer.from(text))).toEqual(JSON.parse(text))
+      }),
+    )
+  })
+
+  test('whatever it accepts of any text, JSON.parse reads alike', () => {
+    const pieces = fc.constantFrom(
+      '{',
+      '}',
+      '[',
+      ']',
+      ',',
+      ':',
+      '"a"',
+      '"b"',
+      '1',
+      '-',
+      '.5',
+      'e3',
+      'true',
+      'null',
+      ' ',
+      String.raw`"\n"`,
+    )
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 12 }), (parts) => {
+        const text = parts.join('')
+        let value: unknown
+        try {
+          value = parseStrictJsonText(text)
+        } catch (error) {
+          expect(error).toBeInstanceOf(StrictJsonError)
+          return
+        }
+        expect(value).toEqual(JSON.parse(text))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('every naughty string survives the way in and out', () => {
+    const strings = readVectors('naughty-strings/blns.json', z.array(z.string()))
+    expect(strings).toHaveLength(515)
+    expect(parseStrictJson(readVector('naughty-strings/blns.json'))).toEqual(strings)
+  })
+})
+
+function hasBigInteger(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value)
+  if (typeof value !== 'object' || value === null) return false
+  return Object.values(value).some(hasBigInteger)
+}
