@@ -10,26 +10,32 @@ export interface SnapshotFamily {
   readonly build: (world: World) => Iterable<PublicDocument>
 }
 
+/** A contract type as JSON. Optional members are absent where they have no value: the renderer refuses undefined. */
+export function asJson(value: object): JsonValue {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- zod types optional members as `| undefined`
+  return value as JsonValue
+}
+
 interface JsonOptions {
   readonly params?: Readonly<Record<string, string>>
   /** Adds `computed_at`: the time at which the facts of this document last changed. */
   readonly stamped?: boolean
   /** What the snapshot repository keeps; by default the document itself. Null: not archived. */
-  readonly archive?: JsonValue
+  readonly archive?: object | null
 }
 
 /** A JSON document of a route. Path and max-age come from the registry. */
 export function jsonDocument(
   route: RouteId,
-  json: JsonValue,
+  json: object,
   options: JsonOptions = {},
 ): PublicDocument {
   return {
     path: pathOf(route, options.params),
     contentType: 'application/json',
     maxAgeSeconds: maxAgeOf(route),
-    body: { json, stamp: options.stamped === true ? 'computed_at' : null },
-    archive: options.archive === undefined ? json : options.archive,
+    body: { json: asJson(json), stamp: options.stamped === true ? 'computed_at' : null },
+    archive: options.archive === null ? null : asJson(options.archive ?? json),
   }
 }
 

@@ -1,0 +1,54 @@
+/** What people wrote: everything under `data/` but the runtime state. Read again at every build, so edits show. */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { z } from 'zod'
+
+import { oath, tier } from '../src/contract/schemas/partner.ts'
+import { skill } from '../src/contract/schemas/skill.ts'
+import { loadArticles } from './desk/articles.ts'
+import type { ArticleSource } from './desk/articles.ts'
+import { loadAuthoredRails } from './rails/authored.ts'
+import type { AuthoredRail } from './rails/authored.ts'
+
+export interface Authored {
+  readonly rails: readonly AuthoredRail[]
+  readonly taxonomy: { readonly note: string; readonly skills: readonly z.infer<typeof skill>[] }
+  readonly tiers: readonly z.infer<typeof tier>[]
+  readonly oaths: readonly z.infer<typeof oath>[]
+  readonly articles: readonly ArticleSource[]
+  readonly agentSkills: ReadonlyMap<string, string>
+}
+
+const agentSkillNames = ['desk', 'pacts'] as const
+const skillsFile = z.object({ note: z.string(), skills: z.array(skill) })
+const tiersFile = z.object({ tiers: z.array(tier) })
+const oathsFile = z.object({ oaths: z.array(oath) })
+
+/** Reads and checks every authored file. Throws an error that names the file and the field. */
+export async function loadAuthored(dataDir: string): Promise<Authored> {
+  const [rails, taxonomy, { tiers }, { oaths }, articles, agentSkills] = await Promise.all([
+    loadAuthoredRails(join(dataDir, 'rails')),
+    readJson(join(dataDir, 'skills.json'), skillsFile),
+    readJson(join(dataDir, 'tiers.json'), tiersFile),
+    readJson(join(dataDir, 'oaths.json'), oathsFile),
+    loadArticles(join(dataDir, 'desk')),
+    loadAgentSkills(join(dataDir, 'agent-skills')),
+  ])
+  return { rails, taxonomy, tiers, oaths, articles, agentSkills }
+}
+
+async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T> {
+  const parsed = schema.safeParse(JSON.parse(await readFile(path, 'utf8')))
+  if (parsed.success) return parsed.data
+  throw new Error(`${path}: ${z.prettifyError(parsed.error)}`)
+}
+
+async function loadAgentSkills(dir: string): Promise<ReadonlyMap<string, string>> {
+  const texts = await Promise.all(
+    agentSkillNames.map(
+      async (name) => [name, await readFile(join(dir, name, 'SKILL.md'), 'utf8')] as const,
+    ),
+  )
+  return new Map(texts)
+}

@@ -1,0 +1,135 @@
+import type { Flag } from '../src/contract/schemas/flag.ts'
+import { flagKind } from '../src/contract/schemas/flag.ts'
+import { isoTime, dayMs, hourOf } from '../src/core/time.ts'
+import { eventsSince } from '../src/db/events.ts'
+import type { EventRecord } from '../src/db/events.ts'
+import { listOpenFlags } from '../src/db/flags.ts'
+import type { FlagRecord } from '../src/db/flags.ts'
+import type { OpenDatabase } from '../src/db/open.ts'
+import { allHistory, loadRailStates } from '../src/db/polls.ts'
+import type { PollRecord as PollRow } from '../src/db/polls.ts'
+import { viewsSince } from '../src/db/views.ts'
+import { loadAuthored } from './authored.ts'
+import { weeklyArticles } from './desk/weekly.ts'
+import type { PublicKeys } from './publish/keys.ts'
+import type { AnyRailAdapter } from './rails/adapter.ts'
+import { evidenceOf, pollRecordOf, stateOf } from './rails/stored.ts'
+import type { LedgerEvent, PollRecord, RailRecord, World } from './world.ts'
+
+export interface GatherOptions {
+  readonly database: OpenDatabase
+  readonly dataDir: string
+  readonly adapters: readonly AnyRailAdapter[]
+  readonly site: World['site']
+  readonly pollEveryMs: number
+  readonly publicKeys: PublicKeys
+  readonly nowMs: number
+}
+
+const viewHours = 24
+/** History that documents are made of: a year, and a week before it for the weekly articles. */
+const historyMs = 373 * dayMs
+const eventsLimit = 100_000
+
+/**
+ * Gathers the world at one `now`. Reads see one state of the database each; the builder runs again when anything is
+ * written meanwhile. Throws `PastUnreadableError` where what is stored cannot be read.
+ */
+export async function gatherWorld(options: GatherOptions): Promise<World> {
+  const { database, nowMs, adapters } = options
+  const { reader } = database
+  const from = isoTime(nowMs - historyMs)
+  const [authored, states, rows, flags, eventRows, views24h] = await Promise.all([
+    loadAuthored(options.dataDir),
+    loadRailStates(reader),
+    allHistory(reader, from),
+    listOpenFlags(reader),
+    eventsSince(reader, { time: from }, eventsLimit),
+    viewsSince(reader, hourOf(nowMs) - viewHours + 1),
+  ])
+  const rules = new Map(adapters.map(({ rail, rule }) => [rail, rule]))
+  const rails = authored.rails.map((rail): RailRecord => {
+    const lastGood = rows.get(rail.rail)?.find((row) => row.outcome === 'ok')
+    return {
+      authored: rail,
+      state: stateOf(rail, states.get(rail.rail)),
+      rule: rules.get(rail.rail) ?? null,
+      evidence: lastGood === undefined ? [] : evidenceOf(lastGood),
+    }
+  })
+  const history = new Map([...rows].map(([rail, polls]) => [rail, polls.map(pollOf)]))
+  const events = eventRows.map(eventOf)
+  const weekly = weeklyArticles({ nowMs, rails, history, events, siteUrl: options.site.url })
+  return {
+    nowMs,
+    site: options.site,
+    pollEveryMs: options.pollEveryMs,
+    rails,
+    history,
+    openFlags: flags.map(flagOf),
+    events,
+    taxonomy: authored.taxonomy,
+    tiers: [...authored.tiers],
+    oaths: [...authored.oaths],
+    articles: [...authored.articles, ...weekly],
+    views24h,
+    agentSkills: authored.agentSkills,
+    signingKeys: { keys: options.publicKeys.keys.map((key) => ({ ...key })) },
+    community: emptyCommunity,
+    pacts: { settled: [], inFlight: [] },
+  }
+}
+
+/** No write endpoint exists yet, so nobody can have registered or submitted anything. */
+const emptyCommunity: World['community'] = {
+  workers: [],
+  workersTotal: 0,
+  receipts: [],
+  receiptsTotal: 0,
+  receiptsVerified: 0,
+  leaderboard: [],
+  partnersTotal: 0,
+}
+
+function pollOf(row: PollRow): PollRecord {
+  return pollRecordOf(row)
+}
+
+function flagOf(row: FlagRecord): Flag {
+  return {
+    id: row.id,
+    rail: row.rail,
+    kind: flagKind.parse(row.kind),
+    severity: row.severity,
+    title: row.title,
+    evidence: evidenceFields(row),
+    opened_at: row.openedAt,
+    ...(row.closedAt === null ? {} : { closed_at: row.closedAt }),
+    ...(row.closeReason === null ? {} : { close_reason: row.closeReason }),
+  }
+}
+
+/** Evidence is flat by contract; what is not is shown as its JSON text. */
+function evidenceFields(row: FlagRecord): Flag['evidence'] {
+  const fields = Object.entries(row.evidence).map(([name, value]) => {
+    const flat = value === null || typeof value !== 'object' ? value : JSON.stringify(value)
+    return [name, flat] as const
+  })
+  return Object.fromEntries(fields)
+}
+
+function eventOf(row: EventRecord): LedgerEvent {
+  return {
+    seq: row.seq,
+    kind: eventKind(row.kind),
+    rail: row.rail,
+    title: row.title,
+    data: row.data,
+    createdAtMs: Date.parse(row.createdAt),
+  }
+}
+
+function eventKind(kind: string): LedgerEvent['kind'] {
+  if (kind === 'flag_opened' || kind === 'flag_closed' || kind === 'rail_transition') return kind
+  throw new Error(`an event of unknown kind ${kind} is stored`)
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod'
+
+import { isoTime } from '../../src/core/time.ts'
+import { dropBucketsBefore, loadFold, saveFold } from '../../src/db/folds.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import type { Clock } from '../../src/deps.ts'
+import type { FoldBucket, FoldStore } from './fold.ts'
+import { PastUnreadableError } from './stored.ts'
+
+const units = z.string().regex(/^\d+$/)
+const count = z.int().min(0)
+
+const bodyShape = z.strictObject({
+  payers: z.record(z.string(), count),
+  payees: z.record(
+    z.string(),
+    z.strictObject({
+      count,
+      rawUnits: units,
+      keptUnits: units,
+      rawMicroUsdc: count.nullable(),
+      keptMicroUsdc: count.nullable(),
+    }),
+  ),
+  removed: z.record(z.string(), count),
+  lastPayoutAtMs: count.nullable(),
+})
+
+/** The folds of one rail in the database. A body that cannot be read is refused, not replaced. */
+export function foldStoreOf(rail: string, database: OpenDatabase, clock: Clock): FoldStore {
+  return {
+    load: async (stream, fromHour, parseCursor) => {
+      const fold = await loadFold(database.reader, rail, stream, fromHour)
+      return {
+        cursor: fold.cursor === null ? null : parseCursor(fold.cursor),
+        buckets: fold.buckets.map(({ hour, body }) => ({ hour, ...bodyOf(rail, stream, body) })),
+      }
+    },
+    save: async (stream, cursor, changed, dropBeforeHour) => {
+      const buckets = changed.map(({ hour, ...body }) => ({ hour, body }))
+      const updatedAt = isoTime(clock.now())
+      await database.write(async (tx) => {
+        await saveFold(tx, rail, stream, { cursor, buckets }, updatedAt)
+        await dropBucketsBefore(tx, rail, stream, dropBeforeHour)
+      })
+    },
+  }
+}
+
+function bodyOf(rail: string, stream: string, body: unknown): Omit<FoldBucket, 'hour'> {
+  const parsed = bodyShape.safeParse(body)
+  if (parsed.success) return parsed.data
+  throw new PastUnreadableError(
+    `stored payouts of ${rail} (${stream}) cannot be read: ${z.prettifyError(parsed.error)}`,
+  )
+}

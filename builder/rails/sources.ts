@@ -1,0 +1,40 @@
+import type { OpenDatabase } from '../../src/db/open.ts'
+import type { Clock, Fetch, Random } from '../../src/deps.ts'
+import { chains } from '../chain/chains.ts'
+import type { ChainName, EvmChainName } from '../chain/chains.ts'
+import { createChainReader } from '../chain/reader.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import { foldStoreOf } from './fold-store.ts'
+import type { FoldStore } from './fold.ts'
+import { createHttp } from './http-client.ts'
+import type { Http } from './http.ts'
+
+/** Where adapters read from: addresses come from the settings, each with a public default. */
+export interface Sources {
+  readonly http: (rail: string, signal: AbortSignal) => Http
+  readonly chain: (name: EvmChainName, signal: AbortSignal) => ChainReader
+  readonly solanaRpc: () => string
+  readonly folds: (rail: string, database: OpenDatabase, clock: Clock) => FoldStore
+}
+
+export interface SourceOptions {
+  readonly fetch: Fetch
+  readonly clock: Clock
+  readonly random: Random
+  readonly userAgent: string
+  /** Configured JSON-RPC addresses by chain; a public endpoint stands in where there is none. */
+  readonly rpcUrls: Readonly<Partial<Record<ChainName, string | null>>>
+  readonly railBaseUrls: ReadonlyMap<string, string>
+}
+
+export function createSources(options: SourceOptions): Sources {
+  const { fetch, clock, random, userAgent, railBaseUrls } = options
+  const rpcUrl = (name: ChainName) => options.rpcUrls[name] ?? chains[name].publicRpc
+  return {
+    http: (rail, signal) =>
+      createHttp({ fetch, clock, random, userAgent, baseUrl: railBaseUrls.get(rail), signal }),
+    chain: (name, signal) => createChainReader(name, rpcUrl(name), { fetch, signal }),
+    solanaRpc: () => rpcUrl('solana'),
+    folds: foldStoreOf,
+  }
+}
