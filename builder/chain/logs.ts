@@ -1,5 +1,5 @@
 /** Event logs in chunks of blocks: each is checked, decoded, dated, handed on and dropped. */
-import { decodeEventLog, isAddressEqual, pad, toEventSelector } from 'viem'
+import { decodeEventLog, isAddressEqual, toEventSelector } from 'viem'
 import type { Abi, Address, DecodeEventLogReturnType, Hex } from 'viem'
 import { z } from 'zod'
 
@@ -104,8 +104,8 @@ export function selectors(abi: Abi): readonly Hex[] {
 }
 
 /** An address as it stands in an indexed topic. */
-export function addressTopic(address: Address): Hex {
-  return pad(address, { size: 32 })
+export function addressTopic(address: string): Hex {
+  return `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
 }
 
 /** Runs the jobs a few at a time; rejects with the first failure. */

@@ -1,0 +1,75 @@
+/** The x402 Bazaar: the public list of paid resources, page by page. https://docs.cdp.coinbase.com/x402/bazaar */
+import { z } from 'zod'
+
+import type { EvidencePointer, ReadContext } from './adapter.ts'
+import { SourceError } from './http.ts'
+import { readPages } from './pages.ts'
+
+const bazaarUrl = 'https://api.cdp.coinbase.com/platform/v2/x402/discovery/resources'
+const pageSize = 1000
+
+const page = z.object({
+  items: z.array(z.unknown()),
+  pagination: z.object({ total: z.int().min(0) }),
+})
+const resource = z.object({
+  resource: z.string().refine((text) => URL.canParse(text)),
+  accepts: z.array(z.unknown()),
+})
+const terms = z.object({ network: z.string(), asset: z.string(), payTo: z.string() })
+
+export interface BazaarOffer {
+  /** Of the resource, lower case. */
+  readonly host: string
+  /** As listed: `base` or `eip155:8453`, `solana` or `solana:…`. */
+  readonly network: string
+  readonly asset: string
+  readonly payTo: string
+}
+
+export interface BazaarListing {
+  readonly offers: readonly BazaarOffer[]
+  readonly resources: number
+  readonly notes: readonly string[]
+  readonly evidence: readonly EvidencePointer[]
+}
+
+interface Row {
+  readonly key: string
+  readonly offers: readonly BazaarOffer[]
+  /** Parts without a resource, a network, an asset or a wallet, which are left out. */
+  readonly malformed: number
+}
+
+/** Every offer of every page. Throws `SourceError` where the list is not whole or has another shape. */
+export async function readBazaar(ctx: ReadContext): Promise<BazaarListing> {
+  const list = await readPages<Row>(ctx, {
+    request: ({ offset }) => ({ url: `${bazaarUrl}?limit=${pageSize}&offset=${offset}` }),
+    parse: ({ body }, { offset }) => {
+      const parsed = page.safeParse(body)
+      if (!parsed.success) throw new SourceError('the Bazaar answered another shape than its list')
+      const { items, pagination } = parsed.data
+      return { items: items.map((entry, at) => rowOf(entry, offset + at)), total: pagination.total }
+    },
+    keyOf: ({ key }) => key,
+  })
+  const malformed = list.items.reduce((sum, row) => sum + row.malformed, 0)
+  const notes = list.moved === null ? [] : [list.moved]
+  if (malformed > 0)
+    notes.push(`${malformed} parts of the listing could not be read and are left out.`)
+  return {
+    offers: list.items.flatMap(({ offers }) => offers),
+    resources: list.items.length,
+    notes,
+    evidence: list.evidence,
+  }
+}
+
+function rowOf(entry: unknown, row: number): Row {
+  const parsed = resource.safeParse(entry)
+  if (!parsed.success) return { key: `row ${row}`, offers: [], malformed: 1 }
+  const host = new URL(parsed.data.resource).host.toLowerCase()
+  const accepted = parsed.data.accepts.map((one) => terms.safeParse(one))
+  const offers = accepted.flatMap(({ data }) => (data === undefined ? [] : { host, ...data }))
+  return { key: parsed.data.resource, offers, malformed: accepted.length - offers.length }
+}

@@ -1,0 +1,86 @@
+/** ERC-8004 registries on Ethereum and on Base: agents that registered and feedback that clients gave them. */
+import { parseAbi } from 'viem'
+import type { Address } from 'viem'
+
+import { selectors } from '../chain/logs.ts'
+import type { LogChunk } from '../chain/logs.ts'
+import { defineRail } from './adapter.ts'
+import type { AnyRailAdapter } from './adapter.ts'
+import { readFoldedLogs } from './folded-logs.ts'
+import type { ChunkPayouts } from './folded-logs.ts'
+import { reducePayouts, totalsOf } from './payouts.ts'
+import type { Payout } from './payouts.ts'
+
+const identityRegistry: Address = '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432'
+const reputationRegistry: Address = '0x8004BAa17C55a88189AE136b182e5fdA19dE9b63'
+
+export const identityEvents = parseAbi([
+  'event Registered(uint256 indexed agentId, string agentURI, address indexed owner)',
+])
+export const reputationEvents = parseAbi([
+  'event NewFeedback(uint256 indexed agentId, address indexed clientAddress, uint64 feedbackIndex, int128 value, uint8 valueDecimals, string indexed indexedTag1, string tag1, string tag2, string endpoint, string feedbackURI, bytes32 feedbackHash)',
+])
+const registryEvents = [...identityEvents, ...reputationEvents] as const
+
+type Stream = 'feedback' | 'registrations'
+
+/** One feedback or one registration is one unit, worth nothing: no payment passes through these registries. */
+function chunkPayouts(chunk: LogChunk<typeof registryEvents>): ChunkPayouts<Stream> {
+  const feedback: Payout[] = []
+  const registrations: Payout[] = []
+  for (const { event, atMs, block } of chunk.logs) {
+    const activity = { atMs, block, units: 1n, microUsdc: 0, removedBy: null }
+    if (event.eventName === 'NewFeedback') {
+      const { agentId, clientAddress } = event.args
+      feedback.push({ ...activity, payer: clientAddress.toLowerCase(), payee: `agent-${agentId}` })
+    } else {
+      registrations.push({ ...activity, payer: event.args.owner.toLowerCase(), payee: 'registry' })
+    }
+  }
+  return { payouts: { feedback, registrations } }
+}
+
+function erc8004On(rail: string, chain: 'ethereum' | 'base', firstBlock: number): AnyRailAdapter {
+  return defineRail({
+    rail,
+    rule: {
+      name: 'registry-feedback',
+      version: '1',
+      text:
+        'No payment passes through the ERC-8004 registries, so volume is 0 and there is no last payout. Activity is NewFeedback of the reputation registry: creators are ' +
+        'distinct client addresses, workers are distinct agent ids, the top share is of feedback counts. Feedback that was revoked later still counts as activity. ' +
+        'Nothing is removed. Windows are whole hours.',
+    },
+    hosts: [],
+    chains: [chain],
+    read: async (ctx) =>
+      await readFoldedLogs<typeof registryEvents, Stream>(ctx, {
+        chain,
+        streams: ['feedback', 'registrations'],
+        abi: registryEvents,
+        firstBlock,
+        filters: [
+          { addresses: [identityRegistry], topics: [selectors(identityEvents)] },
+          { addresses: [reputationRegistry], topics: [selectors(reputationEvents)] },
+        ],
+        toPayouts: async (chunk) => await Promise.resolve(chunkPayouts(chunk)),
+      }),
+    reduce: (folded, window) => {
+      const registered = totalsOf(
+        folded.stream('registrations').buckets,
+        window.start30dMs,
+        window.endMs,
+      )
+      return reducePayouts(folded.stream('feedback').buckets, window, {
+        lastPayoutAtMs: null,
+        notes: [
+          `${registered.count} agents registered by ${registered.payers.size} owners in 30 days.`,
+        ],
+        evidence: folded.evidence,
+      })
+    },
+  })
+}
+
+export const erc8004 = erc8004On('erc8004', 'ethereum', 24_339_924)
+export const erc8004Base = erc8004On('erc8004_base', 'base', 41_663_799)

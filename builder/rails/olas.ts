@@ -1,0 +1,176 @@
+/** Olas mech marketplace on Gnosis: what mechs earned by delivering, who asked, and when earnings were withdrawn. */
+import { formatUnits, parseAbi } from 'viem'
+import type { Address } from 'viem'
+
+import { microFromBaseUnits } from '../../src/core/money.ts'
+import { selectors } from '../chain/logs.ts'
+import type { DecodedLog, LogChunk } from '../chain/logs.ts'
+import { defineRail } from './adapter.ts'
+import type { Window } from './adapter.ts'
+import { readFoldedLogs } from './folded-logs.ts'
+import type { ChunkPayouts, FoldedLogs } from './folded-logs.ts'
+import { topShare, totalsOf } from './payouts.ts'
+import type { Payout, Totals } from './payouts.ts'
+
+const marketplace: Address = '0x735FAAb1c4Ec41128c367AFb5c3baC73509f70bB'
+/** The contracts that keep the mechs' balances, one per way of paying, in lower case. */
+const trackers = {
+  native: '0x21ce6799a22a3da84b7c44a814a9c79ab1d2a50d',
+  olas: '0x53bd432516707a5212a70216284a99a563aac1d1',
+  nvm: '0x7d686bd1fd3cff6e45a40165154d61043af7d67c',
+} as const satisfies Record<string, Address>
+const firstBlock = 38_662_107
+
+export const trackerEvents = parseAbi([
+  'event MechBalanceAdjusted(address indexed mech, uint256 deliveryRate, uint256 balance, uint256 rateDiff)',
+  'event RequesterBalanceAdjusted(address indexed requester, uint256 deliveryRate, uint256 balance)',
+  'event Withdraw(address indexed account, address indexed token, uint256 amount)',
+])
+export const marketplaceEvents = parseAbi([
+  'event MarketplaceRequest(address indexed priorityMech, address indexed requester, uint256 numRequests, bytes32[] requestIds)',
+  'event MarketplaceDelivery(address indexed deliveryMech, address[] indexed requesters, uint256 numDeliveries, bytes32[] requestIds, bool[] deliveredRequests)',
+  'event MarketplaceDeliveryWithSignatures(address indexed deliveryMech, address indexed requester, uint256 numDeliveries, bytes32[] requestIds)',
+])
+const olasEvents = [...trackerEvents, ...marketplaceEvents] as const
+type OlasLog = DecodedLog<typeof olasEvents>
+
+type Tracker = keyof typeof trackers
+/** `requests` and `charges` hold who asked and who was charged; `deliveries` counts work, in units of one delivery. */
+type Stream = Tracker | 'deliveries' | 'requests' | 'charges' | 'withdrawals'
+const trackerNames = ['native', 'olas', 'nvm'] as const satisfies readonly Tracker[]
+
+function place(
+  { atMs, block }: OlasLog,
+  payer: Address | null,
+  payee: Address,
+  units: bigint,
+): Payout {
+  return {
+    atMs,
+    block,
+    payer: payer?.toLowerCase() ?? null,
+    payee: payee.toLowerCase(),
+    units,
+    microUsdc: 0,
+    removedBy: null,
+  }
+}
+
+/** The stream a log belongs to and what it adds there; null for a log that adds nothing. */
+function entryOf(log: OlasLog): readonly [Stream, Payout] | null {
+  const { event } = log
+  switch (event.eventName) {
+    case 'MechBalanceAdjusted': {
+      const tracker = trackerNames.find((name) => trackers[name] === log.address)
+      return tracker === undefined
+        ? null
+        : [tracker, place(log, null, event.args.mech, event.args.deliveryRate)]
+    }
+    case 'RequesterBalanceAdjusted':
+      return ['charges', place(log, event.args.requester, event.args.requester, 0n)]
+    case 'Withdraw':
+      return ['withdrawals', place(log, null, event.args.account, 0n)]
+    case 'MarketplaceRequest':
+      return [
+        'requests',
+        place(log, event.args.requester, event.args.priorityMech, event.args.numRequests),
+      ]
+    case 'MarketplaceDelivery': {
+      // The requesters of this event are an indexed array, of which a log keeps the hash alone.
+      const delivered = event.args.deliveredRequests.filter(Boolean).length
+      return delivered === 0
+        ? null
+        : ['deliveries', place(log, null, event.args.deliveryMech, BigInt(delivered))]
+    }
+    case 'MarketplaceDeliveryWithSignatures': {
+      const { deliveryMech, requester, numDeliveries } = event.args
+      return ['deliveries', place(log, requester, deliveryMech, numDeliveries)]
+    }
+    default:
+      return null
+  }
+}
+
+function chunkPayouts(chunk: LogChunk<typeof olasEvents>): ChunkPayouts<Stream> {
+  const payouts: Partial<Record<Stream, Payout[]>> = {}
+  for (const log of chunk.logs) {
+    const entry = entryOf(log)
+    if (entry !== null) (payouts[entry[0]] ??= []).push(entry[1])
+  }
+  return { payouts }
+}
+
+function monthOf(folded: FoldedLogs<Stream>, stream: Stream, window: Window): Totals {
+  return totalsOf(folded.stream(stream).buckets, window.start30dMs, window.endMs)
+}
+
+/** What was earned in currencies that have no price here. */
+function unpricedNotes(folded: FoldedLogs<Stream>, window: Window): readonly string[] {
+  const olas = monthOf(folded, 'olas', window).keptUnits
+  const nvm = monthOf(folded, 'nvm', window)
+  const notes: string[] = []
+  if (olas > 0n)
+    notes.push(
+      `Mechs also earned ${formatUnits(olas, 18)} OLAS in 30 days, which the volume leaves out for want of a dated price.`,
+    )
+  if (nvm.count > 0) {
+    notes.push(
+      `Mechs also earned ${nvm.keptUnits} base units of Nevermined credits in 30 days (${nvm.count} bookings), which the volume leaves out.`,
+    )
+  }
+  return notes
+}
+
+export const olas = defineRail({
+  rail: 'olas',
+  rule: {
+    name: 'mech-balances',
+    version: '1',
+    text:
+      'Volume is the deliveryRate of MechBalanceAdjusted in the native balance tracker, xDAI at 1 USD. OLAS and Nevermined credits have no dated price here: they ' +
+      'stand in the notes, and the volume is a floor. Nothing is removed, since a booking does not name who asked: raw and published volume are equal. Creators are ' +
+      'the requesters of MarketplaceRequest and of signed deliveries; those with a budget are the ones a tracker charged. Workers and the top share go by delivered ' +
+      'requests, and above 90 % for one mech the rail is concentrated. The last payout is the newest Withdraw. Windows are whole hours.',
+  },
+  hosts: [],
+  chains: ['gnosis'],
+  read: async (ctx) =>
+    await readFoldedLogs<typeof olasEvents, Stream>(ctx, {
+      chain: 'gnosis',
+      streams: [...trackerNames, 'deliveries', 'requests', 'charges', 'withdrawals'],
+      abi: olasEvents,
+      firstBlock,
+      filters: [
+        { addresses: Object.values(trackers), topics: [selectors(trackerEvents)] },
+        { addresses: [marketplace], topics: [selectors(marketplaceEvents)] },
+      ],
+      toPayouts: async (chunk) => await Promise.resolve(chunkPayouts(chunk)),
+    }),
+  reduce: (folded, window) => {
+    const deliveries = monthOf(folded, 'deliveries', window)
+    const tpv30dMicroUsdc = microFromBaseUnits(monthOf(folded, 'native', window).keptUnits, 18)
+    const week = totalsOf(folded.stream('native').buckets, window.start7dMs, window.endMs)
+    const tpv7dMicroUsdc = microFromBaseUnits(week.keptUnits, 18)
+    const creators = new Set([
+      ...monthOf(folded, 'requests', window).payers.keys(),
+      ...deliveries.payers.keys(),
+    ])
+    return {
+      figures: {
+        tpv30dMicroUsdc,
+        tpv7dMicroUsdc,
+        tpv30dRawMicroUsdc: tpv30dMicroUsdc,
+        tpv7dRawMicroUsdc: tpv7dMicroUsdc,
+        uniqueCreators30d: creators.size,
+        uniqueWorkers30d: deliveries.payees.size,
+        topWorkerShare: topShare(deliveries),
+        creatorsWithBudget30d: monthOf(folded, 'charges', window).payers.size,
+        activity30d: Number(deliveries.keptUnits),
+        lastPayoutAtMs: folded.stream('withdrawals').lastPayoutAtMs,
+      },
+      removed30d: {},
+      notes: unpricedNotes(folded, window),
+      evidence: folded.evidence,
+    }
+  },
+})

@@ -1,0 +1,146 @@
+/** PACT escrow on Arbitrum: pacts that were approved or released, at the PACT that really left the escrow. */
+import { formatUnits, parseAbi, toEventSelector } from 'viem'
+import type { Address } from 'viem'
+
+import { addressTopic, inParallel, selectors } from '../chain/logs.ts'
+import type { DecodedLog, LogChunk } from '../chain/logs.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import { defineRail } from './adapter.ts'
+import { readFoldedLogs } from './folded-logs.ts'
+import type { ChunkPayouts } from './folded-logs.ts'
+import { reducePayouts, totalsOf } from './payouts.ts'
+import type { Payout } from './payouts.ts'
+
+const escrow: Address = '0x220B97972d6028Acd70221890771E275e7734BFB'
+const pactToken: Address = '0x809c2540358E2cF37050cCE41A610cb6CE66Abe1'
+const firstBlock = 439_912_433
+
+export const escrowEvents = parseAbi([
+  'event PactCreated(uint256 indexed pactId, address indexed creator, address indexed recipient, address arbitrator, uint256 amount, uint256 arbitratorFee, uint256 deadline, uint256 disputeWindow, uint256 arbitrationWindow)',
+  'event PactApproved(uint256 indexed pactId, address indexed creator)',
+  'event PactReleased(uint256 indexed pactId, address indexed recipient, uint256 amount)',
+])
+const tokenEvents = parseAbi([
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+])
+const pactEvents = [...escrowEvents, ...tokenEvents] as const
+const pactRecord = parseAbi([
+  'struct Pact { address creator; address recipient; address arbitrator; uint256 amount; uint256 arbitratorFee; uint256 deadline; uint256 disputeWindow; uint256 arbitrationWindow; uint256 workSubmittedAt; uint256 disputeRaisedAt; bytes32 workHash; uint8 status; }',
+  'function getPact(uint256 pactId) view returns (Pact)',
+])
+
+type PactLog = DecodedLog<typeof pactEvents>
+type Stream = 'payments' | 'created'
+
+/** Creator and recipient of a pact as the escrow keeps them; approvals do not name the recipient. */
+async function partiesOf(
+  reader: ChainReader,
+  pactId: bigint,
+): Promise<{ creator: string; recipient: string }> {
+  const { creator, recipient } = await reader.ask(
+    async (client) =>
+      await client.readContract({
+        address: escrow,
+        abi: pactRecord,
+        functionName: 'getPact',
+        args: [pactId],
+      }),
+  )
+  return { creator: creator.toLowerCase(), recipient: recipient.toLowerCase() }
+}
+
+/** The PACT transfer out of the escrow that paid the recipient in this transaction; each one pays one pact. */
+function takeTransfer(transfers: PactLog[], txHash: string, recipient: string): bigint | null {
+  const at = transfers.findIndex(
+    (log) =>
+      log.event.eventName === 'Transfer' &&
+      log.txHash === txHash &&
+      log.event.args.to.toLowerCase() === recipient,
+  )
+  const [taken] = at === -1 ? [] : transfers.splice(at, 1)
+  return taken?.event.eventName === 'Transfer' ? taken.event.args.value : null
+}
+
+async function chunkPayouts(
+  chunk: LogChunk<typeof pactEvents>,
+  reader: ChainReader,
+  memory: ReadonlySet<string>,
+): Promise<ChunkPayouts<Stream>> {
+  const parties = new Map<bigint, { creator: string; recipient: string }>()
+  await inParallel(chunk.logs, async ({ event }) => {
+    if (event.eventName === 'PactApproved' || event.eventName === 'PactReleased') {
+      parties.set(event.args.pactId, await partiesOf(reader, event.args.pactId))
+    }
+  })
+  const transfers = chunk.logs.filter(({ event }) => event.eventName === 'Transfer')
+  const paid = new Set<string>()
+  const payments: Payout[] = []
+  const created: Payout[] = []
+  for (const { event, txHash, atMs, block } of chunk.logs) {
+    if (event.eventName === 'Transfer') continue
+    if (event.eventName === 'PactCreated') {
+      const [payer, payee] = [event.args.creator.toLowerCase(), event.args.recipient.toLowerCase()]
+      created.push({ atMs, block, payer, payee, units: 1n, microUsdc: 0, removedBy: null })
+      continue
+    }
+    const id = String(event.args.pactId)
+    const pact = parties.get(event.args.pactId)
+    if (pact === undefined || paid.has(id) || memory.has(id)) continue
+    const units = takeTransfer(transfers, txHash, pact.recipient)
+    if (units === null) continue
+    paid.add(id)
+    const removedBy = pact.creator === pact.recipient ? 'self_dealing' : null
+    payments.push({
+      atMs,
+      block,
+      payer: pact.creator,
+      payee: pact.recipient,
+      units,
+      microUsdc: null,
+      removedBy,
+    })
+  }
+  return { payouts: { payments, created }, remember: [...paid] }
+}
+
+export const pact = defineRail({
+  rail: 'pact',
+  rule: {
+    name: 'pact-transfers',
+    version: '1',
+    text:
+      'A payout is the PACT that leaves the escrow for the recipient in the transaction of PactApproved or PactReleased; each pact is paid once, whichever comes ' +
+      'first. Payments after arbitration are not counted. PACT has one thin pool and no dated price here, so the volume in USDC is unknown and the amount in PACT ' +
+      'stands in the notes; the top share is taken of PACT. Removed: pacts whose creator is their recipient (self_dealing). Windows are whole hours.',
+  },
+  hosts: [],
+  chains: ['arbitrum'],
+  read: async (ctx) =>
+    await readFoldedLogs<typeof pactEvents, Stream>(ctx, {
+      chain: 'arbitrum',
+      streams: ['payments', 'created'],
+      abi: pactEvents,
+      firstBlock,
+      chunkBlocks: 100_000,
+      filters: [
+        { addresses: [escrow], topics: [selectors(escrowEvents)] },
+        {
+          addresses: [pactToken],
+          topics: [tokenEvents.map(toEventSelector), [addressTopic(escrow)]],
+        },
+      ],
+      toPayouts: chunkPayouts,
+    }),
+  reduce: (folded, window) => {
+    const { buckets, lastPayoutAtMs } = folded.stream('payments')
+    const month = totalsOf(buckets, window.start30dMs, window.endMs)
+    const created = totalsOf(folded.stream('created').buckets, window.start30dMs, window.endMs)
+    const notes = [`${created.count} pacts created in 30 days.`]
+    if (month.count > 0) {
+      notes.push(
+        `${formatUnits(month.keptUnits, 18)} PACT paid for ${month.count} pacts in 30 days; no price rule, so the volume in USDC is unknown.`,
+      )
+    }
+    return reducePayouts(buckets, window, { lastPayoutAtMs, notes, evidence: folded.evidence })
+  },
+})

@@ -1,0 +1,141 @@
+/** POIDH on Base and on Arbitrum: accepted claims, paid in ETH and priced with the chain's own ETH/USD feed. */
+import { formatEther, parseAbi } from 'viem'
+import type { Address } from 'viem'
+
+import { dayMs } from '../../src/core/time.ts'
+import { ChainError } from '../chain/errors.ts'
+import { selectors } from '../chain/logs.ts'
+import type { LogChunk } from '../chain/logs.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import { defineRail } from './adapter.ts'
+import type { AnyRailAdapter } from './adapter.ts'
+import { readFoldedLogs } from './folded-logs.ts'
+import { reducePayouts, totalsOf } from './payouts.ts'
+import type { Payout } from './payouts.ts'
+
+const contract: Address = '0x5555fa783936c260f77385b4e153b9725fef1719'
+export const poidhEvents = parseAbi([
+  'event ClaimAccepted(uint256 indexed bountyId, uint256 indexed claimId, address indexed claimIssuer, address bountyIssuer, uint256 bountyAmount, uint256 payout, uint256 fee, uint256 round)',
+])
+/** Chainlink AggregatorV3; both feeds answer with 8 decimals. */
+const feedAbi = parseAbi([
+  'function latestRoundData() view returns (uint80 roundId, int256 answer, uint256 startedAt, uint256 updatedAt, uint80 answeredInRound)',
+])
+/** 10 to 1,000,000 USD: outside of it the feed is not what it is taken for. */
+const saneAnswer = { min: 10n * 10n ** 8n, max: 1_000_000n * 10n ** 8n }
+
+interface PoidhChain {
+  readonly rail: string
+  readonly chain: 'base' | 'arbitrum'
+  readonly firstBlock: number
+  readonly chunkBlocks: number
+  readonly priceFeed: Address
+}
+
+/** USD per ETH with 8 decimals at a block, or at the head where the node keeps no older state; null where no good price. */
+async function ethPrice(reader: ChainReader, feed: Address, block: number): Promise<bigint | null> {
+  const round = async (blockNumber?: bigint): Promise<{ answer: bigint; updatedAt: bigint }> =>
+    await reader.ask(async (client) => {
+      const at = blockNumber === undefined ? {} : { blockNumber }
+      const [, answer, , updatedAt] = await client.readContract({
+        address: feed,
+        abi: feedAbi,
+        functionName: 'latestRoundData',
+        ...at,
+      })
+      return { answer, updatedAt }
+    })
+  let found: { answer: bigint; updatedAt: bigint }
+  let atMs = await reader.blockTime(block)
+  try {
+    found = await round(BigInt(block))
+  } catch (error) {
+    if (!(error instanceof ChainError)) throw error
+    found = await round()
+    atMs = await reader.blockTime(await reader.settledHead())
+  }
+  const stale = atMs - Number(found.updatedAt) * 1000 > dayMs
+  return stale || found.answer < saneAnswer.min || found.answer > saneAnswer.max
+    ? null
+    : found.answer
+}
+
+async function chunkPayouts(
+  chunk: LogChunk<typeof poidhEvents>,
+  reader: ChainReader,
+  feed: Address,
+): Promise<readonly Payout[]> {
+  if (chunk.logs.length === 0) return []
+  const price = await ethPrice(reader, feed, chunk.toBlock)
+  return chunk.logs.map(({ event: { args }, atMs, block }) => {
+    const payer = args.bountyIssuer.toLowerCase()
+    const payee = args.claimIssuer.toLowerCase()
+    return {
+      atMs,
+      block,
+      payer,
+      payee,
+      units: args.payout,
+      microUsdc: price === null ? null : microUsdcOf(args.payout, price),
+      removedBy: payer === payee ? 'self_dealing' : null,
+    }
+  })
+}
+
+/** 18 decimals of wei and 8 of the price, down to 6. */
+function microUsdcOf(wei: bigint, price: bigint): number | null {
+  const micro = (wei * price) / 10n ** 20n
+  return micro <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(micro) : null
+}
+
+function poidhOn({ rail, chain, firstBlock, chunkBlocks, priceFeed }: PoidhChain): AnyRailAdapter {
+  return defineRail({
+    rail,
+    rule: {
+      name: 'claims-accepted',
+      version: '1',
+      text:
+        "Volume is the payout of every ClaimAccepted of PoidhV3, in ETH at the price of the chain's Chainlink ETH/USD feed at the last block of the range " +
+        'in which the poll found it (at most about five hours later), or at the head where the node keeps no older state; one USD is one USDC. A price older than ' +
+        'one day leaves the volume unknown. Removed: bounties whose issuer accepted their own claim (self_dealing). Creators are issuers, also of open bounties ' +
+        'that others joined. Windows are whole hours.',
+    },
+    hosts: [],
+    chains: [chain],
+    read: async (ctx) =>
+      await readFoldedLogs(ctx, {
+        chain,
+        streams: ['payments'],
+        abi: poidhEvents,
+        firstBlock,
+        chunkBlocks,
+        filters: [{ addresses: [contract], topics: [selectors(poidhEvents)] }],
+        toPayouts: async (chunk, reader) => ({
+          payouts: { payments: await chunkPayouts(chunk, reader, priceFeed) },
+        }),
+      }),
+    reduce: (folded, window) => {
+      const { buckets, lastPayoutAtMs } = folded.stream('payments')
+      const month = totalsOf(buckets, window.start30dMs, window.endMs)
+      const notes =
+        month.count === 0 ? [] : [`${formatEther(month.keptUnits)} ETH paid in 30 days.`]
+      return reducePayouts(buckets, window, { lastPayoutAtMs, notes, evidence: folded.evidence })
+    },
+  })
+}
+
+export const poidh = poidhOn({
+  rail: 'poidh',
+  chain: 'base',
+  firstBlock: 41_026_079,
+  chunkBlocks: 9_000,
+  priceFeed: '0x71041dddad3595F9CEd3DcCFBe3D1F4b0a16Bb70',
+})
+
+export const poidhArbitrum = poidhOn({
+  rail: 'poidh_arbitrum',
+  chain: 'arbitrum',
+  firstBlock: 423_059_298,
+  chunkBlocks: 72_000,
+  priceFeed: '0x639Fe6ab55C921f74e7fac1ee960C0B6293ba612',
+})

@@ -1,0 +1,221 @@
+/** Virtuals ACP on Base: fees that providers claimed (v1) and payable memos that were executed (v2). */
+import {
+  decodeAbiParameters,
+  encodeFunctionData,
+  isAddressEqual,
+  parseAbi,
+  parseAbiParameters,
+  slice,
+  zeroAddress,
+} from 'viem'
+import type { Address } from 'viem'
+
+import { microFromBaseUnits } from '../../src/core/money.ts'
+import { ChainError } from '../chain/errors.ts'
+import { inParallel, selectors } from '../chain/logs.ts'
+import type { DecodedLog, LogChunk } from '../chain/logs.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import { defineRail } from './adapter.ts'
+import { readFoldedLogs } from './folded-logs.ts'
+import type { ChunkPayouts } from './folded-logs.ts'
+import { reducePayouts, totalsOf } from './payouts.ts'
+import type { Payout } from './payouts.ts'
+
+const usdc: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+const acpV1: Address = '0x6a1FE26D54ab0d3E1e3168f2e0c0cDa5cC0A0A4A'
+const routerV2: Address = '0xa6C9BA866992cfD7fd6460ba912bfa405adA9df0'
+
+export const acpV1Events = parseAbi([
+  'event ClaimedProviderFee(uint256 jobId, address indexed provider, uint256 providerFee)',
+  'event JobCreated(uint256 jobId, address indexed client, address indexed provider, address indexed evaluator)',
+  'event JobPaymentTokenSet(uint256 indexed jobId, address indexed paymentToken, uint256 newBudget)',
+])
+export const jobManagerEvents = parseAbi([
+  'event JobCreated(uint256 indexed jobId, uint256 indexed accountId, address indexed client, address provider, address evaluator, uint256 expiredAt)',
+])
+export const memoManagerEvents = parseAbi([
+  'event PayableMemoExecuted(uint256 indexed memoId, uint256 indexed jobId, address indexed executor, uint256 amount)',
+])
+const acpEvents = [...acpV1Events, ...jobManagerEvents, ...memoManagerEvents] as const
+type AcpLog = DecodedLog<typeof acpEvents>
+type Stream = 'payments' | 'jobs'
+
+const modules = parseAbi([
+  'function jobManager() view returns (address)',
+  'function memoManager() view returns (address)',
+])
+const memoDetails = parseAbi([
+  'function payableDetails(uint256 memoId) view returns (address token, uint256 amount, address recipient)',
+])
+const jobs = parseAbi(['function getJob(uint256 jobId) view'])
+const jobHead = parseAbiParameters(
+  'uint256 id, uint256 accountId, address client, address provider',
+)
+
+interface Modules {
+  readonly jobManager: Address
+  readonly memoManager: Address
+}
+
+interface Memo {
+  readonly token: Address
+  readonly recipient: Address
+  readonly client: Address
+  readonly provider: Address
+}
+
+/** Address of a module of v2, which its operators may replace. */
+async function readModule(reader: ChainReader, functionName: keyof Modules): Promise<Address> {
+  const module = await reader.ask(
+    async (client) => await client.readContract({ address: routerV2, abi: modules, functionName }),
+  )
+  if (isAddressEqual(module, zeroAddress)) throw new ChainError(`ACP v2 names no ${functionName}`)
+  return module
+}
+
+/** Client and provider of a v2 job. Later fields of its struct changed between versions, so only the head is read. */
+async function readJob(
+  reader: ChainReader,
+  to: Address,
+  jobId: bigint,
+): Promise<Pick<Memo, 'client' | 'provider'>> {
+  const data = encodeFunctionData({ abi: jobs, args: [jobId] })
+  return await reader.ask(async (client) => {
+    const answer = await client.call({ to, data })
+    if (answer.data === undefined) throw new ChainError(`job ${jobId} of ACP v2 has no record`)
+    const [, , jobClient, provider] = decodeAbiParameters(jobHead, slice(answer.data, 32))
+    return { client: jobClient, provider }
+  })
+}
+
+async function readMemo(
+  reader: ChainReader,
+  at: Modules,
+  memoId: bigint,
+  jobId: bigint,
+): Promise<Memo> {
+  const [token, , recipient] = await reader.ask(
+    async (client) =>
+      await client.readContract({
+        address: at.memoManager,
+        abi: memoDetails,
+        functionName: 'payableDetails',
+        args: [memoId],
+      }),
+  )
+  return { token, recipient, ...(await readJob(reader, at.jobManager, jobId)) }
+}
+
+function jobPayout(log: AcpLog, client: Address, provider: Address): Payout {
+  const removedBy = isAddressEqual(client, provider) ? 'self_dealing' : null
+  const [payer, payee] = [client.toLowerCase(), provider.toLowerCase()]
+  return { atMs: log.atMs, block: log.block, payer, payee, units: 1n, microUsdc: 0, removedBy }
+}
+
+function usdcPayout(log: AcpLog, payee: Address, amount: bigint, removedBy: string | null): Payout {
+  // Other tokens have other decimals: they are counted as removed, without an amount.
+  const units = removedBy === 'not_usdc' ? 0n : amount
+  const { atMs, block } = log
+  return {
+    atMs,
+    block,
+    payer: null,
+    payee: payee.toLowerCase(),
+    units,
+    microUsdc: microFromBaseUnits(units, 6),
+    removedBy,
+  }
+}
+
+function memoRemovedBy({ token, recipient, client, provider }: Memo): string | null {
+  if (!isAddressEqual(token, usdc)) return 'not_usdc'
+  if (isAddressEqual(client, provider)) return 'self_dealing'
+  return isAddressEqual(recipient, client) ? 'to_client' : null
+}
+
+async function chunkPayouts(
+  chunk: LogChunk<typeof acpEvents>,
+  reader: ChainReader,
+  at: Modules,
+  memory: ReadonlySet<string>,
+): Promise<ChunkPayouts<Stream>> {
+  const memos = new Map<bigint, Memo>()
+  await inParallel(chunk.logs, async ({ event }) => {
+    if (event.eventName !== 'PayableMemoExecuted') return
+    const { memoId, jobId } = event.args
+    memos.set(memoId, await readMemo(reader, at, memoId, jobId))
+  })
+  const marks = new Set(memory)
+  const payments: Payout[] = []
+  const created: Payout[] = []
+  for (const log of chunk.logs) {
+    const { event } = log
+    if (event.eventName === 'JobCreated') {
+      const job = jobPayout(log, event.args.client, event.args.provider)
+      created.push(job)
+      if (job.removedBy !== null && !('accountId' in event.args))
+        marks.add(`self:${event.args.jobId}`)
+    } else if (event.eventName === 'JobPaymentTokenSet') {
+      if (!isAddressEqual(event.args.paymentToken, usdc)) marks.add(`token:${event.args.jobId}`)
+    } else if (event.eventName === 'ClaimedProviderFee') {
+      const { jobId, provider, providerFee } = event.args
+      const removedBy = marks.has(`token:${jobId}`)
+        ? 'not_usdc'
+        : marks.has(`self:${jobId}`)
+          ? 'self_dealing'
+          : null
+      payments.push(usdcPayout(log, provider, providerFee, removedBy))
+    } else {
+      const memo = memos.get(event.args.memoId)
+      if (memo === undefined) continue
+      payments.push(usdcPayout(log, memo.recipient, event.args.amount, memoRemovedBy(memo)))
+    }
+  }
+  return { payouts: { payments, jobs: created }, remember: [...marks] }
+}
+
+export const virtualsAcp = defineRail({
+  rail: 'virtuals_acp',
+  rule: {
+    name: 'acp-fees-and-memos',
+    version: '1',
+    text:
+      'Volume is the USDC of ClaimedProviderFee (ACP v1) and of PayableMemoExecuted (v2), each counted when it is paid out. Removed: other tokens ' +
+      '(not_usdc, without an amount); jobs whose client is their own provider (self_dealing); v2 memos that pay the client back (to_client). Payable memos ' +
+      'can carry capital that a provider manages beside its fee, and v2 job budgets that are paid outside memos are not seen. Creators are clients that opened ' +
+      "a job in the window, workers are wallets that were paid. Lifetime figures of the project's own board are not used: they never reset. Windows are whole hours.",
+  },
+  hosts: [],
+  chains: ['base'],
+  read: async (ctx) => {
+    const reader = ctx.chain('base')
+    const at = {
+      jobManager: await readModule(reader, 'jobManager'),
+      memoManager: await readModule(reader, 'memoManager'),
+    }
+    return await readFoldedLogs<typeof acpEvents, Stream>(ctx, {
+      chain: 'base',
+      streams: ['payments', 'jobs'],
+      abi: acpEvents,
+      filters: [
+        { addresses: [acpV1], topics: [selectors(acpV1Events)] },
+        { addresses: [at.jobManager], topics: [selectors(jobManagerEvents)] },
+        { addresses: [at.memoManager], topics: [selectors(memoManagerEvents)] },
+      ],
+      toPayouts: async (chunk, chain, memory) => await chunkPayouts(chunk, chain, at, memory),
+    })
+  },
+  reduce: (folded, window) => {
+    const { buckets, lastPayoutAtMs } = folded.stream('payments')
+    const opened = totalsOf(folded.stream('jobs').buckets, window.start30dMs, window.endMs)
+    const selfDealt = opened.removed['self_dealing'] ?? 0
+    const notes = [`${opened.count} jobs opened in 30 days.`]
+    if (selfDealt > 0) notes.push(`${selfDealt} more jobs name one wallet as client and provider.`)
+    const measured = reducePayouts(buckets, window, {
+      lastPayoutAtMs,
+      notes,
+      evidence: folded.evidence,
+    })
+    return { ...measured, figures: { ...measured.figures, uniqueCreators30d: opened.payers.size } }
+  },
+})

@@ -1,0 +1,175 @@
+/** x402 on Base: USDC that reached the wallets which the Bazaar lists as sellers. */
+import { isAddress, parseAbi, toEventSelector } from 'viem'
+import type { Address, Hex } from 'viem'
+
+import { addressTopic, readChunk } from '../chain/logs.ts'
+import type { DecodedLog, LogChunk, LogFilter } from '../chain/logs.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import { defineRail } from './adapter.ts'
+import { readBazaar } from './bazaar.ts'
+import type { BazaarOffer } from './bazaar.ts'
+import { readFoldedLogs } from './folded-logs.ts'
+import { SourceError } from './http.ts'
+import { reducePayouts } from './payouts.ts'
+import type { Payout } from './payouts.ts'
+import facilitatorList from './x402-facilitators.json' with { type: 'json' }
+
+const usdc: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+export const usdcEvents = parseAbi([
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+  'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
+])
+const [transferEvent, authorizationEvent] = usdcEvents
+const transferTopic = toEventSelector(transferEvent)
+const authorizationTopic = toEventSelector(authorizationEvent)
+
+const networks: readonly string[] = ['base', 'eip155:8453']
+const walletsPerFilter = 200
+/** The loosest price cap in use for this rail: no listed call costs more, and a treasury moving its money does. */
+const ceilingMicroUsdc = 100_000_000n
+const facilitators = new Set(facilitatorList.facilitators.flatMap(({ base = [] }) => base))
+
+/** Seller wallet in lower case → the host that stands for its operator. */
+type Sellers = ReadonlyMap<string, string>
+
+/** The operator of a wallet is the host that offers most with it; the first by name where several offer as much. */
+export function sellersOn(networks: readonly string[], offers: readonly BazaarOffer[]): Sellers {
+  const counts = new Map<string, Map<string, number>>()
+  for (const { host, network, asset, payTo } of offers) {
+    const onRail = networks.includes(network) && asset.toLowerCase() === usdc.toLowerCase()
+    if (!onRail || !isAddress(payTo, { strict: false })) continue
+    const hosts = counts.get(payTo.toLowerCase()) ?? new Map<string, number>()
+    hosts.set(host, (hosts.get(host) ?? 0) + 1)
+    counts.set(payTo.toLowerCase(), hosts)
+  }
+  return new Map(
+    [...counts].map(([wallet, hosts]) => {
+      const [first] = [...hosts].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
+      return [wallet, first?.[0] ?? wallet]
+    }),
+  )
+}
+
+function walletFilters(
+  topic: Hex,
+  wallets: readonly string[],
+  position: 'first' | 'second',
+): LogFilter[] {
+  const filters: LogFilter[] = []
+  for (let at = 0; at < wallets.length; at += walletsPerFilter) {
+    const some = wallets.slice(at, at + walletsPerFilter).map((wallet) => addressTopic(wallet))
+    filters.push({
+      addresses: [usdc],
+      topics: position === 'first' ? [[topic], some] : [[topic], null, some],
+    })
+  }
+  return filters
+}
+
+/** The first rule that a transfer breaks by itself, or null. */
+function removedBy(from: string, to: string, value: bigint, sellers: Sellers): string | null {
+  if (from === to) return 'self_payment'
+  if (facilitators.has(from) && facilitators.has(to)) return 'between_facilitators'
+  if (sellers.has(from) && sellers.get(from) === sellers.get(to)) return 'same_operator'
+  return value > ceilingMicroUsdc ? 'above_ceiling' : null
+}
+
+function payoutOf(log: DecodedLog<typeof usdcEvents>, sellers: Sellers): Payout | null {
+  if (log.event.eventName !== 'Transfer') return null
+  const { value } = log.event.args
+  const payer = log.event.args.from.toLowerCase()
+  const payee = log.event.args.to.toLowerCase()
+  const { atMs, block } = log
+  const microUsdc = value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : null
+  return {
+    atMs,
+    block,
+    payer,
+    payee,
+    units: value,
+    microUsdc,
+    removedBy: removedBy(payer, payee, value, sellers),
+  }
+}
+
+/**
+ * Payouts of a chunk. An x402 payment is an EIP-3009 authorization that somebody else submits, so a transfer stays only
+ * when its transaction used an authorization of the payer; each authorization answers for one transfer.
+ */
+async function settledPayouts(
+  chunk: LogChunk<typeof usdcEvents>,
+  reader: ChainReader,
+  sellers: Sellers,
+): Promise<readonly Payout[]> {
+  const transfers = chunk.logs.flatMap((log) => {
+    const payout = payoutOf(log, sellers)
+    return payout === null ? [] : [{ payout, txHash: log.txHash }]
+  })
+  const payers = new Set(
+    transfers.flatMap(({ payout }) => (payout.removedBy === null ? (payout.payer ?? []) : [])),
+  )
+  const filters = walletFilters(authorizationTopic, [...payers], 'first')
+  const answer = await readChunk(
+    { reader, abi: usdcEvents, filters },
+    chunk.fromBlock,
+    chunk.toBlock,
+  )
+  const unused = new Map<string, number>()
+  for (const { event, txHash } of answer.logs) {
+    if (event.eventName !== 'AuthorizationUsed') continue
+    const key = `${txHash}:${event.args.authorizer.toLowerCase()}`
+    unused.set(key, (unused.get(key) ?? 0) + 1)
+  }
+  return transfers.map(({ payout, txHash }) => {
+    if (payout.removedBy !== null) return payout
+    const key = `${txHash}:${payout.payer}`
+    const left = unused.get(key) ?? 0
+    unused.set(key, left - 1)
+    return left > 0 ? payout : { ...payout, removedBy: 'no_authorization' }
+  })
+}
+
+export const x402 = defineRail({
+  rail: 'x402',
+  rule: {
+    name: 'bazaar-eip3009',
+    version: '1',
+    text:
+      'Raw volume is every USDC transfer on Base to a wallet that the x402 Bazaar lists as payTo for Base USDC. Removed, in this order: ' +
+      'payer and payee are one wallet (self_payment); both are facilitators in the list of x402scan (between_facilitators); the payer is a ' +
+      'seller of the same operator (same_operator); more than 100 USDC, which no call costs and treasury moves do (above_ceiling); no EIP-3009 ' +
+      'authorization of the payer in the same transaction, hence no x402 settlement (no_authorization). Wallets of one host count as one worker; ' +
+      'a wallet of several hosts belongs to the one that lists it most. A wallet counts from the poll that first found it listed, so the figure is a floor. ' +
+      'Windows are whole hours.',
+  },
+  hosts: ['https://api.cdp.coinbase.com'],
+  chains: ['base'],
+  read: async (ctx) => {
+    const bazaar = await readBazaar(ctx)
+    const sellers = sellersOn(networks, bazaar.offers)
+    if (sellers.size === 0) throw new SourceError('the Bazaar lists no seller on Base')
+    const folded = await readFoldedLogs(ctx, {
+      chain: 'base',
+      streams: ['payments'],
+      abi: usdcEvents,
+      filters: walletFilters(transferTopic, [...sellers.keys()].sort(), 'second'),
+      toPayouts: async (chunk, reader) => ({
+        payouts: { payments: await settledPayouts(chunk, reader, sellers) },
+      }),
+    })
+    return { bazaar, sellers, folded }
+  },
+  reduce: ({ bazaar, sellers, folded }, window) => {
+    const { buckets, lastPayoutAtMs } = folded.stream('payments')
+    const notes = [
+      `${sellers.size} seller wallets on Base in ${bazaar.resources} listed resources.`,
+      ...bazaar.notes,
+    ]
+    return reducePayouts(buckets, window, {
+      lastPayoutAtMs,
+      groupOf: (payee) => sellers.get(payee) ?? payee,
+      notes,
+      evidence: [...bazaar.evidence, ...folded.evidence],
+    })
+  },
+})
