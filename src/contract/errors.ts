@@ -35,6 +35,9 @@ export const errorCodes = {
   unknown_job: { status: 404, message: 'No such job' },
   method_not_allowed: { status: 405, message: 'The method is not allowed here' },
   not_acceptable: { status: 406, message: 'None of the accepted encodings can be served' },
+  // 408, 431: the request did not arrive whole
+  request_timeout: { status: 408, message: 'The request took too long to arrive' },
+  headers_too_large: { status: 431, message: 'The request line or the headers are too large' },
   // 409: it conflicts with what stands
   conflict: { status: 409, message: 'It conflicts with what stands' },
   handle_taken: { status: 409, message: 'The handle is taken' },

@@ -1,0 +1,120 @@
+/** The service as one listener: documents from memory first, then the gate, the limits and the handlers. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+import { Hono } from 'hono'
+
+import { apiPrefix } from './contract/route.ts'
+import { pathOf, routes } from './contract/routes.ts'
+import type { Clock, Random } from './deps.ts'
+import { createAdmission } from './http/admission.ts'
+import { createClientAddress } from './http/client-address.ts'
+import type { HonoEnv, RequestContext } from './http/context.ts'
+import { createDispatch, installErrors } from './http/dispatch.ts'
+import type { DocumentStore } from './http/document-store.ts'
+import { createEntry } from './http/entry.ts'
+import { errorAnswer, sendError } from './http/errors.ts'
+import type { Failure } from './http/errors.ts'
+import { aliveHandler, healthHandler, readyHandler } from './http/health.ts'
+import type { HealthAnswer } from './http/health.ts'
+import { createLimiter } from './http/limiter.ts'
+import { createNetworkHash } from './http/network-key.ts'
+import { createOrigin } from './http/origin.ts'
+import { createRequestIds, createRequestLog } from './http/request-log.ts'
+import { createRouteTable } from './http/route-table.ts'
+import { statsSinceHandler } from './http/stats.ts'
+import { withFields } from './log.ts'
+import type { LineLog } from './log.ts'
+
+export interface AppDeps {
+  /** Without a slash at the end; links are made from it and never from a request. */
+  readonly siteUrl: string
+  readonly clock: Clock
+  readonly random: Pick<Random, 'bytes'>
+  readonly log: LineLog
+  readonly store: Pick<DocumentStore, 'get' | 'state'>
+  readonly limits: 'on' | 'off'
+  /** Addresses or CIDR ranges of proxies whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[]
+  readonly health: () => Promise<HealthAnswer>
+  /** What the service still waits for, or that it is shutting down; empty where it is ready. */
+  readonly obstacles: () => Promise<readonly string[]>
+  /** The aggregate with what changed after a Unix time in milliseconds. */
+  readonly statsSince: (sinceMs: number) => Promise<unknown>
+  /** Counts one read of an article. Called on the way of every such read: it may not wait. */
+  readonly countView: (slug: string) => void
+}
+
+export interface App {
+  readonly listener: (req: IncomingMessage, res: ServerResponse) => void
+  /** The body and headers of a failure before there is a request, such as one that cannot be parsed. */
+  readonly failureAnswer: (failure: Failure) => ReturnType<typeof errorAnswer>
+  readonly hono: Hono<HonoEnv>
+}
+
+/** For operators, outside of the API: not in its description, not limited. */
+const operatorRoutes = [
+  { method: 'GET', path: '/healthz', serving: { kind: 'handler', cache: 'no-store' } },
+  { method: 'GET', path: '/readyz', serving: { kind: 'handler', cache: 'no-store' } },
+] as const
+
+export function createApp(deps: AppDeps): App {
+  const { clock, log, store } = deps
+  const docsUrl = `${deps.siteUrl}/docs/errors`
+  const requestId = createRequestIds(deps.random.bytes(6))
+  const requestLog = createRequestLog(log, clock)
+  const knownPath = createRouteTable([...routes, ...operatorRoutes])
+  const admission = deps.limits === 'off' ? null : admissionOf(deps)
+
+  const hono = new Hono<HonoEnv>()
+  hono.get('/healthz', aliveHandler)
+  hono.get('/readyz', readyHandler(deps.obstacles))
+  hono.get(`${apiPrefix}/health`, healthHandler(deps.health))
+  hono.get(`${apiPrefix}/stats/live`, statsSinceHandler(deps.statsSince))
+  installErrors(hono, { docsUrl, knownPath, store })
+
+  const begin = (incoming: IncomingMessage, outgoing: ServerResponse): RequestContext => {
+    const id = requestId()
+    const startedMs = clock.monotonic()
+    const bound = withFields(log, { request_id: id })
+    return { requestId: id, startedMs, incoming, outgoing, log: bound, limitHeaders, bytes: 0 }
+  }
+  const refuse = (req: IncomingMessage, res: ServerResponse, failure: Failure): void => {
+    const { requestId: id, startedMs } = begin(req, res)
+    const answer = errorAnswer(failure, docsUrl, id)
+    const bytes = sendError(res, answer)
+    const { method = '', url: target = '' } = req
+    requestLog?.({ requestId: id, method, target, status: answer.status, startedMs, bytes })
+  }
+
+  const serveDocument = createOrigin({
+    store,
+    admission,
+    requestLog,
+    requestId,
+    refuse,
+    monotonic: clock.monotonic,
+    countView: deps.countView,
+    dynamicQueries: new Map([[pathOf('getStatsLive'), ['since']]]),
+  })
+  const dispatch = createDispatch({ hono, docsUrl, requestLog })
+  const enter = createEntry({ store, admission, knownPath, begin, refuse, dispatch })
+
+  return {
+    hono,
+    failureAnswer: (failure) => errorAnswer(failure, docsUrl, requestId()),
+    listener: (req, res) => {
+      if (!serveDocument(req, res)) enter(req, res)
+    },
+  }
+}
+
+function admissionOf({ clock, random, trustedProxies }: AppDeps) {
+  const secret = new DataView(Uint8Array.from(random.bytes(8)).buffer)
+  return createAdmission({
+    limiter: createLimiter(clock),
+    clientAddress: createClientAddress(trustedProxies),
+    networkOf: createNetworkHash([secret.getUint32(0), secret.getUint32(4)]),
+  })
+}
+
+const limitHeaders = (): Readonly<Record<string, string>> => ({})

@@ -1,0 +1,72 @@
+/** The limits of the specification as named policies, and the pure decision over one of them. */
+import { gcra } from './gcra.ts'
+import { dayMs, minuteMs } from './time.ts'
+
+/** `quota` requests per `windowMs` in the long run, `burst` at once. */
+interface RatePolicy {
+  readonly kind: 'rate'
+  readonly quota: number
+  readonly windowMs: number
+  readonly burst: number
+}
+
+/** `quota` requests per UTC day. */
+interface DayPolicy {
+  readonly kind: 'day'
+  readonly quota: number
+}
+
+export type LimitPolicy = RatePolicy | DayPolicy
+
+/** Names stand in the `RateLimit` headers. */
+export const limitPolicies = {
+  /** Public reads, per IPv4 address or IPv6 /64. */
+  ip: { kind: 'rate', quota: 60, windowMs: minuteMs, burst: 120 },
+  /** Per IPv6 /48: whoever holds one has 65,536 networks of 64 bits to rotate through. */
+  range: { kind: 'rate', quota: 600, windowMs: minuteMs, burst: 1200 },
+  /** The free daily allowance, per IPv4 address or IPv6 /64. */
+  day: { kind: 'day', quota: 1000 },
+} as const satisfies Record<string, LimitPolicy>
+
+export type PolicyName = keyof typeof limitPolicies
+
+export interface LimitDecision {
+  readonly allowed: boolean
+  /** Requests left after this one; 0 where it is refused. */
+  readonly remaining: number
+  /** Milliseconds until a request is let through again; 0 where this one is. */
+  readonly retryAfterMs: number
+  /** Milliseconds until the whole quota is there again. */
+  readonly resetMs: number
+  /** What to keep for the key: grows with use, and is at most `floorOf` where nothing is in use. */
+  readonly next: number
+}
+
+/**
+ * Decides on one request. `stored` is what the last decision said to keep, or anything up to
+ * `floorOf(policy, nowMs)` for a key never seen.
+ */
+export function decide(policy: LimitPolicy, stored: number, nowMs: number): LimitDecision {
+  if (policy.kind === 'rate') {
+    const decision = gcra(stored, nowMs, policy.windowMs / policy.quota, policy.burst)
+    const { allowed, remaining, retryAfterMs, newTatMs } = decision
+    return { allowed, remaining, retryAfterMs, resetMs: newTatMs - nowMs, next: newTatMs }
+  }
+  // The count is kept as "start of the day plus requests", so that yesterday's runs out by itself.
+  const startMs = floorOf(policy, nowMs)
+  const used = stored > startMs ? stored - startMs : 0
+  const allowed = used < policy.quota
+  const resetMs = startMs + dayMs - nowMs
+  return {
+    allowed,
+    remaining: allowed ? policy.quota - used - 1 : 0,
+    retryAfterMs: allowed ? 0 : resetMs,
+    resetMs,
+    next: allowed ? startMs + used + 1 : stored,
+  }
+}
+
+/** A kept value up to this one says no more than a key never seen, and may be forgotten. */
+export function floorOf(policy: LimitPolicy, nowMs: number): number {
+  return policy.kind === 'rate' ? nowMs : Math.floor(nowMs / dayMs) * dayMs
+}

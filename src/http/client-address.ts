@@ -1,0 +1,75 @@
+/** Who is asking: the socket's address, unless the socket is one of our own proxies. */
+import { BlockList, isIP } from 'node:net'
+
+/** Addresses of proxies are few; the bound only matters if a whole range of them is trusted. */
+const MEMO_SIZE = 4096
+const mapped = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i
+const withPort = /^(?:\[([0-9a-f:.]+)\](?::\d{1,5})?|(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5})$/i
+
+export type ClientAddress = (
+  peer: string | undefined,
+  forwardedFor: string | undefined,
+) => string | undefined
+
+/**
+ * Reads `X-Forwarded-For` from the right, where our own proxies write: every entry that is a trusted
+ * proxy is passed over and the first other one is the client. What stands left of it was sent by the
+ * client and is never looked at. An entry that is no address ends the search at the hop before it.
+ * @param trustedProxies addresses or CIDR ranges.
+ * @throws where one of them is neither.
+ */
+export function createClientAddress(trustedProxies: readonly string[]): ClientAddress {
+  if (trustedProxies.length === 0) return (peer) => peer
+  const isTrusted = trustedIn(trustedProxies)
+  return (peer, forwardedFor) => {
+    if (forwardedFor === undefined || peer === undefined || !isTrusted(peer)) return peer
+    let client = peer
+    let end = forwardedFor.length
+    while (end > 0) {
+      const comma = forwardedFor.lastIndexOf(',', end - 1)
+      const hop = bareAddress(forwardedFor.slice(comma + 1, end).trim())
+      if (hop === null) return client
+      client = hop
+      if (!isTrusted(hop)) return client
+      end = comma
+    }
+    return client
+  }
+}
+
+/** The address without a port, brackets or the prefix of IPv4 mapped into IPv6; null where it is none. */
+function bareAddress(text: string): string | null {
+  const match = withPort.exec(text)
+  const address = match?.[1] ?? match?.[2] ?? text
+  return isIP(address) === 0 ? null : (mapped.exec(address)?.[1] ?? address)
+}
+
+function trustedIn(trustedProxies: readonly string[]): (address: string) => boolean {
+  const list = new BlockList()
+  for (const entry of trustedProxies) addTo(list, entry)
+  const memo = new Map<string, boolean>()
+  return (address) => {
+    const known = memo.get(address)
+    if (known !== undefined) return known
+    const bare = bareAddress(address)
+    const trusted = bare !== null && list.check(bare, familyOf(bare))
+    if (memo.size >= MEMO_SIZE) memo.clear()
+    memo.set(address, trusted)
+    return trusted
+  }
+}
+
+function addTo(list: BlockList, entry: string): void {
+  const [address = '', prefix, ...rest] = entry.split('/')
+  const bits = isIP(address) === 6 ? 128 : 32
+  const isRange = prefix !== undefined && /^\d{1,3}$/.test(prefix) && Number(prefix) <= bits
+  if (isIP(address) === 0 || rest.length > 0 || (prefix !== undefined && !isRange)) {
+    throw new Error(`TRUSTED_PROXIES: ${entry} is neither an address nor a CIDR range`)
+  }
+  if (isRange) list.addSubnet(address, Number(prefix), familyOf(address))
+  else list.addAddress(address, familyOf(address))
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 6 ? 'ipv6' : 'ipv4'
+}

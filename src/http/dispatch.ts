@@ -1,0 +1,88 @@
+/** Hono behind the listener: context in, one error body out, one log line at the end. */
+import { getRequestListener } from '@hono/node-server'
+import type { Hono } from 'hono'
+
+import type { Log } from '../deps.ts'
+import { answerFailure } from './answer.ts'
+import type { HonoEnv, RequestContext } from './context.ts'
+import type { DocumentStore } from './document-store.ts'
+import { errorAnswer, failureOf, isOurFault } from './errors.ts'
+import type { Failure } from './errors.ts'
+import type { RequestLog } from './request-log.ts'
+import type { RouteTable } from './route-table.ts'
+
+interface DispatchDeps {
+  readonly hono: Hono<HonoEnv>
+  readonly docsUrl: string
+  readonly requestLog: RequestLog
+}
+
+/** Hands a request to Hono. The adapter tells its callback only the pair of Node objects. */
+export function createDispatch({
+  hono,
+  docsUrl,
+  requestLog,
+}: DispatchDeps): (context: RequestContext) => void {
+  const contexts = new WeakMap<object, RequestContext>()
+  const answer = getRequestListener(
+    (request, env) => {
+      const context = contexts.get(env.incoming)
+      if (context === undefined) throw new Error('a request came past the listener')
+      return hono.fetch(request, context)
+    },
+    {
+      // What the adapter cannot make a request of has passed the gate, and is still the client's.
+      errorHandler: () => {
+        const { status, body, headers } = errorAnswer({ code: 'malformed_request' }, docsUrl, '-')
+        return new Response(body, { status, headers })
+      },
+    },
+  )
+  return (context) => {
+    const { incoming, outgoing } = context
+    contexts.set(incoming, context)
+    if (requestLog !== null) outgoing.once('close', () => logRequest(requestLog, context))
+    void answer(incoming, outgoing)
+  }
+}
+
+function logRequest(requestLog: NonNullable<RequestLog>, context: RequestContext): void {
+  const { incoming, outgoing, requestId, startedMs, bytes } = context
+  requestLog({
+    requestId,
+    method: incoming.method ?? '',
+    target: incoming.url ?? '',
+    status: outgoing.statusCode,
+    startedMs,
+    bytes,
+  })
+}
+
+/** What handlers throw and paths that nobody answers become the one error body. */
+export function installErrors(
+  hono: Hono<HonoEnv>,
+  deps: {
+    readonly docsUrl: string
+    readonly knownPath: RouteTable
+    readonly store: Pick<DocumentStore, 'state'>
+  },
+): void {
+  const { docsUrl, knownPath, store } = deps
+  hono.onError((error, c) => {
+    const failure = failureOf(error, c.env.requestId)
+    if (isOurFault(failure)) logFault(c.env.log, error)
+    return answerFailure(c, failure, docsUrl)
+  })
+  hono.notFound((c) => {
+    const known = knownPath(c.req.path)
+    const isEarly = known?.isDocument === true && store.state().manifest === null
+    const failure: Failure = isEarly
+      ? { code: 'unavailable', details: 'Nothing has been published yet' }
+      : { code: known?.notFound ?? 'not_found' }
+    return answerFailure(c, failure, docsUrl)
+  })
+}
+
+function logFault(log: Log, error: Error): void {
+  log.error('request failed', { error: error.name, reason: error.message, stack: error.stack })
+}

@@ -1,0 +1,162 @@
+/** Reads one published generation from disk, whole and verified, or not at all. */
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+
+import {
+  encodedFile,
+  MANIFEST_CONTENT_TYPE,
+  MANIFEST_FILE,
+  MANIFEST_MAX_AGE_SECONDS,
+  MANIFEST_PATH,
+  MANIFEST_SIGNATURE_FILE,
+  manifestSchema,
+  manifestSetText,
+  parseManifestSignature,
+} from '../core/documents.ts'
+import type { Encoding, Manifest, ManifestEntry } from '../core/documents.ts'
+import { storedDocument } from './documents.ts'
+import type { Bodies, DocumentFacts, StoredDocument } from './documents.ts'
+
+export interface DocumentSet {
+  readonly documents: ReadonlyMap<string, StoredDocument>
+  readonly manifest: Manifest
+}
+
+/** The generation cannot be served. The message goes into `/health`: it names documents, never files. */
+export class BrokenSetError extends Error {
+  override readonly name = 'BrokenSetError'
+}
+
+/** Files open at once while loading. */
+const READERS = 16
+/** The manifest changes with every build and is compressed here; level 11 would take a second. */
+const MANIFEST_BROTLI_QUALITY = 5
+
+/**
+ * Reads the generation in `directory`. Documents whose facts are those of `known` are taken from it
+ * without reading their files again; of all others every byte is hashed and compared with the manifest.
+ * @throws BrokenSetError where the manifest is not valid or a file is missing or not the one it names.
+ */
+export async function readDocumentSet(
+  directory: string,
+  known: ReadonlyMap<string, StoredDocument>,
+): Promise<DocumentSet> {
+  const manifestBytes = await readOrThrow(join(directory, MANIFEST_FILE), 'the manifest')
+  const manifest = parseManifest(manifestBytes)
+  const documents = new Map<string, StoredDocument>()
+  const queue = manifest.documents.values()
+  const read = async (): Promise<void> => {
+    for (const entry of queue) {
+      const old = known.get(entry.path)
+      const same = old !== undefined && isSame(old.entry, entry)
+      documents.set(entry.path, same ? old : await readDocument(directory, entry, old))
+    }
+  }
+  await Promise.all(Array.from({ length: READERS }, read))
+  documents.set(MANIFEST_PATH, await manifestDocument(directory, manifestBytes, manifest))
+  return { documents, manifest }
+}
+
+function parseManifest(bytes: Buffer): Manifest {
+  let value: unknown
+  try {
+    value = JSON.parse(bytes.toString('utf8'))
+  } catch {
+    throw new BrokenSetError('the manifest is not JSON')
+  }
+  const parsed = manifestSchema.safeParse(value)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    throw new BrokenSetError(
+      `the manifest is not valid: ${issue?.path.join('.')} ${issue?.message}`,
+    )
+  }
+  if (sha256(manifestSetText(parsed.data.documents)) !== parsed.data.set_sha256) {
+    throw new BrokenSetError('the hash of the set is not that of its documents')
+  }
+  return parsed.data
+}
+
+function isSame(known: DocumentFacts, entry: DocumentFacts): boolean {
+  return (
+    known.sha256 === entry.sha256 &&
+    known.signature === entry.signature &&
+    known.changed_at === entry.changed_at &&
+    known.kid === entry.kid &&
+    known.max_age === entry.max_age &&
+    known.content_type === entry.content_type
+  )
+}
+
+/** The bytes of a document whose headers alone changed, as after a rotation of keys, are kept. */
+async function readDocument(
+  directory: string,
+  entry: ManifestEntry,
+  old: StoredDocument | undefined,
+): Promise<StoredDocument> {
+  if (old?.entry.sha256 === entry.sha256) {
+    const { identity, br, gzip } = old.variants
+    const bodies = { identity: identity.body, br: br?.body ?? null, gzip: gzip?.body ?? null }
+    return storedDocument(entry, bodies)
+  }
+  const verified = async (file: string, hash: string): Promise<Buffer> => {
+    const bytes = await readOrThrow(join(directory, file), entry.path)
+    if (sha256(bytes) !== hash) throw new BrokenSetError(`${entry.path} does not match its hash`)
+    return bytes
+  }
+  const encoded = async (encoding: Encoding): Promise<Buffer | null> => {
+    const form = entry.encodings[encoding]
+    return form === undefined ? null : verified(encodedFile(entry.file, encoding), form.sha256)
+  }
+  return storedDocument(entry, {
+    identity: await verified(entry.file, entry.sha256),
+    br: await encoded('br'),
+    gzip: await encoded('gzip'),
+  })
+}
+
+async function manifestDocument(
+  directory: string,
+  bytes: Buffer,
+  manifest: Manifest,
+): Promise<StoredDocument> {
+  const line = await readOrThrow(
+    join(directory, MANIFEST_SIGNATURE_FILE),
+    'the signature of the set',
+  )
+  const signed = parseManifestSignature(line.toString('utf8'))
+  if (signed === null) throw new BrokenSetError('the signature of the set is malformed')
+  const entry: DocumentFacts = {
+    path: MANIFEST_PATH,
+    sha256: sha256(bytes),
+    content_type: MANIFEST_CONTENT_TYPE,
+    max_age: MANIFEST_MAX_AGE_SECONDS,
+    changed_at: manifest.computed_at,
+    ...signed,
+  }
+  return storedDocument(entry, await compressed(bytes))
+}
+
+async function compressed(bytes: Buffer): Promise<Bodies> {
+  const params = { [constants.BROTLI_PARAM_QUALITY]: MANIFEST_BROTLI_QUALITY }
+  const [br, zipped] = await Promise.all([
+    promisify(brotliCompress)(bytes, { params }),
+    promisify(gzip)(bytes),
+  ])
+  return { identity: bytes, br, gzip: zipped }
+}
+
+async function readOrThrow(file: string, what: string): Promise<Buffer> {
+  try {
+    return await readFile(file)
+  } catch {
+    throw new BrokenSetError(`${what} cannot be read`)
+  }
+}
+
+function sha256(bytes: Buffer | string): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}

@@ -1,0 +1,78 @@
+/** A published document as it lies in memory: bodies with every header of their answers beside them. */
+import { cacheControl, entityTag, lastModified, signatureHeader } from '../core/documents.ts'
+import type { ManifestEntry } from '../core/documents.ts'
+import { parseTime } from '../core/time.ts'
+import type { Validators } from './conditional.ts'
+import { contentSecurityPolicy, corsHeaders } from './headers.ts'
+import type { Coding } from './negotiate.ts'
+import { articleSlug } from './views.ts'
+
+/** One coding of a document. Headers are flat lists of names and values, as `writeHead` takes them. */
+export interface Variant extends Validators {
+  readonly body: Buffer
+  readonly headers: string[]
+  readonly notModifiedHeaders: string[]
+}
+
+export interface StoredDocument {
+  readonly entry: DocumentFacts
+  readonly variants: Readonly<Record<Coding, Variant | null>> & { readonly identity: Variant }
+  /** The article whose views a read of this document counts for. */
+  readonly articleSlug: string | null
+}
+
+/** What the answers of a document depend on, apart from its bytes. */
+export type DocumentFacts = Pick<
+  ManifestEntry,
+  'path' | 'sha256' | 'content_type' | 'max_age' | 'signature' | 'kid' | 'changed_at'
+>
+
+export interface Bodies {
+  readonly identity: Buffer
+  readonly br: Buffer | null
+  readonly gzip: Buffer | null
+}
+
+/** Lays out every header of every answer once, so that a read only has to choose. */
+export function storedDocument(entry: DocumentFacts, bodies: Bodies): StoredDocument {
+  const { br, gzip } = bodies
+  return {
+    entry,
+    variants: {
+      identity: variant(entry, 'identity', bodies.identity),
+      br: br === null ? null : variant(entry, 'br', br),
+      gzip: gzip === null ? null : variant(entry, 'gzip', gzip),
+    },
+    articleSlug: articleSlug(entry.path),
+  }
+}
+
+function variant(entry: DocumentFacts, coding: Coding, body: Buffer): Variant {
+  const etag = entityTag(entry.sha256, coding)
+  const modified = lastModified(entry.changed_at)
+  const shared = {
+    'Cache-Control': cacheControl(entry.max_age),
+    ETag: etag,
+    'Last-Modified': modified,
+    Vary: 'Accept-Encoding',
+    ...corsHeaders,
+    'X-Signature': signatureHeader(entry.signature),
+    'X-Signature-Key': entry.kid,
+  }
+  const ofBody = {
+    'Content-Type': entry.content_type,
+    'Content-Length': String(body.byteLength),
+    ...(coding === 'identity' ? {} : { 'Content-Encoding': coding }),
+    'X-Content-Type-Options': 'nosniff',
+    'Content-Security-Policy': contentSecurityPolicy(entry.content_type),
+  }
+  return {
+    body,
+    etag,
+    lastModified: modified,
+    // Whole seconds, as `Last-Modified` has them: otherwise no client could name this time.
+    lastModifiedMs: Math.floor((parseTime(entry.changed_at) ?? 0) / 1000) * 1000,
+    headers: Object.entries({ ...ofBody, ...shared }).flat(),
+    notModifiedHeaders: Object.entries(shared).flat(),
+  }
+}

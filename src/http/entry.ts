@@ -1,0 +1,74 @@
+/** Every request that is not a read of a published document: judged in order of cost, then handed to Hono. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+import { isLimited } from './admission.ts'
+import type { Admission } from './admission.ts'
+import type { RequestContext } from './context.ts'
+import type { DocumentStore } from './document-store.ts'
+import type { Failure } from './errors.ts'
+import { headerFailure, isForeignMethod, targetFailure } from './gate.ts'
+import { preflightHeaders } from './headers.ts'
+import { seeHeaders } from './request-headers.ts'
+import type { RouteTable } from './route-table.ts'
+
+export interface EntryDeps {
+  readonly store: Pick<DocumentStore, 'get'>
+  readonly admission: Admission
+  readonly knownPath: RouteTable
+  readonly begin: (req: IncomingMessage, res: ServerResponse) => RequestContext
+  readonly refuse: (req: IncomingMessage, res: ServerResponse, failure: Failure) => void
+  /** Hono, which answers whatever comes this far. */
+  readonly dispatch: (context: RequestContext) => void
+}
+
+const documentMethods = ['GET', 'HEAD', 'OPTIONS'] as const
+/** What an unknown path has methods for: nothing in particular. */
+const anyMethods: readonly string[] = documentMethods
+
+export function createEntry(deps: EntryDeps): (req: IncomingMessage, res: ServerResponse) => void {
+  const { store, admission, knownPath, begin, refuse, dispatch } = deps
+
+  const methodsOf = (path: string): readonly string[] | null => {
+    const known = knownPath(path)?.methods
+    if (store.get(path) === undefined) return known ?? null
+    return [...new Set([...documentMethods, ...(known ?? [])])]
+  }
+
+  return (req, res) => {
+    const { method = '', url = '' } = req
+    const headers = seeHeaders(req.rawHeaders)
+    const isAboutServer = method === 'OPTIONS' && url === '*'
+    const failure = headerFailure(headers) ?? (isAboutServer ? null : targetFailure(url))
+    if (failure !== null) {
+      refuse(req, res, failure)
+      return
+    }
+    const mark = url.indexOf('?')
+    const path = mark === -1 ? url : url.slice(0, mark)
+    const methods = methodsOf(path)
+    const allow = (methods ?? anyMethods).join(', ')
+    if (isForeignMethod(method) || (methods !== null && !methods.includes(method))) {
+      refuse(req, res, { code: 'method_not_allowed', headers: { Allow: allow } })
+      return
+    }
+    if (method === 'OPTIONS') {
+      res.writeHead(204, { ...preflightHeaders, Allow: allow, 'Cache-Control': 'no-store' })
+      res.end()
+      return
+    }
+    if (admission === null || !isLimited(path)) {
+      dispatch(begin(req, res))
+      return
+    }
+    const peer = req.socket.remoteAddress
+    // Kept by value: the headers seen are gone when the next request is looked at.
+    const { forwardedFor } = headers
+    if (!admission.admit(peer, forwardedFor)) {
+      refuse(req, res, admission.refusal(peer, forwardedFor))
+      return
+    }
+    const limitHeaders = (): Readonly<Record<string, string>> =>
+      admission.headers(peer, forwardedFor)
+    dispatch({ ...begin(req, res), limitHeaders })
+  }
+}

@@ -1,0 +1,55 @@
+/** Content negotiation by `Accept-Encoding` (RFC 9110 section 12.5.3). */
+import type { Encoding } from '../core/documents.ts'
+
+export type Coding = Encoding | 'identity'
+
+/** The server's own order, used where a client likes two codings equally well. */
+const ORDER = ['br', 'gzip', 'identity'] as const satisfies readonly Coding[]
+const IDENTITY_ONLY: readonly Coding[] = ['identity']
+const aliases: Readonly<Record<string, string>> = { 'x-gzip': 'gzip' }
+const weightForm = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/i
+/** Below every weight that can be written: identity is always acceptable, but only asked for by name. */
+const UNASKED = 0.0005
+
+// Clients send one of a handful of headers. Emptied when full, so that nobody can make it grow.
+const memo = new Map<string, readonly Coding[]>()
+const MEMO_SIZE = 256
+const MEMO_LENGTH = 200
+
+/**
+ * The codings a client takes, the best first; empty where it takes none that exists here. Without the
+ * header any would do, and identity is the one that no client can fail to read.
+ */
+export function acceptedCodings(header: string | undefined): readonly Coding[] {
+  if (header === undefined) return IDENTITY_ONLY
+  const known = memo.get(header)
+  if (known !== undefined) return known
+  const codings = parse(header)
+  if (header.length <= MEMO_LENGTH) {
+    if (memo.size >= MEMO_SIZE) memo.clear()
+    memo.set(header, codings)
+  }
+  return codings
+}
+
+function parse(header: string): readonly Coding[] {
+  const weights = new Map<string, number>()
+  for (const part of header.split(',')) {
+    const [name = '', ...parameters] = part.split(';').map((text) => text.trim())
+    const weight = parameters.length === 0 ? 1 : weightOf(parameters)
+    if (name === '' || weight === null) continue
+    const coding = name.toLowerCase()
+    weights.set(aliases[coding] ?? coding, weight)
+  }
+  const others = weights.get('*')
+  const weightFor = (coding: Coding): number =>
+    weights.get(coding) ?? others ?? (coding === 'identity' ? UNASKED : 0)
+  return ORDER.filter((coding) => weightFor(coding) > 0).sort(
+    (left, right) => weightFor(right) - weightFor(left),
+  )
+}
+
+function weightOf(parameters: readonly string[]): number | null {
+  const match = parameters.length === 1 ? weightForm.exec(parameters[0] ?? '') : null
+  return match === null ? null : Number(match[1])
+}

@@ -1,0 +1,105 @@
+/**
+ * Whom a limit counts: an IPv4 address, or an IPv6 /64 and its /48, since one customer holds at
+ * least a /64 and can send from any address in it. Kept only as a keyed hash.
+ */
+
+export interface Network {
+  /** Hash of the IPv4 address or IPv6 /64; a whole number below 2^53. */
+  host: number
+  /** Hash of the IPv6 /48; null for IPv4. */
+  range: number | null
+}
+
+/** The two words that stand for an address: IPv4 as the mapped prefix it has in IPv6. */
+const MAPPED_PREFIX = 0xffff
+const HOST_TAG = 1
+const RANGE_TAG = 2
+const ipv4Form = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/
+const ipv6Groups = 8
+
+/** `[0x0000ffff, address]` of IPv4 (also where it is mapped into IPv6), the upper 64 bits of IPv6, or null. */
+export function networkWords(address: string): readonly [number, number] | null {
+  const ipv4 = ipv4Word(address)
+  if (ipv4 !== null) return [MAPPED_PREFIX, ipv4]
+  const groups = ipv6Words(address)
+  if (groups === null) return null
+  const word = (at: number): number => (((groups[at] ?? 0) << 16) | (groups[at + 1] ?? 0)) >>> 0
+  const isMapped = word(0) === 0 && word(2) === 0 && word(4) === MAPPED_PREFIX
+  return isMapped ? [MAPPED_PREFIX, word(6)] : [word(0), word(2)]
+}
+
+/**
+ * Hashes addresses under a secret of the process, so that nobody can choose addresses that meet in
+ * one slot. Answers the same object every time, filled anew: read it before the next call.
+ */
+export function createNetworkHash(
+  secret: readonly [number, number],
+): (address: string | undefined) => Readonly<Network> {
+  const network: Network = { host: 0, range: null }
+  const hash = (first: number, second: number, tag: number): number => {
+    const upper = mix(mix(mix(first ^ secret[0]) ^ second) ^ tag)
+    const lower = mix(mix(mix(first ^ secret[1]) + second) + tag)
+    return (upper & 0x1f_ffff) * 0x1_0000_0000 + lower
+  }
+  let last: string | undefined
+  const hashInto = (address: string | undefined): void => {
+    const words = address === undefined ? null : networkWords(address)
+    const [first, second] = words ?? [0, 0]
+    network.host = hash(first, second, HOST_TAG)
+    const isIpv4 = first === MAPPED_PREFIX || words === null
+    network.range = isIpv4 ? null : hash(first, second & 0xffff_0000, RANGE_TAG)
+  }
+  hashInto(undefined)
+  return (address) => {
+    if (address !== last) {
+      hashInto(address)
+      last = address
+    }
+    return network
+  }
+}
+
+function ipv4Word(text: string): number | null {
+  const match = ipv4Form.exec(text)
+  if (match === null) return null
+  let word = 0
+  for (let at = 1; at <= 4; at += 1) {
+    const octet = Number(match[at])
+    if (octet > 255) return null
+    word = word * 256 + octet
+  }
+  return word
+}
+
+/** The eight groups of an IPv6 address (RFC 4291 section 2.2), a zone after `%` left out. */
+function ipv6Words(text: string): readonly number[] | null {
+  const [address = '', ...more] = (text.split('%', 1)[0] ?? '').split('::')
+  if (more.length > 1) return null
+  const head = groupsOf(address)
+  const tail = more[0] === undefined ? [] : groupsOf(more[0])
+  if (head === null || tail === null) return null
+  const missing = ipv6Groups - head.length - tail.length
+  const isComplete = more.length === 0 ? missing === 0 : missing >= 1
+  return isComplete ? [...head, ...Array.from({ length: missing }, () => 0), ...tail] : null
+}
+
+function groupsOf(text: string): number[] | null {
+  if (text === '') return []
+  const groups: number[] = []
+  const parts = text.split(':')
+  for (const [at, part] of parts.entries()) {
+    const ipv4 = at === parts.length - 1 ? ipv4Word(part) : null
+    if (ipv4 !== null) groups.push(ipv4 >>> 16, ipv4 & 0xffff)
+    else if (/^[0-9a-f]{1,4}$/i.test(part)) groups.push(Number.parseInt(part, 16))
+    else return null
+  }
+  return groups
+}
+
+/** The finaliser of MurmurHash3 (32 bits): every bit of the input moves half of the output's. */
+function mix(value: number): number {
+  let mixed = value >>> 0
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85eb_ca6b)
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2_ae35)
+  return (mixed ^ (mixed >>> 16)) >>> 0
+}

@@ -1,0 +1,54 @@
+/** Which methods a path has, and what is missing where there is nothing, by the route registry. */
+import type { ErrorCode } from '../contract/errors.ts'
+import { apiPrefix } from '../contract/route.ts'
+import type { Route } from '../contract/route.ts'
+
+/** What the resource of a path is called where there is none; by the path of its route. */
+const missing: readonly (readonly [string, ErrorCode])[] = [
+  [`${apiPrefix}/rails/{name}`, 'unknown_rail'],
+  [`${apiPrefix}/skills/{slug}`, 'unknown_skill'],
+  [`${apiPrefix}/pacts/{id}`, 'unknown_pact'],
+]
+
+export interface KnownPath {
+  /** For `Allow`: HEAD wherever there is GET, OPTIONS everywhere. */
+  readonly methods: readonly string[]
+  readonly notFound: ErrorCode
+  /** A document lies here once one was published. */
+  readonly isDocument: boolean
+}
+
+export type RouteTable = (path: string) => KnownPath | null
+
+type TableRoute = Pick<Route, 'method' | 'path' | 'serving'>
+
+/** The registry must be given whole: a path that no route matches is unknown. */
+export function createRouteTable(routes: readonly TableRoute[]): RouteTable {
+  const patterns = routes.map((route) => ({ pattern: patternOf(route.path), route }))
+  return (path) => {
+    const exact = routes.filter((route) => route.path === path)
+    if (exact.length > 0) return knownPath(exact)
+    const found = patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route)
+    return found.length > 0 ? knownPath(found) : null
+  }
+}
+
+function knownPath(routes: readonly TableRoute[]): KnownPath {
+  const methods = new Set<string>(routes.map(({ method }) => method))
+  if (methods.has('GET')) methods.add('HEAD')
+  methods.add('OPTIONS')
+  const family = missing.find(([prefix]) => routes.some(({ path }) => path.startsWith(prefix)))
+  return {
+    methods: [...methods],
+    notFound: family?.[1] ?? 'not_found',
+    isDocument: routes.some(({ serving }) => serving.kind === 'document'),
+  }
+}
+
+/** `/rails/{name}/history.csv` as an expression; a parameter is one segment or the part of one. */
+function patternOf(path: string): RegExp {
+  const parts = path
+    .split(/\{\w+\}/)
+    .map((part) => part.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`))
+  return new RegExp(`^${parts.join('[^/]+')}$`)
+}

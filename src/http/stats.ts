@@ -1,0 +1,24 @@
+/** `GET /api/v1/stats/live?since=`: the one read of the aggregate that is no document. */
+import { ApiError } from '../contract/errors.ts'
+import { parseTime } from '../core/time.ts'
+import { answerJson, queryOf } from './answer.ts'
+import type { ApiContext } from './context.ts'
+
+/** As the document without `since` is. */
+const CACHE = 'public, max-age=5'
+
+/** `statsSince` takes Unix milliseconds and answers the aggregate with its `delta_since`. */
+export function statsSinceHandler(statsSince: (sinceMs: number) => Promise<unknown>) {
+  return async (c: ApiContext): Promise<Response> => {
+    const { since } = queryOf(c, ['since'])
+    // Without `since` this path is a document; only before the first set does it come here.
+    if (since === undefined) throw new ApiError('unavailable', 'Nothing has been published yet')
+    const sinceMs = parseTime(since)
+    if (sinceMs === null) {
+      throw new ApiError('invalid_input', undefined, {
+        issues: [{ path: 'since', message: 'must be an RFC 3339 time' }],
+      })
+    }
+    return answerJson(c, await statsSince(sinceMs), { cache: CACHE })
+  }
+}
