@@ -1,0 +1,73 @@
+/** Assets made by hand, published in the same set as what is built. */
+import { readFile, readdir } from 'node:fs/promises'
+import { extname, join } from 'node:path'
+
+import { CURRENT_LINK, GENERATIONS_DIR } from '../../src/core/documents.ts'
+import type { PublicDocument } from './document.ts'
+
+const MAX_AGE_SECONDS = 300
+
+const CONTENT_TYPES = {
+  '.avif': 'image/avif',
+  '.css': 'text/css; charset=utf-8',
+  '.csv': 'text/csv; charset=utf-8; header=present',
+  '.gif': 'image/gif',
+  '.html': 'text/html; charset=utf-8',
+  '.ico': 'image/x-icon',
+  '.jpg': 'image/jpeg',
+  '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json',
+  '.md': 'text/markdown; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
+  '.pdf': 'application/pdf',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+  '.txt': 'text/plain; charset=utf-8',
+  '.webmanifest': 'application/manifest+json',
+  '.webp': 'image/webp',
+  '.woff2': 'font/woff2',
+  '.xml': 'application/xml',
+} as const satisfies Record<string, string>
+
+/**
+ * Every file below `dir` as a document: `fonts/a.woff2` at `/fonts/a.woff2`, `about.html` at `/about`,
+ * `index.html` at `/`. Hidden files are left out (`.well-known` is not hidden), and so is what
+ * `publish` itself keeps there, since the directory may be the one that is published into.
+ * @throws Error for a file of a kind that no content type is known for.
+ */
+export async function readAssets(dir: string): Promise<PublicDocument[]> {
+  const entries = await readdir(dir, { recursive: true, withFileTypes: true })
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(join(dir, '/').length))
+    .filter((file) =>
+      file.split('/').every((part) => !part.startsWith('.') || part === '.well-known'),
+    )
+    .filter(
+      (file) => !file.startsWith(`${GENERATIONS_DIR}/`) && !file.startsWith(`${CURRENT_LINK}/`),
+    )
+    .sort()
+  const assets: PublicDocument[] = []
+  for (const file of files) {
+    assets.push({
+      path: assetPath(file),
+      contentType: contentTypeOf(file),
+      maxAgeSeconds: MAX_AGE_SECONDS,
+      body: { bytes: await readFile(join(dir, file)) },
+      archive: null,
+    })
+  }
+  return assets
+}
+
+function assetPath(file: string): string {
+  const page = file.endsWith('.html') ? file.slice(0, -'.html'.length) : file
+  if (page === 'index') return '/'
+  return `/${page.endsWith('/index') ? page.slice(0, -'/index'.length) : page}`
+}
+
+function contentTypeOf(file: string): string {
+  const found = Object.entries(CONTENT_TYPES).find(([ending]) => ending === extname(file))
+  if (found === undefined) throw new Error(`no content type is known for the asset ${file}`)
+  return found[1]
+}

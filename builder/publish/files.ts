@@ -1,0 +1,136 @@
+/** Files that survive a power cut: written, flushed, then named; directories flushed after what they hold. */
+import { constants } from 'node:fs'
+import { link, mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { pid } from 'node:process'
+import { setImmediate } from 'node:timers/promises'
+
+export function isErrno(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}
+
+/** Writes a file that nobody can see yet and flushes it. Refuses to overwrite. */
+export async function writeNew(
+  path: string,
+  bytes: Uint8Array,
+  options: { readonly mode?: number; readonly mtimeMs?: number } = {},
+): Promise<void> {
+  const file = await open(path, 'wx', options.mode ?? 0o644)
+  try {
+    await file.writeFile(bytes)
+    if (options.mtimeMs !== undefined) {
+      const time = new Date(options.mtimeMs)
+      await file.utimes(time, time)
+    }
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** Flushes a directory: names made, renamed or removed in it are then durable. */
+export async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, constants.O_RDONLY)
+  try {
+    await directory.sync()
+  } finally {
+    await directory.close()
+  }
+}
+
+/** Replaces a file as a whole: a reader sees the old bytes or the new ones, also after a power cut. */
+export async function replaceFile(path: string, bytes: Uint8Array, mode: number): Promise<void> {
+  const draft = `${path}.${pid}.new`
+  await rm(draft, { force: true })
+  await writeNew(draft, bytes, { mode })
+  await rename(draft, path)
+  await syncDirectory(dirname(path))
+}
+
+/** Creates a file with its content in one step; false where the name is taken. */
+export async function createFile(path: string, bytes: Uint8Array, mode: number): Promise<boolean> {
+  const draft = `${path}.${pid}.new`
+  await rm(draft, { force: true })
+  await writeNew(draft, bytes, { mode })
+  try {
+    await link(draft, path)
+  } catch (error) {
+    if (isErrno(error, 'EEXIST')) return false
+    throw error
+  } finally {
+    await rm(draft)
+  }
+  await syncDirectory(dirname(path))
+  return true
+}
+
+/** The bytes of a file, or null where there is none. */
+export async function readIfExists(path: string): Promise<Buffer | null> {
+  try {
+    return await readFile(path)
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return null
+    throw error
+  }
+}
+
+/** Names in a directory, or none where there is no directory. */
+export async function namesIn(path: string): Promise<string[]> {
+  try {
+    return await readdir(path)
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return []
+    throw error
+  }
+}
+
+/** Makes the directories of the given files below `root`. Answers all of them, deepest first. */
+export async function makeDirectories(root: string, files: Iterable<string>): Promise<string[]> {
+  const directories = new Set([root])
+  for (const file of files) {
+    for (let at = dirname(file); at !== '.'; at = dirname(at)) directories.add(join(root, at))
+  }
+  const shallowFirst = [...directories].sort((left, right) => left.length - right.length)
+  for (const directory of shallowFirst) await mkdir(directory, { recursive: true })
+  return shallowFirst.reverse()
+}
+
+const SLICE = 32
+
+/**
+ * Runs synchronous work over many items and lets other work of the process run in between: cheaper
+ * than a promise per item, and a service that builds in its own process keeps answering.
+ */
+export async function inSlices<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
+  let done = 0
+  for (const item of items) {
+    work(item)
+    done += 1
+    if (done % SLICE === 0) await setImmediate()
+  }
+}
+
+/**
+ * Runs asynchronous work over many items, at most `width` at a time. The first failure is thrown when
+ * what had begun has ended, so nothing goes on behind the caller's back.
+ */
+export async function inParallel<T>(
+  items: readonly T[],
+  width: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const queue = items.values()
+  const failures: unknown[] = []
+  const lane = async () => {
+    for (const item of queue) {
+      if (failures.length > 0) return
+      try {
+        await work(item)
+      } catch (error) {
+        failures.push(error)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane))
+  if (failures.length > 0) throw failures[0]
+}

@@ -1,0 +1,213 @@
+/** The service's signing keys: one active ed25519 key, and the public parts of those before it. */
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  sign,
+  verify,
+} from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import { mkdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { z } from 'zod'
+
+import { kidSchema } from '../../src/core/documents.ts'
+import { isoTime, parseTime } from '../../src/core/time.ts'
+import { createFile, readIfExists, replaceFile } from './files.ts'
+import { acquireLock } from './lock.ts'
+
+export const SIGNING_KEYS_FILE = 'signing-keys.json'
+const OWNER_ONLY = 0o600
+const OWNER_ONLY_DIRECTORY = 0o700
+const OTHERS = 0o077
+
+const time = z.string().refine((text) => parseTime(text) !== null, 'not an RFC 3339 time')
+const publicPart = { kid: kidSchema, public_key: z.base64().length(44), created_at: time }
+const keyFileSchema = z.strictObject({
+  active: z.strictObject({ ...publicPart, private_key_pem: z.string() }),
+  /** Newest first. Their private parts are gone. */
+  retired: z.array(z.strictObject({ ...publicPart, retired_at: time })),
+})
+type KeyFile = z.infer<typeof keyFileSchema>
+
+export interface Signer {
+  readonly kid: string
+  /** ed25519 (RFC 8032) over the bytes themselves: 64 bytes. */
+  readonly sign: (bytes: Uint8Array) => Uint8Array
+}
+
+export type Verdict = 'good' | 'bad' | 'unknown key'
+
+export interface KeyRing {
+  readonly kids: ReadonlySet<string>
+  /** Checks a signature by any key of ours, retired ones included. */
+  readonly verify: (kid: string, bytes: Uint8Array, signature: Uint8Array) => Verdict
+}
+
+/** The body of `/.well-known/signing-keys.json`. */
+export interface PublicKeys {
+  readonly keys: readonly {
+    readonly kid: string
+    readonly alg: 'ed25519'
+    /** Base64 of the 32 bytes. */
+    readonly public_key: string
+    readonly status: 'active' | 'retired'
+    readonly created_at: string
+    readonly retired_at?: string
+  }[]
+}
+
+export interface Keys {
+  readonly signer: Signer
+  readonly ring: KeyRing
+  readonly publicKeys: PublicKeys
+}
+
+/**
+ * Loads the keys of a directory, or makes the directory and the first key.
+ * @throws Error where others than the owner may read them, or where the file does not hold a key
+ *   that fits its own name. A broken file is never replaced.
+ */
+export async function loadKeys(options: {
+  readonly dir: string
+  readonly nowMs: number
+}): Promise<Keys> {
+  const path = join(options.dir, SIGNING_KEYS_FILE)
+  await mkdir(options.dir, { recursive: true, mode: OWNER_ONLY_DIRECTORY })
+  await refuseLoose(options.dir, OWNER_ONLY_DIRECTORY)
+  // Two processes may start at once: whoever loses the race to create the file reads the winner's.
+  if ((await readIfExists(path)) === null) {
+    const first: KeyFile = { active: newKey(options.nowMs), retired: [] }
+    await createFile(path, serialise(first), OWNER_ONLY)
+  }
+  return openKeys(await readKeyFile(path))
+}
+
+/**
+ * Makes a new active key and retires the one before, whose private part is forgotten. Documents that
+ * the old key signed stay valid: it remains listed. Processes that hold the old signer keep using it
+ * until they load again.
+ * @throws LockedError where another rotation is under way.
+ */
+export async function rotateKey(options: {
+  readonly dir: string
+  readonly nowMs: number
+}): Promise<Keys> {
+  await loadKeys(options)
+  const path = join(options.dir, SIGNING_KEYS_FILE)
+  const lock = acquireLock(`${path}.lock`, options.nowMs)
+  try {
+    const { active, retired } = await readKeyFile(path)
+    const { kid, public_key, created_at } = active
+    const old = { kid, public_key, created_at, retired_at: isoTime(options.nowMs) }
+    const next: KeyFile = { active: newKey(options.nowMs), retired: [old, ...retired] }
+    await replaceFile(path, serialise(next), OWNER_ONLY)
+    return openKeys(next)
+  } finally {
+    lock.release()
+  }
+}
+
+function newKey(nowMs: number): KeyFile['active'] {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  const raw = rawPublicKey(publicKey)
+  return {
+    kid: kidOf(raw),
+    public_key: raw.toString('base64'),
+    created_at: isoTime(nowMs),
+    private_key_pem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  }
+}
+
+/** The first 16 hex digits of the SHA-256 of the 32 bytes. */
+function kidOf(publicKey: Uint8Array): string {
+  return createHash('sha256').update(publicKey).digest('hex').slice(0, 16)
+}
+
+function rawPublicKey(key: KeyObject): Buffer {
+  return Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url')
+}
+
+function publicKeyOf(raw: Buffer): KeyObject {
+  const jwk = { kty: 'OKP', crv: 'Ed25519', x: raw.toString('base64url') }
+  return createPublicKey({ key: jwk, format: 'jwk' })
+}
+
+async function readKeyFile(path: string): Promise<KeyFile> {
+  await refuseLoose(path, OWNER_ONLY)
+  const bytes = await readIfExists(path)
+  try {
+    const file = keyFileSchema.parse(JSON.parse((bytes ?? '').toString()))
+    assertFits(file)
+    return file
+  } catch (error) {
+    const reason = error instanceof MisfitError ? error.message : 'it is not a file of signing keys'
+    // No cause: the parser's own message quotes the file, and with it the key.
+    // oxlint-disable-next-line preserve-caught-error
+    throw new Error(`${path} cannot be used: ${reason}. Restore it from a backup.`)
+  }
+}
+
+class MisfitError extends Error {
+  override readonly name = 'MisfitError'
+}
+
+function assertFits({ active, retired }: KeyFile): void {
+  for (const { kid, public_key } of [active, ...retired]) {
+    if (kidOf(Buffer.from(public_key, 'base64')) !== kid) {
+      throw new MisfitError(`key ${kid} is not named after its public part`)
+    }
+  }
+  const derived = rawPublicKey(createPublicKey(createPrivateKey(active.private_key_pem)))
+  if (derived.toString('base64') !== active.public_key) {
+    throw new MisfitError(`the private part of ${active.kid} belongs to another key`)
+  }
+}
+
+async function refuseLoose(path: string, wanted: number): Promise<void> {
+  const mode = (await stat(path)).mode & 0o777
+  if ((mode & OTHERS) === 0) return
+  const command = `chmod ${wanted.toString(8)} ${path}`
+  throw new Error(`${path} is open to others than its owner (mode ${mode.toString(8)}): ${command}`)
+}
+
+function serialise(file: KeyFile): Uint8Array {
+  return Buffer.from(`${JSON.stringify(file, null, 2)}\n`, 'utf8')
+}
+
+function openKeys({ active, retired }: KeyFile): Keys {
+  const privateKey = createPrivateKey(active.private_key_pem)
+  const known = new Map(
+    [active, ...retired].map((key) => [
+      key.kid,
+      publicKeyOf(Buffer.from(key.public_key, 'base64')),
+    ]),
+  )
+  const { kid, public_key, created_at } = active
+  return {
+    signer: { kid, sign: (bytes) => sign(null, bytes, privateKey) },
+    ring: {
+      kids: new Set(known.keys()),
+      verify: (kid, bytes, signature) => {
+        const key = known.get(kid)
+        if (key === undefined) return 'unknown key'
+        return verify(null, bytes, key, signature) ? 'good' : 'bad'
+      },
+    },
+    publicKeys: {
+      keys: [
+        { kid, alg: 'ed25519', public_key, status: 'active', created_at },
+        ...retired.map((key) => ({
+          kid: key.kid,
+          alg: 'ed25519' as const,
+          public_key: key.public_key,
+          status: 'retired' as const,
+          created_at: key.created_at,
+          retired_at: key.retired_at,
+        })),
+      ],
+    },
+  }
+}

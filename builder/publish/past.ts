@@ -1,0 +1,102 @@
+/** What was published last, read back and checked before anything is built on it. */
+import { createHash } from 'node:crypto'
+import { lstatSync, readFileSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
+
+import {
+  CURRENT_LINK,
+  GENERATIONS_DIR,
+  MANIFEST_FILE,
+  MANIFEST_SIGNATURE_FILE,
+  encodedFile,
+  manifestSchema,
+  manifestSetText,
+  parseManifestSignature,
+} from '../../src/core/documents.ts'
+import type { Manifest } from '../../src/core/documents.ts'
+import { inSlices } from './files.ts'
+import type { KeyRing } from './keys.ts'
+
+/** The published set cannot be trusted as the past of a new one, and so it is not overwritten. */
+export class PastUnreadableError extends Error {
+  override readonly name = 'PastUnreadableError'
+}
+
+export interface Past {
+  readonly generation: number
+  readonly directory: string
+  readonly manifest: Manifest
+  /** False where it was signed by a key that is not ours (any more): everything is signed again. */
+  readonly ours: boolean
+}
+
+const LINK_TARGET = new RegExp(`^${GENERATIONS_DIR}/(\\d{8,15})$`)
+
+/**
+ * The current generation with every hash checked against the files, or null where nothing was ever
+ * published.
+ * @throws PastUnreadableError naming what is wrong and what to do.
+ */
+export async function readPast(publicDir: string, ring: KeyRing): Promise<Past | null> {
+  const link = join(publicDir, CURRENT_LINK)
+  if (lstatSync(link, { throwIfNoEntry: false }) === undefined) return null
+  try {
+    const target = readlinkSync(link)
+    const generation = Number(LINK_TARGET.exec(target)?.[1] ?? Number.NaN)
+    if (Number.isNaN(generation)) throw new Error(`it points to ${target}, not to a generation`)
+    const directory = join(publicDir, target)
+    const { manifest, ours } = readManifest(directory, ring)
+    await inSlices(manifest.documents, (entry) => {
+      assertHash(directory, entry.file, entry)
+      if (entry.encodings.br)
+        assertHash(directory, encodedFile(entry.file, 'br'), entry.encodings.br)
+      if (entry.encodings.gzip) {
+        assertHash(directory, encodedFile(entry.file, 'gzip'), entry.encodings.gzip)
+      }
+    })
+    return { generation, directory, manifest, ours }
+  } catch (error) {
+    throw new PastUnreadableError(
+      `The published set ${link} cannot be read back, so it is not overwritten: ${reasonOf(error)}. ` +
+        `Restore it from a backup, or point the link at an older directory in ${GENERATIONS_DIR}/, or remove the ` +
+        'link to have everything published anew.',
+      { cause: error },
+    )
+  }
+}
+
+function readManifest(directory: string, ring: KeyRing): { manifest: Manifest; ours: boolean } {
+  const bytes = readFileSync(join(directory, MANIFEST_FILE))
+  const line = readFileSync(join(directory, MANIFEST_SIGNATURE_FILE), 'utf8')
+  const signed = parseManifestSignature(line)
+  if (signed === null) throw new Error(`${MANIFEST_SIGNATURE_FILE} does not hold a signature`)
+  const verdict = ring.verify(signed.kid, bytes, Buffer.from(signed.signature, 'base64'))
+  if (verdict === 'bad') {
+    throw new Error(`${MANIFEST_FILE} does not fit its signature by ${signed.kid}`)
+  }
+  const manifest = manifestSchema.parse(JSON.parse(bytes.toString('utf8')))
+  if (sha256(Buffer.from(manifestSetText(manifest.documents))) !== manifest.set_sha256) {
+    throw new Error(`set_sha256 in ${MANIFEST_FILE} is not that of its documents`)
+  }
+  return { manifest, ours: verdict === 'good' }
+}
+
+function assertHash(
+  directory: string,
+  file: string,
+  expected: { readonly sha256: string; readonly size: number },
+): void {
+  const bytes = readFileSync(join(directory, file))
+  if (bytes.length !== expected.size || sha256(bytes) !== expected.sha256) {
+    throw new Error(`${file} is not what ${MANIFEST_FILE} says (SHA-256 ${expected.sha256})`)
+  }
+}
+
+export function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.name === 'ZodError' ? `${MANIFEST_FILE} is not a manifest` : error.message
+}

@@ -1,0 +1,142 @@
+/** Which documents changed since the last generation, with the bytes and entries of the new one. */
+import { canonicalize } from '../../src/core/canonical-json.ts'
+import { documentFile, encodedFile, manifestSetText } from '../../src/core/documents.ts'
+import type { Manifest, ManifestEntry } from '../../src/core/documents.ts'
+import { isoTime } from '../../src/core/time.ts'
+import { compress } from './compress.ts'
+import { renderBody } from './document.ts'
+import type { PublicDocument } from './document.ts'
+import { inParallel, inSlices } from './files.ts'
+import type { KeyRing, Signer } from './keys.ts'
+import { sha256 } from './past.ts'
+import type { Past } from './past.ts'
+
+const COMPRESSIONS_AT_ONCE = 4
+
+export interface Plan {
+  readonly manifest: Manifest
+  /** Files to take over from the last generation as they are, compressed forms included. */
+  readonly kept: readonly string[]
+  readonly fresh: readonly { readonly file: string; readonly bytes: Uint8Array }[]
+  readonly changed: readonly string[]
+  readonly removed: readonly string[]
+  readonly unchanged: number
+  /** Whether the new set is another than the last one in anything. */
+  readonly differs: boolean
+}
+
+interface Options {
+  readonly signer: Signer
+  readonly ring: KeyRing
+  readonly nowMs: number
+}
+
+/**
+ * A document is first rendered with the time at which it last changed: when that gives the bytes of
+ * the last generation, it is neither compressed nor signed nor written again.
+ * @throws Error where two documents have the same path or the same file.
+ */
+export async function draftPlan(
+  documents: readonly PublicDocument[],
+  past: Past | null,
+  options: Options,
+): Promise<Plan> {
+  const before = new Map(past?.manifest.documents.map((entry) => [entry.path, entry]))
+  assertDistinct(documents)
+  const entries: ManifestEntry[] = []
+  const changed: PublicDocument[] = []
+  await inSlices(documents, (document) => {
+    const old = before.get(document.path)
+    const bytes = old && renderBody(document, old.changed_at)
+    const file = documentFile(document.path, document.contentType)
+    if (bytes === undefined || old?.file !== file || sha256(bytes) !== old.sha256) {
+      changed.push(document)
+      return
+    }
+    const trusted = past?.ours === true && options.ring.kids.has(old.kid)
+    entries.push({
+      ...old,
+      content_type: document.contentType,
+      max_age: document.maxAgeSeconds,
+      ...(!trusted && signatureOf(bytes, options.signer)),
+    })
+  })
+  const kept = entries.flatMap(filesOf)
+  const fresh: { file: string; bytes: Uint8Array }[] = []
+  await inParallel(changed, COMPRESSIONS_AT_ONCE, async (document) => {
+    const { entry, files } = await renderNew(document, options)
+    entries.push(entry)
+    fresh.push(...files)
+  })
+  entries.sort((left, right) => (left.path < right.path ? -1 : 1))
+  const paths = new Set(documents.map(({ path }) => path))
+  return {
+    manifest: manifestOf(entries, options.nowMs),
+    kept,
+    fresh,
+    changed: changed.map(({ path }) => path).sort(),
+    removed: [...before.keys()].filter((path) => !paths.has(path)),
+    unchanged: documents.length - changed.length,
+    differs: past?.ours !== true || !sameEntries(entries, past.manifest.documents),
+  }
+}
+
+function assertDistinct(documents: readonly PublicDocument[]): void {
+  const paths = new Map<string, string>()
+  for (const { path, contentType } of documents) {
+    const file = documentFile(path, contentType)
+    const other = paths.get(file)
+    if (other !== undefined) throw new Error(`${path} and ${other} would both be the file ${file}`)
+    paths.set(file, path)
+  }
+}
+
+async function renderNew(document: PublicDocument, { signer, nowMs }: Options) {
+  const now = isoTime(nowMs)
+  const file = documentFile(document.path, document.contentType)
+  const bytes = renderBody(document, now)
+  const forms = await compress(bytes, document.contentType)
+  const entry: ManifestEntry = {
+    path: document.path,
+    file,
+    sha256: sha256(bytes),
+    size: bytes.length,
+    content_type: document.contentType,
+    max_age: document.maxAgeSeconds,
+    ...signatureOf(bytes, signer),
+    changed_at: now,
+    encodings: Object.fromEntries(
+      forms.map((form) => [form.encoding, { sha256: sha256(form.bytes), size: form.bytes.length }]),
+    ),
+  }
+  const encoded = forms.map((form) => ({
+    file: encodedFile(file, form.encoding),
+    bytes: form.bytes,
+  }))
+  return { entry, files: [{ file, bytes }, ...encoded] }
+}
+
+function signatureOf(bytes: Uint8Array, signer: Signer): { signature: string; kid: string } {
+  return { signature: Buffer.from(signer.sign(bytes)).toString('base64'), kid: signer.kid }
+}
+
+function filesOf({ file, encodings }: ManifestEntry): string[] {
+  return [
+    file,
+    ...(encodings.br ? [encodedFile(file, 'br')] : []),
+    ...(encodings.gzip ? [encodedFile(file, 'gzip')] : []),
+  ]
+}
+
+function manifestOf(documents: ManifestEntry[], nowMs: number): Manifest {
+  return {
+    computed_at: isoTime(nowMs),
+    count: documents.length,
+    documents,
+    set_sha256: sha256(Buffer.from(manifestSetText(documents), 'utf8')),
+  }
+}
+
+function sameEntries(left: readonly ManifestEntry[], right: readonly ManifestEntry[]): boolean {
+  return left.length === right.length && canonicalize(left) === canonicalize(right)
+}

@@ -1,0 +1,217 @@
+/**
+ * Publishes a set of documents as one generation, or nothing at all where nothing changed.
+ *
+ * A new generation is a directory of hard links to what did not change and new files for what did.
+ * Nobody can see it until one rename switches `current` to it, so a reader finds the old set or the
+ * new one and never a mixture, and a builder that dies leaves a directory that the next one clears away.
+ */
+import { linkSync } from 'node:fs'
+import { mkdir, readFile, rename, rm, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { canonicalize } from '../../src/core/canonical-json.ts'
+import {
+  CURRENT_LINK,
+  GENERATIONS_DIR,
+  MANIFEST_CONTENT_TYPE,
+  MANIFEST_FILE,
+  MANIFEST_SIGNATURE_FILE,
+  encodedFile,
+  formatManifestSignature,
+} from '../../src/core/documents.ts'
+import type { Manifest } from '../../src/core/documents.ts'
+import type { Log } from '../../src/deps.ts'
+import { readAssets } from './assets.ts'
+import { compress } from './compress.ts'
+import type { PublicDocument } from './document.ts'
+import {
+  inParallel,
+  inSlices,
+  isErrno,
+  makeDirectories,
+  namesIn,
+  syncDirectory,
+  writeNew,
+} from './files.ts'
+import type { KeyRing, Signer } from './keys.ts'
+import { acquireLock } from './lock.ts'
+import type { Lock } from './lock.ts'
+import { readPast } from './past.ts'
+import type { Past } from './past.ts'
+import { draftPlan } from './plan.ts'
+import type { Plan } from './plan.ts'
+
+/** The current one and those before it: a reader that has opened one may finish reading it. */
+const KEPT_GENERATIONS = 3
+const LOCK_FILE = '.publish.lock'
+const BUILDING = '.building'
+const NEXT_LINK = '.current.next'
+const WRITES_AT_ONCE = 16
+
+export interface PublishOptions {
+  readonly publicDir: string
+  readonly documents: readonly PublicDocument[]
+  /** Assets made by hand, published in the same set; null for none. */
+  readonly assetsDir: string | null
+  readonly signer: Signer
+  readonly ring: KeyRing
+  /** Unix milliseconds: the time at which whatever changed has changed. */
+  readonly nowMs: number
+  readonly log: Log
+  /** Called before every step that a crash could fall on. */
+  readonly beforeStep?: (step: string) => void
+}
+
+export interface Published {
+  readonly generation: number
+  /** Paths whose bytes are new. */
+  readonly changed: readonly string[]
+  /** Paths that are no longer published. */
+  readonly removed: readonly string[]
+  /** How many documents kept their bytes. */
+  readonly unchanged: number
+  readonly manifest: Manifest
+}
+
+/**
+ * Same input, same bytes: a second call with the same documents writes no file and makes no generation.
+ * @throws LockedError where another builder is publishing.
+ * @throws PastUnreadableError where the current set is damaged; it is left as it is.
+ */
+export async function publish(options: PublishOptions): Promise<Published> {
+  const { publicDir, log } = options
+  await mkdir(publicDir, { recursive: true })
+  const lock = acquireLock(join(publicDir, LOCK_FILE), options.nowMs)
+  try {
+    const past = await readPast(publicDir, options.ring)
+    await clearHalfMade(past, options)
+    const assets = options.assetsDir === null ? [] : await readAssets(options.assetsDir)
+    const plan = await draftPlan([...options.documents, ...assets], past, options)
+    const { changed, removed, unchanged } = plan
+    if (past !== null && !plan.differs) {
+      return { generation: past.generation, changed, removed, unchanged, manifest: past.manifest }
+    }
+    if (past !== null && !past.ours) log.warn('signed by a key that is not ours: all signed again')
+    const generation = await nextGeneration(publicDir)
+    const manifest = await writeGeneration(plan, past, generation, options)
+    await switchTo(generation, lock, options)
+    await prune(generation, options)
+    const counts = { changed: changed.length, removed: removed.length, unchanged }
+    log.info('published', { generation, ...counts })
+    return { generation, changed, removed, unchanged, manifest }
+  } finally {
+    lock.release()
+  }
+}
+
+function generationName(generation: number): string {
+  return String(generation).padStart(8, '0')
+}
+
+async function generations(publicDir: string): Promise<number[]> {
+  const names = await namesIn(join(publicDir, GENERATIONS_DIR))
+  return names.filter((name) => /^\d{8,15}$/.test(name)).map(Number)
+}
+
+async function nextGeneration(publicDir: string): Promise<number> {
+  return Math.max(0, ...(await generations(publicDir))) + 1
+}
+
+/** A dead builder leaves a directory without a number, or a number that `current` never reached. */
+async function clearHalfMade(past: Past | null, options: PublishOptions): Promise<void> {
+  const { publicDir, beforeStep: step } = options
+  const home = join(publicDir, GENERATIONS_DIR)
+  step?.('clear what is half-made')
+  await rm(join(publicDir, NEXT_LINK), { force: true })
+  await rm(join(home, BUILDING), { recursive: true, force: true })
+  if (past === null) return
+  for (const number of await generations(publicDir)) {
+    if (number > past.generation) await rm(join(home, generationName(number)), { recursive: true })
+  }
+}
+
+async function writeGeneration(
+  plan: Plan,
+  past: Past | null,
+  generation: number,
+  options: PublishOptions,
+): Promise<Manifest> {
+  const home = join(options.publicDir, GENERATIONS_DIR)
+  const root = join(home, BUILDING)
+  const { beforeStep: step } = options
+  step?.('make directories')
+  const files = [...plan.kept, ...plan.fresh.map(({ file }) => file)]
+  const directories = await makeDirectories(root, files)
+  const write = async (file: string, bytes: Uint8Array) => {
+    step?.(`write ${file}`)
+    await writeNew(join(root, file), bytes, { mtimeMs: options.nowMs })
+  }
+
+  if (past !== null) await keep(plan.kept, past.directory, root, step)
+  await inParallel(plan.fresh, WRITES_AT_ONCE, async ({ file, bytes }) => write(file, bytes))
+
+  const { manifest } = plan
+  const bytes = Buffer.from(canonicalize(manifest), 'utf8')
+  const signature = Buffer.from(options.signer.sign(bytes)).toString('base64')
+  const line = formatManifestSignature(signature, options.signer.kid)
+  for (const form of await compress(bytes, MANIFEST_CONTENT_TYPE)) {
+    await write(encodedFile(MANIFEST_FILE, form.encoding), form.bytes)
+  }
+  await write(MANIFEST_SIGNATURE_FILE, Buffer.from(line, 'utf8'))
+  // The manifest goes last: a directory that has one has all that it names.
+  await write(MANIFEST_FILE, bytes)
+
+  step?.('flush directories')
+  for (const directory of directories) await syncDirectory(directory)
+  step?.('name the generation')
+  await rename(root, join(home, generationName(generation)))
+  step?.('flush the generations')
+  await syncDirectory(home)
+  return manifest
+}
+
+/** Hard links share the bytes and their time; where a file system has none, the bytes are copied. */
+async function keep(
+  files: readonly string[],
+  from: string,
+  to: string,
+  step: PublishOptions['beforeStep'],
+): Promise<void> {
+  const refused: string[] = []
+  await inSlices(files, (file) => {
+    step?.(`link ${file}`)
+    try {
+      linkSync(join(from, file), join(to, file))
+    } catch (error) {
+      if (!LINK_REFUSALS.some((code) => isErrno(error, code))) throw error
+      refused.push(file)
+    }
+  })
+  await inParallel(refused, WRITES_AT_ONCE, async (file) => {
+    await writeNew(join(to, file), await readFile(join(from, file)))
+  })
+}
+
+const LINK_REFUSALS = ['EPERM', 'EXDEV', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
+
+async function switchTo(generation: number, lock: Lock, options: PublishOptions): Promise<void> {
+  const { publicDir, beforeStep: step } = options
+  const next = join(publicDir, NEXT_LINK)
+  step?.('make the link')
+  // Relative, so that the directory can be moved or mounted elsewhere as a whole.
+  await symlink(`${GENERATIONS_DIR}/${generationName(generation)}`, next)
+  lock.assertHeld()
+  step?.('switch')
+  await rename(next, join(publicDir, CURRENT_LINK))
+  step?.('flush the switch')
+  await syncDirectory(publicDir)
+}
+
+async function prune(generation: number, options: PublishOptions): Promise<void> {
+  const { beforeStep: step } = options
+  const sorted = (await generations(options.publicDir)).sort((left, right) => right - left)
+  for (const old of sorted.filter((number) => number <= generation).slice(KEPT_GENERATIONS)) {
+    step?.(`remove generation ${old}`)
+    await rm(join(options.publicDir, GENERATIONS_DIR, generationName(old)), { recursive: true })
+  }
+}

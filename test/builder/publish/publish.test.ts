@@ -1,0 +1,406 @@
+import {
+  appendFileSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+
+import * as noble from '@noble/ed25519'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+
+import { archiveFiles } from '../../../builder/publish/document.ts'
+import { loadKeys, rotateKey } from '../../../builder/publish/keys.ts'
+import { LockedError } from '../../../builder/publish/lock.ts'
+import { PastUnreadableError } from '../../../builder/publish/past.ts'
+import { canonicalize } from '../../../src/core/canonical-json.ts'
+import {
+  filesBelow,
+  jsonDocument,
+  readSet,
+  startMs,
+  textDocument,
+  touches,
+  versionsOf,
+  workspace,
+  worldOf,
+} from './set.ts'
+import type { Workspace } from './set.ts'
+
+let place: Workspace
+
+beforeEach(async () => {
+  place = await workspace()
+})
+afterEach(() => place.remove())
+
+const current = () => join(place.publicDir, 'current')
+const inCurrent = (file: string) => join(current(), file)
+
+describe('a build', () => {
+  test('publishes canonical JSON that carries the time of its facts, and verifies with the public keys alone', async () => {
+    const published = await place.publish([jsonDocument('/api/v1/rails', { b: 1, a: [2, 'é'] })])
+
+    expect(published).toMatchObject({ generation: 1, changed: ['/api/v1/rails'], unchanged: 0 })
+    expect(readFileSync(inCurrent('api/v1/rails.json'), 'utf8')).toBe(
+      '{"a":[2,"é"],"b":1,"computed_at":"2026-11-21T06:00:00.000Z"}',
+    )
+    expect(readlinkSync(current())).toBe('generations/00000001')
+    const { manifest } = readSet(place.publicDir, place.keys.publicKeys)
+    expect(canonicalize(manifest)).toBe(readFileSync(inCurrent('snapshot.json'), 'utf8'))
+  })
+
+  test('signs so that another implementation of ed25519 agrees', async () => {
+    const { manifest } = await place.publish(worldOf(1))
+    const [key] = place.keys.publicKeys.keys
+    for (const entry of manifest.documents) {
+      const good = await noble.verifyAsync(
+        Buffer.from(entry.signature, 'base64'),
+        readFileSync(inCurrent(entry.file)),
+        Buffer.from(key?.public_key ?? '', 'base64'),
+      )
+      expect(good).toBe(true)
+    }
+  })
+
+  test('compresses what gets smaller by it and nothing else', async () => {
+    const png = Buffer.from('89504e470d0a1a0a', 'hex')
+    await place.publish([
+      jsonDocument('/long', { text: 'a line that repeats '.repeat(50) }),
+      jsonDocument('/short', { text: 'x' }),
+      { ...textDocument('/a.png', 'image/png', ''), body: { bytes: Buffer.alloc(4000, png) } },
+    ])
+    expect(filesBelow(join(place.publicDir, readlinkSync(current())))).toEqual([
+      'a.png',
+      'long.json',
+      'long.json.br',
+      'long.json.gz',
+      'short.json',
+      'snapshot.json',
+      'snapshot.json.br',
+      'snapshot.json.gz',
+      'snapshot.json.sig',
+    ])
+    readSet(place.publicDir, place.keys.publicKeys)
+  })
+
+  test('of the same world at a later time touches no file and makes no generation', async () => {
+    await place.publish(worldOf(1))
+    const before = touches(place.publicDir)
+
+    const again = await place.publish(worldOf(1), { nowMs: startMs + 60_000 })
+
+    expect(again).toMatchObject({ generation: 1, changed: [], removed: [], unchanged: 16 })
+    expect(touches(place.publicDir)).toEqual(before)
+  })
+
+  test('of the same world gives the same bytes on another machine', async () => {
+    const other = await workspace()
+    await place.publish(worldOf(1))
+    await other.publish(worldOf(1).reverse())
+    const here = readSet(place.publicDir, place.keys.publicKeys)
+    const there = readSet(other.publicDir, other.keys.publicKeys)
+    other.remove()
+    expect(there.bodies).toEqual(here.bodies)
+    expect(there.manifest.set_sha256).toBe(here.manifest.set_sha256)
+  })
+
+  test('keeps the inode, the time and the stamp of what did not change', async () => {
+    const steady = jsonDocument('/api/v1/rails/steady', { figures: 'x'.repeat(300) })
+    await place.publish([steady, jsonDocument('/api/v1/rails', { n: 1 })])
+    const old = statSync(inCurrent('api/v1/rails/steady.json.br'))
+
+    const next = await place.publish([steady, jsonDocument('/api/v1/rails', { n: 2 })], {
+      nowMs: startMs + 60_000,
+    })
+
+    expect(next).toMatchObject({ generation: 2, changed: ['/api/v1/rails'], unchanged: 1 })
+    const kept = statSync(inCurrent('api/v1/rails/steady.json.br'))
+    expect([kept.ino, kept.mtimeMs]).toEqual([old.ino, old.mtimeMs])
+    expect(next.manifest.documents.map((entry) => [entry.path, entry.changed_at])).toEqual([
+      ['/api/v1/rails', '2026-11-21T06:01:00.000Z'],
+      ['/api/v1/rails/steady', '2026-11-21T06:00:00.000Z'],
+    ])
+    readSet(place.publicDir, place.keys.publicKeys)
+  })
+
+  test('dates files by the time of the build, so that a web server sends the right Last-Modified', async () => {
+    await place.publish(worldOf(1))
+    expect(statSync(inCurrent('api/v1/rails.json')).mtimeMs).toBe(startMs)
+  })
+
+  test('names what is no longer published', async () => {
+    await place.publish(worldOf(1, 3))
+    const next = await place.publish(worldOf(1, 2), { nowMs: startMs + 1000 })
+    expect(next.removed).toEqual(['/api/v1/rails/rail-2'])
+    expect(readSet(place.publicDir, place.keys.publicKeys).bodies.has('/api/v1/rails/rail-2')).toBe(
+      false,
+    )
+  })
+
+  test('notices a new max-age without touching the bytes', async () => {
+    const document = jsonDocument('/api/v1/rails', { n: 1 })
+    await place.publish([document])
+    const { ino } = statSync(inCurrent('api/v1/rails.json'))
+    const next = await place.publish([{ ...document, maxAgeSeconds: 5 }], { nowMs: startMs + 1000 })
+    expect(next).toMatchObject({ generation: 2, changed: [], unchanged: 1 })
+    expect(next.manifest.documents[0]).toMatchObject({ max_age: 5 })
+    expect(statSync(inCurrent('api/v1/rails.json')).ino).toBe(ino)
+  })
+
+  test('keeps three generations', async () => {
+    for (let version = 1; version <= 6; version += 1) {
+      await place.publish(worldOf(version), { nowMs: startMs + version })
+    }
+    expect(readdirSync(join(place.publicDir, 'generations')).sort()).toEqual([
+      '00000004',
+      '00000005',
+      '00000006',
+    ])
+    expect(readlinkSync(current())).toBe('generations/00000006')
+  })
+
+  test('publishes assets made by hand beside what it builds, also where they lie in the published directory', async () => {
+    mkdirSync(join(place.publicDir, 'fonts'), { recursive: true })
+    writeFileSync(join(place.publicDir, 'fonts/inter.woff2'), 'font')
+    writeFileSync(join(place.publicDir, 'index.html'), '<!doctype html>')
+    writeFileSync(join(place.publicDir, '.gitkeep'), '')
+    const assetsDir = place.publicDir
+    await place.publish(worldOf(1, 1), { assetsDir })
+    const again = await place.publish(worldOf(1, 1), { assetsDir, nowMs: startMs + 1000 })
+    expect(again).toMatchObject({ generation: 1, changed: [] })
+    const { manifest } = readSet(place.publicDir, place.keys.publicKeys)
+    expect(manifest.documents.map((entry) => entry.path)).toEqual([
+      '/',
+      '/.well-known/oaths.json',
+      '/api/v1/rails',
+      '/api/v1/rails.csv',
+      '/api/v1/rails/rail-0',
+      '/desk/SKILL.md',
+      '/fonts/inter.woff2',
+    ])
+  })
+
+  test('refuses two documents that would be one file, and names that the set keeps for itself', async () => {
+    const twice = [jsonDocument('/a', {}), jsonDocument('/a.json', {})]
+    await expect(place.publish(twice)).rejects.toThrow(
+      '/a.json and /a would both be the file a.json',
+    )
+    for (const path of ['/snapshot.json', '/a.gz', '/../a', '/a//b', '/%2e', '/.git/config', 'a']) {
+      await expect(place.publish([jsonDocument(path, {})])).rejects.toThrow(path)
+    }
+    expect(readdirSync(place.publicDir)).toEqual([])
+  })
+
+  test('puts the whole set in order when a step fails, and leaves the old set readable meanwhile', async () => {
+    await place.publish(worldOf(1))
+    const steps: string[] = []
+    await place.publish(worldOf(2), { nowMs: startMs + 1, beforeStep: (step) => steps.push(step) })
+    for (const [index, failing] of steps.entries()) {
+      const version = index + 3
+      const broken = place.publish(worldOf(version), {
+        nowMs: startMs + version,
+        beforeStep: (step) => {
+          if (step === failing) throw new Error('no space left on device')
+        },
+      })
+      // A step of pruning comes only when there is something to prune.
+      await broken.catch((error: unknown) => expect(String(error)).toContain('no space left'))
+      const seen = versionsOf(readSet(place.publicDir, place.keys.publicKeys))
+      expect(seen).toHaveLength(1)
+      await place.publish(worldOf(version), { nowMs: startMs + version })
+      expect(versionsOf(readSet(place.publicDir, place.keys.publicKeys))).toEqual([version])
+    }
+  })
+})
+
+describe('keys', () => {
+  test('that were rotated leave old signatures valid and sign what changes', async () => {
+    await place.publish([jsonDocument('/a', { n: 1 }), jsonDocument('/b', { n: 1 })])
+    const before = touches(place.publicDir)
+    const rotated = await rotateKey({ dir: place.keysDir, nowMs: startMs + 1000 })
+    const { signer, ring } = rotated
+
+    await place.publish([jsonDocument('/a', { n: 1 }), jsonDocument('/b', { n: 1 })], {
+      signer,
+      ring,
+    })
+    expect(touches(place.publicDir)).toEqual(before)
+
+    const { manifest } = await place.publish(
+      [jsonDocument('/a', { n: 1 }), jsonDocument('/b', { n: 2 })],
+      { signer, ring, nowMs: startMs + 2000 },
+    )
+    expect(manifest.documents.map((entry) => entry.kid)).toEqual([
+      place.keys.signer.kid,
+      rotated.signer.kid,
+    ])
+    readSet(place.publicDir, rotated.publicKeys)
+  })
+
+  test('that were lost and made anew sign everything again without touching a body', async () => {
+    await place.publish(worldOf(1))
+    const { ino } = statSync(inCurrent('api/v1/rails.json'))
+    const fresh = await loadKeys({ dir: join(place.root, 'other-keys'), nowMs: startMs })
+    const { signer, ring } = fresh
+    const warnings: string[] = []
+    const log = { debug() {}, info() {}, warn: (text: string) => warnings.push(text), error() {} }
+    const next = await place.publish(worldOf(1), { signer, ring, log, nowMs: startMs + 1000 })
+    expect(next).toMatchObject({ generation: 2, changed: [], unchanged: 16 })
+    expect(warnings).toHaveLength(1)
+    readSet(place.publicDir, fresh.publicKeys)
+    expect(statSync(inCurrent('api/v1/rails.json')).ino).toBe(ino)
+  })
+})
+
+describe('a builder that cannot read its own past leaves it as it is', () => {
+  const damages: [string, () => void][] = [
+    ['a truncated manifest', () => truncateSync(inCurrent('snapshot.json'), 100)],
+    ['an empty manifest', () => truncateSync(inCurrent('snapshot.json'), 0)],
+    ['no manifest', () => unlinkSync(inCurrent('snapshot.json'))],
+    ['no signature', () => unlinkSync(inCurrent('snapshot.json.sig'))],
+    ['a manifest that was edited', () => edit('snapshot.json', '"max_age":60', '"max_age":61')],
+    ['a document that was edited', () => edit('api/v1/rails.json', '"version":1', '"version":7')],
+    ['a document that is gone', () => unlinkSync(inCurrent('api/v1/rails.json'))],
+    ['a flipped bit in a compressed form', () => flip('api/v1/rails.json.br')],
+    ['a link that points nowhere', () => relink('generations/00000009')],
+    ['a link out of the directory', () => relink('../elsewhere')],
+    ['a directory instead of the link', () => mkdirSync((unlinkSync(current()), current()))],
+  ]
+
+  test.each(damages)('%s', async (_, damage) => {
+    await place.publish(worldOf(1))
+    damage()
+    const before = touches(place.publicDir)
+
+    const failure = place.publish(worldOf(2), { nowMs: startMs + 1000 })
+
+    await expect(failure).rejects.toThrow(PastUnreadableError)
+    await expect(failure).rejects.toThrow(/so it is not overwritten: .+ Restore it from a backup/)
+    expect(touches(place.publicDir)).toEqual(before)
+  })
+
+  test('and publishes all anew when the operator has removed the link', async () => {
+    await place.publish(worldOf(1))
+    truncateSync(inCurrent('snapshot.json'), 100)
+    unlinkSync(current())
+    const next = await place.publish(worldOf(1), { nowMs: startMs + 1000 })
+    expect(next).toMatchObject({ generation: 2, unchanged: 0 })
+    readSet(place.publicDir, place.keys.publicKeys)
+  })
+
+  function edit(file: string, from: string, to: string) {
+    const text = readFileSync(inCurrent(file), 'utf8')
+    expect(text).toContain(from)
+    writeFileSync(inCurrent(file), text.replace(from, to))
+  }
+
+  function flip(file: string) {
+    const bytes = readFileSync(inCurrent(file))
+    bytes.writeUInt8(bytes.readUInt8(40) ^ 1, 40)
+    writeFileSync(inCurrent(file), bytes)
+  }
+
+  function relink(target: string) {
+    unlinkSync(current())
+    symlinkSync(target, current())
+    expect(lstatSync(current()).isSymbolicLink()).toBe(true)
+  }
+})
+
+describe('the lock', () => {
+  const lockFile = () => join(place.publicDir, '.publish.lock')
+
+  test('lets one of two builders publish and tells the other', async () => {
+    const results = await Promise.allSettled([place.publish(worldOf(1)), place.publish(worldOf(2))])
+    expect(results.map((result) => result.status).sort()).toEqual(['fulfilled', 'rejected'])
+    const [lost] = results.filter((result) => result.status === 'rejected')
+    expect(lost?.reason).toBeInstanceOf(LockedError)
+    expect(versionsOf(readSet(place.publicDir, place.keys.publicKeys))).toHaveLength(1)
+    expect(readdirSync(place.publicDir).sort()).toEqual(['current', 'generations'])
+  })
+
+  test('of a process that is gone, of an earlier boot, or emptied by a power cut is taken over', async () => {
+    const mine = await holderWhilePublishing()
+    const dead = [
+      JSON.stringify({ ...mine, token: 'a', pid: 2 ** 22 - 1 }),
+      JSON.stringify({ ...mine, token: 'b', started: '1' }),
+      JSON.stringify({ ...mine, token: 'c', boot: 'earlier' }),
+      '',
+      '{"token":"d"',
+    ]
+    for (const [index, text] of dead.entries()) {
+      writeFileSync(lockFile(), text)
+      await place.publish(worldOf(index + 2), { nowMs: startMs + index })
+      expect(readdirSync(place.publicDir).sort()).toEqual(['current', 'generations'])
+    }
+  })
+
+  test('whose remover died too is taken over', async () => {
+    const mine = await holderWhilePublishing()
+    writeFileSync(lockFile(), JSON.stringify({ ...mine, token: 'a', started: '1' }))
+    writeFileSync(`${lockFile()}.claim-a`, JSON.stringify({ ...mine, token: 'b', started: '2' }))
+    await place.publish(worldOf(2), { nowMs: startMs })
+    expect(readdirSync(place.publicDir).sort()).toEqual(['current', 'generations'])
+  })
+
+  test('of another machine counts until it is ten minutes old', async () => {
+    const mine = await holderWhilePublishing()
+    const text = JSON.stringify({ ...mine, token: 'a', host: 'elsewhere' })
+    writeFileSync(lockFile(), text)
+    const { mtimeMs } = statSync(lockFile())
+    await expect(place.publish(worldOf(2), { nowMs: mtimeMs + 599_000 })).rejects.toThrow(
+      LockedError,
+    )
+    expect(readFileSync(lockFile(), 'utf8')).toBe(text)
+    await place.publish(worldOf(2), { nowMs: mtimeMs + 601_000 })
+    expect(versionsOf(readSet(place.publicDir, place.keys.publicKeys))).toEqual([2])
+  })
+
+  test('that was taken over in the meantime stops the switch', async () => {
+    await place.publish(worldOf(1))
+    const robbed = place.publish(worldOf(2), {
+      nowMs: startMs + 1000,
+      beforeStep: (step) => {
+        if (step !== 'make the link') return
+        const holder = JSON.parse(readFileSync(lockFile(), 'utf8')) as object
+        rmSync(lockFile())
+        writeFileSync(lockFile(), JSON.stringify({ ...holder, token: 'of another' }))
+      },
+    })
+    await expect(robbed).rejects.toThrow(LockedError)
+    expect(versionsOf(readSet(place.publicDir, place.keys.publicKeys))).toEqual([1])
+    appendFileSync(lockFile(), '')
+  })
+
+  /** What the lock says while this process holds it. */
+  async function holderWhilePublishing(): Promise<object> {
+    let holder = {}
+    await place.publish(worldOf(1), {
+      beforeStep: () => {
+        holder = JSON.parse(readFileSync(lockFile(), 'utf8')) as object
+      },
+    })
+    return holder
+  }
+})
+
+test('the archive holds facts with sorted keys, one per line, without what is only volatile', () => {
+  const files = archiveFiles([
+    { ...jsonDocument('/api/v1/rails', { b: 1, polled_at: 'now' }), archive: { b: 1, a: 2 } },
+    textDocument('/desk/SKILL.md', 'text/markdown; charset=utf-8', '# Desk\n'),
+    { ...jsonDocument('/api/v1/health', {}), archive: null },
+  ])
+  expect([...files]).toEqual([
+    ['api/v1/rails.json', '{\n  "a": 2,\n  "b": 1\n}\n'],
+    ['desk/SKILL.md', '# Desk\n'],
+  ])
+})

@@ -1,0 +1,177 @@
+/** A small world to publish, and a reader that knows nothing of it but the rules of the set. */
+import { createHash, createPublicKey, verify } from 'node:crypto'
+import { lstatSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+
+import type { PublicDocument } from '../../../builder/publish/document.ts'
+import { loadKeys } from '../../../builder/publish/keys.ts'
+import type { Keys, PublicKeys } from '../../../builder/publish/keys.ts'
+import { publish } from '../../../builder/publish/publish.ts'
+import type { Published, PublishOptions } from '../../../builder/publish/publish.ts'
+import type { JsonObject } from '../../../src/core/canonical-json.ts'
+import {
+  manifestSchema,
+  manifestSetText,
+  parseManifestSignature,
+} from '../../../src/core/documents.ts'
+import type { Manifest, ManifestEntry } from '../../../src/core/documents.ts'
+
+export const startMs = Date.UTC(2026, 10, 21, 6)
+const quiet = { debug() {}, info() {}, warn() {}, error() {} }
+
+export interface Workspace {
+  readonly root: string
+  readonly publicDir: string
+  readonly keysDir: string
+  readonly keys: Keys
+  readonly publish: (
+    documents: readonly PublicDocument[],
+    more?: Partial<PublishOptions>,
+  ) => Promise<Published>
+  readonly remove: () => void
+}
+
+/** A directory of its own, with a key. */
+export async function workspace(): Promise<Workspace> {
+  const root = mkdtempSync(join(tmpdir(), 'publish-'))
+  const publicDir = join(root, 'public')
+  const keysDir = join(root, 'keys')
+  const keys = await loadKeys({ dir: keysDir, nowMs: startMs })
+  return {
+    root,
+    publicDir,
+    keysDir,
+    keys,
+    publish: async (documents, more) =>
+      publish({ ...publishDefaults(publicDir, keys), documents, ...more }),
+    remove: () => rmSync(root, { recursive: true }),
+  }
+}
+
+export function publishDefaults(publicDir: string, keys: Keys) {
+  const { signer, ring } = keys
+  return { publicDir, assetsDir: null, signer, ring, nowMs: startMs, log: quiet }
+}
+
+export function jsonDocument(path: string, json: JsonObject): PublicDocument {
+  return {
+    path,
+    contentType: 'application/json',
+    maxAgeSeconds: 60,
+    body: { json, stamp: 'computed_at' },
+    archive: json,
+  }
+}
+
+export function textDocument(path: string, contentType: string, text: string): PublicDocument {
+  return { path, contentType, maxAgeSeconds: 300, body: { text }, archive: text }
+}
+
+/** Every document carries the version of the world; one of them never changes. */
+export function worldOf(version: number, rails = 12): PublicDocument[] {
+  const names = Array.from({ length: rails }, (_, index) => `rail-${index}`)
+  const filler = 'figures of a rail that pays agents, '.repeat(20)
+  return [
+    jsonDocument('/api/v1/rails', { version, rails: names, filler }),
+    ...names.map((rail) => jsonDocument(`/api/v1/rails/${rail}`, { version, rail, filler })),
+    textDocument('/api/v1/rails.csv', 'text/csv; charset=utf-8; header=present', `v\n${version}\n`),
+    textDocument('/desk/SKILL.md', 'text/markdown; charset=utf-8', `# Version ${version}\n`),
+    jsonDocument('/.well-known/oaths.json', { oaths: ['constant'], filler }),
+  ]
+}
+
+export interface ReadSet {
+  readonly manifest: Manifest
+  readonly bodies: ReadonlyMap<string, Buffer>
+}
+
+/**
+ * Reads the current set as a stranger would who has only the public keys: every hash, size,
+ * signature and compressed form is checked, and that no file stands there which nothing names.
+ * Throws on the first thing that is wrong.
+ */
+export function readSet(publicDir: string, keys: PublicKeys): ReadSet {
+  const target = readlinkSync(join(publicDir, 'current'))
+  const root = join(publicDir, target)
+  const bytes = readFileSync(join(root, 'snapshot.json'))
+  const signed = parseManifestSignature(readFileSync(join(root, 'snapshot.json.sig'), 'utf8'))
+  if (signed === null) throw new Error('no manifest signature')
+  assertSigned(bytes, signed, keys)
+  const manifest = manifestSchema.parse(JSON.parse(bytes.toString()))
+  if (sha256(manifestSetText(manifest.documents)) !== manifest.set_sha256) throw new Error('set')
+  const named = new Set(['snapshot.json', 'snapshot.json.sig'])
+  const bodies = new Map<string, Buffer>()
+  for (const entry of manifest.documents)
+    bodies.set(entry.path, readEntry(root, entry, keys, named))
+  for (const suffix of ['br', 'gz']) named.add(`snapshot.json.${suffix}`)
+  for (const file of filesBelow(root)) if (!named.has(file)) throw new Error(`${file} is not named`)
+  return { manifest, bodies }
+}
+
+function readEntry(root: string, entry: ManifestEntry, keys: PublicKeys, named: Set<string>) {
+  const body = readFileSync(join(root, entry.file))
+  if (body.length !== entry.size || sha256(body) !== entry.sha256) throw new Error(entry.path)
+  assertSigned(body, entry, keys)
+  named.add(entry.file)
+  for (const [coding, suffix, decode] of [
+    ['br', '.br', brotliDecompressSync],
+    ['gzip', '.gz', gunzipSync],
+  ] as const) {
+    const form = entry.encodings[coding]
+    if (form === undefined) continue
+    const encoded = readFileSync(join(root, entry.file + suffix))
+    named.add(entry.file + suffix)
+    if (sha256(encoded) !== form.sha256 || encoded.length !== form.size) throw new Error(coding)
+    if (!decode(encoded).equals(body)) throw new Error(`${entry.path} differs as ${coding}`)
+  }
+  return body
+}
+
+function assertSigned(
+  bytes: Buffer,
+  { kid, signature }: { kid: string; signature: string },
+  { keys }: PublicKeys,
+): void {
+  const key = keys.find((each) => each.kid === kid)
+  if (key === undefined) throw new Error(`key ${kid} is not listed`)
+  const x = Buffer.from(key.public_key, 'base64').toString('base64url')
+  const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
+  if (!verify(null, bytes, publicKey, Buffer.from(signature, 'base64'))) {
+    throw new Error('a signature does not verify')
+  }
+}
+
+/** Paths below a directory, relative to it, links not followed. */
+export function filesBelow(root: string): string[] {
+  return readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1))
+    .sort()
+}
+
+/** Inode and time of change of every file: equal only where nothing was touched. */
+export function touches(root: string): Record<string, string> {
+  return Object.fromEntries(
+    filesBelow(root).map((file) => {
+      const { ino, mtimeMs } = lstatSync(join(root, file))
+      return [file, `${ino} ${mtimeMs}`]
+    }),
+  )
+}
+
+/** The versions that the documents of a set carry, the constant one left out. */
+export function versionsOf({ bodies }: ReadSet): number[] {
+  const versions = new Set<number>()
+  for (const [path, body] of bodies) {
+    if (path.startsWith('/.well-known/')) continue
+    const found = /"version":(\d+)|^v\n(\d+)|^# Version (\d+)/.exec(body.toString())
+    versions.add(Number(found?.slice(1).find((group) => group !== undefined)))
+  }
+  return [...versions]
+}
+
+export function sha256(bytes: Uint8Array | string): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
