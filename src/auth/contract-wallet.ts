@@ -137,8 +137,8 @@ async function call(
 }
 
 /**
- * A JSON-RPC error 3 is a revert (geth and most others). Older nodes answer -32000 or -32015 for
- * reverts and outages alike, and only their words tell which.
+ * A JSON-RPC error 3 is a revert (geth and most others). Failures of other kinds, and reverts of
+ * some nodes, come as -32000, -32015 or -32603 like outages: only their words tell which.
  */
 function isRevert(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false
@@ -147,7 +147,7 @@ function isRevert(error: unknown): boolean {
   const isNodesAnswer = 'code' in error && typeof error.code === 'number'
   return (
     isNodesAnswer &&
-    /revert|invalid opcode|invalid jump|out of gas|stack (?:under|over)flow/i.test(message)
+    /revert|opcode|invalid ?jump|out ?of ?gas|stack ?(?:under|over)flow/i.test(message)
   )
 }
 

@@ -27,7 +27,8 @@ describe('personal signatures', () => {
   )
   test.each(invalid)('$reason is refused', async ({ message, signature, address }) => {
     const verdict = await verifyPersonalSign(message, signature, address)
-    expect(verdict).toEqual({ valid: false, reason: expect.stringMatching(/./) })
+    expect(verdict).toHaveProperty('valid', false)
+    expect(verdict).toHaveProperty('reason', expect.stringMatching(/./))
   })
 
   test('all 5 spellings of one signature are in the vectors, and one of them verifies', () => {

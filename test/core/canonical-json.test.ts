@@ -49,7 +49,7 @@ describe('values without a canonical form are refused', () => {
     ['a negative integer beyond 2^53-1', -(2 ** 53)],
     ['undefined', undefined],
     ['an undefined member', { a: undefined }],
-    ['a hole', [1, , 3]],
+    ['a hole', Object.assign([1], { length: 3 })],
     ['a bigint', 1n],
     ['a function', () => 1],
     ['a symbol', Symbol('a')],

@@ -47,7 +47,7 @@ describe('EVM addresses', () => {
     const address = '0x7E5F4552091A69125d5DfCb7b8C2659029395Bdf'
     fc.assert(
       fc.property(fc.array(fc.boolean(), { minLength: 40, maxLength: 40 }), (upper) => {
-        const digits = [...address.slice(2)].map((digit, index) =>
+        const digits = Array.from(address.slice(2), (digit, index) =>
           upper[index] === true ? digit.toUpperCase() : digit.toLowerCase(),
         )
         const text = `0x${digits.join('')}`

@@ -1,0 +1,349 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { getContractAddress, serializeErc6492Signature } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import {
+  MAX_CONTRACT_SIGNATURE_BYTES,
+  verifyContractSignature,
+} from '../../src/auth/contract-wallet.ts'
+import type { WalletChain } from '../../src/auth/contract-wallet.ts'
+import { verifySignature } from '../../src/auth/schemes.ts'
+import { SchemeUnavailableError } from '../../src/auth/verdict.ts'
+import { parseWallet } from '../../src/core/wallet.ts'
+
+const owner = privateKeyToAccount(`0x${'11'.repeat(32)}`)
+const stranger = privateKeyToAccount(`0x${'22'.repeat(32)}`)
+const message = 'agent-income-ledger-partner-auth-v1:1767225600:POST:/api/v1/jobs'
+
+// The deterministic deployer that anvil has from the start: 32 bytes of salt, then the init code.
+const factory = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
+
+let node: ChildProcess
+let url = ''
+
+beforeAll(async () => {
+  node = spawn('node_modules/.bin/anvil', ['--port', '0', '--no-mining'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  if (node.stdout === null) throw new Error('no output of anvil')
+  for await (const line of createInterface(node.stdout)) {
+    const address = /Listening on (\S+)/.exec(line)?.[1]
+    if (address === undefined) continue
+    url = `http://${address}`
+    break
+  }
+})
+
+afterAll(() => {
+  node.kill()
+})
+
+const answer = z.object({
+  result: z.unknown().optional(),
+  error: z.object({ code: z.number(), message: z.string() }).optional(),
+})
+
+async function rpc(
+  method: string,
+  params: readonly unknown[],
+  signal?: AbortSignal,
+): Promise<unknown> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    ...(signal && { signal }),
+  })
+  const { result, error } = answer.parse(await response.json())
+  if (error !== undefined) throw Object.assign(new Error(error.message), { code: error.code })
+  return result
+}
+
+const realSleep: WalletChain['sleep'] = (delayMs, signal) =>
+  sleep(delayMs, undefined, signal === undefined ? {} : { signal })
+
+const chain: WalletChain = { request: rpc, sleep: realSleep }
+
+describe('a contract wallet on a chain', () => {
+  test('accepts its owner and nobody else, and the verdict names the block', async () => {
+    const wallet = await deploy(walletOf(owner.address), 1)
+    const latest = await rpc('eth_getBlockByNumber', ['latest', false])
+    const { number, hash } = z.object({ number: z.string(), hash: z.string() }).parse(latest)
+
+    const signature = await owner.signMessage({ message })
+    expect(await verifyContractSignature(message, signature, wallet, chain)).toEqual({
+      valid: true,
+      checkedAt: { blockNumber: BigInt(number), blockHash: hash },
+    })
+    expect((await verifyContractSignature(`${message}.`, signature, wallet, chain)).valid).toBe(
+      false,
+    )
+    const foreign = await stranger.signMessage({ message })
+    expect((await verifyContractSignature(message, foreign, wallet, chain)).valid).toBe(false)
+  })
+
+  test('is asked each time: an owner who was replaced signs no more', async () => {
+    const wallet = await deploy(walletOf(owner.address), 2)
+    const signature = await owner.signMessage({ message })
+    expect((await verifyContractSignature(message, signature, wallet, chain)).valid).toBe(true)
+    await rpc('anvil_setStorageAt', [wallet, `0x${'0'.repeat(64)}`, word(stranger.address)])
+    await rpc('evm_mine', [])
+    expect((await verifyContractSignature(message, signature, wallet, chain)).valid).toBe(false)
+  })
+
+  test('with code is never taken for a plain key, even where the key would recover', async () => {
+    // Code at the address of a plain key, as EIP-7702 puts it there: the wallet's code decides.
+    const address = owner.address.toLowerCase()
+    await rpc('anvil_setCode', [address, refusesAll])
+    const signature = await owner.signMessage({ message })
+    expect((await verifyContractSignature(message, signature, address, chain)).valid).toBe(false)
+    await rpc('anvil_setCode', [address, '0x'])
+  })
+
+  test.each([
+    ['reverts', '0x60006000fd'],
+    ['runs into an invalid opcode', '0xfe'],
+    ['burns all gas', '0x5b600056'],
+    ['answers nothing', '0x00'],
+    ['answers one byte short', '0x631626ba7e60e01b600052601f6000f3'],
+    ['answers two words', '0x631626ba7e60e01b60005260406000f3'],
+    ['answers the magic at the wrong end', '0x631626ba7e60005260206000f3'],
+    ['answers true', '0x600160005260206000f3'],
+  ])('whose code %s refuses', async (_, code) => {
+    const wallet = '0x00000000000000000000000000000000000c0de5'
+    await rpc('anvil_setCode', [wallet, code])
+    const signature = await owner.signMessage({ message })
+    const verdict = await verifyContractSignature(message, signature, wallet, chain)
+    expect(verdict).toHaveProperty('valid', false)
+    expect(verdict).toHaveProperty('reason', expect.stringMatching(/contract wallet/))
+  })
+})
+
+describe('a wallet that is not deployed yet (EIP-6492)', () => {
+  async function wrapped(
+    salt: number,
+    inner: `0x${string}`,
+  ): Promise<readonly [string, `0x${string}`]> {
+    const data: `0x${string}` = `${word(salt.toString(16))}${walletOf(owner.address).slice(2)}`
+    const signature = serializeErc6492Signature({ address: factory, data, signature: inner })
+    return [addressOf(walletOf(owner.address), salt), signature]
+  }
+
+  test('is accepted by the code it will have, and stays undeployed', async () => {
+    const [wallet, signature] = await wrapped(100, await owner.signMessage({ message }))
+    expect((await verifyContractSignature(message, signature, wallet, chain)).valid).toBe(true)
+    expect(await rpc('eth_getCode', [wallet, 'latest'])).toBe('0x')
+  })
+
+  test('is refused for another owner, message or address, and where the factory fails', async () => {
+    const [wallet, signature] = await wrapped(101, await owner.signMessage({ message }))
+    const [, foreign] = await wrapped(101, await stranger.signMessage({ message }))
+    const elsewhere = addressOf(walletOf(owner.address), 102)
+    const broken = serializeErc6492Signature({
+      address: '0x00000000000000000000000000000000000000ff',
+      data: '0x1234',
+      signature: await owner.signMessage({ message }),
+    })
+    for (const [text, from, address] of [
+      [message, foreign, wallet],
+      [`${message}.`, signature, wallet],
+      [message, signature, elsewhere],
+      [message, broken, wallet],
+      [message, `0x${'6492'.repeat(16)}`, wallet],
+    ] as const) {
+      expect((await verifyContractSignature(text, from, address, chain)).valid).toBe(false)
+    }
+  })
+
+  test('is still accepted once it is deployed', async () => {
+    const [wallet, signature] = await wrapped(103, await owner.signMessage({ message }))
+    expect(await deploy(walletOf(owner.address), 103)).toBe(wallet)
+    expect((await verifyContractSignature(message, signature, wallet, chain)).valid).toBe(true)
+  })
+})
+
+test('a plain key is recovered last, by the strict form', async () => {
+  const signature = await owner.signMessage({ message })
+  const address = owner.address.toLowerCase()
+  expect((await verifyContractSignature(message, signature, address, chain)).valid).toBe(true)
+  const loose = signature.slice(0, -2) + (signature.endsWith('1b') ? '00' : '01')
+  expect((await verifyContractSignature(message, loose, address, chain)).valid).toBe(false)
+})
+
+describe('signatures that are refused before the chain is asked', () => {
+  const silent: WalletChain = {
+    request: () => {
+      throw new Error('the chain was asked')
+    },
+    sleep: realSleep,
+  }
+  test.each([
+    ['empty', ''],
+    ['a prefix alone', '0x'],
+    ['half a byte', '0x123'],
+    ['upper case', '0xAB'],
+    ['over 8 KiB', `0x${'00'.repeat(MAX_CONTRACT_SIGNATURE_BYTES + 1)}`],
+  ])('%s', async (_, signature) => {
+    expect(
+      (await verifyContractSignature(message, signature, `0x${'1'.repeat(40)}`, silent)).valid,
+    ).toBe(false)
+  })
+})
+
+describe('a node in trouble is an outage, never a refusal', () => {
+  const wallet = `0x${'12'.repeat(20)}`
+  const block = { number: '0x10', hash: `0x${'ab'.repeat(32)}` }
+  const failing = (answers: Readonly<Record<string, () => unknown>>): WalletChain => ({
+    request: async (method) => answers[method]?.(),
+    sleep: realSleep,
+  })
+  const refuse = (code: number | undefined, text: string) => () => {
+    throw Object.assign(new Error(text), code === undefined ? {} : { code })
+  }
+  const healthy: Readonly<Record<string, () => unknown>> = {
+    eth_getBlockByNumber: () => block,
+    eth_getCode: () => '0x6000',
+  }
+
+  test.each([
+    ['no connection', { eth_getBlockByNumber: refuse(undefined, 'fetch failed') }],
+    ['no block', { eth_getBlockByNumber: () => null }],
+    ['a block without a hash', { eth_getBlockByNumber: () => ({ number: '0x1' }) }],
+    ['a block number that is none', { eth_getBlockByNumber: () => ({ ...block, number: '16' }) }],
+    ['no code', { ...healthy, eth_getCode: () => null }],
+    ['a limit', { ...healthy, eth_call: refuse(-32005, 'request limit exceeded') }],
+    ['an internal error', { ...healthy, eth_call: refuse(-32603, 'internal error') }],
+    ['a missing block', { ...healthy, eth_call: refuse(-32000, 'header not found') }],
+    [
+      'a time-out of its own',
+      { ...healthy, eth_call: refuse(-32000, 'execution aborted (timeout = 5s)') },
+    ],
+    [
+      'an error that is no answer',
+      { ...healthy, eth_call: refuse(undefined, 'reverted to HTTP/1.1') },
+    ],
+  ])('%s', async (_, answers) => {
+    await expect(
+      verifyContractSignature(message, '0x12', wallet, failing(answers)),
+    ).rejects.toThrow(SchemeUnavailableError)
+  })
+
+  test.each([
+    ['a revert by its code', { ...healthy, eth_call: refuse(3, 'anything') }],
+    ['a revert by its words', { ...healthy, eth_call: refuse(-32000, 'execution reverted') }],
+    ['a wrong magic', { ...healthy, eth_call: () => `0xdeadbeef${'0'.repeat(56)}` }],
+    [
+      'the magic with something behind',
+      { ...healthy, eth_call: () => `0x1626ba7e${'0'.repeat(58)}` },
+    ],
+    ['1 MiB', { ...healthy, eth_call: () => `0x1626ba7e${'0'.repeat(2 ** 21)}` }],
+    ['no text', { ...healthy, eth_call: () => null }],
+  ])('but %s is a refusal', async (_, answers) => {
+    const verdict = await verifyContractSignature(message, '0x12', wallet, failing(answers))
+    expect(verdict.valid).toBe(false)
+  })
+
+  test('silence ends after 2 seconds in all, and stops the request', async () => {
+    const seen: number[] = []
+    let signal: AbortSignal | undefined
+    const stalled: WalletChain = {
+      request: (_method, _params, given) => {
+        signal = given
+        return new Promise(() => {})
+      },
+      sleep: (delayMs) => {
+        seen.push(delayMs)
+        return Promise.resolve()
+      },
+    }
+    await expect(verifyContractSignature(message, '0x12', wallet, stalled)).rejects.toThrow(
+      /in time/,
+    )
+    expect(seen).toEqual([2000])
+    expect(signal?.aborted).toBe(true)
+  })
+})
+
+describe('among the schemes', () => {
+  const down: WalletChain = {
+    request: () => Promise.reject(new Error('down')),
+    sleep: realSleep,
+  }
+
+  test('a plain wallet is served though the chain is down', async () => {
+    const signature = await owner.signMessage({ message })
+    const wallet = parseWallet(owner.address)
+    expect(await verifySignature({ message, signature, wallet, chain: down })).toEqual({
+      valid: true,
+    })
+  })
+
+  test('what only the chain can tell waits for it, and is a refusal where no chain is set', async () => {
+    const signature = await stranger.signMessage({ message })
+    const wallet = parseWallet(owner.address)
+    await expect(verifySignature({ message, signature, wallet, chain: down })).rejects.toThrow(
+      SchemeUnavailableError,
+    )
+    expect((await verifySignature({ message, signature, wallet })).valid).toBe(false)
+    expect((await verifySignature({ message, signature, wallet, chain })).valid).toBe(false)
+  })
+
+  test('a contract wallet is served where its chain is set', async () => {
+    const wallet = parseWallet(await deploy(walletOf(owner.address), 4))
+    const signature = await owner.signMessage({ message })
+    expect((await verifySignature({ message, signature, wallet, chain })).valid).toBe(true)
+    expect((await verifySignature({ message, signature, wallet })).valid).toBe(false)
+  })
+})
+
+const refusesAll = '0x63ffffffff60e01b60005260206000f3'
+
+/**
+ * Init code of a wallet that keeps its owner in slot 0 and answers EIP-1271 by `ecrecover`:
+ * hash, v, r and s from the call go to memory, the precompile at 1 answers the signer, and the
+ * magic comes back where it is the owner.
+ */
+function walletOf(ownerAddress: string): `0x${string}` {
+  const load = '60043560005260a43560f81c602052606435604052608435606052'
+  const recover = '602060806080600060015afa50'
+  const compare = '60805160005414'
+  const no = '63ffffffff60e01b60005260206000f3'
+  const yes = '5b631626ba7e60e01b60005260206000f3'
+  const before = load + recover + compare
+  const target = before.length / 2 + 3 + no.length / 2
+  const runtime = `${before}60${target.toString(16)}57${no}${yes}`
+  const length = (runtime.length / 2).toString(16).padStart(2, '0')
+  const store = `73${ownerAddress.slice(2).toLowerCase()}600055`
+  const start = (store.length / 2 + 12).toString(16)
+  return `0x${store}60${length}60${start}60003960${length}6000f3${runtime}`
+}
+
+function addressOf(initCode: `0x${string}`, salt: number): string {
+  const address = getContractAddress({
+    opcode: 'CREATE2',
+    from: factory,
+    salt: word(salt.toString(16)),
+    bytecode: initCode,
+  })
+  return address.toLowerCase()
+}
+
+async function deploy(initCode: `0x${string}`, salt: number): Promise<string> {
+  const [from] = z.array(z.string()).parse(await rpc('eth_accounts', []))
+  const data = word(salt.toString(16)) + initCode.slice(2)
+  await rpc('eth_sendTransaction', [{ from, to: factory, data }])
+  await rpc('evm_mine', [])
+  const wallet = addressOf(initCode, salt)
+  expect(await rpc('eth_getCode', [wallet, 'latest'])).not.toBe('0x')
+  return wallet
+}
+
+function word(hex: string): `0x${string}` {
+  return `0x${hex.replace(/^0x/, '').padStart(64, '0')}`
+}

@@ -1,0 +1,162 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+
+import {
+  bodySha256,
+  fillOath,
+  messages,
+  receiptId,
+  sha256Hex,
+  signingText,
+} from '../../src/auth/messages.ts'
+
+const service = 'agent-income-ledger'
+const wallet = '0x7E5F4552091A69125d5DfCb7b8C2659029395Bdf'
+const timestamp = '2026-01-01T00:00:00.000Z'
+const hash = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+
+describe('the texts that wallets sign', () => {
+  const request = { timestamp: '1767225600', method: 'POST', path: '/api/v1/jobs' }
+  const body = { wallet, timestamp, bodySha256: hash }
+  test.each([
+    [
+      messages.register(service, body),
+      `agent-income-ledger-register-v1:${wallet}:${timestamp}:${hash}`,
+    ],
+    [messages.claim(service, body), `agent-income-ledger-claim-v1:${wallet}:${timestamp}:${hash}`],
+    [
+      messages.receipt(service, body),
+      `agent-income-ledger-receipt-v1:${wallet}:${timestamp}:${hash}`,
+    ],
+    [
+      messages.deliver(service, { ...body, jobId: 'job_1' }),
+      `agent-income-ledger-deliver-v1:${wallet}:${timestamp}:job_1:${hash}`,
+    ],
+    [
+      messages.attestationEndpoint(service, {
+        timestamp,
+        handle: 'acme',
+        url: 'https://a.example/x',
+      }),
+      `agent-income-ledger-attestation-endpoint-v1:${timestamp}:acme:https://a.example/x`,
+    ],
+    [
+      messages.partnerAuthV1(service, request),
+      'agent-income-ledger-partner-auth-v1:1767225600:POST:/api/v1/jobs',
+    ],
+    [
+      messages.partnerAuthV2(service, { ...request, rawSha256: hash }),
+      `agent-income-ledger-partner-auth-v2:1767225600:POST:/api/v1/jobs:${hash}`,
+    ],
+  ])('%s', (message, expected) => {
+    expect(message).toBe(expected)
+  })
+
+  test('a message of one kind is never one of another, whatever users put into the fields', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom(
+        '',
+        ':',
+        '{TIMESTAMP}',
+        `:${hash}`,
+        `\n${service}-claim-v1:`,
+        `${service}-register-v1:${wallet}`,
+      ),
+    )
+    const fields = fc.record({
+      wallet: text,
+      timestamp: text,
+      bodySha256: text,
+      jobId: text,
+      handle: text,
+      url: text,
+      method: text,
+      path: text,
+      rawSha256: text,
+    })
+    const kinds = Object.values(messages)
+    fc.assert(
+      fc.property(fields, fields, (left, right) => {
+        for (const [index, kind] of kinds.entries()) {
+          for (const other of kinds.slice(index + 1)) {
+            expect(kind(service, left)).not.toBe(other(service, right))
+          }
+        }
+      }),
+    )
+  })
+
+  test('no message begins with 0x, which some wallets would sign as bytes', () => {
+    for (const kind of Object.values(messages)) {
+      expect(
+        kind(service, {
+          ...body,
+          ...request,
+          jobId: '0x',
+          handle: '0x',
+          url: '0x',
+          rawSha256: hash,
+        }),
+      ).toMatch(/^agent-income-ledger-[a-z-]+-v[12]:/)
+    }
+  })
+
+  test('a message of the staging service is none of this one', () => {
+    for (const kind of Object.values(messages)) {
+      const from = { ...body, ...request, jobId: '1', handle: 'h', url: 'u', rawSha256: hash }
+      expect(kind('agent-income-ledger-staging', from)).not.toBe(kind(service, from))
+    }
+  })
+})
+
+describe('oaths', () => {
+  test('have the wallet and the time filled in', () => {
+    const text = fillOath('I, {WALLET}, swear at {TIMESTAMP}.', { wallet, timestamp })
+    expect(text).toBe(`I, ${wallet}, swear at ${timestamp}.`)
+  })
+
+  test('are filled in once: what is put in is text', () => {
+    const values = { wallet: '{TIMESTAMP}$&$1', timestamp: '{WALLET}' }
+    expect(fillOath('{WALLET} at {TIMESTAMP}', values)).toBe('{TIMESTAMP}$&$1 at {WALLET}')
+  })
+
+  test('leave every other brace alone', () => {
+    const template = '{wallet} {HANDLE} {{WALLET}}'
+    expect(fillOath(template, { wallet: 'w', timestamp: 't' })).toBe('{wallet} {HANDLE} {w}')
+  })
+})
+
+describe('the hash of a body', () => {
+  test('is that of its canonical JSON with the signature fields empty', () => {
+    const body = { signature: '0xabc', b: 1, a: 'é', oath_signature: 'x' }
+    expect(signingText(body)).toBe('{"a":"é","b":1,"oath_signature":"","signature":""}')
+    expect(bodySha256(body)).toBe(
+      sha256Hex(Buffer.from('{"a":"é","b":1,"oath_signature":"","signature":""}', 'utf8')),
+    )
+    expect(bodySha256(body)).toBe(
+      '65702a812ee53ed9c2edcf6fa07e4c413b8533020dfab9487af87170aa228345',
+    )
+  })
+
+  test('does not change with the signature, and does with anything else', () => {
+    const body = { wallet, timestamp, signature: '' }
+    expect(bodySha256({ ...body, signature: 'any' })).toBe(bodySha256(body))
+    expect(bodySha256({ ...body, wallet: wallet.toLowerCase() })).not.toBe(bodySha256(body))
+    expect(bodySha256({ wallet, timestamp })).not.toBe(bodySha256(body))
+    expect(bodySha256({ ...body, bio: '\u00E9' })).not.toBe(bodySha256({ ...body, bio: 'e\u0301' }))
+    expect(bodySha256({ ...body, inner: { signature: '1' } })).not.toBe(
+      bodySha256({ ...body, inner: { signature: '2' } }),
+    )
+  })
+
+  test('of a receipt is its id, whoever signs it', () => {
+    const receipt = { rail: 'x402', to_wallet: wallet, amount_usdc: 1.5 }
+    const id = receiptId({ ...receipt, signature: 'a' })
+    expect(id).toMatch(/^rcp_[0-9a-f]{64}$/)
+    expect(receiptId({ signature: 'b', amount_usdc: 1.5, to_wallet: wallet, rail: 'x402' })).toBe(
+      id,
+    )
+    expect(receiptId({ ...receipt, amount_usdc: 1.6, signature: 'a' })).not.toBe(id)
+  })
+})
