@@ -1,0 +1,313 @@
+import { expect, test } from 'vitest'
+
+import { CanonicalJsonError } from '../../src/core/canonical-json.ts'
+import { appendEvent, eventsSince, lastEventSeq } from '../../src/db/events.ts'
+import type { NewEvent } from '../../src/db/events.ts'
+import { closeFlag, listClosedFlags, listOpenFlags, openFlag } from '../../src/db/flags.ts'
+import type { NewFlag } from '../../src/db/flags.ts'
+import { dropBucketsBefore, loadFold, saveFold } from '../../src/db/folds.ts'
+import { getMeta, setMeta } from '../../src/db/meta.ts'
+import {
+  allHistory,
+  historyOf,
+  insertPoll,
+  loadRailStates,
+  pollsAfter,
+  saveRailState,
+} from '../../src/db/polls.ts'
+import type { NewPoll, RailState } from '../../src/db/polls.ts'
+import { dropRunsBefore, finishRun, lastRuns, startRun } from '../../src/db/runs.ts'
+import { addViews, viewsSince } from '../../src/db/views.ts'
+import { tempDatabase } from './temp-database.ts'
+
+const at = (minute: number): string => new Date(Date.UTC(2026, 10, 21, 0, minute)).toISOString()
+
+const poll = {
+  rail: 'olas',
+  startedAt: at(0),
+  durationMs: 812,
+  outcome: 'ok',
+  error: null,
+  figures: { tpv_30d_micro_usdc: 12_000_000, top_worker_share: null },
+  evidence: { pointers: [{ kind: 'http', items: 3 }] },
+  rule: 'plain/1',
+  statusAfter: 'paying',
+} as const satisfies NewPoll
+
+test('a poll comes back as it went in, and the history is newest first', async () => {
+  const { reader, write } = await tempDatabase()
+  const failed = {
+    ...poll,
+    startedAt: at(5),
+    outcome: 'failed',
+    error: 'HTTP 500',
+    figures: null,
+  } as const
+  await write(async (tx) => {
+    await insertPoll(tx, poll)
+    await insertPoll(tx, failed)
+    await insertPoll(tx, { ...poll, rail: 'poidh', startedAt: at(3) })
+  })
+  expect(await historyOf(reader, 'olas')).toEqual([
+    { id: 2, ...failed },
+    { id: 1, ...poll },
+  ])
+  expect((await historyOf(reader, 'olas', { limit: 1 })).map(({ id }) => id)).toEqual([2])
+  expect((await historyOf(reader, 'olas', { from: at(1) })).map(({ id }) => id)).toEqual([2])
+  expect(await historyOf(reader, 'unknown')).toEqual([])
+  const all = await allHistory(reader)
+  expect([...all].map(([rail, polls]) => [rail, polls.map(({ id }) => id)])).toEqual([
+    ['olas', [2, 1]],
+    ['poidh', [3]],
+  ])
+  expect([...(await allHistory(reader, at(4))).keys()]).toEqual(['olas'])
+  expect((await pollsAfter(reader, 1, 10)).map(({ id }) => id)).toEqual([2, 3])
+  expect((await pollsAfter(reader, 1, 1)).map(({ id }) => id)).toEqual([2])
+})
+
+test('figures that JSON cannot hold are refused and nothing is stored', async () => {
+  const { reader, write } = await tempDatabase()
+  const refused = write(async (tx) => {
+    await insertPoll(tx, poll)
+    await insertPoll(tx, { ...poll, figures: { tpv: Number.NaN } })
+  })
+  await expect(refused).rejects.toThrow(CanonicalJsonError)
+  expect(await historyOf(reader, 'olas')).toEqual([])
+})
+
+test('the state of a rail is replaced by the next one, nulls included', async () => {
+  const { reader, write } = await tempDatabase()
+  const audited: RailState = {
+    rail: 'olas',
+    status: 'dormant',
+    statusSince: at(0),
+    figures: null,
+    figuresAsOf: null,
+    lastPollId: null,
+    lastPollAt: null,
+    lastGoodPollAt: null,
+    lastError: null,
+    lastDurationMs: null,
+    consecutiveFailures: 0,
+    source: 'audit',
+  }
+  await write((tx) => saveRailState(tx, audited))
+  expect(await loadRailStates(reader)).toEqual(new Map([['olas', audited]]))
+  const polled: RailState = {
+    ...audited,
+    status: 'paying',
+    figures: { tpv: 1 },
+    figuresAsOf: at(1),
+    lastPollId: 1,
+    lastPollAt: at(1),
+    lastGoodPollAt: at(1),
+    lastError: 'HTTP 500',
+    lastDurationMs: 9,
+    consecutiveFailures: 2,
+    source: 'poll',
+  }
+  await write(async (tx) => {
+    await insertPoll(tx, poll)
+    await saveRailState(tx, polled)
+  })
+  expect(await loadRailStates(reader)).toEqual(new Map([['olas', polled]]))
+  await write((tx) => saveRailState(tx, { ...polled, lastError: null, figures: null }))
+  expect((await loadRailStates(reader)).get('olas')).toMatchObject({
+    lastError: null,
+    figures: null,
+  })
+  await expect(write((tx) => saveRailState(tx, { ...polled, lastPollId: 99 }))).rejects.toThrow(
+    'FOREIGN KEY',
+  )
+})
+
+const flag = {
+  id: 'flag-1',
+  kind: 'poll_failed',
+  rail: 'olas',
+  subject: '',
+  severity: 'warning',
+  title: 'olas was not polled',
+  evidence: { failures: 2 },
+  openedAt: at(0),
+} as const satisfies NewFlag
+
+for (const rail of ['olas', null]) {
+  test(`a flag on ${rail ?? 'the ledger itself'} is open once, and again after it was closed`, async () => {
+    const { reader, write } = await tempDatabase()
+    const first = { ...flag, rail }
+    expect(await write((tx) => openFlag(tx, first))).toBe(true)
+    expect(await write((tx) => openFlag(tx, { ...first, id: 'flag-2', openedAt: at(1) }))).toBe(
+      false,
+    )
+    expect(await listOpenFlags(reader)).toEqual([{ ...first, closedAt: null, closeReason: null }])
+
+    const closed = { ...first, closedAt: at(2), closeReason: 'polled again' }
+    expect(await write((tx) => closeFlag(tx, first, at(2), 'polled again'))).toEqual(closed)
+    expect(await write((tx) => closeFlag(tx, first, at(3), 'twice'))).toBeNull()
+    expect(await listOpenFlags(reader)).toEqual([])
+
+    expect(await write((tx) => openFlag(tx, { ...first, id: 'flag-3', openedAt: at(4) }))).toBe(
+      true,
+    )
+    await write((tx) => closeFlag(tx, first, at(5), 'again'))
+    expect((await listClosedFlags(reader, 10)).map(({ id }) => id)).toEqual(['flag-3', 'flag-1'])
+    expect(await listClosedFlags(reader, 1)).toHaveLength(1)
+  })
+}
+
+test('flags of other kinds, rails and subjects are open beside each other', async () => {
+  const { reader, write } = await tempDatabase()
+  const others = [
+    flag,
+    { ...flag, id: 'b', kind: 'stale_figures' },
+    { ...flag, id: 'c', rail: 'poidh' },
+    { ...flag, id: 'd', rail: null },
+    { ...flag, id: 'e', subject: '0xabc' },
+  ]
+  for (const other of others) expect(await write((tx) => openFlag(tx, other))).toBe(true)
+  await write((tx) => closeFlag(tx, { ...flag, rail: null }, at(9), 'done'))
+  expect((await listOpenFlags(reader)).map(({ id }) => id)).toEqual(['b', 'c', 'e', 'flag-1'])
+})
+
+test('a flag with the id of another is an error, not an open flag', async () => {
+  const { write } = await tempDatabase()
+  await write((tx) => openFlag(tx, flag))
+  await expect(write((tx) => openFlag(tx, { ...flag, subject: 'x' }))).rejects.toThrow('UNIQUE')
+})
+
+test('a reader of events that follows the sequence misses none and sees none twice', async () => {
+  const { reader, write } = await tempDatabase()
+  const event = (index: number): NewEvent => ({
+    id: `event-${index}`,
+    kind: 'flag_opened',
+    rail: index % 2 === 0 ? 'olas' : null,
+    severity: 'info',
+    title: `event ${index}`,
+    data: { index },
+    createdAt: at(Math.floor(index / 10)),
+  })
+  const seen: number[] = []
+  let seq = 0
+  for (let round = 0; round < 5; round += 1) {
+    await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        write((tx) => appendEvent(tx, event(round * 10 + index))),
+      ),
+    )
+    for (let page = 0; page < 2; page += 1) {
+      for (const record of await eventsSince(reader, { seq }, 7)) {
+        expect(record.data).toEqual({ index: seen.length })
+        seen.push(record.seq)
+        seq = record.seq
+      }
+    }
+  }
+  expect(seen).toEqual(Array.from({ length: 50 }, (_, index) => index + 1))
+  expect(await lastEventSeq(reader)).toBe(50)
+  expect((await eventsSince(reader, { time: at(3) }, 100)).map((record) => record.seq)).toEqual(
+    Array.from({ length: 20 }, (_, index) => index + 31),
+  )
+  await expect(write((tx) => appendEvent(tx, event(0)))).rejects.toThrow('UNIQUE')
+})
+
+test('a fold keeps its cursor and its buckets together, and replaces only what changed', async () => {
+  const { reader, write } = await tempDatabase()
+  expect(await loadFold(reader, 'olas', 'logs', 0)).toEqual({ cursor: null, buckets: [] })
+  const buckets = Array.from({ length: 2500 }, (_, hour) => ({ hour, body: { count: hour } }))
+  await write((tx) => saveFold(tx, 'olas', 'logs', { cursor: { block: 5 }, buckets }, at(0)))
+  await write((tx) => saveFold(tx, 'olas', 'other', { cursor: 'page 2', buckets: [] }, at(0)))
+  expect(await loadFold(reader, 'olas', 'logs', 0)).toEqual({ cursor: { block: 5 }, buckets })
+  expect(await loadFold(reader, 'olas', 'other', 0)).toEqual({ cursor: 'page 2', buckets: [] })
+  expect(await loadFold(reader, 'poidh', 'logs', 0)).toEqual({ cursor: null, buckets: [] })
+
+  const changed = [{ hour: 2499, body: { count: 1 } }]
+  await write((tx) =>
+    saveFold(tx, 'olas', 'logs', { cursor: { block: 6 }, buckets: changed }, at(1)),
+  )
+  expect(await loadFold(reader, 'olas', 'logs', 2498)).toEqual({
+    cursor: { block: 6 },
+    buckets: [{ hour: 2498, body: { count: 2498 } }, ...changed],
+  })
+  expect(await write((tx) => dropBucketsBefore(tx, 'olas', 'logs', 2499))).toBe(2499)
+  expect(await loadFold(reader, 'olas', 'logs', 0)).toEqual({
+    cursor: { block: 6 },
+    buckets: changed,
+  })
+  expect(await loadFold(reader, 'olas', 'logs', 9999)).toEqual({
+    cursor: { block: 6 },
+    buckets: [],
+  })
+})
+
+test('a fold whose save fails keeps its cursor and its buckets', async () => {
+  const { reader, write } = await tempDatabase()
+  const kept = { cursor: { block: 5 }, buckets: [{ hour: 1, body: {} }] }
+  await write((tx) => saveFold(tx, 'olas', 'logs', kept, at(0)))
+  const buckets = [{ hour: 1, body: { count: Number.NaN } }]
+  await expect(
+    write((tx) => saveFold(tx, 'olas', 'logs', { cursor: { block: 6 }, buckets }, at(1))),
+  ).rejects.toThrow(CanonicalJsonError)
+  expect(await loadFold(reader, 'olas', 'logs', 0)).toEqual(kept)
+})
+
+test('the last run of each job is known, and a run is finished once', async () => {
+  const { reader, write } = await tempDatabase()
+  const first = await write((tx) => startRun(tx, 'build', at(0)))
+  const end = { finishedAt: at(1), outcome: 'ok', detail: null } as const
+  expect(await write((tx) => finishRun(tx, first, end))).toBe(true)
+  expect(await write((tx) => finishRun(tx, first, { ...end, outcome: 'failed' }))).toBe(false)
+  expect(await write((tx) => finishRun(tx, 99, end))).toBe(false)
+  const second = await write((tx) => startRun(tx, 'build', at(2)))
+  const pollRun = await write((tx) => startRun(tx, 'poll', at(1)))
+  const open = { finishedAt: null, outcome: null, detail: null }
+  expect(await lastRuns(reader)).toEqual(
+    new Map([
+      ['build', { id: second, job: 'build', startedAt: at(2), ...open }],
+      ['poll', { id: pollRun, job: 'poll', startedAt: at(1), ...open }],
+    ]),
+  )
+  expect(await write((tx) => dropRunsBefore(tx, at(9)))).toBe(1)
+  expect([...(await lastRuns(reader)).keys()]).toEqual(['build', 'poll'])
+})
+
+test('views add up by article and hour, and only whole counts since an hour are read', async () => {
+  const { reader, write } = await tempDatabase()
+  await write((tx) => addViews(tx, []))
+  await write((tx) =>
+    addViews(tx, [
+      { slug: 'a', hour: 10, views: 2 },
+      { slug: 'a', hour: 10, views: 3 },
+      { slug: 'b', hour: 11, views: 1 },
+    ]),
+  )
+  await write((tx) => addViews(tx, [{ slug: 'a', hour: 11, views: 4 }]))
+  expect(await viewsSince(reader, 0)).toEqual(
+    new Map([
+      ['a', 9],
+      ['b', 1],
+    ]),
+  )
+  expect(await viewsSince(reader, 11)).toEqual(
+    new Map([
+      ['a', 4],
+      ['b', 1],
+    ]),
+  )
+  expect(await viewsSince(reader, 12)).toEqual(new Map())
+  await write((tx) =>
+    addViews(
+      tx,
+      Array.from({ length: 12_000 }, (_, hour) => ({ slug: 'c', hour: hour + 100, views: 1 })),
+    ),
+  )
+  expect((await viewsSince(reader, 100)).get('c')).toBe(12_000)
+})
+
+test('a single value is set, replaced and unknown before', async () => {
+  const { reader, write } = await tempDatabase()
+  expect(await getMeta(reader, 'key')).toBeNull()
+  await write((tx) => setMeta(tx, 'key', 'a'))
+  await write((tx) => setMeta(tx, 'key', 'b'))
+  expect(await getMeta(reader, 'key')).toBe('b')
+})

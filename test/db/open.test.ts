@@ -1,0 +1,127 @@
+import { statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { sql } from 'kysely'
+import type { Kysely } from 'kysely'
+import { expect, onTestFinished, test } from 'vitest'
+
+import { DatabaseRefusedError } from '../../src/db/errors.ts'
+import { setMeta } from '../../src/db/meta.ts'
+import { applicationId, openDatabase } from '../../src/db/open.ts'
+import type { Database } from '../../src/db/schema.ts'
+import { otherConnection, tempDatabase, tempFolder } from './temp-database.ts'
+
+async function pragma(db: Kysely<Database>, name: string): Promise<unknown> {
+  const { rows } = await sql.raw<Record<string, unknown>>(`pragma ${name}`).execute(db)
+  return Object.values(rows[0] ?? {})[0]
+}
+
+const expected = {
+  journal_mode: 'wal',
+  synchronous: 2,
+  busy_timeout: 5000,
+  foreign_keys: 1,
+  wal_autocheckpoint: 1000,
+  journal_size_limit: 67_108_864,
+  trusted_schema: 0,
+  cell_size_check: 1,
+  mmap_size: 0,
+  application_id: applicationId,
+}
+
+test('both connections run with the settings that make a commit durable', async () => {
+  const { db, reader } = await tempDatabase()
+  for (const [name, value] of Object.entries(expected)) {
+    expect([name, await pragma(db, name)]).toEqual([name, value])
+    expect([name, await pragma(reader, name)]).toEqual([name, value])
+  }
+  expect(await pragma(db, 'query_only')).toBe(0)
+  expect(await pragma(reader, 'query_only')).toBe(1)
+})
+
+test('a file in another journal mode that cannot be changed is refused', async () => {
+  const { path } = await tempDatabase()
+  const other = await otherConnection(path)
+  const copy = join(tempFolder(), 'ledger.db')
+  await other.exec(`vacuum into '${copy}'`)
+  await expect(openDatabase({ url: copy, readOnly: true })).rejects.toThrow(
+    /journal_mode reads delete instead of wal|readonly/,
+  )
+})
+
+test('the reader refuses to write', async () => {
+  const { reader } = await tempDatabase()
+  await expect(setMeta(reader, 'key', 'value')).rejects.toThrow('readonly')
+})
+
+test('a database opened read-only reads what another process writes and writes nothing', async () => {
+  const writing = await tempDatabase()
+  const reading = await openDatabase({ url: writing.path, readOnly: true })
+  onTestFinished(() => reading.close())
+  await writing.write((tx) => setMeta(tx, 'key', 'value'))
+  expect(await reading.reader.selectFrom('meta').select('value').execute()).toEqual([
+    { value: 'value' },
+  ])
+  await expect(reading.write((tx) => setMeta(tx, 'other', '1'))).rejects.toThrow('read-only')
+  await expect(setMeta(reading.db, 'other', '1')).rejects.toThrow('readonly')
+})
+
+test('the folder and the file are created, unless that is switched off', async () => {
+  const path = join(tempFolder(), 'new', 'folder', 'ledger.db')
+  await expect(openDatabase({ url: path, create: false })).rejects.toThrow('Cannot open')
+  const database = await openDatabase({ url: path })
+  await database.close()
+  expect(statSync(path).isFile()).toBe(true)
+  const again = await openDatabase({ url: path, create: false, quickCheck: true })
+  await again.close()
+})
+
+for (const prefix of ['sqlite:', 'sqlite://']) {
+  test(`${prefix} and an absolute path name the file`, async () => {
+    const path = join(tempFolder(), 'ledger.db')
+    const database = await openDatabase({ url: `${prefix}${path}` })
+    await database.close()
+    expect(database.path).toBe(path)
+  })
+}
+
+for (const url of [
+  '',
+  'sqlite:',
+  ':memory:',
+  'sqlite::memory:',
+  'postgres://host/db',
+  'sqlite://host/db',
+  'sqlite:a?mode=ro',
+  'a#b',
+]) {
+  test(`"${url}" is refused as the place of the database`, async () => {
+    await expect(openDatabase({ url })).rejects.toThrow(DatabaseRefusedError)
+  })
+}
+
+test('the database of another program is refused and left alone', async () => {
+  const path = join(tempFolder(), 'other.db')
+  const other = await otherConnection(path)
+  await other.exec('create table mine (id integer primary key)')
+  await expect(openDatabase({ url: path })).rejects.toThrow('another program')
+  await other.exec('pragma application_id = 1')
+  await expect(openDatabase({ url: path })).rejects.toThrow('another program')
+})
+
+test('a file that is no database is refused', async () => {
+  const path = join(tempFolder(), 'ledger.db')
+  writeFileSync(path, 'not a database'.repeat(1000))
+  await expect(openDatabase({ url: path })).rejects.toThrow('not a database')
+})
+
+test('several openings of a new file at once all succeed', async () => {
+  const path = join(tempFolder(), 'ledger.db')
+  const databases = await Promise.all([1, 2, 3].map(() => openDatabase({ url: path })))
+  await Promise.all(
+    databases.map((database, index) => database.write((tx) => setMeta(tx, `key ${index}`, '1'))),
+  )
+  const [first] = databases
+  expect(await first?.reader.selectFrom('meta').select('key').execute()).toHaveLength(3)
+  for (const database of databases) await database.close()
+})

@@ -1,0 +1,286 @@
+import { Buffer } from 'node:buffer'
+import { join } from 'node:path'
+
+import { CompiledQuery, Kysely, sql } from 'kysely'
+import type { Generated } from 'kysely'
+import { expect, onTestFinished, test } from 'vitest'
+
+import { isUniqueViolation, ParameterError, UnsafeIntegerError } from '../../src/db/errors.ts'
+import { createDialect, openSqlite3 } from '../../src/db/sqlite3-dialect.ts'
+import { gate, tempFolder } from './temp-database.ts'
+
+interface Tables {
+  things: {
+    id: Generated<number>
+    name: string | null
+    amount: number | null
+    body: Uint8Array | null
+    ratio: number | null
+  }
+}
+
+async function database(heldLimitMs = 5000): Promise<Kysely<Tables>> {
+  const path = join(tempFolder(), 'things.db')
+  const connection = await openSqlite3({ path, mode: 'create', heldLimitMs })
+  const db = new Kysely<Tables>({ dialect: createDialect(connection) })
+  onTestFinished(() => db.destroy())
+  await sql`create table things (
+    id integer primary key, name text unique, amount integer, body blob, ratio real
+  ) strict`.execute(db)
+  return db
+}
+
+const damaged = {
+  'a bigint': 2n ** 53n + 1n,
+  'a small bigint': 1n,
+  'a Date': new Date(5),
+  'an object': { a: 1 },
+  'an array': [1, 2],
+  'a Map': new Map(),
+  undefined,
+  NaN: Number.NaN,
+  Infinity: Number.POSITIVE_INFINITY,
+  'minus Infinity': Number.NEGATIVE_INFINITY,
+  'an integer beyond 2^53-1': 2 ** 53,
+  'an integer below -(2^53-1)': -(2 ** 53),
+  'a lone surrogate': 'a\uD800b',
+  'a function': () => 1,
+  'a symbol': Symbol('s'),
+  'an array of floats': new Float64Array(1),
+} as const
+
+for (const [what, value] of Object.entries(damaged)) {
+  test(`${what} as a parameter is refused before it reaches the driver`, async () => {
+    const db = await database()
+    const insert = CompiledQuery.raw('insert into things (name) values (?)', [value])
+    await expect(db.executeQuery(insert)).rejects.toThrow(ParameterError)
+    expect(await db.selectFrom('things').select('id').execute()).toEqual([])
+  })
+}
+
+test('values that the driver keeps come back as they went in', async () => {
+  const db = await database()
+  const texts = ['', 'a\0b', '\u{1F600}', 'ß', ' ', "'; drop table things; --"]
+  const integers = [
+    0,
+    -1,
+    2 ** 31,
+    -(2 ** 31) - 1,
+    Number.MAX_SAFE_INTEGER,
+    Number.MIN_SAFE_INTEGER,
+  ]
+  const bodies = [Buffer.alloc(0), new Uint8Array([0, 255]), new Uint8Array([1, 2, 3]).subarray(1)]
+  for (const name of texts) await db.insertInto('things').values({ name }).execute()
+  for (const amount of integers) await db.insertInto('things').values({ amount }).execute()
+  for (const body of bodies) await db.insertInto('things').values({ body }).execute()
+  await db.insertInto('things').values({ ratio: 0.1 }).execute()
+
+  const rows = await db
+    .selectFrom('things')
+    .select(['name', 'amount', 'body', 'ratio'])
+    .select(sql<string>`typeof(amount)`.as('kind'))
+    .orderBy('id')
+    .execute()
+  expect(rows.flatMap(({ name }) => (name === null ? [] : [name]))).toEqual(texts)
+  expect(rows.flatMap(({ amount }) => (amount === null ? [] : [amount]))).toEqual(integers)
+  expect(rows.flatMap(({ amount, kind }) => (amount === null ? [] : [kind]))).toEqual(
+    integers.map(() => 'integer'),
+  )
+  expect(rows.flatMap(({ body }) => (body === null ? [] : [[...body]]))).toEqual([
+    [],
+    [0, 255],
+    [2, 3],
+  ])
+  expect(rows.at(-1)).toMatchObject({ name: null, amount: null, body: null, ratio: 0.1 })
+})
+
+test('a boolean is stored as 0 or 1', async () => {
+  const db = await database()
+  const { rows } = await sql`select ${true} as yes, ${false} as no`.execute(db)
+  expect(rows).toEqual([{ yes: 1, no: 0 }])
+})
+
+test('an integer beyond 2^53-1 in the file is refused instead of returned rounded', async () => {
+  const db = await database()
+  await sql`insert into things (amount) values (9007199254740993)`.execute(db)
+  await expect(db.selectFrom('things').select('amount').execute()).rejects.toThrow(
+    UnsafeIntegerError,
+  )
+  expect(
+    await db
+      .selectFrom('things')
+      .select(sql`cast(amount as text)`.as('amount'))
+      .execute(),
+  ).toEqual([{ amount: '9007199254740993' }])
+})
+
+test('a write without returning reports its row count and its id', async () => {
+  const db = await database()
+  const first = await db
+    .insertInto('things')
+    .values([{ name: 'a' }, { name: 'b' }])
+    .executeTakeFirst()
+  expect(first).toMatchObject({ insertId: 2n, numInsertedOrUpdatedRows: 2n })
+  const updated = await db.updateTable('things').set({ amount: 7 }).executeTakeFirst()
+  expect(updated.numUpdatedRows).toBe(2n)
+  const ignored = await db
+    .insertInto('things')
+    .values({ name: 'a' })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  expect(ignored.numInsertedOrUpdatedRows).toBe(0n)
+  expect(ignored.insertId).toBeUndefined()
+  const deleted = await db.deleteFrom('things').where('name', '=', 'b').executeTakeFirst()
+  expect(deleted.numDeletedRows).toBe(1n)
+})
+
+test('a write with returning answers its rows', async () => {
+  const db = await database()
+  const rows = await db
+    .insertInto('things')
+    .values([{ name: 'a' }, { name: 'b' }])
+    .returning(['id', 'name'])
+    .execute()
+  expect(rows).toEqual([
+    { id: 1, name: 'a' },
+    { id: 2, name: 'b' },
+  ])
+  const raw = await sql`update things set amount = 1 returning id`.execute(db)
+  expect(raw.rows).toEqual([{ id: 1 }, { id: 2 }])
+})
+
+test('a duplicate key is told apart from other errors', async () => {
+  const db = await database()
+  await db.insertInto('things').values({ id: 1, name: 'a' }).execute()
+  const failure = (promise: Promise<unknown>): Promise<unknown> =>
+    promise.then(
+      () => null,
+      (error: unknown) => error,
+    )
+  const name = await failure(db.insertInto('things').values({ name: 'a' }).execute())
+  const key = await failure(db.insertInto('things').values({ id: 1 }).execute())
+  const type = await failure(sql`insert into things (amount) values ('x')`.execute(db))
+  expect([name, key, type].map(isUniqueViolation)).toEqual([true, true, false])
+})
+
+test('streaming is refused with a reason', async () => {
+  const db = await database()
+  const read = async (): Promise<void> => {
+    for await (const _ of db.selectFrom('things').select('id').stream()) break
+  }
+  await expect(read()).rejects.toThrow('Streaming is not supported')
+})
+
+test('a failed transaction leaves nothing and does not swallow a concurrent write', async () => {
+  const db = await database()
+  const started = gate()
+  const failing = db.transaction().execute(async (tx) => {
+    await tx.insertInto('things').values({ name: 'undone' }).execute()
+    started.open()
+    await tx.insertInto('things').values({ name: 'undone too' }).execute()
+    throw new Error('given up')
+  })
+  await started.opened
+  const concurrent = db.insertInto('things').values({ name: 'kept' }).execute()
+  await expect(failing).rejects.toThrow('given up')
+  await concurrent
+  expect(await db.selectFrom('things').select('name').execute()).toEqual([{ name: 'kept' }])
+})
+
+test('db inside a transaction fails with the name of the mistake, and the database stays usable', async () => {
+  const db = await database(50)
+  const mistaken = db.transaction().execute(async (tx) => {
+    await tx.insertInto('things').values({ name: 'undone' }).execute()
+    await db.insertInto('things').values({ name: 'through db' }).execute()
+  })
+  await expect(mistaken).rejects.toThrow('Was `db` used inside a transaction instead of `tx`?')
+  await db.insertInto('things').values({ name: 'later' }).execute()
+  expect(await db.selectFrom('things').select('name').execute()).toEqual([{ name: 'later' }])
+})
+
+test('a queue that moves is served to the end, even when it takes longer than the limit', async () => {
+  const db = await database(20)
+  const work = Array.from({ length: 400 }, (_, index) =>
+    db.transaction().execute(async (tx) => {
+      await tx
+        .insertInto('things')
+        .values({ name: `n${index}` })
+        .execute()
+      await tx.selectFrom('things').select('id').where('name', '=', `n${index}`).execute()
+    }),
+  )
+  await Promise.all(work)
+  const { count } = await db
+    .selectFrom('things')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  expect(count).toBe(400)
+})
+
+test('200 concurrent writers all land, in the order in which they came', async () => {
+  const db = await database()
+  const names = Array.from({ length: 200 }, (_, index) => `writer ${index}`)
+  const inserted = await Promise.all(
+    names.map((name) =>
+      db.insertInto('things').values({ name }).returning('id').executeTakeFirst(),
+    ),
+  )
+  expect(inserted.map((row) => row?.id)).toEqual(names.map((_, index) => index + 1))
+  const rows = await db.selectFrom('things').select('name').orderBy('id').execute()
+  expect(rows.map((row) => row.name)).toEqual(names)
+})
+
+test('savepoints undo a part of a controlled transaction', async () => {
+  const db = await database()
+  const transaction = await db.startTransaction().execute()
+  await transaction.insertInto('things').values({ name: 'kept' }).execute()
+  const after = await transaction.savepoint('quote"d').execute()
+  await after.insertInto('things').values({ name: 'undone' }).execute()
+  await after.rollbackToSavepoint('quote"d').execute()
+  await after.releaseSavepoint('quote"d').execute()
+  await transaction.commit().execute()
+  expect(await db.selectFrom('things').select('name').execute()).toEqual([{ name: 'kept' }])
+})
+
+test('a failing step in the midst of a transaction undoes created tables too', async () => {
+  const db = await database()
+  expect(db.getExecutor().adapter.supportsTransactionalDdl).toBe(true)
+  const failing = db.transaction().execute(async (tx) => {
+    await sql`create table more (id integer primary key) strict`.execute(tx)
+    await sql`create table things (id integer primary key) strict`.execute(tx)
+  })
+  await expect(failing).rejects.toThrow('already exists')
+  expect((await db.introspection.getTables()).map((table) => table.name)).toEqual(['things'])
+})
+
+test('more different statements than are kept prepared still run, and the file closes', async () => {
+  const db = await database()
+  for (let width = 1; width <= 300; width += 1) {
+    const ids = Array.from({ length: width }, (_, index) => index)
+    await db.selectFrom('things').select('id').where('id', 'in', ids).execute()
+  }
+  await db.destroy()
+})
+
+test('a kept statement follows a change of the schema', async () => {
+  const db = await database()
+  await db.insertInto('things').values({ name: 'a' }).execute()
+  const all = sql<Record<string, unknown>>`select * from things`
+  expect(Object.keys((await all.execute(db)).rows[0] ?? {})).toHaveLength(5)
+  await sql`alter table things add column extra text`.execute(db)
+  expect(Object.keys((await all.execute(db)).rows[0] ?? {})).toHaveLength(6)
+})
+
+test('a full disk ends the transaction, and what comes after it in the transaction is refused', async () => {
+  const db = await database()
+  await sql`pragma max_page_count = 8`.execute(db)
+  const filling = db.transaction().execute(async (tx) => {
+    await tx.insertInto('things').values({ name: 'first' }).execute()
+    const large = tx.insertInto('things').values({ body: new Uint8Array(100_000) })
+    await expect(large.execute()).rejects.toThrow('no room')
+    await tx.insertInto('things').values({ name: 'outside of any transaction' }).execute()
+  })
+  await expect(filling).rejects.toThrow('no room')
+  await db.insertInto('things').values({ name: 'small' }).execute()
+  expect(await db.selectFrom('things').select('name').execute()).toEqual([{ name: 'small' }])
+})

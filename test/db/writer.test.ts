@@ -1,0 +1,280 @@
+import { closeSync, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { sql } from 'kysely'
+import { expect, onTestFinished, test } from 'vitest'
+
+import { BusyError, DatabaseBrokenError, DiskFullError } from '../../src/db/errors.ts'
+import { getMeta, setMeta } from '../../src/db/meta.ts'
+import { openDatabase } from '../../src/db/open.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import { gate, otherConnection, tempDatabase, tempFolder } from './temp-database.ts'
+
+async function keys({ reader }: OpenDatabase): Promise<readonly string[]> {
+  const rows = await reader.selectFrom('meta').select('key').orderBy('key').execute()
+  return rows.map((row) => row.key)
+}
+
+test('200 concurrent writes all land, each in the order in which it came', async () => {
+  const database = await tempDatabase()
+  const seen = await Promise.all(
+    Array.from({ length: 200 }, (_, index) =>
+      database.write(async (tx) => {
+        await tx
+          .insertInto('job_runs')
+          .values({ job: `w${index}`, started_at: '' })
+          .execute()
+        const rows = await tx.selectFrom('job_runs').select('job').orderBy('id').execute()
+        return rows.map((row) => row.job)
+      }),
+    ),
+  )
+  for (const [index, jobs] of seen.entries()) {
+    expect(jobs).toEqual(Array.from({ length: index + 1 }, (_, earlier) => `w${earlier}`))
+  }
+})
+
+test('more writes than one transaction takes are all written', async () => {
+  const database = await tempDatabase()
+  await Promise.all(
+    Array.from({ length: 600 }, (_, index) =>
+      database.write((tx) => setMeta(tx, `key ${index}`, 'value')),
+    ),
+  )
+  expect(await keys(database)).toHaveLength(600)
+})
+
+test('a write is not answered before its commit', async () => {
+  const database = await tempDatabase()
+  const blocked = gate()
+  let answered = false
+  const first = database.write((tx) => setMeta(tx, 'first', '1')).then(() => (answered = true))
+  const second = database.write(async (tx) => {
+    await setMeta(tx, 'second', '2')
+    await blocked.opened
+  })
+  // A read on another connection sees only what is committed.
+  expect(await keys(database)).toEqual([])
+  expect(answered).toBe(false)
+  blocked.open()
+  await Promise.all([first, second])
+  expect(await keys(database)).toEqual(['first', 'second'])
+})
+
+test('a write that throws undoes only itself and is told its own error', async () => {
+  const database = await tempDatabase()
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 30 }, (_, index) =>
+      database.write(async (tx) => {
+        await setMeta(tx, `key ${index}`, 'a')
+        await setMeta(tx, `twin ${index}`, 'a')
+        if (index % 3 === 1) throw new Error(`refused ${index}`)
+        return index
+      }),
+    ),
+  )
+  const expected: string[] = []
+  for (const [index, outcome] of outcomes.entries()) {
+    if (index % 3 === 1) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { message: `refused ${index}` } })
+    } else {
+      expect(outcome).toEqual({ status: 'fulfilled', value: index })
+      expected.push(`key ${index}`, `twin ${index}`)
+    }
+  }
+  expect(await keys(database)).toEqual(expected.sort())
+})
+
+test('a write undone does not take the writes before it along, whichever of them fails', async () => {
+  for (const failing of [0, 1, 2]) {
+    const database = await tempDatabase()
+    await Promise.allSettled(
+      [0, 1, 2].map((index) =>
+        database.write(async (tx) => {
+          await tx
+            .insertInto('job_runs')
+            .values({ job: `w${index}`, started_at: '' })
+            .execute()
+          if (index === failing) throw new Error('refused')
+        }),
+      ),
+    )
+    const rows = await database.reader.selectFrom('job_runs').select('job').orderBy('id').execute()
+    expect(rows.map((row) => row.job)).toEqual(
+      [0, 1, 2].filter((index) => index !== failing).map((index) => `w${index}`),
+    )
+  }
+})
+
+test('a write may catch a duplicate key and go on', async () => {
+  const database = await tempDatabase()
+  await database.write((tx) => setMeta(tx, 'taken', 'before'))
+  const answer = await database.write(async (tx) => {
+    await setMeta(tx, 'other', '1')
+    const insert = tx.insertInto('meta').values({ key: 'taken', value: 'after' })
+    await expect(insert.execute()).rejects.toThrow('constraint failed')
+    return getMeta(tx, 'taken')
+  })
+  expect(answer).toBe('before')
+  expect(await keys(database)).toEqual(['other', 'taken'])
+})
+
+test('when the commit fails, every write in it is refused and none is there', async () => {
+  const database = await tempDatabase()
+  const good = database.write((tx) => setMeta(tx, 'good', '1'))
+  const refused = database.write(() => Promise.reject(new Error('its own error')))
+  const bad = database.write(async (tx) => {
+    await sql`pragma defer_foreign_keys = on`.execute(tx)
+    await sql`insert into rail_state (rail, status, status_since, last_poll_id, consecutive_failures, source)
+      values ('x', 'paying', '', 99, 0, 'poll')`.execute(tx)
+  })
+  const outcomes = await Promise.allSettled([good, refused, bad])
+  for (const outcome of outcomes) {
+    const reason: unknown = outcome.status === 'rejected' ? outcome.reason : null
+    expect(String(reason)).toContain('FOREIGN KEY constraint failed')
+  }
+  expect(await keys(database)).toEqual([])
+  await database.write((tx) => setMeta(tx, 'later', '1'))
+  expect(await keys(database)).toEqual(['later'])
+})
+
+test('readers do not wait for a write that is under way', async () => {
+  const database = await tempDatabase()
+  const started = gate()
+  const blocked = gate()
+  const writing = database.write(async (tx) => {
+    await setMeta(tx, 'slow', '1')
+    started.open()
+    await blocked.opened
+  })
+  await started.opened
+  expect(await getMeta(database.reader, 'slow')).toBeNull()
+  blocked.open()
+  await writing
+  expect(await getMeta(database.reader, 'slow')).toBe('1')
+})
+
+test('a write waits while another process holds the write lock, and lands late', async () => {
+  const database = await tempDatabase()
+  const other = await otherConnection(database.path)
+  await other.begin()
+  const late = database.write((tx) => setMeta(tx, 'late', '1'))
+  await other.exec(`insert into meta (key, value) values ('other', '1')`)
+  await other.commit()
+  await late
+  expect(await keys(database)).toEqual(['late', 'other'])
+})
+
+test('a write that waits too long for another process is refused as busy, and the next one lands', async () => {
+  const database = await tempDatabase()
+  await sql`pragma busy_timeout = 50`.execute(database.db)
+  const other = await otherConnection(database.path)
+  await other.begin()
+  await expect(database.write((tx) => setMeta(tx, 'refused', '1'))).rejects.toThrow(BusyError)
+  await other.rollback()
+  await database.write((tx) => setMeta(tx, 'landed', '1'))
+  expect(await keys(database)).toEqual(['landed'])
+})
+
+test('db inside a write fails with the name of the mistake, and the others in its transaction land', async () => {
+  const database = await tempDatabase({ heldLimitMs: 50 })
+  const before = database.write((tx) => setMeta(tx, 'before', '1'))
+  const mistaken = database.write(async (tx) => {
+    await setMeta(tx, 'undone', '1')
+    await setMeta(database.db, 'through db', '1')
+  })
+  const after = database.write((tx) => setMeta(tx, 'after', '1'))
+  await expect(mistaken).rejects.toThrow('Was `db` used inside a transaction instead of `tx`?')
+  await Promise.all([before, after])
+  expect(await keys(database)).toEqual(['after', 'before'])
+})
+
+test('a write inside a write is undone with the name of the mistake, and the inner one lands', async () => {
+  const database = await tempDatabase({ heldLimitMs: 50 })
+  const inner: Promise<void>[] = []
+  const outer = database.write(async (tx) => {
+    await setMeta(tx, 'outer', '1')
+    inner.push(database.write((tx) => setMeta(tx, 'inner', '1')))
+    await Promise.all(inner)
+  })
+  await expect(outer).rejects.toThrow('Did it wait for `db` or for another `write`')
+  await Promise.all(inner)
+  expect(await keys(database)).toEqual(['inner'])
+})
+
+test('a write that ends before its queries did is undone', async () => {
+  const database = await tempDatabase()
+  const hasty = database.write((tx) => {
+    void setMeta(tx, 'hasty', '1')
+    return Promise.resolve()
+  })
+  await expect(hasty).rejects.toThrow('ended before its queries did')
+  expect(await keys(database)).toEqual([])
+})
+
+test('tx is refused once its write is over', async () => {
+  const database = await tempDatabase()
+  const kept = await database.write((tx) => Promise.resolve({ tx }))
+  await expect(setMeta(kept.tx, 'late', '1')).rejects.toThrow('had ended')
+  expect(await keys(database)).toEqual([])
+})
+
+test('a full disk refuses the write that met it and those before it in the transaction; later ones land', async () => {
+  const database = await tempDatabase()
+  const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(database.db)
+  await sql.raw(`pragma max_page_count = ${(rows[0]?.page_count ?? 0) + 4}`).execute(database.db)
+  const outcomes = await Promise.allSettled([
+    database.write((tx) => setMeta(tx, 'before', '1')),
+    database.write((tx) => setMeta(tx, 'large', 'x'.repeat(100_000))),
+    database.write((tx) => setMeta(tx, 'after', '1')),
+  ])
+  expect(outcomes.map((outcome) => outcome.status)).toEqual(['rejected', 'rejected', 'fulfilled'])
+  for (const outcome of outcomes.slice(0, 2)) {
+    expect(outcome.status === 'rejected' && outcome.reason).toBeInstanceOf(DiskFullError)
+  }
+  expect(database.broken()).toBeNull()
+  expect(await keys(database)).toEqual(['after'])
+})
+
+test('damage met by a write refuses every later one; what else can be read is read', async () => {
+  const path = join(tempFolder(), 'ledger.db')
+  const before = await openDatabase({ url: path })
+  await before.write((tx) => setMeta(tx, 'key', 'value'))
+  const { rows } = await sql<{ page: number }>`
+    select rootpage as page from sqlite_schema where name = 'meta'
+  `.execute(before.reader)
+  await before.close()
+  const file = openSync(path, 'r+')
+  writeSync(file, new Uint8Array(4096).fill(0xff), 0, 4096, ((rows[0]?.page ?? 0) - 1) * 4096)
+  closeSync(file)
+
+  const database = await openDatabase({ url: path })
+  onTestFinished(() => database.close())
+  const run = { job: 'build', started_at: '' }
+  const insertRun = (): Promise<unknown> =>
+    database.write((tx) => tx.insertInto('job_runs').values(run).execute())
+  await insertRun()
+  expect(database.broken()).toBeNull()
+  await expect(database.write((tx) => setMeta(tx, 'other', '1'))).rejects.toThrow(
+    DatabaseBrokenError,
+  )
+  expect(database.broken()).toBeInstanceOf(DatabaseBrokenError)
+  await expect(insertRun()).rejects.toThrow(DatabaseBrokenError)
+  expect(await database.reader.selectFrom('job_runs').select('job').execute()).toHaveLength(1)
+  await expect(openDatabase({ url: path, quickCheck: true })).rejects.toThrow(DatabaseBrokenError)
+})
+
+test('closing waits for the writes that were taken and refuses new ones', async () => {
+  const path = join(tempFolder(), 'ledger.db')
+  const database = await openDatabase({ url: path })
+  const taken = Array.from({ length: 300 }, (_, index) =>
+    database.write((tx) => setMeta(tx, `key ${index}`, '1')),
+  )
+  const closed = database.close()
+  await expect(database.write((tx) => setMeta(tx, 'late', '1'))).rejects.toThrow('closing')
+  await Promise.all(taken)
+  await closed
+  const again = await openDatabase({ url: path })
+  onTestFinished(() => again.close())
+  expect(await keys(again)).toHaveLength(300)
+})
