@@ -2,8 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { brotliCompress, constants, gzip } from 'node:zlib'
+import { brotliDecompress, gunzip } from 'node:zlib'
 
 import {
   encodedFile,
@@ -18,7 +17,7 @@ import {
 } from '../core/documents.ts'
 import type { Encoding, Manifest, ManifestEntry } from '../core/documents.ts'
 import { storedDocument } from './documents.ts'
-import type { Bodies, DocumentFacts, StoredDocument } from './documents.ts'
+import type { DocumentFacts, StoredDocument } from './documents.ts'
 
 export interface DocumentSet {
   readonly documents: ReadonlyMap<string, StoredDocument>
@@ -32,8 +31,6 @@ export class BrokenSetError extends Error {
 
 /** Files open at once while loading. */
 const READERS = 16
-/** The manifest changes with every build and is compressed here; level 11 would take a second. */
-const MANIFEST_BROTLI_QUALITY = 5
 
 /**
  * Reads the generation in `directory`. Documents whose facts are those of `known` are taken from it
@@ -137,16 +134,37 @@ async function manifestDocument(
     changed_at: manifest.computed_at,
     ...signed,
   }
-  return storedDocument(entry, await compressed(bytes))
+  return storedDocument(entry, {
+    identity: bytes,
+    br: await manifestForm(directory, 'br', bytes),
+    gzip: await manifestForm(directory, 'gzip', bytes),
+  })
 }
 
-async function compressed(bytes: Buffer): Promise<Bodies> {
-  const params = { [constants.BROTLI_PARAM_QUALITY]: MANIFEST_BROTLI_QUALITY }
-  const [br, zipped] = await Promise.all([
-    promisify(brotliCompress)(bytes, { params }),
-    promisify(gzip)(bytes),
-  ])
-  return { identity: bytes, br, gzip: zipped }
+/** No hash vouches for the compressed forms of the manifest: they must unfold to its bytes, or are left out. */
+async function manifestForm(
+  directory: string,
+  encoding: Encoding,
+  bytes: Buffer,
+): Promise<Buffer | null> {
+  try {
+    const encoded = await readFile(join(directory, encodedFile(MANIFEST_FILE, encoding)))
+    const plain = await unfold(encoding, encoded, bytes.byteLength)
+    return plain.equals(bytes) ? encoded : null
+  } catch {
+    return null
+  }
+}
+
+function unfold(encoding: Encoding, encoded: Buffer, maxOutputLength: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const done = (error: Error | null, plain: Buffer): void => {
+      if (error === null) resolve(plain)
+      else reject(error)
+    }
+    if (encoding === 'br') brotliDecompress(encoded, { maxOutputLength }, done)
+    else gunzip(encoded, { maxOutputLength }, done)
+  })
 }
 
 async function readOrThrow(file: string, what: string): Promise<Buffer> {

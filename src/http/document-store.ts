@@ -1,8 +1,8 @@
 /** The published set that is being served, and the switch to the next one. */
-import { readlink } from 'node:fs/promises'
+import { readlink, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 
-import { CURRENT_LINK } from '../core/documents.ts'
+import { CURRENT_LINK, MANIFEST_FILE } from '../core/documents.ts'
 import type { Manifest } from '../core/documents.ts'
 import type { Clock, Log } from '../deps.ts'
 import { BrokenSetError, readDocumentSet } from './document-set.ts'
@@ -41,30 +41,32 @@ export function createDocumentStore({ publicDir, clock, log }: Deps): DocumentSt
   let documents: ReadonlyMap<string, StoredDocument> = new Map()
   let manifest: Manifest | null = null
   let problem: string | null = 'nothing has been published yet'
-  let servedTarget: string | null = null
-  let refused: { readonly target: string | null; readonly atMs: number } | null = null
+  let served: string | null = null
+  let refused: { readonly mark: string; readonly atMs: number } | null = null
   let running: Promise<void> = Promise.resolve()
 
   const load = async (): Promise<void> => {
-    const target = await currentTarget(publicDir)
-    if (target !== null && target === servedTarget) {
+    const current = await currentSet(publicDir)
+    if (current === null) {
+      problem = manifest === null ? 'nothing has been published yet' : 'the published set is gone'
+      return
+    }
+    if (current.mark === served) {
       problem = null
       return
     }
     try {
-      if (target === null) throw new BrokenSetError('nothing has been published yet')
-      // Read through the name of the generation, so that a switch meanwhile cannot mix two sets.
-      const set = await readDocumentSet(resolve(publicDir, target), documents)
+      const set = await readDocumentSet(current.directory, documents)
       documents = set.documents
       manifest = set.manifest
-      servedTarget = target
+      served = current.mark
       problem = null
       refused = null
     } catch (error) {
       if (!(error instanceof BrokenSetError)) throw error
       problem = error.message
-      refused = { target, atMs: clock.monotonic() }
-      if (target !== null) log.error('published set refused', { reason: error.message })
+      refused = { mark: current.mark, atMs: clock.monotonic() }
+      log.error('published set refused', { reason: error.message })
     }
   }
 
@@ -74,10 +76,12 @@ export function createDocumentStore({ publicDir, clock, log }: Deps): DocumentSt
     return running
   }
 
-  const isDue = (target: string | null): boolean => {
-    if (target === null || target === servedTarget) return false
-    const wasRefused = refused !== null && refused.target === target
-    return !wasRefused || clock.monotonic() - (refused?.atMs ?? 0) >= RETRY_INTERVAL_MS
+  const isDue = async (): Promise<boolean> => {
+    const current = await currentSet(publicDir)
+    if (current === null) return manifest !== null && problem === null
+    if (current.mark === served) return problem !== null
+    const isKnownBad = refused !== null && refused.mark === current.mark
+    return !isKnownBad || clock.monotonic() - (refused?.atMs ?? 0) >= RETRY_INTERVAL_MS
   }
 
   return {
@@ -86,17 +90,27 @@ export function createDocumentStore({ publicDir, clock, log }: Deps): DocumentSt
     reload,
     async watch(signal) {
       while (!signal.aborted) {
-        if (isDue(await currentTarget(publicDir))) await reload()
+        if (await isDue()) await reload()
         await clock.sleep(WATCH_INTERVAL_MS, signal).catch(ignoreAbort(signal))
       }
     },
   }
 }
 
-/** What `current` points to, relative to the public directory; null where there is none. */
-async function currentTarget(publicDir: string): Promise<string | null> {
+interface CurrentSet {
+  /** The generation by its own name, so that a switch while it is read cannot mix two sets. */
+  readonly directory: string
+  /** Tells one set from another, also where a name is used anew after the directory was emptied. */
+  readonly mark: string
+}
+
+/** Null where nothing is published. */
+async function currentSet(publicDir: string): Promise<CurrentSet | null> {
   try {
-    return await readlink(join(publicDir, CURRENT_LINK))
+    const target = await readlink(join(publicDir, CURRENT_LINK))
+    const directory = resolve(publicDir, target)
+    const { ino, mtimeMs, size } = await stat(join(directory, MANIFEST_FILE))
+    return { directory, mark: `${target} ${ino} ${mtimeMs} ${size}` }
   } catch {
     return null
   }
