@@ -40,7 +40,7 @@ export function railIsStale(record: RailRecord, world: World): boolean {
 
 /** The rail snapshot of the specification. An unknown figure stands as 0 and is named in `unknown_figures`. */
 export function railView(record: RailRecord, world: World): Rail {
-  const { authored, state, rule } = record
+  const { authored, state } = record
   const { figures } = state
   const unknown = figureNames.filter((name) => publicFigure(figures, name) === null)
   const shown = (name: FigureName) => rounded(name, publicFigure(figures, name) ?? 0)

@@ -1,0 +1,86 @@
+/** The entry of the service: settings → database → dependencies → listen → shut down. */
+import { join } from 'node:path'
+
+import { createApp } from './app.ts'
+import { startBuilder } from './builder-process.ts'
+import { openDatabase } from './db/open.ts'
+import { createHealth } from './health.ts'
+import { createDocumentStore } from './http/document-store.ts'
+import { createStatsSince } from './http/live.ts'
+import { serve } from './http/serve.ts'
+import { createViewCounter } from './http/view-counter.ts'
+import { configOrExit, stopSignal, systemClock, systemLog, systemRandom } from './runtime.ts'
+import { welcome } from './welcome.ts'
+
+const graceMs = 10_000
+
+const config = configOrExit()
+const clock = systemClock
+const log = systemLog(config.LOG_LEVEL)
+const stopped = stopSignal()
+const startedMonotonicMs = clock.monotonic()
+
+const database = await openDatabase({
+  url: config.DATABASE_URL ?? join(config.DATA_DIR, 'ledger.db'),
+  quickCheck: true,
+})
+const store = createDocumentStore({ publicDir: config.PUBLIC_DIR, clock, log })
+await store.reload()
+const watching = store.watch(stopped)
+
+const builder =
+  config.BUILDER === 'off'
+    ? null
+    : startBuilder({
+        entry: new URL(`../builder/main${import.meta.url.slice(-3)}`, import.meta.url),
+        clock,
+        log,
+        onPublished: () => void store.reload(),
+      })
+const builderProblems = () => [builder?.problem() ?? null].filter((problem) => problem !== null)
+
+const views = createViewCounter({ database, clock, log })
+const app = createApp({
+  siteUrl: config.SITE_URL,
+  clock,
+  random: systemRandom,
+  log,
+  store,
+  limits: config.LIMITS,
+  trustedProxies: config.TRUSTED_PROXIES,
+  health: createHealth({
+    database,
+    store,
+    clock,
+    startedMonotonicMs,
+    jobs: ['poll', 'build'],
+    problems: builderProblems,
+  }),
+  obstacles: () => Promise.resolve(stopped.aborted ? ['shutting down'] : []),
+  statsSince: createStatsSince(store),
+  countView: views.count,
+})
+const server = await serve(app.listener, {
+  host: config.HOST,
+  port: config.PORT,
+  clock,
+  failureAnswer: app.failureAnswer,
+})
+log.info('listening', { host: server.address.host, port: server.address.port })
+process.stdout.write(welcome(config, server.address))
+
+const flushing = views.flushEvery(stopped)
+await new Promise<void>((resolve) => {
+  stopped.addEventListener('abort', () => resolve(), { once: true })
+})
+
+log.info('shutting down')
+const clean = await server.close(graceMs)
+await builder?.stop()
+await watching
+await flushing
+await views.flush()
+await database.close()
+log.info('stopped', { clean })
+log.flush()
+process.exitCode = clean ? 0 : 1

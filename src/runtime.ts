@@ -1,0 +1,59 @@
+/** The real clock, randomness, environment and log. Called by the entry points only; everything else is given them. */
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import { ConfigError, parseConfig } from './config.ts'
+import type { Config } from './config.ts'
+import type { Clock, Random } from './deps.ts'
+import { createLog } from './log.ts'
+import type { LineLog } from './log.ts'
+
+/** sysexits.h EX_CONFIG: the configuration is wrong, starting again does not help. */
+const exitConfig = 78
+
+/** Reads the settings, or prints what is wrong with them and ends the process. */
+export function configOrExit(): Config {
+  try {
+    return parseConfig({
+      variables: process.env,
+      readFile: (path) => readFileSync(path, 'utf8'),
+    })
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    process.stderr.write(`The settings are wrong:\n${error.message}\n`)
+    process.exit(exitConfig)
+  }
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  sleep: async (delayMs, signal) => {
+    await delay(delayMs, undefined, signal === undefined ? {} : { signal })
+  },
+}
+
+export const systemRandom: Random = {
+  bytes: (length) => randomBytes(length),
+  unit: () => Math.random(),
+}
+
+/** Log lines go to standard error: standard output belongs to what a person asked for. */
+export function systemLog(level: Config['LOG_LEVEL']): LineLog {
+  return createLog({
+    level,
+    now: () => Date.now(),
+    write: (lines) => process.stderr.write(lines),
+    defer: (flush) => setImmediate(flush),
+  })
+}
+
+/** Aborts once, on the first SIGTERM or SIGINT. */
+export function stopSignal(): AbortSignal {
+  const controller = new AbortController()
+  const stop = (name: NodeJS.Signals) => controller.abort(new Error(`received ${name}`))
+  process.once('SIGTERM', stop)
+  process.once('SIGINT', stop)
+  return controller.signal
+}
