@@ -1,0 +1,85 @@
+import { z } from 'zod'
+
+import { defineRail } from './adapter.ts'
+import type { EvidencePointer } from './adapter.ts'
+import { countField, countText, evidenceOf, parseAnswer } from './answers.ts'
+import { SourceError } from './http.ts'
+
+const host = 'https://agentverse.ai'
+const sample = 30
+
+/** The search stops counting here. */
+const searchCap = 10_000
+
+const answerShape = z.looseObject({
+  agents: z.array(
+    z.looseObject({ address: z.string().min(1), total_interactions: z.number().min(0).nullish() }),
+  ),
+  total: countField,
+})
+
+interface Evidence {
+  readonly active: number
+  readonly topInteractions: number | null
+  readonly pointer: EvidencePointer
+}
+
+/** Agentverse (Fetch.ai), a directory: payments in FET between agents cannot be tied to a listing. */
+export const agentverse = defineRail<Evidence>({
+  rail: 'agentverse',
+  rule: {
+    name: 'active-agents',
+    version: '1',
+    text: 'Activity and workers are the agents that the search finds in state active. The search stops at 10,000 hits, so from there on the count is a floor. There are no payments.',
+  },
+  hosts: [host],
+  chains: [],
+  read: async (ctx) => {
+    const answer = await ctx.http.json(`${host}/v1/search/agents`, {
+      json: {
+        filters: { state: ['active'] },
+        sort: 'interactions',
+        direction: 'desc',
+        search_text: '',
+        offset: 0,
+        limit: sample,
+      },
+    })
+    const { agents, total } = parseAnswer(answerShape, answer)
+    if (agents.length < Math.min(total, sample)) {
+      throw new SourceError(`${agents.length} agents came of ${Math.min(total, sample)} asked for`)
+    }
+    return {
+      active: total,
+      topInteractions: agents[0]?.total_interactions ?? null,
+      pointer: evidenceOf(answer, agents.length),
+    }
+  },
+  reduce: ({ active, topInteractions, pointer }) => ({
+    figures: {
+      tpv30dMicroUsdc: 0,
+      tpv7dMicroUsdc: 0,
+      tpv30dRawMicroUsdc: 0,
+      tpv7dRawMicroUsdc: 0,
+      uniqueCreators30d: null,
+      uniqueWorkers30d: active,
+      topWorkerShare: active === 0 ? 0 : null,
+      creatorsWithBudget30d: null,
+      activity30d: active,
+      lastPayoutAtMs: null,
+    },
+    removed30d: {},
+    notes: [
+      active >= searchCap
+        ? `At least ${countText(searchCap)} agents are active: a floor, the search counts no further.`
+        : `${countText(active)} agents are active.`,
+      'The volume is 0 by definition: nobody is paid through the directory.',
+      ...(topInteractions === null
+        ? []
+        : [
+            `The most used one shows ${countText(topInteractions)} interactions, by the directory's own counter.`,
+          ]),
+    ],
+    evidence: [pointer],
+  }),
+})

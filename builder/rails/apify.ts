@@ -1,0 +1,88 @@
+import { z } from 'zod'
+
+import { unknownFigures } from '../../src/core/figures.ts'
+import { defineRail } from './adapter.ts'
+import { countField, countText, parseAnswer, tally } from './answers.ts'
+import { readPages } from './pages.ts'
+import type { PagedList } from './pages.ts'
+
+const host = 'https://api.apify.com'
+const pageSize = 1000
+
+/** Dollars per month, result or event; prices beyond it have been typed, not paid. */
+const ceilingUsd = 10_000
+
+const actorShape = z.looseObject({
+  username: z.string().min(1),
+  name: z.string().min(1),
+  stats: z.looseObject({ totalUsers30Days: countField.nullish() }).nullish(),
+  currentPricingInfo: z
+    .looseObject({ pricingModel: z.string().nullish(), pricePerUnitUsd: z.number().nullish() })
+    .nullish(),
+})
+
+const pageShape = z.looseObject({
+  data: z.looseObject({ total: countField, items: z.array(actorShape) }),
+})
+
+type Actor = z.output<typeof actorShape>
+type Verdict = 'counted' | 'free' | 'unused' | 'absurd_price'
+
+/** Apify Store. Payouts are not public and are not estimated: usage times list price is sales, not income. */
+export const apify = defineRail<PagedList<Actor>>({
+  rail: 'apify',
+  rule: {
+    name: 'priced-and-used',
+    version: '1',
+    text: `Workers are distinct publishers of Actors that are priced and had a user in 30 days; free and unused Actors and unit prices below 0 or above ${ceilingUsd.toLocaleString('en-US')} USD are left out and counted. Volume is unknown: payouts are not public, and no estimate is published in their place.`,
+  },
+  hosts: [host],
+  chains: [],
+  read: (ctx) =>
+    readPages(ctx, {
+      request: ({ offset }) => ({
+        url: `${host}/v2/store?limit=${pageSize}&offset=${offset}&sortBy=popularity`,
+      }),
+      parse: (answer) => {
+        const { total, items } = parseAnswer(pageShape, answer).data
+        return { items, total }
+      },
+      keyOf: ({ username, name }) => `${username}/${name}`,
+    }),
+  reduce: ({ items, moved, evidence }) => {
+    const verdicts = items.map((actor) => ({ actor, verdict: judge(actor) }))
+    const counted = verdicts.filter(({ verdict }) => verdict === 'counted')
+    const publishers = new Set(counted.map(({ actor }) => actor.username))
+    const users = counted.reduce((sum, { actor }) => sum + usersOf(actor), 0)
+    return {
+      figures: {
+        ...unknownFigures,
+        uniqueWorkers30d: publishers.size,
+        activity30d: items.length === 0 ? 0 : null,
+      },
+      removed30d: Object.fromEntries(
+        [...tally(verdicts.map(({ verdict }) => verdict))].filter(
+          ([verdict]) => verdict !== 'counted',
+        ),
+      ),
+      notes: [
+        `${countText(items.length)} Actors are listed; ${countText(counted.length)} of ${countText(publishers.size)} publishers are priced and were used, by ${countText(users)} users in 30 days (one person counts once per Actor).`,
+        'Workers are publishers whose Actors were used, not publishers known to have been paid. Volume is unknown: payouts are not public.',
+        ...(moved === null ? [] : [moved]),
+      ],
+      evidence,
+    }
+  },
+})
+
+function judge({ stats, currentPricingInfo }: Actor): Verdict {
+  const model = currentPricingInfo?.pricingModel ?? 'FREE'
+  const price = currentPricingInfo?.pricePerUnitUsd ?? 0
+  if (model === 'FREE') return 'free'
+  if (price < 0 || price > ceilingUsd) return 'absurd_price'
+  return (stats?.totalUsers30Days ?? 0) === 0 ? 'unused' : 'counted'
+}
+
+function usersOf({ stats }: Actor): number {
+  return stats?.totalUsers30Days ?? 0
+}

@@ -1,0 +1,87 @@
+import { z } from 'zod'
+
+import { unknownFigures } from '../../src/core/figures.ts'
+import { microPerUsdc } from '../../src/core/money.ts'
+import { defineRail } from './adapter.ts'
+import { countField, countText, microFromUsd, parseAnswer, tally, usdText } from './answers.ts'
+import { readPages } from './pages.ts'
+import type { PagedList } from './pages.ts'
+
+const host = 'https://api.bountybook.ai'
+const pageSize = 100
+
+/** Offers on the board are of a few dollars. */
+const ceilingUsdc = 10_000
+
+const jobShape = z.looseObject({
+  id: z.string().min(1),
+  /** A decimal string. */
+  budget_usdc: z.union([z.string(), z.number()]).nullish(),
+  status: z.string(),
+  poster_address: z.string().min(1).nullish(),
+})
+
+const pageShape = z.looseObject({ jobs: z.array(jobShape), total: countField.nullish() })
+
+type Job = z.output<typeof jobShape>
+type Verdict = 'offer' | 'no_price' | 'negative_price' | 'absurd_price'
+
+/** BountyBook: open jobs with a reward on offer. There is no escrow contract, so an offer is never volume. */
+export const bountybook = defineRail<PagedList<Job>>({
+  rail: 'bountybook',
+  rule: {
+    name: 'offers-are-claims',
+    version: '1',
+    text: `Open jobs are offers and never volume; creators are their distinct posters. Jobs without a price, below 0 or above ${ceilingUsdc.toLocaleString('en-US')} USDC are left out and counted.`,
+  },
+  hosts: [host],
+  chains: [],
+  read: (ctx) =>
+    readPages(ctx, {
+      request: ({ index }) => ({
+        url: `${host}/jobs?status=open&page=${index + 1}&limit=${pageSize}`,
+      }),
+      parse: (answer) => {
+        const { jobs, total } = parseAnswer(pageShape, answer)
+        return { items: jobs, total: total ?? null }
+      },
+      keyOf: ({ id }) => id,
+    }),
+  reduce: ({ items, moved, evidence }) => {
+    const verdicts = items.map((job) => ({ job, ...judge(job) }))
+    const offers = verdicts.filter(({ verdict }) => verdict === 'offer')
+    const offered = offers.reduce((sum, { micro }) => sum + micro, 0)
+    const posters = offers.map(({ job }) => job.poster_address?.toLowerCase() ?? null)
+    const named = posters.filter((poster) => poster !== null)
+    return {
+      figures: {
+        ...unknownFigures,
+        uniqueCreators30d: named.length === posters.length ? new Set(named).size : null,
+      },
+      removed30d: Object.fromEntries(
+        [...tally(verdicts.map(({ verdict }) => verdict))].filter(
+          ([verdict]) => verdict !== 'offer',
+        ),
+      ),
+      notes: [
+        `${countText(offers.length)} open jobs offer ${usdText(offered)} in all; nothing shows that the posters hold it.`,
+        'Volume, workers and the last payout are unknown: the list shows offers.',
+        ...(named.length === posters.length
+          ? []
+          : ['Creators are unknown: not every job names its poster.']),
+        ...(moved === null ? [] : [moved]),
+      ],
+      evidence,
+    }
+  },
+})
+
+function judge({ budget_usdc: budget }: Job): { verdict: Verdict; micro: number } {
+  const text = String(budget ?? '').trim()
+  if (!/^-?\d{1,15}(?:\.\d+)?$/.test(text)) return { verdict: 'no_price', micro: 0 }
+  if (text.startsWith('-')) return { verdict: 'negative_price', micro: 0 }
+  const micro = microFromUsd(text)
+  return micro === null || micro > ceilingUsdc * microPerUsdc
+    ? { verdict: 'absurd_price', micro: 0 }
+    : { verdict: 'offer', micro }
+}

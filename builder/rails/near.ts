@@ -1,0 +1,73 @@
+import { z } from 'zod'
+
+import { unknownFigures } from '../../src/core/figures.ts'
+import { defineRail } from './adapter.ts'
+import { amountField, countText, groupBy, parseAnswer, timeField, within } from './answers.ts'
+import { readPages } from './pages.ts'
+import type { PagedList } from './pages.ts'
+
+const host = 'https://market-legacy.near.ai'
+const pageSize = 100
+
+const jobShape = z.looseObject({
+  job_id: z.string().min(1),
+  creator_agent_id: z.string().min(1),
+  budget_amount: amountField.nullish(),
+  budget_token: z.string().nullish(),
+  status: z.string(),
+  completed_at: timeField.nullish(),
+  updated_at: timeField,
+})
+type Job = z.output<typeof jobShape>
+
+/** NEAR AI Agent Market, by the job list of its older API. A budget is an offer; transfers are not in the answers. */
+export const near = defineRail<PagedList<Job>>({
+  rail: 'near',
+  rule: {
+    name: 'completed-jobs',
+    version: '1',
+    text: 'Activity is the number of jobs completed in the window (by completed_at, else updated_at) and creators are the agents that posted them. Budgets are offers and never volume; they stand in the notes by token.',
+  },
+  hosts: [host],
+  chains: [],
+  read: (ctx) =>
+    readPages(ctx, {
+      request: ({ offset }) => ({
+        url: `${host}/v1/jobs?status=completed&limit=${pageSize}&offset=${offset}`,
+      }),
+      parse: (answer) => ({ items: parseAnswer(z.array(jobShape), answer) }),
+      keyOf: ({ job_id }) => job_id,
+    }),
+  reduce: ({ items, evidence }, window) => {
+    const completed = items.filter(({ status }) => status === 'completed')
+    const recent = completed.filter((job) => within(completionMs(job), window.start30dMs, window))
+    return {
+      figures: {
+        ...unknownFigures,
+        uniqueCreators30d: new Set(recent.map(({ creator_agent_id }) => creator_agent_id)).size,
+        activity30d: recent.length,
+      },
+      removed30d:
+        items.length === completed.length ? {} : { not_completed: items.length - completed.length },
+      notes: [
+        `${countText(completed.length)} jobs were completed in the whole life of the list, ${countText(recent.length)} of them in the window.`,
+        ...budgetNotes(recent),
+        'Volume, workers and the last payout are unknown: nothing in the answers shows a transfer.',
+      ],
+      evidence,
+    }
+  },
+})
+
+function completionMs({ completed_at, updated_at }: Job): number {
+  return completed_at ?? updated_at
+}
+
+function budgetNotes(jobs: readonly Job[]): string[] {
+  return [...groupBy(jobs, ({ budget_token }) => budget_token ?? 'unnamed token')].map(
+    ([token, priced]) => {
+      const sum = priced.reduce((total, { budget_amount }) => total + Number(budget_amount ?? 0), 0)
+      return `Budgets of these jobs: ${sum.toLocaleString('en-US')} ${token.slice(0, 20)} over ${countText(priced.length)} jobs.`
+    },
+  )
+}

@@ -1,0 +1,115 @@
+import { z } from 'zod'
+
+import { unknownFigures } from '../../src/core/figures.ts'
+import { microPerUsdc } from '../../src/core/money.ts'
+import { defineRail } from './adapter.ts'
+import type { EvidencePointer, PastPoll } from './adapter.ts'
+import { countText, evidenceOf, parseAnswer, pollNear, tally, usdText } from './answers.ts'
+import { readPages } from './pages.ts'
+
+const host = 'https://api.opire.dev'
+const pageSize = 100
+
+/** The largest offer that is taken for one: a reward of 1,260,988 USD stood on a throwaway repository. */
+const ceilingUsd = 10_000
+const microPerCent = microPerUsdc / 100
+
+const rewardShape = z.looseObject({
+  id: z.string().min(1),
+  pendingPrice: z.looseObject({ value: z.number(), unit: z.string() }),
+})
+
+/** The counters are not documented: every number in the answer is kept under its path. */
+const kpisShape = z.record(z.string(), z.unknown())
+
+type Reward = z.output<typeof rewardShape>
+type Verdict = 'offer' | 'absurd_price' | 'negative_price' | 'unknown_unit'
+
+interface Evidence {
+  readonly rewards: readonly Reward[]
+  readonly kpis: Readonly<Record<string, number>>
+  readonly before: PastPoll | null
+  readonly pointers: readonly EvidencePointer[]
+}
+
+/** Opire: rewards promised on GitHub issues. A promise is not money, so there is no volume. */
+export const opire = defineRail<Evidence>({
+  rail: 'opire',
+  rule: {
+    name: 'offers-are-claims',
+    version: '1',
+    text: `Open rewards are promises and never volume. Offers without a dollar price, below 0 or above ${ceilingUsd.toLocaleString('en-US')} USD are left out and counted. The platform's own counters are kept at every poll and compared in the notes.`,
+  },
+  hosts: [host],
+  chains: [],
+  read: async (ctx) => {
+    const list = await readPages(ctx, {
+      request: ({ index }) => ({
+        url: `${host}/rewards?page=${index + 1}&itemsPerPage=${pageSize}`,
+      }),
+      parse: (answer) => ({ items: parseAnswer(z.array(rewardShape), answer) }),
+      keyOf: ({ id }) => id,
+    })
+    const answer = await ctx.http.json(`${host}/analytics/kpis`)
+    const kpis = numbersIn(parseAnswer(kpisShape, answer))
+    return {
+      rewards: list.items,
+      kpis,
+      before: pollNear(ctx.past, ctx.window.start30dMs),
+      pointers: [...list.evidence, evidenceOf(answer, Object.keys(kpis).length)],
+    }
+  },
+  reduce: ({ rewards, kpis, before, pointers }) => {
+    const offers = rewards.filter((reward) => judge(reward) === 'offer')
+    const offered = offers.reduce((sum, { pendingPrice }) => sum + pendingPrice.value, 0)
+    return {
+      figures: unknownFigures,
+      removed30d: Object.fromEntries(
+        [...tally(rewards.map(judge))].filter(([verdict]) => verdict !== 'offer'),
+      ),
+      notes: [
+        `${countText(offers.length)} open rewards promise ${usdText(offered * microPerCent)} in all; what was paid, to whom and by whom is not public.`,
+        ...kpiNotes(kpis, before),
+      ],
+      evidence: pointers,
+    }
+  },
+  counters: ({ kpis }) => kpis,
+})
+
+function judge({ pendingPrice: { value, unit } }: Reward): Verdict {
+  if (unit !== 'USD_CENT') return 'unknown_unit'
+  if (value < 0) return 'negative_price'
+  return value > ceilingUsd * 100 ? 'absurd_price' : 'offer'
+}
+
+/** Numbers at the top of the answer and one level below, by path. */
+function numbersIn(
+  body: Readonly<Record<string, unknown>>,
+  prefix = 'kpi',
+): Record<string, number> {
+  const numbers: Record<string, number> = {}
+  for (const [name, value] of Object.entries(body)) {
+    const path = `${prefix}.${name.slice(0, 60)}`
+    if (typeof value === 'number' && Number.isFinite(value)) numbers[path] = value
+    const inner = prefix === 'kpi' ? kpisShape.safeParse(value) : null
+    if (inner?.success === true) Object.assign(numbers, numbersIn(inner.data, path))
+  }
+  return numbers
+}
+
+const maxKpiNotes = 12
+
+function kpiNotes(kpis: Readonly<Record<string, number>>, before: PastPoll | null): string[] {
+  const lines = Object.entries(kpis)
+    .slice(0, maxKpiNotes)
+    .map(([path, value]) => {
+      const earlier = before?.counters[path]
+      const change =
+        earlier === undefined
+          ? ''
+          : ` (${value >= earlier ? '+' : ''}${countText(value - earlier)} in 30 days)`
+      return `${path.slice('kpi.'.length)} ${countText(value)}${change}`
+    })
+  return lines.length === 0 ? [] : [`The platform's own counters: ${lines.join(', ')}.`]
+}

@@ -1,0 +1,117 @@
+/** Lists that come in pages. A list that came short is an error and never a smaller figure. */
+import type { EvidencePointer, ReadContext } from './adapter.ts'
+import { countText, evidenceOf } from './answers.ts'
+import { addressOf } from './http-address.ts'
+import { SourceError } from './http.ts'
+import type { HttpAnswer, HttpRequest } from './http.ts'
+
+export interface PagePosition {
+  /** 0 for the first page. */
+  readonly index: number
+  /** Rows read so far. */
+  readonly offset: number
+  /** What the page before named, null on the first page. */
+  readonly cursor: string | null
+}
+
+export interface Page<Item> {
+  readonly items: readonly Item[]
+  /** Rows that the source says there are, null where it does not say. */
+  readonly total?: number | null
+  /** True on the last page; left out where only an empty page or the total tells. */
+  readonly last?: boolean | undefined
+  readonly cursor?: string | null
+}
+
+export interface PagedRead<Item> {
+  readonly request: (at: PagePosition) => {
+    readonly url: string
+    readonly request?: HttpRequest
+  }
+  readonly parse: (answer: HttpAnswer, at: PagePosition) => Page<Item>
+  readonly keyOf: (item: Item) => string
+  /** More pages than this are a source gone wrong. */
+  readonly maxPages?: number
+}
+
+export interface PagedList<Item> {
+  /** Each key once, in the order read. */
+  readonly items: readonly Item[]
+  readonly total: number | null
+  /** Rows whose key had been seen before. */
+  readonly repeated: number
+  /** Set where the list moved while it was read, for `notes`. */
+  readonly moved: string | null
+  readonly evidence: readonly EvidencePointer[]
+}
+
+const defaultMaxPages = 500
+/** A long list that grows while it is read may miss this part of its rows, said in a note; more is an error. */
+const toleratedDrift = 0.005
+
+/**
+ * Reads page after page until the source says that it was the last, until the stated total is reached, or until a page
+ * is empty. Throws `SourceError` where fewer rows came than were stated, or where paging is ignored.
+ */
+export async function readPages<Item>(
+  ctx: ReadContext,
+  read: PagedRead<Item>,
+): Promise<PagedList<Item>> {
+  const items = new Map<string, Item>()
+  const evidence: EvidencePointer[] = []
+  const totals: number[] = []
+  let [rows, index, cursor, name]: [number, number, string | null, string] = [0, 0, null, '']
+  for (let last = false; !last; index += 1) {
+    if (index >= (read.maxPages ?? defaultMaxPages)) {
+      throw new SourceError(`${name}: the list does not end after ${index} pages`)
+    }
+    const at = { index, offset: rows, cursor }
+    const { url, request } = read.request(at)
+    const answer = await ctx.http.json(url, request)
+    name = addressOf(answer.url)
+    const page = read.parse(answer, at)
+    evidence.push(evidenceOf(answer, page.items.length))
+    const known = items.size
+    for (const item of page.items) {
+      const key = read.keyOf(item)
+      if (!items.has(key)) items.set(key, item)
+    }
+    rows += page.items.length
+    if (typeof page.total === 'number') totals.push(page.total)
+    const movedOn = new Set(totals).size > 1
+    if (index > 0 && page.items.length > 0 && items.size === known && !movedOn) {
+      throw new SourceError(`${name}: page ${index + 1} repeats earlier rows, paging is ignored`)
+    }
+    cursor = page.cursor ?? null
+    const reached = typeof page.total === 'number' && rows >= page.total
+    last = page.last ?? (page.items.length === 0 || reached)
+  }
+  const moved = checkComplete(name, rows, totals)
+  return {
+    items: [...items.values()],
+    total: totals.at(-1) ?? null,
+    repeated: rows - items.size,
+    moved,
+    evidence,
+  }
+}
+
+/** Null where the list is whole, a note where it moved a little, and a `SourceError` where rows are missing. */
+function checkComplete(name: string, rows: number, totals: readonly number[]): string | null {
+  const total = totals.at(-1)
+  if (total === undefined) return null
+  const [smallest, largest] = [Math.min(...totals), Math.max(...totals)]
+  const moved = largest !== smallest
+  if (moved && largest - smallest > largest * toleratedDrift) {
+    throw new SourceError(
+      `${name}: the total changed from ${countText(totals[0] ?? 0)} to ${countText(total)} while the list was read`,
+    )
+  }
+  const missing = total - rows
+  if (missing > 0 && !(moved && missing <= total * toleratedDrift)) {
+    throw new SourceError(`${name}: ${countText(rows)} rows came of ${countText(total)} stated`)
+  }
+  return moved
+    ? `The list changed while it was read: ${countText(rows)} rows of ${countText(total)} stated at the end.`
+    : null
+}

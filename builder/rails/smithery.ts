@@ -1,0 +1,112 @@
+import { z } from 'zod'
+
+import { defineRail } from './adapter.ts'
+import type { Figure } from './adapter.ts'
+import { countField, countText, growthSince, largestShare, parseAnswer } from './answers.ts'
+import { SourceError } from './http.ts'
+import { readPages } from './pages.ts'
+import type { PagedList } from './pages.ts'
+
+const host = 'https://registry.smithery.ai'
+const pageSize = 100
+
+const serverShape = z.looseObject({
+  qualifiedName: z.string().min(1),
+  namespace: z.string().nullish(),
+  useCount: z.number().min(0).nullish(),
+})
+
+const pageShape = z.looseObject({
+  servers: z.array(serverShape),
+  pagination: z.looseObject({ totalPages: countField, totalCount: countField }),
+})
+
+type Server = z.output<typeof serverShape>
+
+interface Evidence extends PagedList<Server> {
+  readonly stated: number
+  readonly usesGrown: Figure
+}
+
+/** The Smithery directory of MCP servers. It pays nobody; use stands for activity. */
+export const smithery = defineRail<Evidence>({
+  rail: 'smithery',
+  rule: {
+    name: 'listed-servers',
+    version: '1',
+    text: 'Counted is every server that the registry shows once. Workers are distinct namespaces, activity is the growth of the summed useCount since our poll of 30 days before, and the top share is by useCount. There are no payments.',
+  },
+  hosts: [host],
+  chains: [],
+  read: async (ctx) => {
+    let [totalPages, stated] = [0, 0]
+    const list = await readPages<Server>(ctx, {
+      request: ({ index }) => ({
+        url: `${host}/servers?page=${index + 1}&pageSize=${pageSize}`,
+      }),
+      parse: (answer, { index }) => {
+        const { servers, pagination } = parseAnswer(pageShape, answer)
+        ;({ totalPages, totalCount: stated } = pagination)
+        const last = index + 1 >= totalPages
+        if (!last && servers.length === 0) {
+          throw new SourceError(`page ${index + 1} of ${totalPages} of the servers is empty`)
+        }
+        return { items: servers, last }
+      },
+      keyOf: ({ qualifiedName }) => qualifiedName,
+    })
+    // The registry is known to page through its first entries only and to state the whole count beside them.
+    const reachable = Math.min(stated, totalPages * pageSize)
+    if (list.items.length + list.repeated < reachable) {
+      throw new SourceError(`${list.items.length} servers came of ${reachable} that can be paged`)
+    }
+    const uses = totalUses(list.items)
+    const usesGrown = growthSince(ctx.past, 'uses', uses, ctx.window.start30dMs)
+    return { ...list, stated, usesGrown }
+  },
+  reduce: ({ items, stated, usesGrown, evidence }) => {
+    const byOwner = new Map<string, number>()
+    for (const server of items) {
+      const owner = ownerOf(server)
+      byOwner.set(owner, (byOwner.get(owner) ?? 0) + (server.useCount ?? 0))
+    }
+    return {
+      figures: {
+        tpv30dMicroUsdc: 0,
+        tpv7dMicroUsdc: 0,
+        tpv30dRawMicroUsdc: 0,
+        tpv7dRawMicroUsdc: 0,
+        uniqueCreators30d: null,
+        uniqueWorkers30d: byOwner.size,
+        topWorkerShare: largestShare(byOwner.values()),
+        creatorsWithBudget30d: null,
+        activity30d: items.length === 0 ? 0 : usesGrown,
+        lastPayoutAtMs: null,
+      },
+      removed30d: {},
+      notes: [
+        `${countText(items.length)} servers of ${countText(byOwner.size)} owners, ${countText(totalUses(items))} uses in their whole life.`,
+        'The volume is 0 by definition: nobody is paid through the directory.',
+        ...(items.length < stated
+          ? [
+              `Floors: the registry states ${countText(stated)} servers and pages through ${countText(items.length)}.`,
+            ]
+          : []),
+        ...(usesGrown === null
+          ? ['Activity is unknown until our own poll of 30 days before can be compared.']
+          : []),
+      ],
+      evidence,
+    }
+  },
+  counters: ({ items }) => ({ uses: totalUses(items), servers: items.length }),
+})
+
+function totalUses(servers: readonly Server[]): number {
+  return servers.reduce((sum, { useCount }) => sum + (useCount ?? 0), 0)
+}
+
+/** Names are `namespace/server`, formerly `@owner/server`; one without an owner stands for itself. */
+function ownerOf({ namespace, qualifiedName }: Server): string {
+  return namespace ?? qualifiedName.split('/')[0] ?? qualifiedName
+}

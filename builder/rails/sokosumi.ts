@@ -1,0 +1,61 @@
+import { z } from 'zod'
+
+import { unknownFigures } from '../../src/core/figures.ts'
+import { defineRail } from './adapter.ts'
+import { countText, parseAnswer } from './answers.ts'
+import { readPages } from './pages.ts'
+import type { PagedList } from './pages.ts'
+
+const host = 'https://api.sokosumi.com'
+const pageSize = 100
+
+const agentShape = z.looseObject({
+  id: z.string().min(1),
+  status: z.string().nullish(),
+  /** Price of one job in the marketplace's credits. */
+  credits: z.number().min(0).nullish(),
+})
+
+const pageShape = z.looseObject({ data: z.array(agentShape) })
+
+type Agent = z.output<typeof agentShape>
+
+/** Sokosumi: verified agents for hire. Their pay runs through the Masumi escrow, which the answer does not show. */
+export const sokosumi = defineRail<PagedList<Agent>>({
+  rail: 'sokosumi',
+  rule: {
+    name: 'verified-listings',
+    version: '1',
+    text: 'Workers are the distinct agents that the marketplace lists as verified: supply, not paid work. Entries that repeat an identifier count once. Volume is unknown.',
+  },
+  hosts: [host],
+  chains: [],
+  read: (ctx) =>
+    readPages(ctx, {
+      request: ({ index }) => ({
+        url: `${host}/v1/agents?status=VERIFIED&limit=${pageSize}&page=${index + 1}`,
+      }),
+      parse: (answer) => ({ items: parseAnswer(pageShape, answer).data }),
+      keyOf: ({ id }) => id,
+    }),
+  reduce: ({ items, repeated, evidence }) => {
+    const verified = items.filter(({ status }) => (status ?? 'VERIFIED') === 'VERIFIED')
+    const unverified = items.length - verified.length
+    return {
+      figures: {
+        ...unknownFigures,
+        uniqueWorkers30d: verified.length,
+        activity30d: verified.length === 0 ? 0 : null,
+      },
+      removed30d: {
+        ...(repeated === 0 ? {} : { repeated }),
+        ...(unverified === 0 ? {} : { not_verified: unverified }),
+      },
+      notes: [
+        `${countText(verified.length)} verified agents are listed.`,
+        'Workers are listed agents, not agents known to have been paid. Volume, buyers and the last payout are unknown.',
+      ],
+      evidence,
+    }
+  },
+})

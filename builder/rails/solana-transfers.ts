@@ -1,0 +1,65 @@
+import { z } from 'zod'
+
+import type { SolanaTransaction } from './solana-rpc.ts'
+
+/** One transfer of a token between owners; addresses as written, since base58 is case-sensitive. */
+export interface TokenTransfer {
+  readonly from: string
+  readonly to: string
+  /** Base units. */
+  readonly units: bigint
+}
+
+const baseUnits = z.string().regex(/^\d{1,20}$/)
+
+/** SPL Token: `transferChecked` states mint and tokenAmount; plain `transfer` states amount and leaves the mint out. */
+const transferInfo = z.looseObject({
+  source: z.string(),
+  destination: z.string(),
+  authority: z.string().optional(),
+  mint: z.string().optional(),
+  amount: baseUnits.optional(),
+  tokenAmount: z.looseObject({ amount: baseUnits }).optional(),
+})
+
+const instructionShape = z.looseObject({
+  program: z.enum(['spl-token', 'spl-token-2022']),
+  parsed: z.looseObject({ type: z.enum(['transfer', 'transferChecked']), info: transferInfo }),
+})
+
+/** Who pays the fee and signs first: under x402 the facilitator. */
+export function feePayerOf(transaction: SolanaTransaction): string {
+  return transaction.transaction.message.accountKeys[0]?.pubkey ?? ''
+}
+
+/**
+ * Transfers of a mint in a transaction, top level and inner, by the owners of the token accounts. The balances before
+ * and after name owner and mint of every token account that was touched, also of one that was opened or closed in it.
+ */
+export function transfersOf(transaction: SolanaTransaction, mint: string): TokenTransfer[] {
+  const { meta } = transaction
+  const { accountKeys, instructions } = transaction.transaction.message
+  const accounts = new Map<string, { readonly owner: string | null; readonly mint: string }>()
+  for (const balance of [...(meta.preTokenBalances ?? []), ...(meta.postTokenBalances ?? [])]) {
+    const address = accountKeys[balance.accountIndex]?.pubkey
+    if (address !== undefined) {
+      accounts.set(address, { owner: balance.owner ?? null, mint: balance.mint })
+    }
+  }
+  const inner = (meta.innerInstructions ?? []).flatMap((group) => group.instructions)
+  return [...instructions, ...inner].flatMap((instruction) => {
+    const parsed = instructionShape.safeParse(instruction)
+    if (!parsed.success) return []
+    const { info } = parsed.data.parsed
+    const [source, destination] = [accounts.get(info.source), accounts.get(info.destination)]
+    const units = info.tokenAmount?.amount ?? info.amount
+    if (units === undefined || (info.mint ?? source?.mint ?? destination?.mint) !== mint) return []
+    return [
+      {
+        from: source?.owner ?? info.authority ?? info.source,
+        to: destination?.owner ?? info.destination,
+        units: BigInt(units),
+      },
+    ]
+  })
+}

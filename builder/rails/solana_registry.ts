@@ -1,0 +1,128 @@
+import { z } from 'zod'
+
+import { defineRail } from './adapter.ts'
+import type { EvidencePointer, ReadContext } from './adapter.ts'
+import {
+  countField,
+  countText,
+  evidenceOf,
+  largestShare,
+  parseAnswer,
+  tally,
+  timeField,
+  within,
+} from './answers.ts'
+import { SourceError } from './http.ts'
+import { readPages } from './pages.ts'
+
+const host = 'https://8004-indexer-main.qnt.sh'
+const pageSize = 1000
+
+/** A view of one row. */
+const statsShape = z.tuple([
+  z.looseObject({
+    total_agents: countField,
+    total_feedbacks: countField,
+    total_collections: countField,
+  }),
+])
+
+const boardShape = z.array(z.looseObject({ asset: z.string().min(1), feedback_count: countField }))
+
+const feedbackShape = z.looseObject({
+  id: z.union([z.string(), z.number()]),
+  asset: z.string().min(1),
+  client_address: z.string().min(1),
+  is_revoked: z.boolean(),
+  created_at: timeField,
+})
+type Feedback = z.output<typeof feedbackShape>
+
+interface Evidence {
+  readonly stats: z.output<typeof statsShape>[0]
+  readonly ranked: number
+  readonly feedbacks: readonly Feedback[]
+  readonly pointers: readonly EvidencePointer[]
+}
+
+/** The Solana Agent Registry (8004-solana), by the public indexer of its makers. Addresses are case-sensitive. */
+export const solanaRegistry = defineRail<Evidence>({
+  rail: 'solana_registry',
+  rule: {
+    name: 'standing-feedback',
+    version: '1',
+    text: 'Counted is feedback of the window that was not revoked: creators are distinct clients that gave it, workers distinct agents that received it, the top share is by number of feedbacks. There are no payments.',
+  },
+  hosts: [host],
+  chains: [],
+  read: async (ctx) => {
+    const statsAnswer = await ctx.http.json(`${host}/rest/v1/global_stats`)
+    const [stats] = parseAnswer(statsShape, statsAnswer)
+    const boardAnswer = await ctx.http.json(`${host}/rest/v1/leaderboard`)
+    const board = parseAnswer(boardShape, boardAnswer)
+    const { feedbacks, pointers } = await readFeedbacks(ctx, stats.total_feedbacks)
+    return {
+      stats,
+      ranked: board.length,
+      feedbacks,
+      pointers: [evidenceOf(statsAnswer, 1), evidenceOf(boardAnswer, board.length), ...pointers],
+    }
+  },
+  reduce: ({ stats, ranked, feedbacks, pointers }, window) => {
+    const inWindow = feedbacks.filter(({ created_at }) =>
+      within(created_at, window.start30dMs, window),
+    )
+    const standing = inWindow.filter(({ is_revoked }) => !is_revoked)
+    const agents = tally(standing.map(({ asset }) => asset))
+    const revoked = inWindow.length - standing.length
+    return {
+      figures: {
+        tpv30dMicroUsdc: 0,
+        tpv7dMicroUsdc: 0,
+        tpv30dRawMicroUsdc: 0,
+        tpv7dRawMicroUsdc: 0,
+        uniqueCreators30d: new Set(standing.map(({ client_address }) => client_address)).size,
+        uniqueWorkers30d: agents.size,
+        topWorkerShare: largestShare(agents.values()),
+        creatorsWithBudget30d: null,
+        activity30d: standing.length,
+        lastPayoutAtMs: null,
+      },
+      removed30d: revoked === 0 ? {} : { revoked },
+      notes: [
+        `In its whole life: ${countText(stats.total_agents)} agents in ${countText(stats.total_collections)} collections, ${countText(stats.total_feedbacks)} feedbacks; the leaderboard ranks ${countText(ranked)} agents.`,
+        'The volume is 0 by definition: a registry pays nobody. The figures are those of the indexer, not checked against the chain.',
+      ],
+      evidence: pointers,
+    }
+  },
+})
+
+/** Newest first, down to the start of the window; where the list ends before that, it must be as long as stated. */
+async function readFeedbacks(
+  ctx: ReadContext,
+  stated: number,
+): Promise<{ feedbacks: readonly Feedback[]; pointers: readonly EvidencePointer[] }> {
+  let [oldestMs, passedStart] = [Number.POSITIVE_INFINITY, false]
+  const list = await readPages<Feedback>(ctx, {
+    request: ({ offset }) => ({
+      url: `${host}/rest/v1/feedbacks?order=created_at.desc&limit=${pageSize}&offset=${offset}`,
+    }),
+    parse: (answer) => {
+      const items = parseAnswer(z.array(feedbackShape), answer)
+      for (const { created_at } of items) {
+        if (created_at > oldestMs) {
+          throw new SourceError('the feedbacks do not come newest first')
+        }
+        oldestMs = created_at
+      }
+      passedStart = oldestMs < ctx.window.start30dMs
+      return { items, last: passedStart || items.length === 0 }
+    },
+    keyOf: ({ asset, client_address, id }) => `${asset} ${client_address} ${id}`,
+  })
+  if (!passedStart && list.items.length < stated) {
+    throw new SourceError(`${list.items.length} feedbacks came of ${stated} stated`)
+  }
+  return { feedbacks: list.items, pointers: list.evidence }
+}

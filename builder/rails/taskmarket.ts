@@ -1,0 +1,108 @@
+import { z } from 'zod'
+
+import { microFromBaseUnits } from '../../src/core/money.ts'
+import { defineRail } from './adapter.ts'
+import type { EvidencePointer, Figure } from './adapter.ts'
+import {
+  amountField,
+  countField,
+  countText,
+  evidenceOf,
+  growthSince,
+  microFromUsd,
+  parseAnswer,
+  usdText,
+} from './answers.ts'
+import { SourceError } from './http.ts'
+import { readPages } from './pages.ts'
+
+const host = 'https://api.taskmarket.dev'
+const pageSize = 50
+
+const statsShape = z.looseObject({ totalTasks: countField.nullish(), totalRewards: amountField })
+
+const tasksShape = z.looseObject({
+  tasks: z.array(z.looseObject({ id: z.string().min(1), status: z.string().nullish() })),
+  hasMore: z.boolean(),
+  nextCursor: z.string().nullish(),
+})
+
+interface Evidence {
+  readonly rewardsMicroUsdc: number
+  readonly tasks: number | null
+  readonly open: number
+  readonly grown30d: Figure
+  readonly grown7d: Figure
+  readonly pointers: readonly EvidencePointer[]
+}
+
+/** Taskmarket (Daydreams): only a lifetime total of rewards is shown, so volume is its growth between our own polls. */
+export const taskmarket = defineRail<Evidence>({
+  rail: 'taskmarket',
+  rule: {
+    name: 'growth-of-total-rewards',
+    version: '1',
+    text: 'Volume is the growth of totalRewards since our polls of 30 and 7 days before (at most 12 hours off); it is unknown until such polls exist and where the counter fell. It holds rewards that were refunded or are still in escrow, so it is an upper bound. Nothing is removed: raw and kept are equal.',
+  },
+  hosts: [host],
+  chains: [],
+  read: async (ctx) => {
+    const answer = await ctx.http.json(`${host}/api/stats`)
+    const stats = parseAnswer(statsShape, answer)
+    const rewardsMicroUsdc = rewards(stats.totalRewards)
+    const open = await readPages(ctx, {
+      request: ({ cursor }) => ({
+        url: `${host}/api/tasks?status=open&limit=${pageSize}&sort=newest${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`,
+      }),
+      parse: (page) => {
+        const { tasks, hasMore, nextCursor } = parseAnswer(tasksShape, page)
+        if (hasMore && (nextCursor === null || nextCursor === undefined || tasks.length === 0)) {
+          throw new SourceError('the open tasks go on, but the answer does not say where')
+        }
+        return { items: tasks, last: !hasMore, cursor: nextCursor ?? null }
+      },
+      keyOf: ({ id }) => id,
+    })
+    const grown = (startMs: number): Figure =>
+      growthSince(ctx.past, 'rewards_micro_usdc', rewardsMicroUsdc, startMs)
+    return {
+      rewardsMicroUsdc,
+      tasks: stats.totalTasks ?? null,
+      open: open.items.length,
+      grown30d: grown(ctx.window.start30dMs),
+      grown7d: grown(ctx.window.start7dMs),
+      pointers: [evidenceOf(answer, 1), ...open.evidence],
+    }
+  },
+  reduce: ({ rewardsMicroUsdc, tasks, open, grown30d, grown7d, pointers }) => ({
+    figures: {
+      tpv30dMicroUsdc: grown30d,
+      tpv7dMicroUsdc: grown7d,
+      tpv30dRawMicroUsdc: grown30d,
+      tpv7dRawMicroUsdc: grown7d,
+      uniqueCreators30d: null,
+      uniqueWorkers30d: null,
+      topWorkerShare: null,
+      creatorsWithBudget30d: null,
+      activity30d: null,
+      lastPayoutAtMs: null,
+    },
+    removed30d: {},
+    notes: [
+      `In its whole life: rewards of ${usdText(rewardsMicroUsdc)}${tasks === null ? '' : ` over ${countText(tasks)} tasks`}; ${countText(open)} tasks are open.`,
+      ...(grown30d === null || grown7d === null
+        ? ['Volume is unknown until our own polls of 30 and 7 days before can be compared.']
+        : []),
+    ],
+    evidence: pointers,
+  }),
+  counters: ({ rewardsMicroUsdc, open }) => ({ rewards_micro_usdc: rewardsMicroUsdc, open }),
+})
+
+/** Single rewards come in base units of USDC; a total with a decimal point is in dollars. */
+function rewards(total: number | string): number {
+  const text = String(total)
+  const micro = /^\d+$/.test(text) ? microFromBaseUnits(BigInt(text), 6) : microFromUsd(total)
+  if (micro === null) throw new SourceError('field totalRewards: is above what can be true')
+  return micro
+}

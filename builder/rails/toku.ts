@@ -1,0 +1,110 @@
+import { z } from 'zod'
+
+import { unknownFigures } from '../../src/core/figures.ts'
+import { defineRail } from './adapter.ts'
+import type { Figure, PastPoll } from './adapter.ts'
+import {
+  countField,
+  countText,
+  growthSince,
+  largestShare,
+  parseAnswer,
+  pollNear,
+} from './answers.ts'
+import { readPages } from './pages.ts'
+import type { PagedList } from './pages.ts'
+
+const host = 'https://www.toku.agency'
+const pageSize = 100
+
+const agentShape = z.looseObject({
+  id: z.string().min(1),
+  jobsCompleted: countField.nullish(),
+})
+
+/** The array is called `data` for readers without a key and `agents` for others. */
+const pageShape = z
+  .looseObject({
+    data: z.array(agentShape).optional(),
+    agents: z.array(agentShape).optional(),
+    total: countField.nullish(),
+  })
+  .refine(
+    ({ data, agents }) => data !== undefined || agents !== undefined,
+    'holds no list of agents',
+  )
+
+type Agent = z.output<typeof agentShape>
+
+interface Evidence extends PagedList<Agent> {
+  readonly grown: Figure
+  readonly before: PastPoll | null
+}
+
+/** toku.agency: agents with a counter of completed jobs and no amounts. */
+export const toku = defineRail<Evidence>({
+  rail: 'toku',
+  rule: {
+    name: 'growth-of-completed-jobs',
+    version: '1',
+    text: 'Activity is the growth of the summed jobsCompleted since our poll of 30 days before (at most 12 hours off), workers are the agents whose counter grew, the top share is by jobs; all are unknown until such a poll exists. Amounts are not public, so volume is unknown.',
+  },
+  hosts: [host],
+  chains: [],
+  read: async (ctx) => {
+    const list = await readPages<Agent>(ctx, {
+      request: ({ offset }) => ({ url: `${host}/api/agents?limit=${pageSize}&offset=${offset}` }),
+      parse: (answer) => {
+        const { data, agents, total } = parseAnswer(pageShape, answer)
+        return { items: data ?? agents ?? [], total: total ?? null }
+      },
+      keyOf: ({ id }) => id,
+    })
+    const startMs = ctx.window.start30dMs
+    return {
+      ...list,
+      grown: growthSince(ctx.past, 'jobs_completed', completed(list.items), startMs),
+      before: pollNear(ctx.past, startMs),
+    }
+  },
+  reduce: ({ items, grown, before, moved, evidence }) => {
+    const growth = items.map(({ id, jobsCompleted }) =>
+      Math.max(0, (jobsCompleted ?? 0) - (before?.counters[counterOf(id)] ?? 0)),
+    )
+    const active = growth.filter((jobs) => jobs > 0)
+    return {
+      figures: {
+        ...unknownFigures,
+        uniqueWorkers30d: grown === null ? null : active.length,
+        topWorkerShare: grown === null ? null : largestShare(active),
+        activity30d: grown,
+      },
+      removed30d: {},
+      notes: [
+        `${countText(items.length)} agents are registered and have completed ${countText(completed(items))} jobs in their whole life.`,
+        'Volume, buyers and the last payout are unknown: no amount stands beside a job.',
+        ...(grown === null
+          ? ['Activity is unknown until our own poll of 30 days before can be compared.']
+          : []),
+        ...(moved === null ? [] : [moved]),
+      ],
+      evidence,
+    }
+  },
+  counters: ({ items }) => ({
+    jobs_completed: completed(items),
+    ...Object.fromEntries(
+      items.flatMap(({ id, jobsCompleted }) =>
+        (jobsCompleted ?? 0) > 0 ? [[counterOf(id), jobsCompleted ?? 0]] : [],
+      ),
+    ),
+  }),
+})
+
+function completed(agents: readonly Agent[]): number {
+  return agents.reduce((sum, { jobsCompleted }) => sum + (jobsCompleted ?? 0), 0)
+}
+
+function counterOf(agent: string): string {
+  return `agent.${agent}`
+}

@@ -1,0 +1,142 @@
+import { z } from 'zod'
+
+import { microFromBaseUnits, microPerUsdc } from '../../src/core/money.ts'
+import { defineRail } from './adapter.ts'
+import { countText, largestShare, parseAnswer, tally } from './answers.ts'
+import { readPages } from './pages.ts'
+import type { PagedList } from './pages.ts'
+
+const host = 'https://api.cdp.coinbase.com'
+const pageSize = 1000
+
+/** A call priced above this is a joke or a mistake: prices up to ten billion dollars have been listed. */
+const ceilingUsdc = 10_000
+
+/** x402 v2 names networks as CAIP-2, v1 by a word; both stand in one answer. */
+const testnets: ReadonlySet<string> = new Set([
+  'eip155:84532',
+  'eip155:11155111',
+  'eip155:80002',
+  'eip155:43113',
+  'eip155:1328',
+  'eip155:1952',
+  'eip155:4689',
+  'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1',
+  'solana:4uhcVJyU9pJkvQyS88uRDiswHXSCkY3z',
+])
+const testnetWords = /sepolia|devnet|testnet|fuji|amoy|goerli|holesky/i
+
+/** USDC on the networks that the Bazaar lists most, lower case where the address ignores case. */
+const usdc: ReadonlySet<string> = new Set([
+  '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+  '0x3c499c542cef5e3811e1192ce70d8cc03d5c3359',
+  'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
+])
+
+const acceptShape = z.looseObject({
+  network: z.string().min(1),
+  payTo: z.string().min(1),
+  asset: z.string().nullish(),
+  /** v2 since May 2026. */
+  amount: z.union([z.string(), z.number()]).nullish(),
+  /** v1, and v2 before. */
+  maxAmountRequired: z.union([z.string(), z.number()]).nullish(),
+})
+
+const resourceShape = z.looseObject({
+  resource: z.string().min(1),
+  accepts: z.array(acceptShape),
+  quality: z.looseObject({ l30DaysTotalCalls: z.number().min(0).nullish() }).nullish(),
+})
+
+const pageShape = z.looseObject({
+  items: z.array(resourceShape),
+  pagination: z.looseObject({ total: z.int().min(0) }),
+})
+
+type Accept = z.output<typeof acceptShape>
+type Resource = z.output<typeof resourceShape>
+
+/** The CDP Bazaar: where payable services are found. Their payments are counted under the x402 rails. */
+export const x402Bazaar = defineRail<PagedList<Resource>>({
+  rail: 'x402_bazaar',
+  rule: {
+    name: 'mainnet-listings',
+    version: '1',
+    text: `Counted are resources with at least one accepted payment on a main network; test networks, missing amounts and USDC prices above ${ceilingUsdc.toLocaleString('en-US')} USD are left out and counted. Activity is the number of resources.`,
+  },
+  hosts: [host],
+  chains: [],
+  read: (ctx) =>
+    readPages(ctx, {
+      request: ({ offset }) => ({
+        url: `${host}/platform/v2/x402/discovery/resources?limit=${pageSize}&offset=${offset}`,
+      }),
+      parse: (answer) => {
+        const { items, pagination } = parseAnswer(pageShape, answer)
+        return { items, total: pagination.total }
+      },
+      keyOf: ({ resource }) => resource,
+    }),
+  reduce: ({ items, moved, evidence }) => {
+    const entries = items.flatMap(({ accepts }) => accepts.map(classify))
+    const kinds = tally(entries)
+    const listed = items
+      .map((item) => ({
+        ...item,
+        accepts: item.accepts.filter((one) => classify(one) === 'priced'),
+      }))
+      .filter(({ accepts }) => accepts.length > 0)
+    const sellers = tally(
+      listed.flatMap(({ accepts }) => [...new Set(accepts.map(({ payTo }) => walletKey(payTo)))]),
+    )
+    const calls = listed.flatMap(({ quality }) => quality?.l30DaysTotalCalls ?? [])
+    return {
+      figures: {
+        tpv30dMicroUsdc: 0,
+        tpv7dMicroUsdc: 0,
+        tpv30dRawMicroUsdc: 0,
+        tpv7dRawMicroUsdc: 0,
+        uniqueCreators30d: null,
+        uniqueWorkers30d: sellers.size,
+        topWorkerShare: largestShare(sellers.values()),
+        creatorsWithBudget30d: null,
+        activity30d: listed.length,
+        lastPayoutAtMs: null,
+      },
+      removed30d: Object.fromEntries([...kinds].filter(([kind]) => kind !== 'priced')),
+      notes: [
+        `${countText(items.length)} resources are listed, ${countText(listed.length)} of them with a price on a main network, on ${countText(new Set(listed.flatMap(hostsOf)).size)} hosts, paid to ${countText(sellers.size)} addresses.`,
+        'The volume is 0 by definition: payments are counted under the x402 rails.',
+        ...(calls.length === 0
+          ? []
+          : [
+              `The operator reports ${countText(calls.reduce((sum, one) => sum + one, 0))} calls in 30 days over ${countText(calls.length)} of these entries; we cannot check that.`,
+            ]),
+        ...(moved === null ? [] : [moved]),
+      ],
+      evidence,
+    }
+  },
+})
+
+type EntryKind = 'priced' | 'testnet' | 'no_amount' | 'above_ceiling'
+
+/** Sellers write these entries, so one that makes no sense is counted and left out, and does not fail the poll. */
+function classify({ network, asset, amount, maxAmountRequired }: Accept): EntryKind {
+  if (testnets.has(network) || testnetWords.test(network)) return 'testnet'
+  const text = String(amount ?? maxAmountRequired ?? '')
+  if (!/^\d{1,78}$/.test(text)) return 'no_amount'
+  if (!usdc.has(walletKey(asset ?? ''))) return 'priced'
+  const micro = microFromBaseUnits(BigInt(text), 6)
+  return micro === null || micro > ceilingUsdc * microPerUsdc ? 'above_ceiling' : 'priced'
+}
+
+/** EVM addresses ignore case; base58 does not. */
+function walletKey(address: string): string {
+  return /^0x[0-9a-f]{40}$/i.test(address) ? address.toLowerCase() : address
+}
+
+function hostsOf({ resource }: Resource): string[] {
+  return URL.canParse(resource) ? [new URL(resource).host] : []
+}

@@ -1,0 +1,244 @@
+import { z } from 'zod'
+
+import { unknownFigures } from '../../src/core/figures.ts'
+import { secondMs } from '../../src/core/time.ts'
+import { defineRail } from './adapter.ts'
+import type { EvidencePointer, ReadContext } from './adapter.ts'
+import { countText } from './answers.ts'
+import type { FoldBucket } from './fold.ts'
+import { firstKeptHour, foldPayouts, later, reducePayouts } from './payouts.ts'
+import type { Payout } from './payouts.ts'
+import { solanaRpc } from './solana-rpc.ts'
+import type { SignatureInfo, SolanaRpc } from './solana-rpc.ts'
+import { feePayerOf, transfersOf } from './solana-transfers.ts'
+import facilitatorList from './x402-facilitators.json' with { type: 'json' }
+
+const usdcMint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
+const stream = 'usdc'
+
+/** The loosest price cap in use for x402: no listed call costs more. */
+const ceilingMicroUsdc = 100_000_000n
+
+/** One poll reads at most so many transactions, each a request of its own; the rest waits for the next poll. */
+const maxTransactionsPerPoll = 2000
+const signaturesPerStep = 100
+const requestsAtOnce = 4
+
+const feePayers: readonly string[] = facilitatorList.facilitators.flatMap(
+  ({ solana = [] }) => solana,
+)
+const facilitators: ReadonlySet<string> = new Set(feePayers)
+
+const place = z.object({ signature: z.string(), slot: z.int().min(0) })
+
+/** `done`: everything from here back to the window's start is folded. `walk`: a way back that is not finished. */
+const addressState = z.object({
+  done: place.nullable(),
+  walk: z.object({ head: place, before: z.string() }).nullable(),
+})
+const cursorShape = z.object({
+  addresses: z.record(z.string(), addressState),
+  lastPayoutAtMs: z.number().nullable(),
+})
+type AddressState = z.infer<typeof addressState>
+
+interface Evidence {
+  readonly buckets: readonly FoldBucket[]
+  readonly lastPayoutAtMs: number | null
+  /** Fee payers whose transactions are not yet read back to the start of the window. */
+  readonly unfinished: number
+  readonly transactions: number
+  readonly pointers: readonly EvidencePointer[]
+}
+
+/**
+ * x402 on Solana: USDC moved in transactions whose fee a known facilitator paid. Each fee payer is read from its newest
+ * transaction back to where the last poll stopped, bounded per poll and resumable; until all of them reach the start of
+ * the window, the figures are unknown.
+ */
+export const x402Solana = defineRail<Evidence>({
+  rail: 'x402_solana',
+  rule: {
+    name: 'facilitator-paid-transfers',
+    version: '1',
+    text: 'Kept are USDC transfers of up to 100 USDC in transactions whose fee a known facilitator paid, where the payer is neither that facilitator nor the receiver, and not between facilitators. Payers and payees are owners of token accounts. Windows are counted in whole hours.',
+  },
+  hosts: [],
+  chains: ['solana'],
+  read: async (ctx) => {
+    const rpc = solanaRpc(ctx.http, ctx.solanaRpc())
+    const fromHour = firstKeptHour(ctx.window)
+    const { cursor, buckets } = await ctx.folds.load(stream, fromHour, (json) =>
+      cursorShape.parse(json),
+    )
+    const hours = new Map(buckets.map((bucket) => [bucket.hour, bucket]))
+    const states = new Map(Object.entries(cursor?.addresses ?? {}))
+    let lastPayoutAtMs = cursor?.lastPayoutAtMs ?? null
+    let [transactions, lowestSlot, highestSlot] = [0, Number.MAX_SAFE_INTEGER, 0]
+    const begun = new Set<string>()
+    let waiting = [...feePayers]
+    while (waiting.length > 0 && transactions < maxTransactionsPerPoll) {
+      const unfinished: string[] = []
+      for (const address of waiting) {
+        const budget = maxTransactionsPerPoll - transactions
+        if (budget <= 0) {
+          unfinished.push(address)
+          continue
+        }
+        ctx.signal.throwIfAborted()
+        // A way back that an earlier poll began ends where that poll began: what came since needs its own.
+        const resumed = (states.get(address)?.walk ?? null) !== null && !begun.has(address)
+        if (!resumed) begun.add(address)
+        const step = await stepBack(ctx, rpc, address, states.get(address), budget)
+        states.set(address, step.state)
+        for (const { slot } of step.read) {
+          lowestSlot = Math.min(lowestSlot, slot)
+          highestSlot = Math.max(highestSlot, slot)
+        }
+        const changed = foldPayouts([...hours.values()], step.payouts)
+        for (const bucket of changed) {
+          hours.set(bucket.hour, bucket)
+          lastPayoutAtMs = later(lastPayoutAtMs, bucket.lastPayoutAtMs)
+        }
+        transactions += step.read.length
+        if (!step.finished || resumed) unfinished.push(address)
+        const next = { addresses: Object.fromEntries(states), lastPayoutAtMs }
+        await ctx.folds.save(stream, next, changed, fromHour)
+      }
+      waiting = unfinished
+    }
+    return {
+      buckets: [...hours.values()].toSorted((a, b) => a.hour - b.hour),
+      lastPayoutAtMs,
+      unfinished: waiting.length,
+      transactions,
+      pointers:
+        transactions === 0
+          ? []
+          : [
+              {
+                kind: 'logs',
+                chain: 'solana',
+                contract: usdcMint,
+                fromBlock: lowestSlot,
+                toBlock: highestSlot,
+                logs: transactions,
+              },
+            ],
+    }
+  },
+  reduce: ({ buckets, lastPayoutAtMs, unfinished, transactions, pointers }, window) => {
+    const notes = [
+      `${feePayers.length} fee payers of known facilitators are followed; one that the list does not name is not seen.`,
+      `This poll read ${countText(transactions)} transactions.`,
+    ]
+    if (unfinished === 0) {
+      return reducePayouts(buckets, window, { lastPayoutAtMs, notes, evidence: pointers })
+    }
+    return {
+      figures: unknownFigures,
+      removed30d: {},
+      notes: [
+        ...notes,
+        `The figures are unknown: the transactions of ${unfinished} of them are not yet read back to the start of the window. The next polls go on.`,
+      ],
+      evidence: pointers,
+    }
+  },
+})
+
+interface Step {
+  readonly state: AddressState
+  readonly finished: boolean
+  readonly read: readonly SignatureInfo[]
+  readonly payouts: readonly Payout[]
+}
+
+/** Reads the next stretch of one fee payer, newest first, and says where the way back stands. */
+async function stepBack(
+  ctx: ReadContext,
+  rpc: SolanaRpc,
+  address: string,
+  { done, walk }: AddressState = { done: null, walk: null },
+  budget: number,
+): Promise<Step> {
+  const listed = await rpc.signatures({
+    address,
+    limit: Math.min(signaturesPerStep, budget),
+    before: walk?.before,
+    until: done?.signature,
+  })
+  const unseen = untilKnown(listed, done, ctx.window.start30dMs)
+  const finished = listed.length === 0 || unseen.length < listed.length
+  const head = walk?.head ?? placeOf(listed[0]) ?? done
+  const last = unseen.at(-1)
+  return {
+    state:
+      finished || head === null || last === undefined
+        ? { done: head, walk: null }
+        : { done, walk: { head, before: last.signature } },
+    finished,
+    read: unseen,
+    payouts: await payoutsOf(
+      rpc,
+      address,
+      unseen.filter(({ err }) => err === null),
+    ),
+  }
+}
+
+/** A node may have lost the signature that `until` names and answer more; slots tell where the known part begins. */
+function untilKnown(
+  listed: readonly SignatureInfo[],
+  done: AddressState['done'],
+  startMs: number,
+): readonly SignatureInfo[] {
+  const end = listed.findIndex(
+    ({ signature, slot, blockTime }) =>
+      signature === done?.signature ||
+      (done !== null && slot < done.slot) ||
+      (blockTime !== null && blockTime * secondMs < startMs),
+  )
+  return end === -1 ? listed : listed.slice(0, end)
+}
+
+function placeOf(info: SignatureInfo | undefined): AddressState['done'] {
+  return info === undefined ? null : { signature: info.signature, slot: info.slot }
+}
+
+async function payoutsOf(
+  rpc: SolanaRpc,
+  feePayer: string,
+  signatures: readonly SignatureInfo[],
+): Promise<Payout[]> {
+  const payouts: Payout[] = []
+  for (let at = 0; at < signatures.length; at += requestsAtOnce) {
+    const some = signatures.slice(at, at + requestsAtOnce)
+    const transactions = await Promise.all(some.map(({ signature }) => rpc.transaction(signature)))
+    for (const transaction of transactions) {
+      // An address is also listed where it only receives or is named: those fees somebody else paid.
+      if (feePayerOf(transaction) !== feePayer || transaction.meta.err !== null) continue
+      if (transaction.blockTime === null) continue
+      for (const { from, to, units } of transfersOf(transaction, usdcMint)) {
+        payouts.push({
+          atMs: transaction.blockTime * secondMs,
+          block: transaction.slot,
+          payer: from,
+          payee: to,
+          units,
+          microUsdc: units <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(units) : null,
+          removedBy: removedBy(feePayer, from, to, units),
+        })
+      }
+    }
+  }
+  return payouts
+}
+
+/** The first rule that a transfer breaks, or null. */
+function removedBy(feePayer: string, from: string, to: string, units: bigint): string | null {
+  if (from === feePayer) return 'signer_is_payer'
+  if (from === to) return 'self_payment'
+  if (facilitators.has(from) && facilitators.has(to)) return 'between_facilitators'
+  return units > ceilingMicroUsdc ? 'above_ceiling' : null
+}
