@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs'
+
+import { describe, expect, it } from 'vitest'
+
+import { ConfigError, parseConfig, settingsTable } from '../src/config.ts'
+
+const files: Record<string, string> = { '/run/secrets/base': 'https://rpc.test/key\n' }
+const parse = (variables: Record<string, string>) =>
+  parseConfig({
+    variables,
+    readFile: (path) => {
+      const text = files[path]
+      if (text === undefined) throw new Error('no such file')
+      return text
+    },
+  })
+
+describe('settings', () => {
+  it('are complete with nothing set', () => {
+    expect(parse({})).toMatchObject({
+      PORT: 8787,
+      HOST: '127.0.0.1',
+      SITE_URL: 'http://localhost:8787',
+      SERVICE_NAME: 'agent-income-ledger',
+      POLL: 'on',
+      RPC_URL_BASE: null,
+      TRUSTED_PROXIES: [],
+    })
+  })
+
+  it('take secrets from files', () => {
+    expect(parse({ RPC_URL_BASE_FILE: '/run/secrets/base' }).RPC_URL_BASE).toBe(
+      'https://rpc.test/key',
+    )
+  })
+
+  it('take a base address for each rail', () => {
+    const { railBaseUrls } = parse({ RAIL_BASE_URL_X402_BAZAAR: 'http://127.0.0.1:9/' })
+    expect([...railBaseUrls]).toEqual([['x402_bazaar', 'http://127.0.0.1:9']])
+  })
+
+  it.each([
+    ['PORT', { PORT: '70000' }],
+    ['PORT', { PORT: 'http' }],
+    ['SITE_URL', { SITE_URL: 'ftp://example.test' }],
+    ['SERVICE_NAME', { SERVICE_NAME: 'Ledger:1' }],
+    ['POLL', { POLL: 'yes' }],
+    ['LIMITS', { LIMITS: 'off', HOST: '0.0.0.0' }],
+    ['DATABASE_URL', { DATABASE_URL: 'mysql://x' }],
+    ['RPC_URL_BASE_FILE', { RPC_URL_BASE_FILE: '/nowhere' }],
+    ['RAIL_BASE_URL_X402', { RAIL_BASE_URL_X402: 'x402' }],
+  ])('a wrong %s stops the start and is named', (name, variables) => {
+    expect(() => parse(variables)).toThrow(ConfigError)
+    expect(() => parse(variables)).toThrow(name)
+  })
+
+  it('do not repeat a wrong secret in the message', () => {
+    expect(() => parse({ RPC_URL_BASE: 'secret-key-without-scheme' })).toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining('secret-key') }),
+    )
+  })
+
+  it('are shown by the README as they are', () => {
+    expect(readFileSync('README.md', 'utf8')).toContain(settingsTable())
+  })
+})

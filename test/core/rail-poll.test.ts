@@ -1,0 +1,185 @@
+import { describe, expect, it } from 'vitest'
+
+import { impossibleFigures } from '../../src/core/figures.ts'
+import type { Figures } from '../../src/core/figures.ts'
+import { flagDetectors } from '../../src/core/flags/index.ts'
+import { auditedState, decidePoll } from '../../src/core/rail-poll.ts'
+import type { PollOutcome, RailState } from '../../src/core/rail-poll.ts'
+import { hourMs } from '../../src/core/time.ts'
+import { figures } from '../support/figures.ts'
+
+const start = Date.parse('2026-11-21T06:00:00Z')
+const pollEveryMs = 6 * hourMs
+
+const facts = (startedAtMs: number) =>
+  ({ displayName: 'Olas', basis: 'payments', startedAtMs, durationMs: 12, pollEveryMs }) as const
+
+const good = (changes: Partial<Figures> = {}): PollOutcome => ({
+  kind: 'good',
+  measurement: {
+    figures: figures(changes),
+    removed30d: { self: 2 },
+    notes: ['a note'],
+    evidence: [],
+  },
+})
+const failed = (error = 'answered 500'): PollOutcome => ({ kind: 'failed', error, impossible: [] })
+
+const audited = auditedState({ rail: 'olas', status: 'dormant', asOfMs: start - 1e9, figures: {} })
+
+/** Polls one after the other, six hours apart. */
+function after(...outcomes: PollOutcome[]) {
+  let state: RailState = audited
+  let last = decidePoll(state, outcomes[0] ?? failed(), facts(start))
+  outcomes.forEach((outcome, index) => {
+    last = decidePoll(state, outcome, facts(start + index * pollEveryMs))
+    state = last.state
+  })
+  return last
+}
+
+const kindsOf = (decision: ReturnType<typeof after>) => decision.holding.map(({ kind }) => kind)
+
+describe('a good poll', () => {
+  it('replaces the figures, derives the status and tells the transition', () => {
+    const { state, transition } = after(good())
+    expect(transition).toEqual({ from: 'dormant', to: 'paying' })
+    expect(state).toMatchObject({
+      status: 'paying',
+      statusSinceMs: start,
+      figuresSource: 'poll',
+      figuresAsOfMs: start,
+      lastError: null,
+      removed30d: { self: 2 },
+      notes: ['a note'],
+    })
+  })
+
+  it('keeps the time of the status while the status stays', () => {
+    expect(after(good(), good()).state.statusSinceMs).toBe(start)
+    expect(after(good(), good()).transition).toBeNull()
+  })
+
+  it('keeps the last payout that is known where a poll sees none', () => {
+    const { state } = after(good(), good({ lastPayoutAtMs: null }))
+    expect(state.figures.lastPayoutAtMs).toBe(figures().lastPayoutAtMs)
+  })
+
+  it('settles every doubt that does not hold', () => {
+    expect(after(good()).settled).toEqual(flagDetectors.map(({ kind }) => kind))
+  })
+})
+
+describe('a failed poll', () => {
+  it('keeps figures and status, and shows the error', () => {
+    const before = after(good()).state
+    const { state, transition } = after(good(), failed())
+    expect(state).toEqual({
+      ...before,
+      lastError: 'answered 500',
+      lastPollAtMs: start + pollEveryMs,
+      consecutiveFailures: 1,
+    })
+    expect(transition).toBeNull()
+  })
+
+  it('opens poll_failed and leaves doubts about figures as they are', () => {
+    const decision = after(good({ topWorkerShare: 0.95 }), failed())
+    expect(kindsOf(decision)).toEqual(['poll_failed'])
+    expect(decision.settled).not.toContain('concentrated')
+  })
+
+  it('is stale from the third cycle without a good poll', () => {
+    expect(kindsOf(after(good(), failed(), failed()))).not.toContain('stale_figures')
+    expect(kindsOf(after(good(), failed(), failed(), failed()))).toContain('stale_figures')
+  })
+
+  it('is stale after two cycles where there never was a good poll', () => {
+    expect(kindsOf(after(failed()))).not.toContain('stale_figures')
+    expect(kindsOf(after(failed(), failed()))).toContain('stale_figures')
+  })
+
+  it('is settled by the next good poll', () => {
+    const decision = after(good(), failed(), failed(), failed(), good())
+    expect(kindsOf(decision)).toEqual([])
+    expect(decision.state.consecutiveFailures).toBe(0)
+  })
+})
+
+describe('honesty flags', () => {
+  it('say that one worker takes nearly everything', () => {
+    expect(after(good({ topWorkerShare: 0.99 })).holding).toEqual([
+      {
+        kind: 'concentrated',
+        finding: {
+          severity: 'warning',
+          title: 'Olas: one worker takes more than 90 %',
+          evidence: {
+            top_worker_share: 0.99,
+            threshold: 0.9,
+            unique_workers_30d: 4,
+            tpv_30d_usdc: 1000,
+          },
+        },
+      },
+    ])
+  })
+
+  it('say that most of the volume does not pass the rule', () => {
+    const decision = after(good({ tpv30dRawMicroUsdc: 2_000_000_001 }))
+    expect(kindsOf(decision)).toEqual(['self_dealing'])
+    expect(kindsOf(after(good({ tpv30dRawMicroUsdc: 2_000_000_000 })))).toEqual([])
+  })
+
+  it('say that a figure moved ten-fold, up or down, but not where it is small', () => {
+    const high = { tpv30dMicroUsdc: 10_000_000_000, tpv30dRawMicroUsdc: 10_000_000_000 }
+    expect(kindsOf(after(good(), good(high)))).toEqual(['figures_jump'])
+    expect(kindsOf(after(good(high), good()))).toEqual(['figures_jump'])
+    expect(kindsOf(after(good({ uniqueCreators30d: 0 }), good({ uniqueCreators30d: 9 })))).toEqual(
+      [],
+    )
+    expect(kindsOf(after(good({ uniqueCreators30d: 1 }), good({ uniqueCreators30d: 10 })))).toEqual(
+      ['figures_jump'],
+    )
+  })
+
+  it('do not take the first poll for a jump from the audit', () => {
+    expect(kindsOf(after(good()))).toEqual([])
+  })
+
+  it('say that a payout is dated in the future', () => {
+    expect(kindsOf(after(good({ lastPayoutAtMs: start + 121_000 })))).toEqual(['clock_skew'])
+    expect(kindsOf(after(good({ lastPayoutAtMs: start + 120_000 })))).toEqual([])
+  })
+
+  it('say that figures were refused', () => {
+    const outcome: PollOutcome = {
+      kind: 'failed',
+      error: 'figures',
+      impossible: ['tpv is negative'],
+    }
+    expect(kindsOf(after(outcome))).toEqual(['poll_failed', 'negative_or_impossible_figures'])
+  })
+})
+
+describe('figures that cannot be true', () => {
+  const cases = [
+    ['a negative count', { uniqueWorkers30d: -1 }],
+    ['not a number', { tpv30dMicroUsdc: Number.NaN }],
+    ['infinite', { tpv30dRawMicroUsdc: Number.POSITIVE_INFINITY }],
+    ['a share above one', { topWorkerShare: 1.01 }],
+    [
+      'more in 7 days than in 30',
+      { tpv7dMicroUsdc: 1_000_000_001, tpv7dRawMicroUsdc: 1_000_000_001 },
+    ],
+    ['more after the filter than before it', { tpv30dMicroUsdc: 1_200_000_001 }],
+    ['above a billion USDC', { tpv30dRawMicroUsdc: 1_000_000_000_000_001 }],
+  ] as const
+  it.each(cases)('are refused: %s', (_, changes) => {
+    expect(impossibleFigures(figures(changes))).not.toEqual([])
+  })
+
+  it('are none in a healthy measurement, nor where all is unknown', () => {
+    expect(impossibleFigures(figures())).toEqual([])
+  })
+})
