@@ -1,0 +1,182 @@
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+
+import type { Address } from 'viem'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { chains } from '../../../builder/chain/chains.ts'
+import { usdcEvents, x402 } from '../../../builder/rails/x402.ts'
+import { dayMs, hourMs } from '../../../src/core/time.ts'
+import { tempDatabase } from '../../db/temp-database.ts'
+import { startAnvil } from '../../support/anvil.ts'
+import type { Anvil } from '../../support/anvil.ts'
+import { railContext } from '../../support/rail-context.ts'
+import { rpcError, rangeOf, startRpcProxy } from '../../support/rpc-proxy.ts'
+import type { RpcProxy } from '../../support/rpc-proxy.ts'
+import { logOf, word } from '../../support/scripted-contract.ts'
+import type { ScriptedLog } from '../../support/scripted-contract.ts'
+
+const usdc: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+const endMs = Date.UTC(2026, 9, 31, 12)
+const nextEndMs = endMs + 6 * hourMs
+
+const wallet = (last: number): Address => `0x${last.toString(16).padStart(40, 'a')}`
+const [apiOne, apiTwo, other, unlisted, buyer, secondBuyer] = [1, 2, 3, 4, 5, 6].map(wallet) as [Address, Address, Address, Address, Address, Address]
+/** Two addresses of the list of facilitators, the second also sells. */
+const facilitator: Address = '0x73b2b8df52fbe7c40fe78db52e3dffdd5db5ad07'
+const sellingFacilitator: Address = '0x179761d9eed0f0d1599330cc94b0926e68ae87f1'
+
+let nonces = 0
+function transfer(from: Address, to: Address, usdcCents: number): ScriptedLog {
+  return logOf(usdc, usdcEvents, 'Transfer', { from, to, value: BigInt(usdcCents) * 10_000n })
+}
+function paid(from: Address, to: Address, usdcCents: number): readonly ScriptedLog[] {
+  nonces += 1
+  const used = logOf(usdc, usdcEvents, 'AuthorizationUsed', { authorizer: from, nonce: word(nonces) })
+  return [used, transfer(from, to, usdcCents)]
+}
+
+/** v1 and v2 names of the network, a testnet, another chain, another asset, and entries that cannot be read. */
+const listed = [
+  { resource: 'https://API.example/one', accepts: [offer('base', apiOne), offer('solana', 'So1anaWa11et')] },
+  { resource: 'https://api.example/two', accepts: [offer('eip155:8453', apiTwo)] },
+  { resource: 'https://api.example/three', accepts: [offer('base', apiTwo)] },
+  { resource: 'https://zz.example/shared', accepts: [offer('base', apiTwo)] },
+  { resource: 'https://other.example/', accepts: [offer('base', other.toUpperCase().replace('0X', '0x'))] },
+  { resource: 'https://selling.example/', accepts: [offer('base', sellingFacilitator)] },
+  { resource: 'https://test.example/', accepts: [offer('base-sepolia', unlisted)] },
+  { resource: 'https://dai.example/', accepts: [{ ...offer('base', unlisted), asset: wallet(9) }] },
+  { resource: 'https://nowallet.example/', accepts: [{ network: 'base', asset: usdc }] },
+  { resource: 'no address', accepts: [] },
+]
+function offer(network: string, payTo: string) {
+  return { scheme: 'exact', network, asset: usdc, payTo }
+}
+
+let anvil: Anvil
+let bazaar: { url: string; stop: () => Promise<void> }
+const bazaarItems = { now: listed as readonly unknown[] }
+
+async function startBazaar(): Promise<{ url: string; stop: () => Promise<void> }> {
+  const server = createServer((_, response) => {
+    const pagination = { limit: 1000, offset: 0, total: bazaarItems.now.length }
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ x402Version: 2, items: bazaarItems.now, pagination }))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    stop: async () => {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+beforeAll(async () => {
+  bazaar = await startBazaar()
+  anvil = await startAnvil(chains.base.chainId, endMs - 40 * dayMs)
+  await anvil.place(usdc)
+  await anvil.block(endMs - 35 * dayMs, paid(buyer, apiOne, 500))
+  await anvil.block(endMs - 20 * dayMs, paid(buyer, apiOne, 150), [transfer(secondBuyer, apiOne, 25)])
+  await anvil.block(endMs - 10 * dayMs, paid(secondBuyer, other, 200))
+  await anvil.block(
+    endMs - 3 * dayMs,
+    paid(buyer, apiTwo, 75),
+    paid(apiOne, apiOne, 900),
+    paid(facilitator, sellingFacilitator, 400),
+  )
+  await anvil.block(
+    endMs - 2 * dayMs,
+    paid(apiTwo, apiOne, 100),
+    paid(secondBuyer, other, 15_000),
+    [...paid(secondBuyer, other, 50), transfer(secondBuyer, other, 50)],
+  )
+  await anvil.block(endMs - dayMs, paid(buyer, unlisted, 700))
+  await anvil.settle(chains.base.settleBlocks + 1, endMs)
+})
+afterAll(async () => {
+  await anvil.stop()
+  await bazaar.stop()
+})
+
+describe('x402 on Base', () => {
+  test('counts what sellers of the Bazaar were paid by authorization, raw and kept', async () => {
+    const database = await tempDatabase()
+    const ctx = railContext({ rail: 'x402', endMs, database, rpcUrl: anvil.url, baseUrl: bazaar.url })
+    const { measurement } = await x402.measure(ctx)
+    // 1.50 + 2.00 + 0.75 + 0.50, in 7 days 0.75 + 0.50; raw also 0.25 + 9 + 4 + 1 + 150 + 0.50.
+    expect(measurement.figures).toEqual({
+      tpv30dMicroUsdc: 4_750_000,
+      tpv7dMicroUsdc: 1_250_000,
+      tpv30dRawMicroUsdc: 169_500_000,
+      tpv7dRawMicroUsdc: 165_750_000,
+      uniqueCreators30d: 2,
+      // api.example runs two wallets, other.example one.
+      uniqueWorkers30d: 2,
+      // 2.50 of 4.75
+      topWorkerShare: 0.526315,
+      creatorsWithBudget30d: null,
+      activity30d: 4,
+      lastPayoutAtMs: endMs - 2 * dayMs,
+    })
+    expect(measurement.removed30d).toEqual({
+      above_ceiling: 1,
+      between_facilitators: 1,
+      no_authorization: 2,
+      same_operator: 1,
+      self_payment: 1,
+    })
+    expect(measurement.notes).toContain('4 seller wallets on Base in 10 listed resources.')
+    expect(measurement.notes).toContain('2 parts of the listing could not be read and are left out.')
+    expect(measurement.evidence.map(({ kind }) => kind)).toEqual(['http', 'logs'])
+  })
+
+  test('asks a second poll only for new blocks and adds what they hold', async () => {
+    const proxy: RpcProxy = await startRpcProxy(anvil.url)
+    const database = await tempDatabase()
+    const snapshot = await anvil.rpc('evm_snapshot', [])
+    const first = railContext({ rail: 'x402', endMs, database, rpcUrl: proxy.url, baseUrl: bazaar.url })
+    await x402.measure(first)
+    const readTo = Math.max(...proxy.ranges().map(({ to }) => to))
+    await anvil.block(endMs + hourMs, paid(buyer, other, 30))
+    await anvil.settle(chains.base.settleBlocks + 1, nextEndMs)
+    const before = proxy.ranges().length
+    const ctx = railContext({ rail: 'x402', endMs: nextEndMs, database, rpcUrl: proxy.url, baseUrl: bazaar.url })
+    const { measurement } = await x402.measure(ctx)
+    const asked = proxy.ranges().slice(before)
+    await proxy.stop()
+    await anvil.rpc('evm_revert', [snapshot])
+    expect(Math.min(...asked.map(({ from }) => from))).toBe(readTo + 1)
+    expect(measurement.figures.tpv30dMicroUsdc).toBe(5_050_000)
+    expect(measurement.figures.lastPayoutAtMs).toBe(endMs + hourMs)
+  })
+
+  test('halves its ranges where the node refuses them and comes to the same figures', async () => {
+    const proxy = await startRpcProxy(anvil.url, {
+      instead: (request) => {
+        const range = rangeOf(request)
+        if (range === null || range.to - range.from < 5) return undefined
+        return rpcError(request, -32602, 'eth_getLogs is limited to a 5 block range')
+      },
+    })
+    const database = await tempDatabase()
+    const { measurement } = await x402.measure(
+      railContext({ rail: 'x402', endMs, database, rpcUrl: proxy.url, baseUrl: bazaar.url }),
+    )
+    await proxy.stop()
+    expect(measurement.figures.tpv30dMicroUsdc).toBe(4_750_000)
+    expect(measurement.removed30d['no_authorization']).toBe(2)
+  })
+
+  test('fails where the Bazaar is empty: a list without sellers is no zero', async () => {
+    const database = await tempDatabase()
+    bazaarItems.now = []
+    const ctx = railContext({ rail: 'x402', endMs, database, rpcUrl: anvil.url, baseUrl: bazaar.url })
+    await expect(x402.measure(ctx)).rejects.toThrow('the Bazaar lists no seller on Base')
+    bazaarItems.now = listed
+  })
+})

@@ -1,0 +1,129 @@
+/** A real Ethereum node for tests, with blocks at times that the test names. */
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createRequire } from 'node:module'
+import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+
+import type { Address, Hex } from 'viem'
+import { z } from 'zod'
+
+import { answerSlots, batchCode, batchOf, scriptedCode } from './scripted-contract.ts'
+import type { ScriptedLog } from './scripted-contract.ts'
+
+const rpcAnswer = z.object({
+  result: z.unknown(),
+  error: z.object({ message: z.string() }).optional(),
+})
+const batchAddress: Address = '0x00000000000000000000000000000000000ba7c4'
+/** First of the accounts that anvil unlocks; it pays for everything. */
+const sender: Address = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+
+export interface Anvil {
+  readonly url: string
+  readonly rpc: (method: string, params: readonly unknown[]) => Promise<unknown>
+  /** Puts a scripted contract at the address. */
+  readonly place: (...addresses: readonly Address[]) => Promise<void>
+  /** From the next block on, the contract answers the call so. */
+  readonly answer: (address: Address, call: Hex, answer: Hex) => Promise<void>
+  /** Mines one block at the time, with one transaction for each list of logs; returns its number. */
+  readonly block: (
+    atMs: number,
+    ...transactions: readonly (readonly ScriptedLog[])[]
+  ) => Promise<number>
+  /** Mines so many empty blocks, a second apart, the last at the time. */
+  readonly settle: (blocks: number, lastAtMs: number) => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+/** Starts a node of the chain id whose genesis is at the time. */
+export async function startAnvil(chainId: number, genesisMs: number): Promise<Anvil> {
+  const port = await freePort()
+  const node = spawn(
+    binaryPath(),
+    ['--port', port, '--chain-id', chainId, '--timestamp', genesisMs / 1000, '--no-mining'].map(
+      String,
+    ),
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  await untilListening(node)
+  const url = `http://127.0.0.1:${port}`
+  let ids = 0
+
+  async function rpc(method: string, params: readonly unknown[]): Promise<unknown> {
+    ids += 1
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: ids, method, params }),
+    })
+    const answer = rpcAnswer.parse(await response.json())
+    if (answer.error !== undefined) throw new Error(`${method}: ${answer.error.message}`)
+    return answer.result
+  }
+
+  async function mine(blocks: number, firstAtMs: number): Promise<void> {
+    await rpc('evm_setNextBlockTimestamp', [firstAtMs / 1000])
+    await rpc('anvil_mine', [`0x${blocks.toString(16)}`, '0x1'])
+  }
+
+  await rpc('anvil_setCode', [batchAddress, batchCode])
+  return {
+    url,
+    rpc,
+    place: async (...addresses) => {
+      for (const address of addresses) await rpc('anvil_setCode', [address, scriptedCode])
+    },
+    answer: async (address, call, answer) => {
+      for (const { slot, word } of answerSlots(call, answer)) {
+        await rpc('anvil_setStorageAt', [address, slot, word])
+      }
+    },
+    block: async (atMs, ...transactions) => {
+      for (const logs of transactions) {
+        const data = batchOf(logs)
+        await rpc('eth_sendTransaction', [
+          { from: sender, to: batchAddress, data, gas: '0x4c4b40' },
+        ])
+      }
+      await mine(1, atMs)
+      return Number(await rpc('eth_blockNumber', []))
+    },
+    settle: async (blocks, lastAtMs) => {
+      await mine(blocks, lastAtMs - (blocks - 1) * 1000)
+    },
+    stop: async () => {
+      const ended = once(node, 'exit')
+      node.kill()
+      await ended
+    },
+  }
+}
+
+/** The binary lies in a package of its own for each platform, a dependency of `@foundry-rs/anvil`. */
+function binaryPath(): string {
+  const platform = `${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`
+  const wrapper = createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json')
+  const manifest = createRequire(wrapper).resolve(`@foundry-rs/anvil-${platform}/package.json`)
+  return join(dirname(manifest), 'bin', 'anvil')
+}
+
+async function untilListening(node: ChildProcess): Promise<void> {
+  let printed = ''
+  for await (const text of node.stdout ?? []) {
+    printed += String(text)
+    if (printed.includes('Listening on')) break
+  }
+  if (!printed.includes('Listening on')) throw new Error(`anvil did not start: ${printed}`)
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}

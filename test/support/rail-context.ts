@@ -1,0 +1,52 @@
+/** What an adapter is given, over a real database and real HTTP. */
+import { setTimeout } from 'node:timers/promises'
+
+import { createChainReader } from '../../builder/chain/reader.ts'
+import type { ReadContext, Window } from '../../builder/rails/adapter.ts'
+import { foldStoreOf } from '../../builder/rails/fold-store.ts'
+import { createHttp } from '../../builder/rails/http-client.ts'
+import { dayMs } from '../../src/core/time.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import type { Clock, Log, Random } from '../../src/deps.ts'
+
+export interface RailContextOptions {
+  readonly rail: string
+  readonly endMs: number
+  readonly database: OpenDatabase
+  readonly rpcUrl: string
+  readonly baseUrl?: string
+  readonly timeoutMs?: number
+  readonly signal?: AbortSignal
+}
+
+export function windowEnding(endMs: number): Window {
+  return { endMs, start30dMs: endMs - 30 * dayMs, start7dMs: endMs - 7 * dayMs }
+}
+
+const random: Random = { bytes: (length) => new Uint8Array(length), unit: () => 0 }
+const quiet = (): void => {}
+const log: Log = { debug: quiet, info: quiet, warn: quiet, error: quiet }
+
+/** One poll at `endMs`; requests that fail are not tried again, so that failures are quick. */
+export function railContext(options: RailContextOptions): ReadContext {
+  const { rail, endMs, database, rpcUrl, baseUrl, timeoutMs = 5000 } = options
+  const signal = options.signal ?? new AbortController().signal
+  const clock: Clock = {
+    now: () => endMs,
+    monotonic: () => performance.now(),
+    sleep: async (delayMs, signal) => await setTimeout(delayMs, undefined, { signal }),
+  }
+  const polling = { fetch, signal, timeoutMs, retries: 0 }
+  return {
+    window: windowEnding(endMs),
+    http: createHttp({ ...polling, clock, random, userAgent: 'agent-income-ledger/test', baseUrl }),
+    chain: (name) => createChainReader(name, rpcUrl, polling),
+    solanaRpc: () => rpcUrl,
+    folds: foldStoreOf(rail, database, clock),
+    past: [],
+    clock,
+    random,
+    log,
+    signal,
+  }
+}

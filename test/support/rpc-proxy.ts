@@ -1,0 +1,105 @@
+/** A local server in front of a node, or in place of one: it counts what is asked and may answer in its stead. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+import { z } from 'zod'
+
+const rpcRequest = z.object({
+  id: z.number(),
+  method: z.string(),
+  params: z.array(z.unknown()).default([]),
+})
+export type RpcRequest = z.infer<typeof rpcRequest>
+
+const logRange = z.object({ fromBlock: z.string(), toBlock: z.string() })
+
+export interface CannedAnswer {
+  readonly status?: number
+  readonly contentType?: string
+  readonly body: string
+  /** Keeps the request open without an answer. */
+  readonly silent?: boolean
+}
+
+export interface RpcProxy {
+  readonly url: string
+  readonly requests: readonly RpcRequest[]
+  /** Block ranges of the `eth_getLogs` so far. */
+  readonly ranges: () => readonly { readonly from: number; readonly to: number }[]
+  readonly stop: () => Promise<void>
+}
+
+export interface ProxyRules {
+  /** An answer instead of the node's, or undefined to ask the node. */
+  readonly instead?: (request: RpcRequest) => CannedAnswer | undefined
+  /** Changes the text of the node's answer. */
+  readonly change?: (request: RpcRequest, answer: string) => string
+}
+
+/** A JSON-RPC error answer. */
+export function rpcError(
+  request: RpcRequest,
+  code: number,
+  message: string,
+  status = 200,
+): CannedAnswer {
+  return {
+    status,
+    body: JSON.stringify({ jsonrpc: '2.0', id: request.id, error: { code, message } }),
+  }
+}
+
+/** A JSON-RPC result. */
+export function rpcResult(request: RpcRequest, result: unknown): CannedAnswer {
+  return { body: JSON.stringify({ jsonrpc: '2.0', id: request.id, result }) }
+}
+
+export function rangeOf(request: RpcRequest): { from: number; to: number } | null {
+  if (request.method !== 'eth_getLogs') return null
+  const { fromBlock, toBlock } = logRange.parse(request.params[0])
+  return { from: Number(fromBlock), to: Number(toBlock) }
+}
+
+export async function startRpcProxy(nodeUrl: string, rules: ProxyRules = {}): Promise<RpcProxy> {
+  const requests: RpcRequest[] = []
+
+  async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const text = Buffer.concat(await incoming.toArray()).toString()
+    const request = rpcRequest.parse(JSON.parse(text))
+    requests.push(request)
+    const canned = rules.instead?.(request)
+    if (canned?.silent === true) return
+    if (canned !== undefined) {
+      response.writeHead(canned.status ?? 200, {
+        'content-type': canned.contentType ?? 'application/json',
+      })
+      response.end(canned.body)
+      return
+    }
+    const headers = { 'content-type': 'application/json' }
+    const node = await fetch(nodeUrl, { method: 'POST', headers, body: text })
+    const body = await node.text()
+    response.writeHead(node.status, headers)
+    response.end(rules.change?.(request, body) ?? body)
+  }
+
+  const server = createServer((incoming, response) => {
+    answer(incoming, response).catch((error: unknown) =>
+      response.destroy(error instanceof Error ? error : undefined),
+    )
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    requests,
+    ranges: () => requests.flatMap((request) => rangeOf(request) ?? []),
+    stop: async () => {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
