@@ -50,6 +50,8 @@ export const signingKey = z.object({
 export const signingKeys = model('SigningKeys', z.object({ keys: z.array(signingKey).max(100) }))
 export type SigningKeys = z.infer<typeof signingKeys>
 
+const encodedBody = z.object({ sha256: sha256Hex, size: count })
+
 export const manifestEntry = z.object({
   path: z.string().max(300),
   file: z.string().max(400),
@@ -60,6 +62,9 @@ export const manifestEntry = z.object({
   signature: z.string().max(100),
   kid: z.string().max(64),
   changed_at: time,
+  encodings: z
+    .object({ br: encodedBody.optional(), gzip: encodedBody.optional() })
+    .describe('The compressed forms that are kept beside the file.'),
 })
 
 export const snapshotManifest = model(
