@@ -299,10 +299,31 @@ export const routes = [
       slug: {
         schema: deskSlug,
         description: 'The slug of an article.',
-        example: 'how-statuses-are-decided',
+        example: 'five-statuses',
       },
     },
     answers: { 200: text('The article.', markdown), 404: { description: 'No such article.' } },
+    serving: documents(300),
+  },
+  {
+    id: 'getDeskChart',
+    method: 'GET',
+    path: '/desk/{name}.svg',
+    tag: 'Desk',
+    access: 'public',
+    summary: 'One chart of an article',
+    description: 'A picture that an article refers to, with its numbers in `desc`.',
+    params: {
+      name: {
+        schema: deskSlug,
+        description: 'The name of a chart; the weekly article has one under its own slug.',
+        example: 'ledger-week-2026-w47',
+      },
+    },
+    answers: {
+      200: text('The chart.', 'image/svg+xml'),
+      404: { description: 'No such chart.' },
+    },
     serving: documents(300),
   },
   {

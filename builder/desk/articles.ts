@@ -1,0 +1,87 @@
+/** Articles of the desk that people wrote: `data/desk/<slug>.md`, Markdown with front matter. */
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { z } from 'zod'
+
+import { date } from '../../src/contract/schemas/common.ts'
+import { deskSlug } from '../../src/contract/schemas/desk.ts'
+import { parseFrontMatter } from '../../src/core/front-matter.ts'
+
+/** A picture of an article, published as `/desk/<name>.svg`. */
+export interface ArticleChart {
+  readonly name: string
+  readonly svg: string
+}
+
+export interface ArticleSource {
+  readonly slug: string
+  readonly title: string
+  /** `YYYY-MM-DD`. */
+  readonly date: string
+  readonly excerpt: string
+  readonly keywords: readonly string[]
+  /** Markdown without front matter and without a first-level heading. */
+  readonly body: string
+  readonly charts: readonly ArticleChart[]
+}
+
+/** The names of the articles that the builder writes itself begin with this. */
+export const weeklySlugPrefix = 'ledger-week-'
+
+const slugSchema = deskSlug.refine(
+  (slug) => !slug.startsWith(weeklySlugPrefix),
+  `begins with "${weeklySlugPrefix}", which the builder's own articles do`,
+)
+
+const fieldsSchema = z.strictObject({
+  title: z.string().trim().min(1).max(200),
+  date,
+  excerpt: z.string().trim().min(1).max(600),
+  keywords: z.array(z.string().trim().min(1).max(60)).min(1).max(20),
+})
+
+const bodySchema = z.string().refine((body) => body.trim() !== '', 'is empty')
+
+/**
+ * Every `<slug>.md` of the directory, by slug.
+ * @throws Error that names the file and the field where one breaks the rules above.
+ */
+export async function loadArticles(dir: string): Promise<readonly ArticleSource[]> {
+  const entries = await readdir(dir)
+  const names = entries.filter((name) => name.endsWith('.md')).toSorted()
+  return Promise.all(
+    names.map(async (name) => {
+      const path = join(dir, name)
+      return parseArticle(path, name.slice(0, -'.md'.length), await readFile(path, 'utf8'))
+    }),
+  )
+}
+
+function parseArticle(path: string, slug: string, text: string): ArticleSource {
+  const { fields, body } = split(path, text)
+  return {
+    slug: checked(path, 'file name', slugSchema, slug),
+    ...checked(path, 'front matter', fieldsSchema, fields),
+    body: checked(path, 'body', bodySchema, body),
+    charts: [],
+  }
+}
+
+function split(path: string, text: string): ReturnType<typeof parseFrontMatter> {
+  try {
+    return parseFrontMatter(text)
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    throw new Error(`${path}: ${message}`, { cause: error })
+  }
+}
+
+function checked<T>(path: string, part: string, schema: z.ZodType<T>, value: unknown): T {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map(
+    (issue) => `${[part, ...issue.path.map(String)].join('.')}: ${issue.message}`,
+  )
+  throw new Error(`${path}: ${problems.join('; ')}`)
+}

@@ -1,0 +1,95 @@
+import type { Figure } from '../../src/core/figures.ts'
+import type { RailStatusWord } from '../../src/core/rail-status.ts'
+import { dayMs } from '../../src/core/time.ts'
+import type { PollRecord, RailRecord } from '../world.ts'
+import { daysPerWeek, weekMs, weekStartOf } from './iso-week.ts'
+
+/** What one good poll made of a rail. */
+export interface Reading {
+  readonly readAtMs: number
+  readonly volume30dMicroUsdc: Figure
+  readonly workers30d: Figure
+  readonly status: RailStatusWord
+  readonly rule: string
+}
+
+/** One rail in one week in which it was polled. */
+export interface RailWeek {
+  readonly authored: RailRecord['authored']
+  readonly polls: number
+  readonly failed: number
+  readonly lastError: string | null
+  /** The last good poll of the seven days before; null where there was none. Older ones are not looked at. */
+  readonly start: Reading | null
+  /** The last good poll of the week, else the one at its start. */
+  readonly end: Reading | null
+  /** At the start of the week and at the end of each of its days; null where nothing had been read. */
+  readonly days: readonly (Reading | null)[]
+}
+
+/** The weeks of one rail by their start. `polls` newest first, as the world keeps them. */
+export function railWeeksOf(
+  { authored }: RailRecord,
+  polls: readonly PollRecord[],
+): ReadonlyMap<number, RailWeek> {
+  const weeks = new Map<number, RailWeek>()
+  let last: Reading | null = null
+  for (const [weekStartMs, weekPolls] of byWeek(polls)) {
+    const start: Reading | null =
+      last !== null && last.readAtMs >= weekStartMs - weekMs ? last : null
+    const days = readingsByDay(start, weekStartMs, weekPolls)
+    const failures = weekPolls.filter(({ outcome }) => outcome === 'failed')
+    const end = days.at(-1) ?? null
+    weeks.set(weekStartMs, {
+      authored,
+      polls: weekPolls.length,
+      failed: failures.length,
+      lastError: failures.at(-1)?.error ?? null,
+      start,
+      end,
+      days,
+    })
+    last = end
+  }
+  return weeks
+}
+
+function byWeek(polls: readonly PollRecord[]): Map<number, PollRecord[]> {
+  const weeks = new Map<number, PollRecord[]>()
+  for (const poll of polls.toReversed()) {
+    const weekStartMs = weekStartOf(poll.polledAtMs)
+    const week = weeks.get(weekStartMs)
+    if (week === undefined) weeks.set(weekStartMs, [poll])
+    else week.push(poll)
+  }
+  return weeks
+}
+
+function readingsByDay(
+  before: Reading | null,
+  weekStartMs: number,
+  polls: readonly PollRecord[],
+): (Reading | null)[] {
+  const days = [before]
+  let reading = before
+  for (let day = 0; day < daysPerWeek; day += 1) {
+    const dayStartMs = weekStartMs + day * dayMs
+    reading = polls
+      .filter(({ polledAtMs }) => polledAtMs >= dayStartMs && polledAtMs < dayStartMs + dayMs)
+      .reduce(readingAfter, reading)
+    days.push(reading)
+  }
+  return days
+}
+
+/** A failed poll brings no figures and never changes a status, so the reading before it stands. */
+function readingAfter(past: Reading | null, poll: PollRecord): Reading | null {
+  if (poll.outcome === 'failed' || poll.figures === null) return past
+  return {
+    readAtMs: poll.polledAtMs,
+    volume30dMicroUsdc: poll.figures.tpv30dMicroUsdc,
+    workers30d: poll.figures.uniqueWorkers30d,
+    status: poll.status,
+    rule: poll.rule,
+  }
+}

@@ -1,0 +1,260 @@
+import { apiPrefix } from '../../src/contract/route.ts'
+import { dayMs, isoDate } from '../../src/core/time.ts'
+import type { LedgerEvent } from '../world.ts'
+import { daysPerWeek } from './iso-week.ts'
+import { change, countText, markdownTable, markdownText, plural, usdcText } from './markdown.ts'
+import type { RailWeek, Reading } from './rail-week.ts'
+import { weekEvents } from './weekly-events.ts'
+import type { WeekEvents } from './weekly-events.ts'
+import {
+  volumeChart,
+  volumeEnds,
+  volumeInWords,
+  volumeMoved,
+  volumeTitle,
+  weekVolume,
+} from './weekly-volume.ts'
+import type { WeekVolume } from './weekly-volume.ts'
+
+export interface WeekFacts {
+  readonly weekStartMs: number
+  /** `week 47 of 2026`. */
+  readonly week: string
+  readonly chartUrl: string
+  readonly siteUrl: string
+  /** Rails that were polled in the week, by slug. */
+  readonly rails: readonly RailWeek[]
+  /** Events of the week. */
+  readonly events: readonly LedgerEvent[]
+}
+
+export interface WeekText {
+  readonly title: string
+  readonly excerpt: string
+  readonly keywords: readonly string[]
+  readonly body: string
+  /** SVG, null where the volume stood still or is unknown. */
+  readonly chart: string | null
+}
+
+interface Counted {
+  readonly facts: WeekFacts
+  readonly polls: number
+  readonly failed: number
+  /** Rails with other figures at the end than at the start, the largest change of volume first. */
+  readonly moved: readonly MovedRail[]
+  readonly newlyRead: readonly ReadRail[]
+  /** Rails whose figures are carried over: every poll of the week failed. */
+  readonly carried: readonly RailWeek[]
+  readonly events: WeekEvents
+  readonly volume: WeekVolume | null
+}
+
+type ReadRail = RailWeek & { readonly end: Reading }
+type MovedRail = ReadRail & { readonly start: Reading }
+
+const keywordRails = 10
+const shownErrorLength = 160
+
+/** Title, excerpt and Markdown of one week. */
+export function weeklyText(facts: WeekFacts): WeekText {
+  const counted = count(facts)
+  const { moved, newlyRead, volume } = counted
+  return {
+    title: `The ledger in ${facts.week}: ${headline(counted)}`,
+    excerpt: excerptOf(counted),
+    keywords: [...moved, ...newlyRead].slice(0, keywordRails).map(({ authored }) => authored.rail),
+    body: bodyOf(counted),
+    chart: volume !== null && volumeMoved(volume) ? volumeChart(volume, facts.week) : null,
+  }
+}
+
+function count(facts: WeekFacts): Counted {
+  const { rails, events, weekStartMs } = facts
+  const names = new Map(rails.map((rail) => [rail.authored.rail, nameOf(rail)]))
+  return {
+    facts,
+    polls: rails.reduce((sum, rail) => sum + rail.polls, 0),
+    failed: rails.reduce((sum, rail) => sum + rail.failed, 0),
+    moved: rails.filter(isMoved).toSorted((a, b) => volumeChange(b) - volumeChange(a)),
+    newlyRead: rails.filter(isNewlyRead),
+    carried: rails.filter((rail) => rail.failed === rail.polls),
+    events: weekEvents(events, (rail) => names.get(rail) ?? `\`${rail}\``),
+    volume: weekVolume(weekStartMs, rails),
+  }
+}
+
+function isNewlyRead(rail: RailWeek): rail is ReadRail {
+  return rail.start === null && rail.end !== null
+}
+
+/** Compared as shown: a change below the last digit would be a row without a difference. */
+function isMoved(rail: RailWeek): rail is MovedRail {
+  const { start, end } = rail
+  return start !== null && end !== null && cells(start).join() !== cells(end).join()
+}
+
+function volumeChange({ start, end }: MovedRail): number {
+  return Math.abs((end.volume30dMicroUsdc ?? 0) - (start.volume30dMicroUsdc ?? 0))
+}
+
+function cells({ volume30dMicroUsdc, workers30d, status }: Reading): string[] {
+  return [usdcText(volume30dMicroUsdc), countText(workers30d), status]
+}
+
+function nameOf({ authored }: RailWeek): string {
+  return `${markdownText(authored.display_name)} (\`${authored.rail}\`)`
+}
+
+function headline({ moved, newlyRead, polls, failed }: Counted): string {
+  if (failed === polls) return 'no poll was good'
+  if (moved.length === 0 && newlyRead.length === 0) return 'nothing moved'
+  const parts = [
+    ...(moved.length === 0 ? [] : [`${plural(moved.length, 'rail')} moved`]),
+    ...(newlyRead.length === 0 ? [] : [`${countText(newlyRead.length)} newly read`]),
+  ]
+  return parts.join(', ')
+}
+
+function excerptOf(counted: Counted): string {
+  const { facts, polls, failed, moved, events, volume } = counted
+  const { beganToPay, stoppedPaying, flagsOpened, flagsClosed } = events
+  const [from, to] = weekDates(facts)
+  const happenings = [
+    `${countText(moved.length)} of ${plural(facts.rails.length, 'polled rail')} moved from ${from} to ${to}`,
+    ...(beganToPay.length === 0 ? [] : [`${countText(beganToPay.length)} began to pay`]),
+    ...(stoppedPaying.length === 0 ? [] : [`${countText(stoppedPaying.length)} stopped paying`]),
+    `${plural(flagsOpened.length, 'flag')} opened, ${countText(flagsClosed.length)} closed`,
+    `${countText(failed)} of ${plural(polls, 'poll')} failed`,
+  ]
+  return `${happenings.join('; ')}.${volume === null ? '' : ` ${volumeSentence(volume)}`}`
+}
+
+function weekDates({ weekStartMs }: WeekFacts): [string, string] {
+  return [isoDate(weekStartMs), isoDate(weekStartMs + (daysPerWeek - 1) * dayMs)]
+}
+
+function volumeSentence(volume: WeekVolume): string {
+  const { start, end } = volumeEnds(volume)
+  const over = `over ${plural(volume.rails, 'earning rail')}`
+  return volumeMoved(volume)
+    ? `The 30-day volume ${over} went from ${usdcText(start)} to ${usdcText(end)} USDC.`
+    : `The 30-day volume ${over} stood at ${usdcText(end)} USDC.`
+}
+
+function bodyOf(counted: Counted): string {
+  const { beganToPay, stoppedPaying, flagsOpened, flagsClosed } = counted.events
+  const sections = [
+    introduction(counted),
+    movedSection(counted),
+    newlyReadSection(counted),
+    listSection('What opened', [...beganToPay, ...flagsOpened]),
+    listSection('What closed', [...stoppedPaying, ...flagsClosed]),
+    failedSection(counted),
+    caveatSection(counted),
+  ]
+  return sections.filter((section) => section !== '').join('\n')
+}
+
+function introduction(counted: Counted): string {
+  const { facts, polls, failed, events } = counted
+  const [from, to] = weekDates(facts)
+  const outcome = failed === 0 ? 'All of them were good' : `${plural(failed, 'poll')} failed`
+  const polled = `From Monday ${from} to Sunday ${to} (UTC) the ledger made ${plural(polls, 'poll')} of ${plural(facts.rails.length, 'rail')}. ${outcome}.`
+  const { beganToPay, stoppedPaying, flagsOpened, flagsClosed } = events
+  const quiet = [...beganToPay, ...stoppedPaying, ...flagsOpened, ...flagsClosed].length === 0
+  const changes = quiet ? 'No rail began or stopped paying, and no flag opened or closed.' : ''
+  return `${[polled, movedSentence(counted), changes].filter((text) => text !== '').join(' ')}\n`
+}
+
+function movedSentence({ facts, moved, newlyRead, polls, failed }: Counted): string {
+  if (failed === polls) return 'So nothing is known of this week; earlier figures are carried over.'
+  const known = facts.rails.filter(({ start }) => start !== null).length
+  if (known === 0) return ''
+  if (moved.length === 0) {
+    const others = newlyRead.length === 0 ? 'every rail' : 'every rail read the week before'
+    return `Nothing moved: volume, workers and status of ${others} ended the week as they began it.`
+  }
+  const still = known - moved.length
+  return `${plural(moved.length, 'rail')} moved${still === 0 ? '' : `; ${countText(still)} ended the week as they began it`}.`
+}
+
+const figureColumns = ['30-day volume, USDC', 'Workers in 30 days', 'Status']
+
+function movedSection({ moved, volume, facts }: Counted): string {
+  const table = markdownTable(
+    ['Rail', ...figureColumns],
+    moved.map((rail) => {
+      const end = cells(rail.end)
+      return [nameOf(rail), ...cells(rail.start).map((was, at) => change(was, end[at] ?? ''))]
+    }),
+    [1, 2],
+  )
+  const parts = [
+    ...(moved.length === 0 ? [] : [table]),
+    ...(volume === null ? [] : [`${volumeSentence(volume)}\n`]),
+    ...(volume === null || !volumeMoved(volume)
+      ? []
+      : [`![${volumeTitle(volume)}: ${volumeInWords(volume)}](${facts.chartUrl})\n`]),
+  ]
+  const heading = moved.length === 0 ? [] : ['## What moved\n']
+  return [...heading, ...parts].join('\n')
+}
+
+function newlyReadSection({ newlyRead }: Counted): string {
+  if (newlyRead.length === 0) return ''
+  const table = markdownTable(
+    ['Rail', ...figureColumns],
+    newlyRead.map((rail) => [nameOf(rail), ...cells(rail.end)]),
+    [1, 2],
+  )
+  return `## Newly read\n\nNo poll of these rails had been good in the seven days before.\n\n${table}`
+}
+
+function listSection(heading: string, lines: readonly string[]): string {
+  if (lines.length === 0) return ''
+  return `## ${heading}\n\n${lines.map((line) => `- ${line}\n`).join('')}`
+}
+
+function failedSection({ facts }: Counted): string {
+  const failing = facts.rails.filter(({ failed }) => failed > 0)
+  if (failing.length === 0) return ''
+  const table = markdownTable(
+    ['Rail', 'Failed', 'Polls', 'Last error'],
+    failing.map((rail) => [
+      nameOf(rail),
+      countText(rail.failed),
+      countText(rail.polls),
+      markdownText((rail.lastError ?? '').slice(0, shownErrorLength)),
+    ]),
+    [1, 2],
+  )
+  return `## Polls that failed\n\n${table}`
+}
+
+function caveatSection({ facts, carried, volume }: Counted): string {
+  const rails = (weeks: readonly RailWeek[]) =>
+    weeks.map(({ authored }) => `\`${authored.rail}\``).join(', ')
+  const caveats = [
+    'A 30-day volume moves by what came in less what left its window, so a difference is not the income of the week.',
+    'Figures are those after the filter rule of each rail. An unknown figure is one that no reading could know; it is not zero, and no sum holds it.',
+    ...(carried.length === 0
+      ? []
+      : [`No poll of ${rails(carried)} was good this week: what is shown of it is older.`]),
+    ...facts.rails.flatMap(ruleCaveat),
+    ...(volume === null || volume.leftOut === 0
+      ? []
+      : [
+          `The sum leaves out ${plural(volume.leftOut, 'rail')} whose volume became known during the week.`,
+        ]),
+    `Every poll stands at \`${facts.siteUrl}${apiPrefix}/rails/{rail}/history\`.`,
+  ]
+  return listSection('How to read this', caveats)
+}
+
+function ruleCaveat({ authored, start, end }: RailWeek): string[] {
+  if (start === null || end === null || start.rule === end.rule) return []
+  return [
+    `The filter rule of \`${authored.rail}\` changed from ${markdownText(start.rule)} to ${markdownText(end.rule)}: its two figures follow different rules.`,
+  ]
+}

@@ -1,0 +1,83 @@
+import { toUsdc } from '../../src/core/money.ts'
+import { dayMs, isoDate } from '../../src/core/time.ts'
+import { lineChart } from '../pages/chart.ts'
+import { plural, usdcText } from './markdown.ts'
+import type { RailWeek } from './rail-week.ts'
+
+/** 30-day volume over a fixed set of rails: at the start of the week and at the end of each day. */
+export interface WeekVolume {
+  readonly rails: number
+  /** Earning rails whose volume is known at the end, but was not from the first point on. */
+  readonly leftOut: number
+  /** Micro-USDC; null before anything was read. */
+  readonly points: readonly { readonly label: string; readonly microUsdc: number | null }[]
+}
+
+const dayNames = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
+
+/**
+ * The sum over the earning rails whose volume is known from the first point that has any to the end of the week:
+ * a rail that joins on the way would look like growth. Null where there is no such rail.
+ */
+export function weekVolume(weekStartMs: number, rails: readonly RailWeek[]): WeekVolume | null {
+  const series = rails
+    .filter(({ authored }) => authored.category === 'earning')
+    .map(({ days }) => days.map((reading) => reading?.volume30dMicroUsdc ?? null))
+  const labels = [
+    'start',
+    ...dayNames.map((name, day) => dayLabel(name, weekStartMs + day * dayMs)),
+  ]
+  const first = labels.findIndex((_, at) => series.some((values) => isKnown(values[at])))
+  if (first === -1) return null
+  const whole = series.filter((values) => values.slice(first).every(isKnown))
+  if (whole.length === 0) return null
+  return {
+    rails: whole.length,
+    leftOut: series.filter((values) => isKnown(values.at(-1))).length - whole.length,
+    points: labels.map((label, at) => ({
+      label,
+      microUsdc: at < first ? null : whole.reduce((sum, values) => sum + (values[at] ?? 0), 0),
+    })),
+  }
+}
+
+/** First and last known volume. */
+export function volumeEnds({ points }: WeekVolume): { start: number; end: number } {
+  const known = points.map(({ microUsdc }) => microUsdc).filter((value) => value !== null)
+  return { start: known[0] ?? 0, end: known.at(-1) ?? 0 }
+}
+
+/** Whether there is anything to draw: a volume that stood still is one sentence. */
+export function volumeMoved(volume: WeekVolume): boolean {
+  const known = volume.points.map(({ microUsdc }) => microUsdc).filter((value) => value !== null)
+  return new Set(known.map(usdcText)).size > 1
+}
+
+export function volumeTitle({ rails }: WeekVolume): string {
+  return `30-day volume over ${plural(rails, 'earning rail')}, USDC`
+}
+
+/** The drawn numbers in words. */
+export function volumeInWords({ points }: WeekVolume): string {
+  return points.map(({ label, microUsdc }) => `${label} ${usdcText(microUsdc)}`).join('; ')
+}
+
+export function volumeChart(volume: WeekVolume, week: string): string {
+  return lineChart({
+    title: `${volumeTitle(volume)}, ${week}`,
+    description: `${volumeInWords(volume)}.`,
+    points: volume.points.map(({ label, microUsdc }) => ({
+      label,
+      value: microUsdc === null ? null : toUsdc(microUsdc),
+    })),
+    setting: 'standalone',
+  })
+}
+
+function dayLabel(name: string, dayStartMs: number): string {
+  return `${name} ${isoDate(dayStartMs).slice(5)}`
+}
+
+function isKnown(value: number | null | undefined): value is number {
+  return value !== null && value !== undefined
+}

@@ -1,0 +1,88 @@
+/** The weekly article, written from the ledger's own figures alone. */
+import { isoDate } from '../../src/core/time.ts'
+import type { LedgerEvent, PollRecord, RailRecord } from '../world.ts'
+import { weeklySlugPrefix } from './articles.ts'
+import type { ArticleSource } from './articles.ts'
+import { isoWeekOf, weekMs, weekStartOf } from './iso-week.ts'
+import { railWeeksOf } from './rail-week.ts'
+import type { RailWeek } from './rail-week.ts'
+import { weeklyText } from './weekly-text.ts'
+
+export interface WeeklyInput {
+  readonly nowMs: number
+  readonly rails: readonly RailRecord[]
+  /** Polls by rail slug, newest first. */
+  readonly history: ReadonlyMap<string, readonly PollRecord[]>
+  readonly events: readonly LedgerEvent[]
+  readonly siteUrl: string
+}
+
+/** Weeks that are written about. `history` and `events` must reach back one week further. */
+export const weeksKept = 52
+
+/**
+ * One article for each complete ISO week in which a poll ran, oldest first, dated the Monday after. An article rests
+ * on the polls and events of its week and on the polls of the seven days before, so it reads the same at every build.
+ */
+export function weeklyArticles(input: WeeklyInput): ArticleSource[] {
+  const eventsByWeek = groupEvents(input.events)
+  const fromMs = input.nowMs - weeksKept * weekMs
+  return [...groupRails(input)]
+    .filter(([startMs]) => startMs >= fromMs && startMs + weekMs <= input.nowMs)
+    .toSorted(([a], [b]) => a - b)
+    .map(([weekStartMs, rails]) =>
+      articleOf(weekStartMs, rails, eventsByWeek.get(weekStartMs) ?? [], input.siteUrl),
+    )
+}
+
+function articleOf(
+  weekStartMs: number,
+  rails: readonly RailWeek[],
+  events: readonly LedgerEvent[],
+  siteUrl: string,
+): ArticleSource {
+  const { year, week } = isoWeekOf(weekStartMs)
+  const name = `${year}-w${String(week).padStart(2, '0')}`
+  const slug = `${weeklySlugPrefix}${name}`
+  const { title, excerpt, keywords, body, chart } = weeklyText({
+    weekStartMs,
+    week: `week ${week} of ${year}`,
+    chartUrl: `${siteUrl}/desk/${slug}.svg`,
+    siteUrl,
+    rails: rails.toSorted((a, b) => (a.authored.rail < b.authored.rail ? -1 : 1)),
+    events,
+  })
+  return {
+    slug,
+    title,
+    date: isoDate(weekStartMs + weekMs),
+    excerpt,
+    keywords: ['weekly', name, ...keywords],
+    body,
+    charts: chart === null ? [] : [{ name: slug, svg: chart }],
+  }
+}
+
+function groupRails({ rails, history }: WeeklyInput): Map<number, RailWeek[]> {
+  const weeks = new Map<number, RailWeek[]>()
+  for (const record of rails) {
+    const polls = history.get(record.authored.rail) ?? []
+    for (const [weekStartMs, railWeek] of railWeeksOf(record, polls)) {
+      const week = weeks.get(weekStartMs)
+      if (week === undefined) weeks.set(weekStartMs, [railWeek])
+      else week.push(railWeek)
+    }
+  }
+  return weeks
+}
+
+function groupEvents(events: readonly LedgerEvent[]): Map<number, LedgerEvent[]> {
+  const weeks = new Map<number, LedgerEvent[]>()
+  for (const event of events) {
+    const weekStartMs = weekStartOf(event.createdAtMs)
+    const week = weeks.get(weekStartMs)
+    if (week === undefined) weeks.set(weekStartMs, [event])
+    else week.push(event)
+  }
+  return weeks
+}

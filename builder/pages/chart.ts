@@ -1,0 +1,225 @@
+/** Charts as SVG text: pure functions, no script, no style sheet needed. Every scale starts at zero. */
+import { clip, frame, label, paint, px } from './svg.ts'
+import type { Setting } from './svg.ts'
+
+export interface ChartPoint {
+  /** What stands at the axis below the point, such as a date. */
+  readonly label: string
+  /** Null is unknown: a gap, never zero. */
+  readonly value: number | null
+}
+
+export interface ChartOptions {
+  /** What is drawn, with its unit. */
+  readonly title: string
+  /** The numbers in words, for readers that do not see the drawing. */
+  readonly description: string
+  readonly points: readonly ChartPoint[]
+  readonly width?: number
+  readonly height?: number
+  readonly setting: Setting
+}
+
+interface Spot {
+  readonly x: number
+  readonly y: number
+}
+
+/** Values over evenly spaced points as a line with its area, grid and axis labels. */
+export function lineChart(options: ChartOptions): string {
+  const { points, setting, width = 720, height = 300 } = options
+  const scale = zeroScale(known(points))
+  const tickTexts = scale.ticks.map(tickText)
+  const left = 20 + textWidth(longest(tickTexts))
+  const box = { left, right: width - 24, top: 48, bottom: height - 32 }
+  const y = (value: number) => box.bottom - scale.part(value) * (box.bottom - box.top)
+  const x = (index: number) => spread(index, points.length, box.left, box.right)
+
+  const grid = scale.ticks.map((tick, index) => {
+    const at = y(tick)
+    return (
+      `<path d="M${px(box.left)} ${px(at)}H${px(box.right)}" fill="none" ${paint('grid', setting)}/>` +
+      label(setting, { x: box.left - 8, y: at + 4 }, tickTexts[index] ?? '', 'end')
+    )
+  })
+  const axis = labelled(points, box.right - box.left).map((index) =>
+    label(
+      setting,
+      { x: x(index), y: box.bottom + 20 },
+      clip(points[index]?.label ?? '', 16),
+      axisAnchor(index, points.length),
+    ),
+  )
+  const drawing = runs(points, x, y)
+    .map((spots) => runPath(spots, y(0), setting))
+    .join('')
+  const nothing =
+    drawing === ''
+      ? label(
+          setting,
+          { x: (box.left + box.right) / 2, y: (box.top + box.bottom) / 2 },
+          'unknown',
+          'middle',
+        )
+      : ''
+  return frame(
+    { ...options, width, height },
+    heading(options, width) + grid.join('') + axis.join('') + drawing + nothing,
+  )
+}
+
+/** Values side by side as horizontal bars, in the order given, each with its value in figures. */
+export function barChart(
+  options: ChartOptions & { readonly valueText: (value: number) => string },
+): string {
+  const { points, setting, width = 720, valueText } = options
+  const rowHeight = 26
+  const top = 48
+  const height = options.height ?? top + Math.max(points.length, 1) * rowHeight + 12
+  const step = (height - top - 12) / Math.max(points.length, 1)
+  const values = points.map(({ value }) => (isKnown(value) ? valueText(value) : 'unknown'))
+  const names = points.map((point) => clip(point.label, 28))
+  const left = 20 + textWidth(longest(names))
+  const room = Math.max(width - left - textWidth(longest(values)) - 32, 1)
+  const scale = zeroScale(known(points), 'tight')
+  const bars = points.map(({ value }, index) => {
+    const middle = top + step * (index + 0.5)
+    const length = isKnown(value) ? Math.max(scale.part(value) * room, value === 0 ? 0 : 1) : 0
+    const bar =
+      length === 0
+        ? ''
+        : `<rect x="${px(left)}" y="${px(middle - step * 0.32)}" width="${px(length)}" height="${px(step * 0.64)}" rx="2" ${paint('mark', setting)}/>`
+    return (
+      label(setting, { x: left - 8, y: middle + 4 }, names[index] ?? '', 'end', 'text') +
+      bar +
+      label(setting, { x: left + length + 8, y: middle + 4 }, values[index] ?? '')
+    )
+  })
+  return frame({ ...options, width, height }, heading(options, width) + bars.join(''))
+}
+
+/** A word-sized line without axes. Its scale starts at zero and ends at its own maximum. */
+export function sparkline(
+  options: Omit<ChartOptions, 'points'> & {
+    readonly values: readonly (number | null)[]
+  },
+): string {
+  const { setting, width = 120, height = 28 } = options
+  const points = options.values.map((value) => ({ label: '', value }))
+  const scale = zeroScale(known(points), 'tight')
+  const y = (value: number) => height - 3 - scale.part(value) * (height - 6)
+  const x = (index: number) => spread(index, points.length, 3, width - 3)
+  const drawing = runs(points, x, y).map((spots) => runPath(spots, height - 3, setting))
+  return frame({ ...options, width, height }, drawing.join(''))
+}
+
+function isKnown(value: number | null): value is number {
+  return value !== null && Number.isFinite(value)
+}
+
+function known(points: readonly ChartPoint[]): number[] {
+  return points.map(({ value }) => value).filter(isKnown)
+}
+
+/** Unbroken runs of known values, as places in the drawing. */
+function runs(
+  points: readonly ChartPoint[],
+  x: (index: number) => number,
+  y: (value: number) => number,
+): Spot[][] {
+  const found: Spot[][] = []
+  let current: Spot[] = []
+  for (const [index, { value }] of points.entries()) {
+    if (!isKnown(value)) {
+      current = []
+      continue
+    }
+    if (current.length === 0) found.push(current)
+    current.push({ x: x(index), y: y(value) })
+  }
+  return found
+}
+
+/** A run as area and line; a value alone between gaps as a dot. */
+function runPath(spots: readonly Spot[], zeroY: number, setting: Setting): string {
+  const [first, last] = [spots[0], spots.at(-1)]
+  if (first === undefined || last === undefined) return ''
+  if (spots.length === 1) {
+    return `<circle cx="${px(first.x)}" cy="${px(first.y)}" r="3" ${paint('mark', setting)}/>`
+  }
+  const line = spots
+    .map(({ x, y }, index) => `${index === 0 ? 'M' : 'L'}${px(x)} ${px(y)}`)
+    .join('')
+  return (
+    `<path d="${line}L${px(last.x)} ${px(zeroY)}L${px(first.x)} ${px(zeroY)}Z" fill-opacity="0.7" ${paint('area', setting)}/>` +
+    `<path d="${line}" fill="none" stroke-width="2" stroke-linejoin="round" stroke-linecap="round" ${paint('line', setting)}/>`
+  )
+}
+
+function heading(options: ChartOptions, width: number): string {
+  const fits = Math.max(Math.floor((width - 32) / 8), 1)
+  return `<g font-size="14" font-weight="600">${label(options.setting, { x: 16, y: 26 }, clip(options.title, fits), 'start', 'text')}</g>`
+}
+
+interface Scale {
+  readonly ticks: readonly number[]
+  /** Where a value stands between the lowest and the highest tick: 0 to 1. */
+  readonly part: (value: number) => number
+}
+
+/** Ticks at 1, 2 or 5 times a power of ten that hold zero and all values; `tight` ends at the values themselves. */
+function zeroScale(values: readonly number[], end: 'ticks' | 'tight' = 'ticks'): Scale {
+  const highest = values.reduce((a, b) => Math.max(a, b), 0)
+  const lowest = values.reduce((a, b) => Math.min(a, b), 0)
+  const range = highest - lowest || 1
+  const step = highest === lowest ? 1 : niceStep(range / 4)
+  const from = Math.floor(lowest / step)
+  const to = Math.max(Math.ceil(highest / step), from + 1)
+  const ticks = Array.from({ length: to - from + 1 }, (_, index) => (from + index) * step)
+  const [low, span] = end === 'tight' ? [lowest, range] : [from * step, (to - from) * step]
+  return { ticks, part: (value) => (value - low) / span }
+}
+
+function niceStep(rough: number): number {
+  const power = 10 ** Math.floor(Math.log10(rough))
+  const factor = [1, 2, 5, 10].find((candidate) => candidate * power >= rough * (1 - 1e-9)) ?? 10
+  return factor * power
+}
+
+const tickUnits: readonly (readonly [number, string])[] = [
+  [1e9, 'G'],
+  [1e6, 'M'],
+  [1e3, 'k'],
+]
+
+/** 0, 0.25, 1.5k, 2M: at most three significant digits. */
+function tickText(value: number): string {
+  const [size, suffix] = tickUnits.find(([limit]) => Math.abs(value) >= limit) ?? [1, '']
+  return `${Number((value / size).toPrecision(3))}${suffix}`
+}
+
+function spread(index: number, count: number, from: number, to: number): number {
+  return count < 2 ? (from + to) / 2 : from + (index / (count - 1)) * (to - from)
+}
+
+/** Which points have room for their label: evenly spaced, the first among them. */
+function labelled(points: readonly ChartPoint[], room: number): number[] {
+  const widest = textWidth(clip(longest(points.map((point) => point.label)), 16)) + 12
+  const every = Math.max(Math.ceil((points.length * widest) / Math.max(room, 1)), 1)
+  return points.map((_, index) => index).filter((index) => index % every === 0)
+}
+
+function axisAnchor(index: number, count: number): 'start' | 'middle' | 'end' {
+  if (count < 2) return 'middle'
+  if (index === 0) return 'start'
+  return index === count - 1 ? 'end' : 'middle'
+}
+
+function longest(texts: readonly string[]): string {
+  return texts.reduce((a, b) => (a.length >= b.length ? a : b), '')
+}
+
+/** A generous guess: fonts differ from reader to reader. */
+function textWidth(text: string): number {
+  return text.length * 7
+}
