@@ -28,12 +28,12 @@ export const SIGNATURE_FIELDS = [
  *   1,000, and integers beyond 2^53-1 that would print as digits they may never have had.
  */
 export function canonicalize(value: unknown): string {
-  return write(value, COMPACT, [])
+  return write(value, COMPACT, 0)
 }
 
 /** The same value for people and diffs: sorted members, two spaces, a newline at the end. */
 export function prettySorted(value: unknown): string {
-  return `${write(value, '\n', [])}\n`
+  return `${write(value, '\n', 0)}\n`
 }
 
 /**
@@ -71,21 +71,17 @@ const EXPONENT_FORM_FROM = 1e21
 const LONE_SURROGATE = /[\uD800-\uDFFF]/u
 
 // One string is built by concatenation on purpose: V8 ropes beat arrays of parts and join here.
-// `parents` is the path from the root, for cycles; `gap` is '' or a newline and the indentation.
-function write(value: unknown, gap: string, parents: object[]): string {
+// `gap` is '' or a newline and the indentation.
+function write(value: unknown, gap: string, depth: number): string {
   if (typeof value === 'string') return writeString(value)
   if (typeof value === 'number') return writeNumber(value)
   if (typeof value === 'boolean') return value ? 'true' : 'false'
   if (value === null) return 'null'
   if (typeof value !== 'object') throw new CanonicalJsonError(`${typeof value} has no JSON form`)
-  if (parents.includes(value)) throw new CanonicalJsonError('the value contains itself')
-  if (parents.length >= MAX_DEPTH) throw new CanonicalJsonError(`nested over ${MAX_DEPTH} deep`)
-  parents.push(value)
-  const text = Array.isArray(value)
-    ? writeArray(value, gap, parents)
-    : writeObject(value, gap, parents)
-  parents.pop()
-  return text
+  if (depth >= MAX_DEPTH) {
+    throw new CanonicalJsonError(`nested over ${MAX_DEPTH} deep, or it holds itself`)
+  }
+  return Array.isArray(value) ? writeArray(value, gap, depth) : writeObject(value, gap, depth)
 }
 
 function writeNumber(value: number): string {
@@ -100,18 +96,18 @@ function writeString(value: string): string {
   return JSON.stringify(value)
 }
 
-function writeArray(items: readonly unknown[], gap: string, parents: object[]): string {
+function writeArray(items: readonly unknown[], gap: string, depth: number): string {
   if (items.length === 0) return '[]'
   const inner = gap === COMPACT ? COMPACT : `${gap}  `
   let text = '['
   for (let index = 0; index < items.length; index += 1) {
     text += index === 0 ? inner : `,${inner}`
-    text += within(items[index], inner, parents, index)
+    text += within(items[index], inner, depth + 1, index)
   }
   return `${text}${gap}]`
 }
 
-function writeObject(value: object, gap: string, parents: object[]): string {
+function writeObject(value: object, gap: string, depth: number): string {
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) {
     throw new CanonicalJsonError('only plain objects and arrays have a JSON form')
@@ -126,7 +122,7 @@ function writeObject(value: object, gap: string, parents: object[]): string {
   let text = '{'
   for (const name of names) {
     text += text.length === 1 ? inner : `,${inner}`
-    text += writeString(name) + colon + within(members[name], inner, parents, name)
+    text += writeString(name) + colon + within(members[name], inner, depth + 1, name)
   }
   return `${text}${gap}}`
 }
@@ -141,9 +137,9 @@ function isSorted(names: readonly string[]): boolean {
 }
 
 /** Writes a child, and puts its place in front of what is wrong with it. */
-function within(value: unknown, gap: string, parents: object[], place: string | number): string {
+function within(value: unknown, gap: string, depth: number, place: string | number): string {
   try {
-    return write(value, gap, parents)
+    return write(value, gap, depth)
   } catch (error) {
     if (!(error instanceof CanonicalJsonError)) throw error
     const step = typeof place === 'number' ? `[${place}]` : `.${place}`
