@@ -10,6 +10,9 @@ import type { SeenHeaders } from './request-headers.ts'
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'OPTIONS'])
 const HOST = /^(?:[a-z0-9_](?:[a-z0-9._-]{0,253})|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
 
+/** Refused here: Node's own limit drops what comes after it, and with it perhaps a second Host. */
+const MAX_HEADERS = 100
+
 /** Characters that stand for themselves in a path segment (RFC 3986 `pchar`), or one escape. */
 const SEGMENTS = /^(?:\/(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-F]{2})*)+$/
 const EMPTY_OR_DOT_SEGMENT = /\/(?:\/|\.\.?(?:\/|$))/
@@ -29,6 +32,7 @@ let lastGoodHost = ''
 
 /** The checks of headers that hold for every request, documents included. */
 export function headerFailure(headers: Readonly<SeenHeaders>): Failure | null {
+  if (headers.count > MAX_HEADERS) return { code: 'headers_too_large' }
   if (headers.hostCount !== 1) return { code: 'malformed_host' }
   if (headers.host !== lastGoodHost) {
     if (!HOST.test(headers.host)) return { code: 'malformed_host' }

@@ -4,6 +4,7 @@
  */
 
 export interface SeenHeaders {
+  count: number
   hostCount: number
   host: string
   /** Repeated list headers are joined as RFC 9110 section 5.3 says. */
@@ -15,6 +16,7 @@ export interface SeenHeaders {
 }
 
 const seen: SeenHeaders = {
+  count: 0,
   hostCount: 0,
   host: '',
   acceptEncoding: undefined,
@@ -26,6 +28,7 @@ const seen: SeenHeaders = {
 
 /** Takes `req.rawHeaders`. Answers one object that the next call fills anew: read it before that. */
 export function seeHeaders(rawHeaders: readonly string[]): Readonly<SeenHeaders> {
+  seen.count = rawHeaders.length / 2
   seen.hostCount = 0
   seen.acceptEncoding = undefined
   seen.ifNoneMatch = undefined

@@ -15,7 +15,8 @@ const KEEP_ALIVE_TIMEOUT_MS = 65_000
 /** A reader that takes nothing for this long is gone. */
 const SOCKET_TIMEOUT_MS = 60_000
 const MAX_HEADER_BYTES = 8192
-const MAX_HEADERS = 100
+/** None beside the bytes: Node drops the headers above a number, where the gate refuses them. */
+const NO_HEADER_COUNT_LIMIT = 0
 const MAX_CONNECTIONS = 10_000
 /** How often the end looks for connections that have become idle. */
 const DRAIN_INTERVAL_MS = 25
@@ -54,7 +55,7 @@ export async function serve(
     },
     listener,
   )
-  server.maxHeadersCount = MAX_HEADERS
+  server.maxHeadersCount = NO_HEADER_COUNT_LIMIT
   server.maxConnections = MAX_CONNECTIONS
   server.timeout = SOCKET_TIMEOUT_MS
   server.on('clientError', (error, socket) => {

@@ -1,0 +1,320 @@
+import { createPublicKey, verify } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { manifestSchema } from '../../src/core/documents.ts'
+import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
+import type { PublicDir, Service } from '../support/http-service.ts'
+import { send } from '../support/raw-http.ts'
+import type { RawAnswer } from '../support/raw-http.ts'
+
+let published: PublicDir
+let service: Service
+
+beforeAll(async () => {
+  published = await publicDir()
+  await published.publish(sampleDocuments)
+  service = await startService(published.dir)
+})
+
+afterAll(async () => {
+  await service.stop()
+  await published.remove()
+})
+
+const list = '/api/v1/rails'
+
+function get(path: string, ...headers: string[]): Promise<RawAnswer> {
+  return send(service.address, `GET ${path}`, headers)
+}
+
+test('a document has every header that caches, browsers and verifiers need', async () => {
+  const { status, headers, body } = await get(list)
+  expect(status).toBe(200)
+  expect(Object.fromEntries(headers)).toEqual({
+    'content-type': 'application/json',
+    'content-length': String(body.length),
+    'cache-control': 'public, max-age=60, stale-while-revalidate=300, stale-if-error=86400',
+    etag: expect.stringMatching(/^"[0-9a-f]{64}"$/),
+    'last-modified': 'Sat, 21 Nov 2026 05:30:15 GMT',
+    vary: 'Accept-Encoding',
+    'access-control-allow-origin': '*',
+    'access-control-expose-headers': expect.stringContaining('X-Signature'),
+    'x-signature': expect.stringMatching(/^ed25519:[A-Za-z0-9+/]{86}==$/),
+    'x-signature-key': expect.stringMatching(/^[0-9a-f]{16}$/),
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': expect.stringContaining("default-src 'none'"),
+    date: expect.any(String),
+    connection: 'close',
+  })
+})
+
+const keyFile = z.object({ active: z.object({ public_key: z.string() }) })
+
+test('X-Signature covers the bytes of the body, the manifest included', async () => {
+  const text = await readFile(join(published.dir, '../keys/signing-keys.json'), 'utf8')
+  const raw = Buffer.from(keyFile.parse(JSON.parse(text)).active.public_key, 'base64')
+  const prefix = Buffer.from('302a300506032b6570032100', 'hex')
+  const key = createPublicKey({ key: Buffer.concat([prefix, raw]), format: 'der', type: 'spki' })
+  for (const path of [...sampleDocuments.map((document) => document.path), '/snapshot.json']) {
+    const plain = await get(path)
+    const signature = Buffer.from(String(plain.headers.get('x-signature')).slice(8), 'base64')
+    expect([path, verify(null, plain.body, key, signature)]).toEqual([path, true])
+    const small = await get(path, 'Accept-Encoding: br')
+    expect(small.headers.get('x-signature')).toBe(plain.headers.get('x-signature'))
+  }
+})
+
+test('the manifest is served and names every other document', async () => {
+  const manifest = manifestSchema.parse(JSON.parse((await get('/snapshot.json')).body.toString()))
+  expect(manifest.documents.map(({ path }) => path).sort()).toEqual(
+    sampleDocuments.map(({ path }) => path).sort(),
+  )
+})
+
+test.each([
+  [undefined, 'identity'],
+  ['', 'identity'],
+  ['br', 'br'],
+  ['gzip', 'gzip'],
+  ['x-gzip', 'gzip'],
+  ['GZIP', 'gzip'],
+  ['gzip, deflate, br, zstd', 'br'],
+  ['gzip, br;q=0.9', 'gzip'],
+  ['br;q=0.5, gzip;q=0.5', 'br'],
+  ['gzip;q=0.001', 'gzip'],
+  ['identity, gzip;q=0.5', 'identity'],
+  ['identity, gzip, br', 'br'],
+  ['gzip;q=0', 'identity'],
+  ['br;q=0, gzip;q=0.000', 'identity'],
+  ['*', 'br'],
+  ['*;q=0.1, gzip', 'gzip'],
+  ['br;q=0, *', 'gzip'],
+  ['*;q=0, identity', 'identity'],
+  ['identity;q=0, gzip', 'gzip'],
+  ['*;q=0, gzip', 'gzip'],
+  ['deflate', 'identity'],
+  ['deflate, zstd;q=0.4', 'identity'],
+  ['br;q=2, gzip;q=x, identity', 'identity'],
+  ['br ; q=0.2 , gzip ; q=0.8', 'gzip'],
+  [',,br,,', 'br'],
+])('Accept-Encoding %j is answered with %s', async (accept, coding) => {
+  const plain = (await get(list)).body
+  const { status, headers, body } = await get(
+    list,
+    ...(accept === undefined ? [] : [`Accept-Encoding: ${accept}`]),
+  )
+  expect(status).toBe(200)
+  expect(headers.get('content-encoding') ?? 'identity').toBe(coding)
+  expect(headers.get('content-length')).toBe(String(body.length))
+  expect(decode(coding, body).equals(plain)).toBe(true)
+})
+
+function decode(coding: string, body: Buffer): Buffer {
+  if (coding === 'br') return brotliDecompressSync(body)
+  return coding === 'gzip' ? gunzipSync(body) : body
+}
+
+test('codings over several header lines are one list', async () => {
+  const answer = await get(list, 'Accept-Encoding: gzip;q=0.5', 'accept-encoding: br;q=0.1')
+  expect(answer.headers.get('content-encoding')).toBe('gzip')
+})
+
+test('406 only where no form of the document may be sent', async () => {
+  for (const accept of [
+    'identity;q=0',
+    '*;q=0',
+    'identity;q=0, br;q=0, gzip;q=0',
+    'deflate, *;q=0',
+  ]) {
+    const answer = await get(list, `Accept-Encoding: ${accept}`)
+    expect([accept, answer.status]).toEqual([accept, 406])
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    expect(JSON.parse(answer.body.toString())).toMatchObject({ code: 'not_acceptable' })
+  }
+})
+
+test('each coding has its own strong ETag', async () => {
+  const tags = await Promise.all(
+    ['identity', 'gzip', 'br'].map(async (coding) =>
+      (await get(list, `Accept-Encoding: ${coding}`)).headers.get('etag'),
+    ),
+  )
+  expect(new Set(tags).size).toBe(3)
+  for (const tag of tags) expect(tag).toMatch(/^"/)
+})
+
+test.each(['identity', 'gzip', 'br'])('If-None-Match of the %s form is 304', async (coding) => {
+  const accept = `Accept-Encoding: ${coding}`
+  const full = await get(list, accept)
+  const etag = String(full.headers.get('etag'))
+  for (const value of [etag, `W/${etag}`, `"x", ${etag}`, `"a,b" , W/${etag},"c"`, '*', ' * ']) {
+    const answer = await get(list, accept, `If-None-Match: ${value}`)
+    expect([value, answer.status, answer.body.length]).toEqual([value, 304, 0])
+    for (const name of ['etag', 'cache-control', 'vary', 'last-modified', 'x-signature']) {
+      expect(answer.headers.get(name)).toBe(full.headers.get(name))
+    }
+    expect(answer.headers.has('content-length')).toBe(false)
+    expect(answer.headers.has('content-encoding')).toBe(false)
+  }
+  for (const value of ['"x"', etag.replaceAll('"', ''), etag.slice(0, -2), '', '"*"']) {
+    const answer = await get(list, accept, `If-None-Match: ${value}`)
+    expect([value, answer.status]).toEqual([value, 200])
+  }
+})
+
+test('the ETag of one coding does not match another', async () => {
+  const etag = String((await get(list, 'Accept-Encoding: br')).headers.get('etag'))
+  expect((await get(list, `If-None-Match: ${etag}`)).status).toBe(200)
+  expect((await get(list, 'Accept-Encoding: gzip', `If-None-Match: ${etag}`)).status).toBe(200)
+})
+
+test.each([
+  ['Sat, 21 Nov 2026 05:30:15 GMT', 304],
+  ['Sat, 21 Nov 2026 05:30:16 GMT', 304],
+  ['Saturday, 21-Nov-26 05:30:15 GMT', 304],
+  ['Sat Nov 21 05:30:15 2026', 304],
+  ['Sat, 21 Nov 2026 05:30:14 GMT', 200],
+  ['Sat Nov 21 05:30:14 2026', 200],
+  ['2026-11-22T00:00:00Z', 200],
+  ['99999999999999', 200],
+  ['Sat, 99 Nov 2026 05:30:15 GMT', 200],
+  ['', 200],
+])('If-Modified-Since %j is %i', async (since, status) => {
+  expect((await get(list, `If-Modified-Since: ${since}`)).status).toBe(status)
+})
+
+test('If-Modified-Since counts for nothing beside If-None-Match', async () => {
+  const since = 'If-Modified-Since: Sat, 21 Nov 2026 05:30:15 GMT'
+  expect((await get(list, since, 'If-None-Match: "x"')).status).toBe(200)
+})
+
+test('HEAD answers as GET does, without the body', async () => {
+  for (const path of [...sampleDocuments.map((document) => document.path), '/api/v1/health']) {
+    for (const accept of ['identity', 'br', 'gzip']) {
+      const header = `Accept-Encoding: ${accept}`
+      const full = await send(service.address, `GET ${path}`, [header])
+      const head = await send(service.address, `HEAD ${path}`, [header])
+      expect(head.body.length).toBe(0)
+      expect([path, head.status, stable(head)]).toEqual([path, 200, stable(full)])
+    }
+  }
+  const etag = String((await get(list)).headers.get('etag'))
+  const head = await send(service.address, `HEAD ${list}`, [`If-None-Match: ${etag}`])
+  expect(head.status).toBe(304)
+})
+
+function stable({ headers }: RawAnswer): Record<string, string> {
+  const changing = new Set(['date', 'x-request-id'])
+  return Object.fromEntries([...headers].filter(([name]) => !changing.has(name)))
+}
+
+test('Range is ignored and so is the query of a document', async () => {
+  const plain = await get(list)
+  const ranged = await get(list, 'Range: bytes=0-9')
+  expect([ranged.status, ranged.body.length]).toEqual([200, plain.body.length])
+  for (const query of ['?x=1', '?', '?limit=5&limit=6', '?since=2026-11-20T00:00:00Z', '?%zz']) {
+    const answer = await get(`${list}${query}`)
+    expect([query, answer.status, stable(answer)]).toEqual([query, 200, stable(plain)])
+  }
+})
+
+test('since makes the live aggregate dynamic, nothing else does', async () => {
+  const since = '2026-11-20T00:00:00Z'
+  const answer = await get(`/api/v1/stats/live?since=${since}`)
+  expect(answer.status).toBe(200)
+  expect(answer.headers.get('cache-control')).toBe('public, max-age=5')
+  expect(JSON.parse(answer.body.toString())).toEqual({ delta_since: { since: Date.parse(since) } })
+  for (const query of ['?x=1', '?sincere=1', '?x=since', '?asince=1', '?SINCE=1']) {
+    const plain = await get(`/api/v1/stats/live${query}`)
+    expect([query, plain.body.toString()]).toEqual([query, '{"rails_total":60}'])
+  }
+  for (const [query, code] of [
+    ['?since=', 'invalid_input'],
+    ['?since', 'invalid_input'],
+    ['?since=yesterday', 'invalid_input'],
+    ['?since=2026-02-30T00:00:00Z', 'invalid_input'],
+    [`?since=${since}&since=${since}`, 'invalid_input'],
+    [`?since=${since}&x=1`, 'unknown_parameter'],
+    [`?__proto__=1&since=${since}`, 'unknown_parameter'],
+  ]) {
+    const bad = await get(`/api/v1/stats/live${query}`)
+    expect([query, bad.status]).toEqual([query, 400])
+    expect(JSON.parse(bad.body.toString())).toMatchObject({ code })
+  }
+})
+
+test.each([
+  ['/api/v1/rails/nope', 'unknown_rail'],
+  ['/api/v1/rails/NOPE', 'unknown_rail'],
+  ['/api/v1/rails/nope/history', 'unknown_rail'],
+  ['/api/v1/rails/nope/history.csv', 'unknown_rail'],
+  ['/api/v1/rails/x402/x.css', 'not_found'],
+  ['/api/v1/rails/x402/', 'not_found'],
+  ['/api/v1/rails/', 'not_found'],
+  ['/api/v1/rails.json', 'not_found'],
+  ['/api/v1/skills/nope', 'unknown_skill'],
+  ['/api/v1/pacts/999', 'unknown_pact'],
+  ['/api/v1/nothing', 'not_found'],
+  ['/api/v1', 'not_found'],
+  ['/api/v2/rails', 'not_found'],
+  ['/nothing.css', 'not_found'],
+  ['/current/snapshot.json', 'not_found'],
+  ['/snapshot.json.sig', 'not_found'],
+  ['/api/v1/health/', 'not_found'],
+  ['/api/v1/__proto__', 'not_found'],
+])('nothing lies at %s: 404 %s, never cacheable', async (path, code) => {
+  const answer = await get(path)
+  expect(answer.status).toBe(404)
+  expect(answer.headers.get('cache-control')).toBe('no-store')
+  expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+  expect(JSON.parse(answer.body.toString())).toEqual({
+    error: expect.any(String),
+    code,
+    docs: `https://ledger.test/docs/errors#${code}`,
+  })
+})
+
+test('handlers refuse parameters they do not know', async () => {
+  const answer = await get('/api/v1/health?verbose=1')
+  expect(answer.status).toBe(400)
+  expect(JSON.parse(answer.body.toString())).toMatchObject({ code: 'unknown_parameter' })
+})
+
+test('a page may load its own things, an API answer nothing', async () => {
+  expect((await get('/')).headers.get('content-security-policy')).toContain("script-src 'self'")
+  expect((await get(list)).headers.get('content-security-policy')).not.toContain('script-src')
+})
+
+test('any origin may ask beforehand, without credentials', async () => {
+  for (const path of [list, '/api/v1/health', '/api/v1/anything', '/openapi.json']) {
+    const answer = await send(service.address, `OPTIONS ${path}`, [
+      'Origin: https://agent.example',
+      'Access-Control-Request-Method: POST',
+      'Access-Control-Request-Headers: x-payment',
+    ])
+    expect([path, answer.status]).toEqual([path, 204])
+    expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+    expect(answer.headers.get('access-control-allow-headers')).toContain('X-PAYMENT')
+    expect(answer.headers.get('access-control-allow-methods')).toContain('POST')
+    expect(answer.headers.has('access-control-allow-credentials')).toBe(false)
+    expect(answer.headers.get('allow')).toContain('GET')
+  }
+  expect((await send(service.address, 'OPTIONS *')).status).toBe(204)
+})
+
+test('a reader of an article counts, also with a copy at hand; HEAD and other documents do not', async () => {
+  service.views.length = 0
+  const path = '/desk/weekly-47.md'
+  const etag = String((await get(path)).headers.get('etag'))
+  await get(path, `If-None-Match: ${etag}`)
+  await send(service.address, `HEAD ${path}`)
+  await get(path, 'Accept-Encoding: identity;q=0, *;q=0')
+  await get('/desk/SKILL.md')
+  await get('/desk/nothing.md')
+  expect(service.views).toEqual(['weekly-47', 'weekly-47'])
+})

@@ -1,0 +1,161 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type { PublicDocument } from '../../builder/publish/document.ts'
+import { loadKeys } from '../../builder/publish/keys.ts'
+import { publish } from '../../builder/publish/publish.ts'
+import type { Published } from '../../builder/publish/publish.ts'
+import { createApp } from '../../src/app.ts'
+import type { App, AppDeps } from '../../src/app.ts'
+import type { JsonValue } from '../../src/core/canonical-json.ts'
+import type { Clock } from '../../src/deps.ts'
+import { createDocumentStore } from '../../src/http/document-store.ts'
+import type { DocumentStore } from '../../src/http/document-store.ts'
+import { serve } from '../../src/http/serve.ts'
+import type { RunningServer } from '../../src/http/serve.ts'
+import { createLog } from '../../src/log.ts'
+import type { LogLevel } from '../../src/log.ts'
+
+/** A clock that stands still until it is moved; sleeping takes real time, so that servers can wait. */
+export interface HandClock extends Clock {
+  readonly advance: (deltaMs: number) => void
+}
+
+export function handClock(startMs = Date.UTC(2026, 10, 21, 6)): HandClock {
+  let passedMs = 0
+  return {
+    now: () => startMs + passedMs,
+    monotonic: () => passedMs,
+    sleep: async (delayMs, signal) => {
+      await sleep(delayMs, undefined, signal === undefined ? {} : { signal })
+    },
+    advance: (deltaMs) => {
+      passedMs += deltaMs
+    },
+  }
+}
+
+/** A directory that documents are published to with real keys, as the builder does it. */
+export interface PublicDir {
+  readonly dir: string
+  readonly publish: (documents: readonly PublicDocument[], nowMs?: number) => Promise<Published>
+  readonly remove: () => Promise<void>
+}
+
+export async function publicDir(): Promise<PublicDir> {
+  const root = await mkdtemp(join(tmpdir(), 'ledger-http-'))
+  const dir = join(root, 'public')
+  const startMs = Date.UTC(2026, 10, 21, 5, 30, 15, 250)
+  const { signer, ring } = await loadKeys({ dir: join(root, 'keys'), nowMs: startMs })
+  const silent = () => undefined
+  const log = { debug: silent, info: silent, warn: silent, error: silent }
+  return {
+    dir,
+    publish: (documents, nowMs = startMs) =>
+      publish({ publicDir: dir, documents, assetsDir: null, signer, ring, nowMs, log }),
+    remove: () => rm(root, { recursive: true, force: true }),
+  }
+}
+
+export interface Service {
+  readonly server: RunningServer
+  readonly address: RunningServer['address']
+  readonly url: string
+  readonly app: App
+  readonly store: DocumentStore
+  readonly clock: HandClock
+  /** Lines that were logged so far, parsed. */
+  readonly lines: () => Record<string, unknown>[]
+  readonly views: string[]
+  readonly stop: () => Promise<void>
+}
+
+/** The whole listener on a free port, over whatever is published in `dir`. */
+export async function startService(
+  dir: string,
+  options: Partial<Omit<AppDeps, 'log'>> & {
+    readonly level?: LogLevel
+    /** Adds routes before the server starts. */
+    readonly extend?: (app: App) => void
+  } = {},
+): Promise<Service> {
+  const { level = 'info', extend, ...given } = options
+  const clock = handClock()
+  let text = ''
+  const log = createLog({
+    level,
+    now: clock.now,
+    write: (lines) => {
+      text += lines
+    },
+    defer: (flush) => flush(),
+  })
+  const store = createDocumentStore({ publicDir: dir, clock, log })
+  await store.reload()
+  const views: string[] = []
+  const app = createApp({
+    siteUrl: 'https://ledger.test',
+    clock,
+    random: { bytes: (length) => randomBytes(length) },
+    log,
+    store,
+    limits: 'off',
+    trustedProxies: [],
+    health: () => Promise.resolve({ statusCode: 200, body: { status: 'ok' } }),
+    obstacles: () => Promise.resolve([]),
+    statsSince: (sinceMs) => Promise.resolve({ delta_since: { since: sinceMs } }),
+    countView: (slug) => {
+      views.push(slug)
+    },
+    ...given,
+  })
+  extend?.(app)
+  const { failureAnswer } = app
+  const server = await serve(app.listener, { host: '127.0.0.1', port: 0, clock, failureAnswer })
+  const { address } = server
+  return {
+    server,
+    address,
+    url: `http://127.0.0.1:${address.port}`,
+    app,
+    store,
+    clock,
+    lines: () => {
+      log.flush()
+      return text
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as Record<string, unknown>)
+    },
+    views,
+    stop: async () => {
+      await server.close(1000)
+    },
+  }
+}
+
+export function jsonDocument(path: string, json: JsonValue, maxAgeSeconds = 60): PublicDocument {
+  const body = { json, stamp: null }
+  return { path, contentType: 'application/json', maxAgeSeconds, body, archive: null }
+}
+
+export function textDocument(path: string, text: string, contentType: string): PublicDocument {
+  return { path, contentType, maxAgeSeconds: 300, body: { text }, archive: null }
+}
+
+/** A small published world: a list long enough to be worth compressing, a rail, an article, a page. */
+export const sampleDocuments: readonly PublicDocument[] = [
+  jsonDocument('/api/v1/rails', {
+    count: 60,
+    rails: Array.from({ length: 60 }, (_, at) => ({ rail: `rail-${at}`, status: 'paying' })),
+  }),
+  jsonDocument('/api/v1/rails/x402', { rail: 'x402' }),
+  jsonDocument('/api/v1/skills/technical-writing', { slug: 'technical-writing' }, 300),
+  jsonDocument('/api/v1/stats/live', { rails_total: 60 }, 5),
+  textDocument('/desk/weekly-47.md', '# Week 47\n'.repeat(40), 'text/markdown; charset=utf-8'),
+  textDocument('/desk/SKILL.md', '# Desk\n', 'text/markdown; charset=utf-8'),
+  textDocument('/', '<!doctype html><title>Ledger</title>', 'text/html; charset=utf-8'),
+]

@@ -1,0 +1,78 @@
+import { connect } from 'node:net'
+import type { Socket } from 'node:net'
+
+/** Requests over a plain socket: HTTP clients put right what these tests are about. */
+
+export interface RawAnswer {
+  readonly status: number
+  /** Names in lower case; repeated ones joined with a comma. */
+  readonly headers: ReadonlyMap<string, string>
+  readonly body: Buffer
+}
+
+export interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+/** Sends bytes, reads until the server closes, and answers everything that came back. */
+export function exchange(address: Address, bytes: string | Buffer): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(address.port, address.host)
+    const chunks: Buffer[] = []
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+    socket.on('error', reject)
+    socket.on('close', () => resolve(Buffer.concat(chunks)))
+    socket.write(bytes)
+  })
+}
+
+/** One request whose `Connection: close` ends the connection. `lines` come after the request line. */
+export async function send(
+  address: Address,
+  requestLine: string,
+  lines: readonly string[] = [],
+  body = '',
+): Promise<RawAnswer> {
+  const hasHost = lines.some((line) => line.toLowerCase().startsWith('host'))
+  const all = [...(hasHost ? [] : ['Host: ledger.test']), ...lines, 'Connection: close']
+  const text = `${requestLine} HTTP/1.1\r\n${all.join('\r\n')}\r\n\r\n${body}`
+  return parseAnswer(await exchange(address, Buffer.from(text, 'latin1')))
+}
+
+/** The first answer in the bytes; its body is whatever follows the headers. */
+export function parseAnswer(bytes: Buffer): RawAnswer {
+  const end = bytes.indexOf('\r\n\r\n')
+  if (end === -1) throw new Error(`no HTTP answer in ${bytes.length} bytes`)
+  const [statusLine = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n')
+  const headers = new Map<string, string>()
+  for (const line of lines) {
+    const colon = line.indexOf(':')
+    const name = line.slice(0, colon).toLowerCase()
+    const value = line.slice(colon + 1).trim()
+    const before = headers.get(name)
+    headers.set(name, before === undefined ? value : `${before}, ${value}`)
+  }
+  return { status: Number(statusLine.split(' ')[1]), headers, body: bytes.subarray(end + 4) }
+}
+
+/** A connection that stays open, for tests that send piece by piece. */
+export function open(address: Address): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(address.port, address.host, () => resolve(socket))
+    socket.once('error', reject)
+  })
+}
+
+/** Resolves with all bytes once the other side has closed, or `until` is in them. */
+export function received(socket: Socket, until?: string): Promise<Buffer> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = []
+    const all = (): Buffer => Buffer.concat(chunks)
+    socket.on('data', (chunk: Buffer) => {
+      chunks.push(chunk)
+      if (until !== undefined && all().includes(until)) resolve(all())
+    })
+    socket.on('close', () => resolve(all()))
+  })
+}
