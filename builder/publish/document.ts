@@ -1,7 +1,8 @@
 /** What the builder publishes: one value per document, rendered here and nowhere else. */
 import { canonicalize, prettySorted } from '../../src/core/canonical-json.ts'
-import type { JsonObject, JsonValue } from '../../src/core/canonical-json.ts'
+import type { JsonValue } from '../../src/core/canonical-json.ts'
 import { documentFile } from '../../src/core/documents.ts'
+import { isObject } from './facts.ts'
 
 export interface PublicDocument {
   /** Site path, such as `/api/v1/rails` or `/api/v1/rails/x402/history.csv`; never `/snapshot.json`. */
@@ -42,10 +43,6 @@ function stamped(json: JsonValue, stamp: string | null, stampTime: string): Json
   if (stamp === null) return json
   if (!isObject(json)) throw new Error(`only an object can hold ${stamp}`)
   return { ...json, [stamp]: stampTime }
-}
-
-function isObject(value: JsonValue): value is JsonObject {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
 function messageOf(error: unknown): string {

@@ -75,9 +75,12 @@ export async function readIfExists(path: string): Promise<Buffer | null> {
 }
 
 /** Names in a directory, or none where there is no directory. */
-export async function namesIn(path: string): Promise<string[]> {
+export async function namesIn(
+  path: string,
+  options: { readonly recursive?: boolean } = {},
+): Promise<string[]> {
   try {
-    return await readdir(path)
+    return await readdir(path, options)
   } catch (error) {
     if (isErrno(error, 'ENOENT')) return []
     throw error

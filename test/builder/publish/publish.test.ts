@@ -1,5 +1,4 @@
 import {
-  appendFileSync,
   lstatSync,
   mkdirSync,
   readFileSync,
@@ -16,6 +15,7 @@ import { join } from 'node:path'
 
 import * as noble from '@noble/ed25519'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
 
 import { archiveFiles } from '../../../builder/publish/document.ts'
 import { loadKeys, rotateKey } from '../../../builder/publish/keys.ts'
@@ -371,25 +371,24 @@ describe('the lock', () => {
       nowMs: startMs + 1000,
       beforeStep: (step) => {
         if (step !== 'make the link') return
-        const holder = JSON.parse(readFileSync(lockFile(), 'utf8')) as object
+        const mine = readFileSync(lockFile(), 'utf8')
         rmSync(lockFile())
-        writeFileSync(lockFile(), JSON.stringify({ ...holder, token: 'of another' }))
+        writeFileSync(lockFile(), mine.replace('"token":"', '"token":"another'))
       },
     })
     await expect(robbed).rejects.toThrow(LockedError)
     expect(versionsOf(readSet(place.publicDir, place.keys.publicKeys))).toEqual([1])
-    appendFileSync(lockFile(), '')
   })
 
   /** What the lock says while this process holds it. */
-  async function holderWhilePublishing(): Promise<object> {
-    let holder = {}
+  async function holderWhilePublishing(): Promise<Record<string, unknown>> {
+    let text = ''
     await place.publish(worldOf(1), {
       beforeStep: () => {
-        holder = JSON.parse(readFileSync(lockFile(), 'utf8')) as object
+        text = readFileSync(lockFile(), 'utf8')
       },
     })
-    return holder
+    return z.record(z.string(), z.unknown()).parse(JSON.parse(text))
   }
 })
 

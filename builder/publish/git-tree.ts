@@ -1,0 +1,108 @@
+/** Trees and commits of the archive as git's own plumbing reads and takes them. */
+import { createHash } from 'node:crypto'
+
+import { runGit } from './git.ts'
+import type { Git } from './git.ts'
+
+const REGULAR_FILE = '100644'
+
+/** Object name by path: what a tree holds. */
+export type Tree = ReadonlyMap<string, string>
+
+export interface Commit {
+  readonly branch: string
+  /** The commit that it follows; null for the first. */
+  readonly parent: string | null
+  readonly message: string
+  readonly author: { readonly name: string; readonly email: string }
+  /** Unix milliseconds. */
+  readonly nowMs: number
+}
+
+/** The commit that a branch stands at, or null where there is no such branch. */
+export async function headOf(git: Git, branch: string): Promise<string | null> {
+  const out = await runGit(git, ['for-each-ref', '--format=%(objectname)', `refs/heads/${branch}`])
+  const name = out.toString('utf8').trim()
+  return name === '' ? null : name
+}
+
+/** Every file of a commit. What is no regular file gets a name that fits no content. */
+export async function treeOf(git: Git, commit: string | null): Promise<Tree> {
+  if (commit === null) return new Map()
+  const out = await runGit(git, ['ls-tree', '-r', '-z', '--full-tree', commit])
+  const lines = out.toString('utf8').split('\0').slice(0, -1)
+  return new Map(
+    lines.map((line) => {
+      const [head, path] = splitOnce(line, '\t')
+      const [mode, , name = ''] = head.split(' ')
+      return [path, mode === REGULAR_FILE ? name : `${mode} ${name}`]
+    }),
+  )
+}
+
+function splitOnce(text: string, separator: string): [string, string] {
+  const at = text.indexOf(separator)
+  return [text.slice(0, at), text.slice(at + separator.length)]
+}
+
+/** The tree that the files would make. */
+export function treeOfFiles(files: ReadonlyMap<string, Uint8Array | string>): Tree {
+  return new Map([...files].map(([path, content]) => [path, blobName(Buffer.from(content))]))
+}
+
+/** git's name of a file's content: SHA-1 over a header and the bytes. */
+function blobName(bytes: Buffer): string {
+  return createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
+}
+
+/** Paths that were added or have other content, and paths that are gone; both sorted. */
+export function treeDifference(from: Tree, to: Tree): { written: string[]; deleted: string[] } {
+  return {
+    written: [...to.keys()].filter((path) => from.get(path) !== to.get(path)).sort(),
+    deleted: [...from.keys()].filter((path) => !to.has(path)).sort(),
+  }
+}
+
+/**
+ * The stream that `git fast-import` turns into one commit. Paths and message may hold anything but
+ * NUL: lengths are counted and paths are quoted.
+ */
+export function fastImportStream(
+  commit: Commit,
+  files: ReadonlyMap<string, Uint8Array | string>,
+  change: { readonly written: readonly string[]; readonly deleted: readonly string[] },
+): Buffer {
+  const { branch, parent, message, author } = commit
+  const seconds = Math.floor(commit.nowMs / 1000)
+  const parts: Buffer[] = []
+  const line = (text: string) => parts.push(Buffer.from(`${text}\n`, 'utf8'))
+  const data = (bytes: Buffer) => {
+    line(`data ${bytes.length}`)
+    parts.push(bytes)
+    line('')
+  }
+  line(`commit refs/heads/${branch}`)
+  line(`committer ${plainName(author.name)} <${plainName(author.email)}> ${seconds} +0000`)
+  data(Buffer.from(message, 'utf8'))
+  if (parent !== null) line(`from ${parent}`)
+  for (const path of change.deleted) line(`D ${quoted(path)}`)
+  for (const path of change.written) {
+    line(`M ${REGULAR_FILE} inline ${quoted(path)}`)
+    data(Buffer.from(files.get(path) ?? ''))
+  }
+  // Without this word at its end the stream was cut off, and git makes no commit of it.
+  line('done')
+  return Buffer.concat(parts)
+}
+
+function plainName(text: string): string {
+  return text.replaceAll(/[<>\p{Cc}]/gu, '')
+}
+
+function quoted(path: string): string {
+  const escaped = path
+    .replaceAll('\\', String.raw`\\`)
+    .replaceAll('"', String.raw`\"`)
+    .replaceAll('\n', String.raw`\n`)
+  return `"${escaped}"`
+}

@@ -1,0 +1,132 @@
+/** The git command line, closed off from the machine's own settings, prompts and hooks. */
+import { execFile } from 'node:child_process'
+
+/** A git command failed; the message is git's own, without credentials. */
+export class GitError extends Error {
+  override readonly name = 'GitError'
+}
+
+/** There is no git on this machine. */
+export class GitMissingError extends Error {
+  override readonly name = 'GitMissingError'
+}
+
+export interface Git {
+  /** Bare repository. */
+  readonly repoDir: string
+  /** `PATH` to find git and ssh, `HOME` and `SSH_AUTH_SOCK` for ssh keys. Nothing else is passed on. */
+  readonly env: GitEnvironment
+  /** Reaches git by its environment only: an argument would show in every process list. */
+  readonly remote: string | null
+}
+
+export interface GitEnvironment {
+  readonly PATH?: string | undefined
+  readonly HOME?: string | undefined
+  readonly SSH_AUTH_SOCK?: string | undefined
+}
+
+export const REMOTE_NAME = 'archive'
+export const GIT_TIMEOUT_MS = 60_000
+const MAX_OUTPUT_BYTES = 256 * 1024 * 1024
+const USUAL_PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin'
+
+/** Settings that hold for every command: no hooks, no helpers, objects checked and flushed. */
+const SETTINGS = {
+  'core.hooksPath': '/dev/null',
+  'core.fsync': 'committed',
+  'core.attributesFile': '/dev/null',
+  'credential.helper': '',
+  'gc.autoDetach': 'false',
+  'http.lowSpeedLimit': '1000',
+  'http.lowSpeedTime': '20',
+  'transfer.fsckObjects': 'true',
+} as const satisfies Record<string, string>
+
+/**
+ * Runs git in the repository and answers its standard output.
+ * @throws GitError where it fails or takes over a minute, GitMissingError where there is none.
+ */
+export async function runGit(
+  git: Git,
+  args: readonly string[],
+  input?: Uint8Array,
+): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const child = execFile(
+      'git',
+      [`--git-dir=${git.repoDir}`, ...args],
+      {
+        env: environment(git),
+        encoding: 'buffer',
+        timeout: GIT_TIMEOUT_MS,
+        killSignal: 'SIGKILL',
+        maxBuffer: MAX_OUTPUT_BYTES,
+        cwd: '/',
+      },
+      (error, stdout, stderr) => {
+        if (error === null) resolve(stdout)
+        else if (error.code === 'ENOENT') reject(new GitMissingError('git is not installed'))
+        else {
+          const reason = error.killed === true ? 'took too long' : stderr.toString('utf8').trim()
+          const text = `git ${args[0] ?? ''}: ${reason === '' ? 'failed' : reason}`
+          reject(new GitError(withoutCredentials(text, git.remote)))
+        }
+      },
+    )
+    // git may end before it has read everything; its exit code says why.
+    child.stdin?.on('error', () => undefined)
+    child.stdin?.end(input)
+  })
+}
+
+function environment({ env, remote }: Git): NodeJS.ProcessEnv {
+  const config: Record<string, string> = { ...SETTINGS }
+  if (remote !== null) config[`remote.${REMOTE_NAME}.url`] = remote
+  const entries = Object.entries(config)
+  return {
+    PATH: env.PATH ?? USUAL_PATH,
+    HOME: env.HOME ?? '/nonexistent',
+    ...(env.SSH_AUTH_SOCK !== undefined && { SSH_AUTH_SOCK: env.SSH_AUTH_SOCK }),
+    LC_ALL: 'C',
+    TZ: 'UTC',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_ATTR_NOSYSTEM: '1',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_ASKPASS: 'true',
+    SSH_ASKPASS: 'true',
+    GIT_SSH_COMMAND: 'ssh -o BatchMode=yes -o ConnectTimeout=15',
+    GIT_ALLOW_PROTOCOL: 'file:git:http:https:ssh',
+    GIT_CONFIG_COUNT: String(entries.length),
+    ...Object.fromEntries(
+      entries.flatMap(([name, value], index) => [
+        [`GIT_CONFIG_KEY_${index}`, name],
+        [`GIT_CONFIG_VALUE_${index}`, value],
+      ]),
+    ),
+  }
+}
+
+const MAX_MESSAGE_CHARS = 400
+
+/** The text with the remote's user, password and query taken out wherever they stand. */
+export function withoutCredentials(text: string, remote: string | null): string {
+  let clean = text
+  for (const secret of remote === null ? [] : secretsOf(remote)) {
+    clean = clean.replaceAll(secret, '***')
+  }
+  clean = clean.replaceAll(/:\/\/[^\s/@']*@/g, '://').replaceAll(/\s+/g, ' ')
+  return clean.length > MAX_MESSAGE_CHARS ? `${clean.slice(0, MAX_MESSAGE_CHARS)}…` : clean
+}
+
+function secretsOf(remote: string): string[] {
+  if (!URL.canParse(remote)) return []
+  const { username, password, search } = new URL(remote)
+  // A user alone is a token (https) or says nothing (`git` of ssh).
+  const user = username === 'git' ? [] : [username]
+  return [password, search.slice(1), ...user]
+    .flatMap((part) => [part, decodeURIComponent(part)])
+    .filter((part) => part !== '')
+    .sort((left, right) => right.length - left.length)
+}
