@@ -6,18 +6,19 @@ import type { EventRecord } from '../src/db/events.ts'
 import { listOpenFlags } from '../src/db/flags.ts'
 import type { FlagRecord } from '../src/db/flags.ts'
 import type { OpenDatabase } from '../src/db/open.ts'
-import { allHistory, loadRailStates } from '../src/db/polls.ts'
-import type { PollRecord as PollRow } from '../src/db/polls.ts'
+import { loadRailStates } from '../src/db/polls.ts'
 import { viewsSince } from '../src/db/views.ts'
 import { loadAuthored } from './authored.ts'
 import { weeklyArticles } from './desk/weekly.ts'
+import type { History } from './history.ts'
 import type { PublicKeys } from './publish/keys.ts'
 import type { AnyRailAdapter } from './rails/adapter.ts'
-import { evidenceOf, pollRecordOf, stateOf } from './rails/stored.ts'
-import type { LedgerEvent, PollRecord, RailRecord, World } from './world.ts'
+import { stateOf } from './rails/stored.ts'
+import type { LedgerEvent, RailRecord, World } from './world.ts'
 
 export interface GatherOptions {
   readonly database: OpenDatabase
+  readonly history: () => Promise<History>
   readonly dataDir: string
   readonly adapters: readonly AnyRailAdapter[]
   readonly site: World['site']
@@ -27,8 +28,8 @@ export interface GatherOptions {
 }
 
 const viewHours = 24
-/** History that documents are made of: a year, and a week before it for the weekly articles. */
-const historyMs = 373 * dayMs
+/** Events that documents are made of: those of a year. */
+const eventsMs = 373 * dayMs
 const eventsLimit = 100_000
 
 /**
@@ -38,34 +39,36 @@ const eventsLimit = 100_000
 export async function gatherWorld(options: GatherOptions): Promise<World> {
   const { database, nowMs, adapters } = options
   const { reader } = database
-  const from = isoTime(nowMs - historyMs)
-  const [authored, states, rows, flags, eventRows, views24h] = await Promise.all([
+  const from = isoTime(nowMs - eventsMs)
+  const [authored, states, history, flags, eventRows, views24h] = await Promise.all([
     loadAuthored(options.dataDir),
     loadRailStates(reader),
-    allHistory(reader, from),
+    options.history(),
     listOpenFlags(reader),
     eventsSince(reader, { time: from }, eventsLimit),
     viewsSince(reader, hourOf(nowMs) - viewHours + 1),
   ])
   const rules = new Map(adapters.map(({ rail, rule }) => [rail, rule]))
-  const rails = authored.rails.map((rail): RailRecord => {
-    const lastGood = rows.get(rail.rail)?.find((row) => row.outcome === 'ok')
-    return {
-      authored: rail,
-      state: stateOf(rail, states.get(rail.rail)),
-      rule: rules.get(rail.rail) ?? null,
-      evidence: lastGood === undefined ? [] : evidenceOf(lastGood),
-    }
-  })
-  const history = new Map([...rows].map(([rail, polls]) => [rail, polls.map(pollOf)]))
+  const rails = authored.rails.map((rail): RailRecord => ({
+    authored: rail,
+    state: stateOf(rail, states.get(rail.rail)),
+    rule: rules.get(rail.rail) ?? null,
+    evidence: history.evidence.get(rail.rail) ?? [],
+  }))
   const events = eventRows.map(eventOf)
-  const weekly = weeklyArticles({ nowMs, rails, history, events, siteUrl: options.site.url })
+  const weekly = weeklyArticles({
+    nowMs,
+    rails,
+    history: history.polls,
+    events,
+    siteUrl: options.site.url,
+  })
   return {
     nowMs,
     site: options.site,
     pollEveryMs: options.pollEveryMs,
     rails,
-    history,
+    history: history.polls,
     openFlags: flags.map(flagOf),
     events,
     taxonomy: authored.taxonomy,
@@ -89,10 +92,6 @@ const emptyCommunity: World['community'] = {
   receiptsVerified: 0,
   leaderboard: [],
   partnersTotal: 0,
-}
-
-function pollOf(row: PollRow): PollRecord {
-  return pollRecordOf(row)
 }
 
 function flagOf(row: FlagRecord): Flag {

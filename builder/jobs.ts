@@ -12,31 +12,48 @@ export interface JobDeps {
 
 export type JobName = 'poll' | 'build'
 
+export interface JobResult {
+  readonly detail: string | null
+  /** Nothing happened that anyone would look for: the run is not kept. */
+  readonly quiet: boolean
+}
+
 /**
  * Runs one job and keeps its run: started, finished, outcome, detail. A failure is data here, as in the loop over rails:
  * it is recorded and logged, and the next run comes. Answers whether it went well.
+ *
+ * `announce` writes the start at once, so that a long job shows as running; else the run is written when it has ended.
  */
 export async function runJob(
   job: JobName,
-  { database, clock, log }: JobDeps,
-  work: () => Promise<string | null>,
+  deps: JobDeps,
+  announce: boolean,
+  work: () => Promise<JobResult>,
 ): Promise<boolean> {
+  const { database, clock, log } = deps
   const startedAt = isoTime(clock.now())
-  const id = await database.write((tx) => startRun(tx, job, startedAt))
+  const announced = announce ? await database.write((tx) => startRun(tx, job, startedAt)) : null
   let outcome: 'ok' | 'failed' = 'ok'
-  let detail: string | null
+  let result: JobResult
   try {
-    detail = await work()
+    result = await work()
   } catch (error) {
     outcome = 'failed'
-    detail = redact(error instanceof Error ? error.message : String(error))
-    log.error(`job ${job} failed`, { detail, stack: stackOf(error) })
+    result = { detail: reasonOf(error), quiet: false }
+    log.error(`job ${job} failed`, { detail: result.detail, stack: stackOf(error) })
   }
-  const finishedAt = isoTime(clock.now())
-  await database.write((tx) => finishRun(tx, id, { finishedAt, outcome, detail }))
+  if (announced === null && result.quiet) return true
+  const end = { finishedAt: isoTime(clock.now()), outcome, detail: result.detail }
+  await database.write(async (tx) => {
+    await finishRun(tx, announced ?? (await startRun(tx, job, startedAt)), end)
+  })
   return outcome === 'ok'
 }
 
+function reasonOf(error: unknown): string {
+  return redact(error instanceof Error ? error.message : String(error))
+}
+
 function stackOf(error: unknown): string | undefined {
-  return error instanceof Error ? redact(error.stack ?? '') : undefined
+  return error instanceof Error ? error.stack : undefined
 }

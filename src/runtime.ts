@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 
 import { ConfigError, parseConfig } from './config.ts'
 import type { Config } from './config.ts'
@@ -22,7 +23,7 @@ export function configOrExit(): Config {
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     process.stderr.write(`The settings are wrong:\n${error.message}\n`)
-    process.exit(exitConfig)
+    return process.exit(exitConfig)
   }
 }
 
@@ -57,3 +58,8 @@ export function stopSignal(): AbortSignal {
   process.once('SIGINT', stop)
   return controller.signal
 }
+
+/** The folder that holds package.json: the source lies in `src`, what the compiler emits in `dist/src`. */
+export const packageRoot = fileURLToPath(
+  new URL(import.meta.url.includes('/dist/src/') ? '../..' : '..', import.meta.url),
+)

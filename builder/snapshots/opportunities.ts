@@ -20,7 +20,7 @@ export const opportunityDocuments: SnapshotFamily = {
         stamped: true,
         archive: {
           count: opportunities.length,
-          opportunities: opportunities.map(({ polled_at, ...kept }) => (void polled_at, kept)),
+          opportunities: opportunities.map(({ polled_at: _, ...kept }) => kept),
         },
       },
     )

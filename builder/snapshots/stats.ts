@@ -20,15 +20,20 @@ export const statsDocuments: SnapshotFamily = {
 function statsOf(world: World): Omit<Stats, 'computed_at'> {
   const { rails, community } = world
   const earning = rails.filter(({ authored }) => authored.category === 'earning')
+  // A sum over "the last 30 days" may hold only figures that were read lately: audits and stale ones stay out.
+  const current = earning.filter(
+    (record) => record.state.figuresSource === 'poll' && !railIsStale(record, world),
+  )
+  const known = current.filter(({ state }) => state.figures.tpv30dMicroUsdc !== null)
   const total = (figure: CountedFigure) =>
-    toUsdc(earning.reduce((sum, { state }) => sum + (state.figures[figure] ?? 0), 0))
+    toUsdc(current.reduce((sum, { state }) => sum + (state.figures[figure] ?? 0), 0))
   return {
     tpv_30d_usdc: total('tpv30dMicroUsdc'),
     tpv_7d_usdc: total('tpv7dMicroUsdc'),
     rails_total: rails.length,
     rails_paying: rails.filter(({ state }) => state.status === 'paying').length,
     rails_stale: rails.filter((record) => railIsStale(record, world)).length,
-    rails_unknown_tpv: earning.filter(({ state }) => state.figures.tpv30dMicroUsdc === null).length,
+    rails_unknown_tpv: earning.length - known.length,
     workers_total: community.workersTotal,
     partners_total: community.partnersTotal,
     receipts_total: community.receiptsTotal,

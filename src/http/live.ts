@@ -1,5 +1,5 @@
 /** Answers made from published documents: parsed once per published set, never per request. */
-import { z } from 'zod'
+import type { z } from 'zod'
 
 import { ApiError } from '../contract/errors.ts'
 import { pathOf } from '../contract/routes.ts'

@@ -7,12 +7,16 @@ import { rail } from './rail.ts'
 import { receipt } from './receipt.ts'
 
 const statsFields = {
-  tpv_30d_usdc: usdc.describe('Sum over rails of category earning; unknown figures are left out.'),
+  tpv_30d_usdc: usdc.describe(
+    'Sum over the rails of category earning whose figures a poll read lately; see rails_unknown_tpv.',
+  ),
   tpv_7d_usdc: usdc,
   rails_total: count,
   rails_paying: count,
   rails_stale: count.describe('Rails whose figures are older than two poll cycles.'),
-  rails_unknown_tpv: count.describe('Rails whose 30-day volume nobody could read; not in the sum.'),
+  rails_unknown_tpv: count.describe(
+    'Earning rails that are not in the sums: their volume is unknown, stale, or only audited by hand.',
+  ),
   workers_total: count,
   partners_total: count,
   receipts_total: count,

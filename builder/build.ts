@@ -1,0 +1,88 @@
+/** One build: gather the world, derive the documents, publish what changed, archive the facts. */
+import { join } from 'node:path'
+
+import { maxAgeOf } from '../src/contract/routes.ts'
+import type { Log } from '../src/deps.ts'
+import { gatherWorld } from './gather.ts'
+import type { GatherOptions } from './gather.ts'
+import { archive } from './publish/archive.ts'
+import type { Archived, ArchiveOptions } from './publish/archive.ts'
+import { archiveFiles } from './publish/document.ts'
+import { diffDocument, factsOf, loadLastFacts, nextFacts, saveLastFacts } from './publish/last-facts.ts'
+import type { Keys } from './publish/keys.ts'
+import { publish } from './publish/publish.ts'
+import type { Published } from './publish/publish.ts'
+import { documentsOf } from './snapshots/index.ts'
+
+export interface BuildOptions extends Omit<GatherOptions, 'publicKeys'> {
+  readonly keys: Keys
+  /** Runtime state: the snapshot repository and what the last build knew. */
+  readonly stateDir: string
+  readonly publicDir: string
+  /** Assets made by hand; null for none. */
+  readonly assetsDir: string | null
+  readonly repository: Pick<ArchiveOptions, 'remote' | 'env' | 'check'>
+  readonly log: Log
+}
+
+export interface Built {
+  readonly published: Published
+  readonly archived: Archived
+}
+
+const author = { name: 'Agent Income Ledger', email: 'ledger@localhost' }
+
+/**
+ * Publishing comes first: what went wrong with the archive is an outcome and is made good by the next build.
+ * Throws where the past cannot be read or the documents cannot be published; nothing is overwritten then.
+ */
+export async function build(options: BuildOptions): Promise<Built> {
+  const { keys, stateDir, publicDir, assetsDir, nowMs, log, repository } = options
+  const world = await gatherWorld({ ...options, publicKeys: keys.publicKeys })
+  const facts = [...documentsOf(world)]
+  const factsPath = join(stateDir, 'last-facts.json')
+  const last = await loadLastFacts(factsPath)
+  const next = nextFacts(last, factsOf(facts))
+  const documents = [...facts, diffDocument(next, maxAgeOf('getLatestDiff'))]
+  const published = await publish({
+    publicDir,
+    documents,
+    assetsDir,
+    signer: keys.signer,
+    ring: keys.ring,
+    nowMs,
+    log,
+  })
+  if (next !== last) await saveLastFacts(factsPath, next)
+  const archived = await archive({
+    repoDir: join(stateDir, 'snapshots.git'),
+    files: archiveFiles(documents),
+    message: next.message,
+    nowMs,
+    author,
+    ...repository,
+  })
+  report(archived, log)
+  return { published, archived }
+}
+
+function report({ state, error, restarted, behind }: Archived, log: Log): void {
+  if (restarted !== null) {
+    log.error('the snapshot repository was damaged and begun anew', { ...restarted })
+  }
+  if (state === 'failed') log.warn('the snapshot repository is behind', { error, behind })
+}
+
+/** `12 documents changed, 3 removed; committed 1a2b3c4`: the detail of a run. Null where nothing happened. */
+export function buildSummary({ published, archived }: Built): string | null {
+  const { changed, removed } = published
+  const parts = [
+    changed.length === 0 ? null : `${changed.length} documents changed`,
+    removed.length === 0 ? null : `${removed.length} removed`,
+    archived.committed === null ? null : `committed ${archived.committed.slice(0, 7)}`,
+    archived.restarted === null ? null : 'snapshot repository begun anew',
+    archived.state === 'failed' ? `archive failed: ${archived.error ?? 'no reason given'}` : null,
+    archived.pushed === false ? `${archived.behind ?? 'some'} commits not pushed` : null,
+  ].filter((part) => part !== null)
+  return parts.length === 0 ? null : parts.join(', ')
+}

@@ -1,0 +1,120 @@
+/** The entry of the builder: cron, or `--once` for one full round with a line per rail. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+
+import { schedule } from 'node-cron'
+
+import { minuteMs } from '../src/core/time.ts'
+import { openDatabase } from '../src/db/open.ts'
+import {
+  configOrExit,
+  packageRoot,
+  stopSignal,
+  systemClock,
+  systemLog,
+  systemRandom,
+} from '../src/runtime.ts'
+import { version } from '../src/version.ts'
+import { createHistory } from './history.ts'
+import { railProgress } from './progress.ts'
+import { loadKeys } from './publish/keys.ts'
+import { userAgentOf } from './rails/http-client.ts'
+import { railAdapters } from './rails/index.ts'
+import { createSources } from './rails/sources.ts'
+import { createWorker } from './worker.ts'
+
+const everyMinute = '* * * * *'
+
+const { values: flags } = parseArgs({ options: { once: { type: 'boolean', default: false } } })
+const config = configOrExit()
+const clock = systemClock
+const random = systemRandom
+const log = systemLog(config.LOG_LEVEL)
+const stopped = stopSignal()
+const pollEveryMs = config.POLL_EVERY_MINUTES * minuteMs
+const assetsDir = join(packageRoot, 'public')
+
+const keys = await loadKeys({ dir: join(config.DATA_DIR, 'keys'), nowMs: clock.now() })
+const database = await openDatabase({
+  url: config.DATABASE_URL ?? join(config.DATA_DIR, 'ledger.db'),
+})
+const sources = createSources({
+  fetch,
+  clock,
+  random,
+  userAgent: userAgentOf(version, config.SITE_URL),
+  rpcUrls: {
+    base: config.RPC_URL_BASE,
+    ethereum: config.RPC_URL_ETHEREUM,
+    arbitrum: config.RPC_URL_ARBITRUM,
+    gnosis: config.RPC_URL_GNOSIS,
+    solana: config.RPC_URL_SOLANA,
+  },
+  railBaseUrls: config.railBaseUrls,
+})
+const worker = createWorker({
+  database,
+  clock,
+  random,
+  fetch,
+  log,
+  sources,
+  pollEveryMs,
+  signal: stopped,
+  onPublished: () => process.send?.('published'),
+  buildOptions: {
+    database,
+    history: createHistory(database.reader),
+    dataDir: join(packageRoot, 'data'),
+    adapters: railAdapters,
+    site: { url: config.SITE_URL, serviceName: config.SERVICE_NAME, version },
+    pollEveryMs,
+    keys,
+    stateDir: config.DATA_DIR,
+    publicDir: config.PUBLIC_DIR,
+    assetsDir: existsSync(assetsDir) ? assetsDir : null,
+    repository: { remote: config.SNAPSHOT_GIT_REMOTE, env: process.env },
+    log,
+  },
+})
+
+if (flags.once) await runOnce()
+else await runForever()
+await database.close()
+log.flush()
+
+async function runOnce(): Promise<void> {
+  const { stdout } = process
+  const progress = railProgress(
+    { isTTY: stdout.isTTY, write: (text) => stdout.write(text) },
+    railAdapters.length,
+  )
+  const polled = config.POLL === 'off' || (await worker.poll('all', progress))
+  const built = await worker.build('now')
+  process.exitCode = polled && built ? 0 : 1
+}
+
+async function runForever(): Promise<void> {
+  const build = async () => void (await worker.build('if changed'))
+  await worker.build('now')
+  const pollDue = async () => {
+    await worker.poll('due')
+    await build()
+  }
+  const options = { noOverlap: true } as const
+  const tasks = [
+    schedule(everyMinute, build, { ...options, name: 'build' }),
+    ...(config.POLL === 'on' ? [schedule(everyMinute, pollDue, { ...options, name: 'poll' })] : []),
+  ]
+  process.on('message', () => void build())
+  // The service that started this builder is gone: a builder without its service would never be stopped.
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
+  const firstPoll = config.POLL === 'on' ? pollDue() : Promise.resolve()
+  await new Promise<void>((resolve) => {
+    stopped.addEventListener('abort', () => resolve(), { once: true })
+  })
+  await Promise.all(tasks.map(async (task) => task.destroy()))
+  await firstPoll.catch(() => undefined)
+  if (process.connected) process.disconnect()
+}

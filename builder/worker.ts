@@ -1,0 +1,94 @@
+/** The builder between its jobs: one poll and one build at a time, and no build where nothing changed. */
+import { dayMs, isoTime, minuteMs } from '../src/core/time.ts'
+import { changeToken } from '../src/db/change-token.ts'
+import { dropRunsBefore } from '../src/db/runs.ts'
+import { loadAuthored } from './authored.ts'
+import { build, buildSummary } from './build.ts'
+import type { BuildOptions } from './build.ts'
+import { runJob } from './jobs.ts'
+import type { PollDeps, PollReport } from './rails/poll.ts'
+import { pollRound, roundSummary } from './rails/round.ts'
+import type { RoundOptions } from './rails/round.ts'
+
+export interface WorkerDeps extends PollDeps {
+  readonly buildOptions: Omit<BuildOptions, 'nowMs' | 'repository'> & {
+    readonly repository: Omit<BuildOptions['repository'], 'check'>
+  }
+  readonly signal: AbortSignal
+  /** Told when a new set was published. */
+  readonly onPublished: () => void
+}
+
+export interface BuilderWorker {
+  /** Polls the rails that are due, or all. False where the round itself failed; a failed rail is no failed round. */
+  readonly poll: (
+    which: RoundOptions['which'],
+    onReport?: (report: PollReport) => void,
+  ) => Promise<boolean>
+  /** Builds. `if changed`: only where something was written since the last build, or ten minutes have passed. */
+  readonly build: (when: 'now' | 'if changed') => Promise<boolean>
+}
+
+/** Ages, stale marks, windows of views and weekly articles change with time alone. */
+const rebuildEveryMs = 10 * minuteMs
+/** Once a day every object of the snapshot repository is read back. */
+const fullCheckEveryMs = dayMs
+const runsKeptMs = 90 * dayMs
+
+export function createWorker(deps: WorkerDeps): BuilderWorker {
+  const { database, clock, buildOptions, signal } = deps
+  let builtToken: string | null = null
+  let builtAtMs = Number.NEGATIVE_INFINITY
+  let checkedAtMs = Number.NEGATIVE_INFINITY
+  let queue: Promise<boolean> = Promise.resolve(true)
+
+  async function poll(
+    which: RoundOptions['which'],
+    onReport?: (report: PollReport) => void,
+  ): Promise<boolean> {
+    const { rails: authored } = await loadAuthored(buildOptions.dataDir)
+    return await runJob('poll', deps, which === 'all', async () => {
+      const { adapters } = buildOptions
+      const reports = await pollRound(deps, {
+        adapters,
+        authored,
+        which,
+        signal,
+        ...(onReport === undefined ? {} : { onReport }),
+      })
+      return { detail: roundSummary(reports), quiet: reports.length === 0 }
+    })
+  }
+
+  async function buildNow(when: 'now' | 'if changed'): Promise<boolean> {
+    const token = await changeToken(database.reader)
+    const monotonicMs = clock.monotonic()
+    const isFresh = token === builtToken && monotonicMs - builtAtMs < rebuildEveryMs
+    if (when === 'if changed' && isFresh) return true
+    const check = monotonicMs - checkedAtMs >= fullCheckEveryMs ? 'full' : 'quick'
+    const nowMs = clock.now()
+    const went = await runJob('build', deps, false, async () => {
+      const repository = { ...buildOptions.repository, check } as const
+      const built = await build({ ...buildOptions, repository, nowMs })
+      deps.onPublished()
+      const detail = buildSummary(built)
+      return { detail, quiet: detail === null }
+    })
+    builtAtMs = monotonicMs
+    builtToken = went ? token : null
+    if (went && check === 'full') {
+      checkedAtMs = monotonicMs
+      await database.write((tx) => dropRunsBefore(tx, isoTime(nowMs - runsKeptMs)))
+    }
+    return went
+  }
+
+  return {
+    poll,
+    build: (when) => {
+      // One after the other: cron, a nudge and the end of a poll may ask at the same time.
+      queue = queue.then(() => buildNow(when))
+      return queue
+    },
+  }
+}
