@@ -13,7 +13,7 @@ const searchCap = 10_000
 
 const answerShape = z.looseObject({
   agents: z.array(
-    z.looseObject({ address: z.string().min(1), total_interactions: z.number().min(0).nullish() }),
+    z.looseObject({ address: z.string().min(1), total_interactions: countField.nullish() }),
   ),
   total: countField,
 })

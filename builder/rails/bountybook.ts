@@ -56,7 +56,8 @@ export const bountybook = defineRail<PagedList<Job>>({
     return {
       figures: {
         ...unknownFigures,
-        uniqueCreators30d: named.length === posters.length ? new Set(named).size : null,
+        uniqueCreators30d:
+          named.length > 0 && named.length === posters.length ? new Set(named).size : null,
       },
       removed30d: Object.fromEntries(
         [...tally(verdicts.map(({ verdict }) => verdict))].filter(

@@ -246,14 +246,19 @@ function parseJson(bytes: Uint8Array): unknown {
     return body
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    const cutOff = /unexpected end|unterminated/i.test(error.message)
     throw new SourceError(
-      cutOff
+      isCutOff(error, text)
         ? `the JSON is cut off after ${bytes.byteLength} bytes`
         : 'the answer is not valid JSON',
       { cause: error },
     )
   }
+}
+
+/** Whether the parser got to the end of the text and wanted more. */
+function isCutOff(error: SyntaxError, text: string): boolean {
+  const position = /at position (\d+)/.exec(error.message)?.[1]
+  return /unexpected end|unterminated/i.test(error.message) || Number(position) >= text.length
 }
 
 function decode(bytes: Uint8Array): string {

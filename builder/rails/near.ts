@@ -9,6 +9,9 @@ import type { PagedList } from './pages.ts'
 const host = 'https://market-legacy.near.ai'
 const pageSize = 100
 
+/** A budget above this was typed, not meant: left out of the notes and counted. */
+const ceiling = 1_000_000
+
 const jobShape = z.looseObject({
   job_id: z.string().min(1),
   creator_agent_id: z.string().min(1),
@@ -26,7 +29,7 @@ export const near = defineRail<PagedList<Job>>({
   rule: {
     name: 'completed-jobs',
     version: '1',
-    text: 'Activity is the number of jobs completed in the window (by completed_at, else updated_at) and creators are the agents that posted them. Budgets are offers and never volume; they stand in the notes by token.',
+    text: 'Activity is the number of jobs completed in the window (by completed_at, else updated_at) and creators are the agents that posted them. Budgets are offers and never volume; they stand in the notes by token, those above 1,000,000 left out and counted.',
   },
   hosts: [host],
   chains: [],
@@ -47,11 +50,15 @@ export const near = defineRail<PagedList<Job>>({
         uniqueCreators30d: new Set(recent.map(({ creator_agent_id }) => creator_agent_id)).size,
         activity30d: recent.length,
       },
-      removed30d:
-        items.length === completed.length ? {} : { not_completed: items.length - completed.length },
+      removed30d: Object.fromEntries(
+        Object.entries({
+          not_completed: items.length - completed.length,
+          absurd_budget: recent.filter(isAbsurd).length,
+        }).filter(([, count]) => count > 0),
+      ),
       notes: [
         `${countText(completed.length)} jobs were completed in the whole life of the list, ${countText(recent.length)} of them in the window.`,
-        ...budgetNotes(recent),
+        ...budgetNotes(recent.filter((job) => !isAbsurd(job))),
         'Volume, workers and the last payout are unknown: nothing in the answers shows a transfer.',
       ],
       evidence,
@@ -61,6 +68,10 @@ export const near = defineRail<PagedList<Job>>({
 
 function completionMs({ completed_at, updated_at }: Job): number {
   return completed_at ?? updated_at
+}
+
+function isAbsurd({ budget_amount }: Job): boolean {
+  return Number(budget_amount ?? 0) > ceiling
 }
 
 function budgetNotes(jobs: readonly Job[]): string[] {

@@ -13,7 +13,7 @@ const pageSize = 100
 const serverShape = z.looseObject({
   qualifiedName: z.string().min(1),
   namespace: z.string().nullish(),
-  useCount: z.number().min(0).nullish(),
+  useCount: countField.nullish(),
 })
 
 const pageShape = z.looseObject({

@@ -12,8 +12,6 @@ const pageSize = 100
 const agentShape = z.looseObject({
   id: z.string().min(1),
   status: z.string().nullish(),
-  /** Price of one job in the marketplace's credits. */
-  credits: z.number().min(0).nullish(),
 })
 
 const pageShape = z.looseObject({ data: z.array(agentShape) })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+import { SourceError } from './http.ts'
 import type { SolanaTransaction } from './solana-rpc.ts'
 
 /** One transfer of a token between owners; addresses as written, since base58 is case-sensitive. */
@@ -24,7 +25,7 @@ const transferInfo = z.looseObject({
 
 const instructionShape = z.looseObject({
   program: z.enum(['spl-token', 'spl-token-2022']),
-  parsed: z.looseObject({ type: z.enum(['transfer', 'transferChecked']), info: transferInfo }),
+  parsed: z.looseObject({ type: z.enum(['transfer', 'transferChecked']), info: z.unknown() }),
 })
 
 /** Who pays the fee and signs first: under x402 the facilitator. */
@@ -50,7 +51,7 @@ export function transfersOf(transaction: SolanaTransaction, mint: string): Token
   return [...instructions, ...inner].flatMap((instruction) => {
     const parsed = instructionShape.safeParse(instruction)
     if (!parsed.success) return []
-    const { info } = parsed.data.parsed
+    const info = infoOf(parsed.data.parsed.info)
     const [source, destination] = [accounts.get(info.source), accounts.get(info.destination)]
     const units = info.tokenAmount?.amount ?? info.amount
     if (units === undefined || (info.mint ?? source?.mint ?? destination?.mint) !== mint) return []
@@ -62,4 +63,12 @@ export function transfersOf(transaction: SolanaTransaction, mint: string): Token
       },
     ]
   })
+}
+
+/** A transfer that cannot be read is no transfer that may be left out. */
+function infoOf(info: unknown): z.output<typeof transferInfo> {
+  const parsed = transferInfo.safeParse(info)
+  if (parsed.success) return parsed.data
+  const field = parsed.error.issues[0]?.path.map(String).join('.') ?? ''
+  throw new SourceError(`getTransaction: a token transfer has an unexpected field ${field}`)
 }

@@ -119,7 +119,11 @@ export const superteamEarn = defineRail<Evidence>({
         ),
         creatorsWithBudget30d: null,
         activity30d: kept.length,
-        lastPayoutAtMs: newest(listings.filter((listing) => judge(listing).removedBy === null)),
+        lastPayoutAtMs: newest(
+          listings.filter(
+            (listing) => listing.announcedAtMs < window.endMs && judge(listing).removedBy === null,
+          ),
+        ),
       },
       removed30d: Object.fromEntries(tally(verdicts.flatMap(({ removedBy }) => removedBy ?? []))),
       notes: notesOf(kept, winners),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 import { microFromBaseUnits, microPerUsdc } from '../../src/core/money.ts'
 import { defineRail } from './adapter.ts'
-import { countText, largestShare, parseAnswer, tally } from './answers.ts'
+import { countText, parseAnswer, tally } from './answers.ts'
 import { readPages } from './pages.ts'
 import type { PagedList } from './pages.ts'
 
@@ -63,7 +63,7 @@ export const x402Bazaar = defineRail<PagedList<Resource>>({
   rule: {
     name: 'mainnet-listings',
     version: '1',
-    text: `Counted are resources with at least one accepted payment on a main network; test networks, missing amounts and USDC prices above ${ceilingUsdc.toLocaleString('en-US')} USD are left out and counted. Activity is the number of resources.`,
+    text: `Counted are resources with at least one accepted payment on a main network; test networks, missing amounts and USDC prices above ${ceilingUsdc.toLocaleString('en-US')} USD are left out and counted. Activity is the number of resources, workers are distinct payTo addresses, and the top share is that of the address named by most resources.`,
   },
   hosts: [host],
   chains: [],
@@ -99,7 +99,7 @@ export const x402Bazaar = defineRail<PagedList<Resource>>({
         tpv7dRawMicroUsdc: 0,
         uniqueCreators30d: null,
         uniqueWorkers30d: sellers.size,
-        topWorkerShare: largestShare(sellers.values()),
+        topWorkerShare: listed.length === 0 ? 0 : Math.max(...sellers.values()) / listed.length,
         creatorsWithBudget30d: null,
         activity30d: listed.length,
         lastPayoutAtMs: null,
