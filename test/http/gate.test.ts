@@ -27,7 +27,7 @@ function expectError(answer: RawAnswer, status: number, code: string): void {
   expect({ status: answer.status, body: answer.body.toString() }).toMatchObject({ status })
   const body: unknown = JSON.parse(answer.body.toString())
   expect(body).toMatchObject({
-    error: expect.stringMatching(/\w/),
+    error: expect.stringMatching(/\w/) as unknown,
     code,
     docs: `https://ledger.test/docs/errors#${code}`,
   })

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import { z } from 'zod'
+
 import type { PublicDocument } from '../../builder/publish/document.ts'
 import { loadKeys } from '../../builder/publish/keys.ts'
 import { publish } from '../../builder/publish/publish.ts'
@@ -18,6 +20,8 @@ import { serve } from '../../src/http/serve.ts'
 import type { RunningServer } from '../../src/http/serve.ts'
 import { createLog } from '../../src/log.ts'
 import type { LogLevel } from '../../src/log.ts'
+
+const logLine = z.record(z.string(), z.unknown())
 
 /** A clock that stands still until it is moved; sleeping takes real time, so that servers can wait. */
 export interface HandClock extends Clock {
@@ -128,7 +132,7 @@ export async function startService(
       return text
         .split('\n')
         .filter((line) => line !== '')
-        .map((line) => JSON.parse(line) as Record<string, unknown>)
+        .map((line) => logLine.parse(JSON.parse(line)))
     },
     views,
     stop: async () => {

@@ -1,0 +1,60 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+
+import { gcra } from '../../src/core/gcra.ts'
+
+const intervalMs = 1000
+const burst = 120
+
+/** Lets requests arrive at the given times and answers which were let through. */
+function run(timesMs: readonly number[]): boolean[] {
+  let tatMs = 0
+  return timesMs.map((nowMs) => {
+    const decision = gcra(tatMs, nowMs, intervalMs, burst)
+    tatMs = decision.newTatMs
+    return decision.allowed
+  })
+}
+
+test('a burst passes whole, then one request per interval', () => {
+  const atOnce = run(Array.from({ length: 200 }, () => 5000))
+  expect(atOnce.filter(Boolean)).toHaveLength(burst)
+  expect(atOnce.indexOf(false)).toBe(burst)
+  const later = run([...Array.from({ length: 120 }, () => 5000), 5999, 6000, 6000, 6999, 7000])
+  expect(later.slice(120)).toEqual([false, true, false, false, true])
+})
+
+test('the wait that is told is exactly long enough', () => {
+  let tatMs = 0
+  for (let at = 0; at < burst; at += 1) tatMs = gcra(tatMs, 0, intervalMs, burst).newTatMs
+  const refused = gcra(tatMs, 250, intervalMs, burst)
+  expect(refused).toEqual({ allowed: false, remaining: 0, retryAfterMs: 750, newTatMs: tatMs })
+  expect(gcra(tatMs, 999, intervalMs, burst).allowed).toBe(false)
+  expect(gcra(tatMs, 1000, intervalMs, burst).allowed).toBe(true)
+})
+
+test('remaining counts down to nothing and says how many would still pass', () => {
+  let tatMs = 0
+  for (let left = burst - 1; left >= 0; left -= 1) {
+    const decision = gcra(tatMs, 0, intervalMs, burst)
+    expect(decision.remaining).toBe(left)
+    tatMs = decision.newTatMs
+  }
+})
+
+test('no window of any length lets through more than its share and the burst', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 3000 }), { maxLength: 400 }), (gapsMs) => {
+      let nowMs = 0
+      const timesMs = gapsMs.map((gapMs) => (nowMs += gapMs))
+      const verdicts = run(timesMs)
+      const allowed = timesMs.filter((_, at) => verdicts[at])
+      for (const [first, startMs] of allowed.entries()) {
+        for (const [more, endMs] of allowed.slice(first).entries()) {
+          expect(more + 1).toBeLessThanOrEqual(burst + (endMs - startMs) / intervalMs)
+        }
+      }
+    }),
+    { numRuns: 50 },
+  )
+})

@@ -1,0 +1,256 @@
+import { readFile, readlink, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+import { afterEach, beforeEach, expect, test } from 'vitest'
+
+import { createDocumentStore } from '../../src/http/document-store.ts'
+import type { DocumentStore } from '../../src/http/document-store.ts'
+import {
+  handClock,
+  jsonDocument,
+  publicDir,
+  sampleDocuments,
+  startService,
+} from '../support/http-service.ts'
+import type { HandClock, PublicDir } from '../support/http-service.ts'
+
+let published: PublicDir
+let clock: HandClock
+let store: DocumentStore
+let problems: string[]
+
+beforeEach(async () => {
+  published = await publicDir()
+  clock = handClock()
+  problems = []
+  const silent = () => undefined
+  const log = {
+    debug: silent,
+    info: silent,
+    warn: silent,
+    error: (message: string) => {
+      problems.push(message)
+    },
+  }
+  store = createDocumentStore({ publicDir: published.dir, clock, log })
+})
+
+afterEach(() => published.remove())
+
+/** A set in which every document carries the same number, so that a mixture would show. */
+function numbered(number: number) {
+  return ['a', 'b', 'c', 'd'].map((name) => jsonDocument(`/api/v1/${name}`, { number }))
+}
+
+function numberAt(path: string): string | undefined {
+  return store.get(path)?.variants.identity.body.toString()
+}
+
+async function currentFile(file: string): Promise<string> {
+  return join(published.dir, await readlink(join(published.dir, 'current')), file)
+}
+
+test('before anything was published there is nothing, and it says so', async () => {
+  await store.reload()
+  expect(store.get('/api/v1/rails')).toBeUndefined()
+  expect(store.state()).toEqual({ manifest: null, problem: 'nothing has been published yet' })
+})
+
+test('every document of the set is there, and nothing that is not in it', async () => {
+  const { manifest } = await published.publish(sampleDocuments)
+  await store.reload()
+  expect(store.state()).toEqual({ manifest, problem: null })
+  for (const { path } of sampleDocuments) expect(store.get(path)?.entry.path).toBe(path)
+  expect(store.get('/snapshot.json')).toBeDefined()
+  for (const path of ['/api/v1/rails.json', '/snapshot.json.sig', '__proto__', '']) {
+    expect(store.get(path)).toBeUndefined()
+  }
+})
+
+test('what did not change keeps its very bytes in memory', async () => {
+  await published.publish(sampleDocuments)
+  await store.reload()
+  const before = sampleDocuments.map(({ path }) => store.get(path))
+  const next = sampleDocuments.map((document) =>
+    document.path === '/api/v1/rails/x402'
+      ? jsonDocument(document.path, { rail: 'new' })
+      : document,
+  )
+  await published.publish(next, clock.now())
+  await store.reload()
+  const after = sampleDocuments.map(({ path }) => store.get(path))
+  const changed = sampleDocuments.filter((_, at) => before[at] !== after[at])
+  expect(changed.map(({ path }) => path)).toEqual(['/api/v1/rails/x402'])
+  expect(numberAt('/api/v1/rails/x402')).toBe('{"rail":"new"}')
+})
+
+test('a document that is no longer published is gone', async () => {
+  await published.publish(sampleDocuments)
+  await store.reload()
+  await published.publish(sampleDocuments.slice(1), clock.now())
+  await store.reload()
+  expect(store.get(sampleDocuments[0]?.path ?? '')).toBeUndefined()
+})
+
+const damages: [string, (path: string) => Promise<void>, string, RegExp][] = [
+  [
+    'a changed byte',
+    (path) => flip(path),
+    'api/v1/b.json',
+    /^\/api\/v1\/b does not match its hash$/,
+  ],
+  ['a cut file', (path) => truncate(path, 3), 'api/v1/b.json', /^\/api\/v1\/b does not match/],
+  ['a missing file', (path) => rm(path), 'api/v1/c.json', /^\/api\/v1\/c cannot be read$/],
+  ['a changed manifest', (path) => flip(path), 'snapshot.json', /^the manifest is not/],
+  ['an empty manifest', (path) => truncate(path, 0), 'snapshot.json', /^the manifest is not JSON$/],
+  ['a lost signature', (path) => rm(path), 'snapshot.json.sig', /^the signature of the set/],
+  [
+    'a manifest without its hash',
+    (path) => swapHash(path),
+    'snapshot.json',
+    /^the hash of the set/,
+  ],
+]
+
+async function flip(path: string): Promise<void> {
+  const bytes = await readFile(path)
+  bytes[0] = (bytes[0] ?? 0) ^ 1
+  await writeFile(path, bytes)
+}
+
+async function swapHash(path: string): Promise<void> {
+  const text = await readFile(path, 'utf8')
+  await writeFile(
+    path,
+    text
+      .replace(/"set_sha256":"./, '"set_sha256":"0')
+      .replace(/"set_sha256":"0[0-9a-f]/, '"set_sha256":"0f'),
+  )
+}
+
+test.each(damages)(
+  '%s: the set is refused and the old one stays',
+  async (_name, damage, file, problem) => {
+    await published.publish(numbered(1))
+    await store.reload()
+    await published.publish(numbered(2), clock.now())
+    await unlinkedCopy(await currentFile(file))
+    await damage(await currentFile(file))
+    await store.reload()
+    expect(['a', 'b', 'c', 'd'].map((name) => numberAt(`/api/v1/${name}`))).toEqual(
+      Array.from({ length: 4 }, () => '{"number":1}'),
+    )
+    expect(store.state().problem).toMatch(problem)
+    expect(store.state().problem).not.toContain(published.dir)
+    expect(problems).toEqual(['published set refused'])
+  },
+)
+
+/** Generations share files by hard links; what a test damages must be the one generation's own. */
+async function unlinkedCopy(path: string): Promise<void> {
+  const bytes = await readFile(path)
+  await rm(path)
+  await writeFile(path, bytes)
+}
+
+test('a damaged set next to a service is refused while the old one is served, until a good one comes', async () => {
+  await published.publish(numbered(1))
+  const service = await startService(published.dir)
+  try {
+    await published.publish(numbered(2), clock.now())
+    await flip(await currentFile('api/v1/a.json'))
+    await service.store.reload()
+    expect(await (await fetch(`${service.url}/api/v1/a`)).text()).toBe('{"number":1}')
+    expect(await (await fetch(`${service.url}/api/v1/b`)).text()).toBe('{"number":1}')
+    await rm(join(published.dir, 'current'))
+    await published.publish(numbered(3), clock.now())
+    await service.store.reload()
+    expect(await (await fetch(`${service.url}/api/v1/a`)).text()).toBe('{"number":3}')
+    expect(service.store.state().problem).toBeNull()
+  } finally {
+    await service.stop()
+  }
+})
+
+test('a compressed form that is not the one that was published is never served', async () => {
+  await published.publish(sampleDocuments)
+  await flip(await currentFile('api/v1/rails.json.br'))
+  await store.reload()
+  expect(store.state().problem).toBe('/api/v1/rails does not match its hash')
+})
+
+test('the same name anew after the directory was emptied is a new set', async () => {
+  await published.publish(numbered(1))
+  await store.reload()
+  await rm(published.dir, { recursive: true })
+  await published.publish(numbered(2), clock.now())
+  await store.reload()
+  expect(numberAt('/api/v1/a')).toBe('{"number":2}')
+})
+
+test('the watcher finds what another process published, and what it lost', async () => {
+  const ending = new AbortController()
+  let wake = (): void => undefined
+  let fellAsleep = (): void => undefined
+  const sleep = () =>
+    new Promise<void>((resolve) => {
+      wake = resolve
+      fellAsleep()
+    })
+  const asleep = () =>
+    new Promise<void>((resolve) => {
+      fellAsleep = resolve
+    })
+  const silent = () => undefined
+  const log = { debug: silent, info: silent, warn: silent, error: silent }
+  store = createDocumentStore({ publicDir: published.dir, clock: { ...clock, sleep }, log })
+  const tick = async (): Promise<void> => {
+    const again = asleep()
+    wake()
+    await again
+  }
+  const first = asleep()
+  const watching = store.watch(ending.signal)
+  await first
+  await published.publish(numbered(1))
+  await tick()
+  expect(numberAt('/api/v1/a')).toBe('{"number":1}')
+  await published.publish(numbered(2), clock.now())
+  await tick()
+  expect(numberAt('/api/v1/a')).toBe('{"number":2}')
+  await rm(join(published.dir, 'current'))
+  await tick()
+  expect(numberAt('/api/v1/a')).toBe('{"number":2}')
+  expect(store.state().problem).toBe('the published set is gone')
+  ending.abort()
+  wake()
+  await watching
+})
+
+test('readers during 60 publishes find one set or the next, never a mixture', async () => {
+  await published.publish(numbered(0))
+  await store.reload()
+  const done = new AbortController()
+  let mixtures = 0
+  let reads = 0
+  const reader = async (): Promise<void> => {
+    while (!done.signal.aborted) {
+      const found = new Set(['a', 'b', 'c', 'd'].map((name) => numberAt(`/api/v1/${name}`)))
+      if (found.size !== 1) mixtures += 1
+      reads += 1
+      await nextTurn()
+    }
+  }
+  const reading = reader()
+  for (let number = 1; number <= 60; number += 1) {
+    await published.publish(numbered(number), clock.now() + number)
+    await Promise.all([store.reload(), store.reload()])
+  }
+  done.abort()
+  await reading
+  expect(mixtures).toBe(0)
+  expect(reads).toBeGreaterThan(60)
+  expect(numberAt('/api/v1/d')).toBe('{"number":60}')
+  expect((await stat(published.dir)).isDirectory()).toBe(true)
+})

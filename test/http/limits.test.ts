@@ -1,0 +1,244 @@
+import { afterEach, describe, expect, test } from 'vitest'
+
+import { floorOf, limitPolicies } from '../../src/core/limits.ts'
+import { createLimitTable } from '../../src/http/limit-table.ts'
+import { createLimiter } from '../../src/http/limiter.ts'
+import { createNetworkHash, networkWords } from '../../src/http/network-key.ts'
+import { handClock, publicDir, sampleDocuments, startService } from '../support/http-service.ts'
+import type { PublicDir, Service } from '../support/http-service.ts'
+import { send } from '../support/raw-http.ts'
+import type { RawAnswer } from '../support/raw-http.ts'
+
+const opened: { service: Service; published: PublicDir }[] = []
+
+afterEach(async () => {
+  for (const { service, published } of opened.splice(0)) {
+    await service.stop()
+    await published.remove()
+  }
+})
+
+async function limited(options: Parameters<typeof startService>[1] = {}): Promise<Service> {
+  const published = await publicDir()
+  await published.publish(sampleDocuments)
+  const service = await startService(published.dir, { limits: 'on', ...options })
+  opened.push({ service, published })
+  return service
+}
+
+/** Statuses of `count` requests, one after the other on one connection, each with its own headers. */
+async function statuses(
+  { url }: Service,
+  path: string,
+  count: number,
+  headersOf: (at: number) => Record<string, string> = () => ({}),
+): Promise<number[]> {
+  const found: number[] = []
+  for (let at = 0; at < count; at += 1) {
+    const answer = await fetch(url + path, { headers: headersOf(at) })
+    await answer.arrayBuffer()
+    found.push(answer.status)
+  }
+  return found
+}
+
+function counted(found: readonly number[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const status of found) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+test('120 requests pass at once, then exactly one each second', async () => {
+  const service = await limited()
+  expect(counted(await statuses(service, '/api/v1/rails', 125))).toEqual({ 200: 120, 429: 5 })
+  service.clock.advance(999)
+  expect(await statuses(service, '/api/v1/rails', 1)).toEqual([429])
+  service.clock.advance(1)
+  expect(await statuses(service, '/api/v1/rails', 2)).toEqual([200, 429])
+  service.clock.advance(3000)
+  expect(counted(await statuses(service, '/api/v1/rails', 5))).toEqual({ 200: 3, 429: 2 })
+})
+
+test('all of the API counts together: documents, 304, HEAD, handlers and what is not there', async () => {
+  const service = await limited()
+  const etag = (await fetch(`${service.url}/api/v1/rails`)).headers.get('etag') ?? ''
+  const rest = { method: 'HEAD', headers: { 'If-None-Match': etag } }
+  for (let at = 0; at < 29; at += 1) {
+    expect((await fetch(`${service.url}/api/v1/rails`, rest)).status).toBe(304)
+  }
+  expect(counted(await statuses(service, '/api/v1/health', 30))).toEqual({ 200: 30 })
+  expect(counted(await statuses(service, '/api/v1/rails/nope', 30))).toEqual({ 404: 30 })
+  expect(counted(await statuses(service, '/api/v1/stats/live', 31))).toEqual({ 200: 30, 429: 1 })
+})
+
+test('pages and probes are not limited', async () => {
+  const service = await limited()
+  expect(counted(await statuses(service, '/', 130))).toEqual({ 200: 130 })
+  expect(counted(await statuses(service, '/healthz', 130))).toEqual({ 200: 130 })
+})
+
+test('a refusal says when to come back, and no cacheable answer says anything of limits', async () => {
+  const service = await limited()
+  const get = (path: string): Promise<RawAnswer> => send(service.address, `GET ${path}`)
+  const fresh = await get('/api/v1/rails')
+  expect(fresh.headers.has('ratelimit')).toBe(false)
+  expect(fresh.headers.has('ratelimit-policy')).toBe(false)
+  const health = await get('/api/v1/health')
+  expect(health.headers.get('ratelimit-policy')).toBe('"ip";q=60;w=60, "day";q=1000;w=86400')
+  expect(health.headers.get('ratelimit')).toMatch(/^"ip";r=118;t=\d+, "day";r=998;t=64800$/)
+  const since = await get('/api/v1/stats/live?since=2026-11-20T00:00:00Z')
+  expect(since.headers.has('ratelimit')).toBe(false)
+  await statuses(service, '/api/v1/rails', 117)
+  for (const path of ['/api/v1/rails', '/api/v1/health']) {
+    const refused = await get(path)
+    expect(refused.status).toBe(429)
+    expect(refused.headers.get('cache-control')).toBe('no-store')
+    expect(refused.headers.get('retry-after')).toBe('1')
+    expect(refused.headers.get('ratelimit')).toMatch(/^"ip";r=0;t=1, "day";r=880;t=64800$/)
+    expect(JSON.parse(refused.body.toString())).toMatchObject({ code: 'rate_limited' })
+  }
+})
+
+test('the daily allowance is 1,000 requests and begins anew with the UTC day', async () => {
+  const service = await limited()
+  for (let round = 0; round < 10; round += 1) {
+    expect(counted(await statuses(service, '/api/v1/rails', 100))).toEqual({ 200: 100 })
+    service.clock.advance(100_000)
+  }
+  const refused = await send(service.address, 'GET /api/v1/rails')
+  expect(refused.status).toBe(429)
+  expect(refused.headers.get('retry-after')).toBe(String(18 * 3600 - 1000))
+  expect(refused.body.toString()).toContain('UTC day')
+  service.clock.advance((18 * 3600 - 1000) * 1000 - 1)
+  expect(await statuses(service, '/api/v1/rails', 1)).toEqual([429])
+  service.clock.advance(1)
+  expect(await statuses(service, '/api/v1/rails', 1)).toEqual([200])
+})
+
+test('whatever a stranger writes into X-Forwarded-For, the socket is what counts', async () => {
+  const service = await limited()
+  const found = await statuses(service, '/api/v1/rails', 1000, (at) => ({
+    'X-Forwarded-For': `203.0.${at >> 8}.${at & 255}, 198.51.100.${at & 255}`,
+    'X-Real-IP': `203.0.113.${at & 255}`,
+    Forwarded: `for=203.0.113.${at & 255}`,
+  }))
+  expect(found.slice(0, 120).every((status) => status === 200)).toBe(true)
+  expect(counted(found)).toEqual({ 200: 120, 429: 880 })
+})
+
+test('behind own proxies the client is the first address from the right that is not one of them', async () => {
+  const service = await limited({ trustedProxies: ['127.0.0.0/8', '10.0.0.0/8'] })
+  const from = (list: string) => () => ({ 'X-Forwarded-For': list })
+  const path = '/api/v1/rails'
+  await statuses(service, path, 120, from('198.51.100.7, 203.0.113.1, 10.1.2.3'))
+  expect(await statuses(service, path, 1, from('192.0.2.99, 203.0.113.1'))).toEqual([429])
+  expect(await statuses(service, path, 1, from('203.0.113.1, 203.0.113.2'))).toEqual([200])
+  const left = await statuses(service, path, 130, (at) => ({
+    'X-Forwarded-For': `192.0.2.${at}, 203.0.113.3`,
+  }))
+  expect(counted(left)).toEqual({ 200: 120, 429: 10 })
+})
+
+test('10,000 addresses of one IPv6 /64 are one client', async () => {
+  const service = await limited({ trustedProxies: ['127.0.0.1'] })
+  const { clock } = service
+  const limiter = createLimiter(clock, 2 ** 12)
+  const networkOf = createNetworkHash([1, 2])
+  let allowed = 0
+  for (let at = 0; at < 10_000; at += 1) {
+    const { host } = networkOf(
+      `2001:db8:1:2:${at.toString(16)}::${((at * 7) % 65_536).toString(16)}`,
+    )
+    if (limiter.take([{ policy: 'ip', key: host }])) allowed += 1
+  }
+  expect(allowed).toBe(120)
+  const found = await statuses(service, '/api/v1/rails', 200, (at) => ({
+    'X-Forwarded-For': `2001:db8:1:2::${at.toString(16)}`,
+  }))
+  expect(counted(found)).toEqual({ 200: 120, 429: 80 })
+})
+
+test('rotating through the /64 networks of one /48 ends at the limit of the range', async () => {
+  const service = await limited({ trustedProxies: ['127.0.0.1'] })
+  const found = await statuses(service, '/api/v1/rails', 1300, (at) => ({
+    'X-Forwarded-For': `2001:db8:5:${at.toString(16)}::1`,
+  }))
+  expect(counted(found)).toEqual({ 200: 1200, 429: 100 })
+})
+
+test('LIMITS=off counts nothing', async () => {
+  const service = await limited({ limits: 'off' })
+  expect(counted(await statuses(service, '/api/v1/health', 300))).toEqual({ 200: 300 })
+  expect((await fetch(`${service.url}/api/v1/health`)).headers.has('ratelimit')).toBe(false)
+})
+
+describe('memory', () => {
+  test('does not grow with a flood of keys, and a hot key outlives it', () => {
+    const clock = handClock()
+    const limiter = createLimiter(clock, 2 ** 12)
+    const before = limiter.bytes
+    const hot = [{ policy: 'ip' as const, key: 0x12_3456_789a }]
+    for (let at = 0; at < 120; at += 1) expect(limiter.take(hot)).toBe(true)
+    const flood = { policy: 'ip' as const, key: 0 }
+    for (let at = 0; at < 1_000_000; at += 1) {
+      flood.key = at * 8_191_003
+      limiter.take([flood])
+    }
+    expect(limiter.bytes).toBe(before)
+    expect(before).toBe(3 * 12 * 2 ** 12)
+    expect(limiter.take(hot)).toBe(false)
+  })
+
+  test('a table forgets what has run out and keeps what has not', () => {
+    const table = createLimitTable(8)
+    for (let key = 0; key < 8; key += 1) table.write(key, 100 + key, 50)
+    expect(table.read(3, 50)).toBe(103)
+    expect(table.read(3, 103)).toBe(103)
+    table.write(100, 500, 104)
+    expect(table.read(100, 104)).toBe(500)
+    expect([5, 6, 7].map((key) => table.read(key, 104))).toEqual([105, 106, 107])
+  })
+
+  test('where all are hot the coldest gives way', () => {
+    const table = createLimitTable(8)
+    for (let key = 0; key < 8; key += 1) table.write(key, 100 + key, 50)
+    table.write(9, 101.5, 50)
+    expect(table.read(0, 50)).toBe(50)
+    expect(table.read(1, 50)).toBe(101)
+    expect(table.read(9, 50)).toBe(101.5)
+  })
+})
+
+test('addresses are read in every spelling that is one, and in no other', () => {
+  const same = (spellings: readonly string[]) =>
+    new Set(spellings.map((text) => JSON.stringify(networkWords(text))))
+  expect(
+    same(['192.0.2.1', '::ffff:192.0.2.1', '::FFFF:c000:201', '0:0:0:0:0:ffff:192.0.2.1']).size,
+  ).toBe(1)
+  expect(same(['2001:db8::1', '2001:0DB8:0:0:ffff::', '2001:db8::1%eth0', '2001:db8::']).size).toBe(
+    1,
+  )
+  expect(networkWords('2001:db8:1:2:3:4:5:6')).toEqual([0x2001_0db8, 0x0001_0002])
+  for (const text of [
+    '',
+    '1.2.3',
+    '1.2.3.256',
+    '1.2.3.4.5',
+    ':::',
+    '1::2::3',
+    '1:2:3:4:5:6:7',
+    '1:2:3:4:5:6:7:8:9',
+    '::12345',
+    'localhost',
+    '1:2:3:4:5:6:7::8',
+  ]) {
+    expect([text, networkWords(text)]).toEqual([text, null])
+  }
+})
+
+test('a day is a UTC day, whatever the time', () => {
+  const startMs = Date.UTC(2026, 10, 21)
+  for (const offsetMs of [0, 1, 86_399_999]) {
+    expect(floorOf(limitPolicies.day, startMs + offsetMs)).toBe(startMs)
+  }
+})

@@ -1,0 +1,222 @@
+import { afterEach, expect, test } from 'vitest'
+
+import { ApiError } from '../../src/contract/errors.ts'
+import { BusyError } from '../../src/db/errors.ts'
+import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
+import type { PublicDir, Service } from '../support/http-service.ts'
+import { open, parseAnswer, received, send } from '../support/raw-http.ts'
+
+const opened: { service: Service; published: PublicDir }[] = []
+
+afterEach(async () => {
+  for (const { service, published } of opened.splice(0)) {
+    await service.stop()
+    await published.remove()
+  }
+})
+
+async function start(
+  options: Parameters<typeof startService>[1] = {},
+  documents = sampleDocuments,
+): Promise<Service> {
+  const published = await publicDir()
+  if (documents.length > 0) await published.publish(documents)
+  const service = await startService(published.dir, options)
+  opened.push({ service, published })
+  return service
+}
+
+function gate(): { readonly open: () => void; readonly passed: Promise<void> } {
+  let open: () => void = () => undefined
+  const passed = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { open: () => open(), passed }
+}
+
+test('the end waits for a request that is under way and takes no new connection', async () => {
+  const begun = gate()
+  const finish = gate()
+  const service = await start({
+    health: async () => {
+      begun.open()
+      await finish.passed
+      return { statusCode: 200, body: { status: 'ok' } }
+    },
+  })
+  const idle = await open(service.address)
+  idle.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  await received(idle, '</title>')
+  const answering = fetch(`${service.url}/api/v1/health`)
+  await begun.passed
+  const closing = service.server.close(10_000)
+  await received(idle)
+  await expect(open(service.address)).rejects.toThrow('ECONNREFUSED')
+  finish.open()
+  const answer = await answering
+  expect(answer.status).toBe(200)
+  expect(await answer.json()).toEqual({ status: 'ok' })
+  expect(await closing).toBe(true)
+})
+
+test('a request that does not end is cut when the grace is over', async () => {
+  const begun = gate()
+  const service = await start({
+    health: () => {
+      begun.open()
+      return new Promise(() => undefined)
+    },
+  })
+  const answering = fetch(`${service.url}/api/v1/health`)
+  const outcome = answering.then(
+    () => 'answered',
+    () => 'cut',
+  )
+  await begun.passed
+  expect(await service.server.close(50)).toBe(false)
+  expect(await outcome).toBe('cut')
+})
+
+test('headers that trickle in are cut off after five seconds with 408', async () => {
+  const service = await start()
+  const socket = await open(service.address)
+  socket.write('GET / HTTP/1.1\r\nHost: a\r\nX-A: ')
+  const answer = parseAnswer(await received(socket))
+  expect(answer.status).toBe(408)
+  expect(answer.headers.get('cache-control')).toBe('no-store')
+  expect(JSON.parse(answer.body.toString())).toMatchObject({ code: 'request_timeout' })
+})
+
+test('an address that is taken is an error of the start', async () => {
+  const first = await start()
+  const { serve } = await import('../../src/http/serve.ts')
+  const { host, port } = first.address
+  const { clock, app } = first
+  const again = serve(app.listener, { host, port, clock, failureAnswer: app.failureAnswer })
+  await expect(again).rejects.toThrow('EADDRINUSE')
+})
+
+test('what breaks inside is a bare 500 whose cause stands only in the log', async () => {
+  const service = await start({
+    health: () => Promise.reject(new Error('SQLITE_ERROR: no such table: /var/lib/secret.db')),
+  })
+  const answer = await send(service.address, 'GET /api/v1/health')
+  expect(answer.status).toBe(500)
+  const id = answer.headers.get('x-request-id')
+  expect(JSON.parse(answer.body.toString())).toEqual({
+    error: 'Something broke on our side',
+    code: 'internal_error',
+    details: `Request ${id}`,
+    docs: 'https://ledger.test/docs/errors#internal_error',
+  })
+  expect(answer.headers.get('cache-control')).toBe('no-store')
+  const fault = service.lines().find((line) => line['message'] === 'request failed')
+  expect(fault).toMatchObject({ level: 'error', request_id: id, error: 'Error' })
+  expect(fault?.['reason']).toContain('no such table')
+})
+
+test('a database that is busy is 503 with a time to come back', async () => {
+  const service = await start({ health: () => Promise.reject(new BusyError('locked by 4711')) })
+  const answer = await send(service.address, 'GET /api/v1/health')
+  expect(answer.status).toBe(503)
+  expect(answer.headers.get('retry-after')).toBe('5')
+  expect(answer.body.toString()).not.toContain('4711')
+})
+
+test('an ApiError is told as it was meant', async () => {
+  const service = await start({
+    health: () =>
+      Promise.reject(
+        new ApiError('invalid_input', 'Two of them', {
+          issues: [{ path: 'a.b', message: 'is wrong' }],
+          headers: { 'X-Hint': 'yes' },
+        }),
+      ),
+  })
+  const answer = await send(service.address, 'GET /api/v1/health')
+  expect(answer.status).toBe(400)
+  expect(answer.headers.get('x-hint')).toBe('yes')
+  expect(JSON.parse(answer.body.toString())).toMatchObject({
+    details: 'Two of them',
+    issues: [{ path: 'a.b', message: 'is wrong' }],
+  })
+})
+
+test('before the first set documents are 503, and what no route names is still 404', async () => {
+  const service = await start({}, [])
+  for (const path of [
+    '/api/v1/rails',
+    '/api/v1/rails/x402',
+    '/openapi.json',
+    '/api/v1/stats/live',
+  ]) {
+    const answer = await send(service.address, `GET ${path}`)
+    expect([path, answer.status, answer.headers.get('retry-after')]).toEqual([path, 503, '5'])
+    expect(JSON.parse(answer.body.toString())).toMatchObject({ code: 'unavailable' })
+  }
+  expect((await send(service.address, 'GET /api/v1/nothing')).status).toBe(404)
+})
+
+test('readiness says what is waited for; liveness asks for nothing', async () => {
+  const waiting: string[] = ['shutting down']
+  const service = await start({ obstacles: () => Promise.resolve(waiting) })
+  const busy = await fetch(`${service.url}/readyz`)
+  expect([busy.status, await busy.json()]).toEqual([
+    503,
+    { status: 'not ready', waiting_for: ['shutting down'] },
+  ])
+  waiting.pop()
+  expect((await fetch(`${service.url}/readyz`)).status).toBe(200)
+  expect((await fetch(`${service.url}/healthz`)).status).toBe(200)
+})
+
+test('health passes its status on', async () => {
+  const service = await start({
+    health: () => Promise.resolve({ statusCode: 503, body: { status: 'degraded' } }),
+  })
+  const answer = await send(service.address, 'GET /api/v1/health')
+  expect([answer.status, answer.body.toString()]).toEqual([503, '{"status":"degraded"}'])
+  expect(answer.headers.get('cache-control')).toBe('no-store')
+  expect(answer.headers.get('retry-after')).toBe('5')
+})
+
+test('each request leaves one line, without query, headers or body', async () => {
+  const service = await start()
+  const secret = 'Authorization: Bearer 0xsecret'
+  await send(service.address, 'GET /api/v1/rails?token=0xsecret', [secret])
+  await send(service.address, 'GET /api/v1/health', [secret, 'X-PAYMENT: 0xsecret'])
+  await send(service.address, 'GET /api/v1/rails/nope?x=0xsecret', [secret])
+  await send(service.address, 'PUT /api/v1/rails?x=0xsecret', [secret])
+  await send(service.address, 'GET /%2e%2e?x=0xsecret', [secret])
+  const lines = service.lines().filter((line) => line['message'] === 'request')
+  expect(lines.map((line) => [line['method'], line['path'], line['status']])).toEqual([
+    ['GET', '/api/v1/rails', 200],
+    ['GET', '/api/v1/health', 200],
+    ['GET', '/api/v1/rails/nope', 404],
+    ['PUT', '/api/v1/rails', 405],
+    ['GET', '/%2e%2e', 400],
+  ])
+  for (const line of lines) {
+    expect(Object.keys(line)).toEqual([
+      'time',
+      'level',
+      'message',
+      'request_id',
+      'method',
+      'path',
+      'status',
+      'ms',
+      'bytes',
+    ])
+    expect(line['bytes']).toBeGreaterThan(0)
+  }
+  expect(new Set(lines.map((line) => line['request_id'])).size).toBe(5)
+  expect(JSON.stringify(service.lines())).not.toContain('secret')
+})
+
+test('LOG_LEVEL=warn silences the lines of requests', async () => {
+  const service = await start({ level: 'warn' })
+  await fetch(`${service.url}/api/v1/rails`)
+  await fetch(`${service.url}/api/v1/health`)
+  expect(service.lines()).toEqual([])
+})
