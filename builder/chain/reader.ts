@@ -157,6 +157,12 @@ function boundFetch({ fetch, signal }: ChainReaderOptions) {
   return async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const url = input instanceof Request ? input.url : input
     const signals = [signal, init?.signal].filter((one) => one !== undefined && one !== null)
-    return await fetch(url, { ...init, signal: AbortSignal.any(signals) })
+    try {
+      return await fetch(url, { ...init, signal: AbortSignal.any(signals) })
+    } catch (error) {
+      // viem tries everything else again.
+      if (signal?.aborted === true) throw new DOMException('the poll was given up', 'AbortError')
+      throw error
+    }
   }
 }

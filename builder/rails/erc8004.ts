@@ -40,7 +40,7 @@ function chunkPayouts(chunk: LogChunk<typeof registryEvents>): ChunkPayouts<Stre
   return { payouts: { feedback, registrations } }
 }
 
-function erc8004On(rail: string, chain: 'ethereum' | 'base', firstBlock: number): AnyRailAdapter {
+function erc8004On(rail: string, chain: 'ethereum' | 'base'): AnyRailAdapter {
   return defineRail({
     rail,
     rule: {
@@ -58,7 +58,6 @@ function erc8004On(rail: string, chain: 'ethereum' | 'base', firstBlock: number)
         chain,
         streams: ['feedback', 'registrations'],
         abi: registryEvents,
-        firstBlock,
         filters: [
           { addresses: [identityRegistry], topics: [selectors(identityEvents)] },
           { addresses: [reputationRegistry], topics: [selectors(reputationEvents)] },
@@ -82,5 +81,5 @@ function erc8004On(rail: string, chain: 'ethereum' | 'base', firstBlock: number)
   })
 }
 
-export const erc8004 = erc8004On('erc8004', 'ethereum', 24_339_924)
-export const erc8004Base = erc8004On('erc8004_base', 'base', 41_663_799)
+export const erc8004 = erc8004On('erc8004', 'ethereum')
+export const erc8004Base = erc8004On('erc8004_base', 'base')

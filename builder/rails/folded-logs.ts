@@ -29,8 +29,6 @@ export interface FoldedLogsRequest<TAbi extends Abi, Stream extends string> {
   readonly streams: readonly [Stream, ...Stream[]]
   readonly abi: TAbi
   readonly filters: readonly LogFilter[]
-  /** Block in which the contracts appeared; nothing is asked before it. */
-  readonly firstBlock?: number
   readonly chunkBlocks?: number
   /** Turns a chunk into payouts; may ask the chain. `memory` is what earlier chunks and polls told to remember. */
   readonly toPayouts: (
@@ -82,7 +80,7 @@ export async function readFoldedLogs<const TAbi extends Abi, const Stream extend
   const states = new Map<Stream, StreamState>()
   for (const stream of streams) states.set(stream, await loadStream(ctx, stream, fromHour))
   const memory = new Set(states.get(streams[0])?.cursor?.memory)
-  const fromBlock = await firstUnread(ctx, request, reader, [...states.values()], head)
+  const fromBlock = await firstUnread(ctx, request.chain, reader, [...states.values()], head)
   const logsPerContract = new Map<string, number>(
     filters.flatMap(({ addresses }) => addresses.map((address) => [address.toLowerCase(), 0])),
   )
@@ -177,7 +175,7 @@ async function loadStream(
 /** The block after the stream that is furthest behind; at first, or after a long pause, the start of the window. */
 async function firstUnread(
   ctx: ReadContext,
-  { chain, firstBlock = 0 }: { readonly chain: EvmChainName; readonly firstBlock?: number },
+  chain: EvmChainName,
   reader: ChainReader,
   states: readonly StreamState[],
   head: number,
@@ -186,7 +184,7 @@ async function firstUnread(
   const windowBlocks = (31 * dayMs) / (chains[chain].blockSeconds * 1000)
   if (next > head - windowBlocks && states.every(({ cursor }) => cursor !== null)) return next
   const start = await reader.blockAtTime(ctx.window.start30dMs)
-  return Math.max(next, start, firstBlock)
+  return Math.max(next, start)
 }
 
 function fold(state: StreamState, payouts: readonly Payout[]): void {

@@ -19,7 +19,6 @@ const trackers = {
   olas: '0x53bd432516707a5212a70216284a99a563aac1d1',
   nvm: '0x7d686bd1fd3cff6e45a40165154d61043af7d67c',
 } as const satisfies Record<string, Address>
-const firstBlock = 38_662_107
 
 export const trackerEvents = parseAbi([
   'event MechBalanceAdjusted(address indexed mech, uint256 deliveryRate, uint256 balance, uint256 rateDiff)',
@@ -115,7 +114,7 @@ function unpricedNotes(folded: FoldedLogs<Stream>, window: Window): readonly str
     )
   if (nvm.count > 0) {
     notes.push(
-      `Mechs also earned ${nvm.keptUnits} base units of Nevermined credits in 30 days (${nvm.count} bookings), which the volume leaves out.`,
+      `Mechs also earned ${nvm.keptUnits} base units of Nevermined credits in 30 days (bookings: ${nvm.count}), which the volume leaves out.`,
     )
   }
   return notes
@@ -139,7 +138,6 @@ export const olas = defineRail({
       chain: 'gnosis',
       streams: [...trackerNames, 'deliveries', 'requests', 'charges', 'withdrawals'],
       abi: olasEvents,
-      firstBlock,
       filters: [
         { addresses: Object.values(trackers), topics: [selectors(trackerEvents)] },
         { addresses: [marketplace], topics: [selectors(marketplaceEvents)] },

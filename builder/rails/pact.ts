@@ -13,7 +13,6 @@ import type { Payout } from './payouts.ts'
 
 const escrow: Address = '0x220B97972d6028Acd70221890771E275e7734BFB'
 const pactToken: Address = '0x809c2540358E2cF37050cCE41A610cb6CE66Abe1'
-const firstBlock = 439_912_433
 
 export const escrowEvents = parseAbi([
   'event PactCreated(uint256 indexed pactId, address indexed creator, address indexed recipient, address arbitrator, uint256 amount, uint256 arbitratorFee, uint256 deadline, uint256 disputeWindow, uint256 arbitrationWindow)',
@@ -120,7 +119,6 @@ export const pact = defineRail({
       chain: 'arbitrum',
       streams: ['payments', 'created'],
       abi: pactEvents,
-      firstBlock,
       chunkBlocks: 100_000,
       filters: [
         { addresses: [escrow], topics: [selectors(escrowEvents)] },
@@ -135,10 +133,10 @@ export const pact = defineRail({
     const { buckets, lastPayoutAtMs } = folded.stream('payments')
     const month = totalsOf(buckets, window.start30dMs, window.endMs)
     const created = totalsOf(folded.stream('created').buckets, window.start30dMs, window.endMs)
-    const notes = [`${created.count} pacts created in 30 days.`]
+    const notes = [`Pacts created in 30 days: ${created.count}.`]
     if (month.count > 0) {
       notes.push(
-        `${formatUnits(month.keptUnits, 18)} PACT paid for ${month.count} pacts in 30 days; no price rule, so the volume in USDC is unknown.`,
+        `${formatUnits(month.keptUnits, 18)} PACT paid in 30 days (pacts: ${month.count}); no price rule, so the volume in USDC is unknown.`,
       )
     }
     return reducePayouts(buckets, window, { lastPayoutAtMs, notes, evidence: folded.evidence })

@@ -27,7 +27,6 @@ const saneAnswer = { min: 10n * 10n ** 8n, max: 1_000_000n * 10n ** 8n }
 interface PoidhChain {
   readonly rail: string
   readonly chain: 'base' | 'arbitrum'
-  readonly firstBlock: number
   readonly chunkBlocks: number
   readonly priceFeed: Address
 }
@@ -88,7 +87,7 @@ function microUsdcOf(wei: bigint, price: bigint): number | null {
   return micro <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(micro) : null
 }
 
-function poidhOn({ rail, chain, firstBlock, chunkBlocks, priceFeed }: PoidhChain): AnyRailAdapter {
+function poidhOn({ rail, chain, chunkBlocks, priceFeed }: PoidhChain): AnyRailAdapter {
   return defineRail({
     rail,
     rule: {
@@ -107,7 +106,6 @@ function poidhOn({ rail, chain, firstBlock, chunkBlocks, priceFeed }: PoidhChain
         chain,
         streams: ['payments'],
         abi: poidhEvents,
-        firstBlock,
         chunkBlocks,
         filters: [{ addresses: [contract], topics: [selectors(poidhEvents)] }],
         toPayouts: async (chunk, reader) => ({
@@ -127,7 +125,6 @@ function poidhOn({ rail, chain, firstBlock, chunkBlocks, priceFeed }: PoidhChain
 export const poidh = poidhOn({
   rail: 'poidh',
   chain: 'base',
-  firstBlock: 41_026_079,
   chunkBlocks: 9_000,
   priceFeed: '0x71041dddad3595F9CEd3DcCFBe3D1F4b0a16Bb70',
 })
@@ -135,7 +132,6 @@ export const poidh = poidhOn({
 export const poidhArbitrum = poidhOn({
   rail: 'poidh_arbitrum',
   chain: 'arbitrum',
-  firstBlock: 423_059_298,
   chunkBlocks: 72_000,
   priceFeed: '0x639Fe6ab55C921f74e7fac1ee960C0B6293ba612',
 })

@@ -209,8 +209,9 @@ export const virtualsAcp = defineRail({
     const { buckets, lastPayoutAtMs } = folded.stream('payments')
     const opened = totalsOf(folded.stream('jobs').buckets, window.start30dMs, window.endMs)
     const selfDealt = opened.removed['self_dealing'] ?? 0
-    const notes = [`${opened.count} jobs opened in 30 days.`]
-    if (selfDealt > 0) notes.push(`${selfDealt} more jobs name one wallet as client and provider.`)
+    const notes = [`Jobs opened in 30 days: ${opened.count}.`]
+    if (selfDealt > 0)
+      notes.push(`Further jobs that name one wallet as client and provider: ${selfDealt}.`)
     const measured = reducePayouts(buckets, window, {
       lastPayoutAtMs,
       notes,

@@ -121,3 +121,8 @@ function topicOf(input: AbiParameter, value: unknown): Hex {
 export function word(value: bigint | number): Hex {
   return padHex(numberToHex(value), { size: 32 })
 }
+
+/** Addresses that nobody owns, told apart by a number. */
+export function wallet(number: number): Address {
+  return `0x${number.toString(16).padStart(40, 'a')}`
+}

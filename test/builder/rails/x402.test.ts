@@ -1,5 +1,5 @@
-import { createServer } from 'node:http'
 import { once } from 'node:events'
+import { createServer } from 'node:http'
 
 import type { Address } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -13,15 +13,19 @@ import type { Anvil } from '../../support/anvil.ts'
 import { railContext } from '../../support/rail-context.ts'
 import { rpcError, rangeOf, startRpcProxy } from '../../support/rpc-proxy.ts'
 import type { RpcProxy } from '../../support/rpc-proxy.ts'
-import { logOf, word } from '../../support/scripted-contract.ts'
+import { logOf, wallet, word } from '../../support/scripted-contract.ts'
 import type { ScriptedLog } from '../../support/scripted-contract.ts'
 
 const usdc: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const endMs = Date.UTC(2026, 9, 31, 12)
 const nextEndMs = endMs + 6 * hourMs
 
-const wallet = (last: number): Address => `0x${last.toString(16).padStart(40, 'a')}`
-const [apiOne, apiTwo, other, unlisted, buyer, secondBuyer] = [1, 2, 3, 4, 5, 6].map(wallet) as [Address, Address, Address, Address, Address, Address]
+const apiOne = wallet(1)
+const apiTwo = wallet(2)
+const other = wallet(3)
+const unlisted = wallet(4)
+const buyer = wallet(5)
+const secondBuyer = wallet(6)
 /** Two addresses of the list of facilitators, the second also sells. */
 const facilitator: Address = '0x73b2b8df52fbe7c40fe78db52e3dffdd5db5ad07'
 const sellingFacilitator: Address = '0x179761d9eed0f0d1599330cc94b0926e68ae87f1'
@@ -32,17 +36,26 @@ function transfer(from: Address, to: Address, usdcCents: number): ScriptedLog {
 }
 function paid(from: Address, to: Address, usdcCents: number): readonly ScriptedLog[] {
   nonces += 1
-  const used = logOf(usdc, usdcEvents, 'AuthorizationUsed', { authorizer: from, nonce: word(nonces) })
+  const used = logOf(usdc, usdcEvents, 'AuthorizationUsed', {
+    authorizer: from,
+    nonce: word(nonces),
+  })
   return [used, transfer(from, to, usdcCents)]
 }
 
 /** v1 and v2 names of the network, a testnet, another chain, another asset, and entries that cannot be read. */
 const listed = [
-  { resource: 'https://API.example/one', accepts: [offer('base', apiOne), offer('solana', 'So1anaWa11et')] },
+  {
+    resource: 'https://API.example/one',
+    accepts: [offer('base', apiOne), offer('solana', 'So1anaWa11et')],
+  },
   { resource: 'https://api.example/two', accepts: [offer('eip155:8453', apiTwo)] },
   { resource: 'https://api.example/three', accepts: [offer('base', apiTwo)] },
   { resource: 'https://zz.example/shared', accepts: [offer('base', apiTwo)] },
-  { resource: 'https://other.example/', accepts: [offer('base', other.toUpperCase().replace('0X', '0x'))] },
+  {
+    resource: 'https://other.example/',
+    accepts: [offer('base', other.toUpperCase().replace('0X', '0x'))],
+  },
   { resource: 'https://selling.example/', accepts: [offer('base', sellingFacilitator)] },
   { resource: 'https://test.example/', accepts: [offer('base-sepolia', unlisted)] },
   { resource: 'https://dai.example/', accepts: [{ ...offer('base', unlisted), asset: wallet(9) }] },
@@ -81,7 +94,9 @@ beforeAll(async () => {
   anvil = await startAnvil(chains.base.chainId, endMs - 40 * dayMs)
   await anvil.place(usdc)
   await anvil.block(endMs - 35 * dayMs, paid(buyer, apiOne, 500))
-  await anvil.block(endMs - 20 * dayMs, paid(buyer, apiOne, 150), [transfer(secondBuyer, apiOne, 25)])
+  await anvil.block(endMs - 20 * dayMs, paid(buyer, apiOne, 150), [
+    transfer(secondBuyer, apiOne, 25),
+  ])
   await anvil.block(endMs - 10 * dayMs, paid(secondBuyer, other, 200))
   await anvil.block(
     endMs - 3 * dayMs,
@@ -106,7 +121,13 @@ afterAll(async () => {
 describe('x402 on Base', () => {
   test('counts what sellers of the Bazaar were paid by authorization, raw and kept', async () => {
     const database = await tempDatabase()
-    const ctx = railContext({ rail: 'x402', endMs, database, rpcUrl: anvil.url, baseUrl: bazaar.url })
+    const ctx = railContext({
+      rail: 'x402',
+      endMs,
+      database,
+      rpcUrl: anvil.url,
+      baseUrl: bazaar.url,
+    })
     const { measurement } = await x402.measure(ctx)
     // 1.50 + 2.00 + 0.75 + 0.50, in 7 days 0.75 + 0.50; raw also 0.25 + 9 + 4 + 1 + 150 + 0.50.
     expect(measurement.figures).toEqual({
@@ -131,7 +152,9 @@ describe('x402 on Base', () => {
       self_payment: 1,
     })
     expect(measurement.notes).toContain('4 seller wallets on Base in 10 listed resources.')
-    expect(measurement.notes).toContain('2 parts of the listing could not be read and are left out.')
+    expect(measurement.notes).toContain(
+      '2 parts of the listing could not be read and are left out.',
+    )
     expect(measurement.evidence.map(({ kind }) => kind)).toEqual(['http', 'logs'])
   })
 
@@ -139,13 +162,25 @@ describe('x402 on Base', () => {
     const proxy: RpcProxy = await startRpcProxy(anvil.url)
     const database = await tempDatabase()
     const snapshot = await anvil.rpc('evm_snapshot', [])
-    const first = railContext({ rail: 'x402', endMs, database, rpcUrl: proxy.url, baseUrl: bazaar.url })
+    const first = railContext({
+      rail: 'x402',
+      endMs,
+      database,
+      rpcUrl: proxy.url,
+      baseUrl: bazaar.url,
+    })
     await x402.measure(first)
     const readTo = Math.max(...proxy.ranges().map(({ to }) => to))
     await anvil.block(endMs + hourMs, paid(buyer, other, 30))
     await anvil.settle(chains.base.settleBlocks + 1, nextEndMs)
     const before = proxy.ranges().length
-    const ctx = railContext({ rail: 'x402', endMs: nextEndMs, database, rpcUrl: proxy.url, baseUrl: bazaar.url })
+    const ctx = railContext({
+      rail: 'x402',
+      endMs: nextEndMs,
+      database,
+      rpcUrl: proxy.url,
+      baseUrl: bazaar.url,
+    })
     const { measurement } = await x402.measure(ctx)
     const asked = proxy.ranges().slice(before)
     await proxy.stop()
@@ -175,7 +210,13 @@ describe('x402 on Base', () => {
   test('fails where the Bazaar is empty: a list without sellers is no zero', async () => {
     const database = await tempDatabase()
     bazaarItems.now = []
-    const ctx = railContext({ rail: 'x402', endMs, database, rpcUrl: anvil.url, baseUrl: bazaar.url })
+    const ctx = railContext({
+      rail: 'x402',
+      endMs,
+      database,
+      rpcUrl: anvil.url,
+      baseUrl: bazaar.url,
+    })
     await expect(x402.measure(ctx)).rejects.toThrow('the Bazaar lists no seller on Base')
     bazaarItems.now = listed
   })

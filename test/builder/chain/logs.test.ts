@@ -1,0 +1,188 @@
+import { parseAbi } from 'viem'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { chains } from '../../../builder/chain/chains.ts'
+import { addressTopic, readLogs, selectors } from '../../../builder/chain/logs.ts'
+import type { LogChunk, LogFilter } from '../../../builder/chain/logs.ts'
+import { createChainReader } from '../../../builder/chain/reader.ts'
+import { dayMs, minuteMs } from '../../../src/core/time.ts'
+import { startAnvil } from '../../support/anvil.ts'
+import type { Anvil } from '../../support/anvil.ts'
+import { rangeOf, rpcError, startRpcProxy } from '../../support/rpc-proxy.ts'
+import type { ProxyRules } from '../../support/rpc-proxy.ts'
+import { logOf, wallet } from '../../support/scripted-contract.ts'
+
+const events = parseAbi([
+  'event Paid(address indexed to, uint256 amount)',
+  'event Noted(address indexed to, string text)',
+])
+const contract = wallet(1)
+const startMs = Date.UTC(2026, 9, 1)
+const blocks = 100
+const paidTo = (to: number) =>
+  logOf(contract, events, 'Paid', { to: wallet(to), amount: BigInt(to) })
+const all: LogFilter = { addresses: [contract], topics: [selectors(events)] }
+
+let anvil: Anvil
+/** Block n is mined n minutes after the start and pays wallet n; every tenth also holds a note. */
+beforeAll(async () => {
+  anvil = await startAnvil(chains.base.chainId, startMs)
+  await anvil.place(contract)
+  for (let at = 1; at <= blocks; at += 1) {
+    const note = logOf(contract, events, 'Noted', { to: wallet(at), text: 'done' })
+    await anvil.block(startMs + at * minuteMs, at % 10 === 0 ? [paidTo(at), note] : [paidTo(at)])
+  }
+})
+afterAll(async () => await anvil.stop())
+
+async function read(rules: ProxyRules, filters: readonly LogFilter[], chunkBlocks = 40) {
+  const proxy = await startRpcProxy(anvil.url, rules)
+  const reader = createChainReader('base', proxy.url, { fetch, retries: 0, timeoutMs: 2000 })
+  const chunks: LogChunk<typeof events>[] = []
+  try {
+    await readLogs({
+      reader,
+      abi: events,
+      filters,
+      fromBlock: 1,
+      toBlock: blocks,
+      chunkBlocks,
+      signal: new AbortController().signal,
+      onChunk: async (chunk) => {
+        chunks.push(chunk)
+        await Promise.resolve()
+      },
+    })
+  } finally {
+    await proxy.stop()
+  }
+  return { chunks, logs: chunks.flatMap(({ logs }) => logs), ranges: proxy.ranges() }
+}
+
+const withoutTimes: ProxyRules = {
+  change: (request, answer) =>
+    request.method === 'eth_getLogs'
+      ? answer.replaceAll(/,"blockTimestamp":"0x[0-9a-f]+"/g, '')
+      : answer,
+}
+
+describe('reading logs', () => {
+  test('hands on every log once, in order, decoded and dated', async () => {
+    const { chunks, logs, ranges } = await read({}, [all])
+    expect(ranges).toEqual([
+      { from: 1, to: 40 },
+      { from: 41, to: 80 },
+      { from: 81, to: 100 },
+    ])
+    expect(chunks.every(({ exactTimes }) => exactTimes)).toBe(true)
+    expect(logs).toHaveLength(110)
+    expect(logs.map(({ block }) => block)).toEqual(
+      logs.map(({ block }) => block).toSorted((a, b) => a - b),
+    )
+    const [first] = logs
+    expect(first).toMatchObject({ address: contract, block: 1, atMs: startMs + minuteMs })
+    expect(first?.event).toEqual({
+      eventName: 'Paid',
+      args: { to: expect.any(String), amount: 1n },
+    })
+  })
+
+  test('counts a log once that two filters match', async () => {
+    const some: LogFilter = { addresses: [contract], topics: [null, [addressTopic(wallet(10))]] }
+    const { logs } = await read({}, [all, some])
+    expect(logs).toHaveLength(110)
+    expect((await read({}, [some])).logs).toHaveLength(2)
+  })
+
+  test('halves a range that is refused and grows again when the node allows more', async () => {
+    let strict = true
+    const { logs, ranges } = await read(
+      {
+        instead: (request) => {
+          const range = rangeOf(request)
+          if (range === null) return undefined
+          if (range.from > 30) strict = false
+          const tooWide = strict && range.to - range.from >= 5
+          return tooWide
+            ? rpcError(request, -32005, 'query returned more than 10000 results')
+            : undefined
+        },
+      },
+      [all],
+    )
+    expect(logs).toHaveLength(110)
+    const sizes = ranges.map(({ from, to }) => to - from + 1)
+    expect(sizes.slice(0, 4)).toEqual([40, 20, 10, 5])
+    expect(Math.max(...sizes.slice(-3))).toBeGreaterThan(5)
+  })
+
+  test.each([
+    ['a time-out', () => ({ body: '', silent: true })],
+    ['HTTP 413', () => ({ body: '{}', status: 413 })],
+  ])('reads less at once after %s', async (_, answer) => {
+    const rules: ProxyRules = {
+      instead: (request) => {
+        const range = rangeOf(request)
+        return range !== null && range.to - range.from >= 20 ? answer() : undefined
+      },
+    }
+    expect((await read(rules, [all])).logs).toHaveLength(110)
+  })
+
+  test('gives up where a single block is too much', async () => {
+    const refuse: ProxyRules = {
+      instead: (request) =>
+        rangeOf(request) === null ? undefined : rpcError(request, -32602, 'range exceeds limit'),
+    }
+    await expect(read(refuse, [all])).rejects.toThrow(/error -32602: range exceeds limit/)
+  })
+
+  test('does not take a rate limit for a range that is too large', async () => {
+    const ranges: unknown[] = []
+    const refuse: ProxyRules = {
+      instead: (request) => {
+        if (rangeOf(request) === null) return undefined
+        ranges.push(rangeOf(request))
+        return rpcError(request, -32016, 'rate limit exceeded: 10 requests per second')
+      },
+    }
+    await expect(read(refuse, [all])).rejects.toThrow(/rate limit exceeded/)
+    expect(ranges).toHaveLength(1)
+  })
+
+  test('dates logs by the headers of their blocks where the node gives no times', async () => {
+    const { logs, chunks } = await read(withoutTimes, [all])
+    expect(chunks.every(({ exactTimes }) => exactTimes)).toBe(true)
+    expect(logs.every(({ atMs, block }) => atMs === startMs + block * minuteMs)).toBe(true)
+  })
+
+  test('interpolates between the ends of a chunk where too many blocks have logs', async () => {
+    const { logs, chunks } = await read(withoutTimes, [all], blocks)
+    expect(chunks.map(({ exactTimes }) => exactTimes)).toEqual([false])
+    expect(logs.every(({ atMs, block }) => Math.abs(atMs - startMs - block * minuteMs) <= 1)).toBe(
+      true,
+    )
+  })
+
+  test('stops between chunks when the poll is given up', async () => {
+    const poll = new AbortController()
+    const reader = createChainReader('base', anvil.url, { fetch, retries: 0 })
+    const chunks: unknown[] = []
+    const reading = readLogs({
+      reader,
+      abi: events,
+      filters: [all],
+      fromBlock: 1,
+      toBlock: blocks,
+      chunkBlocks: 10,
+      signal: poll.signal,
+      onChunk: async (chunk) => {
+        chunks.push(chunk)
+        poll.abort(new Error(`${dayMs} is up`))
+        await Promise.resolve()
+      },
+    })
+    await expect(reading).rejects.toThrow('is up')
+    expect(chunks).toHaveLength(1)
+  })
+})

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { chains } from '../../../builder/chain/chains.ts'
+import { ChainNotConfigured, createChainReader } from '../../../builder/chain/reader.ts'
+import { dayMs, hourMs, secondMs } from '../../../src/core/time.ts'
+import { startAnvil } from '../../support/anvil.ts'
+import type { Anvil } from '../../support/anvil.ts'
+import { startRpcProxy } from '../../support/rpc-proxy.ts'
+
+const endMs = Date.UTC(2026, 9, 31, 12)
+const { chainId, settleBlocks } = chains.gnosis
+
+let anvil: Anvil
+/** Times of all blocks, genesis first: days and seconds apart, so that no block time is usual. */
+const times = [endMs - 40 * dayMs]
+beforeAll(async () => {
+  anvil = await startAnvil(chainId, endMs - 40 * dayMs)
+  for (let at = 1; at <= 40; at += 1) {
+    const atMs = endMs - (41 - at) * 19 * hourMs - (at % 3) * 7 * secondMs
+    times.push(atMs)
+    await anvil.block(atMs)
+  }
+  await anvil.settle(settleBlocks, endMs)
+})
+afterAll(async () => await anvil.stop())
+
+describe('a chain reader', () => {
+  test("takes as settled what lies the chain's number of blocks behind the head", async () => {
+    const reader = createChainReader('gnosis', anvil.url, { fetch })
+    expect(await reader.settledHead()).toBe(40)
+  })
+
+  test('finds the first block at or after any time, however unevenly blocks came', async () => {
+    const reader = createChainReader('gnosis', anvil.url, { fetch })
+    for (const [block, atMs] of times.entries()) {
+      expect(await reader.blockAtTime(atMs)).toBe(block)
+      expect(await reader.blockAtTime(atMs + 1)).toBe(block + 1)
+    }
+    expect(await reader.blockAtTime(0)).toBe(0)
+    expect(await reader.blockTime(7)).toBe(times[7])
+  })
+
+  test('finds a block among many with few questions', async () => {
+    const head = 50_000_000
+    const blockMs = chains.base.blockSeconds * 1000
+    const proxy = await startRpcProxy(anvil.url, {
+      instead: ({ id, method, params }) => {
+        const seconds = (Number(params[0]) - head) * 2 + endMs / 1000
+        const results: Record<string, unknown> = {
+          eth_chainId: '0x2105',
+          eth_blockNumber: `0x${(head + 60).toString(16)}`,
+          eth_getBlockByNumber: { timestamp: `0x${Math.round(seconds).toString(16)}` },
+        }
+        return { body: JSON.stringify({ jsonrpc: '2.0', id, result: results[method] }) }
+      },
+    })
+    const reader = createChainReader('base', proxy.url, { fetch })
+    const block = await reader.blockAtTime(endMs - 30 * dayMs)
+    await proxy.stop()
+    expect(block).toBe(head - (30 * dayMs) / blockMs)
+    expect(proxy.requests.length).toBeLessThan(10)
+  })
+
+  test('asks for the chain id once and refuses another chain', async () => {
+    const proxy = await startRpcProxy(anvil.url)
+    const right = createChainReader('gnosis', proxy.url, { fetch })
+    await right.settledHead()
+    await right.blockTime(3)
+    const wrong = createChainReader('base', proxy.url, { fetch })
+    await expect(wrong.settledHead()).rejects.toThrow(/is of chain 100, not base \(8453\)/)
+    await proxy.stop()
+    expect(proxy.requests.filter(({ method }) => method === 'eth_chainId')).toHaveLength(2)
+    expect(proxy.requests.filter(({ method }) => method === 'eth_blockNumber')).toHaveLength(1)
+  })
+
+  test('gives up when the poll is given up', async () => {
+    const proxy = await startRpcProxy(anvil.url, { instead: () => ({ body: '', silent: true }) })
+    const poll = new AbortController()
+    const reader = createChainReader('gnosis', proxy.url, { fetch, signal: poll.signal })
+    const head = reader.settledHead()
+    poll.abort(new Error('enough'))
+    await expect(head).rejects.toThrow('enough')
+    await proxy.stop()
+  })
+
+  test('names the setting of a chain that has no RPC', () => {
+    expect(new ChainNotConfigured('base').message).toBe('no RPC is set for base (RPC_URL_BASE)')
+  })
+})

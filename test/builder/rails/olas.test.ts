@@ -1,0 +1,109 @@
+import type { Address } from 'viem'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { chains } from '../../../builder/chain/chains.ts'
+import { marketplaceEvents, olas, trackerEvents } from '../../../builder/rails/olas.ts'
+import { dayMs } from '../../../src/core/time.ts'
+import { tempDatabase } from '../../db/temp-database.ts'
+import { startAnvil } from '../../support/anvil.ts'
+import type { Anvil } from '../../support/anvil.ts'
+import { railContext } from '../../support/rail-context.ts'
+import { logOf, wallet, word } from '../../support/scripted-contract.ts'
+import type { ScriptedLog } from '../../support/scripted-contract.ts'
+
+const marketplace: Address = '0x735FAAb1c4Ec41128c367AFb5c3baC73509f70bB'
+const native: Address = '0x21cE6799A22A3Da84B7c44a814a9c79ab1d2A50D'
+const olasToken: Address = '0x53Bd432516707a5212A70216284a99A563aAC1D1'
+const nevermined: Address = '0x7D686bD1fD3CFF6E45a40165154D61043af7D67c'
+const endMs = Date.UTC(2026, 9, 31, 12)
+const [mech, secondMech, asker, secondAsker, signer] = [1, 2, 3, 4, 5].map(wallet)
+
+const milli = 10n ** 15n
+function earned(tracker: Address, by: Address | undefined, deliveryRate: bigint): ScriptedLog {
+  const args = { mech: by, deliveryRate, balance: 0n, rateDiff: 0n }
+  return logOf(tracker, trackerEvents, 'MechBalanceAdjusted', args)
+}
+function charged(requester: Address | undefined): ScriptedLog {
+  return logOf(native, trackerEvents, 'RequesterBalanceAdjusted', {
+    requester,
+    deliveryRate: 1n,
+    balance: 0n,
+  })
+}
+function asked(requester: Address | undefined): ScriptedLog {
+  const args = { priorityMech: mech, requester, numRequests: 1n, requestIds: [word(1)] }
+  return logOf(marketplace, marketplaceEvents, 'MarketplaceRequest', args)
+}
+function delivered(deliveredRequests: readonly boolean[]): ScriptedLog {
+  return logOf(marketplace, marketplaceEvents, 'MarketplaceDelivery', {
+    deliveryMech: mech,
+    requesters: deliveredRequests.map(() => asker),
+    numDeliveries: BigInt(deliveredRequests.length),
+    requestIds: deliveredRequests.map((_, at) => word(at)),
+    deliveredRequests,
+  })
+}
+function withdrawn(account: Address | undefined): ScriptedLog {
+  return logOf(native, trackerEvents, 'Withdraw', { account, token: wallet(99), amount: 1n })
+}
+const signedDelivery = logOf(marketplace, marketplaceEvents, 'MarketplaceDeliveryWithSignatures', {
+  deliveryMech: secondMech,
+  requester: signer,
+  numDeliveries: 1n,
+  requestIds: [word(7)],
+})
+
+let anvil: Anvil
+beforeAll(async () => {
+  anvil = await startAnvil(chains.gnosis.chainId, endMs - 40 * dayMs)
+  await anvil.place(marketplace, native, olasToken, nevermined)
+  await anvil.block(endMs - 34 * dayMs, [
+    earned(native, mech, 9000n * milli),
+    delivered([true]),
+    withdrawn(mech),
+  ])
+  await anvil.block(endMs - 20 * dayMs, [
+    asked(asker),
+    charged(asker),
+    delivered([true, true, false]),
+    earned(native, mech, 500n * milli),
+  ])
+  await anvil.block(endMs - 5 * dayMs, [
+    earned(olasToken, mech, 12_500n * milli),
+    earned(nevermined, mech, 1000n),
+  ])
+  await anvil.block(endMs - 4 * dayMs, [withdrawn(mech)])
+  await anvil.block(
+    endMs - 3 * dayMs,
+    [asked(asker), asked(secondAsker), charged(secondAsker)],
+    [delivered([true, true, true, true, true, true, true]), earned(native, mech, 250n * milli)],
+    [signedDelivery, earned(native, secondMech, 50n * milli)],
+  )
+  await anvil.settle(chains.gnosis.settleBlocks + 1, endMs)
+})
+afterAll(async () => await anvil.stop())
+
+test('counts xDAI earned, requesters, deliveries per mech and the newest withdrawal', async () => {
+  const database = await tempDatabase()
+  const { measurement } = await olas.measure(
+    railContext({ rail: 'olas', endMs, database, rpcUrl: anvil.url }),
+  )
+  expect(measurement.figures).toEqual({
+    // 0.50 + 0.25 + 0.05 xDAI; in 7 days 0.25 + 0.05
+    tpv30dMicroUsdc: 800_000,
+    tpv7dMicroUsdc: 300_000,
+    tpv30dRawMicroUsdc: 800_000,
+    tpv7dRawMicroUsdc: 300_000,
+    uniqueCreators30d: 3,
+    uniqueWorkers30d: 2,
+    // 9 of 10 deliveries; the one that was refused does not count
+    topWorkerShare: 0.9,
+    creatorsWithBudget30d: 2,
+    activity30d: 10,
+    lastPayoutAtMs: endMs - 4 * dayMs,
+  })
+  expect(measurement.notes).toEqual([
+    'Mechs also earned 12.5 OLAS in 30 days, which the volume leaves out for want of a dated price.',
+    'Mechs also earned 1000 base units of Nevermined credits in 30 days (bookings: 1), which the volume leaves out.',
+  ])
+})

@@ -1,0 +1,127 @@
+import { encodeAbiParameters, encodeFunctionData, parseAbi, parseUnits, zeroAddress } from 'viem'
+import type { Address } from 'viem'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { chains } from '../../../builder/chain/chains.ts'
+import { escrowEvents, pact } from '../../../builder/rails/pact.ts'
+import { usdcEvents as erc20Events } from '../../../builder/rails/x402.ts'
+import { dayMs, hourMs } from '../../../src/core/time.ts'
+import { tempDatabase } from '../../db/temp-database.ts'
+import { startAnvil } from '../../support/anvil.ts'
+import type { Anvil } from '../../support/anvil.ts'
+import { railContext } from '../../support/rail-context.ts'
+import { logOf, wallet, word } from '../../support/scripted-contract.ts'
+import type { ScriptedLog } from '../../support/scripted-contract.ts'
+
+const escrow: Address = '0x220B97972d6028Acd70221890771E275e7734BFB'
+const token: Address = '0x809c2540358E2cF37050cCE41A610cb6CE66Abe1'
+const endMs = Date.UTC(2026, 9, 31, 12)
+const creator = wallet(1)
+const selfDealer = wallet(2)
+const worker = wallet(3)
+const secondWorker = wallet(4)
+const arbitrator = wallet(5)
+
+function created(pactId: number, from: Address, to: Address): ScriptedLog {
+  return logOf(escrow, escrowEvents, 'PactCreated', {
+    pactId: BigInt(pactId),
+    creator: from,
+    recipient: to,
+    arbitrator: zeroAddress,
+    amount: 1n,
+    arbitratorFee: 0n,
+    deadline: 0n,
+    disputeWindow: 0n,
+    arbitrationWindow: 0n,
+  })
+}
+function approved(pactId: number): ScriptedLog {
+  return logOf(escrow, escrowEvents, 'PactApproved', { pactId: BigInt(pactId), creator })
+}
+function released(pactId: number): ScriptedLog {
+  return logOf(escrow, escrowEvents, 'PactReleased', {
+    pactId: BigInt(pactId),
+    recipient: worker,
+    amount: 77n,
+  })
+}
+function moved(to: Address, amount: string): ScriptedLog {
+  return logOf(token, erc20Events, 'Transfer', { from: escrow, to, value: parseUnits(amount, 18) })
+}
+
+const getPact = parseAbi(['function getPact(uint256 pactId) view'])
+async function keep(anvil: Anvil, pactId: number, from: Address, to: Address): Promise<void> {
+  const record = `(address, address, address, uint256, uint256, uint256, uint256, uint256, uint256, uint256, bytes32, uint8)`
+  const [{ inputs }] = parseAbi([`function f(${record} record)`])
+  const answer = encodeAbiParameters(inputs, [
+    [from, to, zeroAddress, 1n, 0n, 0n, 0n, 0n, 0n, 0n, word(0), 2],
+  ])
+  await anvil.answer(escrow, encodeFunctionData({ abi: getPact, args: [BigInt(pactId)] }), answer)
+}
+
+let anvil: Anvil
+beforeAll(async () => {
+  anvil = await startAnvil(chains.arbitrum.chainId, endMs - 40 * dayMs)
+  await anvil.place(escrow, token)
+  await keep(anvil, 12, creator, worker)
+  await keep(anvil, 13, creator, worker)
+  await keep(anvil, 14, selfDealer, selfDealer)
+  await keep(anvil, 15, creator, secondWorker)
+  await anvil.block(endMs - 21 * dayMs, [created(12, creator, worker)])
+  await anvil.block(
+    endMs - 20 * dayMs,
+    [approved(12), moved(worker, '1500')],
+    [released(12), moved(worker, '1500')],
+  )
+  await anvil.block(endMs - 10 * dayMs, [approved(13)])
+  await anvil.block(endMs - 9 * dayMs, [moved(worker, '500'), released(13)])
+  await anvil.block(
+    endMs - 5 * dayMs,
+    [approved(14), moved(selfDealer, '100')],
+    [moved(wallet(9), '3')],
+  )
+  await anvil.block(endMs - 3 * dayMs, [
+    moved(arbitrator, '50'),
+    moved(secondWorker, '200'),
+    approved(15),
+  ])
+  await anvil.settle(chains.arbitrum.settleBlocks + 1, endMs)
+})
+afterAll(async () => await anvil.stop())
+
+test('counts each pact once, at the PACT that reached the recipient, with the volume unknown', async () => {
+  const database = await tempDatabase()
+  const { measurement } = await pact.measure(
+    railContext({ rail: 'pact', endMs, database, rpcUrl: anvil.url }),
+  )
+  expect(measurement.figures).toEqual({
+    tpv30dMicroUsdc: null,
+    tpv7dMicroUsdc: null,
+    tpv30dRawMicroUsdc: null,
+    tpv7dRawMicroUsdc: null,
+    uniqueCreators30d: 1,
+    uniqueWorkers30d: 2,
+    // 1500 + 500 of 2200 PACT
+    topWorkerShare: 0.90909,
+    creatorsWithBudget30d: null,
+    activity30d: 3,
+    lastPayoutAtMs: endMs - 3 * dayMs,
+  })
+  expect(measurement.removed30d).toEqual({ self_dealing: 1 })
+  expect(measurement.notes).toEqual([
+    'Pacts created in 30 days: 1.',
+    '2200 PACT paid in 30 days (pacts: 3); no price rule, so the volume in USDC is unknown.',
+  ])
+})
+
+test('remembers between polls which pacts were paid', async () => {
+  const database = await tempDatabase()
+  await pact.measure(railContext({ rail: 'pact', endMs, database, rpcUrl: anvil.url }))
+  const laterMs = endMs + 6 * hourMs
+  await anvil.block(endMs + hourMs, [released(15), moved(secondWorker, '200')])
+  await anvil.settle(chains.arbitrum.settleBlocks + 1, laterMs)
+  const ctx = railContext({ rail: 'pact', endMs: laterMs, database, rpcUrl: anvil.url })
+  const { measurement } = await pact.measure(ctx)
+  expect(measurement.figures.activity30d).toBe(3)
+  expect(measurement.figures.lastPayoutAtMs).toBe(endMs - 3 * dayMs)
+})

@@ -1,0 +1,168 @@
+import { encodeAbiParameters, encodeFunctionData, parseAbi, parseUnits, zeroAddress } from 'viem'
+import type { Address } from 'viem'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { chains } from '../../../builder/chain/chains.ts'
+import {
+  acpV1Events,
+  jobManagerEvents,
+  memoManagerEvents,
+  virtualsAcp,
+} from '../../../builder/rails/virtuals_acp.ts'
+import { dayMs } from '../../../src/core/time.ts'
+import { tempDatabase } from '../../db/temp-database.ts'
+import { startAnvil } from '../../support/anvil.ts'
+import type { Anvil } from '../../support/anvil.ts'
+import { railContext } from '../../support/rail-context.ts'
+import { logOf, wallet } from '../../support/scripted-contract.ts'
+import type { ScriptedLog } from '../../support/scripted-contract.ts'
+
+const acpV1: Address = '0x6a1FE26D54ab0d3E1e3168f2e0c0cDa5cC0A0A4A'
+const router: Address = '0xa6C9BA866992cfD7fd6460ba912bfa405adA9df0'
+const usdc: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+const jobManager = wallet(101)
+const memoManager = wallet(102)
+const endMs = Date.UTC(2026, 9, 31, 12)
+const client = wallet(1)
+const selfDealer = wallet(2)
+const clientV2 = wallet(3)
+const provider = wallet(4)
+const providerV2 = wallet(5)
+
+const calls = parseAbi([
+  'function jobManager() view returns (address)',
+  'function memoManager() view returns (address)',
+  'function payableDetails(uint256 memoId) view returns (address token, uint256 amount, address recipient, uint256 feeAmount, uint8 feeType, bool isExecuted, uint256 expiredAt, uint32 lzSrcEid, uint32 lzDstEid)',
+  'struct Job { uint256 id; uint256 accountId; address client; address provider; address evaluator; address creator; uint256 budget; address paymentToken; uint8 phase; uint256 expiredAt; uint256 createdAt; uint256 memoCount; string metadata; uint256 amountClaimed; }',
+  'function getJob(uint256 jobId) view returns (Job)',
+])
+
+function jobV1(jobId: bigint, from: Address, to: Address): ScriptedLog {
+  return logOf(acpV1, acpV1Events, 'JobCreated', {
+    jobId,
+    client: from,
+    provider: to,
+    evaluator: zeroAddress,
+  })
+}
+function claimed(jobId: bigint, to: Address, amount: string): ScriptedLog {
+  const providerFee = parseUnits(amount, 6)
+  return logOf(acpV1, acpV1Events, 'ClaimedProviderFee', { jobId, provider: to, providerFee })
+}
+function memo(memoId: bigint, amount: string): ScriptedLog {
+  const args = { memoId, jobId: 7n, executor: clientV2, amount: parseUnits(amount, 6) }
+  return logOf(memoManager, memoManagerEvents, 'PayableMemoExecuted', args)
+}
+
+const jobV2 = logOf(jobManager, jobManagerEvents, 'JobCreated', {
+  jobId: 7n,
+  accountId: 1n,
+  client: clientV2,
+  provider: providerV2,
+  evaluator: zeroAddress,
+  expiredAt: 0n,
+})
+
+async function answer(anvil: Anvil): Promise<void> {
+  const modules = [
+    ['jobManager', jobManager],
+    ['memoManager', memoManager],
+  ] as const
+  for (const [functionName, module] of modules) {
+    await anvil.answer(
+      router,
+      encodeFunctionData({ abi: calls, functionName }),
+      encodeAbiParameters([{ type: 'address' }], [module]),
+    )
+  }
+  const memos = [
+    [50n, usdc, providerV2],
+    [51n, usdc, clientV2],
+    [52n, wallet(77), providerV2],
+  ] as const
+  for (const [memoId, token, recipient] of memos) {
+    const call = encodeFunctionData({ abi: calls, functionName: 'payableDetails', args: [memoId] })
+    const values = [token, 1n, recipient, 0n, 0, true, 0n, 0, 0] as const
+    await anvil.answer(memoManager, call, encodeAbiParameters(calls[2].outputs, values))
+  }
+  const job = {
+    id: 7n,
+    accountId: 1n,
+    client: clientV2,
+    provider: providerV2,
+    evaluator: zeroAddress,
+    creator: clientV2,
+    budget: 1n,
+    paymentToken: usdc,
+    phase: 3,
+    expiredAt: 0n,
+    createdAt: 0n,
+    memoCount: 3n,
+    metadata: 'a text of some length, so that the record ends in a dynamic part',
+    amountClaimed: 0n,
+  }
+  const call = encodeFunctionData({ abi: calls, functionName: 'getJob', args: [7n] })
+  await anvil.answer(jobManager, call, encodeAbiParameters(calls[3].outputs, [job]))
+}
+
+let anvil: Anvil
+beforeAll(async () => {
+  anvil = await startAnvil(chains.base.chainId, endMs - 40 * dayMs)
+  await anvil.place(acpV1, router, jobManager, memoManager)
+  await answer(anvil)
+  const otherToken = { jobId: 3n, paymentToken: wallet(77), newBudget: 1n }
+  await anvil.block(endMs - 31 * dayMs, [
+    jobV1(9n, wallet(8), provider),
+    claimed(9n, provider, '40'),
+  ])
+  await anvil.block(
+    endMs - 20 * dayMs,
+    [jobV1(1n, client, provider)],
+    [claimed(1n, provider, '10')],
+  )
+  await anvil.block(endMs - 19 * dayMs, [jobV1(2n, selfDealer, selfDealer)])
+  await anvil.block(endMs - 18 * dayMs, [claimed(2n, selfDealer, '100')])
+  await anvil.block(endMs - 5 * dayMs, [
+    logOf(acpV1, acpV1Events, 'JobPaymentTokenSet', otherToken),
+    claimed(3n, provider, '5000'),
+  ])
+  await anvil.block(endMs - 4 * dayMs, [jobV2])
+  await anvil.block(endMs - 3 * dayMs, [memo(50n, '4'), memo(51n, '3'), memo(52n, '8000')])
+  await anvil.settle(chains.base.settleBlocks + 1, endMs)
+})
+afterAll(async () => await anvil.stop())
+
+test('adds fees of v1 and memos of v2, and leaves out what no provider earned', async () => {
+  const database = await tempDatabase()
+  const ctx = railContext({ rail: 'virtuals_acp', endMs, database, rpcUrl: anvil.url })
+  const { measurement } = await virtualsAcp.measure(ctx)
+  expect(measurement.figures).toEqual({
+    tpv30dMicroUsdc: 14_000_000,
+    tpv7dMicroUsdc: 4_000_000,
+    // 10 + 100 + 4 + 3: amounts in other tokens are no part of it
+    tpv30dRawMicroUsdc: 117_000_000,
+    tpv7dRawMicroUsdc: 7_000_000,
+    uniqueCreators30d: 2,
+    uniqueWorkers30d: 2,
+    // 10 of 14
+    topWorkerShare: 0.714285,
+    creatorsWithBudget30d: null,
+    activity30d: 2,
+    lastPayoutAtMs: endMs - 3 * dayMs,
+  })
+  expect(measurement.removed30d).toEqual({ not_usdc: 2, self_dealing: 1, to_client: 1 })
+  expect(measurement.notes).toEqual([
+    'Jobs opened in 30 days: 2.',
+    'Further jobs that name one wallet as client and provider: 1.',
+  ])
+})
+
+test('fails where the router names no module rather than reading nothing', async () => {
+  const snapshot = await anvil.rpc('evm_snapshot', [])
+  const call = encodeFunctionData({ abi: calls, functionName: 'memoManager' })
+  await anvil.answer(router, call, encodeAbiParameters([{ type: 'address' }], [zeroAddress]))
+  const database = await tempDatabase()
+  const ctx = railContext({ rail: 'virtuals_acp', endMs, database, rpcUrl: anvil.url })
+  await expect(virtualsAcp.measure(ctx)).rejects.toThrow('ACP v2 names no memoManager')
+  await anvil.rpc('evm_revert', [snapshot])
+})
