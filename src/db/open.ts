@@ -82,9 +82,11 @@ export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> 
 
   try {
     const { connection, kysely: db } = await connect(mode)
-    await refuseOtherSqlite(db)
+    refuseOldSqlite(String(await scalar(db, 'select sqlite_version()')))
+    const marked = await isMarked(db)
+    if (!marked && readOnly) throw otherApplication()
     await apply(db, settings)
-    await refuseOtherApplication(db, readOnly)
+    if (!marked) await sql.raw(`pragma application_id = ${applicationId}`).execute(db)
     if (quickCheck) await check(db)
     await (readOnly ? refuseOtherSchema(db) : migrate(db))
 
@@ -132,15 +134,15 @@ function pathOf(url: string): string {
   return resolve(path)
 }
 
-async function refuseOtherSqlite(db: Kysely<Database>): Promise<void> {
-  const version = await scalar(db, 'select sqlite_version()')
-  const parts = String(version).split('.').map(Number)
+/** @throws DatabaseRefusedError for a version of SQLite that can damage the file. */
+export function refuseOldSqlite(version: string): void {
+  const parts = version.split('.').map(Number)
   for (const [index, oldest] of oldestSqlite.entries()) {
     const part = parts[index] ?? 0
     if (part > oldest) return
     if (part < oldest) {
       throw new DatabaseRefusedError(
-        `SQLite ${String(version)} can damage a WAL file; ${oldestSqlite.join('.')} or later is needed.`,
+        `SQLite ${version} can damage a WAL file; ${oldestSqlite.join('.')} or later is needed.`,
       )
     }
   }
@@ -160,14 +162,24 @@ async function apply(db: Kysely<Database>, wanted: Record<string, number | strin
   }
 }
 
-async function refuseOtherApplication(db: Kysely<Database>, readOnly: boolean): Promise<void> {
-  const found = await scalar(db, 'pragma application_id')
-  if (found === applicationId) return
-  const tables = await scalar(db, 'select count(*) from sqlite_schema')
-  if (found !== 0 || tables !== 0 || readOnly) {
-    throw new DatabaseRefusedError('The file is a database of another program (application_id).')
-  }
-  await sql.raw(`pragma application_id = ${applicationId}`).execute(db)
+/**
+ * Whether the file is marked as this program's; false where it is still empty. Comes before anything is
+ * set: the file of another program is left as it is.
+ */
+async function isMarked(db: Kysely<Database>): Promise<boolean> {
+  // One statement, so that another process that creates the schema just now is seen with its mark.
+  const { rows } = await sql<{ application: number; entries: number }>`
+    select application_id as application, (select count(*) from sqlite_schema) as entries
+    from pragma_application_id
+  `.execute(db)
+  const [found] = rows
+  if (found?.application === applicationId) return true
+  if (found?.application !== 0 || found.entries > 0) throw otherApplication()
+  return false
+}
+
+function otherApplication(): DatabaseRefusedError {
+  return new DatabaseRefusedError('The file is a database of another program (application_id).')
 }
 
 async function check(db: Kysely<Database>): Promise<void> {

@@ -119,18 +119,16 @@ export class Sqlite3Connection implements DatabaseConnection {
 
   /** Ends the transaction, also one that SQLite has already ended. Leaves no transaction behind. */
   async rollback(): Promise<void> {
-    const lost = this.#lost
+    const ended = this.#lost !== null || this.#broken !== null
     this.#lost = null
     this.#inTransaction = false
-    try {
-      await this.exec('rollback')
-    } catch (error) {
-      if (lost !== null || this.#broken !== null) return
-      this.#broken = new DatabaseBrokenError('A transaction could not be rolled back.', {
-        cause: error,
-      })
-      throw this.#broken
-    }
+    // Also on a broken connection, which would otherwise keep the write lock from other processes.
+    const cause = await new Promise<Error | null>((resolve) =>
+      this.#database.exec('rollback', resolve),
+    )
+    if (cause === null || ended) return
+    this.#broken = new DatabaseBrokenError('A transaction could not be rolled back.', { cause })
+    throw this.#broken
   }
 
   /** Runs statements without parameters or rows. */

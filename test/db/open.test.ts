@@ -1,14 +1,14 @@
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { sql } from 'kysely'
-import type { Kysely } from 'kysely'
+import { Kysely, sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 
 import { DatabaseRefusedError } from '../../src/db/errors.ts'
 import { setMeta } from '../../src/db/meta.ts'
-import { applicationId, openDatabase } from '../../src/db/open.ts'
+import { applicationId, openDatabase, refuseOldSqlite } from '../../src/db/open.ts'
 import type { Database } from '../../src/db/schema.ts'
+import { createDialect } from '../../src/db/sqlite3-dialect.ts'
 import { otherConnection, tempDatabase, tempFolder } from './temp-database.ts'
 
 async function pragma(db: Kysely<Database>, name: string): Promise<unknown> {
@@ -107,6 +107,9 @@ test('the database of another program is refused and left alone', async () => {
   await expect(openDatabase({ url: path })).rejects.toThrow('another program')
   await other.exec('pragma application_id = 1')
   await expect(openDatabase({ url: path })).rejects.toThrow('another program')
+  const db = new Kysely<Database>({ dialect: createDialect(other) })
+  expect(await pragma(db, 'journal_mode')).toBe('delete')
+  expect(await pragma(db, 'application_id')).toBe(1)
 })
 
 test('a file that is no database is refused', async () => {
@@ -124,4 +127,13 @@ test('several openings of a new file at once all succeed', async () => {
   const [first] = databases
   expect(await first?.reader.selectFrom('meta').select('key').execute()).toHaveLength(3)
   for (const database of databases) await database.close()
+})
+
+test('only versions of SQLite that keep a WAL file sound are used', () => {
+  for (const version of ['3.51.3', '3.51.10', '3.52.0', '4.0.0']) {
+    expect(() => refuseOldSqlite(version)).not.toThrow()
+  }
+  for (const version of ['3.51.2', '3.50.9', '3.9.9', '2.99.99', '3.51', 'unknown']) {
+    expect(() => refuseOldSqlite(version)).toThrow(DatabaseRefusedError)
+  }
 })

@@ -198,25 +198,6 @@ test('db inside a transaction fails with the name of the mistake, and the databa
   expect(await db.selectFrom('things').select('name').execute()).toEqual([{ name: 'later' }])
 })
 
-test('a queue that moves is served to the end, even when it takes longer than the limit', async () => {
-  const db = await database(20)
-  const work = Array.from({ length: 400 }, (_, index) =>
-    db.transaction().execute(async (tx) => {
-      await tx
-        .insertInto('things')
-        .values({ name: `n${index}` })
-        .execute()
-      await tx.selectFrom('things').select('id').where('name', '=', `n${index}`).execute()
-    }),
-  )
-  await Promise.all(work)
-  const { count } = await db
-    .selectFrom('things')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  expect(count).toBe(400)
-})
-
 test('200 concurrent writers all land, in the order in which they came', async () => {
   const db = await database()
   const names = Array.from({ length: 200 }, (_, index) => `writer ${index}`)

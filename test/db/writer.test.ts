@@ -177,7 +177,7 @@ test('a write that waits too long for another process is refused as busy, and th
 })
 
 test('db inside a write fails with the name of the mistake, and the others in its transaction land', async () => {
-  const database = await tempDatabase({ heldLimitMs: 50 })
+  const database = await tempDatabase({ heldLimitMs: 400 })
   const before = database.write((tx) => setMeta(tx, 'before', '1'))
   const mistaken = database.write(async (tx) => {
     await setMeta(tx, 'undone', '1')
@@ -190,7 +190,7 @@ test('db inside a write fails with the name of the mistake, and the others in it
 })
 
 test('a write inside a write is undone with the name of the mistake, and the inner one lands', async () => {
-  const database = await tempDatabase({ heldLimitMs: 50 })
+  const database = await tempDatabase({ heldLimitMs: 400 })
   const inner: Promise<void>[] = []
   const outer = database.write(async (tx) => {
     await setMeta(tx, 'outer', '1')
@@ -236,7 +236,7 @@ test('a full disk refuses the write that met it and those before it in the trans
   expect(await keys(database)).toEqual(['after'])
 })
 
-test('damage met by a write refuses every later one; what else can be read is read', async () => {
+test('damage met by a write refuses every later one, but neither reading nor other processes', async () => {
   const path = join(tempFolder(), 'ledger.db')
   const before = await openDatabase({ url: path })
   await before.write((tx) => setMeta(tx, 'key', 'value'))
@@ -262,6 +262,9 @@ test('damage met by a write refuses every later one; what else can be read is re
   await expect(insertRun()).rejects.toThrow(DatabaseBrokenError)
   expect(await database.reader.selectFrom('job_runs').select('job').execute()).toHaveLength(1)
   await expect(openDatabase({ url: path, quickCheck: true })).rejects.toThrow(DatabaseBrokenError)
+  const other = await otherConnection(path)
+  await other.begin()
+  await other.rollback()
 })
 
 test('closing waits for the writes that were taken and refuses new ones', async () => {
