@@ -1,0 +1,135 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { send } from '../support/raw-http.ts'
+import type { RawAnswer } from '../support/raw-http.ts'
+import { isRunnable, startCaddy } from './edge.ts'
+import type { Edge } from './edge.ts'
+import { echo, neverRead, premium, startOrigin } from './origin.ts'
+import type { Origin } from './origin.ts'
+
+const list = '/api/v1/rails'
+const live = '/api/v1/stats/live'
+
+describe.skipIf(!isRunnable('caddy'))('Caddy with the shipped configuration', () => {
+  let origin: Origin
+  let edge: Edge
+
+  beforeAll(async () => {
+    origin = await startOrigin()
+    const servicePort = origin.service.address.port
+    edge = await startCaddy({ servicePort, publicDir: origin.published.dir })
+  })
+
+  afterAll(async () => {
+    await edge.stop()
+    await origin.stop()
+    await origin.remove()
+  })
+
+  const get = (path: string, ...headers: string[]): Promise<RawAnswer> =>
+    send(edge.address, `GET ${path}`, headers)
+  const direct = (path: string, ...headers: string[]): Promise<RawAnswer> =>
+    send(origin.service.address, `GET ${path}`, headers)
+
+  test.each([list, neverRead, live, '/', '/desk/SKILL.md', '/desk/weekly-47.md', '/snapshot.json'])(
+    '%s is answered from its file, with the bytes and headers of the service',
+    async (path) => {
+      const original = await direct(path)
+      const before = origin.asked(path)
+      const { status, headers, body } = await get(path)
+      expect(status).toBe(200)
+      expect(body).toEqual(original.body)
+      for (const name of [
+        'content-type',
+        'access-control-allow-origin',
+        'x-content-type-options',
+      ]) {
+        expect([name, headers.get(name)]).toEqual([name, original.headers.get(name)])
+      }
+      expect(headers.get('cache-control')).toMatch(/^public, max-age=\d+, stale-while-revalidate=/)
+      expect(headers.get('vary')).toBe('Accept-Encoding')
+      expect(origin.asked(path)).toBe(before)
+    },
+  )
+
+  test('the manifest that is served holds the signature that the file lacks', async () => {
+    const signature = (await direct(list)).headers.get('x-signature')
+    expect((await get(list)).headers.get('x-signature')).toBeUndefined()
+    const { documents } = JSON.parse((await get('/snapshot.json')).body.toString()) as {
+      documents: { path: string; signature: string }[]
+    }
+    const entry = documents.find(({ path }) => path === list)
+    expect(`ed25519:${entry?.signature}`).toBe(signature)
+  })
+
+  test.each([
+    ['br', 'br', brotliDecompressSync],
+    ['gzip', 'gzip', gunzipSync],
+    ['br;q=0, gzip', 'gzip', gunzipSync],
+  ] as const)('Accept-Encoding %j is answered in %j', async (accepts, coding, decode) => {
+    const identity = await get(list)
+    const answer = await get(list, `Accept-Encoding: ${accepts}`)
+    expect(answer.headers.get('content-encoding')).toBe(coding)
+    expect(decode(answer.body)).toEqual(identity.body)
+  })
+
+  test('a client that holds the bytes is answered 304', async () => {
+    const etag = (await get(list)).headers.get('etag') ?? ''
+    const { status, body } = await get(list, `If-None-Match: ${etag}`)
+    expect([status, body.length]).toEqual([304, 0])
+  })
+
+  test('files of the set that are no documents are not served', async () => {
+    for (const file of [`${list}.json.gz`, `${list}.json.br`, '/snapshot.json.sig']) {
+      expect([file, (await get(file)).status]).toEqual([file, 404])
+    }
+  })
+
+  test('statistics since a time come from the service', async () => {
+    const { body } = await get(`${live}?since=2026-11-21T00:00:00Z`)
+    expect(body.toString()).toContain('delta_since')
+  })
+
+  test('writes, premium reads and unknown paths go to the service, the spoofed address does not', async () => {
+    const lines = [
+      'X-Forwarded-For: 203.0.113.9',
+      'Forwarded: for=203.0.113.9',
+      'Content-Length: 2',
+    ]
+    const { body } = await send(edge.address, `POST ${echo('write')}`, lines, '{}')
+    const seen = JSON.parse(body.toString()) as { headers: Record<string, string> }
+    expect(seen).toMatchObject({ method: 'POST', body: '{}' })
+    expect(seen.headers).toMatchObject({ 'x-forwarded-for': '127.0.0.1' })
+    expect(Object.keys(seen.headers)).not.toContain('forwarded')
+
+    expect((await get(premium, 'X-PAYMENT: secret')).status).toBe(200)
+    expect((await get(premium)).status).toBe(402)
+    const unknown = await get('/api/v1/rails/unknown')
+    expect([unknown.status, unknown.headers.get('cache-control')]).toEqual([404, 'no-store'])
+  })
+
+  test('a write to the path of a document goes to the service', async () => {
+    const { status } = await send(edge.address, `POST ${list}`, ['Content-Length: 0'])
+    expect(status).toBe(405)
+  })
+
+  test('an oversized header is refused before the service', async () => {
+    const before = origin.service.lines().length
+    const { status } = await get(premium, `X-Filler: ${'a'.repeat(7 * 1024)}`)
+    expect(status).toBe(431)
+    expect(origin.service.lines().length).toBe(before)
+  })
+
+  test('with the service stopped documents answer, and the rest is 503 that nobody may store', async () => {
+    const original = await direct(list)
+    await origin.stop()
+    expect((await get(list)).body).toEqual(original.body)
+    for (const answer of [get('/api/v1/health'), get(premium, 'Authorization: Bearer x')]) {
+      const { status, headers, body } = await answer
+      expect([status, headers.get('cache-control')]).toEqual([503, 'no-store'])
+      expect(JSON.parse(body.toString())).toMatchObject({ code: 'unavailable' })
+    }
+  })
+})

@@ -1,0 +1,313 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { routes } from '../../src/contract/routes.ts'
+import { send } from '../support/raw-http.ts'
+import type { RawAnswer } from '../support/raw-http.ts'
+import { isRunnable, startNginx } from './edge.ts'
+import type { Edge } from './edge.ts'
+import { cacheableError, echo, neverRead, premium, shortLived, startOrigin } from './origin.ts'
+import type { Origin } from './origin.ts'
+
+const list = '/api/v1/rails'
+const live = '/api/v1/stats/live'
+
+describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', () => {
+  let origin: Origin
+  let edge: Edge
+
+  beforeAll(async () => {
+    origin = await startOrigin()
+    const servicePort = origin.service.address.port
+    edge = await startNginx({ servicePort, publicDir: origin.published.dir })
+  })
+
+  afterAll(async () => {
+    await edge.stop()
+    await origin.stop()
+    await origin.remove()
+  })
+
+  const get = (path: string, ...headers: string[]): Promise<RawAnswer> =>
+    send(edge.address, `GET ${path}`, headers)
+  const direct = (path: string, ...headers: string[]): Promise<RawAnswer> =>
+    send(origin.service.address, `GET ${path}`, headers)
+  const echoed = async (answer: Promise<RawAnswer>): Promise<Record<string, string>> => {
+    const { headers } = JSON.parse((await answer).body.toString()) as {
+      headers: Record<string, string>
+    }
+    return headers
+  }
+
+  test('a second reader is served without the service being asked', async () => {
+    const path = '/api/v1/rails/x402'
+    const before = origin.asked(path)
+    const first = await get(path)
+    const second = await get(path)
+    expect([first.status, second.status]).toEqual([200, 200])
+    expect([first.headers.get('x-cache'), second.headers.get('x-cache')]).toEqual(['MISS', 'HIT'])
+    expect(origin.asked(path)).toBe(before + 1)
+    expect(second.body).toEqual(first.body)
+  })
+
+  test('a document keeps its bytes and every header that the service gave it', async () => {
+    await get(list)
+    const cached = await get(list)
+    const original = await direct(list)
+    expect(cached.body).toEqual(original.body)
+    expect(Object.fromEntries(cached.headers)).toMatchObject({
+      ...Object.fromEntries(original.headers),
+      date: expect.any(String) as string,
+      'x-cache': 'HIT',
+    })
+    expect(cached.headers.get('x-signature')).toMatch(/^ed25519:/)
+  })
+
+  test('a client that holds the bytes is answered 304, from the cache and before it', async () => {
+    for (const path of ['/desk/SKILL.md', '/desk/SKILL.md']) {
+      const etag = (await direct(path)).headers.get('etag') ?? ''
+      const { status, body, headers } = await get(path, `If-None-Match: ${etag}`)
+      expect(status).toBe(304)
+      expect(body.length).toBe(0)
+      expect(headers.get('etag')).toBe(etag)
+    }
+  })
+
+  test.each([
+    ['br', 'br', brotliDecompressSync],
+    ['gzip, deflate, br, zstd', 'br', brotliDecompressSync],
+    ['gzip', 'gzip', gunzipSync],
+    ['deflate, gzip;q=1.0, br;q=0', 'gzip', gunzipSync],
+    ['x-gzip;q=0.5', 'gzip', gunzipSync],
+    ['br;q=0.000, gzip;q=0', null, null],
+    ['brotli, gzipped', null, null],
+    ['identity', null, null],
+  ] as const)('Accept-Encoding %j is answered in %j', async (accepts, coding, decode) => {
+    const identity = await direct(list)
+    for (const round of ['first', 'second']) {
+      const answer = await get(list, `Accept-Encoding: ${accepts}`)
+      expect([round, answer.headers.get('content-encoding') ?? null]).toEqual([round, coding])
+      const body = decode === null ? answer.body : decode(answer.body)
+      expect(body).toEqual(identity.body)
+      expect(answer.headers.get('vary')).toBe('Accept-Encoding')
+    }
+  })
+
+  test('however clients spell Accept-Encoding, the cache holds three forms of a document', async () => {
+    const path = '/desk/weekly-47.md'
+    const before = origin.asked(path)
+    for (let at = 0; at < 20; at += 1) {
+      await get(path, `Accept-Encoding: br;q=0.${at + 1}, x-${at}`)
+      await get(path, `Accept-Encoding: gzip;q=0.${at + 1}, x-${at}`)
+      await get(path, `Accept-Encoding: x-${at}`)
+    }
+    expect(origin.asked(path)).toBe(before + 3)
+  })
+
+  test('a query does not make another entry of a document', async () => {
+    const path = '/api/v1/skills/technical-writing'
+    const before = origin.asked(path)
+    const bodies = new Set<string>()
+    for (let at = 0; at < 50; at += 1) {
+      bodies.add((await get(`${path}?x=${at}&since=${at}`)).body.toString())
+    }
+    expect(bodies.size).toBe(1)
+    expect(origin.asked(path)).toBe(before + 1)
+  })
+
+  test('a query that changes the answer is part of what is cached', async () => {
+    const times = ['2026-11-20T00:00:00Z', '2026-11-21T00:00:00Z']
+    const [plain, older, newer, again] = [
+      await get(live),
+      await get(`${live}?since=${times[0]}`),
+      await get(`${live}?since=${times[1]}`),
+      await get(live),
+    ]
+    expect(plain.body.toString()).not.toContain('delta_since')
+    expect(again.body).toEqual(plain.body)
+    expect(JSON.parse(older.body.toString())).toMatchObject({
+      delta_since: { since: Date.parse(times[0] ?? '') },
+    })
+    expect(newer.body.toString()).toContain('delta_since')
+    expect(newer.body).not.toEqual(older.body)
+    expect((await get(`${live}?unknown=1&since=${times[1]}`)).status).toBe(400)
+  })
+
+  test('every cached read whose answer depends on a query is one the configuration knows', () => {
+    const dependent = routes.filter(
+      ({ method, query, serving }) =>
+        method === 'GET' && query !== undefined && serving.kind === 'document',
+    )
+    expect(dependent.map(({ path }) => path)).toEqual([live])
+  })
+
+  test('an error is never stored, not even one that allows it', async () => {
+    for (const path of ['/api/v1/rails/unknown', cacheableError]) {
+      const before = origin.asked(path)
+      expect((await get(path)).status).toBe(404)
+      expect((await get(path)).status).toBe(404)
+      expect(origin.asked(path)).toBe(before + 2)
+    }
+  })
+
+  test('an oversized header is refused without reaching the service, and the next reader gets the document', async () => {
+    const path = '/api/v1/rails/x402'
+    for (const size of [6 * 1024, 8 * 1024]) {
+      const refused = await get(path, `X-Filler: ${'a'.repeat(size)}`)
+      expect(refused.status).toBeGreaterThanOrEqual(400)
+      expect(refused.status).toBeLessThan(500)
+      expect(refused.headers.get('cache-control')).toBe('no-store')
+    }
+    expect((await get(path)).status).toBe(200)
+  })
+
+  test('headers just below the limit of the edge are below that of the service', async () => {
+    const filler = Array.from({ length: 6 }, (_, at) => `X-Filler-${at}: ${'a'.repeat(980)}`)
+    expect((await get(list, 'Authorization: Bearer x', ...filler)).status).toBe(200)
+  })
+
+  test('nothing of a request but its path and coding reaches the service on a cached read', async () => {
+    const headers = await echoed(
+      get(
+        echo('unkeyed'),
+        'Host: evil.test',
+        'X-Forwarded-For: 203.0.113.9',
+        'X-Forwarded-Host: evil.test',
+        'X-Original-URL: /api/v1/health',
+        'X-HTTP-Method-Override: POST',
+        'Accept-Encoding: gzip, br',
+        'Content-Encoding: gzip',
+      ),
+    )
+    expect(headers).toEqual({
+      host: 'ledger',
+      'accept-encoding': 'br',
+      'x-forwarded-for': '127.0.0.1',
+    })
+  })
+
+  test('what a client says about its own address is dropped on uncached requests too', async () => {
+    const headers = await echoed(
+      get(
+        echo('address'),
+        'Authorization: Bearer x',
+        'X-Forwarded-For: 203.0.113.9, 203.0.113.10',
+        'X-Forwarded-Host: evil.test',
+        'Forwarded: for=203.0.113.9',
+      ),
+    )
+    expect(headers).toMatchObject({ authorization: 'Bearer x', 'x-forwarded-for': '127.0.0.1' })
+    expect(Object.keys(headers)).not.toContain('x-forwarded-host')
+    expect(Object.keys(headers)).not.toContain('forwarded')
+  })
+
+  test.each(['Authorization', 'X-Partner-Wallet', 'X-PAYMENT', 'PAYMENT-SIGNATURE'])(
+    'a read with %s passes the cache by, and its answer goes to nobody else',
+    async (name) => {
+      const paid = await get(premium, `${name}: secret`)
+      expect([paid.status, paid.body.toString()]).toEqual([200, `{"paid":"${name.toLowerCase()}"}`])
+      const stranger = await get(premium)
+      expect([stranger.status, stranger.body.toString()]).toEqual([402, '{"paid":null}'])
+      expect((await get(premium, `${name}: secret`)).status).toBe(200)
+
+      await get(list)
+      const before = origin.asked(list)
+      expect((await get(list, `${name}: secret`)).headers.get('x-cache')).toBeUndefined()
+      expect(origin.asked(list)).toBe(before + 1)
+    },
+  )
+
+  test('a write reaches the service as it was sent, every time', async () => {
+    for (const body of ['{"a":1}', '{"a":2}']) {
+      const lines = ['Content-Type: application/json', `Content-Length: ${body.length}`]
+      const { status, body: answer } = await send(
+        edge.address,
+        `POST ${echo('write')}`,
+        lines,
+        body,
+      )
+      expect(status).toBe(200)
+      expect(JSON.parse(answer.toString())).toMatchObject({ method: 'POST', body })
+    }
+  })
+
+  test('a HEAD is answered from the cache, without a body', async () => {
+    await get(list)
+    const before = origin.asked(list)
+    const { status, headers, body } = await send(edge.address, `HEAD ${list}`)
+    expect([status, headers.get('x-cache'), body.length]).toEqual([200, 'HIT', 0])
+    expect(origin.asked(list)).toBe(before)
+  })
+
+  test('an old entry is fetched anew behind the back of the reader', async () => {
+    await get(shortLived)
+    await until(async () => (await get(shortLived)).headers.get('x-cache') === 'STALE')
+    await until(async () => (await get(shortLived)).headers.get('x-cache') === 'HIT')
+  })
+
+  describe('with the service stopped', () => {
+    let documents: ReadonlyMap<string, RawAnswer>
+
+    beforeAll(async () => {
+      const paths = [list, shortLived, neverRead, '/', '/desk/SKILL.md', '/snapshot.json']
+      const answers = paths.map(async (path) => [path, await direct(path)] as const)
+      documents = new Map(await Promise.all(answers))
+      await get(list)
+      await get(shortLived)
+      await origin.stop()
+    })
+
+    test('what was read before is answered from the cache, with its signature', async () => {
+      await until(async () => (await get(shortLived)).headers.get('x-cache') === 'STALE')
+      for (const path of [list, shortLived]) {
+        const { status, body, headers } = await get(path)
+        expect([path, status]).toEqual([path, 200])
+        expect(body).toEqual(documents.get(path)?.body)
+        expect(headers.get('x-signature')).toBe(documents.get(path)?.headers.get('x-signature'))
+      }
+    })
+
+    test('what was not is answered from the published files', async () => {
+      for (const [path, original] of documents) {
+        const { status, body, headers } = await get(path, 'Accept-Encoding: identity')
+        expect([path, status]).toEqual([path, 200])
+        expect(body).toEqual(original.body)
+        expect(headers.get('content-type')).toBe(original.headers.get('content-type'))
+        expect(headers.get('access-control-allow-origin')).toBe('*')
+        expect(headers.get('cache-control')).toMatch(/^public, max-age=/)
+      }
+      const { headers } = await get(neverRead)
+      expect(headers.get('x-cache')).toBe('FILE')
+    })
+
+    test('a file is sent compressed to a client that takes gzip', async () => {
+      const { headers, body } = await get(neverRead, 'Accept-Encoding: gzip')
+      expect(headers.get('content-encoding')).toBe('gzip')
+      expect(headers.get('vary')).toBe('Accept-Encoding')
+      expect(gunzipSync(body)).toEqual(documents.get(neverRead)?.body)
+    })
+
+    test('files of the set that are no documents stay hidden', async () => {
+      for (const path of [`${neverRead}.json.gz`, `${neverRead}.json.br`, '/../keys/x']) {
+        expect((await get(path)).status).toBeGreaterThanOrEqual(400)
+      }
+    })
+
+    test('what no file answers is 503, and nobody may store that', async () => {
+      const asked = [get('/api/v1/health'), get(list, 'Authorization: Bearer x'), get(premium)]
+      const written = send(edge.address, `POST ${echo('down')}`, ['Content-Length: 0'])
+      for (const answer of [...asked, written]) {
+        const { status, headers, body } = await answer
+        expect([status, headers.get('cache-control')]).toEqual([503, 'no-store'])
+        expect(JSON.parse(body.toString())).toMatchObject({ code: 'unavailable' })
+      }
+    })
+  })
+})
+
+/** Asks until it is so; the time limit of the test is the limit. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await sleep(50)
+}
