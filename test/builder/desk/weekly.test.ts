@@ -1,0 +1,279 @@
+import { describe, expect, test } from 'vitest'
+
+import { weeklyArticles } from '../../../builder/desk/weekly.ts'
+import type { WeeklyInput } from '../../../builder/desk/weekly.ts'
+import type { LedgerEvent, PollRecord } from '../../../builder/world.ts'
+import { failedPoll, goodPoll, railRecord } from '../../support/world.ts'
+
+/** Polls in the order of writing; the world keeps them newest first. */
+function historyOf(polls: Record<string, readonly PollRecord[]>): Map<string, PollRecord[]> {
+  return new Map(
+    Object.entries(polls).map(([rail, list]) => [
+      rail,
+      list.toSorted((a, b) => b.polledAtMs - a.polledAtMs),
+    ]),
+  )
+}
+
+function articles(
+  polls: Record<string, readonly PollRecord[]>,
+  changes: Partial<WeeklyInput> = {},
+) {
+  return weeklyArticles({
+    nowMs: at('2026-11-23T00:00:00Z'),
+    rails: Object.keys(polls).map((rail) => railRecord(rail)),
+    history: historyOf(polls),
+    events: [],
+    siteUrl: 'https://ledger.test',
+    ...changes,
+  })
+}
+
+function only(list: ReturnType<typeof articles>) {
+  expect(list.length).toBe(1)
+  const [article] = list
+  if (article === undefined) throw new Error('no article')
+  return article
+}
+
+const at = (time: string) => Date.parse(time)
+const usdc = (amount: number) => ({ tpv30dMicroUsdc: amount * 1e6 })
+
+function event(time: string, kind: LedgerEvent['kind'], rail: string, data: object, title = 'T') {
+  return { seq: at(time), kind, rail, title, data: { ...data }, createdAtMs: at(time) }
+}
+
+/** Week 47 of 2026 is 16 to 22 November; the polls on the 15th and the 23rd frame it. */
+const busyWeek = {
+  alpha: [
+    goodPoll(at('2026-11-15T23:59:59.999Z'), { ...usdc(1000), uniqueWorkers30d: 4 }),
+    goodPoll(at('2026-11-16T00:00:00Z'), { ...usdc(1200.5), uniqueWorkers30d: 4 }),
+    failedPoll(at('2026-11-18T06:00:00Z'), 'GET https://a.example | <b>500</b>'),
+    goodPoll(at('2026-11-22T23:59:59.999Z'), { ...usdc(1500.25), uniqueWorkers30d: 6 }),
+    goodPoll(at('2026-11-23T00:00:00Z'), { ...usdc(9999), uniqueWorkers30d: 99 }),
+  ],
+  beta: [
+    {
+      ...goodPoll(at('2026-11-14T12:00:00Z'), { tpv30dMicroUsdc: null, uniqueWorkers30d: null }),
+      status: 'pre-traction' as const,
+    },
+    goodPoll(at('2026-11-17T12:00:00Z'), { ...usdc(0.004), uniqueWorkers30d: 12_345 }),
+  ],
+  gamma: [
+    goodPoll(at('2026-11-15T12:00:00Z'), usdc(7)),
+    goodPoll(at('2026-11-20T12:00:00Z'), usdc(7)),
+  ],
+  epsilon: [failedPoll(at('2026-11-20T13:00:00Z'), 'timed out')],
+  zeta: [goodPoll(at('2026-11-21T12:00:00Z'), { ...usdc(50), uniqueWorkers30d: 2 })],
+}
+
+const busyEvents: LedgerEvent[] = [
+  event('2026-11-17T12:00:00Z', 'rail_transition', 'beta', { from: 'pre-traction', to: 'paying' }),
+  event('2026-11-18T06:00:00Z', 'flag_opened', 'alpha', { flag_kind: 'poll_failed' }, 'not told'),
+  event('2026-11-18T12:00:00Z', 'flag_opened', 'alpha', { flag_kind: 'self_dealing' }, 'A *doubt*'),
+  event('2026-11-19T12:00:00Z', 'flag_closed', 'gamma', { flag_kind: 'clock_skew' }, 'A clock'),
+  event('2026-11-20T12:00:00Z', 'rail_transition', 'zeta', { from: 'paying', to: 'dormant' }),
+  event('2026-11-15T23:00:00Z', 'flag_opened', 'alpha', { flag_kind: 'self_dealing' }, 'before'),
+  event('2026-11-23T00:00:00Z', 'flag_opened', 'alpha', { flag_kind: 'self_dealing' }, 'after'),
+]
+
+const weeks = (list: ReturnType<typeof articles>) => list.map(({ slug }) => slug)
+
+describe('the weekly article', () => {
+  const list = articles(busyWeek, { events: busyEvents })
+  const article = list.at(-1)
+  const body = article?.body ?? ''
+
+  test('tells what moved as start and end of the week, largest change of volume first', () => {
+    expect(body).toContain(
+      [
+        '| Rail | 30-day volume, USDC | Workers in 30 days | Status |',
+        '| --- | ---: | ---: | --- |',
+        '| Rail alpha (`alpha`) | 1,000.00 → 1,500.25 | 4 → 6 | paying |',
+        '| Rail beta (`beta`) | unknown → 0.004000 | unknown → 12,345 | pre-traction → paying |',
+        '',
+      ].join('\n'),
+    )
+    expect(body).not.toContain('| Rail gamma')
+    expect(body).not.toContain('9,999')
+  })
+
+  test('lists rails without a reading in the week before apart', () => {
+    expect(body).toContain('## Newly read')
+    expect(body).toContain('| Rail zeta (`zeta`) | 50.00 | 2 | paying |')
+  })
+
+  test('counts polls and failures of its week alone', () => {
+    expect(body).toContain(
+      'From Monday 2026-11-16 to Sunday 2026-11-22 (UTC) the ledger made 7 polls of 5 rails. 2 polls failed.',
+    )
+    expect(body).toContain(
+      String.raw`| Rail alpha (${'`alpha`'}) | 1 | 3 | GET https://a.example \| \<b\>500\</b\> |`,
+    )
+    expect(body).toContain('No poll of `epsilon` was good this week')
+  })
+
+  test('tells what opened and what closed, without the flags of failed polls', () => {
+    expect(body).toContain(
+      [
+        '## What opened',
+        '',
+        '- 2026-11-17: Rail beta (`beta`) began to pay; it was pre-traction.',
+        String.raw`- 2026-11-18: A \*doubt\*`,
+        '',
+        '## What closed',
+        '',
+        '- 2026-11-20: Rail zeta (`zeta`) is no longer paying; it is dormant.',
+        '- 2026-11-19: A clock',
+        '',
+      ].join('\n'),
+    )
+    expect(body).not.toMatch(/not told|before$|after$/m)
+  })
+
+  test('names itself by the ISO week and is dated the Monday after', () => {
+    expect(article).toMatchObject({
+      slug: 'ledger-week-2026-w47',
+      title: 'The ledger in week 47 of 2026: 2 rails moved, 1 newly read',
+      date: '2026-11-23',
+      keywords: ['weekly', '2026-w47', 'alpha', 'beta', 'zeta'],
+      excerpt:
+        '2 of 5 polled rails moved from 2026-11-16 to 2026-11-22; 1 began to pay; 1 stopped paying; 1 flag opened, 1 closed; 2 of 7 polls failed. The 30-day volume over 2 earning rails went from 1,007.00 to 1,507.25 USDC.',
+    })
+  })
+
+  test('draws the volume of the rails known all week, and says its numbers', () => {
+    const numbers =
+      'start 1,007.00; Mon 11-16 1,207.50; Tue 11-17 1,207.50; Wed 11-18 1,207.50; Thu 11-19 1,207.50; Fri 11-20 1,207.50; Sat 11-21 1,207.50; Sun 11-22 1,507.25'
+    expect(body).toContain(
+      `![30-day volume over 2 earning rails, USDC: ${numbers}](https://ledger.test/desk/ledger-week-2026-w47.svg)`,
+    )
+    expect(article?.charts).toEqual([
+      { name: 'ledger-week-2026-w47', svg: expect.stringContaining(`<desc>${numbers}.</desc>`) },
+    ])
+    expect(body).toContain('The sum leaves out 2 rails whose volume became known during the week.')
+  })
+
+  test('is the same text at any later time, from the same history', () => {
+    const later = articles(busyWeek, { events: busyEvents, nowMs: at('2027-02-01T08:00:00Z') })
+    expect(later.slice(0, 2)).toEqual(list)
+    expect(weeks(later)).toEqual([...weeks(list), 'ledger-week-2026-w48'])
+  })
+
+  test('does not change when polls and events older than the week before are cut off', () => {
+    const fromMs = at('2026-11-09T00:00:00Z')
+    const older = { ...busyWeek, gamma: [goodPoll(at('2026-11-01T00:00:00Z')), ...busyWeek.gamma] }
+    const cut = Object.fromEntries(
+      Object.entries(older).map(([rail, polls]) => [
+        rail,
+        polls.filter(({ polledAtMs }) => polledAtMs >= fromMs),
+      ]),
+    )
+    const [full, short] = [older, cut].map((polls) => articles(polls, { events: busyEvents }))
+    expect(short?.at(-1)).toEqual(full?.at(-1))
+  })
+})
+
+describe('a quiet week', () => {
+  const quiet = {
+    alpha: [
+      goodPoll(at('2026-11-15T12:00:00Z'), usdc(1000)),
+      goodPoll(at('2026-11-16T12:00:00Z'), usdc(1000.001)),
+    ],
+  }
+
+  test('is told in one paragraph, without table, chart or empty sections', () => {
+    const article = articles(quiet).at(-1)
+    expect(article?.title).toBe('The ledger in week 47 of 2026: nothing moved')
+    expect(article?.charts).toEqual([])
+    expect(article?.body.split('## ')[0]).toBe(
+      'From Monday 2026-11-16 to Sunday 2026-11-22 (UTC) the ledger made 1 poll of 1 rail. All of them were good. Nothing moved: volume, workers and status of every rail ended the week as they began it. No rail began or stopped paying, and no flag opened or closed.\n\nThe 30-day volume over 1 earning rail stood at 1,000.00 USDC.\n\n',
+    )
+    expect(article?.body.match(/^## .*$/gm)).toEqual(['## How to read this'])
+  })
+})
+
+describe('a week of failures', () => {
+  test('carries earlier figures over and says that it knows nothing', () => {
+    const article = articles({
+      alpha: [
+        goodPoll(at('2026-11-15T12:00:00Z'), usdc(1000)),
+        failedPoll(at('2026-11-16T12:00:00Z'), 'timed out'),
+        failedPoll(at('2026-11-17T12:00:00Z'), 'HTTP 503'),
+      ],
+    }).at(-1)
+    expect(article?.title).toBe('The ledger in week 47 of 2026: no poll was good')
+    expect(article?.body).toContain(
+      'the ledger made 2 polls of 1 rail. 2 polls failed. So nothing is known of this week; earlier figures are carried over.',
+    )
+    expect(article?.body).toContain('| Rail alpha (`alpha`) | 2 | 2 | HTTP 503 |')
+    expect(article?.body).not.toContain('Nothing moved')
+  })
+
+  test('of a ledger that never read anything shows no figures and no chart', () => {
+    const article = only(articles({ alpha: [failedPoll(at('2026-11-16T12:00:00Z'))] }))
+    expect(article.charts).toEqual([])
+    expect(article.excerpt).not.toContain('30-day volume')
+  })
+})
+
+describe('which weeks are written about', () => {
+  const polled = (...times: string[]) => ({ alpha: times.map((time) => goodPoll(at(time))) })
+
+  test('only complete ones', () => {
+    const polls = polled('2026-11-16T00:00:00Z')
+    expect(articles(polls, { nowMs: at('2026-11-22T23:59:59.999Z') })).toEqual([])
+    expect(weeks(articles(polls, { nowMs: at('2026-11-23T00:00:00Z') }))).toHaveLength(1)
+  })
+
+  test('only those in which a poll ran', () => {
+    const list = articles(polled('2026-11-02T00:00:00Z', '2026-11-16T00:00:00Z'))
+    expect(weeks(list)).toEqual(['ledger-week-2026-w45', 'ledger-week-2026-w47'])
+  })
+
+  test('named by the year of their Thursday', () => {
+    const times = ['2026-12-31', '2027-01-03', '2027-01-04', '2020-12-28', '2021-01-03']
+    const slugs = times.map((day) => {
+      const timeMs = at(`${day}T12:00:00Z`)
+      return articles(polled(`${day}T12:00:00Z`), { nowMs: timeMs + 7 * 86_400_000 })[0]?.slug
+    })
+    expect(slugs).toEqual([
+      'ledger-week-2026-w53',
+      'ledger-week-2026-w53',
+      'ledger-week-2027-w01',
+      'ledger-week-2020-w53',
+      'ledger-week-2020-w53',
+    ])
+  })
+
+  test('not those of more than 52 weeks ago, whose history is no longer whole', () => {
+    const list = articles(polled('2026-11-16T00:00:00Z'), { nowMs: at('2027-11-15T00:00:01Z') })
+    expect(list).toEqual([])
+  })
+})
+
+test('a change of the filter rule is named, since the two figures follow different rules', () => {
+  const second = { ...goodPoll(at('2026-11-16T12:00:00Z'), usdc(900)), rule: 'payouts v2' }
+  const article = articles({ alpha: [goodPoll(at('2026-11-15T12:00:00Z')), second] }).at(-1)
+  expect(article?.body).toContain(
+    'The filter rule of `alpha` changed from payouts v1 to payouts v2: its two figures follow different rules.',
+  )
+})
+
+test('names from outside cannot break the Markdown', () => {
+  const name = 'Evil | [x](javascript:1)\n# <script>`'
+  const polls = {
+    alpha: [
+      goodPoll(at('2026-11-15T12:00:00Z'), usdc(1)),
+      goodPoll(at('2026-11-16T12:00:00Z'), usdc(2)),
+    ],
+  }
+  const rails = [railRecord('alpha', { authored: { display_name: name } })]
+  const row = articles(polls, { rails })
+    .at(-1)
+    ?.body.split('\n')
+    .find((line) => line.includes('Evil'))
+  expect(row).toBe(
+    '| Evil \\| \\[x\\](javascript:1) # \\<script\\>\\` (`alpha`) | 1.00 → 2.00 | 4 | paying |',
+  )
+})
