@@ -13,7 +13,7 @@ export interface Fold<Json = unknown> {
   readonly buckets: readonly FoldBucket<Json>[]
 }
 
-export interface FoldBucket<Json = unknown> {
+interface FoldBucket<Json = unknown> {
   /** Unix hours. */
   readonly hour: number
   readonly body: Json

@@ -71,14 +71,14 @@ export interface EventsTable {
   created_at: string
 }
 
-export interface FoldCursorsTable {
+interface FoldCursorsTable {
   rail: string
   stream: string
   cursor: string
   updated_at: string
 }
 
-export interface FoldBucketsTable {
+interface FoldBucketsTable {
   rail: string
   stream: string
   /** Unix hours. */
@@ -95,14 +95,14 @@ export interface JobRunsTable {
   detail: string | null
 }
 
-export interface ArticleViewsTable {
+interface ArticleViewsTable {
   slug: string
   /** Unix hours. */
   hour: number
   views: number
 }
 
-export interface MetaTable {
+interface MetaTable {
   key: string
   value: string
 }
