@@ -158,11 +158,19 @@ function boundFetch({ fetch, signal }: ChainReaderOptions) {
     const url = input instanceof Request ? input.url : input
     const signals = [signal, init?.signal].filter((one) => one !== undefined && one !== null)
     try {
-      return await fetch(url, { ...init, signal: AbortSignal.any(signals) })
+      return untypedFailure(await fetch(url, { ...init, signal: AbortSignal.any(signals) }))
     } catch (error) {
       // viem tries everything else again.
       if (signal?.aborted === true) throw new DOMException('the poll was given up', 'AbortError')
       throw error
     }
   }
+}
+
+/** viem hides the status of a failure that calls itself JSON and is none, so failures lose their content type. */
+function untypedFailure(response: Response): Response {
+  if (response.ok) return response
+  const headers = new Headers(response.headers)
+  headers.delete('content-type')
+  return new Response(response.body, { status: response.status, headers })
 }

@@ -1,0 +1,293 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+
+import { toEventSelector } from 'viem'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { chains } from '../../../builder/chain/chains.ts'
+import { ChainError } from '../../../builder/chain/errors.ts'
+import { quantity } from '../../../builder/chain/reader.ts'
+import type { AnyRailAdapter } from '../../../builder/rails/adapter.ts'
+import { identityEvents, reputationEvents } from '../../../builder/rails/erc8004.ts'
+import { evmRails } from '../../../builder/rails/evm-rails.ts'
+import { marketplaceEvents, trackerEvents } from '../../../builder/rails/olas.ts'
+import { escrowEvents } from '../../../builder/rails/pact.ts'
+import { poidhEvents } from '../../../builder/rails/poidh.ts'
+import {
+  acpV1Events,
+  jobManagerEvents,
+  memoManagerEvents,
+} from '../../../builder/rails/virtuals_acp.ts'
+import { usdcEvents } from '../../../builder/rails/x402.ts'
+import { tempDatabase } from '../../db/temp-database.ts'
+import { railContext } from '../../support/rail-context.ts'
+import { rpcError, rpcResult, startRpcProxy } from '../../support/rpc-proxy.ts'
+import type { CannedAnswer, RpcRequest } from '../../support/rpc-proxy.ts'
+import { wallet, word } from '../../support/scripted-contract.ts'
+
+const endMs = Date.UTC(2026, 9, 31, 12)
+const head = 500_000_000
+const key = 'k3y-that-must-not-leak'
+
+function chainOf(adapter: AnyRailAdapter) {
+  const [name] = adapter.chains
+  if (name === undefined || name === 'solana') throw new Error(`${adapter.rail} reads no EVM chain`)
+  return chains[name]
+}
+
+/** A node in good health on which nothing ever happened; answers of the ACP router name two modules. */
+function healthy(adapter: AnyRailAdapter, request: RpcRequest): CannedAnswer {
+  const { chainId, blockSeconds, settleBlocks } = chainOf(adapter)
+  switch (request.method) {
+    case 'eth_chainId':
+      return rpcResult(request, `0x${chainId.toString(16)}`)
+    case 'eth_blockNumber':
+      return rpcResult(request, `0x${(head + settleBlocks).toString(16)}`)
+    case 'eth_getBlockByNumber': {
+      const block = quantity(request.params[0])
+      const seconds = Math.floor(endMs / 1000 - (head - block) * blockSeconds)
+      return rpcResult(request, { timestamp: `0x${seconds.toString(16)}` })
+    }
+    case 'eth_call':
+      return rpcResult(request, word(BigInt(wallet(1))))
+    default:
+      return rpcResult(request, [])
+  }
+}
+
+const log = {
+  address: wallet(8),
+  topics: [word(1)],
+  data: '0x',
+  blockNumber: `0x${head.toString(16)}`,
+  logIndex: '0x0',
+  transactionHash: word(2),
+  removed: false,
+}
+const wordsOf = z.object({ fromBlock: z.string() })
+const rangeStart = (request: RpcRequest): string => wordsOf.parse(request.params[0]).fromBlock
+const addressOf = z.object({ address: z.array(z.string()) })
+const asked = (request: RpcRequest) => addressOf.parse(request.params[0]).address[0]
+
+/** Name of the failure, the method that fails, its answer, and what the public is told. */
+const failures: readonly [string, string, (request: RpcRequest) => CannedAnswer, RegExp][] = [
+  [
+    'another chain',
+    'eth_chainId',
+    (request) => rpcResult(request, '0x539'),
+    /is of chain 1337, not/,
+  ],
+  ['HTTP 500', 'eth_blockNumber', () => ({ status: 500, body: `{"oops":"${key}"}` }), /HTTP 500$/],
+  ['HTTP 401', 'eth_chainId', () => ({ status: 401, body: `bad key ${key}` }), /HTTP 401$/],
+  [
+    'HTML',
+    'eth_getLogs',
+    () => ({ body: `<html>${key}</html>`, contentType: 'text/html' }),
+    /not JSON$/,
+  ],
+  [
+    'half an answer',
+    'eth_getLogs',
+    () => ({ body: '{"jsonrpc":"2.0","id":1,"result":[{"add' }),
+    /not JSON$/,
+  ],
+  ['no result', 'eth_blockNumber', () => ({ body: '{}' }), /an unexpected answer$/],
+  ['no answer', 'eth_chainId', () => ({ body: '', silent: true }), /timed out$/],
+  [
+    'a negative number',
+    'eth_blockNumber',
+    (request) => rpcResult(request, '-0x5'),
+    /an unexpected answer$/,
+  ],
+  [
+    'a number beyond all',
+    'eth_blockNumber',
+    (request) => rpcResult(request, `0x${'f'.repeat(64)}`),
+    /an unexpected answer$/,
+  ],
+  [
+    'a block without a time',
+    'eth_getBlockByNumber',
+    (request) => rpcResult(request, null),
+    /an unexpected answer$/,
+  ],
+  [
+    'a NUL byte',
+    'eth_getLogs',
+    (request) => rpcResult(request, [{ ...log, data: '0x\u0000' }]),
+    /not a list of logs$/,
+  ],
+  [
+    'an object for logs',
+    'eth_getLogs',
+    (request) => rpcResult(request, { logs: [] }),
+    /not a list of logs$/,
+  ],
+  [
+    'logs of others',
+    'eth_getLogs',
+    (request) => rpcResult(request, [{ ...log, blockNumber: rangeStart(request) }]),
+    /not asked for$/,
+  ],
+  [
+    'logs of other blocks',
+    'eth_getLogs',
+    (request) => rpcResult(request, [{ ...log, address: asked(request), blockNumber: '0x1' }]),
+    /not asked for$/,
+  ],
+  [
+    'an event of another kind',
+    'eth_getLogs',
+    (request) =>
+      rpcResult(request, [
+        {
+          ...log,
+          address: asked(request),
+          blockNumber: rangeStart(request),
+          blockTimestamp: '0x1',
+        },
+      ]),
+    /none of the events asked for$/,
+  ],
+  [
+    'a log that was reorganised',
+    'eth_getLogs',
+    (request) =>
+      rpcResult(request, [
+        { ...log, address: asked(request), blockNumber: rangeStart(request), removed: true },
+      ]),
+    /reorganised$/,
+  ],
+  [
+    'an error that repeats the key and its address',
+    'eth_getLogs',
+    (request) => rpcError(request, -32000, `https://node.example/${key} denied\u0000\n${key}`),
+    /error -32000: \[address\] denied \[removed\]$/,
+  ],
+]
+
+const bazaarPage = {
+  items: [
+    {
+      resource: 'https://seller.example/',
+      accepts: [
+        { network: 'base', asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', payTo: wallet(3) },
+      ],
+    },
+  ],
+  pagination: { total: 1 },
+}
+const bazaar = createServer((_, response) => {
+  response.setHeader('content-type', 'application/json')
+  response.end(JSON.stringify(bazaarPage))
+})
+let baseUrl = ''
+beforeAll(async () => {
+  bazaar.listen(0, '127.0.0.1')
+  await once(bazaar, 'listening')
+  const address = bazaar.address()
+  if (address !== null && typeof address !== 'string') baseUrl = `http://127.0.0.1:${address.port}`
+})
+afterAll(async () => {
+  bazaar.closeAllConnections()
+  bazaar.close()
+  await once(bazaar, 'close')
+})
+
+async function poll(adapter: AnyRailAdapter, rpcUrl: string, timeoutMs = 10_000) {
+  const database = await tempDatabase()
+  const ctx = railContext({ rail: adapter.rail, endMs, database, rpcUrl, baseUrl, timeoutMs })
+  return { ctx, polling: adapter.measure(ctx) }
+}
+
+describe.each(evmRails.map((adapter) => [adapter.rail, adapter] as const))('%s', (_, adapter) => {
+  test('reads a chain without events as zero, not as unknown', async () => {
+    const node = await startRpcProxy('', { instead: (request) => healthy(adapter, request) })
+    const { measurement } = await (await poll(adapter, node.url)).polling
+    await node.stop()
+    expect(measurement.figures).toMatchObject({
+      tpv30dMicroUsdc: 0,
+      tpv7dMicroUsdc: 0,
+      tpv30dRawMicroUsdc: 0,
+      uniqueCreators30d: 0,
+      uniqueWorkers30d: 0,
+      topWorkerShare: 0,
+      activity30d: 0,
+      lastPayoutAtMs: null,
+    })
+    expect(measurement.evidence.some(({ kind }) => kind === 'logs')).toBe(true)
+  })
+
+  test.each(failures)(
+    'fails on %s, keeps nothing and tells no key',
+    async (name, method, answer, told) => {
+      const node = await startRpcProxy('', {
+        instead: (request) =>
+          request.method === method ? answer(request) : healthy(adapter, request),
+      })
+      const { ctx, polling } = await poll(
+        adapter,
+        `${node.url}/v2/${key}?apikey=${key}`,
+        name === 'no answer' ? 300 : undefined,
+      )
+      const error: unknown = await polling.catch((reason: unknown) => reason)
+      await node.stop()
+      expect(error).toBeInstanceOf(ChainError)
+      const message = error instanceof Error ? error.message : ''
+      expect(message).toMatch(told)
+      expect(message).not.toContain(key)
+      expect(message).not.toContain('\u0000')
+      const { cursor, buckets } = await ctx.folds.load('payments', 0, (json) => json)
+      expect([cursor, buckets]).toEqual([null, []])
+    },
+  )
+
+  test('fails on a node that is out of reach and names its host alone', async () => {
+    const { polling } = await poll(adapter, `http://user:${key}@127.0.0.1:1/${key}`)
+    await expect(polling).rejects.toThrow(/RPC at 127\.0\.0\.1:1: out of reach$/)
+  })
+})
+
+test('the events are the ones that the contracts emit', () => {
+  const shape = z.object({
+    contracts: z.record(
+      z.string(),
+      z.object({
+        events: z.array(
+          z.object({ name: z.string(), topic0: z.string(), indexed: z.array(z.boolean()) }),
+        ),
+      }),
+    ),
+  })
+  const path = new URL('../../vectors/event-topics.json', import.meta.url)
+  const { contracts } = shape.parse(JSON.parse(readFileSync(path, 'utf8')))
+  const ours = {
+    virtuals_acp_v1: acpV1Events,
+    virtuals_acp_v2_job_manager: jobManagerEvents,
+    virtuals_acp_v2_memo_manager: memoManagerEvents,
+    pact_escrow_v2: escrowEvents,
+    erc8004_identity: identityEvents,
+    erc8004_reputation: reputationEvents,
+    poidh_v3: poidhEvents,
+    olas_mech_marketplace: marketplaceEvents,
+    olas_balance_tracker_native: trackerEvents,
+    usdc: usdcEvents,
+  }
+  for (const [contract, events] of Object.entries(ours)) {
+    const known = contracts[contract]?.events ?? []
+    const told = events.map((event) => ({
+      name: event.name,
+      topic0: toEventSelector(event),
+      indexed: event.inputs.map((input) => 'indexed' in input && input.indexed),
+    }))
+    expect(told.toSorted(byName)).toEqual(
+      known.map(({ name, topic0, indexed }) => ({ name, topic0, indexed })).toSorted(byName),
+    )
+  }
+})
+
+function byName(a: { readonly name: string }, b: { readonly name: string }): number {
+  return a.name < b.name ? -1 : 1
+}

@@ -1,0 +1,147 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+
+import { foldPayouts, reducePayouts, topShare, totalsOf } from '../../../builder/rails/payouts.ts'
+import type { Payout } from '../../../builder/rails/payouts.ts'
+import { dayMs, hourMs } from '../../../src/core/time.ts'
+import { windowEnding } from '../../support/rail-context.ts'
+
+const endMs = Date.UTC(2026, 9, 31, 12, 20)
+const window = windowEnding(endMs)
+const options = { lastPayoutAtMs: null, notes: [], evidence: [] }
+
+function payout(atMs: number, usdc: number, rest: Partial<Payout> = {}): Payout {
+  return {
+    atMs,
+    block: 1,
+    payer: 'payer',
+    payee: 'payee',
+    units: BigInt(usdc) * 1_000_000n,
+    microUsdc: usdc * 1_000_000,
+    removedBy: null,
+    ...rest,
+  }
+}
+
+describe('folding payouts', () => {
+  test('keeps raw and kept apart, and of the removed no payer and no worker', () => {
+    const removed = payout(endMs - hourMs, 90, {
+      payer: 'x',
+      payee: 'y',
+      removedBy: 'self_dealing',
+    })
+    const buckets = foldPayouts([], [payout(endMs - hourMs, 10), removed])
+    const { figures, removed30d } = reducePayouts(buckets, window, options)
+    expect(figures).toMatchObject({
+      tpv30dMicroUsdc: 10_000_000,
+      tpv30dRawMicroUsdc: 100_000_000,
+      uniqueCreators30d: 1,
+      uniqueWorkers30d: 1,
+      activity30d: 1,
+      topWorkerShare: 1,
+    })
+    expect(removed30d).toEqual({ self_dealing: 1 })
+  })
+
+  test('returns only the hours that changed', () => {
+    const before = foldPayouts([], [payout(endMs - 5 * hourMs, 1), payout(endMs - 2 * hourMs, 1)])
+    const changed = foldPayouts(before, [payout(endMs - 2 * hourMs, 3)])
+    expect(changed.map(({ hour }) => hour)).toEqual([Math.floor(endMs / hourMs) - 2])
+    expect(changed[0]?.payees['payee']).toMatchObject({ count: 2, keptMicroUsdc: 4_000_000 })
+  })
+
+  test('makes the same hours of payouts in any portions', () => {
+    const some = fc.record({
+      atMs: fc.integer({ min: endMs - 3 * hourMs, max: endMs }),
+      usdc: fc.integer({ min: 0, max: 1000 }),
+      payee: fc.constantFrom('a', 'b', '__proto__', 'constructor'),
+      removedBy: fc.constantFrom(null, null, 'self_dealing'),
+    })
+    fc.assert(
+      fc.property(fc.array(some), fc.nat(), (list, at) => {
+        const payouts = list.map(({ atMs, usdc, ...rest }) => payout(atMs, usdc, rest))
+        const cut = at % (payouts.length + 1)
+        const first = foldPayouts([], payouts.slice(0, cut))
+        const second = foldPayouts(first, payouts.slice(cut))
+        const merged = new Map([...first, ...second].map((bucket) => [bucket.hour, bucket]))
+        const portions = totalsOf([...merged.values()], 0, endMs + hourMs)
+        expect(portions).toEqual(totalsOf(foldPayouts([], payouts), 0, endMs + hourMs))
+        const kept = payouts.filter(({ removedBy }) => removedBy === null)
+        expect(portions.keptUnits).toBe(kept.reduce((sum, { units }) => sum + units, 0n))
+      }),
+    )
+  })
+})
+
+describe('reducing hours to figures', () => {
+  test('takes whole hours, and never more of them than the window is long', () => {
+    const hour = Math.floor(endMs / hourMs) * hourMs
+    const buckets = foldPayouts(
+      [],
+      [
+        payout(hour, 1),
+        payout(hour - 7 * dayMs + hourMs, 2),
+        payout(hour - 7 * dayMs, 4),
+        payout(hour - 30 * dayMs + hourMs, 8),
+        payout(hour - 30 * dayMs, 16),
+        payout(hour + hourMs, 32),
+      ],
+    )
+    const { figures } = reducePayouts(buckets, window, options)
+    expect(figures.tpv7dMicroUsdc).toBe(3_000_000)
+    expect(figures.tpv30dMicroUsdc).toBe(15_000_000)
+  })
+
+  test('says unknown, not a smaller sum, where one payout has no price', () => {
+    const unpriced = payout(endMs - 9 * dayMs, 5, { microUsdc: null })
+    const { figures } = reducePayouts(
+      foldPayouts([], [payout(endMs, 5), unpriced]),
+      window,
+      options,
+    )
+    expect(figures.tpv30dMicroUsdc).toBeNull()
+    expect(figures.tpv30dRawMicroUsdc).toBeNull()
+    expect(figures.tpv7dMicroUsdc).toBe(5_000_000)
+  })
+
+  test('says unknown where a sum leaves the safe integers', () => {
+    const huge = payout(endMs, 1, { microUsdc: Number.MAX_SAFE_INTEGER })
+    const { figures } = reducePayouts(foldPayouts([], [huge, huge]), window, options)
+    expect(figures.tpv30dMicroUsdc).toBeNull()
+  })
+
+  test('knows a complete read without payouts as zero', () => {
+    const { figures } = reducePayouts([], window, options)
+    expect(figures).toMatchObject({
+      tpv30dMicroUsdc: 0,
+      topWorkerShare: 0,
+      activity30d: 0,
+      lastPayoutAtMs: null,
+    })
+  })
+
+  test('counts the payees of one operator as one worker', () => {
+    const buckets = foldPayouts(
+      [],
+      [
+        payout(endMs, 3, { payee: 'a1' }),
+        payout(endMs, 3, { payee: 'a2' }),
+        payout(endMs, 4, { payee: 'b1' }),
+      ],
+    )
+    const groupOf = (payee: string): string => payee.slice(0, 1)
+    const { figures } = reducePayouts(buckets, window, { ...options, groupOf })
+    expect(figures).toMatchObject({ uniqueWorkers30d: 2, topWorkerShare: 0.6 })
+  })
+
+  test('takes the share of tokens where there is no price', () => {
+    const buckets = foldPayouts(
+      [],
+      [
+        payout(endMs, 3, { payee: 'a', microUsdc: null }),
+        payout(endMs, 1, { payee: 'b', microUsdc: null }),
+      ],
+    )
+    expect(topShare(totalsOf(buckets, 0, endMs))).toBe(0.75)
+  })
+})
