@@ -2,11 +2,12 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
+import { manifestSchema } from '../../src/core/documents.ts'
 import { send } from '../support/raw-http.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
 import { isRunnable, startCaddy } from './edge.ts'
 import type { Edge } from './edge.ts'
-import { echo, neverRead, premium, startOrigin } from './origin.ts'
+import { echo, echoed, neverRead, premium, startOrigin } from './origin.ts'
 import type { Origin } from './origin.ts'
 
 const list = '/api/v1/rails'
@@ -57,9 +58,9 @@ describe.skipIf(!isRunnable('caddy'))('Caddy with the shipped configuration', ()
   test('the manifest that is served holds the signature that the file lacks', async () => {
     const signature = (await direct(list)).headers.get('x-signature')
     expect((await get(list)).headers.get('x-signature')).toBeUndefined()
-    const { documents } = JSON.parse((await get('/snapshot.json')).body.toString()) as {
-      documents: { path: string; signature: string }[]
-    }
+    const { documents } = manifestSchema.parse(
+      JSON.parse((await get('/snapshot.json')).body.toString()),
+    )
     const entry = documents.find(({ path }) => path === list)
     expect(`ed25519:${entry?.signature}`).toBe(signature)
   })
@@ -99,7 +100,7 @@ describe.skipIf(!isRunnable('caddy'))('Caddy with the shipped configuration', ()
       'Content-Length: 2',
     ]
     const { body } = await send(edge.address, `POST ${echo('write')}`, lines, '{}')
-    const seen = JSON.parse(body.toString()) as { headers: Record<string, string> }
+    const seen = echoed.parse(JSON.parse(body.toString()))
     expect(seen).toMatchObject({ method: 'POST', body: '{}' })
     expect(seen.headers).toMatchObject({ 'x-forwarded-for': '127.0.0.1' })
     expect(Object.keys(seen.headers)).not.toContain('forwarded')

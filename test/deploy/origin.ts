@@ -1,4 +1,6 @@
 /** The real service behind an edge, with a few routes that the edge must treat with care. */
+import { z } from 'zod'
+
 import { sampleDocuments, jsonDocument, publicDir, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
 
@@ -17,6 +19,11 @@ export const shortLived = '/api/v1/short-lived'
 export const neverRead = '/api/v1/rails/never-read'
 /** Answers the request headers that arrived, and may be stored by anyone. */
 export const echo = (name: string): string => `/api/v1/echo/${name}`
+export const echoed = z.object({
+  method: z.string(),
+  headers: z.record(z.string(), z.string()),
+  body: z.string(),
+})
 /** 200 for callers with any credentials, 402 for the others. */
 export const premium = '/api/v1/premium'
 /** A 404 that says of itself that it may be stored. */
