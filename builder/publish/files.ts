@@ -2,7 +2,7 @@
 import { constants } from 'node:fs'
 import { link, mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { pid } from 'node:process'
+import { hrtime, pid } from 'node:process'
 import { setImmediate } from 'node:timers/promises'
 
 export function isErrno(error: unknown, code: string): boolean {
@@ -38,10 +38,14 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
+/** Beside the file, so that a rename or link stays on its file system; no two drafts have one name. */
+function draftOf(path: string): string {
+  return `${path}.${pid}-${hrtime.bigint()}.new`
+}
+
 /** Replaces a file as a whole: a reader sees the old bytes or the new ones, also after a power cut. */
 export async function replaceFile(path: string, bytes: Uint8Array, mode: number): Promise<void> {
-  const draft = `${path}.${pid}.new`
-  await rm(draft, { force: true })
+  const draft = draftOf(path)
   await writeNew(draft, bytes, { mode })
   await rename(draft, path)
   await syncDirectory(dirname(path))
@@ -49,8 +53,7 @@ export async function replaceFile(path: string, bytes: Uint8Array, mode: number)
 
 /** Creates a file with its content in one step; false where the name is taken. */
 export async function createFile(path: string, bytes: Uint8Array, mode: number): Promise<boolean> {
-  const draft = `${path}.${pid}.new`
-  await rm(draft, { force: true })
+  const draft = draftOf(path)
   await writeNew(draft, bytes, { mode })
   try {
     await link(draft, path)

@@ -89,6 +89,8 @@ export async function publish(options: PublishOptions): Promise<Published> {
     const plan = await draftPlan([...options.documents, ...assets], past, options)
     const { changed, removed, unchanged } = plan
     if (past !== null && !plan.differs) {
+      // The builder before this one may have died between its switch and its pruning.
+      await prune(past.generation, options)
       return { generation: past.generation, changed, removed, unchanged, manifest: past.manifest }
     }
     if (past !== null && !past.ours) log.warn('signed by a key that is not ours: all signed again')

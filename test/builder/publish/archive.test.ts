@@ -1,0 +1,333 @@
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+
+import { archive } from '../../../builder/publish/archive.ts'
+import type { ArchiveOptions } from '../../../builder/publish/archive.ts'
+import { fastImportStream } from '../../../builder/publish/git-tree.ts'
+import { withoutCredentials } from '../../../builder/publish/git.ts'
+import { filesBelow, startMs } from './set.ts'
+
+let root: string
+let repoDir: string
+let remote: string
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'archive-'))
+  repoDir = join(root, 'snapshots.git')
+  remote = join(root, 'remote.git')
+})
+afterEach(() => rmSync(root, { recursive: true }))
+
+const env = { PATH: '/usr/local/bin:/usr/bin:/bin' }
+const author = { name: 'Agent Income Ledger', email: 'ledger@localhost' }
+const olas = (status: string) => `{\n  "status": "${status}"\n}\n`
+const filesWith = (status: string) =>
+  new Map([
+    ['api/v1/rails.json', '{\n  "count": 1\n}\n'],
+    ['api/v1/rails/olas.json', olas(status)],
+  ])
+
+async function record(more: Partial<ArchiveOptions> = {}) {
+  return archive({
+    repoDir,
+    files: filesWith('paying'),
+    message: 'rails: first\n\nbody\n',
+    nowMs: startMs,
+    remote: null,
+    author,
+    env,
+    check: 'quick',
+    ...more,
+  })
+}
+
+function git(dir: string, ...args: string[]): string {
+  return execFileSync('git', [`--git-dir=${dir}`, ...args], { encoding: 'utf8', stdio: 'pipe' })
+}
+
+function bareRemote(): void {
+  execFileSync('git', ['init', '--bare', '--quiet', remote])
+}
+
+const moved = { files: filesWith('concentrated'), message: 'rails: olas paying → concentrated\n' }
+const subjects = (dir: string) => git(dir, 'log', '--format=%s', 'main').trim().split('\n')
+
+describe('the archive', () => {
+  test('holds every file with the message, the author and the time of the build', async () => {
+    const first = await record()
+    expect(first).toMatchObject({ state: 'ok', pushed: null, behind: null, error: null })
+    const log = git(repoDir, 'log', '--format=%H|%an|%ae|%aI|%cI|%B', 'main').trim()
+    expect(log).toBe(
+      `${first.committed}|Agent Income Ledger|ledger@localhost|2026-11-21T06:00:00+00:00|2026-11-21T06:00:00+00:00|rails: first\n\nbody`,
+    )
+    expect(git(repoDir, 'show', 'main:api/v1/rails/olas.json')).toBe(olas('paying'))
+  })
+
+  test('gets no commit where the files are as they were', async () => {
+    const first = await record()
+    const again = await record({ nowMs: startMs + 60_000 })
+    expect(again).toMatchObject({ state: 'ok', committed: null })
+    expect(git(repoDir, 'rev-parse', 'main').trim()).toBe(first.committed)
+  })
+
+  test('gets one commit with exactly the files that changed, came and went', async () => {
+    await record()
+    const files = new Map([
+      ['api/v1/rails/olas.json', olas('dormant')],
+      ['odd "name" é.txt', 'text\0with NUL\n'],
+    ])
+    await record({ files, message: 'rails: moved\n' })
+    expect(git(repoDir, '-c', 'core.quotePath=off', 'diff', '--name-status', 'main~', 'main')).toBe(
+      'D\tapi/v1/rails.json\nM\tapi/v1/rails/olas.json\nA\t"odd \\"name\\" é.txt"\n',
+    )
+    expect(git(repoDir, 'fsck', '--full', '--strict')).toBe('')
+  })
+
+  test('gets what an earlier build published and could not commit', async () => {
+    await record()
+    const missed = await record({ files: filesWith('dormant'), env: { PATH: root } })
+    expect(missed.committed).toBeNull()
+    const next = await record({ ...moved, check: 'full' })
+    expect(next.committed).not.toBeNull()
+    expect(git(repoDir, 'show', 'main:api/v1/rails/olas.json')).toBe(olas('concentrated'))
+  })
+
+  test('makes no commit of a stream that was cut off', async () => {
+    await record()
+    const parent = git(repoDir, 'rev-parse', 'main').trim()
+    const commit = { branch: 'main', parent, message: 'x', author, nowMs: startMs }
+    const change = { written: ['api/v1/rails/olas.json'], deleted: [] }
+    const stream = fastImportStream(commit, moved.files, change)
+    for (const length of [stream.length - 5, stream.length - 20, 40]) {
+      const run = () =>
+        execFileSync(
+          'git',
+          [`--git-dir=${repoDir}`, 'fast-import', '--quiet', '--done', '--date-format=raw'],
+          {
+            input: stream.subarray(0, length),
+            stdio: 'pipe',
+          },
+        )
+      expect(run).toThrow()
+      expect(git(repoDir, 'rev-parse', 'main').trim()).toBe(parent)
+    }
+    expect(await record(moved)).toMatchObject({ state: 'ok', restarted: null })
+  })
+
+  test('is off and nothing worse where there is no git', async () => {
+    const outcome = await record({ env: { PATH: root } })
+    expect(outcome).toMatchObject({ state: 'off', committed: null, error: 'git is not installed' })
+  })
+
+  test('ignores the settings and hooks of the machine', async () => {
+    await record()
+    const hooks = join(repoDir, 'hooks')
+    mkdirSync(hooks)
+    const trap = join(root, 'ran')
+    for (const hook of ['reference-transaction', 'post-commit', 'pre-push', 'pre-auto-gc']) {
+      writeFileSync(join(hooks, hook), `#!/bin/sh\ntouch ${trap}\nexit 1\n`)
+      chmodSync(join(hooks, hook), 0o755)
+    }
+    writeFileSync(join(root, '.gitconfig'), '[core]\n\thooksPath = ' + hooks + '\n')
+    bareRemote()
+    expect(await record({ ...moved, remote, env: { ...env, HOME: root } })).toMatchObject({
+      state: 'ok',
+      pushed: true,
+    })
+    expect(existsSync(trap)).toBe(false)
+  })
+
+  test('removes what git left locked long ago, and waits for what is locked now', async () => {
+    await record()
+    const lock = join(repoDir, 'refs/heads/main.lock')
+    writeFileSync(lock, '')
+    const { mtimeMs } = statSync(lock)
+    const waiting = await record({ ...moved, nowMs: mtimeMs + 1000 })
+    expect(waiting).toMatchObject({ state: 'failed', committed: null, restarted: null })
+    expect(waiting.error).toContain('main.lock')
+    utimesSync(lock, (mtimeMs - 130_000) / 1000, (mtimeMs - 130_000) / 1000)
+    expect(await record({ ...moved, nowMs: mtimeMs + 1000 })).toMatchObject({ state: 'ok' })
+    expect(subjects(repoDir)).toHaveLength(2)
+  })
+
+  test('lets one of two builders commit at a time', async () => {
+    const outcomes = await Promise.all([record(), record()])
+    expect(outcomes.map(({ state }) => state).sort()).toEqual(['failed', 'ok'])
+    expect(subjects(repoDir)).toHaveLength(1)
+  })
+
+  test('is begun again where it was deleted, and not disturbed by files strewn into it', async () => {
+    await record()
+    writeFileSync(join(repoDir, 'index'), 'not an index')
+    writeFileSync(join(repoDir, 'notes.txt'), 'dirty')
+    expect(await record(moved)).toMatchObject({ state: 'ok', restarted: null })
+    rmSync(repoDir, { recursive: true })
+    expect(await record(moved)).toMatchObject({ state: 'ok', restarted: null })
+    expect(subjects(repoDir)).toEqual(['rails: olas paying → concentrated'])
+  })
+})
+
+describe('a corrupted archive is moved aside, loudly, and begun anew', () => {
+  const objects = () =>
+    filesBelow(join(repoDir, 'objects')).map((file) => join(repoDir, 'objects', file))
+  const damages: [string, ArchiveOptions['check'], () => void][] = [
+    ['a lost branch', 'quick', () => rmSync(join(repoDir, 'refs/heads/main'))],
+    ['an emptied branch', 'quick', () => truncateSync(join(repoDir, 'refs/heads/main'), 0)],
+    ['lost objects', 'quick', () => objects().forEach((file) => rmSync(file))],
+    ['emptied objects', 'quick', () => objects().forEach(empty)],
+    ['no HEAD', 'quick', () => rmSync(join(repoDir, 'HEAD'))],
+    ['a flipped bit in old content', 'full', () => flip(blobFile('main~:api/v1/rails/olas.json'))],
+    ['no repository at all', 'quick', () => readdirSync(repoDir).forEach(remove)],
+  ]
+
+  test.each(damages)('%s', async (_, check, damage) => {
+    await record()
+    await record(moved)
+    damage()
+
+    const outcome = await record({ files: filesWith('dormant'), message: 'rails: now\n', check })
+
+    expect(outcome).toMatchObject({ state: 'ok', error: null })
+    expect(outcome.restarted?.movedTo).toBe(`${repoDir}.broken-2026-11-21T06-00-00-000Z`)
+    expect(outcome.restarted?.reason).not.toBe('')
+    expect(existsSync(outcome.restarted?.movedTo ?? '')).toBe(true)
+    expect(subjects(repoDir)).toEqual(['rails: now'])
+    expect(git(repoDir, 'fsck', '--full', '--strict')).toBe('')
+  })
+
+  test('continues the history that the remote still has', async () => {
+    bareRemote()
+    await record({ remote })
+    rmSync(join(repoDir, 'refs/heads/main'))
+    const outcome = await record({ ...moved, remote })
+    expect(outcome).toMatchObject({ state: 'ok', pushed: true, behind: 0 })
+    expect(outcome.restarted).not.toBeNull()
+    expect(subjects(remote)).toEqual(['rails: olas paying → concentrated', 'rails: first'])
+  })
+
+  function empty(file: string) {
+    chmodSync(file, 0o644)
+    truncateSync(file, 0)
+  }
+
+  function blobFile(spec: string): string {
+    const name = git(repoDir, 'rev-parse', spec).trim()
+    return join(repoDir, 'objects', name.slice(0, 2), name.slice(2))
+  }
+
+  function flip(file: string) {
+    const bytes = readFileSync(file)
+    chmodSync(file, 0o644)
+    const at = bytes.length - 6
+    bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at)
+    writeFileSync(file, bytes)
+  }
+
+  function remove(name: string) {
+    rmSync(join(repoDir, name), { recursive: true })
+    writeFileSync(join(repoDir, `${name}.txt`), '')
+  }
+})
+
+describe('the remote', () => {
+  test('gets every commit', async () => {
+    bareRemote()
+    expect(await record({ remote })).toMatchObject({ state: 'ok', pushed: true, behind: 0 })
+    expect(await record({ ...moved, remote })).toMatchObject({
+      state: 'ok',
+      pushed: true,
+      behind: 0,
+    })
+    expect(subjects(remote)).toEqual(['rails: olas paying → concentrated', 'rails: first'])
+    expect(git(remote, 'rev-parse', 'main')).toBe(git(repoDir, 'rev-parse', 'main'))
+  })
+
+  test('that is lost is told with the number of commits it lacks, and caught up with later', async () => {
+    bareRemote()
+    await record({ remote })
+    renameSync(remote, `${remote}.away`)
+    for (const [index, status] of ['dormant', 'potemkin', 'paying'].entries()) {
+      const outcome = await record({
+        files: filesWith(status),
+        message: `rails: ${status}\n`,
+        remote,
+      })
+      expect(outcome).toMatchObject({ state: 'failed', pushed: false, behind: index + 1 })
+      expect(outcome.committed).toMatch(/^[0-9a-f]{40}$/)
+      expect(outcome.error).toContain('git push')
+    }
+    renameSync(`${remote}.away`, remote)
+    const later = await record({ files: filesWith('paying'), remote })
+    expect(later).toMatchObject({ state: 'ok', committed: null, pushed: true, behind: 0 })
+    expect(subjects(remote)).toHaveLength(4)
+  })
+
+  test('is not asked where it has everything', async () => {
+    bareRemote()
+    await record({ remote })
+    rmSync(remote, { recursive: true })
+    expect(await record({ remote })).toMatchObject({ state: 'ok', committed: null, pushed: true })
+  })
+
+  test('that is another one now gets the whole history', async () => {
+    bareRemote()
+    await record({ remote })
+    const other = join(root, 'other.git')
+    execFileSync('git', ['init', '--bare', '--quiet', other])
+    expect(await record({ remote: other })).toMatchObject({
+      committed: null,
+      pushed: true,
+      behind: 0,
+    })
+    expect(subjects(other)).toEqual(['rails: first'])
+  })
+
+  test('whose history is another is never overwritten', async () => {
+    bareRemote()
+    await record({ repoDir: join(root, 'stranger.git'), message: 'of a stranger\n', remote })
+    await record()
+    const outcome = await record({ ...moved, remote })
+    expect(outcome).toMatchObject({ state: 'failed', pushed: false, behind: 2 })
+    expect(subjects(remote)).toEqual(['of a stranger'])
+  })
+
+  test('never shows its credentials: not in outcomes, not in the repository', async () => {
+    const secret = 'http://robot:s3cr%40t-token@127.0.0.1:9/ledger.git?key=t0psecret'
+    const outcome = await record({ remote: secret })
+    expect(outcome).toMatchObject({ state: 'failed', pushed: false, behind: 1 })
+    expect(outcome.error).toContain('127.0.0.1')
+    const kept = filesBelow(repoDir).map((file) => readFileSync(join(repoDir, file), 'latin1'))
+    for (const text of [outcome.error ?? '', ...kept]) {
+      expect(text).not.toMatch(/s3cr|t0psecret|robot/)
+    }
+  })
+
+  test.each([
+    [
+      'https://token@host/x.git',
+      'fatal: https://token@host/x.git and token',
+      'fatal: https://host/x.git and ***',
+    ],
+    ['https://u:p%40ss@host/x', 'p@ss p%40ss u', '*** *** ***'],
+    ['git@host:x.git', 'fatal: git@host:x.git', 'fatal: git@host:x.git'],
+  ])('%s: %s', (address, message, clean) => {
+    expect(withoutCredentials(message, address)).toBe(clean)
+  })
+})

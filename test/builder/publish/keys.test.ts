@@ -1,0 +1,134 @@
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import * as noble from '@noble/ed25519'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+
+import { loadKeys, rotateKey } from '../../../builder/publish/keys.ts'
+import { signingKeys } from '../../../src/contract/schemas/service.ts'
+import { sha256, startMs } from './set.ts'
+
+let root: string
+let dir: string
+let file: string
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'keys-'))
+  dir = join(root, 'run/keys')
+  file = join(dir, 'signing-keys.json')
+})
+afterEach(() => rmSync(root, { recursive: true }))
+
+const load = async (nowMs = startMs) => loadKeys({ dir, nowMs })
+const rotate = async (nowMs: number) => rotateKey({ dir, nowMs })
+
+test('the first start makes a key that only its owner can read, and the next one finds it', async () => {
+  const first = await load()
+  const again = await load(startMs + 1000)
+  expect(again.publicKeys).toEqual(first.publicKeys)
+  expect(statSync(dir).mode & 0o777).toBe(0o700)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expect(readdirSync(dir)).toEqual(['signing-keys.json'])
+})
+
+test('what is published of a key is named after its bytes and verifies what the signer signs', async () => {
+  const { signer, publicKeys } = await load()
+  expect(signingKeys.parse(publicKeys)).toEqual(publicKeys)
+  const [key] = publicKeys.keys
+  const raw = Buffer.from(key?.public_key ?? '', 'base64')
+  expect(key).toMatchObject({
+    alg: 'ed25519',
+    status: 'active',
+    created_at: '2026-11-21T06:00:00.000Z',
+  })
+  expect(key?.kid).toBe(sha256(raw).slice(0, 16))
+  expect(signer.kid).toBe(key?.kid)
+  const message = Buffer.from('the bytes as they are served')
+  expect(await noble.verifyAsync(signer.sign(message), message, raw)).toBe(true)
+  expect(JSON.stringify(publicKeys)).not.toContain('PRIVATE')
+})
+
+test('rotation retires the key, forgets its private part and goes on knowing its signatures', async () => {
+  const old = await load()
+  const message = Buffer.from('signed before')
+  const signature = old.signer.sign(message)
+  const kept = readFileSync(file, 'utf8')
+
+  await rotate(startMs + 1000)
+  const now = await rotate(startMs + 2000)
+
+  expect(now.publicKeys.keys.map(({ status, retired_at }) => [status, retired_at])).toEqual([
+    ['active', undefined],
+    ['retired', '2026-11-21T06:00:02.000Z'],
+    ['retired', '2026-11-21T06:00:01.000Z'],
+  ])
+  expect(now.ring.verify(old.signer.kid, message, signature)).toBe('good')
+  expect(now.ring.verify(old.signer.kid, Buffer.from('other'), signature)).toBe('bad')
+  expect(now.ring.verify('0'.repeat(16), message, signature)).toBe('unknown key')
+  expect((await load()).publicKeys).toEqual(now.publicKeys)
+  const [, oldPem = 'none'] = /KEY-----\\n(.+?)\\n/.exec(kept) ?? []
+  expect(kept).toContain(oldPem)
+  expect(readFileSync(file, 'utf8')).not.toContain(oldPem)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+})
+
+test('processes that start at once agree on one key', async () => {
+  const loaded = await Promise.all(Array.from({ length: 2 }, async () => load()))
+  expect(new Set(loaded.map(({ signer }) => signer.kid)).size).toBe(1)
+})
+
+test.each([
+  ['the file', 0o640, () => file],
+  ['the file', 0o604, () => file],
+  ['the directory', 0o755, () => dir],
+])('%s open to others (%o) is refused with the command that closes it', async (_, mode, path) => {
+  await load()
+  chmodSync(path(), mode)
+  await expect(load()).rejects.toThrow(/chmod [67]00 /)
+})
+
+test.each([
+  ['is empty', () => ''],
+  ['is cut off', (text: string) => text.slice(0, 200)],
+  [
+    'has another public part',
+    (text: string) => text.replace(/"public_key": "..../, '"public_key": "AAAA'),
+  ],
+  ['has another name', (text: string) => text.replace(/"kid": "..../, '"kid": "0000')],
+  ['holds no key', (text: string) => text.replace(/MC4C/, 'MC4D')],
+])('a file that %s is refused, left as it is, and never quoted', async (_, damage) => {
+  await load()
+  const good = readFileSync(file, 'utf8')
+  const bad = damage(good)
+  expect(bad).not.toBe(good)
+  writeFileSync(file, bad)
+  const failure = load()
+  await expect(failure).rejects.toThrow(/signing-keys.json cannot be used: .+ Restore it/)
+  await expect(failure).rejects.not.toThrow(/PRIVATE|MC4C/)
+  expect(readFileSync(file, 'utf8')).toBe(bad)
+})
+
+test('openssl verifies a signature with the published key alone', async () => {
+  const { signer, publicKeys } = await load()
+  const raw = Buffer.from(publicKeys.keys[0]?.public_key ?? '', 'base64')
+  // SubjectPublicKeyInfo of RFC 8410: a fixed head and the 32 bytes.
+  const der = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), raw])
+  const at = (name: string) => join(root, name)
+  writeFileSync(at('key.der'), der)
+  writeFileSync(at('body'), 'bytes')
+  writeFileSync(at('signature'), signer.sign(Buffer.from('bytes')))
+  const verify = ['pkeyutl', '-verify', '-pubin', '-keyform', 'DER', '-rawin']
+  const files = ['-inkey', at('key.der'), '-in', at('body'), '-sigfile', at('signature')]
+  const out = execFileSync('openssl', [...verify, ...files])
+  expect(out.toString()).toContain('Verified Successfully')
+})

@@ -1,0 +1,193 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { expect, test } from 'vitest'
+
+import { changesBetween } from '../../../builder/publish/changes.ts'
+import type { Facts } from '../../../builder/publish/facts.ts'
+import {
+  diffDocument,
+  factsOf,
+  loadLastFacts,
+  nextFacts,
+  saveLastFacts,
+} from '../../../builder/publish/last-facts.ts'
+import { commitMessage } from '../../../builder/publish/summary.ts'
+import type { JsonObject, JsonValue } from '../../../src/core/canonical-json.ts'
+import { jsonDocument } from './set.ts'
+
+const olas: JsonObject = {
+  rail: 'olas',
+  status: 'paying',
+  status_since: '2026-11-01T00:00:00.000Z',
+  tpv_30d_usdc: 1200.5,
+  tpv_7d_usdc: 0,
+  unknown_figures: ['tpv_7d_usdc'],
+  top_worker_share: 0.5,
+  notes: 'as it was',
+}
+const rail = (slug: string, more: JsonObject = {}): JsonObject => ({ ...olas, rail: slug, ...more })
+
+function facts(rails: readonly JsonObject[], more: Record<string, JsonValue> = {}): Facts {
+  return { '/api/v1/rails': { count: rails.length, rails }, ...more }
+}
+
+const flag = (id: string, more: JsonObject = {}): JsonObject => ({
+  id,
+  rail: 'olas',
+  kind: 'concentrated',
+  title: `${id} [x](javascript:1) <img>|`,
+  opened_at: '2026-11-21T06:00:00.000Z',
+  ...more,
+})
+const flags = (...list: JsonObject[]) => ({
+  '/api/v1/honesty/flags': { count: list.length, flags: list },
+})
+
+const before = nextFacts(null, facts([rail('a'), rail('b'), rail('c'), olas], flags(flag('f0'))))
+const moved = facts(
+  [
+    rail('a', { poll_error: 'timed out after 10 s' }),
+    rail('b', { poll_error: 'HTTP 500\nforged: line' }),
+    rail('c', { poll_error: 'HTML instead of JSON' }),
+    {
+      ...olas,
+      status: 'concentrated',
+      status_since: '2026-11-21T06:00:00.000Z',
+      tpv_30d_usdc: 2400,
+      tpv_7d_usdc: 100.25,
+      unknown_figures: [],
+      top_worker_share: 0.9512,
+      notes: 'new',
+    },
+  ],
+  flags(flag('f0', { closed_at: '2026-11-21T06:00:00.000Z' }), flag('f1'), flag('f2')),
+)
+
+test('a commit says what moved, with all of it in the body', () => {
+  const [subject, blank, ...body] = nextFacts(before, moved).message.split('\n')
+  expect(subject).toBe(
+    'rails: olas paying → concentrated; 3 polls failed; 2 flags opened; 1 flag closed; 1 rail with new figures',
+  )
+  expect(blank).toBe('')
+  expect(body.slice(0, 5)).toEqual([
+    'a: poll failed (timed out after 10 s)',
+    'b: poll failed (HTTP 500 forged: line)',
+    'c: poll failed (HTML instead of JSON)',
+    'olas: paying → concentrated',
+    'olas: tpv_30d_usdc, tpv_7d_usdc, top_worker_share, notes',
+  ])
+})
+
+test('the diff shows figures from old to new with their units, and the unknown as unknown', () => {
+  const { diff } = nextFacts(before, moved)
+  expect(diff).toContain('| `olas` | volume, 30 days | 1200.5 USDC | 2400 USDC |')
+  expect(diff).toContain('| `olas` | volume, 7 days | unknown | 100.25 USDC |')
+  expect(diff).toContain('| `olas` | share of the top worker | 50 % | 95.12 % |')
+  expect(diff).toContain('- `olas` went from **paying** to **concentrated**.')
+  expect(diff).toContain('- Closed: `concentrated` on `olas`: f0 ')
+})
+
+test('text from outside stays text in the diff', () => {
+  const { diff } = nextFacts(before, moved)
+  expect(diff).toContain(String.raw`f1 \[x\]\(javascript:1\) \<img\>\|`)
+  expect(diff).not.toMatch(/^forged/m)
+})
+
+test('a build without changes keeps the diff and the message of the last one that had some', () => {
+  const last = nextFacts(before, moved)
+  expect(nextFacts(last, moved)).toBe(last)
+  expect(nextFacts(before, moved)).toEqual(last)
+})
+
+test('what failed before and fails alike now is no change, and a recovery is one', () => {
+  const failing = facts([rail('a', { poll_error: 'timed out' })])
+  expect(changesBetween(failing, failing)).toEqual([])
+  expect(changesBetween(failing, facts([rail('a')]))).toContainEqual({
+    kind: 'poll recovered',
+    rail: 'a',
+  })
+})
+
+test('a flag that is no longer listed has closed', () => {
+  expect(changesBetween(facts([], flags(flag('f0'))), facts([], flags()))).toContainEqual(
+    expect.objectContaining({ kind: 'flag closed', id: 'f0' }),
+  )
+})
+
+test('rails, pacts, receipts and articles that are new are named', () => {
+  const now = facts([olas, rail('new')], {
+    '/api/v1/pacts': {
+      settled: [{ pact_id: '3', title: 'Settled work' }],
+      in_flight: [{ pact_id: '4', title: 'Open work' }],
+    },
+    '/api/v1/receipts': {
+      receipts: [
+        { receipt_id: 'rcp_1', onchain_verified: true },
+        { receipt_id: 'rcp_2', onchain_verified: false },
+      ],
+    },
+    '/desk/feed.json': { articles: [{ slug: 'week-47', title: 'Week 47' }] },
+  })
+  const { message, diff } = nextFacts(nextFacts(null, facts([olas])), now)
+  expect(message.split('\n')[0]).toBe(
+    'rails: 1 rail added; 1 pact settled; 1 pact opened; 2 receipts accepted; 1 receipt verified; 1 article published',
+  )
+  expect(diff).toContain('- Pact 3 settled: Settled work')
+  expect(diff).toContain('- added: `/desk/feed.json`')
+})
+
+test('the first build says that there was none before', () => {
+  expect(before.message.split('\n')[0]).toBe('ledger: first build, 4 rails in 2 documents')
+  expect(before.diff).toContain('There is no earlier build to compare with')
+})
+
+test('a change that is only of other documents counts them', () => {
+  const old = facts([], { '/api/v1/oaths': { oaths: [] }, '/a': 1 })
+  const { message } = nextFacts(
+    nextFacts(null, old),
+    facts([], { '/api/v1/oaths': { oaths: ['x'] } }),
+  )
+  expect(message.split('\n')[0]).toBe('documents: 2 documents changed')
+})
+
+test('no subject is longer than 120 characters', () => {
+  const long = 'r'.repeat(64)
+  for (let count = 0; count < 6; count += 1) {
+    const changes = Array.from({ length: count }, (_, index) => [
+      {
+        kind: 'status',
+        rail: `${long}${index}`,
+        from: 'pre-traction',
+        to: 'concentrated',
+      } as const,
+      { kind: 'poll failed', rail: `${index}`, error: 'x' } as const,
+      { kind: 'flag opened', id: `${index}`, rail: null, flag: 'x', title: 'x' } as const,
+    ])
+    const [subject = ''] = commitMessage(changes.flat(), { first: false }).split('\n')
+    expect(subject.length).toBeLessThanOrEqual(120)
+    expect(subject.length).toBeGreaterThan(10)
+  }
+})
+
+test('facts are kept for the next build, and a broken file is no past', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'facts-'))
+  const path = join(dir, 'run/last.json')
+  expect(await loadLastFacts(path)).toBeNull()
+  const last = nextFacts(before, moved)
+  await saveLastFacts(path, last)
+  expect(await loadLastFacts(path)).toEqual(last)
+  writeFileSync(path, '{"facts"')
+  expect(await loadLastFacts(path)).toBeNull()
+  rmSync(dir, { recursive: true })
+})
+
+test('only archived documents have facts, and the diff is archived without being one', () => {
+  const documents = [
+    { ...jsonDocument('/a', { n: 1, polled_at: 'now' }), archive: { n: 1 } },
+    { ...jsonDocument('/b', {}), archive: null },
+  ]
+  expect(factsOf(documents)).toEqual({ '/a': { n: 1 } })
+  expect(diffDocument(before, 60)).toMatchObject({ path: '/diffs/latest.md', archive: before.diff })
+})

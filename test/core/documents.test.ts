@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest'
+
+import {
+  cacheControl,
+  documentFile,
+  entityTag,
+  formatManifestSignature,
+  lastModified,
+  manifestSchema,
+  manifestSetText,
+  parseManifestSignature,
+} from '../../src/core/documents.ts'
+
+const json = 'application/json'
+
+test.each([
+  ['/api/v1/rails', json, 'api/v1/rails.json'],
+  ['/api/v1/rails/x402', json, 'api/v1/rails/x402.json'],
+  ['/api/v1/rails.csv', 'text/csv; charset=utf-8; header=present', 'api/v1/rails.csv'],
+  ['/.well-known/signing-keys.json', json, '.well-known/signing-keys.json'],
+  ['/desk/SKILL.md', 'text/markdown; charset=utf-8', 'desk/SKILL.md'],
+  ['/', 'text/html; charset=utf-8', 'index.html'],
+  ['/rails/x402', 'text/html; charset=utf-8', 'rails/x402.html'],
+])('%s (%s) lies in %s', (path, contentType, file) => {
+  expect(documentFile(path, contentType)).toBe(file)
+})
+
+test.each([
+  ['/notes', 'text/plain', 'needs an extension'],
+  ['/snapshot.json', json, 'keeps for itself'],
+  ['/snapshot', json, 'keeps for itself'],
+  ['/snapshot.json.sig', json, 'keeps for itself'],
+  ['/a.br', json, 'keeps for itself'],
+  ['/a/../b', json, 'not a path'],
+  ['/a/.git', json, 'not a path'],
+  ['/a/', json, 'not a path'],
+  ['//a', json, 'not a path'],
+  ['/a%2fb', json, 'not a path'],
+  ['/a b', json, 'not a path'],
+  ['a', json, 'not a path'],
+  ['', json, 'not a path'],
+])('%j (%s) is refused: it %s', (path, contentType, reason) => {
+  expect(() => documentFile(path, contentType)).toThrow(reason)
+})
+
+test('caches are told to keep a document, to renew it in the background and to outlive an outage', () => {
+  expect(cacheControl(60)).toBe(
+    'public, max-age=60, stale-while-revalidate=300, stale-if-error=86400',
+  )
+})
+
+test('each coding has a strong tag of its own', () => {
+  expect([entityTag('ab', 'identity'), entityTag('ab', 'br')]).toEqual(['"ab"', '"ab-br"'])
+})
+
+test('Last-Modified is an HTTP date', () => {
+  expect(lastModified('2026-11-21T06:00:00.999Z')).toBe('Sat, 21 Nov 2026 06:00:00 GMT')
+  expect(() => lastModified('yesterday')).toThrow('yesterday')
+})
+
+test('the signature line of the manifest survives the round trip and nothing else is one', () => {
+  const signature = `${'A'.repeat(86)}==`
+  const line = formatManifestSignature(signature, '0123456789abcdef')
+  expect(parseManifestSignature(line)).toEqual({ signature, kid: '0123456789abcdef' })
+  for (const bad of ['', line.trim(), line.slice(8), `${line}x`, line.replace(' ', '  ')]) {
+    expect(parseManifestSignature(bad)).toBeNull()
+  }
+})
+
+describe('a manifest', () => {
+  const entry = {
+    path: '/api/v1/rails',
+    file: 'api/v1/rails.json',
+    sha256: 'a'.repeat(64),
+    size: 2,
+    content_type: json,
+    max_age: 60,
+    signature: `${'A'.repeat(86)}==`,
+    kid: '0123456789abcdef',
+    changed_at: '2026-11-21T06:00:00.000Z',
+    encodings: { br: { sha256: 'b'.repeat(64), size: 1 } },
+  }
+  const manifest = {
+    computed_at: '2026-11-21T06:00:00.000Z',
+    count: 1,
+    documents: [entry],
+    set_sha256: 'c'.repeat(64),
+  }
+
+  test('of the right form is taken', () => {
+    expect(manifestSchema.parse(manifest)).toEqual(manifest)
+    expect(manifestSetText(manifest.documents)).toBe(`${'a'.repeat(64)}  api/v1/rails.json\n`)
+  })
+
+  test.each([
+    ['leads out of its directory', { documents: [{ ...entry, file: '../../etc/passwd' }] }],
+    ['has a path that leads out', { documents: [{ ...entry, path: '/../etc/passwd' }] }],
+    ['counts wrongly', { count: 2 }],
+    ['holds a path twice', { count: 2, documents: [entry, entry] }],
+    ['has a field more', { more: 1 }],
+    ['has no time', { computed_at: 'now' }],
+  ])('that %s is refused', (_, change) => {
+    expect(manifestSchema.safeParse({ ...manifest, ...change }).success).toBe(false)
+  })
+})
