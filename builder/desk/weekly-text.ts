@@ -124,8 +124,10 @@ function excerptOf(counted: Counted): string {
     `${countText(moved.length)} of ${plural(facts.rails.length, 'polled rail')} moved from ${from} to ${to}`,
     ...(beganToPay.length === 0 ? [] : [`${countText(beganToPay.length)} began to pay`]),
     ...(stoppedPaying.length === 0 ? [] : [`${countText(stoppedPaying.length)} stopped paying`]),
-    `${plural(flagsOpened.length, 'flag')} opened, ${countText(flagsClosed.length)} closed`,
-    `${countText(failed)} of ${plural(polls, 'poll')} failed`,
+    ...(flagsOpened.length + flagsClosed.length === 0
+      ? []
+      : [`${plural(flagsOpened.length, 'flag')} opened, ${countText(flagsClosed.length)} closed`]),
+    ...(failed === 0 ? [] : [`${countText(failed)} of ${plural(polls, 'poll')} failed`]),
   ]
   return `${happenings.join('; ')}.${volume === null ? '' : ` ${volumeSentence(volume)}`}`
 }
@@ -159,7 +161,7 @@ function bodyOf(counted: Counted): string {
 function introduction(counted: Counted): string {
   const { facts, polls, failed, events } = counted
   const [from, to] = weekDates(facts)
-  const outcome = failed === 0 ? 'All of them were good' : `${plural(failed, 'poll')} failed`
+  const outcome = failed === 0 ? 'None failed' : `${plural(failed, 'poll')} failed`
   const polled = `From Monday ${from} to Sunday ${to} (UTC) the ledger made ${plural(polls, 'poll')} of ${plural(facts.rails.length, 'rail')}. ${outcome}.`
   const { beganToPay, stoppedPaying, flagsOpened, flagsClosed } = events
   const quiet = [...beganToPay, ...stoppedPaying, ...flagsOpened, ...flagsClosed].length === 0
@@ -176,7 +178,7 @@ function movedSentence({ facts, moved, newlyRead, polls, failed }: Counted): str
     return `Nothing moved: volume, workers and status of ${others} ended the week as they began it.`
   }
   const still = known - moved.length
-  return `${plural(moved.length, 'rail')} moved${still === 0 ? '' : `; ${countText(still)} ended the week as they began it`}.`
+  return `${plural(moved.length, 'rail')} moved${still === 0 ? '' : `, ${countText(still)} did not`}.`
 }
 
 const figureColumns = ['30-day volume, USDC', 'Workers in 30 days', 'Status']

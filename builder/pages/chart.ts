@@ -30,8 +30,14 @@ export function lineChart(options: ChartOptions): string {
   const { points, setting, width = 720, height = 300 } = options
   const scale = zeroScale(known(points))
   const tickTexts = scale.ticks.map(tickText)
-  const left = 20 + textWidth(longest(tickTexts))
-  const box = { left, right: width - 24, top: 48, bottom: height - 32 }
+  const names = points.map((point) => clip(point.label, 16))
+  const nameWidth = textWidth(longest(names))
+  const box = {
+    left: Math.max(20 + textWidth(longest(tickTexts)), 8 + nameWidth / 2),
+    right: width - Math.max(16, 8 + nameWidth / 2),
+    top: 48,
+    bottom: height - 32,
+  }
   const y = (value: number) => box.bottom - scale.part(value) * (box.bottom - box.top)
   const x = (index: number) => spread(index, points.length, box.left, box.right)
 
@@ -42,13 +48,8 @@ export function lineChart(options: ChartOptions): string {
       label(setting, { x: box.left - 8, y: at + 4 }, tickTexts[index] ?? '', 'end')
     )
   })
-  const axis = labelled(points, box.right - box.left).map((index) =>
-    label(
-      setting,
-      { x: x(index), y: box.bottom + 20 },
-      clip(points[index]?.label ?? '', 16),
-      axisAnchor(index, points.length),
-    ),
+  const axis = shown(names, nameWidth, box.right - box.left).map(([index, name]) =>
+    label(setting, { x: x(index), y: box.bottom + 20 }, name, 'middle'),
   )
   const drawing = runs(points, x, y)
     .map((spots) => runPath(spots, y(0), setting))
@@ -202,17 +203,10 @@ function spread(index: number, count: number, from: number, to: number): number 
   return count < 2 ? (from + to) / 2 : from + (index / (count - 1)) * (to - from)
 }
 
-/** Which points have room for their label: evenly spaced, the first among them. */
-function labelled(points: readonly ChartPoint[], room: number): number[] {
-  const widest = textWidth(clip(longest(points.map((point) => point.label)), 16)) + 12
-  const every = Math.max(Math.ceil((points.length * widest) / Math.max(room, 1)), 1)
-  return points.map((_, index) => index).filter((index) => index % every === 0)
-}
-
-function axisAnchor(index: number, count: number): 'start' | 'middle' | 'end' {
-  if (count < 2) return 'middle'
-  if (index === 0) return 'start'
-  return index === count - 1 ? 'end' : 'middle'
+/** Which labels have room: evenly spaced, the first among them. */
+function shown(labels: readonly string[], labelWidth: number, room: number): [number, string][] {
+  const every = Math.ceil(((labels.length - 1) * (labelWidth + 8)) / Math.max(room, 1))
+  return [...labels.entries()].filter(([index]) => index % Math.max(every, 1) === 0)
 }
 
 function longest(texts: readonly string[]): string {

@@ -148,9 +148,10 @@ describe('the weekly article', () => {
     expect(body).toContain(
       `![30-day volume over 2 earning rails, USDC: ${numbers}](https://ledger.test/desk/ledger-week-2026-w47.svg)`,
     )
-    expect(article?.charts).toEqual([
-      { name: 'ledger-week-2026-w47', svg: expect.stringContaining(`<desc>${numbers}.</desc>`) },
-    ])
+    const [chart, ...others] = article?.charts ?? []
+    expect(others).toEqual([])
+    expect(chart?.name).toBe('ledger-week-2026-w47')
+    expect(chart?.svg).toContain(`<desc>${numbers}.</desc>`)
     expect(body).toContain('The sum leaves out 2 rails whose volume became known during the week.')
   })
 
@@ -187,7 +188,7 @@ describe('a quiet week', () => {
     expect(article?.title).toBe('The ledger in week 47 of 2026: nothing moved')
     expect(article?.charts).toEqual([])
     expect(article?.body.split('## ')[0]).toBe(
-      'From Monday 2026-11-16 to Sunday 2026-11-22 (UTC) the ledger made 1 poll of 1 rail. All of them were good. Nothing moved: volume, workers and status of every rail ended the week as they began it. No rail began or stopped paying, and no flag opened or closed.\n\nThe 30-day volume over 1 earning rail stood at 1,000.00 USDC.\n\n',
+      'From Monday 2026-11-16 to Sunday 2026-11-22 (UTC) the ledger made 1 poll of 1 rail. None failed. Nothing moved: volume, workers and status of every rail ended the week as they began it. No rail began or stopped paying, and no flag opened or closed.\n\nThe 30-day volume over 1 earning rail stood at 1,000.00 USDC.\n\n',
     )
     expect(article?.body.match(/^## .*$/gm)).toEqual(['## How to read this'])
   })
