@@ -54,7 +54,7 @@ const toleratedDrift = 0.005
  * is empty. Throws `SourceError` where fewer rows came than were stated, or where paging is ignored.
  */
 export async function readPages<Item>(
-  ctx: ReadContext,
+  ctx: Pick<ReadContext, 'http'>,
   read: PagedRead<Item>,
 ): Promise<PagedList<Item>> {
   const items = new Map<string, Item>()

@@ -1,0 +1,441 @@
+import { setTimeout } from 'node:timers/promises'
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import type {
+  AnyRailAdapter,
+  Figures,
+  PastPoll,
+  ReadContext,
+} from '../../../builder/rails/adapter.ts'
+import { createHttp } from '../../../builder/rails/http-client.ts'
+import { httpRails } from '../../../builder/rails/http-rails.ts'
+import { SourceError } from '../../../builder/rails/http.ts'
+import { impossibleFigures, unknownFigures } from '../../../src/core/figures.ts'
+import { dayMs } from '../../../src/core/time.ts'
+import type { Clock } from '../../../src/deps.ts'
+import { fixturesOf, replayModes, startReplayServer } from '../../support/replay-server.ts'
+import type { ReplayMode, ReplayServer } from '../../support/replay-server.ts'
+
+const endMs = Date.UTC(2026, 9, 5)
+const usd = (dollars: number): number => Math.round(dollars * 1_000_000)
+
+const noMoney = {
+  tpv30dMicroUsdc: 0,
+  tpv7dMicroUsdc: 0,
+  tpv30dRawMicroUsdc: 0,
+  tpv7dRawMicroUsdc: 0,
+} as const
+
+interface Expected {
+  readonly figures: Figures
+  readonly removed?: Readonly<Record<string, number>>
+}
+
+/** What each mode must give: figures, or the text of the error. Figures are computed by hand from the fixtures. */
+interface RailCase {
+  readonly normal: Expected
+  readonly empty: Expected
+  readonly absurd: Expected | RegExp
+  readonly negative: Expected | RegExp
+}
+
+const superteam: Figures = {
+  // l2 500, l3 250.50, l6 100 (announced as the window begins) and l8 40; l4 is paid in SOL.
+  tpv30dMicroUsdc: usd(890.5),
+  tpv7dMicroUsdc: usd(290.5),
+  // and l1, 3,000 for humans only, announced before the last week.
+  tpv30dRawMicroUsdc: usd(3890.5),
+  tpv7dRawMicroUsdc: usd(290.5),
+  uniqueCreators30d: 4,
+  uniqueWorkers30d: 3,
+  topWorkerShare: null,
+  creatorsWithBudget30d: null,
+  activity30d: 5,
+  lastPayoutAtMs: Date.UTC(2026, 9, 1, 12),
+}
+const bazaar: Figures = {
+  ...unknownFigures,
+  ...noMoney,
+  uniqueWorkers30d: 22,
+  topWorkerShare: 21 / 57,
+  activity30d: 57,
+}
+const registry: Figures = {
+  ...unknownFigures,
+  ...noMoney,
+  uniqueCreators30d: 3,
+  uniqueWorkers30d: 2,
+  topWorkerShare: 3 / 4,
+  activity30d: 4,
+}
+const contests: Figures = {
+  ...unknownFigures,
+  tpv30dMicroUsdc: usd(175_500.5),
+  tpv7dMicroUsdc: usd(100_000),
+  tpv30dRawMicroUsdc: usd(195_500.5),
+  tpv7dRawMicroUsdc: usd(100_000),
+  uniqueCreators30d: 2,
+  activity30d: 3,
+}
+const smitheryFigures: Figures = {
+  ...unknownFigures,
+  ...noMoney,
+  uniqueWorkers30d: 100,
+  topWorkerShare: 0.8,
+}
+const searchFigures: Figures = {
+  ...unknownFigures,
+  ...noMoney,
+  uniqueWorkers30d: 10_000,
+  activity30d: 10_000,
+}
+const nearFigures: Figures = { ...unknownFigures, uniqueCreators30d: 2, activity30d: 3 }
+
+const cases: Readonly<Record<string, RailCase>> = {
+  superteam_earn: {
+    normal: { figures: superteam, removed: { human_only: 1 } },
+    empty: {
+      figures: {
+        ...noMoney,
+        uniqueCreators30d: 0,
+        uniqueWorkers30d: 0,
+        topWorkerShare: 0,
+        creatorsWithBudget30d: null,
+        activity30d: 0,
+        lastPayoutAtMs: null,
+      },
+    },
+    absurd: {
+      figures: {
+        ...superteam,
+        tpv30dMicroUsdc: usd(640),
+        tpv7dMicroUsdc: usd(40),
+        tpv30dRawMicroUsdc: usd(3640),
+        tpv7dRawMicroUsdc: usd(40),
+        uniqueWorkers30d: 2,
+        activity30d: 4,
+      },
+      removed: { human_only: 1, above_ceiling: 1 },
+    },
+    negative: /^superteam\.fun\/api\/listings: field 3\.rewardAmount: /,
+  },
+  x402_bazaar: {
+    normal: { figures: bazaar, removed: { testnet: 19, no_amount: 4 } },
+    empty: {
+      figures: {
+        ...unknownFigures,
+        ...noMoney,
+        uniqueWorkers30d: 0,
+        topWorkerShare: 0,
+        activity30d: 0,
+      },
+    },
+    absurd: {
+      figures: { ...bazaar, uniqueWorkers30d: 21, topWorkerShare: 21 / 56, activity30d: 56 },
+      removed: { testnet: 19, no_amount: 4, above_ceiling: 1 },
+    },
+    negative: {
+      figures: { ...bazaar, uniqueWorkers30d: 21, topWorkerShare: 21 / 56, activity30d: 56 },
+      removed: { testnet: 19, no_amount: 5 },
+    },
+  },
+  solana_registry: {
+    normal: { figures: registry, removed: { revoked: 1 } },
+    empty: {
+      figures: {
+        ...registry,
+        uniqueCreators30d: 0,
+        uniqueWorkers30d: 0,
+        topWorkerShare: 0,
+        activity30d: 0,
+      },
+    },
+    // A lifetime total that is too large shows only in the notes: the window is counted from the feedback itself.
+    absurd: { figures: registry, removed: { revoked: 1 } },
+    negative: /field 0\.total_feedbacks: /,
+  },
+  smithery: {
+    normal: { figures: smitheryFigures },
+    empty: {
+      figures: { ...smitheryFigures, uniqueWorkers30d: 0, topWorkerShare: 0, activity30d: 0 },
+    },
+    absurd: /field servers\.0\.useCount: /,
+    negative: /field servers\.0\.useCount: /,
+  },
+  apify: {
+    normal: {
+      figures: { ...unknownFigures, uniqueWorkers30d: 2 },
+      removed: { free: 1, unused: 1 },
+    },
+    empty: { figures: { ...unknownFigures, uniqueWorkers30d: 0, activity30d: 0 } },
+    absurd: {
+      figures: { ...unknownFigures, uniqueWorkers30d: 1 },
+      removed: { free: 1, unused: 1, absurd_price: 1 },
+    },
+    negative: /field data\.items\.0\.stats\.totalUsers30Days: /,
+  },
+  taskmarket: {
+    normal: { figures: unknownFigures },
+    empty: { figures: { ...unknownFigures, ...noMoney } },
+    absurd: /field totalRewards: is not a decimal amount/,
+    negative: /field totalRewards: /,
+  },
+  near: {
+    normal: { figures: nearFigures },
+    empty: { figures: { ...unknownFigures, uniqueCreators30d: 0, activity30d: 0 } },
+    absurd: { figures: nearFigures, removed: { absurd_budget: 1 } },
+    negative: /field 1\.budget_amount: /,
+  },
+  sokosumi: {
+    normal: { figures: { ...unknownFigures, uniqueWorkers30d: 3 }, removed: { repeated: 1 } },
+    empty: { figures: { ...unknownFigures, uniqueWorkers30d: 0, activity30d: 0 } },
+    // No amount of this list is used.
+    absurd: { figures: { ...unknownFigures, uniqueWorkers30d: 3 }, removed: { repeated: 1 } },
+    negative: { figures: { ...unknownFigures, uniqueWorkers30d: 3 }, removed: { repeated: 1 } },
+  },
+  bountybook: {
+    normal: {
+      figures: { ...unknownFigures, uniqueCreators30d: 2 },
+      removed: { no_price: 1, absurd_price: 1 },
+    },
+    empty: { figures: unknownFigures },
+    absurd: {
+      figures: { ...unknownFigures, uniqueCreators30d: 1 },
+      removed: { no_price: 1, absurd_price: 2 },
+    },
+    negative: {
+      figures: { ...unknownFigures, uniqueCreators30d: 1 },
+      removed: { no_price: 1, absurd_price: 1, negative_price: 1 },
+    },
+  },
+  opire: {
+    normal: { figures: unknownFigures, removed: { absurd_price: 1, unknown_unit: 1 } },
+    empty: { figures: unknownFigures },
+    absurd: { figures: unknownFigures, removed: { absurd_price: 2, unknown_unit: 1 } },
+    negative: {
+      figures: unknownFigures,
+      removed: { absurd_price: 1, unknown_unit: 1, negative_price: 1 },
+    },
+  },
+  sherlock: {
+    normal: { figures: contests, removed: { private: 1, not_held: 1 } },
+    empty: {
+      figures: { ...contests, ...noMoney, uniqueCreators30d: 0, activity30d: 0 },
+    },
+    absurd: {
+      figures: {
+        ...contests,
+        tpv30dMicroUsdc: usd(75_500.5),
+        tpv7dMicroUsdc: 0,
+        tpv30dRawMicroUsdc: usd(95_500.5),
+        tpv7dRawMicroUsdc: 0,
+        activity30d: 2,
+      },
+      removed: { private: 1, not_held: 1, above_ceiling: 1 },
+    },
+    negative: /field items\.0\.prize_pool: /,
+  },
+  toku: {
+    normal: { figures: unknownFigures },
+    empty: {
+      figures: { ...unknownFigures, uniqueWorkers30d: 0, topWorkerShare: 0, activity30d: 0 },
+    },
+    absurd: /field data\.0\.jobsCompleted: /,
+    negative: /field data\.0\.jobsCompleted: /,
+  },
+  agentverse: {
+    normal: { figures: searchFigures },
+    empty: {
+      figures: { ...searchFigures, uniqueWorkers30d: 0, topWorkerShare: 0, activity30d: 0 },
+    },
+    absurd: /field agents\.0\.total_interactions: /,
+    negative: /field total: /,
+  },
+}
+
+/** What every adapter must make of an answer that is none. */
+const failures: Readonly<Partial<Record<ReplayMode, RegExp>>> = {
+  'time-out': /: no complete answer within 0\.15 s$/,
+  '500': /: HTTP 500$/,
+  html: /: answered HTML instead of JSON$/,
+  truncated: /: the JSON is cut off after \d+ bytes$/,
+  huge: /: the answer is larger than 262144 bytes$/,
+}
+
+function adapterOf(rail: string): AnyRailAdapter {
+  const adapter = httpRails.find((one) => one.rail === rail)
+  if (adapter === undefined) throw new Error(`no adapter for ${rail}`)
+  return adapter
+}
+
+const quiet = (): void => undefined
+const random = { bytes: (length: number) => new Uint8Array(length), unit: () => 0 }
+const clock: Clock = {
+  now: () => endMs,
+  monotonic: () => performance.now(),
+  sleep: async (delayMs, signal) => await setTimeout(delayMs, undefined, { signal }),
+}
+
+/** These rails keep no folds and ask no chain: a call of either is a mistake. */
+function never(): never {
+  throw new Error('a rail read over HTTP asked for a chain or for folds')
+}
+
+function contextFor(server: ReplayServer, mode: ReplayMode = 'normal'): ReadContext {
+  server.setMode(mode)
+  const { signal } = new AbortController()
+  return {
+    window: { endMs, start30dMs: endMs - 30 * dayMs, start7dMs: endMs - 7 * dayMs },
+    http: createHttp({
+      fetch,
+      clock,
+      random,
+      signal,
+      userAgent: 'agent-income-ledger/test',
+      baseUrl: server.url,
+      timeoutMs: mode === 'time-out' ? 150 : 5000,
+      maxBytes: 262_144,
+      retries: 0,
+    }),
+    chain: never,
+    solanaRpc: never,
+    folds: { load: never, save: never },
+    past: [],
+    clock,
+    random,
+    log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    signal,
+  }
+}
+
+test('every rail read over HTTP is in this table or is x402 on Solana', () => {
+  const rails = httpRails.map(({ rail }) => rail).filter((rail) => rail !== 'x402_solana')
+  expect(Object.keys(cases).toSorted()).toEqual(rails.toSorted())
+})
+
+describe.each(Object.entries(cases))('%s', (rail, expected) => {
+  let server: ReplayServer
+  beforeAll(async () => {
+    server = await startReplayServer(rail)
+  })
+  afterAll(async () => {
+    await server.close()
+  })
+
+  test.each(replayModes)('an answer that is %s is told as it is', async (mode) => {
+    const ctx = contextFor(server, mode)
+    const wanted =
+      failures[mode] ??
+      (mode === 'empty' || mode === 'absurd' || mode === 'negative'
+        ? expected[mode]
+        : expected.normal)
+    const measuring = adapterOf(rail).measure(ctx)
+    if (wanted instanceof RegExp) {
+      const error: unknown = await measuring.then(
+        () => null,
+        (reason: unknown) => reason,
+      )
+      expect(error).toBeInstanceOf(SourceError)
+      const message = error instanceof Error ? error.message : ''
+      expect(message).toMatch(wanted)
+      expect(message).not.toMatch(/\?|limit=|status=/)
+      return
+    }
+    const { measurement } = await measuring
+    expect(measurement.figures).toEqual(wanted.figures)
+    expect(measurement.removed30d).toEqual(wanted.removed ?? {})
+    expect(impossibleFigures(measurement.figures)).toEqual([])
+    expect(JSON.stringify(measurement)).not.toContain(String.raw`\u0000`)
+    expect(server.unmatched).toEqual([])
+  })
+
+  test('evidence names the source, the hash of the bytes and the number of items', async () => {
+    const { measurement } = await adapterOf(rail).measure(contextFor(server))
+    expect(measurement.evidence.length).toBe(fixturesOf(rail).length)
+    for (const pointer of measurement.evidence) {
+      if (pointer.kind !== 'http') throw new Error('evidence of another kind')
+      expect(pointer.sha256).toMatch(/^[0-9a-f]{64}$/)
+      expect(adapterOf(rail).hosts).toContain(new URL(pointer.url).origin)
+    }
+  })
+
+  test('the project is named to the source, and compression is not asked for', async () => {
+    await adapterOf(rail).measure(contextFor(server))
+    for (const { headers } of server.requests) {
+      expect(headers['user-agent']).toBe('agent-income-ledger/test')
+      expect(headers['accept-encoding']).toBe('identity')
+    }
+  })
+})
+
+describe('lifetime counters', () => {
+  async function measureWith(rail: string, past: readonly PastPoll[]) {
+    const server = await startReplayServer(rail)
+    try {
+      return await adapterOf(rail).measure({ ...contextFor(server), past })
+    } finally {
+      await server.close()
+    }
+  }
+  const at = (daysAgo: number, counters: Record<string, number>): PastPoll => ({
+    polledAtMs: endMs - daysAgo * dayMs,
+    counters,
+  })
+
+  test('the volume of Taskmarket is the growth since our polls of 30 and 7 days ago', async () => {
+    const { measurement, counters } = await measureWith('taskmarket', [
+      at(0.25, { rewards_micro_usdc: usd(2789) }),
+      at(7.2, { rewards_micro_usdc: usd(2500.5) }),
+      at(29.9, { rewards_micro_usdc: usd(2000) }),
+      at(31, { rewards_micro_usdc: usd(1) }),
+    ])
+    expect(counters).toEqual({ rewards_micro_usdc: 2_789_623_764, open: 53 })
+    expect(measurement.figures).toMatchObject({
+      tpv30dMicroUsdc: 789_623_764,
+      tpv7dMicroUsdc: 289_123_764,
+      tpv30dRawMicroUsdc: 789_623_764,
+      tpv7dRawMicroUsdc: 289_123_764,
+    })
+  })
+
+  test('a poll more than twelve hours off, or a counter that fell, gives no volume', async () => {
+    const tooFar = await measureWith('taskmarket', [
+      at(29.4, { rewards_micro_usdc: 1 }),
+      at(30.6, { rewards_micro_usdc: 1 }),
+    ])
+    const fell = await measureWith('taskmarket', [at(30, { rewards_micro_usdc: usd(9999) })])
+    expect(tooFar.measurement.figures).toEqual(unknownFigures)
+    expect(fell.measurement.figures).toEqual(unknownFigures)
+  })
+
+  test('workers of toku are the agents whose counter grew, also those that are new', async () => {
+    const { measurement, counters } = await measureWith('toku', [
+      at(30, { jobs_completed: 10, 'agent.t1': 10 }),
+    ])
+    expect(counters).toEqual({ jobs_completed: 15, 'agent.t1': 12, 'agent.t2': 3 })
+    expect(measurement.figures).toEqual({
+      ...unknownFigures,
+      activity30d: 5,
+      uniqueWorkers30d: 2,
+      topWorkerShare: 3 / 5,
+    })
+  })
+
+  test('activity of Smithery is the growth of its uses', async () => {
+    const { measurement } = await measureWith('smithery', [at(30, { uses: 400 })])
+    expect(measurement.figures.activity30d).toBe(600)
+  })
+
+  test("the platform's own counters of Opire are compared in the notes and are no figures", async () => {
+    const { measurement, counters } = await measureWith('opire', [
+      at(30, { 'kpi.rewards.paid': 300 }),
+    ])
+    expect(counters).toEqual({
+      'kpi.users': 4100,
+      'kpi.rewards.created': 900,
+      'kpi.rewards.paid': 310,
+    })
+    expect(measurement.notes.join(' ')).toContain('rewards.paid 310 (+10 in 30 days)')
+  })
+})

@@ -1,0 +1,61 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+
+import { maxRedactedLength, redact } from '../../src/core/redact.ts'
+
+const key = 'k3yAbCdEf0123456789xyzABCDEF'
+
+test.each([
+  ['https://user:pa55@host.example/v1/list', 'https://host.example/v1/list'],
+  ['postgres://ledger:pa55word@db.example/main', 'postgres://db.example/main'],
+  ['GET https://host.example/a?api-key=123&x=2 failed', 'GET https://host.example/a failed'],
+  ['see https://host.example/a#token=abc.', 'see https://host.example/a'],
+  ['host.example/api/list?limit=5&key=abc: HTTP 500', 'host.example/api/list HTTP 500'],
+  [`https://rpc.example/v2/${key}`, 'https://rpc.example/v2/[redacted]'],
+  [`https://rpc.example/${'ab12'.repeat(10)}/`, 'https://rpc.example/[redacted]/'],
+  ['Authorization: Bearer abc.def-123', 'Authorization: Bearer [redacted]'],
+  ['authorization=Basic dXNlcjpwYXNz', 'authorization=Basic [redacted]'],
+  ['{"api_key":"abc123","n":1}', '{"api_key":"[redacted]","n":1}'],
+  ['password: hunter2', 'password: [redacted]'],
+  ['used sk_live_abc12345 here', 'used [redacted] here'],
+  ['jwt eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl', 'jwt [redacted]'],
+  [`private 0x${'a1'.repeat(32)}`, 'private [redacted]'],
+  ['line one\nline\u0000two\u2028three', 'line one line two three'],
+])('%s is shown as %s', (text, shown) => {
+  expect(redact(text)).toBe(shown)
+})
+
+test.each([
+  'superteam.fun/api/listings: field 3.rewardAmount: Too small: expected number to be >=0',
+  'api.example/jobs/734626a0-26b5-478b-b9cf-fb575aea8adc/status: HTTP 404',
+  'getSignaturesForAddress at rpc.example: error -32005: too many requests',
+  'eth_getTransactionReceipt_for_a_very_long_method_name',
+])('%s names things and is left alone', (text) => {
+  expect(redact(text)).toBe(text)
+})
+
+test('a text is cut at 300 characters, never inside a character', () => {
+  const shown = redact('word '.repeat(100))
+  expect(shown.length).toBeLessThanOrEqual(maxRedactedLength)
+  expect(shown.endsWith('…')).toBe(true)
+  const emoji = redact(`${'a '.repeat(149)}🙂🙂🙂`)
+  expect(encodeURIComponent(emoji)).toContain(encodeURIComponent('…'))
+})
+
+test('redacting twice changes nothing, and nothing that was put into a user part or a query comes out', () => {
+  const secret = fc.stringMatching(/^[A-Za-z0-9]{6,40}$/).filter((text) => text !== 'redacted')
+  fc.assert(
+    fc.property(
+      fc.string({ maxLength: 40 }),
+      secret,
+      fc.string({ maxLength: 40 }),
+      (head, one, tail) => {
+        const hidden = redact(`${head} https://u:${one}@h.example/p?k=${one} ${tail}`)
+        const context = redact(`${head} https://h.example/p ${tail}`)
+        expect(hidden.includes(one)).toBe(context.includes(one))
+        expect(redact(hidden)).toBe(hidden)
+      },
+    ),
+    { numRuns: 2000 },
+  )
+})
