@@ -161,18 +161,23 @@ describe('the weekly article', () => {
     expect(weeks(later)).toEqual([...weeks(list), 'ledger-week-2026-w48'])
   })
 
-  test('does not change when polls and events older than the week before are cut off', () => {
-    const fromMs = at('2026-11-09T00:00:00Z')
-    const older = { ...busyWeek, gamma: [goodPoll(at('2026-11-01T00:00:00Z')), ...busyWeek.gamma] }
-    const cut = Object.fromEntries(
-      Object.entries(older).map(([rail, polls]) => [
-        rail,
-        polls.filter(({ polledAtMs }) => polledAtMs >= fromMs),
-      ]),
-    )
-    const [full, short] = [older, cut].map((polls) => articles(polls, { events: busyEvents }))
-    expect(short?.at(-1)).toEqual(full?.at(-1))
+  test('does not look further back than the week before, so a cut history changes nothing', () => {
+    const stale = goodPoll(at('2026-11-08T23:59:59.999Z'), usdc(1))
+    const fresh = goodPoll(at('2026-11-18T12:00:00Z'), usdc(2))
+    const [whole, cut] = [articles({ alpha: [stale, fresh] }), articles({ alpha: [fresh] })]
+    expect(whole.at(-1)).toEqual(only(cut))
+    expect(only(cut).title).toBe('The ledger in week 47 of 2026: 1 newly read')
   })
+})
+
+test('a poll at midnight belongs to the day that begins', () => {
+  const article = articles({
+    alpha: [
+      goodPoll(at('2026-11-15T12:00:00Z'), usdc(1)),
+      goodPoll(at('2026-11-17T00:00:00Z'), usdc(2)),
+    ],
+  }).at(-1)
+  expect(article?.body).toContain('start 1.00; Mon 11-16 1.00; Tue 11-17 2.00; Wed 11-18 2.00')
 })
 
 describe('a quiet week', () => {
