@@ -9,7 +9,7 @@ import { deskSlug } from '../../src/contract/schemas/desk.ts'
 import { parseFrontMatter } from '../../src/core/front-matter.ts'
 
 /** A picture of an article, published as `/desk/<name>.svg`. */
-export interface ArticleChart {
+interface ArticleChart {
   readonly name: string
   readonly svg: string
 }

@@ -18,7 +18,7 @@ export interface WeeklyInput {
 }
 
 /** Weeks that are written about. `history` and `events` must reach back one week further. */
-export const weeksKept = 52
+const weeksKept = 52
 
 /**
  * One article for each complete ISO week in which a poll ran, oldest first, dated the Monday after. An article rests

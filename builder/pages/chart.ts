@@ -2,7 +2,7 @@
 import { clip, frame, label, paint, px } from './svg.ts'
 import type { Setting } from './svg.ts'
 
-export interface ChartPoint {
+interface ChartPoint {
   /** What stands at the axis below the point, such as a date. */
   readonly label: string
   /** Null is unknown: a gap, never zero. */

@@ -13,7 +13,7 @@ const entities: Readonly<Record<string, string>> = {
 const notXml = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\ud800-\udfff\ufffe\uffff]/gu
 
 /** Text for content or a quoted attribute. */
-export function escapeXml(text: string): string {
+function escapeXml(text: string): string {
   return text.replace(notXml, '').replace(/[&<>"']/g, (character) => entities[character] ?? '')
 }
 
@@ -65,7 +65,7 @@ export function paint(name: InkName, setting: Setting): string {
 }
 
 /** The style element of a stand-alone file: the dark scheme. */
-export function schemeStyle(): string {
+function schemeStyle(): string {
   const dark = Object.entries(inks).map(([name, ink]) => `.${name}{${ink.property}:${ink.dark}}`)
   return `<style>@media (prefers-color-scheme:dark){${dark.join('')}}</style>`
 }

@@ -11,7 +11,7 @@ const lastPollMs = worldNowMs - 15 * 60_000
 
 type Authored = RailRecord['authored']
 
-export function authoredRail(rail: string, changes: Partial<Authored> = {}): Authored {
+function authoredRail(rail: string, changes: Partial<Authored> = {}): Authored {
   return {
     rail,
     display_name: `Rail ${rail}`,
