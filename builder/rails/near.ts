@@ -29,7 +29,7 @@ export const near = defineRail<PagedList<Job>>({
   rule: {
     name: 'completed-jobs',
     version: '1',
-    text: 'Activity is the number of jobs completed in the window (by completed_at, else updated_at) and creators are the agents that posted them. Budgets are offers and never volume; they stand in the notes by token, those above 1,000,000 left out and counted.',
+    text: 'Creators are the agents whose jobs were completed in the window (by completed_at, else updated_at). A completed job is no payout. Budgets are offers and never volume; they stand in the notes by token, those above 1,000,000 left out and counted.',
   },
   hosts: [host],
   chains: [],
@@ -48,7 +48,8 @@ export const near = defineRail<PagedList<Job>>({
       figures: {
         ...unknownFigures,
         uniqueCreators30d: new Set(recent.map(({ creator_agent_id }) => creator_agent_id)).size,
-        activity30d: recent.length,
+        // Nothing completed is nothing paid; a completed job may be paid or not.
+        activity30d: recent.length === 0 ? 0 : null,
       },
       removed30d: Object.fromEntries(
         Object.entries({

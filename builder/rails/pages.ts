@@ -5,7 +5,7 @@ import { addressOf } from './http-address.ts'
 import { SourceError } from './http.ts'
 import type { HttpAnswer, HttpRequest } from './http.ts'
 
-export interface PagePosition {
+interface PagePosition {
   /** 0 for the first page. */
   readonly index: number
   /** Rows read so far. */

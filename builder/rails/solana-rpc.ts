@@ -52,7 +52,7 @@ const replyShape = z.union([
   z.looseObject({ result: z.unknown() }),
 ])
 
-export interface SignaturesRequest {
+interface SignaturesRequest {
   readonly address: string
   readonly limit: number
   /** Only older ones than this signature. */

@@ -25,7 +25,7 @@ export type ReplayMode = (typeof replayModes)[number]
 
 const edit = z.tuple([z.array(z.union([z.string(), z.number()])), z.unknown()])
 
-export const fixtureShape = z.strictObject({
+const fixtureShape = z.strictObject({
   recorded: z.boolean(),
   origin: z.string().min(10),
   licence: z.string().min(3),

@@ -26,7 +26,7 @@ export interface FakeTransfer {
   readonly inner?: boolean
 }
 
-export const usdcMint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
+const usdcMint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
 
 const callShape = z.looseObject({
   method: z.string(),

@@ -90,7 +90,7 @@ const searchFigures: Figures = {
   uniqueWorkers30d: 10_000,
   activity30d: 10_000,
 }
-const nearFigures: Figures = { ...unknownFigures, uniqueCreators30d: 2, activity30d: 3 }
+const nearFigures: Figures = { ...unknownFigures, uniqueCreators30d: 2 }
 
 const cases: Readonly<Record<string, RailCase>> = {
   superteam_earn: {
