@@ -14,6 +14,7 @@ import {
   systemClock,
   systemLog,
   systemRandom,
+  untilAborted,
 } from '../src/runtime.ts'
 import { version } from '../src/version.ts'
 import { createHistory } from './history.ts'
@@ -111,9 +112,7 @@ async function runForever(): Promise<void> {
   // The service that started this builder is gone: a builder without its service would never be stopped.
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
   const firstPoll = config.POLL === 'on' ? pollDue() : Promise.resolve()
-  await new Promise<void>((resolve) => {
-    stopped.addEventListener('abort', () => resolve(), { once: true })
-  })
+  await untilAborted(stopped)
   await Promise.all(tasks.map(async (task) => task.destroy()))
   await firstPoll.catch(() => undefined)
   if (process.connected) process.disconnect()

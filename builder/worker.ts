@@ -20,7 +20,7 @@ export interface WorkerDeps extends PollDeps {
 }
 
 export interface BuilderWorker {
-  /** Polls the rails that are due, or all. False where the round itself failed; a failed rail is no failed round. */
+  /** Polls the rails that are due, or all. False where the round itself failed, or every rail of it. */
   readonly poll: (
     which: RoundOptions['which'],
     onReport?: (report: PollReport) => void,
@@ -56,7 +56,11 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
         signal,
         ...(onReport === undefined ? {} : { onReport }),
       })
-      return { detail: roundSummary(reports), quiet: reports.length === 0 }
+      const detail = roundSummary(reports)
+      // One rail that fails is its own matter; all of them failing says that it is the ledger that cannot read.
+      const isOut = reports.length > 1 && reports.every(({ outcome }) => outcome === 'failed')
+      if (isOut) throw new Error(detail)
+      return { detail, quiet: reports.length === 0 }
     })
   }
 

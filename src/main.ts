@@ -9,7 +9,14 @@ import { createDocumentStore } from './http/document-store.ts'
 import { createStatsSince } from './http/live.ts'
 import { serve } from './http/serve.ts'
 import { createViewCounter } from './http/view-counter.ts'
-import { configOrExit, stopSignal, systemClock, systemLog, systemRandom } from './runtime.ts'
+import {
+  configOrExit,
+  stopSignal,
+  systemClock,
+  systemLog,
+  systemRandom,
+  untilAborted,
+} from './runtime.ts'
 import { welcome } from './welcome.ts'
 
 const graceMs = 10_000
@@ -70,9 +77,7 @@ log.info('listening', { host: server.address.host, port: server.address.port })
 process.stdout.write(welcome(config, server.address))
 
 const flushing = views.flushEvery(stopped)
-await new Promise<void>((resolve) => {
-  stopped.addEventListener('abort', () => resolve(), { once: true })
-})
+await untilAborted(stopped)
 
 log.info('shutting down')
 const clean = await server.close(graceMs)

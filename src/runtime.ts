@@ -59,6 +59,14 @@ export function stopSignal(): AbortSignal {
   return controller.signal
 }
 
+/** Resolves when the signal has aborted, at once where it already has. */
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  await new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
+
 /** The folder that holds package.json: the source lies in `src`, what the compiler emits in `dist/src`. */
 export const packageRoot = fileURLToPath(
   new URL(import.meta.url.includes('/dist/src/') ? '../..' : '..', import.meta.url),

@@ -62,6 +62,7 @@ export function createDocumentStore({ publicDir, clock, log }: Deps): DocumentSt
       served = current.mark
       problem = null
       refused = null
+      log.info('serving', { documents: documents.size, computed_at: manifest.computed_at })
     } catch (error) {
       if (!(error instanceof BrokenSetError)) throw error
       problem = error.message

@@ -1,0 +1,164 @@
+import { createHash, createPublicKey, verify } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+import { routes } from '../../src/contract/routes.ts'
+import { snapshotManifest } from '../../src/contract/schemas/service.ts'
+import { openApiValidator } from '../support/openapi-validator.ts'
+import { compileProgram, run } from '../support/program.ts'
+import type { Program, Running } from '../support/program.ts'
+
+/** The prefix of an ed25519 public key in SPKI form (RFC 8410). */
+const spkiPrefix = Buffer.from('302a300506032b6570032100', 'hex')
+
+let program: Program
+let state: string
+let service: Running
+let base: string
+
+const get = (path: string) => fetch(`${base}${path}`)
+
+beforeAll(async () => {
+  program = compileProgram()
+  state = mkdtempSync(join(tmpdir(), 'ledger-start-'))
+  service = run(program.service, [], {
+    PORT: '0',
+    POLL: 'off',
+    LIMITS: 'off',
+    DATA_DIR: join(state, 'data'),
+    PUBLIC_DIR: join(state, 'public'),
+  })
+  await service.says('"message":"serving"')
+  const port = /"message":"listening".*?"port":(\d+)/.exec(service.output())?.[1]
+  base = `http://127.0.0.1:${port}`
+})
+
+afterAll(async () => {
+  service.kill('SIGTERM')
+  await service.ended
+  rmSync(state, { recursive: true, force: true })
+  program.remove()
+})
+
+describe('a fresh start with nothing configured', () => {
+  it('is healthy and names its jobs', async () => {
+    await expect
+      .poll(async () => {
+        const body: unknown = await (await get('/api/v1/health')).json()
+        return body
+      })
+      .toMatchObject({
+        status: 'ok',
+        database: 'ok',
+        problems: [],
+        jobs: { build: { outcome: 'ok' } },
+      })
+  })
+
+  it('says where to look and what is off', () => {
+    expect(service.output()).toContain('/api/v1/rails')
+    expect(service.output()).toContain('POLL=off')
+  })
+
+  it('answers every document as /openapi.json describes it, signed over the bytes received', async () => {
+    const validator = openApiValidator(await (await get('/openapi.json')).json())
+    const keys = (await (await get('/.well-known/signing-keys.json')).json()) as {
+      keys: { kid: string; public_key: string }[]
+    }
+    const manifest = snapshotManifest.parse(await (await get('/snapshot.json')).json())
+    const templates = new Set<string>()
+    expect(manifest.documents.length).toBeGreaterThan(400)
+    for (const { path, sha256, size } of [
+      ...manifest.documents,
+      { path: '/snapshot.json', sha256: null, size: null },
+    ]) {
+      const answer = await get(path)
+      const bytes = Buffer.from(await answer.arrayBuffer())
+      expect(answer.status, path).toBe(200)
+      const key = keys.keys.find(({ kid }) => kid === answer.headers.get('x-signature-key'))
+      const publicKey = createPublicKey({
+        key: Buffer.concat([spkiPrefix, Buffer.from(key?.public_key ?? '', 'base64')]),
+        format: 'der',
+        type: 'spki',
+      })
+      const signature = Buffer.from(
+        (answer.headers.get('x-signature') ?? '').replace('ed25519:', ''),
+        'base64',
+      )
+      expect(verify(null, bytes, publicKey, signature), path).toBe(true)
+      if (sha256 !== null) {
+        expect(createHash('sha256').update(bytes).digest('hex'), path).toBe(sha256)
+        expect(bytes.length, path).toBe(size)
+      }
+      const template = validator.templateOf(path)
+      if (template === null) continue
+      templates.add(template)
+      const type = answer.headers.get('content-type') ?? ''
+      const body: unknown =
+        type === 'application/json' ? JSON.parse(bytes.toString('utf8')) : bytes.toString('utf8')
+      expect(validator.problems(path, 200, type, body)).toEqual([])
+    }
+    const needsEntries = new Set(['getPact', 'getDeskChart'])
+    const documented = routes.filter(
+      ({ serving, id }) => serving.kind === 'document' && !needsEntries.has(id),
+    )
+    expect([...templates].toSorted()).toEqual(documented.map(({ path }) => path).toSorted())
+  })
+
+  it('answers what changed since a time', async () => {
+    const validator = openApiValidator(await (await get('/openapi.json')).json())
+    const answer = await get('/api/v1/stats/live?since=2020-01-01T00:00:00Z')
+    const body = (await answer.json()) as { delta_since: { rail_snapshots: unknown[] } }
+    expect(validator.problems('/api/v1/stats/live', 200, 'application/json', body)).toEqual([])
+    expect(body.delta_since.rail_snapshots.length).toBeGreaterThan(45)
+  })
+
+  it.each(['/api/v1/rails/nobody', '/api/v1/skills/nothing', '/api/v1/pacts/1', '/api/v1/nowhere'])(
+    'answers %s with the error body',
+    async (path) => {
+      const answer = await get(path)
+      expect(answer.status).toBe(404)
+      expect(await answer.json()).toMatchObject({
+        code: expect.any(String),
+        docs: expect.any(String),
+      })
+    },
+  )
+
+  it('counts views of an article and shows them in the feed', async () => {
+    for (let view = 0; view < 3; view += 1) await get('/desk/five-statuses.md')
+    await expect
+      .poll(
+        async () => {
+          const feed = (await (await get('/api/v1/desk/feed.json')).json()) as {
+            articles: { slug: string; views_24h: number; hot?: true }[]
+          }
+          return feed.articles.find(({ slug }) => slug === 'five-statuses')
+        },
+        { timeout: 90_000, interval: 500 },
+      )
+      .toMatchObject({ views_24h: expect.toSatisfy((views: number) => views >= 3), hot: true })
+  }, 100_000)
+
+  it('ends cleanly when asked to', async () => {
+    const other = run(program.service, [], {
+      PORT: '0',
+      POLL: 'off',
+      DATA_DIR: join(state, 'other'),
+      PUBLIC_DIR: join(state, 'other-public'),
+    })
+    await other.says('"message":"published"')
+    other.kill('SIGTERM')
+    expect(await other.ended).toBe(0)
+    expect(other.output()).toContain('"message":"stopped"')
+  })
+
+  it('refuses a wrong setting by its name', async () => {
+    const refused = run(program.service, [], { PORT: 'http', DATA_DIR: join(state, 'refused') })
+    expect(await refused.ended).toBe(78)
+    expect(refused.output()).toContain('PORT')
+  })
+})

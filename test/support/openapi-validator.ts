@@ -1,0 +1,82 @@
+import { Ajv } from 'ajv'
+import type { ValidateFunction } from 'ajv'
+import addFormats from 'ajv-formats'
+import { z } from 'zod'
+
+const document = z.object({
+  paths: z.record(z.string(), z.record(z.string(), z.unknown())),
+  components: z.object({ schemas: z.record(z.string(), z.unknown()) }),
+})
+
+const answer = z.object({
+  responses: z.record(
+    z.string(),
+    z.object({ content: z.record(z.string(), z.object({ schema: z.unknown() })).optional() }),
+  ),
+})
+
+export interface OpenApiValidator {
+  /** Path templates of the document that a concrete path matches. */
+  readonly templateOf: (path: string) => string | null
+  /** What is wrong with an answer; empty when it is as described. */
+  readonly problems: (path: string, status: number, contentType: string, body: unknown) => string[]
+}
+
+/** Checks answers against an OpenAPI 3.0.3 document, as a client would that has nothing else. */
+export function openApiValidator(json: unknown): OpenApiValidator {
+  const api = document.parse(json)
+  const ajv = new Ajv({ strict: false, allErrors: true })
+  addFormats.default(ajv)
+  ajv.addFormat('int64', true)
+  ajv.addFormat('int32', true)
+  ajv.addSchema({ $id: 'api', components: toJsonSchema(api.components) })
+  const compiled = new Map<string, ValidateFunction>()
+
+  const templateOf = (path: string) => {
+    if (api.paths[path] !== undefined) return path
+    const template = Object.keys(api.paths).find((candidate) => {
+      const parts = candidate.split(/\{\w+\}/).map((part) => part.replaceAll('.', String.raw`\.`))
+      return parts.length > 1 && new RegExp(`^${parts.join('[^/]+?')}$`).test(path)
+    })
+    return template ?? null
+  }
+
+  return {
+    templateOf,
+    problems: (path, status, contentType, body) => {
+      const template = templateOf(path)
+      if (template === null) return [`${path} is not described`]
+      const operation = answer.parse(api.paths[template]?.['get'])
+      const media = operation.responses[String(status)]?.content?.[contentType.split(';')[0] ?? '']
+      if (media === undefined) return [`${path} ${status} ${contentType} is not described`]
+      const key = `${template} ${status} ${contentType}`
+      const validate = compiled.get(key) ?? ajv.compile(absolute(toJsonSchema(media.schema)))
+      compiled.set(key, validate)
+      return validate(body)
+        ? []
+        : (validate.errors ?? []).map(
+            (error) => `${path}${error.instancePath}: ${error.message ?? ''}`,
+          )
+    },
+  }
+}
+
+/** OpenAPI 3.0 says `nullable`, JSON Schema says `type: [..., "null"]`. */
+function toJsonSchema(value: unknown): object {
+  return JSON.parse(JSON.stringify(value), (_, member: unknown) => {
+    if (typeof member !== 'object' || member === null || !('nullable' in member)) return member
+    const { nullable, ...schema } = member as {
+      nullable: unknown
+      type?: unknown
+      enum?: unknown[]
+    }
+    if (nullable !== true) return schema
+    return { anyOf: [schema, { type: 'null' }] }
+  }) as object
+}
+
+function absolute(schema: object): object {
+  return JSON.parse(
+    JSON.stringify(schema).replaceAll('"#/components/', '"api#/components/'),
+  ) as object
+}
