@@ -12,7 +12,7 @@ export interface LogFilter {
   readonly topics: readonly (readonly Hex[] | null)[]
 }
 
-export interface LogPlace {
+interface LogPlace {
   /** Of the contract, lower case. */
   readonly address: Address
   readonly block: number

@@ -38,7 +38,7 @@ export interface FoldedLogsRequest<TAbi extends Abi, Stream extends string> {
   ) => Promise<ChunkPayouts<Stream>>
 }
 
-export interface FoldedStream {
+interface FoldedStream {
   readonly buckets: readonly FoldBucket[]
   readonly lastPayoutAtMs: number | null
 }

@@ -33,7 +33,7 @@ const facilitators = new Set(facilitatorList.facilitators.flatMap(({ base = [] }
 type Sellers = ReadonlyMap<string, string>
 
 /** The operator of a wallet is the host that offers most with it; the first by name where several offer as much. */
-export function sellersOn(networks: readonly string[], offers: readonly BazaarOffer[]): Sellers {
+function sellersOn(networks: readonly string[], offers: readonly BazaarOffer[]): Sellers {
   const counts = new Map<string, Map<string, number>>()
   for (const { host, network, asset, payTo } of offers) {
     const onRail = networks.includes(network) && asset.toLowerCase() === usdc.toLowerCase()

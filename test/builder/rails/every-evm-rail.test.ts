@@ -138,6 +138,15 @@ const failures: readonly [string, string, (request: RpcRequest) => CannedAnswer,
     /not asked for$/,
   ],
   [
+    'logs of later blocks',
+    'eth_getLogs',
+    (request) =>
+      rpcResult(request, [
+        { ...log, address: asked(request), blockNumber: `0x${(head + 1).toString(16)}` },
+      ]),
+    /not asked for$/,
+  ],
+  [
     'an event of another kind',
     'eth_getLogs',
     (request) =>

@@ -117,6 +117,15 @@ test('prices a later payout at its own time and leaves the earlier ones as they 
   expect(measurement.figures.tpv30dMicroUsdc).toBe(300_000_000 + 30_000_000)
 })
 
+test('takes the price of the range that was read, not of the head', async () => {
+  await afresh()
+  await price(anvil, feeds.base, 9000, endMs)
+  const database = await tempDatabase()
+  const ctx = railContext({ rail: 'poidh', endMs, database, rpcUrl: anvil.url })
+  const { measurement } = await poidh.measure(ctx)
+  expect(measurement.figures).toEqual(figures)
+})
+
 test('takes the price at the head where the node keeps no older state', async () => {
   await afresh()
   const proxy = await startRpcProxy(anvil.url, {

@@ -49,8 +49,8 @@ function claimed(jobId: bigint, to: Address, amount: string): ScriptedLog {
   const providerFee = parseUnits(amount, 6)
   return logOf(acpV1, acpV1Events, 'ClaimedProviderFee', { jobId, provider: to, providerFee })
 }
-function memo(memoId: bigint, amount: string): ScriptedLog {
-  const args = { memoId, jobId: 7n, executor: clientV2, amount: parseUnits(amount, 6) }
+function memo(memoId: bigint, amount: string, jobId = 7n): ScriptedLog {
+  const args = { memoId, jobId, executor: clientV2, amount: parseUnits(amount, 6) }
   return logOf(memoManager, memoManagerEvents, 'PayableMemoExecuted', args)
 }
 
@@ -79,6 +79,7 @@ async function answer(anvil: Anvil): Promise<void> {
     [50n, usdc, providerV2],
     [51n, usdc, clientV2],
     [52n, wallet(77), providerV2],
+    [53n, usdc, wallet(55)],
   ] as const
   for (const [memoId, token, recipient] of memos) {
     const call = encodeFunctionData({ abi: calls, functionName: 'payableDetails', args: [memoId] })
@@ -101,8 +102,11 @@ async function answer(anvil: Anvil): Promise<void> {
     metadata: 'a text of some length, so that the record ends in a dynamic part',
     amountClaimed: 0n,
   }
-  const call = encodeFunctionData({ abi: calls, functionName: 'getJob', args: [7n] })
-  await anvil.answer(jobManager, call, encodeAbiParameters(calls[3].outputs, [job]))
+  const selfDealt = { ...job, id: 8n, client: selfDealer, provider: selfDealer }
+  for (const record of [job, selfDealt]) {
+    const call = encodeFunctionData({ abi: calls, functionName: 'getJob', args: [record.id] })
+    await anvil.answer(jobManager, call, encodeAbiParameters(calls[3].outputs, [record]))
+  }
 }
 
 let anvil: Anvil
@@ -127,7 +131,12 @@ beforeAll(async () => {
     claimed(3n, provider, '5000'),
   ])
   await anvil.block(endMs - 4 * dayMs, [jobV2])
-  await anvil.block(endMs - 3 * dayMs, [memo(50n, '4'), memo(51n, '3'), memo(52n, '8000')])
+  await anvil.block(endMs - 3 * dayMs, [
+    memo(50n, '4'),
+    memo(51n, '3'),
+    memo(52n, '8000'),
+    memo(53n, '6', 8n),
+  ])
   await anvil.settle(chains.base.settleBlocks + 1, endMs)
 })
 afterAll(async () => await anvil.stop())
@@ -139,9 +148,9 @@ test('adds fees of v1 and memos of v2, and leaves out what no provider earned', 
   expect(measurement.figures).toEqual({
     tpv30dMicroUsdc: 14_000_000,
     tpv7dMicroUsdc: 4_000_000,
-    // 10 + 100 + 4 + 3: amounts in other tokens are no part of it
-    tpv30dRawMicroUsdc: 117_000_000,
-    tpv7dRawMicroUsdc: 7_000_000,
+    // 10 + 100 + 4 + 3 + 6: amounts in other tokens are no part of it
+    tpv30dRawMicroUsdc: 123_000_000,
+    tpv7dRawMicroUsdc: 13_000_000,
     uniqueCreators30d: 2,
     uniqueWorkers30d: 2,
     // 10 of 14
@@ -150,7 +159,7 @@ test('adds fees of v1 and memos of v2, and leaves out what no provider earned', 
     activity30d: 2,
     lastPayoutAtMs: endMs - 3 * dayMs,
   })
-  expect(measurement.removed30d).toEqual({ not_usdc: 2, self_dealing: 1, to_client: 1 })
+  expect(measurement.removed30d).toEqual({ not_usdc: 2, self_dealing: 2, to_client: 1 })
   expect(measurement.notes).toEqual([
     'Jobs opened in 30 days: 2.',
     'Further jobs that name one wallet as client and provider: 1.',

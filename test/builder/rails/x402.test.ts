@@ -51,7 +51,7 @@ const listed = [
   },
   { resource: 'https://api.example/two', accepts: [offer('eip155:8453', apiTwo)] },
   { resource: 'https://api.example/three', accepts: [offer('base', apiTwo)] },
-  { resource: 'https://zz.example/shared', accepts: [offer('base', apiTwo)] },
+  { resource: 'https://aa.example/shared', accepts: [offer('base', apiTwo)] },
   {
     resource: 'https://other.example/',
     accepts: [offer('base', other.toUpperCase().replace('0X', '0x'))],
