@@ -11,9 +11,9 @@ const sample = 30
 /** The search stops counting here. */
 const searchCap = 10_000
 
-const answerShape = z.looseObject({
+const answerShape = z.object({
   agents: z.array(
-    z.looseObject({ address: z.string().min(1), total_interactions: countField.nullish() }),
+    z.object({ address: z.string().min(1), total_interactions: countField.nullish() }),
   ),
   total: countField,
 })

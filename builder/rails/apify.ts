@@ -12,17 +12,17 @@ const pageSize = 1000
 /** Dollars per month, result or event; prices beyond it have been typed, not paid. */
 const ceilingUsd = 10_000
 
-const actorShape = z.looseObject({
+const actorShape = z.object({
   username: z.string().min(1),
   name: z.string().min(1),
-  stats: z.looseObject({ totalUsers30Days: countField.nullish() }).nullish(),
+  stats: z.object({ totalUsers30Days: countField.nullish() }).nullish(),
   currentPricingInfo: z
-    .looseObject({ pricingModel: z.string().nullish(), pricePerUnitUsd: z.number().nullish() })
+    .object({ pricingModel: z.string().nullish(), pricePerUnitUsd: z.number().nullish() })
     .nullish(),
 })
 
-const pageShape = z.looseObject({
-  data: z.looseObject({ total: countField, items: z.array(actorShape) }),
+const pageShape = z.object({
+  data: z.object({ total: countField, items: z.array(actorShape) }),
 })
 
 type Actor = z.output<typeof actorShape>

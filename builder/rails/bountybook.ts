@@ -13,7 +13,7 @@ const pageSize = 100
 /** Offers on the board are of a few dollars. */
 const ceilingUsdc = 10_000
 
-const jobShape = z.looseObject({
+const jobShape = z.object({
   id: z.string().min(1),
   /** A decimal string. */
   budget_usdc: z.union([z.string(), z.number()]).nullish(),
@@ -21,7 +21,7 @@ const jobShape = z.looseObject({
   poster_address: z.string().min(1).nullish(),
 })
 
-const pageShape = z.looseObject({ jobs: z.array(jobShape), total: countField.nullish() })
+const pageShape = z.object({ jobs: z.array(jobShape), total: countField.nullish() })
 
 type Job = z.output<typeof jobShape>
 type Verdict = 'offer' | 'no_price' | 'negative_price' | 'absurd_price'

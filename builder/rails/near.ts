@@ -12,7 +12,7 @@ const pageSize = 100
 /** A budget above this was typed, not meant: left out of the notes and counted. */
 const ceiling = 1_000_000
 
-const jobShape = z.looseObject({
+const jobShape = z.object({
   job_id: z.string().min(1),
   creator_agent_id: z.string().min(1),
   budget_amount: amountField.nullish(),

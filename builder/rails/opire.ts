@@ -14,9 +14,9 @@ const pageSize = 100
 const ceilingUsd = 10_000
 const microPerCent = microPerUsdc / 100
 
-const rewardShape = z.looseObject({
+const rewardShape = z.object({
   id: z.string().min(1),
-  pendingPrice: z.looseObject({ value: z.number(), unit: z.string() }),
+  pendingPrice: z.object({ value: z.number(), unit: z.string() }),
 })
 
 /** The counters are not documented: every number in the answer is kept under its path. */

@@ -14,7 +14,7 @@ const host = 'https://mainnet-contest.sherlock.xyz'
 /** The largest contests of the field had pools of a few million dollars. */
 const ceilingUsdc = 10_000_000
 
-const contestShape = z.looseObject({
+const contestShape = z.object({
   id: z.union([z.number(), z.string().min(1)]),
   title: z.string().min(1),
   prize_pool: amountField.nullish(),
@@ -25,7 +25,7 @@ const contestShape = z.looseObject({
   private: z.boolean().nullish(),
 })
 
-const pageShape = z.looseObject({
+const pageShape = z.object({
   items: z.array(contestShape),
   has_next: z.boolean().nullish(),
   next_page: z.number().nullish(),

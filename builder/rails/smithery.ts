@@ -10,15 +10,15 @@ import type { PagedList } from './pages.ts'
 const host = 'https://registry.smithery.ai'
 const pageSize = 100
 
-const serverShape = z.looseObject({
+const serverShape = z.object({
   qualifiedName: z.string().min(1),
   namespace: z.string().nullish(),
   useCount: countField.nullish(),
 })
 
-const pageShape = z.looseObject({
+const pageShape = z.object({
   servers: z.array(serverShape),
-  pagination: z.looseObject({ totalPages: countField, totalCount: countField }),
+  pagination: z.object({ totalPages: countField, totalCount: countField }),
 })
 
 type Server = z.output<typeof serverShape>

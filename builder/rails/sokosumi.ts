@@ -9,12 +9,12 @@ import type { PagedList } from './pages.ts'
 const host = 'https://api.sokosumi.com'
 const pageSize = 100
 
-const agentShape = z.looseObject({
+const agentShape = z.object({
   id: z.string().min(1),
   status: z.string().nullish(),
 })
 
-const pageShape = z.looseObject({ data: z.array(agentShape) })
+const pageShape = z.object({ data: z.array(agentShape) })
 
 type Agent = z.output<typeof agentShape>
 

@@ -6,7 +6,7 @@ import { hostOf } from '../chain/errors.ts'
 import { SourceError } from './http.ts'
 import type { Http } from './http.ts'
 
-const signatureShape = z.looseObject({
+const signatureShape = z.object({
   signature: z.string().min(1),
   slot: z.int().min(0),
   /** Null where the transaction succeeded. */
@@ -16,31 +16,29 @@ const signatureShape = z.looseObject({
 })
 export type SignatureInfo = z.output<typeof signatureShape>
 
-const tokenBalance = z.looseObject({
+const tokenBalance = z.object({
   accountIndex: z.int().min(0),
   mint: z.string(),
   owner: z.string().nullish(),
 })
 
-const parsedInstruction = z.looseObject({
+const parsedInstruction = z.object({
   program: z.string().optional(),
   parsed: z.unknown().optional(),
 })
 
-const transactionShape = z.looseObject({
+const transactionShape = z.object({
   slot: z.int().min(0),
   blockTime: z.int().min(0).nullable(),
-  meta: z.looseObject({
+  meta: z.object({
     err: z.unknown(),
-    innerInstructions: z
-      .array(z.looseObject({ instructions: z.array(parsedInstruction) }))
-      .nullish(),
+    innerInstructions: z.array(z.object({ instructions: z.array(parsedInstruction) })).nullish(),
     preTokenBalances: z.array(tokenBalance).nullish(),
     postTokenBalances: z.array(tokenBalance).nullish(),
   }),
-  transaction: z.looseObject({
-    message: z.looseObject({
-      accountKeys: z.array(z.looseObject({ pubkey: z.string(), signer: z.boolean() })).min(1),
+  transaction: z.object({
+    message: z.object({
+      accountKeys: z.array(z.object({ pubkey: z.string(), signer: z.boolean() })).min(1),
       instructions: z.array(parsedInstruction),
     }),
   }),
@@ -48,8 +46,8 @@ const transactionShape = z.looseObject({
 export type SolanaTransaction = z.output<typeof transactionShape>
 
 const replyShape = z.union([
-  z.looseObject({ error: z.looseObject({ code: z.number(), message: z.string() }) }),
-  z.looseObject({ result: z.unknown() }),
+  z.object({ error: z.object({ code: z.number(), message: z.string() }) }),
+  z.object({ result: z.unknown() }),
 ])
 
 interface SignaturesRequest {

@@ -14,18 +14,18 @@ export interface TokenTransfer {
 const baseUnits = z.string().regex(/^\d{1,20}$/)
 
 /** SPL Token: `transferChecked` states mint and tokenAmount; plain `transfer` states amount and leaves the mint out. */
-const transferInfo = z.looseObject({
+const transferInfo = z.object({
   source: z.string(),
   destination: z.string(),
   authority: z.string().optional(),
   mint: z.string().optional(),
   amount: baseUnits.optional(),
-  tokenAmount: z.looseObject({ amount: baseUnits }).optional(),
+  tokenAmount: z.object({ amount: baseUnits }).optional(),
 })
 
-const instructionShape = z.looseObject({
+const instructionShape = z.object({
   program: z.enum(['spl-token', 'spl-token-2022']),
-  parsed: z.looseObject({ type: z.enum(['transfer', 'transferChecked']), info: z.unknown() }),
+  parsed: z.object({ type: z.enum(['transfer', 'transferChecked']), info: z.unknown() }),
 })
 
 /** Who pays the fee and signs first: under x402 the facilitator. */

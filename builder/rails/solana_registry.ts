@@ -20,16 +20,16 @@ const pageSize = 1000
 
 /** A view of one row. */
 const statsShape = z.tuple([
-  z.looseObject({
+  z.object({
     total_agents: countField,
     total_feedbacks: countField,
     total_collections: countField,
   }),
 ])
 
-const boardShape = z.array(z.looseObject({ asset: z.string().min(1), feedback_count: countField }))
+const boardShape = z.array(z.object({ asset: z.string().min(1), feedback_count: countField }))
 
-const feedbackShape = z.looseObject({
+const feedbackShape = z.object({
   id: z.union([z.string(), z.number()]),
   asset: z.string().min(1),
   client_address: z.string().min(1),

@@ -22,18 +22,18 @@ const dollarTokens: ReadonlySet<string> = new Set(['USDC', 'USDG', 'USDT'])
 /** The largest listings of the site pay a few hundred thousand dollars. */
 const ceilingUsdc = 1_000_000
 
-const listingShape = z.looseObject({
+const listingShape = z.object({
   id: z.string().min(1),
   rewardAmount: amountField.nullish(),
   token: z.string().nullish(),
   winnersAnnouncedAt: timeField.nullish(),
   agentAccess: z.string().min(1),
-  sponsor: z.looseObject({ slug: z.string().min(1) }),
+  sponsor: z.object({ slug: z.string().min(1) }),
 })
 
 const winnersShape = z.array(
-  z.looseObject({
-    user: z.looseObject({ id: z.string().min(1) }).nullish(),
+  z.object({
+    user: z.object({ id: z.string().min(1) }).nullish(),
     userId: z.string().nullish(),
   }),
 )

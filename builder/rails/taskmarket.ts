@@ -19,10 +19,10 @@ import { readPages } from './pages.ts'
 const host = 'https://api.taskmarket.dev'
 const pageSize = 50
 
-const statsShape = z.looseObject({ totalTasks: countField.nullish(), totalRewards: amountField })
+const statsShape = z.object({ totalTasks: countField.nullish(), totalRewards: amountField })
 
-const tasksShape = z.looseObject({
-  tasks: z.array(z.looseObject({ id: z.string().min(1), status: z.string().nullish() })),
+const tasksShape = z.object({
+  tasks: z.array(z.object({ id: z.string().min(1), status: z.string().nullish() })),
   hasMore: z.boolean(),
   nextCursor: z.string().nullish(),
 })

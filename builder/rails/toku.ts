@@ -17,14 +17,14 @@ import type { PagedList } from './pages.ts'
 const host = 'https://www.toku.agency'
 const pageSize = 100
 
-const agentShape = z.looseObject({
+const agentShape = z.object({
   id: z.string().min(1),
   jobsCompleted: countField.nullish(),
 })
 
 /** The array is called `data` for readers without a key and `agents` for others. */
 const pageShape = z
-  .looseObject({
+  .object({
     data: z.array(agentShape).optional(),
     agents: z.array(agentShape).optional(),
     total: countField.nullish(),

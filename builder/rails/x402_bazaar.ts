@@ -33,7 +33,7 @@ const usdc: ReadonlySet<string> = new Set([
   'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
 ])
 
-const acceptShape = z.looseObject({
+const acceptShape = z.object({
   network: z.string().min(1),
   payTo: z.string().min(1),
   asset: z.string().nullish(),
@@ -43,15 +43,15 @@ const acceptShape = z.looseObject({
   maxAmountRequired: z.union([z.string(), z.number()]).nullish(),
 })
 
-const resourceShape = z.looseObject({
+const resourceShape = z.object({
   resource: z.string().min(1),
   accepts: z.array(acceptShape),
-  quality: z.looseObject({ l30DaysTotalCalls: z.number().min(0).nullish() }).nullish(),
+  quality: z.object({ l30DaysTotalCalls: z.number().min(0).nullish() }).nullish(),
 })
 
-const pageShape = z.looseObject({
+const pageShape = z.object({
   items: z.array(resourceShape),
-  pagination: z.looseObject({ total: z.int().min(0) }),
+  pagination: z.object({ total: z.int().min(0) }),
 })
 
 type Accept = z.output<typeof acceptShape>
