@@ -218,12 +218,18 @@ test('addresses are read in every spelling that is one, and in no other', () => 
   expect(same(['2001:db8::1', '2001:0DB8:0:0:ffff::', '2001:db8::1%eth0', '2001:db8::']).size).toBe(
     1,
   )
+  expect(networkWords('255.254.1.0')).toEqual([0xffff, 0xfffe_0100])
   expect(networkWords('2001:db8:1:2:3:4:5:6')).toEqual([0x2001_0db8, 0x0001_0002])
   for (const text of [
     '',
     '1.2.3',
     '1.2.3.256',
     '1.2.3.4.5',
+    '1..2.3',
+    '1.2.3.',
+    '.1.2.3',
+    '1.2.3.0004',
+    '1.2.3.-4',
     ':::',
     '1::2::3',
     '1:2:3:4:5:6:7',
