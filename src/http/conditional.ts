@@ -38,7 +38,7 @@ function entityTags(list: string): readonly string[] {
 }
 
 /** Unix milliseconds of an HTTP-date in one of its three forms (RFC 9110 section 5.6.7), or null. */
-export function parseHttpDate(text: string): number | null {
+function parseHttpDate(text: string): number | null {
   const isGmt = imfFixdate.test(text) || rfc850Date.test(text)
   if (!isGmt && !asctimeDate.test(text)) return null
   const timeMs = Date.parse(isGmt ? text : `${text} GMT`)

@@ -8,7 +8,7 @@ import type { Clock, Log } from '../deps.ts'
 import { BrokenSetError, readDocumentSet } from './document-set.ts'
 import type { StoredDocument } from './documents.ts'
 
-export interface StoreState {
+interface StoreState {
   /** Manifest of the set that is served; null before the first. */
   readonly manifest: Manifest | null
   /** Why the set that is published now is not the one served; null where it is. */

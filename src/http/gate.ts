@@ -58,7 +58,7 @@ export function targetFailure(target: string): Failure | null {
  * often it is decoded: no empty or dot segments, upper-case escapes only, none without need, none that
  * hides a separator or a control character, and UTF-8 behind them.
  */
-export function isNormalPath(path: string): boolean {
+function isNormalPath(path: string): boolean {
   if (!SEGMENTS.test(path) || EMPTY_OR_DOT_SEGMENT.test(path)) return false
   if (!path.includes('%')) return true
   return !WRONG_ESCAPE.test(path) && isUtf8(path)

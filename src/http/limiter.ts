@@ -11,7 +11,7 @@ export interface Claim {
   key: number
 }
 
-export interface LimitReport {
+interface LimitReport {
   /** `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers). */
   readonly headers: Readonly<Record<string, string>>
   /** Whole seconds until all claims would be let through; 0 where they are now. */

@@ -2,7 +2,7 @@
 import type { Clock } from '../deps.ts'
 import type { LineLog } from '../log.ts'
 
-export interface RequestLine {
+interface RequestLine {
   readonly requestId: string
   readonly method: string
   /** The raw target; its query is cut off. */

@@ -10,7 +10,7 @@ const missing: readonly (readonly [string, ErrorCode])[] = [
   [`${apiPrefix}/pacts/{id}`, 'unknown_pact'],
 ]
 
-export interface KnownPath {
+interface KnownPath {
   /** For `Allow`: HEAD wherever there is GET, OPTIONS everywhere. */
   readonly methods: readonly string[]
   readonly notFound: ErrorCode

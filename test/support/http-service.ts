@@ -146,7 +146,7 @@ export function jsonDocument(path: string, json: JsonValue, maxAgeSeconds = 60):
   return { path, contentType: 'application/json', maxAgeSeconds, body, archive: null }
 }
 
-export function textDocument(path: string, text: string, contentType: string): PublicDocument {
+function textDocument(path: string, text: string, contentType: string): PublicDocument {
   return { path, contentType, maxAgeSeconds: 300, body: { text }, archive: null }
 }
 
