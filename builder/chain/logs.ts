@@ -108,17 +108,23 @@ export function addressTopic(address: string): Hex {
   return `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
 }
 
-/** Runs the jobs a few at a time; rejects with the first failure. */
+/** Runs the jobs a few at a time; rejects with the first failure, after which no further job is begun. */
 export async function inParallel<Item>(
   items: readonly Item[],
   job: (item: Item) => Promise<void>,
 ): Promise<void> {
   const queue = items.values()
-  await Promise.all(
-    Array.from({ length: Math.min(parallelRequests, items.length) }, async () => {
-      for (const item of queue) await job(item)
-    }),
-  )
+  let failed = false
+  const work = async (): Promise<void> => {
+    for (const item of queue) {
+      if (failed) return
+      await job(item).catch((error: unknown) => {
+        failed = true
+        throw error
+      })
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(parallelRequests, items.length) }, work))
 }
 
 const hex = z.string().regex(/^0x[0-9a-f]*$/i)

@@ -31,8 +31,10 @@ export interface ChainReaderOptions {
   readonly signal?: AbortSignal
 }
 
-const defaultTimeoutMs = 20_000
-const defaultRetries = 2
+const defaultTimeoutMs = 15_000
+const defaultRetries = 3
+/** Doubles with each try, where the node names no pause itself: public nodes limit requests per second. */
+const firstRetryDelayMs = 400
 const maxAnswerBytes = 64 * 1024 * 1024
 const maxCachedTimes = 10_000
 
@@ -49,6 +51,7 @@ export function createChainReader(
       fetchOptions: { redirect: 'error' },
       timeout: options.timeoutMs ?? defaultTimeoutMs,
       retryCount: options.retries ?? defaultRetries,
+      retryDelay: firstRetryDelayMs,
       maxResponseBodySize: maxAnswerBytes,
     }),
   })

@@ -101,33 +101,40 @@ export async function readFoldedLogs<const TAbi extends Abi, const Stream extend
   }
 
   let chunks = 0
-  await readLogs({
-    reader,
-    abi: request.abi,
-    filters,
-    fromBlock,
-    toBlock: head,
-    chunkBlocks: request.chunkBlocks ?? defaultChunkBlocks,
-    signal: ctx.signal,
-    onChunk: async (chunk) => {
-      const { payouts, remember = [] } = await request.toPayouts(chunk, reader, memory)
-      // All questions come before the first change: a chunk that turns out too large is read again.
-      const fresh: [StreamState, readonly Payout[]][] = []
-      for (const [stream, state] of states) {
-        const seen = state.cursor?.block ?? -1
-        const unseen = (payouts[stream] ?? []).filter(({ block }) => block > seen)
-        fresh.push([state, chunk.exactTimes ? unseen : await withExactNewest(reader, unseen)])
-      }
-      for (const [state, unseen] of fresh) fold(state, unseen)
-      for (const id of remember) memory.add(id)
-      for (const { address } of chunk.logs) {
-        logsPerContract.set(address, (logsPerContract.get(address) ?? 0) + 1)
-      }
-      chunks += 1
-      if (chunks % chunksPerSave === 0) await save(chunk.toBlock)
-    },
-  })
-  await save(head)
+  let doneTo = fromBlock - 1
+  try {
+    await readLogs({
+      reader,
+      abi: request.abi,
+      filters,
+      fromBlock,
+      toBlock: head,
+      chunkBlocks: request.chunkBlocks ?? defaultChunkBlocks,
+      signal: ctx.signal,
+      onChunk: async (chunk) => {
+        const { payouts, remember = [] } = await request.toPayouts(chunk, reader, memory)
+        // All questions come before the first change: a chunk that turns out too large is read again.
+        const fresh: [StreamState, readonly Payout[]][] = []
+        for (const [stream, state] of states) {
+          const seen = state.cursor?.block ?? -1
+          const unseen = (payouts[stream] ?? []).filter(({ block }) => block > seen)
+          fresh.push([state, chunk.exactTimes ? unseen : await withExactNewest(reader, unseen)])
+        }
+        for (const [state, unseen] of fresh) fold(state, unseen)
+        for (const id of remember) memory.add(id)
+        for (const { address } of chunk.logs) {
+          logsPerContract.set(address, (logsPerContract.get(address) ?? 0) + 1)
+        }
+        doneTo = chunk.toBlock
+        chunks += 1
+        if (chunks % chunksPerSave === 0) await save(chunk.toBlock)
+      },
+    })
+    doneTo = head
+  } finally {
+    // Also what was folded before a failure: a node that limits requests is caught up with poll by poll.
+    if (doneTo >= fromBlock || doneTo === head) await save(doneTo)
+  }
 
   const evidence = [...logsPerContract].map(([contract, logs]): EvidencePointer => ({
     kind: 'logs',

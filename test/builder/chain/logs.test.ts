@@ -164,6 +164,23 @@ describe('reading logs', () => {
     )
   })
 
+  test('begins no further question of a range after one was refused', async () => {
+    const many = Array.from({ length: 40 }, (_, at): LogFilter => ({
+      addresses: [contract],
+      topics: [null, [addressTopic(wallet(at))]],
+    }))
+    let asked = 0
+    const refuse: ProxyRules = {
+      instead: (request) => {
+        if (rangeOf(request) === null) return undefined
+        asked += 1
+        return rpcError(request, -32000, 'header not found')
+      },
+    }
+    await expect(read(refuse, many)).rejects.toThrow('header not found')
+    expect(asked).toBeLessThan(10)
+  })
+
   test('stops between chunks when the poll is given up', async () => {
     const poll = new AbortController()
     const reader = createChainReader('base', anvil.url, { fetch, retries: 0 })
