@@ -10,7 +10,14 @@ import { dirname, join, resolve } from 'node:path'
 
 import { isoTime } from '../../src/core/time.ts'
 import { namesIn } from './files.ts'
-import { fastImportStream, headOf, treeDifference, treeOf, treeOfFiles } from './git-tree.ts'
+import {
+  FAST_IMPORT,
+  fastImportStream,
+  headOf,
+  treeDifference,
+  treeOf,
+  treeOfFiles,
+} from './git-tree.ts'
 import type { Tree } from './git-tree.ts'
 import { GIT_TIMEOUT_MS, GitError, GitMissingError, REMOTE_NAME, runGit } from './git.ts'
 import type { Git, GitEnvironment } from './git.ts'
@@ -114,7 +121,7 @@ async function commit(git: Git, branch: string, options: ArchiveOptions): Promis
   if (change.written.length + change.deleted.length === 0) return null
   const { message, author, nowMs } = options
   const stream = fastImportStream({ branch, parent, message, author, nowMs }, options.files, change)
-  await runGit(git, ['fast-import', '--quiet', '--done', '--date-format=raw'], stream)
+  await runGit(git, FAST_IMPORT, stream)
   const head = await headOf(git, branch)
   if (head === parent || !sameTree(await treeOf(git, head), wanted)) {
     throw new GitError('git fast-import: the commit does not hold what was sent')

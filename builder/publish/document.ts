@@ -18,7 +18,7 @@ export interface PublicDocument {
  * JSON stands here without its `stamp`, the top-level member that will hold the time at which the
  * facts of the document last changed; null where the document has no such member.
  */
-export type DocumentBody =
+type DocumentBody =
   | { readonly json: JsonValue; readonly stamp: 'computed_at' | null }
   | { readonly text: string }
   | { readonly bytes: Uint8Array }

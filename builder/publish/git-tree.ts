@@ -4,6 +4,8 @@ import { createHash } from 'node:crypto'
 import { runGit } from './git.ts'
 import type { Git } from './git.ts'
 
+/** Reads a `fastImportStream`; one that was cut off makes no commit. */
+export const FAST_IMPORT = ['fast-import', '--quiet', '--done', '--date-format=raw'] as const
 const REGULAR_FILE = '100644'
 
 /** Object name by path: what a tree holds. */

@@ -18,7 +18,7 @@ import { isoTime, parseTime } from '../../src/core/time.ts'
 import { createFile, readIfExists, replaceFile } from './files.ts'
 import { acquireLock } from './lock.ts'
 
-export const SIGNING_KEYS_FILE = 'signing-keys.json'
+const SIGNING_KEYS_FILE = 'signing-keys.json'
 const OWNER_ONLY = 0o600
 const OWNER_ONLY_DIRECTORY = 0o700
 const OTHERS = 0o077
@@ -38,7 +38,7 @@ export interface Signer {
   readonly sign: (bytes: Uint8Array) => Uint8Array
 }
 
-export type Verdict = 'good' | 'bad' | 'unknown key'
+type Verdict = 'good' | 'bad' | 'unknown key'
 
 export interface KeyRing {
   readonly kids: ReadonlySet<string>

@@ -22,7 +22,7 @@ import type { Facts } from './facts.ts'
 import { readIfExists, replaceFile } from './files.ts'
 import { commitMessage } from './summary.ts'
 
-export const DIFF_PATH = '/diffs/latest.md'
+const DIFF_PATH = '/diffs/latest.md'
 
 /** The facts of the last build that changed some, and what it said of the change. */
 export interface LastFacts {

@@ -20,7 +20,7 @@ export const CURRENT_LINK = 'current'
 export const GENERATIONS_DIR = 'generations'
 
 /** Content codings (RFC 9110 section 8.4.1) kept beside a document, best first, with their file suffix. */
-export const ENCODINGS = { br: '.br', gzip: '.gz' } as const satisfies Record<string, string>
+const ENCODINGS = { br: '.br', gzip: '.gz' } as const satisfies Record<string, string>
 export type Encoding = keyof typeof ENCODINGS
 
 const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/)
@@ -31,7 +31,7 @@ export const kidSchema = z.string().regex(/^[0-9a-f]{16}$/)
 /** Segments of plain URL characters: no `..`, no hidden file but `.well-known`, no percent sign. */
 const DOCUMENT_PATH = /^\/$|^(?:\/(?:\.well-known|[A-Za-z0-9_~-][A-Za-z0-9._~-]*))+$/
 
-export const manifestEntrySchema = z
+const manifestEntrySchema = z
   .strictObject({
     /** Site path, such as `/api/v1/rails`. */
     path: z.string().max(512).regex(DOCUMENT_PATH),

@@ -20,7 +20,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 
 import { archive } from '../../../builder/publish/archive.ts'
 import type { ArchiveOptions } from '../../../builder/publish/archive.ts'
-import { fastImportStream } from '../../../builder/publish/git-tree.ts'
+import { FAST_IMPORT, fastImportStream } from '../../../builder/publish/git-tree.ts'
 import { withoutCredentials } from '../../../builder/publish/git.ts'
 import { filesBelow, startMs } from './set.ts'
 
@@ -117,14 +117,10 @@ describe('the archive', () => {
     const stream = fastImportStream(commit, moved.files, change)
     for (const length of [stream.length - 5, stream.length - 20, 40]) {
       const run = () =>
-        execFileSync(
-          'git',
-          [`--git-dir=${repoDir}`, 'fast-import', '--quiet', '--done', '--date-format=raw'],
-          {
-            input: stream.subarray(0, length),
-            stdio: 'pipe',
-          },
-        )
+        execFileSync('git', [`--git-dir=${repoDir}`, ...FAST_IMPORT], {
+          input: stream.subarray(0, length),
+          stdio: 'pipe',
+        })
       expect(run).toThrow()
       expect(git(repoDir, 'rev-parse', 'main').trim()).toBe(parent)
     }

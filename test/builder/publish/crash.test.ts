@@ -79,6 +79,24 @@ test(
   TIMEOUT_MS,
 )
 
+test(
+  'builders in several processes, at a lock that a dead one left, publish one after the other or not at all',
+  async () => {
+    const shared = await workspace()
+    await runChild(1, 20, shared)
+    expect(readdirSync(shared.publicDir)).toContain('.publish.lock')
+    const never = 1_000_000
+    const versions = [2, 3, 4, 5]
+    await Promise.all(versions.map(async (version) => runChild(version, never, shared, 'ignore')))
+    const [seen, ...others] = versionsOf(readSet(shared.publicDir, shared.keys.publicKeys))
+    expect(versions).toContain(seen)
+    expect(others).toEqual([])
+    expect(readdirSync(shared.publicDir).sort()).toEqual(['current', 'generations'])
+    shared.remove()
+  },
+  TIMEOUT_MS,
+)
+
 async function publishHere(version: number): Promise<string[]> {
   const steps: string[] = []
   const nowMs = startMs + version * 1000
@@ -86,9 +104,14 @@ async function publishHere(version: number): Promise<string[]> {
   return steps
 }
 
-async function runChild(version: number, dieAtStep: number, at = place): Promise<string | null> {
+async function runChild(
+  version: number,
+  dieAtStep: number,
+  at = place,
+  stdio: 'inherit' | 'ignore' = 'inherit',
+): Promise<string | null> {
   const args = [child.script, at.publicDir, at.keysDir, String(version), String(dieAtStep)]
-  const running = spawn(process.execPath, args, { stdio: 'inherit' })
+  const running = spawn(process.execPath, args, { stdio })
   await once(running, 'exit')
   return running.signalCode
 }
