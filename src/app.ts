@@ -3,24 +3,30 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { Hono } from 'hono'
 
+import type { ActionDeps } from './actions/deps.ts'
 import { apiPrefix } from './contract/route.ts'
-import { pathOf, routes } from './contract/routes.ts'
+import type { Route } from './contract/route.ts'
+import { routes } from './contract/routes.ts'
 import type { Clock, Random } from './deps.ts'
 import { createAdmission } from './http/admission.ts'
 import { createClientAddress } from './http/client-address.ts'
+import type { ClientAddress } from './http/client-address.ts'
 import type { HonoEnv, RequestContext } from './http/context.ts'
 import { createDispatch, installErrors } from './http/dispatch.ts'
 import type { DocumentStore } from './http/document-store.ts'
 import { createEntry } from './http/entry.ts'
 import { errorAnswer, sendError } from './http/errors.ts'
 import type { Failure } from './http/errors.ts'
+import { installHandlers } from './http/handlers.ts'
 import { aliveHandler, healthHandler, readyHandler } from './http/health.ts'
 import type { HealthAnswer } from './http/health.ts'
 import { createLimiter } from './http/limiter.ts'
 import { createNetworkHash } from './http/network-key.ts'
 import { createOrigin } from './http/origin.ts'
+import { createPartnerAuth } from './http/partner-auth.ts'
 import { createRequestIds, createRequestLog } from './http/request-log.ts'
 import { createRouteTable } from './http/route-table.ts'
+import { apiHandlers } from './http/routes.ts'
 import { statsSinceHandler } from './http/stats.ts'
 import { withFields } from './log.ts'
 import type { LineLog } from './log.ts'
@@ -42,6 +48,7 @@ export interface AppDeps {
   readonly statsSince: (sinceMs: number) => Promise<unknown>
   /** Counts one read of an article. Called on the way of every such read: it may not wait. */
   readonly countView: (slug: string) => void
+  readonly actions: ActionDeps
 }
 
 export interface App {
@@ -63,13 +70,22 @@ export function createApp(deps: AppDeps): App {
   const requestId = createRequestIds(deps.random.bytes(6))
   const requestLog = createRequestLog(log, clock)
   const knownPath = createRouteTable([...routes, ...operatorRoutes])
-  const admission = deps.limits === 'off' ? null : admissionOf(deps)
+  const clientAddress = createClientAddress(deps.trustedProxies)
+  const admission = deps.limits === 'off' ? null : admissionOf(deps, clientAddress)
 
   const hono = new Hono<HonoEnv>()
   hono.get('/healthz', aliveHandler)
   hono.get('/readyz', readyHandler(deps.obstacles))
   hono.get(`${apiPrefix}/health`, healthHandler(deps.health))
   hono.get(`${apiPrefix}/stats/live`, statsSinceHandler(deps.statsSince))
+  installHandlers(hono, apiHandlers(deps.actions), {
+    routes,
+    actions: deps.actions,
+    partnerAuth: createPartnerAuth(deps.actions),
+    knownPath,
+    addressOf: (incoming) =>
+      clientAddress(incoming.socket.remoteAddress, forwardedForOf(incoming)) ?? '',
+  })
   installErrors(hono, { docsUrl, knownPath, store })
 
   const begin = (incoming: IncomingMessage, outgoing: ServerResponse): RequestContext => {
@@ -94,7 +110,7 @@ export function createApp(deps: AppDeps): App {
     refuse,
     monotonic: clock.monotonic,
     countView: deps.countView,
-    dynamicQueries: new Map([[pathOf('getStatsLive'), ['since']]]),
+    dynamicQueries: queriesOfDocuments(routes),
   })
   const dispatch = createDispatch({ hono, docsUrl, requestLog })
   const enter = createEntry({ store, admission, knownPath, begin, refuse, dispatch })
@@ -108,13 +124,27 @@ export function createApp(deps: AppDeps): App {
   }
 }
 
-function admissionOf({ clock, random, trustedProxies }: AppDeps) {
+function admissionOf({ clock, random }: AppDeps, clientAddress: ClientAddress) {
   const secret = new DataView(Uint8Array.from(random.bytes(8)).buffer)
   return createAdmission({
     limiter: createLimiter(clock),
-    clientAddress: createClientAddress(trustedProxies),
+    clientAddress,
     networkOf: createNetworkHash([secret.getUint32(0), secret.getUint32(4)]),
   })
+}
+
+/** Documents that have a form with a query: with one of these names it is made for the request. */
+function queriesOfDocuments(all: readonly Route[]): ReadonlyMap<string, readonly string[]> {
+  return new Map(
+    all
+      .filter(({ serving, query }) => serving.kind === 'document' && query !== undefined)
+      .map(({ path, query = {} }) => [path, Object.keys(query)]),
+  )
+}
+
+/** Joined as RFC 9110 section 5.3 says; Node does so for every header that may stand in a list. */
+function forwardedForOf({ headersDistinct }: IncomingMessage): string | undefined {
+  return headersDistinct['x-forwarded-for']?.join(', ')
 }
 
 const limitHeaders = (): Readonly<Record<string, string>> => ({})

@@ -1,22 +1,27 @@
 /** The entry of the service: settings → database → dependencies → listen → shut down. */
 import { join } from 'node:path'
 
+import type { ActionDeps } from './actions/deps.ts'
 import { createApp } from './app.ts'
 import { startBuilder } from './builder-process.ts'
+import { createWalletChain } from './chain/wallet-chain.ts'
 import { openDatabase } from './db/open.ts'
 import { createHealth } from './health.ts'
 import { createDocumentStore } from './http/document-store.ts'
 import { createStatsSince } from './http/live.ts'
 import { serve } from './http/serve.ts'
 import { createViewCounter } from './http/view-counter.ts'
+import { loadReference } from './reference.ts'
 import {
   configOrExit,
+  packageRoot,
   stopSignal,
   systemClock,
   systemLog,
   systemRandom,
   untilAborted,
 } from './runtime.ts'
+import { loadKeyedHash } from './secret.ts'
 import { welcome } from './welcome.ts'
 
 const graceMs = 10_000
@@ -46,6 +51,25 @@ const builder =
       })
 const builderProblems = () => [builder?.problem() ?? null].filter((problem) => problem !== null)
 
+const reference = await loadReference(join(packageRoot, 'data'))
+// Contract wallets are asked on Base, where USDC is paid; without a node of our own only plain keys are taken.
+const baseChain =
+  config.RPC_URL_BASE === null
+    ? undefined
+    : createWalletChain(config.RPC_URL_BASE, { fetch, clock })
+const actions: ActionDeps = {
+  database,
+  clock,
+  random: systemRandom,
+  log,
+  serviceName: config.SERVICE_NAME,
+  siteUrl: config.SITE_URL,
+  reference: () => reference,
+  walletChain: (kind) => (kind === 'evm' ? baseChain : undefined),
+  keyedHash: await loadKeyedHash(join(config.DATA_DIR, 'secrets'), systemRandom),
+  nudge: () => builder?.nudge(),
+}
+
 const views = createViewCounter({ database, clock, log })
 const app = createApp({
   siteUrl: config.SITE_URL,
@@ -66,6 +90,7 @@ const app = createApp({
   obstacles: () => Promise.resolve(stopped.aborted ? ['shutting down'] : []),
   statsSince: createStatsSince(store),
   countView: views.count,
+  actions,
 })
 const server = await serve(app.listener, {
   host: config.HOST,

@@ -38,7 +38,9 @@ const errorMeaning: Readonly<Record<number, string>> = {
   405: 'The method is not allowed here.',
   406: 'None of the accepted encodings can be served.',
   409: 'It conflicts with what stands.',
+  413: 'The body is over 64 KiB.',
   415: 'A request body with a Content-Encoding or another type.',
+  422: 'Well-formed, but refused by a rule of the ledger.',
   429: 'A rate limit tripped; `Retry-After` says when to come back.',
   500: 'A fault of the service.',
   503: 'Not available right now; `Retry-After` says when to come back.',
@@ -70,7 +72,10 @@ export function openApiDocument(routes: readonly Route[], options: OpenApiOption
       .filter(([name]) => used.has(name))
       .map(([name, description]) => ({ name, description })),
     paths,
-    components: { schemas: componentSchemas() },
+    components: {
+      ...(needsPartner(routes) ? { securitySchemes } : {}),
+      schemas: componentSchemas(),
+    },
   }
 }
 
@@ -78,15 +83,90 @@ function operation(route: Route): JsonObject {
   const parameters = [
     ...Object.entries(route.params ?? {}).map(([name, value]) => parameter('path', name, value)),
     ...Object.entries(route.query ?? {}).map(([name, value]) => parameter('query', name, value)),
+    ...(route.access === 'partner' ? [partnerTimestamp] : []),
+    ...(isWrite(route) ? [contentDigest] : []),
+    ...(route.method === 'POST' ? [idempotencyKey] : []),
   ]
   return {
     operationId: route.id,
     tags: [route.tag],
     summary: route.summary,
     description: route.description,
-    security: [],
+    security: route.access === 'partner' ? partnerSecurity : [],
     ...(parameters.length === 0 ? {} : { parameters }),
+    ...(route.body === undefined ? {} : { requestBody: requestBody(route.body) }),
     responses: responses(route),
+  }
+}
+
+/** Either header form; both need the time that is signed. */
+const partnerSecurity: Json[] = [{ partnerBearer: [] }, { partnerWallet: [], partnerSignature: [] }]
+
+const signedMessage =
+  'The signature covers `<service>-partner-auth-v1:{TIMESTAMP}:{METHOD}:{PATH}`, or better `<service>-partner-auth-v2:{TIMESTAMP}:{METHOD}:{PATH}:{RAW_SHA256}` with the lower-case hex SHA-256 of the raw body.'
+
+const securitySchemes: JsonObject = {
+  partnerBearer: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: '<wallet>:<signature>',
+    description: `\`Authorization: Bearer <wallet>:<signature>\`. ${signedMessage}`,
+  },
+  partnerWallet: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Partner-Wallet',
+    description: 'The wallet that signed.',
+  },
+  partnerSignature: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Partner-Signature',
+    description: signedMessage,
+  },
+}
+
+const partnerTimestamp: JsonObject = {
+  name: 'X-Partner-Timestamp',
+  in: 'header',
+  required: false,
+  description:
+    'The time signed: Unix seconds (10 digits) or milliseconds (13 digits), within five minutes. Where it is missing, the `Date` header in Unix seconds.',
+  schema: { type: 'string', pattern: '^([1-9][0-9]{9}|[1-9][0-9]{12})$', maxLength: 13 },
+  example: '1795240000000',
+}
+
+const idempotencyKey: JsonObject = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'For 24 hours the same key with the same body answers with the first result; with another body 422.',
+  schema: { type: 'string', minLength: 1, maxLength: 257 },
+  example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
+}
+
+const contentDigest: JsonObject = {
+  name: 'Content-Digest',
+  in: 'header',
+  required: false,
+  description: 'RFC 9530. Checked where it stands: `sha-256` or `sha-512` of the raw body.',
+  schema: { type: 'string', maxLength: 500 },
+}
+
+function isWrite(route: Route): boolean {
+  return route.method === 'POST' || route.method === 'PATCH'
+}
+
+function needsPartner(routes: readonly Route[]): boolean {
+  return routes.some(({ access }) => access === 'partner')
+}
+
+function requestBody(schema: z.ZodType): JsonObject {
+  return {
+    required: true,
+    description: 'One JSON object, at most 64 KiB; unknown and repeated names are refused.',
+    content: { 'application/json': { schema: schemaOf(schema) } },
   }
 }
 
@@ -107,6 +187,8 @@ function responses(route: Route): JsonObject {
   )
   const errors: number[] = [...commonErrors]
   if (route.serving.kind === 'document') errors.push(406)
+  if (route.access !== 'public') errors.push(401, 403)
+  if (isWrite(route)) errors.push(409, 413, 422)
   for (const status of errors) {
     if (!answers.has(status)) answers.set(status, { description: errorMeaning[status] ?? 'Error.' })
   }
@@ -121,6 +203,7 @@ function response(route: Route, status: number, answer: Answer): JsonObject {
   const headers: JsonObject = {
     ...(isDocument ? documentHeaders : {}),
     ...(status === 429 || status === 503 ? retryHeaders : {}),
+    ...(status === 401 ? challengeHeaders : {}),
   }
   return {
     description: answer.description,
@@ -146,6 +229,10 @@ const documentHeaders: JsonObject = {
   'Last-Modified': textHeader('When the facts of this document last changed.'),
   'X-Signature': textHeader('`ed25519:` and the base64 signature over the bytes of the body.'),
   'X-Signature-Key': textHeader('`kid` of the key in /.well-known/signing-keys.json.'),
+}
+
+const challengeHeaders: JsonObject = {
+  'WWW-Authenticate': textHeader('`Bearer`.'),
 }
 
 const retryHeaders: JsonObject = {

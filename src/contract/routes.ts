@@ -397,6 +397,18 @@ export const routes = [
 
 export type RouteId = (typeof routes)[number]['id']
 
+/** Routes that code answers: every write, handlers, and documents that have a form with a query. */
+export type HandlerRouteId = Exclude<
+  Extract<
+    (typeof routes)[number],
+    { readonly serving: { readonly kind: 'handler' } } | { readonly query: object }
+  >['id'],
+  BuiltInRouteId
+>
+
+/** Answered by the parts of the service that keep state of their own, see `app.ts`. */
+type BuiltInRouteId = 'getHealth' | 'getStatsLive'
+
 /** The route of an id; the ids are a closed set, so there always is one. */
 export function routeOf(id: RouteId): Route {
   const route = routes.find((candidate) => candidate.id === id)

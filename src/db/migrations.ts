@@ -10,6 +10,7 @@ import { polls } from './migrations/0001-polls.ts'
 import { flagsEvents } from './migrations/0002-flags-events.ts'
 import { folds } from './migrations/0003-folds.ts'
 import { runsViews } from './migrations/0004-runs-views.ts'
+import { writes } from './migrations/0005-writes.ts'
 import type { Migration } from './migrations/migration.ts'
 
 export const migrations = [
@@ -17,6 +18,7 @@ export const migrations = [
   flagsEvents,
   folds,
   runsViews,
+  writes,
 ] as const satisfies readonly Migration[]
 
 /**

@@ -4,7 +4,9 @@
  */
 import type { Generated, GeneratedAlways } from 'kysely'
 
-export interface Database {
+import type { WritesTables } from './tables/writes.ts'
+
+export interface Database extends WritesTables {
   polls: PollsTable
   rail_state: RailStateTable
   flags: FlagsTable

@@ -40,6 +40,10 @@ const earlyRows: Record<string, readonly string[]> = {
     `insert into article_views values ('first', 490000, 3)`,
     `insert into meta values ('key', 'value')`,
   ],
+  '0005_writes': [
+    `insert into used_messages values ('0xaa', 'm', 'r', 201, '{}', '2026-01-01T00:00:00.000Z')`,
+    `insert into idempotency_keys values ('0xaa', 'k', 'r', 201, '{}', '2026-01-01T00:00:00.000Z')`,
+  ],
 }
 
 async function contents(db: Kysely<Database>): Promise<Record<string, readonly unknown[]>> {
@@ -168,12 +172,16 @@ test('the schema is this one', async () => {
     CREATE UNIQUE INDEX flags_open on flags (kind, coalesce(rail, ''), subject) where closed_at is null
     CREATE TABLE fold_buckets ( rail text not null, stream text not null, hour integer not null, body text not null, primary key (rail, stream, hour) ) strict
     CREATE TABLE fold_cursors ( rail text not null, stream text not null, cursor text not null, updated_at text not null, primary key (rail, stream) ) strict, without rowid
+    CREATE TABLE idempotency_keys ( caller text not null, key text not null, request_sha256 text not null, status integer not null, answer text not null, expires_at text not null, primary key (caller, key) ) strict
+    CREATE INDEX idempotency_keys_by_expiry on idempotency_keys (expires_at)
     CREATE TABLE job_runs ( id integer primary key, job text not null, started_at text not null, finished_at text, outcome text check (outcome in ('ok', 'failed', 'skipped')), detail text ) strict
     CREATE INDEX job_runs_by_job on job_runs (job, started_at)
     CREATE TABLE meta ( key text primary key, value text not null ) strict, without rowid
     CREATE TABLE polls ( id integer primary key, rail text not null, started_at text not null, duration_ms integer not null, outcome text not null check (outcome in ('ok', 'failed')), error text, figures text, evidence text not null, rule text not null, status_after text not null ) strict
     CREATE INDEX polls_by_rail on polls (rail, started_at)
     CREATE TABLE rail_state ( rail text primary key, status text not null, status_since text not null, figures text, figures_as_of text, last_poll_id integer references polls (id), last_poll_at text, last_good_poll_at text, last_error text, last_duration_ms integer, consecutive_failures integer not null, source text not null check (source in ('audit', 'poll')) ) strict, without rowid
-    CREATE TABLE schema_migrations ( position integer primary key, name text not null unique ) strict"
+    CREATE TABLE schema_migrations ( position integer primary key, name text not null unique ) strict
+    CREATE TABLE used_messages ( wallet text not null, message_sha256 text not null, request_sha256 text not null, status integer not null, answer text not null, expires_at text not null, primary key (wallet, message_sha256) ) strict
+    CREATE INDEX used_messages_by_expiry on used_messages (expires_at)"
   `)
 })

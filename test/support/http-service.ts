@@ -10,6 +10,7 @@ import type { PublicDocument } from '../../builder/publish/document.ts'
 import { loadKeys } from '../../builder/publish/keys.ts'
 import { publish } from '../../builder/publish/publish.ts'
 import type { Published } from '../../builder/publish/publish.ts'
+import type { ActionDeps } from '../../src/actions/deps.ts'
 import { createApp } from '../../src/app.ts'
 import type { App, AppDeps } from '../../src/app.ts'
 import type { JsonValue } from '../../src/core/canonical-json.ts'
@@ -20,6 +21,8 @@ import { serve } from '../../src/http/serve.ts'
 import type { RunningServer } from '../../src/http/serve.ts'
 import { createLog } from '../../src/log.ts'
 import type { LogLevel } from '../../src/log.ts'
+import { testActions } from './actions.ts'
+import type { TestActions } from './actions.ts'
 
 const logLine = z.record(z.string(), z.unknown())
 
@@ -74,20 +77,25 @@ export interface Service {
   /** Lines that were logged so far, parsed. */
   readonly lines: () => Record<string, unknown>[]
   readonly views: string[]
+  readonly actions: TestActions
   readonly stop: () => Promise<void>
 }
 
 /** The whole listener on a free port, over whatever is published in `dir`. */
 export async function startService(
   dir: string,
-  options: Partial<Omit<AppDeps, 'log'>> & {
+  options: Partial<Omit<AppDeps, 'log' | 'actions' | 'clock'>> & {
+    /** What writes are given, where it matters to the test. */
+    readonly actions?: Partial<ActionDeps>
+    readonly clock?: HandClock
+    /** Keeps the database in this file, which outlives the service. */
+    readonly databasePath?: string
     readonly level?: LogLevel
     /** Adds routes before the server starts. */
     readonly extend?: (app: App) => void
   } = {},
 ): Promise<Service> {
-  const { level = 'info', extend, ...given } = options
-  const clock = handClock()
+  const { level = 'info', extend, clock = handClock(), databasePath, ...given } = options
   let text = ''
   const log = createLog({
     level,
@@ -100,6 +108,7 @@ export async function startService(
   const store = createDocumentStore({ publicDir: dir, clock, log })
   await store.reload()
   const views: string[] = []
+  const actions = await testActions({ clock, log, databasePath, changes: given.actions })
   const app = createApp({
     siteUrl: 'https://ledger.test',
     clock,
@@ -115,6 +124,7 @@ export async function startService(
       views.push(slug)
     },
     ...given,
+    actions,
   })
   extend?.(app)
   const { failureAnswer } = app
@@ -135,8 +145,10 @@ export async function startService(
         .map((line) => logLine.parse(JSON.parse(line)))
     },
     views,
+    actions,
     stop: async () => {
       await server.close(1000)
+      await actions.close()
     },
   }
 }

@@ -1,0 +1,28 @@
+/** What every write is given. Types only. */
+import type { WalletChain } from '../auth/contract-wallet.ts'
+import type { WalletKind } from '../core/wallet.ts'
+import type { OpenDatabase } from '../db/open.ts'
+import type { Clock, Log, Random } from '../deps.ts'
+import type { Reference } from '../reference.ts'
+
+export interface ActionDeps {
+  readonly database: OpenDatabase
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  /** Stands for `<service>` in every signed message. */
+  readonly serviceName: string
+  /** Without a slash at the end. */
+  readonly siteUrl: string
+  /** What people wrote under `data/`. */
+  readonly reference: () => Reference
+  /** The chain on which contract wallets of a kind are asked; undefined where none is set. */
+  readonly walletChain: (kind: WalletKind) => WalletChain | undefined
+  /** Hex of a keyed hash: what is stored can be compared, and not guessed by who lacks the key. */
+  readonly keyedHash: KeyedHash
+  /** Asks the builder for a build soon: public documents are to show what was committed. */
+  readonly nudge: () => void
+}
+
+/** `purpose` keeps the hashes of one use from standing for those of another. */
+export type KeyedHash = (purpose: string, text: string) => string

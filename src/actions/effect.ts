@@ -1,0 +1,135 @@
+/** One write, once: replay guard, idempotency key and effect in one transaction. */
+import type { Transaction } from 'kysely'
+
+import { ApiError } from '../contract/errors.ts'
+import { dayMs, isoTime } from '../core/time.ts'
+import type { Wallet } from '../core/wallet.ts'
+import {
+  findIdempotencyKey,
+  findUsedMessage,
+  insertIdempotencyKey,
+  insertUsedMessage,
+} from '../db/guard.ts'
+import type { FirstAnswer, NewAnswer } from '../db/guard.ts'
+import type { Database } from '../db/schema.ts'
+import type { ActionDeps } from './deps.ts'
+
+/** What is the same in every sending of one request, and when this one came. */
+export interface WriteRequest {
+  /** SHA-256 over method, path and raw body; headers do not count. */
+  readonly requestSha256: string
+  /** The clock, read once. */
+  readonly nowMs: number
+  readonly idempotencyKey: string | null
+  /** Who calls, where no wallet has signed: a keyed hash of the address. */
+  readonly remoteKey: string
+}
+
+/** A signature that was checked. A message is good for one write. */
+export interface SignedProof {
+  readonly wallet: Wallet
+  readonly messageSha256: string
+  readonly signatureSha256: string
+  /** The guard's row is kept until then: longer than the message would be taken. */
+  readonly expiresAtMs: number
+  /** False: the time signed is outside the window. Only the first answer under an idempotency key may follow. */
+  readonly timely: boolean
+}
+
+/** What a write answers. The body is JSON and has no undefined members. */
+export interface Outcome {
+  readonly status: 200 | 201 | 202
+  readonly body: object
+}
+
+/**
+ * A refusal that leaves rows behind, such as a counted try: what `decide` wrote is committed, then the
+ * error is thrown. The message and the key stay unused.
+ */
+export interface Refusal {
+  readonly refused: ApiError
+}
+
+export type Decide = (tx: Transaction<Database>) => Promise<Outcome | Refusal>
+
+const keyLifeMs = dayMs
+
+/**
+ * Runs `decide` in a transaction unless the same was done before:
+ * a message that was used for this very request answers with the first result and 200, for another
+ * request 409; an idempotency key answers with the first result, for another request 422.
+ * Where `decide` throws nothing is kept. `proofs` are all signatures of the request, the caller's first.
+ * `decide` has no effects but its rows; whatever is slow belongs before it.
+ * @throws ApiError, and DatabaseUnavailableError where nothing may be acknowledged.
+ */
+export async function commitOnce(
+  deps: Pick<ActionDeps, 'database' | 'nudge'>,
+  request: WriteRequest,
+  proofs: readonly SignedProof[],
+  decide: Decide,
+): Promise<Outcome> {
+  const caller = proofs[0]?.wallet.id ?? request.remoteKey
+  const done = await deps.database.write(async (tx) => {
+    const first = await firstAnswer(tx, request, proofs, caller)
+    if (first !== null) return { outcome: first, isNew: false }
+    if (proofs.some((proof) => !proof.timely)) throw new ApiError('signature_expired')
+    const outcome = await decide(tx)
+    if ('refused' in outcome) return { outcome, isNew: false }
+    await keepAnswer(tx, { request, proofs, caller, outcome })
+    return { outcome, isNew: true }
+  })
+  const { outcome, isNew } = done
+  if ('refused' in outcome) throw outcome.refused
+  if (isNew) deps.nudge()
+  return outcome
+}
+
+async function firstAnswer(
+  tx: Transaction<Database>,
+  request: WriteRequest,
+  proofs: readonly SignedProof[],
+  caller: string,
+): Promise<Outcome | null> {
+  for (const { wallet, messageSha256 } of proofs) {
+    const used = await findUsedMessage(tx, wallet.id, messageSha256)
+    if (used === null) continue
+    if (used.requestSha256 !== request.requestSha256) throw new ApiError('signature_reused')
+    return { status: 200, body: used.body }
+  }
+  if (request.idempotencyKey === null) return null
+  const now = isoTime(request.nowMs)
+  const kept = await findIdempotencyKey(tx, caller, request.idempotencyKey, now)
+  if (kept === null) return null
+  if (kept.requestSha256 !== request.requestSha256) throw new ApiError('idempotency_key_reused')
+  return { status: statusOf(kept), body: kept.body }
+}
+
+async function keepAnswer(
+  tx: Transaction<Database>,
+  written: {
+    readonly request: WriteRequest
+    readonly proofs: readonly SignedProof[]
+    readonly caller: string
+    readonly outcome: Outcome
+  },
+): Promise<void> {
+  const { request, proofs, caller, outcome } = written
+  const { requestSha256, nowMs, idempotencyKey } = request
+  const answerUntil = (timeMs: number): NewAnswer => ({
+    requestSha256,
+    status: outcome.status,
+    body: outcome.body,
+    expiresAt: isoTime(timeMs),
+  })
+  for (const { wallet, messageSha256, expiresAtMs } of proofs) {
+    await insertUsedMessage(tx, { wallet: wallet.id, messageSha256 }, answerUntil(expiresAtMs))
+  }
+  if (idempotencyKey !== null) {
+    const key = { caller, key: idempotencyKey }
+    await insertIdempotencyKey(tx, key, answerUntil(nowMs + keyLifeMs))
+  }
+}
+
+function statusOf({ status }: FirstAnswer): Outcome['status'] {
+  return status === 201 || status === 202 ? status : 200
+}

@@ -1,0 +1,121 @@
+/** A body that is itself a signed statement: wallet, timestamp and signature stand in it. */
+import { bodySha256, sha256Hex } from '../auth/messages.ts'
+import { verifySignature } from '../auth/schemes.ts'
+import { SIGNED_WINDOW_MS, isWithinWindow, parseBodyTimestamp } from '../auth/timestamps.ts'
+import { SchemeUnavailableError } from '../auth/verdict.ts'
+import type { SignatureVerdict } from '../auth/verdict.ts'
+import { ApiError } from '../contract/errors.ts'
+import type { JsonObject } from '../core/canonical-json.ts'
+import { WalletError, parseWallet } from '../core/wallet.ts'
+import type { Wallet } from '../core/wallet.ts'
+import type { ActionDeps } from './deps.ts'
+import type { SignedProof, WriteRequest } from './effect.ts'
+
+export interface BodyStatement {
+  /** The body as it was parsed: what is hashed is what was sent, unknown to no schema's defaults. */
+  readonly json: JsonObject
+  readonly wallet: string
+  /** RFC 3339. */
+  readonly timestamp: string
+  readonly signature: string
+  /** The message of this kind of statement, see `auth/messages.ts`. */
+  readonly message: (
+    service: string,
+    from: { readonly wallet: string; readonly timestamp: string; readonly bodySha256: string },
+  ) => string
+}
+
+type VerifyDeps = Pick<ActionDeps, 'serviceName' | 'walletChain'>
+
+/**
+ * Checks who signed a body, and when.
+ * @throws ApiError 400 for a wallet or time that is none, 401 outside the window or for a signature
+ *   that does not verify, 503 where only a chain can tell and it cannot be asked.
+ */
+export async function verifySignedBody(
+  deps: VerifyDeps,
+  request: Pick<WriteRequest, 'nowMs' | 'idempotencyKey'>,
+  statement: BodyStatement,
+): Promise<SignedProof> {
+  const { json, timestamp, signature } = statement
+  const timestampMs = parseBodyTimestamp(timestamp)
+  if (timestampMs === null) throw invalidField('timestamp', 'must be an RFC 3339 time')
+  const timely = requireTimely(timestampMs, request)
+  const wallet = requireWallet(statement.wallet, 'wallet')
+  const message = statement.message(deps.serviceName, {
+    wallet: statement.wallet,
+    timestamp,
+    bodySha256: bodySha256(json),
+  })
+  await requireSignature(deps, { message, signature, wallet })
+  return signedProof({ message, signature, wallet, timestampMs, timely })
+}
+
+/**
+ * Whether a time lies in the window. Outside of it only a request with an idempotency key goes on,
+ * to the first answer under that key.
+ * @throws ApiError `signature_expired`
+ */
+export function requireTimely(
+  timestampMs: number,
+  request: Pick<WriteRequest, 'nowMs' | 'idempotencyKey'>,
+): boolean {
+  const timely = isWithinWindow(timestampMs, request.nowMs)
+  if (!timely && request.idempotencyKey === null) throw new ApiError('signature_expired')
+  return timely
+}
+
+/** @throws ApiError `signature_invalid` with the reason, `unavailable` where nobody can say now. */
+export async function requireSignature(
+  deps: Pick<ActionDeps, 'walletChain'>,
+  claim: { readonly message: string; readonly signature: string; readonly wallet: Wallet },
+  what = '',
+): Promise<void> {
+  const verdict = await checkSignature(deps, claim)
+  if (!verdict.valid) throw new ApiError('signature_invalid', `${what}${verdict.reason}`)
+}
+
+/** The verdict over a signature of a wallet. @throws ApiError `unavailable` where its chain is out of reach. */
+export async function checkSignature(
+  deps: Pick<ActionDeps, 'walletChain'>,
+  claim: { readonly message: string; readonly signature: string; readonly wallet: Wallet },
+): Promise<SignatureVerdict> {
+  const chain = deps.walletChain(claim.wallet.kind)
+  try {
+    return await verifySignature({ ...claim, ...(chain === undefined ? {} : { chain }) })
+  } catch (error) {
+    if (!(error instanceof SchemeUnavailableError)) throw error
+    throw new ApiError('unavailable', error.message)
+  }
+}
+
+/** The proof of a message that was checked. The guard outlives the window on both sides. */
+export function signedProof(checked: {
+  readonly message: string
+  readonly signature: string
+  readonly wallet: Wallet
+  readonly timestampMs: number
+  readonly timely: boolean
+}): SignedProof {
+  return {
+    wallet: checked.wallet,
+    messageSha256: sha256Hex(checked.message),
+    signatureSha256: sha256Hex(checked.signature),
+    expiresAtMs: checked.timestampMs + 2 * SIGNED_WINDOW_MS,
+    timely: checked.timely,
+  }
+}
+
+/** @throws ApiError 400 with the reason, under the path of the field. */
+export function requireWallet(text: string, path: string): Wallet {
+  try {
+    return parseWallet(text)
+  } catch (error) {
+    if (!(error instanceof WalletError)) throw error
+    throw invalidField(path, error.message)
+  }
+}
+
+export function invalidField(path: string, message: string): ApiError {
+  return new ApiError('invalid_input', undefined, { issues: [{ path, message }] })
+}

@@ -1,0 +1,62 @@
+/** JSON-RPC over HTTP as the check of contract wallets needs it: one call, a bounded answer. */
+import { z } from 'zod'
+
+import type { WalletChain } from '../auth/contract-wallet.ts'
+import type { Clock, Fetch } from '../deps.ts'
+
+const MAX_ANSWER_BYTES = 64 * 1024
+
+const rpcAnswer = z.union([
+  z.object({ error: z.looseObject({ code: z.number(), message: z.string() }) }),
+  z.object({ result: z.unknown() }),
+])
+
+/** The node's error, as its caller tells "reverted" from "out of reach" by it. */
+class RpcError extends Error {
+  override readonly name = 'RpcError'
+  readonly code: number
+  readonly data: unknown
+
+  constructor(code: number, message: string, data: unknown) {
+    super(message)
+    this.code = code
+    this.data = data
+  }
+}
+
+export function createWalletChain(
+  url: string,
+  deps: { readonly fetch: Fetch; readonly clock: Pick<Clock, 'sleep'> },
+): WalletChain {
+  return {
+    request: async (method, params, signal) => {
+      const response = await deps.fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'accept-encoding': 'identity' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+        redirect: 'error',
+        signal,
+      })
+      const answer = rpcAnswer.parse(JSON.parse(await readLimited(response)))
+      if ('error' in answer) {
+        const { code, message } = answer.error
+        throw new RpcError(code, message, answer.error['data'])
+      }
+      return answer.result
+    },
+    sleep: deps.clock.sleep,
+  }
+}
+
+async function readLimited(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  if (response.body === null) return ''
+  const body: AsyncIterable<Uint8Array> = response.body
+  for await (const chunk of body) {
+    bytes += chunk.byteLength
+    if (bytes > MAX_ANSWER_BYTES) throw new Error('the node answered more than 64 KiB')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}

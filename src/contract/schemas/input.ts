@@ -1,0 +1,85 @@
+/** Fields of request bodies. Stricter than what is answered: nothing is trimmed, rounded or put right. */
+import { z } from 'zod'
+
+import { parseUsdc } from '../../core/money.ts'
+import { parseTime } from '../../core/time.ts'
+import { WalletError, parseWallet } from '../../core/wallet.ts'
+
+/** An EVM address, a Solana address or a NEAR implicit account. */
+export const walletInput = z
+  .string()
+  .min(32)
+  .max(64)
+  .superRefine((text, context) => {
+    const problem = walletProblem(text)
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem })
+  })
+  .meta({ example: '0x52908400098527886E0F7030069857D2E4169EE7' })
+
+function walletProblem(text: string): string | null {
+  try {
+    parseWallet(text)
+    return null
+  } catch (error) {
+    if (error instanceof WalletError) return error.message
+    throw error
+  }
+}
+
+export const timeInput = z
+  .string()
+  .max(35)
+  .refine((text) => parseTime(text) !== null, 'must be an RFC 3339 time')
+  .meta({ format: 'date-time', example: '2026-11-21T06:00:00.000Z' })
+
+/** Room for the longest signature of a contract wallet, 8,192 bytes in hex. */
+export const signatureInput = z
+  .string()
+  .min(1)
+  .max(16_386)
+  .describe('EIP-191 in 0x and 130 lower-case hex digits, or ed25519 in base58, base64 or hex.')
+
+export const amountInput = z
+  .union([z.number(), z.string().max(20)])
+  .refine((amount) => parseUsdc(amount) !== null, {
+    message: 'must be 0 to 1,000,000,000 USDC with at most 6 decimals',
+  })
+  .describe('USDC with at most 6 decimals, as a number or a decimal string.')
+
+/** An address that people may follow. */
+export const httpsInput = z
+  .url({ protocol: /^https$/ })
+  .max(2048)
+  .refine((text) => isPlainUrl(text), 'must be an https address without user name or password')
+
+function isPlainUrl(text: string): boolean {
+  const { username, password } = new URL(text)
+  return username === '' && password === '' && /^[\x21-\x7e]+$/.test(text)
+}
+
+/**
+ * One line of text for people: NFC, without control characters, without marks that turn or hide text
+ * (bidirectional controls, zero-width characters, the soft hyphen), no space at either end.
+ */
+export function lineInput(maxLength: number) {
+  return textOf(maxLength, UNFIT_FOR_LINES, 'control characters and invisible marks are not taken')
+}
+
+/** Text of several lines, otherwise as `lineInput`. */
+export function textInput(maxLength: number) {
+  return textOf(maxLength, UNFIT_FOR_TEXT, 'control characters and invisible marks are not taken')
+}
+
+function textOf(maxLength: number, unfit: RegExp, message: string) {
+  return z
+    .string()
+    .min(1)
+    .max(maxLength)
+    .refine((text) => !unfit.test(text), message)
+    .refine((text) => text.normalize('NFC') === text, 'must be in Unicode normal form C')
+    .refine((text) => text.trim() === text, 'must not begin or end with white space')
+}
+
+const INVISIBLE = String.raw`\u00AD\u061C\u115F\u1160\u180E\u200B-\u200F\u2028-\u202E\u2060-\u2069\u3164\uFEFF\uFFA0\uFFF9-\uFFFB\u{E0000}-\u{E0FFF}`
+const UNFIT_FOR_LINES = new RegExp(String.raw`[\p{Cc}\p{Cn}\p{Co}${INVISIBLE}]`, 'u')
+const UNFIT_FOR_TEXT = new RegExp(String.raw`(?![\n\t])[\p{Cc}\p{Cn}\p{Co}${INVISIBLE}]`, 'u')

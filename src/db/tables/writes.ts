@@ -1,0 +1,24 @@
+export interface WritesTables {
+  used_messages: UsedMessagesTable
+  idempotency_keys: IdempotencyKeysTable
+}
+
+interface UsedMessagesTable extends FirstAnswerColumns {
+  /** The wallet's `id`. */
+  wallet: string
+  message_sha256: string
+}
+
+interface IdempotencyKeysTable extends FirstAnswerColumns {
+  caller: string
+  key: string
+}
+
+interface FirstAnswerColumns {
+  /** SHA-256 over method, path and raw body. */
+  request_sha256: string
+  status: number
+  /** The body that was answered, as JSON. */
+  answer: string
+  expires_at: string
+}

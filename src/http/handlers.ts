@@ -1,0 +1,240 @@
+/**
+ * What an endpoint of the API is: the id of its route and a function. Everything that is the same for
+ * all of them (reading, checking, answering) happens here, once.
+ */
+import type { IncomingMessage } from 'node:http'
+
+import type { Hono } from 'hono'
+import type { z } from 'zod'
+
+import type { ActionDeps } from '../actions/deps.ts'
+import type { Outcome, WriteRequest } from '../actions/effect.ts'
+import { sha256Hex } from '../auth/messages.ts'
+import { ApiError } from '../contract/errors.ts'
+import type { Route } from '../contract/route.ts'
+import type { JsonObject } from '../core/canonical-json.ts'
+import type { Log } from '../deps.ts'
+import { answerJson, queryOf } from './answer.ts'
+import type { CachePolicy } from './answer.ts'
+import type { ApiContext, HonoEnv } from './context.ts'
+import { idempotencyKeyOf } from './idempotency-key.ts'
+import type { PartnerAuth, PartnerProof } from './partner-auth.ts'
+import { readJsonBody } from './read-body.ts'
+import type { RouteTable } from './route-table.ts'
+import { validate } from './validate.ts'
+
+interface AnyContext {
+  /** Path parameters, each in the form its schema in the registry demands. */
+  readonly params: Readonly<Record<string, string>>
+  readonly incoming: IncomingMessage
+  readonly log: Log
+  /** The clock, read once. */
+  readonly nowMs: number
+  /** A keyed hash of the caller's address: for limits and idempotency, not to be shown. */
+  readonly remoteKey: string
+  /** The address itself, behind our own proxies; for fingerprints that hash it at once. */
+  readonly address: string
+  readonly userAgent: string
+  /**
+   * Checks the partner bearer of this request and says who signed it.
+   * @throws ApiError 401, also where none was sent.
+   */
+  readonly partner: () => Promise<PartnerProof>
+}
+
+export interface WriteContext<Body> extends AnyContext {
+  /** As the schema of the route has it. */
+  readonly body: Body
+  /** As it was sent; this is what signatures in the body cover. */
+  readonly json: JsonObject
+  /** Lower-case hex of the bytes. */
+  readonly rawSha256: string
+  /** For `commitOnce`. */
+  readonly request: WriteRequest
+}
+
+export interface ReadContext extends AnyContext {
+  /** Query parameters by name, each in the form its schema in the registry demands. */
+  readonly query: Readonly<Partial<Record<string, string>>>
+}
+
+export interface ReadAnswer {
+  readonly body: object
+  /** By default what the registry says of the route. */
+  readonly cache?: CachePolicy
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** The answer of a write, where it needs more headers than all have. */
+export interface WriteAnswer extends Outcome {
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface WriteHandler {
+  readonly kind: 'write'
+  readonly schema: z.ZodType
+  readonly handle: (
+    json: JsonObject,
+    context: Omit<WriteContext<never>, 'body'>,
+  ) => Promise<WriteAnswer>
+}
+
+export interface ReadHandler {
+  readonly kind: 'read'
+  readonly handle: (context: ReadContext) => Promise<ReadAnswer>
+}
+
+export type Handler = WriteHandler | ReadHandler
+
+/** A POST or PATCH. `schema` is the `body` of its route: strict, so that unknown fields are refused. */
+export function write<Schema extends z.ZodType>(
+  schema: Schema,
+  handle: (context: WriteContext<z.infer<Schema>>) => Promise<WriteAnswer>,
+): WriteHandler {
+  return {
+    kind: 'write',
+    schema,
+    handle: (json, context) => handle({ ...context, body: validate(schema, json) }),
+  }
+}
+
+/** A GET that is made for the request: no document, or the form of one with a query. */
+export function read(handle: (context: ReadContext) => Promise<ReadAnswer>): ReadHandler {
+  return { kind: 'read', handle }
+}
+
+export interface HandlerDeps {
+  /** The registry. */
+  readonly routes: readonly Route[]
+  readonly actions: Pick<ActionDeps, 'clock' | 'keyedHash'>
+  readonly partnerAuth: PartnerAuth
+  readonly knownPath: RouteTable
+  /** The caller's address, behind our own proxies. */
+  readonly addressOf: (incoming: IncomingMessage) => string
+}
+
+/** Puts handlers under the method and path that the registry has for their ids. */
+export function installHandlers(
+  hono: Hono<HonoEnv>,
+  handlers: Readonly<Record<string, Handler>>,
+  deps: HandlerDeps,
+): void {
+  for (const [id, handler] of Object.entries(handlers)) {
+    const route = deps.routes.find((candidate) => candidate.id === id)
+    if (route === undefined) throw new Error(`there is no route ${id}`)
+    if (handler.kind === 'write' && handler.schema !== route.body) {
+      throw new Error(`the handler of ${id} has another body schema than its route`)
+    }
+    const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1')
+    hono.on(route.method, path, async (c) =>
+      handler.kind === 'write'
+        ? answerWrite(c, route, handler, deps)
+        : answerRead(c, route, handler, deps),
+    )
+  }
+}
+
+async function answerWrite(
+  c: ApiContext,
+  route: Route,
+  handler: WriteHandler,
+  deps: HandlerDeps,
+): Promise<Response> {
+  queryOf(c, [])
+  const { incoming } = c.env
+  const params = paramsOf(c, route, deps)
+  const idempotencyKey = idempotencyKeyOf(incoming)
+  const { json, rawSha256 } = await readJsonBody(incoming)
+  const shared = anyContext(c, params, deps, { rawSha256, idempotencyKey })
+  const { nowMs, remoteKey } = shared
+  const requestSha256 = sha256Hex(`${route.method} ${pathOf(incoming)}\n${rawSha256}`)
+  const request = { requestSha256, nowMs, idempotencyKey, remoteKey }
+  const { status, body, headers } = await handler.handle(json, {
+    ...shared,
+    json,
+    rawSha256,
+    request,
+  })
+  return answerJson(c, body, {
+    status,
+    cache: 'private, no-store',
+    ...(headers === undefined ? {} : { headers }),
+  })
+}
+
+async function answerRead(
+  c: ApiContext,
+  route: Route,
+  handler: ReadHandler,
+  deps: HandlerDeps,
+): Promise<Response> {
+  const params = paramsOf(c, route, deps)
+  const query = queryOf(c, Object.keys(route.query ?? {}))
+  const schemas = Object.entries(route.query ?? {})
+  for (const [name, { schema }] of schemas) {
+    const value = query[name]
+    if (value !== undefined) checkQuery(name, schema, value)
+  }
+  const noBody = { rawSha256: EMPTY_SHA256, idempotencyKey: null }
+  const answer = await handler.handle({ ...anyContext(c, params, deps, noBody), query })
+  const { body, headers, cache = cacheOf(route) } = answer
+  return answerJson(c, body, { cache, ...(headers === undefined ? {} : { headers }) })
+}
+
+const EMPTY_SHA256 = sha256Hex('')
+
+function cacheOf({ serving }: Route): CachePolicy {
+  return serving.kind === 'handler' ? serving.cache : 'no-store'
+}
+
+function checkQuery(name: string, schema: z.ZodType, value: string): void {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return
+  const message = parsed.error.issues[0]?.message ?? 'is not valid'
+  throw new ApiError('invalid_input', undefined, { issues: [{ path: name, message }] })
+}
+
+function anyContext(
+  c: ApiContext,
+  params: Readonly<Record<string, string>>,
+  deps: HandlerDeps,
+  signed: { readonly rawSha256: string; readonly idempotencyKey: string | null },
+): AnyContext {
+  const { incoming, log } = c.env
+  const nowMs = deps.actions.clock.now()
+  const address = deps.addressOf(incoming)
+  const target = { method: incoming.method ?? '', path: pathOf(incoming), nowMs, ...signed }
+  return {
+    params,
+    incoming,
+    log,
+    nowMs,
+    remoteKey: deps.actions.keyedHash('remote', address),
+    address,
+    userAgent: incoming.headers['user-agent'] ?? '',
+    partner: () => deps.partnerAuth(incoming, target),
+  }
+}
+
+/** What is not in the form of its kind names nothing that exists. */
+function paramsOf(
+  c: ApiContext,
+  route: Route,
+  { knownPath }: HandlerDeps,
+): Readonly<Record<string, string>> {
+  const params: Record<string, string> = {}
+  for (const [name, { schema }] of Object.entries(route.params ?? {})) {
+    const value = c.req.param(name) ?? ''
+    if (!schema.safeParse(value).success) {
+      throw new ApiError(knownPath(c.req.path)?.notFound ?? 'not_found')
+    }
+    params[name] = value
+  }
+  return params
+}
+
+function pathOf(incoming: IncomingMessage): string {
+  const { url = '' } = incoming
+  const mark = url.indexOf('?')
+  return mark === -1 ? url : url.slice(0, mark)
+}

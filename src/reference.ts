@@ -1,0 +1,65 @@
+/** What people wrote under `data/`, as far as writes are decided by it. */
+import { readFile, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { z } from 'zod'
+
+import { railSlug } from './contract/schemas/common.ts'
+import { oath, tier } from './contract/schemas/partner.ts'
+import { platform } from './contract/schemas/platform.ts'
+import { skill } from './contract/schemas/skill.ts'
+
+const rail = z.object({
+  rail: railSlug,
+  display_name: z.string(),
+  chain: z.string(),
+  sample_apply_url: z.string().optional(),
+})
+const skillsFile = z.object({ skills: z.array(skill) })
+const tiersFile = z.object({ tiers: z.array(tier) })
+const oathsFile = z.object({ oaths: z.array(oath) })
+const platformsFile = z.strictObject({ platforms: z.array(platform) })
+
+export type OathKind = z.infer<typeof oath>['kind']
+
+export interface Reference {
+  readonly rails: ReadonlyMap<string, z.infer<typeof rail>>
+  /** Slugs of the taxonomy. */
+  readonly skills: ReadonlySet<string>
+  readonly tiers: ReadonlyMap<string, z.infer<typeof tier>>
+  /** The newest version of each kind. */
+  readonly oaths: ReadonlyMap<OathKind, z.infer<typeof oath>>
+  readonly platforms: ReadonlyMap<string, z.infer<typeof platform>>
+}
+
+/** Reads and checks the files. Throws an error that names the file and the field. */
+export async function loadReference(dataDir: string): Promise<Reference> {
+  const [rails, { skills }, { tiers }, { oaths }, { platforms }] = await Promise.all([
+    loadRails(join(dataDir, 'rails')),
+    readJson(join(dataDir, 'skills.json'), skillsFile),
+    readJson(join(dataDir, 'tiers.json'), tiersFile),
+    readJson(join(dataDir, 'oaths.json'), oathsFile),
+    readJson(join(dataDir, 'platforms.json'), platformsFile),
+  ])
+  return {
+    rails: new Map(rails.map((entry) => [entry.rail, entry])),
+    skills: new Set(skills.map(({ slug }) => slug)),
+    tiers: new Map(tiers.map((entry) => [entry.tier, entry])),
+    // Ascending, so that the newest version of a kind is what stays.
+    oaths: new Map(
+      oaths.toSorted((a, b) => a.version - b.version).map((entry) => [entry.kind, entry]),
+    ),
+    platforms: new Map(platforms.map((entry) => [entry.platform, entry])),
+  }
+}
+
+async function loadRails(dir: string): Promise<readonly z.infer<typeof rail>[]> {
+  const names = (await readdir(dir)).filter((name) => name.endsWith('.json')).sort()
+  return await Promise.all(names.map((name) => readJson(join(dir, name), rail)))
+}
+
+async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T> {
+  const parsed = schema.safeParse(JSON.parse(await readFile(path, 'utf8')))
+  if (parsed.success) return parsed.data
+  throw new Error(`${path}: ${z.prettifyError(parsed.error)}`)
+}

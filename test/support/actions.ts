@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import type { ActionDeps } from '../../src/actions/deps.ts'
+import { openDatabase } from '../../src/db/open.ts'
+import type { Clock, Log } from '../../src/deps.ts'
+import { loadReference } from '../../src/reference.ts'
+import { keyedHashOf } from '../../src/secret.ts'
+
+export interface TestActions extends ActionDeps {
+  /** How often a build was asked for. */
+  readonly nudges: () => number
+  readonly close: () => Promise<void>
+}
+
+/** What writes are given: a real database in a file of its own, the authored files as they are. */
+export async function testActions(given: {
+  readonly clock: Clock
+  readonly log: Log
+  readonly databasePath?: string | undefined
+  readonly changes?: Partial<ActionDeps> | undefined
+}): Promise<TestActions> {
+  const { clock, log, databasePath, changes } = given
+  const folder = databasePath === undefined ? await mkdtemp(join(tmpdir(), 'ledger-writes-')) : null
+  const database = await openDatabase({ url: databasePath ?? join(folder ?? '', 'ledger.db') })
+  const reference = await loadReference('data')
+  let nudges = 0
+  return {
+    database,
+    clock,
+    random: { bytes: (length) => randomBytes(length), unit: () => 0.5 },
+    log,
+    serviceName: 'agent-income-ledger',
+    siteUrl: 'https://ledger.test',
+    reference: () => reference,
+    walletChain: () => undefined,
+    keyedHash: keyedHashOf(randomBytes(32)),
+    nudge: () => {
+      nudges += 1
+    },
+    ...changes,
+    nudges: () => nudges,
+    close: async () => {
+      await database.close()
+      if (folder !== null) await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
