@@ -4,6 +4,8 @@ export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
     include: ['test/**/*.test.ts'],
+    // Needs Chromium: `npm run test:site`.
+    exclude: ['test/site/**'],
     env: { TZ: 'UTC' },
     isolate: false,
     restoreMocks: true,
