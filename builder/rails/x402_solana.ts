@@ -4,7 +4,6 @@ import { unknownFigures } from '../../src/core/figures.ts'
 import { secondMs } from '../../src/core/time.ts'
 import { defineRail } from './adapter.ts'
 import type { EvidencePointer, ReadContext } from './adapter.ts'
-import { countText } from './answers.ts'
 import type { FoldBucket } from './fold.ts'
 import { firstKeptHour, foldPayouts, later, reducePayouts } from './payouts.ts'
 import type { Payout } from './payouts.ts'
@@ -47,7 +46,6 @@ interface Evidence {
   readonly lastPayoutAtMs: number | null
   /** Fee payers whose transactions are not yet read back to the start of the window. */
   readonly unfinished: number
-  readonly transactions: number
   readonly pointers: readonly EvidencePointer[]
 }
 
@@ -111,7 +109,6 @@ export const x402Solana = defineRail<Evidence>({
       buckets: [...hours.values()].toSorted((a, b) => a.hour - b.hour),
       lastPayoutAtMs,
       unfinished: waiting.length,
-      transactions,
       pointers:
         transactions === 0
           ? []
@@ -127,10 +124,9 @@ export const x402Solana = defineRail<Evidence>({
             ],
     }
   },
-  reduce: ({ buckets, lastPayoutAtMs, unfinished, transactions, pointers }, window) => {
+  reduce: ({ buckets, lastPayoutAtMs, unfinished, pointers }, window) => {
     const notes = [
       `${feePayers.length} fee payers of known facilitators are followed; one that the list does not name is not seen.`,
-      `This poll read ${countText(transactions)} transactions.`,
     ]
     if (unfinished === 0) {
       return reducePayouts(buckets, window, { lastPayoutAtMs, notes, evidence: pointers })

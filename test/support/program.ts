@@ -15,9 +15,9 @@ export interface Program {
 
 /**
  * The whole program as `npm start` would compile it, in a directory of its own: any Node can run it, and no test sees
- * what another one compiles.
+ * what another one compiles. `more` are files of the repository that are compiled with it, such as hooks for tests.
  */
-export function compileProgram(): Program {
+export function compileProgram(...more: readonly string[]): Program {
   const dir = mkdtempSync(join(tmpdir(), 'ledger-program-'))
   const config = {
     extends: join(repository, 'tsconfig.json'),
@@ -29,7 +29,7 @@ export function compileProgram(): Program {
       typeRoots: [join(repository, 'node_modules/@types')],
     },
     include: [],
-    files: [join(repository, 'src/main.ts'), join(repository, 'builder/main.ts')],
+    files: ['src/main.ts', 'builder/main.ts', ...more].map((file) => join(repository, file)),
   }
   writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify(config))
   writeFileSync(join(dir, 'package.json'), '{"type":"module"}')

@@ -1,0 +1,111 @@
+/** One ledger on disk for a test: its folders, the compiled program run on them, and what can be seen from outside. */
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { lstatSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+import { encodedFile, manifestSchema } from '../../src/core/documents.ts'
+import type { Manifest } from '../../src/core/documents.ts'
+import { openDatabase } from '../../src/db/open.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import { run } from '../support/program.ts'
+import type { Program, Running } from '../support/program.ts'
+
+export interface Ledger {
+  readonly dataDir: string
+  readonly publicDir: string
+  /** The settings that every process of this ledger is given. */
+  readonly env: Readonly<Record<string, string>>
+  readonly builder: (args: readonly string[], env?: Readonly<Record<string, string>>) => Running
+  readonly service: (env?: Readonly<Record<string, string>>) => Running
+  /** A document as published now. */
+  readonly document: (file: string) => unknown
+  readonly manifest: () => Manifest
+  readonly git: (...args: string[]) => string
+  readonly withDatabase: <Answer>(look: (db: OpenDatabase) => Promise<Answer>) => Promise<Answer>
+  readonly remove: () => void
+}
+
+export function newLedger(program: Program, settings: Readonly<Record<string, string>>): Ledger {
+  const root = mkdtempSync(join(tmpdir(), 'ledger-e2e-'))
+  const [dataDir, publicDir] = [join(root, 'data'), join(root, 'public')]
+  const env = { ...settings, DATA_DIR: dataDir, PUBLIC_DIR: publicDir }
+  const read = (file: string): unknown =>
+    JSON.parse(readFileSync(join(publicDir, 'current', file), 'utf8'))
+  return {
+    dataDir,
+    publicDir,
+    env,
+    builder: (args, more = {}) => run(program.builder, args, { ...env, ...more }),
+    service: (more = {}) => run(program.service, [], { ...env, PORT: '0', LIMITS: 'off', ...more }),
+    document: read,
+    manifest: () => manifestSchema.parse(read('snapshot.json')),
+    git: (...args) =>
+      execFileSync('git', [`--git-dir=${join(dataDir, 'snapshots.git')}`, ...args], {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'pipe'],
+      }),
+    withDatabase: async (look) => {
+      const database = await openDatabase({ url: join(dataDir, 'ledger.db') })
+      try {
+        return await look(database)
+      } finally {
+        await database.close()
+      }
+    },
+    remove: () => rmSync(root, { recursive: true, force: true }),
+  }
+}
+
+/** The setting that loads hooks, compiled with the program, before it starts. */
+export function withHooks(program: Program, ...hooks: readonly string[]): { NODE_OPTIONS: string } {
+  const urls = hooks.map((hook) => pathToFileURL(join(program.dir, hook.replace(/\.ts$/, '.js'))))
+  return { NODE_OPTIONS: urls.map(({ href }) => `--import=${href}`).join(' ') }
+}
+
+/** The address of a service, once it listens. */
+export async function addressOf(service: Running): Promise<string> {
+  await service.says('"message":"listening"')
+  const port = /"message":"listening".*?"port":(\d+)/.exec(service.output())?.[1]
+  return `http://127.0.0.1:${port}`
+}
+
+/** Every file below a folder with what would betray a write: its inode and its times. */
+export function inventory(folder: string): ReadonlyMap<string, string> {
+  const files = new Map<string, string>()
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (entry.isDirectory()) continue
+    const path = join(entry.parentPath, entry.name)
+    const { ino, mtimeMs, ctimeMs } = lstatSync(path)
+    files.set(path, `${ino} ${mtimeMs} ${ctimeMs}`)
+  }
+  return files
+}
+
+/** What is wrong with the published set: files that are not what the manifest says, or that it does not name. */
+export function problemsOfSet({ publicDir, manifest }: Ledger): readonly string[] {
+  const current = join(publicDir, 'current')
+  const problems: string[] = []
+  const named = new Set(['snapshot.json', 'snapshot.json.br', 'snapshot.json.gz'])
+  const check = (file: string, expected: { readonly sha256: string; readonly size: number }) => {
+    named.add(file)
+    const bytes = readFileSync(join(current, file))
+    const sha256 = createHash('sha256').update(bytes).digest('hex')
+    if (sha256 !== expected.sha256 || bytes.length !== expected.size) problems.push(file)
+  }
+  for (const { file, sha256, size, encodings } of manifest().documents) {
+    check(file, { sha256, size })
+    for (const encoding of ['br', 'gzip'] as const) {
+      const form = encodings[encoding]
+      if (form !== undefined) check(encodedFile(file, encoding), form)
+    }
+  }
+  for (const entry of readdirSync(current, { recursive: true, withFileTypes: true })) {
+    if (entry.isDirectory()) continue
+    const file = join(entry.parentPath, entry.name).slice(current.length + 1)
+    if (!named.has(file) && !file.startsWith('snapshot.json')) problems.push(`${file} is not named`)
+  }
+  return problems
+}

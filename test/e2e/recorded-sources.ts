@@ -1,0 +1,363 @@
+/**
+ * Every source that the builder reads, on this machine: chains that hold contracts emitting the real events, the
+ * recorded answers of the sources read over HTTP, and a Solana node. Nothing happens within a day of the edge of any
+ * window, so polls of one afternoon must agree.
+ */
+import {
+  encodeAbiParameters,
+  encodeFunctionData,
+  parseAbi,
+  parseEther,
+  parseUnits,
+  zeroAddress,
+} from 'viem'
+import type { Address } from 'viem'
+
+import { chains } from '../../builder/chain/chains.ts'
+import { identityEvents, reputationEvents } from '../../builder/rails/erc8004.ts'
+import { httpRails } from '../../builder/rails/http-rails.ts'
+import { marketplaceEvents, trackerEvents } from '../../builder/rails/olas.ts'
+import { escrowEvents } from '../../builder/rails/pact.ts'
+import { poidhEvents } from '../../builder/rails/poidh.ts'
+import { acpV1Events } from '../../builder/rails/virtuals_acp.ts'
+import { usdcEvents } from '../../builder/rails/x402.ts'
+import { dayMs, hourMs } from '../../src/core/time.ts'
+import { startAnvil } from '../support/anvil.ts'
+import type { Anvil } from '../support/anvil.ts'
+import { fixturesOf, startAnswering, startReplayServer } from '../support/replay-server.ts'
+import type { ReplayMode, ReplayRequest, ReplayServer } from '../support/replay-server.ts'
+import { logOf, wallet, word } from '../support/scripted-contract.ts'
+import type { ScriptedLog } from '../support/scripted-contract.ts'
+import { startSolanaNode } from '../support/solana-node.ts'
+import type { FakeTransaction } from '../support/solana-node.ts'
+
+/** The first poll: a Sunday afternoon. */
+export const firstPollMs = Date.UTC(2026, 9, 4, 12, 30)
+/** Midnight so many days before the day after the polls. */
+export const daysAgo = (days: number): number => Date.UTC(2026, 9, 5) - days * dayMs
+
+export interface RecordedSources {
+  /** The settings that point a builder at these sources. */
+  readonly env: Readonly<Record<string, string>>
+  /** How a source read over HTTP answers from now on. */
+  readonly setMode: (rail: string, mode: ReplayMode) => void
+  /** Mines empty blocks on every chain, so that its settled head stands at the time. */
+  readonly settle: (atMs: number) => Promise<void>
+  /** Requests that no recording answers. */
+  readonly unmatched: () => readonly string[]
+  readonly stop: () => Promise<void>
+}
+
+export async function startRecordedSources(): Promise<RecordedSources> {
+  const nodes = new Map<EvmChain, Anvil>()
+  for (const chain of ['base', 'ethereum', 'arbitrum', 'gnosis'] as const) {
+    const anvil = await startAnvil(chains[chain].chainId, daysAgo(40))
+    nodes.set(chain, anvil)
+    await plays[chain](anvil)
+  }
+  const settle = async (atMs: number) => {
+    for (const [chain, anvil] of nodes) await anvil.settle(chains[chain].settleBlocks + 1, atMs)
+  }
+  await settle(firstPollMs)
+
+  const servers = new Map<string, ReplayServer>()
+  for (const { rail } of httpRails) {
+    if (!otherwiseServed.has(rail)) servers.set(rail, await startReplayServer(rail))
+  }
+  servers.set('solana_registry', await startAnswering(registryAnswer))
+  servers.set('x402', await startAnswering(() => ({ body: sellers })))
+  const solana = await startSolanaNode()
+  solana.setTransactions(solanaPayments)
+
+  const env: Record<string, string> = { RPC_URL_SOLANA: solana.url }
+  for (const [chain, { url }] of nodes) env[`RPC_URL_${chain.toUpperCase()}`] = url
+  for (const [rail, { url }] of servers) env[`RAIL_BASE_URL_${rail.toUpperCase()}`] = url
+  return {
+    env,
+    setMode: (rail, mode) => servers.get(rail)?.setMode(mode),
+    settle,
+    unmatched: () => [...servers.values(), solana].flatMap((server) => server.unmatched),
+    stop: async () => {
+      for (const anvil of nodes.values()) await anvil.stop()
+      for (const server of [...servers.values(), solana]) await server.close()
+    },
+  }
+}
+
+const otherwiseServed = new Set(['x402_solana', 'solana_registry'])
+
+/** All that the registry recorded lies in the window, so it is also asked for a page after the last. */
+function registryAnswer({ path }: ReplayRequest): { readonly body: unknown } | undefined {
+  if (path.endsWith('&offset=6')) return { body: [] }
+  const fixture = registryFixtures.find(({ request }) => request.path === path)
+  return fixture === undefined ? undefined : { body: fixture.answer.body }
+}
+const registryFixtures = fixturesOf('solana_registry')
+
+type EvmChain = 'base' | 'ethereum' | 'arbitrum' | 'gnosis'
+
+const plays: Readonly<Record<EvmChain, (anvil: Anvil) => Promise<void>>> = {
+  base: async (anvil) => {
+    await anvil.place(usdc, acpV1, acpRouter, poidh, feeds.base, identity, reputation)
+    await answerAcpModules(anvil)
+    await quote(anvil, feeds.base, 2500)
+    await anvil.block(daysAgo(35), paid(buyer(1), apiOne, 500), [claimAccepted(1, 1, '9')])
+    await anvil.block(
+      daysAgo(20),
+      paid(buyer(1), apiOne, 150),
+      paid(buyer(2), apiOne, 200),
+      [acpJob(1n, 21, 31), acpPayout(1n, 31, '5')],
+      [claimAccepted(1, 1, '0.1')],
+    )
+    await anvil.block(
+      daysAgo(5),
+      paid(buyer(3), apiTwo, 75),
+      paid(buyer(4), apiTwo, 25),
+      paid(buyer(5), apiOne, 50),
+      paid(apiOne, apiOne, 900),
+    )
+    await anvil.block(
+      daysAgo(3),
+      [acpJob(2n, 22, 32), acpPayout(2n, 32, '100')],
+      [claimAccepted(2, 2, '0.02')],
+      [feedback(1n, 51), feedback(1n, 52)],
+    )
+  },
+  ethereum: async (anvil) => {
+    await anvil.place(identity, reputation)
+    await anvil.block(daysAgo(32), [feedback(1n, 51)])
+    await anvil.block(daysAgo(10), [
+      logOf(identity, identityEvents, 'Registered', {
+        agentId: 2n,
+        agentURI: 'https://agent.example/',
+        owner: wallet(50),
+      }),
+    ])
+  },
+  arbitrum: async (anvil) => {
+    await anvil.place(escrow, pactToken, poidh, feeds.arbitrum)
+    await quote(anvil, feeds.arbitrum, 2000)
+    await keepPact(anvil, 12n, 61, 71)
+    await keepPact(anvil, 13n, 62, 72)
+    await anvil.block(daysAgo(12), [pactApproved(12n, 61), pactPaid(71, '300')])
+    await anvil.block(
+      daysAgo(3),
+      [pactApproved(13n, 62), pactPaid(72, '100')],
+      [claimAccepted(1, 1, '0.05')],
+    )
+  },
+  gnosis: async (anvil) => {
+    await anvil.place(marketplace, nativeTracker, ...otherTrackers)
+    await anvil.block(
+      daysAgo(20),
+      [1, 2, 3].flatMap((requester) => mechAsked(1, requester)),
+      [mechDelivered(1, 3), mechEarned(1, '0.5')],
+    )
+    await anvil.block(
+      daysAgo(4),
+      [4, 5].flatMap((requester) => mechAsked(2, requester)),
+      [mechDelivered(2, 2), mechEarned(2, '0.25')],
+    )
+    await anvil.block(daysAgo(2), [
+      logOf(nativeTracker, trackerEvents, 'Withdraw', {
+        account: wallet(81),
+        token: wallet(99),
+        amount: 1n,
+      }),
+    ])
+  },
+}
+
+// x402 on Base: USDC moved by authorization to sellers that the Bazaar lists.
+const usdc: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+const apiOne = wallet(11)
+const apiTwo = wallet(12)
+const buyer = (number: number): Address => wallet(number)
+
+const sellers = {
+  x402Version: 2,
+  items: [
+    { resource: 'https://one.example/', accepts: [offer('base', apiOne)] },
+    { resource: 'https://two.example/', accepts: [offer('eip155:8453', apiTwo)] },
+  ],
+  pagination: { limit: 1000, offset: 0, total: 2 },
+}
+function offer(network: string, payTo: Address) {
+  return { scheme: 'exact', network, asset: usdc, payTo }
+}
+
+let nonces = 0
+function paid(from: Address, to: Address, usdcCents: number): readonly ScriptedLog[] {
+  nonces += 1
+  const value = BigInt(usdcCents) * 10_000n
+  return [
+    logOf(usdc, usdcEvents, 'AuthorizationUsed', { authorizer: from, nonce: word(nonces) }),
+    logOf(usdc, usdcEvents, 'Transfer', { from, to, value }),
+  ]
+}
+
+// Virtuals ACP, first version; the router of the second names modules that say nothing.
+const acpV1: Address = '0x6a1FE26D54ab0d3E1e3168f2e0c0cDa5cC0A0A4A'
+const acpRouter: Address = '0xa6C9BA866992cfD7fd6460ba912bfa405adA9df0'
+const acpCalls = parseAbi([
+  'function jobManager() view returns (address)',
+  'function memoManager() view returns (address)',
+])
+async function answerAcpModules(anvil: Anvil): Promise<void> {
+  for (const [functionName, module] of [
+    ['jobManager', wallet(101)],
+    ['memoManager', wallet(102)],
+  ] as const) {
+    const call = encodeFunctionData({ abi: acpCalls, functionName })
+    await anvil.answer(acpRouter, call, encodeAbiParameters([{ type: 'address' }], [module]))
+  }
+}
+function acpJob(jobId: bigint, client: number, provider: number): ScriptedLog {
+  return logOf(acpV1, acpV1Events, 'JobCreated', {
+    jobId,
+    client: wallet(client),
+    provider: wallet(provider),
+    evaluator: zeroAddress,
+  })
+}
+function acpPayout(jobId: bigint, provider: number, amount: string): ScriptedLog {
+  return logOf(acpV1, acpV1Events, 'ClaimedProviderFee', {
+    jobId,
+    provider: wallet(provider),
+    providerFee: parseUnits(amount, 6),
+  })
+}
+
+// POIDH on both chains, priced by the feed of each.
+const poidh: Address = '0x5555fa783936c260f77385b4e153b9725fef1719'
+const feeds = {
+  base: '0x71041dddad3595F9CEd3DcCFBe3D1F4b0a16Bb70',
+  arbitrum: '0x639Fe6ab55C921f74e7fac1ee960C0B6293ba612',
+} as const
+async function quote(anvil: Anvil, feed: Address, usd: number): Promise<void> {
+  const updatedAt = BigInt((firstPollMs - hourMs) / 1000)
+  const types = ['uint80', 'int256', 'uint256', 'uint256', 'uint80'].map((type) => ({ type }))
+  const round = encodeAbiParameters(types, [9n, BigInt(usd) * 10n ** 8n, 0n, updatedAt, 9n])
+  const call = encodeFunctionData({ abi: parseAbi(['function latestRoundData()']) })
+  await anvil.answer(feed, call, round)
+}
+function claimAccepted(issuer: number, worker: number, ether: string): ScriptedLog {
+  return logOf(poidh, poidhEvents, 'ClaimAccepted', {
+    bountyId: 1n,
+    claimId: 2n,
+    claimIssuer: wallet(44 + worker),
+    bountyIssuer: wallet(40 + issuer),
+    bountyAmount: parseEther(ether),
+    payout: parseEther(ether),
+    fee: 1n,
+    round: 0n,
+  })
+}
+
+// ERC-8004 registries, at the same addresses on both chains.
+const identity: Address = '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432'
+const reputation: Address = '0x8004BAa17C55a88189AE136b182e5fdA19dE9b63'
+function feedback(agentId: bigint, client: number): ScriptedLog {
+  return logOf(reputation, reputationEvents, 'NewFeedback', {
+    agentId,
+    clientAddress: wallet(client),
+    feedbackIndex: 1n,
+    value: 5n,
+    valueDecimals: 0,
+    indexedTag1: 'quality',
+    tag1: 'quality',
+    tag2: '',
+    endpoint: '',
+    feedbackURI: '',
+    feedbackHash: word(0),
+  })
+}
+
+// PACT escrow on Arbitrum.
+const escrow: Address = '0x220B97972d6028Acd70221890771E275e7734BFB'
+const pactToken: Address = '0x809c2540358E2cF37050cCE41A610cb6CE66Abe1'
+async function keepPact(
+  anvil: Anvil,
+  pactId: bigint,
+  creator: number,
+  worker: number,
+): Promise<void> {
+  const [{ inputs }] = parseAbi([
+    'function f((address, address, address, uint256, uint256, uint256, uint256, uint256, uint256, uint256, bytes32, uint8) record)',
+  ])
+  const parties = [wallet(creator), wallet(worker), zeroAddress] as const
+  const record = [...parties, 1n, 0n, 0n, 0n, 0n, 0n, 0n, word(0), 2] as const
+  const abi = parseAbi(['function getPact(uint256 pactId) view'])
+  const call = encodeFunctionData({ abi, args: [pactId] })
+  await anvil.answer(escrow, call, encodeAbiParameters(inputs, [record]))
+}
+function pactApproved(pactId: bigint, creator: number): ScriptedLog {
+  return logOf(escrow, escrowEvents, 'PactApproved', { pactId, creator: wallet(creator) })
+}
+function pactPaid(worker: number, amount: string): ScriptedLog {
+  return logOf(pactToken, usdcEvents, 'Transfer', {
+    from: escrow,
+    to: wallet(worker),
+    value: parseUnits(amount, 18),
+  })
+}
+
+// Olas mechs on Gnosis.
+const marketplace: Address = '0x735FAAb1c4Ec41128c367AFb5c3baC73509f70bB'
+const nativeTracker: Address = '0x21cE6799A22A3Da84B7c44a814a9c79ab1d2A50D'
+const otherTrackers: readonly Address[] = [
+  '0x53Bd432516707a5212A70216284a99A563aAC1D1',
+  '0x7D686bD1fD3CFF6E45a40165154D61043af7D67c',
+]
+function mechAsked(mech: number, requester: number): readonly ScriptedLog[] {
+  return [
+    logOf(marketplace, marketplaceEvents, 'MarketplaceRequest', {
+      priorityMech: wallet(80 + mech),
+      requester: wallet(90 + requester),
+      numRequests: 1n,
+      requestIds: [word(requester)],
+    }),
+    logOf(nativeTracker, trackerEvents, 'RequesterBalanceAdjusted', {
+      requester: wallet(90 + requester),
+      deliveryRate: 1n,
+      balance: 0n,
+    }),
+  ]
+}
+function mechDelivered(mech: number, count: number): ScriptedLog {
+  const all = Array.from({ length: count })
+  return logOf(marketplace, marketplaceEvents, 'MarketplaceDelivery', {
+    deliveryMech: wallet(80 + mech),
+    requesters: all.map((_, at) => wallet(91 + at)),
+    numDeliveries: BigInt(count),
+    requestIds: all.map((_, at) => word(at)),
+    deliveredRequests: all.map(() => true),
+  })
+}
+function mechEarned(mech: number, amount: string): ScriptedLog {
+  return logOf(nativeTracker, trackerEvents, 'MechBalanceAdjusted', {
+    mech: wallet(80 + mech),
+    deliveryRate: parseEther(amount),
+    balance: 0n,
+    rateDiff: 0n,
+  })
+}
+
+// x402 on Solana: USDC moved in transactions that a facilitator paid for.
+const payAi = '2wKupLR9q6wXYppw8Gr2NvWxKBUqm4PPJKkQfoxHDBg4'
+function solanaPayment(days: number, from: string, to: string, cents: number): FakeTransaction {
+  return {
+    signature: `signature-${days}-${from}`,
+    slot: 400_000_000 - days,
+    atMs: daysAgo(days),
+    feePayer: payAi,
+    transfers: [{ from, to, units: String(cents * 10_000) }],
+  }
+}
+const solanaPayments = [
+  solanaPayment(2, 'Buyer1', 'SellerA', 200),
+  solanaPayment(3, 'Buyer2', 'SellerA', 100),
+  solanaPayment(10, 'Buyer3', 'SellerB', 50),
+  solanaPayment(11, 'Buyer4', 'SellerB', 25),
+  solanaPayment(12, 'Buyer5', 'SellerA', 25),
+]

@@ -1,0 +1,483 @@
+/**
+ * A world recorded at one afternoon, read by the compiled builder: what it publishes is computed here by hand. The
+ * runs follow each other as on a real day, so every test begins where the one before it ended.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+
+import { railAdapters } from '../../builder/rails/index.ts'
+import { rail as railShape } from '../../src/contract/schemas/rail.ts'
+import { minuteMs, hourMs, isoTime } from '../../src/core/time.ts'
+import { eventsSince } from '../../src/db/events.ts'
+import { compileProgram } from '../support/program.ts'
+import type { Program } from '../support/program.ts'
+import { inventory, newLedger, problemsOfSet, withHooks } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
+import { daysAgo, firstPollMs, startRecordedSources } from './recorded-sources.ts'
+import type { RecordedSources } from './recorded-sources.ts'
+
+/** Null: unknown. Volumes in USDC: 30 days, 7 days, then both before the rule. */
+interface Expected {
+  readonly status: string
+  /** The status by the audit, where the poll changed it. */
+  readonly from?: string
+  readonly volumes: readonly [number, number, number, number] | null
+  readonly creators: number | null
+  readonly workers: number | null
+  readonly topShare: number | null
+  readonly removed?: Readonly<Record<string, number>>
+  readonly lastPayoutMs?: number
+}
+
+const nobodyIsPaid = [0, 0, 0, 0] as const
+
+const expected: Readonly<Record<string, Expected>> = {
+  // 1.50 + 2.00 twenty days ago and 0.75 + 0.25 + 0.50 five days ago; raw also 9.00 that a seller paid itself.
+  // Five buyers; the first of two sellers has 1.50 + 2.00 + 0.50 = 4.00 of 5.00.
+  x402: {
+    status: 'paying',
+    volumes: [5, 1.5, 14, 10.5],
+    creators: 5,
+    workers: 2,
+    topShare: 0.8,
+    removed: { self_payment: 1 },
+    lastPayoutMs: daysAgo(5),
+  },
+  // A fee of 5 and one of 100, of two clients to two providers: 100 / 105 is above 90 %.
+  virtuals_acp: {
+    status: 'concentrated',
+    from: 'pre-traction',
+    volumes: [105, 100, 105, 100],
+    creators: 2,
+    workers: 2,
+    topShare: 0.95238,
+    lastPayoutMs: daysAgo(3),
+  },
+  // 0.50 + 0.25 xDAI; five requesters with a budget; 3 of 5 deliveries; withdrawn two days ago.
+  olas: {
+    status: 'paying',
+    from: 'concentrated',
+    volumes: [0.75, 0.25, 0.75, 0.25],
+    creators: 5,
+    workers: 2,
+    topShare: 0.6,
+    lastPayoutMs: daysAgo(2),
+  },
+  // 300 and 100 PACT, which have no price: 300 / 400.
+  pact: {
+    status: 'pre-traction',
+    from: 'potemkin',
+    volumes: null,
+    creators: 2,
+    workers: 2,
+    topShare: 0.75,
+    lastPayoutMs: daysAgo(3),
+  },
+  // 0.1 and 0.02 ETH at 2,500 USD: 250 + 50, and 250 / 300; the 9 ETH of 35 days ago are too old.
+  poidh: {
+    status: 'pre-traction',
+    volumes: [300, 50, 300, 50],
+    creators: 2,
+    workers: 2,
+    topShare: 0.833333,
+    lastPayoutMs: daysAgo(3),
+  },
+  // 0.05 ETH at 2,000 USD, of the only issuer to the only worker.
+  poidh_arbitrum: {
+    status: 'potemkin',
+    from: 'pre-traction',
+    volumes: [100, 100, 100, 100],
+    creators: 1,
+    workers: 1,
+    topShare: 1,
+    lastPayoutMs: daysAgo(3),
+  },
+  // Registrations alone are no activity.
+  erc8004: {
+    status: 'dormant',
+    from: 'pre-traction',
+    volumes: nobodyIsPaid,
+    creators: 0,
+    workers: 0,
+    topShare: 0,
+  },
+  // Two clients, both of them about one agent.
+  erc8004_base: {
+    status: 'concentrated',
+    from: 'pre-traction',
+    volumes: nobodyIsPaid,
+    creators: 2,
+    workers: 1,
+    topShare: 1,
+  },
+  // 2.00 + 1.00 this week and 0.50 + 0.25 + 0.25 before; the first seller has 3.25 of 4.00.
+  x402_solana: {
+    status: 'paying',
+    from: 'pre-traction',
+    volumes: [4, 3, 4, 3],
+    creators: 5,
+    workers: 2,
+    topShare: 0.8125,
+    lastPayoutMs: daysAgo(2),
+  },
+  // 500 + 250.50 + 100 + 40 in dollar coins, of which 250.50 + 40 this week; raw also 3,000 for humans only.
+  superteam_earn: {
+    status: 'pre-traction',
+    volumes: [890.5, 290.5, 3890.5, 290.5],
+    creators: 4,
+    workers: 3,
+    topShare: null,
+    removed: { human_only: 1 },
+    lastPayoutMs: Date.UTC(2026, 9, 1, 12),
+  },
+  // 80 resources, 19 on test networks and 4 without an amount; one address is paid for 21 of the 57 left.
+  x402_bazaar: {
+    status: 'pre-traction',
+    volumes: nobodyIsPaid,
+    creators: null,
+    workers: 22,
+    topShare: 0.368421,
+    removed: { no_amount: 4, testnet: 19 },
+  },
+  // Five entries that stand, by X, Y, x and W; three of them about agent A; one was revoked.
+  solana_registry: {
+    status: 'pre-traction',
+    from: 'dormant',
+    volumes: nobodyIsPaid,
+    creators: 4,
+    workers: 3,
+    topShare: 0.6,
+    removed: { revoked: 1 },
+  },
+  // 102 servers of 100 owners; 800 of 1,000 uses.
+  smithery: {
+    status: 'pre-traction',
+    volumes: nobodyIsPaid,
+    creators: null,
+    workers: 100,
+    topShare: 0.8,
+  },
+  apify: {
+    status: 'pre-traction',
+    volumes: null,
+    creators: null,
+    workers: 2,
+    topShare: null,
+    removed: { free: 1, unused: 1 },
+  },
+  // Lifetime totals say nothing of a window before there is a poll of 30 days ago.
+  taskmarket: { status: 'paying', volumes: null, creators: null, workers: null, topShare: null },
+  toku: { status: 'dormant', volumes: null, creators: null, workers: null, topShare: null },
+  // Three jobs completed in the window, of c1 twice and c3.
+  near: { status: 'pre-traction', volumes: null, creators: 2, workers: null, topShare: null },
+  sokosumi: {
+    status: 'pre-traction',
+    volumes: null,
+    creators: null,
+    workers: 3,
+    topShare: null,
+    removed: { repeated: 1 },
+  },
+  // Open offers of two posters.
+  bountybook: {
+    status: 'pre-traction',
+    from: 'potemkin',
+    volumes: null,
+    creators: 2,
+    workers: null,
+    topShare: null,
+    removed: { absurd_price: 1, no_price: 1 },
+  },
+  opire: {
+    status: 'pre-traction',
+    volumes: null,
+    creators: null,
+    workers: null,
+    topShare: null,
+    removed: { absurd_price: 1, unknown_unit: 1 },
+  },
+  // 100,000 + 45,500.50 + 30,000, of which 100,000 ended this week; raw also 20,000 of a private contest.
+  sherlock: {
+    status: 'pre-traction',
+    volumes: [175_500.5, 100_000, 195_500.5, 100_000],
+    creators: 2,
+    workers: null,
+    topShare: null,
+    removed: { not_held: 1, private: 1 },
+  },
+  // The search counts no further than 10,000.
+  agentverse: {
+    status: 'pre-traction',
+    volumes: nobodyIsPaid,
+    creators: null,
+    workers: 10_000,
+    topShare: null,
+  },
+}
+
+const moved = Object.entries(expected).flatMap(([rail, { from, status }]) =>
+  from === undefined ? [] : [`${rail}: ${from} → ${status}`],
+)
+
+/** 100 / 105, 1 / 1 and 1 / 1 are above 90 %; (14 − 5) / 14 and (3,890.5 − 890.5) / 3,890.5 are more than half. */
+const flagsOfTheDay = [
+  'concentrated erc8004_base',
+  'concentrated poidh_arbitrum',
+  'concentrated virtuals_acp',
+  'self_dealing superteam_earn',
+  'self_dealing x402',
+]
+
+const brokenSources = {
+  smithery: 'html',
+  superteam_earn: '500',
+  sherlock: 'time-out',
+} as const
+const brokenRails = Object.keys(brokenSources).toSorted()
+
+const flagList = z.object({
+  flags: z.array(
+    z.object({ kind: z.string(), rail: z.string(), closed_at: z.string().optional() }),
+  ),
+})
+const stats = z.object({ open_flags: z.number(), rails_paying: z.number() })
+
+const testClock = 'test/support/test-clock.ts'
+
+let program: Program
+let sources: RecordedSources
+let ledger: Ledger
+
+beforeAll(async () => {
+  program = compileProgram(testClock)
+  sources = await startRecordedSources()
+  ledger = newLedger(program, { ...sources.env, ...withHooks(program, testClock) })
+})
+
+afterAll(async () => {
+  ledger.remove()
+  await sources.stop()
+  program.remove()
+})
+
+async function runOnce(nowMs: number, env: Readonly<Record<string, string>> = {}): Promise<string> {
+  const running = ledger.builder(['--once'], { ...env, TEST_CLOCK_MS: String(nowMs) })
+  const code = await running.ended
+  if (code !== 0) throw new Error(`exit code ${code}:\n${running.output()}`)
+  return running.output()
+}
+
+const railOf = (slug: string) => railShape.parse(ledger.document(`api/v1/rails/${slug}.json`))
+const head = () => ledger.git('rev-parse', 'HEAD').trim()
+const subject = () => ledger.git('log', '-1', '--format=%s').trim()
+
+/** Files of the archive that differ between two commits. */
+function changedFiles(from: string, to: string): string[] {
+  return ledger.git('diff', '--name-only', from, to).trim().split('\n').toSorted()
+}
+
+function openFlags(): string[] {
+  const { flags } = flagList.parse(ledger.document('api/v1/honesty/flags.json'))
+  return flags
+    .filter(({ closed_at: closed }) => closed === undefined)
+    .map(({ kind, rail }) => `${kind} ${rail}`)
+    .toSorted()
+}
+
+async function eventTitles(kind: string): Promise<string[]> {
+  return await ledger.withDatabase(async ({ reader }) => {
+    const events = await eventsSince(reader, { time: '2020-01-01T00:00:00.000Z' }, 1000)
+    return events.filter((event) => event.kind === kind).map(({ rail }) => rail ?? '')
+  })
+}
+
+/** The rails of the list as archived with a commit, without those named. */
+function archivedRails(commit: string, without: readonly string[]): unknown[] {
+  const list = z
+    .object({ rails: z.array(z.looseObject({ rail: z.string() })) })
+    .parse(JSON.parse(ledger.git('show', `${commit}:api/v1/rails.json`)))
+  return list.rails.filter(({ rail }) => !without.includes(rail))
+}
+
+const secondPollMs = firstPollMs + 20 * minuteMs
+const brokenPollMs = firstPollMs + 5 * hourMs
+const lastPollMs = firstPollMs + 8 * hourMs
+let commitOfTheDay = ''
+let commitOfTheBrokenPoll = ''
+
+describe('a recorded world', () => {
+  it('stands with its audits before the first poll', async () => {
+    await runOnce(firstPollMs - minuteMs, { POLL: 'off' })
+    expect(subject()).toMatch(/^ledger: first build, \d+ rails in \d+ documents$/)
+    for (const { rail } of railAdapters) {
+      expect(railOf(rail)).toMatchObject({ figures_source: 'audit' })
+    }
+  })
+
+  it('is polled in one run, a line per rail, without a failure', async () => {
+    const output = await runOnce(firstPollMs)
+    expect(sources.unmatched()).toEqual([])
+    const lines = output.split('\n').filter((line) => /^(?:ok|failed) /.test(line))
+    expect(lines.map((line) => line.split(' ').slice(0, 2).join(' ')).toSorted()).toEqual(
+      railAdapters.map(({ rail }) => `ok ${rail}`).toSorted(),
+    )
+    expect(output).toContain('(concentrated → paying)')
+    expect(problemsOfSet(ledger)).toEqual([])
+  })
+
+  it('has every polled rail in the table of expected figures', () => {
+    expect(Object.keys(expected).toSorted()).toEqual(
+      railAdapters.map(({ rail }) => rail).toSorted(),
+    )
+  })
+
+  it.each(Object.entries(expected))('gives the figures of %s computed by hand', (slug, wanted) => {
+    const found = railOf(slug)
+    const known = (name: (typeof found.unknown_figures)[number]) =>
+      found.unknown_figures.includes(name) ? null : found[name]
+    const volumes = wanted.volumes ?? [null, null, null, null]
+    expect({
+      status: found.status,
+      volumes: [
+        known('tpv_30d_usdc'),
+        known('tpv_7d_usdc'),
+        known('tpv_30d_raw_usdc'),
+        known('tpv_7d_raw_usdc'),
+      ],
+      creators: known('unique_creators_30d'),
+      workers: known('unique_workers_30d'),
+      topShare: known('top_worker_share'),
+      removed: found.removed_30d,
+      lastPayout: found.last_payout_at,
+    }).toEqual({
+      status: wanted.status,
+      volumes: [...volumes],
+      creators: wanted.creators,
+      workers: wanted.workers,
+      topShare: wanted.topShare,
+      removed: wanted.removed ?? {},
+      lastPayout: wanted.lastPayoutMs === undefined ? undefined : isoTime(wanted.lastPayoutMs),
+    })
+    expect(found).toMatchObject({
+      figures_source: 'poll',
+      figures_as_of: isoTime(firstPollMs),
+      polled_at: isoTime(firstPollMs),
+      stale: false,
+    })
+    expect(found.poll_error).toBeUndefined()
+    if (wanted.from !== undefined) expect(found.status_since).toBe(isoTime(firstPollMs))
+  })
+
+  it('keeps every change of status as a transition and opens the flags that the figures call for', async () => {
+    expect((await eventTitles('rail_transition')).toSorted()).toEqual(
+      moved.map((line) => line.replace(/:.*/, '')).toSorted(),
+    )
+    expect(openFlags()).toEqual(flagsOfTheDay)
+    // x402, Olas and x402 on Solana by their figures, Taskmarket by its audit.
+    expect(stats.parse(ledger.document('api/v1/stats/live.json'))).toEqual({
+      open_flags: flagsOfTheDay.length,
+      rails_paying: 4,
+    })
+  })
+
+  it('is archived with a message that says what moved', () => {
+    const message = ledger.git('log', '-1', '--format=%B')
+    expect(subject()).toBe(
+      'rails: 9 rails changed status; 5 flags opened; 22 rails with new figures',
+    )
+    for (const line of moved) expect(message).toContain(`\n${line}\n`)
+    expect(message).toContain('\nflag opened: Virtuals ACP: one worker takes more than 90 %\n')
+    commitOfTheDay = head()
+  })
+
+  it('writes no file and makes no commit when it is built again', async () => {
+    const before = inventory(ledger.publicDir)
+    const { documents } = ledger.manifest()
+    await runOnce(firstPollMs + 10 * minuteMs, { POLL: 'off' })
+    expect(inventory(ledger.publicDir)).toEqual(before)
+    expect(ledger.manifest().documents).toEqual(documents)
+    expect(head()).toBe(commitOfTheDay)
+  })
+
+  it('makes no commit when it is polled again, and writes only what shows the time of a poll', async () => {
+    const before = new Map(ledger.manifest().documents.map((entry) => [entry.path, entry.sha256]))
+    await runOnce(secondPollMs)
+    expect(head()).toBe(commitOfTheDay)
+    const changed = ledger
+      .manifest()
+      .documents.filter(({ path, sha256 }) => before.get(path) !== sha256)
+      .map(({ path }) => path)
+    const api = '/api/v1'
+    const perRail = railAdapters.flatMap(({ rail }) =>
+      ['', '/history', '/history.csv'].map((end) => `${api}/rails/${rail}${end}`),
+    )
+    expect(changed.toSorted()).toEqual(
+      [`${api}/rails`, `${api}/rails.csv`, `${api}/opportunities`, ...perRail].toSorted(),
+    )
+    expect(railOf('x402')).toMatchObject({ polled_at: isoTime(secondPollMs), tpv_30d_usdc: 5 })
+  })
+
+  it('changes only the rails whose sources broke, and says so', async () => {
+    for (const [rail, mode] of Object.entries(brokenSources)) sources.setMode(rail, mode)
+    await sources.settle(brokenPollMs)
+    const before = new Map(brokenRails.map((rail) => [rail, railOf(rail)]))
+    // Waits of the builder pass ten times as fast, so a time-out comes after 1.5 s.
+    await runOnce(brokenPollMs, { TEST_CLOCK_SPEED: '10' })
+    commitOfTheBrokenPoll = head()
+    expect(subject()).toBe('rails: 3 polls failed; 3 flags opened')
+    expect(changedFiles(commitOfTheDay, commitOfTheBrokenPoll)).toEqual(
+      [
+        'api/v1/honesty/flags.json',
+        'api/v1/rails.json',
+        ...brokenRails.map((rail) => `api/v1/rails/${rail}.json`),
+        'api/v1/stats/daily.json',
+        'api/v1/stats/live.json',
+        'diffs/latest.md',
+      ].toSorted(),
+    )
+    expect(archivedRails(commitOfTheBrokenPoll, brokenRails)).toEqual(
+      archivedRails(commitOfTheDay, brokenRails),
+    )
+    for (const rail of brokenRails) {
+      const { poll_error: error, polled_at: polledAt, poll_duration_ms: _, ...kept } = railOf(rail)
+      const { polled_at: _at, poll_duration_ms: _ms, ...was } = before.get(rail) ?? railOf(rail)
+      expect(kept).toEqual(was)
+      expect(polledAt).toBe(isoTime(brokenPollMs))
+      expect(error).toBeDefined()
+    }
+    expect(brokenRails.map((rail) => railOf(rail).poll_error)).toEqual([
+      expect.stringMatching(/: no complete answer within 15 s$/),
+      expect.stringMatching(/: answered HTML instead of JSON$/),
+      expect.stringMatching(/: HTTP 500$/),
+    ])
+    expect(openFlags()).toEqual(
+      [...flagsOfTheDay, ...brokenRails.map((rail) => `poll_failed ${rail}`)].toSorted(),
+    )
+  })
+
+  it('is as before once the sources are back', async () => {
+    for (const rail of brokenRails) sources.setMode(rail, 'normal')
+    await sources.settle(lastPollMs)
+    await runOnce(lastPollMs)
+    expect(subject()).toBe('rails: 3 polls recovered; 3 flags closed')
+    expect(changedFiles(commitOfTheDay, head())).toEqual(['diffs/latest.md'])
+    expect(openFlags()).toEqual(flagsOfTheDay)
+    expect((await eventTitles('flag_closed')).toSorted()).toEqual(brokenRails)
+    expect(problemsOfSet(ledger)).toEqual([])
+    for (const rail of brokenRails) expect(railOf(rail).poll_error).toBeUndefined()
+  })
+
+  it('keeps every poll in the history, the failed ones with the figures they did not have', () => {
+    const { polls } = z
+      .object({
+        polls: z.array(z.object({ outcome: z.string(), tpv_30d_usdc: z.number().nullable() })),
+      })
+      .parse(ledger.document('api/v1/rails/sherlock/history.json'))
+    expect(polls).toEqual([
+      { outcome: 'ok', tpv_30d_usdc: 175_500.5 },
+      { outcome: 'failed', tpv_30d_usdc: null },
+      { outcome: 'ok', tpv_30d_usdc: 175_500.5 },
+      { outcome: 'ok', tpv_30d_usdc: 175_500.5 },
+    ])
+  })
+})
