@@ -1,0 +1,69 @@
+/**
+ * Addresses that others give us to call: webhooks, attestation endpoints, apply endpoints. The check here is of
+ * the text alone; whoever connects resolves the name, checks every address and stays with the checked one.
+ */
+
+export type OutboundUrl =
+  | { readonly ok: true; readonly url: URL }
+  | { readonly ok: false; readonly problem: string }
+
+const MAX_LENGTH = 2048
+const MAX_HOST_LENGTH = 253
+
+/** Scheme, host in letters, digits, hyphens and dots, perhaps `:443`, then path or query in visible ASCII. */
+const PLAIN = /^https:\/\/([a-z0-9.-]{1,253})(?::443)?(?:[/?][\x21-\x7e]*)?$/i
+const LABEL = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/
+
+/** Names that belong to a machine or a local network (RFC 6761, 6762, 8375, 9476 and common use). */
+const localSuffixes = [
+  'alt',
+  'arpa',
+  'corp',
+  'home',
+  'internal',
+  'intranet',
+  'invalid',
+  'lan',
+  'local',
+  'localdomain',
+  'localhost',
+  'onion',
+  'private',
+] as const
+
+/**
+ * Takes https on port 443 to a host by name, without user name, password or fragment, in the one spelling that
+ * no two programs can read in two ways. `problem` is a text for whoever sent the address.
+ */
+export function checkOutboundUrl(text: string): OutboundUrl {
+  const problem = problemOf(text)
+  if (problem !== null) return { ok: false, problem }
+  return { ok: true, url: new URL(text) }
+}
+
+function problemOf(text: string): string | null {
+  if (text.length > MAX_LENGTH) return `is longer than ${MAX_LENGTH} characters`
+  if (!/^https:\/\//i.test(text)) return 'must begin with https://'
+  if (/[#\\]/.test(text)) return 'must have no fragment and no backslash'
+  if (/^https:\/\/[^/?]*@/i.test(text)) return 'must have no user name or password'
+  const host = PLAIN.exec(text)?.[1]?.toLowerCase()
+  if (host === undefined) {
+    return 'must name a host in letters, digits, hyphens and dots, on port 443, in visible ASCII'
+  }
+  if (!URL.canParse(text)) return 'is not an address'
+  // Where the parser reads another host than stands there, it is a number in disguise.
+  if (new URL(text).hostname !== host) return 'must name its host in normal form'
+  return hostProblem(host)
+}
+
+function hostProblem(host: string): string | null {
+  const labels = host.split('.')
+  const [last = ''] = labels.slice(-1)
+  if (host.length > MAX_HOST_LENGTH || !labels.every((label) => LABEL.test(label))) {
+    return 'must name a host of labels of 1 to 63 letters, digits and hyphens'
+  }
+  if (labels.length < 2) return 'must name a host with a dot'
+  if (/^(?:\d+|0x[0-9a-f]*)$/.test(last)) return 'must name a host, not an IP address'
+  if (localSuffixes.some((suffix) => suffix === last)) return 'must name a public host'
+  return null
+}
