@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 
 /** One answer of a route. Errors need no schema of their own: they all have the one error body. */
 export interface Answer {
@@ -42,3 +42,13 @@ export interface Route {
 }
 
 export const apiPrefix = '/api/v1'
+
+/** A JSON answer; the type of its schema is kept, so that the client knows what comes back. */
+export function json<Schema extends z.ZodType>(description: string, schema: Schema) {
+  return { description, schema } satisfies Answer
+}
+
+/** An answer that is text of another kind. */
+export function text(description: string, contentType: string) {
+  return { description, contentType, schema: z.string() } satisfies Answer
+}

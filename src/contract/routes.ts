@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
-import { apiPrefix } from './route.ts'
-import type { Answer, Parameter, Route } from './route.ts'
+import { apiPrefix, json, text } from './route.ts'
+import type { Parameter, Route } from './route.ts'
 import { railSlug, time } from './schemas/common.ts'
 import { deskFeed, deskSlug } from './schemas/desk.ts'
 import { flagList } from './schemas/flag.ts'
@@ -22,14 +22,6 @@ const railName: Parameter = {
   schema: railSlug,
   description: 'The `rail` value of a rail snapshot.',
   example: 'x402',
-}
-
-function json(description: string, schema: z.ZodType): Answer {
-  return { description, schema }
-}
-
-function text(description: string, contentType: string): Answer {
-  return { description, contentType, schema: z.string() }
 }
 
 const documents = (maxAgeSeconds: number) => ({ kind: 'document', maxAgeSeconds }) as const
