@@ -1,7 +1,7 @@
 /** The builder between its jobs: one poll and one build at a time, and no build where nothing changed. */
 import { dayMs, isoTime, minuteMs } from '../src/core/time.ts'
 import { changeToken } from '../src/db/change-token.ts'
-import { dropRunsBefore } from '../src/db/runs.ts'
+import { dropRunsBefore, lastRuns } from '../src/db/runs.ts'
 import { loadAuthored } from './authored.ts'
 import { build, buildSummary } from './build.ts'
 import type { BuildOptions } from './build.ts'
@@ -76,7 +76,9 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
       const built = await build({ ...buildOptions, repository, nowMs })
       deps.onPublished()
       const detail = buildSummary(built)
-      return { detail, quiet: detail === null }
+      // A build that went well is also the end of a failure, or the first that anyone hears of builds.
+      const wasWell = (await lastRuns(database.reader)).get('build')?.outcome === 'ok'
+      return { detail, quiet: detail === null && wasWell }
     })
     builtAtMs = monotonicMs
     builtToken = went ? token : null

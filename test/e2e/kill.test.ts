@@ -1,0 +1,249 @@
+/**
+ * The compiled builder killed with SIGKILL fifty times, before operations on files that are spread over a whole build
+ * and at random moments: whatever was published is whole, and the next start goes on from it.
+ */
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+
+import { eventsSince } from '../../src/db/events.ts'
+import { createDocumentStore } from '../../src/http/document-store.ts'
+import { compileProgram } from '../support/program.ts'
+import type { Program, Running } from '../support/program.ts'
+import { addressOf, newLedger, problemsOfSet, withHooks } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
+import { firstPollMs, startRecordedSources } from './recorded-sources.ts'
+import type { RecordedSources } from './recorded-sources.ts'
+
+const killHook = 'test/support/kill-hook.ts'
+/** Every kill is a process of its own, and a machine may be busy. */
+const timeoutMs = 240_000
+const testClock = 'test/support/test-clock.ts'
+/** So many operations before the end of a build: its switch to the new set and its archive. */
+const lastOperations = 12
+const kills = { firstBuild: 12, laterBuilds: 22, whilePolling: 10, underService: 6 } as const
+
+let program: Program
+let sources: RecordedSources
+let hooked: Record<string, string>
+
+beforeAll(async () => {
+  program = compileProgram(killHook, testClock)
+  // A copy of what people wrote, so that every build has something new to tell.
+  rmSync(join(program.dir, 'data'))
+  cpSync('data', join(program.dir, 'data'), {
+    recursive: true,
+    filter: (path) => !path.endsWith('data/run'),
+  })
+  sources = await startRecordedSources()
+  hooked = withHooks(program, killHook)
+})
+
+afterAll(async () => {
+  await sources.stop()
+  program.remove()
+})
+
+const railFile = z.looseObject({ notes: z.string().optional() })
+
+/** Changes one rail, and with it a handful of documents and the archive. */
+function write(version: number): void {
+  const path = join(program.dir, 'data/rails/olas.json')
+  const rail = railFile.parse(JSON.parse(readFileSync(path, 'utf8')))
+  writeFileSync(path, JSON.stringify({ ...rail, notes: `version ${version}` }))
+}
+
+/** The version that is published, or null before the first. */
+function publishedVersion(ledger: Ledger): number | null {
+  if (!existsSync(join(ledger.publicDir, 'current'))) return null
+  const { notes } = railFile.parse(ledger.document('api/v1/rails/olas.json'))
+  return Number(/version (\d+)/.exec(notes ?? '')?.[1])
+}
+
+/** Runs the builder to its end and answers how many operations that took. */
+async function finish(ledger: Ledger, env: Readonly<Record<string, string>> = {}): Promise<number> {
+  const builder = ledger.builder(['--once'], { ...hooked, ...env })
+  const code = await builder.ended
+  if (code !== 0) throw new Error(`exit code ${code}:\n${builder.output()}`)
+  return Number(/operations: (\d+)/.exec(builder.output())?.[1])
+}
+
+/** What a start after the kill finds: the set is whole, and so are the database and the archive. */
+async function expectWhole(ledger: Ledger): Promise<void> {
+  if (existsSync(join(ledger.publicDir, 'current'))) {
+    expect(problemsOfSet(ledger)).toEqual([])
+    const quiet = () => undefined
+    const store = createDocumentStore({
+      publicDir: ledger.publicDir,
+      clock: { monotonic: () => 0, sleep: async (ms) => await delay(ms) },
+      log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    })
+    await store.reload()
+    expect(store.state().problem).toBeNull()
+    expect(store.get('/api/v1/rails')).toBeDefined()
+  }
+  if (existsSync(join(ledger.dataDir, 'ledger.db'))) {
+    const found = await ledger.withDatabase(async ({ reader }) => {
+      const { rows } = await sql`pragma integrity_check`.execute(reader)
+      return rows
+    })
+    expect(found).toEqual([{ integrity_check: 'ok' }])
+  }
+  if (existsSync(join(ledger.dataDir, 'snapshots.git'))) {
+    ledger.git('fsck', '--full', '--strict', '--no-dangling')
+  }
+}
+
+/** The next start of the whole program serves the version, with nothing to complain of. */
+async function expectServed(ledger: Ledger, version: number): Promise<void> {
+  const service = ledger.service()
+  const url = await addressOf(service)
+  await service.says('"message":"serving"')
+  await expect
+    .poll(async () => {
+      const rail: unknown = await (await fetch(`${url}/api/v1/rails/olas`)).json()
+      return rail
+    })
+    .toMatchObject({ notes: `version ${version}` })
+  await expect
+    .poll(async () => {
+      const health: unknown = await (await fetch(`${url}/api/v1/health`)).json()
+      return health
+    })
+    .toMatchObject({ status: 'ok', problems: [], jobs: { build: { outcome: 'ok' } } })
+  service.kill('SIGTERM')
+  expect(await service.ended).toBe(0)
+}
+
+/** Numbers that look random and are the same for the same seed (mulberry32). */
+function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+async function killed(running: Running): Promise<void> {
+  running.kill('SIGKILL')
+  await running.ended
+}
+
+describe('a builder killed with SIGKILL', () => {
+  it(
+    'in its very first build leaves nothing that the next one stumbles over',
+    async () => {
+      const ledger = newLedger(program, { POLL: 'off' })
+      write(1)
+      const measured = newLedger(program, { POLL: 'off' })
+      const operations = await finish(measured)
+      measured.remove()
+      for (let kill = 0; kill < kills.firstBuild; kill += 1) {
+        const at = 1 + Math.floor((kill * (operations - 1)) / kills.firstBuild)
+        const builder = ledger.builder(['--once'], { ...hooked, KILL_AT: String(at) })
+        expect(await builder.ended).toBeNull()
+        await expectWhole(ledger)
+      }
+      await finish(ledger)
+      await expectWhole(ledger)
+      await expectServed(ledger, 1)
+      ledger.remove()
+    },
+    timeoutMs,
+  )
+
+  it(
+    'in a later build leaves the old set or the new one',
+    async () => {
+      const ledger = newLedger(program, { POLL: 'off' })
+      write(1)
+      await finish(ledger)
+      write(2)
+      const operations = await finish(ledger)
+      const seen = new Set<string>()
+      for (let kill = 0; kill < kills.laterBuilds; kill += 1) {
+        const version = 3 + kill
+        write(version)
+        const before = publishedVersion(ledger)
+        // The last operations switch to the new set and archive it; most of those before make links.
+        const at =
+          kill < lastOperations
+            ? operations - kill
+            : 1 + Math.floor(((kill - lastOperations) * operations) / kills.laterBuilds)
+        const builder = ledger.builder(['--once'], { ...hooked, KILL_AT: String(at) })
+        expect(await builder.ended).toBeNull()
+        await expectWhole(ledger)
+        const after = publishedVersion(ledger)
+        expect([before, version]).toContain(after)
+        seen.add(after === version ? 'new' : 'old')
+      }
+      expect([...seen].toSorted()).toEqual(['new', 'old'])
+      await finish(ledger)
+      const last = 2 + kills.laterBuilds
+      expect(ledger.git('show', 'HEAD:api/v1/rails/olas.json')).toContain(`version ${last}`)
+      await expectWhole(ledger)
+      await expectServed(ledger, last)
+      ledger.remove()
+    },
+    timeoutMs,
+  )
+
+  it(
+    'while it polls loses no poll that was told and tells none twice',
+    async () => {
+      const seed = Date.now() % 2 ** 31
+      process.stdout.write(`kills while polling: seed ${seed}\n`)
+      const random = seeded(seed)
+      const clock = { ...withHooks(program, testClock), TEST_CLOCK_MS: String(firstPollMs) }
+      const ledger = newLedger(program, { ...sources.env, ...clock })
+      for (let kill = 0; kill < kills.whilePolling; kill += 1) {
+        const builder = ledger.builder(['--once'])
+        await delay(150 + random() * 1100)
+        await killed(builder)
+        await expectWhole(ledger)
+      }
+      const builder = ledger.builder(['--once'])
+      expect(await builder.ended).toBe(0)
+      await expectWhole(ledger)
+      const transitions = await ledger.withDatabase(async ({ reader }) => {
+        const events = await eventsSince(reader, { time: '2020-01-01T00:00:00.000Z' }, 10_000)
+        return events.map(
+          ({ kind, rail, data }) => `${kind} ${rail} ${JSON.stringify(data['flag_kind'])}`,
+        )
+      })
+      // Nine changes of status and five flags, each told once however often it was polled.
+      expect(transitions.toSorted()).toEqual([...new Set(transitions)].toSorted())
+      expect(transitions).toHaveLength(14)
+      ledger.remove()
+    },
+    timeoutMs,
+  )
+
+  it(
+    'together with its service, or under it, is made good by the next start',
+    async () => {
+      const seed = Date.now() % 2 ** 31
+      process.stdout.write(`kills under the service: seed ${seed}\n`)
+      const random = seeded(seed)
+      const ledger = newLedger(program, { POLL: 'off' })
+      for (let kill = 0; kill < kills.underService; kill += 1) {
+        write(kill + 1)
+        const service = ledger.service()
+        await service.says('"message":"listening"')
+        await delay(random() * 900)
+        await killed(service)
+        await expectWhole(ledger)
+      }
+      await expectServed(ledger, kills.underService)
+      await expectWhole(ledger)
+      ledger.remove()
+    },
+    timeoutMs,
+  )
+})

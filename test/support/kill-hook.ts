@@ -1,0 +1,40 @@
+/**
+ * Loaded before the program with `--import`: counts what the process does to files and which programs it starts, and
+ * kills it with SIGKILL before the operation numbered `KILL_AT`. Says at the end how many there were.
+ */
+import childProcess from 'node:child_process'
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+
+const killAt = Number(process.env['KILL_AT'] ?? 'Infinity')
+let count = 0
+
+function step(): void {
+  count += 1
+  if (count === killAt) process.kill(process.pid, 'SIGKILL')
+}
+
+/** Replaces a function of a module by one that counts and then does the same. */
+function hook<Name extends string>(
+  module: Readonly<Record<Name, object>>,
+  ...names: readonly Name[]
+): void {
+  for (const name of names) {
+    const real = module[name]
+    if (typeof real !== 'function') continue
+    const counted = new Proxy(real, {
+      apply: (target, thisArg, args) => {
+        step()
+        const answer: unknown = Reflect.apply(target, thisArg, args)
+        return answer
+      },
+    })
+    Object.assign(module, { [name]: counted })
+  }
+}
+
+hook(fs, 'linkSync', 'unlinkSync', 'writeFileSync', 'renameSync', 'mkdirSync')
+hook(fs.promises, 'open', 'rename', 'rm', 'link', 'symlink', 'mkdir', 'writeFile')
+hook(childProcess, 'execFile')
+syncBuiltinESMExports()
+process.once('exit', () => process.stdout.write(`operations: ${count}\n`))
