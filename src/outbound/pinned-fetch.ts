@@ -1,0 +1,233 @@
+/**
+ * One request to an address that somebody else gave us. The name is resolved once, every answer must be a public
+ * address, and the connection goes to the first of them and nowhere else; the certificate is checked for the name.
+ * Nothing is followed, inflated or waited for beyond the limits.
+ */
+import type { ClientRequest, IncomingMessage } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import type { RequestOptions } from 'node:https'
+import { isIPv6 } from 'node:net'
+
+import { isPublicAddress } from '../core/ip-address.ts'
+import { checkOutboundUrl } from '../core/outbound-url.ts'
+
+export interface OutboundRequest {
+  readonly url: string
+  readonly method: 'GET' | 'POST'
+  /** All that is sent besides Host, Accept-Encoding, Content-Length and Connection. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+export interface OutboundLimits {
+  /** From the resolution of the name to the last byte of the answer. */
+  readonly timeoutMs: number
+  readonly maxAnswerBytes: number
+}
+
+export interface OutboundAnswer {
+  /** As it came: 3xx is an answer like any other. */
+  readonly status: number
+  readonly contentType: string | null
+  /** Null where the answer came in a content coding: nothing is inflated. */
+  readonly body: Buffer | null
+}
+
+export type OutboundFault =
+  | 'refused_url'
+  | 'unresolved'
+  | 'refused_address'
+  | 'unreachable'
+  | 'timeout'
+  | 'too_large'
+
+/** No answer could be had. The message is fit for whoever gave the address. */
+export class OutboundError extends Error {
+  override readonly name = 'OutboundError'
+  readonly fault: OutboundFault
+
+  constructor(fault: OutboundFault, message: string) {
+    super(message)
+    this.fault = fault
+  }
+}
+
+/** All addresses of a host name, as the system's resolver gives them. */
+export type Resolve = (host: string) => Promise<readonly string[]>
+
+/** @throws OutboundError */
+export type PinnedFetch = (
+  request: OutboundRequest,
+  limits: OutboundLimits,
+) => Promise<OutboundAnswer>
+
+/** What tests need to stand in for the Internet. No setting leads here. */
+export interface TestNetwork {
+  /** Addresses that are let through although they are not public. */
+  readonly allowAddresses: readonly string[]
+  /** Where connections go instead of port 443. */
+  readonly port: number
+  /** The authority that signed the test server's certificate, in PEM. */
+  readonly ca: string
+}
+
+export function createPinnedFetch(deps: {
+  readonly resolve: Resolve
+  readonly testNetwork?: TestNetwork
+}): PinnedFetch {
+  const { resolve, testNetwork } = deps
+  return async (request, limits) => {
+    const checked = checkOutboundUrl(request.url)
+    if (!checked.ok) throw new OutboundError('refused_url', `The address ${checked.problem}`)
+    const { url } = checked
+    return await withDeadline(limits.timeoutMs, async (signal) => {
+      const address = await pinnedAddress(url.hostname, resolve, testNetwork)
+      signal.throwIfAborted()
+      const options = requestOptions(url, address, request, testNetwork)
+      return await exchange({ ...options, signal }, { address, body: request.body, limits })
+    })
+  }
+}
+
+/** The address to connect to. One bad answer among good ones condemns the name: the next look-up may give it alone. */
+async function pinnedAddress(
+  host: string,
+  resolve: Resolve,
+  testNetwork: TestNetwork | undefined,
+): Promise<string> {
+  let addresses: readonly string[]
+  try {
+    addresses = await resolve(host)
+  } catch {
+    throw new OutboundError('unresolved', 'The host name does not resolve')
+  }
+  const [first] = addresses
+  if (first === undefined) throw new OutboundError('unresolved', 'The host name has no address')
+  const isAllowed = (address: string) =>
+    isPublicAddress(address) || testNetwork?.allowAddresses.includes(address) === true
+  if (!addresses.every(isAllowed)) {
+    throw new OutboundError(
+      'refused_address',
+      'The host name leads to an address that is not public',
+    )
+  }
+  return first
+}
+
+function requestOptions(
+  url: URL,
+  address: string,
+  request: OutboundRequest,
+  testNetwork: TestNetwork | undefined,
+): RequestOptions {
+  const pinned = { address, family: isIPv6(address) ? 6 : 4 }
+  return {
+    hostname: url.hostname,
+    servername: url.hostname,
+    port: testNetwork?.port ?? 443,
+    path: `${url.pathname}${url.search}`,
+    method: request.method,
+    headers: {
+      ...request.headers,
+      Host: url.hostname,
+      'Accept-Encoding': 'identity',
+      'Content-Length': String(Buffer.byteLength(request.body)),
+      Connection: 'close',
+    },
+    // A fresh connection each time: a kept one could be to an address that was checked for another name.
+    agent: false,
+    lookup: (_host, { all }, answer) => {
+      if (all === true) answer(null, [pinned])
+      else answer(null, pinned.address, pinned.family)
+    },
+    ...(testNetwork === undefined ? {} : { ca: testNetwork.ca }),
+  }
+}
+
+function exchange(
+  options: RequestOptions,
+  pinned: {
+    readonly address: string
+    readonly body: string
+    readonly limits: OutboundLimits
+  },
+): Promise<OutboundAnswer> {
+  return new Promise((resolve, reject) => {
+    const outgoing = httpsRequest(options)
+    outgoing.on('error', () => {
+      reject(new OutboundError('unreachable', 'The connection could not be made or broke off'))
+    })
+    outgoing.once('socket', (socket) => {
+      // The look-up above is passed over for addresses in numbers; this holds whatever the way here was.
+      socket.once('connect', () => {
+        if (samePeer(socket.remoteAddress, pinned.address)) return
+        reject(new OutboundError('refused_address', 'The connection went to another address'))
+        outgoing.destroy()
+      })
+    })
+    outgoing.once('response', (incoming) => {
+      readAnswer(outgoing, incoming, pinned.limits.maxAnswerBytes).then(resolve, reject)
+    })
+    outgoing.end(pinned.body)
+  })
+}
+
+function readAnswer(
+  outgoing: ClientRequest,
+  incoming: IncomingMessage,
+  maxBytes: number,
+): Promise<OutboundAnswer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let bytes = 0
+    incoming.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      chunks.push(chunk)
+      if (bytes <= maxBytes) return
+      reject(new OutboundError('too_large', `The answer is over ${maxBytes} bytes`))
+      outgoing.destroy()
+    })
+    const broken = () => {
+      reject(new OutboundError('unreachable', 'The answer broke off'))
+    }
+    incoming.once('error', broken)
+    incoming.once('close', () => {
+      if (!incoming.complete) {
+        broken()
+        return
+      }
+      const { statusCode = 0, headers } = incoming
+      const coding = headers['content-encoding'] ?? 'identity'
+      resolve({
+        status: statusCode,
+        contentType: headers['content-type'] ?? null,
+        body: coding === 'identity' ? Buffer.concat(chunks) : null,
+      })
+    })
+  })
+}
+
+/** Node writes IPv4 peers of a dual-stack socket as mapped into IPv6. */
+export function samePeer(peer: string | undefined, address: string): boolean {
+  return peer === address || peer === `::ffff:${address}`
+}
+
+async function withDeadline<T>(
+  timeoutMs: number,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController()
+  const late = new OutboundError('timeout', `No whole answer within ${timeoutMs / 1000} s`)
+  let timer: NodeJS.Timeout | undefined
+  const deadline = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(late)
+      controller.abort(late)
+    }, timeoutMs)
+  })
+  try {
+    return await Promise.race([work(controller.signal), deadline])
+  } finally {
+    clearTimeout(timer)
+  }
+}

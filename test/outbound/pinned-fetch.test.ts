@@ -1,0 +1,244 @@
+import { createServer } from 'node:net'
+import { gzipSync } from 'node:zlib'
+
+import { beforeEach, describe, expect, test } from 'vitest'
+
+import { OutboundError, createPinnedFetch, samePeer } from '../../src/outbound/pinned-fetch.ts'
+import type { PinnedFetch } from '../../src/outbound/pinned-fetch.ts'
+import { portOf, startReceiver, statusReply } from '../support/https-receiver.ts'
+import type { Receiver } from '../support/https-receiver.ts'
+
+let receiver: Receiver
+beforeEach(async () => {
+  receiver = await startReceiver(['hooks.example.com', 'other.example.com'])
+  return () => receiver.stop()
+})
+
+const limits = { timeoutMs: 5000, maxAnswerBytes: 65_536 }
+const request = {
+  url: 'https://hooks.example.com/in?x=1',
+  method: 'POST',
+  headers: { 'Content-Type': 'application/json' },
+  body: '{"a":1}',
+} as const
+
+async function faultOf(answer: Promise<unknown>): Promise<string> {
+  try {
+    await answer
+  } catch (error) {
+    if (error instanceof OutboundError) return error.fault
+    throw error
+  }
+  return 'none'
+}
+
+const withResolver = (...answers: readonly (readonly string[])[]): PinnedFetch => {
+  let asked = 0
+  return createPinnedFetch({
+    resolve: () => {
+      asked += 1
+      return Promise.resolve(answers[asked - 1] ?? [])
+    },
+    testNetwork: receiver.network,
+  })
+}
+
+test('a request arrives with its name, its body and nothing that was not given', async () => {
+  receiver.reply((_request, res) => {
+    res.writeHead(201, { 'Content-Type': 'text/plain' }).end('thanks')
+  })
+  const answer = await receiver.fetch(request, limits)
+  expect(answer).toEqual({ status: 201, contentType: 'text/plain', body: Buffer.from('thanks') })
+  const [received] = receiver.requests
+  expect(received).toMatchObject({ method: 'POST', path: '/in?x=1', body: '{"a":1}' })
+  expect(received?.headers).toEqual({
+    'content-type': 'application/json',
+    host: 'hooks.example.com',
+    'accept-encoding': 'identity',
+    'content-length': '7',
+    connection: 'close',
+  })
+})
+
+test('a certificate for another name, or from an authority nobody knows, ends the matter', async () => {
+  const elsewhere = { ...request, url: 'https://third.example.com/' }
+  expect(await faultOf(receiver.fetch(elsewhere, limits))).toBe('unreachable')
+  const stranger = createPinnedFetch({
+    resolve: () => Promise.resolve(['127.0.0.1']),
+    testNetwork: { ...receiver.network, ca: (await startAndStop()).network.ca },
+  })
+  expect(await faultOf(stranger(request, limits))).toBe('unreachable')
+  expect(receiver.requests).toEqual([])
+})
+
+async function startAndStop(): Promise<Receiver> {
+  const other = await startReceiver()
+  await other.stop()
+  return other
+}
+
+test('threat 30: an address that is not https on port 443 to a name is not even resolved', async () => {
+  let asked = 0
+  const pinned = createPinnedFetch({
+    resolve: () => {
+      asked += 1
+      return Promise.resolve(['127.0.0.1'])
+    },
+    testNetwork: receiver.network,
+  })
+  for (const url of ['http://hooks.example.com/', 'https://127.0.0.1/', 'https://[::1]/']) {
+    expect(await faultOf(pinned({ ...request, url }, limits))).toBe('refused_url')
+  }
+  expect(asked).toBe(0)
+})
+
+describe('threat 31: DNS rebinding', () => {
+  test('one private answer among public ones condemns the name, and no connection is made', async () => {
+    const real = createPinnedFetch({
+      resolve: () => Promise.resolve(['93.184.215.14', '127.0.0.1']),
+    })
+    expect(await faultOf(real(request, limits))).toBe('refused_address')
+    const tested = withResolver(['127.0.0.1', '10.0.0.1'])
+    expect(await faultOf(tested(request, limits))).toBe('refused_address')
+    expect(receiver.connections()).toBe(0)
+  })
+
+  test('the name is resolved once: a second answer is never asked for', async () => {
+    const pinned = withResolver(['127.0.0.1'], ['169.254.169.254'])
+    expect((await pinned(request, limits)).status).toBe(200)
+    expect(receiver.connections()).toBe(1)
+  })
+
+  test('a resolver that answers public first and loopback later never has loopback connected to', async () => {
+    // 127.0.0.2 stands for a public address at which nobody listens.
+    const answers = [['127.0.0.2'], ['127.0.0.1']]
+    let asked = 0
+    const pinned = createPinnedFetch({
+      resolve: () => {
+        asked += 1
+        return Promise.resolve(answers[asked - 1] ?? [])
+      },
+      testNetwork: { ...receiver.network, allowAddresses: ['127.0.0.2'] },
+    })
+    expect(await faultOf(pinned(request, limits))).toBe('unreachable')
+    expect(await faultOf(pinned(request, limits))).toBe('refused_address')
+    expect(asked).toBe(2)
+    expect(receiver.connections()).toBe(0)
+  })
+
+  test('without the permission of a test, loopback is refused like any inner address', async () => {
+    for (const address of ['127.0.0.1', '::1', '169.254.169.254', '10.0.0.1', '::ffff:8.8.8.8']) {
+      const pinned = createPinnedFetch({ resolve: () => Promise.resolve([address]) })
+      expect([address, await faultOf(pinned(request, limits))]).toEqual([
+        address,
+        'refused_address',
+      ])
+    }
+  })
+
+  test('a peer is the checked address, perhaps written as mapped into IPv6, and no other', () => {
+    expect(samePeer('1.2.3.4', '1.2.3.4')).toBe(true)
+    expect(samePeer('::ffff:1.2.3.4', '1.2.3.4')).toBe(true)
+    expect(samePeer('127.0.0.1', '1.2.3.4')).toBe(false)
+    expect(samePeer(undefined, '1.2.3.4')).toBe(false)
+  })
+
+  test('a name without an address, or that fails to resolve, is told so', async () => {
+    expect(await faultOf(withResolver([])(request, limits))).toBe('unresolved')
+    const failing = createPinnedFetch({ resolve: () => Promise.reject(new Error('SERVFAIL')) })
+    expect(await faultOf(failing(request, limits))).toBe('unresolved')
+  })
+})
+
+test('threat 32: a redirect to the metadata address, or to anywhere, is an answer and not followed', async () => {
+  const targets = ['http://169.254.169.254/latest/', 'https://other.example.com/', '/again']
+  for (const location of targets) {
+    for (const status of [301, 302, 303, 307, 308]) {
+      receiver.reply((_request, res) => void res.writeHead(status, { Location: location }).end())
+      const before = receiver.connections()
+      expect((await receiver.fetch(request, limits)).status).toBe(status)
+      expect(receiver.connections()).toBe(before + 1)
+    }
+  }
+})
+
+describe('threat 33: endless, slow or inflated answers', () => {
+  test('a gzip bomb is neither asked for nor inflated', async () => {
+    const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024))
+    expect(bomb.length).toBeGreaterThan(limits.maxAnswerBytes - 10_000)
+    receiver.reply((_request, res) => {
+      res.writeHead(200, { 'Content-Encoding': 'gzip' }).end(bomb.subarray(0, 60_000))
+    })
+    const before = process.memoryUsage().rss
+    const answer = await receiver.fetch(request, limits)
+    expect(answer).toMatchObject({ status: 200, body: null })
+    expect(process.memoryUsage().rss - before).toBeLessThan(30 * 1024 * 1024)
+  })
+
+  test('an answer without end is cut at the cap', async () => {
+    let sent = 0
+    receiver.reply((_request, res) => {
+      res.writeHead(200)
+      const chunk = Buffer.alloc(16_384)
+      const more = () => {
+        while (!res.destroyed && res.write(chunk)) sent += chunk.length
+        if (!res.destroyed) res.once('drain', more)
+      }
+      more()
+    })
+    expect(await faultOf(receiver.fetch(request, limits))).toBe('too_large')
+    expect(sent).toBeLessThan(64 * 1024 * 1024)
+  })
+
+  test('the cap holds to the byte', async () => {
+    const reply = (bytes: number) => {
+      receiver.reply((_request, res) => void res.writeHead(200).end(Buffer.alloc(bytes)))
+    }
+    reply(limits.maxAnswerBytes)
+    expect((await receiver.fetch(request, limits)).body).toHaveLength(limits.maxAnswerBytes)
+    reply(limits.maxAnswerBytes + 1)
+    expect(await faultOf(receiver.fetch(request, limits))).toBe('too_large')
+  })
+
+  test('one byte at a time does not hold the deadline off', async () => {
+    receiver.reply((_request, res) => {
+      res.writeHead(200)
+      const drip = () => {
+        if (res.destroyed) return
+        res.write('x')
+        setTimeout(drip, 20)
+      }
+      drip()
+    })
+    expect(await faultOf(receiver.fetch(request, { ...limits, timeoutMs: 250 }))).toBe('timeout')
+  })
+
+  test('a server that takes the connection and says nothing runs into the deadline', async () => {
+    const silent = createServer(() => undefined)
+    await new Promise<void>((listening) => {
+      silent.listen(0, '127.0.0.1', listening)
+    })
+    const pinned = createPinnedFetch({
+      resolve: () => Promise.resolve(['127.0.0.1']),
+      testNetwork: { ...receiver.network, port: portOf(silent) },
+    })
+    expect(await faultOf(pinned(request, { ...limits, timeoutMs: 200 }))).toBe('timeout')
+    silent.close()
+  })
+
+  test('a resolver that never answers runs into the deadline', async () => {
+    const pinned = createPinnedFetch({ resolve: () => new Promise(() => undefined) })
+    expect(await faultOf(pinned(request, { ...limits, timeoutMs: 50 }))).toBe('timeout')
+  })
+
+  test('an answer that breaks off is no answer', async () => {
+    receiver.reply((_request, res) => {
+      res.writeHead(200, { 'Content-Length': '100' })
+      res.write('half')
+      setImmediate(() => res.destroy())
+    })
+    expect(await faultOf(receiver.fetch(request, limits))).toBe('unreachable')
+    receiver.reply(statusReply(204))
+    expect((await receiver.fetch(request, limits)).status).toBe(204)
+  })
+})

@@ -1,0 +1,94 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import type { Server } from 'node:net'
+
+import { createPinnedFetch } from '../../src/outbound/pinned-fetch.ts'
+import type { PinnedFetch, Resolve, TestNetwork } from '../../src/outbound/pinned-fetch.ts'
+import { testCertificate } from './certificate.ts'
+
+export interface ReceivedRequest {
+  readonly method: string
+  readonly host: string
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+export type Reply = (request: ReceivedRequest, res: ServerResponse) => void
+
+/** A real HTTPS server on loopback that stands for hosts of the public Internet. */
+export interface Receiver {
+  readonly requests: ReceivedRequest[]
+  /** Connections that were made, whatever came over them. */
+  readonly connections: () => number
+  /** What is answered from now on; 200 without a body at first. */
+  readonly reply: (reply: Reply) => void
+  readonly network: TestNetwork
+  /** Sends to this server whatever the name says. */
+  readonly fetch: PinnedFetch
+  readonly stop: () => Promise<void>
+}
+
+export const okReply: Reply = (_request, res) => void res.writeHead(200).end()
+export const statusReply =
+  (status: number): Reply =>
+  (_request, res) =>
+    void res.writeHead(status).end()
+
+export async function startReceiver(
+  hosts: readonly string[] = ['hooks.example.com'],
+  resolve: Resolve = () => Promise.resolve(['127.0.0.1']),
+): Promise<Receiver> {
+  const { key, cert } = testCertificate(hosts)
+  const requests: ReceivedRequest[] = []
+  let connections = 0
+  let reply = okReply
+  const server = createServer({ key, cert }, (incoming, res) => {
+    void take(incoming, res)
+  })
+  const take = async (incoming: IncomingMessage, res: ServerResponse): Promise<void> => {
+    const body = await bodyOf(incoming)
+    const { method = '', url: path = '', headers } = incoming
+    const request = { method, path, headers, host: headers.host ?? '', body }
+    requests.push(request)
+    reply(request, res)
+  }
+  server.on('connection', () => {
+    connections += 1
+  })
+  await new Promise<void>((listening) => {
+    server.listen(0, '127.0.0.1', listening)
+  })
+  const port = portOf(server)
+  const network = { allowAddresses: ['127.0.0.1'], port, ca: cert }
+  return {
+    requests,
+    connections: () => connections,
+    reply: (next) => {
+      reply = next
+    },
+    network,
+    fetch: createPinnedFetch({ resolve, testNetwork: network }),
+    stop: () =>
+      new Promise((stopped) => {
+        server.close(() => stopped())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+export function portOf(server: Server): number {
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the server does not listen')
+  return address.port
+}
+
+async function bodyOf(incoming: IncomingMessage): Promise<string> {
+  const chunks: Uint8Array[] = []
+  incoming.on('data', (chunk: Uint8Array) => chunks.push(chunk))
+  await new Promise<void>((ended) => {
+    incoming.once('close', ended)
+    incoming.once('end', ended)
+  })
+  return Buffer.concat(chunks).toString('utf8')
+}
