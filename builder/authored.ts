@@ -8,6 +8,7 @@ import { oath, tier } from '../src/contract/schemas/partner.ts'
 import { skill } from '../src/contract/schemas/skill.ts'
 import { loadArticles } from './desk/articles.ts'
 import type { ArticleSource } from './desk/articles.ts'
+import { isErrno } from './publish/files.ts'
 import { loadAuthoredRails } from './rails/authored.ts'
 import type { AuthoredRail } from './rails/authored.ts'
 
@@ -18,6 +19,7 @@ export interface Authored {
   readonly oaths: readonly z.infer<typeof oath>[]
   readonly articles: readonly ArticleSource[]
   readonly agentSkills: ReadonlyMap<string, string>
+  readonly changelog: string | null
 }
 
 const agentSkillNames = ['desk', 'pacts'] as const
@@ -27,21 +29,33 @@ const oathsFile = z.object({ oaths: z.array(oath) })
 
 /** Reads and checks every authored file. Throws an error that names the file and the field. */
 export async function loadAuthored(dataDir: string): Promise<Authored> {
-  const [rails, taxonomy, { tiers }, { oaths }, articles, agentSkills] = await Promise.all([
-    loadAuthoredRails(join(dataDir, 'rails')),
-    readJson(join(dataDir, 'skills.json'), skillsFile),
-    readJson(join(dataDir, 'tiers.json'), tiersFile),
-    readJson(join(dataDir, 'oaths.json'), oathsFile),
-    loadArticles(join(dataDir, 'desk')),
-    loadAgentSkills(join(dataDir, 'agent-skills')),
-  ])
-  return { rails, taxonomy, tiers, oaths, articles, agentSkills }
+  const [rails, taxonomy, { tiers }, { oaths }, articles, agentSkills, changelog] =
+    await Promise.all([
+      loadAuthoredRails(join(dataDir, 'rails')),
+      readJson(join(dataDir, 'skills.json'), skillsFile),
+      readJson(join(dataDir, 'tiers.json'), tiersFile),
+      readJson(join(dataDir, 'oaths.json'), oathsFile),
+      loadArticles(join(dataDir, 'desk')),
+      loadAgentSkills(join(dataDir, 'agent-skills')),
+      readOptional(join(dataDir, '..', 'CHANGELOG.md')),
+    ])
+  return { rails, taxonomy, tiers, oaths, articles, agentSkills, changelog }
 }
 
 async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T> {
   const parsed = schema.safeParse(JSON.parse(await readFile(path, 'utf8')))
   if (parsed.success) return parsed.data
   throw new Error(`${path}: ${z.prettifyError(parsed.error)}`)
+}
+
+/** An installation may leave out what the program does not need. */
+async function readOptional(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return null
+    throw error
+  }
 }
 
 async function loadAgentSkills(dir: string): Promise<ReadonlyMap<string, string>> {

@@ -3,10 +3,11 @@ import { flagKind } from '../src/contract/schemas/flag.ts'
 import { isoTime, dayMs, hourOf } from '../src/core/time.ts'
 import { eventsSince } from '../src/db/events.ts'
 import type { EventRecord } from '../src/db/events.ts'
-import { listOpenFlags } from '../src/db/flags.ts'
+import { listClosedFlags, listOpenFlags } from '../src/db/flags.ts'
 import type { FlagRecord } from '../src/db/flags.ts'
 import type { OpenDatabase } from '../src/db/open.ts'
 import { loadRailStates } from '../src/db/polls.ts'
+import { lastRuns } from '../src/db/runs.ts'
 import { viewsSince } from '../src/db/views.ts'
 import { loadAuthored } from './authored.ts'
 import { weeklyArticles } from './desk/weekly.ts'
@@ -31,6 +32,7 @@ const viewHours = 24
 /** Events that documents are made of: those of a year. */
 const eventsMs = 373 * dayMs
 const eventsLimit = 100_000
+const closedFlagsLimit = 500
 
 /**
  * Gathers the world at one `now`. Reads see one state of the database each; the builder runs again when anything is
@@ -40,13 +42,15 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
   const { database, nowMs, adapters } = options
   const { reader } = database
   const from = isoTime(nowMs - eventsMs)
-  const [authored, states, history, flags, eventRows, views24h] = await Promise.all([
+  const [authored, states, history, flags, closed, eventRows, views24h, runs] = await Promise.all([
     loadAuthored(options.dataDir),
     loadRailStates(reader),
     options.history(),
     listOpenFlags(reader),
+    listClosedFlags(reader, closedFlagsLimit),
     eventsSince(reader, { time: from }, eventsLimit),
     viewsSince(reader, hourOf(nowMs) - viewHours + 1),
+    lastRuns(reader),
   ])
   const rules = new Map(adapters.map(({ rail, rule }) => [rail, rule]))
   const rails = authored.rails.map((rail): RailRecord => ({
@@ -70,12 +74,15 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
     rails,
     history: history.polls,
     openFlags: flags.map(flagOf),
+    closedFlags: closed.map(flagOf),
     events,
     taxonomy: authored.taxonomy,
     tiers: [...authored.tiers],
     oaths: [...authored.oaths],
     articles: [...authored.articles, ...weekly],
     views24h,
+    changelog: authored.changelog,
+    runs: [...runs.values()],
     agentSkills: authored.agentSkills,
     signingKeys: { keys: options.publicKeys.keys.map((key) => ({ ...key })) },
     community: emptyCommunity,

@@ -20,6 +20,7 @@ import { version } from '../src/version.ts'
 import { createHistory } from './history.ts'
 import { railProgress } from './progress.ts'
 import { loadKeys } from './publish/keys.ts'
+import { webAddressOf } from './publish/remote.ts'
 import { userAgentOf } from './rails/http-client.ts'
 import { railAdapters } from './rails/index.ts'
 import { createSources } from './rails/sources.ts'
@@ -69,7 +70,12 @@ const worker = createWorker({
     history: createHistory(database.reader),
     dataDir: join(packageRoot, 'data'),
     adapters: railAdapters,
-    site: { url: config.SITE_URL, serviceName: config.SERVICE_NAME, version },
+    site: {
+      url: config.SITE_URL,
+      serviceName: config.SERVICE_NAME,
+      version,
+      historyUrl: webAddressOf(config.SNAPSHOT_GIT_REMOTE),
+    },
     pollEveryMs,
     keys,
     stateDir: config.DATA_DIR,

@@ -10,6 +10,7 @@ import type { LeaderboardEntry, Worker } from '../src/contract/schemas/worker.ts
 import type { EvidencePointer, Figures } from '../src/core/figures.ts'
 import type { RailState } from '../src/core/rail-poll.ts'
 import type { RailStatusWord } from '../src/core/rail-status.ts'
+import type { RunRecord } from '../src/db/runs.ts'
 import type { ArticleSource } from './desk/articles.ts'
 import type { AuthoredRail } from './rails/authored.ts'
 
@@ -48,13 +49,21 @@ export interface LedgerEvent {
  */
 export interface World {
   readonly nowMs: number
-  readonly site: { readonly url: string; readonly serviceName: string; readonly version: string }
+  readonly site: {
+    readonly url: string
+    readonly serviceName: string
+    readonly version: string
+    /** Where people can browse the snapshot repository; null where it is not on the web. */
+    readonly historyUrl: string | null
+  }
   readonly pollEveryMs: number
   /** By slug. */
   readonly rails: readonly RailRecord[]
   /** Polls by rail slug, newest first. */
   readonly history: ReadonlyMap<string, readonly PollRecord[]>
   readonly openFlags: readonly Flag[]
+  /** Those closed last, newest first. */
+  readonly closedFlags: readonly Flag[]
   readonly events: readonly LedgerEvent[]
   readonly taxonomy: { readonly note: string; readonly skills: readonly Skill[] }
   readonly tiers: z.infer<typeof tierList>['tiers']
@@ -62,6 +71,10 @@ export interface World {
   readonly articles: readonly ArticleSource[]
   /** Views of the last 24 whole hours by article slug. */
   readonly views24h: ReadonlyMap<string, number>
+  /** `CHANGELOG.md`; null where the program was installed without it. */
+  readonly changelog: string | null
+  /** The last run of each job. */
+  readonly runs: readonly RunRecord[]
   /** Texts of the agent skill files by name, placeholders unfilled. */
   readonly agentSkills: ReadonlyMap<string, string>
   readonly signingKeys: SigningKeys

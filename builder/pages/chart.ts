@@ -20,15 +20,23 @@ export interface ChartOptions {
   readonly setting: Setting
 }
 
+/** A second measure of the same points, drawn as a broken line without an area. */
+interface Companion {
+  /** What the line of `points` is, and what the broken one is. */
+  readonly names: readonly [line: string, broken: string]
+  readonly values: readonly (number | null)[]
+}
+
 interface Spot {
   readonly x: number
   readonly y: number
 }
 
 /** Values over evenly spaced points as a line with its area, grid and axis labels. */
-export function lineChart(options: ChartOptions): string {
-  const { points, setting, width = 720, height = 300 } = options
-  const scale = zeroScale(known(points))
+export function lineChart(options: ChartOptions & { readonly companion?: Companion }): string {
+  const { points, setting, companion, width = 720, height = 300 } = options
+  const others = (companion?.values ?? []).map((value) => ({ label: '', value }))
+  const scale = zeroScale(known([...points, ...others]))
   const tickTexts = scale.ticks.map(tickText)
   const names = points.map((point) => clip(point.label, 16))
   const nameWidth = textWidth(longest(names))
@@ -54,8 +62,11 @@ export function lineChart(options: ChartOptions): string {
   const drawing = runs(points, x, y)
     .map((spots) => runPath(spots, y(0), setting))
     .join('')
+  const broken = runs(others, x, y)
+    .map((spots) => brokenPath(spots, setting))
+    .join('')
   const nothing =
-    drawing === ''
+    drawing === '' && broken === ''
       ? label(
           setting,
           { x: (box.left + box.right) / 2, y: (box.top + box.bottom) / 2 },
@@ -65,8 +76,27 @@ export function lineChart(options: ChartOptions): string {
       : ''
   return frame(
     { ...options, width, height },
-    heading(options, width) + grid.join('') + axis.join('') + drawing + nothing,
+    heading(options, width) +
+      (companion === undefined ? '' : legend(companion.names, width, setting)) +
+      grid.join('') +
+      axis.join('') +
+      drawing +
+      broken +
+      nothing,
   )
+}
+
+/** Which line is which, at the right of the heading. */
+function legend(names: Companion['names'], width: number, setting: Setting): string {
+  let right = width - 16
+  const entries = [...names.entries()].toReversed().map(([index, name]) => {
+    const text = label(setting, { x: right, y: 26 }, name, 'end')
+    const end = right - textWidth(name) - 4
+    const dash = index === 0 ? '' : ' stroke-dasharray="4 4"'
+    right = end - 24 - 16
+    return `<path d="M${px(end - 24)} 22H${px(end)}" fill="none" stroke-width="2"${dash} ${paint('line', setting)}/>${text}`
+  })
+  return entries.join('')
 }
 
 /** Values side by side as horizontal bars, in the order given, each with its value in figures. */
@@ -155,6 +185,19 @@ function runPath(spots: readonly Spot[], zeroY: number, setting: Setting): strin
     `<path d="${line}L${px(last.x)} ${px(zeroY)}L${px(first.x)} ${px(zeroY)}Z" fill-opacity="0.7" ${paint('area', setting)}/>` +
     `<path d="${line}" fill="none" stroke-width="2" stroke-linejoin="round" stroke-linecap="round" ${paint('line', setting)}/>`
   )
+}
+
+/** A run as a broken line; a value alone between gaps as a small dot. */
+function brokenPath(spots: readonly Spot[], setting: Setting): string {
+  const [first] = spots
+  if (first === undefined) return ''
+  if (spots.length === 1) {
+    return `<circle cx="${px(first.x)}" cy="${px(first.y)}" r="2" ${paint('mark', setting)}/>`
+  }
+  const line = spots
+    .map(({ x, y }, index) => `${index === 0 ? 'M' : 'L'}${px(x)} ${px(y)}`)
+    .join('')
+  return `<path d="${line}" fill="none" stroke-width="1.5" stroke-dasharray="4 4" ${paint('line', setting)}/>`
 }
 
 function heading(options: ChartOptions, width: number): string {

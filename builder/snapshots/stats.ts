@@ -17,7 +17,7 @@ export const statsDocuments: SnapshotFamily = {
   },
 }
 
-function statsOf(world: World): Omit<Stats, 'computed_at'> {
+export function statsOf(world: World): Omit<Stats, 'computed_at'> {
   const { rails, community } = world
   const earning = rails.filter(({ authored }) => authored.category === 'earning')
   // A sum over "the last 30 days" may hold only figures that were read lately: audits and stale ones stay out.

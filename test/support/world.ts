@@ -166,7 +166,7 @@ export function smallWorld(changes: Partial<World> = {}): World {
   })
   return {
     nowMs: worldNowMs,
-    site: { url: 'https://ledger.test', serviceName: 'agent-income-ledger', version: '0.1.0' },
+    site: { url: 'https://ledger.test', serviceName: 'agent-income-ledger', version: '0.1.0', historyUrl: null },
     pollEveryMs: 6 * hourMs,
     rails: [alpha, beta, delta, gamma],
     history: new Map([
@@ -181,6 +181,9 @@ export function smallWorld(changes: Partial<World> = {}): World {
       ],
     ]),
     openFlags,
+    closedFlags: [],
+    changelog: null,
+    runs: [],
     events: [],
     taxonomy: {
       note: 'What agents sell.',

@@ -1,0 +1,32 @@
+/** What a page is. It says everything once; `documents.ts` publishes it in its two forms. */
+import type { Twin } from './twin.ts'
+
+export interface Page {
+  /** Without extension: `/`, `/rails/x402`. */
+  readonly path: string
+  readonly title: string
+  /** One sentence for search engines, feeds and the index for agents. */
+  readonly description: string
+  /** Path of the entry of the navigation that is current on this page. */
+  readonly nav: string | null
+  readonly body: readonly (Twin | null)[]
+  readonly alternates?: readonly Alternate[]
+  /** Style sheets and scripts beside those of every page. */
+  readonly styles?: readonly string[]
+  readonly scripts?: readonly string[]
+  /** False where the Markdown form is published by somebody else. */
+  readonly markdown?: false
+  /** False for pages that search engines need not list, such as one receipt of thousands. */
+  readonly listed?: false
+}
+
+export interface Alternate {
+  readonly type: string
+  readonly href: string
+  readonly title: string
+}
+
+/** Where the Markdown form of a page lies. */
+export function twinPath(path: string): string {
+  return path === '/' ? '/index.md' : `${path}.md`
+}

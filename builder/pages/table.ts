@@ -1,0 +1,113 @@
+/** Tables: sortable by their headers with the site's script, complete without it. */
+import { html } from './html.ts'
+import type { Html } from './html.ts'
+import { twinOf } from './twin.ts'
+import type { Said, Twin } from './twin.ts'
+
+interface Column {
+  readonly label: string
+  /** Unit and window, in the header below the label. */
+  readonly unit?: string
+  readonly kind?: 'figure' | 'text'
+  /** False for columns that no order is of use for. */
+  readonly sortable?: boolean
+}
+
+export interface Cell {
+  readonly said: Said
+  /** What the column is sorted by; null (unknown) goes last whichever way. */
+  readonly order: string | number | null
+}
+
+export interface Row {
+  readonly id?: string
+  /** `data-` attributes that filters look at. */
+  readonly data?: Readonly<Record<string, string>>
+  readonly cells: readonly (Cell | Said)[]
+}
+
+interface TableOptions {
+  readonly id: string
+  readonly caption: Said
+  readonly columns: readonly Column[]
+  readonly rows: readonly Row[]
+  /** Stands in place of a table without rows. */
+  readonly empty: Said
+}
+
+export function cell(said: Said, order: string | number | null): Cell {
+  return { said, order }
+}
+
+/** The first cell of a row is its header. The caption stands outside the box that scrolls. */
+export function table(options: TableOptions): Twin {
+  const { id, columns, rows } = options
+  const caption = twinOf(options.caption)
+  if (rows.length === 0) {
+    const empty = twinOf(options.empty)
+    return { html: html`<p class="empty">${empty.html}</p>`, md: empty.md }
+  }
+  const cells = rows.map((row) => row.cells.map(cellOf))
+  const head = columns.map((column) => headerCell(column))
+  const body = rows.map((row, at) => bodyRow(row, cells[at] ?? [], columns))
+  return {
+    html: html`<p class="caption" id="${id}-caption">${caption.html}</p>
+      <div class="scroll" role="region" aria-labelledby="${id}-caption" tabindex="0">
+        <table id="${id}" aria-labelledby="${id}-caption">
+          <thead>
+            <tr>
+              ${head}
+            </tr>
+          </thead>
+          <tbody>
+            ${body}
+          </tbody>
+        </table>
+      </div>`,
+    md: [
+      caption.md,
+      '',
+      markdownRow(
+        columns.map(({ label, unit }) => (unit === undefined ? label : `${label}, ${unit}`)),
+      ),
+      markdownRow(columns.map(({ kind }) => (kind === 'figure' ? '---:' : '---'))),
+      ...cells.map((row) => markdownRow(row.map(({ twin }) => twin.md))),
+    ].join('\n'),
+  }
+}
+
+function markdownRow(cells: readonly string[]): string {
+  return `| ${cells.map((text) => text.replace(/(?<!\\)\|/g, '\\|').replaceAll('\n', ' ')).join(' | ')} |`
+}
+
+interface MadeCell {
+  readonly twin: Twin
+  readonly order: string | number | null | undefined
+}
+
+function cellOf(value: Cell | Said): MadeCell {
+  return typeof value === 'object' && value !== null && 'said' in value
+    ? { twin: twinOf(value.said), order: value.order }
+    : { twin: twinOf(value), order: undefined }
+}
+
+function headerCell({ label, unit, kind, sortable }: Column): Html {
+  const under = unit === undefined ? null : html`<small>${unit}</small>`
+  const name = kind === 'figure' ? 'figure' : null
+  const attributes = html`${name && html` class="${name}"`}${sortable === false ? null : html` data-sortable`}`
+  return html`<th scope="col" ${attributes}><span>${label}</span>${under}</th>`
+}
+
+function bodyRow(row: Row, cells: readonly MadeCell[], columns: readonly Column[]): Html {
+  const data = Object.entries(row.data ?? {}).map(([name, value]) => html` data-${name}="${value}"`)
+  const id = row.id === undefined ? null : html` id="${row.id}"`
+  return html`<tr${id}${data}>${cells.map(({ twin, order }, at) => {
+    const kind = columns[at]?.kind === 'figure' ? html` class="figure"` : null
+    // Without an order of its own a cell is sorted by its text; null stands for unknown.
+    const sort = order === undefined ? null : html` data-order="${order ?? ''}"`
+    return at === 0
+      ? html`<th scope="row" ${kind}${sort}>${twin.html}</th>`
+      : html`<td${kind}${sort}>${twin.html}</td>`
+  })}</tr>
+`
+}
