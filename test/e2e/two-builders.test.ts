@@ -1,0 +1,151 @@
+/** Builders that meet on one ledger, and a service that lives beside them. */
+import { readdirSync } from 'node:fs'
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+
+import { eventsSince } from '../../src/db/events.ts'
+import { compileProgram } from '../support/program.ts'
+import type { Program, Running } from '../support/program.ts'
+import { addressOf, newLedger, problemsOfSet, withHooks } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
+import { firstPollMs, startRecordedSources } from './recorded-sources.ts'
+import type { RecordedSources } from './recorded-sources.ts'
+
+const testClock = 'test/support/test-clock.ts'
+const pidHook = 'test/support/pid-hook.ts'
+const lockHook = 'test/support/lock-hook.ts'
+
+let program: Program
+let sources: RecordedSources
+
+beforeAll(async () => {
+  program = compileProgram(testClock, lockHook, pidHook)
+  sources = await startRecordedSources()
+})
+
+afterAll(async () => {
+  await sources.stop()
+  program.remove()
+})
+
+const health = z.object({
+  status: z.string(),
+  problems: z.array(z.string()),
+  snapshot_sha256: z.string().nullable(),
+  jobs: z.object({ build: z.object({ outcome: z.string(), detail: z.string().optional() }) }),
+})
+async function healthOf(url: string) {
+  return health.parse(await (await fetch(`${url}/api/v1/health`)).json())
+}
+
+async function expectSound(ledger: Ledger): Promise<void> {
+  expect(problemsOfSet(ledger)).toEqual([])
+  expect(readdirSync(ledger.publicDir).toSorted()).toEqual(['current', 'generations'])
+  ledger.git('fsck', '--full', '--strict', '--no-dangling')
+}
+
+describe('two builders on one ledger', () => {
+  it('poll and build at the same time without a thing told twice', async () => {
+    const clock = { ...withHooks(program, testClock), TEST_CLOCK_MS: String(firstPollMs) }
+    const ledger = newLedger(program, { ...sources.env, ...clock })
+    const builders = [ledger.builder(['--once']), ledger.builder(['--once'])]
+    const codes = await Promise.all(builders.map(async ({ ended }) => await ended))
+    for (const [at, builder] of builders.entries()) {
+      // Whoever comes while the other publishes gives up and says why.
+      if (codes[at] !== 0) expect(builder.output()).toMatch(/is held by process \d+/)
+    }
+    expect(codes).toContain(0)
+    const last = ledger.builder(['--once'], { POLL: 'off' })
+    expect(await last.ended).toBe(0)
+    await expectSound(ledger)
+    const told = await ledger.withDatabase(async ({ reader }) => {
+      const events = await eventsSince(reader, { time: '2020-01-01T00:00:00.000Z' }, 10_000)
+      return events.map(
+        ({ kind, rail, data }) => `${kind} ${rail} ${JSON.stringify(data['flag_kind'])}`,
+      )
+    })
+    expect(told).toHaveLength(14)
+    expect(new Set(told).size).toBe(14)
+    ledger.remove()
+  })
+
+  it('wait for nobody: the one that finds the other publishing says who holds the lock', async () => {
+    const ledger = newLedger(program, { POLL: 'off' })
+    const holder = ledger.builder(['--once'], withHooks(program, lockHook))
+    await holder.says('publishing is held up')
+    const other = ledger.builder(['--once'])
+    expect(await other.ended).toBe(1)
+    expect(other.output()).toContain(`is held by process ${holder.pid}`)
+    const runs = await ledger.withDatabase(async ({ reader }) => {
+      return await reader.selectFrom('job_runs').select(['job', 'outcome', 'detail']).execute()
+    })
+    expect(runs).toMatchObject([{ job: 'build', outcome: 'failed' }])
+    expect(runs[0]?.detail).toContain('is held by process')
+    holder.kill('SIGKILL')
+    await holder.ended
+    // A holder that died holds nothing.
+    const next = ledger.builder(['--once'])
+    expect(await next.ended).toBe(0)
+    await expectSound(ledger)
+    ledger.remove()
+  })
+})
+
+/** The builder that the service started; the hook says its number. */
+async function builderPidOf(service: Running): Promise<number> {
+  await service.says('builder/main.js runs as process')
+  return Number(/builder\/main\.js runs as process (\d+)/.exec(service.output())?.[1])
+}
+
+describe('a service and its builder', () => {
+  it('starts the builder again when it dies, and health says so meanwhile', async () => {
+    const ledger = newLedger(program, { POLL: 'off', ...withHooks(program, pidHook) })
+    const service = ledger.service()
+    const url = await addressOf(service)
+    await service.says('"message":"serving"')
+    process.kill(await builderPidOf(service), 'SIGKILL')
+    await expect
+      .poll(async () => await healthOf(url), { interval: 50, timeout: 20_000 })
+      .toMatchObject({
+        status: 'degraded',
+        problems: [
+          expect.stringMatching(/^the builder ended \(SIGKILL\); it starts again in 1 s$/),
+        ],
+      })
+    expect((await fetch(`${url}/api/v1/rails`)).status).toBe(200)
+    await expect
+      .poll(async () => await healthOf(url), { interval: 50, timeout: 20_000 })
+      .toMatchObject({ status: 'ok', problems: [] })
+    service.kill('SIGTERM')
+    expect(await service.ended).toBe(0)
+    await expectSound(ledger)
+    ledger.remove()
+  })
+
+  it('serves what a builder of its own process publishes, within its watch interval', async () => {
+    const clock = { ...withHooks(program, testClock), TEST_CLOCK_MS: String(firstPollMs) }
+    const ledger = newLedger(program, { ...sources.env })
+    const service = ledger.service({ BUILDER: 'off' })
+    const url = await addressOf(service)
+    expect((await fetch(`${url}/api/v1/rails`)).status).toBe(503)
+    expect(await healthOf(url)).toMatchObject({
+      status: 'degraded',
+      problems: ['nothing has been published yet'],
+    })
+    const first = ledger.builder(['--once'], { ...clock, POLL: 'off' })
+    expect(await first.ended).toBe(0)
+    const served = async () => (await healthOf(url)).snapshot_sha256
+    // It looks once a second.
+    await expect.poll(served, { timeout: 10_000 }).toBe(ledger.manifest().set_sha256)
+    const second = ledger.builder(['--once'], clock)
+    expect(await second.ended).toBe(0)
+    await expect.poll(served, { timeout: 10_000 }).toBe(ledger.manifest().set_sha256)
+    const rail: unknown = await (await fetch(`${url}/api/v1/rails/olas`)).json()
+    expect(rail).toMatchObject({ status: 'paying', tpv_30d_usdc: 0.75 })
+    expect(await healthOf(url)).toMatchObject({ status: 'ok', problems: [] })
+    service.kill('SIGTERM')
+    expect(await service.ended).toBe(0)
+    ledger.remove()
+  })
+})

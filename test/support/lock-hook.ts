@@ -1,0 +1,12 @@
+/** Loaded before the program with `--import`: stops for good where a build would switch to its new set. */
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+
+const { symlink } = fs.promises
+
+fs.promises.symlink = async (target, path, type) => {
+  process.stdout.write('publishing is held up\n')
+  await new Promise(() => setInterval(() => undefined, 60_000))
+  await symlink(target, path, type)
+}
+syncBuiltinESMExports()
