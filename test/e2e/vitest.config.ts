@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config'
+
+/** The program as compiled processes: slow to start, and some of it killed many times. */
+export default defineConfig({
+  test: {
+    root: new URL('../..', import.meta.url).pathname,
+    include: ['test/e2e/**/*.test.ts'],
+    env: { TZ: 'UTC' },
+    retry: 0,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+  },
+})
