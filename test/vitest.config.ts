@@ -4,8 +4,8 @@ export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
     include: ['test/**/*.test.ts'],
-    // Needs Chromium: `npm run test:site`.
-    exclude: ['test/site/**'],
+    // Suites with a command of their own: whole processes that are killed and restarted, and a real browser.
+    exclude: ['test/e2e/**', 'test/site/**'],
     env: { TZ: 'UTC' },
     isolate: false,
     restoreMocks: true,
