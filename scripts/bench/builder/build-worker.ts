@@ -1,0 +1,47 @@
+/** `<fixture dir> <state dir>`: a full build in a fresh process, then one where nothing changed. */
+import { join } from 'node:path'
+
+import { build } from '../../../builder/build.ts'
+import { createHistory } from '../../../builder/history.ts'
+import { loadKeys } from '../../../builder/publish/keys.ts'
+import { railAdapters } from '../../../builder/rails/index.ts'
+import { hourMs, minuteMs } from '../../../src/core/time.ts'
+import { openDatabase } from '../../../src/db/open.ts'
+import { version } from '../../../src/version.ts'
+import { fixtureIn, nowMs } from './fixture.ts'
+
+const [fixtureDir = '', stateDir = ''] = process.argv.slice(2)
+const { dataDir, databasePath } = fixtureIn(fixtureDir)
+const database = await openDatabase({ url: databasePath })
+const quiet = () => undefined
+const options = {
+  database,
+  history: createHistory(database.reader),
+  dataDir,
+  adapters: railAdapters,
+  site: { url: 'https://ledger.test', serviceName: 'agent-income-ledger', version },
+  pollEveryMs: 6 * hourMs,
+  keys: await loadKeys({ dir: join(fixtureDir, 'keys'), nowMs }),
+  stateDir,
+  publicDir: join(stateDir, 'public'),
+  assetsDir: null,
+  repository: { remote: null, env: process.env, check: 'quick' },
+  log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+} as const
+
+const full = await timed(nowMs)
+const fullPeakMb = process.resourceUsage().maxRSS / 1024
+const unchanged = await timed(nowMs + minuteMs)
+await database.close()
+process.stdout.write(`${JSON.stringify({ full, fullPeakMb, unchanged })}\n`)
+
+async function timed(atMs: number): Promise<{ ms: number; changed: number; documents: number }> {
+  const startedMs = performance.now()
+  const { published } = await build({ ...options, nowMs: atMs })
+  const { changed, manifest } = published
+  return {
+    ms: performance.now() - startedMs,
+    changed: changed.length,
+    documents: manifest.count,
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * `<fixture dir> <published dir> <target dir>`: the peer of a build. Reads the same rows and writes the
+ * same bytes, flushed alike, with no logic in between. The bytes are in memory before the clock starts.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import {
+  inParallel,
+  makeDirectories,
+  syncDirectory,
+  writeNew,
+} from '../../../builder/publish/files.ts'
+import { openDatabase } from '../../../src/db/open.ts'
+import { fixtureIn } from './fixture.ts'
+
+const PAGE_ROWS = 5000
+const WRITES_AT_ONCE = 16
+
+const [fixtureDir = '', publishedDir = '', targetDir = ''] = process.argv.slice(2)
+const files = readdirSync(publishedDir, { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile())
+  .map((entry) => join(entry.parentPath, entry.name).slice(publishedDir.length + 1))
+const bytesOf = new Map(files.map((file) => [file, readFileSync(join(publishedDir, file))]))
+const database = await openDatabase({ url: fixtureIn(fixtureDir).databasePath })
+
+const startedMs = performance.now()
+const rows = await readRows()
+const directories = await makeDirectories(targetDir, files)
+await inParallel([...bytesOf], WRITES_AT_ONCE, async ([file, bytes]) => {
+  await writeNew(join(targetDir, file), bytes)
+})
+for (const directory of directories) await syncDirectory(directory)
+const ms = performance.now() - startedMs
+
+await database.close()
+const peakMb = process.resourceUsage().maxRSS / 1024
+const written = [...bytesOf.values()].reduce((sum, bytes) => sum + bytes.length, 0)
+process.stdout.write(`${JSON.stringify({ ms, peakMb, rows, files: files.length, written })}\n`)
+
+async function readRows(): Promise<number> {
+  const { reader } = database
+  let count = 0
+  let lastId = 0
+  for (;;) {
+    const page = await reader
+      .selectFrom('polls')
+      .selectAll()
+      .where('id', '>', lastId)
+      .orderBy('id')
+      .limit(PAGE_ROWS)
+      .execute()
+    count += page.length
+    lastId = page.at(-1)?.id ?? lastId
+    if (page.length < PAGE_ROWS) break
+  }
+  for (const table of ['rail_state', 'flags', 'events', 'article_views'] as const) {
+    count += (await reader.selectFrom(table).selectAll().execute()).length
+  }
+  return count
+}

@@ -1,0 +1,85 @@
+/** Load over kept-alive connections, and the CPU time that the server spent on it. */
+import { execFile, spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { promisify } from 'node:util'
+
+import { socketLoad } from './socket-load.ts'
+
+export interface LoadOptions {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly connections: number
+  readonly durationMs: number
+}
+
+export interface LoadResult {
+  readonly requestsPerSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
+
+export interface LoadGenerator {
+  readonly name: string
+  readonly run: (options: LoadOptions) => Promise<LoadResult>
+}
+
+/** wrk where it is installed, otherwise a closed loop over sockets in this process. */
+export function loadGenerator(): LoadGenerator {
+  const { stdout, error } = spawnSync('wrk', ['-v'], { encoding: 'utf8' })
+  if (error !== undefined) return { name: 'sockets of this process', run: socketLoad }
+  return { name: stdout.split('\n')[0]?.trim() ?? 'wrk', run: wrk }
+}
+
+async function wrk(options: LoadOptions): Promise<LoadResult> {
+  const { url, headers, connections, durationMs } = options
+  const seconds = Math.max(1, Math.round(durationMs / 1000))
+  const fields = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
+  const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--latency', ...fields, url]
+  const { stdout } = await promisify(execFile)('wrk', args)
+  if (/Non-2xx|Socket errors/.test(stdout))
+    throw new Error(`errors under load of ${url}: ${stdout}`)
+  return {
+    requestsPerSecond: Number(found(stdout, /Requests\/sec:\s+([\d.]+)/)),
+    p50Ms: milliseconds(found(stdout, /50%\s+([\d.]+[a-z]+)/)),
+    p99Ms: milliseconds(found(stdout, /99%\s+([\d.]+[a-z]+)/)),
+  }
+}
+
+function found(text: string, pattern: RegExp): string {
+  const match = pattern.exec(text)?.[1]
+  if (match === undefined) throw new Error(`wrk said something else: ${text}`)
+  return match
+}
+
+const unitsMs: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1000, m: 60_000 }
+
+function milliseconds(text: string): number {
+  const [, value, unit = ''] = /^([\d.]+)([a-z]+)$/.exec(text) ?? []
+  return Number(value) * (unitsMs[unit] ?? Number.NaN)
+}
+
+/** Nanoseconds that all threads of the processes have run so far; null where the system does not tell. */
+export function cpuNs(pids: readonly number[]): number | null {
+  try {
+    let total = 0
+    for (const pid of pids) {
+      for (const task of readdirSync(`/proc/${pid}/task`)) {
+        total += Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0])
+      }
+    }
+    return total
+  } catch {
+    return null
+  }
+}
+
+/** The process and all that it started. */
+export function withChildren(pid: number): number[] {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+    const pids = children === '' ? [] : children.split(' ').map(Number)
+    return [pid, ...pids.flatMap(withChildren)]
+  } catch {
+    return [pid]
+  }
+}

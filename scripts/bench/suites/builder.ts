@@ -1,0 +1,90 @@
+/** Builds of a year of polls: against reading the same rows and writing the same bytes. */
+import { realpathSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { z } from 'zod'
+
+import { makeFixture, pollsCount, railsCount } from '../builder/fixture.ts'
+import { runWorker } from '../processes.ts'
+import { compare, median } from '../rounds.ts'
+import type { Suite } from '../suite.ts'
+
+const buildResult = z.object({
+  full: z.object({ ms: z.number(), changed: z.number(), documents: z.number() }),
+  fullPeakMb: z.number(),
+  unchanged: z.object({ ms: z.number(), changed: z.number() }),
+})
+const copyResult = z.object({
+  ms: z.number(),
+  peakMb: z.number(),
+  rows: z.number(),
+  files: z.number(),
+  written: z.number(),
+})
+
+const buildScript = new URL('../builder/build-worker.js', import.meta.url)
+const copyScript = new URL('../builder/copy-worker.js', import.meta.url)
+const peerName = 'copy'
+const bytesPerMb = 2 ** 20
+
+export const builder: Suite = {
+  about: `full and unchanged builds of ${railsCount} rails with a year of polls`,
+  run: async ({ dir, quick, say }) => {
+    const rounds = quick ? 3 : 7
+    say(`  ${pollsCount} polls are written`)
+    await makeFixture(dir)
+    const builds: z.infer<typeof buildResult>[] = []
+    const copies: z.infer<typeof copyResult>[] = []
+    for (let round = 0; round < rounds; round += 1) {
+      say(`  round ${round + 1} of ${rounds}`)
+      const stateDir = join(dir, `build-${round}`)
+      const targetDir = join(dir, `copy-${round}`)
+      builds.push(buildResult.parse(await runWorker(buildScript, [dir, stateDir])))
+      // The peer needs the bytes of a build, so it always comes second.
+      const published = realpathSync(join(stateDir, 'public/current'))
+      copies.push(copyResult.parse(await runWorker(copyScript, [dir, published, targetDir])))
+      rmSync(stateDir, { recursive: true })
+      rmSync(targetDir, { recursive: true })
+    }
+    const fullMs = builds.map(({ full }) => full.ms)
+    const copyMs = copies.map(({ ms }) => ms)
+    const peer = { peerName, ours: fullMs, peer: copyMs }
+    const memory = { peerName, peer: copies.map(({ peakMb }) => peakMb) }
+    return {
+      rows: [
+        compare({ ...peer, what: 'full build', unit: 'ms', target: { of: 'ratio', atMost: 3 } }),
+        compare({
+          what: 'full build, peak memory',
+          unit: 'MB',
+          ours: builds.map(({ fullPeakMb }) => fullPeakMb),
+          ...memory,
+          target: { of: 'ours', atMost: 400 },
+        }),
+        compare({
+          what: 'unchanged build',
+          unit: 'ms',
+          ours: builds.map(({ unchanged }) => unchanged.ms),
+          peerName: 'full build',
+          peer: fullMs,
+        }),
+      ],
+      skipped: [
+        {
+          what: 'workers, receipts and a build after one of them',
+          why: 'the fixture holds polls alone',
+        },
+      ],
+      facts: {
+        polls: pollsCount,
+        rows_read: median(copies.map(({ rows }) => rows)),
+        documents: median(builds.map(({ full }) => full.documents)),
+        files_written: median(copies.map(({ files }) => files)),
+        mb_written: Math.round(median(copies.map(({ written }) => written)) / bytesPerMb),
+        documents_changed_by_an_unchanged_build: Math.max(
+          ...builds.map(({ unchanged }) => unchanged.changed),
+        ),
+        node: process.version,
+      },
+    }
+  },
+}

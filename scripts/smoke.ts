@@ -1,0 +1,127 @@
+/**
+ * `npm run smoke [-- <directory>]`: starts the ledger there as a stranger would, with `npm start` and
+ * nothing configured, waits for it, reads every document of the manifest and checks it, and stops it.
+ */
+import { spawn } from 'node:child_process'
+import { createHash, createPublicKey, verify } from 'node:crypto'
+import { once } from 'node:events'
+import { get as request } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { z } from 'zod'
+
+import { MANIFEST_PATH, manifestSchema } from '../src/core/documents.ts'
+
+const START_TIMEOUT_MS = 120_000
+/** The last of what it printed, shown where something went wrong. */
+const SAID_LENGTH = 8000
+const origin = 'http://127.0.0.1:8787'
+const [directory = '.'] = process.argv.slice(2)
+
+const signingKeys = z.object({
+  keys: z.array(z.object({ kid: z.string(), public_key: z.string() })),
+})
+
+const kept = ['PATH', 'HOME', 'TMPDIR', 'NO_COLOR']
+const env = Object.fromEntries(kept.map((name) => [name, process.env[name]]))
+if (await isUp()) throw new Error(`something else answers at ${origin}`)
+const startedMs = performance.now()
+// A group of its own: whatever `npm start` left behind can be ended with it.
+const child = spawn('npm', ['start'], {
+  cwd: directory,
+  env,
+  detached: true,
+  stdio: ['ignore', 'pipe', 'pipe'],
+})
+let said = ''
+for (const stream of [child.stdout, child.stderr]) {
+  stream.on('data', (chunk: Buffer) => {
+    said = `${said}${chunk.toString('utf8')}`.slice(-SAID_LENGTH)
+  })
+}
+const ended = once(child, 'exit')
+try {
+  await check()
+} catch (error) {
+  process.stderr.write(said)
+  process.kill(-(child.pid ?? 0), 'SIGKILL')
+  throw error
+}
+
+async function check(): Promise<void> {
+  while (!(await isReady())) {
+    if (child.exitCode !== null) throw new Error(`npm start ended with ${child.exitCode}`)
+    if (performance.now() - startedMs > START_TIMEOUT_MS) throw new Error('it does not get ready')
+    await sleep(50)
+  }
+  const readyMs = performance.now() - startedMs
+  const health = await get('/api/v1/health')
+  if (health.status !== 200) throw new Error(`health is ${health.status}: ${String(health.body)}`)
+  const count = await checkEveryDocument()
+  console.log(`${count} documents good, ready after ${(readyMs / 1000).toFixed(1)} s`)
+
+  child.kill('SIGTERM')
+  const [code, signal] = z.tuple([z.number().nullable(), z.string().nullable()]).parse(await ended)
+  if (code !== 0) throw new Error(`stopped with code ${code} and signal ${signal}`)
+  if (await isUp()) throw new Error('it still answers after it was stopped')
+  console.log('stopped with code 0')
+}
+
+async function isUp(): Promise<boolean> {
+  try {
+    return (await get('/healthz')).status === 200
+  } catch {
+    return false
+  }
+}
+
+/** The first set is published. Neither question counts towards the limits of the API. */
+async function isReady(): Promise<boolean> {
+  return (await isUp()) && (await get(MANIFEST_PATH)).status === 200
+}
+
+/** Each answers 200 with the bytes that its ETag names, signed by a key that is listed. */
+async function checkEveryDocument(): Promise<number> {
+  const manifest = manifestSchema.parse(JSON.parse((await get(MANIFEST_PATH)).body.toString()))
+  const { body } = await get('/.well-known/signing-keys.json')
+  const { keys } = signingKeys.parse(JSON.parse(body.toString()))
+  for (const [at, { path }] of manifest.documents.entries()) {
+    // A reader of its own for each hundred, so that none comes near the limits.
+    await checkDocument(path, keys, `127.0.0.${2 + Math.floor(at / 100)}`)
+  }
+  return manifest.documents.length
+}
+
+async function checkDocument(
+  path: string,
+  keys: z.infer<typeof signingKeys>['keys'],
+  reader: string,
+): Promise<void> {
+  const { status, headers, body } = await get(path, reader)
+  if (status !== 200) throw new Error(`${path} answers ${status}`)
+  // Not compared with the manifest read before: polls may have published another set meanwhile.
+  const sha256 = createHash('sha256').update(body).digest('hex')
+  if (headers.etag !== `"${sha256}"`) throw new Error(`${path} is not what its ETag says`)
+  const kid = headers['x-signature-key']
+  const key = keys.find((each) => each.kid === kid)
+  if (key === undefined) throw new Error(`${path} is signed by ${String(kid)}, which is not listed`)
+  const x = Buffer.from(key.public_key, 'base64').toString('base64url')
+  const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
+  const signature = String(headers['x-signature']).replace('ed25519:', '')
+  if (!verify(null, body, publicKey, Buffer.from(signature, 'base64'))) {
+    throw new Error(`${path} has a signature that does not verify`)
+  }
+}
+
+async function get(
+  path: string,
+  localAddress = '127.0.0.1',
+): Promise<{ status: number; headers: IncomingHttpHeaders; body: Buffer }> {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    request(`${origin}${path}`, { localAddress }, resolve).on('error', reject)
+  })
+  const { statusCode: status = 0, headers } = response
+  return { status, headers, body: await buffer(response) }
+}
