@@ -1,0 +1,148 @@
+/**
+ * The states of a job on the exchange and who may move it, as one table. Pure: whoever stores a job asks
+ * here first, and writes what the answer says.
+ *
+ *   none ─post→ open ─award→ awarded ─deliver→ delivered ─accept→ accepted
+ *               │bid↺         │                │dispute → disputed ─accept→ accepted
+ *               └─cancel, expire─┘→ cancelled, expired
+ */
+import { dayMs } from './time.ts'
+
+export const jobStatuses = [
+  'open',
+  'awarded',
+  'delivered',
+  'accepted',
+  'disputed',
+  'cancelled',
+  'expired',
+] as const
+export type JobStatus = (typeof jobStatuses)[number]
+
+export const jobEvents = [
+  'post',
+  'bid',
+  'award',
+  'deliver',
+  'accept',
+  'dispute',
+  'cancel',
+  'expire',
+] as const
+export type JobEvent = (typeof jobEvents)[number]
+
+/** Whoever posts a job is its poster; the awardee is the bidder whose bid was taken. */
+export const jobRoles = ['poster', 'awardee', 'bidder', 'stranger', 'clock'] as const
+export type JobRole = (typeof jobRoles)[number]
+
+/** What a decision depends on. `none`: there is no such job yet. */
+export interface JobState {
+  readonly status: JobStatus | 'none'
+  /** The delivery is due before this Unix time in milliseconds. */
+  readonly deadlineMs: number
+}
+
+export type JobDecision =
+  | { readonly ok: true; readonly status: JobStatus }
+  | { readonly ok: false; readonly code: JobRefusal; readonly reason: string }
+
+/** Names of error codes: who asks may not, the job is elsewhere, the deadline is no deadline, no job. */
+export type JobRefusal = 'forbidden' | 'conflict' | 'invalid_input' | 'unknown_job'
+
+interface Rule {
+  readonly by: readonly JobRole[]
+  readonly who: string
+  /** The state after the event, by the state before it. */
+  readonly moves: Readonly<Partial<Record<JobState['status'], JobStatus>>>
+}
+
+const rules = {
+  post: { by: ['poster'], who: 'a partner posts a job', moves: { none: 'open' } },
+  bid: {
+    by: ['awardee', 'bidder', 'stranger'],
+    who: 'nobody bids on a job of their own',
+    moves: { open: 'open' },
+  },
+  award: { by: ['poster'], who: 'only the poster awards', moves: { open: 'awarded' } },
+  deliver: {
+    by: ['awardee'],
+    who: 'only the awarded bidder delivers',
+    moves: { awarded: 'delivered' },
+  },
+  // A dispute ends where the poster accepts after all.
+  accept: {
+    by: ['poster'],
+    who: 'only the poster accepts',
+    moves: { delivered: 'accepted', disputed: 'accepted' },
+  },
+  dispute: {
+    by: ['poster', 'awardee'],
+    who: 'only the poster and the awarded bidder dispute',
+    moves: { delivered: 'disputed' },
+  },
+  cancel: {
+    by: ['poster'],
+    who: 'only the poster cancels',
+    moves: { open: 'cancelled', awarded: 'cancelled' },
+  },
+  expire: {
+    by: ['clock'],
+    who: 'only time lets a job expire',
+    moves: { open: 'expired', awarded: 'expired' },
+  },
+} as const satisfies Record<JobEvent, Rule>
+
+/** The longest time from post to deadline. */
+export const maxDeadlineMs = 365 * dayMs
+
+/** States that end when the deadline passes: what was delivered waits for the poster however long. */
+export function endsByTime(status: JobState['status']): boolean {
+  const moves: Rule['moves'] = rules.expire.moves
+  return moves[status] !== undefined
+}
+
+/** The state at a time: a passed deadline has expired the job, whether or not that was written yet. */
+export function statusAt<Status extends JobState['status']>(
+  job: { readonly status: Status; readonly deadlineMs: number },
+  nowMs: number,
+): Status | 'expired' {
+  return endsByTime(job.status) && nowMs >= job.deadlineMs ? 'expired' : job.status
+}
+
+/**
+ * The state after an event, or why it may not be. Who asks is checked before the state of the job, so a
+ * stranger learns from a refusal only that it is not for them.
+ */
+export function decide(job: JobState, event: JobEvent, role: JobRole, nowMs: number): JobDecision {
+  const rule: Rule = rules[event]
+  if (job.status === 'none' && event !== 'post') return refusal('unknown_job', 'no such job')
+  if (!rule.by.includes(role)) return refusal('forbidden', rule.who)
+  if (event === 'expire' && endsByTime(job.status) && nowMs < job.deadlineMs) {
+    return refusal('conflict', 'the deadline has not passed')
+  }
+  const status = event === 'expire' ? job.status : statusAt(job, nowMs)
+  const next = rule.moves[status]
+  if (next === undefined) return refusal('conflict', `the job is ${status}`)
+  if (event === 'post' && !isDeadline(job.deadlineMs, nowMs)) {
+    return refusal('invalid_input', 'must be in the future, at most 365 days ahead')
+  }
+  return { ok: true, status: next }
+}
+
+/** Who a wallet is to a job. `awardee` is null until a bid was taken. */
+export function roleOf(
+  walletId: string,
+  job: { readonly poster: string; readonly awardee: string | null; readonly hasBid: boolean },
+): Exclude<JobRole, 'clock'> {
+  if (walletId === job.poster) return 'poster'
+  if (walletId === job.awardee) return 'awardee'
+  return job.hasBid ? 'bidder' : 'stranger'
+}
+
+function isDeadline(deadlineMs: number, nowMs: number): boolean {
+  return deadlineMs > nowMs && deadlineMs <= nowMs + maxDeadlineMs
+}
+
+function refusal(code: JobRefusal, reason: string): JobDecision {
+  return { ok: false, code, reason }
+}

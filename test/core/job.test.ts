@@ -1,0 +1,194 @@
+import { describe, expect, test } from 'vitest'
+
+import {
+  decide,
+  jobEvents,
+  jobRoles,
+  jobStatuses,
+  maxDeadlineMs,
+  roleOf,
+  statusAt,
+} from '../../src/core/job.ts'
+import type { JobRefusal, JobRole } from '../../src/core/job.ts'
+
+const refusals = {
+  '400': 'invalid_input',
+  '403': 'forbidden',
+  '404': 'unknown_job',
+  '409': 'conflict',
+} as const satisfies Record<string, JobRefusal>
+
+/** Every state and event, and for each role the state after it or the status of the refusal. */
+const beforeDeadline = `
+state     event    poster    awardee   bidder    stranger  clock
+none      post     open      403       403       403       403
+none      bid      404       404       404       404       404
+none      award    404       404       404       404       404
+none      deliver  404       404       404       404       404
+none      accept   404       404       404       404       404
+none      dispute  404       404       404       404       404
+none      cancel   404       404       404       404       404
+none      expire   404       404       404       404       404
+open      post     409       403       403       403       403
+open      bid      403       open      open      open      403
+open      award    awarded   403       403       403       403
+open      deliver  403       409       403       403       403
+open      accept   409       403       403       403       403
+open      dispute  409       409       403       403       403
+open      cancel   cancelled 403       403       403       403
+open      expire   403       403       403       403       409
+awarded   post     409       403       403       403       403
+awarded   bid      403       409       409       409       403
+awarded   award    409       403       403       403       403
+awarded   deliver  403       delivered 403       403       403
+awarded   accept   409       403       403       403       403
+awarded   dispute  409       409       403       403       403
+awarded   cancel   cancelled 403       403       403       403
+awarded   expire   403       403       403       403       409
+delivered post     409       403       403       403       403
+delivered bid      403       409       409       409       403
+delivered award    409       403       403       403       403
+delivered deliver  403       409       403       403       403
+delivered accept   accepted  403       403       403       403
+delivered dispute  disputed  disputed  403       403       403
+delivered cancel   409       403       403       403       403
+delivered expire   403       403       403       403       409
+accepted  post     409       403       403       403       403
+accepted  bid      403       409       409       409       403
+accepted  award    409       403       403       403       403
+accepted  deliver  403       409       403       403       403
+accepted  accept   409       403       403       403       403
+accepted  dispute  409       409       403       403       403
+accepted  cancel   409       403       403       403       403
+accepted  expire   403       403       403       403       409
+disputed  post     409       403       403       403       403
+disputed  bid      403       409       409       409       403
+disputed  award    409       403       403       403       403
+disputed  deliver  403       409       403       403       403
+disputed  accept   accepted  403       403       403       403
+disputed  dispute  409       409       403       403       403
+disputed  cancel   409       403       403       403       403
+disputed  expire   403       403       403       403       409
+cancelled post     409       403       403       403       403
+cancelled bid      403       409       409       409       403
+cancelled award    409       403       403       403       403
+cancelled deliver  403       409       403       403       403
+cancelled accept   409       403       403       403       403
+cancelled dispute  409       409       403       403       403
+cancelled cancel   409       403       403       403       403
+cancelled expire   403       403       403       403       409
+expired   post     409       403       403       403       403
+expired   bid      403       409       409       409       403
+expired   award    409       403       403       403       403
+expired   deliver  403       409       403       403       403
+expired   accept   409       403       403       403       403
+expired   dispute  409       409       403       403       403
+expired   cancel   409       403       403       403       403
+expired   expire   403       403       403       403       409
+`
+
+/** What is different from the moment of the deadline on; all other rows stay as they are. */
+const fromDeadline = `
+state     event    poster    awardee   bidder    stranger  clock
+none      post     400       403       403       403       403
+open      bid      403       409       409       409       403
+open      award    409       403       403       403       403
+open      cancel   409       403       403       403       403
+open      expire   403       403       403       403       expired
+awarded   deliver  403       409       403       403       403
+awarded   cancel   409       403       403       403       403
+awarded   expire   403       403       403       403       expired
+`
+
+/** `state event role` to what stands in the cell. */
+function cellsOf(table: string): Map<string, string> {
+  const [head = '', ...lines] = table.trim().split('\n')
+  const roles = head.split(/\s+/).slice(2)
+  expect(roles).toEqual([...jobRoles])
+  return new Map(
+    lines.flatMap((line) => {
+      const [state, event, ...cells] = line.split(/\s+/)
+      return cells.map((cell, index) => [`${state} ${event} ${roles[index]}`, cell] as const)
+    }),
+  )
+}
+
+const early = cellsOf(beforeDeadline)
+const late = new Map([...early, ...cellsOf(fromDeadline)])
+const deadlineMs = Date.UTC(2026, 10, 22)
+const states = ['none', ...jobStatuses] as const
+
+const cases = states.flatMap((status) =>
+  jobEvents.flatMap((event) => jobRoles.map((role) => ({ status, event, role }))),
+)
+
+describe('the transition matrix', () => {
+  test('names every state, event and role once', () => {
+    expect([...early.keys()]).toEqual(cases.map((at) => `${at.status} ${at.event} ${at.role}`))
+    expect(late.size).toBe(early.size)
+  })
+
+  test.each([
+    ['a millisecond before the deadline', deadlineMs - 1, early],
+    ['at the deadline', deadlineMs, late],
+    ['long after the deadline', deadlineMs + maxDeadlineMs, late],
+  ])('holds %s', (_, nowMs, table) => {
+    const found = new Map(
+      cases.map(({ status, event, role }) => {
+        const decision = decide({ status, deadlineMs }, event, role, nowMs)
+        const cell = decision.ok ? decision.status : decision.code
+        return [`${status} ${event} ${role}`, cell] as const
+      }),
+    )
+    const wanted = new Map(
+      [...table].map(([key, cell]) => [key, new Map(Object.entries(refusals)).get(cell) ?? cell]),
+    )
+    expect(found).toEqual(wanted)
+  })
+
+  test('gives a reason with every refusal', () => {
+    for (const { status, event, role } of cases) {
+      const decision = decide({ status, deadlineMs }, event, role, deadlineMs)
+      if (!decision.ok) expect(decision.reason).toMatch(/^[a-z].{5,}[a-z]$/)
+    }
+  })
+})
+
+test.each([
+  [1, 'open'],
+  [maxDeadlineMs, 'open'],
+  [0, 'invalid_input'],
+  [-1, 'invalid_input'],
+  [maxDeadlineMs + 1, 'invalid_input'],
+])('a job posted %i ms before its deadline: %s', (aheadMs, outcome) => {
+  const nowMs = Date.UTC(2026, 10, 21)
+  const decision = decide({ status: 'none', deadlineMs: nowMs + aheadMs }, 'post', 'poster', nowMs)
+  expect(decision.ok ? decision.status : decision.code).toBe(outcome)
+})
+
+test('a passed deadline expires what is open or awarded, and nothing that was delivered or has ended', () => {
+  const after = jobStatuses.map((status) => statusAt({ status, deadlineMs }, deadlineMs))
+  expect(after).toEqual([
+    'expired',
+    'expired',
+    'delivered',
+    'accepted',
+    'disputed',
+    'cancelled',
+    'expired',
+  ])
+  const before = jobStatuses.map((status) => statusAt({ status, deadlineMs }, deadlineMs - 1))
+  expect(before).toEqual([...jobStatuses])
+})
+
+test.each([
+  ['0xaa', true, 'poster'],
+  ['0xbb', true, 'awardee'],
+  ['0xcc', true, 'bidder'],
+  ['0xdd', false, 'stranger'],
+] as const satisfies readonly (readonly [string, boolean, JobRole])[])(
+  'the wallet %s (has bid: %s) is the %s of the job',
+  (wallet, hasBid, role) => {
+    expect(roleOf(wallet, { poster: '0xaa', awardee: '0xbb', hasBid })).toBe(role)
+  },
+)
