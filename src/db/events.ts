@@ -2,6 +2,7 @@
 import type { Kysely, Selectable } from 'kysely'
 
 import type { JsonObject } from '../core/canonical-json.ts'
+import { isoTime } from '../core/time.ts'
 import { objectFromJsonText, toJsonText } from './json.ts'
 import type { Database, EventsTable, Severity } from './schema.ts'
 
@@ -45,8 +46,14 @@ function toRecord(row: Selectable<EventsTable>): EventRecord {
   }
 }
 
-/** The sequence number of the new event. In the transaction of what it reports. */
+/**
+ * The sequence number of the new event. In the transaction of what it reports.
+ *
+ * The time kept is `createdAt`, or one millisecond after the last event where that is later: times grow with the
+ * sequence even where several events share one, or the clock went back. So a time is a place in the feed.
+ */
 export async function appendEvent(db: Kysely<Database>, event: NewEvent): Promise<number> {
+  const createdAt = await nextEventTime(db, event.createdAt)
   const { seq } = await db
     .insertInto('events')
     .values({
@@ -56,31 +63,51 @@ export async function appendEvent(db: Kysely<Database>, event: NewEvent): Promis
       severity: event.severity,
       title: event.title,
       data: toJsonText(event.data),
-      created_at: event.createdAt,
+      created_at: createdAt,
     })
     .returning('seq')
     .executeTakeFirstOrThrow()
   return seq
 }
 
-/**
- * After a sequence number, or from a time on (inclusive). Only the former loses and repeats nothing: two
- * events may carry the same time.
- */
-export type Since = { readonly seq: number } | { readonly time: string }
+async function nextEventTime(db: Kysely<Database>, wanted: string): Promise<string> {
+  const last = await db
+    .selectFrom('events')
+    .select('created_at')
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  if (last === undefined || wanted > last.created_at) return wanted
+  return isoTime(Date.parse(last.created_at) + 1)
+}
 
-/** At most `limit` events, oldest first. */
+/** After a sequence number, after a time (exclusive), or from a time on (inclusive). */
+export type Since =
+  | { readonly seq: number }
+  | { readonly after: string }
+  | { readonly time: string }
+
+export interface EventFilter {
+  readonly rail?: string | undefined
+  readonly severity?: Severity | undefined
+}
+
+/** At most `limit` events, oldest first. Times in the form that `isoTime` gives. */
 export async function eventsSince(
   db: Kysely<Database>,
   since: Since,
   limit: number,
+  { rail, severity }: EventFilter = {},
 ): Promise<readonly EventRecord[]> {
-  const query = db.selectFrom('events').select(columns).orderBy('seq').limit(limit)
-  const rows = await (
-    'seq' in since
-      ? query.where('seq', '>', since.seq)
-      : query.where('created_at', '>=', since.time)
-  ).execute()
+  // Both orders are the same; each goes with the index that finds the first row.
+  const order = 'seq' in since ? 'seq' : 'created_at'
+  let query = db.selectFrom('events').select(columns).orderBy(order).limit(limit)
+  if ('seq' in since) query = query.where('seq', '>', since.seq)
+  else if ('after' in since) query = query.where('created_at', '>', since.after)
+  else query = query.where('created_at', '>=', since.time)
+  if (rail !== undefined) query = query.where('rail', '=', rail)
+  if (severity !== undefined) query = query.where('severity', '=', severity)
+  const rows = await query.execute()
   return rows.map(toRecord)
 }
 

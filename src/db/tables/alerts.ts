@@ -1,0 +1,44 @@
+import type { Severity } from '../schema.ts'
+
+export interface AlertsTables {
+  alert_subscriptions: AlertSubscriptionsTable
+  alert_deliveries: AlertDeliveriesTable
+}
+
+export interface AlertSubscriptionsTable {
+  id: string
+  /** The wallet's `id`. */
+  wallet: string
+  url: string
+  /** JSON array of slugs; null for all. */
+  rails: string | null
+  severity: Severity | null
+  status: 'active' | 'disabled'
+  status_reason: string | null
+  /** Events up to this sequence number came before the subscription. */
+  after_seq: number
+  created_at: string
+  disabled_at: string | null
+}
+
+export interface AlertDeliveriesTable {
+  /** The `webhook-id`. */
+  id: string
+  subscription_id: string
+  /** Null for a test. */
+  event_seq: number | null
+  type: string
+  /** The body, byte for byte as it is signed and sent. */
+  payload: string
+  status: 'pending' | 'delivered' | 'dead'
+  attempts: number
+  /** Null once finished. */
+  next_attempt_at: string | null
+  leased_until: string | null
+  /** Grows with every lease: whoever holds an older one may no longer write. */
+  fence: number
+  last_status: number | null
+  last_error: string | null
+  created_at: string
+  finished_at: string | null
+}
