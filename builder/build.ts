@@ -8,8 +8,14 @@ import type { GatherOptions } from './gather.ts'
 import { archive } from './publish/archive.ts'
 import type { Archived, ArchiveOptions } from './publish/archive.ts'
 import { archiveFiles } from './publish/document.ts'
-import { diffDocument, factsOf, loadLastFacts, nextFacts, saveLastFacts } from './publish/last-facts.ts'
 import type { Keys } from './publish/keys.ts'
+import {
+  diffDocument,
+  factsOf,
+  loadLastFacts,
+  nextFacts,
+  saveLastFacts,
+} from './publish/last-facts.ts'
 import { publish } from './publish/publish.ts'
 import type { Published } from './publish/publish.ts'
 import { documentsOf } from './snapshots/index.ts'
@@ -62,14 +68,19 @@ export async function build(options: BuildOptions): Promise<Built> {
     author,
     ...repository,
   })
-  report(archived, log)
+  report(published, archived, log)
   return { published, archived }
 }
 
-function report({ state, error, restarted, behind }: Archived, log: Log): void {
+function report(
+  { changed }: Published,
+  { state, error, restarted, behind }: Archived,
+  log: Log,
+): void {
   if (restarted !== null) {
     log.error('the snapshot repository was damaged and begun anew', { ...restarted })
   }
+  if (state === 'off' && changed.length > 0) log.warn('not archived', { reason: error })
   if (state === 'failed') log.warn('the snapshot repository is behind', { error, behind })
 }
 
@@ -84,5 +95,8 @@ export function buildSummary({ published, archived }: Built): string | null {
     archived.state === 'failed' ? `archive failed: ${archived.error ?? 'no reason given'}` : null,
     archived.pushed === false ? `${archived.behind ?? 'some'} commits not pushed` : null,
   ].filter((part) => part !== null)
-  return parts.length === 0 ? null : parts.join(', ')
+  if (parts.length === 0) return null
+  // Not having git is a choice: it is told beside what happened, and is no event of its own.
+  if (archived.state === 'off') parts.push(`not archived: ${archived.error ?? 'there is no git'}`)
+  return parts.join(', ')
 }

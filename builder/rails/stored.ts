@@ -177,7 +177,7 @@ function read<T>(rail: string, schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   throw new PastUnreadableError(
-    `the stored figures of ${rail} cannot be read: ${z.prettifyError(parsed.error)}. Restore the database, or delete the row after a look at it.`,
+    `the stored figures of ${rail} cannot be read (restore the database, or delete the row after a look at it): ${z.prettifyError(parsed.error)}`,
   )
 }
 

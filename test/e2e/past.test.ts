@@ -1,0 +1,171 @@
+/** What a builder does that cannot read its own past, or has no git; the service goes on meanwhile. */
+import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+
+import { compileProgram } from '../support/program.ts'
+import type { Program, Running } from '../support/program.ts'
+import { addressOf, inventory, newLedger, problemsOfSet, withHooks } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
+import { firstPollMs, startRecordedSources } from './recorded-sources.ts'
+import type { RecordedSources } from './recorded-sources.ts'
+
+const testClock = 'test/support/test-clock.ts'
+const damages = {
+  'a manifest with one byte changed': {
+    file: 'snapshot.json',
+    damage: (path: string) => {
+      const bytes = readFileSync(path)
+      bytes.write('x', bytes.length >> 1)
+      writeFileSync(path, bytes)
+    },
+    says: /does not fit its signature/,
+  },
+  'a manifest cut off': {
+    file: 'snapshot.json',
+    damage: (path: string) => truncateSync(path, 1000),
+    says: /does not fit its signature/,
+  },
+  'a document cut off': {
+    file: 'api/v1/rails.json',
+    damage: (path: string) => truncateSync(path, 100),
+    says: /api\/v1\/rails\.json is not what snapshot\.json says/,
+  },
+  'a compressed form cut off': {
+    file: 'api/v1/rails.json.br',
+    damage: (path: string) => truncateSync(path, 100),
+    says: /api\/v1\/rails\.json\.br is not what snapshot\.json says/,
+  },
+} as const
+
+let program: Program
+let sources: RecordedSources
+let ledger: Ledger
+let service: Running
+let url: string
+
+beforeAll(async () => {
+  program = compileProgram(testClock)
+  sources = await startRecordedSources()
+})
+
+afterAll(async () => {
+  await sources.stop()
+  program.remove()
+})
+
+const healthShape = z.object({
+  status: z.string(),
+  problems: z.array(z.string()),
+  jobs: z.object({ build: z.object({ outcome: z.string(), detail: z.string().optional() }) }),
+})
+async function health() {
+  return healthShape.parse(await (await fetch(`${url}/api/v1/health`)).json())
+}
+
+/** The exit code of one round of the builder. */
+async function build(env: Readonly<Record<string, string>> = {}): Promise<number | null> {
+  return await ledger.builder(['--once'], env).ended
+}
+
+async function expectRefused(says: RegExp): Promise<void> {
+  const before = inventory(ledger.publicDir)
+  expect(await build()).toBe(1)
+  expect(inventory(ledger.publicDir)).toEqual(before)
+  const { status, problems, jobs } = await health()
+  expect(status).toBe('degraded')
+  expect(problems).toContain('the last run of the job build failed')
+  expect(jobs.build.outcome).toBe('failed')
+  expect(jobs.build.detail).toMatch(says)
+  const answer = await fetch(`${url}/api/v1/rails`)
+  expect(answer.status).toBe(200)
+  expect(z.object({ count: z.number() }).parse(await answer.json()).count).toBeGreaterThan(45)
+}
+
+async function expectWell(): Promise<void> {
+  expect(await build()).toBe(0)
+  // The service looks once a second.
+  await expect
+    .poll(health, { timeout: 10_000 })
+    .toMatchObject({ status: 'ok', problems: [], jobs: { build: { outcome: 'ok' } } })
+  expect(problemsOfSet(ledger)).toEqual([])
+}
+
+describe('a past that cannot be read', () => {
+  beforeEach(async () => {
+    const clock = { ...withHooks(program, testClock), TEST_CLOCK_MS: String(firstPollMs) }
+    ledger = newLedger(program, { ...sources.env, POLL: 'off' })
+    expect(await build({ ...clock, POLL: 'on' })).toBe(0)
+    service = ledger.service({ BUILDER: 'off' })
+    url = await addressOf(service)
+    expect(await health()).toMatchObject({ status: 'ok' })
+  })
+
+  afterEach(async () => {
+    service.kill('SIGTERM')
+    await service.ended
+    ledger.remove()
+  })
+
+  it.each(Object.entries(damages))(
+    '%s is not overwritten, is told, and once restored the builder goes on',
+    async (_, { file, damage, says }) => {
+      const path = join(ledger.publicDir, 'current', file)
+      const kept = readFileSync(path)
+      damage(path)
+      await expectRefused(says)
+      await expectRefused(/Restore it from a backup/)
+      writeFileSync(path, kept)
+      await expectWell()
+    },
+  )
+
+  it('stored figures that are not figures are not built upon', async () => {
+    const store = async (figures: string) =>
+      await ledger.withDatabase(async ({ db }) => {
+        const { numUpdatedRows } = await db
+          .updateTable('polls')
+          .set({ figures })
+          .where('rail', '=', 'olas')
+          .executeTakeFirst()
+        expect(numUpdatedRows).toBe(1n)
+      })
+    const kept = await ledger.withDatabase(async ({ reader }) => {
+      const row = await reader
+        .selectFrom('polls')
+        .select('figures')
+        .where('rail', '=', 'olas')
+        .executeTakeFirstOrThrow()
+      return row.figures ?? ''
+    })
+    await store('{"figures":{"tpv30dMicroUsdc":"a lot"}}')
+    await expectRefused(/^the stored figures of olas cannot be read \(restore the database, /)
+    await store(kept)
+    await expectWell()
+  })
+})
+
+describe('a machine without git', () => {
+  it('publishes all the same, says so, and archives once git is there', async () => {
+    ledger = newLedger(program, { POLL: 'off' })
+    const nothing = join(ledger.dataDir, 'nothing')
+    mkdirSync(nothing, { recursive: true })
+    const builder = ledger.builder(['--once'], { PATH: nothing })
+    expect(await builder.ended).toBe(0)
+    expect(builder.output()).toContain('git is not installed')
+    expect(problemsOfSet(ledger)).toEqual([])
+    service = ledger.service({ BUILDER: 'off' })
+    url = await addressOf(service)
+    const { status, jobs } = await health()
+    expect(status).toBe('ok')
+    expect(jobs.build.detail).toMatch(/^\d+ documents changed, not archived: git is not installed$/)
+    expect(await build()).toBe(0)
+    expect(ledger.git('log', '--format=%s').trim()).toMatch(/^ledger: first build, /)
+    expect((await health()).jobs.build.detail).toMatch(/^committed [0-9a-f]{7}$/)
+    service.kill('SIGTERM')
+    await service.ended
+    ledger.remove()
+  })
+})
