@@ -19,7 +19,12 @@ const options = {
   history: createHistory(database.reader),
   dataDir,
   adapters: railAdapters,
-  site: { url: 'https://ledger.test', serviceName: 'agent-income-ledger', version },
+  site: {
+    url: 'https://ledger.test',
+    serviceName: 'agent-income-ledger',
+    version,
+    historyUrl: null,
+  },
   pollEveryMs: 6 * hourMs,
   keys: await loadKeys({ dir: join(fixtureDir, 'keys'), nowMs }),
   stateDir,

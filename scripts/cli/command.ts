@@ -1,0 +1,84 @@
+/** What a command is. Help, parsing and dispatch are made from this and from nothing else. */
+import type { Session } from './session.ts'
+
+export interface Operand {
+  readonly name: string
+  readonly doc: string
+}
+
+export interface Option {
+  readonly doc: string
+  /** What stands for the value in the help; a flag has none. */
+  readonly value?: string
+  readonly required?: true
+  /** May be given more than once. */
+  readonly many?: true
+}
+
+export interface Command {
+  /** As it is typed, such as `receipt post`. */
+  readonly words: string
+  readonly summary: string
+  /** More than one line, where one is not enough. */
+  readonly description?: string
+  readonly operands?: readonly Operand[]
+  readonly options?: Readonly<Record<string, Option>>
+  /** Adds what all commands of a kind have: the address, the key, what is printed instead of sent. */
+  readonly kind: 'local' | 'read' | 'partner read' | 'write' | 'admin'
+  /** The exit code; 0 where nothing is returned. */
+  readonly run: (session: Session, input: Input) => Promise<number | void>
+}
+
+/** What was typed, checked against the command: required options are there, flags have no value. */
+export interface Input {
+  readonly operand: (name: string) => string
+  readonly text: (name: string) => string | undefined
+  /** An option that the table says is required. */
+  readonly needed: (name: string) => string
+  readonly list: (name: string) => readonly string[]
+  readonly flag: (name: string) => boolean
+}
+
+/** How every command ends. */
+export const exitCodes = { ok: 0, refused: 1, usage: 2, unreachable: 3 } as const
+
+/** What was typed cannot be done as it stands. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+const output: Readonly<Record<string, Option>> = {
+  json: { doc: 'print one JSON value instead of text' },
+  help: { doc: 'print this help' },
+}
+const address: Readonly<Record<string, Option>> = {
+  url: { value: 'address', doc: 'site of the ledger; LEDGER_URL, else http://localhost:8787' },
+  service: {
+    value: 'name',
+    doc: 'name that stands in signed messages; LEDGER_SERVICE, else agent-income-ledger',
+  },
+}
+const key: Readonly<Record<string, Option>> = {
+  'key-file': {
+    value: 'path',
+    doc: 'file of the wallet’s private key, readable by you alone; else LEDGER_KEY_FILE or LEDGER_KEY',
+  },
+}
+const writing: Readonly<Record<string, Option>> = {
+  'idempotency-key': { value: 'text', doc: 'key under which a repeat is answered like the first' },
+  'print-curl': { doc: 'print the signed request as a curl command and send nothing' },
+  'dry-run': { doc: 'print what would be signed, with its SHA-256, and send nothing' },
+}
+
+const shared: Readonly<Record<Command['kind'], Readonly<Record<string, Option>>>> = {
+  local: output,
+  admin: output,
+  read: { ...address, ...output },
+  'partner read': { ...key, 'print-curl': writing['print-curl'] ?? { doc: '' }, ...address, ...output },
+  write: { ...key, ...writing, ...address, ...output },
+}
+
+/** The command's own options, then those of its kind. */
+export function optionsOf(command: Command): Readonly<Record<string, Option>> {
+  return { ...command.options, ...shared[command.kind] }
+}
