@@ -1,0 +1,212 @@
+import { request } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
+import { text } from 'node:stream/consumers'
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+
+import { diffDocument, factsOf, nextFacts } from '../builder/publish/last-facts.ts'
+import { documentsOf } from '../builder/snapshots/index.ts'
+import type { Route } from '../src/contract/route.ts'
+import { maxAgeOf, routes } from '../src/contract/routes.ts'
+import { createHealth } from '../src/health.ts'
+import { createStatsSince } from '../src/http/live.ts'
+import { publicDir, startService } from './support/http-service.ts'
+import type { PublicDir, Service } from './support/http-service.ts'
+import { openApiValidator } from './support/openapi-validator.ts'
+import type { OpenApiValidator } from './support/openapi-validator.ts'
+import { smallWorld } from './support/world.ts'
+
+const all: readonly Route[] = routes
+const reads = all.filter(({ method }) => method === 'GET')
+const paths = [...new Set(all.map(({ path }) => path))]
+
+const described = z.object({
+  paths: z.record(
+    z.string(),
+    z.record(
+      z.string(),
+      z.looseObject({ operationId: z.string(), responses: z.record(z.string(), z.unknown()) }),
+    ),
+  ),
+})
+const errorBody = z.object({ error: z.string(), code: z.string(), docs: z.url() })
+
+let published: PublicDir
+let service: Service
+let api: z.infer<typeof described>
+let validator: OpenApiValidator
+let documents: readonly string[]
+
+beforeAll(async () => {
+  published = await publicDir()
+  const facts = [...documentsOf(smallWorld())]
+  const diff = diffDocument(nextFacts(null, factsOf(facts)), maxAgeOf('getLatestDiff'))
+  const { manifest } = await published.publish([...facts, diff])
+  documents = [...manifest.documents.map(({ path }) => path), '/snapshot.json']
+  service = await startService(published.dir, {
+    health: async () =>
+      await createHealth({
+        database: service.actions.database,
+        store: service.store,
+        clock: service.clock,
+        startedMonotonicMs: 0,
+        jobs: ['poll', 'build'],
+        problems: () => [],
+      })(),
+    statsSince: async (sinceMs) => await createStatsSince(service.store)(sinceMs),
+  })
+  const openapi: unknown = JSON.parse((await ask('GET', '/openapi.json')).body)
+  api = described.parse(openapi)
+  validator = openApiValidator(openapi)
+})
+
+afterAll(async () => {
+  await service.stop()
+  await published.remove()
+})
+
+interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+async function ask(method: string, path: string, body?: string): Promise<Answer> {
+  const { port } = service.address
+  const headers = body === undefined ? {} : { 'content-type': 'application/json' }
+  return await new Promise((resolve, reject) => {
+    const asking = request({ host: '127.0.0.1', port, method, path, headers }, (response) => {
+      text(response).then(
+        (received) =>
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: received }),
+        reject,
+      )
+    })
+    asking.on('error', reject)
+    asking.end(body)
+  })
+}
+
+function parsed({ headers, body }: Answer): unknown {
+  return headers['content-type'] === 'application/json' ? JSON.parse(body) : body
+}
+
+/** A path of the route: one that is published where there is any, else one made of the examples. */
+function pathOf(route: Route): string {
+  const pattern = new RegExp(
+    `^${route.path.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`).replaceAll(/\{\w+\}/g, '[^/]+?')}$`,
+  )
+  const own = documents.find(
+    (path) => pattern.test(path) && (path === route.path || !paths.includes(path)),
+  )
+  return own ?? withParams(route, (name) => route.params?.[name]?.example ?? 'nothing')
+}
+
+function withParams({ path }: Route, valueOf: (name: string) => string): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => valueOf(name))
+}
+
+/** Headers that tell one answer from the next, whatever was asked. */
+const ownOfEach = ['date', 'x-request-id', 'connection', 'keep-alive', 'transfer-encoding']
+function comparable(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !ownOfEach.includes(name)))
+}
+
+describe.each(all.map((route) => [`${route.method} ${route.path}`, route] as const))(
+  '%s',
+  (_name, route) => {
+    it('is described in /openapi.json under its id, with every status of the registry', () => {
+      const operation = api.paths[route.path]?.[route.method.toLowerCase()]
+      expect(operation?.operationId).toBe(route.id)
+      expect(Object.keys(operation?.responses ?? {})).toEqual(
+        expect.arrayContaining(Object.keys(route.answers)),
+      )
+    })
+  },
+)
+
+describe.each(reads.map((route) => [route.path, route] as const))('GET %s', (_name, route) => {
+  it('answers as it is described', async () => {
+    const path = pathOf(route)
+    const answer = await ask('GET', path)
+    const { status, headers } = answer
+    const type = headers['content-type'] ?? ''
+    expect(Object.keys(api.paths[route.path]?.['get']?.responses ?? {})).toContain(String(status))
+    expect(validator.problems(path, status, type, parsed(answer))).toEqual([])
+    if (route.serving.kind === 'document') {
+      expect(status).toBe(200)
+      expect(headers['cache-control']).toContain(`max-age=${route.serving.maxAgeSeconds}`)
+      expect(headers['x-signature']).toMatch(/^ed25519:/)
+    }
+  })
+
+  it('answers HEAD as GET, without the body', async () => {
+    const path = pathOf(route)
+    const [get, head] = [await ask('GET', path), await ask('HEAD', path)]
+    expect(head.status).toBe(get.status)
+    expect(comparable(head.headers)).toEqual(comparable(get.headers))
+    expect(head.body).toBe('')
+  })
+
+  it('answers the error body where there is nothing of that name', async () => {
+    if (route.params === undefined) return
+    const path = withParams(route, () => 'no-such-thing')
+    const answer = await ask('GET', path)
+    expect(Object.keys(api.paths[route.path]?.['get']?.responses ?? {})).toContain(
+      String(answer.status),
+    )
+    expect(answer.status).toBeGreaterThanOrEqual(400)
+    errorBody.parse(parsed(answer))
+    expect(answer.headers['cache-control']).toContain('no-store')
+  })
+})
+
+describe.each(
+  all
+    .filter(({ method }) => method !== 'GET')
+    .map((route) => [route.method, route.path, route] as const),
+)('%s %s', (method, _path, route) => {
+  it('refuses a body that says nothing with a status that is described', async () => {
+    const answer = await ask(method, pathOf(route), '{}')
+    const { responses = {} } = api.paths[route.path]?.[method.toLowerCase()] ?? {}
+    expect(Object.keys(responses)).toContain(String(answer.status))
+    expect(answer.status).toBeGreaterThanOrEqual(400)
+    expect(answer.status).toBeLessThan(500)
+    errorBody.parse(parsed(answer))
+  })
+})
+
+describe.each(paths)('%s', (path) => {
+  const own = all.filter((route) => route.path === path)
+  const methods = new Set<string>(own.map(({ method }) => method))
+  const expected = [...methods, ...(methods.has('GET') ? ['HEAD'] : []), 'OPTIONS'].toSorted()
+
+  it('refuses every other method with 405 and says which it has', async () => {
+    const [route] = own
+    if (route === undefined) throw new Error('no route')
+    for (const method of ['PUT', 'DELETE', 'POST', 'PATCH', 'PROPFIND', 'TRACE']) {
+      if (methods.has(method)) continue
+      const answer = await ask(method, pathOf(route))
+      expect(answer.status).toBe(405)
+      const allow = String(answer.headers.allow).split(', ')
+      expect(allow.toSorted()).toEqual(expected)
+      expect(errorBody.parse(parsed(answer)).code).toBe('method_not_allowed')
+    }
+  })
+
+  it('answers OPTIONS with the same methods', async () => {
+    const [route] = own
+    if (route === undefined) throw new Error('no route')
+    const answer = await ask('OPTIONS', pathOf(route))
+    expect(answer.status).toBe(204)
+    expect(String(answer.headers.allow).split(', ').toSorted()).toEqual(expected)
+  })
+})
+
+it('every path that is published is that of a route, or a page', () => {
+  const unknown = documents.filter(
+    (path) => path.startsWith('/api/') && validator.templateOf(path) === null,
+  )
+  expect(unknown).toEqual([])
+})
