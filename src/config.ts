@@ -106,6 +106,17 @@ export const settings = {
     default: null,
     secret: true,
   },
+  SMTP_URL: {
+    doc: 'Mail server as `smtp://user:password@host:port` or `smtps://…`; unset: letters are written to `outbox` in `DATA_DIR`.',
+    schema: z.url({ protocol: /^smtps?$/ }),
+    default: null,
+    secret: true,
+  },
+  MAIL_FROM: {
+    doc: 'Sender of letters; unset: `ledger@` and the host of `SITE_URL`.',
+    schema: z.email().max(254),
+    default: null,
+  },
   SNAPSHOT_GIT_REMOTE: {
     doc: 'Remote that the snapshot repository is pushed to; unset: not pushed.',
     schema: z.string().min(1),

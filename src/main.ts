@@ -11,6 +11,8 @@ import { createDocumentStore } from './http/document-store.ts'
 import { createStatsSince } from './http/live.ts'
 import { serve } from './http/serve.ts'
 import { createViewCounter } from './http/view-counter.ts'
+import { createOutbox } from './mail/outbox.ts'
+import { createSmtpMail } from './mail/smtp.ts'
 import { loadReference } from './reference.ts'
 import {
   configOrExit,
@@ -57,6 +59,11 @@ const baseChain =
   config.RPC_URL_BASE === null
     ? undefined
     : createWalletChain(config.RPC_URL_BASE, { fetch, clock })
+const mailFrom = config.MAIL_FROM ?? `ledger@${new URL(config.SITE_URL).hostname}`
+const mail =
+  config.SMTP_URL === null
+    ? createOutbox(join(config.DATA_DIR, 'outbox'), mailFrom, { clock, random: systemRandom })
+    : createSmtpMail(config.SMTP_URL, mailFrom)
 const actions: ActionDeps = {
   database,
   clock,
@@ -67,6 +74,7 @@ const actions: ActionDeps = {
   reference: () => reference,
   walletChain: (kind) => (kind === 'evm' ? baseChain : undefined),
   keyedHash: await loadKeyedHash(join(config.DATA_DIR, 'secrets'), systemRandom),
+  mail,
   nudge: () => builder?.nudge(),
 }
 

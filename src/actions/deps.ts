@@ -3,6 +3,7 @@ import type { WalletChain } from '../auth/contract-wallet.ts'
 import type { WalletKind } from '../core/wallet.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import type { Clock, Log, Random } from '../deps.ts'
+import type { Mail } from '../mail/mail.ts'
 import type { Reference } from '../reference.ts'
 
 export interface ActionDeps {
@@ -20,6 +21,7 @@ export interface ActionDeps {
   readonly walletChain: (kind: WalletKind) => WalletChain | undefined
   /** Hex of a keyed hash: what is stored can be compared, and not guessed by who lacks the key. */
   readonly keyedHash: KeyedHash
+  readonly mail: Mail
   /** Asks the builder for a build soon: public documents are to show what was committed. */
   readonly nudge: () => void
 }

@@ -1,5 +1,5 @@
 /** One write, once: replay guard, idempotency key and effect in one transaction. */
-import type { Transaction } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 
 import { ApiError } from '../contract/errors.ts'
 import { dayMs, isoTime } from '../core/time.ts'
@@ -84,8 +84,22 @@ export async function commitOnce(
   return outcome
 }
 
+/**
+ * The first answer of a request that was made before, or null. For writes with something slow to do ahead
+ * of their transaction; `commitOnce` looks again inside of it.
+ * @throws ApiError as `commitOnce`.
+ */
+export async function priorAnswer(
+  deps: Pick<ActionDeps, 'database'>,
+  request: WriteRequest,
+  proofs: readonly SignedProof[],
+): Promise<Outcome | null> {
+  const caller = proofs[0]?.wallet.id ?? request.remoteKey
+  return await firstAnswer(deps.database.reader, request, proofs, caller)
+}
+
 async function firstAnswer(
-  tx: Transaction<Database>,
+  tx: Kysely<Database>,
   request: WriteRequest,
   proofs: readonly SignedProof[],
   caller: string,

@@ -17,6 +17,7 @@ export const errorCodes = {
   credentials_malformed: { status: 401, message: 'Credentials are malformed' },
   signature_expired: { status: 401, message: 'The timestamp is outside the five minutes' },
   signature_invalid: { status: 401, message: 'The signature does not verify' },
+  code_invalid: { status: 401, message: 'The code is wrong or no longer holds' },
   body_signature_required: { status: 401, message: 'This partner requires body-bound signatures' },
   // 402: a premium read without payment
   payment_required: { status: 402, message: 'Payment is required' },
@@ -30,6 +31,7 @@ export const errorCodes = {
   unknown_rail: { status: 404, message: 'No such rail' },
   unknown_skill: { status: 404, message: 'No such skill' },
   unknown_pact: { status: 404, message: 'No such pact' },
+  unknown_worker: { status: 404, message: 'No such worker' },
   unknown_receipt: { status: 404, message: 'No such receipt' },
   unknown_partner: { status: 404, message: 'No such partner' },
   unknown_job: { status: 404, message: 'No such job' },
@@ -40,6 +42,7 @@ export const errorCodes = {
   headers_too_large: { status: 431, message: 'The request line or the headers are too large' },
   // 409: it conflicts with what stands
   conflict: { status: 409, message: 'It conflicts with what stands' },
+  spot_claimed: { status: 409, message: 'The spot is claimed' },
   handle_taken: { status: 409, message: 'The handle is taken' },
   signature_reused: { status: 409, message: 'The signed message was used for another request' },
   request_in_progress: { status: 409, message: 'The same request is still running' },

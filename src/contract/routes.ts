@@ -1,7 +1,10 @@
 import { z } from 'zod'
 
+import { documents } from './answers.ts'
 import { apiPrefix, json, text } from './route.ts'
 import type { Parameter, Route } from './route.ts'
+import { receiptRoutes } from './routes/receipts.ts'
+import { workerRoutes } from './routes/workers.ts'
 import { railSlug, time } from './schemas/common.ts'
 import { deskFeed, deskSlug } from './schemas/desk.ts'
 import { flagList } from './schemas/flag.ts'
@@ -9,11 +12,9 @@ import { opportunityList } from './schemas/opportunity.ts'
 import { inFlightPact, pactId, pactList, settledPact } from './schemas/pact.ts'
 import { oathList, tierList } from './schemas/partner.ts'
 import { rail, railHistory, railList } from './schemas/rail.ts'
-import { receiptList } from './schemas/receipt.ts'
 import { health, signingKeys, snapshotManifest } from './schemas/service.ts'
 import { skill, skillSlug, taxonomy } from './schemas/skill.ts'
 import { stats, statsLive } from './schemas/stats.ts'
-import { leaderboard, workerList } from './schemas/worker.ts'
 
 const csv = 'text/csv; charset=utf-8; header=present'
 const markdown = 'text/markdown; charset=utf-8'
@@ -23,8 +24,6 @@ const railName: Parameter = {
   description: 'The `rail` value of a rail snapshot.',
   example: 'x402',
 }
-
-const documents = (maxAgeSeconds: number) => ({ kind: 'document', maxAgeSeconds }) as const
 
 /**
  * Every route of the service, in the order of the documentation. Routes, the OpenAPI document, the docs and the
@@ -147,39 +146,8 @@ export const routes = [
     answers: { 200: json('The rails paying now.', opportunityList) },
     serving: documents(60),
   },
-  {
-    id: 'getLeaderboard',
-    method: 'GET',
-    path: `${apiPrefix}/leaderboard`,
-    tag: 'Workers',
-    access: 'public',
-    summary: 'Wallets by verified reputation',
-    description: 'The formula is part of the answer, so that anyone can recompute a score.',
-    answers: { 200: json('The leaderboard.', leaderboard) },
-    serving: documents(60),
-  },
-  {
-    id: 'listWorkers',
-    method: 'GET',
-    path: `${apiPrefix}/workers`,
-    tag: 'Workers',
-    access: 'public',
-    summary: 'Registered workers',
-    description: 'Newest first.',
-    answers: { 200: json('The workers.', workerList) },
-    serving: documents(60),
-  },
-  {
-    id: 'listReceipts',
-    method: 'GET',
-    path: `${apiPrefix}/receipts`,
-    tag: 'Receipts',
-    access: 'public',
-    summary: 'Receipts accepted by the ledger',
-    description: 'Newest first.',
-    answers: { 200: json('The receipts.', receiptList) },
-    serving: documents(60),
-  },
+  ...workerRoutes,
+  ...receiptRoutes,
   {
     id: 'listTiers',
     method: 'GET',

@@ -11,6 +11,12 @@ import { flagsEvents } from './migrations/0002-flags-events.ts'
 import { folds } from './migrations/0003-folds.ts'
 import { runsViews } from './migrations/0004-runs-views.ts'
 import { writes } from './migrations/0005-writes.ts'
+import { workers } from './migrations/0006-workers.ts'
+import { receipts } from './migrations/0007-receipts.ts'
+import { partners } from './migrations/0008-partners.ts'
+import { jobs } from './migrations/0009-jobs.ts'
+import { alerts } from './migrations/0010-alerts.ts'
+import { feedback } from './migrations/0011-feedback.ts'
 import type { Migration } from './migrations/migration.ts'
 
 export const migrations = [
@@ -19,6 +25,12 @@ export const migrations = [
   folds,
   runsViews,
   writes,
+  workers,
+  receipts,
+  partners,
+  jobs,
+  alerts,
+  feedback,
 ] as const satisfies readonly Migration[]
 
 /**

@@ -4,9 +4,16 @@
  */
 import type { Generated, GeneratedAlways } from 'kysely'
 
+import type { AlertsTables } from './tables/alerts.ts'
+import type { FeedbackTables } from './tables/feedback.ts'
+import type { JobsTables } from './tables/jobs.ts'
+import type { PartnersTables } from './tables/partners.ts'
+import type { ReceiptsTables } from './tables/receipts.ts'
+import type { WorkersTables } from './tables/workers.ts'
 import type { WritesTables } from './tables/writes.ts'
 
-export interface Database extends WritesTables {
+export interface Database
+  extends JobsTables, WritesTables, WorkersTables, ReceiptsTables, AlertsTables, FeedbackTables, PartnersTables {
   polls: PollsTable
   rail_state: RailStateTable
   flags: FlagsTable

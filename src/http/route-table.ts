@@ -8,6 +8,8 @@ const missing: readonly (readonly [string, ErrorCode])[] = [
   [`${apiPrefix}/rails/{name}`, 'unknown_rail'],
   [`${apiPrefix}/skills/{slug}`, 'unknown_skill'],
   [`${apiPrefix}/pacts/{id}`, 'unknown_pact'],
+  [`${apiPrefix}/workers/{wallet}`, 'unknown_worker'],
+  [`${apiPrefix}/receipts/{id}`, 'unknown_receipt'],
 ]
 
 interface KnownPath {

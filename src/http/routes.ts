@@ -2,7 +2,10 @@
 import type { ActionDeps } from '../actions/deps.ts'
 import type { HandlerRouteId } from '../contract/routes.ts'
 import type { Handler } from './handlers.ts'
+import { receiptHandlers } from './routes/receipts.ts'
+import { workerHandlers } from './routes/workers.ts'
 
-export function apiHandlers(_deps: ActionDeps): Readonly<Record<HandlerRouteId, Handler>> {
-  return {}
+/** One for each route that is no document; the compiler says which one is missing. */
+export function apiHandlers(deps: ActionDeps): Readonly<Record<HandlerRouteId, Handler>> {
+  return { ...workerHandlers(deps), ...receiptHandlers(deps) }
 }

@@ -23,7 +23,19 @@ function issuesOf(issue: z.core.$ZodIssue): Issue[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => issueAt([...issue.path, key], 'is not a known field'))
   }
+  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+    const [closest = []] = issue.errors.toSorted((a, b) => weightOf(a) - weightOf(b))
+    return closest.flatMap((inner) => issuesOf({ ...inner, path: [...issue.path, ...inner.path] }))
+  }
   return [issueAt(issue.path, issue.message)]
+}
+
+/** How far a value is from one form of several; each unknown field counts. */
+function weightOf(issues: readonly z.core.$ZodIssue[]): number {
+  return issues.reduce(
+    (sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1),
+    0,
+  )
 }
 
 function issueAt(path: readonly PropertyKey[], message: string): Issue {

@@ -44,6 +44,29 @@ const earlyRows: Record<string, readonly string[]> = {
     `insert into used_messages values ('0xaa', 'm', 'r', 201, '{}', '2026-01-01T00:00:00.000Z')`,
     `insert into idempotency_keys values ('0xaa', 'k', 'r', 201, '{}', '2026-01-01T00:00:00.000Z')`,
   ],
+  '0006_workers': [
+    `insert into workers (wallet, display, skills, registered_at, updated_at)
+      values ('0xaa', '0xAA', '["a"]', '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z')`,
+    `insert into worker_skills values ('a', '0xaa')`,
+    `insert into claims (wallet, display, display_name, method, claimed_at)
+      values ('0xaa', '0xAA', 'A', 'wallet', '2026-01-01T00:00:00.000Z')`,
+    `insert into email_codes values ('e', 'c', 'A', '0xaa', 0, '2026-01-01T00:00:00.000Z')`,
+    `insert into email_sends (email_hash, remote_hash, sent_at)
+      values ('e', 'r', '2026-01-01T00:00:00.000Z')`,
+    `insert into oath_history (kind, oath_version, wallet, action, message_sha256, signature_sha256,
+      body_sha256, binding, created_at) values ('claim', 1, '0xaa', 'claimSpot', 'm', 's', 'b',
+      'statement', '2026-01-01T00:00:00.000Z')`,
+  ],
+  '0007_receipts': [
+    `insert into receipts (id, kind, rail, to_wallet, to_display, amount_micro_usdc, asset_symbol,
+      occurred_at, submitter, content, verification, onchain, accepted_at) values ('rcp_1', 'signed',
+      'x402', '0xaa', '0xAA', 5, 'USDC', '2026-01-01T00:00:00.000Z', '0xaa', '{}', 'unverified',
+      'none', '2026-01-01T00:00:00.000Z')`,
+    `insert into reputation_ledger (wallet, receipt_id, kind, amount_micro_usdc, weight,
+      value_micro_usdc, reason, counts_from, created_at) values ('0xaa', 'rcp_1', 'receipt_verified',
+      5, 0.8, 4, 'r', '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z')`,
+    `insert into reputation values ('0xaa', '0xAA', 4.5, 1, 1, 5, null, null)`,
+  ],
 }
 
 async function contents(db: Kysely<Database>): Promise<Record<string, readonly unknown[]>> {
@@ -163,10 +186,29 @@ test('the schema is this one', async () => {
     select sql from sqlite_schema where sql is not null and name not like 'sqlite_%' order by name
   `.execute(db)
   expect(rows.map((row) => row.sql.replace(/\s+/g, ' ')).join('\n')).toMatchInlineSnapshot(`
-    "CREATE TABLE article_views ( slug text not null, hour integer not null, views integer not null, primary key (slug, hour) ) strict, without rowid
+    "CREATE TABLE alert_deliveries ( id text primary key, subscription_id text not null references alert_subscriptions (id) on delete cascade, event_seq integer, type text not null, payload text not null, status text not null check (status in ('pending', 'delivered', 'dead')), attempts integer not null, next_attempt_at text, leased_until text, fence integer not null, last_status integer, last_error text, created_at text not null, finished_at text ) strict
+    CREATE INDEX alert_deliveries_due on alert_deliveries (next_attempt_at) where status = 'pending'
+    CREATE INDEX alert_deliveries_finished on alert_deliveries (finished_at) where status <> 'pending'
+    CREATE UNIQUE INDEX alert_deliveries_once on alert_deliveries (subscription_id, event_seq) where event_seq is not null
+    CREATE TABLE alert_subscriptions ( id text primary key, wallet text not null, url text not null, rails text, severity text check (severity in ('info', 'warning', 'critical')), status text not null check (status in ('active', 'disabled')), status_reason text, after_seq integer not null, created_at text not null, disabled_at text ) strict, without rowid
+    CREATE INDEX alert_subscriptions_by_wallet on alert_subscriptions (wallet, created_at)
+    CREATE TABLE applications ( id text primary key, partner text not null, rail text not null, worker_wallet text not null, content_sha256 text not null, mode text not null check (mode in ('forwarded', 'manual')), outcome text not null check (outcome in ('running', 'accepted', 'refused', 'failed', 'unknown', 'manual')), upstream_status integer, fault text, request_sha256 text not null, message_sha256 text not null, idempotency_key text, submitted_at text not null, finished_at text ) strict
+    CREATE INDEX applications_by_key on applications (partner, idempotency_key) where idempotency_key is not null
+    CREATE INDEX applications_by_message on applications (partner, message_sha256)
+    CREATE INDEX applications_by_partner on applications (partner, submitted_at)
+    CREATE TABLE article_views ( slug text not null, hour integer not null, views integer not null, primary key (slug, hour) ) strict, without rowid
     CREATE INDEX article_views_by_hour on article_views (hour)
+    CREATE TABLE claims ( id integer primary key, wallet text unique, display text, display_name text not null, method text not null check (method in ('wallet', 'email')), email_hash text unique, claimed_at text not null ) strict
+    CREATE TABLE email_codes ( email_hash text primary key, code_hash text not null, display_name text not null, wallet text, tries integer not null, expires_at text not null ) strict, without rowid
+    CREATE TABLE email_sends ( id integer primary key, email_hash text not null, remote_hash text not null, sent_at text not null ) strict
+    CREATE INDEX email_sends_by_email on email_sends (email_hash, sent_at)
+    CREATE INDEX email_sends_by_remote on email_sends (remote_hash, sent_at)
     CREATE TABLE events ( seq integer primary key autoincrement, id text not null unique, kind text not null, rail text, severity text not null check (severity in ('info', 'warning', 'critical')), title text not null, data text not null, created_at text not null ) strict
-    CREATE INDEX events_by_time on events (created_at)
+    CREATE UNIQUE INDEX events_by_time on events (created_at)
+    CREATE TABLE feedback ( id text primary key, fingerprint text not null, network text not null, text_hash text not null, message text not null, page text, contact text, rating integer, created_at text not null ) strict
+    CREATE INDEX feedback_by_fingerprint on feedback (fingerprint, created_at)
+    CREATE INDEX feedback_by_network on feedback (network, created_at)
+    CREATE INDEX feedback_by_time on feedback (created_at)
     CREATE TABLE flags ( id text primary key, rail text, kind text not null, severity text not null check (severity in ('info', 'warning', 'critical')), title text not null, evidence text not null, subject text not null, opened_at text not null, closed_at text, close_reason text ) strict, without rowid
     CREATE INDEX flags_closed on flags (closed_at) where closed_at is not null
     CREATE UNIQUE INDEX flags_open on flags (kind, coalesce(rail, ''), subject) where closed_at is null
@@ -174,14 +216,57 @@ test('the schema is this one', async () => {
     CREATE TABLE fold_cursors ( rail text not null, stream text not null, cursor text not null, updated_at text not null, primary key (rail, stream) ) strict, without rowid
     CREATE TABLE idempotency_keys ( caller text not null, key text not null, request_sha256 text not null, status integer not null, answer text not null, expires_at text not null, primary key (caller, key) ) strict
     CREATE INDEX idempotency_keys_by_expiry on idempotency_keys (expires_at)
+    CREATE TABLE job_bids ( seq integer primary key, id text not null unique, job_id text not null references jobs (id), bidder text not null, bidder_display text not null, price_micro_usdc integer not null, eta_hours integer not null, proposal text not null, status text not null check (status in ('open', 'awarded', 'rejected', 'lapsed')), created_at text not null, updated_at text not null, unique (job_id, bidder) ) strict
+    CREATE UNIQUE INDEX job_bids_awarded on job_bids (job_id) where status = 'awarded'
+    CREATE INDEX job_bids_by_job on job_bids (job_id, seq)
+    CREATE TABLE job_deliveries ( seq integer primary key, id text not null unique, job_id text not null unique references jobs (id), deliverer text not null, uri text not null, content_sha256 text not null, note text, statement text not null, created_at text not null ) strict
+    CREATE TABLE job_moves ( seq integer primary key autoincrement, job_id text not null references jobs (id), event text not null check (event in ('post', 'bid', 'award', 'deliver', 'accept', 'dispute', 'cancel', 'expire')), role text not null check (role in ('poster', 'awardee', 'bidder', 'stranger', 'clock')), actor text, status_after text not null, note text, created_at text not null ) strict
+    CREATE TRIGGER job_moves_are_final before update on job_moves begin select raise(abort, 'the moves of jobs are append-only'); end
+    CREATE INDEX job_moves_by_job on job_moves (job_id, seq)
+    CREATE TRIGGER job_moves_stay before delete on job_moves begin select raise(abort, 'the moves of jobs are append-only'); end
     CREATE TABLE job_runs ( id integer primary key, job text not null, started_at text not null, finished_at text, outcome text check (outcome in ('ok', 'failed', 'skipped')), detail text ) strict
     CREATE INDEX job_runs_by_job on job_runs (job, started_at)
+    CREATE TABLE job_skills ( skill text not null, job_seq integer not null references jobs (seq), primary key (skill, job_seq) ) strict, without rowid
+    CREATE TABLE jobs ( seq integer primary key, id text not null unique, poster text not null, poster_display text not null, title text not null, description text not null, skills text not null, budget_micro_usdc integer not null, deadline text not null, status text not null check (status in ('open', 'awarded', 'delivered', 'accepted', 'disputed', 'cancelled', 'expired')), bids_count integer not null, awarded_bid text references job_bids (id), receipt_id text references receipts (id), created_at text not null, updated_at text not null ) strict
+    CREATE INDEX jobs_by_deadline on jobs (deadline) where status in ('open', 'awarded')
+    CREATE INDEX jobs_by_poster on jobs (poster, seq)
+    CREATE INDEX jobs_by_status on jobs (status, seq)
     CREATE TABLE meta ( key text primary key, value text not null ) strict, without rowid
+    CREATE TABLE oath_history ( seq integer primary key autoincrement, kind text not null check (kind in ('worker', 'claim', 'partner', 'write')), oath_version integer, wallet text not null, handle text, action text not null, message_sha256 text not null, signature_sha256 text not null, body_sha256 text not null, binding text not null check (binding in ('path', 'body', 'statement')), created_at text not null ) strict
+    CREATE INDEX oath_history_by_handle on oath_history (handle, seq) where handle is not null
+    CREATE INDEX oath_history_by_wallet on oath_history (wallet, seq)
+    CREATE TRIGGER oath_history_is_final before update on oath_history begin select raise(abort, 'the history of oaths is append-only'); end
+    CREATE TRIGGER oath_history_stays before delete on oath_history begin select raise(abort, 'the history of oaths is append-only'); end
     CREATE TABLE polls ( id integer primary key, rail text not null, started_at text not null, duration_ms integer not null, outcome text not null check (outcome in ('ok', 'failed')), error text, figures text, evidence text not null, rule text not null, status_after text not null ) strict
     CREATE INDEX polls_by_rail on polls (rail, started_at)
     CREATE TABLE rail_state ( rail text primary key, status text not null, status_since text not null, figures text, figures_as_of text, last_poll_id integer references polls (id), last_poll_at text, last_good_poll_at text, last_error text, last_duration_ms integer, consecutive_failures integer not null, source text not null check (source in ('audit', 'poll')) ) strict, without rowid
+    CREATE TABLE receipts ( seq integer primary key, id text not null unique, kind text not null check (kind in ('platform', 'signed')), rail text not null, chain text, tx_hash text, from_wallet text, from_display text, to_wallet text not null, to_display text not null, amount_micro_usdc integer not null, asset_symbol text not null, occurred_at text not null, summary text, job_id text, evidence_url text, platform text, public_key text, submitter text not null, content text not null, verification text not null check (verification in ('verified', 'pending', 'unverified', 'rejected')), verification_reason text, onchain text not null check (onchain in ('none', 'pending', 'verified', 'failed')), onchain_block integer, onchain_checked_at text, accepted_at text not null ) strict
+    CREATE INDEX receipts_by_chain on receipts (chain, seq)
+    CREATE INDEX receipts_by_job on receipts (job_id) where job_id is not null
+    CREATE INDEX receipts_by_rail on receipts (rail, seq)
+    CREATE INDEX receipts_by_time on receipts (accepted_at)
+    CREATE INDEX receipts_by_tx on receipts (tx_hash) where tx_hash is not null
+    CREATE INDEX receipts_by_verification on receipts (verification, seq)
+    CREATE INDEX receipts_by_worker on receipts (to_wallet, seq)
+    CREATE INDEX receipts_on_chain on receipts (onchain, onchain_checked_at) where onchain <> 'none'
+    CREATE TABLE reputation ( wallet text primary key, display text not null, epoch_sum real not null, entries integer not null, receipts integer not null, lifetime_micro_usdc integer not null, first_receipt_at text, last_receipt_at text ) strict, without rowid
+    CREATE INDEX reputation_by_score on reputation (epoch_sum desc, first_receipt_at, wallet) where receipts > 0
+    CREATE TABLE reputation_ledger ( seq integer primary key autoincrement, wallet text not null, receipt_id text references receipts (id), kind text not null check (kind in ('receipt_verified', 'receipt_reversed', 'flag', 'adjustment')), payer text, payer_rank integer, amount_micro_usdc integer not null, weight real not null, value_micro_usdc integer not null, reason text not null, counts_from text not null, created_at text not null ) strict
+    CREATE INDEX reputation_ledger_by_payer on reputation_ledger (wallet, payer, payer_rank) where payer_rank is not null
+    CREATE INDEX reputation_ledger_by_receipt on reputation_ledger (receipt_id) where receipt_id is not null
+    CREATE INDEX reputation_ledger_by_wallet on reputation_ledger (wallet, seq)
+    CREATE TRIGGER reputation_ledger_is_final before update on reputation_ledger begin select raise(abort, 'the ledger of reputation is append-only'); end
+    CREATE UNIQUE INDEX reputation_ledger_once on reputation_ledger (receipt_id, kind) where kind in ('receipt_verified', 'receipt_reversed')
+    CREATE TRIGGER reputation_ledger_stays before delete on reputation_ledger begin select raise(abort, 'the ledger of reputation is append-only'); end
     CREATE TABLE schema_migrations ( position integer primary key, name text not null unique ) strict
+    CREATE TABLE skill_proposals ( id text primary key, slug text not null, name text not null, category text not null, surface text not null, description text not null, proposer text, network text not null, status text not null check (status in ('pending', 'accepted', 'rejected')), reason text, created_at text not null, decided_at text ) strict
+    CREATE UNIQUE INDEX skill_proposals_accepted on skill_proposals (slug) where status = 'accepted'
+    CREATE INDEX skill_proposals_by_network on skill_proposals (network, created_at)
+    CREATE INDEX skill_proposals_by_status on skill_proposals (status, created_at)
     CREATE TABLE used_messages ( wallet text not null, message_sha256 text not null, request_sha256 text not null, status integer not null, answer text not null, expires_at text not null, primary key (wallet, message_sha256) ) strict
-    CREATE INDEX used_messages_by_expiry on used_messages (expires_at)"
+    CREATE INDEX used_messages_by_expiry on used_messages (expires_at)
+    CREATE TABLE worker_skills ( skill text not null, wallet text not null references workers (wallet), primary key (skill, wallet) ) strict, without rowid
+    CREATE INDEX worker_skills_by_wallet on worker_skills (wallet)
+    CREATE TABLE workers ( seq integer primary key, wallet text not null unique, display text not null, display_name text, skills text not null, url text, bio text, receipt_key text, registered_at text not null, updated_at text not null ) strict"
   `)
 })

@@ -6,12 +6,15 @@ import { join } from 'node:path'
 import type { ActionDeps } from '../../src/actions/deps.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { Clock, Log } from '../../src/deps.ts'
+import type { Letter } from '../../src/mail/mail.ts'
 import { loadReference } from '../../src/reference.ts'
 import { keyedHashOf } from '../../src/secret.ts'
 
 export interface TestActions extends ActionDeps {
   /** How often a build was asked for. */
   readonly nudges: () => number
+  /** Letters that were sent, unless the test brought its own mail. */
+  readonly letters: readonly Letter[]
   readonly close: () => Promise<void>
 }
 
@@ -27,6 +30,7 @@ export async function testActions(given: {
   const database = await openDatabase({ url: databasePath ?? join(folder ?? '', 'ledger.db') })
   const reference = await loadReference('data')
   let nudges = 0
+  const letters: Letter[] = []
   return {
     database,
     clock,
@@ -37,11 +41,16 @@ export async function testActions(given: {
     reference: () => reference,
     walletChain: () => undefined,
     keyedHash: keyedHashOf(randomBytes(32)),
+    mail: (letter) => {
+      letters.push(letter)
+      return Promise.resolve()
+    },
     nudge: () => {
       nudges += 1
     },
     ...changes,
     nudges: () => nudges,
+    letters,
     close: async () => {
       await database.close()
       if (folder !== null) await rm(folder, { recursive: true, force: true })

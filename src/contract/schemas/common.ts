@@ -29,3 +29,7 @@ export const evidence = z.record(
   z.string(),
   z.union([z.string(), z.number(), z.boolean(), z.null()]),
 )
+
+/** Query parameters of lists, as the text that stands in the query. */
+export const limitInput = z.string().regex(/^(?:[1-9]\d?|1\d\d|200)$/, 'must be 1 to 200')
+export const cursorInput = z.string().min(1).max(64)

@@ -1,6 +1,15 @@
 import { z } from 'zod'
 
 import { count, model, railSlug, time, url, usdc, wallet } from './common.ts'
+import {
+  amountInput,
+  httpsInput,
+  lineInput,
+  signatureInput,
+  timeInput,
+  walletInput,
+} from './input.ts'
+import { railChain } from './rail.ts'
 
 export const receiptId = z.string().regex(/^rcp_[0-9a-f]{64}$/)
 export const verification = z.enum(['verified', 'pending', 'unverified', 'rejected'])
@@ -33,6 +42,17 @@ export const receipt = model(
 )
 export type Receipt = z.infer<typeof receipt>
 
+export const receiptDetail = model(
+  'ReceiptDetail',
+  receipt.extend({
+    content: z
+      .record(z.string(), z.union([z.string(), z.number()]))
+      .describe(
+        'The receipt with its own signature, as it was sent in: id and signature can be checked from it alone.',
+      ),
+  }),
+)
+
 export const receiptList = model(
   'ReceiptList',
   z.object({
@@ -43,3 +63,70 @@ export const receiptList = model(
     computed_at: time,
   }),
 )
+
+/** 32 bytes in padded base64, with or without the name of the algorithm. */
+const ed25519Key = z.string().regex(/^(?:ed25519:)?[A-Za-z0-9+/]{43}=$/)
+const ed25519Signature = z.string().regex(/^(?:ed25519:)?[A-Za-z0-9+/]{86}==$/)
+
+const facts = {
+  rail: railSlug,
+  chain: railChain.optional(),
+  tx_hash: z.string().min(43).max(90).optional(),
+  from_wallet: walletInput.optional(),
+  to_wallet: walletInput.describe('The worker.'),
+  amount_usdc: amountInput,
+  asset_symbol: z.literal('USDC'),
+  occurred_at: timeInput,
+  summary: lineInput(500).optional(),
+  job_id: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,79}$/)
+    .optional(),
+  evidence_url: httpsInput.optional(),
+}
+
+/** Who sends it in, and when; no part of the receipt. */
+const submission = { wallet: walletInput, timestamp: timeInput, signature: signatureInput }
+
+export const platformReceiptBody = model(
+  'PlatformReceiptSubmission',
+  z.strictObject({
+    ...facts,
+    platform: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/),
+    platform_signature: ed25519Signature,
+    ...submission,
+  }),
+)
+
+export const signedReceiptBody = model(
+  'SignedReceiptSubmission',
+  z.strictObject({
+    ...facts,
+    public_key: ed25519Key,
+    worker_signature: ed25519Signature,
+    ...submission,
+  }),
+)
+
+export const receiptBody = model(
+  'ReceiptSubmission',
+  z.union([platformReceiptBody, signedReceiptBody]),
+)
+export type ReceiptBody = z.infer<typeof receiptBody>
+
+export const acceptedReceipt = model(
+  'AcceptedReceipt',
+  z.object({
+    receipt_id: receiptId,
+    accepted_at: time,
+    kind: z.enum(['platform', 'signed']),
+    verification,
+    verification_reason: z.string().max(300).optional(),
+    onchain_verified: z.boolean(),
+    rep_delta: z.number().describe('What the receipt has earned, in USDC of reputation.'),
+    new_rep_score: z.number().min(0).describe('The score of the worker with it.'),
+    explorer_url: url.optional(),
+    url,
+  }),
+)
+export type AcceptedReceipt = z.infer<typeof acceptedReceipt>

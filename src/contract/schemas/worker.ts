@@ -1,6 +1,15 @@
 import { z } from 'zod'
 
-import { count, model, time, url, usdc, wallet } from './common.ts'
+import { count, model, time, url, wallet } from './common.ts'
+import {
+  httpsInput,
+  lineInput,
+  signatureInput,
+  textInput,
+  timeInput,
+  walletInput,
+} from './input.ts'
+import { skillSlug } from './skill.ts'
 
 export const worker = model(
   'Worker',
@@ -37,7 +46,7 @@ export const leaderboardEntry = model(
     claimed: z.boolean(),
     rep_score: z.number().min(0).max(1e15),
     receipts_count: count,
-    total_usdc_lifetime: usdc,
+    total_usdc_lifetime: z.number().min(0),
     last_receipt_at: time.nullable(),
   }),
 )
@@ -50,6 +59,34 @@ export const leaderboard = model(
     count,
     computed_at: time,
     formula: z.string().max(1000),
+    as_of: time.optional().describe('The time to which the scores are scaled.'),
     note: z.string().max(500).optional(),
   }),
 )
+
+/** Slugs, none of them twice. */
+export const skillsInput = z
+  .array(skillSlug)
+  .min(1)
+  .max(32)
+  .refine((skills) => new Set(skills).size === skills.length, 'a skill stands twice')
+
+export const registerBody = model(
+  'WorkerRegistration',
+  z.strictObject({
+    wallet: walletInput,
+    display_name: lineInput(80).optional(),
+    skills: skillsInput,
+    url: httpsInput.optional(),
+    bio: textInput(1000).optional(),
+    receipt_key: z
+      .string()
+      .max(64)
+      .optional()
+      .describe('Base64 of the ed25519 public key that signs the receipts of this worker.'),
+    timestamp: timeInput,
+    signature: signatureInput,
+    oath_signature: signatureInput.optional().describe('Over the worker oath, filled in.'),
+  }),
+)
+export type RegisterBody = z.infer<typeof registerBody>

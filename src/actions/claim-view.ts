@@ -1,0 +1,24 @@
+import type { Kysely } from 'kysely'
+import type { z } from 'zod'
+
+import { apiPrefix } from '../contract/route.ts'
+import type { claim } from '../contract/schemas/claim.ts'
+import type { Wallet } from '../core/wallet.ts'
+import { rankOf } from '../db/reputation.ts'
+import type { Database } from '../db/schema.ts'
+
+/** What a claim is answered with. `siteUrl` has no slash at the end. */
+export async function claimView(
+  tx: Kysely<Database>,
+  siteUrl: string,
+  made: { readonly wallet: Wallet | null; readonly displayName: string; readonly now: string },
+): Promise<z.infer<typeof claim>> {
+  return {
+    wallet: made.wallet?.display ?? null,
+    display_name: made.displayName,
+    rank: made.wallet === null ? null : await rankOf(tx, made.wallet.id),
+    claimed_at: made.now,
+    next: `${siteUrl}${apiPrefix}/partners/signup`,
+    docs: `${siteUrl}/docs`,
+  }
+}

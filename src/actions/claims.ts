@@ -1,0 +1,57 @@
+/** `POST /claim` by wallet: the spot on the leaderboard goes to who holds its key. */
+import { messages } from '../auth/messages.ts'
+import { ApiError } from '../contract/errors.ts'
+import type { ClaimBody, WalletClaimBody } from '../contract/schemas/claim.ts'
+import type { JsonObject } from '../core/canonical-json.ts'
+import { isoTime } from '../core/time.ts'
+import { findClaimOfWallet, putClaim } from '../db/claims.ts'
+import { appendOath } from '../db/oaths.ts'
+import { claimView } from './claim-view.ts'
+import type { ActionDeps } from './deps.ts'
+import { commitOnce } from './effect.ts'
+import type { Outcome, WriteRequest } from './effect.ts'
+import { claimWithCode, sendClaimCode } from './email-claims.ts'
+import { oathRow, requireOath } from './oaths.ts'
+import { verifySignedBody } from './signed-body.ts'
+
+interface Sent<Body> {
+  readonly body: Body
+  readonly json: JsonObject
+  readonly request: WriteRequest
+}
+
+export async function claimSpot(deps: ActionDeps, sent: Sent<ClaimBody>): Promise<Outcome> {
+  const { body, json, request } = sent
+  if ('signature' in body) return await claimByWallet(deps, { body, json, request })
+  return 'code' in body
+    ? await claimWithCode(deps, body, request)
+    : await sendClaimCode(deps, body, request)
+}
+
+async function claimByWallet(deps: ActionDeps, sent: Sent<WalletClaimBody>): Promise<Outcome> {
+  const { body, json, request } = sent
+  const proof = await verifySignedBody(deps, request, { json, ...body, message: messages.claim })
+  const signature = body.oath_signature
+  const oath = await requireOath(deps, { kind: 'claim', json, ...body, signature })
+  const now = isoTime(request.nowMs)
+  return await commitOnce(deps, request, [proof], async (tx) => {
+    const before = await findClaimOfWallet(tx, proof.wallet.id)
+    if (before?.method === 'wallet') {
+      throw new ApiError('spot_claimed', 'This wallet has claimed its spot')
+    }
+    await putClaim(tx, {
+      wallet: proof.wallet,
+      displayName: body.display_name,
+      emailHash: null,
+      now,
+      ...(before === null ? {} : { replaced: before.id }),
+    })
+    await appendOath(tx, oathRow(oath, { action: 'claimSpot', handle: null, now }))
+    const answer = await claimView(tx, deps.siteUrl, {
+      wallet: proof.wallet,
+      displayName: body.display_name,
+      now,
+    })
+    return { status: 201, body: answer }
+  })
+}

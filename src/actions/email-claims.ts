@@ -1,0 +1,171 @@
+/** `POST /claim` by e-mail: a code goes out and comes back. Of the address only a keyed hash is kept. */
+import type { Kysely } from 'kysely'
+import type { z } from 'zod'
+
+import { ApiError } from '../contract/errors.ts'
+import type { EmailClaimBody, EmailCodeBody, codeSent } from '../contract/schemas/claim.ts'
+import { redact } from '../core/redact.ts'
+import { hourMs, isoTime, minuteMs } from '../core/time.ts'
+import type { Wallet } from '../core/wallet.ts'
+import {
+  countSends,
+  countWrongTry,
+  dropEmailCode,
+  dropOldCodes,
+  findClaimOfEmail,
+  findClaimOfWallet,
+  findEmailCode,
+  putClaim,
+  putEmailCode,
+  recordSend,
+} from '../db/claims.ts'
+import type { Database } from '../db/schema.ts'
+import { findWorker } from '../db/workers.ts'
+import type { Random } from '../deps.ts'
+import { claimView } from './claim-view.ts'
+import type { ActionDeps } from './deps.ts'
+import { commitOnce, priorAnswer } from './effect.ts'
+import type { Outcome, WriteRequest } from './effect.ts'
+import { requireWallet } from './signed-body.ts'
+
+const CODE_LIFE_MS = 15 * minuteMs
+const MAX_TRIES = 5
+/** Codes an hour: to one address, and asked for from one place. Each is a letter to a stranger. */
+const MAX_SENDS = { toEmail: 3, fromRemote: 10 } as const
+
+/** Sends a code and answers 202. The letter goes out before the code holds: what is acknowledged was sent. */
+export async function sendClaimCode(
+  deps: ActionDeps,
+  body: EmailClaimBody,
+  request: WriteRequest,
+): Promise<Outcome> {
+  const prior = await priorAnswer(deps, request, [])
+  if (prior !== null) return prior
+  const { nowMs } = request
+  const emailHash = hashOf(deps, body.email)
+  const wallet = body.wallet === undefined ? null : requireWallet(body.wallet, 'wallet')
+  await deps.database.write(async (tx) => {
+    await requireFree(tx, emailHash, wallet)
+    await countSend(tx, { emailHash, remoteHash: request.remoteKey, nowMs })
+  })
+  const code = sixDigits(deps.random)
+  await sendLetter(deps, body.email, code)
+  const expiresAt = isoTime(nowMs + CODE_LIFE_MS)
+  return await commitOnce(deps, request, [], async (tx) => {
+    await putEmailCode(tx, emailHash, {
+      codeHash: codeHashOf(deps, emailHash, code),
+      displayName: body.display_name,
+      walletId: wallet?.id ?? null,
+      expiresAt,
+    })
+    const answer: z.infer<typeof codeSent> = {
+      status: 'code_sent',
+      expires_at: expiresAt,
+      docs: `${deps.siteUrl}/docs`,
+    }
+    return { status: 202, body: answer }
+  })
+}
+
+/** Makes the claim that the code was sent for. Wrong codes count; the fifth is the last. */
+export async function claimWithCode(
+  deps: ActionDeps,
+  body: EmailCodeBody,
+  request: WriteRequest,
+): Promise<Outcome> {
+  const emailHash = hashOf(deps, body.email)
+  const codeHash = codeHashOf(deps, emailHash, body.code)
+  const now = isoTime(request.nowMs)
+  return await commitOnce(deps, request, [], async (tx) => {
+    const sent = await findEmailCode(tx, emailHash)
+    // One answer for all that can be wrong, so that nobody learns who was sent a code.
+    if (sent === null || sent.expiresAt <= now || sent.tries >= MAX_TRIES) {
+      return { refused: new ApiError('code_invalid') }
+    }
+    if (sent.codeHash !== codeHash) {
+      await countWrongTry(tx, emailHash)
+      return { refused: new ApiError('code_invalid') }
+    }
+    const wallet = sent.walletId === null ? null : requireWallet(sent.walletId, 'wallet')
+    await requireFree(tx, emailHash, wallet)
+    await dropEmailCode(tx, emailHash)
+    const { displayName } = sent
+    await putClaim(tx, { wallet, displayName, emailHash, now })
+    return { status: 201, body: await claimView(tx, deps.siteUrl, { wallet, displayName, now }) }
+  })
+}
+
+/**
+ * An address is no key: it cannot take a spot that a signature stands behind, nor one that another
+ * address has.
+ * @throws ApiError 409
+ */
+async function requireFree(
+  tx: Kysely<Database>,
+  emailHash: string,
+  wallet: Wallet | null,
+): Promise<void> {
+  if ((await findClaimOfEmail(tx, emailHash)) !== null) {
+    throw new ApiError('spot_claimed', 'This address has claimed a spot')
+  }
+  if (wallet === null) return
+  const isTaken =
+    (await findClaimOfWallet(tx, wallet.id)) !== null || (await findWorker(tx, wallet.id)) !== null
+  if (isTaken) throw new ApiError('spot_claimed', 'The spot of this wallet is claimed by its key')
+}
+
+async function countSend(
+  tx: Kysely<Database>,
+  send: { readonly emailHash: string; readonly remoteHash: string; readonly nowMs: number },
+): Promise<void> {
+  const { nowMs } = send
+  const now = isoTime(nowMs)
+  const anHourAgo = isoTime(nowMs - hourMs)
+  await dropOldCodes(tx, { codes: now, sends: anHourAgo })
+  const { toEmail, fromRemote } = await countSends(tx, send, anHourAgo)
+  if (toEmail >= MAX_SENDS.toEmail || fromRemote >= MAX_SENDS.fromRemote) {
+    throw new ApiError('rate_limited', 'Too many codes within the hour', {
+      headers: { 'Retry-After': String(hourMs / 1000) },
+    })
+  }
+  await recordSend(tx, { ...send, now })
+}
+
+async function sendLetter(deps: ActionDeps, to: string, code: string): Promise<void> {
+  try {
+    await deps.mail({
+      to,
+      subject: 'Your code for the Agent Income Ledger',
+      text: [
+        `Your code is ${code}.`,
+        '',
+        `It holds for ${CODE_LIFE_MS / minuteMs} minutes. Whoever asked for it wants to claim a spot on the leaderboard of ${deps.siteUrl} with this address.`,
+        'If that was not you, nothing happens as long as you keep the code to yourself.',
+        '',
+      ].join('\n'),
+    })
+  } catch (error) {
+    const reason = redact(error instanceof Error ? error.message : String(error))
+    deps.log.error('a letter could not be sent', { reason: reason.replaceAll(to, '[address]') })
+    throw new ApiError('unavailable', 'The letter could not be sent')
+  }
+}
+
+/** The local part is compared as people mean it, without case. */
+function hashOf(deps: Pick<ActionDeps, 'keyedHash'>, email: string): string {
+  return deps.keyedHash('email', email.toLowerCase())
+}
+
+function codeHashOf(deps: Pick<ActionDeps, 'keyedHash'>, emailHash: string, code: string): string {
+  return deps.keyedHash('email-code', `${emailHash}\n${code}`)
+}
+
+/** Every code is as likely as any other: numbers past the last whole million are drawn again. */
+function sixDigits(random: Pick<Random, 'bytes'>): string {
+  const million = 1_000_000
+  const limit = Math.floor(2 ** 32 / million) * million
+  for (;;) {
+    const number = Buffer.from(random.bytes(4)).readUInt32BE(0)
+    if (number < limit) return String(number % million).padStart(6, '0')
+  }
+}

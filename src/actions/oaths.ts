@@ -1,0 +1,69 @@
+/** Oaths that stand in a body beside its signature. */
+import { bodySha256, fillOath, sha256Hex } from '../auth/messages.ts'
+import { ApiError } from '../contract/errors.ts'
+import type { JsonObject } from '../core/canonical-json.ts'
+import type { NewOathRow } from '../db/oaths.ts'
+import type { OathKind } from '../reference.ts'
+import type { ActionDeps } from './deps.ts'
+import { requireSignature, requireWallet } from './signed-body.ts'
+
+export interface SwornOath {
+  readonly kind: OathKind
+  readonly version: number
+  /** The wallet's `id`. */
+  readonly wallet: string
+  readonly messageSha256: string
+  readonly signatureSha256: string
+  readonly bodySha256: string
+}
+
+/**
+ * Checks the oath of a body: its text with the wallet and the timestamp of the body filled in, as sent.
+ * @throws ApiError 401 where it is not signed by the wallet, 503 where only a chain can tell.
+ */
+export async function requireOath(
+  deps: Pick<ActionDeps, 'reference' | 'walletChain'>,
+  oath: {
+    readonly kind: OathKind
+    readonly json: JsonObject
+    /** As sent. */
+    readonly wallet: string
+    readonly timestamp: string
+    readonly signature: string
+  },
+): Promise<SwornOath> {
+  const { kind, json, timestamp, signature } = oath
+  const text = deps.reference().oaths.get(kind)
+  if (text === undefined) throw new Error(`there is no oath of the kind ${kind}`)
+  const message = fillOath(text.text, { wallet: oath.wallet, timestamp })
+  const wallet = requireWallet(oath.wallet, 'wallet')
+  if (signature === '') throw new ApiError('signature_invalid', 'The oath is not signed')
+  await requireSignature(deps, { message, signature, wallet }, 'oath_signature: ')
+  return {
+    kind,
+    version: text.version,
+    wallet: wallet.id,
+    messageSha256: sha256Hex(message),
+    signatureSha256: sha256Hex(signature),
+    bodySha256: bodySha256(json),
+  }
+}
+
+/** The row that the oath leaves in the public history. */
+export function oathRow(
+  oath: SwornOath,
+  at: { readonly action: string; readonly handle: string | null; readonly now: string },
+): NewOathRow {
+  return {
+    kind: oath.kind,
+    oathVersion: oath.version,
+    wallet: oath.wallet,
+    handle: at.handle,
+    action: at.action,
+    messageSha256: oath.messageSha256,
+    signatureSha256: oath.signatureSha256,
+    bodySha256: oath.bodySha256,
+    binding: 'statement',
+    createdAt: at.now,
+  }
+}

@@ -1,0 +1,179 @@
+/** A receipt as it was sent in, checked by everything that needs no database. */
+import { decodeEd25519Signature, verifyEd25519 } from '../auth/ed25519.ts'
+import { receiptId, signingText } from '../auth/messages.ts'
+import { SigningKeyError, publicKeyFromBase64 } from '../auth/signing-key.ts'
+import { ApiError } from '../contract/errors.ts'
+import type { Platform } from '../contract/schemas/platform.ts'
+import type { ReceiptBody } from '../contract/schemas/receipt.ts'
+import type { JsonObject } from '../core/canonical-json.ts'
+import { txHashProblem } from '../core/chains.ts'
+import { parseUsdc } from '../core/money.ts'
+import { isoTime, minuteMs, parseTime } from '../core/time.ts'
+import type { NewReceipt, OnchainState, Verification } from '../db/receipts.ts'
+import type { ActionDeps } from './deps.ts'
+import type { SignedProof } from './effect.ts'
+import { invalidField, requireWallet } from './signed-body.ts'
+
+/** Clocks differ: a payment may lie this far ahead of ours. */
+const CLOCK_SKEW_MS = 5 * minuteMs
+const ALGORITHM = /^ed25519:/
+
+/**
+ * The receipt to store, its own signature verified.
+ * @throws ApiError 400 for a hash in the wrong form, 401 where its signature does not verify, 403 where
+ *   somebody else than the worker sends in what only the worker has signed, 422 by the ledger's rules.
+ */
+export async function draftReceipt(
+  deps: Pick<ActionDeps, 'reference'>,
+  sent: {
+    readonly body: ReceiptBody
+    readonly json: JsonObject
+    readonly proof: SignedProof
+    readonly nowMs: number
+  },
+): Promise<NewReceipt> {
+  const { body, json, proof, nowMs } = sent
+  const rail = deps.reference().rails.get(body.rail)
+  if (rail === undefined) throw new ApiError('refused', `There is no rail ${body.rail}`)
+  const chain = body.chain ?? (rail.chain === 'off-chain' ? null : rail.chain)
+  const txHash = body.tx_hash ?? null
+  requireTxHash(chain, txHash)
+  const occurredAt = requirePast(body.occurred_at, nowMs)
+  const amountMicroUsdc = parseUsdc(body.amount_usdc)
+  if (amountMicroUsdc === null) throw invalidField('amount_usdc', 'is no amount of USDC')
+  const to = requireWallet(body.to_wallet, 'to_wallet')
+  const from =
+    body.from_wallet === undefined ? null : requireWallet(body.from_wallet, 'from_wallet')
+  const issuer = await requireIssuer(deps, { ...sent, workerId: to.id })
+  const content = receiptOf(json)
+  return {
+    id: receiptId(content),
+    rail: body.rail,
+    chain,
+    txHash,
+    from,
+    to,
+    amountMicroUsdc,
+    assetSymbol: body.asset_symbol,
+    occurredAt,
+    summary: body.summary ?? null,
+    jobId: body.job_id ?? null,
+    evidenceUrl: body.evidence_url ?? null,
+    submitter: proof.wallet.id,
+    content,
+    acceptedAt: isoTime(nowMs),
+    ...issuer,
+    ...verificationOf(issuer.kind, txHash),
+  }
+}
+
+/** The receipt within a submission: everything but who sent it in and when. */
+function receiptOf(json: JsonObject): JsonObject {
+  const { wallet: _wallet, timestamp: _timestamp, signature: _signature, ...receipt } = json
+  return receipt
+}
+
+function requireTxHash(chain: string | null, txHash: string | null): void {
+  if (txHash === null) return
+  const problem = txHashProblem(chain ?? 'off-chain', txHash)
+  if (problem !== null) throw invalidField('tx_hash', problem)
+}
+
+function requirePast(text: string, nowMs: number): string {
+  const timeMs = parseTime(text)
+  if (timeMs === null) throw invalidField('occurred_at', 'must be an RFC 3339 time')
+  if (timeMs > nowMs + CLOCK_SKEW_MS) {
+    throw new ApiError('refused', 'occurred_at lies in the future')
+  }
+  return isoTime(timeMs)
+}
+
+type Issuer = Pick<NewReceipt, 'kind' | 'platform' | 'publicKey'>
+
+async function requireIssuer(
+  deps: Pick<ActionDeps, 'reference'>,
+  sent: {
+    readonly body: ReceiptBody
+    readonly json: JsonObject
+    readonly proof: SignedProof
+    readonly nowMs: number
+    readonly workerId: string
+  },
+): Promise<Issuer> {
+  const { body, json, proof, nowMs, workerId } = sent
+  if ('platform' in body) {
+    const platform = requirePlatform(deps, body, nowMs)
+    await requireReceiptSignature(json, body.platform_signature, platform.public_key, 'platform')
+    return { kind: 'platform', platform: body.platform, publicKey: null }
+  }
+  if (proof.wallet.id !== workerId) {
+    throw new ApiError('forbidden', 'A receipt without a platform is sent in by its worker')
+  }
+  const publicKey = body.public_key.replace(ALGORITHM, '')
+  await requireReceiptSignature(json, body.worker_signature, publicKey, 'worker')
+  return { kind: 'signed', platform: null, publicKey }
+}
+
+function requirePlatform(
+  deps: Pick<ActionDeps, 'reference'>,
+  body: { readonly platform: string; readonly rail: string },
+  nowMs: number,
+): Platform {
+  const platform = deps.reference().platforms.get(body.platform)
+  if (platform === undefined) {
+    throw new ApiError('refused', `${body.platform} is not in the registry of platforms`)
+  }
+  if (platform.revoked_at !== undefined && Date.parse(platform.revoked_at) <= nowMs) {
+    throw new ApiError('signature_invalid', `The key of ${body.platform} was revoked`)
+  }
+  if (!platform.rails.includes(body.rail)) {
+    throw new ApiError('refused', `${body.platform} issues no receipts for ${body.rail}`)
+  }
+  return platform
+}
+
+/** The signature covers the receipt alone, as an issuer has it before it is sent in, or the whole body. */
+async function requireReceiptSignature(
+  json: JsonObject,
+  signatureText: string,
+  publicKeyText: string,
+  who: string,
+): Promise<void> {
+  const publicKey = keyOf(publicKeyText)
+  const signature = decodeEd25519Signature(signatureText.replace(ALGORITHM, ''))
+  if (signature === null) throw new ApiError('signature_invalid', `${who}_signature is malformed`)
+  for (const signed of [receiptOf(json), json]) {
+    const verdict = await verifyEd25519(signingText(signed), signature, publicKey)
+    if (verdict.valid) return
+  }
+  throw new ApiError('signature_invalid', `${who}_signature does not verify over the receipt`)
+}
+
+function keyOf(text: string): Uint8Array {
+  try {
+    return publicKeyFromBase64(text)
+  } catch (error) {
+    if (!(error instanceof SigningKeyError)) throw error
+    throw invalidField('public_key', error.message)
+  }
+}
+
+/** What a signature alone shows; the chain is asked later. */
+function verificationOf(
+  kind: 'platform' | 'signed',
+  txHash: string | null,
+): {
+  readonly verification: Verification
+  readonly verificationReason: string | null
+  readonly onchain: OnchainState
+} {
+  const onchain = txHash === null ? 'none' : 'pending'
+  if (kind === 'platform') return { verification: 'verified', verificationReason: null, onchain }
+  return txHash === null
+    ? {
+        verification: 'unverified',
+        verificationReason: 'Signed by the worker alone: nothing shows the payment',
+        onchain,
+      }
+    : { verification: 'pending', verificationReason: 'The chain is asked within the hour', onchain }
+}

@@ -1,0 +1,66 @@
+/** `POST /workers/register`: a wallet says what it can do. */
+import { messages } from '../auth/messages.ts'
+import { SigningKeyError, publicKeyFromBase64 } from '../auth/signing-key.ts'
+import { ApiError } from '../contract/errors.ts'
+import type { RegisterBody } from '../contract/schemas/worker.ts'
+import type { JsonObject } from '../core/canonical-json.ts'
+import { isoTime } from '../core/time.ts'
+import { appendOath } from '../db/oaths.ts'
+import { putWorker } from '../db/workers.ts'
+import type { ActionDeps } from './deps.ts'
+import { commitOnce } from './effect.ts'
+import type { Outcome, WriteRequest } from './effect.ts'
+import { oathRow, requireOath } from './oaths.ts'
+import { invalidField, verifySignedBody } from './signed-body.ts'
+
+/** Answers the worker: 201, or 200 where the wallet was registered and now says something else. */
+export async function registerWorker(
+  deps: ActionDeps,
+  sent: { readonly body: RegisterBody; readonly json: JsonObject; readonly request: WriteRequest },
+): Promise<Outcome> {
+  const { body, json, request } = sent
+  const { oath_signature: oathSignature, receipt_key: receiptKey = null } = body
+  if (receiptKey !== null) requireKey(receiptKey)
+  const proof = await verifySignedBody(deps, request, { json, ...body, message: messages.register })
+  const oath =
+    oathSignature === undefined
+      ? null
+      : await requireOath(deps, { kind: 'worker', json, ...body, signature: oathSignature })
+  const now = isoTime(request.nowMs)
+  return await commitOnce(deps, request, [proof], async (tx) => {
+    requireSkills(deps, body.skills)
+    const { worker, isNew } = await putWorker(tx, {
+      wallet: proof.wallet,
+      displayName: body.display_name ?? null,
+      skills: body.skills,
+      url: body.url ?? null,
+      bio: body.bio ?? null,
+      receiptKey,
+      now,
+    })
+    if (oath !== null) {
+      await appendOath(tx, oathRow(oath, { action: 'registerWorker', handle: null, now }))
+    }
+    return { status: isNew ? 201 : 200, body: worker }
+  })
+}
+
+function requireKey(text: string): void {
+  try {
+    publicKeyFromBase64(text.replace(/^ed25519:/, ''))
+  } catch (error) {
+    if (!(error instanceof SigningKeyError)) throw error
+    throw invalidField('receipt_key', error.message)
+  }
+}
+
+/** @throws ApiError 422 for skills that the taxonomy does not have. */
+function requireSkills(deps: Pick<ActionDeps, 'reference'>, skills: readonly string[]): void {
+  const known = deps.reference().skills
+  const unknown = skills.filter((skill) => !known.has(skill))
+  if (unknown.length === 0) return
+  throw new ApiError(
+    'refused',
+    `Not in the taxonomy, and only partners may declare others: ${unknown.join(', ')}`,
+  )
+}

@@ -1,0 +1,83 @@
+import { documents, pageQuery, privateHandler } from '../answers.ts'
+import { apiPrefix, json } from '../route.ts'
+import type { Route } from '../route.ts'
+import { railSlug } from '../schemas/common.ts'
+import { timeInput, walletInput } from '../schemas/input.ts'
+import { railChain } from '../schemas/rail.ts'
+import {
+  acceptedReceipt,
+  receiptBody,
+  receiptDetail,
+  receiptId,
+  receiptList,
+  verification,
+} from '../schemas/receipt.ts'
+
+export const receiptRoutes = [
+  {
+    id: 'listReceipts',
+    method: 'GET',
+    path: `${apiPrefix}/receipts`,
+    tag: 'Receipts',
+    access: 'public',
+    summary: 'Receipts accepted by the ledger',
+    description:
+      'Newest first. Without a query this is the signed document of the first 50; with one it is made for the request.',
+    query: {
+      ...pageQuery,
+      rail: { schema: railSlug, description: 'Only receipts of this rail.', example: 'x402' },
+      wallet: {
+        schema: walletInput,
+        description: 'Only receipts of this worker.',
+        example: '0x52908400098527886E0F7030069857D2E4169EE7',
+      },
+      chain: { schema: railChain, description: 'Only receipts on this chain.', example: 'base' },
+      status: {
+        schema: verification,
+        description: 'Only receipts with this `verification`.',
+        example: 'verified',
+      },
+      since: {
+        schema: timeInput,
+        description: 'Only receipts accepted after this time.',
+        example: '2026-11-20T00:00:00Z',
+      },
+    },
+    answers: { 200: json('The receipts.', receiptList) },
+    serving: documents(60),
+  },
+  {
+    id: 'getReceipt',
+    method: 'GET',
+    path: `${apiPrefix}/receipts/{id}`,
+    tag: 'Receipts',
+    access: 'public',
+    summary: 'One receipt',
+    description: 'From the database, at once after it was accepted.',
+    params: {
+      id: {
+        schema: receiptId,
+        description: '`rcp_` and the SHA-256 of the content.',
+        example: `rcp_${'ab'.repeat(32)}`,
+      },
+    },
+    answers: { 200: json('The receipt.', receiptDetail), 404: { description: 'No such receipt.' } },
+    serving: { kind: 'handler', cache: 'no-store' },
+  },
+  {
+    id: 'submitReceipt',
+    method: 'POST',
+    path: `${apiPrefix}/receipts`,
+    tag: 'Receipts',
+    access: 'signed',
+    summary: 'Send in a receipt',
+    description:
+      'The receipt is the body without `wallet`, `timestamp` and `signature`. Its own ed25519 signature (`platform_signature` or `worker_signature`) covers the canonical JSON of the receipt, or of the whole body, with signature fields set to `""`. Its id is `rcp_` and the SHA-256 of the canonical JSON of the receipt with signature fields set to `""`: the same receipt again is no second one and answers 200. The submitting wallet signs `<service>-receipt-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}`.',
+    body: receiptBody,
+    answers: {
+      200: json('Accepted before.', acceptedReceipt),
+      201: json('Accepted.', acceptedReceipt),
+    },
+    serving: privateHandler,
+  },
+] as const satisfies readonly Route[]

@@ -1,0 +1,70 @@
+import { z } from 'zod'
+
+import { model, time, url, wallet } from './common.ts'
+import { lineInput, signatureInput, timeInput, walletInput } from './input.ts'
+
+/** An address as people have one; anything stranger is not sent to. ASCII, one `@`, a domain with a dot. */
+const email = z
+  .string()
+  .max(254)
+  .regex(
+    /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,63}$/,
+    'must be an e-mail address',
+  )
+  .meta({ format: 'email', example: 'worker@ledger.example' })
+
+export const walletClaimBody = model(
+  'WalletClaim',
+  z.strictObject({
+    wallet: walletInput,
+    display_name: lineInput(80),
+    timestamp: timeInput,
+    signature: signatureInput,
+    oath_signature: signatureInput.describe('Over the claim oath, filled in.'),
+  }),
+)
+export type WalletClaimBody = z.infer<typeof walletClaimBody>
+
+export const emailClaimBody = model(
+  'EmailClaim',
+  z.strictObject({ email, display_name: lineInput(80), wallet: walletInput.optional() }),
+)
+export type EmailClaimBody = z.infer<typeof emailClaimBody>
+
+export const emailCodeBody = model(
+  'EmailClaimCode',
+  z.strictObject({ email, code: z.string().regex(/^\d{6}$/, 'must be 6 digits') }),
+)
+export type EmailCodeBody = z.infer<typeof emailCodeBody>
+
+/** By wallet, or by e-mail in two steps. */
+export const claimBody = model(
+  'ClaimRequest',
+  z.union([walletClaimBody, emailClaimBody, emailCodeBody]),
+)
+export type ClaimBody = z.infer<typeof claimBody>
+
+export const claim = model(
+  'Claim',
+  z.object({
+    wallet: wallet.nullable(),
+    display_name: z.string().max(80),
+    rank: z
+      .int()
+      .min(1)
+      .nullable()
+      .describe('On the leaderboard; null without a receipt that counts.'),
+    claimed_at: time,
+    next: url.describe('Where a partner signs up.'),
+    docs: url,
+  }),
+)
+
+export const codeSent = model(
+  'ClaimCodeSent',
+  z.object({
+    status: z.enum(['code_sent']),
+    expires_at: time,
+    docs: url,
+  }),
+)

@@ -1,0 +1,44 @@
+/** What each chain calls a transaction, and where people look at one. */
+
+interface Chain {
+  readonly txForm: RegExp
+  /** For the message to who sent another form. */
+  readonly txText: string
+  readonly explorer: (txHash: string) => string
+}
+
+const evm = { txForm: /^0x[0-9a-f]{64}$/, txText: '0x and 64 lower-case hex digits' } as const
+
+const chains: Readonly<Record<string, Chain>> = {
+  base: { ...evm, explorer: (tx) => `https://basescan.org/tx/${tx}` },
+  ethereum: { ...evm, explorer: (tx) => `https://etherscan.io/tx/${tx}` },
+  arbitrum: { ...evm, explorer: (tx) => `https://arbiscan.io/tx/${tx}` },
+  gnosis: { ...evm, explorer: (tx) => `https://gnosisscan.io/tx/${tx}` },
+  solana: {
+    txForm: /^[1-9A-HJ-NP-Za-km-z]{86,88}$/,
+    txText: 'base58 of a signature of 64 bytes',
+    explorer: (tx) => `https://solscan.io/tx/${tx}`,
+  },
+  near: {
+    txForm: /^[1-9A-HJ-NP-Za-km-z]{43,44}$/,
+    txText: 'base58 of a hash of 32 bytes',
+    explorer: (tx) => `https://nearblocks.io/txns/${tx}`,
+  },
+  cardano: {
+    txForm: /^[0-9a-f]{64}$/,
+    txText: '64 lower-case hex digits',
+    explorer: (tx) => `https://cardanoscan.io/transaction/${tx}`,
+  },
+}
+
+/** What is wrong with a transaction hash on a chain; null where its form is right. */
+export function txHashProblem(chain: string, txHash: string): string | null {
+  const known = chains[chain]
+  if (known === undefined) return `${chain} has no transactions`
+  return known.txForm.test(txHash) ? null : `on ${chain} it is ${known.txText}`
+}
+
+/** Where people look at a transaction; null for a chain without one. */
+export function explorerUrl(chain: string, txHash: string): string | null {
+  return chains[chain]?.explorer(txHash) ?? null
+}

@@ -1,0 +1,438 @@
+/** The append-only ledger of reputation, and the standing that each write keeps beside it. */
+import { sql } from 'kysely'
+import type { Kysely, Selectable } from 'kysely'
+
+import type { ReputationEntry } from '../contract/schemas/reputation.ts'
+import { toUsdc } from '../core/money.ts'
+import { applyEntry, noStanding, valueMicroUsdc, weightOf } from '../core/reputation.ts'
+import type { EntryEffect, Standing } from '../core/reputation.ts'
+import type { Database } from './schema.ts'
+import type { ReputationLedgerTable, ReputationTable } from './tables/receipts.ts'
+
+/** Whose ledger it is: the key of the rows, and the form that answers print. */
+export interface LedgerWallet {
+  readonly id: string
+  readonly display: string
+}
+
+export interface NewEntry extends EntryEffect {
+  readonly receiptId: string | null
+  readonly payer: string | null
+  readonly payerRank: number | null
+  readonly reason: string
+}
+
+const standingColumns = [
+  'epoch_sum',
+  'entries',
+  'receipts',
+  'lifetime_micro_usdc',
+  'first_receipt_at',
+  'last_receipt_at',
+] as const satisfies readonly (keyof ReputationTable)[]
+
+type StandingRow = Pick<Selectable<ReputationTable>, (typeof standingColumns)[number]>
+
+function toStanding(row: StandingRow | undefined): Standing {
+  if (row === undefined) return noStanding
+  return {
+    epochSum: row.epoch_sum,
+    entries: row.entries,
+    receipts: row.receipts,
+    lifetimeMicroUsdc: row.lifetime_micro_usdc,
+    firstReceiptAt: row.first_receipt_at,
+    lastReceiptAt: row.last_receipt_at,
+  }
+}
+
+/** The standing of a wallet; that of an empty ledger where it has none. */
+export async function standingOf(db: Kysely<Database>, walletId: string): Promise<Standing> {
+  const row = await db
+    .selectFrom('reputation')
+    .select(standingColumns)
+    .where('wallet', '=', walletId)
+    .executeTakeFirst()
+  return toStanding(row)
+}
+
+/** Adds an entry and keeps the standing, in the transaction of what caused it. Answers the new standing. */
+export async function appendEntry(
+  db: Kysely<Database>,
+  wallet: LedgerWallet,
+  entry: NewEntry,
+): Promise<Standing> {
+  await db
+    .insertInto('reputation_ledger')
+    .values({
+      wallet: wallet.id,
+      receipt_id: entry.receiptId,
+      kind: entry.kind,
+      payer: entry.payer,
+      payer_rank: entry.payerRank,
+      amount_micro_usdc: entry.amountMicroUsdc,
+      weight: entry.weight,
+      value_micro_usdc: entry.valueMicroUsdc,
+      reason: entry.reason,
+      counts_from: entry.countsFrom,
+      created_at: entry.createdAt,
+    })
+    .execute()
+  const standing = applyEntry(await standingOf(db, wallet.id), entry)
+  const values = {
+    epoch_sum: standing.epochSum,
+    entries: standing.entries,
+    receipts: standing.receipts,
+    lifetime_micro_usdc: standing.lifetimeMicroUsdc,
+    first_receipt_at: standing.firstReceiptAt,
+    last_receipt_at: standing.lastReceiptAt,
+  }
+  await db
+    .insertInto('reputation')
+    .values({ wallet: wallet.id, display: wallet.display, ...values })
+    .onConflict((conflict) => conflict.column('wallet').doUpdateSet(values))
+    .execute()
+  return standing
+}
+
+export interface Grant {
+  readonly wallet: LedgerWallet
+  readonly receiptId: string
+  /** The payer's wallet, or `platform:<slug>` where the platform names none. */
+  readonly payer: string
+  readonly amountMicroUsdc: number
+  /** Of `evidenceTenths`. */
+  readonly tenths: number
+  readonly reason: string
+  /** RFC 3339. */
+  readonly now: string
+}
+
+/**
+ * What a verified receipt earns: the n-th receipt of one payer weighs a n-th, one from the worker's own
+ * wallet nothing. A receipt earns once: the second time is a unique violation.
+ */
+export async function grantReceipt(
+  db: Kysely<Database>,
+  grant: Grant,
+): Promise<{ readonly valueMicroUsdc: number; readonly standing: Standing }> {
+  const { wallet, payer, amountMicroUsdc, tenths, now } = grant
+  const isOwn = payer === wallet.id
+  const payerRank = isOwn ? null : (await lastPayerRank(db, wallet.id, payer)) + 1
+  const value = valueMicroUsdc(amountMicroUsdc, tenths, payerRank)
+  const standing = await appendEntry(db, wallet, {
+    kind: 'receipt_verified',
+    receiptId: grant.receiptId,
+    payer,
+    payerRank,
+    amountMicroUsdc,
+    weight: weightOf(tenths, payerRank),
+    valueMicroUsdc: value,
+    reason: isOwn ? 'payer and worker are one wallet' : grant.reason,
+    countsFrom: now,
+    createdAt: now,
+  })
+  return { valueMicroUsdc: value, standing }
+}
+
+async function lastPayerRank(db: Kysely<Database>, wallet: string, payer: string): Promise<number> {
+  const row = await db
+    .selectFrom('reputation_ledger')
+    .select('payer_rank')
+    .where('wallet', '=', wallet)
+    .where('payer', '=', payer)
+    .where('payer_rank', 'is not', null)
+    .orderBy('payer_rank', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.payer_rank ?? 0
+}
+
+/**
+ * Raises the evidence of a receipt that has earned already, such as one that its chain has confirmed: an
+ * adjustment with the difference, aged like the first entry. Null where there is nothing to raise.
+ */
+export async function raiseEvidence(
+  db: Kysely<Database>,
+  wallet: LedgerWallet,
+  raise: {
+    readonly receiptId: string
+    readonly tenths: number
+    readonly reason: string
+    readonly now: string
+  },
+): Promise<Standing | null> {
+  const entries = await entriesOfReceipt(db, raise.receiptId)
+  const first = entries.find(({ kind }) => kind === 'receipt_verified')
+  if (first === undefined || entries.some(({ kind }) => kind === 'receipt_reversed')) return null
+  const earned = sumOf(entries)
+  const full = valueMicroUsdc(first.amountMicroUsdc, raise.tenths, first.payerRank)
+  if (full <= earned.valueMicroUsdc) return null
+  return await appendEntry(db, wallet, {
+    kind: 'adjustment',
+    receiptId: raise.receiptId,
+    payer: first.payer,
+    payerRank: null,
+    amountMicroUsdc: first.amountMicroUsdc,
+    weight: weightOf(raise.tenths, first.payerRank) - earned.weight,
+    valueMicroUsdc: full - earned.valueMicroUsdc,
+    reason: raise.reason,
+    countsFrom: first.countsFrom,
+    createdAt: raise.now,
+  })
+}
+
+/**
+ * Takes back what a receipt has earned, by an entry that is aged like the first one, so that both cancel
+ * at all times. Null where it had earned nothing, or was reversed before.
+ */
+export async function reverseReceipt(
+  db: Kysely<Database>,
+  wallet: LedgerWallet,
+  reversal: { readonly receiptId: string; readonly reason: string; readonly now: string },
+): Promise<Standing | null> {
+  const entries = await entriesOfReceipt(db, reversal.receiptId)
+  const first = entries.find(({ kind }) => kind === 'receipt_verified')
+  if (first === undefined || entries.some(({ kind }) => kind === 'receipt_reversed')) return null
+  const earned = sumOf(entries)
+  return await appendEntry(db, wallet, {
+    kind: 'receipt_reversed',
+    receiptId: reversal.receiptId,
+    payer: first.payer,
+    payerRank: null,
+    amountMicroUsdc: first.amountMicroUsdc,
+    weight: earned.weight,
+    valueMicroUsdc: 0 - earned.valueMicroUsdc,
+    reason: reversal.reason,
+    countsFrom: first.countsFrom,
+    createdAt: reversal.now,
+  })
+}
+
+function sumOf(entries: readonly StoredEntry[]): { weight: number; valueMicroUsdc: number } {
+  let weight = 0
+  let sum = 0
+  for (const entry of entries) {
+    weight += entry.weight
+    sum += entry.valueMicroUsdc
+  }
+  return { weight, valueMicroUsdc: sum }
+}
+
+interface StoredEntry extends NewEntry {
+  readonly seq: number
+  readonly wallet: string
+}
+
+const entryColumns = [
+  'seq',
+  'wallet',
+  'receipt_id',
+  'kind',
+  'payer',
+  'payer_rank',
+  'amount_micro_usdc',
+  'weight',
+  'value_micro_usdc',
+  'reason',
+  'counts_from',
+  'created_at',
+] as const satisfies readonly (keyof ReputationLedgerTable)[]
+
+function toEntry(row: Selectable<ReputationLedgerTable>): StoredEntry {
+  return {
+    seq: row.seq,
+    wallet: row.wallet,
+    receiptId: row.receipt_id,
+    kind: row.kind,
+    payer: row.payer,
+    payerRank: row.payer_rank,
+    amountMicroUsdc: row.amount_micro_usdc,
+    weight: row.weight,
+    valueMicroUsdc: row.value_micro_usdc,
+    reason: row.reason,
+    countsFrom: row.counts_from,
+    createdAt: row.created_at,
+  }
+}
+
+async function entriesOfReceipt(
+  db: Kysely<Database>,
+  receiptId: string,
+): Promise<readonly StoredEntry[]> {
+  const rows = await db
+    .selectFrom('reputation_ledger')
+    .select(entryColumns)
+    .where('receipt_id', '=', receiptId)
+    .orderBy('seq')
+    .execute()
+  return rows.map(toEntry)
+}
+
+/** What a receipt has earned so far, in whole micro-USDC. */
+export async function earnedBy(db: Kysely<Database>, receiptId: string): Promise<number> {
+  return sumOf(await entriesOfReceipt(db, receiptId)).valueMicroUsdc
+}
+
+/** The last entries of a wallet as they are shown, newest first. */
+export async function lastEntries(
+  db: Kysely<Database>,
+  wallet: LedgerWallet,
+  limit: number,
+): Promise<readonly ReputationEntry[]> {
+  const rows = await db
+    .selectFrom('reputation_ledger')
+    .select(entryColumns)
+    .where('wallet', '=', wallet.id)
+    .orderBy('seq', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.map(toEntry).map((entry) => ({
+    seq: entry.seq,
+    wallet: wallet.display,
+    ...(entry.receiptId === null ? {} : { receipt_id: entry.receiptId }),
+    kind: entry.kind,
+    amount_usdc: toUsdc(entry.amountMicroUsdc),
+    weight: entry.weight,
+    delta: toUsdc(entry.valueMicroUsdc),
+    reason: entry.reason,
+    counts_from: entry.countsFrom,
+    created_at: entry.createdAt,
+  }))
+}
+
+export interface RankedStanding extends Standing {
+  readonly wallet: string
+  readonly display: string
+  /** Of the claim, else of the worker; null where the wallet has given itself no name. */
+  readonly displayName: string | null
+  readonly claimed: boolean
+}
+
+/** The wallets with receipts that count, best first; ties by the earlier first receipt, then the wallet. */
+export async function topStandings(
+  db: Kysely<Database>,
+  limit: number,
+): Promise<readonly RankedStanding[]> {
+  const rows = await db
+    .selectFrom('reputation')
+    .leftJoin('claims', 'claims.wallet', 'reputation.wallet')
+    .leftJoin('workers', 'workers.wallet', 'reputation.wallet')
+    .select([
+      'reputation.wallet',
+      'reputation.display',
+      'claims.display_name as claim_name',
+      'workers.display_name as worker_name',
+      'epoch_sum',
+      'entries',
+      'receipts',
+      'lifetime_micro_usdc',
+      'first_receipt_at',
+      'last_receipt_at',
+    ])
+    .where('receipts', '>', 0)
+    .orderBy('epoch_sum', 'desc')
+    .orderBy('first_receipt_at')
+    .orderBy('reputation.wallet')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => ({
+    ...toStanding(row),
+    wallet: row.wallet,
+    display: row.display,
+    displayName: row.claim_name ?? row.worker_name,
+    claimed: row.claim_name !== null,
+  }))
+}
+
+/** The rank of a wallet from 1; null where it has no receipt that counts. */
+export async function rankOf(db: Kysely<Database>, walletId: string): Promise<number | null> {
+  const standing = await standingOf(db, walletId)
+  if (standing.receipts <= 0) return null
+  const first = standing.firstReceiptAt ?? ''
+  const { rows } = await sql<{ better: number }>`
+    select count(*) as better from reputation where receipts > 0 and (
+      epoch_sum > ${standing.epochSum} or (epoch_sum = ${standing.epochSum} and (
+        first_receipt_at < ${first} or (first_receipt_at = ${first} and wallet < ${walletId})
+      ))
+    )
+  `.execute(db)
+  return (rows[0]?.better ?? 0) + 1
+}
+
+/** Number and time of the newest entry; null before the first. */
+export async function newestEntryAt(db: Kysely<Database>): Promise<string | null> {
+  const row = await db
+    .selectFrom('reputation_ledger')
+    .select('created_at')
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.created_at ?? null
+}
+
+export interface ScoreDifference {
+  readonly wallet: string
+  readonly field: keyof Standing
+  readonly stored: string
+  readonly recomputed: string
+}
+
+const entriesPerPage = 5000
+
+/**
+ * Folds all entries anew and compares: every stored standing must be equal to the last bit. Runs in one
+ * read transaction of the caller's, where writes go on meanwhile.
+ */
+export async function recomputeScores(db: Kysely<Database>): Promise<{
+  readonly wallets: number
+  readonly entries: number
+  readonly differences: readonly ScoreDifference[]
+}> {
+  const folded = new Map<string, Standing>()
+  let entries = 0
+  for (let after = 0; ;) {
+    const rows = await db
+      .selectFrom('reputation_ledger')
+      .select(entryColumns)
+      .where('seq', '>', after)
+      .orderBy('seq')
+      .limit(entriesPerPage)
+      .execute()
+    for (const entry of rows.map(toEntry)) {
+      folded.set(entry.wallet, applyEntry(folded.get(entry.wallet) ?? noStanding, entry))
+      after = entry.seq
+    }
+    entries += rows.length
+    if (rows.length < entriesPerPage) break
+  }
+  const stored = await db
+    .selectFrom('reputation')
+    .select(['wallet', ...standingColumns])
+    .execute()
+  const kept = new Map(stored.map((row) => [row.wallet, toStanding(row)]))
+  const wallets = new Set([...folded.keys(), ...kept.keys()])
+  const differences = [...wallets].flatMap((wallet) =>
+    differencesOf(wallet, kept.get(wallet) ?? noStanding, folded.get(wallet) ?? noStanding),
+  )
+  return { wallets: wallets.size, entries, differences }
+}
+
+const standingFields = [
+  'epochSum',
+  'entries',
+  'receipts',
+  'lifetimeMicroUsdc',
+  'firstReceiptAt',
+  'lastReceiptAt',
+] as const satisfies readonly (keyof Standing)[]
+
+function differencesOf(wallet: string, stored: Standing, recomputed: Standing): ScoreDifference[] {
+  return standingFields
+    .filter((field) => stored[field] !== recomputed[field])
+    .map((field) => ({
+      wallet,
+      field,
+      stored: String(stored[field]),
+      recomputed: String(recomputed[field]),
+    }))
+}

@@ -1,0 +1,71 @@
+import type { Generated, GeneratedAlways } from 'kysely'
+
+import type { EntryKind } from '../../core/reputation.ts'
+
+export interface ReceiptsTables {
+  receipts: ReceiptsTable
+  reputation_ledger: ReputationLedgerTable
+  reputation: ReputationTable
+}
+
+export interface ReceiptsTable {
+  /** In the order of acceptance. */
+  seq: Generated<number>
+  id: string
+  kind: 'platform' | 'signed'
+  rail: string
+  chain: string | null
+  tx_hash: string | null
+  from_wallet: string | null
+  from_display: string | null
+  to_wallet: string
+  to_display: string
+  amount_micro_usdc: number
+  asset_symbol: string
+  occurred_at: string
+  summary: string | null
+  job_id: string | null
+  evidence_url: string | null
+  platform: string | null
+  public_key: string | null
+  /** The wallet that sent it in. */
+  submitter: string
+  /** Canonical JSON of the receipt with its signature: what the id and the signature are made of. */
+  content: string
+  verification: 'verified' | 'pending' | 'unverified' | 'rejected'
+  verification_reason: string | null
+  /** What its chain says of `tx_hash`; `none` where there is nothing to ask. */
+  onchain: 'none' | 'pending' | 'verified' | 'failed'
+  onchain_block: number | null
+  onchain_checked_at: string | null
+  accepted_at: string
+}
+
+export interface ReputationLedgerTable {
+  seq: GeneratedAlways<number>
+  wallet: string
+  receipt_id: string | null
+  kind: EntryKind
+  /** The payer's wallet, or `platform:<slug>` where a platform names none. */
+  payer: string | null
+  /** Which receipt of this payer it is, from 1; null where payer and worker are one. */
+  payer_rank: number | null
+  amount_micro_usdc: number
+  weight: number
+  /** Amount times weight, rounded down; negative in a reversal. */
+  value_micro_usdc: number
+  reason: string
+  counts_from: string
+  created_at: string
+}
+
+export interface ReputationTable {
+  wallet: string
+  display: string
+  epoch_sum: number
+  entries: number
+  receipts: number
+  lifetime_micro_usdc: number
+  first_receipt_at: string | null
+  last_receipt_at: string | null
+}

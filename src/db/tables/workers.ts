@@ -1,0 +1,76 @@
+import type { Generated, GeneratedAlways } from 'kysely'
+
+export interface WorkersTables {
+  workers: WorkersTable
+  worker_skills: WorkerSkillsTable
+  claims: ClaimsTable
+  email_codes: EmailCodesTable
+  email_sends: EmailSendsTable
+  oath_history: OathHistoryTable
+}
+
+export interface WorkersTable {
+  /** In the order of registration. */
+  seq: Generated<number>
+  /** The wallet's `id`; `display` is the form that answers print. */
+  wallet: string
+  display: string
+  display_name: string | null
+  /** JSON array of slugs, in the order given. */
+  skills: string
+  url: string | null
+  bio: string | null
+  receipt_key: string | null
+  registered_at: string
+  updated_at: string
+}
+
+interface WorkerSkillsTable {
+  skill: string
+  wallet: string
+}
+
+export interface ClaimsTable {
+  id: Generated<number>
+  wallet: string | null
+  display: string | null
+  display_name: string
+  method: 'wallet' | 'email'
+  /** A keyed hash: the address itself is not kept. */
+  email_hash: string | null
+  claimed_at: string
+}
+
+export interface EmailCodesTable {
+  email_hash: string
+  code_hash: string
+  display_name: string
+  wallet: string | null
+  /** Wrong tries so far. */
+  tries: number
+  expires_at: string
+}
+
+interface EmailSendsTable {
+  id: Generated<number>
+  email_hash: string
+  remote_hash: string
+  sent_at: string
+}
+
+export interface OathHistoryTable {
+  seq: GeneratedAlways<number>
+  /** Which oath was signed, or `write` for a partner's write without one. */
+  kind: 'worker' | 'claim' | 'partner' | 'write'
+  oath_version: number | null
+  wallet: string
+  handle: string | null
+  /** The route's id. */
+  action: string
+  message_sha256: string
+  signature_sha256: string
+  body_sha256: string
+  /** What the signature covers: a path, path and body, or a statement of its own. */
+  binding: 'path' | 'body' | 'statement'
+  created_at: string
+}

@@ -1,0 +1,141 @@
+/** Registered workers. */
+import { sql } from 'kysely'
+import type { Kysely, Selectable } from 'kysely'
+import { z } from 'zod'
+
+import type { Worker } from '../contract/schemas/worker.ts'
+import type { Wallet } from '../core/wallet.ts'
+import { fromJsonText, toJsonText } from './json.ts'
+import type { Database } from './schema.ts'
+import type { WorkersTable } from './tables/workers.ts'
+
+const columns = [
+  'seq',
+  'display',
+  'display_name',
+  'skills',
+  'url',
+  'bio',
+  'receipt_key',
+  'registered_at',
+  'updated_at',
+] as const satisfies readonly (keyof WorkersTable)[]
+
+const skillList = z.array(z.string())
+
+export interface WorkerRow {
+  readonly seq: number
+  readonly worker: Worker
+}
+
+type Row = Pick<Selectable<WorkersTable>, (typeof columns)[number]>
+
+function toRecord(row: Row): WorkerRow {
+  return {
+    seq: row.seq,
+    worker: {
+      wallet: row.display,
+      ...(row.display_name === null ? {} : { display_name: row.display_name }),
+      skills: skillList.parse(fromJsonText(row.skills)),
+      ...(row.url === null ? {} : { url: row.url }),
+      ...(row.bio === null ? {} : { bio: row.bio }),
+      ...(row.receipt_key === null ? {} : { receipt_key: row.receipt_key }),
+      registered_at: row.registered_at,
+      updated_at: row.updated_at,
+    },
+  }
+}
+
+export interface WorkerInput {
+  readonly wallet: Wallet
+  readonly displayName: string | null
+  readonly skills: readonly string[]
+  readonly url: string | null
+  readonly bio: string | null
+  readonly receiptKey: string | null
+  /** RFC 3339. */
+  readonly now: string
+}
+
+/** Registers a wallet, or replaces what it said of itself before; the time of registration stays. */
+export async function putWorker(
+  db: Kysely<Database>,
+  input: WorkerInput,
+): Promise<{ readonly worker: Worker; readonly isNew: boolean }> {
+  const { wallet, now } = input
+  const facts = {
+    display_name: input.displayName,
+    skills: toJsonText(input.skills),
+    url: input.url,
+    bio: input.bio,
+    receipt_key: input.receiptKey,
+    updated_at: now,
+  }
+  const before = await findWorker(db, wallet.id)
+  const row =
+    before === null
+      ? await db
+          .insertInto('workers')
+          .values({ wallet: wallet.id, display: wallet.display, registered_at: now, ...facts })
+          .returning(columns)
+          .executeTakeFirstOrThrow()
+      : await db
+          .updateTable('workers')
+          .set(facts)
+          .where('wallet', '=', wallet.id)
+          .returning(columns)
+          .executeTakeFirstOrThrow()
+  if (before !== null) {
+    await db.deleteFrom('worker_skills').where('wallet', '=', wallet.id).execute()
+  }
+  const rows = input.skills.map((skill) => ({ skill, wallet: wallet.id }))
+  await db.insertInto('worker_skills').values(rows).execute()
+  return { worker: toRecord(row).worker, isNew: before === null }
+}
+
+export async function findWorker(db: Kysely<Database>, walletId: string): Promise<Worker | null> {
+  const row = await db
+    .selectFrom('workers')
+    .select(columns)
+    .where('wallet', '=', walletId)
+    .executeTakeFirst()
+  return row === undefined ? null : toRecord(row).worker
+}
+
+export interface WorkerFilter {
+  readonly skill?: string
+  /** The wallet's `id`. */
+  readonly wallet?: string
+  /** RFC 3339: registered after it. */
+  readonly since?: string
+}
+
+/** At most `limit` workers, newest first, before the sequence number `before`. */
+export async function listWorkers(
+  db: Kysely<Database>,
+  page: { readonly limit: number; readonly before: number | null; readonly filter?: WorkerFilter },
+): Promise<readonly WorkerRow[]> {
+  let query = filtered(db, page.filter).select(columns)
+  if (page.before !== null) query = query.where('seq', '<', page.before)
+  return (await query.orderBy('seq', 'desc').limit(page.limit).execute()).map(toRecord)
+}
+
+export async function countWorkers(db: Kysely<Database>, filter?: WorkerFilter): Promise<number> {
+  const { total } = await filtered(db, filter)
+    .select(sql<number>`count(*)`.as('total'))
+    .executeTakeFirstOrThrow()
+  return total
+}
+
+function filtered(db: Kysely<Database>, filter: WorkerFilter = {}) {
+  const { skill, wallet, since } = filter
+  let query = db.selectFrom('workers')
+  if (wallet !== undefined) query = query.where('wallet', '=', wallet)
+  if (since !== undefined) query = query.where('registered_at', '>', since)
+  if (skill !== undefined) {
+    query = query.where('wallet', 'in', (eb) =>
+      eb.selectFrom('worker_skills').select('wallet').where('skill', '=', skill),
+    )
+  }
+  return query
+}

@@ -1,0 +1,36 @@
+/** Pages of lists: `limit` and `cursor` in, one entry more than asked for out of the database. */
+import { ApiError } from '../contract/errors.ts'
+import { decodeCursor, encodeCursor } from '../core/cursor.ts'
+
+const DEFAULT_LIMIT = 50
+
+export interface Page {
+  readonly limit: number
+  /** Entries before this sequence number; null for the first page. */
+  readonly before: number | null
+}
+
+/** @throws ApiError `bad_cursor` for a cursor that is not one of this list. */
+export function pageOf(list: string, query: Readonly<Partial<Record<string, string>>>): Page {
+  const { limit, cursor } = query
+  const before = cursor === undefined ? null : decodeCursor(list, cursor)
+  if (cursor !== undefined && before === null) throw new ApiError('bad_cursor')
+  return { limit: limit === undefined ? DEFAULT_LIMIT : Number(limit), before }
+}
+
+/** The rows of the page out of up to `limit + 1`, and the cursor of the next page where there is one. */
+export function cutPage<Row extends { readonly seq: number }>(
+  list: string,
+  rows: readonly Row[],
+  limit: number,
+): { readonly rows: readonly Row[]; readonly next: { readonly next_cursor?: string } } {
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  return {
+    rows: shown,
+    next:
+      rows.length > limit && last !== undefined
+        ? { next_cursor: encodeCursor(list, last.seq) }
+        : {},
+  }
+}
