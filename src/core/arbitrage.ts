@@ -1,4 +1,6 @@
+/** What a newcomer may expect of each rail, and how far that can be believed. */
 import type { Figures } from './figures.ts'
+import type { RailStatusWord } from './rail-status.ts'
 
 const daysOfFigures = 30
 
@@ -7,8 +9,166 @@ const daysOfFigures = 30
  * is unknown or nobody but the largest worker is paid. The largest worker's share is taken out first, because a
  * newcomer does not get it.
  */
-export function expectedMicroUsdcPerDay(figures: Figures): number | null {
+export function expectedMicroUsdcPerDay(
+  figures: Pick<Figures, 'tpv30dMicroUsdc' | 'uniqueWorkers30d' | 'topWorkerShare'>,
+): number | null {
   const { tpv30dMicroUsdc: volume, uniqueWorkers30d: workers, topWorkerShare: topShare } = figures
   if (volume === null || workers === null || topShare === null || workers < 2) return null
   return Math.floor((volume * (1 - topShare)) / (workers - 1) / daysOfFigures)
+}
+
+/** Micro-USDC that one creator spent a day, on average over 30 days; null where a figure for it is unknown or zero. */
+function creatorMicroUsdcPerDay(
+  figures: Pick<Figures, 'tpv30dMicroUsdc' | 'uniqueCreators30d'>,
+): number | null {
+  const { tpv30dMicroUsdc: volume, uniqueCreators30d: creators } = figures
+  if (volume === null || creators === null || creators === 0) return null
+  return Math.floor(volume / creators / daysOfFigures)
+}
+
+export type EvidenceTier = 'A' | 'B' | 'C' | 'D'
+
+/** One rail as far as its rank is made of it. */
+export interface ArbitrageRail {
+  readonly rail: string
+  readonly status: RailStatusWord
+  readonly figures: Pick<
+    Figures,
+    'tpv30dMicroUsdc' | 'uniqueCreators30d' | 'uniqueWorkers30d' | 'topWorkerShare'
+  >
+  readonly entryCostMicroUsdc: number
+  readonly evidenceTier: EvidenceTier
+  readonly figuresSource: 'poll' | 'audit'
+  /** The last two poll cycles brought no good poll. */
+  readonly stale: boolean
+  /** The last poll failed. */
+  readonly pollFailed: boolean
+  /** Open flags on the rail besides those that say the poll failed or the figures are old. */
+  readonly flags: readonly {
+    readonly severity: 'info' | 'warning' | 'critical'
+    readonly title: string
+  }[]
+}
+
+export interface Expectation {
+  readonly rail: string
+  readonly perCreatorMicroUsdc: number | null
+  readonly perWorkerMicroUsdc: number | null
+  /** Whole days; null where it is unknown, or never. */
+  readonly breakevenDays: number | null
+  /** 0 to 1, two decimals; see `confidenceRule`. */
+  readonly confidence: number
+  readonly caveats: readonly string[]
+}
+
+const tierConfidence = { A: 1, B: 0.7, C: 0.4, D: 0.2 } as const satisfies Record<
+  EvidenceTier,
+  number
+>
+const flagFactor = { info: 1, warning: 0.8, critical: 0.5 } as const
+const auditFactor = 0.5
+const staleFactor = 0.5
+const failedFactor = 0.8
+const statusFactor = 0.5
+const unknownWorkerFactor = 0.5
+
+/** In words for readers, from the same numbers. */
+export const confidenceRule = [
+  `The evidence tier of the rail (A ${tierConfidence.A}, B ${tierConfidence.B}, C ${tierConfidence.C}, D ${tierConfidence.D})`,
+  `times ${auditFactor} where the figures are of an audit by hand and not of a poll`,
+  `times ${staleFactor} where they are stale, or else ${failedFactor} where the last poll failed`,
+  `times ${statusFactor} where the rail is not paying`,
+  `times ${unknownWorkerFactor} where the income of a worker is unknown`,
+  `times ${flagFactor.warning} for each open warning and ${flagFactor.critical} for each open critical flag; 0 where the figure that ranks is unknown.`,
+].join(', ')
+
+/** What holds for every row. */
+export const arbitrageCaveats = [
+  'Averages of the last 30 days over all who were paid: what others earned, no promise of what you will.',
+  'USD per creator is what one paying party spends a day; it is shared by all who work for it.',
+  'The entry cost is money only: work, fees, gas and compute are not in it.',
+  'Figures follow the filter rule of each rail; wash trading that no rule recognises is still in them.',
+] as const
+
+/** Best expected USD a day per creator first; unknown last; ties by the worker's income, then by slug. */
+export function rankRails(rails: readonly ArbitrageRail[]): readonly Expectation[] {
+  return rails.map(expectationOf).toSorted((a, b) => {
+    return (
+      (b.perCreatorMicroUsdc ?? -1) - (a.perCreatorMicroUsdc ?? -1) ||
+      (b.perWorkerMicroUsdc ?? -1) - (a.perWorkerMicroUsdc ?? -1) ||
+      (a.rail < b.rail ? -1 : 1)
+    )
+  })
+}
+
+function expectationOf(rail: ArbitrageRail): Expectation {
+  const perCreator = creatorMicroUsdcPerDay(rail.figures)
+  const perWorker = expectedMicroUsdcPerDay(rail.figures)
+  return {
+    rail: rail.rail,
+    perCreatorMicroUsdc: perCreator,
+    perWorkerMicroUsdc: perWorker,
+    breakevenDays: breakevenDays(rail.entryCostMicroUsdc, perWorker),
+    confidence: confidenceOf(rail, perCreator, perWorker),
+    caveats: caveatsOf(rail, perCreator, perWorker),
+  }
+}
+
+function breakevenDays(entryCost: number, perWorker: number | null): number | null {
+  if (entryCost === 0) return 0
+  return perWorker === null || perWorker === 0 ? null : Math.ceil(entryCost / perWorker)
+}
+
+function confidenceOf(
+  rail: ArbitrageRail,
+  perCreator: number | null,
+  perWorker: number | null,
+): number {
+  if (perCreator === null) return 0
+  let confidence: number = tierConfidence[rail.evidenceTier]
+  if (rail.figuresSource === 'audit') confidence *= auditFactor
+  if (rail.stale) confidence *= staleFactor
+  else if (rail.pollFailed) confidence *= failedFactor
+  if (rail.status !== 'paying') confidence *= statusFactor
+  if (perWorker === null) confidence *= unknownWorkerFactor
+  for (const { severity } of rail.flags) confidence *= flagFactor[severity]
+  return Math.round(confidence * 100) / 100
+}
+
+const statusCaveats = {
+  paying: null,
+  'pre-traction': 'Fewer than five creators with a budget.',
+  concentrated: 'One worker or service takes nearly all.',
+  potemkin: 'At most one creator is active.',
+  dormant: 'No payout and no volume in 30 days.',
+} as const satisfies Record<RailStatusWord, string | null>
+
+function caveatsOf(
+  rail: ArbitrageRail,
+  perCreator: number | null,
+  perWorker: number | null,
+): readonly string[] {
+  const { figures, figuresSource, stale, pollFailed, status, entryCostMicroUsdc } = rail
+  const caveats = [
+    figuresSource === 'audit'
+      ? 'The figures are of an audit by hand: no poll has succeeded yet.'
+      : null,
+    stale ? 'No good poll in the last two cycles.' : null,
+    pollFailed && !stale ? 'The last poll failed; figures are carried over.' : null,
+    statusCaveats[status],
+    perCreator === null ? unknownCreator(figures) : null,
+    perWorker === null
+      ? 'What a worker earns is unknown: volume, workers or the top share is not known, or only one is paid.'
+      : null,
+    entryCostMicroUsdc > 0 && perWorker === 0
+      ? 'At less than a micro-USDC a day the entry cost is never earned back.'
+      : null,
+  ]
+  return [...caveats.filter((caveat) => caveat !== null), ...rail.flags.map(({ title }) => title)]
+}
+
+function unknownCreator({ tpv30dMicroUsdc, uniqueCreators30d }: ArbitrageRail['figures']): string {
+  return tpv30dMicroUsdc !== null && uniqueCreators30d === 0
+    ? 'No creator paid in 30 days.'
+    : 'Volume or the number of creators is unknown, so the rail cannot be ranked.'
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 
 import { count, model, railSlug } from './common.ts'
+import { lineInput, textInput } from './input.ts'
 
 export const skillCategories = [
   'writing-content',
@@ -42,5 +43,26 @@ export const taxonomy = model(
     count,
     note: z.string().max(500),
     skills: z.array(skill).max(5000),
+  }),
+)
+
+export const proposalBody = model(
+  'SkillProposalBody',
+  z.strictObject({
+    name: lineInput(120),
+    category: skillCategory,
+    surface: z.array(railSlug).min(1).max(64).describe('Rails on which the skill is sold.'),
+    description: textInput(500),
+    proposer: lineInput(120).optional().describe('Who proposes: a wallet, a handle or a name.'),
+  }),
+)
+export type ProposalBody = z.infer<typeof proposalBody>
+
+export const proposalTaken = model(
+  'SkillProposalTaken',
+  z.object({
+    proposal_id: z.string().max(80),
+    slug: skillSlug.describe('Under which it would stand in the taxonomy.'),
+    status: z.enum(['pending']),
   }),
 )

@@ -1,0 +1,141 @@
+import { z } from 'zod'
+
+import { count, limitInput, model, railSlug, time, url } from './common.ts'
+import { severity } from './flag.ts'
+import { httpsInput } from './input.ts'
+
+export const alertKind = z.enum(['flag_opened', 'flag_closed', 'rail_transition'])
+
+export const alertEvent = model(
+  'AlertEvent',
+  z.object({
+    id: z.string().max(80),
+    kind: alertKind,
+    rail: railSlug.nullable().describe('Null where the event concerns the ledger itself.'),
+    severity,
+    title: z.string().max(300),
+    data: z
+      .looseObject({})
+      .describe(
+        'Of a flag its `flag_id`, `flag_kind` and, when it opens, `evidence`; of a transition `from`, `to` and the figures that caused it.',
+      ),
+    created_at: time.describe(
+      'Grows with every event and is never that of another one: a place in the feed.',
+    ),
+  }),
+)
+export type AlertEvent = z.infer<typeof alertEvent>
+
+export const alertFeed = model(
+  'AlertFeed',
+  z.object({
+    count,
+    events: z.array(alertEvent).max(200).describe('Oldest first.'),
+    next_poll_hint: z
+      .object({
+        after_seconds: z
+          .int()
+          .min(0)
+          .max(86_400)
+          .describe('0 where more events wait; else until the ledger next looks for news.'),
+        since: time.describe('For the next request; nothing is lost or repeated that way.'),
+      })
+      .describe('When and from where to ask next.'),
+  }),
+)
+
+/** What a query may hold, as text. */
+export const feedLimit = limitInput
+
+export const subscribeBody = model(
+  'AlertSubscribeBody',
+  z.strictObject({
+    url: httpsInput.describe(
+      'Where deliveries go: https on port 443, a public host by name; redirects are not followed.',
+    ),
+    rails: z
+      .array(railSlug)
+      .min(1)
+      .max(64)
+      .optional()
+      .describe('Only events of these rails; without it of all, and of the ledger itself.'),
+    severity: severity.optional().describe('Only events of this severity.'),
+  }),
+)
+export type SubscribeBody = z.infer<typeof subscribeBody>
+
+const subscriptionFields = {
+  id: z.string().max(80),
+  url,
+  rails: z.array(railSlug).max(64).nullable(),
+  severity: severity.nullable(),
+  status: z
+    .enum(['active', 'disabled'])
+    .describe('`disabled` once the receiver has answered 410; nothing more is sent to it.'),
+  created_at: time,
+}
+
+export const subscriptionCreated = model(
+  'AlertSubscriptionCreated',
+  z.object({
+    ...subscriptionFields,
+    secret: z
+      .string()
+      .max(80)
+      .describe('`whsec_` and the base64 of 32 bytes, the key of the signatures. Not shown again.'),
+  }),
+)
+
+export const subscription = model(
+  'AlertSubscription',
+  z.object({
+    ...subscriptionFields,
+    status_reason: z.string().max(300).optional(),
+    disabled_at: time.optional(),
+  }),
+)
+export type Subscription = z.infer<typeof subscription>
+
+export const subscriptionList = model(
+  'AlertSubscriptionList',
+  z.object({ count, total: count, subscriptions: z.array(subscription).max(200) }),
+)
+
+export const deliveryStatus = z
+  .enum(['pending', 'delivered', 'dead'])
+  .describe('`dead`: all attempts failed, or the receiver wants no more.')
+
+export const delivery = model(
+  'AlertDelivery',
+  z.object({
+    id: z.string().max(80).describe('The `webhook-id` of every attempt.'),
+    type: z.string().max(40),
+    status: deliveryStatus,
+    attempts: count,
+    next_attempt_at: time.optional(),
+    last_status: z.int().min(100).max(599).optional().describe('What the receiver last answered.'),
+    last_error: z.string().max(300).optional().describe('Why the last attempt failed.'),
+    created_at: time,
+    finished_at: time.optional(),
+    payload: z.string().max(20_000).describe('The body, byte for byte.'),
+  }),
+)
+export type Delivery = z.infer<typeof delivery>
+
+export const deliveryList = model(
+  'AlertDeliveryList',
+  z.object({ count, deliveries: z.array(delivery).max(200).describe('Newest first.') }),
+)
+
+export const emptyBody = model('EmptyBody', z.strictObject({}))
+
+export const testQueued = model(
+  'AlertTestQueued',
+  z.object({ delivery_id: z.string().max(80), status: z.enum(['pending']) }),
+)
+export const subscriptionRemoved = model(
+  'AlertSubscriptionRemoved',
+  z.object({ id: z.string().max(80), status: z.enum(['deleted']) }),
+)
+
+export const subscriptionId = z.string().regex(/^sub_[0-9a-f]{24}$/)

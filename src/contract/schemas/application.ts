@@ -1,0 +1,54 @@
+import { z } from 'zod'
+
+import { model, railSlug, time, url } from './common.ts'
+import { textInput, walletInput } from './input.ts'
+
+export const applyBody = model(
+  'ApplyBody',
+  z.strictObject({
+    rail: railSlug,
+    worker_wallet: walletInput.describe('The wallet that is to work and to be paid.'),
+    message: textInput(4000).describe('What the rail is told.'),
+    fields: z
+      .record(z.string().regex(/^[a-z][a-z0-9_]{0,39}$/), textInput(1000))
+      .refine((fields) => Object.keys(fields).length <= 16, 'at most 16 fields')
+      .optional()
+      .describe('Further fields, where the rail takes any; at most 16 of up to 1,000 characters.'),
+  }),
+)
+export type ApplyBody = z.infer<typeof applyBody>
+
+export const application = model(
+  'Application',
+  z.object({
+    application_id: z.string().max(80),
+    rail: railSlug,
+    mode: z
+      .enum(['forwarded', 'manual'])
+      .describe('`manual`: the rail takes no forwarded applications; apply at `sample_apply_url`.'),
+    outcome: z
+      .enum(['accepted', 'refused', 'failed', 'unknown', 'manual'])
+      .describe(
+        'What the rail answered: 2xx, anything else, nothing in time; `unknown` where we broke off in between and will not send twice.',
+      ),
+    upstream_status: z.int().min(100).max(599).optional(),
+    upstream_error: z.string().max(300).optional(),
+    sample_apply_url: url.optional(),
+    submitted_at: time,
+  }),
+)
+export type Application = z.infer<typeof application>
+
+/**
+ * How a rail takes applications, in its authored file: a fixed https endpoint and a fixed body, into which a value is
+ * put where a string is exactly `{worker_wallet}`, `{message}`, `{application_id}` or `{fields.<name>}`.
+ */
+export const applyBlock = z.strictObject({
+  endpoint: z.url({ protocol: /^https$/ }).max(2048),
+  body: z.record(z.string().min(1).max(100), z.union([z.string(), z.number(), z.boolean()])),
+  /** Names of the fields that may be sent along, each with its longest value in characters. */
+  fields: z
+    .record(z.string().regex(/^[a-z][a-z0-9_]{0,39}$/), z.int().min(1).max(1000))
+    .default({}),
+})
+export type ApplyBlock = z.infer<typeof applyBlock>

@@ -1,0 +1,23 @@
+import { z } from 'zod'
+
+import { model } from './common.ts'
+import { lineInput, textInput } from './input.ts'
+
+export const feedbackBody = model(
+  'FeedbackBody',
+  z.strictObject({
+    message: textInput(4000),
+    page: lineInput(300).optional().describe('What it is about: a path or an address.'),
+    contact: lineInput(200).optional().describe('Where an answer would reach you; never shown.'),
+    rating: z.int().min(1).max(5).optional(),
+  }),
+)
+export type FeedbackBody = z.infer<typeof feedbackBody>
+
+export const feedbackTaken = model(
+  'FeedbackTaken',
+  z.object({
+    feedback_id: z.string().max(80),
+    deduplicated: z.boolean().describe('True where the same text came within 15 minutes.'),
+  }),
+)

@@ -1,0 +1,28 @@
+import { hourMs, minuteMs, secondMs } from './time.ts'
+
+/** Waits between attempts, as Standard Webhooks proposes them; the first attempt is made at once. */
+const waitsMs = [
+  5 * secondMs,
+  5 * minuteMs,
+  30 * minuteMs,
+  2 * hourMs,
+  5 * hourMs,
+  10 * hourMs,
+  14 * hourMs,
+  20 * hourMs,
+  24 * hourMs,
+] as const
+
+/** Up to a tenth longer, so that what failed together is not tried together again. */
+const jitterShare = 0.1
+
+/** Attempts that a delivery gets in all. */
+export const maxAttempts = waitsMs.length + 1
+
+/**
+ * Milliseconds until the next attempt after `failed` failed ones; null after the last. `unit` is uniform in [0, 1).
+ */
+export function retryWaitMs(failed: number, unit: number): number | null {
+  const waitMs = waitsMs[failed - 1]
+  return waitMs === undefined ? null : Math.round(waitMs * (1 + jitterShare * unit))
+}
