@@ -1,0 +1,245 @@
+/** What the linter cannot say, and whether the linter says what it should. */
+import { spawnSync } from 'node:child_process'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+
+import { version } from '../src/version.ts'
+
+const root = new URL('..', import.meta.url).pathname
+
+interface Line {
+  readonly file: string
+  readonly text: string
+  readonly before: string
+}
+
+/** Every line of TypeScript below the folders. */
+function linesOf(...folders: readonly string[]): Line[] {
+  return folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.tsx?$/.test(name))
+      .flatMap((name) => {
+        const lines = readFileSync(join(root, folder, name), 'utf8').split('\n')
+        return lines.map((text, at) => ({
+          file: `${folder}/${name}`,
+          text,
+          before: lines[at - 1] ?? '',
+        }))
+      }),
+  )
+}
+
+function found(lines: readonly Line[], pattern: RegExp): string[] {
+  return lines
+    .filter(({ text }) => pattern.test(text))
+    .map(({ file, text }) => `${file}: ${text.trim()}`)
+}
+
+describe('the source', () => {
+  const program = linesOf('src', 'builder')
+
+  it('reads no clock of its own', () => {
+    expect(found(program, /\bnew Date\(\s*\)|\bDate\(\)|\bprocess\.hrtime\(/)).toEqual([])
+  })
+
+  it('reaches nothing global in a way that the linter does not see', () => {
+    expect(found(program, /\bglobalThis\b|\bglobal\./)).toEqual([])
+  })
+
+  it('imports nothing at run time, so that the walls between folders hold', () => {
+    expect(found(program, /\bimport\(\s*['"`]|\brequire\(/)).toEqual([])
+  })
+
+  it('has classes only for errors and for the database driver', () => {
+    const classes = found(program, /^(?:export )?(?:abstract )?class /)
+    const others = classes.filter(
+      (line) => !/ extends \w*Error\b/.test(line) && !line.startsWith('src/db/'),
+    )
+    expect(others.filter((line) => !/class \w+Error extends /.test(line))).toEqual([])
+  })
+
+  it('leaves nothing for later', () => {
+    const everything = linesOf('src', 'builder', 'test', 'scripts')
+    expect(found(everything, /\b(?:TO[D]O|FIX[M]E|X[X]X|HA[C]K)\b/)).toEqual([])
+  })
+
+  it('silences the compiler never, and the linter only with a reason', () => {
+    const everything = linesOf('src', 'builder', 'test', 'scripts')
+    const silenced = everything.filter(({ text }) => /^\s*\/\/ @ts-/.test(text))
+    const unreasoned = everything.filter(
+      ({ text, before }) =>
+        /^\s*(?:\/\/|\/\*) oxlint-disable/.test(text) &&
+        !text.includes(' -- ') &&
+        !/^\s*\/\//.test(before),
+    )
+    expect([...silenced, ...unreasoned].map(({ file, text }) => `${file}: ${text}`)).toEqual([])
+  })
+})
+
+describe('the tests', () => {
+  const tests = linesOf('test')
+
+  it('replace no module, skip nothing and try nothing twice', () => {
+    expect(found(tests, /\bvi\.(?:mock|doMock)\(/)).toEqual([])
+    expect(found(tests, /\b(?:it|test|describe)\.(?:only|skip|todo|fails)\b/)).toEqual([])
+    expect(found(tests, /\bretry: [1-9]/)).toEqual([])
+  })
+})
+
+describe('the version', () => {
+  it('is the same in package.json, in the program and in the change log', () => {
+    const manifest = z
+      .object({ version: z.string() })
+      .parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')))
+    const lock = z
+      .object({ version: z.string() })
+      .parse(JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')))
+    const log = readFileSync(join(root, 'CHANGELOG.md'), 'utf8')
+    const [newest] = [...log.matchAll(/^## \[(\d+\.\d+\.\d+)\]/gm)].map((match) => match[1])
+    expect([manifest.version, lock.version, newest]).toEqual([version, version, version])
+  })
+})
+
+/** A file that breaks a rule, and what the linter must call it. */
+interface Plant {
+  readonly file: string
+  readonly code: string
+  readonly rule: string
+}
+
+function importing(file: string, from: string): Plant {
+  return {
+    file,
+    code: `import { thing } from '${from}'\n\nexport const other = thing\n`,
+    rule: wall,
+  }
+}
+const wall = 'no-restricted-imports'
+
+const plants: Readonly<Record<string, Plant>> = {
+  'the service imports the builder': importing('src/app.ts', '../builder/thing.ts'),
+  'an entry of the service imports the builder': importing('src/main.ts', '../builder/thing.ts'),
+  'http imports the builder': importing('src/http/plant.ts', '../../builder/thing.ts'),
+  'core imports the builder': importing('src/core/plant.ts', '../../builder/thing.ts'),
+  'the builder imports http': importing('builder/plant.ts', '../src/http/thing.ts'),
+  'an adapter imports actions': importing('builder/rails/plant.ts', '../../src/actions/thing.ts'),
+  'the builder imports the app': importing('builder/plant.ts', '../src/app.ts'),
+  'core imports Node': importing('src/core/plant.ts', 'node:fs'),
+  'core imports a part of Node': importing('src/core/plant.ts', 'node:fs/promises'),
+  'core imports the database': importing('src/core/plant.ts', '../db/thing.ts'),
+  'core imports a chain library': importing('src/core/plant.ts', 'viem'),
+  'the contract imports the database': importing('src/contract/plant.ts', '../db/thing.ts'),
+  'a schema imports http': importing('src/contract/schemas/plant.ts', '../../http/thing.ts'),
+  'the database imports http': importing('src/db/plant.ts', '../http/thing.ts'),
+  'auth imports actions': importing('src/auth/plant.ts', '../actions/thing.ts'),
+  'payments import http': importing('src/payments/plant.ts', '../http/thing.ts'),
+  'actions import http': importing('src/actions/plant.ts', '../http/thing.ts'),
+  'actions import the framework': importing('src/actions/plant.ts', 'hono'),
+  'http imports the driver': importing('src/http/plant.ts', 'sqlite3'),
+  'the builder imports the driver': importing('builder/plant.ts', 'sqlite3'),
+  'the program imports a test': importing('src/plant.ts', '../test/thing.ts'),
+  'the builder imports a script': importing('builder/plant.ts', '../scripts/thing.ts'),
+  'two modules import each other': {
+    file: 'src/plant.ts',
+    code: "import { partner } from './partner.ts'\n\nexport const plant = () => partner\n",
+    rule: 'no-cycle',
+  },
+  'the clock is read': {
+    file: 'src/plant.ts',
+    code: 'export const at = () => Date.now()\n',
+    rule: 'no-restricted-properties',
+  },
+  'chance is taken': {
+    file: 'builder/plant.ts',
+    code: 'export const chance = () => Math.random()\n',
+    rule: 'no-restricted-properties',
+  },
+  'the network is reached': {
+    file: 'src/plant.ts',
+    code: "export const answer = () => fetch('https://one.example')\n",
+    rule: 'no-restricted-globals',
+  },
+  'the environment is read': {
+    file: 'builder/plant.ts',
+    code: 'export const home = () => process.env.HOME\n',
+    rule: 'no-process-env',
+  },
+  'something is printed': {
+    file: 'src/plant.ts',
+    code: "export const say = () => console.log('said')\n",
+    rule: 'no-console',
+  },
+  'a default is exported': {
+    file: 'src/plant.ts',
+    code: 'export default 1\n',
+    rule: 'no-default-export',
+  },
+  'a type is given up': {
+    file: 'src/plant.ts',
+    code: 'export const all: any = 1\n',
+    rule: 'no-explicit-any',
+  },
+}
+
+const diagnostics = z.object({
+  diagnostics: z.array(z.object({ code: z.string().optional(), filename: z.string() })),
+})
+
+describe('the linter reports it when', () => {
+  let folder: string
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'ledger-lint-'))
+    for (const name of ['.oxlintrc.json', 'tsconfig.json'])
+      cpSync(join(root, name), join(folder, name))
+  })
+
+  afterAll(() => {
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  /** Rules that a file breaks in a repository that holds nothing else. */
+  function rulesBroken({ file, code }: Plant): string[] {
+    const place = mkdtempSync(join(folder, 'plant-'))
+    for (const name of ['.oxlintrc.json', 'tsconfig.json'])
+      cpSync(join(root, name), join(place, name))
+    const add = (path: string, content: string) => {
+      mkdirSync(dirname(join(place, path)), { recursive: true })
+      writeFileSync(join(place, path), content)
+    }
+    add(file, code)
+    add(
+      join(dirname(file), 'partner.ts'),
+      "import { plant } from './plant.ts'\n\nexport const partner = () => plant\n",
+    )
+    const { stdout } = spawnSync(join(root, 'node_modules/.bin/oxlint'), ['--format=json'], {
+      cwd: place,
+      encoding: 'utf8',
+    })
+    return diagnostics
+      .parse(JSON.parse(stdout))
+      .diagnostics.filter(({ filename }) => filename === file)
+      .map(({ code: rule = '' }) => rule.replace(/^.*\(|\)$/g, ''))
+  }
+
+  it.each(Object.entries(plants))('%s', (_name, plant) => {
+    expect(rulesBroken(plant)).toContain(plant.rule)
+  })
+
+  it('and stays silent where a file breaks nothing', () => {
+    const innocent = { file: 'src/core/plant.ts', code: 'export const plant = 1\n', rule: '' }
+    expect(rulesBroken(innocent)).toEqual([])
+  })
+})
