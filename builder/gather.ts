@@ -10,6 +10,7 @@ import { loadRailStates } from '../src/db/polls.ts'
 import { lastRuns } from '../src/db/runs.ts'
 import { viewsSince } from '../src/db/views.ts'
 import { loadAuthored } from './authored.ts'
+import { gatherCommunity } from './community.ts'
 import { weeklyArticles } from './desk/weekly.ts'
 import type { History } from './history.ts'
 import type { PublicKeys } from './publish/keys.ts'
@@ -42,16 +43,18 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
   const { database, nowMs, adapters } = options
   const { reader } = database
   const from = isoTime(nowMs - eventsMs)
-  const [authored, states, history, flags, closed, eventRows, views24h, runs] = await Promise.all([
-    loadAuthored(options.dataDir),
-    loadRailStates(reader),
-    options.history(),
-    listOpenFlags(reader),
-    listClosedFlags(reader, closedFlagsLimit),
-    eventsSince(reader, { time: from }, eventsLimit),
-    viewsSince(reader, hourOf(nowMs) - viewHours + 1),
-    lastRuns(reader),
-  ])
+  const [authored, states, history, flags, closed, eventRows, views24h, community, runs] =
+    await Promise.all([
+      loadAuthored(options.dataDir),
+      loadRailStates(reader),
+      options.history(),
+      listOpenFlags(reader),
+      listClosedFlags(reader, closedFlagsLimit),
+      eventsSince(reader, { time: from }, eventsLimit),
+      viewsSince(reader, hourOf(nowMs) - viewHours + 1),
+      gatherCommunity(database, { siteUrl: options.site.url, nowMs }),
+      lastRuns(reader),
+    ])
   const rules = new Map(adapters.map(({ rail, rule }) => [rail, rule]))
   const rails = authored.rails.map((rail): RailRecord => ({
     authored: rail,
@@ -85,20 +88,9 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
     runs: [...runs.values()],
     agentSkills: authored.agentSkills,
     signingKeys: { keys: options.publicKeys.keys.map((key) => ({ ...key })) },
-    community: emptyCommunity,
+    community,
     pacts: { settled: [], inFlight: [] },
   }
-}
-
-/** No write endpoint exists yet, so nobody can have registered or submitted anything. */
-const emptyCommunity: World['community'] = {
-  workers: [],
-  workersTotal: 0,
-  receipts: [],
-  receiptsTotal: 0,
-  receiptsVerified: 0,
-  leaderboard: [],
-  partnersTotal: 0,
 }
 
 function flagOf(row: FlagRecord): Flag {

@@ -112,6 +112,7 @@ async function runForever(): Promise<void> {
   const options = { noOverlap: true } as const
   const tasks = [
     schedule(everyMinute, build, { ...options, name: 'build' }),
+    schedule(everyMinute, worker.tidy, { ...options, name: 'tidy' }),
     ...(config.POLL === 'on' ? [schedule(everyMinute, pollDue, { ...options, name: 'poll' })] : []),
   ]
   process.on('message', () => void build())

@@ -1,6 +1,7 @@
 /** The builder between its jobs: one poll and one build at a time, and no build where nothing changed. */
 import { dayMs, isoTime, minuteMs } from '../src/core/time.ts'
 import { changeToken } from '../src/db/change-token.ts'
+import { dropExpiredAnswers } from '../src/db/guard.ts'
 import { dropRunsBefore, lastRuns } from '../src/db/runs.ts'
 import { loadAuthored } from './authored.ts'
 import { build, buildSummary } from './build.ts'
@@ -27,6 +28,8 @@ export interface BuilderWorker {
   ) => Promise<boolean>
   /** Builds. `if changed`: only where something was written since the last build, or ten minutes have passed. */
   readonly build: (when: 'now' | 'if changed') => Promise<boolean>
+  /** Drops what has expired, such as messages that could not be used again anyway. */
+  readonly tidy: () => Promise<void>
 }
 
 /** Ages, stale marks, windows of views and weekly articles change with time alone. */
@@ -34,6 +37,7 @@ const rebuildEveryMs = 10 * minuteMs
 /** Once a day every object of the snapshot repository is read back. */
 const fullCheckEveryMs = dayMs
 const runsKeptMs = 90 * dayMs
+const tidyBatch = 1000
 
 export function createWorker(deps: WorkerDeps): BuilderWorker {
   const { database, clock, buildOptions, signal } = deps
@@ -89,12 +93,29 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
     return went
   }
 
+  /** The build that waits for the one that runs; whoever asks meanwhile is served by it. */
+  let waiting: Promise<boolean> | null = null
+
   return {
     poll,
     build: (when) => {
+      if (when === 'if changed' && waiting !== null) return waiting
       // One after the other: cron, a nudge and the end of a poll may ask at the same time.
-      queue = queue.then(() => buildNow(when))
-      return queue
+      const next = queue.then(() => {
+        if (waiting === next) waiting = null
+        return buildNow(when)
+      })
+      queue = next
+      waiting = next
+      return next
+    },
+    tidy: async () => {
+      const now = isoTime(clock.now())
+      // Small transactions: the service writes to the same file.
+      while (!signal.aborted) {
+        const dropped = await database.write((tx) => dropExpiredAnswers(tx, now, tidyBatch))
+        if (dropped < tidyBatch) return
+      }
     },
   }
 }

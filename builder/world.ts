@@ -89,9 +89,16 @@ export interface World {
 export interface Community {
   readonly workers: readonly Worker[]
   readonly workersTotal: number
+  /** Cursor of the page after the one that is shown; null where there is none. */
+  readonly workersNext: string | null
   readonly receipts: readonly Receipt[]
   readonly receiptsTotal: number
   readonly receiptsVerified: number
+  readonly receiptsNext: string | null
   readonly leaderboard: readonly LeaderboardEntry[]
+  /** The time to which its scores are scaled. */
+  readonly leaderboardAsOf: string
+  /** The same with the scores of the newest entry: it changes with facts only. */
+  readonly leaderboardArchived: readonly LeaderboardEntry[]
   readonly partnersTotal: number
 }

@@ -25,6 +25,8 @@ interface BuilderDeps {
 
 const firstRestartMs = secondMs
 const maxRestartMs = 60 * secondMs
+/** Writes that come within this time share one build. */
+const nudgeDelayMs = 200
 /** A builder that ran for this long was well; the next end is a new story. */
 const wellAfterMs = 60 * secondMs
 
@@ -33,6 +35,7 @@ export function startBuilder({ entry, clock, log, onPublished }: BuilderDeps): B
   const stopping = new AbortController()
   let child: ChildProcess | null = null
   let problem: string | null = null
+  let nudging = false
   const ended = keepRunning()
 
   async function keepRunning(): Promise<void> {
@@ -68,7 +71,15 @@ export function startBuilder({ entry, clock, log, onPublished }: BuilderDeps): B
   return {
     problem: () => problem,
     nudge: () => {
-      if (child?.connected === true) child.send('build', () => undefined)
+      if (nudging) return
+      nudging = true
+      void clock
+        .sleep(nudgeDelayMs, stopping.signal)
+        .then(() => {
+          nudging = false
+          if (child?.connected === true) child.send('build', () => undefined)
+        })
+        .catch(() => undefined)
     },
     stop: async () => {
       stopping.abort()

@@ -5,7 +5,7 @@ import type { Database } from './schema.ts'
 
 /**
  * A text that differs whenever something was written that public documents are made of. Cheap: one row, read by the
- * ends of indexes. Runs of jobs and probes of the disk are left out: no document shows them.
+ * ends of indexes. Every signed write leaves a used message. Runs of jobs and probes of the disk are left out: no document shows them.
  */
 export async function changeToken(db: Kysely<Database>): Promise<string> {
   const { rows } = await sql<{ token: string }>`
@@ -13,7 +13,13 @@ export async function changeToken(db: Kysely<Database>): Promise<string> {
       (select coalesce(max(id), 0) from polls) || '.' ||
       (select coalesce(max(seq), 0) from events) || '.' ||
       (select coalesce(max(opened_at), '') || coalesce(max(closed_at), '') from flags) || '.' ||
-      (select coalesce(sum(views), 0) from article_views) as token
+      (select coalesce(sum(views), 0) from article_views) || '.' ||
+      (select coalesce(max(updated_at), '') from workers) || '.' ||
+      (select coalesce(max(seq), 0) from receipts) || '.' ||
+      (select coalesce(max(onchain_checked_at), '') from receipts where onchain_checked_at is not null) || '.' ||
+      (select coalesce(max(seq), 0) from reputation_ledger) || '.' ||
+      (select coalesce(max(id), 0) from claims) || '.' ||
+      (select coalesce(max(rowid), 0) from used_messages) as token
   `.execute(db)
   return rows[0]?.token ?? ''
 }

@@ -231,12 +231,15 @@ test('the schema is this one', async () => {
     CREATE INDEX jobs_by_deadline on jobs (deadline) where status in ('open', 'awarded')
     CREATE INDEX jobs_by_poster on jobs (poster, seq)
     CREATE INDEX jobs_by_status on jobs (status, seq)
+    CREATE TABLE kept_counts ( name text primary key, body blob not null, saved_at text not null ) strict, without rowid
     CREATE TABLE meta ( key text primary key, value text not null ) strict, without rowid
     CREATE TABLE oath_history ( seq integer primary key autoincrement, kind text not null check (kind in ('worker', 'claim', 'partner', 'write')), oath_version integer, wallet text not null, handle text, action text not null, message_sha256 text not null, signature_sha256 text not null, body_sha256 text not null, binding text not null check (binding in ('path', 'body', 'statement')), created_at text not null ) strict
     CREATE INDEX oath_history_by_handle on oath_history (handle, seq) where handle is not null
     CREATE INDEX oath_history_by_wallet on oath_history (wallet, seq)
     CREATE TRIGGER oath_history_is_final before update on oath_history begin select raise(abort, 'the history of oaths is append-only'); end
     CREATE TRIGGER oath_history_stays before delete on oath_history begin select raise(abort, 'the history of oaths is append-only'); end
+    CREATE TABLE partners ( seq integer primary key, handle text not null unique, wallet text not null unique, display text not null, display_name text not null, email text, skills text not null, website text, bio_short text, require_body_signature integer not null check (require_body_signature in (0, 1)), tier text not null check (tier in ('free', 'starter', 'pro', 'team', 'enterprise')), status text not null check (status in ('pending', 'active', 'past_due', 'cancelled')), renews_at text, oath_signed_at text not null, attestation_wallet text, attestation_url text, attestation_signature_sha256 text, attestation_signed_at text, attestation_oath_seq integer not null references oath_history (seq), created_at text not null, updated_at text not null, check (tier <> 'free' or renews_at is null), check (tier = 'free' or status not in ('active', 'past_due') or renews_at is not null) ) strict
+    CREATE INDEX partners_by_renewal on partners (status, renews_at)
     CREATE TABLE polls ( id integer primary key, rail text not null, started_at text not null, duration_ms integer not null, outcome text not null check (outcome in ('ok', 'failed')), error text, figures text, evidence text not null, rule text not null, status_after text not null ) strict
     CREATE INDEX polls_by_rail on polls (rail, started_at)
     CREATE TABLE rail_state ( rail text primary key, status text not null, status_since text not null, figures text, figures_as_of text, last_poll_id integer references polls (id), last_poll_at text, last_good_poll_at text, last_error text, last_duration_ms integer, consecutive_failures integer not null, source text not null check (source in ('audit', 'poll')) ) strict, without rowid
@@ -248,6 +251,7 @@ test('the schema is this one', async () => {
     CREATE INDEX receipts_by_tx on receipts (tx_hash) where tx_hash is not null
     CREATE INDEX receipts_by_verification on receipts (verification, seq)
     CREATE INDEX receipts_by_worker on receipts (to_wallet, seq)
+    CREATE INDEX receipts_checked on receipts (onchain_checked_at) where onchain_checked_at is not null
     CREATE INDEX receipts_on_chain on receipts (onchain, onchain_checked_at) where onchain <> 'none'
     CREATE TABLE reputation ( wallet text primary key, display text not null, epoch_sum real not null, entries integer not null, receipts integer not null, lifetime_micro_usdc integer not null, first_receipt_at text, last_receipt_at text ) strict, without rowid
     CREATE INDEX reputation_by_score on reputation (epoch_sum desc, first_receipt_at, wallet) where receipts > 0
@@ -267,6 +271,7 @@ test('the schema is this one', async () => {
     CREATE INDEX used_messages_by_expiry on used_messages (expires_at)
     CREATE TABLE worker_skills ( skill text not null, wallet text not null references workers (wallet), primary key (skill, wallet) ) strict, without rowid
     CREATE INDEX worker_skills_by_wallet on worker_skills (wallet)
-    CREATE TABLE workers ( seq integer primary key, wallet text not null unique, display text not null, display_name text, skills text not null, url text, bio text, receipt_key text, registered_at text not null, updated_at text not null ) strict"
+    CREATE TABLE workers ( seq integer primary key, wallet text not null unique, display text not null, display_name text, skills text not null, url text, bio text, receipt_key text, registered_at text not null, updated_at text not null ) strict
+    CREATE INDEX workers_by_update on workers (updated_at)"
   `)
 })

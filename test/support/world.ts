@@ -166,7 +166,12 @@ export function smallWorld(changes: Partial<World> = {}): World {
   })
   return {
     nowMs: worldNowMs,
-    site: { url: 'https://ledger.test', serviceName: 'agent-income-ledger', version: '0.1.0', historyUrl: null },
+    site: {
+      url: 'https://ledger.test',
+      serviceName: 'agent-income-ledger',
+      version: '0.1.0',
+      historyUrl: null,
+    },
     pollEveryMs: 6 * hourMs,
     rails: [alpha, beta, delta, gamma],
     history: new Map([
@@ -254,6 +259,7 @@ export function smallWorld(changes: Partial<World> = {}): World {
         },
       ],
       workersTotal: 1,
+      workersNext: null,
       receipts: [
         {
           receipt_id: receiptId,
@@ -274,7 +280,21 @@ export function smallWorld(changes: Partial<World> = {}): World {
       ],
       receiptsTotal: 1,
       receiptsVerified: 1,
+      receiptsNext: 'cmVjZWlwdHMuNQ',
       leaderboard: [
+        {
+          rank: 1,
+          wallet,
+          display_name: null,
+          claimed: false,
+          rep_score: 12.5,
+          receipts_count: 1,
+          total_usdc_lifetime: 12.5,
+          last_receipt_at: '2026-11-20T11:00:00.000Z',
+        },
+      ],
+      leaderboardAsOf: '2026-11-21T00:00:00.000Z',
+      leaderboardArchived: [
         {
           rank: 1,
           wallet,

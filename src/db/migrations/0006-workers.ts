@@ -16,6 +16,7 @@ export const workers = {
       registered_at text not null,
       updated_at text not null
     ) strict`,
+    `create index workers_by_update on workers (updated_at)`,
     `create table worker_skills (
       skill text not null,
       wallet text not null references workers (wallet),

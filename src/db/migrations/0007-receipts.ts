@@ -42,6 +42,8 @@ export const receipts = {
     `create index receipts_by_job on receipts (job_id) where job_id is not null`,
     `create index receipts_on_chain on receipts (onchain, onchain_checked_at)
       where onchain <> 'none'`,
+    `create index receipts_checked on receipts (onchain_checked_at)
+      where onchain_checked_at is not null`,
     `create table reputation_ledger (
       seq integer primary key autoincrement,
       wallet text not null,
