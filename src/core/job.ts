@@ -31,6 +31,9 @@ export const jobEvents = [
 ] as const
 export type JobEvent = (typeof jobEvents)[number]
 
+/** As whom the exchange issues receipts for accepted work, and on which rail. */
+export const jobExchange = { platform: 'job-exchange', rail: 'job_exchange' } as const
+
 /** Whoever posts a job is its poster; the awardee is the bidder whose bid was taken. */
 export const jobRoles = ['poster', 'awardee', 'bidder', 'stranger', 'clock'] as const
 export type JobRole = (typeof jobRoles)[number]

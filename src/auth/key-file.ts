@@ -1,0 +1,57 @@
+/** A signing key that lies in a file of its own. */
+import { link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+import { bytesToHex } from '../core/hex.ts'
+import { signingKeyFromPem, signingKeyFromSeed, signingKeyToPem } from './signing-key.ts'
+import type { SigningKey } from './signing-key.ts'
+
+const OTHERS = 0o077
+
+/**
+ * Reads the key at `path` (PKCS#8 PEM), or makes it, for the owner alone, where there is none. Two
+ * processes may do so at once: both get the same key.
+ * @throws Error where others than the owner may read it, SigningKeyError where it is no ed25519 key. What
+ *   cannot be used is never replaced.
+ */
+export async function loadKeyFile(
+  path: string,
+  random: { readonly bytes: (length: number) => Uint8Array },
+): Promise<SigningKey> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  return (await readKey(path)) ?? (await makeKey(path, random))
+}
+
+async function readKey(path: string): Promise<SigningKey | null> {
+  let pem: string
+  try {
+    pem = await readFile(path, 'utf8')
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return null
+    throw error
+  }
+  const mode = (await stat(path)).mode & 0o777
+  if ((mode & OTHERS) !== 0) {
+    throw new Error(`${path} is open to others than its owner: chmod 600 ${path}`)
+  }
+  return signingKeyFromPem(pem)
+}
+
+async function makeKey(
+  path: string,
+  random: { readonly bytes: (length: number) => Uint8Array },
+): Promise<SigningKey> {
+  const key = signingKeyFromSeed(random.bytes(32))
+  const temporary = `${path}.${bytesToHex(random.bytes(6))}`
+  await writeFile(temporary, signingKeyToPem(key), { mode: 0o600, flag: 'wx', flush: true })
+  // Linked, not renamed: whoever was first stays.
+  await link(temporary, path).catch((error: unknown) => {
+    if (!isCode(error, 'EEXIST')) throw error
+  })
+  await rm(temporary)
+  return (await readKey(path)) ?? key
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}

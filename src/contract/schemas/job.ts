@@ -1,0 +1,207 @@
+/** The job exchange on the wire. */
+import { z } from 'zod'
+
+import { jobEvents, jobStatuses } from '../../core/job.ts'
+import { checkOutboundUrl } from '../../core/outbound-url.ts'
+import { count, model, sha256Hex, time, url, usdc, wallet } from './common.ts'
+import {
+  amountInput,
+  lineInput,
+  signatureInput,
+  textInput,
+  timeInput,
+  walletInput,
+} from './input.ts'
+import { receiptId } from './receipt.ts'
+import { skillsInput } from './worker.ts'
+
+export const jobId = z.string().regex(/^job_[0-9a-f]{32}$/)
+const bidId = z.string().regex(/^bid_[0-9a-f]{32}$/)
+const deliveryId = z.string().regex(/^dlv_[0-9a-f]{32}$/)
+export const jobStatus = z.enum(jobStatuses)
+const bidStatus = z.enum(['open', 'awarded', 'rejected', 'lapsed'])
+const etaHours = z.int().min(1).max(8760)
+
+const jobFields = {
+  id: jobId,
+  poster: wallet,
+  title: z.string().max(160),
+  description: z.string().max(8000),
+  skills: z.array(z.string().max(64)).max(32),
+  budget_usdc: usdc,
+  deadline: time.describe(
+    'The delivery is due before it; from then on an open or awarded job has expired.',
+  ),
+  status: jobStatus,
+  bids_count: count,
+  awarded_bid: bidId.optional(),
+  worker: wallet.optional().describe('Whose bid was taken.'),
+  price_usdc: usdc.optional().describe('The price of the bid that was taken.'),
+  receipt_id: receiptId.optional().describe('What the exchange issued when the work was accepted.'),
+  created_at: time,
+  updated_at: time,
+  url,
+}
+
+export const job = model('Job', z.object(jobFields))
+export type Job = z.infer<typeof job>
+
+/** Who moved a job: a party, or time. */
+const mover = z.enum(['poster', 'worker', 'bidder', 'time'])
+
+export const jobDetail = model(
+  'JobDetail',
+  z.object({
+    ...jobFields,
+    delivery: z
+      .object({ id: deliveryId, content_sha256: sha256Hex, created_at: time })
+      .optional()
+      .describe('That something was delivered, and its hash; what it is, the parties read.'),
+    dispute: z.object({ by: mover, reason: z.string().max(2000), opened_at: time }).optional(),
+    history: z
+      .array(z.object({ event: z.enum(jobEvents), by: mover, status: jobStatus, at: time }))
+      .max(100)
+      .describe('Every move of the job but its bids, oldest first.'),
+  }),
+)
+export type JobDetail = z.infer<typeof jobDetail>
+
+/** Whose signature stands on the receipts of accepted jobs. */
+const jobIssuer = model(
+  'JobReceiptIssuer',
+  z.object({
+    platform: z.literal('job-exchange'),
+    rail: z.literal('job_exchange'),
+    public_key: z.string().max(44).describe('Base64 of the 32 bytes of the ed25519 key.'),
+  }),
+)
+
+export const jobList = model(
+  'JobList',
+  z.object({
+    count,
+    total: count,
+    jobs: z.array(job).max(200),
+    next_cursor: z.string().max(200).optional(),
+    receipts_by: jobIssuer,
+    computed_at: time,
+  }),
+)
+export type JobList = z.infer<typeof jobList>
+
+export const bid = model(
+  'Bid',
+  z.object({
+    id: bidId,
+    job_id: jobId,
+    bidder: wallet,
+    price_usdc: usdc,
+    eta_hours: etaHours,
+    proposal: z.string().max(4000),
+    status: bidStatus.describe(
+      '`lapsed`: the job was cancelled or expired before anything was awarded.',
+    ),
+    created_at: time,
+    updated_at: time,
+  }),
+)
+export type Bid = z.infer<typeof bid>
+
+export const bidList = model(
+  'BidList',
+  z.object({
+    count,
+    total: count,
+    bids: z.array(bid).max(200),
+    next_cursor: z.string().max(200).optional(),
+  }),
+)
+
+export const delivery = model(
+  'Delivery',
+  z.object({
+    id: deliveryId,
+    job_id: jobId,
+    deliverer: wallet,
+    uri: url,
+    content_sha256: sha256Hex,
+    note: z.string().max(2000).optional(),
+    wallet: wallet.describe('As signed.'),
+    timestamp: z.string().max(35).describe('As signed.'),
+    signature: z
+      .string()
+      .max(16_386)
+      .describe(
+        'Over `<service>-deliver-v1:{WALLET}:{TIMESTAMP}:{JOB_ID}:{BODY_SHA256}`; the body is `uri`, `content_sha256`, `note`, `wallet`, `timestamp` and `signature` set to `""`.',
+      ),
+    created_at: time,
+  }),
+)
+export type Delivery = z.infer<typeof delivery>
+
+export const jobAccepted = model(
+  'JobAccepted',
+  z.object({
+    job,
+    receipt_id: receiptId,
+    receipt_url: url,
+    rep_delta: z
+      .number()
+      .describe('What the receipt has earned the worker, in USDC of reputation.'),
+    new_rep_score: z.number().min(0).describe('The score of the worker with it.'),
+  }),
+)
+export type JobAccepted = z.infer<typeof jobAccepted>
+
+export const jobBody = model(
+  'JobPosting',
+  z.strictObject({
+    title: lineInput(160),
+    description: textInput(8000),
+    skills: skillsInput.describe('Slugs of the taxonomy, or others, which are stored as given.'),
+    budget_usdc: amountInput,
+    deadline: timeInput.describe('In the future, at most 365 days ahead.'),
+  }),
+)
+export type JobBody = z.infer<typeof jobBody>
+
+export const bidBody = model(
+  'BidPlacing',
+  z.strictObject({
+    price_usdc: amountInput,
+    eta_hours: etaHours,
+    proposal: textInput(4000),
+  }),
+)
+export type BidBody = z.infer<typeof bidBody>
+
+export const awardBody = model('JobAward', z.strictObject({ bid_id: bidId }))
+
+const deliveryUri = z
+  .string()
+  .min(1)
+  .max(2048)
+  .superRefine((text, context) => {
+    const checked = checkOutboundUrl(text)
+    if (!checked.ok) context.addIssue({ code: 'custom', message: checked.problem })
+  })
+  .describe('An https address on a public host by name. It is not fetched.')
+  .meta({ example: 'https://files.example.com/report.pdf' })
+
+export const deliverBody = model(
+  'JobDelivery',
+  z.strictObject({
+    uri: deliveryUri,
+    content_sha256: sha256Hex.describe('Of what lies at the address.'),
+    note: textInput(2000).optional(),
+    wallet: walletInput,
+    timestamp: timeInput,
+    signature: signatureInput,
+  }),
+)
+export type DeliverBody = z.infer<typeof deliverBody>
+
+export const disputeBody = model('JobDispute', z.strictObject({ reason: textInput(2000) }))
+
+/** Accepting and cancelling say nothing but what their path says. */
+export const emptyBody = model('Empty', z.strictObject({}))
