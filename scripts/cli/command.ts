@@ -52,7 +52,7 @@ const output: Readonly<Record<string, Option>> = {
   help: { doc: 'print this help' },
 }
 const address: Readonly<Record<string, Option>> = {
-  url: { value: 'address', doc: 'site of the ledger; LEDGER_URL, else http://localhost:8787' },
+  ledger: { value: 'url', doc: 'site of the ledger; LEDGER_URL, else http://localhost:8787' },
   service: {
     value: 'name',
     doc: 'name that stands in signed messages; LEDGER_SERVICE, else agent-income-ledger',
@@ -74,7 +74,12 @@ const shared: Readonly<Record<Command['kind'], Readonly<Record<string, Option>>>
   local: output,
   admin: output,
   read: { ...address, ...output },
-  'partner read': { ...key, 'print-curl': writing['print-curl'] ?? { doc: '' }, ...address, ...output },
+  'partner read': {
+    ...key,
+    'print-curl': writing['print-curl'] ?? { doc: '' },
+    ...address,
+    ...output,
+  },
   write: { ...key, ...writing, ...address, ...output },
 }
 

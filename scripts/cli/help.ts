@@ -35,7 +35,10 @@ export function helpOf(command: Command): string {
   const options = Object.entries(optionsOf(command))
   const rows = [
     ...operands.map(({ name, doc }): [string, string] => [`<${name}>`, doc]),
-    ...options.map(([name, option]): [string, string] => [optionUsage(name, option), docOf(option)]),
+    ...options.map(([name, option]): [string, string] => [
+      optionUsage(name, option),
+      docOf(option),
+    ]),
   ]
   const width = Math.max(...rows.map(([name]) => name.length))
   return `Usage: ${program} ${usageOf(command)} [options]

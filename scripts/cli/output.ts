@@ -26,7 +26,10 @@ export function table(columns: readonly string[], rows: readonly object[]): stri
     Math.max(column.length, ...cells.map((row) => row[at]?.length ?? 0)),
   )
   const line = (row: readonly string[]) =>
-    `${row.map((text, at) => text.padEnd(widths[at] ?? 0)).join('  ')}`.trimEnd()
+    row
+      .map((text, at) => text.padEnd(widths[at] ?? 0))
+      .join('  ')
+      .trimEnd()
   return [columns, ...cells].map((row) => `${line(row)}\n`).join('')
 }
 

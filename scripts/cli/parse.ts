@@ -29,7 +29,10 @@ export function parseInput(command: Command, rest: readonly string[]): Typed {
   const config = Object.fromEntries(
     Object.entries(options).map(([name, { value, many }]) => [
       name,
-      { type: value === undefined ? ('boolean' as const) : ('string' as const), multiple: many === true },
+      {
+        type: value === undefined ? ('boolean' as const) : ('string' as const),
+        multiple: many === true,
+      },
     ]),
   )
   const { values, positionals, tokens } = strictly(() =>
@@ -71,7 +74,8 @@ function refuseRepeats(
 
 function requireOptions(command: Command, given: ReadonlyMap<string, unknown>): void {
   for (const [name, { required, value }] of Object.entries(command.options ?? {})) {
-    if (required === true && !given.has(name)) throw new UsageError(`--${name} <${value}> is needed`)
+    if (required === true && !given.has(name))
+      throw new UsageError(`--${name} <${value}> is needed`)
   }
 }
 

@@ -1,5 +1,10 @@
 /** Runs one command line and says how it ended. */
-import { CallError, LedgerError, LedgerUnreachableError, UnexpectedAnswerError } from '../../src/client/errors.ts'
+import {
+  CallError,
+  LedgerError,
+  LedgerUnreachableError,
+  UnexpectedAnswerError,
+} from '../../src/client/errors.ts'
 import { KeyFormatError } from '../../src/client/signers.ts'
 import { UsageError, exitCodes } from './command.ts'
 import type { Command } from './command.ts'
@@ -52,7 +57,11 @@ function withoutCommand(
 }
 
 function ended(error: unknown, command: Command, { warn }: Outside): number {
-  if (error instanceof UsageError || error instanceof CallError || error instanceof KeyFormatError) {
+  if (
+    error instanceof UsageError ||
+    error instanceof CallError ||
+    error instanceof KeyFormatError
+  ) {
     warn(`${plain(error.message)}\n${command.words} --help tells how it is used.\n`)
     return exitCodes.usage
   }

@@ -1,7 +1,7 @@
+import type { AnswerOf, Call } from '../../src/client/call.ts'
 /** What commands are given: the client, the keys, and where results go. */
 import { createClient } from '../../src/client/client.ts'
 import type { LedgerClient } from '../../src/client/client.ts'
-import type { AnswerOf, Call } from '../../src/client/call.ts'
 import { receiptKeyOf, signerOf } from '../../src/client/signers.ts'
 import type { ReceiptKey, Signer } from '../../src/client/signers.ts'
 import type { RouteId } from '../../src/contract/routes.ts'
@@ -23,10 +23,11 @@ export interface Outside {
 }
 
 export interface Session extends Outside {
-  readonly siteUrl: string
+  /** Address of the ledger as it was given. */
+  readonly ledger: string
   readonly serviceName: string
   /** A client without a key; for what is public. */
-  readonly reader: LedgerClient
+  readonly reader: () => LedgerClient
   /** A client that signs. @throws UsageError where no key is given. */
   readonly signing: () => Promise<LedgerClient>
   readonly signer: () => Promise<Signer>
@@ -46,10 +47,10 @@ const defaultService = 'agent-income-ledger'
 
 export function createSession(outside: Outside, input: Input): Session {
   const { environment, clock, random, fetch, write } = outside
-  const baseUrl = input.text('url') ?? environment['LEDGER_URL'] ?? defaultUrl
+  const baseUrl = input.text('ledger') ?? environment['LEDGER_URL'] ?? defaultUrl
   const serviceName = input.text('service') ?? environment['LEDGER_SERVICE'] ?? defaultService
   const options = { baseUrl, serviceName, clock, random, fetch }
-  const reader = createClient(options)
+  const reader = () => createClient(options)
   const signer = async () => {
     const key = findKey(input.text('key-file'), 'LEDGER_KEY', environment)
     if (key === null) {
@@ -61,7 +62,7 @@ export function createSession(outside: Outside, input: Input): Session {
     write(input.flag('json') ? json(value) : (text ?? describe(value)))
   return {
     ...outside,
-    siteUrl: baseUrl.replace(/\/+(?:api\/v1\/*)?$/, ''),
+    ledger: baseUrl,
     serviceName,
     reader,
     signer,
@@ -71,7 +72,9 @@ export function createSession(outside: Outside, input: Input): Session {
         findKey(file, 'LEDGER_RECEIPT_KEY', environment) ??
         findKey(input.text('key-file'), 'LEDGER_KEY', environment)
       if (key === null) {
-        throw new UsageError('no key for receipts: give --receipt-key-file or LEDGER_RECEIPT_KEY_FILE')
+        throw new UsageError(
+          'no key for receipts: give --receipt-key-file or LEDGER_RECEIPT_KEY_FILE',
+        )
       }
       return receiptKeyOf(key)
     },
@@ -87,9 +90,10 @@ export function createSession(outside: Outside, input: Input): Session {
         write(curlOf(request))
         return
       }
-      const answer = await reader.submit(call)
-      const value = typeof answer === 'object' ? answer : { answer }
-      print(value, text?.(answer))
+      const answer = await reader().submit(call)
+      const value: unknown = answer
+      const shown = typeof value === 'object' && value !== null ? value : { answer: value }
+      print(shown, text?.(answer))
     },
   }
 }

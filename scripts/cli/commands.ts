@@ -1,0 +1,15 @@
+/** Every command, in the order of the help. */
+import type { Command } from './command.ts'
+import { keyCommands } from './keys.ts'
+import { readCommands } from './reads.ts'
+import { receiptCommands } from './receipts.ts'
+import { verifyCommands } from './verify.ts'
+import { workerCommands } from './workers.ts'
+
+export const commands: readonly Command[] = [
+  ...keyCommands,
+  ...workerCommands,
+  ...receiptCommands,
+  ...verifyCommands,
+  ...readCommands,
+]

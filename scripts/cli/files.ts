@@ -1,0 +1,41 @@
+/** Files that a command line names. */
+import { readFileSync, writeFileSync } from 'node:fs'
+
+import { isJsonObject } from '../../src/client/json.ts'
+import type { JsonObject } from '../../src/core/canonical-json.ts'
+import { StrictJsonError, parseStrictJson } from '../../src/core/strict-json.ts'
+import { UsageError } from './command.ts'
+
+/** @throws UsageError that names the file. */
+export function readBytes(path: string): Buffer {
+  try {
+    return readFileSync(path === '-' ? 0 : path)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    throw new UsageError(`${path} cannot be read (${code})`)
+  }
+}
+
+/** A JSON object by the strict rules that signatures need. @throws UsageError */
+export function readJsonObject(path: string): JsonObject {
+  try {
+    const value = parseStrictJson(readBytes(path))
+    if (isJsonObject(value)) return value
+  } catch (error) {
+    if (!(error instanceof StrictJsonError)) throw error
+    throw new UsageError(`${path} is not JSON: ${error.message}`)
+  }
+  throw new UsageError(`${path} does not hold a JSON object`)
+}
+
+/** Writes a file that is not there yet. @throws UsageError */
+export function writeNewFile(path: string, text: string, mode = 0o644): void {
+  try {
+    writeFileSync(path, text, { flag: 'wx', mode, flush: true })
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    throw new UsageError(
+      code === 'EEXIST' ? `${path} is there already` : `${path} cannot be written (${code})`,
+    )
+  }
+}

@@ -1,0 +1,30 @@
+/** The registry of platforms, as verification needs it. */
+import { join } from 'node:path'
+
+import { z } from 'zod'
+
+import type { PlatformKeys } from '../../src/client/verify-receipt.ts'
+import { platform } from '../../src/contract/schemas/platform.ts'
+import { packageRoot } from '../../src/runtime.ts'
+import { UsageError } from './command.ts'
+import { readJsonObject } from './files.ts'
+
+export const platformsFile = z.strictObject({ platforms: z.array(platform) })
+export type PlatformsFile = z.infer<typeof platformsFile>
+
+export function platformsPath(): string {
+  return join(packageRoot, 'data/platforms.json')
+}
+
+/** @throws UsageError that names the file and what is wrong in it. */
+export function readPlatforms(path: string): PlatformsFile {
+  const parsed = platformsFile.safeParse(readJsonObject(path))
+  if (parsed.success) return parsed.data
+  throw new UsageError(`${path} is no registry of platforms: ${z.prettifyError(parsed.error)}`)
+}
+
+/** Keys by slug; those that were revoked are good for receipts of the time before, and are listed too. */
+export function platformKeys(path: string | undefined): PlatformKeys {
+  const { platforms } = readPlatforms(path ?? platformsPath())
+  return new Map(platforms.map((entry) => [entry.platform, entry.public_key]))
+}

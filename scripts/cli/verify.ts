@@ -1,0 +1,226 @@
+/** Documents, whole snapshots and scores, checked without trust in the service. */
+import { dirname, join, relative, resolve, sep } from 'node:path'
+
+import { CallError, UnexpectedAnswerError } from '../../src/client/errors.ts'
+import { siteUrlOf } from '../../src/client/prepare.ts'
+import { send } from '../../src/client/transport.ts'
+import type { RawAnswer } from '../../src/client/transport.ts'
+import { verifyScore } from '../../src/client/verify-receipt.ts'
+import {
+  parseSigningKeys,
+  verifyDocument,
+  verifyEntry,
+  verifyManifest,
+} from '../../src/client/verify.ts'
+import type { Check } from '../../src/client/verify.ts'
+import { reputation } from '../../src/contract/schemas/reputation.ts'
+import type { SigningKeys } from '../../src/contract/schemas/service.ts'
+import { MANIFEST_FILE, MANIFEST_PATH, MANIFEST_SIGNATURE_FILE } from '../../src/core/documents.ts'
+import { printChecks } from './checks.ts'
+import { UsageError } from './command.ts'
+import type { Command, Input, Option } from './command.ts'
+import { readBytes, readJsonObject } from './files.ts'
+import type { Session } from './session.ts'
+
+const keysPath = '/.well-known/signing-keys.json'
+const keysOption: Readonly<Record<string, Option>> = {
+  keys: {
+    value: 'path',
+    doc: 'a signing-keys.json that you have from before; else the one beside the document is believed',
+  },
+}
+
+export const verifyCommands: readonly Command[] = [
+  {
+    words: 'document verify',
+    summary: 'Check the signature of a published document',
+    description:
+      'An address or a path of the site is fetched. A file must lie in a published set: the manifest above it is read,\nand no network is needed.',
+    operands: [{ name: 'document', doc: 'address, path such as /api/v1/rails, or file' }],
+    options: keysOption,
+    kind: 'read',
+    run: async (session, input) => {
+      const named = input.operand('document')
+      const isRemote = /^https?:\/\//.test(named) || named.startsWith('/api/')
+      const checks = isRemote
+        ? await verifyRemote(session, input, named)
+        : await verifyFile(named, input)
+      return printChecks(session, { document: named }, checks)
+    },
+  },
+  {
+    words: 'snapshot verify',
+    summary: 'Check the manifest and every document of the published set',
+    options: {
+      ...keysOption,
+      dir: { value: 'path', doc: 'a published directory (public/current) instead of the site' },
+    },
+    kind: 'read',
+    run: async (session, input) => {
+      const dir = input.text('dir')
+      const source = dir === undefined ? siteSource(session) : directorySource(dir)
+      const checks = await verifySet(source, input.text('keys'))
+      const bad = checks.filter(({ good }) => !good)
+      const count = checks.length - 2
+      const shown = bad.length > 0 ? bad : checks.slice(0, 2)
+      return printChecks(session, { documents: Math.max(0, count) }, shown)
+    },
+  },
+  {
+    words: 'score verify',
+    summary: 'Recompute a score from its entries by the published formula',
+    operands: [{ name: 'wallet', doc: 'whose score' }],
+    options: {
+      file: {
+        value: 'path',
+        doc: 'a saved answer of GET /reputation/{wallet} instead of the ledger',
+      },
+    },
+    kind: 'partner read',
+    run: async (session, input) => {
+      const file = input.text('file')
+      const wallet = input.operand('wallet')
+      const call = async () => (await session.signing()).calls.reputation(wallet)
+      if (input.flag('print-curl')) {
+        await session.perform(await call())
+        return undefined
+      }
+      const answer =
+        file === undefined ? await session.reader().submit(await call()) : reputationOf(file)
+      const checks = [...verifyScore(answer)]
+      if (answer.wallet.toLowerCase() !== wallet.toLowerCase()) {
+        checks.push({ what: 'wallet', good: false, detail: `the answer is about ${answer.wallet}` })
+      }
+      return printChecks(session, { wallet, rep_score: answer.rep_score }, checks)
+    },
+  },
+]
+
+function reputationOf(file: string) {
+  const parsed = reputation.safeParse(readJsonObject(file))
+  if (parsed.success) return parsed.data
+  throw new UsageError(`${file} is no answer of GET /reputation/{wallet}`)
+}
+
+async function verifyRemote(
+  session: Session,
+  input: Input,
+  named: string,
+): Promise<readonly Check[]> {
+  const site = siteUrlOf(session.ledger)
+  const url = URL.canParse(named, site) ? new URL(named, site) : null
+  if (url === null) throw new CallError(`${named} is no address`)
+  const answer = await get(session, url.href)
+  const keys = await keysOf(input.text('keys'), () => bytesAt(session, `${url.origin}${keysPath}`))
+  const signature = answer.headers.get('x-signature')
+  const kid = answer.headers.get('x-signature-key')
+  if (signature === null || kid === null) {
+    return [{ what: 'signature', good: false, detail: 'the answer carries none' }]
+  }
+  return [await verifyDocument(answer.bytes, { signature, kid }, keys)]
+}
+
+async function verifyFile(named: string, input: Input): Promise<readonly Check[]> {
+  const path = resolve(named)
+  const bytes = readBytes(path)
+  const root = rootOf(path)
+  const source = directorySource(root)
+  const keys = await keysOf(input.text('keys'), source.keys)
+  const { manifest, checks } = await verifyManifest(
+    await source.manifest(),
+    await source.signature(),
+    keys,
+  )
+  if (manifest === null || path === join(root, MANIFEST_FILE)) return checks
+  const file = relative(root, path).split(sep).join('/')
+  const entry = manifest.documents.find((document) => document.file === file)
+  const missing = { what: file, good: false, detail: 'is not in the manifest' }
+  return [...checks, entry === undefined ? missing : await verifyEntry(entry, bytes, keys)]
+}
+
+/** The nearest directory above a file that holds a manifest. @throws UsageError */
+function rootOf(path: string): string {
+  for (let at = dirname(path); ; at = dirname(at)) {
+    if (isThere(join(at, MANIFEST_FILE))) return at
+    if (at === dirname(at)) throw new UsageError(`no ${MANIFEST_FILE} lies beside or above ${path}`)
+  }
+}
+
+function isThere(path: string): boolean {
+  try {
+    readBytes(path)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A published set, wherever it lies. */
+interface Source {
+  readonly manifest: () => Promise<Uint8Array>
+  /** `ed25519:<base64> <kid>` */
+  readonly signature: () => Promise<string>
+  readonly keys: () => Promise<Uint8Array>
+  /** Null where there is none. */
+  readonly document: (entry: {
+    readonly path: string
+    readonly file: string
+  }) => Promise<Uint8Array | null>
+}
+
+function directorySource(dir: string): Source {
+  const at = (file: string) => Promise.resolve(readBytes(join(dir, file)))
+  return {
+    manifest: () => at(MANIFEST_FILE),
+    signature: async () => (await at(MANIFEST_SIGNATURE_FILE)).toString('utf8'),
+    keys: () => at(keysPath.slice(1)),
+    document: async ({ file }) => (isThere(join(dir, file)) ? await at(file) : null),
+  }
+}
+
+function siteSource(session: Session): Source {
+  const site = siteUrlOf(session.ledger)
+  let manifest: Promise<RawAnswer> | undefined
+  const fetched = () => (manifest ??= get(session, `${site}${MANIFEST_PATH}`))
+  return {
+    manifest: async () => (await fetched()).bytes,
+    signature: async () => {
+      const { headers } = await fetched()
+      return `${headers.get('x-signature') ?? ''} ${headers.get('x-signature-key') ?? ''}`
+    },
+    keys: () => bytesAt(session, `${site}${keysPath}`),
+    document: ({ path }) => bytesAt(session, `${site}${path}`),
+  }
+}
+
+async function verifySet(source: Source, pinned: string | undefined): Promise<readonly Check[]> {
+  const keys = await keysOf(pinned, source.keys)
+  const { manifest, checks } = await verifyManifest(
+    await source.manifest(),
+    await source.signature(),
+    keys,
+  )
+  const all = [...checks]
+  for (const entry of manifest?.documents ?? []) {
+    all.push(await verifyEntry(entry, await source.document(entry), keys))
+  }
+  return all
+}
+
+async function keysOf(
+  pinned: string | undefined,
+  beside: () => Promise<Uint8Array>,
+): Promise<SigningKeys> {
+  const keys = parseSigningKeys(pinned === undefined ? await beside() : readBytes(pinned))
+  if (keys !== null) return keys
+  if (pinned !== undefined) throw new UsageError(`${pinned} is no signing-keys.json`)
+  throw new UnexpectedAnswerError(`${keysPath} holds no keys`)
+}
+
+async function bytesAt(session: Session, url: string): Promise<Uint8Array> {
+  return (await get(session, url)).bytes
+}
+
+function get({ fetch, clock }: Session, url: string): Promise<RawAnswer> {
+  return send({ fetch, clock }, { method: 'GET', url, headers: {}, body: null, signed: [] })
+}

@@ -1,0 +1,201 @@
+/** Who signs: keys of wallets, and the ed25519 keys of receipts and platforms. Keys stay in this process. */
+import type { KeyObject } from 'node:crypto'
+
+import type { Secp256k1 } from '@bitauth/libauth/build/lib/crypto/secp256k1-types.js'
+import { instantiateSecp256k1 } from '@bitauth/libauth/build/lib/crypto/secp256k1.js'
+
+import { personalSignHash } from '../auth/eip191.ts'
+import { signBytes, signingKeyFromPem, signingKeyFromSeed } from '../auth/signing-key.ts'
+import type { SigningKey } from '../auth/signing-key.ts'
+import { decodeBase58, encodeBase58 } from '../core/base58.ts'
+import { bytesToHex, hexToBytes } from '../core/hex.ts'
+import { keccak256 } from '../core/keccak256.ts'
+import { checksumAddress } from '../core/wallet.ts'
+import type { WalletKind } from '../core/wallet.ts'
+
+/** A wallet that signs messages in the strict form that the ledger takes. */
+export interface Signer {
+  readonly kind: WalletKind
+  /** As answers print it. */
+  readonly wallet: string
+  readonly signMessage: (message: string) => Promise<string>
+}
+
+/** An ed25519 key that signs receipts: a worker's receipt key, or a platform's. */
+export interface ReceiptKey {
+  /** Base64 of the 32 bytes. */
+  readonly publicKey: string
+  /** `ed25519:` and base64 of the signature over the UTF-8 of a text. */
+  readonly sign: (text: string) => string
+}
+
+/** The text is no key in a form that is taken. The message names the forms and never the key. */
+export class KeyFormatError extends Error {
+  override readonly name = 'KeyFormatError'
+}
+
+/** secp256k1 key of 32 bytes; personal signatures by EIP-191. @throws KeyFormatError */
+export async function evmSigner(privateKey: Uint8Array): Promise<Signer> {
+  const curve = await secp256k1()
+  const publicKey =
+    privateKey.length === 32 && curve.validatePrivateKey(privateKey)
+      ? curve.derivePublicKeyUncompressed(privateKey)
+      : 'not a key'
+  if (typeof publicKey === 'string') throw new KeyFormatError('not a secp256k1 private key')
+  const id = `0x${bytesToHex(keccak256(publicKey.subarray(1)).subarray(12))}`
+  return {
+    kind: 'evm',
+    wallet: checksumAddress(id),
+    signMessage: (message) => Promise.resolve(signPersonal(curve, privateKey, message)),
+  }
+}
+
+/** ed25519 key of a Solana address or of a NEAR implicit account. */
+export function ed25519Signer(kind: 'solana' | 'near', seed: Uint8Array): Signer {
+  const key = signingKeyFromSeed(seed)
+  return {
+    kind,
+    wallet: kind === 'solana' ? encodeBase58(key.publicKey) : bytesToHex(key.publicKey),
+    signMessage: (message) => {
+      const signature = signBytes(key, Buffer.from(message))
+      return Promise.resolve(
+        kind === 'solana' ? encodeBase58(signature) : Buffer.from(signature).toString('base64'),
+      )
+    },
+  }
+}
+
+export function receiptKey(key: SigningKey): ReceiptKey {
+  return {
+    publicKey: Buffer.from(key.publicKey).toString('base64'),
+    sign: (text) => `ed25519:${Buffer.from(signBytes(key, Buffer.from(text))).toString('base64')}`,
+  }
+}
+
+/** A key as it was read: what it is, and its secret. */
+export type SecretKey =
+  | { readonly kind: 'evm'; readonly privateKey: Uint8Array }
+  | { readonly kind: 'solana' | 'near' | 'ed25519'; readonly seed: Uint8Array }
+
+/** The forms that `parseSecretKey` takes, for messages and help. */
+export const secretKeyForms = [
+  '0x and 64 hex digits (EVM)',
+  'base58 of 64 bytes, or the JSON array of solana-keygen (Solana)',
+  'ed25519: and base58 of 64 or 32 bytes, or a NEAR credentials file (NEAR)',
+  'seed: and 64 hex digits, or a PKCS#8 PEM (ed25519 for receipts and platforms)',
+  'the JSON file that keygen writes',
+] as const
+
+/**
+ * Reads a private key. The form says what kind it is; 64 bare hex digits could be two kinds and are refused.
+ * @throws KeyFormatError, which does not hold the text.
+ */
+export function parseSecretKey(text: string): SecretKey {
+  const trimmed = text.trim()
+  const key =
+    trimmed.startsWith('{') || trimmed.startsWith('[') ? fromJson(trimmed) : fromText(trimmed)
+  if (key === null) {
+    throw new KeyFormatError(`not a private key. Taken are: ${secretKeyForms.join('; ')}`)
+  }
+  return key
+}
+
+/** The form that a new key of 32 random bytes is written in; `parseSecretKey` reads it. */
+export function secretKeyText(kind: SecretKey['kind'], secret: Uint8Array): string {
+  if (kind === 'evm') return `0x${bytesToHex(secret)}`
+  if (kind === 'ed25519') return `seed:${bytesToHex(secret)}`
+  const pair = Buffer.concat([secret, signingKeyFromSeed(secret).publicKey])
+  return kind === 'solana' ? encodeBase58(pair) : `ed25519:${encodeBase58(pair)}`
+}
+
+/** The wallet of a key. @throws KeyFormatError for a bare ed25519 key, which is no wallet. */
+export async function signerOf(key: SecretKey): Promise<Signer> {
+  if (key.kind === 'evm') return await evmSigner(key.privateKey)
+  if (key.kind !== 'ed25519') return ed25519Signer(key.kind, key.seed)
+  throw new KeyFormatError(
+    'this is a bare ed25519 key, for receipts and platforms; it is no wallet',
+  )
+}
+
+/** The ed25519 key that signs receipts. @throws KeyFormatError for EVM keys, which sign none. */
+export function receiptKeyOf(key: SecretKey): ReceiptKey {
+  if (key.kind === 'evm') {
+    throw new KeyFormatError(
+      'receipts are signed with an ed25519 key; an EVM wallet needs one beside it',
+    )
+  }
+  return receiptKey(signingKeyFromSeed(key.seed))
+}
+
+function fromText(text: string): SecretKey | null {
+  if (/^0x[0-9a-fA-F]{64}$/.test(text)) {
+    const privateKey = hexToBytes(text.slice(2).toLowerCase())
+    return privateKey === null ? null : { kind: 'evm', privateKey }
+  }
+  const seedHex = /^seed:([0-9a-fA-F]{64})$/.exec(text)?.[1]
+  if (seedHex !== undefined) return ofSeed('ed25519', hexToBytes(seedHex.toLowerCase()))
+  if (text.startsWith('ed25519:')) return fromNear(text.slice('ed25519:'.length))
+  if (text.startsWith('-----BEGIN')) return fromPem(text)
+  return ofKeypair('solana', decodeBase58(text, 64))
+}
+
+function fromNear(base58: string): SecretKey | null {
+  return ofKeypair('near', decodeBase58(base58, 64)) ?? ofSeed('near', decodeBase58(base58, 32))
+}
+
+function fromPem(pem: string): SecretKey | null {
+  try {
+    return { kind: 'ed25519', seed: seedOf(signingKeyFromPem(pem).privateKey) }
+  } catch {
+    return null
+  }
+}
+
+function fromJson(text: string): SecretKey | null {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return null
+  }
+  if (Array.isArray(value)) return ofKeypair('solana', bytesOf(value))
+  if (typeof value !== 'object' || value === null) return null
+  const members: Readonly<Record<string, unknown>> = { ...value }
+  const secret = members['private_key'] ?? members['secret_key']
+  return typeof secret === 'string' && !/^[{[]/.test(secret) ? fromText(secret) : null
+}
+
+function bytesOf(items: readonly unknown[]): Uint8Array | null {
+  const isByte = (item: unknown): item is number =>
+    typeof item === 'number' && Number.isInteger(item) && item >= 0 && item <= 255
+  return items.every(isByte) ? Uint8Array.from(items) : null
+}
+
+/** 64 bytes hold the seed and its public key; where they do not belong together the text was damaged. */
+function ofKeypair(kind: 'solana' | 'near', pair: Uint8Array | null): SecretKey | null {
+  if (pair?.length !== 64) return null
+  const seed = pair.subarray(0, 32)
+  const { publicKey } = signingKeyFromSeed(seed)
+  return bytesToHex(publicKey) === bytesToHex(pair.subarray(32)) ? { kind, seed } : null
+}
+
+function ofSeed(kind: 'near' | 'ed25519', seed: Uint8Array | null): SecretKey | null {
+  return seed === null ? null : { kind, seed }
+}
+
+function seedOf(privateKey: KeyObject): Uint8Array {
+  return Buffer.from(privateKey.export({ format: 'jwk' }).d ?? '', 'base64url')
+}
+
+function signPersonal(curve: Secp256k1, privateKey: Uint8Array, message: string): string {
+  const signed = curve.signMessageHashRecoverableCompact(privateKey, personalSignHash(message))
+  if (typeof signed === 'string') throw new KeyFormatError('the key cannot sign')
+  return `0x${bytesToHex(signed.signature)}${signed.recoveryId === 0 ? '1b' : '1c'}`
+}
+
+let instance: Promise<Secp256k1> | undefined
+
+function secp256k1(): Promise<Secp256k1> {
+  instance ??= instantiateSecp256k1()
+  return instance
+}

@@ -1,0 +1,182 @@
+/** Receipts and scores, checked from what they say themselves. */
+import { verifyEd25519 } from '../auth/ed25519.ts'
+import { receiptId, signingText } from '../auth/messages.ts'
+import { SigningKeyError, publicKeyFromBase64 } from '../auth/signing-key.ts'
+import type { Reputation, ReputationEntry } from '../contract/schemas/reputation.ts'
+import type { JsonObject, JsonValue } from '../core/canonical-json.ts'
+import { parseUsdc } from '../core/money.ts'
+import { applyEntry, noStanding, reputationFormula, scoreAt } from '../core/reputation.ts'
+import { parseTime } from '../core/time.ts'
+import { WalletError, parseWallet, walletPublicKey } from '../core/wallet.ts'
+import type { Check } from './verify.ts'
+
+/** Fields of a submission that are no part of the receipt. */
+const SUBMISSION_FIELDS: ReadonlySet<string> = new Set(['wallet', 'timestamp', 'signature'])
+
+/** The receipt in a submission: the body without who sent it in, and when. */
+export function receiptOf(submission: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(submission).filter(([name]) => !SUBMISSION_FIELDS.has(name)),
+  )
+}
+
+/** Base64 public keys of platforms, by slug. */
+export type PlatformKeys = ReadonlyMap<string, string>
+
+export interface ReceiptVerdict {
+  readonly receiptId: string
+  readonly kind: 'platform' | 'signed' | 'unsigned'
+  readonly checks: readonly Check[]
+}
+
+/**
+ * Checks a receipt, or a submission that holds one: its id is the hash of its content, its signature is by
+ * the worker's key or by the platform's. Whether the money moved is for the chain to say.
+ * @param expectedId the id under which the receipt was found, where it was.
+ */
+export async function verifyReceipt(
+  submission: JsonObject,
+  platforms: PlatformKeys,
+  expectedId: string | null = null,
+): Promise<ReceiptVerdict> {
+  const receipt = receiptOf(submission)
+  const id = receiptId(receipt)
+  const checks: Check[] = []
+  if (expectedId !== null) {
+    checks.push({
+      what: 'receipt id',
+      good: id === expectedId,
+      detail: `the content hashes to ${id}`,
+    })
+  }
+  const kind = kindOf(receipt)
+  if (kind === 'unsigned') {
+    const detail = 'there is neither worker_signature nor platform_signature'
+    return { receiptId: id, kind, checks: [...checks, { what: 'signature', good: false, detail }] }
+  }
+  // The signature covers the receipt, or the submission as a whole.
+  const texts = [signingText(receipt), signingText(submission)]
+  if (kind === 'signed') {
+    checks.push(
+      await checkSeal(texts, receipt['worker_signature'], receipt['public_key'], 'worker'),
+    )
+    checks.push(...bindingToWallet(receipt))
+  } else {
+    const platform = typeof receipt['platform'] === 'string' ? receipt['platform'] : ''
+    const key = platforms.get(platform)
+    checks.push(await checkSeal(texts, receipt['platform_signature'], key, `platform ${platform}`))
+  }
+  return { receiptId: id, kind, checks }
+}
+
+function kindOf(receipt: JsonObject): ReceiptVerdict['kind'] {
+  if (receipt['platform_signature'] !== undefined) return 'platform'
+  return receipt['worker_signature'] === undefined ? 'unsigned' : 'signed'
+}
+
+async function checkSeal(
+  texts: readonly string[],
+  seal: JsonValue | undefined,
+  key: JsonValue | undefined,
+  whose: string,
+): Promise<Check> {
+  const what = `signature of the ${whose}`
+  const publicKey = publicKeyOf(key)
+  if (publicKey === null) return { what, good: false, detail: 'its public key is not known' }
+  const base64 = typeof seal === 'string' ? seal.replace(/^ed25519:/, '') : ''
+  if (!/^[A-Za-z0-9+/]{86}==$/.test(base64)) {
+    return { what, good: false, detail: 'is not ed25519: and base64 of 64 bytes' }
+  }
+  for (const text of texts) {
+    const verdict = await verifyEd25519(text, Buffer.from(base64, 'base64'), publicKey)
+    if (verdict.valid)
+      return { what, good: true, detail: `by ${Buffer.from(publicKey).toString('base64')}` }
+  }
+  return { what, good: false, detail: 'the content is not what was signed' }
+}
+
+function publicKeyOf(key: JsonValue | undefined): Uint8Array | null {
+  if (typeof key !== 'string') return null
+  try {
+    return publicKeyFromBase64(key.replace(/^ed25519:/, ''))
+  } catch (error) {
+    if (error instanceof SigningKeyError) return null
+    throw error
+  }
+}
+
+/** Where the worker's wallet is itself an ed25519 key, a receipt can be shown to be by that very wallet. */
+function bindingToWallet(receipt: JsonObject): readonly Check[] {
+  const worker = receipt['to_wallet']
+  const own = typeof worker === 'string' ? ed25519KeyOf(worker) : null
+  if (own === null) return []
+  const key = publicKeyOf(receipt['public_key'])
+  const isOwn = key !== null && Buffer.from(key).equals(own)
+  const detail = isOwn
+    ? 'the key is the wallet’s own'
+    : 'a receipt key: see the worker’s registration'
+  return [{ what: 'key of the worker', good: true, detail }]
+}
+
+function ed25519KeyOf(wallet: string): Uint8Array | null {
+  try {
+    return walletPublicKey(parseWallet(wallet))
+  } catch (error) {
+    if (error instanceof WalletError) return null
+    throw error
+  }
+}
+
+/**
+ * Recomputes a score from its entries by the published formula, as the ledger folds them: in the order of
+ * their numbers, scaled to the time of the answer.
+ */
+export function verifyScore(reputation: Reputation): readonly Check[] {
+  const entries = reputation.entries.toSorted((left, right) => left.seq - right.seq)
+  const nowMs = parseTime(reputation.computed_at) ?? Number.NaN
+  const standing = entries.reduce((sum, entry) => applyEntry(sum, effectOf(entry)), noStanding)
+  const score = scoreAt(standing.epochSum, nowMs)
+  const isWhole = entries.length === reputation.entries_total
+  const wrong = entries.find((entry) => !isWorth(entry))
+  return [
+    {
+      what: 'formula',
+      good: reputation.formula === reputationFormula,
+      detail: 'the published one is computed here',
+    },
+    {
+      what: 'entries',
+      good: wrong === undefined,
+      detail:
+        wrong === undefined
+          ? `${entries.length} of ${reputation.entries_total}, each worth its amount times its weight`
+          : `entry ${wrong.seq} is not worth its amount times its weight`,
+    },
+    {
+      what: 'score',
+      // Rounding to six decimals is all in which two computations may differ.
+      good: isWhole && Math.abs(score - reputation.rep_score) <= 0.000_001,
+      detail: isWhole
+        ? `${score} recomputed, ${reputation.rep_score} answered`
+        : `only the last ${entries.length} of ${reputation.entries_total} entries are shown; they come to ${score} of ${reputation.rep_score}`,
+    },
+  ]
+}
+
+function effectOf(entry: ReputationEntry) {
+  return {
+    kind: entry.kind,
+    amountMicroUsdc: parseUsdc(entry.amount_usdc) ?? Number.NaN,
+    weight: entry.weight,
+    valueMicroUsdc: Math.round(entry.delta * 1_000_000),
+    countsFrom: entry.counts_from,
+    createdAt: entry.created_at,
+  }
+}
+
+/** Rounded down once, when it was written: a micro-USDC is all that may be between. */
+function isWorth(entry: ReputationEntry): boolean {
+  const worth = entry.amount_usdc * entry.weight
+  const sign = entry.kind === 'receipt_reversed' ? -1 : 1
+  return Math.abs(sign * entry.delta - worth) <= 0.000_002
+}

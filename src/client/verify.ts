@@ -1,0 +1,116 @@
+/** Checks that need no trust in the service: signatures over bytes, the manifest, and its whole set. */
+import { verifyEd25519 } from '../auth/ed25519.ts'
+import { sha256Hex } from '../auth/messages.ts'
+import { SigningKeyError, kidOf, publicKeyFromBase64 } from '../auth/signing-key.ts'
+import { signingKeys } from '../contract/schemas/service.ts'
+import type { SigningKeys } from '../contract/schemas/service.ts'
+import { manifestSchema, manifestSetText, parseManifestSignature } from '../core/documents.ts'
+import type { Manifest, ManifestEntry } from '../core/documents.ts'
+import { StrictJsonError, parseStrictJson } from '../core/strict-json.ts'
+
+/** One thing that was looked at, and whether it holds. */
+export interface Check {
+  readonly what: string
+  readonly good: boolean
+  /** Why it does not hold, or what was found. */
+  readonly detail: string
+}
+
+export const holds = (checks: readonly Check[]): boolean => checks.every(({ good }) => good)
+
+/** A signature as headers and manifests carry it. */
+export interface DocumentSignature {
+  /** Base64 of 64 bytes, with or without `ed25519:` before it. */
+  readonly signature: string
+  readonly kid: string
+}
+
+/** Whether one of the service's keys signed exactly these bytes (`X-Signature`, `X-Signature-Key`). */
+export async function verifyDocument(
+  bytes: Uint8Array,
+  signed: DocumentSignature,
+  keys: SigningKeys,
+): Promise<Check> {
+  const what = `signature by ${signed.kid}`
+  const base64 = signed.signature.replace(/^ed25519:/, '')
+  if (!/^[A-Za-z0-9+/]{86}==$/.test(base64)) {
+    return { what, good: false, detail: 'is not base64 of 64 bytes' }
+  }
+  const key = keys.keys.find(({ kid }) => kid === signed.kid)
+  if (key === undefined) return { what, good: false, detail: 'the key is not listed' }
+  const publicKey = keyBytes(key.public_key)
+  if (publicKey === null || kidOf(publicKey) !== key.kid) {
+    return { what, good: false, detail: 'the listed key is not named after its public part' }
+  }
+  const verdict = await verifyEd25519(bytes, Buffer.from(base64, 'base64'), publicKey)
+  return verdict.valid
+    ? { what, good: true, detail: `${key.status} key` }
+    : { what, good: false, detail: 'the bytes are not what was signed' }
+}
+
+function keyBytes(base64: string): Uint8Array | null {
+  try {
+    return publicKeyFromBase64(base64)
+  } catch (error) {
+    if (error instanceof SigningKeyError) return null
+    throw error
+  }
+}
+
+/** The keys of a `signing-keys.json`; null where the bytes are none. */
+export function parseSigningKeys(bytes: Uint8Array): SigningKeys | null {
+  const parsed = signingKeys.safeParse(jsonOrNull(bytes))
+  return parsed.success ? parsed.data : null
+}
+
+/** The manifest, where its signature holds and it fits itself. `signatureLine` is `ed25519:<base64> <kid>`. */
+export async function verifyManifest(
+  bytes: Uint8Array,
+  signatureLine: string,
+  keys: SigningKeys,
+): Promise<{ readonly manifest: Manifest | null; readonly checks: readonly Check[] }> {
+  const signed = parseManifestSignature(`${signatureLine.trim()}\n`)
+  if (signed === null) {
+    const detail = 'is no ed25519:<base64> <kid>'
+    return { manifest: null, checks: [{ what: 'signature of the manifest', good: false, detail }] }
+  }
+  const signature = await verifyDocument(bytes, signed, keys)
+  const parsed = manifestSchema.safeParse(jsonOrNull(bytes))
+  if (!parsed.success) {
+    const detail = parsed.error.issues[0]?.message ?? 'is no manifest'
+    return { manifest: null, checks: [signature, { what: 'manifest', good: false, detail }] }
+  }
+  const manifest = parsed.data
+  const found = sha256Hex(manifestSetText(manifest.documents))
+  const fits = {
+    what: 'manifest',
+    good: found === manifest.set_sha256,
+    detail: `set_sha256 is ${found}`,
+  }
+  const checks = [signature, fits]
+  return { manifest: holds(checks) ? manifest : null, checks }
+}
+
+/** Size, hash and signature of one document of a manifest. */
+export async function verifyEntry(
+  entry: ManifestEntry,
+  bytes: Uint8Array | null,
+  keys: SigningKeys,
+): Promise<Check> {
+  const what = entry.path
+  if (bytes === null) return { what, good: false, detail: 'is missing' }
+  if (bytes.length !== entry.size) {
+    return { what, good: false, detail: `has ${bytes.length} bytes instead of ${entry.size}` }
+  }
+  if (sha256Hex(bytes) !== entry.sha256) return { what, good: false, detail: 'has another SHA-256' }
+  return { ...(await verifyDocument(bytes, entry, keys)), what }
+}
+
+function jsonOrNull(bytes: Uint8Array): unknown {
+  try {
+    return parseStrictJson(bytes)
+  } catch (error) {
+    if (error instanceof StrictJsonError) return null
+    throw error
+  }
+}
