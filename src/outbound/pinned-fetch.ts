@@ -23,6 +23,8 @@ export interface OutboundLimits {
   /** From the resolution of the name to the last byte of the answer. */
   readonly timeoutMs: number
   readonly maxAnswerBytes: number
+  /** Ends the request early; what is thrown then is the signal's reason. */
+  readonly signal?: AbortSignal
 }
 
 export interface OutboundAnswer {
@@ -80,7 +82,7 @@ export function createPinnedFetch(deps: {
     const checked = checkOutboundUrl(request.url)
     if (!checked.ok) throw new OutboundError('refused_url', `The address ${checked.problem}`)
     const { url } = checked
-    return await withDeadline(limits.timeoutMs, async (signal) => {
+    return await withDeadline(limits, async (signal) => {
       const address = await pinnedAddress(url.hostname, resolve, testNetwork)
       signal.throwIfAborted()
       const options = requestOptions(url, address, request, testNetwork)
@@ -155,6 +157,7 @@ function exchange(
   return new Promise((resolve, reject) => {
     const outgoing = httpsRequest(options)
     outgoing.on('error', () => {
+      // An abort comes here too, but what it means was told already.
       reject(new OutboundError('unreachable', 'The connection could not be made or broke off'))
     })
     outgoing.once('socket', (socket) => {
@@ -213,21 +216,29 @@ export function samePeer(peer: string | undefined, address: string): boolean {
 }
 
 async function withDeadline<T>(
-  timeoutMs: number,
+  { timeoutMs, signal: outer }: OutboundLimits,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController()
   const late = new OutboundError('timeout', `No whole answer within ${timeoutMs / 1000} s`)
-  let timer: NodeJS.Timeout | undefined
-  const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(late)
-      controller.abort(late)
-    }, timeoutMs)
+  outer?.throwIfAborted()
+  const onOuterAbort = () => controller.abort(outer?.reason)
+  outer?.addEventListener('abort', onOuterAbort, { once: true })
+  const timer = setTimeout(() => controller.abort(late), timeoutMs)
+  const ended = new Promise<never>((_, reject) => {
+    controller.signal.addEventListener('abort', () => reject(reasonOf(controller.signal)), {
+      once: true,
+    })
   })
   try {
-    return await Promise.race([work(controller.signal), deadline])
+    return await Promise.race([work(controller.signal), ended])
   } finally {
     clearTimeout(timer)
+    outer?.removeEventListener('abort', onOuterAbort)
   }
+}
+
+function reasonOf(signal: AbortSignal): Error {
+  const reason: unknown = signal.reason
+  return reason instanceof Error ? reason : new Error('The request was ended')
 }

@@ -1,0 +1,80 @@
+/** `POST /feedback`: a few words of anybody, a few times an hour. */
+import { sha256Hex } from '../auth/messages.ts'
+import type { FeedbackBody } from '../contract/schemas/feedback.ts'
+import { hourMs, isoTime, minuteMs } from '../core/time.ts'
+import { feedbackTimes, findDuplicate, insertFeedback } from '../db/feedback.ts'
+import type { ActionDeps } from './deps.ts'
+import { commitOnce } from './effect.ts'
+import type { Outcome, WriteRequest } from './effect.ts'
+import { newId } from './new-id.ts'
+import { requireQuota, windowStart } from './quota.ts'
+import type { Quota } from './quota.ts'
+import { senderHashes } from './sender.ts'
+import type { Sender } from './sender.ts'
+
+const duplicateMs = 15 * minuteMs
+
+const perFingerprint: Quota = {
+  name: 'feedback',
+  quota: 5,
+  windowMs: hourMs,
+  details: 'Over 5 entries of feedback an hour',
+}
+/** A user agent is easily changed; the network behind it less so, and more people share it. */
+const perNetwork: Quota = {
+  name: 'feedback-network',
+  quota: 30,
+  windowMs: hourMs,
+  details: 'Over 30 entries of feedback an hour from this network',
+}
+
+/** 201, or 200 where the same text came from the same sender within 15 minutes. */
+export async function submitFeedback(
+  deps: ActionDeps,
+  sent: { readonly body: FeedbackBody; readonly request: WriteRequest; readonly sender: Sender },
+): Promise<Outcome> {
+  const { body, request, sender } = sent
+  const { nowMs } = request
+  const fingerprint = senderHashes(deps, 'feedback', [sender.network, sender.userAgent], nowMs)
+  const network = senderHashes(deps, 'feedback network', [sender.network], nowMs)
+  const textHash = sha256Hex(normalized(body.message))
+  return await commitOnce(deps, request, [], async (tx) => {
+    const since = isoTime(nowMs - duplicateMs)
+    const duplicate = await findDuplicate(tx, fingerprint.known, textHash, since)
+    if (duplicate !== null) {
+      return { status: 200, body: { feedback_id: duplicate, deduplicated: true } }
+    }
+    const ofFingerprint = await feedbackTimes(
+      tx,
+      'fingerprint',
+      fingerprint.known,
+      windowStart(perFingerprint, nowMs),
+    )
+    requireQuota(perFingerprint, ofFingerprint, nowMs)
+    const ofNetwork = await feedbackTimes(
+      tx,
+      'network',
+      network.known,
+      windowStart(perNetwork, nowMs),
+    )
+    requireQuota(perNetwork, ofNetwork, nowMs)
+    const id = newId(deps.random, 'fbk')
+    await insertFeedback(tx, {
+      id,
+      fingerprint: fingerprint.today,
+      network: network.today,
+      textHash,
+      message: body.message,
+      page: body.page ?? null,
+      contact: body.contact ?? null,
+      rating: body.rating ?? null,
+      createdAt: isoTime(nowMs),
+    })
+    return { status: 201, body: { feedback_id: id, deduplicated: false } }
+  })
+}
+
+/** Case, width and white space make no other text of it. */
+function normalized(text: string): string {
+  return text.normalize('NFKC').toLowerCase().replaceAll(/\s+/g, ' ')
+}

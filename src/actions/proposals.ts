@@ -1,0 +1,71 @@
+/** `POST /skills`: somebody proposes a skill for the taxonomy. The operator decides. */
+import { ApiError } from '../contract/errors.ts'
+import { skillSlug } from '../contract/schemas/skill.ts'
+import type { ProposalBody } from '../contract/schemas/skill.ts'
+import { hourMs, isoTime } from '../core/time.ts'
+import { insertProposal, isAcceptedSlug, proposalTimes } from '../db/proposals.ts'
+import type { ActionDeps } from './deps.ts'
+import { commitOnce } from './effect.ts'
+import type { Outcome, WriteRequest } from './effect.ts'
+import { newId } from './new-id.ts'
+import { requireQuota, windowStart } from './quota.ts'
+import type { Quota } from './quota.ts'
+import { senderHashes } from './sender.ts'
+import type { Sender } from './sender.ts'
+import { invalidField } from './signed-body.ts'
+
+const perNetwork: Quota = {
+  name: 'proposals',
+  quota: 10,
+  windowMs: hourMs,
+  details: 'Over 10 proposals an hour',
+}
+
+/** @throws ApiError 409 where the taxonomy has the skill, 422 for a surface that is no rail of the ledger. */
+export async function proposeSkill(
+  deps: ActionDeps,
+  sent: { readonly body: ProposalBody; readonly request: WriteRequest; readonly sender: Sender },
+): Promise<Outcome> {
+  const { body, request, sender } = sent
+  const { nowMs } = request
+  const slug = slugOf(body.name)
+  const { rails, skills } = deps.reference()
+  const surface = [...new Set(body.surface)]
+  const unknown = surface.filter((rail) => !rails.has(rail))
+  if (unknown.length > 0) {
+    throw new ApiError('refused', `No rail of the ledger: ${unknown.join(', ')}`)
+  }
+  const network = senderHashes(deps, 'proposal', [sender.network], nowMs)
+  return await commitOnce(deps, request, [], async (tx) => {
+    if (skills.has(slug) || (await isAcceptedSlug(tx, slug))) {
+      throw new ApiError('conflict', `The taxonomy has the skill ${slug}`)
+    }
+    const times = await proposalTimes(tx, network.known, windowStart(perNetwork, nowMs))
+    requireQuota(perNetwork, times, nowMs)
+    const id = newId(deps.random, 'skp')
+    await insertProposal(tx, {
+      id,
+      slug,
+      name: body.name,
+      category: body.category,
+      surface,
+      description: body.description,
+      proposer: body.proposer ?? null,
+      network: network.today,
+      createdAt: isoTime(nowMs),
+    })
+    return { status: 202, body: { proposal_id: id, slug, status: 'pending' } }
+  })
+}
+
+/** `Café-Menü Design` becomes `cafe-menu-design`. @throws ApiError 400 where no slug can be made of the name. */
+function slugOf(name: string): string {
+  const slug = name
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '')
+  if (skillSlug.safeParse(slug).success) return slug
+  throw invalidField('name', 'must hold Latin letters or digits, for a slug of at most 64')
+}

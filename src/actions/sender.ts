@@ -1,0 +1,29 @@
+/** Somebody who signs nothing, as far as limits have to know them again: within a day or two, and not by name. */
+import { dayMs, isoDate } from '../core/time.ts'
+import type { ActionDeps } from './deps.ts'
+
+export interface Sender {
+  /** An IPv4 address or the /64 of an IPv6 one, as text. */
+  readonly network: string
+  readonly userAgent: string
+}
+
+export interface SenderHashes {
+  /** To store with what is written now. */
+  readonly today: string
+  /** To look for: the key changes at midnight (UTC), limits do not begin anew there. */
+  readonly known: readonly string[]
+}
+
+/** Hashes of the network, or of network and user agent, under keys that change daily. */
+export function senderHashes(
+  deps: Pick<ActionDeps, 'keyedHash'>,
+  what: string,
+  parts: readonly string[],
+  nowMs: number,
+): SenderHashes {
+  const hashOn = (timeMs: number) =>
+    deps.keyedHash(`${what} ${isoDate(timeMs)}`, JSON.stringify(parts))
+  const today = hashOn(nowMs)
+  return { today, known: [today, hashOn(nowMs - dayMs)] }
+}
