@@ -13,7 +13,14 @@ import type { WorkersTables } from './tables/workers.ts'
 import type { WritesTables } from './tables/writes.ts'
 
 export interface Database
-  extends JobsTables, WritesTables, WorkersTables, ReceiptsTables, AlertsTables, FeedbackTables, PartnersTables {
+  extends
+    JobsTables,
+    WritesTables,
+    WorkersTables,
+    ReceiptsTables,
+    AlertsTables,
+    FeedbackTables,
+    PartnersTables {
   polls: PollsTable
   rail_state: RailStateTable
   flags: FlagsTable

@@ -1,6 +1,16 @@
 import { z } from 'zod'
 
-import { count, model, usdc } from './common.ts'
+import { HANDLE, isFreeHandle, subscriptionStatuses } from '../../core/partner.ts'
+import { count, model, sha256Hex, time, url, usdc, wallet } from './common.ts'
+import {
+  httpsInput,
+  lineInput,
+  signatureInput,
+  textInput,
+  timeInput,
+  walletInput,
+} from './input.ts'
+import { skillSlug } from './skill.ts'
 
 export const tierName = z.enum(['free', 'starter', 'pro', 'team', 'enterprise'])
 export type TierName = z.infer<typeof tierName>
@@ -33,3 +43,158 @@ export const oath = model(
 )
 
 export const oathList = model('OathList', z.object({ count, oaths: z.array(oath).max(64) }))
+
+export const partnerHandle = z.string().regex(HANDLE, 'must be 3 to 32 of a-z, 0-9 and -')
+
+const partnerFields = {
+  handle: partnerHandle,
+  display_name: z.string().max(80),
+  wallet,
+  tier: tierName,
+  status: z.enum(subscriptionStatuses),
+  skills: z.array(z.string().max(64)).max(32),
+  website: url.optional(),
+  bio_short: z.string().max(280).optional(),
+  attestation_endpoint_url: url.nullable(),
+  attestation_signature_sha256: sha256Hex
+    .nullable()
+    .describe('Of the signature that set the endpoint, as it was sent.'),
+  attestation_signed_at: time.nullable(),
+  oath_signed_at: time,
+  created_at: time,
+}
+
+export const partner = model('Partner', z.object(partnerFields))
+export type Partner = z.infer<typeof partner>
+
+const perMinute = z
+  .int()
+  .min(0)
+  .nullable()
+  .describe('Signed calls a minute; null where there is no limit.')
+
+export const ownPartner = model(
+  'OwnPartner',
+  z.object({
+    ...partnerFields,
+    require_body_signature: z
+      .boolean()
+      .describe('Writes of this wallet are taken only with a signature over the body.'),
+    renews_at: time.nullable().describe('Null for the free tier, and before the first payment.'),
+    limits: z.object({
+      requests_per_minute: perMinute,
+      covers: z.array(z.string().max(100)).max(16).describe('Premium reads that are included.'),
+    }),
+    usage: z.object({
+      requests_remaining: perMinute.describe('Signed calls left right now, after this one.'),
+      writes_30d: count.describe('Rows in the history of oaths of the last 30 days.'),
+    }),
+  }),
+)
+export type OwnPartner = z.infer<typeof ownPartner>
+
+export const signupAnswer = model(
+  'PartnerSignupAnswer',
+  z.object({
+    ...partnerFields,
+    payment: z
+      .object({ price_usdc: usdc, tier: tierName, pay_to: url })
+      .optional()
+      .describe('What makes a pending subscription active, and where it is paid.'),
+  }),
+)
+export type SignupAnswer = z.infer<typeof signupAnswer>
+
+/** Outside of the taxonomy as well: partners may declare what it does not have. */
+const declaredSkills = z
+  .array(skillSlug)
+  .max(32)
+  .refine((skills) => new Set(skills).size === skills.length, 'a skill stands twice')
+
+const profile = {
+  display_name: lineInput(80),
+  website: httpsInput,
+  bio_short: textInput(280),
+  skills: declaredSkills,
+}
+
+export const signupBody = model(
+  'PartnerSignup',
+  z.strictObject({
+    handle: partnerHandle.refine(isFreeHandle, 'is reserved'),
+    display_name: profile.display_name,
+    tier: tierName,
+    email: z.email().max(254).optional().describe('For the operator only; never answered.'),
+    skills: profile.skills.optional(),
+    website: profile.website.optional(),
+    bio_short: profile.bio_short.optional(),
+    timestamp: timeInput,
+    oath_signature: signatureInput.describe(
+      'Over the partner oath of `/oaths`, with the wallet as in the credentials and `timestamp` filled in.',
+    ),
+  }),
+)
+export type SignupBody = z.infer<typeof signupBody>
+
+export const partnerChanges = model(
+  'PartnerChanges',
+  z
+    .strictObject({
+      display_name: profile.display_name.optional(),
+      website: profile.website.nullable().optional(),
+      bio_short: profile.bio_short.nullable().optional(),
+      skills: profile.skills.optional(),
+      require_body_signature: z
+        .boolean()
+        .optional()
+        .describe('Set only by a request whose signature covers the body.'),
+    })
+    .refine((changes) => Object.keys(changes).length > 0, 'must change something'),
+)
+export type PartnerChanges = z.infer<typeof partnerChanges>
+
+export const attestationBody = model(
+  'AttestationEndpoint',
+  z.strictObject({
+    url: z
+      .string()
+      .min(1)
+      .max(2048)
+      .describe('https on port 443, a host by name, no user name, password or fragment.'),
+    wallet: walletInput,
+    timestamp: timeInput,
+    signature: signatureInput,
+  }),
+)
+export type AttestationBody = z.infer<typeof attestationBody>
+
+export const oathEntry = model(
+  'OathEntry',
+  z.object({
+    kind: z
+      .enum(['worker', 'claim', 'partner', 'write'])
+      .describe('Which oath was signed; `write` where a write was signed without one.'),
+    action: z
+      .string()
+      .max(100)
+      .describe('The operationId; with `.conflict` where another write came first.'),
+    wallet,
+    message_sha256: sha256Hex,
+    signature_sha256: sha256Hex,
+    binding: z
+      .enum(['path', 'body', 'statement'])
+      .describe('What the signature covers: the path, path and body, or a statement of its own.'),
+    time,
+  }),
+)
+export type OathEntry = z.infer<typeof oathEntry>
+
+export const oathHistory = model(
+  'OathHistory',
+  z.object({
+    count,
+    total: count,
+    oaths: z.array(oathEntry).max(200),
+    next_cursor: z.string().max(200).optional(),
+  }),
+)
