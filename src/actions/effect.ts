@@ -2,7 +2,7 @@
 import type { Kysely, Transaction } from 'kysely'
 
 import { ApiError } from '../contract/errors.ts'
-import { dayMs, isoTime } from '../core/time.ts'
+import { dayMs, isoTime, minuteMs } from '../core/time.ts'
 import type { Wallet } from '../core/wallet.ts'
 import {
   findIdempotencyKey,
@@ -11,6 +11,7 @@ import {
   insertUsedMessage,
 } from '../db/guard.ts'
 import type { FirstAnswer, NewAnswer } from '../db/guard.ts'
+import { restoredAtMs } from '../db/restored.ts'
 import type { Database } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
 
@@ -23,6 +24,8 @@ export interface WriteRequest {
   readonly idempotencyKey: string | null
   /** Who calls, where no wallet has signed: a keyed hash of the address. */
   readonly remoteKey: string
+  /** Told of a wallet whose signature was checked; throws where it calls too often. */
+  readonly signedBy?: (wallet: Wallet) => Promise<void>
 }
 
 /** A signature that was checked. A message is good for one write. */
@@ -30,6 +33,8 @@ export interface SignedProof {
   readonly wallet: Wallet
   readonly messageSha256: string
   readonly signatureSha256: string
+  /** The time that was signed. */
+  readonly timestampMs: number
   /** The guard's row is kept until then: longer than the message would be taken. */
   readonly expiresAtMs: number
   /** False: the time signed is outside the window. Only the first answer under an idempotency key may follow. */
@@ -73,6 +78,7 @@ export async function commitOnce(
     const first = await firstAnswer(tx, request, proofs, caller)
     if (first !== null) return { outcome: first, isNew: false }
     if (proofs.some((proof) => !proof.timely)) throw new ApiError('signature_expired')
+    await refuseOlderThanRestore(deps, request, proofs)
     const outcome = await decide(tx)
     if ('refused' in outcome) return { outcome, isNew: false }
     await keepAnswer(tx, { request, proofs, caller, outcome })
@@ -96,6 +102,24 @@ export async function priorAnswer(
 ): Promise<Outcome | null> {
   const caller = proofs[0]?.wallet.id ?? request.remoteKey
   return await firstAnswer(deps.database.reader, request, proofs, caller)
+}
+
+/** As long as a signature from before a restore could still be timely, with room to spare. */
+const restoreGuardMs = 10 * minuteMs
+
+/** What was signed before the file was put back from a backup may have been used already. */
+async function refuseOlderThanRestore(
+  { database }: Pick<ActionDeps, 'database'>,
+  { nowMs }: WriteRequest,
+  proofs: readonly SignedProof[],
+): Promise<void> {
+  const restored = await restoredAtMs(database)
+  if (restored === null || nowMs > restored + restoreGuardMs) return
+  if (proofs.every(({ timestampMs }) => timestampMs > restored)) return
+  throw new ApiError(
+    'signature_expired',
+    'The ledger was restored after this was signed: sign anew',
+  )
 }
 
 async function firstAnswer(

@@ -34,7 +34,7 @@ type VerifyDeps = Pick<ActionDeps, 'serviceName' | 'walletChain'>
  */
 export async function verifySignedBody(
   deps: VerifyDeps,
-  request: Pick<WriteRequest, 'nowMs' | 'idempotencyKey'>,
+  request: Pick<WriteRequest, 'nowMs' | 'idempotencyKey' | 'signedBy'>,
   statement: BodyStatement,
 ): Promise<SignedProof> {
   const { json, timestamp, signature } = statement
@@ -48,6 +48,7 @@ export async function verifySignedBody(
     bodySha256: bodySha256(json),
   })
   await requireSignature(deps, { message, signature, wallet })
+  await request.signedBy?.(wallet)
   return signedProof({ message, signature, wallet, timestampMs, timely })
 }
 
@@ -101,6 +102,7 @@ export function signedProof(checked: {
     wallet: checked.wallet,
     messageSha256: sha256Hex(checked.message),
     signatureSha256: sha256Hex(checked.signature),
+    timestampMs: checked.timestampMs,
     expiresAtMs: checked.timestampMs + 2 * SIGNED_WINDOW_MS,
     timely: checked.timely,
   }
