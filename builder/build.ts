@@ -18,7 +18,9 @@ import {
 } from './publish/last-facts.ts'
 import { publish } from './publish/publish.ts'
 import type { Published } from './publish/publish.ts'
+import { readVendored } from './publish/vendored.ts'
 import { documentsOf } from './snapshots/index.ts'
+import { siteOf } from './snapshots/pages.ts'
 
 export interface BuildOptions extends Omit<GatherOptions, 'publicKeys'> {
   readonly keys: Keys
@@ -49,7 +51,12 @@ export async function build(options: BuildOptions): Promise<Built> {
   const factsPath = join(stateDir, 'last-facts.json')
   const last = await loadLastFacts(factsPath)
   const next = nextFacts(last, factsOf(facts))
-  const documents = [...facts, diffDocument(next, maxAgeOf('getLatestDiff'))]
+  const documents = [
+    ...facts,
+    diffDocument(next, maxAgeOf('getLatestDiff')),
+    ...siteOf(world),
+    ...(await readVendored()),
+  ]
   const published = await publish({
     publicDir,
     documents,

@@ -93,7 +93,7 @@ export function layout(page: Page, body: Html, site: World['site']): string {
         <link rel="service-desc" type="application/json" href="/openapi.json" />
         <link rel="api-catalog" href="/.well-known/api-catalog" />
         <script type="module" src="/assets/site.js"></script>
-        ${(page.scripts ?? []).map((src) => html`<script type="module" src="${src}"></script> `)}
+        ${(page.scripts ?? []).map((src) => html`<script defer src="${src}"></script> `)}
       </head>
       <body>
         <a class="skip" href="#main">Skip to the content</a>

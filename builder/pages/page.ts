@@ -11,8 +11,9 @@ export interface Page {
   readonly nav: string | null
   readonly body: readonly (Twin | null)[]
   readonly alternates?: readonly Alternate[]
-  /** Style sheets and scripts beside those of every page. */
+  /** Style sheets beside the one of every page. */
   readonly styles?: readonly string[]
+  /** Classic scripts, run in this order after the page was read. */
   readonly scripts?: readonly string[]
   /** False where the Markdown form is published by somebody else. */
   readonly markdown?: false

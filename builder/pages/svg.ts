@@ -12,8 +12,8 @@ const entities: Readonly<Record<string, string>> = {
 // oxlint-disable-next-line no-control-regex -- controls are what is taken out
 const notXml = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\ud800-\udfff\ufffe\uffff]/gu
 
-/** Text for content or a quoted attribute. */
-function escapeXml(text: string): string {
+/** Text for content or a quoted attribute of XML. */
+export function xmlText(text: string): string {
   return text.replace(notXml, '').replace(/[&<>"']/g, (character) => entities[character] ?? '')
 }
 
@@ -81,7 +81,7 @@ export interface FrameOptions {
 /** The svg element around a drawing, named for readers that do not see it. */
 export function frame(options: FrameOptions, drawing: string): string {
   const { width, height, setting } = options
-  const title = escapeXml(options.title)
+  const title = xmlText(options.title)
   const ground =
     setting === 'page'
       ? ''
@@ -89,7 +89,7 @@ export function frame(options: FrameOptions, drawing: string): string {
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"` +
     ` role="img" aria-label="${title}" font-family="system-ui,sans-serif" font-size="12">` +
-    `<title>${title}</title><desc>${escapeXml(options.description)}</desc>${ground}${drawing}</svg>`
+    `<title>${title}</title><desc>${xmlText(options.description)}</desc>${ground}${drawing}</svg>`
   )
 }
 
@@ -102,5 +102,5 @@ export function label(
   ink: InkName = 'muted',
 ): string {
   const anchored = anchor === 'start' ? '' : ` text-anchor="${anchor}"`
-  return `<text x="${px(at.x)}" y="${px(at.y)}"${anchored} ${paint(ink, setting)}>${escapeXml(text)}</text>`
+  return `<text x="${px(at.x)}" y="${px(at.y)}"${anchored} ${paint(ink, setting)}>${xmlText(text)}</text>`
 }

@@ -9,22 +9,24 @@ import type { SnapshotFamily } from './document.ts'
 export const siteDocuments: SnapshotFamily = {
   routes: ['getOpenApi', 'getSigningKeys', 'getPactsSkill', 'getDeskSkill'],
   *build(world) {
-    const { site, signingKeys } = world
-    yield jsonDocument(
-      'getOpenApi',
-      openApiDocument(routes, {
-        serviceName: site.serviceName,
-        siteUrl: site.url,
-        version: site.version,
-      }),
-    )
+    const { signingKeys } = world
+    yield jsonDocument('getOpenApi', openApiOf(world))
     yield jsonDocument('getSigningKeys', signingKeys)
     yield textDocument('getPactsSkill', agentSkill(world, 'pacts'), { archived: true })
     yield textDocument('getDeskSkill', agentSkill(world, 'desk'), { archived: true })
   },
 }
 
-function agentSkill({ agentSkills, site }: World, name: string): string {
+export function openApiOf({ site }: World) {
+  return openApiDocument(routes, {
+    serviceName: site.serviceName,
+    siteUrl: site.url,
+    version: site.version,
+  })
+}
+
+/** The text of a skill file as it is published. */
+export function agentSkill({ agentSkills, site }: World, name: string): string {
   const text = agentSkills.get(name)
   if (text === undefined) throw new Error(`data/agent-skills/${name}/SKILL.md is missing`)
   return text

@@ -127,7 +127,8 @@ function findFile(path: string, contentType: string): { file: string } | { probl
 function suffixOf(path: string, contentType: string): string | null {
   if (path.slice(path.lastIndexOf('/')).includes('.')) return ''
   const mediaType = contentType.split(';', 1)[0]?.trim()
-  if (mediaType === 'application/json') return '.json'
+  // Kinds of JSON by their structured suffix (RFC 6839), such as `application/linkset+json`.
+  if (mediaType === 'application/json' || mediaType?.endsWith('+json') === true) return '.json'
   return mediaType === 'text/html' ? '.html' : null
 }
 

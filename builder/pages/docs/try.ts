@@ -1,0 +1,36 @@
+import { htmlOnly, links, para } from '../blocks.ts'
+/** `/docs/try`: the API in the browser, with Swagger UI served from this site. */
+import { html } from '../html.ts'
+import type { Page } from '../page.ts'
+import { link, say } from '../twin.ts'
+
+export function tryPage(): Page {
+  return {
+    path: '/docs/try',
+    title: 'Try the API',
+    description:
+      'Send requests to this ledger from the browser. Nothing is loaded from another host.',
+    nav: '/docs',
+    styles: ['/assets/vendor/swagger-ui.css'],
+    scripts: ['/assets/vendor/swagger-ui-bundle.js', '/assets/playground.js'],
+    body: [
+      para(
+        say`Requests go to this site and count towards the ${link('/docs/limits', 'limits')}.`,
+        'lede',
+      ),
+      htmlOnly(
+        html`<noscript
+            ><p>
+              This page needs JavaScript; the <a href="/docs/reference">reference</a> does not.
+            </p></noscript
+          >
+          <div id="playground"></div>`,
+        'The playground is interactive. The same endpoints stand in the reference.',
+      ),
+      links([
+        ['/docs/reference', 'API reference'],
+        ['/openapi.json', 'OpenAPI 3.0.3'],
+      ]),
+    ],
+  }
+}

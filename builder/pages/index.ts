@@ -1,0 +1,58 @@
+/** Every page of the site, in the order of the index for agents. */
+import type { World } from '../world.ts'
+import { changelogPage } from './changelog.ts'
+import { articlePage, deskPage } from './desk.ts'
+import { errorsPage } from './docs/errors.ts'
+import { contactPage, docsPage, limitsPage, signingPage, verifyingPage } from './docs/guides.ts'
+import { modelsPage } from './docs/models.ts'
+import { referencePage } from './docs/reference.ts'
+import { tryPage } from './docs/try.ts'
+import { feedsPage } from './feeds-page.ts'
+import { flagsPage } from './flags.ts'
+import { homePage } from './home.ts'
+import { arbitragePage, opportunitiesPage } from './money-pages.ts'
+import { pactPages, pactsPage } from './pacts.ts'
+import type { Page } from './page.ts'
+import { partnersPage } from './partners.ts'
+import { leaderboardPage, workerPages, workersPage } from './people.ts'
+import { shownRails } from './rail-parts.ts'
+import { railPage } from './rail.ts'
+import { receiptPages, receiptsPage } from './receipts.ts'
+import { skillsPage } from './skills.ts'
+import { statusPage } from './status.ts'
+
+/** One page each. */
+const singlePages: readonly ((world: World) => Page)[] = [
+  homePage,
+  opportunitiesPage,
+  arbitragePage,
+  leaderboardPage,
+  workersPage,
+  receiptsPage,
+  pactsPage,
+  flagsPage,
+  deskPage,
+  skillsPage,
+  partnersPage,
+  statusPage,
+  docsPage,
+  referencePage,
+  modelsPage,
+  signingPage,
+  verifyingPage,
+  errorsPage,
+  limitsPage,
+  tryPage,
+  contactPage,
+  changelogPage,
+  feedsPage,
+]
+
+export function* pagesOf(world: World): Generator<Page> {
+  for (const page of singlePages) yield page(world)
+  for (const rail of shownRails(world)) yield railPage(rail, world)
+  for (const article of world.articles) yield articlePage(article, world)
+  yield* pactPages(world)
+  yield* workerPages(world)
+  yield* receiptPages(world)
+}

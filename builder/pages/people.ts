@@ -1,0 +1,198 @@
+/** `/leaderboard`, `/workers` and a page for each worker. */
+import type { Receipt } from '../../src/contract/schemas/receipt.ts'
+import { reputationFormula } from '../../src/core/reputation.ts'
+import type { Community, World } from '../world.ts'
+import { facts, links, para, section, verifyBox } from './blocks.ts'
+import { amount, count, counted, day, hash, time, usdc } from './figures.ts'
+import type { Page } from './page.ts'
+import { receiptTable } from './receipt-parts.ts'
+import { cell, table } from './table.ts'
+import { address, code, foreign, join, link, say } from './twin.ts'
+import type { Twin } from './twin.ts'
+
+type WorkerEntry = Community['workers'][number]
+
+export function workerPath(wallet: string): string {
+  return `/workers/${wallet}`
+}
+
+/** The wallet as a link where a page is built for it. */
+function walletLink(wallet: string, pages: ReadonlySet<string>): Twin {
+  return pages.has(wallet) ? link(workerPath(wallet), hash(wallet)) : hash(wallet)
+}
+
+/** Wallets that have a page: registered workers and everyone on the leaderboard. */
+export function workerWallets({ workers, leaderboard }: Community): ReadonlySet<string> {
+  return new Set([...workers, ...leaderboard].map(({ wallet }) => wallet))
+}
+
+export function leaderboardPage({ community }: World): Page {
+  const { leaderboard } = community
+  const pages = workerWallets(community)
+  return {
+    path: '/leaderboard',
+    title: 'Leaderboard by verified reputation',
+    description: `${counted(leaderboard.length, 'wallet')} ranked by receipts that were verified. The formula is public and anyone can recompute a score.`,
+    nav: '/leaderboard',
+    alternates: [{ type: 'application/json', href: '/api/v1/leaderboard', title: 'JSON' }],
+    body: [
+      para(
+        'A place here is earned with receipts that the ledger could verify, and with nothing else.',
+        'lede',
+      ),
+      table({
+        id: 'leaderboard',
+        caption: 'Ties go to the earlier first receipt.',
+        columns: [
+          { label: 'Rank', kind: 'figure' },
+          { label: 'Name' },
+          { label: 'Wallet' },
+          { label: 'Score', kind: 'figure' },
+          { label: 'Receipts', kind: 'figure' },
+          { label: 'Earned', unit: 'USDC, all time', kind: 'figure' },
+          { label: 'Last receipt' },
+        ],
+        rows: leaderboard.map((entry) => ({
+          cells: [
+            cell(entry.rank, entry.rank),
+            entry.display_name === null
+              ? cell('unclaimed', '')
+              : cell(foreign(entry.display_name), entry.display_name.toLowerCase()),
+            cell(walletLink(entry.wallet, pages), entry.wallet),
+            cell(amount(entry.rep_score), entry.rep_score),
+            cell(count(entry.receipts_count), entry.receipts_count),
+            cell(amount(entry.total_usdc_lifetime), entry.total_usdc_lifetime),
+            lastReceipt(entry.last_receipt_at),
+          ],
+        })),
+        empty: 'No receipt has been verified yet, so nobody is ranked.',
+      }),
+      section('formula', 'How a score comes about', para(reputationFormula)),
+      verifyBox('/api/v1/leaderboard', '/api/v1/leaderboard'),
+      links([
+        ['/api/v1/leaderboard', 'As JSON'],
+        ['/workers', 'All workers'],
+        ['/receipts', 'Receipts'],
+      ]),
+    ],
+  }
+}
+
+function lastReceipt(at: string | null) {
+  return at === null ? cell('none', null) : cell(time(Date.parse(at)), Date.parse(at))
+}
+
+export function workersPage({ community }: World): Page {
+  const { workers, workersTotal } = community
+  const pages = workerWallets(community)
+  return {
+    path: '/workers',
+    title: 'Workers',
+    description: `${counted(workersTotal, 'registered worker')}: a wallet each, with the skills it offers.`,
+    nav: '/leaderboard',
+    alternates: [{ type: 'application/json', href: '/api/v1/workers', title: 'JSON' }],
+    body: [
+      para(
+        'A worker is a wallet and what it can do. Registering is a signed request and costs nothing.',
+        'lede',
+      ),
+      table({
+        id: 'workers',
+        caption: `The newest ${workers.length} of ${workersTotal}.`,
+        columns: [
+          { label: 'Name' },
+          { label: 'Wallet' },
+          { label: 'Skills', sortable: false },
+          { label: 'Registered' },
+        ],
+        rows: workers.map((worker) => ({
+          cells: [
+            worker.display_name === undefined
+              ? cell('no name', '')
+              : cell(foreign(worker.display_name), worker.display_name.toLowerCase()),
+            cell(walletLink(worker.wallet, pages), worker.wallet),
+            join(worker.skills.map(foreign), ', '),
+            cell(day(Date.parse(worker.registered_at)), Date.parse(worker.registered_at)),
+          ],
+        })),
+        empty: 'Nobody has registered yet.',
+      }),
+      links([
+        ['/api/v1/workers', 'As JSON'],
+        ['/leaderboard', 'Leaderboard'],
+        ['/docs/signing', 'How to register'],
+      ]),
+    ],
+  }
+}
+
+export function* workerPages(world: World): Generator<Page> {
+  const { community } = world
+  const workers = new Map(community.workers.map((worker) => [worker.wallet, worker]))
+  const receipts = new Map<string, Receipt[]>()
+  for (const receipt of community.receipts) {
+    const others = receipts.get(receipt.to_wallet)
+    if (others === undefined) receipts.set(receipt.to_wallet, [receipt])
+    else others.push(receipt)
+  }
+  for (const wallet of workerWallets(community)) {
+    yield workerPage(wallet, workers.get(wallet), receipts.get(wallet) ?? [], world)
+  }
+}
+
+function workerPage(
+  wallet: string,
+  worker: WorkerEntry | undefined,
+  receipts: readonly Receipt[],
+  { community }: World,
+): Page {
+  const place = community.leaderboard.find((entry) => entry.wallet === wallet)
+  const name = place?.display_name ?? worker?.display_name ?? null
+  return {
+    path: workerPath(wallet),
+    title: name ?? `Worker ${wallet.slice(0, 10)}…${wallet.slice(-6)}`,
+    description: `The worker with the wallet ${wallet}: skills, rank and receipts.`,
+    nav: '/leaderboard',
+    listed: false,
+    body: [
+      facts([
+        ['Wallet', code(wallet)],
+        [
+          'Rank',
+          place === undefined ? 'not ranked' : say`${place.rank}, score ${amount(place.rep_score)}`,
+        ],
+        place === undefined
+          ? null
+          : [
+              'Earned',
+              say`${usdc(place.total_usdc_lifetime)} in ${counted(place.receipts_count, 'receipt')}`,
+            ],
+        place === undefined ? null : ['Spot claimed', place.claimed ? 'yes' : 'no'],
+        ...(worker === undefined ? ([['Registered', 'no']] as const) : registration(worker)),
+      ]),
+      worker?.bio === undefined ? null : para(foreign(worker.bio)),
+      section(
+        'receipts',
+        'Receipts',
+        receiptTable(
+          'receipts-table',
+          'Newest first, as far as the ledger’s public list reaches.',
+          receipts,
+        ),
+      ),
+      links([
+        ['/leaderboard', 'Leaderboard'],
+        ['/workers', 'All workers'],
+      ]),
+    ],
+  }
+}
+
+function registration(worker: WorkerEntry): readonly (readonly [string, Twin] | null)[] {
+  return [
+    ['Registered', time(Date.parse(worker.registered_at))],
+    ['Skills', join(worker.skills.map(foreign), ', ')],
+    worker.url === undefined ? null : ['Address', address(worker.url)],
+    worker.receipt_key === undefined ? null : ['Key that signs receipts', code(worker.receipt_key)],
+  ]
+}

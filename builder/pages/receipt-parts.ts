@@ -1,0 +1,43 @@
+/** Receipts as rows. */
+import type { Receipt } from '../../src/contract/schemas/receipt.ts'
+import { amount, hash, pill, time } from './figures.ts'
+import { railPath } from './rail-parts.ts'
+import { cell, table } from './table.ts'
+import { foreign, link } from './twin.ts'
+import type { Said, Twin } from './twin.ts'
+
+export function receiptPath(id: string): string {
+  return `/receipts/${id}`
+}
+
+export function receiptTable(id: string, caption: Said, receipts: readonly Receipt[]): Twin {
+  return table({
+    id,
+    caption,
+    columns: [
+      { label: 'Receipt' },
+      { label: 'Verification' },
+      { label: 'Rail' },
+      { label: 'Amount', unit: 'USDC', kind: 'figure' },
+      { label: 'From' },
+      { label: 'To' },
+      { label: 'Paid' },
+    ],
+    rows: receipts.map((receipt) => ({
+      // The search of the page looks for whole identifiers and wallets, which the cells show shortened.
+      data: { find: [receipt.receipt_id, receipt.from_wallet, receipt.to_wallet].join(' ') },
+      cells: [
+        cell(link(receiptPath(receipt.receipt_id), hash(receipt.receipt_id)), receipt.receipt_id),
+        pill(receipt.verification),
+        link(railPath(receipt.rail), foreign(receipt.rail)),
+        cell(amount(receipt.amount_usdc), receipt.amount_usdc),
+        receipt.from_wallet === undefined
+          ? 'not stated'
+          : cell(hash(receipt.from_wallet), receipt.from_wallet),
+        cell(hash(receipt.to_wallet), receipt.to_wallet),
+        cell(time(Date.parse(receipt.occurred_at)), Date.parse(receipt.occurred_at)),
+      ],
+    })),
+    empty: 'None yet.',
+  })
+}

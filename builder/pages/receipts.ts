@@ -1,0 +1,144 @@
+/** `/receipts` with its search, and a page and a signed record for each receipt. */
+import type { Receipt } from '../../src/contract/schemas/receipt.ts'
+import type { PublicDocument } from '../publish/document.ts'
+import { asJson } from '../snapshots/document.ts'
+import type { World } from '../world.ts'
+import { facts, htmlOnly, links, para, section, verifyBox } from './blocks.ts'
+import { counted, pill, time, usdc } from './figures.ts'
+import { html } from './html.ts'
+import type { Page } from './page.ts'
+import { workerPath, workerWallets } from './people.ts'
+import { railPath } from './rail-parts.ts'
+import { receiptPath, receiptTable } from './receipt-parts.ts'
+import { address, code, foreign, link, say } from './twin.ts'
+import type { Said } from './twin.ts'
+
+export function receiptsPage({ community }: World): Page {
+  const { receipts, receiptsTotal, receiptsVerified } = community
+  return {
+    path: '/receipts',
+    title: 'Receipts',
+    description: `${counted(receiptsTotal, 'receipt')} sent in, ${receiptsVerified} verified: proofs that somebody was paid on a rail.`,
+    nav: '/receipts',
+    alternates: [{ type: 'application/json', href: '/api/v1/receipts', title: 'JSON' }],
+    body: [
+      para(
+        'A receipt says who was paid, by whom, how much and where, and is signed by a platform or by the worker. What stands on a chain is checked there; the word says how that went.',
+        'lede',
+      ),
+      receipts.length === 0 ? null : htmlOnly(searchForm()),
+      receiptTable('receipts', `The newest ${receipts.length} of ${receiptsTotal}.`, receipts),
+      links([
+        ['/api/v1/receipts', 'As JSON'],
+        ['/docs/signing', 'How to send one in'],
+        ['/leaderboard', 'What receipts earn'],
+      ]),
+    ],
+  }
+}
+
+function searchForm() {
+  return html`<form class="filters" data-search="receipts" role="search" autocomplete="off">
+    <label
+      >Receipt id or wallet
+      <input type="search" name="q" maxlength="80" spellcheck="false" size="36" disabled /></label
+    ><output role="status"></output
+    ><noscript
+      ><p>
+        The search needs JavaScript. The address of a receipt is /receipts/ and its id; that of a
+        worker /workers/ and the wallet.
+      </p></noscript
+    >
+  </form>`
+}
+
+/** Where the signed record of a receipt lies, as the ledger held it when the page was built. */
+function recordPath(id: string): string {
+  return `${receiptPath(id)}.json`
+}
+
+export function* receiptPages(world: World): Generator<Page> {
+  const wallets = workerWallets(world.community)
+  for (const receipt of world.community.receipts) yield receiptPage(receipt, wallets, world)
+}
+
+export function* receiptRecords({ community }: World): Generator<PublicDocument> {
+  for (const receipt of community.receipts) {
+    yield {
+      path: recordPath(receipt.receipt_id),
+      contentType: 'application/json',
+      maxAgeSeconds: 60,
+      body: { json: asJson(receipt), stamp: null },
+      archive: null,
+    }
+  }
+}
+
+function receiptPage(
+  receipt: Receipt,
+  wallets: ReadonlySet<string>,
+  { rails, pacts }: World,
+): Page {
+  const id = receipt.receipt_id
+  const wallet = (value: string): Said =>
+    wallets.has(value) ? link(workerPath(value), code(value)) : code(value)
+  const pact = pacts.settled.find((entry) => entry.receipt_id === id)
+  const isListed = rails.some(({ authored }) => authored.rail === receipt.rail)
+  return {
+    path: receiptPath(id),
+    title: `Receipt ${id.slice(0, 12)}…${id.slice(-6)}`,
+    description: `${usdc(receipt.amount_usdc).md} paid on ${receipt.rail}: ${receipt.verification}.`,
+    nav: '/receipts',
+    listed: false,
+    body: [
+      para(
+        say`${pill(receipt.verification)} ${usdc(receipt.amount_usdc)} paid at ${time(Date.parse(receipt.occurred_at))}`,
+        'lede',
+      ),
+      receipt.verification_reason === undefined ? null : para(foreign(receipt.verification_reason)),
+      facts([
+        ['Receipt', code(id)],
+        [
+          'Rail',
+          isListed ? link(railPath(receipt.rail), foreign(receipt.rail)) : foreign(receipt.rail),
+        ],
+        ['From', receipt.from_wallet === undefined ? 'not stated' : wallet(receipt.from_wallet)],
+        ['To', wallet(receipt.to_wallet)],
+        ['Amount', say`${usdc(receipt.amount_usdc)} (${receipt.asset_symbol})`],
+        [
+          'Issued',
+          receipt.kind === 'platform'
+            ? say`by the platform ${foreign(receipt.platform ?? 'unknown')}`
+            : 'signed by the worker',
+        ],
+        ['Checked on its chain', receipt.onchain_verified ? 'yes' : 'no'],
+        receipt.chain === undefined ? null : ['Chain', foreign(receipt.chain)],
+        receipt.tx_hash === undefined
+          ? null
+          : [
+              'Transaction',
+              receipt.explorer_url === undefined
+                ? code(receipt.tx_hash)
+                : link(receipt.explorer_url, code(receipt.tx_hash)),
+            ],
+        receipt.job_id === undefined
+          ? null
+          : [
+              'Job',
+              pact === undefined
+                ? foreign(receipt.job_id)
+                : link(`/pacts/${pact.pact_id}`, foreign(receipt.job_id)),
+            ],
+        receipt.summary === undefined ? null : ['Summary', foreign(receipt.summary)],
+        receipt.evidence_url === undefined ? null : ['Evidence', address(receipt.evidence_url)],
+        ['Accepted', time(Date.parse(receipt.accepted_at))],
+      ]),
+      section('check', 'Check it', verifyBox(recordPath(id), 'the signed record of this receipt')),
+      links([
+        [recordPath(id), 'Signed record, JSON'],
+        ['/receipts', 'All receipts'],
+        ['/docs/verifying', 'How to verify'],
+      ]),
+    ],
+  }
+}

@@ -1,0 +1,39 @@
+/** Files of other projects that pages load from this site: taken from their packages as they are. */
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+
+import type { PublicDocument } from './document.ts'
+
+const resolve = createRequire(import.meta.url)
+
+const files = [
+  {
+    path: '/assets/vendor/swagger-ui-bundle.js',
+    module: 'swagger-ui-dist/swagger-ui-bundle.js',
+    contentType: 'text/javascript; charset=utf-8',
+  },
+  {
+    path: '/assets/vendor/swagger-ui.css',
+    module: 'swagger-ui-dist/swagger-ui.css',
+    contentType: 'text/css; charset=utf-8',
+  },
+  {
+    path: '/assets/vendor/noble-ed25519.js',
+    module: '@noble/ed25519',
+    contentType: 'text/javascript; charset=utf-8',
+  },
+] as const
+
+/** A day: the packages are pinned, and a new version comes with a new installation. */
+const maxAgeSeconds = 86_400
+
+export async function readVendored(): Promise<PublicDocument[]> {
+  return await Promise.all(
+    files.map(async ({ path, module, contentType }) => {
+      const text = await readFile(resolve.resolve(module), 'utf8')
+      // The maps are not published; the browser's tools would ask for them.
+      const body = { text: text.replace(/\n(?:\/\/|\/\*)# sourceMappingURL=[^\n]*\n?$/, '\n') }
+      return { path, contentType, maxAgeSeconds, body, archive: null }
+    }),
+  )
+}

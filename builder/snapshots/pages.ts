@@ -1,0 +1,29 @@
+import { openApiTypes } from '../pages/docs/openapi-types.ts'
+import { documentsOfPage } from '../pages/documents.ts'
+import { pagesOf } from '../pages/index.ts'
+import { indexDocuments } from '../pages/indexes.ts'
+import { receiptRecords } from '../pages/receipts.ts'
+import type { PublicDocument } from '../publish/document.ts'
+import type { World } from '../world.ts'
+import { asJson } from './document.ts'
+import { feedDocuments } from './feeds.ts'
+import { openApiOf } from './site.ts'
+
+/**
+ * The site for people and what agents find it by: pages with their Markdown, feeds, indexes. They are made of the same
+ * world as the documents of the API; the API describes none of them, so they stand in no route.
+ */
+export function* siteOf(world: World): Generator<PublicDocument> {
+  const pages = [...pagesOf(world)]
+  for (const page of pages) yield* documentsOfPage(page, world)
+  yield* receiptRecords(world)
+  yield* feedDocuments(world)
+  yield* indexDocuments(pages, world)
+  yield {
+    path: '/openapi.d.ts',
+    contentType: 'text/plain; charset=utf-8',
+    maxAgeSeconds: 300,
+    body: { text: openApiTypes(asJson(openApiOf(world))) },
+    archive: null,
+  }
+}

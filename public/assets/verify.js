@@ -1,0 +1,71 @@
+// Checks the signature of a document in the reader's browser: the bytes as received, with the published key.
+
+const fromBase64 = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+const toHex = (bytes) => Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('')
+
+/** Whether the signature is the key's over these bytes. Browsers without Ed25519 get it from a file of this site. */
+async function isSigned(bytes, signature, publicKey) {
+  try {
+    const key = await crypto.subtle.importKey('raw', publicKey, { name: 'Ed25519' }, false, ['verify'])
+    return await crypto.subtle.verify('Ed25519', key, signature, bytes)
+  } catch (error) {
+    if (error.name !== 'NotSupportedError') throw error
+    const { verifyAsync } = await import('/assets/vendor/noble-ed25519.js')
+    return await verifyAsync(signature, bytes, publicKey)
+  }
+}
+
+/** What a check found. `problem` is null where all is well. */
+async function check(path) {
+  const answer = await fetch(path, { cache: 'no-store' })
+  if (!answer.ok) return { problem: `The document answered ${answer.status}.`, facts: [] }
+  const bytes = await answer.arrayBuffer()
+  const kid = answer.headers.get('x-signature-key')
+  const facts = [
+    ['Bytes', String(bytes.byteLength)],
+    ['SHA-256 of the bytes', toHex(await crypto.subtle.digest('SHA-256', bytes))],
+    ['Key', kid ?? 'none named'],
+  ]
+  const [scheme, encoded] = (answer.headers.get('x-signature') ?? '').split(':')
+  if (scheme !== 'ed25519' || !encoded) return { problem: 'The document carries no signature.', facts }
+  facts.push(['Signature', encoded])
+  const { keys } = await (await fetch('/.well-known/signing-keys.json')).json()
+  const key = keys.find((candidate) => candidate.kid === kid)
+  if (key === undefined) return { problem: 'The key is not one of the published ones.', facts }
+  facts.push(['Public key', `${key.public_key} (${key.status})`])
+  const good = await isSigned(bytes, fromBase64(encoded), fromBase64(key.public_key))
+  return { problem: good ? null : 'The signature does not match these bytes.', facts }
+}
+
+function show(box, result, title, facts) {
+  box.dataset.result = result
+  const strong = document.createElement('strong')
+  strong.textContent = title
+  const list = document.createElement('dl')
+  for (const [term, value] of facts) {
+    const [dt, dd] = [document.createElement('dt'), document.createElement('dd')]
+    dt.textContent = term
+    dd.textContent = value
+    list.append(dt, dd)
+  }
+  box.replaceChildren(strong, list)
+}
+
+/** Checks the document at `path` and shows bytes, hash, key and result in `box`. */
+export async function showCheck(path, box, button) {
+  button.disabled = true
+  box.replaceChildren()
+  if (globalThis.crypto?.subtle === undefined) {
+    show(box, 'bad', 'Not checked: browsers offer their cryptography over https only. Use the guide.', [])
+  } else {
+    try {
+      const { problem, facts } = await check(path)
+      if (problem === null) show(box, 'good', 'The signature is good: these bytes were published by this ledger.', facts)
+      else show(box, 'bad', `NOT GOOD. ${problem}`, facts)
+    } catch (error) {
+      show(box, 'bad', `Not checked: ${error.message}`, [])
+    }
+  }
+  button.disabled = false
+  button.focus()
+}
