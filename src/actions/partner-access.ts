@@ -1,0 +1,94 @@
+/** Whether the wallet behind a partner bearer is a partner's, and what its tier allows. */
+import type { Kysely } from 'kysely'
+import type { z } from 'zod'
+
+import { ApiError } from '../contract/errors.ts'
+import type { tier } from '../contract/schemas/partner.ts'
+import { mayUse, subscriptionAt } from '../core/partner.ts'
+import { findPartner } from '../db/partners.ts'
+import type { PartnerRecord, PartnerSubscription } from '../db/partners.ts'
+import type { Database } from '../db/schema.ts'
+import type { Reference } from '../reference.ts'
+import type { ActionDeps } from './deps.ts'
+import type { SignedProof } from './effect.ts'
+
+export type Tier = z.infer<typeof tier>
+
+/** A partner bearer that was checked. */
+export interface BearerProof extends SignedProof {
+  /** `body`: the signature covers the raw body as well. */
+  readonly binding: 'path' | 'body'
+}
+
+/** A partner whose subscription is as it stands now. */
+export interface CurrentPartner extends Omit<PartnerRecord, 'subscription'> {
+  readonly subscription: PartnerSubscription
+}
+
+/** A premium read that a tier may include, by its path below the API. */
+export type PremiumRead = '/arbitrage' | '/reputation/{wallet}' | '/alerts/feed' | '/og'
+
+/** The partner with what has run out by `nowMs` run out. */
+export function partnerAt(partner: PartnerRecord, nowMs: number): CurrentPartner {
+  const { subscription } = partner
+  const { status } = subscriptionAt(subscription, nowMs)
+  return { ...partner, subscription: { ...subscription, status } }
+}
+
+/**
+ * The partner whose wallet signed. An active one reads and writes, one that is past due reads.
+ * A write is to be asked in its own transaction, with `tx` as `db`.
+ * @throws ApiError 403 `not_a_partner`, 401 `body_signature_required`.
+ */
+export async function requirePartner(
+  db: Kysely<Database>,
+  proof: BearerProof,
+  { use, nowMs }: { readonly use: 'read' | 'write'; readonly nowMs: number },
+): Promise<CurrentPartner> {
+  const found = await findPartner(db, { wallet: proof.wallet.id })
+  if (found === null) throw new ApiError('not_a_partner', 'Sign up at /api/v1/partners/signup')
+  const partner = partnerAt(found, nowMs)
+  const { status } = partner.subscription
+  if (!mayUse(status, use)) throw new ApiError('not_a_partner', `The subscription is ${status}`)
+  if (use === 'write') requireBinding(partner, proof)
+  return partner
+}
+
+/** @throws ApiError `body_signature_required` where the partner asked for that and the proof lacks it. */
+export function requireBinding(
+  partner: Pick<PartnerRecord, 'requireBodySignature'>,
+  { binding }: Pick<BearerProof, 'binding'>,
+): void {
+  if (partner.requireBodySignature && binding !== 'body') {
+    throw new ApiError('body_signature_required')
+  }
+}
+
+/** What the partner's tier is and includes. */
+export function tierOf(
+  reference: Pick<Reference, 'tiers'>,
+  { subscription }: Pick<CurrentPartner, 'subscription'>,
+): Tier {
+  const found = reference.tiers.get(subscription.tier)
+  if (found === undefined) throw new Error(`there is no tier ${subscription.tier}`)
+  return found
+}
+
+/** Whether a tier includes a premium read; else it is sold per request. */
+export function tierCovers({ covers }: Pick<Tier, 'covers'>, read: PremiumRead): boolean {
+  return covers.includes(read)
+}
+
+/** What a wallet may call: by its tier where it is a partner's that has not run out. */
+export async function walletTerms(
+  deps: Pick<ActionDeps, 'clock' | 'database' | 'reference'>,
+  walletId: string,
+): Promise<{ readonly multiplier: number | null; readonly isPartner: boolean }> {
+  const found = await findPartner(deps.database.reader, { wallet: walletId })
+  const partner = found === null ? null : partnerAt(found, deps.clock.now())
+  if (partner === null || !mayUse(partner.subscription.status, 'read')) {
+    return { multiplier: 1, isPartner: false }
+  }
+  const { wallet_rate_multiplier: multiplier } = tierOf(deps.reference(), partner)
+  return { multiplier, isPartner: true }
+}
