@@ -3,6 +3,7 @@ import { join } from 'node:path'
 
 import type { ActionDeps } from './actions/deps.ts'
 import { createApp } from './app.ts'
+import { jobExchangeKeyFile, loadKeyFile } from './auth/key-file.ts'
 import { startBuilder } from './builder-process.ts'
 import { createWalletChain } from './chain/wallet-chain.ts'
 import { openDatabase } from './db/open.ts'
@@ -75,6 +76,7 @@ const actions: ActionDeps = {
   walletChain: (kind) => (kind === 'evm' ? baseChain : undefined),
   keyedHash: await loadKeyedHash(join(config.DATA_DIR, 'secrets'), systemRandom),
   mail,
+  exchangeKey: await loadKeyFile(join(config.DATA_DIR, 'keys', jobExchangeKeyFile), systemRandom),
   nudge: () => builder?.nudge(),
 }
 

@@ -1,5 +1,6 @@
 /** What every write is given. Types only. */
 import type { WalletChain } from '../auth/contract-wallet.ts'
+import type { SigningKey } from '../auth/signing-key.ts'
 import type { WalletKind } from '../core/wallet.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import type { Clock, Log, Random } from '../deps.ts'
@@ -22,6 +23,8 @@ export interface ActionDeps {
   /** Hex of a keyed hash: what is stored can be compared, and not guessed by who lacks the key. */
   readonly keyedHash: KeyedHash
   readonly mail: Mail
+  /** Signs the receipts that the job exchange issues. */
+  readonly exchangeKey: SigningKey
   /** Asks the builder for a build soon: public documents are to show what was committed. */
   readonly nudge: () => void
 }

@@ -22,6 +22,7 @@ const tags: Readonly<Record<string, string>> = {
   Rails: 'Income channels: figures, history, opportunities.',
   Workers: 'Workers and their reputation.',
   Receipts: 'Signed proofs of payment.',
+  Jobs: 'The job exchange: post, bid, award, deliver, accept.',
   Partners: 'Subscription tiers and oaths.',
   Skills: 'What is sold, and where.',
   Pacts: 'On-chain settlement records.',

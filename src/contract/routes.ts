@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { documents } from './answers.ts'
 import { apiPrefix, json, text } from './route.ts'
 import type { Parameter, Route } from './route.ts'
+import { jobRoutes } from './routes/jobs.ts'
 import { receiptRoutes } from './routes/receipts.ts'
 import { workerRoutes } from './routes/workers.ts'
 import { railSlug, time } from './schemas/common.ts'
@@ -148,6 +149,7 @@ export const routes = [
   },
   ...workerRoutes,
   ...receiptRoutes,
+  ...jobRoutes,
   {
     id: 'listTiers',
     method: 'GET',

@@ -161,7 +161,7 @@ export async function listBids(
   return (await query.orderBy('seq').limit(limit).execute()).map(toRecord)
 }
 
-/** A bid as it is answered. `isJobOpen`: at that time bids could still be taken. */
+/** A bid as it is answered. `isJobOpen` says whether bids could still be taken at that time. */
 export function bidView(record: BidRecord, isJobOpen: boolean): Bid {
   return {
     id: record.id,

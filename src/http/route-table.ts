@@ -10,6 +10,7 @@ const missing: readonly (readonly [string, ErrorCode])[] = [
   [`${apiPrefix}/pacts/{id}`, 'unknown_pact'],
   [`${apiPrefix}/workers/{wallet}`, 'unknown_worker'],
   [`${apiPrefix}/receipts/{id}`, 'unknown_receipt'],
+  [`${apiPrefix}/jobs/{id}`, 'unknown_job'],
 ]
 
 interface KnownPath {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import type { ActionDeps } from '../../src/actions/deps.ts'
+import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { Clock, Log } from '../../src/deps.ts'
 import type { Letter } from '../../src/mail/mail.ts'
@@ -45,6 +46,7 @@ export async function testActions(given: {
       letters.push(letter)
       return Promise.resolve()
     },
+    exchangeKey: signingKeyFromSeed(randomBytes(32)),
     nudge: () => {
       nudges += 1
     },

@@ -15,9 +15,9 @@ import {
 import { receiptId } from './receipt.ts'
 import { skillsInput } from './worker.ts'
 
-export const jobId = z.string().regex(/^job_[0-9a-f]{32}$/)
-const bidId = z.string().regex(/^bid_[0-9a-f]{32}$/)
-const deliveryId = z.string().regex(/^dlv_[0-9a-f]{32}$/)
+export const jobId = z.string().regex(/^job_[0-9a-f]{24}$/)
+const bidId = z.string().regex(/^bid_[0-9a-f]{24}$/)
+const deliveryId = z.string().regex(/^dlv_[0-9a-f]{24}$/)
 export const jobStatus = z.enum(jobStatuses)
 const bidStatus = z.enum(['open', 'awarded', 'rejected', 'lapsed'])
 const etaHours = z.int().min(1).max(8760)

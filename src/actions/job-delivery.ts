@@ -1,0 +1,129 @@
+/** Work is handed over, and taken. */
+import type { Transaction } from 'kysely'
+
+import { bodySha256, messages } from '../auth/messages.ts'
+import { ApiError } from '../contract/errors.ts'
+import type { Delivery, DeliverBody, JobAccepted } from '../contract/schemas/job.ts'
+import type { JsonObject } from '../core/canonical-json.ts'
+import { toUsdc } from '../core/money.ts'
+import { scoreAt } from '../core/reputation.ts'
+import { isoTime } from '../core/time.ts'
+import { insertDelivery } from '../db/job-deliveries.ts'
+import type { DeliveryRecord } from '../db/job-deliveries.ts'
+import { jobView } from '../db/jobs.ts'
+import { receiptUrl } from '../db/receipts.ts'
+import { earnedBy, standingOf } from '../db/reputation.ts'
+import type { Database } from '../db/schema.ts'
+import type { ActionDeps } from './deps.ts'
+import type { Outcome } from './effect.ts'
+import { jobReceipt } from './job-receipt.ts'
+import { makeMove, requireMove, standingIn } from './job-write.ts'
+import type { JobWrite } from './job-write.ts'
+import { newId } from './new-id.ts'
+import { commitPartnerWrite } from './partner-write.ts'
+import { acceptReceipt } from './receipts.ts'
+import { verifySignedBody } from './signed-body.ts'
+
+/**
+ * `POST /jobs/{id}/deliver`: 201 with the delivery. The statement in the body is signed by the same wallet
+ * as the bearer. What lies at the address is not fetched.
+ */
+export async function deliverJob(
+  deps: ActionDeps,
+  jobId: string,
+  write: JobWrite<DeliverBody> & { readonly json: JsonObject },
+): Promise<Outcome> {
+  const { body, json, proof, request } = write
+  const signed = await verifySignedBody(deps, request, {
+    json,
+    ...body,
+    message: (service, from) => messages.deliver(service, { ...from, jobId }),
+  })
+  const statement = { proof: signed, bodySha256: bodySha256(json) }
+  const id = newId(deps.random, 'dlv')
+  return await commitPartnerWrite(
+    deps,
+    { ...write, action: 'deliverJob', statement },
+    async (tx) => {
+      if (signed.wallet.id !== proof.wallet.id) {
+        throw new ApiError('forbidden', 'the delivery is signed by another wallet than the request')
+      }
+      const standing = await standingIn(tx, jobId, proof.wallet.id)
+      const { nowMs } = request
+      await makeMove(tx, standing, { event: 'deliver', actor: proof.wallet.id, nowMs })
+      const delivery = {
+        id,
+        jobId,
+        deliverer: proof.wallet.id,
+        uri: body.uri,
+        contentSha256: body.content_sha256,
+        note: body.note ?? null,
+        statement: json,
+        createdAt: isoTime(nowMs),
+      }
+      await insertDelivery(tx, delivery)
+      return { status: 201, body: deliveryView(delivery, body, proof.wallet.display) }
+    },
+  )
+}
+
+/** A delivery as its parties read it. `signed` is the statement as it was sent. */
+export function deliveryView(
+  record: DeliveryRecord,
+  signed: Pick<DeliverBody, 'wallet' | 'timestamp' | 'signature'>,
+  deliverer: string,
+): Delivery {
+  return {
+    id: record.id,
+    job_id: record.jobId,
+    deliverer,
+    uri: record.uri,
+    content_sha256: record.contentSha256,
+    ...(record.note === null ? {} : { note: record.note }),
+    wallet: signed.wallet,
+    timestamp: signed.timestamp,
+    signature: signed.signature,
+    created_at: record.createdAt,
+  }
+}
+
+/**
+ * `POST /jobs/{id}/accept`: 200 with the job and the receipt that the exchange issues for it. Receipt,
+ * reputation and move are one transaction.
+ */
+export async function acceptJob(
+  deps: ActionDeps,
+  jobId: string,
+  write: JobWrite<unknown>,
+): Promise<Outcome> {
+  const { nowMs } = write.request
+  return await commitPartnerWrite(deps, { ...write, action: 'acceptJob' }, async (tx) => ({
+    status: 200,
+    body: await accepted(deps, tx, { jobId, actor: write.proof.wallet.id, nowMs }),
+  }))
+}
+
+async function accepted(
+  deps: Pick<ActionDeps, 'exchangeKey' | 'siteUrl'>,
+  tx: Transaction<Database>,
+  sent: { readonly jobId: string; readonly actor: string; readonly nowMs: number },
+): Promise<JobAccepted> {
+  const { siteUrl, exchangeKey: key } = deps
+  const { jobId, actor, nowMs } = sent
+  const standing = await standingIn(tx, jobId, actor)
+  requireMove(standing, 'accept', nowMs)
+  const { award } = standing.job
+  if (award === null) throw new Error('something was delivered on a job that was never awarded')
+  const receipt = jobReceipt(standing.job, award, { key, siteUrl, nowMs })
+  await acceptReceipt(tx, receipt)
+  const changes = { receiptId: receipt.id }
+  const job = await makeMove(tx, standing, { event: 'accept', actor, nowMs, changes })
+  const { epochSum } = await standingOf(tx, award.bidder)
+  return {
+    job: jobView(job, { siteUrl, nowMs }),
+    receipt_id: receipt.id,
+    receipt_url: receiptUrl(siteUrl, receipt.id),
+    rep_delta: toUsdc(await earnedBy(tx, receipt.id)),
+    new_rep_score: scoreAt(epochSum, nowMs),
+  }
+}

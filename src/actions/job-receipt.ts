@@ -1,0 +1,66 @@
+/** The receipt that the exchange itself issues when the work on a job was accepted. */
+import { receiptId, signingText } from '../auth/messages.ts'
+import { signBytes } from '../auth/signing-key.ts'
+import type { SigningKey } from '../auth/signing-key.ts'
+import { jobExchange } from '../core/job.ts'
+import { toUsdc } from '../core/money.ts'
+import { isoTime } from '../core/time.ts'
+import { parseWallet } from '../core/wallet.ts'
+import { jobUrl } from '../db/jobs.ts'
+import type { JobRecord } from '../db/jobs.ts'
+import type { NewReceipt } from '../db/receipts.ts'
+
+/**
+ * States the price that was agreed and that the poster took the work for it. The exchange moves no money
+ * and says so: payment is between the two.
+ */
+export function jobReceipt(
+  job: JobRecord,
+  award: NonNullable<JobRecord['award']>,
+  issue: { readonly key: SigningKey; readonly siteUrl: string; readonly nowMs: number },
+): NewReceipt {
+  const now = isoTime(issue.nowMs)
+  const evidenceUrl = jobUrl(issue.siteUrl, job.id)
+  const summary = `The poster of "${job.title}" accepted the work for the agreed price. The exchange issued this for accepted work; payment is between the two, and it saw none.`
+  const unsigned = {
+    rail: jobExchange.rail,
+    from_wallet: job.posterDisplay,
+    to_wallet: award.bidderDisplay,
+    amount_usdc: toUsdc(award.priceMicroUsdc),
+    asset_symbol: 'USDC',
+    occurred_at: now,
+    summary,
+    job_id: job.id,
+    evidence_url: evidenceUrl,
+    platform: jobExchange.platform,
+    platform_signature: '',
+  }
+  const signature = signBytes(issue.key, Buffer.from(signingText(unsigned), 'utf8'))
+  const content = {
+    ...unsigned,
+    platform_signature: `ed25519:${Buffer.from(signature).toString('base64')}`,
+  }
+  return {
+    id: receiptId(content),
+    kind: 'platform',
+    rail: jobExchange.rail,
+    chain: null,
+    txHash: null,
+    from: parseWallet(job.posterDisplay),
+    to: parseWallet(award.bidderDisplay),
+    amountMicroUsdc: award.priceMicroUsdc,
+    assetSymbol: 'USDC',
+    occurredAt: now,
+    summary,
+    jobId: job.id,
+    evidenceUrl,
+    platform: jobExchange.platform,
+    publicKey: null,
+    submitter: job.poster,
+    content,
+    verification: 'verified',
+    verificationReason: 'Issued by the exchange for accepted work; it saw no payment',
+    onchain: 'none',
+    acceptedAt: now,
+  }
+}

@@ -1,0 +1,75 @@
+/** What all writes on the exchange have in common: who the caller is to the job, a decision, a move. */
+import type { Kysely } from 'kysely'
+
+import { ApiError } from '../contract/errors.ts'
+import { decide, roleOf } from '../core/job.ts'
+import type { JobEvent, JobRole, JobStatus } from '../core/job.ts'
+import { isoTime } from '../core/time.ts'
+import { findBidBy } from '../db/job-bids.ts'
+import type { BidRecord } from '../db/job-bids.ts'
+import { findJob, moveJob } from '../db/jobs.ts'
+import type { JobRecord } from '../db/jobs.ts'
+import type { Database } from '../db/schema.ts'
+import type { PartnerWrite } from './partner-write.ts'
+
+/** A write of a partner with its body, as the handlers hand it on. */
+export interface JobWrite<Body> extends PartnerWrite {
+  readonly body: Body
+}
+
+/** A job as the caller of a write finds it, and who the caller is to it. */
+export interface Standing {
+  readonly job: JobRecord
+  readonly role: Exclude<JobRole, 'clock'>
+  /** The caller's own bid. */
+  readonly bid: BidRecord | null
+}
+
+/** @throws ApiError `unknown_job` */
+export async function standingIn(
+  db: Kysely<Database>,
+  jobId: string,
+  walletId: string,
+): Promise<Standing> {
+  const job = await findJob(db, jobId)
+  if (job === null) throw new ApiError('unknown_job')
+  const bid = await findBidBy(db, jobId, walletId)
+  const awardee = job.award?.bidder ?? null
+  const role = roleOf(walletId, { poster: job.poster, awardee, hasBid: bid !== null })
+  return { job, role, bid }
+}
+
+/** The state after an event. @throws ApiError with the refusal. */
+export function requireMove(
+  { job, role }: Pick<Standing, 'job' | 'role'>,
+  event: JobEvent,
+  nowMs: number,
+): JobStatus {
+  const decision = decide(job, event, role, nowMs)
+  if (!decision.ok) throw new ApiError(decision.code, decision.reason)
+  return decision.status
+}
+
+/**
+ * Decides and writes one move of a job. Answers the job after it.
+ * @throws ApiError with the refusal; `conflict` where the job moved in between.
+ */
+export async function makeMove(
+  tx: Kysely<Database>,
+  { job, role }: Standing,
+  move: {
+    readonly event: JobEvent
+    readonly actor: string
+    readonly nowMs: number
+    readonly note?: string
+    readonly changes?: Parameters<typeof moveJob>[3]
+  },
+): Promise<JobRecord> {
+  const { event, actor, nowMs, note = null, changes } = move
+  const status = requireMove({ job, role }, event, nowMs)
+  const now = isoTime(nowMs)
+  const moved = await moveJob(tx, job, { event, role, actor, status, note, now }, changes)
+  const after = await findJob(tx, job.id)
+  if (!moved || after === null) throw new ApiError('conflict', 'the job has moved')
+  return after
+}

@@ -1,0 +1,145 @@
+/** What posters and bidders write on the exchange, up to the award, and how a job ends without one. */
+import { ApiError } from '../contract/errors.ts'
+import type { BidBody, JobBody } from '../contract/schemas/job.ts'
+import { decide } from '../core/job.ts'
+import { parseUsdc } from '../core/money.ts'
+import { isoTime, parseTime } from '../core/time.ts'
+import { bidView, putBid, takeBid } from '../db/job-bids.ts'
+import { findJob, insertJob, jobView } from '../db/jobs.ts'
+import type { ActionDeps } from './deps.ts'
+import type { Outcome } from './effect.ts'
+import { makeMove, requireMove, standingIn } from './job-write.ts'
+import type { JobWrite } from './job-write.ts'
+import { newId } from './new-id.ts'
+import { commitPartnerWrite } from './partner-write.ts'
+import { invalidField } from './signed-body.ts'
+
+/** `POST /jobs`: 201 with the job. */
+export async function postJob(deps: ActionDeps, write: JobWrite<JobBody>): Promise<Outcome> {
+  const { body, proof } = write
+  const { nowMs } = write.request
+  const deadlineMs = parseTime(body.deadline)
+  if (deadlineMs === null) throw invalidField('deadline', 'must be an RFC 3339 time')
+  const budgetMicroUsdc = requireUsdc(body.budget_usdc, 'budget_usdc')
+  const id = newId(deps.random, 'job')
+  return await commitPartnerWrite(deps, { ...write, action: 'postJob' }, async (tx) => {
+    // Here and not before: an exact repeat is answered also when the deadline has passed since.
+    const decision = decide({ status: 'none', deadlineMs }, 'post', 'poster', nowMs)
+    if (!decision.ok) throw invalidField('deadline', decision.reason)
+    await insertJob(tx, {
+      id,
+      poster: proof.wallet,
+      title: body.title,
+      description: body.description,
+      skills: body.skills,
+      budgetMicroUsdc,
+      deadlineMs,
+      now: isoTime(nowMs),
+    })
+    const job = await findJob(tx, id)
+    if (job === null) throw new Error('a job is gone in its own transaction')
+    return { status: 201, body: jobView(job, { siteUrl: deps.siteUrl, nowMs }) }
+  })
+}
+
+/** `POST /jobs/{id}/bid`: 201 with the bid, or 200 where it replaces the bidder's own. */
+export async function bidOnJob(
+  deps: ActionDeps,
+  jobId: string,
+  write: JobWrite<BidBody>,
+): Promise<Outcome> {
+  const { body, proof } = write
+  const { nowMs } = write.request
+  const terms = {
+    priceMicroUsdc: requireUsdc(body.price_usdc, 'price_usdc'),
+    etaHours: body.eta_hours,
+    proposal: body.proposal,
+  }
+  const id = newId(deps.random, 'bid')
+  return await commitPartnerWrite(deps, { ...write, action: 'bidOnJob' }, async (tx) => {
+    const standing = await standingIn(tx, jobId, proof.wallet.id)
+    requireMove(standing, 'bid', nowMs)
+    const bid = await putBid(tx, { id, jobId, bidder: proof.wallet, terms, now: isoTime(nowMs) })
+    const isNew = standing.bid === null
+    await makeMove(tx, standing, {
+      event: 'bid',
+      actor: proof.wallet.id,
+      nowMs,
+      changes: { bidsCount: standing.job.bidsCount + (isNew ? 1 : 0) },
+    })
+    return { status: isNew ? 201 : 200, body: bidView(bid, true) }
+  })
+}
+
+/** `POST /jobs/{id}/award`: the bid is taken, all others are rejected. 200 with the job. */
+export async function awardJob(
+  deps: ActionDeps,
+  jobId: string,
+  write: JobWrite<{ readonly bid_id: string }>,
+): Promise<Outcome> {
+  const { body, proof } = write
+  const { nowMs } = write.request
+  return await commitPartnerWrite(deps, { ...write, action: 'awardJob' }, async (tx) => {
+    const standing = await standingIn(tx, jobId, proof.wallet.id)
+    requireMove(standing, 'award', nowMs)
+    const taken = await takeBid(tx, jobId, body.bid_id, isoTime(nowMs))
+    if (!taken) throw new ApiError('refused', 'The job has no such bid')
+    const job = await makeMove(tx, standing, {
+      event: 'award',
+      actor: proof.wallet.id,
+      nowMs,
+      changes: { awardedBid: body.bid_id },
+    })
+    return { status: 200, body: jobView(job, { siteUrl: deps.siteUrl, nowMs }) }
+  })
+}
+
+/** `POST /jobs/{id}/cancel`: by the poster, before anything was delivered. 200 with the job. */
+export async function cancelJob(
+  deps: ActionDeps,
+  jobId: string,
+  write: JobWrite<unknown>,
+): Promise<Outcome> {
+  return await endBy(deps, jobId, { ...write, action: 'cancelJob', event: 'cancel' })
+}
+
+/** `POST /jobs/{id}/dispute`: by either party, once something was delivered. 200 with the job. */
+export async function disputeJob(
+  deps: ActionDeps,
+  jobId: string,
+  write: JobWrite<{ readonly reason: string }>,
+): Promise<Outcome> {
+  const { reason } = write.body
+  return await endBy(deps, jobId, {
+    ...write,
+    action: 'disputeJob',
+    event: 'dispute',
+    note: reason,
+  })
+}
+
+async function endBy(
+  deps: ActionDeps,
+  jobId: string,
+  write: JobWrite<unknown> & {
+    readonly action: 'cancelJob' | 'disputeJob'
+    readonly event: 'cancel' | 'dispute'
+    readonly note?: string
+  },
+): Promise<Outcome> {
+  const { proof, event, note } = write
+  const { nowMs } = write.request
+  return await commitPartnerWrite(deps, write, async (tx) => {
+    const standing = await standingIn(tx, jobId, proof.wallet.id)
+    const actor = proof.wallet.id
+    const move = { event, actor, nowMs, ...(note === undefined ? {} : { note }) }
+    const job = await makeMove(tx, standing, move)
+    return { status: 200, body: jobView(job, { siteUrl: deps.siteUrl, nowMs }) }
+  })
+}
+
+function requireUsdc(amount: number | string, path: string): number {
+  const micro = parseUsdc(amount)
+  if (micro === null) throw invalidField(path, 'is no amount of USDC')
+  return micro
+}

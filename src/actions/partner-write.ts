@@ -1,0 +1,73 @@
+/** A write of an active partner: once, and with its row in the history of oaths. */
+import type { Transaction } from 'kysely'
+
+import { isoTime } from '../core/time.ts'
+import { appendOath } from '../db/oaths.ts'
+import type { NewOathRow } from '../db/oaths.ts'
+import type { Database } from '../db/schema.ts'
+import type { ActionDeps } from './deps.ts'
+import { commitOnce } from './effect.ts'
+import type { Outcome, SignedProof, WriteRequest } from './effect.ts'
+import { requirePartner } from './partner-access.ts'
+import type { BearerProof } from './partner-access.ts'
+
+/** A request as the handlers hand it on. */
+export interface PartnerWrite {
+  readonly request: WriteRequest
+  readonly proof: BearerProof
+  /** Lower-case hex of the body's bytes. */
+  readonly rawSha256: string
+}
+
+/** A signature in the body beside the bearer's, and the canonical body that it covers. */
+export interface Statement {
+  readonly proof: SignedProof
+  readonly bodySha256: string
+}
+
+/** Runs `work` once. Where it throws, nothing is kept. @throws ApiError 403 where the wallet is no active partner. */
+export async function commitPartnerWrite(
+  deps: ActionDeps,
+  write: PartnerWrite & {
+    /** The operationId, as it stands in the history. */
+    readonly action: string
+    readonly statement?: Statement
+  },
+  work: (tx: Transaction<Database>) => Promise<Outcome>,
+): Promise<Outcome> {
+  const { request, proof, rawSha256, action, statement } = write
+  const { nowMs } = request
+  const proofs = statement === undefined ? [proof] : [proof, statement.proof]
+  return await commitOnce(deps, request, proofs, async (tx) => {
+    const { handle } = await requirePartner(tx, proof, { use: 'write', nowMs })
+    const outcome = await work(tx)
+    const { binding } = proof
+    await appendOath(tx, rowOf(proof, { handle, action, nowMs, bodySha256: rawSha256, binding }))
+    if (statement !== undefined) {
+      const { bodySha256 } = statement
+      await appendOath(
+        tx,
+        rowOf(statement.proof, { handle, action, nowMs, bodySha256, binding: 'statement' }),
+      )
+    }
+    return outcome
+  })
+}
+
+function rowOf(
+  { wallet, messageSha256, signatureSha256 }: SignedProof,
+  write: Pick<NewOathRow, 'handle' | 'action' | 'bodySha256' | 'binding'> & {
+    readonly nowMs: number
+  },
+): NewOathRow {
+  const { nowMs, ...facts } = write
+  return {
+    kind: 'write',
+    oathVersion: null,
+    wallet: wallet.id,
+    messageSha256,
+    signatureSha256,
+    createdAt: isoTime(nowMs),
+    ...facts,
+  }
+}

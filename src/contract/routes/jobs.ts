@@ -1,0 +1,200 @@
+import { documents, pageQuery, privateHandler } from '../answers.ts'
+import { apiPrefix, json } from '../route.ts'
+import type { Parameter, Route } from '../route.ts'
+import { walletInput } from '../schemas/input.ts'
+import {
+  awardBody,
+  bid,
+  bidBody,
+  bidList,
+  deliverBody,
+  delivery,
+  disputeBody,
+  emptyBody,
+  job,
+  jobAccepted,
+  jobBody,
+  jobDetail,
+  jobId,
+  jobList,
+  jobStatus,
+} from '../schemas/job.ts'
+import { skillSlug } from '../schemas/skill.ts'
+
+const id: Parameter = {
+  schema: jobId,
+  description: 'The `id` of a job.',
+  example: 'job_9f2c41d07a6be8053c1d2e4f',
+}
+const noJob = { description: 'No such job.' }
+const repeated = 'An exact repeat; the first answer.'
+
+/** The job exchange: post, bid, award, deliver, accept, dispute, cancel. */
+export const jobRoutes = [
+  {
+    id: 'listJobs',
+    method: 'GET',
+    path: `${apiPrefix}/jobs`,
+    tag: 'Jobs',
+    access: 'public',
+    summary: 'Jobs of the exchange',
+    description:
+      'Newest first. Without a query this is the signed document of the first 50; with one it is made for the request. A job whose deadline has passed before a delivery is `expired` from that moment on. `receipts_by` names the key that signs the receipts of accepted jobs.',
+    query: {
+      ...pageQuery,
+      status: { schema: jobStatus, description: 'Only jobs in this state.', example: 'open' },
+      skill: {
+        schema: skillSlug,
+        description: 'Only jobs that ask for this skill.',
+        example: 'technical-writing',
+      },
+      wallet: {
+        schema: walletInput,
+        description: 'Only jobs of this poster.',
+        example: '0x52908400098527886E0F7030069857D2E4169EE7',
+      },
+    },
+    answers: { 200: json('The jobs.', jobList) },
+    serving: documents(60),
+  },
+  {
+    id: 'getJob',
+    method: 'GET',
+    path: `${apiPrefix}/jobs/{id}`,
+    tag: 'Jobs',
+    access: 'public',
+    summary: 'One job',
+    description:
+      'From the database at once, with every move it made. Bids are counted here; their proposals are read by the poster and by who made them. Of a delivery everybody sees the hash, the parties see the rest.',
+    params: { id },
+    answers: { 200: json('The job.', jobDetail), 404: noJob },
+    serving: { kind: 'handler', cache: 'no-store' },
+  },
+  {
+    id: 'postJob',
+    method: 'POST',
+    path: `${apiPrefix}/jobs`,
+    tag: 'Jobs',
+    access: 'partner',
+    summary: 'Post a job',
+    description: 'By an active partner. Skills outside the taxonomy are stored as given.',
+    body: jobBody,
+    answers: { 200: json(repeated, job), 201: json('Posted; open for bids.', job) },
+    serving: privateHandler,
+  },
+  {
+    id: 'listBids',
+    method: 'GET',
+    path: `${apiPrefix}/jobs/{id}/bids`,
+    tag: 'Jobs',
+    access: 'partner',
+    summary: 'Bids on a job',
+    description:
+      'The poster reads all of them, a bidder their own, in the order in which they were first made.',
+    params: { id },
+    query: pageQuery,
+    answers: { 200: json('The bids.', bidList), 404: noJob },
+    serving: privateHandler,
+  },
+  {
+    id: 'getDelivery',
+    method: 'GET',
+    path: `${apiPrefix}/jobs/{id}/delivery`,
+    tag: 'Jobs',
+    access: 'partner',
+    summary: 'What was delivered on a job',
+    description: 'For the poster and the deliverer, with the signed statement to check.',
+    params: { id },
+    answers: {
+      200: json('The delivery.', delivery),
+      404: { description: 'No such job, or nothing was delivered on it.' },
+    },
+    serving: privateHandler,
+  },
+  {
+    id: 'bidOnJob',
+    method: 'POST',
+    path: `${apiPrefix}/jobs/{id}/bid`,
+    tag: 'Jobs',
+    access: 'partner',
+    summary: 'Bid on a job',
+    description:
+      'By an active partner other than the poster, while the job is open. One bid of each bidder: bidding again replaces its terms and answers 200.',
+    params: { id },
+    body: bidBody,
+    answers: { 200: json('Bid before; now as sent.', bid), 201: json('Placed.', bid), 404: noJob },
+    serving: privateHandler,
+  },
+  {
+    id: 'awardJob',
+    method: 'POST',
+    path: `${apiPrefix}/jobs/{id}/award`,
+    tag: 'Jobs',
+    access: 'partner',
+    summary: 'Take a bid',
+    description: 'By the poster, while the job is open. All other bids are rejected.',
+    params: { id },
+    body: awardBody,
+    answers: { 200: json('Awarded.', job), 404: noJob },
+    serving: privateHandler,
+  },
+  {
+    id: 'deliverJob',
+    method: 'POST',
+    path: `${apiPrefix}/jobs/{id}/deliver`,
+    tag: 'Jobs',
+    access: 'partner',
+    summary: 'Deliver the work',
+    description:
+      'By the awarded bidder, before the deadline. Beside the partner bearer the same wallet signs `<service>-deliver-v1:{WALLET}:{TIMESTAMP}:{JOB_ID}:{BODY_SHA256}` in the body. The address is checked and not fetched.',
+    params: { id },
+    body: deliverBody,
+    answers: {
+      200: json(repeated, delivery),
+      201: json('Delivered; the poster decides.', delivery),
+      404: noJob,
+    },
+    serving: privateHandler,
+  },
+  {
+    id: 'acceptJob',
+    method: 'POST',
+    path: `${apiPrefix}/jobs/{id}/accept`,
+    tag: 'Jobs',
+    access: 'partner',
+    summary: 'Accept the work',
+    description:
+      'By the poster, once something was delivered, also after a dispute. The exchange issues a receipt for the agreed price, signed with the key of `receipts_by` in `GET /jobs`, which counts for the worker like any receipt of a platform. The exchange moves no money: payment is between the two.',
+    params: { id },
+    body: emptyBody,
+    answers: { 200: json('Accepted.', jobAccepted), 404: noJob },
+    serving: privateHandler,
+  },
+  {
+    id: 'disputeJob',
+    method: 'POST',
+    path: `${apiPrefix}/jobs/{id}/dispute`,
+    tag: 'Jobs',
+    access: 'partner',
+    summary: 'Dispute a delivery',
+    description:
+      'By the poster or the awarded bidder, once something was delivered and before it was accepted. The reason is public. A dispute ends where the poster accepts after all.',
+    params: { id },
+    body: disputeBody,
+    answers: { 200: json('Disputed.', job), 404: noJob },
+    serving: privateHandler,
+  },
+  {
+    id: 'cancelJob',
+    method: 'POST',
+    path: `${apiPrefix}/jobs/{id}/cancel`,
+    tag: 'Jobs',
+    access: 'partner',
+    summary: 'Cancel a job',
+    description: 'By the poster, before anything was delivered.',
+    params: { id },
+    body: emptyBody,
+    answers: { 200: json('Cancelled.', job), 404: noJob },
+    serving: privateHandler,
+  },
+] as const satisfies readonly Route[]

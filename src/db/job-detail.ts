@@ -1,0 +1,73 @@
+/** One job with all that everybody may know of it. */
+import type { Kysely } from 'kysely'
+
+import type { JobDetail } from '../contract/schemas/job.ts'
+import { statusAt } from '../core/job.ts'
+import type { JobRole } from '../core/job.ts'
+import { isoTime } from '../core/time.ts'
+import { findDelivery } from './job-deliveries.ts'
+import { jobView, movesOfJob } from './jobs.ts'
+import type { JobMove, JobRecord } from './jobs.ts'
+import type { Database } from './schema.ts'
+
+type Mover = JobDetail['history'][number]['by']
+
+const movers = {
+  poster: 'poster',
+  awardee: 'worker',
+  bidder: 'bidder',
+  stranger: 'bidder',
+  clock: 'time',
+} as const satisfies Record<JobRole, Mover>
+
+/** The job as it is answered at a time. An expiry that is not written yet stands in the history already. */
+export async function jobDetailView(
+  db: Kysely<Database>,
+  record: JobRecord,
+  at: { readonly siteUrl: string; readonly nowMs: number },
+): Promise<JobDetail> {
+  const [delivery, moves] = await Promise.all([
+    findDelivery(db, record.id),
+    movesOfJob(db, record.id),
+  ])
+  const dispute = moves.find(({ event }) => event === 'dispute')
+  return {
+    ...jobView(record, at),
+    ...(delivery === null
+      ? {}
+      : {
+          delivery: {
+            id: delivery.id,
+            content_sha256: delivery.contentSha256,
+            created_at: delivery.createdAt,
+          },
+        }),
+    ...(dispute === undefined
+      ? {}
+      : {
+          dispute: {
+            by: movers[dispute.role],
+            reason: dispute.note ?? '',
+            opened_at: dispute.now,
+          },
+        }),
+    history: [...moves, ...unwrittenExpiry(record, at.nowMs)].map((move) =>
+      historyEntry(move, record),
+    ),
+  }
+}
+
+function unwrittenExpiry(record: JobRecord, nowMs: number): readonly JobMove[] {
+  const status = statusAt(record, nowMs)
+  if (status === record.status) return []
+  const now = isoTime(record.deadlineMs)
+  return [{ event: 'expire', role: 'clock', actor: null, status, note: null, now }]
+}
+
+/** A job expires at its deadline, whenever that is written down. */
+function historyEntry(
+  { event, role, status, now }: JobMove,
+  { deadlineMs }: JobRecord,
+): JobDetail['history'][number] {
+  return { event, by: movers[role], status, at: event === 'expire' ? isoTime(deadlineMs) : now }
+}
