@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Hono } from 'hono'
 
 import type { ActionDeps } from './actions/deps.ts'
+import { walletTerms } from './actions/partner-access.ts'
 import { apiPrefix } from './contract/route.ts'
 import type { Route } from './contract/route.ts'
 import { routes } from './contract/routes.ts'
@@ -20,13 +21,17 @@ import type { Failure } from './http/errors.ts'
 import { installHandlers } from './http/handlers.ts'
 import { aliveHandler, healthHandler, readyHandler } from './http/health.ts'
 import type { HealthAnswer } from './http/health.ts'
+import { createKeptCounts } from './http/kept-counts.ts'
+import type { KeptCounts } from './http/kept-counts.ts'
 import { createLimiter } from './http/limiter.ts'
+import type { Limiter } from './http/limiter.ts'
 import { createNetworkHash } from './http/network-key.ts'
 import { createOrigin } from './http/origin.ts'
 import { createPartnerAuth } from './http/partner-auth.ts'
 import { createRequestIds, createRequestLog } from './http/request-log.ts'
 import { createRouteTable } from './http/route-table.ts'
 import { apiHandlers } from './http/routes.ts'
+import { createSignedCalls } from './http/signed-call.ts'
 import { statsSinceHandler } from './http/stats.ts'
 import { withFields } from './log.ts'
 import type { LineLog } from './log.ts'
@@ -56,6 +61,8 @@ export interface App {
   /** The body and headers of a failure before there is a request, such as one that cannot be parsed. */
   readonly failureAnswer: (failure: Failure) => ReturnType<typeof errorAnswer>
   readonly hono: Hono<HonoEnv>
+  /** To be loaded before the first request, and flushed after the last. */
+  readonly counts: KeptCounts
 }
 
 /** For operators, outside of the API: not in its description, not limited. */
@@ -71,7 +78,8 @@ export function createApp(deps: AppDeps): App {
   const requestLog = createRequestLog(log, clock)
   const knownPath = createRouteTable([...routes, ...operatorRoutes])
   const clientAddress = createClientAddress(deps.trustedProxies)
-  const admission = deps.limits === 'off' ? null : admissionOf(deps, clientAddress)
+  const limiter = deps.limits === 'off' ? null : createLimiter(clock)
+  const admission = limiter === null ? null : admissionOf(limiter, deps, clientAddress)
 
   const hono = new Hono<HonoEnv>()
   hono.get('/healthz', aliveHandler)
@@ -92,7 +100,8 @@ export function createApp(deps: AppDeps): App {
     const id = requestId()
     const startedMs = clock.monotonic()
     const bound = withFields(log, { request_id: id })
-    return { requestId: id, startedMs, incoming, outgoing, log: bound, limitHeaders, bytes: 0 }
+    const sent = { requestId: id, startedMs, incoming, outgoing, log: bound }
+    return { ...sent, limitHeaders, signedCall: null, bytes: 0 }
   }
   const refuse = (req: IncomingMessage, res: ServerResponse, failure: Failure): void => {
     const { requestId: id, startedMs } = begin(req, res)
@@ -117,6 +126,8 @@ export function createApp(deps: AppDeps): App {
 
   return {
     hono,
+    counts:
+      limiter === null ? nothingKept : createKeptCounts({ ...deps.actions, days: limiter.days }),
     failureAnswer: (failure) => errorAnswer(failure, docsUrl, requestId()),
     listener: (req, res) => {
       if (!serveDocument(req, res)) enter(req, res)
@@ -124,14 +135,23 @@ export function createApp(deps: AppDeps): App {
   }
 }
 
-function admissionOf({ clock, random }: AppDeps, clientAddress: ClientAddress) {
-  const secret = new DataView(Uint8Array.from(random.bytes(8)).buffer)
-  return createAdmission({
-    limiter: createLimiter(clock),
+function admissionOf(limiter: Limiter, { actions }: AppDeps, clientAddress: ClientAddress) {
+  // Secrets of the installation, not of the process: counts of the day are taken up again after a restart.
+  const secret = Buffer.from(actions.keyedHash('limits', 'networks'), 'hex')
+  const networkOf = createNetworkHash([secret.readUInt32BE(0), secret.readUInt32BE(4)])
+  const signedCalls = createSignedCalls({
+    limiter,
     clientAddress,
-    networkOf: createNetworkHash([secret.getUint32(0), secret.getUint32(4)]),
+    networkOf,
+    termsOf: (walletId) => walletTerms(actions, walletId),
+    walletKey: (walletId) =>
+      Number.parseInt(actions.keyedHash('limits', walletId).slice(0, WALLET_KEY_DIGITS), 16),
   })
+  return createAdmission({ limiter, clientAddress, networkOf, signedCalls })
 }
+
+/** 52 bits. */
+const WALLET_KEY_DIGITS = 13
 
 /** Documents that have a form with a query: with one of these names it is made for the request. */
 function queriesOfDocuments(all: readonly Route[]): ReadonlyMap<string, readonly string[]> {
@@ -145,6 +165,12 @@ function queriesOfDocuments(all: readonly Route[]): ReadonlyMap<string, readonly
 /** Joined as RFC 9110 section 5.3 says; Node does so for every header that may stand in a list. */
 function forwardedForOf({ headersDistinct }: IncomingMessage): string | undefined {
   return headersDistinct['x-forwarded-for']?.join(', ')
+}
+
+const nothingKept: KeptCounts = {
+  load: () => Promise.resolve(),
+  flush: () => Promise.resolve(),
+  flushEvery: () => Promise.resolve(),
 }
 
 const limitHeaders = (): Readonly<Record<string, string>> => ({})

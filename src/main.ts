@@ -14,6 +14,7 @@ import { serve } from './http/serve.ts'
 import { createViewCounter } from './http/view-counter.ts'
 import { createOutbox } from './mail/outbox.ts'
 import { createSmtpMail } from './mail/smtp.ts'
+import { createPinnedFetch } from './outbound/pinned-fetch.ts'
 import { loadReference } from './reference.ts'
 import {
   configOrExit,
@@ -22,6 +23,7 @@ import {
   systemClock,
   systemLog,
   systemRandom,
+  systemResolve,
   untilAborted,
 } from './runtime.ts'
 import { loadKeyedHash } from './secret.ts'
@@ -76,6 +78,7 @@ const actions: ActionDeps = {
   walletChain: (kind) => (kind === 'evm' ? baseChain : undefined),
   keyedHash: await loadKeyedHash(join(config.DATA_DIR, 'secrets'), systemRandom),
   mail,
+  outbound: createPinnedFetch({ resolve: systemResolve }),
   exchangeKey: await loadKeyFile(join(config.DATA_DIR, 'keys', jobExchangeKeyFile), systemRandom),
   nudge: () => builder?.nudge(),
 }
@@ -94,7 +97,7 @@ const app = createApp({
     store,
     clock,
     startedMonotonicMs,
-    jobs: ['poll', 'build'],
+    jobs: ['poll', 'build', 'webhooks'],
     problems: builderProblems,
   }),
   obstacles: () => Promise.resolve(stopped.aborted ? ['shutting down'] : []),
@@ -102,6 +105,7 @@ const app = createApp({
   countView: views.count,
   actions,
 })
+await app.counts.load()
 const server = await serve(app.listener, {
   host: config.HOST,
   port: config.PORT,
@@ -111,7 +115,7 @@ const server = await serve(app.listener, {
 log.info('listening', { host: server.address.host, port: server.address.port })
 process.stdout.write(welcome(config, server.address))
 
-const flushing = views.flushEvery(stopped)
+const flushing = Promise.all([views.flushEvery(stopped), app.counts.flushEvery(stopped)])
 await untilAborted(stopped)
 
 log.info('shutting down')
@@ -120,6 +124,7 @@ await builder?.stop()
 await watching
 await flushing
 await views.flush()
+await app.counts.flush()
 await database.close()
 log.info('stopped', { clean })
 log.flush()

@@ -23,7 +23,7 @@ const tags: Readonly<Record<string, string>> = {
   Workers: 'Workers and their reputation.',
   Receipts: 'Signed proofs of payment.',
   Jobs: 'The job exchange: post, bid, award, deliver, accept.',
-  Partners: 'Subscription tiers and oaths.',
+  Partners: 'Subscriptions, records, oaths and their history.',
   Skills: 'What is sold, and where.',
   Pacts: 'On-chain settlement records.',
   Honesty: 'Open doubts about figures, with evidence.',

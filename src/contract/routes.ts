@@ -4,6 +4,7 @@ import { documents } from './answers.ts'
 import { apiPrefix, json, text } from './route.ts'
 import type { Parameter, Route } from './route.ts'
 import { jobRoutes } from './routes/jobs.ts'
+import { partnerRoutes } from './routes/partners.ts'
 import { receiptRoutes } from './routes/receipts.ts'
 import { workerRoutes } from './routes/workers.ts'
 import { railSlug, time } from './schemas/common.ts'
@@ -11,7 +12,6 @@ import { deskFeed, deskSlug } from './schemas/desk.ts'
 import { flagList } from './schemas/flag.ts'
 import { opportunityList } from './schemas/opportunity.ts'
 import { inFlightPact, pactId, pactList, settledPact } from './schemas/pact.ts'
-import { oathList, tierList } from './schemas/partner.ts'
 import { rail, railHistory, railList } from './schemas/rail.ts'
 import { health, signingKeys, snapshotManifest } from './schemas/service.ts'
 import { skill, skillSlug, taxonomy } from './schemas/skill.ts'
@@ -150,28 +150,7 @@ export const routes = [
   ...workerRoutes,
   ...receiptRoutes,
   ...jobRoutes,
-  {
-    id: 'listTiers',
-    method: 'GET',
-    path: `${apiPrefix}/partners/tiers`,
-    tag: 'Partners',
-    access: 'public',
-    summary: 'Subscription tiers',
-    description: 'What each tier costs, covers and multiplies.',
-    answers: { 200: json('The tiers.', tierList) },
-    serving: documents(300),
-  },
-  {
-    id: 'listOaths',
-    method: 'GET',
-    path: `${apiPrefix}/oaths`,
-    tag: 'Partners',
-    access: 'public',
-    summary: 'Oath texts',
-    description: 'The texts that are signed once {WALLET} and {TIMESTAMP} are filled in.',
-    answers: { 200: json('The oaths.', oathList) },
-    serving: documents(300),
-  },
+  ...partnerRoutes,
   {
     id: 'listSkills',
     method: 'GET',

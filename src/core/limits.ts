@@ -26,6 +26,15 @@ export const limitPolicies = {
   range: { kind: 'rate', quota: 600, windowMs: minuteMs, burst: 1200 },
   /** The free daily allowance, per IPv4 address or IPv6 /64. */
   day: { kind: 'day', quota: 1000 },
+  /** Calls that a wallet has signed, per wallet; times the multiplier of its tier. */
+  wallet: { kind: 'rate', quota: 300, windowMs: minuteMs, burst: 300 },
+  /** The same from wallets that are no partners, all together per IPv4 address or IPv6 /48: keys cost nothing. */
+  signers: { kind: 'rate', quota: 600, windowMs: minuteMs, burst: 600 },
+  /**
+   * Calls that came with credentials or a signed body and did not prove a wallet, per IPv4 address or IPv6 /48.
+   * Each is counted when it comes and given back once proven, so the burst is also how many may be under way.
+   */
+  unproven: { kind: 'rate', quota: 60, windowMs: minuteMs, burst: 600 },
 } as const satisfies Record<string, LimitPolicy>
 
 export type PolicyName = keyof typeof limitPolicies
@@ -64,6 +73,17 @@ export function decide(policy: LimitPolicy, stored: number, nowMs: number): Limi
     resetMs,
     next: allowed ? startMs + used + 1 : stored,
   }
+}
+
+/** The policy for who has a multiple of it; a day is the same for all. */
+export function multiplied(policy: LimitPolicy, multiplier: number): LimitPolicy {
+  if (policy.kind === 'day' || multiplier === 1) return policy
+  return { ...policy, quota: policy.quota * multiplier, burst: policy.burst * multiplier }
+}
+
+/** What to keep for a key after one counted request is taken back. */
+export function takenBack(policy: LimitPolicy, stored: number): number {
+  return stored - (policy.kind === 'rate' ? policy.windowMs / policy.quota : 1)
 }
 
 /** A kept value up to this one says no more than a key never seen, and may be forgotten. */

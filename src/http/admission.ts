@@ -1,10 +1,11 @@
-/** The limits that hold for callers who show no credentials, by where they call from. */
+/** Limits at the door: of callers who show no credentials by where they call from, of all others by who they are. */
 import { apiPrefix } from '../contract/route.ts'
 import { limitPolicies } from '../core/limits.ts'
 import type { ClientAddress } from './client-address.ts'
 import type { Failure } from './errors.ts'
 import type { Claim, Limiter } from './limiter.ts'
 import type { Network } from './network-key.ts'
+import type { SignedCalls } from './signed-call.ts'
 
 /** The public limits, or null where they are switched off. */
 export type Admission = {
@@ -17,12 +18,15 @@ export type Admission = {
     peer: string | undefined,
     forwardedFor: string | undefined,
   ) => Readonly<Record<string, string>>
+  /** For a call that comes with credentials or a signed body: it is limited by its wallet instead. */
+  readonly signed: SignedCalls
 } | null
 
 interface Deps {
   readonly limiter: Limiter
   readonly clientAddress: ClientAddress
   readonly networkOf: (address: string | undefined) => Readonly<Network>
+  readonly signedCalls: SignedCalls
 }
 
 const reasons = {
@@ -36,7 +40,8 @@ export function isLimited(path: string): boolean {
   return path.startsWith(apiPrefix)
 }
 
-export function createAdmission({ limiter, clientAddress, networkOf }: Deps): Admission {
+export function createAdmission(deps: Deps): Admission {
+  const { limiter, clientAddress, networkOf, signedCalls } = deps
   // Refilled for every request, so that counting one leaves nothing for the garbage collector.
   const host: Claim = { policy: 'ip', key: 0 }
   const day: Claim = { policy: 'day', key: 0 }
@@ -54,13 +59,14 @@ export function createAdmission({ limiter, clientAddress, networkOf }: Deps): Ad
   }
 
   return {
+    signed: signedCalls,
     admit: (peer, forwardedFor) => limiter.take(claimsOf(peer, forwardedFor)),
     headers: (peer, forwardedFor) => limiter.report(claimsOf(peer, forwardedFor)).headers,
     refusal(peer, forwardedFor) {
       const report = limiter.report(claimsOf(peer, forwardedFor))
       return {
         code: 'rate_limited',
-        ...(report.refusedBy === null ? {} : { details: reasons[report.refusedBy] }),
+        details: Object.entries(reasons).find(([policy]) => policy === report.refusedBy)?.[1],
         headers: {
           ...report.headers,
           'Retry-After': String(Math.max(1, report.retryAfterSeconds)),

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from 'hono'
 
 import type { Log } from '../deps.ts'
+import type { SignedCall } from './signed-call.ts'
 
 export interface RequestContext {
   readonly requestId: string
@@ -14,6 +15,8 @@ export interface RequestContext {
   readonly log: Log
   /** `RateLimit` headers, asked for when the answer is made. */
   readonly limitHeaders: () => Readonly<Record<string, string>>
+  /** The limits of a call that is to prove its wallet; null for all others, and where limits are off. */
+  readonly signedCall: SignedCall | null
   /** Bytes of the body that was answered; for the log. */
   bytes: number
 }

@@ -8,8 +8,9 @@ import type { DocumentStore } from './document-store.ts'
 import type { Failure } from './errors.ts'
 import { headerFailure, isForeignMethod, targetFailure } from './gate.ts'
 import { preflightHeaders } from './headers.ts'
+import { showsCredentials } from './partner-auth.ts'
 import { seeHeaders } from './request-headers.ts'
-import type { RouteTable } from './route-table.ts'
+import type { KnownPath, RouteTable } from './route-table.ts'
 
 export interface EntryDeps {
   readonly store: Pick<DocumentStore, 'get'>
@@ -28,10 +29,9 @@ const anyMethods: readonly string[] = documentMethods
 export function createEntry(deps: EntryDeps): (req: IncomingMessage, res: ServerResponse) => void {
   const { store, admission, knownPath, begin, refuse, dispatch } = deps
 
-  const methodsOf = (path: string): readonly string[] | null => {
-    const known = knownPath(path)?.methods
-    if (store.get(path) === undefined) return known ?? null
-    return [...new Set([...documentMethods, ...(known ?? [])])]
+  const methodsOf = (path: string, known: KnownPath | null): readonly string[] | null => {
+    if (store.get(path) === undefined) return known?.methods ?? null
+    return [...new Set([...documentMethods, ...(known?.methods ?? [])])]
   }
 
   return (req, res) => {
@@ -45,7 +45,8 @@ export function createEntry(deps: EntryDeps): (req: IncomingMessage, res: Server
     }
     const mark = url.indexOf('?')
     const path = mark === -1 ? url : url.slice(0, mark)
-    const methods = methodsOf(path)
+    const known = knownPath(path)
+    const methods = methodsOf(path, known)
     const allow = (methods ?? anyMethods).join(', ')
     if (isForeignMethod(method) || (methods !== null && !methods.includes(method))) {
       refuse(req, res, { code: 'method_not_allowed', headers: { Allow: allow } })
@@ -63,6 +64,15 @@ export function createEntry(deps: EntryDeps): (req: IncomingMessage, res: Server
     const peer = req.socket.remoteAddress
     // Kept by value: the headers seen are gone when the next request is looked at.
     const { forwardedFor } = headers
+    if (isSigned(known, req)) {
+      const signedCall = admission.signed(peer, forwardedFor)
+      if (signedCall.admitted) {
+        dispatch({ ...begin(req, res), limitHeaders: signedCall.headers, signedCall })
+      } else {
+        refuse(req, res, signedCall.refusal())
+      }
+      return
+    }
     if (!admission.admit(peer, forwardedFor)) {
       refuse(req, res, admission.refusal(peer, forwardedFor))
       return
@@ -71,4 +81,10 @@ export function createEntry(deps: EntryDeps): (req: IncomingMessage, res: Server
       admission.headers(peer, forwardedFor)
     dispatch({ ...begin(req, res), limitHeaders })
   }
+}
+
+/** A signature is to come: in the body, or in headers that stand there. */
+function isSigned(known: KnownPath | null, req: IncomingMessage): boolean {
+  const access = known?.accessOf(req.method ?? '') ?? 'public'
+  return access === 'signed' || (access === 'partner' && showsCredentials(req))
 }

@@ -13,6 +13,7 @@ import { sha256Hex } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { Route } from '../contract/route.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
+import type { Wallet } from '../core/wallet.ts'
 import type { Log } from '../deps.ts'
 import { answerJson, queryOf } from './answer.ts'
 import type { CachePolicy } from './answer.ts'
@@ -36,10 +37,12 @@ interface AnyContext {
   readonly address: string
   readonly userAgent: string
   /**
-   * Checks the partner bearer of this request and says who signed it.
-   * @throws ApiError 401, also where none was sent.
+   * Checks the partner bearer of this request, counts the call and says who signed it.
+   * @throws ApiError 401, also where none was sent; 429 where the wallet calls too often.
    */
   readonly partner: () => Promise<PartnerProof>
+  /** Signed calls that the wallet has left after this one; null where there is no limit. */
+  readonly walletCallsLeft: () => number | null
 }
 
 export interface WriteContext<Body> extends AnyContext {
@@ -148,7 +151,8 @@ async function answerWrite(
   const shared = anyContext(c, params, deps, { rawSha256, idempotencyKey })
   const { nowMs, remoteKey } = shared
   const requestSha256 = sha256Hex(`${route.method} ${pathOf(incoming)}\n${rawSha256}`)
-  const request = { requestSha256, nowMs, idempotencyKey, remoteKey }
+  const signedBy = async (wallet: Wallet) => c.env.signedCall?.prove(wallet)
+  const request = { requestSha256, nowMs, idempotencyKey, remoteKey, signedBy }
   const { status, body, headers } = await handler.handle(json, {
     ...shared,
     json,
@@ -200,7 +204,7 @@ function anyContext(
   deps: HandlerDeps,
   signed: { readonly rawSha256: string; readonly idempotencyKey: string | null },
 ): AnyContext {
-  const { incoming, log } = c.env
+  const { incoming, log, signedCall } = c.env
   const nowMs = deps.actions.clock.now()
   const address = deps.addressOf(incoming)
   const target = { method: incoming.method ?? '', path: pathOf(incoming), nowMs, ...signed }
@@ -212,7 +216,12 @@ function anyContext(
     remoteKey: deps.actions.keyedHash('remote', address),
     address,
     userAgent: incoming.headers['user-agent'] ?? '',
-    partner: () => deps.partnerAuth(incoming, target),
+    async partner() {
+      const proof = await deps.partnerAuth(incoming, target)
+      await signedCall?.prove(proof.wallet)
+      return proof
+    },
+    walletCallsLeft: () => signedCall?.remaining() ?? null,
   }
 }
 

@@ -15,6 +15,9 @@ export interface LimitTable {
    * keys with one request each pushes out its own kind and never a key that is close to its limit.
    */
   readonly write: (key: number, value: number, floor: number) => void
+  /** Every number above the floor, with a key that finds the same slots in a table of the same size. */
+  readonly entries: (floor: number) => Iterable<readonly [key: number, value: number]>
+  readonly slots: number
   readonly bytes: number
 }
 
@@ -29,6 +32,13 @@ export function createLimitTable(slots: number): LimitTable {
   const firstSlot = (key: number): number => (Math.floor(key / TWO_32) & (sets - 1)) * WAYS
 
   return {
+    slots,
+    *entries(floor) {
+      for (let slot = 0; slot < slots; slot += 1) {
+        const value = values[slot] ?? floor
+        if (value > floor) yield [Math.floor(slot / WAYS) * TWO_32 + (tags[slot] ?? 0), value]
+      }
+    },
     bytes: tags.byteLength + values.byteLength,
     read(key, floor) {
       const tag = key >>> 0

@@ -1,14 +1,17 @@
 /** Counts requests against the named policies in bounded memory (security, availability 37 to 39). */
-import { decide, floorOf, limitPolicies } from '../core/limits.ts'
+import { decide, floorOf, limitPolicies, multiplied, takenBack } from '../core/limits.ts'
 import type { LimitDecision, LimitPolicy, PolicyName } from '../core/limits.ts'
 import { dayMs } from '../core/time.ts'
 import type { Clock } from '../deps.ts'
+import { packCounts, unpackCounts } from './count-bytes.ts'
 import { createLimitTable } from './limit-table.ts'
 
 /** One policy and whom it counts this time. Mutable, so that a caller can keep one and refill it. */
 export interface Claim {
   readonly policy: PolicyName
   key: number
+  /** How many times the policy this key may use; once where it is left out. */
+  readonly multiplier?: number
 }
 
 interface LimitReport {
@@ -25,8 +28,22 @@ export interface Limiter {
   readonly take: (claims: readonly Claim[]) => boolean
   /** How the claims stand, without counting. */
   readonly report: (claims: readonly Claim[]) => LimitReport
+  /** Undoes a `take`: what was counted turned out to be no use of the policy. */
+  readonly giveBack: (claims: readonly Claim[]) => void
+  /** Requests that would be let through now. */
+  readonly remaining: (claim: Claim) => number
   /** Memory held, which never grows. */
   readonly bytes: number
+  readonly days: DayCounts
+}
+
+/** The counts of the UTC day, for keeping them across a restart. */
+export interface DayCounts {
+  /** Grows with every count. */
+  readonly version: () => number
+  readonly save: () => Buffer
+  /** Takes up the counts of the same day; those of another day, or of another form, are left. */
+  readonly load: (saved: Uint8Array) => void
 }
 
 /** Per policy: 3 MiB, and every address that sends at all within a few minutes finds a place. */
@@ -41,14 +58,19 @@ export function createLimiter(
     ip: createLimitTable(slots),
     range: createLimitTable(slots),
     day: createLimitTable(slots),
+    wallet: createLimitTable(slots),
+    signers: createLimitTable(slots),
+    unproven: createLimitTable(slots),
   } satisfies Record<PolicyName, unknown>
 
   // Whole milliseconds: sums of fractions would make the last request of a burst a matter of rounding.
   const nowFor = (policy: LimitPolicy): number =>
     policy.kind === 'rate' ? Math.floor(clock.monotonic()) : clock.now()
 
-  const look = ({ policy: name, key }: Claim, nowMs: number): LimitDecision => {
-    const policy = limitPolicies[name]
+  let dayVersion = 0
+
+  const look = ({ policy: name, key, multiplier = 1 }: Claim, nowMs: number): LimitDecision => {
+    const policy = multiplied(limitPolicies[name], multiplier)
     return decide(policy, tables[name].read(key, floorOf(policy, nowMs)), nowMs)
   }
 
@@ -62,8 +84,34 @@ export function createLimiter(
         const policy = limitPolicies[claim.policy]
         const nowMs = nowFor(policy)
         tables[claim.policy].write(claim.key, look(claim, nowMs).next, floorOf(policy, nowMs))
+        if (policy.kind === 'day') dayVersion += 1
       }
       return true
+    },
+    giveBack(claims) {
+      for (const { policy: name, key, multiplier = 1 } of claims) {
+        const policy = multiplied(limitPolicies[name], multiplier)
+        const floor = floorOf(policy, nowFor(policy))
+        const stored = tables[name].read(key, floor)
+        // A key that was pushed out has nothing to give back, and must not push out another.
+        if (stored > floor) {
+          tables[name].write(key, Math.max(takenBack(policy, stored), floor), floor)
+        }
+      }
+    },
+    remaining(claim) {
+      const { allowed, remaining } = look(claim, nowFor(limitPolicies[claim.policy]))
+      return allowed ? remaining + 1 : 0
+    },
+    days: {
+      version: () => dayVersion,
+      save: () => packCounts(tables.day, floorOf(limitPolicies.day, clock.now())),
+      load: (saved) => {
+        const floor = floorOf(limitPolicies.day, clock.now())
+        for (const [key, value] of unpackCounts(saved, slots, floor)) {
+          tables.day.write(key, Math.max(value, tables.day.read(key, floor)), floor)
+        }
+      },
     },
     report(claims) {
       const policies: string[] = []
@@ -71,7 +119,7 @@ export function createLimiter(
       let retryAfterSeconds = 0
       let refusedBy: PolicyName | null = null
       for (const claim of claims) {
-        const policy = limitPolicies[claim.policy]
+        const policy = multiplied(limitPolicies[claim.policy], claim.multiplier ?? 1)
         const standing = look(claim, nowFor(policy))
         const waitSeconds = Math.ceil(standing.retryAfterMs / 1000)
         if (waitSeconds > retryAfterSeconds) {

@@ -20,6 +20,8 @@ export type Binding = 'path' | 'body'
 export interface PartnerProof extends SignedProof {
   readonly binding: Binding
   readonly timestampMs: number
+  /** The wallet in the spelling of the request. */
+  readonly sentWallet: string
 }
 
 /** The request as far as the signature covers it. */
@@ -69,6 +71,7 @@ export function createPartnerAuth(
       ...signedProof({ message, signature, wallet, timestampMs, timely }),
       binding,
       timestampMs,
+      sentWallet: sent.wallet,
     }
   }
 }

@@ -1,7 +1,7 @@
 /** Which methods a path has, and what is missing where there is nothing, by the route registry. */
 import type { ErrorCode } from '../contract/errors.ts'
 import { apiPrefix } from '../contract/route.ts'
-import type { Route } from '../contract/route.ts'
+import type { Access, Route } from '../contract/route.ts'
 
 /** What the resource of a path is called where there is none; by the path of its route. */
 const missing: readonly (readonly [string, ErrorCode])[] = [
@@ -10,20 +10,23 @@ const missing: readonly (readonly [string, ErrorCode])[] = [
   [`${apiPrefix}/pacts/{id}`, 'unknown_pact'],
   [`${apiPrefix}/workers/{wallet}`, 'unknown_worker'],
   [`${apiPrefix}/receipts/{id}`, 'unknown_receipt'],
+  [`${apiPrefix}/partners/{handle}`, 'unknown_partner'],
   [`${apiPrefix}/jobs/{id}`, 'unknown_job'],
 ]
 
-interface KnownPath {
+export interface KnownPath {
   /** For `Allow`: HEAD wherever there is GET, OPTIONS everywhere. */
   readonly methods: readonly string[]
   readonly notFound: ErrorCode
   /** A document lies here once one was published. */
   readonly isDocument: boolean
+  /** Who may call, as the specification's table of endpoints has it. */
+  readonly accessOf: (method: string) => Access
 }
 
 export type RouteTable = (path: string) => KnownPath | null
 
-type TableRoute = Pick<Route, 'method' | 'path' | 'serving'>
+type TableRoute = Pick<Route, 'method' | 'path' | 'serving'> & Partial<Pick<Route, 'access'>>
 
 /** The registry must be given whole: a path that no route matches is unknown. */
 export function createRouteTable(routes: readonly TableRoute[]): RouteTable {
@@ -45,6 +48,10 @@ function knownPath(routes: readonly TableRoute[]): KnownPath {
     methods: [...methods],
     notFound: family?.[1] ?? 'not_found',
     isDocument: routes.some(({ serving }) => serving.kind === 'document'),
+    accessOf: (sent) => {
+      const called = sent === 'HEAD' ? 'GET' : sent
+      return routes.find(({ method }) => method === called)?.access ?? 'public'
+    },
   }
 }
 

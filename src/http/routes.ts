@@ -3,10 +3,16 @@ import type { ActionDeps } from '../actions/deps.ts'
 import type { HandlerRouteId } from '../contract/routes.ts'
 import type { Handler } from './handlers.ts'
 import { jobHandlers } from './routes/jobs.ts'
+import { partnerHandlers } from './routes/partners.ts'
 import { receiptHandlers } from './routes/receipts.ts'
 import { workerHandlers } from './routes/workers.ts'
 
 /** One for each route that is no document; the compiler says which one is missing. */
 export function apiHandlers(deps: ActionDeps): Readonly<Record<HandlerRouteId, Handler>> {
-  return { ...workerHandlers(deps), ...receiptHandlers(deps), ...jobHandlers(deps) }
+  return {
+    ...workerHandlers(deps),
+    ...receiptHandlers(deps),
+    ...jobHandlers(deps),
+    ...partnerHandlers(deps),
+  }
 }

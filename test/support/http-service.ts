@@ -128,6 +128,7 @@ export async function startService(
   })
   extend?.(app)
   const { failureAnswer } = app
+  await app.counts.load()
   const server = await serve(app.listener, { host: '127.0.0.1', port: 0, clock, failureAnswer })
   const { address } = server
   return {
@@ -148,6 +149,7 @@ export async function startService(
     actions,
     stop: async () => {
       await server.close(1000)
+      await app.counts.flush()
       await actions.close()
     },
   }

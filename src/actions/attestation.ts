@@ -1,0 +1,134 @@
+/**
+ * `PATCH /partners/{handle}/attestation-endpoint`. There are two signed paths and no other: the wallet that is bound
+ * signs again, or, where none is bound, a wallet of the partner's oath history. What is known of a partner
+ * besides its wallets, such as an e-mail address, moves nothing.
+ */
+import type { Transaction } from 'kysely'
+
+import { messages, sha256Hex } from '../auth/messages.ts'
+import { parseBodyTimestamp } from '../auth/timestamps.ts'
+import { ApiError } from '../contract/errors.ts'
+import type { AttestationBody } from '../contract/schemas/partner.ts'
+import { checkOutboundUrl } from '../core/outbound-url.ts'
+import { isoTime } from '../core/time.ts'
+import { appendOath } from '../db/oaths.ts'
+import { findPartner, isInOathHistory, moveAttestation } from '../db/partners.ts'
+import type { Attestation, PartnerRecord } from '../db/partners.ts'
+import type { Database } from '../db/schema.ts'
+import type { ActionDeps } from './deps.ts'
+import { commitOnce } from './effect.ts'
+import type { Outcome, Refusal, SignedProof, WriteRequest } from './effect.ts'
+import { partnerAt } from './partner-access.ts'
+import { partnerView } from './partner-view.ts'
+import {
+  invalidField,
+  requireSignature,
+  requireTimely,
+  requireWallet,
+  signedProof,
+} from './signed-body.ts'
+
+export interface AttestationWrite {
+  readonly handle: string
+  readonly body: AttestationBody
+  readonly request: WriteRequest
+  /** Lower-case hex of the body's bytes. */
+  readonly rawSha256: string
+}
+
+/**
+ * Sets the endpoint; the URL is stored and not called.
+ * @throws ApiError 400 for the URL, 401, 403 where the wallet may not, 404, 409 where another change came first.
+ */
+export async function setAttestationEndpoint(
+  deps: ActionDeps,
+  write: AttestationWrite,
+): Promise<Outcome> {
+  const { handle, body, request } = write
+  const checked = checkOutboundUrl(body.url)
+  if (!checked.ok) throw invalidField('url', checked.problem)
+  const proof = await signedStatement(deps, write)
+  // What the decision is made by. In the transaction it must still be what stands.
+  const before = await findPartner(deps.database.reader, { handle })
+  if (before === null) throw new ApiError('unknown_partner')
+  await requireRight(deps, before, proof, request.nowMs)
+  return await commitOnce(deps, request, [proof], (tx) => bind(tx, write, proof, before))
+}
+
+async function signedStatement(
+  deps: ActionDeps,
+  { handle, body, request }: AttestationWrite,
+): Promise<SignedProof> {
+  const { url, timestamp, signature } = body
+  const timestampMs = parseBodyTimestamp(timestamp)
+  if (timestampMs === null) throw invalidField('timestamp', 'must be an RFC 3339 time')
+  const timely = requireTimely(timestampMs, request)
+  const wallet = requireWallet(body.wallet, 'wallet')
+  const message = messages.attestationEndpoint(deps.serviceName, { timestamp, handle, url })
+  await requireSignature(deps, { message, signature, wallet })
+  await request.signedBy?.(wallet)
+  return signedProof({ message, signature, wallet, timestampMs, timely })
+}
+
+async function requireRight(
+  { database }: ActionDeps,
+  partner: PartnerRecord,
+  { wallet }: SignedProof,
+  nowMs: number,
+): Promise<void> {
+  if (partnerAt(partner, nowMs).subscription.status === 'cancelled') {
+    throw new ApiError('not_a_partner', 'The subscription is cancelled')
+  }
+  const bound = partner.attestation.wallet
+  if (bound !== null) {
+    if (bound === wallet.id) return
+    throw new ApiError('forbidden', 'The endpoint is bound to another wallet')
+  }
+  if (await isInOathHistory(database.reader, partner.handle, wallet.id)) return
+  throw new ApiError('forbidden', 'The wallet is not in the oath history of this partner')
+}
+
+/** Compares and sets. Whoever comes second is refused, and is in the history all the same. */
+async function bind(
+  tx: Transaction<Database>,
+  { handle, body, request, rawSha256 }: AttestationWrite,
+  proof: SignedProof,
+  before: PartnerRecord,
+): Promise<Outcome | Refusal> {
+  const now = isoTime(request.nowMs)
+  const audit = {
+    kind: 'write',
+    oathVersion: null,
+    wallet: proof.wallet.id,
+    handle,
+    messageSha256: proof.messageSha256,
+    signatureSha256: proof.signatureSha256,
+    bodySha256: rawSha256,
+    binding: 'statement',
+    createdAt: now,
+  } as const
+  const current = await findPartner(tx, { handle })
+  if (current === null || !isSame(current.attestation, before.attestation)) {
+    await appendOath(tx, { ...audit, action: 'updateAttestationEndpoint.conflict' })
+    return { refused: new ApiError('conflict', 'Another change of the endpoint came first') }
+  }
+  const { signedAt } = current.attestation
+  if (signedAt !== null && proof.timestampMs < Date.parse(signedAt)) {
+    throw new ApiError('conflict', 'What stands was signed later than this')
+  }
+  const oathSeq = await appendOath(tx, { ...audit, action: 'updateAttestationEndpoint' })
+  const record = await moveAttestation(tx, handle, before.attestation, {
+    wallet: proof.wallet.id,
+    url: body.url,
+    signatureSha256: sha256Hex(body.signature),
+    signedAt: isoTime(proof.timestampMs),
+    oathSeq,
+    now,
+  })
+  if (record === null) throw new Error('the binding moved within one transaction')
+  return { status: 200, body: partnerView(partnerAt(record, request.nowMs)) }
+}
+
+function isSame(a: Attestation, b: Attestation): boolean {
+  return a.oathSeq === b.oathSeq && a.wallet === b.wallet
+}

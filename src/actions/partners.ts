@@ -1,0 +1,116 @@
+/** Partners: signing up, and what they say of themselves. */
+import type { Kysely } from 'kysely'
+
+import { SIGNED_WINDOW_MS, parseBodyTimestamp } from '../auth/timestamps.ts'
+import { ApiError } from '../contract/errors.ts'
+import type { PartnerChanges, SignupBody } from '../contract/schemas/partner.ts'
+import type { JsonObject } from '../core/canonical-json.ts'
+import { newSubscription } from '../core/partner.ts'
+import { isoTime } from '../core/time.ts'
+import type { Wallet } from '../core/wallet.ts'
+import { appendOath } from '../db/oaths.ts'
+import { findPartner, insertPartner, updateProfile } from '../db/partners.ts'
+import type { Database } from '../db/schema.ts'
+import type { ActionDeps } from './deps.ts'
+import { commitOnce } from './effect.ts'
+import type { Outcome, SignedProof, WriteRequest } from './effect.ts'
+import { oathRow, requireOath } from './oaths.ts'
+import type { SwornOath } from './oaths.ts'
+import { partnerAt, requirePartner } from './partner-access.ts'
+import type { BearerProof } from './partner-access.ts'
+import { partnerView, signupView } from './partner-view.ts'
+import { commitPartnerWrite } from './partner-write.ts'
+import type { PartnerWrite } from './partner-write.ts'
+import { invalidField, requireTimely } from './signed-body.ts'
+
+export interface Signup {
+  readonly body: SignupBody
+  readonly json: JsonObject
+  readonly request: WriteRequest
+  /** The wallet as it was sent stands in the oath. */
+  readonly proof: BearerProof & { readonly sentWallet: string }
+}
+
+/**
+ * `POST /partners/signup`: 201 with the free tier active at once, a paid one waiting for its payment.
+ * @throws ApiError 401 for the oath, 409 where the handle or the wallet has a partner.
+ */
+export async function signupPartner(deps: ActionDeps, signup: Signup): Promise<Outcome> {
+  const { body, request, proof } = signup
+  const { oath, proof: oathProof } = await swornProof(deps, signup)
+  const now = isoTime(request.nowMs)
+  return await commitOnce(deps, request, [proof, oathProof], async (tx) => {
+    await requireFree(tx, body.handle, proof.wallet)
+    const at = { action: 'signupPartner', handle: body.handle, now }
+    const record = await insertPartner(tx, {
+      handle: body.handle,
+      wallet: proof.wallet,
+      displayName: body.display_name,
+      email: body.email ?? null,
+      skills: body.skills ?? [],
+      website: body.website ?? null,
+      bioShort: body.bio_short ?? null,
+      requireBodySignature: false,
+      tier: body.tier,
+      status: newSubscription(body.tier, request.nowMs).status,
+      oathSignedAt: isoTime(oathProof.timestampMs),
+      oathSeq: await appendOath(tx, oathRow(oath, at)),
+      now,
+    })
+    return { status: 201, body: signupView(deps, partnerAt(record, request.nowMs)) }
+  })
+}
+
+/** The oath as a message that is used up by this signup. */
+async function swornProof(
+  deps: ActionDeps,
+  { body, json, request, proof }: Signup,
+): Promise<{ readonly oath: SwornOath; readonly proof: SignedProof }> {
+  const { timestamp, oath_signature: signature } = body
+  const timestampMs = parseBodyTimestamp(timestamp)
+  if (timestampMs === null) throw invalidField('timestamp', 'must be an RFC 3339 time')
+  const timely = requireTimely(timestampMs, request)
+  const sworn = { kind: 'partner', json, wallet: proof.sentWallet, timestamp, signature } as const
+  const oath = await requireOath(deps, sworn)
+  const { messageSha256, signatureSha256 } = oath
+  const expiresAtMs = timestampMs + 2 * SIGNED_WINDOW_MS
+  const { wallet } = proof
+  return {
+    oath,
+    proof: { wallet, messageSha256, signatureSha256, timestampMs, expiresAtMs, timely },
+  }
+}
+
+async function requireFree(tx: Kysely<Database>, handle: string, wallet: Wallet): Promise<void> {
+  if ((await findPartner(tx, { wallet: wallet.id })) !== null) {
+    throw new ApiError('conflict', 'This wallet has a partner: there is one for each wallet')
+  }
+  if ((await findPartner(tx, { handle })) !== null) throw new ApiError('handle_taken')
+}
+
+/**
+ * `PATCH /partners/me`: what is left out stays. `require_body_signature` is set only by a signature that
+ * covers it, else whoever holds a level-0 signature could take the protection away.
+ */
+export async function updatePartner(
+  deps: ActionDeps,
+  sent: PartnerWrite & { readonly body: PartnerChanges },
+): Promise<Outcome> {
+  const { body, proof, request } = sent
+  if (body.require_body_signature !== undefined && proof.binding !== 'body') {
+    throw new ApiError('body_signature_required')
+  }
+  return await commitPartnerWrite(deps, { ...sent, action: 'updateMyPartner' }, async (tx) => {
+    const { nowMs } = request
+    const partner = await requirePartner(tx, proof, { use: 'write', nowMs })
+    const record = await updateProfile(tx, partner.handle, {
+      displayName: body.display_name ?? partner.displayName,
+      skills: body.skills ?? partner.skills,
+      website: body.website === undefined ? partner.website : body.website,
+      bioShort: body.bio_short === undefined ? partner.bioShort : body.bio_short,
+      requireBodySignature: body.require_body_signature ?? partner.requireBodySignature,
+      now: isoTime(nowMs),
+    })
+    return { status: 200, body: partnerView(partnerAt(record, nowMs)) }
+  })
+}

@@ -1,0 +1,70 @@
+/** Partners: signup, records, the history of oaths, the attestation endpoint. */
+import type { z } from 'zod'
+
+import { setAttestationEndpoint } from '../../actions/attestation.ts'
+import type { ActionDeps } from '../../actions/deps.ts'
+import { partnerAt } from '../../actions/partner-access.ts'
+import { oathView, ownPartnerView, partnerView } from '../../actions/partner-view.ts'
+import { signupPartner, updatePartner } from '../../actions/partners.ts'
+import { ApiError } from '../../contract/errors.ts'
+import { attestationBody, partnerChanges, signupBody } from '../../contract/schemas/partner.ts'
+import type { oathHistory } from '../../contract/schemas/partner.ts'
+import { oathsOfHandle } from '../../db/oaths.ts'
+import { countOaths, findPartner } from '../../db/partners.ts'
+import { read, write } from '../handlers.ts'
+import { cutPage, pageOf } from '../pages.ts'
+
+const LIST = 'oaths'
+
+/** `getMyPartner` stands before `getPartner`: the first path that fits answers. */
+export function partnerHandlers(deps: ActionDeps) {
+  const { reader } = deps.database
+  return {
+    signupPartner: write(signupBody, async ({ body, json, request, partner }) =>
+      signupPartner(deps, { body, json, request, proof: await partner() }),
+    ),
+    getMyPartner: read(async ({ partner, nowMs, walletCallsLeft }) => {
+      const { wallet } = await partner()
+      const found = await findPartner(reader, { wallet: wallet.id })
+      if (found === null) throw new ApiError('not_a_partner')
+      const current = partnerAt(found, nowMs)
+      const seen = { callsLeft: walletCallsLeft(), nowMs }
+      return { body: await ownPartnerView(reader, deps, current, seen) }
+    }),
+    updateMyPartner: write(partnerChanges, async ({ body, request, rawSha256, partner }) =>
+      updatePartner(deps, { body, request, rawSha256, proof: await partner() }),
+    ),
+    getPartner: read(async ({ params, nowMs }) => {
+      const found = await findPartner(reader, { handle: params['handle'] ?? '' })
+      if (found === null) throw new ApiError('unknown_partner')
+      return { body: partnerView(partnerAt(found, nowMs)) }
+    }),
+    listPartnerOaths: read(async ({ params, query }) => {
+      const { handle = '' } = params
+      const { limit, before } = pageOf(LIST, query)
+      if ((await findPartner(reader, { handle })) === null) throw new ApiError('unknown_partner')
+      const [rows, total] = await Promise.all([
+        oathsOfHandle(reader, handle, { limit: limit + 1, before }),
+        countOaths(reader, handle),
+      ])
+      const page = cutPage(LIST, rows, limit)
+      const body: z.infer<typeof oathHistory> = {
+        count: page.rows.length,
+        total,
+        oaths: page.rows.map(oathView),
+        ...page.next,
+      }
+      return { body }
+    }),
+    updateAttestationEndpoint: write(
+      attestationBody,
+      async ({ params, body, request, rawSha256 }) =>
+        setAttestationEndpoint(deps, {
+          handle: params['handle'] ?? '',
+          body,
+          request,
+          rawSha256,
+        }),
+    ),
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * The limits of calls that come with a signature. Until it is proven a call counts against its network,
+ * which bounds what bad signatures may cost; proven, it counts against its wallet and nothing else.
+ */
+import { ApiError } from '../contract/errors.ts'
+import { limitPolicies } from '../core/limits.ts'
+import type { Wallet } from '../core/wallet.ts'
+import type { ClientAddress } from './client-address.ts'
+import type { Failure } from './errors.ts'
+import type { Claim, Limiter } from './limiter.ts'
+import type { Network } from './network-key.ts'
+
+/** What the tier of a wallet allows. */
+export interface WalletTerms {
+  /** Times the limit of a wallet; null where there is none. */
+  readonly multiplier: number | null
+  readonly isPartner: boolean
+}
+
+export interface SignedCall {
+  /** False: too many from this network have proved nothing; nothing was counted. */
+  readonly admitted: boolean
+  /** The refusal of a call that was not admitted. */
+  readonly refusal: () => Failure
+  readonly headers: () => Readonly<Record<string, string>>
+  /**
+   * Counts the call against the wallet that signed it, once however often it is proven.
+   * @throws ApiError `rate_limited`
+   */
+  readonly prove: (wallet: Wallet) => Promise<void>
+  /** Calls that the wallet has left; null where it has no limit, or none was proven. */
+  readonly remaining: () => number | null
+}
+
+export interface SignedCallDeps {
+  readonly limiter: Limiter
+  readonly clientAddress: ClientAddress
+  readonly networkOf: (address: string | undefined) => Readonly<Network>
+  readonly termsOf: (walletId: string) => Promise<WalletTerms>
+  /** A whole number below 2^53 that nobody can choose. */
+  readonly walletKey: (walletId: string) => number
+}
+
+export type SignedCalls = (peer: string | undefined, forwardedFor: string | undefined) => SignedCall
+
+const reasons = {
+  wallet: `Over ${limitPolicies.wallet.quota} requests a minute, times the multiplier of the tier, for this wallet`,
+  signers: `Over ${limitPolicies.signers.quota} requests a minute from this network, for wallets that are no partners`,
+  unproven: `Over ${limitPolicies.unproven.quota} requests a minute from this network without a signature that verifies`,
+} as const
+
+export function createSignedCalls(deps: SignedCallDeps): SignedCalls {
+  const { limiter, clientAddress, networkOf } = deps
+  return (peer, forwardedFor) => {
+    const { host, range } = networkOf(clientAddress(peer, forwardedFor))
+    const networkKey = range ?? host
+    const unproven: readonly Claim[] = [{ policy: 'unproven', key: networkKey }]
+    let claims = unproven
+    let isProven = false
+    return {
+      admitted: limiter.take(unproven),
+      refusal: () => refusalOf(limiter, unproven),
+      headers: () => (claims.length === 0 ? {} : limiter.report(claims).headers),
+      async prove(wallet) {
+        if (isProven) return
+        isProven = true
+        limiter.giveBack(unproven)
+        claims = claimsOf(await deps.termsOf(wallet.id), deps.walletKey(wallet.id), networkKey)
+        if (limiter.take(claims)) return
+        const { code, details, headers = {} } = refusalOf(limiter, claims)
+        throw new ApiError(code, details, { headers })
+      },
+      remaining() {
+        const [claim] = claims
+        return claim?.policy === 'wallet' ? limiter.remaining(claim) : null
+      },
+    }
+  }
+}
+
+function claimsOf(
+  { multiplier, isPartner }: WalletTerms,
+  walletKey: number,
+  networkKey: number,
+): readonly Claim[] {
+  if (multiplier === null) return []
+  const wallet: Claim = { policy: 'wallet', key: walletKey, multiplier }
+  return isPartner ? [wallet] : [wallet, { policy: 'signers', key: networkKey }]
+}
+
+function refusalOf(limiter: Limiter, claims: readonly Claim[]): Failure {
+  const { headers, retryAfterSeconds, refusedBy } = limiter.report(claims)
+  const reason = Object.entries(reasons).find(([policy]) => policy === refusedBy)?.[1]
+  return {
+    code: 'rate_limited',
+    details: reason,
+    headers: { ...headers, 'Retry-After': String(Math.max(1, retryAfterSeconds)) },
+  }
+}
