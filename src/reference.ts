@@ -4,6 +4,7 @@ import { join } from 'node:path'
 
 import { z } from 'zod'
 
+import { applyBlock } from './contract/schemas/application.ts'
 import { railSlug } from './contract/schemas/common.ts'
 import { oath, tier } from './contract/schemas/partner.ts'
 import { platform } from './contract/schemas/platform.ts'
@@ -14,6 +15,8 @@ const rail = z.object({
   display_name: z.string(),
   chain: z.string(),
   sample_apply_url: z.string().optional(),
+  reference_url: z.string(),
+  apply: applyBlock.optional(),
 })
 const skillsFile = z.object({ skills: z.array(skill) })
 const tiersFile = z.object({ tiers: z.array(tier) })

@@ -1,5 +1,6 @@
 /** The real clock, randomness, environment and log. Called by the entry points only; everything else is given them. */
 import { randomBytes } from 'node:crypto'
+import { lookup } from 'node:dns/promises'
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -9,6 +10,7 @@ import type { Config } from './config.ts'
 import type { Clock, Random } from './deps.ts'
 import { createLog } from './log.ts'
 import type { LineLog } from './log.ts'
+import type { Resolve } from './outbound/pinned-fetch.ts'
 
 /** sysexits.h EX_CONFIG: the configuration is wrong, starting again does not help. */
 const exitConfig = 78
@@ -38,6 +40,12 @@ export const systemClock: Clock = {
 export const systemRandom: Random = {
   bytes: (length) => randomBytes(length),
   unit: () => Math.random(),
+}
+
+/** Every address that the system knows of a host name, its own files included. */
+export const systemResolve: Resolve = async (host) => {
+  const answers = await lookup(host, { all: true })
+  return answers.map(({ address }) => address)
 }
 
 /** Log lines go to standard error: standard output belongs to what a person asked for. */

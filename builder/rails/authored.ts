@@ -7,6 +7,7 @@ import { join } from 'node:path'
 
 import { z } from 'zod'
 
+import { applyBlock } from '../../src/contract/schemas/application.ts'
 import { count, date, railSlug, share, url, usdc } from '../../src/contract/schemas/common.ts'
 import { railCategory, railChain, railStatus } from '../../src/contract/schemas/rail.ts'
 
@@ -41,6 +42,8 @@ export const authoredRailSchema = z.strictObject({
   entry_requirements: z.array(text(300)).min(1).max(32).nullable(),
   sample_apply_url: httpsUrl.optional(),
   reference_url: httpsUrl,
+  /** How applications are forwarded, where the rail takes them. */
+  apply: applyBlock.optional(),
   methodology: text(7000).min(methodologyMinLength),
   /** What the status rule counts: payouts, or activity where a rail pays nobody. */
   status_basis: z.enum(['payments', 'activity']),

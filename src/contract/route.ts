@@ -27,7 +27,7 @@ export type Serving =
 export interface Route {
   /** The operationId; also the key by which handlers and documents name their route. */
   readonly id: string
-  readonly method: 'GET' | 'POST' | 'PATCH'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Full path below the site, `{name}` for parameters. */
   readonly path: string
   readonly tag: string

@@ -53,7 +53,7 @@ export function contentSecurityPolicy(contentType: string): string {
 /** Answer to a CORS preflight of any API path. A day is what browsers cap it to at most. */
 export const preflightHeaders = {
   ...corsHeaders,
-  'Access-Control-Allow-Methods': 'GET, HEAD, POST, PATCH, OPTIONS',
+  'Access-Control-Allow-Methods': 'GET, HEAD, POST, PATCH, DELETE, OPTIONS',
   'Access-Control-Allow-Headers': [
     'Authorization',
     'Content-Type',

@@ -36,15 +36,20 @@ export function createStatsSince(store: DocumentStore): (sinceMs: number) => Pro
 
 function parseDocuments(store: DocumentStore): Parsed {
   return {
-    stats: read(store, 'getStatsLive', stats),
-    rails: read(store, 'listRails', railList).rails,
-    receipts: read(store, 'listReceipts', receiptList).receipts,
-    flags: read(store, 'listHonestyFlags', flagList).flags,
-    opportunities: read(store, 'listOpportunities', opportunityList).opportunities,
+    stats: readPublished(store, 'getStatsLive', stats),
+    rails: readPublished(store, 'listRails', railList).rails,
+    receipts: readPublished(store, 'listReceipts', receiptList).receipts,
+    flags: readPublished(store, 'listHonestyFlags', flagList).flags,
+    opportunities: readPublished(store, 'listOpportunities', opportunityList).opportunities,
   }
 }
 
-function read<T>(store: DocumentStore, route: RouteId, schema: z.ZodType<T>): T {
+/** A published document, parsed. Throws where the set has none of this route. */
+export function readPublished<T>(
+  store: Pick<DocumentStore, 'get'>,
+  route: RouteId,
+  schema: z.ZodType<T>,
+): T {
   const document = store.get(pathOf(route))
   if (document === undefined) throw new Error(`${route} is not in the published set`)
   return schema.parse(JSON.parse(document.variants.identity.body.toString('utf8')))

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { count, limitInput, model, railSlug, time, url } from './common.ts'
+import { count, model, railSlug, time, url } from './common.ts'
 import { severity } from './flag.ts'
 import { httpsInput } from './input.ts'
 
@@ -43,9 +43,6 @@ export const alertFeed = model(
       .describe('When and from where to ask next.'),
   }),
 )
-
-/** What a query may hold, as text. */
-export const feedLimit = limitInput
 
 export const subscribeBody = model(
   'AlertSubscribeBody',
@@ -126,8 +123,6 @@ export const deliveryList = model(
   'AlertDeliveryList',
   z.object({ count, deliveries: z.array(delivery).max(200).describe('Newest first.') }),
 )
-
-export const emptyBody = model('EmptyBody', z.strictObject({}))
 
 export const testQueued = model(
   'AlertTestQueued',

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+import { checkOutboundUrl } from '../../core/outbound-url.ts'
 import { model, railSlug, time, url } from './common.ts'
 import { textInput, walletInput } from './input.ts'
 
@@ -44,7 +45,9 @@ export type Application = z.infer<typeof application>
  * put where a string is exactly `{worker_wallet}`, `{message}`, `{application_id}` or `{fields.<name>}`.
  */
 export const applyBlock = z.strictObject({
-  endpoint: z.url({ protocol: /^https$/ }).max(2048),
+  endpoint: z
+    .string()
+    .refine((text) => checkOutboundUrl(text).ok, 'must be a public https address'),
   body: z.record(z.string().min(1).max(100), z.union([z.string(), z.number(), z.boolean()])),
   /** Names of the fields that may be sent along, each with its longest value in characters. */
   fields: z

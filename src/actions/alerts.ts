@@ -1,0 +1,124 @@
+/** Webhooks of partners: to subscribe, to leave, to try one out. */
+import { ApiError } from '../contract/errors.ts'
+import type { SubscribeBody, Subscription } from '../contract/schemas/alert.ts'
+import { checkOutboundUrl } from '../core/outbound-url.ts'
+import { isoTime } from '../core/time.ts'
+import {
+  deleteSubscription,
+  findSubscription,
+  insertSubscription,
+  subscriptionsOf,
+} from '../db/alerts.ts'
+import type { SubscriptionRecord } from '../db/alerts.ts'
+import { lastEventSeq } from '../db/events.ts'
+import { enqueueDelivery, hasPendingTest } from '../db/webhooks.ts'
+import { testPayload } from '../outbound/alert-message.ts'
+import { webhookSecret } from '../outbound/standard-webhook.ts'
+import type { ActionDeps } from './deps.ts'
+import type { Outcome } from './effect.ts'
+import { newId } from './new-id.ts'
+import { commitPartnerWrite } from './partner-write.ts'
+import type { PartnerWrite } from './partner-write.ts'
+import { invalidField } from './signed-body.ts'
+
+/** Subscriptions of one wallet. */
+const MAX_SUBSCRIPTIONS = 10
+
+/** 201 with the secret, which is derived and not stored: an exact repeat shows it again, nothing else does. */
+export async function subscribe(
+  deps: ActionDeps,
+  write: PartnerWrite & { readonly body: SubscribeBody },
+): Promise<Outcome> {
+  const { body, proof, request } = write
+  const checked = checkOutboundUrl(body.url)
+  if (!checked.ok) throw invalidField('url', checked.problem)
+  const { rails: known } = deps.reference()
+  const unknown = (body.rails ?? []).filter((rail) => !known.has(rail))
+  if (unknown.length > 0) {
+    throw new ApiError('refused', `No rail of the ledger: ${unknown.join(', ')}`)
+  }
+  const id = newId(deps.random, 'sub')
+  const outcome = await commitPartnerWrite(
+    deps,
+    { ...write, action: 'subscribeAlerts' },
+    async (tx) => {
+      const own = await subscriptionsOf(tx, proof.wallet.id)
+      if (own.length >= MAX_SUBSCRIPTIONS) {
+        throw new ApiError('refused', `A wallet has at most ${MAX_SUBSCRIPTIONS} subscriptions`)
+      }
+      const subscription = {
+        id,
+        wallet: proof.wallet.id,
+        url: body.url,
+        rails: body.rails === undefined ? null : [...new Set(body.rails)],
+        severity: body.severity ?? null,
+        afterSeq: await lastEventSeq(tx),
+        createdAt: isoTime(request.nowMs),
+      }
+      await insertSubscription(tx, subscription)
+      const kept = { status: 'active', statusReason: null, disabledAt: null } as const
+      return { status: 201, body: subscriptionView({ ...subscription, ...kept }) }
+    },
+  )
+  return { ...outcome, body: withSecret(deps, outcome.body) }
+}
+
+/** The answer that is kept for repeats has no secret in it; it is put in on the way out. */
+function withSecret(deps: Pick<ActionDeps, 'keyedHash'>, body: object): object {
+  const id = 'id' in body && typeof body.id === 'string' ? body.id : null
+  return id === null ? body : { ...body, secret: webhookSecret(deps.keyedHash, id) }
+}
+
+/** With everything that waits for it. @throws ApiError 404 where the wallet has none of this id. */
+export async function unsubscribe(
+  deps: ActionDeps,
+  id: string,
+  write: PartnerWrite,
+): Promise<Outcome> {
+  return await commitPartnerWrite(deps, { ...write, action: 'unsubscribeAlerts' }, async (tx) => {
+    if (!(await deleteSubscription(tx, write.proof.wallet.id, id))) throw unknownSubscription()
+    return { status: 200, body: { id, status: 'deleted' } }
+  })
+}
+
+/** 202: a delivery of the type `test` is in the outbox. @throws ApiError 409 while an earlier one waits. */
+export async function testSubscription(
+  deps: ActionDeps,
+  id: string,
+  write: PartnerWrite,
+): Promise<Outcome> {
+  const createdAt = isoTime(write.request.nowMs)
+  const deliveryId = newId(deps.random, 'msg')
+  return await commitPartnerWrite(deps, { ...write, action: 'testAlerts' }, async (tx) => {
+    const found = await findSubscription(tx, write.proof.wallet.id, id)
+    if (found === null) throw unknownSubscription()
+    if (found.status === 'disabled') throw new ApiError('conflict', 'The subscription is disabled')
+    if (await hasPendingTest(tx, id)) throw new ApiError('conflict', 'An earlier test still waits')
+    await enqueueDelivery(tx, {
+      id: deliveryId,
+      subscriptionId: id,
+      eventSeq: null,
+      type: 'test',
+      payload: testPayload(id, createdAt),
+      createdAt,
+    })
+    return { status: 202, body: { delivery_id: deliveryId, status: 'pending' } }
+  })
+}
+
+export function unknownSubscription(): ApiError {
+  return new ApiError('unknown_subscription')
+}
+
+export function subscriptionView(record: SubscriptionRecord): Subscription {
+  return {
+    id: record.id,
+    url: record.url,
+    rails: record.rails === null ? null : [...record.rails],
+    severity: record.severity,
+    status: record.status,
+    ...(record.statusReason === null ? {} : { status_reason: record.statusReason }),
+    ...(record.disabledAt === null ? {} : { disabled_at: record.disabledAt }),
+    created_at: record.createdAt,
+  }
+}

@@ -1,0 +1,40 @@
+import { privateHandler } from '../answers.ts'
+import { apiPrefix, json } from '../route.ts'
+import type { Route } from '../route.ts'
+import { application, applyBody } from '../schemas/application.ts'
+import { arbitrage } from '../schemas/arbitrage.ts'
+
+/** Where to work next, and how to get in. */
+export const marketRoutes = [
+  {
+    id: 'applyToRail',
+    method: 'POST',
+    path: `${apiPrefix}/opportunities/apply`,
+    tag: 'Rails',
+    access: 'partner',
+    summary: 'Apply to a rail through the ledger',
+    description:
+      'Forwarded to the apply endpoint that the ledger has written down for the rail, as a fixed body with `worker_wallet`, `message` and the `fields` that the rail takes; no header of the caller goes along. A rail without one is answered with `mode: "manual"` and where to apply. One try, 10 s, no redirects; a repeat of the request is never sent twice, and is 409 while the first is under way. Every try is recorded, its text only as a hash. At most 20 an hour for a partner.',
+    body: applyBody,
+    answers: {
+      200: json('An exact repeat; the first answer.', application),
+      201: json('Recorded, with what came of it.', application),
+    },
+    serving: privateHandler,
+  },
+  {
+    id: 'getArbitrage',
+    method: 'GET',
+    path: `${apiPrefix}/arbitrage`,
+    tag: 'Rails',
+    access: 'partner',
+    summary: 'Rails by expected USD a day per creator',
+    description:
+      'From the published rails of the category `earning`, with what stands against each figure. Covered from the tier Pro on.',
+    answers: {
+      200: json('The ranking.', arbitrage),
+      402: { description: 'The tier does not cover this read.' },
+    },
+    serving: privateHandler,
+  },
+] as const satisfies readonly Route[]

@@ -1,0 +1,89 @@
+import { z } from 'zod'
+
+import type { TierName } from '../../src/contract/schemas/partner.ts'
+import { isoTime } from '../../src/core/time.ts'
+import { parseWallet } from '../../src/core/wallet.ts'
+import { appendOath } from '../../src/db/oaths.ts'
+import { insertPartner } from '../../src/db/partners.ts'
+import type { Service } from './http-service.ts'
+import { partnerHeaders } from './wallets.ts'
+import type { TestWallet } from './wallets.ts'
+
+/** An active partner, as a signup and a payment would leave it. */
+export async function makePartner(
+  service: Pick<Service, 'actions' | 'clock'>,
+  wallet: TestWallet,
+  options: { readonly handle: string; readonly tier?: TierName },
+): Promise<void> {
+  const now = isoTime(service.clock.now())
+  const { handle, tier = 'free' } = options
+  await service.actions.database.write(async (tx) => {
+    const oathSeq = await appendOath(tx, {
+      kind: 'partner',
+      oathVersion: 1,
+      wallet: wallet.id,
+      handle,
+      action: 'signupPartner',
+      messageSha256: 'aa'.repeat(32),
+      signatureSha256: 'bb'.repeat(32),
+      bodySha256: 'cc'.repeat(32),
+      binding: 'statement',
+      createdAt: now,
+    })
+    await insertPartner(tx, {
+      handle,
+      wallet: parseWallet(wallet.address),
+      email: null,
+      displayName: handle,
+      skills: [],
+      website: null,
+      bioShort: null,
+      requireBodySignature: false,
+      tier,
+      status: 'active',
+      oathSignedAt: now,
+      oathSeq,
+      now,
+    })
+  })
+}
+
+export interface JsonAnswer {
+  readonly status: number
+  readonly body: Record<string, unknown>
+  readonly headers: Headers
+}
+
+const anyObject = z.record(z.string(), z.unknown())
+
+/** Calls with the bearer of a wallet; each call is signed at its own millisecond, so that no two are the same. */
+export function partnerClient(service: Pick<Service, 'url' | 'clock'>, wallet: TestWallet) {
+  return async (
+    method: 'GET' | 'POST' | 'DELETE',
+    path: string,
+    body?: object,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<JsonAnswer> => {
+    if (method !== 'GET') service.clock.advance(1)
+    const raw = body === undefined ? '' : JSON.stringify(body)
+    const signed = await partnerHeaders(
+      wallet,
+      { method, path, raw },
+      { nowMs: service.clock.now(), binding: method === 'GET' ? 'path' : 'body' },
+    )
+    const answer = await fetch(`${service.url}${path}`, {
+      method,
+      headers: {
+        ...signed,
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: raw }),
+    })
+    return {
+      status: answer.status,
+      body: anyObject.parse(await answer.json()),
+      headers: answer.headers,
+    }
+  }
+}
