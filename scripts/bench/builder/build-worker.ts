@@ -27,6 +27,7 @@ const options = {
   },
   pollEveryMs: 6 * hourMs,
   keys: await loadKeys({ dir: join(fixtureDir, 'keys'), nowMs }),
+  exchangeKey: '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
   stateDir,
   publicDir: join(stateDir, 'public'),
   assetsDir: null,
