@@ -24,7 +24,7 @@ export interface Command {
   readonly operands?: readonly Operand[]
   readonly options?: Readonly<Record<string, Option>>
   /** Adds what all commands of a kind have: the address, the key, what is printed instead of sent. */
-  readonly kind: 'local' | 'read' | 'partner read' | 'write' | 'admin'
+  readonly kind: 'local' | 'read' | 'signed' | 'write' | 'admin'
   /** The exit code; 0 where nothing is returned. */
   readonly run: (session: Session, input: Input) => Promise<number | void>
 }
@@ -64,23 +64,20 @@ const key: Readonly<Record<string, Option>> = {
     doc: 'file of the wallet’s private key, readable by you alone; else LEDGER_KEY_FILE or LEDGER_KEY',
   },
 }
-const writing: Readonly<Record<string, Option>> = {
-  'idempotency-key': { value: 'text', doc: 'key under which a repeat is answered like the first' },
+const shown: Readonly<Record<string, Option>> = {
   'print-curl': { doc: 'print the signed request as a curl command and send nothing' },
   'dry-run': { doc: 'print what would be signed, with its SHA-256, and send nothing' },
+}
+const repeats: Readonly<Record<string, Option>> = {
+  'idempotency-key': { value: 'text', doc: 'key under which a repeat is answered like the first' },
 }
 
 const shared: Readonly<Record<Command['kind'], Readonly<Record<string, Option>>>> = {
   local: output,
   admin: output,
   read: { ...address, ...output },
-  'partner read': {
-    ...key,
-    'print-curl': writing['print-curl'] ?? { doc: '' },
-    ...address,
-    ...output,
-  },
-  write: { ...key, ...writing, ...address, ...output },
+  signed: { ...key, ...shown, ...address, ...output },
+  write: { ...key, ...repeats, ...shown, ...address, ...output },
 }
 
 /** The command's own options, then those of its kind. */

@@ -1,6 +1,9 @@
 /** Every command, in the order of the help. */
+import { adminCommands } from './admin.ts'
 import type { Command } from './command.ts'
+import { jobCommands } from './jobs.ts'
 import { keyCommands } from './keys.ts'
+import { partnerCommands } from './partners.ts'
 import { readCommands } from './reads.ts'
 import { receiptCommands } from './receipts.ts'
 import { verifyCommands } from './verify.ts'
@@ -11,5 +14,8 @@ export const commands: readonly Command[] = [
   ...workerCommands,
   ...receiptCommands,
   ...verifyCommands,
+  ...partnerCommands,
+  ...jobCommands,
   ...readCommands,
+  ...adminCommands,
 ]

@@ -9,11 +9,16 @@ import { packageRoot } from '../../src/runtime.ts'
 import { UsageError } from './command.ts'
 import { readJsonObject } from './files.ts'
 
-export const platformsFile = z.strictObject({ platforms: z.array(platform) })
+const platformsFile = z.strictObject({ platforms: z.array(platform) })
 export type PlatformsFile = z.infer<typeof platformsFile>
 
-export function platformsPath(): string {
-  return join(packageRoot, 'data/platforms.json')
+/** What people wrote: in the package, unless another directory is named. */
+export function dataDir(named?: string): string {
+  return named ?? join(packageRoot, 'data')
+}
+
+export function platformsPath(named?: string): string {
+  return join(dataDir(named), 'platforms.json')
 }
 
 /** @throws UsageError that names the file and what is wrong in it. */

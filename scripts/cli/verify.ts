@@ -76,12 +76,12 @@ export const verifyCommands: readonly Command[] = [
         doc: 'a saved answer of GET /reputation/{wallet} instead of the ledger',
       },
     },
-    kind: 'partner read',
+    kind: 'signed',
     run: async (session, input) => {
       const file = input.text('file')
       const wallet = input.operand('wallet')
       const call = async () => (await session.signing()).calls.reputation(wallet)
-      if (input.flag('print-curl')) {
+      if (input.flag('print-curl') || input.flag('dry-run')) {
         await session.perform(await call())
         return undefined
       }
@@ -191,6 +191,11 @@ function siteSource(session: Session): Source {
     keys: () => bytesAt(session, `${site}${keysPath}`),
     document: ({ path }) => bytesAt(session, `${site}${path}`),
   }
+}
+
+/** The manifest and every document below a directory, by the keys in it: the first two checks are the manifest's. */
+export async function verifyDirectory(dir: string): Promise<readonly Check[]> {
+  return await verifySet(directorySource(dir), undefined)
 }
 
 async function verifySet(source: Source, pinned: string | undefined): Promise<readonly Check[]> {

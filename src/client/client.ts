@@ -4,6 +4,8 @@ import { entriesOf } from '../core/entries.ts'
 import type { Clock, Random } from '../deps.ts'
 import { readAnswer } from './call.ts'
 import type { AnswerOf, Call } from './call.ts'
+import { jobCalls } from './job-calls.ts'
+import { partnerCalls } from './partner-calls.ts'
 import { siteUrlOf } from './prepare.ts'
 import type { Caller } from './prepare.ts'
 import { readCalls } from './reads.ts'
@@ -24,7 +26,12 @@ export interface ClientOptions extends TransportDeps {
 }
 
 function callsOf(caller: Caller) {
-  return { ...readCalls(caller), ...workerCalls(caller) }
+  return {
+    ...readCalls(caller),
+    ...workerCalls(caller),
+    ...partnerCalls(caller),
+    ...jobCalls(caller),
+  }
 }
 
 type Calls = ReturnType<typeof callsOf>

@@ -1,6 +1,7 @@
 /** Requests as values: what will be sent, and every text that was signed for it. Nothing is sent here. */
 import { messages, sha256Hex } from '../auth/messages.ts'
 import { apiPrefix } from '../contract/route.ts'
+import type { Route } from '../contract/route.ts'
 import { canonicalize } from '../core/canonical-json.ts'
 import type { Clock, Random } from '../deps.ts'
 import { CallError } from './errors.ts'
@@ -28,7 +29,7 @@ export interface SignedText {
 }
 
 export interface PreparedRequest {
-  readonly method: 'GET' | 'POST' | 'PATCH'
+  readonly method: Route['method']
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   /** Canonical JSON; null where there is no body. */

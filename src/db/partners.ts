@@ -112,6 +112,11 @@ export async function findPartner(
   return row === undefined ? null : toRecord(row)
 }
 
+/** All partners in the order of signing up, whatever their state; for the operator. */
+export async function listPartners(db: Kysely<Database>): Promise<readonly PartnerRecord[]> {
+  return (await db.selectFrom('partners').select(columns).orderBy('seq').execute()).map(toRecord)
+}
+
 export interface NewPartner extends PartnerProfile {
   readonly handle: string
   readonly wallet: Wallet

@@ -1,0 +1,88 @@
+/** A copy of the database while the service runs, with a manifest that says what it holds. */
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { chmod, open, rm, stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+
+import { sql } from 'kysely'
+import { z } from 'zod'
+
+import { syncDirectory } from '../../../builder/publish/files.ts'
+import { isoTime } from '../../../src/core/time.ts'
+import { migrations } from '../../../src/db/migrations.ts'
+import { UsageError } from '../command.ts'
+import type { Input } from '../command.ts'
+import { writeNewFile } from '../files.ts'
+import { json } from '../output.ts'
+import type { Session } from '../session.ts'
+import { rowCounts, withPlainFile } from './integrity.ts'
+import { recordAct, withDatabase } from './settings.ts'
+
+export const backupManifest = z.strictObject({
+  created_at: z.string(),
+  /** Of the file beside this one. */
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  size: z.int().min(0),
+  /** Names of the schema's steps. */
+  schema: z.array(z.string()),
+  rows: z.record(z.string(), z.int().min(0)),
+})
+export type BackupManifest = z.infer<typeof backupManifest>
+
+export function manifestPath(file: string): string {
+  return `${file}.manifest.json`
+}
+
+/**
+ * `vacuum into` copies one moment of the database in a read transaction; writes go on meanwhile. Keys are
+ * not in it: they lie beside the database and want a safer place than backups have.
+ */
+export async function backup(session: Session, input: Input): Promise<void> {
+  const file = resolve(input.operand('file'))
+  if ((await stat(file).catch(() => null)) !== null)
+    throw new UsageError(`${file} is there already`)
+  await withDatabase(session, async (database, config) => {
+    try {
+      await sql`vacuum into ${file}`.execute(database.db)
+    } catch (error) {
+      await rm(file, { force: true })
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new UsageError(`${file} cannot be written: ${reason}`)
+    }
+    await chmod(file, 0o600)
+    await flush(file)
+    await recordAct(session, config, { command: 'backup', subject: file })
+  })
+  const manifest = await describe(session, file)
+  writeNewFile(manifestPath(file), json(manifest), 0o600)
+  await syncDirectory(dirname(file))
+  session.print({ file, ...manifest })
+}
+
+async function describe(session: Session, file: string): Promise<BackupManifest> {
+  const rows = await withPlainFile(file, 'read-only', rowCounts)
+  return {
+    created_at: isoTime(session.clock.now()),
+    sha256: await sha256Of(file),
+    size: (await stat(file)).size,
+    schema: migrations.map(({ name }) => name),
+    rows,
+  }
+}
+
+export async function sha256Of(file: string): Promise<string> {
+  const hash = createHash('sha256')
+  await pipeline(createReadStream(file), hash)
+  return hash.digest('hex')
+}
+
+/** A file reaches the disk before anything says that it is there. */
+export async function flush(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}

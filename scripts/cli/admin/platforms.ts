@@ -1,0 +1,146 @@
+/** The registry of platforms. A key enters it only after its holder has signed a fresh text. */
+import { replaceFile } from '../../../builder/publish/files.ts'
+import { verifyEd25519 } from '../../../src/auth/ed25519.ts'
+import { SigningKeyError, publicKeyFromBase64 } from '../../../src/auth/signing-key.ts'
+import { platform } from '../../../src/contract/schemas/platform.ts'
+import type { Platform } from '../../../src/contract/schemas/platform.ts'
+import { dayMs, isoTime, parseTime } from '../../../src/core/time.ts'
+import { loadReference } from '../../../src/reference.ts'
+import { UsageError, exitCodes } from '../command.ts'
+import type { Input } from '../command.ts'
+import { table } from '../output.ts'
+import { dataDir, platformsPath, readPlatforms } from '../platforms.ts'
+import type { PlatformsFile } from '../platforms.ts'
+import type { Session } from '../session.ts'
+import { recordAct, settingsOf } from './settings.ts'
+
+/** How long a platform may take to sign the text. */
+const proofLifeMs = dayMs
+/** Slugs that the ledger signs with itself. */
+const reserved: ReadonlySet<string> = new Set(['job-exchange'])
+
+export function list(session: Session, input: Input): Promise<void> {
+  const { platforms } = readPlatforms(platformsPath(input.text('data')))
+  const columns = ['platform', 'name', 'rails', 'added_at', 'revoked_at', 'public_key']
+  session.print({ count: platforms.length, platforms }, table(columns, platforms))
+  return Promise.resolve()
+}
+
+/** Without a proof it prints the text that the platform has to sign; with one it adds the platform. */
+export async function add(session: Session, input: Input): Promise<number> {
+  const nowMs = session.clock.now()
+  const entry = await newEntry(input, nowMs)
+  const proof = input.text('proof')
+  const challengedAt = input.text('challenged-at')
+  if (proof === undefined || challengedAt === undefined) {
+    const at = isoTime(nowMs)
+    const text = challengeText(session, entry, at)
+    session.print(
+      { challenged_at: at, text },
+      `The platform signs exactly this text with its key (no newline at the end):\n\n${text}\n\nThen add --challenged-at ${at} --proof <base64>, within a day. Look as well whether it shows this key on its own site.\n`,
+    )
+    return exitCodes.ok
+  }
+  const atMs = parseTime(challengedAt)
+  if (atMs === null || atMs > nowMs || nowMs - atMs > proofLifeMs) {
+    throw new UsageError('--challenged-at is not a time of the last 24 hours')
+  }
+  const signature = Buffer.from(proof.replace(/^ed25519:/, ''), 'base64')
+  const text = challengeText(session, entry, challengedAt)
+  const verdict = await verifyEd25519(text, signature, publicKeyFromBase64(entry.public_key))
+  if (!verdict.valid) {
+    session.warn(`The proof does not hold: ${verdict.reason}.\n`)
+    return exitCodes.refused
+  }
+  await change(
+    session,
+    input,
+    { command: 'platforms add', subject: entry.platform },
+    ({ platforms }) => ({
+      platforms: [...platforms, entry].toSorted((a, b) => (a.platform < b.platform ? -1 : 1)),
+    }),
+  )
+  session.print(entry)
+  return exitCodes.ok
+}
+
+/** Entries are never deleted, so that old receipts stay checkable. */
+export async function revoke(session: Session, input: Input): Promise<number> {
+  const slug = input.operand('platform')
+  const reason = input.needed('reason')
+  const { platforms: present } = readPlatforms(platformsPath(input.text('data')))
+  const found = present.find((entry) => entry.platform === slug)
+  if (found === undefined || found.revoked_at !== undefined) {
+    session.warn('There is no such platform, or it is revoked already.\n')
+    return exitCodes.refused
+  }
+  const revoked = { ...found, revoked_at: isoTime(session.clock.now()) }
+  await change(
+    session,
+    input,
+    { command: 'platforms revoke', subject: slug, reason },
+    ({ platforms }) => ({
+      platforms: platforms.map((entry) => (entry.platform === slug ? revoked : entry)),
+    }),
+  )
+  session.print(revoked)
+  return exitCodes.ok
+}
+
+/** A text that stands for nothing else: it names the ledger, the platform, the key and a fresh time. */
+function challengeText(session: Session, entry: Platform, at: string): string {
+  const { SERVICE_NAME } = settingsOf(session)
+  return `${SERVICE_NAME}-platform-v1:${entry.platform}:${entry.public_key}:${at}`
+}
+
+async function newEntry(input: Input, nowMs: number): Promise<Platform> {
+  const parsed = platform.safeParse({
+    platform: input.operand('platform'),
+    name: input.needed('name'),
+    public_key: input.needed('public-key'),
+    rails: [...input.list('rail')],
+    added_at: isoTime(nowMs),
+  })
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    throw new UsageError(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'is not valid'}`)
+  }
+  const entry = parsed.data
+  requireUsableKey(entry.public_key)
+  const { rails } = await loadReference(dataDir(input.text('data')))
+  const unknown = entry.rails.find((rail) => !rails.has(rail))
+  if (unknown !== undefined) throw new UsageError(`there is no rail ${unknown}`)
+  const { platforms } = readPlatforms(platformsPath(input.text('data')))
+  if (
+    reserved.has(entry.platform) ||
+    platforms.some((known) => known.platform === entry.platform)
+  ) {
+    throw new UsageError('this slug stands for another key: a new key is a new slug')
+  }
+  if (platforms.some((known) => known.public_key === entry.public_key)) {
+    throw new UsageError('this key is in the registry already')
+  }
+  return entry
+}
+
+function requireUsableKey(base64: string): void {
+  try {
+    publicKeyFromBase64(base64)
+  } catch (error) {
+    if (error instanceof SigningKeyError) throw new UsageError(`--public-key: ${error.message}`)
+    throw error
+  }
+}
+
+async function change(
+  session: Session,
+  input: Input,
+  act: Parameters<typeof recordAct>[2],
+  edit: (file: PlatformsFile) => PlatformsFile,
+): Promise<void> {
+  const path = platformsPath(input.text('data'))
+  const text = `${JSON.stringify(edit(readPlatforms(path)), null, 2)}\n`
+  await replaceFile(path, Buffer.from(text), 0o644)
+  await recordAct(session, settingsOf(session), act)
+  session.warn('A running service reads the registry when it starts again.\n')
+}

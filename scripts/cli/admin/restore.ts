@@ -1,0 +1,130 @@
+/** Puts a backup in the place of the database, while no service runs. */
+import { copyFile, link, readFile, rename, rm, stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+
+import { sql } from 'kysely'
+import type { Kysely } from 'kysely'
+
+import { isErrno, syncDirectory } from '../../../builder/publish/files.ts'
+import { isoTime } from '../../../src/core/time.ts'
+import { setRestoredAt } from '../../../src/db/restored.ts'
+import type { Database } from '../../../src/db/schema.ts'
+import { printChecks } from '../checks.ts'
+import { UsageError, exitCodes } from '../command.ts'
+import type { Input } from '../command.ts'
+import type { Session } from '../session.ts'
+import { backupManifest, flush, manifestPath, sha256Of } from './backup.ts'
+import { examineBackup, withPlainFile } from './integrity.ts'
+import type { Finding } from './integrity.ts'
+import { databasePath, recordAct, settingsOf } from './settings.ts'
+
+/**
+ * The backup is examined first, then copied beside the database, marked with the time, flushed and renamed
+ * into place: a crash at any point leaves the old database or the new one. The old file is kept under
+ * another name.
+ */
+export async function restore(session: Session, input: Input): Promise<number> {
+  const config = settingsOf(session)
+  const backup = resolve(input.operand('file'))
+  const findings = [await fitsManifest(backup), ...(await examineBackup(backup))]
+  if (findings.some(({ good }) => !good)) return printChecks(session, { backup }, findings)
+
+  const path = resolve(databasePath(config))
+  const exists = await isThere(path)
+  const nowMs = session.clock.now()
+  const kept = exists ? `${path}.before-restore-${nowMs}` : null
+  const replace = async (): Promise<void> => {
+    const draft = `${path}.restoring-${nowMs}`
+    await copyFile(backup, draft)
+    await withPlainFile(draft, 'read-write', (db) =>
+      setRestoredAt(db, isoTime(session.clock.now())),
+    )
+    await flush(draft)
+    if (kept !== null) await setAside(path, kept)
+    await rename(draft, path)
+    await syncDirectory(dirname(path))
+  }
+  await (exists ? alone(path, input.flag('damaged'), replace) : replace())
+  await recordAct(session, config, { command: 'restore', subject: backup })
+  session.print({ restored: path, from: backup, kept_as: kept })
+  session.warn('What was signed before this moment is refused for ten minutes.\n')
+  return exitCodes.ok
+}
+
+async function fitsManifest(backup: string): Promise<Finding> {
+  const what = 'manifest of the backup'
+  let text: string
+  try {
+    text = await readFile(manifestPath(backup), 'utf8')
+  } catch {
+    return { what, good: false, detail: `${manifestPath(backup)} cannot be read` }
+  }
+  const manifest = backupManifest.safeParse(jsonOrNull(text))
+  if (!manifest.success) return { what, good: false, detail: 'is no manifest of a backup' }
+  if (!(await isThere(backup))) return { what, good: false, detail: 'there is no backup beside it' }
+  const good = (await sha256Of(backup)) === manifest.data.sha256
+  return {
+    what,
+    good,
+    detail: good ? `made ${manifest.data.created_at}` : 'the file has another SHA-256',
+  }
+}
+
+function jsonOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+/**
+ * Runs `work` while no other process has the database open, and none can open it. Leaving WAL needs every
+ * other connection gone: SQLite's own locks say so, whichever program holds them.
+ * @throws UsageError where the file is in use, or cannot be read and `damaged` was not said.
+ */
+async function alone(path: string, damaged: boolean, work: () => Promise<void>): Promise<void> {
+  let locked = false
+  try {
+    await withPlainFile(path, 'read-write', async (db) => {
+      await takeAlone(db)
+      locked = true
+      await work()
+    })
+  } catch (error) {
+    if (locked || error instanceof UsageError) throw error
+    const reason = error instanceof Error ? error.message : String(error)
+    if (/SQLITE_BUSY|database is locked|lock/i.test(reason)) throw inUse(path)
+    if (!damaged) {
+      throw new UsageError(`${path} cannot be read (${reason}): stop the service and add --damaged`)
+    }
+    await work()
+  }
+}
+
+async function takeAlone(db: Kysely<Database>): Promise<void> {
+  const { rows } = await sql<{ journal_mode: string }>`pragma journal_mode = delete`.execute(db)
+  if (rows[0]?.journal_mode !== 'delete') throw new UsageError('the database is in use')
+  await sql`pragma locking_mode = exclusive`.execute(db)
+  await sql`begin exclusive`.execute(db)
+}
+
+function inUse(path: string): UsageError {
+  return new UsageError(`${path} is in use: stop the service and the builder first`)
+}
+
+/** Keeps the old file under another name, without a moment in which there is none. */
+async function setAside(path: string, kept: string): Promise<void> {
+  await link(path, kept)
+  // A log that belongs to the old file must never be read into the new one.
+  await rename(`${path}-wal`, `${kept}-wal`).catch(ignoreMissing)
+  await rm(`${path}-shm`, { force: true })
+}
+
+function ignoreMissing(error: unknown): void {
+  if (!isErrno(error, 'ENOENT')) throw error
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => null)) !== null
+}

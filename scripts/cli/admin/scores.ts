@@ -1,0 +1,22 @@
+/** Every score, computed anew from the ledger's entries and compared with what the writes kept. */
+import { recomputeScores } from '../../../src/db/reputation.ts'
+import { exitCodes } from '../command.ts'
+import { table } from '../output.ts'
+import type { Session } from '../session.ts'
+import { withDatabase } from './settings.ts'
+
+export async function check(session: Session): Promise<number> {
+  // One transaction: entries and scores of the same moment, while writes go on.
+  const found = await withDatabase(
+    session,
+    ({ db }) => db.transaction().execute((tx) => recomputeScores(tx)),
+    true,
+  )
+  const { wallets, entries, differences } = found
+  const good = differences.length === 0
+  const text = good
+    ? `${wallets} wallets, ${entries} entries: every score is what its entries come to.\n`
+    : table(['wallet', 'field', 'stored', 'recomputed'], differences)
+  session.print({ good, ...found }, text)
+  return good ? exitCodes.ok : exitCodes.refused
+}
