@@ -1,5 +1,6 @@
 import type { Flag } from '../src/contract/schemas/flag.ts'
 import { flagKind } from '../src/contract/schemas/flag.ts'
+import { withSiteUrl } from '../src/core/site-url.ts'
 import { isoTime, dayMs, hourOf } from '../src/core/time.ts'
 import { eventsSince } from '../src/db/events.ts'
 import type { EventRecord } from '../src/db/events.ts'
@@ -12,6 +13,7 @@ import { viewsSince } from '../src/db/views.ts'
 import { loadAuthored } from './authored.ts'
 import { gatherCommunity } from './community.ts'
 import { weeklyArticles } from './desk/weekly.ts'
+import { gatherExchange } from './exchange.ts'
 import type { History } from './history.ts'
 import type { PublicKeys } from './publish/keys.ts'
 import type { AnyRailAdapter } from './rails/adapter.ts'
@@ -26,6 +28,8 @@ export interface GatherOptions {
   readonly site: World['site']
   readonly pollEveryMs: number
   readonly publicKeys: PublicKeys
+  /** Base64 of the key that signs receipts of accepted jobs. */
+  readonly exchangeKey: string
   readonly nowMs: number
 }
 
@@ -43,7 +47,7 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
   const { database, nowMs, adapters } = options
   const { reader } = database
   const from = isoTime(nowMs - eventsMs)
-  const [authored, states, history, flags, closed, eventRows, views24h, community, runs] =
+  const [authored, states, history, flags, closed, eventRows, views24h, community, exchange, runs] =
     await Promise.all([
       loadAuthored(options.dataDir),
       loadRailStates(reader),
@@ -53,11 +57,16 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
       eventsSince(reader, { time: from }, eventsLimit),
       viewsSince(reader, hourOf(nowMs) - viewHours + 1),
       gatherCommunity(database, { siteUrl: options.site.url, nowMs }),
+      gatherExchange(database, {
+        siteUrl: options.site.url,
+        nowMs,
+        publicKey: options.exchangeKey,
+      }),
       lastRuns(reader),
     ])
   const rules = new Map(adapters.map(({ rail, rule }) => [rail, rule]))
   const rails = authored.rails.map((rail): RailRecord => ({
-    authored: rail,
+    authored: { ...rail, reference_url: withSiteUrl(rail.reference_url, options.site.url) },
     state: stateOf(rail, states.get(rail.rail)),
     rule: rules.get(rail.rail) ?? null,
     evidence: history.evidence.get(rail.rail) ?? [],
@@ -89,6 +98,7 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
     agentSkills: authored.agentSkills,
     signingKeys: { keys: options.publicKeys.keys.map((key) => ({ ...key })) },
     community,
+    exchange,
     pacts: { settled: [], inFlight: [] },
   }
 }

@@ -5,6 +5,8 @@ import { parseArgs } from 'node:util'
 
 import { schedule } from 'node-cron'
 
+import { jobExchangeKeyFile, loadKeyFile } from '../src/auth/key-file.ts'
+import { publicKeyToBase64 } from '../src/auth/signing-key.ts'
 import { minuteMs } from '../src/core/time.ts'
 import { openDatabase } from '../src/db/open.ts'
 import {
@@ -38,6 +40,7 @@ const pollEveryMs = config.POLL_EVERY_MINUTES * minuteMs
 const assetsDir = join(packageRoot, 'public')
 
 const keys = await loadKeys({ dir: join(config.DATA_DIR, 'keys'), nowMs: clock.now() })
+const exchangeKey = await loadKeyFile(join(config.DATA_DIR, 'keys', jobExchangeKeyFile), random)
 const database = await openDatabase({
   url: config.DATABASE_URL ?? join(config.DATA_DIR, 'ledger.db'),
 })
@@ -78,6 +81,7 @@ const worker = createWorker({
     },
     pollEveryMs,
     keys,
+    exchangeKey: publicKeyToBase64(exchangeKey.publicKey),
     stateDir: config.DATA_DIR,
     publicDir: config.PUBLIC_DIR,
     assetsDir: existsSync(assetsDir) ? assetsDir : null,
@@ -98,12 +102,17 @@ async function runOnce(): Promise<void> {
     railAdapters.length,
   )
   const polled = config.POLL === 'off' || (await worker.poll('all', progress))
+  await worker.expire()
   const built = await worker.build('now')
   process.exitCode = polled && built ? 0 : 1
 }
 
 async function runForever(): Promise<void> {
   const build = async () => void (await worker.build('if changed'))
+  const expireAndBuild = async () => {
+    await worker.expire()
+    await build()
+  }
   await worker.build('now')
   const pollDue = async () => {
     await worker.poll('due')
@@ -111,7 +120,7 @@ async function runForever(): Promise<void> {
   }
   const options = { noOverlap: true } as const
   const tasks = [
-    schedule(everyMinute, build, { ...options, name: 'build' }),
+    schedule(everyMinute, expireAndBuild, { ...options, name: 'build' }),
     schedule(everyMinute, worker.tidy, { ...options, name: 'tidy' }),
     ...(config.POLL === 'on' ? [schedule(everyMinute, pollDue, { ...options, name: 'poll' })] : []),
   ]

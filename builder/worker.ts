@@ -2,6 +2,8 @@
 import { dayMs, isoTime, minuteMs } from '../src/core/time.ts'
 import { changeToken } from '../src/db/change-token.ts'
 import { dropExpiredAnswers } from '../src/db/guard.ts'
+import { expireJobs } from '../src/db/jobs.ts'
+import { expireSubscriptions } from '../src/db/partners.ts'
 import { dropRunsBefore, lastRuns } from '../src/db/runs.ts'
 import { loadAuthored } from './authored.ts'
 import { build, buildSummary } from './build.ts'
@@ -28,6 +30,8 @@ export interface BuilderWorker {
   ) => Promise<boolean>
   /** Builds. `if changed`: only where something was written since the last build, or ten minutes have passed. */
   readonly build: (when: 'now' | 'if changed') => Promise<boolean>
+  /** Writes down what time has decided: jobs past their deadline, subscriptions that ran out. */
+  readonly expire: () => Promise<boolean>
   /** Drops what has expired, such as messages that could not be used again anyway. */
   readonly tidy: () => Promise<void>
 }
@@ -68,6 +72,19 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
     })
   }
 
+  async function expire(): Promise<boolean> {
+    return await runJob('expire', deps, false, async () => {
+      const nowMs = clock.now()
+      const jobs = await expireJobs(database, nowMs)
+      const subscriptions = await database.write((tx) => expireSubscriptions(tx, nowMs))
+      const wasWell = (await lastRuns(database.reader)).get('expire')?.outcome !== 'failed'
+      return {
+        detail: `${jobs} jobs expired, ${subscriptions} subscriptions ran out`,
+        quiet: jobs + subscriptions === 0 && wasWell,
+      }
+    })
+  }
+
   async function buildNow(when: 'now' | 'if changed'): Promise<boolean> {
     const token = await changeToken(database.reader)
     const monotonicMs = clock.monotonic()
@@ -98,6 +115,7 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
 
   return {
     poll,
+    expire,
     build: (when) => {
       if (when === 'if changed' && waiting !== null) return waiting
       // One after the other: cron, a nudge and the end of a poll may ask at the same time.

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 
 import type { Flag } from '../src/contract/schemas/flag.ts'
+import type { Job } from '../src/contract/schemas/job.ts'
 import type { inFlightPact, settledPact } from '../src/contract/schemas/pact.ts'
 import type { oathList, tierList } from '../src/contract/schemas/partner.ts'
 import type { Receipt } from '../src/contract/schemas/receipt.ts'
@@ -79,6 +80,16 @@ export interface World {
   readonly agentSkills: ReadonlyMap<string, string>
   readonly signingKeys: SigningKeys
   readonly community: Community
+  readonly exchange: {
+    /** The newest of them; the totals count all. */
+    readonly jobs: readonly Job[]
+    readonly total: number
+    readonly open: number
+    /** Cursor of the page after the one that is shown; null where there is none. */
+    readonly next: string | null
+    /** Base64 of the ed25519 key that signs receipts of accepted jobs. */
+    readonly publicKey: string
+  }
   readonly pacts: {
     readonly settled: readonly z.infer<typeof settledPact>[]
     readonly inFlight: readonly z.infer<typeof inFlightPact>[]

@@ -10,10 +10,19 @@ import { z } from 'zod'
 import { applyBlock } from '../../src/contract/schemas/application.ts'
 import { count, date, railSlug, share, url, usdc } from '../../src/contract/schemas/common.ts'
 import { railCategory, railChain, railStatus } from '../../src/contract/schemas/rail.ts'
+import { withSiteUrl } from '../../src/core/site-url.ts'
 
 const methodologyMinLength = 80
 
 const httpsUrl = url.refine((text) => text.startsWith('https://'), 'must be an https URL')
+/** Such an address, or one of the ledger itself: `{SITE_URL}` and a path. */
+const pageUrl = z
+  .string()
+  .max(2048)
+  .refine(
+    (text) => httpsUrl.safeParse(withSiteUrl(text, 'https://ledger.invalid')).success,
+    'must be an https URL',
+  )
 const text = (max: number) => z.string().trim().min(1).max(max)
 
 /** A reading by hand. A figure that nobody could read is left out: unknown is not zero. */
@@ -41,7 +50,7 @@ export const authoredRailSchema = z.strictObject({
   entry_cost_usdc: usdc,
   entry_requirements: z.array(text(300)).min(1).max(32).nullable(),
   sample_apply_url: httpsUrl.optional(),
-  reference_url: httpsUrl,
+  reference_url: pageUrl,
   /** How applications are forwarded, where the rail takes them. */
   apply: applyBlock.optional(),
   methodology: text(7000).min(methodologyMinLength),

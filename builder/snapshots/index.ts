@@ -5,6 +5,7 @@ import { deskDocuments } from './desk.ts'
 import type { SnapshotFamily } from './document.ts'
 import { flagDocuments } from './flags.ts'
 import { historyDocuments } from './history.ts'
+import { jobDocuments } from './jobs.ts'
 import { opportunityDocuments } from './opportunities.ts'
 import { pactDocuments } from './pacts.ts'
 import { partnerDocuments } from './partners.ts'
@@ -20,6 +21,7 @@ export const snapshotFamilies: readonly SnapshotFamily[] = [
   historyDocuments,
   opportunityDocuments,
   communityDocuments,
+  jobDocuments,
   partnerDocuments,
   skillDocuments,
   pactDocuments,

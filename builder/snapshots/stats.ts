@@ -18,7 +18,7 @@ export const statsDocuments: SnapshotFamily = {
 }
 
 export function statsOf(world: World): Omit<Stats, 'computed_at'> {
-  const { rails, community } = world
+  const { rails, community, exchange } = world
   const earning = rails.filter(({ authored }) => authored.category === 'earning')
   // A sum over "the last 30 days" may hold only figures that were read lately: audits and stale ones stay out.
   const current = earning.filter(
@@ -38,6 +38,8 @@ export function statsOf(world: World): Omit<Stats, 'computed_at'> {
     partners_total: community.partnersTotal,
     receipts_total: community.receiptsTotal,
     receipts_verified: community.receiptsVerified,
+    jobs_total: exchange.total,
+    jobs_open: exchange.open,
     pacts_settled: world.pacts.settled.length,
     pacts_in_flight: world.pacts.inFlight.length,
     open_flags: world.openFlags.length,

@@ -8,6 +8,7 @@ import type { Kysely } from 'kysely'
 import { sha256Hex, signingText } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { Application, ApplyBlock, ApplyBody } from '../contract/schemas/application.ts'
+import { withSiteUrl } from '../core/site-url.ts'
 import { dayMs, hourMs, isoTime, minuteMs } from '../core/time.ts'
 import {
   applicationTimes,
@@ -52,7 +53,7 @@ export async function apply(
   const fields = body.fields ?? {}
   const problem = rail.apply === undefined ? null : fieldProblem(rail.apply, fields)
   if (problem !== null) throw new ApiError('refused', problem)
-  const applyUrl = rail.sample_apply_url ?? rail.reference_url
+  const applyUrl = rail.sample_apply_url ?? withSiteUrl(rail.reference_url, deps.siteUrl)
   const { apply: block } = rail
   const action = { ...write, action: 'applyToRail' }
   if (block === undefined) {

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 
 import { authoredRailSchema, loadAuthoredRails } from '../../builder/rails/authored.ts'
+import { withSiteUrl } from '../../src/core/site-url.ts'
 
 const dataDir = fileURLToPath(new URL('../../data/rails/', import.meta.url))
 const newestAuditDay = '2026-11-21'
@@ -71,7 +72,8 @@ describe.each(rails)('$rail', (rail) => {
   })
 
   test('links only to https pages', () => {
-    for (const link of [rail.reference_url, rail.sample_apply_url ?? rail.reference_url]) {
+    const reference = withSiteUrl(rail.reference_url, 'https://ledger.test')
+    for (const link of [reference, rail.sample_apply_url ?? reference]) {
       expect(new URL(link).protocol).toBe('https:')
     }
   })

@@ -308,6 +308,28 @@ export function smallWorld(changes: Partial<World> = {}): World {
       ],
       partnersTotal: 0,
     },
+    exchange: {
+      jobs: [
+        {
+          id: `job_${'1f'.repeat(12)}`,
+          poster: payer,
+          title: 'Translate a manual',
+          description: 'Twenty pages, English to German.',
+          skills: ['technical-writing'],
+          budget_usdc: 40,
+          deadline: '2026-12-01T00:00:00.000Z',
+          status: 'open',
+          bids_count: 2,
+          created_at: '2026-11-20T09:00:00.000Z',
+          updated_at: '2026-11-20T12:30:00.000Z',
+          url: `https://ledger.test/api/v1/jobs/job_${'1f'.repeat(12)}`,
+        },
+      ],
+      total: 1,
+      open: 1,
+      next: null,
+      publicKey: '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
+    },
     pacts: {
       settled: [
         {

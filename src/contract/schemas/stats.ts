@@ -21,6 +21,8 @@ const statsFields = {
   partners_total: count,
   receipts_total: count,
   receipts_verified: count,
+  jobs_total: count,
+  jobs_open: count.describe('Jobs of the exchange that take bids.'),
   pacts_settled: count,
   pacts_in_flight: count,
   open_flags: count,
