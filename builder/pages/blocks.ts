@@ -78,8 +78,19 @@ export function facts(entries: readonly (readonly [string, Said] | null)[]): Twi
           </div>`,
       )}
     </dl>`,
-    md: shown.map(({ term, twin }) => `- ${term}: ${twin.md}`).join('\n'),
+    md: shown.map(({ term, twin }) => `- ${term}: ${nested(twin.md)}`).join('\n'),
   }
+}
+
+/** A list inside an item of a list stands below it, indented. */
+function nested(md: string): string {
+  return md.startsWith('- ') ? `\n  ${md.replaceAll('\n', '\n  ')}` : md
+}
+
+/** Two drawings beside each other where there is room. */
+export function pair(blocks: readonly Twin[]): Twin {
+  const { html: inner, md } = stacked(blocks)
+  return { html: html`<div class="pair">${inner}</div>`, md }
 }
 
 /** Large figures side by side, each with its unit and window. */

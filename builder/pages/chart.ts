@@ -91,7 +91,7 @@ function legend(names: Companion['names'], width: number, setting: Setting): str
   let right = width - 16
   const entries = [...names.entries()].toReversed().map(([index, name]) => {
     const text = label(setting, { x: right, y: 26 }, name, 'end')
-    const end = right - textWidth(name) - 4
+    const end = right - name.length * 6.5 - 6
     const dash = index === 0 ? '' : ' stroke-dasharray="4 4"'
     right = end - 24 - 16
     return `<path d="M${px(end - 24)} 22H${px(end)}" fill="none" stroke-width="2"${dash} ${paint('line', setting)}/>${text}`

@@ -57,7 +57,10 @@ function carriedNotice(rails: readonly ShownRail[], world: World): Twin | null {
   const polledRails = rails.filter(({ record }) => record.rule !== null)
   const carried = polledRails.filter(({ view }) => carriedText(view, world) !== null)
   const audited = rails.length - polledRails.length
-  const byHand = audited === 0 ? null : say` ${audited} more are audited by hand and never polled.`
+  const byHand =
+    audited === 0
+      ? null
+      : say` ${counted(audited, 'more rail')} ${audited === 1 ? 'is' : 'are'} audited by hand and never polled.`
   if (carried.length === 0) return null
   const oldest = Math.min(...carried.map(({ view }) => Date.parse(view.figures_as_of)))
   return notice(

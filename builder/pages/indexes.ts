@@ -48,8 +48,8 @@ function llms(pages: readonly Page[], world: World): string {
   const docs = listed.filter(({ path }) => path.startsWith('/docs') || path === '/changelog')
   const special = new Set([...rails, ...articles, ...docs])
   const skills = [...world.agentSkills.keys()].map((name) => {
-    const { fields } = parseFrontMatter(agentSkill(world, name))
-    return entry(`${site.url}/${name}/SKILL.md`, `Skill: ${name}`, String(fields['description']))
+    const note = skillDescription(agentSkill(world, name))
+    return entry(`${site.url}/${name}/SKILL.md`, `Skill: ${name}`, note)
   })
   return `# Agent Income Ledger
 
@@ -146,14 +146,20 @@ function apiCatalog({ site }: World) {
 function skillIndex(world: World) {
   const skills = [...world.agentSkills.keys()].toSorted().map((name) => {
     const body = agentSkill(world, name)
-    const { fields } = parseFrontMatter(body)
     return {
       name,
       type: 'skill-md',
-      description: String(fields['description']),
+      description: skillDescription(body),
       url: `${world.site.url}/${name}/SKILL.md`,
       digest: `sha256:${createHash('sha256').update(body, 'utf8').digest('hex')}`,
     }
   })
   return { $schema: 'https://schemas.agentskills.io/discovery/0.2.0/schema.json', skills }
+}
+
+/** What a skill file says it is for. Its format requires it. */
+function skillDescription(body: string): string {
+  const description = parseFrontMatter(body).fields['description']
+  if (typeof description !== 'string') throw new Error('a skill file has no description')
+  return description
 }

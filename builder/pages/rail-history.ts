@@ -2,7 +2,7 @@ import type { CountedFigure } from '../../src/core/figures.ts'
 /** The volume of a rail over time: two charts, and the polls as a table. */
 import { toUsdc } from '../../src/core/money.ts'
 import type { PollRecord } from '../world.ts'
-import { figure, folded, para } from './blocks.ts'
+import { figure, folded, pair, para } from './blocks.ts'
 import { lineChart } from './chart.ts'
 import { amount, amountText, count, percent, pill, time } from './figures.ts'
 import { daily } from './rail-parts.ts'
@@ -14,14 +14,14 @@ const chartDays = 90
 const tablePolls = 30
 
 /** Filtered and raw volume of both windows, a value a day, unknown days as gaps. */
-export function volumeCharts(name: string, polls: readonly PollRecord[], nowMs: number): Twin[] {
+export function volumeCharts(name: string, polls: readonly PollRecord[], nowMs: number): Twin {
   const charts = [
     chart(name, '30-day volume', 'tpv30dMicroUsdc', 'tpv30dRawMicroUsdc', polls, nowMs),
     chart(name, '7-day volume', 'tpv7dMicroUsdc', 'tpv7dRawMicroUsdc', polls, nowMs),
   ].filter((made) => made !== null)
   return charts.length === 0
-    ? [para('No poll has read a volume yet, so there is nothing to draw.')]
-    : charts
+    ? para('No poll has read a volume yet, so there is nothing to draw.')
+    : pair(charts)
 }
 
 function chart(
@@ -34,7 +34,7 @@ function chart(
 ): Twin | null {
   const all = daily(polls, filtered, chartDays, nowMs)
   const allRaw = daily(polls, raw, chartDays, nowMs)
-  const from = all.findIndex(({ value }, at) => value !== null || allRaw[at]?.value != null)
+  const from = all.findIndex(({ value }, at) => (value ?? allRaw[at]?.value ?? null) !== null)
   if (from === -1) return null
   const points = all.slice(from).map(({ date, value }) => ({ label: date, value: usdcOf(value) }))
   const values = allRaw.slice(from).map(({ value }) => usdcOf(value))
@@ -46,6 +46,7 @@ function chart(
       description: words,
       points,
       companion: { names: ['filtered', 'raw'], values },
+      width: 600,
       height: 240,
     }),
     say`${what} in USDC, a value a day: ${inWords(points.map(({ value }) => value))} after the filter rule, ${inWords(values)} before it. Gaps are days on which the figure was unknown.`,

@@ -53,11 +53,12 @@ export function carriedText(view: Rail, world: World): string | null {
   return view.stale ? `stale, ${age}` : null
 }
 
-/** Both marks of a row: where its figures come from when not from the last poll, and whether they are stale. */
+/** The marks of a row: where its figures come from when not from the last poll, and whether they are stale. */
 export function marks(view: Rail, world: World): Twin {
   const carried = carriedText(view, world)
-  const stale = view.stale && carried !== null && !carried.startsWith('stale') ? 'stale' : null
-  return concat([mark(carried), mark(stale)])
+  // An audit is older than any poll: its age says it all.
+  const isStalePoll = view.stale && view.poll_error !== undefined && view.figures_source === 'poll'
+  return concat([mark(carried), mark(isStalePoll ? 'stale' : null)])
 }
 
 export interface DailyFigure {

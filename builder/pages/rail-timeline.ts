@@ -2,6 +2,7 @@ import { z } from 'zod'
 
 /** How the status of a rail changed, from its transitions and its polls. */
 import { railStatus } from '../../src/contract/schemas/rail.ts'
+import { toUsdc } from '../../src/core/money.ts'
 import { dayMs } from '../../src/core/time.ts'
 import type { World } from '../world.ts'
 import { para } from './blocks.ts'
@@ -77,11 +78,11 @@ function lasted(fromMs: number, untilMs: number): string {
 
 function cause(figures: z.infer<typeof transition>['figures']): Said {
   if (figures === undefined) return 'not recorded'
-  const volume = figures.tpv30dMicroUsdc
-  const share = figures.topWorkerShare
+  const volume = figures.tpv30dMicroUsdc ?? null
+  const share = figures.topWorkerShare ?? null
   return [
     say`${count(figures.uniqueCreators30d ?? null)} creators, ${count(figures.uniqueWorkers30d ?? null)} workers, `,
-    volume == null ? 'volume unknown' : `${amountText(volume / 1e6)} USDC in 30 days`,
-    share == null ? '' : `, top worker ${(share * 100).toFixed(1)} %`,
+    volume === null ? 'volume unknown' : `${amountText(toUsdc(volume))} USDC in 30 days`,
+    share === null ? '' : `, top worker ${(share * 100).toFixed(1)} %`,
   ]
 }

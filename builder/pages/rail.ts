@@ -37,7 +37,9 @@ export function railPage({ record, view }: ShownRail, world: World): Page {
       facts([
         [
           'Figures of',
-          say`${time(record.state.figuresAsOfMs)}, by ${view.figures_source === 'poll' ? 'poll' : 'audit'}`,
+          view.figures_source === 'poll'
+            ? say`${time(record.state.figuresAsOfMs)}, by poll`
+            : say`${day(record.state.figuresAsOfMs)}, by audit`,
         ],
         ['Last poll', lastPoll(record.state.lastPollAtMs, view)],
         [
@@ -48,7 +50,7 @@ export function railPage({ record, view }: ShownRail, world: World): Page {
         ['Removed by the rule, 30 days', removedText(view)],
         view.notes === undefined ? null : ['Notes', foreign(view.notes)],
       ]),
-      section('history', 'History', ...volumeCharts(name, polls, world.nowMs), pollTable(polls)),
+      section('history', 'History', volumeCharts(name, polls, world.nowMs), pollTable(polls)),
       section('status', 'Status over time', statusTimeline(view.rail, world)),
       section('flags', 'Honesty flags', ...flagBlocks(view.rail, world)),
       section('earn', 'How to earn here', ...entry(view)),

@@ -61,7 +61,7 @@ function typeTwin(schema: JsonValue): Twin {
   const nullable = member(schema, 'nullable') === true ? ' or null' : ''
   const ref = refName(schema)
   if (ref !== null) return say`${link(`#${ref}`, ref)}${nullable}`
-  const words = list(member(schema, 'enum')).map((word) => code(String(word)))
+  const words = list(member(schema, 'enum')).map((word) => code(text(word) ?? JSON.stringify(word)))
   if (words.length > 0) return say`${join(words, ', ')}${nullable}`
   const items = member(schema, 'items')
   if (items !== undefined) return say`array of ${typeTwin(items)}${nullable}`

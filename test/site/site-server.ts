@@ -1,0 +1,81 @@
+/** A published site behind the service's own reader of documents, on a free port. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+import { readAssets } from '../../builder/publish/assets.ts'
+import type { Published } from '../../builder/publish/publish.ts'
+import { readVendored } from '../../builder/publish/vendored.ts'
+import { documentsOf } from '../../builder/snapshots/index.ts'
+import { siteOf } from '../../builder/snapshots/pages.ts'
+import type { World } from '../../builder/world.ts'
+import { createDocumentStore } from '../../src/http/document-store.ts'
+import { createOrigin } from '../../src/http/origin.ts'
+import { workspace } from '../builder/publish/set.ts'
+
+export interface SiteServer {
+  readonly url: string
+  /** Every published path. */
+  readonly paths: readonly string[]
+  readonly published: Published
+  readonly stop: () => Promise<void>
+}
+
+const assets = new URL('../../public', import.meta.url).pathname
+const quiet = { debug() {}, info() {}, warn() {}, error() {} }
+const health = { status: 'ok', database: 'ok', snapshot_age_s: 60, problems: [] }
+
+/**
+ * Publishes the world with a key of its own and serves it. The address of the site is that of the server, so that its
+ * links can be followed.
+ */
+export async function startSite(makeWorld: (siteUrl: string) => World): Promise<SiteServer> {
+  const space = await workspace()
+  const clock = { monotonic: () => performance.now(), sleep: () => Promise.resolve() }
+  const store = createDocumentStore({ publicDir: space.publicDir, clock, log: quiet })
+  const origin = createOrigin({
+    store,
+    admission: null,
+    requestLog: null,
+    requestId: () => 'test',
+    monotonic: clock.monotonic,
+    countView: () => undefined,
+    dynamicQueries: new Map(),
+    refuse: (_req, res) => res.writeHead(400).end(),
+  })
+  const server = createServer((req, res) => {
+    if (origin(req, res)) return
+    const isHealth = req.url === '/api/v1/health'
+    res.writeHead(isHealth ? 200 : 404, { 'Content-Type': 'application/json' })
+    res.end(JSON.stringify(isHealth ? health : { code: 'not_found' }))
+  })
+  const { port } = await new Promise<AddressInfo>((resolve, reject) => {
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      if (address === null || typeof address === 'string') reject(new Error('no TCP address'))
+      else resolve(address)
+    })
+  })
+  const url = `http://127.0.0.1:${port}`
+  const keys = space.keys.publicKeys.keys.map((key) => ({ ...key }))
+  const world: World = { ...makeWorld(url), signingKeys: { keys } }
+  const documents = [
+    ...documentsOf(world),
+    ...siteOf(world),
+    ...(await readVendored()),
+    ...(await readAssets(assets)),
+  ]
+  const published = await space.publish(documents)
+  await store.reload()
+  return {
+    url,
+    paths: published.manifest.documents.map(({ path }) => path),
+    published,
+    stop: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => {
+        server.close(resolve)
+      })
+      space.remove()
+    },
+  }
+}

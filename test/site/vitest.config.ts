@@ -1,0 +1,15 @@
+import { defineConfig } from 'vitest/config'
+
+/** The site in a real browser: needs Debian's Chromium at /usr/bin/chromium, or another one in `CHROMIUM`. */
+export default defineConfig({
+  test: {
+    root: new URL('../..', import.meta.url).pathname,
+    include: ['test/site/**/*.test.ts'],
+    env: { TZ: 'UTC' },
+    isolate: false,
+    fileParallelism: false,
+    retry: 0,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+  },
+})
