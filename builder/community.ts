@@ -4,6 +4,7 @@ import { toUsdc } from '../src/core/money.ts'
 import { scoreAt } from '../src/core/reputation.ts'
 import { dayMs, isoTime } from '../src/core/time.ts'
 import type { OpenDatabase } from '../src/db/open.ts'
+import { countPartners } from '../src/db/partners.ts'
 import { countReceipts, listReceipts, receiptView } from '../src/db/receipts.ts'
 import { newestEntryAt, topStandings } from '../src/db/reputation.ts'
 import type { RankedStanding } from '../src/db/reputation.ts'
@@ -19,16 +20,25 @@ export async function gatherCommunity(
   { siteUrl, nowMs }: { readonly siteUrl: string; readonly nowMs: number },
 ): Promise<Community> {
   const page = { limit: firstPage + 1, before: null }
-  const [workers, workersTotal, receipts, receiptsTotal, receiptsVerified, standings, newest] =
-    await Promise.all([
-      listWorkers(reader, page),
-      countWorkers(reader),
-      listReceipts(reader, page),
-      countReceipts(reader),
-      countReceipts(reader, { status: 'verified' }),
-      topStandings(reader, firstPage),
-      newestEntryAt(reader),
-    ])
+  const [
+    workers,
+    workersTotal,
+    receipts,
+    receiptsTotal,
+    receiptsVerified,
+    standings,
+    newest,
+    partnersTotal,
+  ] = await Promise.all([
+    listWorkers(reader, page),
+    countWorkers(reader),
+    listReceipts(reader, page),
+    countReceipts(reader),
+    countReceipts(reader, { status: 'verified' }),
+    topStandings(reader, firstPage),
+    newestEntryAt(reader),
+    countPartners(reader),
+  ])
   const shownWorkers = workers.slice(0, firstPage)
   const shownReceipts = receipts.slice(0, firstPage)
   const newestMs = newest === null ? null : Date.parse(newest)
@@ -43,7 +53,7 @@ export async function gatherCommunity(
     leaderboard: ranked(standings, scoredAt(newestMs, nowMs)),
     leaderboardAsOf: isoTime(scoredAt(newestMs, nowMs)),
     leaderboardArchived: ranked(standings, newestMs ?? 0),
-    partnersTotal: 0,
+    partnersTotal,
   }
 }
 

@@ -67,6 +67,13 @@ const earlyRows: Record<string, readonly string[]> = {
       5, 0.8, 4, 'r', '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z')`,
     `insert into reputation values ('0xaa', '0xAA', 4.5, 1, 1, 5, null, null)`,
   ],
+  '0008_partners': [
+    `insert into partners (handle, wallet, display, display_name, skills, require_body_signature,
+      tier, status, oath_signed_at, attestation_oath_seq, created_at, updated_at) select 'acme',
+      '0xaa', '0xAA', 'Acme', '[]', 0, 'free', 'active', '2026-01-01T00:00:00.000Z', max(seq),
+      '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z' from oath_history`,
+    `insert into kept_counts values ('day', x'00', '2026-01-01T00:00:00.000Z')`,
+  ],
 }
 
 async function contents(db: Kysely<Database>): Promise<Record<string, readonly unknown[]>> {

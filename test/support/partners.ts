@@ -1,10 +1,11 @@
 import { z } from 'zod'
 
 import type { TierName } from '../../src/contract/schemas/partner.ts'
+import { afterPayment, newSubscription } from '../../src/core/partner.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { appendOath } from '../../src/db/oaths.ts'
-import { insertPartner } from '../../src/db/partners.ts'
+import { insertPartner, setSubscription } from '../../src/db/partners.ts'
 import type { Service } from './http-service.ts'
 import { partnerHeaders } from './wallets.ts'
 import type { TestWallet } from './wallets.ts'
@@ -40,11 +41,15 @@ export async function makePartner(
       bioShort: null,
       requireBodySignature: false,
       tier,
-      status: 'active',
+      status: tier === 'free' ? 'active' : 'pending',
       oathSignedAt: now,
       oathSeq,
       now,
     })
+    if (tier === 'free') return
+    const before = { ...newSubscription(tier, service.clock.now()), tier }
+    const paid = { ...afterPayment(before, tier, service.clock.now()), tier }
+    await setSubscription(tx, handle, paid, now)
   })
 }
 

@@ -1,0 +1,429 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { fillOath, messages, sha256Hex } from '../../src/auth/messages.ts'
+import { GRACE_MS, PATIENCE_MS, PERIOD_MS } from '../../src/core/partner.ts'
+import { countPartners, expireSubscriptions } from '../../src/db/partners.ts'
+import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
+import type { PublicDir, Service } from '../support/http-service.ts'
+import { makePartner } from '../support/partners.ts'
+import {
+  evmWallet,
+  nearWallet,
+  partnerHeaders,
+  signedBody,
+  solanaWallet,
+  testService,
+} from '../support/wallets.ts'
+import type { TestWallet } from '../support/wallets.ts'
+
+let published: PublicDir
+let service: Service
+const alice = evmWallet('alice')
+const bob = evmWallet('bob')
+const signup = '/api/v1/partners/signup'
+const me = '/api/v1/partners/me'
+
+beforeAll(async () => {
+  published = await publicDir()
+  await published.publish(sampleDocuments)
+})
+afterAll(() => published.remove())
+
+beforeEach(async () => {
+  service = await startService(published.dir)
+  return () => service.stop()
+})
+
+const anyObject = z.record(z.string(), z.unknown())
+
+async function call(
+  method: string,
+  path: string,
+  headers: Record<string, string> = {},
+  raw?: string,
+): Promise<{ status: number; body: Record<string, unknown> }> {
+  const answer = await fetch(`${service.url}${path}`, {
+    method,
+    headers: { ...(raw === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },
+    ...(raw === undefined ? {} : { body: raw }),
+  })
+  return { status: answer.status, body: anyObject.parse(await answer.json()) }
+}
+
+async function oath(wallet: TestWallet, timestamp: string, spelling = wallet.address) {
+  const text = service.actions.reference().oaths.get('partner')?.text ?? ''
+  return await wallet.sign(fillOath(text, { wallet: spelling, timestamp }))
+}
+
+async function signupBody(wallet: TestWallet, changes: object = {}): Promise<object> {
+  const timestamp = new Date(service.clock.now()).toISOString()
+  const oath_signature = await oath(wallet, timestamp)
+  const fields = { handle: 'acme-agents', display_name: 'Acme Agents', tier: 'free' }
+  return { ...fields, timestamp, oath_signature, ...changes }
+}
+
+async function signed(
+  wallet: TestWallet,
+  method: string,
+  path: string,
+  body?: object,
+  options: { binding?: 'path' | 'body'; service?: string } = {},
+) {
+  const raw = body === undefined ? undefined : JSON.stringify(body)
+  const request = { method, path, ...(raw === undefined ? {} : { raw }) }
+  const headers = await partnerHeaders(wallet, request, { nowMs: service.clock.now(), ...options })
+  return await call(method, path, headers, raw)
+}
+
+const join = async (wallet: TestWallet, changes: object = {}) =>
+  signed(wallet, 'POST', signup, await signupBody(wallet, changes), { binding: 'body' })
+
+async function rows(table: 'partners' | 'oath_history'): Promise<number> {
+  const found = await service.actions.database.reader.selectFrom(table).select('seq').execute()
+  return found.length
+}
+
+describe('signup', () => {
+  test('the free tier is active at once, and the record is public without the e-mail', async () => {
+    const answer = await join(alice, {
+      email: 'ops@acme.test',
+      skills: ['technical-writing', 'not-in-the-taxonomy'],
+      website: 'https://acme.test/',
+      bio_short: 'Agents for hire.',
+    })
+    expect(answer.status).toBe(201)
+    const record = {
+      handle: 'acme-agents',
+      display_name: 'Acme Agents',
+      wallet: alice.address,
+      tier: 'free',
+      status: 'active',
+      skills: ['technical-writing', 'not-in-the-taxonomy'],
+      website: 'https://acme.test/',
+      bio_short: 'Agents for hire.',
+      attestation_endpoint_url: null,
+      attestation_signature_sha256: null,
+      attestation_signed_at: null,
+      oath_signed_at: '2026-11-21T06:00:00.000Z',
+      created_at: '2026-11-21T06:00:00.000Z',
+    }
+    expect(answer.body).toEqual(record)
+    const shown = await call('GET', '/api/v1/partners/acme-agents')
+    expect(shown).toEqual({ status: 200, body: record })
+    const mine = await signed(alice, 'GET', me)
+    expect(JSON.stringify([answer, shown, mine])).not.toContain('ops@acme.test')
+    expect(await countPartners(service.actions.database.reader)).toBe(1)
+  })
+
+  test('a paid tier is pending, with the terms of its payment', async () => {
+    const { status, body } = await join(alice, { tier: 'pro' })
+    expect(status).toBe(201)
+    expect(body).toMatchObject({
+      status: 'pending',
+      payment: {
+        price_usdc: 99,
+        tier: 'pro',
+        pay_to: 'https://ledger.test/api/v1/partners/subscription',
+      },
+    })
+    expect((await signed(alice, 'GET', me)).body).toMatchObject({
+      status: 'pending',
+      renews_at: null,
+    })
+    expect(await countPartners(service.actions.database.reader)).toBe(0)
+  })
+
+  test('solana and near wallets sign up as well', async () => {
+    expect((await join(solanaWallet('sol'), { handle: 'on-solana' })).status).toBe(201)
+    expect((await join(nearWallet('near'), { handle: 'on-near' })).status).toBe(201)
+  })
+
+  test('one signed POST sent 50 times at once: one 201, one partner, one row of its oath', async () => {
+    const raw = JSON.stringify(await signupBody(alice))
+    const request = { method: 'POST', path: signup, raw }
+    const headers = await partnerHeaders(alice, request, { nowMs: service.clock.now() })
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => call('POST', signup, headers, raw)),
+    )
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(49)
+    expect([await rows('partners'), await rows('oath_history')]).toEqual([1, 1])
+  })
+
+  test('a taken handle, a wallet that has a partner, and an oath used before are 409', async () => {
+    await join(alice)
+    const taken = await join(bob)
+    expect([taken.status, taken.body['code']]).toEqual([409, 'handle_taken'])
+    const used = await join(alice, { handle: 'second' })
+    expect([used.status, used.body['code']]).toEqual([409, 'signature_reused'])
+    service.clock.advance(1)
+    const second = await join(alice, { handle: 'second' })
+    expect([second.status, second.body['code']]).toEqual([409, 'conflict'])
+    expect([await rows('partners'), await rows('oath_history')]).toEqual([1, 1])
+  })
+
+  test('a wallet is one wallet in every case it is sent in', async () => {
+    await join(alice)
+    service.clock.advance(1)
+    const lower: TestWallet = { ...alice, address: alice.id }
+    const again = await join(lower, { handle: 'second' })
+    expect([again.status, again.body['code']]).toEqual([409, 'conflict'])
+    expect((await signed(lower, 'GET', me)).body).toMatchObject({ wallet: alice.address })
+  })
+
+  test.each([
+    ['a reserved handle', { handle: 'signup' }],
+    ['a handle that holds a slot of the oath', { handle: '{TIMESTAMP}' }],
+    ['an unknown tier', { tier: 'gold' }],
+    ['an unknown field', { wallet: alice.address }],
+    ['a website of another scheme', { website: 'http://acme.test/' }],
+    ['a name with an invisible mark', { display_name: 'Ac\u200Bme' }],
+  ])('%s is 400', async (_, changes) => {
+    expect((await join(alice, changes)).status).toBe(400)
+    expect(await rows('partners')).toBe(0)
+  })
+
+  test('the oath must be signed by the wallet of the credentials, for this time, as this oath', async () => {
+    const { clock } = service
+    const now = new Date(clock.now()).toISOString()
+    const other = new Date(clock.now() - 1000).toISOString()
+    const claimText = service.actions.reference().oaths.get('claim')?.text ?? ''
+    const claimOath = await alice.sign(
+      fillOath(claimText, { wallet: alice.address, timestamp: now }),
+    )
+    for (const oath_signature of [await oath(bob, now), await oath(alice, other), claimOath]) {
+      const answer = await join(alice, { oath_signature })
+      expect([answer.status, answer.body['code']]).toEqual([401, 'signature_invalid'])
+    }
+    const old = new Date(clock.now() - 300_001).toISOString()
+    const expired = await join(alice, { timestamp: old, oath_signature: await oath(alice, old) })
+    expect([expired.status, expired.body['code']]).toEqual([401, 'signature_expired'])
+    expect(await rows('partners')).toBe(0)
+  })
+})
+
+describe('signatures of another kind, place or service', () => {
+  test('row 2: a bearer for signup opens no other route and no other method', async () => {
+    await makePartner(service, alice, { handle: 'acme-agents' })
+    const { clock } = service
+    const raw = JSON.stringify({ display_name: 'Taken over' })
+    const request = { method: 'POST', path: signup, raw }
+    for (const binding of ['path', 'body'] as const) {
+      const headers = await partnerHeaders(alice, request, { nowMs: clock.now(), binding })
+      expect((await call('PATCH', me, headers, raw)).status).toBe(401)
+      expect((await call('GET', me, headers)).status).toBe(401)
+    }
+  })
+
+  test('row 3: a signature for the staging service is 401', async () => {
+    const staging = { service: 'agent-income-ledger-staging' }
+    const answer = await signed(alice, 'POST', signup, await signupBody(alice), staging)
+    expect([answer.status, answer.body['code']]).toEqual([401, 'signature_invalid'])
+  })
+
+  test('row 9: an ed25519 signature for an EVM wallet, and the reverse, are 401', async () => {
+    const near = nearWallet('near')
+    for (const mixed of [
+      { ...alice, sign: near.sign },
+      { ...near, sign: alice.sign },
+    ]) {
+      expect((await signed(mixed, 'GET', me)).status).toBe(401)
+    }
+  })
+
+  test('row 10: no message of one kind passes as another', async () => {
+    await makePartner(service, alice, { handle: 'acme-agents' })
+    const nowMs = service.clock.now()
+    const timestamp = new Date(nowMs).toISOString()
+    const url = 'https://acme.test/attest'
+    const from = { wallet: alice.address, timestamp, bodySha256: sha256Hex('{}') }
+    const seconds = String(Math.floor(nowMs / 1000))
+    const partnerText = service.actions.reference().oaths.get('partner')?.text ?? ''
+    const texts = [
+      messages.register(testService, from),
+      messages.claim(testService, from),
+      messages.receipt(testService, from),
+      messages.partnerAuthV1(testService, { timestamp: seconds, method: 'GET', path: me }),
+      fillOath(partnerText, { wallet: alice.address, timestamp }),
+    ]
+    for (const text of texts) {
+      const signature = await alice.sign(text)
+      const raw = JSON.stringify({ url, wallet: alice.address, timestamp, signature })
+      const path = '/api/v1/partners/acme-agents/attestation-endpoint'
+      expect((await call('PATCH', path, {}, raw)).status).toBe(401)
+      const again = await join(bob, { handle: 'bobs', oath_signature: signature })
+      expect(again.status).toBe(401)
+    }
+    const attestation = await alice.sign(
+      messages.attestationEndpoint(testService, { timestamp, handle: 'acme-agents', url }),
+    )
+    const headers = {
+      Authorization: `Bearer ${alice.address}:${attestation}`,
+      'X-Partner-Timestamp': seconds,
+    }
+    expect((await call('GET', me, headers)).status).toBe(401)
+    const worker = await signedBody(alice, 'register', { skills: ['technical-writing'] }, { nowMs })
+    const forged = { ...worker, signature: attestation }
+    expect(
+      (await call('POST', '/api/v1/workers/register', {}, JSON.stringify(forged))).status,
+    ).toBe(401)
+  })
+})
+
+describe('the own record', () => {
+  test('has limits and usage of the tier', async () => {
+    await makePartner(service, alice, { handle: 'acme-agents', tier: 'pro' })
+    const { status, body } = await signed(alice, 'GET', me)
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      tier: 'pro',
+      require_body_signature: false,
+      renews_at: new Date(service.clock.now() + PERIOD_MS).toISOString(),
+      limits: {
+        requests_per_minute: 3000,
+        covers: ['/arbitrage', '/reputation/{wallet}', '/alerts/feed', '/og'],
+      },
+      usage: { requests_remaining: null, writes_30d: 1 },
+    })
+  })
+
+  test('without credentials 401, for a stranger 403', async () => {
+    expect((await call('GET', me)).body['code']).toBe('credentials_missing')
+    const stranger = await signed(bob, 'GET', me)
+    expect([stranger.status, stranger.body['code']]).toEqual([403, 'not_a_partner'])
+  })
+
+  test('is changed field by field, and each change leaves its row', async () => {
+    await join(alice, { website: 'https://acme.test/', bio_short: 'Old.', skills: ['one'] })
+    const changed = await signed(alice, 'PATCH', me, { bio_short: 'New.', website: null })
+    expect(changed.status).toBe(200)
+    expect(changed.body).toMatchObject({ bio_short: 'New.', skills: ['one'] })
+    expect(changed.body).not.toHaveProperty('website')
+    const { body } = await call('GET', '/api/v1/partners/acme-agents/oaths')
+    expect(body).toMatchObject({
+      count: 2,
+      total: 2,
+      oaths: [
+        { kind: 'write', action: 'updateMyPartner', binding: 'path', wallet: alice.address },
+        { kind: 'partner', action: 'signupPartner', binding: 'statement', wallet: alice.address },
+      ],
+    })
+    expect((await signed(alice, 'PATCH', me, {})).status).toBe(400)
+  })
+
+  test('row 4: where body-bound signatures are required, a signature over the path alone is 401', async () => {
+    await join(alice)
+    const protect = { require_body_signature: true }
+    const weak = await signed(alice, 'PATCH', me, protect, { binding: 'path' })
+    expect([weak.status, weak.body['code']]).toEqual([401, 'body_signature_required'])
+    expect((await signed(alice, 'PATCH', me, protect, { binding: 'body' })).status).toBe(200)
+    service.clock.advance(1)
+    const rename = { display_name: 'Renamed' }
+    const path = await signed(alice, 'PATCH', me, rename, { binding: 'path' })
+    expect([path.status, path.body['code']]).toEqual([401, 'body_signature_required'])
+    const off = { require_body_signature: false }
+    expect((await signed(alice, 'PATCH', me, off, { binding: 'path' })).status).toBe(401)
+    expect((await signed(alice, 'PATCH', me, rename, { binding: 'body' })).status).toBe(200)
+    expect((await signed(alice, 'GET', me)).body).toMatchObject({
+      display_name: 'Renamed',
+      require_body_signature: true,
+    })
+  })
+
+  test('row 4: a body that was changed by one byte is 401 in the body-bound form', async () => {
+    await join(alice)
+    const raw = '{"display_name":"Acme Agents 2"}'
+    const request = { method: 'PATCH', path: me, raw }
+    const nowMs = service.clock.now()
+    const headers = await partnerHeaders(alice, request, { nowMs, binding: 'body' })
+    expect((await call('PATCH', me, headers, raw.replace('2', '3'))).status).toBe(401)
+    expect((await call('PATCH', me, headers, raw)).status).toBe(200)
+  })
+})
+
+describe('a subscription', () => {
+  test('that is past due still reads and no longer writes, then neither', async () => {
+    await makePartner(service, alice, { handle: 'acme-agents', tier: 'pro' })
+    service.clock.advance(PERIOD_MS)
+    expect((await signed(alice, 'GET', me)).body).toMatchObject({ status: 'past_due' })
+    const late = await signed(alice, 'PATCH', me, { display_name: 'Late' })
+    expect([late.status, late.body['code']]).toEqual([403, 'not_a_partner'])
+    service.clock.advance(GRACE_MS)
+    expect((await call('GET', '/api/v1/partners/acme-agents')).body).toMatchObject({
+      status: 'cancelled',
+    })
+  })
+
+  test('is written as run out by the job, each once', async () => {
+    await makePartner(service, alice, { handle: 'paid', tier: 'pro' })
+    await join(bob, { handle: 'waits', tier: 'team' })
+    const { clock, actions } = service
+    const expire = () => actions.database.write((tx) => expireSubscriptions(tx, clock.now()))
+    const statuses = async () => {
+      const query = actions.database.reader.selectFrom('partners').select(['handle', 'status'])
+      return Object.fromEntries(
+        (await query.execute()).map(({ handle, status }) => [handle, status]),
+      )
+    }
+    expect(await expire()).toBe(0)
+    clock.advance(PATIENCE_MS)
+    expect(await expire()).toBe(1)
+    expect(await statuses()).toEqual({ paid: 'active', waits: 'cancelled' })
+    clock.advance(PERIOD_MS - PATIENCE_MS)
+    expect(await expire()).toBe(1)
+    expect(await statuses()).toEqual({ paid: 'past_due', waits: 'cancelled' })
+    expect(await expire()).toBe(0)
+    clock.advance(GRACE_MS)
+    expect(await expire()).toBe(1)
+    expect(await statuses()).toEqual({ paid: 'cancelled', waits: 'cancelled' })
+    expect(await expire()).toBe(0)
+  })
+})
+
+describe('the history of oaths', () => {
+  test('is read page by page, each row once, newest first', async () => {
+    await makePartner(service, alice, { handle: 'acme-agents' })
+    for (let at = 0; at < 6; at += 1) {
+      service.clock.advance(1)
+      await signed(alice, 'PATCH', me, { display_name: `Name ${at}` })
+    }
+    const seen: string[] = []
+    let cursor = ''
+    const path = '/api/v1/partners/acme-agents/oaths'
+    for (let page = 0; page < 4; page += 1) {
+      const { body } = await call('GET', `${path}?limit=2${cursor}`)
+      const parsed = z
+        .object({
+          oaths: z.array(z.object({ time: z.string() })),
+          next_cursor: z.string().optional(),
+        })
+        .parse(body)
+      seen.push(...parsed.oaths.map(({ time }) => time))
+      cursor = `&cursor=${parsed.next_cursor ?? ''}`
+      expect(parsed.next_cursor === undefined).toBe(page === 3)
+    }
+    expect(seen).toHaveLength(7)
+    expect(seen).toEqual([...new Set(seen)].sort().reverse())
+    expect((await call('GET', `${path}?cursor=nonsense`)).body['code']).toBe('bad_cursor')
+  })
+
+  test('cannot be changed or taken away, not even by a statement to the database', async () => {
+    await makePartner(service, alice, { handle: 'acme-agents' })
+    const { write } = service.actions.database
+    await expect(
+      write((tx) => tx.updateTable('oath_history').set({ wallet: 'x' }).execute()),
+    ).rejects.toThrow('append-only')
+    await expect(write((tx) => tx.deleteFrom('oath_history').execute())).rejects.toThrow(
+      'append-only',
+    )
+  })
+})
+
+test('an unknown or impossible handle is 404 everywhere', async () => {
+  for (const handle of ['nobody', 'No-Body', 'x', 'tiers-']) {
+    const record = await call('GET', `/api/v1/partners/${handle}`)
+    expect([record.status, record.body['code']]).toEqual([404, 'unknown_partner'])
+    expect((await call('GET', `/api/v1/partners/${handle}/oaths`)).status).toBe(404)
+  }
+})
