@@ -1,0 +1,339 @@
+import { createHmac } from 'node:crypto'
+
+import { beforeEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { createWebhooks } from '../../builder/webhooks.ts'
+import type { WebhookDeps } from '../../builder/webhooks.ts'
+import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
+import { maxAttempts } from '../../src/core/webhook-retry.ts'
+import { insertSubscription, subscriptionsOf } from '../../src/db/alerts.ts'
+import type { NewSubscription } from '../../src/db/alerts.ts'
+import { appendEvent } from '../../src/db/events.ts'
+import type { NewEvent } from '../../src/db/events.ts'
+import { openDatabase } from '../../src/db/open.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import { deliveriesOf } from '../../src/db/webhooks.ts'
+import type { DeliveryRecord } from '../../src/db/webhooks.ts'
+import type { OutboundAnswer } from '../../src/outbound/pinned-fetch.ts'
+import { gate, tempDatabase } from '../db/temp-database.ts'
+import { handClock } from '../support/http-service.ts'
+import type { HandClock } from '../support/http-service.ts'
+import { startReceiver, statusReply } from '../support/https-receiver.ts'
+import type { ReceivedRequest, Receiver } from '../support/https-receiver.ts'
+
+const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+const silent = () => undefined
+const log = { debug: silent, info: silent, warn: silent, error: silent }
+
+let receiver: Receiver
+let database: OpenDatabase
+let clock: HandClock
+let ids = 0
+
+beforeEach(async () => {
+  receiver = await startReceiver()
+  database = await tempDatabase()
+  clock = handClock()
+  return () => receiver.stop()
+})
+
+function builder(changes: Partial<WebhookDeps> = {}) {
+  return createWebhooks({
+    database,
+    clock,
+    random: {
+      bytes: (length) => {
+        ids += 1
+        const bytes = Buffer.alloc(length)
+        bytes.writeUInt32BE(ids)
+        return bytes
+      },
+      unit: () => 0.5,
+    },
+    log,
+    send: receiver.fetch,
+    secretOf: () => secret,
+    userAgent: 'ledger-test',
+    signal: new AbortController().signal,
+    ...changes,
+  })
+}
+
+async function subscribe(id: string, changes: Partial<NewSubscription> = {}): Promise<void> {
+  await database.write((tx) =>
+    insertSubscription(tx, {
+      id,
+      wallet: '0xaa',
+      url: `https://hooks.example.com/${id}`,
+      rails: null,
+      severity: null,
+      afterSeq: 0,
+      createdAt: isoTime(clock.now()),
+      ...changes,
+    }),
+  )
+}
+
+let made = 0
+async function happen(changes: Partial<NewEvent> = {}): Promise<number> {
+  made += 1
+  const event: NewEvent = {
+    id: `evt-${made}`,
+    kind: 'flag_opened',
+    rail: 'x402',
+    severity: 'warning',
+    title: `event ${made}`,
+    data: { number: made },
+    createdAt: isoTime(clock.now()),
+    ...changes,
+  }
+  return await database.write((tx) => appendEvent(tx, event))
+}
+
+const deliveries = (id: string): Promise<readonly DeliveryRecord[]> =>
+  deliveriesOf(database.reader, id, 200)
+const only = async (id: string): Promise<DeliveryRecord | undefined> => (await deliveries(id))[0]
+
+const message = z.object({ type: z.string(), timestamp: z.string(), data: z.looseObject({}) })
+
+/** As a receiver does it that knows nothing of the sender but the standard. */
+function isSigned({ headers, body }: ReceivedRequest): boolean {
+  const signed = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`
+  const key = Buffer.from(secret.replace('whsec_', ''), 'base64')
+  const expected = `v1,${createHmac('sha256', key).update(signed).digest('base64')}`
+  return headers['webhook-signature'] === expected
+}
+
+describe('webhooks', () => {
+  test('tell of an event once, signed after Standard Webhooks', async () => {
+    await happen()
+    await subscribe('sub', { afterSeq: 1 })
+    await happen({ title: 'news' })
+    expect(await builder().run()).toEqual({ delivered: 1, failed: 0, dead: 0 })
+    expect(await builder().run()).toEqual({ delivered: 0, failed: 0, dead: 0 })
+    const [request, ...more] = receiver.requests
+    expect(more).toEqual([])
+    if (request === undefined) throw new Error('nothing came')
+    expect(isSigned(request)).toBe(true)
+    expect(request).toMatchObject({ method: 'POST', path: '/sub', host: 'hooks.example.com' })
+    expect(request.headers['webhook-id']).toMatch(/^[a-z0-9_]+$/)
+    expect(request.headers['webhook-timestamp']).toBe(String(Math.floor(clock.now() / 1000)))
+    expect(request.headers['content-type']).toBe('application/json')
+    expect(message.parse(JSON.parse(request.body))).toMatchObject({
+      type: 'flag_opened',
+      data: { kind: 'flag_opened', rail: 'x402', severity: 'warning', title: 'news' },
+    })
+    expect(await only('sub')).toMatchObject({ status: 'delivered', attempts: 1, lastStatus: 200 })
+  })
+
+  test('go only to who asked for this rail and this severity', async () => {
+    await subscribe('all')
+    await subscribe('olas', { rails: ['olas', 'near'] })
+    await subscribe('critical', { severity: 'critical' })
+    await subscribe('both', { rails: ['x402'], severity: 'critical' })
+    await happen({ rail: 'x402', severity: 'critical' })
+    await happen({ rail: 'olas', severity: 'info' })
+    await happen({ rail: null, severity: 'critical' })
+    await builder().run()
+    const counts = new Map<string, number>()
+    for (const { path } of receiver.requests) counts.set(path, (counts.get(path) ?? 0) + 1)
+    expect(Object.fromEntries(counts)).toEqual({
+      '/all': 3,
+      '/olas': 1,
+      '/critical': 2,
+      '/both': 1,
+    })
+  })
+
+  test('that fail are tried ten times at the intervals of the standard, then given up', async () => {
+    await subscribe('sub')
+    await happen()
+    receiver.reply(statusReply(500))
+    const waits = [
+      5 * secondMs,
+      5 * minuteMs,
+      30 * minuteMs,
+      2 * hourMs,
+      5 * hourMs,
+      10 * hourMs,
+      14 * hourMs,
+      20 * hourMs,
+      24 * hourMs,
+    ]
+    for (const [index, waitMs] of waits.entries()) {
+      expect(await builder().run()).toMatchObject({ failed: 1 })
+      const withJitterMs = Math.round(waitMs * 1.05)
+      expect(await only('sub')).toMatchObject({
+        status: 'pending',
+        attempts: index + 1,
+        nextAttemptAt: isoTime(clock.now() + withJitterMs),
+        lastStatus: 500,
+        lastError: 'The receiver answered 500',
+      })
+      clock.advance(withJitterMs - 1)
+      expect(await builder().run()).toMatchObject({ failed: 0, dead: 0 })
+      clock.advance(1)
+    }
+    expect(await builder().run()).toEqual({ delivered: 0, failed: 0, dead: 1 })
+    expect(receiver.requests).toHaveLength(maxAttempts)
+    expect(new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
+    expect(receiver.requests.every(isSigned)).toBe(true)
+    clock.advance(7 * dayMs)
+    expect(await builder().run()).toEqual({ delivered: 0, failed: 0, dead: 0 })
+    expect(await only('sub')).toMatchObject({ status: 'dead', attempts: 10, nextAttemptAt: null })
+  })
+
+  test('that succeed after failures are delivered under the same id', async () => {
+    await subscribe('sub')
+    await happen()
+    receiver.reply(statusReply(503))
+    await builder().run()
+    receiver.reply(statusReply(204))
+    clock.advance(minuteMs)
+    expect(await builder().run()).toMatchObject({ delivered: 1 })
+    const [first, second] = receiver.requests
+    expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id'])
+    expect(second?.headers['webhook-timestamp']).not.toBe(first?.headers['webhook-timestamp'])
+    expect(second?.body).toBe(first?.body)
+  })
+
+  test('end for good where the receiver answers 410', async () => {
+    await subscribe('sub')
+    await happen()
+    await happen()
+    receiver.reply(statusReply(410))
+    expect(await builder().run()).toMatchObject({ dead: 1 })
+    await happen()
+    clock.advance(hourMs)
+    expect(await builder().run()).toEqual({ delivered: 0, failed: 0, dead: 0 })
+    expect(receiver.requests).toHaveLength(1)
+    expect((await deliveries('sub')).map(({ status }) => status)).toEqual(['dead', 'dead'])
+    const [subscription] = await subscriptionsOf(database.reader, '0xaa')
+    expect(subscription).toMatchObject({
+      status: 'disabled',
+      disabledAt: isoTime(clock.now() - hourMs),
+    })
+  })
+
+  test('threat 32: that are redirected have failed, wherever they were sent', async () => {
+    await subscribe('sub')
+    await happen()
+    receiver.reply((_request, res) => {
+      res.writeHead(307, { Location: 'http://169.254.169.254/latest/meta-data/' }).end()
+    })
+    expect(await builder().run()).toMatchObject({ failed: 1 })
+    expect(receiver.connections()).toBe(1)
+    expect(await only('sub')).toMatchObject({ lastStatus: 307, status: 'pending' })
+  })
+
+  test('threat 33: that are answered without end have failed, and say why', async () => {
+    await subscribe('sub')
+    await happen()
+    receiver.reply((_request, res) => void res.writeHead(200).end(Buffer.alloc(65_537)))
+    expect(await builder().run()).toMatchObject({ failed: 1 })
+    expect(await only('sub')).toMatchObject({
+      lastStatus: null,
+      lastError: 'The answer is over 65536 bytes',
+    })
+  })
+
+  test('stay below 20 kB: what is too long is left to the feed', async () => {
+    await subscribe('sub')
+    await happen({ data: { text: 'ü'.repeat(20_000) } })
+    await happen({ data: { text: 'x'.repeat(15_000) } })
+    await builder().run()
+    const bodies = receiver.requests.map(({ body }) => body)
+    expect(bodies.every((body) => Buffer.byteLength(body) < 20_000)).toBe(true)
+    expect(bodies.filter((body) => body.includes('"truncated":true'))).toHaveLength(1)
+  })
+
+  test('are kept for thirty days after their end', async () => {
+    await subscribe('sub')
+    await happen()
+    await builder().run()
+    clock.advance(30 * dayMs)
+    await builder().run()
+    expect(await deliveries('sub')).toHaveLength(1)
+    clock.advance(hourMs)
+    await builder().run()
+    expect(await deliveries('sub')).toEqual([])
+  })
+})
+
+describe('two builders on one ledger', () => {
+  test('send each delivery once', async () => {
+    const other = await openDatabase({ url: database.path })
+    for (const id of ['a', 'b', 'c']) await subscribe(id)
+    for (let index = 0; index < 20; index += 1) await happen()
+    const rounds = await Promise.all([
+      builder().run(),
+      builder({ database: other }).run(),
+      builder().run(),
+    ])
+    // What one found leased by another waits for the next round.
+    rounds.push(await builder().run())
+    expect(rounds.reduce((sum, { delivered }) => sum + delivered, 0)).toBe(60)
+    const sent = receiver.requests.map(({ headers }) => headers['webhook-id'])
+    expect(sent).toHaveLength(60)
+    expect(new Set(sent).size).toBe(60)
+    await other.close()
+  })
+
+  test('never overlap on one subscription', async () => {
+    await subscribe('sub')
+    for (let index = 0; index < 6; index += 1) await happen()
+    let under = 0
+    let most = 0
+    const send: WebhookDeps['send'] = async (request, limits) => {
+      under += 1
+      most = Math.max(most, under)
+      const answer = await receiver.fetch(request, limits)
+      under -= 1
+      return answer
+    }
+    await Promise.all([builder({ send }).run(), builder({ send }).run()])
+    await builder({ send }).run()
+    expect(receiver.requests).toHaveLength(6)
+    expect(most).toBe(1)
+  })
+
+  test('the one whose lease has run out has no say any more', async () => {
+    await subscribe('sub')
+    await happen()
+    const asked = gate()
+    const answered = gate()
+    const slow = builder({
+      send: async (): Promise<OutboundAnswer> => {
+        asked.open()
+        await answered.opened
+        return { status: 410, contentType: null, body: null }
+      },
+    }).run()
+    await asked.opened
+    clock.advance(59 * secondMs)
+    expect(await builder().run()).toEqual({ delivered: 0, failed: 0, dead: 0 })
+    clock.advance(secondMs)
+    expect(await builder().run()).toEqual({ delivered: 1, failed: 0, dead: 0 })
+    answered.open()
+    expect(await slow).toEqual({ delivered: 0, failed: 0, dead: 0 })
+    expect(await only('sub')).toMatchObject({ status: 'delivered', attempts: 1 })
+    const [subscription] = await subscriptionsOf(database.reader, '0xaa')
+    expect(subscription).toMatchObject({ status: 'active' })
+  })
+
+  test('one that is stopped leaves what it held to the next', async () => {
+    await subscribe('sub')
+    await happen()
+    const stopped = new AbortController()
+    receiver.reply((_request, _res) => stopped.abort(new Error('stopped')))
+    expect(await builder({ signal: stopped.signal }).run()).toMatchObject({
+      delivered: 0,
+      failed: 0,
+    })
+    expect(await only('sub')).toMatchObject({ status: 'pending', attempts: 0 })
+    receiver.reply(statusReply(200))
+    clock.advance(minuteMs)
+    expect(await builder().run()).toMatchObject({ delivered: 1 })
+  })
+})

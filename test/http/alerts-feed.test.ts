@@ -1,0 +1,189 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { z } from 'zod'
+
+import { alertFeed } from '../../src/contract/schemas/alert.ts'
+import { isoTime } from '../../src/core/time.ts'
+import { appendEvent, eventsSince, lastEventSeq } from '../../src/db/events.ts'
+import type { NewEvent } from '../../src/db/events.ts'
+import { openDatabase } from '../../src/db/open.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
+import type { PublicDir, Service } from '../support/http-service.ts'
+import { makePartner, partnerClient } from '../support/partners.ts'
+import { evmWallet } from '../support/wallets.ts'
+
+let published: PublicDir
+let service: Service
+const alice = evmWallet('alice')
+
+beforeAll(async () => {
+  published = await publicDir()
+  await published.publish(sampleDocuments)
+})
+afterAll(() => published.remove())
+
+beforeEach(async () => {
+  service = await startService(published.dir)
+  await makePartner(service, alice, { handle: 'alice' })
+  return () => service.stop()
+})
+
+let made = 0
+function event(createdAtMs: number, changes: Partial<NewEvent> = {}): NewEvent {
+  made += 1
+  return {
+    id: `evt-${made}`,
+    kind: 'rail_transition',
+    rail: 'x402',
+    severity: 'info',
+    title: `event ${made}`,
+    data: { from: 'dormant', to: 'paying' },
+    createdAt: isoTime(createdAtMs),
+    ...changes,
+  }
+}
+
+const append = (database: OpenDatabase, next: NewEvent) =>
+  database.write((tx) => appendEvent(tx, next))
+
+async function feed(query = ''): Promise<z.infer<typeof alertFeed>> {
+  const answer = await partnerClient(service, alice)('GET', `/api/v1/alerts/feed${query}`)
+  expect(answer.status).toBe(200)
+  expect(answer.headers.get('cache-control')).toBe('private, no-store')
+  return alertFeed.parse(answer.body)
+}
+
+const sinceQuery = (since: string, more = '') => `?since=${encodeURIComponent(since)}${more}`
+
+describe('the feed of alerts', () => {
+  test('is oldest first and tells when and from where to ask next', async () => {
+    const { database } = service.actions
+    const nowMs = service.clock.now()
+    expect(await feed()).toEqual({
+      count: 0,
+      events: [],
+      next_poll_hint: { after_seconds: 60, since: '1970-01-01T00:00:00.000Z' },
+    })
+    await append(database, event(nowMs))
+    await append(
+      database,
+      event(nowMs + 5, { kind: 'flag_opened', severity: 'critical', rail: null }),
+    )
+    service.clock.advance(12_345)
+    const { count, events, next_poll_hint: hint } = await feed()
+    expect(count).toBe(2)
+    expect(events.map(({ kind, rail, created_at: at }) => [kind, rail, at])).toEqual([
+      ['rail_transition', 'x402', isoTime(nowMs)],
+      ['flag_opened', null, isoTime(nowMs + 5)],
+    ])
+    expect(hint).toEqual({ after_seconds: 48, since: isoTime(nowMs + 5) })
+    expect(await feed(sinceQuery(hint.since))).toMatchObject({ count: 0, next_poll_hint: hint })
+  })
+
+  test('filters by rail and by severity, and says at once that more wait', async () => {
+    const { database } = service.actions
+    const nowMs = service.clock.now()
+    for (const [rail, severity] of [
+      ['x402', 'info'],
+      ['olas', 'warning'],
+      ['x402', 'warning'],
+      ['x402', 'critical'],
+    ] as const) {
+      await append(database, event(nowMs, { rail, severity }))
+    }
+    expect((await feed('?rail=x402')).count).toBe(3)
+    expect((await feed('?severity=warning')).count).toBe(2)
+    expect((await feed('?rail=x402&severity=warning')).count).toBe(1)
+    const first = await feed('?rail=x402&limit=2')
+    expect(first).toMatchObject({ count: 2, next_poll_hint: { after_seconds: 0 } })
+    const rest = await feed(sinceQuery(first.next_poll_hint.since, '&rail=x402&limit=2'))
+    expect(rest.events.map(({ severity }) => severity)).toEqual(['critical'])
+    expect(rest.next_poll_hint.after_seconds).toBeGreaterThan(0)
+  })
+
+  test('takes every spelling of a time, and nothing else', async () => {
+    const { database } = service.actions
+    const nowMs = Date.parse('2026-11-21T06:00:00.500Z')
+    await append(database, event(nowMs))
+    expect((await feed(sinceQuery('2026-11-21T06:00:00.499Z'))).count).toBe(1)
+    expect((await feed(sinceQuery('2026-11-21T06:00:00.500Z'))).count).toBe(0)
+    expect((await feed(sinceQuery('2026-11-21T07:00:00.5+01:00'))).count).toBe(0)
+    expect((await feed(sinceQuery('2026-11-21t06:00:00z'))).count).toBe(1)
+    const call = partnerClient(service, alice)
+    for (const query of [
+      'since=yesterday',
+      'since=',
+      'severity=loud',
+      'rail=X',
+      'limit=0',
+      'limit=201',
+    ]) {
+      const answer = await call('GET', `/api/v1/alerts/feed?${query}`)
+      expect([query, answer.status, answer.body['code']]).toEqual([query, 400, 'invalid_input'])
+    }
+    expect((await call('GET', '/api/v1/alerts/feed?cursor=1')).body['code']).toBe(
+      'unknown_parameter',
+    )
+  })
+
+  test('is for partners only', async () => {
+    const bare = await fetch(`${service.url}/api/v1/alerts/feed`)
+    expect(bare.status).toBe(401)
+    const stranger = await partnerClient(service, evmWallet('stranger'))(
+      'GET',
+      '/api/v1/alerts/feed',
+    )
+    expect(stranger).toMatchObject({ status: 403, body: { code: 'not_a_partner' } })
+  })
+
+  test('loses and repeats nothing, whatever the clocks of its writers do', async () => {
+    const { database } = service.actions
+    // A second process on the same file, as the builder is one.
+    const other = await openDatabase({ url: database.path })
+    const startMs = service.clock.now()
+    const step = fc.record({
+      // Equal times, small steps, and clocks that go back or ahead by hours.
+      offsetMs: fc.oneof(
+        fc.constant(0),
+        fc.integer({ min: -3, max: 3 }),
+        fc.integer({ min: -7_200_000, max: 7_200_000 }),
+      ),
+      together: fc.integer({ min: 1, max: 4 }),
+      reads: fc.boolean(),
+      limit: fc.integer({ min: 1, max: 5 }),
+    })
+    let since = (await feed('?limit=200')).next_poll_hint.since
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
+        const before = await lastEventSeq(database.reader)
+        const written: string[] = []
+        const seen: string[] = []
+        const readPage = async (limit: number): Promise<number> => {
+          const page = await feed(sinceQuery(since, `&limit=${limit}`))
+          seen.push(...page.events.map(({ id }) => id))
+          since = page.next_poll_hint.since
+          return page.count
+        }
+        for (const { offsetMs, together, reads, limit } of steps) {
+          const writes = [database, other].flatMap((writer) =>
+            Array.from({ length: together }, () => {
+              const next = event(startMs + offsetMs)
+              written.push(next.id)
+              return append(writer, next)
+            }),
+          )
+          // While they are being written, and after.
+          if (reads) await readPage(limit)
+          await Promise.all(writes)
+        }
+        while ((await readPage(5)) > 0);
+        const inOrder = await eventsSince(database.reader, { seq: before }, 1000)
+        expect(seen).toEqual(inOrder.map(({ id }) => id))
+        expect(seen.toSorted()).toEqual(written.toSorted())
+      }),
+      { numRuns: 25 },
+    )
+    await other.close()
+  })
+})
