@@ -26,7 +26,7 @@ interface BuilderDeps {
 const firstRestartMs = secondMs
 const maxRestartMs = 60 * secondMs
 /** Writes that come within this time share one build. */
-const nudgeDelayMs = 200
+const nudgeDelayMs = 50
 /** A builder that ran for this long was well; the next end is a new story. */
 const wellAfterMs = 60 * secondMs
 

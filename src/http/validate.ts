@@ -27,7 +27,8 @@ function issuesOf(issue: z.core.$ZodIssue): Issue[] {
     const [closest = []] = issue.errors.toSorted((a, b) => weightOf(a) - weightOf(b))
     return closest.flatMap((inner) => issuesOf({ ...inner, path: [...issue.path, ...inner.path] }))
   }
-  return [issueAt(issue.path, issue.message)]
+  const isMissing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined')
+  return [issueAt(issue.path, isMissing ? 'is missing' : issue.message)]
 }
 
 /** How far a value is from one form of several; each unknown field counts. */
