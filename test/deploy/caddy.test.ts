@@ -2,6 +2,8 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
+import type { Route } from '../../src/contract/route.ts'
+import { routes } from '../../src/contract/routes.ts'
 import { manifestSchema } from '../../src/core/documents.ts'
 import { send } from '../support/raw-http.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
@@ -92,6 +94,24 @@ describe.skipIf(!isRunnable('caddy'))('Caddy with the shipped configuration', ()
     const { body } = await get(`${live}?since=2026-11-21T00:00:00Z`)
     expect(body.toString()).toContain('delta_since')
   })
+
+  const reads: readonly Route[] = routes.filter(({ method }) => method === 'GET')
+  const parameters = new Set(
+    reads
+      .filter(({ serving }) => serving.kind === 'document')
+      .flatMap(({ query }) => Object.keys(query ?? {})),
+  )
+
+  test.each([...parameters])(
+    'with the parameter %s a document is asked of the service',
+    async (name) => {
+      const before = origin.asked(list)
+      await get(`${list}?${name}=1`)
+      expect(origin.asked(list)).toBe(before + 1)
+      await get(`${list}?another=1`)
+      expect(origin.asked(list)).toBe(before + 1)
+    },
+  )
 
   test('writes, premium reads and unknown paths go to the service, the spoofed address does not', async () => {
     const lines = [

@@ -14,20 +14,20 @@ export interface Origin {
 }
 
 /** Fresh for one second: old as soon as a test wants it to be. */
-export const shortLived = '/api/v1/short-lived'
+export const shortLived = '/short-lived.json'
 /** Published, and read by no test before the service is stopped. */
 export const neverRead = '/api/v1/rails/never-read'
 /** Answers the request headers that arrived, and may be stored by anyone. */
-export const echo = (name: string): string => `/api/v1/echo/${name}`
+export const echo = (name: string): string => `/echo/${name}`
 export const echoed = z.object({
   method: z.string(),
   headers: z.record(z.string(), z.string()),
   body: z.string(),
 })
 /** 200 for callers with any credentials, 402 for the others. */
-export const premium = '/api/v1/premium'
+export const premium = '/api/v1/arbitrage/premium'
 /** A 404 that says of itself that it may be stored. */
-export const cacheableError = '/api/v1/cacheable-error'
+export const cacheableError = '/cacheable-error'
 
 export async function startOrigin(): Promise<Origin> {
   const published = await publicDir()
