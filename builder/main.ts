@@ -9,6 +9,9 @@ import { jobExchangeKeyFile, loadKeyFile } from '../src/auth/key-file.ts'
 import { publicKeyToBase64 } from '../src/auth/signing-key.ts'
 import { minuteMs } from '../src/core/time.ts'
 import { openDatabase } from '../src/db/open.ts'
+import { createPinnedFetch } from '../src/outbound/pinned-fetch.ts'
+import { webhookSecret } from '../src/outbound/standard-webhook.ts'
+import { outboundUserAgent } from '../src/outbound/user-agent.ts'
 import {
   configOrExit,
   packageRoot,
@@ -16,8 +19,10 @@ import {
   systemClock,
   systemLog,
   systemRandom,
+  systemResolve,
   untilAborted,
 } from '../src/runtime.ts'
+import { loadKeyedHash } from '../src/secret.ts'
 import { version } from '../src/version.ts'
 import { createHistory } from './history.ts'
 import { railProgress } from './progress.ts'
@@ -26,9 +31,12 @@ import { webAddressOf } from './publish/remote.ts'
 import { userAgentOf } from './rails/http-client.ts'
 import { railAdapters } from './rails/index.ts'
 import { createSources } from './rails/sources.ts'
+import { createWebhooks } from './webhooks.ts'
 import { createWorker } from './worker.ts'
 
 const everyMinute = '* * * * *'
+/** As soon as the first retry of a webhook is due. */
+const everyFiveSeconds = '*/5 * * * * *'
 
 const { values: flags } = parseArgs({ options: { once: { type: 'boolean', default: false } } })
 const config = configOrExit()
@@ -44,6 +52,7 @@ const exchangeKey = await loadKeyFile(join(config.DATA_DIR, 'keys', jobExchangeK
 const database = await openDatabase({
   url: config.DATABASE_URL ?? join(config.DATA_DIR, 'ledger.db'),
 })
+const keyedHash = await loadKeyedHash(join(config.DATA_DIR, 'secrets'), random)
 const sources = createSources({
   fetch,
   clock,
@@ -66,6 +75,16 @@ const worker = createWorker({
   log,
   sources,
   pollEveryMs,
+  webhooks: createWebhooks({
+    database,
+    clock,
+    random,
+    log,
+    send: createPinnedFetch({ resolve: systemResolve }),
+    secretOf: (id) => webhookSecret(keyedHash, id),
+    userAgent: outboundUserAgent(config.SITE_URL),
+    signal: stopped,
+  }),
   signal: stopped,
   onPublished: () => process.send?.('published'),
   buildOptions: {
@@ -104,7 +123,8 @@ async function runOnce(): Promise<void> {
   const polled = config.POLL === 'off' || (await worker.poll('all', progress))
   await worker.expire()
   const built = await worker.build('now')
-  process.exitCode = polled && built ? 0 : 1
+  const delivered = await worker.deliver()
+  process.exitCode = polled && built && delivered ? 0 : 1
 }
 
 async function runForever(): Promise<void> {
@@ -118,9 +138,15 @@ async function runForever(): Promise<void> {
     await worker.poll('due')
     await build()
   }
+  let delivering: Promise<unknown> = Promise.resolve()
+  const deliver = async () => {
+    delivering = worker.deliver()
+    await delivering
+  }
   const options = { noOverlap: true } as const
   const tasks = [
     schedule(everyMinute, expireAndBuild, { ...options, name: 'build' }),
+    schedule(everyFiveSeconds, deliver, { ...options, name: 'webhooks' }),
     schedule(everyMinute, worker.tidy, { ...options, name: 'tidy' }),
     ...(config.POLL === 'on' ? [schedule(everyMinute, pollDue, { ...options, name: 'poll' })] : []),
   ]
@@ -131,5 +157,6 @@ async function runForever(): Promise<void> {
   await untilAborted(stopped)
   await Promise.all(tasks.map(async (task) => task.destroy()))
   await firstPoll.catch(() => undefined)
+  await delivering.catch(() => undefined)
   if (process.connected) process.disconnect()
 }

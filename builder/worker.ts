@@ -12,11 +12,14 @@ import { runJob } from './jobs.ts'
 import type { PollDeps, PollReport } from './rails/poll.ts'
 import { pollRound, roundSummary } from './rails/round.ts'
 import type { RoundOptions } from './rails/round.ts'
+import { webhooksSummary } from './webhooks.ts'
+import type { Webhooks } from './webhooks.ts'
 
 export interface WorkerDeps extends PollDeps {
   readonly buildOptions: Omit<BuildOptions, 'nowMs' | 'repository'> & {
     readonly repository: Omit<BuildOptions['repository'], 'check'>
   }
+  readonly webhooks: Webhooks
   readonly signal: AbortSignal
   /** Told when a new set was published. */
   readonly onPublished: () => void
@@ -30,6 +33,8 @@ export interface BuilderWorker {
   ) => Promise<boolean>
   /** Builds. `if changed`: only where something was written since the last build, or ten minutes have passed. */
   readonly build: (when: 'now' | 'if changed') => Promise<boolean>
+  /** Delivers what is due. False where the round itself failed; a receiver that fails is no failure of ours. */
+  readonly deliver: () => Promise<boolean>
   /** Writes down what time has decided: jobs past their deadline, subscriptions that ran out. */
   readonly expire: () => Promise<boolean>
   /** Drops what has expired, such as messages that could not be used again anyway. */
@@ -113,9 +118,17 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
   /** The build that waits for the one that runs; whoever asks meanwhile is served by it. */
   let waiting: Promise<boolean> | null = null
 
+  async function deliver(): Promise<boolean> {
+    return await runJob('webhooks', deps, false, async () => {
+      const detail = webhooksSummary(await deps.webhooks.run())
+      return { detail, quiet: detail === null }
+    })
+  }
+
   return {
     poll,
     expire,
+    deliver,
     build: (when) => {
       if (when === 'if changed' && waiting !== null) return waiting
       // One after the other: cron, a nudge and the end of a poll may ask at the same time.

@@ -86,7 +86,7 @@ export function createApp(deps: AppDeps): App {
   hono.get('/readyz', readyHandler(deps.obstacles))
   hono.get(`${apiPrefix}/health`, healthHandler(deps.health))
   hono.get(`${apiPrefix}/stats/live`, statsSinceHandler(deps.statsSince))
-  installHandlers(hono, apiHandlers(deps.actions), {
+  installHandlers(hono, apiHandlers(deps.actions, store), {
     routes,
     actions: deps.actions,
     partnerAuth: createPartnerAuth(deps.actions),

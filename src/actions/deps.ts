@@ -5,6 +5,7 @@ import type { WalletKind } from '../core/wallet.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import type { Clock, Log, Random } from '../deps.ts'
 import type { Mail } from '../mail/mail.ts'
+import type { PinnedFetch } from '../outbound/pinned-fetch.ts'
 import type { Reference } from '../reference.ts'
 
 export interface ActionDeps {
@@ -23,6 +24,8 @@ export interface ActionDeps {
   /** Hex of a keyed hash: what is stored can be compared, and not guessed by who lacks the key. */
   readonly keyedHash: KeyedHash
   readonly mail: Mail
+  /** Requests to addresses that others gave us. */
+  readonly outbound: PinnedFetch
   /** Signs the receipts that the job exchange issues. */
   readonly exchangeKey: SigningKey
   /** Asks the builder for a build soon: public documents are to show what was committed. */

@@ -34,6 +34,7 @@ export const errorCodes = {
   unknown_worker: { status: 404, message: 'No such worker' },
   unknown_receipt: { status: 404, message: 'No such receipt' },
   unknown_partner: { status: 404, message: 'No such partner' },
+  unknown_subscription: { status: 404, message: 'No such subscription' },
   unknown_job: { status: 404, message: 'No such job' },
   method_not_allowed: { status: 405, message: 'The method is not allowed here' },
   not_acceptable: { status: 406, message: 'None of the accepted encodings can be served' },

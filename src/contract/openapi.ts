@@ -22,12 +22,14 @@ const tags: Readonly<Record<string, string>> = {
   Rails: 'Income channels: figures, history, opportunities.',
   Workers: 'Workers and their reputation.',
   Receipts: 'Signed proofs of payment.',
+  Alerts: 'Events of the ledger, pulled or delivered by webhook.',
   Jobs: 'The job exchange: post, bid, award, deliver, accept.',
   Partners: 'Subscriptions, records, oaths and their history.',
   Skills: 'What is sold, and where.',
   Pacts: 'On-chain settlement records.',
   Honesty: 'Open doubts about figures, with evidence.',
   Desk: 'Weekly articles.',
+  Feedback: 'A word to whoever runs the ledger.',
   Agents: 'Reference documents for agents.',
 }
 
@@ -190,6 +192,7 @@ function responses(route: Route): JsonObject {
   if (route.serving.kind === 'document') errors.push(406)
   if (route.access !== 'public') errors.push(401, 403)
   if (isWrite(route)) errors.push(409, 413, 422)
+  if (route.method === 'DELETE') errors.push(409)
   for (const status of errors) {
     if (!answers.has(status)) answers.set(status, { description: errorMeaning[status] ?? 'Error.' })
   }

@@ -3,7 +3,10 @@ import { z } from 'zod'
 import { documents } from './answers.ts'
 import { apiPrefix, json, text } from './route.ts'
 import type { Parameter, Route } from './route.ts'
+import { alertRoutes } from './routes/alerts.ts'
+import { feedbackRoutes } from './routes/feedback.ts'
 import { jobRoutes } from './routes/jobs.ts'
+import { marketRoutes } from './routes/market.ts'
 import { partnerRoutes } from './routes/partners.ts'
 import { receiptRoutes } from './routes/receipts.ts'
 import { workerRoutes } from './routes/workers.ts'
@@ -147,6 +150,9 @@ export const routes = [
     answers: { 200: json('The rails paying now.', opportunityList) },
     serving: documents(60),
   },
+  ...marketRoutes,
+  ...alertRoutes,
+  ...feedbackRoutes,
   ...workerRoutes,
   ...receiptRoutes,
   ...jobRoutes,

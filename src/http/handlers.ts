@@ -21,6 +21,7 @@ import type { ApiContext, HonoEnv } from './context.ts'
 import { idempotencyKeyOf } from './idempotency-key.ts'
 import type { PartnerAuth, PartnerProof } from './partner-auth.ts'
 import { readJsonBody } from './read-body.ts'
+import type { JsonBody } from './read-body.ts'
 import type { RouteTable } from './route-table.ts'
 import { validate } from './validate.ts'
 
@@ -87,7 +88,15 @@ export interface ReadHandler {
   readonly handle: (context: ReadContext) => Promise<ReadAnswer>
 }
 
-export type Handler = WriteHandler | ReadHandler
+/** A write without a body: its proof covers method and path. */
+export interface RemoveHandler {
+  readonly kind: 'remove'
+  readonly handle: (context: RemoveContext) => Promise<WriteAnswer>
+}
+
+export type RemoveContext = Omit<WriteContext<never>, 'body' | 'json'>
+
+export type Handler = WriteHandler | ReadHandler | RemoveHandler
 
 /** A POST or PATCH. `schema` is the `body` of its route: strict, so that unknown fields are refused. */
 export function write<Schema extends z.ZodType>(
@@ -104,6 +113,11 @@ export function write<Schema extends z.ZodType>(
 /** A GET that is made for the request: no document, or the form of one with a query. */
 export function read(handle: (context: ReadContext) => Promise<ReadAnswer>): ReadHandler {
   return { kind: 'read', handle }
+}
+
+/** A DELETE. A body is refused. */
+export function remove(handle: (context: RemoveContext) => Promise<WriteAnswer>): RemoveHandler {
+  return { kind: 'remove', handle }
 }
 
 export interface HandlerDeps {
@@ -129,36 +143,34 @@ export function installHandlers(
       throw new Error(`the handler of ${id} has another body schema than its route`)
     }
     const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1')
-    hono.on(route.method, path, async (c) =>
-      handler.kind === 'write'
-        ? answerWrite(c, route, handler, deps)
-        : answerRead(c, route, handler, deps),
-    )
+    hono.on(route.method, path, async (c) => {
+      if (handler.kind === 'read') return answerRead(c, route, handler, deps)
+      return answerWrite(c, route, handler, deps)
+    })
   }
 }
 
 async function answerWrite(
   c: ApiContext,
   route: Route,
-  handler: WriteHandler,
+  handler: WriteHandler | RemoveHandler,
   deps: HandlerDeps,
 ): Promise<Response> {
   queryOf(c, [])
   const { incoming } = c.env
   const params = paramsOf(c, route, deps)
-  const idempotencyKey = idempotencyKeyOf(incoming)
-  const { json, rawSha256 } = await readJsonBody(incoming)
+  const isRemoval = handler.kind === 'remove'
+  const idempotencyKey = isRemoval ? null : idempotencyKeyOf(incoming)
+  const { json, rawSha256 } = isRemoval ? noBodyOf(incoming) : await readJsonBody(incoming)
   const shared = anyContext(c, params, deps, { rawSha256, idempotencyKey })
   const { nowMs, remoteKey } = shared
   const requestSha256 = sha256Hex(`${route.method} ${pathOf(incoming)}\n${rawSha256}`)
   const signedBy = async (wallet: Wallet) => c.env.signedCall?.prove(wallet)
   const request = { requestSha256, nowMs, idempotencyKey, remoteKey, signedBy }
-  const { status, body, headers } = await handler.handle(json, {
-    ...shared,
-    json,
-    rawSha256,
-    request,
-  })
+  const context = { ...shared, rawSha256, request }
+  const { status, body, headers } = await (handler.kind === 'remove'
+    ? handler.handle(context)
+    : handler.handle(json, { ...context, json }))
   return answerJson(c, body, {
     status,
     cache: 'private, no-store',
@@ -186,6 +198,16 @@ async function answerRead(
 }
 
 const EMPTY_SHA256 = sha256Hex('')
+
+/** @throws ApiError 400 where a body comes along: it would be neither signed nor read. */
+function noBodyOf({ headers }: IncomingMessage): JsonBody {
+  if (Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined) {
+    throw new ApiError('malformed_request', 'A DELETE takes no body', {
+      headers: { Connection: 'close' },
+    })
+  }
+  return { json: {}, rawSha256: EMPTY_SHA256 }
+}
 
 function cacheOf({ serving }: Route): CachePolicy {
   return serving.kind === 'handler' ? serving.cache : 'no-store'

@@ -8,6 +8,7 @@ const missing: readonly (readonly [string, ErrorCode])[] = [
   [`${apiPrefix}/rails/{name}`, 'unknown_rail'],
   [`${apiPrefix}/skills/{slug}`, 'unknown_skill'],
   [`${apiPrefix}/pacts/{id}`, 'unknown_pact'],
+  [`${apiPrefix}/alerts/subscriptions/{id}`, 'unknown_subscription'],
   [`${apiPrefix}/workers/{wallet}`, 'unknown_worker'],
   [`${apiPrefix}/receipts/{id}`, 'unknown_receipt'],
   [`${apiPrefix}/partners/{handle}`, 'unknown_partner'],

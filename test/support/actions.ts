@@ -8,6 +8,7 @@ import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { Clock, Log } from '../../src/deps.ts'
 import type { Letter } from '../../src/mail/mail.ts'
+import { createPinnedFetch } from '../../src/outbound/pinned-fetch.ts'
 import { loadReference } from '../../src/reference.ts'
 import { keyedHashOf } from '../../src/secret.ts'
 
@@ -46,6 +47,7 @@ export async function testActions(given: {
       letters.push(letter)
       return Promise.resolve()
     },
+    outbound: createPinnedFetch({ resolve: () => Promise.resolve([]) }),
     exchangeKey: signingKeyFromSeed(randomBytes(32)),
     nudge: () => {
       nudges += 1
