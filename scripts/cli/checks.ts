@@ -2,7 +2,7 @@
 import { holds } from '../../src/client/verify.ts'
 import type { Check } from '../../src/client/verify.ts'
 import { exitCodes } from './command.ts'
-import { plain } from './output.ts'
+import { describe, plain } from './output.ts'
 import type { Session } from './session.ts'
 
 /** Prints every check; the exit code says whether all hold. */
@@ -16,6 +16,9 @@ export function printChecks(
     (check) => `${check.good ? 'good' : 'BAD '}  ${plain(check.what)}: ${plain(check.detail)}\n`,
   )
   const value = { ...subject, good, checks }
-  print(value, `${lines.join('')}${good ? 'Everything holds.' : 'This does not hold.'}\n`)
+  print(
+    value,
+    `${describe(subject)}${lines.join('')}${good ? 'Everything holds.' : 'This does not hold.'}\n`,
+  )
   return good ? exitCodes.ok : exitCodes.refused
 }

@@ -3,6 +3,7 @@ import { adminCommands } from './admin.ts'
 import type { Command } from './command.ts'
 import { jobCommands } from './jobs.ts'
 import { keyCommands } from './keys.ts'
+import { marketCommands } from './market.ts'
 import { partnerCommands } from './partners.ts'
 import { readCommands } from './reads.ts'
 import { receiptCommands } from './receipts.ts'
@@ -16,6 +17,7 @@ export const commands: readonly Command[] = [
   ...verifyCommands,
   ...partnerCommands,
   ...jobCommands,
+  ...marketCommands,
   ...readCommands,
   ...adminCommands,
 ]

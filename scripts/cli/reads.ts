@@ -17,7 +17,12 @@ export const readCommands: readonly Command[] = [
         'unique_workers_30d',
         'figures_source',
       ]
-      print(answer, table(columns, answer.rails))
+      // An unknown figure stands as 0 in the document and means unknown: people are shown no 0 for it.
+      const rows = answer.rails.map((rail) => ({
+        ...rail,
+        ...Object.fromEntries(rail.unknown_figures.map((figure) => [figure, null])),
+      }))
+      print(answer, table(columns, rows))
     },
   },
   {

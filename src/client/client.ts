@@ -5,6 +5,7 @@ import type { Clock, Random } from '../deps.ts'
 import { readAnswer } from './call.ts'
 import type { AnswerOf, Call } from './call.ts'
 import { jobCalls } from './job-calls.ts'
+import { marketCalls } from './market-calls.ts'
 import { partnerCalls } from './partner-calls.ts'
 import { siteUrlOf } from './prepare.ts'
 import type { Caller } from './prepare.ts'
@@ -31,6 +32,7 @@ function callsOf(caller: Caller) {
     ...workerCalls(caller),
     ...partnerCalls(caller),
     ...jobCalls(caller),
+    ...marketCalls(caller),
   }
 }
 

@@ -36,9 +36,11 @@ export async function restore(session: Session, input: Input): Promise<number> {
   const replace = async (): Promise<void> => {
     const draft = `${path}.restoring-${nowMs}`
     await copyFile(backup, draft)
-    await withPlainFile(draft, 'read-write', (db) =>
-      setRestoredAt(db, isoTime(session.clock.now())),
-    )
+    await withPlainFile(draft, 'read-write', async (db) => {
+      await setRestoredAt(db, isoTime(session.clock.now()))
+      // As the service leaves it, so that others can read the file before it starts.
+      await sql`pragma journal_mode = wal`.execute(db)
+    })
     await flush(draft)
     if (kept !== null) await setAside(path, kept)
     await rename(draft, path)

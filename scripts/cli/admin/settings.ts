@@ -55,10 +55,11 @@ async function openExisting(path: string, readOnly: boolean): Promise<OpenDataba
   try {
     return await openDatabase({ url: path, create: false, readOnly })
   } catch (error) {
-    if (error instanceof DatabaseRefusedError || error instanceof DatabaseUnavailableError) {
-      throw new UsageError(`${path}: ${error.message}`)
-    }
-    throw error
+    const isExpected =
+      error instanceof DatabaseRefusedError ||
+      error instanceof DatabaseUnavailableError ||
+      (error instanceof Error && /SQLITE_|^Cannot open/.test(error.message))
+    throw isExpected ? new UsageError(`${path}: ${error.message}`) : error
   }
 }
 
