@@ -1,6 +1,6 @@
 /**
- * `/status`: how the polls of the last thirty days went, rail by rail. Times of builds stay out of it: a build that
- * changed its own page would make the next one necessary.
+ * `/status`: how the polls of the last thirty days went, rail by rail. Builds stay out of it: a build that changed
+ * its own page would make the next one necessary.
  */
 import { dayMs, isoDate } from '../../src/core/time.ts'
 import type { PollRecord, RailRecord, World } from '../world.ts'
@@ -74,14 +74,16 @@ function outcome({ state }: RailRecord, carried: string | null): Said {
   return say`${pill('failed')} ${foreign(state.lastError)} ${carried === null ? null : `(${carried})`}`
 }
 
+/** The runs of all jobs but the build: its last run is this page. */
 function jobs(world: World): readonly (readonly [string, Said])[] {
-  return world.runs.map((run): readonly [string, Said] => {
-    const outcome = pill(run.outcome ?? 'running')
-    if (run.job === 'build') return ['Last build that changed something', outcome]
-    const ended = run.finishedAt ?? run.startedAt
-    const detail = run.detail === null ? null : say` ${foreign(run.detail)}`
-    return [`Last run of ${run.job}`, say`${outcome} ${time(Date.parse(ended))}${detail}`]
-  })
+  return world.runs
+    .filter(({ job }) => job !== 'build')
+    .map((run): readonly [string, Said] => {
+      const result = pill(run.outcome ?? 'running')
+      const ended = run.finishedAt ?? run.startedAt
+      const detail = run.detail === null ? null : say` ${foreign(run.detail)}`
+      return [`Last run of ${run.job}`, say`${result} ${time(Date.parse(ended))}${detail}`]
+    })
 }
 
 interface Strip {
