@@ -103,17 +103,15 @@ async function expectServed(ledger: Ledger, version: number): Promise<void> {
   const service = ledger.service()
   const url = await addressOf(service)
   await service.says('"message":"serving"')
+  const answerOf = async (path: string): Promise<unknown> =>
+    await (await fetch(`${url}/api/v1${path}`)).json()
+  // The set of before is served until the builder, which starts now, has published.
+  const patience = { timeout: 60_000 }
   await expect
-    .poll(async () => {
-      const rail: unknown = await (await fetch(`${url}/api/v1/rails/olas`)).json()
-      return rail
-    })
+    .poll(async () => await answerOf('/rails/olas'), patience)
     .toMatchObject({ notes: `version ${version}` })
   await expect
-    .poll(async () => {
-      const health: unknown = await (await fetch(`${url}/api/v1/health`)).json()
-      return health
-    })
+    .poll(async () => await answerOf('/health'), patience)
     .toMatchObject({ status: 'ok', problems: [], jobs: { build: { outcome: 'ok' } } })
   service.kill('SIGTERM')
   expect(await service.ended).toBe(0)

@@ -408,12 +408,13 @@ describe('a recorded world', () => {
       .documents.filter(({ path, sha256 }) => before.get(path) !== sha256)
       .map(({ path }) => path)
     const api = '/api/v1'
-    const perRail = railAdapters.flatMap(({ rail }) =>
-      ['', '/history', '/history.csv'].map((end) => `${api}/rails/${rail}${end}`),
-    )
-    expect(changed.toSorted()).toEqual(
-      [`${api}/rails`, `${api}/rails.csv`, `${api}/opportunities`, ...perRail].toSorted(),
-    )
+    const perRail = railAdapters.flatMap(({ rail }) => [
+      ...['', '/history', '/history.csv'].map((end) => `${api}/rails/${rail}${end}`),
+      ...['', '.md'].map((end) => `/rails/${rail}${end}`),
+    ])
+    const lists = ['/rails', '/rails.csv', '/opportunities'].map((path) => `${api}${path}`)
+    const pages = ['/', '/index.md', '/status', '/status.md']
+    expect(changed.toSorted()).toEqual([...lists, ...perRail, ...pages].toSorted())
     expect(railOf('x402')).toMatchObject({ polled_at: isoTime(secondPollMs), tpv_30d_usdc: 5 })
   })
 
