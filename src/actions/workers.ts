@@ -1,16 +1,22 @@
 /** `POST /workers/register`: a wallet says what it can do. */
+import type { Kysely } from 'kysely'
+
 import { messages } from '../auth/messages.ts'
 import { SigningKeyError, publicKeyFromBase64 } from '../auth/signing-key.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { RegisterBody } from '../contract/schemas/worker.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
+import { mayUse } from '../core/partner.ts'
 import { isoTime } from '../core/time.ts'
 import { appendOath } from '../db/oaths.ts'
+import { findPartner } from '../db/partners.ts'
+import type { Database } from '../db/schema.ts'
 import { putWorker } from '../db/workers.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './effect.ts'
 import type { Outcome, WriteRequest } from './effect.ts'
 import { oathRow, requireOath } from './oaths.ts'
+import { partnerAt } from './partner-access.ts'
 import { invalidField, verifySignedBody } from './signed-body.ts'
 
 /** Answers the worker: 201, or 200 where the wallet was registered and now says something else. */
@@ -28,7 +34,8 @@ export async function registerWorker(
       : await requireOath(deps, { kind: 'worker', json, ...body, signature: oathSignature })
   const now = isoTime(request.nowMs)
   return await commitOnce(deps, request, [proof], async (tx) => {
-    requireSkills(deps, body.skills)
+    const { nowMs } = request
+    await requireSkills(deps, tx, { walletId: proof.wallet.id, skills: body.skills, nowMs })
     const { worker, isNew } = await putWorker(tx, {
       wallet: proof.wallet,
       displayName: body.display_name ?? null,
@@ -54,11 +61,21 @@ function requireKey(text: string): void {
   }
 }
 
-/** @throws ApiError 422 for skills that the taxonomy does not have. */
-function requireSkills(deps: Pick<ActionDeps, 'reference'>, skills: readonly string[]): void {
+/**
+ * Skills outside the taxonomy are a partner's to declare.
+ * @throws ApiError 422 where somebody else does.
+ */
+async function requireSkills(
+  deps: Pick<ActionDeps, 'reference'>,
+  tx: Kysely<Database>,
+  by: { readonly walletId: string; readonly skills: readonly string[]; readonly nowMs: number },
+): Promise<void> {
   const known = deps.reference().skills
-  const unknown = skills.filter((skill) => !known.has(skill))
+  const unknown = by.skills.filter((skill) => !known.has(skill))
   if (unknown.length === 0) return
+  const partner = await findPartner(tx, { wallet: by.walletId })
+  const status = partner === null ? null : partnerAt(partner, by.nowMs).subscription.status
+  if (status !== null && mayUse(status, 'write')) return
   throw new ApiError(
     'refused',
     `Not in the taxonomy, and only partners may declare others: ${unknown.join(', ')}`,

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 
 import { claimSpot } from '../../actions/claims.ts'
 import type { ActionDeps } from '../../actions/deps.ts'
+import { requireTier } from '../../actions/premium.ts'
 import { registerWorker } from '../../actions/workers.ts'
 import { ApiError } from '../../contract/errors.ts'
 import { claimBody } from '../../contract/schemas/claim.ts'
@@ -51,7 +52,8 @@ export function workerHandlers(deps: ActionDeps) {
     registerWorker: write(registerBody, (sent) => registerWorker(deps, sent)),
     claimSpot: write(claimBody, (sent) => claimSpot(deps, sent)),
     getReputation: read(async (context) => {
-      await context.partner()
+      const { nowMs } = context
+      await requireTier(deps, await context.partner(), '/reputation/{wallet}', nowMs)
       return { body: await reputationOf(deps, context) }
     }),
   }
