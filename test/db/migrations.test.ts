@@ -74,6 +74,17 @@ const earlyRows: Record<string, readonly string[]> = {
       '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z' from oath_history`,
     `insert into kept_counts values ('day', x'00', '2026-01-01T00:00:00.000Z')`,
   ],
+  '0009_jobs': [
+    `insert into jobs (id, poster, poster_display, title, description, skills, budget_micro_usdc, deadline, status, bids_count, created_at, updated_at)
+      values ('job_1', '0xaa', '0xAA', 'title', 'text', '["a"]', 1, '2026-02-01T00:00:00.000Z', 'open', 1, '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z')`,
+    `insert into job_skills values ('a', 1)`,
+    `insert into job_bids (id, job_id, bidder, bidder_display, price_micro_usdc, eta_hours, proposal, status, created_at, updated_at)
+      values ('bid_1', 'job_1', '0xbb', '0xBB', 1, 1, 'text', 'open', '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z')`,
+    `insert into job_deliveries (id, job_id, deliverer, uri, content_sha256, statement, created_at)
+      values ('dlv_1', 'job_1', '0xbb', 'https://files.example.com/', 'c', '{}', '2026-01-01T00:00:00.000Z')`,
+    `insert into job_moves (job_id, event, role, actor, status_after, created_at)
+      values ('job_1', 'post', 'poster', '0xaa', 'open', '2026-01-01T00:00:00.000Z')`,
+  ],
 }
 
 async function contents(db: Kysely<Database>): Promise<Record<string, readonly unknown[]>> {

@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto'
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { expect, onTestFinished, test } from 'vitest'
+
+import { loadKeyFile } from '../../src/auth/key-file.ts'
+import { SigningKeyError } from '../../src/auth/signing-key.ts'
+
+const random = { bytes: (length: number) => randomBytes(length) }
+
+function keyPath(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'ledger-key-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return join(folder, 'keys', 'exchange.pem')
+}
+
+test('makes a key for its owner alone, and finds the same one again', async () => {
+  const path = keyPath()
+  const made = await loadKeyFile(path, random)
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+  expect(statSync(join(path, '..')).mode & 0o777).toBe(0o700)
+  expect((await loadKeyFile(path, random)).kid).toBe(made.kid)
+  expect(readdirSync(join(path, '..'))).toEqual(['exchange.pem'])
+})
+
+test('two processes that start at once get the same key', async () => {
+  const path = keyPath()
+  const keys = await Promise.all(Array.from({ length: 8 }, () => loadKeyFile(path, random)))
+  expect(new Set(keys.map(({ kid }) => kid)).size).toBe(1)
+  expect(readdirSync(join(path, '..'))).toEqual(['exchange.pem'])
+})
+
+test('a key that others may read is refused, and so is a file that holds none; neither is replaced', async () => {
+  const path = keyPath()
+  await loadKeyFile(path, random)
+  chmodSync(path, 0o644)
+  await expect(loadKeyFile(path, random)).rejects.toThrow('chmod 600')
+  chmodSync(path, 0o600)
+  writeFileSync(path, 'no key')
+  await expect(loadKeyFile(path, random)).rejects.toThrow(SigningKeyError)
+  expect(readFileSync(path, 'utf8')).toBe('no key')
+})

@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest'
+
+import { hourMs, isoTime } from '../../src/core/time.ts'
+import { parseWallet } from '../../src/core/wallet.ts'
+import { changeToken } from '../../src/db/change-token.ts'
+import { expireJobs, findJob, insertJob, moveJob } from '../../src/db/jobs.ts'
+import type { JobMove } from '../../src/db/jobs.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import { tempDatabase } from './temp-database.ts'
+
+const nowMs = Date.UTC(2026, 10, 21)
+const now = isoTime(nowMs)
+const poster = parseWallet('0x52908400098527886E0F7030069857D2E4169EE7')
+
+async function post(database: OpenDatabase, count: number): Promise<void> {
+  await database.write(async (tx) => {
+    for (let at = 0; at < count; at += 1) {
+      await insertJob(tx, {
+        id: `job-${at}`,
+        poster,
+        title: `Job ${at}`,
+        description: 'Work.',
+        skills: ['one', 'two'],
+        budgetMicroUsdc: at,
+        deadlineMs: nowMs + hourMs + at,
+        now,
+      })
+    }
+  })
+}
+
+const award = {
+  event: 'award',
+  role: 'poster',
+  actor: poster.id,
+  status: 'awarded',
+  note: null,
+  now,
+} as const satisfies JobMove
+
+test('hundreds of jobs expire in one run, those whose deadline is still ahead do not', async () => {
+  const database = await tempDatabase()
+  await post(database, 402)
+  expect(await expireJobs(database, nowMs + hourMs - 1)).toBe(0)
+  expect(await expireJobs(database, nowMs + hourMs + 400)).toBe(401)
+  const left = await database.reader
+    .selectFrom('jobs')
+    .select('id')
+    .where('status', '=', 'open')
+    .execute()
+  expect(left).toEqual([{ id: 'job-401' }])
+})
+
+test('two runs at once write each expiry down once', async () => {
+  const database = await tempDatabase()
+  await post(database, 250)
+  const atMs = nowMs + 2 * hourMs
+  const counts = await Promise.all([expireJobs(database, atMs), expireJobs(database, atMs)])
+  expect(counts[0] + counts[1]).toBe(250)
+  const moves = await database.reader
+    .selectFrom('job_moves')
+    .select('job_id')
+    .where('event', '=', 'expire')
+    .execute()
+  expect(new Set(moves.map((move) => move.job_id)).size).toBe(250)
+  expect(moves).toHaveLength(250)
+})
+
+test('a job that is no longer in the state it was seen in is not moved, and leaves no move', async () => {
+  const database = await tempDatabase()
+  await post(database, 1)
+  const seen = { id: 'job-0', status: 'open' } as const
+  expect(await database.write((tx) => moveJob(tx, seen, award))).toBe(true)
+  expect(await database.write((tx) => moveJob(tx, seen, award))).toBe(false)
+  const moves = await database.reader.selectFrom('job_moves').select('event').execute()
+  expect(moves.map(({ event }) => event)).toEqual(['post', 'award'])
+  expect((await findJob(database.reader, 'job-0'))?.status).toBe('awarded')
+})
+
+test('the moves of a job can be neither changed nor taken away', async () => {
+  const database = await tempDatabase()
+  await post(database, 1)
+  await expect(
+    database.write((tx) => tx.updateTable('job_moves').set({ note: 'x' }).execute()),
+  ).rejects.toThrow('append-only')
+  await expect(database.write((tx) => tx.deleteFrom('job_moves').execute())).rejects.toThrow(
+    'append-only',
+  )
+})
+
+test('every move of a job is news for the builder', async () => {
+  const database = await tempDatabase()
+  const tokens = [await changeToken(database.reader)]
+  await post(database, 1)
+  tokens.push(await changeToken(database.reader))
+  await expireJobs(database, nowMs + 2 * hourMs)
+  tokens.push(await changeToken(database.reader))
+  expect(new Set(tokens).size).toBe(3)
+})

@@ -1,0 +1,580 @@
+import { createPublicKey, verify } from 'node:crypto'
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { bodySha256, messages, receiptId, signingText } from '../../../src/auth/messages.ts'
+import { verifySignature } from '../../../src/auth/schemes.ts'
+import { errorCodes } from '../../../src/contract/errors.ts'
+import {
+  bid,
+  bidList,
+  delivery,
+  job,
+  jobAccepted,
+  jobDetail,
+  jobList,
+} from '../../../src/contract/schemas/job.ts'
+import { decide, jobStatuses, maxDeadlineMs, roleOf } from '../../../src/core/job.ts'
+import type { JobEvent, JobStatus } from '../../../src/core/job.ts'
+import { hourMs, isoTime } from '../../../src/core/time.ts'
+import { parseWallet } from '../../../src/core/wallet.ts'
+import { expireJobs } from '../../../src/db/jobs.ts'
+import { recomputeScores } from '../../../src/db/reputation.ts'
+import { agreedUsdc, openExchange, parties } from '../../support/exchange.ts'
+import type { Exchange, Party } from '../../support/exchange.ts'
+import { publicDir, sampleDocuments, startService } from '../../support/http-service.ts'
+import type { PublicDir, Service } from '../../support/http-service.ts'
+import { partnerClient } from '../../support/partners.ts'
+import { evmWallet, partnerHeaders, testService } from '../../support/wallets.ts'
+
+const jobs = '/api/v1/jobs'
+const everybody = ['poster', 'worker', 'bidder', 'stranger'] as const satisfies readonly Party[]
+
+let published: PublicDir
+let service: Service
+let exchange: Exchange
+
+beforeAll(async () => {
+  published = await publicDir()
+  await published.publish(sampleDocuments)
+})
+afterAll(() => published.remove())
+
+beforeEach(async () => {
+  service = await startService(published.dir)
+  exchange = await openExchange(service)
+  return () => service.stop()
+})
+
+const detailOf = async (id: string) => jobDetail.parse((await exchange.look(`${jobs}/${id}`)).body)
+
+describe('a job from post to receipt', () => {
+  test('is read back at once, by everybody, with nothing but the number of its bids', async () => {
+    const posted = await exchange.post()
+    expect(posted).toMatchObject({
+      poster: parties.poster.address,
+      skills: ['technical-writing', 'my-own-skill'],
+      budget_usdc: 40.5,
+      status: 'open',
+      bids_count: 0,
+    })
+    await exchange.bid(posted.id, 'worker', { proposal: 'for your eyes only' })
+    const { status, body, headers } = await exchange.look(`${jobs}/${posted.id}`)
+    expect(status).toBe(200)
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(jobDetail.parse(body)).toMatchObject({ bids_count: 1, status: 'open' })
+    expect(JSON.stringify(body)).not.toContain('for your eyes only')
+    expect(JSON.stringify(body)).not.toContain(parties.worker.address)
+  })
+
+  test('shows proposals to the poster, and to each bidder only their own', async () => {
+    const { id } = await exchange.post()
+    const mine = await exchange.bid(id, 'worker')
+    const theirs = await exchange.bid(id, 'bidder')
+    const seenBy = async (who: Party) =>
+      bidList.parse((await exchange.read(who, `${jobs}/${id}/bids`)).body).bids
+    expect(await seenBy('poster')).toEqual([mine, theirs])
+    expect(await seenBy('worker')).toEqual([mine])
+    expect(await seenBy('bidder')).toEqual([theirs])
+    expect(await seenBy('stranger')).toEqual([])
+    const first = await exchange.read('poster', `${jobs}/${id}/bids?limit=1`)
+    const { bids, total, next_cursor: cursor } = bidList.parse(first.body)
+    expect([bids, total]).toEqual([[mine], 2])
+    const second = await exchange.read('poster', `${jobs}/${id}/bids?limit=1&cursor=${cursor}`)
+    expect(bidList.parse(second.body)).toEqual({ count: 1, total: 2, bids: [theirs] })
+  })
+
+  test('rejects the other bids with the award', async () => {
+    const awarded = await exchange.awarded()
+    expect(awarded).toMatchObject({
+      status: 'awarded',
+      bids_count: 2,
+      worker: parties.worker.address,
+      price_usdc: agreedUsdc,
+    })
+    const { body } = await exchange.read('poster', `${jobs}/${awarded.id}/bids`)
+    expect(bidList.parse(body).bids.map(({ status }) => status)).toEqual(['awarded', 'rejected'])
+  })
+
+  test('keeps a delivery that anyone who may read it can check', async () => {
+    const { id } = await exchange.delivered()
+    const detail = await detailOf(id)
+    expect(detail.delivery?.content_sha256).toBe('ab'.repeat(32))
+    expect(JSON.stringify(detail)).not.toContain('files.example.com')
+    const { body } = await exchange.read('poster', `${jobs}/${id}/delivery`)
+    expect((await exchange.read('worker', `${jobs}/${id}/delivery`)).body).toEqual(body)
+    const { uri, content_sha256, note, wallet, timestamp, signature } = delivery.parse(body)
+    const signed = { uri, content_sha256, note, wallet, timestamp, signature: '' }
+    const from = { wallet, timestamp, jobId: id, bodySha256: bodySha256(signed) }
+    const message = messages.deliver(testService, from)
+    const verdict = await verifySignature({ message, signature, wallet: parseWallet(wallet) })
+    expect(verdict).toMatchObject({ valid: true })
+    for (const who of ['bidder', 'stranger'] as const) {
+      expect((await exchange.read(who, `${jobs}/${id}/delivery`)).status).toBe(403)
+    }
+  })
+
+  test('ends in a receipt that the exchange has signed, and in a score', async () => {
+    const { id } = await exchange.delivered()
+    const answer = await exchange.act('poster', id, 'accept')
+    expect(answer.status).toBe(200)
+    const accepted = jobAccepted.parse(answer.body)
+    expect(accepted.job).toMatchObject({ id, status: 'accepted', receipt_id: accepted.receipt_id })
+    expect(accepted.rep_delta).toBe(agreedUsdc * 0.8)
+    expect(accepted.new_rep_score).toBe(agreedUsdc * 0.8)
+
+    const receipt = (await exchange.look(`/api/v1/receipts/${accepted.receipt_id}`)).body
+    expect(receipt).toMatchObject({
+      rail: 'job_exchange',
+      kind: 'platform',
+      platform: 'job-exchange',
+      verification: 'verified',
+      onchain_verified: false,
+      from_wallet: parties.poster.address,
+      to_wallet: parties.worker.address,
+      amount_usdc: agreedUsdc,
+      job_id: id,
+      evidence_url: `https://ledger.test${jobs}/${id}`,
+    })
+    const content = z.record(z.string(), z.unknown()).parse(receipt['content'])
+    expect(receiptId(content)).toBe(accepted.receipt_id)
+    const list = jobList.parse((await exchange.look(`${jobs}?limit=1`)).body)
+    const raw = Buffer.from(list.receipts_by.public_key, 'base64')
+    const key = createPublicKey({
+      key: { kty: 'OKP', crv: 'Ed25519', x: raw.toString('base64url') },
+      format: 'jwk',
+    })
+    const signature = String(content['platform_signature']).replace('ed25519:', '')
+    const text = Buffer.from(signingText(content))
+    expect(verify(null, text, key, Buffer.from(signature, 'base64'))).toBe(true)
+
+    const reputation = await exchange.read(
+      'stranger',
+      `/api/v1/reputation/${parties.worker.address}`,
+    )
+    expect(reputation.body).toMatchObject({ receipts_count: 1, rep_score: agreedUsdc * 0.8 })
+    expect(await recomputeScores(service.actions.database.reader)).toMatchObject({
+      wallets: 1,
+      differences: [],
+    })
+    const { history } = await detailOf(id)
+    expect(history.map(({ event, by, status }) => [event, by, status])).toEqual([
+      ['post', 'poster', 'open'],
+      ['award', 'poster', 'awarded'],
+      ['deliver', 'worker', 'delivered'],
+      ['accept', 'poster', 'accepted'],
+    ])
+  })
+
+  test('earns less for the second job of the same poster', async () => {
+    const earned: number[] = []
+    for (let turn = 1; turn <= 3; turn += 1) {
+      const { id } = await exchange.delivered()
+      const { body } = await exchange.act('poster', id, 'accept')
+      earned.push(jobAccepted.parse(body).rep_delta)
+    }
+    expect(earned).toEqual([30, 15, 10])
+  })
+
+  test('leaves a row in the history of oaths for every write, and two for the delivery', async () => {
+    const { id } = await exchange.delivered()
+    await exchange.act('worker', id, 'dispute', { reason: 'No answer for a week.' })
+    await exchange.act('poster', id, 'accept')
+    const rows = await service.actions.database.reader
+      .selectFrom('oath_history')
+      .select(['handle', 'action', 'binding', 'wallet'])
+      .where('kind', '=', 'write')
+      .orderBy('seq')
+      .execute()
+    expect(rows.map(({ handle, action, binding }) => `${handle} ${action} ${binding}`)).toEqual([
+      'poster postJob body',
+      'worker bidOnJob body',
+      'bidder bidOnJob body',
+      'poster awardJob body',
+      'worker deliverJob body',
+      'worker deliverJob statement',
+      'worker disputeJob body',
+      'poster acceptJob body',
+    ])
+  })
+
+  test('shows a dispute with its reason, and ends it where the poster accepts after all', async () => {
+    const { id } = await exchange.delivered()
+    const disputed = await exchange.act('poster', id, 'dispute', { reason: 'Page 7 is missing.' })
+    expect(job.parse(disputed.body).status).toBe('disputed')
+    expect((await detailOf(id)).dispute).toMatchObject({
+      by: 'poster',
+      reason: 'Page 7 is missing.',
+    })
+    expect((await exchange.act('poster', id, 'accept')).status).toBe(200)
+    expect((await detailOf(id)).status).toBe('accepted')
+  })
+})
+
+describe('bids', () => {
+  test('of one bidder are one: another replaces its terms and keeps its id', async () => {
+    const { id } = await exchange.post()
+    const first = await exchange.bid(id)
+    const again = await exchange.act('worker', id, 'bid', {
+      price_usdc: '12.000001',
+      eta_hours: 3,
+      proposal: 'Cheaper.',
+    })
+    expect(again.status).toBe(200)
+    expect(bid.parse(again.body)).toMatchObject({
+      id: first.id,
+      price_usdc: 12.000001,
+      eta_hours: 3,
+      created_at: first.created_at,
+    })
+    expect((await detailOf(id)).bids_count).toBe(1)
+  })
+
+  test('of another job cannot be awarded', async () => {
+    const [one, other] = [await exchange.post(), await exchange.post()]
+    const foreign = await exchange.bid(other.id)
+    await exchange.bid(one.id)
+    const before = await exchange.rows()
+    const answer = await exchange.act('poster', one.id, 'award', { bid_id: foreign.id })
+    expect([answer.status, answer.body['code']]).toEqual([422, 'refused'])
+    expect(await exchange.rows()).toEqual(before)
+  })
+})
+
+describe('at the same time', () => {
+  test('two awards: one wins, the other is a conflict', async () => {
+    const { id } = await exchange.post()
+    const bids = [await exchange.bid(id, 'worker'), await exchange.bid(id, 'bidder')]
+    const answers = await Promise.all(
+      bids.map(({ id: bidId }) => exchange.act('poster', id, 'award', { bid_id: bidId })),
+    )
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409])
+    const { body } = await exchange.read('poster', `${jobs}/${id}/bids`)
+    const states = bidList.parse(body).bids.map(({ status }) => status)
+    expect(states.toSorted()).toEqual(['awarded', 'rejected'])
+  })
+
+  test('twenty acceptances: one receipt, one entry of reputation', async () => {
+    const { id } = await exchange.delivered()
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => exchange.act('poster', id, 'accept')),
+    )
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(19)
+    const { receipts, reputation_ledger: entries } = await exchange.rows()
+    expect([receipts?.length, entries?.length]).toEqual([1, 1])
+  })
+
+  test('one signed post sent twenty times: one 201, one job, the others the same answer', async () => {
+    const raw = JSON.stringify(exchange.postBody())
+    const request = { method: 'POST', path: jobs, raw }
+    const headers = {
+      ...(await partnerHeaders(parties.poster, request, { nowMs: service.clock.now() })),
+      'Content-Type': 'application/json',
+    }
+    const sendOnce = async (body: string) => {
+      const answer = await fetch(`${service.url}${jobs}`, { method: 'POST', headers, body })
+      return { status: answer.status, body: await answer.json() }
+    }
+    const answers = await Promise.all(Array.from({ length: 20 }, () => sendOnce(raw)))
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([
+      ...Array.from({ length: 19 }, () => 200),
+      201,
+    ])
+    for (const { body } of answers) expect(body).toEqual(answers[0]?.body)
+    expect((await exchange.rows())['jobs']).toHaveLength(1)
+
+    const before = await exchange.rows()
+    const changed = await sendOnce(raw.replace('Twenty pages', 'Ninety pages'))
+    expect(changed).toMatchObject({ status: 409, body: { code: 'signature_reused' } })
+    expect(await exchange.rows()).toEqual(before)
+  })
+})
+
+describe('a delivery', () => {
+  test.each([
+    ['by another bidder', 'bidder', 'bidder', 403, 'forbidden'],
+    ['by a partner who never bid', 'stranger', 'stranger', 403, 'forbidden'],
+    ['by the poster', 'poster', 'poster', 403, 'forbidden'],
+    ['signed by another wallet than the request', 'worker', 'stranger', 403, 'forbidden'],
+    ['sent by another wallet than signed it', 'stranger', 'worker', 403, 'forbidden'],
+  ] as const)('%s is refused and changes nothing', async (_name, sender, signer, status, code) => {
+    const { id } = await exchange.awarded()
+    const body = await exchange.statement(parties[signer], id)
+    const before = await exchange.rows()
+    const answer = await exchange.act(sender, id, 'deliver', body)
+    expect([answer.status, answer.body['code']]).toEqual([status, code])
+    expect(await exchange.rows()).toEqual(before)
+  })
+
+  test('that was signed for another job, or changed after it was signed, is 401', async () => {
+    const [one, other] = [await exchange.awarded(), await exchange.awarded()]
+    const foreign = await exchange.statement(parties.worker, other.id)
+    const before = await exchange.rows()
+    const own = await exchange.statement(parties.worker, one.id)
+    for (const body of [foreign, { ...own, content_sha256: 'ac'.repeat(32) }]) {
+      const answer = await exchange.act('worker', one.id, 'deliver', body)
+      expect([answer.status, answer.body['code']]).toEqual([401, 'signature_invalid'])
+    }
+    expect(await exchange.rows()).toEqual(before)
+  })
+
+  test.each([
+    'http://files.example.com/a',
+    'https://10.0.0.1/a',
+    'https://localhost/a',
+    'https://files.example.com:8443/a',
+    'https://user@files.example.com/a',
+    'https://2130706433/',
+  ])('to %s is refused: nobody should have to call it', async (uri) => {
+    const { id } = await exchange.awarded()
+    const body = await exchange.statement(parties.worker, id, { uri })
+    const answer = await exchange.act('worker', id, 'deliver', body)
+    expect(answer.status).toBe(400)
+    expect(answer.body['issues']).toMatchObject([{ path: 'uri' }])
+  })
+
+  test('repeated with the same signatures answers the first result', async () => {
+    const { id } = await exchange.awarded()
+    const raw = JSON.stringify(await exchange.statement(parties.worker, id))
+    const path = `${jobs}/${id}/deliver`
+    const headers = await partnerHeaders(
+      parties.worker,
+      { method: 'POST', path, raw },
+      { nowMs: service.clock.now(), binding: 'body' },
+    )
+    const sendOnce = async () => {
+      const sent = { ...headers, 'Content-Type': 'application/json' }
+      const answer = await fetch(`${service.url}${path}`, {
+        method: 'POST',
+        headers: sent,
+        body: raw,
+      })
+      return [answer.status, await answer.json()] as const
+    }
+    const [status, first] = await sendOnce()
+    expect(status).toBe(201)
+    expect(delivery.parse(first).job_id).toBe(id)
+    expect(await sendOnce()).toEqual([200, first])
+  })
+})
+
+/** A job in each state, with what the awardee and a rejected bidder did on the way. */
+async function jobIn(status: JobStatus): Promise<string> {
+  if (status === 'open' || status === 'cancelled' || status === 'expired') {
+    const { id } = await exchange.post({ deadline: isoTime(service.clock.now() + hourMs) })
+    await exchange.bid(id, 'worker')
+    await exchange.bid(id, 'bidder')
+    if (status === 'cancelled') await exchange.act('poster', id, 'cancel')
+    return id
+  }
+  if (status === 'awarded') return (await exchange.awarded()).id
+  const { id } = await exchange.delivered()
+  if (status === 'accepted') await exchange.act('poster', id, 'accept')
+  if (status === 'disputed') await exchange.act('poster', id, 'dispute', { reason: 'It is late.' })
+  return id
+}
+
+describe.each(jobStatuses)('a job that is %s', (status) => {
+  test('refuses every move that the matrix refuses, and each refusal changes no row', async () => {
+    const id = await jobIn(status)
+    if (status === 'expired') {
+      service.clock.advance(2 * hourMs)
+      await expireJobs(service.actions.database, service.clock.now())
+    }
+    const { deadline, worker, status: found } = await detailOf(id)
+    expect(found).toBe(status)
+    const { bids } = bidList.parse((await exchange.read('poster', `${jobs}/${id}/bids`)).body)
+    const bodies: Partial<Record<JobEvent, (who: Party) => object | Promise<object>>> = {
+      bid: () => ({ price_usdc: 1, eta_hours: 1, proposal: 'Again.' }),
+      award: () => ({ bid_id: bids[0]?.id }),
+      deliver: (who) => exchange.statement(parties[who], id),
+      accept: () => ({}),
+      dispute: () => ({ reason: 'Because.' }),
+      cancel: () => ({}),
+    }
+    const before = await exchange.rows()
+    let refused = 0
+    for (const [event, bodyOf] of Object.entries(bodies)) {
+      for (const who of everybody) {
+        const role = roleOf(parties[who].id, {
+          poster: parties.poster.id,
+          awardee: worker === undefined ? null : parties.worker.id,
+          hasBid: who === 'worker' || who === 'bidder',
+        })
+        const state = { status, deadlineMs: Date.parse(deadline) }
+        const decision = decide(
+          state,
+          z.enum(['bid', 'award', 'deliver', 'accept', 'dispute', 'cancel']).parse(event),
+          role,
+          service.clock.now(),
+        )
+        if (decision.ok) continue
+        const answer = await exchange.act(who, id, event, await bodyOf(who))
+        const wanted = [errorCodes[decision.code].status, decision.code, decision.reason]
+        const { code, details } = answer.body
+        expect([event, who, answer.status, code, details]).toEqual([event, who, ...wanted])
+        refused += 1
+      }
+    }
+    expect(refused).toBeGreaterThanOrEqual(18)
+    expect(await exchange.rows()).toEqual(before)
+  })
+})
+
+describe('a deadline that has passed', () => {
+  test('has expired the job for every reader and writer before any cron has run', async () => {
+    const { id } = await exchange.post({ deadline: isoTime(service.clock.now() + hourMs) })
+    await exchange.bid(id)
+    service.clock.advance(hourMs)
+    const before = await exchange.rows()
+    const detail = await detailOf(id)
+    expect(detail.status).toBe('expired')
+    expect(detail.history.at(-1)).toEqual({
+      event: 'expire',
+      by: 'time',
+      status: 'expired',
+      at: detail.deadline,
+    })
+    const ids = async (status: string) =>
+      jobList
+        .parse((await exchange.look(`${jobs}?status=${status}`)).body)
+        .jobs.map((one) => one.id)
+    expect([await ids('open'), await ids('expired')]).toEqual([[], [id]])
+    const late = await exchange.act('stranger', id, 'bid', {
+      price_usdc: 1,
+      eta_hours: 1,
+      proposal: 'Too late.',
+    })
+    expect([late.status, late.body['details']]).toEqual([409, 'the job is expired'])
+    const { body } = await exchange.read('worker', `${jobs}/${id}/bids`)
+    expect(bidList.parse(body).bids[0]?.status).toBe('lapsed')
+    expect(await exchange.rows()).toEqual(before)
+  })
+
+  test('is written down once, with the bids that lapse, and reads the same afterwards', async () => {
+    const { database } = service.actions
+    const { id } = await exchange.post({ deadline: isoTime(service.clock.now() + hourMs) })
+    await exchange.bid(id)
+    const delivered = await exchange.delivered()
+    service.clock.advance(48 * hourMs)
+    const { updated_at: _before, ...before } = await detailOf(id)
+    expect(await expireJobs(database, service.clock.now())).toBe(1)
+    const rows = await exchange.rows()
+    expect(await expireJobs(database, service.clock.now())).toBe(0)
+    expect(await exchange.rows()).toEqual(rows)
+    const { updated_at: _after, ...after } = await detailOf(id)
+    expect(after).toEqual(before)
+    expect((await detailOf(delivered.id)).status).toBe('delivered')
+    expect(rows['job_bids']).toContainEqual(
+      expect.objectContaining({ job_id: id, status: 'lapsed' }),
+    )
+  })
+})
+
+describe('who may write', () => {
+  test('a wallet that is no partner is 403, a request without credentials 401', async () => {
+    const { id } = await exchange.post()
+    const before = await exchange.rows()
+    const outsider = partnerClient(service, evmWallet('outsider'))
+    for (const [path, body] of [
+      [jobs, exchange.postBody()],
+      [`${jobs}/${id}/bid`, { price_usdc: 1, eta_hours: 1, proposal: 'Me.' }],
+      [`${jobs}/${id}/cancel`, {}],
+    ] as const) {
+      const answer = await outsider('POST', path, body)
+      expect([answer.status, answer.body['code']]).toEqual([403, 'not_a_partner'])
+      const anonymous = await fetch(`${service.url}${path}`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+      expect(anonymous.status).toBe(401)
+    }
+    expect((await outsider('GET', `${jobs}/${id}/bids`)).status).toBe(403)
+    expect(await exchange.rows()).toEqual(before)
+  })
+
+  test('a job that is none is 404 for every verb', async () => {
+    const id = `job_${'0'.repeat(24)}`
+    const bodies = {
+      bid: { price_usdc: 1, eta_hours: 1, proposal: 'Me.' },
+      award: { bid_id: `bid_${'0'.repeat(24)}` },
+      deliver: await exchange.statement(parties.worker, id),
+      accept: {},
+      dispute: { reason: 'Because.' },
+      cancel: {},
+    }
+    for (const [verb, body] of Object.entries(bodies)) {
+      const answer = await exchange.act('worker', id, verb, body)
+      expect([verb, answer.status, answer.body['code']]).toEqual([verb, 404, 'unknown_job'])
+    }
+    for (const path of [`${jobs}/${id}`, `${jobs}/job_1`, `${jobs}/${id}x`]) {
+      const { status, body } = await exchange.look(path)
+      expect([status, body['code']]).toEqual([404, 'unknown_job'])
+    }
+  })
+})
+
+describe('what a post and a bid may hold', () => {
+  test.each([
+    ['a deadline that has passed', () => ({ deadline: isoTime(service.clock.now()) }), 'deadline'],
+    [
+      'a deadline over a year ahead',
+      () => ({ deadline: isoTime(service.clock.now() + maxDeadlineMs + hourMs) }),
+      'deadline',
+    ],
+    ['a deadline that is a date', () => ({ deadline: '2026-12-24' }), 'deadline'],
+    ['seven decimals', () => ({ budget_usdc: '1.0000001' }), 'budget_usdc'],
+    ['more than a billion', () => ({ budget_usdc: 1_000_000_001 }), 'budget_usdc'],
+    ['no skill', () => ({ skills: [] }), 'skills'],
+    ['one skill twice', () => ({ skills: ['a', 'a'] }), 'skills'],
+    ['a skill that is no slug', () => ({ skills: ['A skill'] }), 'skills.0'],
+    ['a title of two lines', () => ({ title: 'One\nTwo' }), 'title'],
+    ['a field that is not known', () => ({ status: 'accepted' }), 'status'],
+  ] as const)('a post with %s is 400', async (_name, changes, path) => {
+    const before = await exchange.rows()
+    const client = partnerClient(service, parties.poster)
+    // The client moves the clock by a millisecond: a deadline of now is in the past.
+    const { status, body } = await client('POST', jobs, exchange.postBody(changes()))
+    expect([status, body['code']]).toEqual([400, 'invalid_input'])
+    expect(body['issues']).toMatchObject([{ path }])
+    expect(await exchange.rows()).toEqual(before)
+  })
+
+  test.each([
+    ['a price over a billion', { price_usdc: 1_000_000_000.5 }, 'price_usdc'],
+    ['no hour', { eta_hours: 0 }, 'eta_hours'],
+    ['half an hour', { eta_hours: 0.5 }, 'eta_hours'],
+    ['no proposal', { proposal: '' }, 'proposal'],
+  ] as const)('a bid with %s is 400', async (_name, changes, path) => {
+    const { id } = await exchange.post()
+    const body = { price_usdc: 1, eta_hours: 1, proposal: 'Me.', ...changes }
+    const answer = await exchange.act('worker', id, 'bid', body)
+    expect(answer.status).toBe(400)
+    expect(answer.body['issues']).toMatchObject([{ path }])
+  })
+})
+
+test('the list goes page by page, by state, skill and poster', async () => {
+  const posted: string[] = []
+  for (const skill of ['one', 'two', 'one']) {
+    posted.unshift((await exchange.post({ skills: [skill] })).id)
+  }
+  await exchange.act('poster', posted[0] ?? '', 'cancel')
+  const list = async (query: string) =>
+    jobList.parse((await exchange.look(`${jobs}?${query}`)).body)
+  const ids = async (query: string) => (await list(query)).jobs.map(({ id }) => id)
+  const first = await list('limit=2')
+  expect(first).toMatchObject({ count: 2, total: 3 })
+  expect(first.jobs.map(({ id }) => id)).toEqual(posted.slice(0, 2))
+  expect(await ids(`limit=2&cursor=${first.next_cursor}`)).toEqual(posted.slice(2))
+  expect(await ids('skill=one')).toEqual([posted[0], posted[2]])
+  expect(await ids('skill=one&status=open')).toEqual([posted[2]])
+  expect(await ids(`wallet=${parties.poster.address.toLowerCase()}`)).toEqual(posted)
+  expect(await ids(`wallet=${parties.worker.address}`)).toEqual([])
+  for (const query of ['status=gone', 'limit=0', 'cursor=zzzz', 'skills=one']) {
+    expect((await exchange.look(`${jobs}?${query}`)).status).toBe(400)
+  }
+})
