@@ -1,0 +1,252 @@
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
+
+import { messages, sha256Hex } from '../../src/auth/messages.ts'
+import { openDatabase } from '../../src/db/open.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import { releaseAttestation } from '../../src/db/partners.ts'
+import { tempFolder } from '../db/temp-database.ts'
+import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
+import type { PublicDir, Service } from '../support/http-service.ts'
+import { makePartner } from '../support/partners.ts'
+import { evmWallet, partnerHeaders, testService } from '../support/wallets.ts'
+import type { TestWallet } from '../support/wallets.ts'
+
+let published: PublicDir
+let service: Service
+const alice = evmWallet('alice')
+const mallory = evmWallet('mallory')
+const path = '/api/v1/partners/acme-agents/attestation-endpoint'
+const endpoint = 'https://acme.test/attest?v=1'
+
+beforeAll(async () => {
+  published = await publicDir()
+  await published.publish(sampleDocuments)
+})
+afterAll(() => published.remove())
+
+beforeEach(async () => {
+  service = await startService(published.dir)
+  await makePartner(service, alice, { handle: 'acme-agents' })
+  return () => service.stop()
+})
+
+const anyObject = z.record(z.string(), z.unknown())
+
+interface Statement {
+  readonly url: string
+  readonly wallet: string
+  readonly timestamp: string
+  readonly signature: string
+}
+
+async function statement(
+  wallet: TestWallet,
+  url: string,
+  changes: { readonly nowMs?: number; readonly handle?: string; readonly service?: string } = {},
+): Promise<Statement> {
+  const timestamp = new Date(changes.nowMs ?? service.clock.now()).toISOString()
+  const handle = changes.handle ?? 'acme-agents'
+  const text = messages.attestationEndpoint(changes.service ?? testService, {
+    timestamp,
+    handle,
+    url,
+  })
+  return { url, wallet: wallet.address, timestamp, signature: await wallet.sign(text) }
+}
+
+async function patch(body: object, headers: Record<string, string> = {}, at = path) {
+  const answer = await fetch(`${service.url}${at}`, {
+    method: 'PATCH',
+    headers: { 'Content-Type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+  return { status: answer.status, body: anyObject.parse(await answer.json()) }
+}
+
+async function record(): Promise<Record<string, unknown>> {
+  const answer = await fetch(`${service.url}/api/v1/partners/acme-agents`)
+  return anyObject.parse(await answer.json())
+}
+
+async function actions(): Promise<string[]> {
+  const { reader } = service.actions.database
+  const rows = await reader.selectFrom('oath_history').select('action').orderBy('seq').execute()
+  return rows.map(({ action }) => action)
+}
+
+const release = () =>
+  service.actions.database.write((tx) =>
+    releaseAttestation(tx, 'acme-agents', '2026-11-21T06:00:00.000Z'),
+  )
+
+describe('re-binding', () => {
+  test('the bound wallet sets the endpoint; signature hash, signing time and a row of the history are kept', async () => {
+    const body = await statement(alice, endpoint)
+    const answer = await patch(body)
+    expect(answer.status).toBe(200)
+    expect(answer.body).toMatchObject({
+      handle: 'acme-agents',
+      attestation_endpoint_url: endpoint,
+      attestation_signature_sha256: sha256Hex(body.signature),
+      attestation_signed_at: body.timestamp,
+    })
+    expect(await record()).toEqual(answer.body)
+    expect(await actions()).toEqual(['signupPartner', 'updateAttestationEndpoint'])
+  })
+
+  test('sent 50 times at once it is one change with one row', async () => {
+    const body = await statement(alice, endpoint)
+    const answers = await Promise.all(Array.from({ length: 50 }, () => patch(body)))
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 200))
+    expect(await actions()).toHaveLength(2)
+  })
+
+  test('another wallet is 403, and leaves nothing', async () => {
+    const answer = await patch(await statement(mallory, endpoint))
+    expect([answer.status, answer.body['code']]).toEqual([403, 'forbidden'])
+    expect(await actions()).toEqual(['signupPartner'])
+  })
+
+  test('the same message with another body is 409', async () => {
+    const body = await statement(alice, endpoint)
+    await patch(body)
+    const again = await patch({ ...body, wallet: alice.id })
+    expect([again.status, again.body['code']]).toEqual([409, 'signature_reused'])
+  })
+
+  test('a statement that was signed before the one that stands is 409', async () => {
+    const { clock } = service
+    const early = await statement(alice, 'https://early.test/', { nowMs: clock.now() })
+    clock.advance(1000)
+    await patch(await statement(alice, endpoint))
+    const answer = await patch(early)
+    expect([answer.status, answer.body['code']]).toEqual([409, 'conflict'])
+    expect(await record()).toMatchObject({ attestation_endpoint_url: endpoint })
+  })
+})
+
+describe('what is not the signature of this change is 401', () => {
+  test.each([
+    ['of another handle', { handle: 'acme-agent' }],
+    ['of the staging service', { service: 'agent-income-ledger-staging' }],
+    ['from six minutes ago', { nowMs: Date.UTC(2026, 10, 21, 6) - 360_000 }],
+  ])('a signature %s', async (_, changes) => {
+    expect((await patch(await statement(alice, endpoint, changes))).status).toBe(401)
+    expect(await actions()).toEqual(['signupPartner'])
+  })
+
+  test('a signature for another URL, by another wallet, or over another time', async () => {
+    const body = await statement(alice, endpoint)
+    const later = new Date(service.clock.now() + 1000).toISOString()
+    for (const change of [
+      { url: 'https://mallory.test/' },
+      { wallet: mallory.address },
+      { timestamp: later },
+    ]) {
+      expect((await patch({ ...body, ...change })).status).toBe(401)
+    }
+  })
+
+  test('a partner bearer and an e-mail address move nothing', async () => {
+    const raw = JSON.stringify({ url: endpoint, email: 'ops@acme.test' })
+    const request = { method: 'PATCH', path, raw }
+    const nowMs = service.clock.now()
+    const headers = await partnerHeaders(alice, request, { nowMs, binding: 'body' })
+    expect((await patch({ url: endpoint, email: 'ops@acme.test' }, headers)).status).toBe(400)
+    expect(await record()).toMatchObject({ attestation_endpoint_url: null })
+  })
+})
+
+describe('re-bootstrapping', () => {
+  test('where no wallet is bound, one of the oath history binds itself', async () => {
+    await patch(await statement(alice, endpoint))
+    await release()
+    service.clock.advance(1)
+    const moved = await patch(await statement(alice, 'https://new.test/attest'))
+    expect(moved.status).toBe(200)
+    expect(await record()).toMatchObject({ attestation_endpoint_url: 'https://new.test/attest' })
+    const stranger = await patch(await statement(mallory, endpoint))
+    expect([stranger.status, stranger.body['code']]).toEqual([403, 'forbidden'])
+  })
+
+  test('a wallet that is not in the oath history of this partner is 403, also where it is in another', async () => {
+    await makePartner(service, mallory, { handle: 'mallory' })
+    await release()
+    const answer = await patch(await statement(mallory, endpoint))
+    expect([answer.status, answer.body['code']]).toEqual([403, 'forbidden'])
+    expect(await record()).toMatchObject({ attestation_endpoint_url: null })
+  })
+})
+
+test('row 17: of two changes at once one wins, the other is 409, and both are in the history', async () => {
+  const opened = await openDatabase({ url: join(tempFolder(), 'ledger.db') })
+  onTestFinished(() => opened.close())
+  const meeting = meetingOf(2)
+  let isArmed = false
+  const database: OpenDatabase = {
+    ...opened,
+    write: async (work) => {
+      if (isArmed) await meeting()
+      return await opened.write(work)
+    },
+  }
+  await service.stop()
+  service = await startService(published.dir, { actions: { database } })
+  await makePartner(service, alice, { handle: 'acme-agents' })
+  const first = await statement(alice, 'https://one.test/')
+  const second = await statement(alice, 'https://two.test/')
+  isArmed = true
+  const answers = await Promise.all([patch(first), patch(second)])
+  isArmed = false
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 409]))
+  const winner = answers.find(({ status }) => status === 200)
+  expect(await record()).toEqual(winner?.body)
+  expect(await actions()).toEqual([
+    'signupPartner',
+    'updateAttestationEndpoint',
+    'updateAttestationEndpoint.conflict',
+  ])
+})
+
+/** Lets nobody pass before `size` have come. */
+function meetingOf(size: number): () => Promise<void> {
+  let resolve: () => void = () => undefined
+  const promise = new Promise<void>((settle) => {
+    resolve = settle
+  })
+  let come = 0
+  return async () => {
+    come += 1
+    if (come === size) resolve()
+    await promise
+  }
+}
+
+test.each([
+  'http://acme.test/',
+  'https://acme.test:8443/',
+  'https://user@acme.test/',
+  'https://127.0.0.1/',
+  'https://2130706433/',
+  'https://[::1]/',
+  'https://localhost/',
+  'https://metadata.google.internal/',
+  'https://acme.test/#part',
+  'https://acme.test/\nX-Injected: 1',
+  ' https://acme.test/',
+  'javascript:alert(1)',
+  '//acme.test/',
+])('row 10 and 30: the URL %j is 400 before anything is verified', async (url) => {
+  const answer = await patch(await statement(alice, url))
+  expect([answer.status, answer.body['code']]).toEqual([400, 'invalid_input'])
+  expect(await record()).toMatchObject({ attestation_endpoint_url: null })
+})
+
+test('an unknown handle is 404', async () => {
+  const body = await statement(alice, endpoint, { handle: 'nobody' })
+  const answer = await patch(body, {}, '/api/v1/partners/nobody/attestation-endpoint')
+  expect([answer.status, answer.body['code']]).toEqual([404, 'unknown_partner'])
+})

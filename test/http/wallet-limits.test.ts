@@ -1,0 +1,299 @@
+import { join } from 'node:path'
+
+import { afterEach, describe, expect, test } from 'vitest'
+
+import { fillOath } from '../../src/auth/messages.ts'
+import type { TierName } from '../../src/contract/schemas/partner.ts'
+import { createLimiter } from '../../src/http/limiter.ts'
+import { keyedHashOf } from '../../src/secret.ts'
+import { tempFolder } from '../db/temp-database.ts'
+import { handClock, publicDir, sampleDocuments, startService } from '../support/http-service.ts'
+import type { PublicDir, Service } from '../support/http-service.ts'
+import { makePartner } from '../support/partners.ts'
+import { evmWallet, nearWallet, partnerHeaders, signedBody } from '../support/wallets.ts'
+import type { TestWallet } from '../support/wallets.ts'
+
+const opened: { service: Service; published: PublicDir }[] = []
+
+afterEach(async () => {
+  for (const { service, published } of opened.splice(0)) {
+    await service.stop()
+    await published.remove()
+  }
+})
+
+async function limited(options: Parameters<typeof startService>[1] = {}): Promise<Service> {
+  const published = await publicDir()
+  await published.publish(sampleDocuments)
+  const service = await startService(published.dir, { limits: 'on', ...options })
+  opened.push({ service, published })
+  return service
+}
+
+const me = '/api/v1/partners/me'
+
+/** The same signed read again and again: it may be repeated inside the window. */
+async function reads(service: Service, wallet: TestWallet, count: number): Promise<Tally> {
+  const nowMs = service.clock.now()
+  const headers = await partnerHeaders(wallet, { method: 'GET', path: me }, { nowMs })
+  return await tally(count, () => fetch(service.url + me, { headers }))
+}
+
+interface Tally {
+  readonly statuses: Record<string, number>
+  readonly last: Response
+}
+
+/** All but the last at once in lots of 32, the last alone: its answer is of a state that is known. */
+async function tally(count: number, request: () => Promise<Response>): Promise<Tally> {
+  const statuses: Record<string, number> = {}
+  const one = async (): Promise<Response> => {
+    const answer = await request()
+    await answer.arrayBuffer()
+    statuses[answer.status] = (statuses[answer.status] ?? 0) + 1
+    return answer
+  }
+  for (let left = count - 1; left > 0; left -= LOT) {
+    await Promise.all(Array.from({ length: Math.min(left, LOT) }, one))
+  }
+  return { last: await one(), statuses }
+}
+
+const LOT = 32
+
+const alice = evmWallet('alice')
+
+describe('a wallet', () => {
+  test.each([
+    ['free', 300],
+    ['starter', 600],
+    ['pro', 3000],
+  ] as const)(
+    'of a partner with the tier %s has exactly %d signed calls at once',
+    async (...row) => {
+      const [tier, quota] = row
+      const service = await limited()
+      await makePartner(service, alice, { handle: 'acme', tier })
+      const { statuses, last } = await reads(service, alice, quota + 3)
+      expect(statuses).toEqual({ 200: quota, 429: 3 })
+      expect(last.headers.get('ratelimit-policy')).toBe(`"wallet";q=${quota};w=60`)
+      expect(last.headers.get('ratelimit')).toBe('"wallet";r=0;t=1')
+      expect(last.headers.get('retry-after')).toBe('1')
+      service.clock.advance(60_000 / quota)
+      expect((await reads(service, alice, 2)).statuses).toEqual({ 200: 1, 429: 1 })
+    },
+  )
+
+  test('of the tier team has no limit, and no header that names one', async () => {
+    const service = await limited()
+    await makePartner(service, alice, { handle: 'acme', tier: 'team' })
+    const { statuses, last } = await reads(service, alice, 3500)
+    expect(statuses).toEqual({ 200: 3500 })
+    expect(last.headers.has('ratelimit')).toBe(false)
+  })
+
+  test('that has signed up for a tier and not paid has the limit of a stranger', async () => {
+    const service = await limited()
+    const nowMs = service.clock.now()
+    const timestamp = new Date(nowMs).toISOString()
+    const text = service.actions.reference().oaths.get('partner')?.text ?? ''
+    const wallet = alice.address
+    const oath_signature = await alice.sign(fillOath(text, { wallet, timestamp }))
+    const path = '/api/v1/partners/signup'
+    const raw = JSON.stringify({
+      handle: 'acme',
+      display_name: 'Acme',
+      tier: 'team' satisfies TierName,
+      timestamp,
+      oath_signature,
+    })
+    const headers = await partnerHeaders(alice, { method: 'POST', path, raw }, { nowMs })
+    const signup = await fetch(service.url + path, {
+      method: 'POST',
+      headers: { ...headers, 'Content-Type': 'application/json' },
+      body: raw,
+    })
+    expect(signup.status).toBe(201)
+    expect((await reads(service, alice, 301)).statuses).toEqual({ 200: 299, 429: 2 })
+  })
+
+  test('sees in its record what is left', async () => {
+    const service = await limited()
+    await makePartner(service, alice, { handle: 'acme', tier: 'starter' })
+    await reads(service, alice, 9)
+    const nowMs = service.clock.now()
+    const headers = await partnerHeaders(alice, { method: 'GET', path: me }, { nowMs })
+    const body: unknown = await (await fetch(service.url + me, { headers })).json()
+    expect(body).toMatchObject({ usage: { requests_remaining: 590 } })
+  })
+
+  test('signs bodies against the same limit, and repeats count', async () => {
+    const service = await limited()
+    const register = await registration(service, alice)
+    expect((await tally(301, register)).statuses).toEqual({ 200: 299, 201: 1, 429: 1 })
+  })
+
+  test('of strangers: 600 a minute from one network, whatever the number of keys', async () => {
+    const service = await limited()
+    for (const name of ['one', 'two']) {
+      const { statuses } = await tally(300, await registration(service, nearWallet(name)))
+      expect(statuses).toEqual({ 200: 299, 201: 1 })
+    }
+    const { statuses, last } = await tally(1, await registration(service, nearWallet('three')))
+    expect(statuses).toEqual({ 429: 1 })
+    expect(last.headers.get('ratelimit')).toBe('"wallet";r=300;t=1, "signers";r=0;t=1')
+    await makePartner(service, alice, { handle: 'acme' })
+    expect((await reads(service, alice, 300)).statuses).toEqual({ 200: 300 })
+  })
+})
+
+async function registration(
+  service: Service,
+  wallet: TestWallet,
+): Promise<() => Promise<Response>> {
+  const body = { skills: ['agent-news-reporting'] }
+  const signed = await signedBody(wallet, 'register', body, { nowMs: service.clock.now() })
+  return () =>
+    fetch(`${service.url}/api/v1/workers/register`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(signed),
+    })
+}
+
+describe('signed calls and the limits of the address', () => {
+  test('a partner uses up neither the rate nor the free allowance of the address', async () => {
+    const service = await limited()
+    await makePartner(service, alice, { handle: 'acme' })
+    await reads(service, alice, 200)
+    const health = await fetch(`${service.url}/api/v1/health`)
+    expect(health.headers.get('ratelimit')).toMatch(/^"ip";r=119;t=\d+, "day";r=999;t=64800$/)
+  })
+
+  test('a partner calls on where the address has used up its own', async () => {
+    const service = await limited()
+    await makePartner(service, alice, { handle: 'acme' })
+    const health = () => fetch(`${service.url}/api/v1/health`)
+    expect((await tally(121, health)).statuses).toEqual({ 200: 120, 429: 1 })
+    expect((await reads(service, alice, 5)).statuses).toEqual({ 200: 5 })
+  })
+
+  test('credentials on a public read spare nothing', async () => {
+    const service = await limited()
+    const headers = { Authorization: `Bearer ${alice.address}:0xab` }
+    const read = () => fetch(`${service.url}/api/v1/rails`, { headers })
+    expect((await tally(121, read)).statuses).toEqual({ 200: 120, 429: 1 })
+  })
+
+  test('no credentials on a partner read count as any public call', async () => {
+    const service = await limited()
+    const { statuses } = await tally(121, () => fetch(service.url + me))
+    expect(statuses).toEqual({ 401: 120, 429: 1 })
+  })
+
+  test('row 43: signatures that do not verify are limited by network, before any is verified', async () => {
+    const service = await limited()
+    const nowMs = service.clock.now()
+    const mallory = evmWallet('mallory')
+    const forged = { ...alice, sign: mallory.sign }
+    const headers = await partnerHeaders(forged, { method: 'GET', path: me }, { nowMs })
+    const { statuses, last } = await tally(605, () => fetch(service.url + me, { headers }))
+    expect(statuses).toEqual({ 401: 600, 429: 5 })
+    expect(last.headers.get('ratelimit')).toBe('"unproven";r=0;t=1')
+    service.clock.advance(1000)
+    expect((await tally(2, () => fetch(service.url + me, { headers }))).statuses).toEqual({
+      401: 1,
+      429: 1,
+    })
+  })
+})
+
+test('a flood of other wallets does not push out one that is at its limit', () => {
+  const limiter = createLimiter(handClock(), 2 ** 12)
+  const hot = [{ policy: 'wallet' as const, key: 0x12_3456_789a, multiplier: 10 }]
+  for (let at = 0; at < 3000; at += 1) expect(limiter.take(hot)).toBe(true)
+  const before = limiter.bytes
+  const flood = { policy: 'wallet' as const, key: 0 }
+  for (let at = 0; at < 1_000_000; at += 1) {
+    flood.key = at * 8_191_003
+    limiter.take([flood])
+  }
+  expect(limiter.bytes).toBe(before)
+  expect(limiter.take(hot)).toBe(false)
+})
+
+test('what is given back is as if it had not been counted', () => {
+  const clock = handClock()
+  const limiter = createLimiter(clock, 2 ** 12)
+  const claim = [{ policy: 'unproven' as const, key: 5 }]
+  for (let at = 0; at < 5000; at += 1) {
+    expect(limiter.take(claim)).toBe(true)
+    limiter.giveBack(claim)
+  }
+  for (let at = 0; at < 600; at += 1) expect(limiter.take(claim)).toBe(true)
+  expect(limiter.take(claim)).toBe(false)
+  limiter.giveBack(claim)
+  expect([limiter.take(claim), limiter.take(claim)]).toEqual([true, false])
+})
+
+describe('the day across a restart', () => {
+  const keyedHash = keyedHashOf(Buffer.alloc(32, 7))
+
+  async function restart(path: string, clock = handClock()): Promise<Service> {
+    return await limited({ databasePath: path, clock, actions: { keyedHash } })
+  }
+
+  const dayLeft = async (service: Service): Promise<string | undefined> => {
+    const health = await fetch(`${service.url}/api/v1/health`)
+    return /"day";r=(\d+)/.exec(health.headers.get('ratelimit') ?? '')?.[1]
+  }
+
+  test('keeps the count of each address', async () => {
+    const path = join(tempFolder(), 'ledger.db')
+    const first = await restart(path)
+    await tally(99, () => fetch(`${first.url}/api/v1/rails`))
+    expect(await dayLeft(first)).toBe('900')
+    await first.stop()
+    opened.pop()
+    expect(await dayLeft(await restart(path))).toBe('899')
+  })
+
+  test('a crash loses what came after the last flush, and nothing before', async () => {
+    const path = join(tempFolder(), 'ledger.db')
+    const first = await restart(path)
+    await tally(50, () => fetch(`${first.url}/api/v1/rails`))
+    await first.app.counts.flush()
+    await tally(20, () => fetch(`${first.url}/api/v1/rails`))
+    expect(await dayLeft(await restart(path))).toBe('949')
+  })
+
+  test('begins anew on another day', async () => {
+    const path = join(tempFolder(), 'ledger.db')
+    const first = await restart(path)
+    await tally(50, () => fetch(`${first.url}/api/v1/rails`))
+    await first.app.counts.flush()
+    const tomorrow = handClock(Date.UTC(2026, 10, 22))
+    expect(await dayLeft(await restart(path, tomorrow))).toBe('999')
+  })
+
+  test('bytes that are not whole, or of a table of another size, are left', () => {
+    const clock = handClock()
+    const claim = [{ policy: 'day' as const, key: 0x1f_ffff_1234_5678 }]
+    const limiter = createLimiter(clock, 2 ** 12)
+    for (let at = 0; at < 1000; at += 1) limiter.take(claim)
+    const saved = limiter.days.save()
+    expect(saved).toHaveLength(24)
+    const same = createLimiter(clock, 2 ** 12)
+    same.days.load(saved)
+    expect(same.take(claim)).toBe(false)
+    for (const [slots, bytes] of [
+      [2 ** 11, saved],
+      [2 ** 12, saved.subarray(0, 23)],
+      [2 ** 12, Buffer.alloc(0)],
+    ] as const) {
+      const other = createLimiter(clock, slots)
+      other.days.load(bytes)
+      expect(other.take(claim)).toBe(true)
+    }
+  })
+})
