@@ -10,6 +10,7 @@ import type { OpenDatabase } from '../src/db/open.ts'
 import { loadRailStates } from '../src/db/polls.ts'
 import { lastRuns } from '../src/db/runs.ts'
 import { viewsSince } from '../src/db/views.ts'
+import { withAcceptedSkills } from './accepted-skills.ts'
 import { loadAuthored } from './authored.ts'
 import { gatherCommunity } from './community.ts'
 import { weeklyArticles } from './desk/weekly.ts'
@@ -88,7 +89,10 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
     openFlags: flags.map(flagOf),
     closedFlags: closed.map(flagOf),
     events,
-    taxonomy: authored.taxonomy,
+    taxonomy: {
+      ...authored.taxonomy,
+      skills: await withAcceptedSkills(reader, authored.taxonomy.skills),
+    },
     tiers: [...authored.tiers],
     oaths: [...authored.oaths],
     articles: [...authored.articles, ...weekly],

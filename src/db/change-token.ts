@@ -20,7 +20,7 @@ export async function changeToken(db: Kysely<Database>): Promise<string> {
       (select coalesce(max(seq), 0) from reputation_ledger) || '.' ||
       (select coalesce(max(seq), 0) from job_moves) || '.' ||
       (select coalesce(max(updated_at), '') from partners) || '.' ||
-      (select coalesce(max(updated_at), '') from partners) || '.' ||
+      (select coalesce(max(decided_at), '') from skill_proposals) || '.' ||
       (select coalesce(max(id), 0) from claims) || '.' ||
       (select coalesce(max(rowid), 0) from used_messages) as token
   `.execute(db)

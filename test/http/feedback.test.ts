@@ -1,0 +1,273 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { withAcceptedSkills } from '../../builder/accepted-skills.ts'
+import { hourMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
+import { changeToken } from '../../src/db/change-token.ts'
+import { listFeedback } from '../../src/db/feedback.ts'
+import { decideProposal, listProposals } from '../../src/db/proposals.ts'
+import { tempFolder } from '../db/temp-database.ts'
+import { handClock, publicDir, sampleDocuments, startService } from '../support/http-service.ts'
+import type { PublicDir, Service } from '../support/http-service.ts'
+
+let published: PublicDir
+let service: Service
+
+beforeAll(async () => {
+  published = await publicDir()
+  await published.publish(sampleDocuments)
+})
+afterAll(() => published.remove())
+
+beforeEach(async () => {
+  // Addresses are made up in the header that only a trusted proxy may set.
+  service = await startService(published.dir, { trustedProxies: ['127.0.0.1'] })
+  return () => service.stop()
+})
+
+const answerSchema = z.record(z.string(), z.unknown())
+
+interface From {
+  readonly address?: string
+  readonly agent?: string
+  readonly key?: string
+}
+
+async function post(path: string, body: object, from: From = {}, to: Service = service) {
+  const { address = '198.51.100.7', agent = 'agent/1', key } = from
+  const answer = await fetch(`${to.url}/api/v1${path}`, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      'X-Forwarded-For': address,
+      'User-Agent': agent,
+      ...(key === undefined ? {} : { 'Idempotency-Key': key }),
+    },
+    body: JSON.stringify(body),
+  })
+  return {
+    status: answer.status,
+    body: answerSchema.parse(await answer.json()),
+    headers: answer.headers,
+  }
+}
+
+const say = (message: string, from: From = {}, to: Service = service) =>
+  post('/feedback', { message }, from, to)
+const kept = () => listFeedback(service.actions.database.reader, 100)
+
+describe('threat 44: feedback', () => {
+  test('is taken down with what came along, and with nothing about who sent it', async () => {
+    const sent = {
+      message: 'The figure of x402\nis off.',
+      page: '/rails/x402',
+      contact: 'a@b.example',
+      rating: 2,
+    }
+    const answer = await post('/feedback', sent)
+    expect(answer.status).toBe(201)
+    expect(answer.headers.get('cache-control')).toBe('private, no-store')
+    expect(answer.body['deduplicated']).toBe(false)
+    expect(answer.body['feedback_id']).toMatch(/^fbk_[0-9a-f]{24}$/)
+    expect(await kept()).toEqual([
+      { ...sent, id: answer.body['feedback_id'], createdAt: isoTime(service.clock.now()) },
+    ])
+    const rows = await service.actions.database.reader.selectFrom('feedback').selectAll().execute()
+    expect(JSON.stringify(rows)).not.toContain('198.51.100')
+    expect(JSON.stringify(rows)).not.toContain('agent/1')
+  })
+
+  test('the same text within 15 minutes is one row, however it is spelled', async () => {
+    const first = await say('Well done!')
+    service.clock.advance(15 * minuteMs - 1)
+    const again = await say('well   DONE！')
+    expect(again.status).toBe(200)
+    expect(again.body).toEqual({ feedback_id: first.body['feedback_id'], deduplicated: true })
+    expect(await kept()).toHaveLength(1)
+    service.clock.advance(1)
+    expect((await say('Well done!')).status).toBe(201)
+    expect((await say('Well done!', { agent: 'agent/2' })).status).toBe(201)
+    expect(await kept()).toHaveLength(3)
+  })
+
+  test('the sixth within an hour is 429 and says when there is room again', async () => {
+    for (const number of [1, 2, 3, 4, 5]) {
+      expect((await say(`entry ${number}`)).status).toBe(201)
+      service.clock.advance(minuteMs)
+    }
+    const sixth = await say('entry 6')
+    expect(sixth).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+    expect(sixth.headers.get('retry-after')).toBe(String((55 * minuteMs) / secondMs))
+    expect(sixth.headers.get('ratelimit-policy')).toBe('"feedback";q=5;w=3600')
+    // A duplicate costs nothing, even now; another agent has room of its own.
+    expect((await say('entry 5')).status).toBe(200)
+    expect((await say('entry 6', { agent: 'agent/2' })).status).toBe(201)
+    service.clock.advance(55 * minuteMs)
+    expect((await say('entry 6')).status).toBe(201)
+    expect((await say('entry 7')).status).toBe(429)
+  })
+
+  test('all of one /64 are one sender, and so is an IPv4 address mapped into IPv6', async () => {
+    for (const number of [1, 2, 3, 4, 5]) {
+      const address = `2001:4860:1:2:${number}::1`
+      expect((await say(`entry ${number}`, { address })).status).toBe(201)
+    }
+    expect((await say('entry 6', { address: '2001:4860:1:2:ffff::9' })).status).toBe(429)
+    expect((await say('entry 6', { address: '2001:4860:1:3::1' })).status).toBe(201)
+    await say('mapped', { address: '192.0.2.1' })
+    expect((await say('mapped', { address: '::ffff:192.0.2.1' })).status).toBe(200)
+  })
+
+  test('a new user agent for each entry ends at the limit of the network', async () => {
+    for (let number = 1; number <= 30; number += 1) {
+      expect((await say(`entry ${number}`, { agent: `agent/${number}` })).status).toBe(201)
+    }
+    expect((await say('entry 31', { agent: 'agent/31' })).status).toBe(429)
+    expect((await say('entry 31', { agent: 'agent/31', address: '198.51.100.8' })).status).toBe(201)
+  })
+
+  test('the change of the key at midnight gives no fresh limit and hides no duplicate', async () => {
+    service.clock.advance(18 * hourMs - 10 * minuteMs)
+    for (const number of [1, 2, 3, 4, 5]) await say(`entry ${number}`)
+    const before = await service.actions.database.reader
+      .selectFrom('feedback')
+      .select('fingerprint')
+      .execute()
+    service.clock.advance(11 * minuteMs)
+    expect(isoTime(service.clock.now())).toMatch(/T00:01/)
+    expect((await say('entry 6')).status).toBe(429)
+    expect((await say('entry 5')).status).toBe(200)
+    service.clock.advance(hourMs)
+    await say('entry 6')
+    const after = await service.actions.database.reader
+      .selectFrom('feedback')
+      .select('fingerprint')
+      .where('message', '=', 'entry 6')
+      .execute()
+    expect(new Set(before.map(({ fingerprint }) => fingerprint)).size).toBe(1)
+    expect(after[0]?.fingerprint).not.toBe(before[0]?.fingerprint)
+  })
+
+  test('limits and duplicates hold over a restart', async () => {
+    const databasePath = `${tempFolder()}/ledger.db`
+    const { keyedHash } = service.actions
+    const clock = handClock()
+    const start = () =>
+      startService(published.dir, {
+        databasePath,
+        clock,
+        trustedProxies: ['127.0.0.1'],
+        actions: { keyedHash },
+      })
+    const first = await start()
+    for (const number of [1, 2, 3, 4, 5]) await say(`entry ${number}`, {}, first)
+    await first.stop()
+    const second = await start()
+    expect((await say('entry 6', {}, second)).status).toBe(429)
+    expect((await say('entry 3', {}, second)).status).toBe(200)
+    await second.stop()
+  })
+
+  test('fifty of the same at once are one row', async () => {
+    const answers = await Promise.all(Array.from({ length: 50 }, () => say('at once')))
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(49)
+    expect(await kept()).toHaveLength(1)
+  })
+
+  test('an idempotency key answers a repeat as the first was answered', async () => {
+    const first = await say('with a key', { key: 'k1' })
+    const again = await say('with a key', { key: 'k1' })
+    expect([first.status, again.status]).toEqual([201, 201])
+    expect(again.body).toEqual(first.body)
+    expect((await say('other text', { key: 'k1' })).body['code']).toBe('idempotency_key_reused')
+    expect(await kept()).toHaveLength(1)
+  })
+
+  test('what does not fit is 400 and leaves nothing', async () => {
+    const wrong = [
+      {},
+      { message: '' },
+      { message: 'x'.repeat(4001) },
+      { message: 'bell \u0007' },
+      { message: 'turned \u202E text' },
+      { message: 'ok', rating: 6 },
+      { message: 'ok', rating: 1.5 },
+      { message: 'ok', more: true },
+    ]
+    for (const body of wrong) {
+      expect([body, (await post('/feedback', body)).status]).toEqual([body, 400])
+    }
+    expect(await kept()).toEqual([])
+  })
+})
+
+describe('proposals for the taxonomy', () => {
+  const proposal = {
+    name: 'Crème Brûlée Tasting',
+    category: 'research-analysis',
+    surface: ['x402', 'olas', 'x402'],
+    description: 'Tastes and reports.',
+    proposer: 'a friend',
+  }
+  const propose = (changes: object = {}, from: From = {}) =>
+    post('/skills', { ...proposal, ...changes }, from)
+
+  test('wait for the operator, and are in the taxonomy once accepted', async () => {
+    const { database } = service.actions
+    const answer = await propose()
+    expect(answer.status).toBe(202)
+    expect(answer.body).toMatchObject({ slug: 'creme-brulee-tasting', status: 'pending' })
+    const [waiting] = await listProposals(database.reader, 'pending', 10)
+    expect(waiting).toMatchObject({ slug: 'creme-brulee-tasting', surface: ['x402', 'olas'] })
+    expect(await withAcceptedSkills(database.reader, [])).toEqual([])
+    const token = await changeToken(database.reader)
+    const id = String(answer.body['proposal_id'])
+    const decidedAt = isoTime(service.clock.now())
+    await database.write((tx) =>
+      decideProposal(tx, id, { status: 'accepted', reason: null, decidedAt }),
+    )
+    expect(await changeToken(database.reader)).not.toBe(token)
+    expect(await withAcceptedSkills(database.reader, [])).toEqual([
+      {
+        slug: 'creme-brulee-tasting',
+        name: 'Crème Brûlée Tasting',
+        category: 'research-analysis',
+        surface: ['x402', 'olas'],
+        description: 'Tastes and reports.',
+      },
+    ])
+    expect(await propose()).toMatchObject({ status: 409, body: { code: 'conflict' } })
+    const again = { status: 'rejected', reason: null, decidedAt } as const
+    expect(await database.write((tx) => decideProposal(tx, id, again))).toBeNull()
+  })
+
+  test('of a skill that the taxonomy has are 409, and the authored one stands', async () => {
+    expect((await propose({ name: 'API Reference Writing' })).status).toBe(409)
+    expect((await propose({ name: 'api reference—WRITING' })).status).toBe(409)
+  })
+
+  test('of an unknown category or surface, or without a slug, are refused', async () => {
+    expect((await propose({ category: 'alchemy' })).status).toBe(400)
+    expect((await propose({ surface: [] })).status).toBe(400)
+    expect((await propose({ name: '焼き鳥' })).status).toBe(400)
+    const unknown = await propose({ surface: ['x402', 'no_such_rail'] })
+    expect(unknown).toMatchObject({ status: 422, body: { code: 'refused' } })
+    expect(unknown.body['details']).toContain('no_such_rail')
+    expect(await listProposals(service.actions.database.reader, 'pending', 10)).toEqual([])
+  })
+
+  test('threat 44: are ten an hour for one network', async () => {
+    for (let number = 1; number <= 10; number += 1) {
+      expect(
+        (await propose({ name: `Skill ${number}` }, { agent: `agent/${number}` })).status,
+      ).toBe(202)
+    }
+    const eleventh = await propose({ name: 'Skill 11' })
+    expect(eleventh.status).toBe(429)
+    expect(eleventh.headers.get('retry-after')).toBe('3600')
+    expect((await propose({ name: 'Skill 11' }, { address: '198.51.100.8' })).status).toBe(202)
+    service.clock.advance(hourMs)
+    expect((await propose({ name: 'Skill 12' })).status).toBe(202)
+  })
+})
