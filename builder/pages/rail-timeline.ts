@@ -46,7 +46,8 @@ export function statusTimeline(rail: string, world: World): Twin {
     return {
       cells: [
         cell(time(change.atMs), change.atMs),
-        cell(untilMs === null ? 'now' : time(untilMs), untilMs ?? world.nowMs),
+        // Sorts after every time, and is the same at every build.
+        cell(untilMs === null ? 'now' : time(untilMs), untilMs ?? Number.MAX_SAFE_INTEGER),
         pill(change.to),
         say`from ${pill(change.from)}`,
         cause(change.figures),
