@@ -80,12 +80,18 @@ export const receiptCommands: readonly Command[] = [
     operands: [{ name: 'receipt', doc: 'a file, - for standard input, or the id of a receipt' }],
     options: {
       platforms: { value: 'path', doc: 'registry of platform keys' },
+      'exchange-key': {
+        value: 'base64',
+        doc: 'key of the job exchange; else asked of the ledger where its receipt is checked',
+      },
       id: { value: 'rcp_…', doc: 'the id that the receipt is said to have' },
     },
     kind: 'read',
     run: async (session, input) => {
       const { receipt, id } = await findReceipt(session, input)
-      const verdict = await verifyReceipt(receipt, platformKeys(input.text('platforms')), id)
+      const keys = new Map(platformKeys(input.text('platforms')))
+      if (receipt['platform'] === EXCHANGE) keys.set(EXCHANGE, await exchangeKey(session, input))
+      const verdict = await verifyReceipt(receipt, keys, id)
       return printChecks(
         session,
         { receipt_id: verdict.receiptId, kind: verdict.kind },
@@ -125,6 +131,13 @@ function demanded(input: Input, name: string): string {
 function keep({ receipt }: Sealed<SealedReceipt>, input: Input): void {
   const path = input.text('save')
   if (path !== undefined) writeNewFile(path, json(receipt))
+}
+
+/** The platform under which the ledger issues receipts for accepted jobs. */
+const EXCHANGE = 'job-exchange'
+
+async function exchangeKey(session: Session, input: Input): Promise<string> {
+  return input.text('exchange-key') ?? (await session.reader().jobs()).receipts_by.public_key
 }
 
 /** With an id the content comes from the ledger, which keeps it as it was sent. */

@@ -83,6 +83,6 @@ async function ended(
   let [out, err] = ['', '']
   child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString('utf8')))
   child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString('utf8')))
-  const [code]: (number | null)[] = await once(child, 'close')
-  return { code: code ?? null, out, err }
+  const [code]: unknown[] = await once(child, 'close')
+  return { code: typeof code === 'number' ? code : null, out, err }
 }

@@ -1,0 +1,232 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+
+import { afterEach, describe, expect, test } from 'vitest'
+
+import { createClient } from '../../src/client/client.ts'
+import {
+  CallError,
+  LedgerError,
+  LedgerUnreachableError,
+  UnexpectedAnswerError,
+} from '../../src/client/errors.ts'
+import { siteUrlOf } from '../../src/client/prepare.ts'
+import { evmSigner } from '../../src/client/signers.ts'
+
+const nowMs = Date.UTC(2026, 10, 21, 6)
+const key = createHash('sha256').update('a wallet of tests').digest()
+const stops: (() => Promise<void>)[] = []
+
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop()
+})
+
+interface Answer {
+  readonly status: number
+  readonly headers?: Record<string, string>
+  readonly body: unknown
+}
+
+/** A server that answers as told, and what reached it. */
+async function serverOf(answer: (nth: number) => Answer) {
+  const seen: { request: IncomingMessage; body: string }[] = []
+  const server = createServer((request, response) => {
+    let body = ''
+    request.on('data', (chunk: Buffer) => (body += chunk.toString('utf8')))
+    request.on('end', () => {
+      seen.push({ request, body })
+      const { status, headers, body: sent } = answer(seen.length)
+      response.writeHead(status, headers)
+      response.end(typeof sent === 'string' ? sent : JSON.stringify(sent))
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  stops.push(async () => {
+    server.closeAllConnections()
+    server.close()
+    await once(server, 'close')
+  })
+  return { url: `http://127.0.0.1:${port}`, seen }
+}
+
+async function clientOf(url: string) {
+  const sleeps: number[] = []
+  const client = createClient({
+    baseUrl: url,
+    serviceName: 'agent-income-ledger',
+    fetch,
+    clock: {
+      now: () => nowMs,
+      sleep: (delayMs) => {
+        sleeps.push(delayMs)
+        return Promise.resolve()
+      },
+    },
+    random: { bytes: (length) => new Uint8Array(length).fill(7) },
+    signer: await evmSigner(key),
+  })
+  return { client, sleeps }
+}
+
+const taken = { feedback_id: 'fbk_1', deduplicated: false }
+const tooMany = {
+  error: 'Too many requests',
+  code: 'rate_limited',
+  docs: 'https://x.test/#rate_limited',
+}
+
+describe('an answer that says when to come back', () => {
+  test('is waited for, and the same bytes are sent again under the same key', async () => {
+    const { url, seen } = await serverOf((nth) =>
+      nth < 3
+        ? { status: 429, headers: { 'Retry-After': '7' }, body: tooMany }
+        : { status: 201, body: taken },
+    )
+    const { client, sleeps } = await clientOf(url)
+    expect(await client.submitFeedback({ message: 'hello' })).toEqual(taken)
+    expect(sleeps).toEqual([7000, 7000])
+    expect(new Set(seen.map(({ body }) => body)).size).toBe(1)
+    expect(new Set(seen.map(({ request }) => request.headers['idempotency-key']))).toEqual(
+      new Set(['07'.repeat(16)]),
+    )
+  })
+
+  test('is not waited for over a minute, nor for ever, nor where it does not say', async () => {
+    const late = await serverOf(() => ({
+      status: 429,
+      headers: { 'Retry-After': '61' },
+      body: tooMany,
+    }))
+    const again = await serverOf(() => ({
+      status: 503,
+      headers: { 'Retry-After': '1' },
+      body: tooMany,
+    }))
+    const silent = await serverOf(() => ({ status: 503, body: tooMany }))
+    const broken = await serverOf(() => ({
+      status: 500,
+      headers: { 'Retry-After': '1' },
+      body: tooMany,
+    }))
+    for (const { url } of [late, again, silent, broken]) {
+      const { client } = await clientOf(url)
+      await expect(client.submitFeedback({ message: 'hello' })).rejects.toThrow(LedgerError)
+    }
+    expect([late, again, silent, broken].map(({ seen }) => seen.length)).toEqual([1, 4, 1, 1])
+  })
+})
+
+describe('a failure', () => {
+  test('of the ledger has status, code, details and issues', async () => {
+    const issues = [{ path: 'skills.0', message: 'must be a slug' }]
+    const body = {
+      error: 'The input is not valid',
+      code: 'invalid_input',
+      details: 'more',
+      docs: 'https://x.test/',
+      issues,
+    }
+    const { url } = await serverOf(() => ({ status: 400, body }))
+    const { client } = await clientOf(url)
+    await expect(client.rails()).rejects.toMatchObject({
+      status: 400,
+      code: 'invalid_input',
+      message: 'The input is not valid',
+      details: 'more',
+      issues,
+    })
+  })
+
+  test('of a proxy is an error of unknown code', async () => {
+    const { url } = await serverOf(() => ({ status: 502, body: '<html>' }))
+    const { client } = await clientOf(url)
+    await expect(client.rails()).rejects.toMatchObject({ status: 502, code: 'unknown' })
+  })
+
+  test('of the network says so', async () => {
+    const { client } = await clientOf('http://127.0.0.1:9')
+    await expect(client.rails()).rejects.toThrow(LedgerUnreachableError)
+  })
+
+  test('of another program in the place of the ledger is not taken for an answer', async () => {
+    for (const body of [{ count: 'many', rails: [] }, 'not JSON']) {
+      const { url } = await serverOf(() => ({ status: 200, body }))
+      const { client } = await clientOf(url)
+      await expect(client.rails()).rejects.toThrow(UnexpectedAnswerError)
+    }
+  })
+})
+
+describe('what is signed', () => {
+  test('is not carried to where a redirect points', async () => {
+    const other = await serverOf(() => ({ status: 201, body: taken }))
+    const { url } = await serverOf(() => ({
+      status: 307,
+      headers: { Location: other.url },
+      body: '',
+    }))
+    const { client } = await clientOf(url)
+    await expect(client.me()).rejects.toThrow(LedgerUnreachableError)
+    await expect(client.submitFeedback({ message: 'x' })).rejects.toThrow(LedgerUnreachableError)
+    expect(other.seen).toEqual([])
+  })
+
+  test('covers the body of a partner’s write, with milliseconds', async () => {
+    const { client } = await clientOf('https://ledger.test')
+    const { request } = await client.calls.updateMe({ display_name: 'x' })
+    const raw = createHash('sha256')
+      .update(request.body ?? '')
+      .digest('hex')
+    expect(request.headers['X-Partner-Timestamp']).toBe(String(nowMs))
+    expect(request.signed.map(({ text }) => text)).toEqual([
+      `agent-income-ledger-partner-auth-v2:${nowMs}:PATCH:/api/v1/partners/me:${raw}`,
+    ])
+  })
+
+  test('is never a text that a server calls an oath and that is none', async () => {
+    const { client } = await clientOf('https://ledger.test')
+    const good = 'agent-income-ledger claim oath, version 1\n\n{WALLET} {TIMESTAMP}'
+    const claim = (text: string) =>
+      client.calls.claimSpot({ display_name: 'x', oath: { kind: 'claim', version: 1, text } })
+    await expect(claim(good)).resolves.toMatchObject({ route: 'claimSpot' })
+    for (const text of [
+      'agent-income-ledger-partner-auth-v1:1:POST:/api/v1/jobs',
+      good.replace('claim oath', 'partner oath'),
+      good.replace('{WALLET}', ''),
+      good.replace('{TIMESTAMP}', ''),
+      good.replace('version 1', 'version 2'),
+      `x\n${good}`,
+    ]) {
+      await expect(claim(text)).rejects.toThrow(CallError)
+    }
+  })
+})
+
+describe('a call that cannot be right', () => {
+  test('is refused before anything is sent', async () => {
+    const { client } = await clientOf('https://ledger.test')
+    await expect(client.rail('../health')).rejects.toThrow(CallError)
+    await expect(client.submitFeedback({ message: '' })).rejects.toThrow(CallError)
+    await expect(client.workers({ limit: '201' })).rejects.toThrow(CallError)
+  })
+
+  test.each([
+    'ftp://ledger.test',
+    'https://ledger.test/sub',
+    'https://me@ledger.test',
+    'ledger',
+    '',
+  ])('to %j is refused', (url) => {
+    expect(() => siteUrlOf(url)).toThrow(CallError)
+  })
+
+  test('takes the address of the site with or without the prefix of the API', () => {
+    for (const end of ['', '/', '/api/v1', '/api/v1/']) {
+      expect(siteUrlOf(`https://ledger.test${end}`)).toBe('https://ledger.test')
+    }
+  })
+})
