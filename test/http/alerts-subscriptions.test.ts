@@ -1,0 +1,295 @@
+import { createHmac } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { createWebhooks } from '../../builder/webhooks.ts'
+import { isoTime, minuteMs } from '../../src/core/time.ts'
+import { appendEvent } from '../../src/db/events.ts'
+import { webhookSecret } from '../../src/outbound/standard-webhook.ts'
+import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
+import type { PublicDir, Service } from '../support/http-service.ts'
+import { startReceiver, statusReply } from '../support/https-receiver.ts'
+import type { Receiver } from '../support/https-receiver.ts'
+import { makePartner, partnerClient } from '../support/partners.ts'
+import { send } from '../support/raw-http.ts'
+import { evmWallet, partnerHeaders, solanaWallet } from '../support/wallets.ts'
+
+let published: PublicDir
+let service: Service
+let receiver: Receiver
+const alice = evmWallet('alice')
+const bob = solanaWallet('bob')
+const base = '/api/v1/alerts'
+
+beforeAll(async () => {
+  published = await publicDir()
+  await published.publish(sampleDocuments)
+})
+afterAll(() => published.remove())
+
+beforeEach(async () => {
+  service = await startService(published.dir)
+  receiver = await startReceiver()
+  await makePartner(service, alice, { handle: 'alice' })
+  await makePartner(service, bob, { handle: 'bob' })
+  return async () => {
+    await service.stop()
+    await receiver.stop()
+  }
+})
+
+const created = z.looseObject({ id: z.string(), secret: z.string() })
+const url = 'https://hooks.example.com/alerts'
+
+async function subscribe(body: object = { url }, wallet = alice) {
+  const answer = await partnerClient(service, wallet)('POST', `${base}/subscribe`, body)
+  return { ...answer, made: answer.status === 201 ? created.parse(answer.body) : null }
+}
+
+/** One round of the builder's job, over the service's own database. */
+function deliver() {
+  const { database, keyedHash, random, log } = service.actions
+  return createWebhooks({
+    database,
+    clock: service.clock,
+    random,
+    log,
+    send: receiver.fetch,
+    secretOf: (id) => webhookSecret(keyedHash, id),
+    userAgent: 'ledger-test',
+    signal: new AbortController().signal,
+  }).run()
+}
+
+const happen = (id: string) =>
+  service.actions.database.write((tx) =>
+    appendEvent(tx, {
+      id,
+      kind: 'flag_opened',
+      rail: 'x402',
+      severity: 'warning',
+      title: id,
+      data: {},
+      createdAt: isoTime(service.clock.now()),
+    }),
+  )
+
+describe('a subscription', () => {
+  test('is answered with a secret that is shown once and stored nowhere', async () => {
+    const { status, body, made } = await subscribe({
+      url,
+      rails: ['x402', 'olas'],
+      severity: 'warning',
+    })
+    expect(status).toBe(201)
+    expect(body).toMatchObject({
+      url,
+      rails: ['x402', 'olas'],
+      severity: 'warning',
+      status: 'active',
+    })
+    expect(made?.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
+    const call = partnerClient(service, alice)
+    const list = await call('GET', `${base}/subscriptions`)
+    expect(list.body).toMatchObject({ count: 1, total: 1, subscriptions: [{ id: made?.id }] })
+    const one = await call('GET', `${base}/subscriptions/${made?.id ?? ''}`)
+    expect(JSON.stringify([list.body, one.body])).not.toContain('secret')
+    const { path } = service.actions.database
+    const files = await Promise.all([readFile(path), readFile(`${path}-wal`)])
+    const key = made?.secret.slice(6) ?? ''
+    expect(files.some((bytes) => bytes.includes(key))).toBe(false)
+  })
+
+  test('sent again is the same subscription with the same secret', async () => {
+    const path = `${base}/subscribe`
+    const raw = JSON.stringify({ url })
+    const headers = await partnerHeaders(
+      alice,
+      { method: 'POST', path, raw },
+      { nowMs: service.clock.now() },
+    )
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, async () => {
+        const answer = await fetch(`${service.url}${path}`, {
+          method: 'POST',
+          headers: { ...headers, 'Content-Type': 'application/json' },
+          body: raw,
+        })
+        return [answer.status, created.parse(await answer.json()).secret] as const
+      }),
+    )
+    expect(answers.filter(([status]) => status === 201)).toHaveLength(1)
+    expect(answers.filter(([status]) => status === 200)).toHaveLength(9)
+    expect(new Set(answers.map(([, secret]) => secret)).size).toBe(1)
+  })
+
+  test('has events delivered that its secret verifies, and tells what became of them', async () => {
+    const { made } = await subscribe()
+    await happen('evt-1')
+    await deliver()
+    const [request] = receiver.requests
+    const signed = `${String(request?.headers['webhook-id'])}.${String(request?.headers['webhook-timestamp'])}.${request?.body ?? ''}`
+    const key = Buffer.from(made?.secret.slice(6) ?? '', 'base64')
+    expect(request?.headers['webhook-signature']).toBe(
+      `v1,${createHmac('sha256', key).update(signed).digest('base64')}`,
+    )
+    receiver.reply(statusReply(410))
+    await happen('evt-2')
+    await deliver()
+    const call = partnerClient(service, alice)
+    const path = `${base}/subscriptions/${made?.id ?? ''}`
+    const dead = await call('GET', `${path}/deliveries?status=dead`)
+    expect(dead.body).toMatchObject({
+      count: 1,
+      deliveries: [{ type: 'flag_opened', status: 'dead', attempts: 1, last_status: 410 }],
+    })
+    expect(JSON.stringify(dead.body)).toContain('evt-2')
+    expect((await call('GET', `${path}/deliveries`)).body['count']).toBe(2)
+    expect((await call('GET', path)).body).toMatchObject({ status: 'disabled' })
+    expect((await call('POST', `${path}/test`, {})).status).toBe(409)
+  })
+
+  test('can be tried out, one test at a time', async () => {
+    const { made } = await subscribe()
+    const call = partnerClient(service, alice)
+    const path = `${base}/subscriptions/${made?.id ?? ''}/test`
+    const queued = await call('POST', path, {})
+    expect(queued).toMatchObject({ status: 202, body: { status: 'pending' } })
+    expect(await call('POST', path, {})).toMatchObject({ status: 409, body: { code: 'conflict' } })
+    expect(await deliver()).toMatchObject({ delivered: 1 })
+    expect(receiver.requests[0]?.headers['webhook-id']).toBe(queued.body['delivery_id'])
+    expect(JSON.parse(receiver.requests[0]?.body ?? '')).toMatchObject({ type: 'test' })
+    expect((await call('POST', path, {})).status).toBe(202)
+  })
+
+  test('is ended by its owner alone, with all that waited', async () => {
+    const { made } = await subscribe()
+    await happen('evt-1')
+    receiver.reply(statusReply(500))
+    await deliver()
+    const path = `${base}/subscriptions/${made?.id ?? ''}`
+    const asBob = partnerClient(service, bob)
+    for (const [method, target, body] of [
+      ['GET', path, undefined],
+      ['GET', `${path}/deliveries`, undefined],
+      ['DELETE', path, undefined],
+      ['POST', `${path}/test`, {}],
+    ] as const) {
+      const answer = await asBob(method, target, body)
+      expect([method, target, answer.status, answer.body['code']]).toEqual([
+        method,
+        target,
+        404,
+        'unknown_subscription',
+      ])
+    }
+    const call = partnerClient(service, alice)
+    expect(await call('DELETE', path)).toMatchObject({ status: 200, body: { status: 'deleted' } })
+    expect((await call('DELETE', path)).status).toBe(404)
+    service.clock.advance(minuteMs)
+    expect(await deliver()).toEqual({ delivered: 0, failed: 0, dead: 0 })
+    expect(receiver.requests).toHaveLength(1)
+  })
+
+  test('is deleted once by one signature, and by none with a body', async () => {
+    const { made } = await subscribe()
+    const path = `${base}/subscriptions/${made?.id ?? ''}`
+    const signed = await partnerHeaders(
+      alice,
+      { method: 'DELETE', path },
+      { nowMs: service.clock.now() },
+    )
+    const lines = Object.entries(signed).map(([name, value]) => `${name}: ${value}`)
+    const withBody = await send(
+      service.address,
+      `DELETE ${path}`,
+      [...lines, 'Content-Length: 2'],
+      '{}',
+    )
+    expect(withBody.status).toBe(400)
+    expect((await send(service.address, `DELETE ${path}`, lines)).status).toBe(200)
+    const again = await send(service.address, `DELETE ${path}`, lines)
+    expect([again.status, again.body.toString()]).toEqual([
+      200,
+      `{"id":"${made?.id ?? ''}","status":"deleted"}`,
+    ])
+  })
+
+  test('threat 30: is not made for an address aimed inside', async () => {
+    for (const hostile of [
+      'http://hooks.example.com/',
+      'https://127.0.0.1/',
+      'https://2130706433/',
+      'https://localhost/',
+      'https://[::1]/',
+      'https://169.254.169.254/latest/',
+      'https://metadata.google.internal/',
+      'https://user:pass@hooks.example.com/',
+      'https://hooks.example.com:8443/',
+      'https://hooks.example.com/#fragment',
+      'https://intranet/',
+    ]) {
+      const answer = await subscribe({ url: hostile })
+      expect([hostile, answer.status, answer.body['code']]).toEqual([hostile, 400, 'invalid_input'])
+    }
+    expect(
+      (await partnerClient(service, alice)('GET', `${base}/subscriptions`)).body['count'],
+    ).toBe(0)
+  })
+
+  test('threat 31: of a name that leads inside is told so, and never connected to', async () => {
+    const { made } = await subscribe()
+    await happen('evt-1')
+    const inside = await startReceiver(['hooks.example.com'], () =>
+      Promise.resolve(['127.0.0.1', '10.0.0.1']),
+    )
+    const { database, keyedHash, random, log } = service.actions
+    const round = await createWebhooks({
+      database,
+      clock: service.clock,
+      random,
+      log,
+      send: inside.fetch,
+      secretOf: (id) => webhookSecret(keyedHash, id),
+      userAgent: 'ledger-test',
+      signal: new AbortController().signal,
+    }).run()
+    expect(round).toMatchObject({ failed: 1 })
+    expect(inside.connections()).toBe(0)
+    const path = `${base}/subscriptions/${made?.id ?? ''}/deliveries`
+    const { body } = await partnerClient(service, alice)('GET', path)
+    expect(body).toMatchObject({
+      deliveries: [{ last_error: 'The host name leads to an address that is not public' }],
+    })
+    await inside.stop()
+  })
+
+  test('of an unknown rail is 422, and an eleventh is too', async () => {
+    expect((await subscribe({ url, rails: ['no_such_rail'] })).status).toBe(422)
+    for (let number = 0; number < 10; number += 1) expect((await subscribe()).status).toBe(201)
+    expect((await subscribe()).status).toBe(422)
+    expect((await subscribe({ url }, bob)).status).toBe(201)
+  })
+
+  test('is for partners, and every write of one leaves its row in the history', async () => {
+    expect((await subscribe({ url }, evmWallet('stranger'))).status).toBe(403)
+    const { made } = await subscribe()
+    const call = partnerClient(service, alice)
+    await call('POST', `${base}/subscriptions/${made?.id ?? ''}/test`, {})
+    await call('DELETE', `${base}/subscriptions/${made?.id ?? ''}`)
+    const rows = await service.actions.database.reader
+      .selectFrom('oath_history')
+      .select(['action', 'handle', 'binding'])
+      .where('kind', '=', 'write')
+      .orderBy('seq')
+      .execute()
+    const shared = { handle: 'alice', binding: 'body' }
+    expect(rows).toEqual([
+      { action: 'subscribeAlerts', ...shared },
+      { action: 'testAlerts', ...shared },
+      { action: 'unsubscribeAlerts', ...shared },
+    ])
+  })
+})
