@@ -39,5 +39,5 @@ function markdownPage({ path, title, description }: Page, body: string, siteUrl:
     `The same page for people: ${siteUrl}${path} · all pages: ${siteUrl}/llms.txt`,
   ]
   // A reader of the file alone has no base address: paths become whole addresses.
-  return `${parts.join('\n\n').replaceAll('](/', `](${siteUrl}/`)}\n`
+  return `${parts.join('\n\n').replace(/(?<!\\)\]\(\//g, () => `](${siteUrl}/`)}\n`
 }

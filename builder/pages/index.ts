@@ -10,6 +10,7 @@ import { tryPage } from './docs/try.ts'
 import { feedsPage } from './feeds-page.ts'
 import { flagsPage } from './flags.ts'
 import { homePage } from './home.ts'
+import { jobPages, jobsPage } from './jobs.ts'
 import { arbitragePage, opportunitiesPage } from './money-pages.ts'
 import { pactPages, pactsPage } from './pacts.ts'
 import type { Page } from './page.ts'
@@ -29,6 +30,7 @@ const singlePages: readonly ((world: World) => Page)[] = [
   leaderboardPage,
   workersPage,
   receiptsPage,
+  jobsPage,
   pactsPage,
   flagsPage,
   deskPage,
@@ -53,6 +55,7 @@ export function* pagesOf(world: World): Generator<Page> {
   for (const rail of shownRails(world)) yield railPage(rail, world)
   for (const article of world.articles) yield articlePage(article, world)
   yield* pactPages(world)
+  yield* jobPages(world)
   yield* workerPages(world)
   yield* receiptPages(world)
 }

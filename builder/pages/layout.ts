@@ -24,6 +24,7 @@ const footer = [
     entries: [
       ['/arbitrage', 'Expected income, explained'],
       ['/workers', 'Workers'],
+      ['/jobs', 'Job exchange'],
       ['/partners', 'Partners and pricing'],
       ['/skills', 'Skills'],
       ['/status', 'Status of the polls'],

@@ -11,7 +11,8 @@ async function isSigned(bytes, signature, publicKey) {
   } catch (error) {
     if (error.name !== 'NotSupportedError') throw error
     const { verifyAsync } = await import('/assets/vendor/noble-ed25519.js')
-    return await verifyAsync(signature, bytes, publicKey)
+    // Strict, as RFC 8032 has it and the browsers' own check is.
+    return await verifyAsync(signature, new Uint8Array(bytes), publicKey, { zip215: false })
   }
 }
 

@@ -91,7 +91,8 @@ export function hostileWorld(siteUrl: string, strings: readonly string[]): World
   const [flag] = base.openFlags
   const [article] = base.articles
   const [skill] = base.taxonomy.skills
-  if (!receipt || !settled || !inFlight || !flag || !article || !skill) {
+  const [job] = base.exchange.jobs
+  if (!receipt || !settled || !inFlight || !flag || !article || !skill || !job) {
     throw new Error('the small world lost an entry')
   }
   const hex = (index: number) => index.toString(16).padStart(64, '0')
@@ -183,6 +184,16 @@ export function hostileWorld(siteUrl: string, strings: readonly string[]): World
         receipts_count: 1,
         total_usdc_lifetime: 1,
         last_receipt_at: null,
+      })),
+    },
+    exchange: {
+      ...base.exchange,
+      jobs: strings.map((text, index) => ({
+        ...job,
+        id: `job_${hex(index).slice(-24)}`,
+        title: text,
+        description: text,
+        skills: [text],
       })),
     },
     pacts: {

@@ -1,0 +1,220 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { renderBody } from '../../../builder/publish/document.ts'
+import type { PublicDocument } from '../../../builder/publish/document.ts'
+import { documentsOf } from '../../../builder/snapshots/index.ts'
+import { siteOf } from '../../../builder/snapshots/pages.ts'
+import type { World } from '../../../builder/world.ts'
+import { errorCodes } from '../../../src/contract/errors.ts'
+import { routes } from '../../../src/contract/routes.ts'
+import { hourMs } from '../../../src/core/time.ts'
+import { fullWorld } from '../../site/worlds.ts'
+import { workspace } from '../publish/set.ts'
+
+const siteUrl = 'https://ledger.test'
+const repository = new URL('../../..', import.meta.url).pathname
+
+const world = fullWorld(siteUrl)
+const documents = [...siteOf(world)]
+
+function text(path: string, from: readonly PublicDocument[] = documents): string {
+  const document = from.find((candidate) => candidate.path === path)
+  if (document === undefined) throw new Error(`no document ${path}`)
+  return Buffer.from(renderBody(document, '')).toString('utf8')
+}
+
+describe('the site', () => {
+  test('is the same when it is built again, and has one path each beside the documents of the API', () => {
+    expect([...siteOf(world)]).toEqual(documents)
+    const paths = [...documents, ...documentsOf(world)].map(({ path }) => path)
+    expect(paths.filter((path, at) => paths.indexOf(path) !== at)).toEqual([])
+  })
+
+  test('does not change while nothing but an hour passes and no rail is carried over', () => {
+    const [alpha] = world.rails
+    const fresh: World = { ...world, rails: alpha === undefined ? [] : [alpha] }
+    const later: World = { ...fresh, nowMs: fresh.nowMs + hourMs }
+    const before = new Map(
+      [...siteOf(fresh)].map((document) => [document.path, text(document.path, [document])]),
+    )
+    const changed = [...siteOf(later)].filter(
+      (document) => before.get(document.path) !== text(document.path, [document]),
+    )
+    expect(changed.map(({ path }) => path)).toEqual([])
+  })
+
+  test('has no inline script, style or handler', () => {
+    const pages = documents.filter(({ contentType }) => contentType.startsWith('text/html'))
+    expect(pages.length).toBeGreaterThan(30)
+    for (const { path } of pages) {
+      const page = text(path)
+      expect(page, path).not.toMatch(/<script(?![^>]* src="\/)/)
+      expect(page, path).not.toMatch(/<style|\sstyle=|\son[a-z]+=/)
+    }
+  })
+
+  test('says what an unknown figure is, and how old a carried one', () => {
+    expect(text('/rails/beta')).toContain('unknown')
+    expect(text('/')).toContain('carried over, 2 days old')
+    expect(text('/rails/delta.md')).toContain(
+      'These figures are not live: carried over, 2 days old.',
+    )
+  })
+
+  test('has an anchor for every error code and every endpoint', () => {
+    const errors = text('/docs/errors')
+    for (const code of Object.keys(errorCodes)) expect(errors).toContain(`id="${code}"`)
+    const reference = text('/docs/reference')
+    for (const { id, path } of routes) {
+      expect(reference).toContain(`id="${id}"`)
+      expect(reference).toContain(path)
+    }
+  })
+})
+
+describe('what programs find the site by', () => {
+  test('llms.txt names every listed page by its Markdown, which is there', () => {
+    const paths = new Set([...documents, ...documentsOf(world)].map(({ path }) => path))
+    const named = [...text('/llms.txt').matchAll(/\]\(https:\/\/ledger\.test(\/[^)]*)\)/g)].map(
+      ([, path]) => path,
+    )
+    expect(named.length).toBeGreaterThan(40)
+    expect(named.filter((path) => path !== '/snapshot.json' && !paths.has(path ?? ''))).toEqual([])
+  })
+
+  test('the index of agent skills has the digests of the files as they are served', () => {
+    const { skills } = z
+      .object({
+        skills: z.array(z.object({ name: z.string(), url: z.string(), digest: z.string() })),
+      })
+      .parse(JSON.parse(text('/.well-known/agent-skills/index.json')))
+    expect(skills.map(({ name }) => name)).toEqual(['desk', 'pacts'])
+    for (const { url, digest } of skills) {
+      const body = text(new URL(url).pathname, [...documentsOf(world)])
+      expect(digest).toBe(`sha256:${createHash('sha256').update(body).digest('hex')}`)
+    }
+  })
+
+  test('security.txt expires between five and six months from now', () => {
+    const expires = /^Expires: (\S+)$/m.exec(text('/.well-known/security.txt'))?.[1]
+    const days = (Date.parse(expires ?? '') - world.nowMs) / (24 * hourMs)
+    expect(days).toBeGreaterThan(140)
+    expect(days).toBeLessThan(190)
+  })
+
+  test('the API catalogue is a linkset of its own kind', () => {
+    const document = documents.find(({ path }) => path === '/.well-known/api-catalog')
+    expect(document?.contentType).toContain('application/linkset+json')
+    expect(text('/.well-known/api-catalog')).toContain('https://ledger.test/openapi.json')
+  })
+
+  test('feeds say what happened, the newest first, each entry under an address of its own', () => {
+    const feed = z
+      .object({
+        version: z.string(),
+        items: z.array(z.object({ id: z.string(), title: z.string() })),
+      })
+      .parse(JSON.parse(text('/feeds/flags.json')))
+    expect(feed.version).toBe('https://jsonfeed.org/version/1.1')
+    expect(feed.items.map(({ title }) => title)).toEqual([
+      'Rail delta: the last poll failed, figures are carried over',
+      'Rail alpha: more than half of the raw volume does not pass the filter rule',
+      'Closed: Rail alpha: one worker takes more than 90 %',
+    ])
+    expect(new Set(feed.items.map(({ id }) => id)).size).toBe(3)
+    expect(text('/feeds/transitions.atom')).toContain(
+      '<title>Rail alpha: pre-traction → paying</title>',
+    )
+  })
+})
+
+describe('/openapi.d.ts', () => {
+  test('types answers, parameters and models for a strict compiler', () => {
+    const dir = mkdtempSync(join(tmpdir(), 'ledger-types-'))
+    try {
+      writeFileSync(join(dir, 'openapi.d.ts'), text('/openapi.d.ts'))
+      writeFileSync(
+        join(dir, 'use.ts'),
+        `import type { components, paths } from './openapi.js'
+type Answer = paths['/api/v1/rails/{name}']['get']['responses'][200]['content']['application/json']
+export const status = (rail: Answer): components['schemas']['Rail']['status'] => rail.status
+export const parameters: paths['/api/v1/rails/{name}']['get']['parameters'] = { path: { name: 'x402' } }
+// @ts-expect-error -- a rail has no such status
+export const wrong: components['schemas']['Rail']['status'] = 'rich'
+// @ts-expect-error -- a rail is only read
+export const written: NonNullable<paths['/api/v1/rails/{name}']['post']> = 1
+`,
+      )
+      const tsc = join(repository, 'node_modules/.bin/tsc')
+      const flags = [
+        '--noEmit',
+        '--strict',
+        '--module',
+        'nodenext',
+        '--target',
+        'es2023',
+        '--types',
+        '',
+      ]
+      expect(() =>
+        execFileSync(tsc, [...flags, join(dir, 'use.ts')], { stdio: 'pipe' }),
+      ).not.toThrow()
+    } finally {
+      rmSync(dir, { recursive: true })
+    }
+  })
+})
+
+/** Three hundred rails, workers and receipts each, and their lists. */
+function largeWorld(): World {
+  const [rail] = world.rails
+  const [worker] = world.community.workers
+  const [receipt] = world.community.receipts
+  if (!rail || !worker || !receipt) throw new Error('the small world lost an entry')
+  const numbers = Array.from({ length: 300 }, (_, index) => index)
+  const hex = (index: number) => index.toString(16).padStart(64, '0')
+  const polls = world.history.get('alpha') ?? []
+  return {
+    ...world,
+    rails: numbers.map((index) => ({
+      ...rail,
+      authored: { ...rail.authored, rail: `rail-${index}` },
+    })),
+    history: new Map(numbers.map((index) => [`rail-${index}`, polls])),
+    community: {
+      ...world.community,
+      leaderboard: [],
+      workers: numbers.map((index) => ({ ...worker, wallet: hex(index) })),
+      receipts: numbers.map((index) => ({
+        ...receipt,
+        receipt_id: `rcp_${hex(index)}`,
+        to_wallet: hex(index),
+      })),
+    },
+  }
+}
+
+describe('a site of a thousand pages', () => {
+  test('writes after one change only what depends on it', async () => {
+    const large = largeWorld()
+    const space = await workspace()
+    try {
+      const first = await space.publish([...siteOf(large)])
+      expect(first.changed.length).toBeGreaterThan(1900)
+      const [changed, ...others] = large.rails
+      if (changed === undefined) throw new Error('no rail')
+      const named = { ...changed, authored: { ...changed.authored, notes: 'A new note.' } }
+      const second = await space.publish([...siteOf({ ...large, rails: [named, ...others] })])
+      expect(second.changed).toEqual(['/rails/rail-0', '/rails/rail-0.md'])
+    } finally {
+      space.remove()
+    }
+  })
+})
