@@ -1,5 +1,6 @@
 /** The job exchange as its parties use it: over HTTP, with signatures of their own. */
 import { sql } from 'kysely'
+import { z } from 'zod'
 
 import { bodySha256, messages } from '../../src/auth/messages.ts'
 import { bid, job } from '../../src/contract/schemas/job.ts'
@@ -20,6 +21,7 @@ export const parties = {
 export type Party = keyof typeof parties
 
 const jobs = '/api/v1/jobs'
+const anyObject = z.record(z.string(), z.unknown())
 /** What is agreed on in the stories. */
 export const agreedUsdc = 37.5
 
@@ -105,8 +107,8 @@ export async function openExchange(service: Service): Promise<Exchange> {
     read: (who, path) => clients[who]('GET', path),
     look: async (path) => {
       const answer = await fetch(`${url}${path}`)
-      const body: unknown = await answer.json()
-      return { status: answer.status, body: { ...Object(body) }, headers: answer.headers }
+      const body = anyObject.parse(await answer.json())
+      return { status: answer.status, body, headers: answer.headers }
     },
     statement,
     rows: async () => {

@@ -249,7 +249,7 @@ describe('at the same time', () => {
     const answers = await Promise.all(
       bids.map(({ id: bidId }) => exchange.act('poster', id, 'award', { bid_id: bidId })),
     )
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409])
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409])
     const { body } = await exchange.read('poster', `${jobs}/${id}/bids`)
     const states = bidList.parse(body).bids.map(({ status }) => status)
     expect(states.toSorted()).toEqual(['awarded', 'rejected'])
@@ -278,7 +278,7 @@ describe('at the same time', () => {
       return { status: answer.status, body: await answer.json() }
     }
     const answers = await Promise.all(Array.from({ length: 20 }, () => sendOnce(raw)))
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
       ...Array.from({ length: 19 }, () => 200),
       201,
     ])

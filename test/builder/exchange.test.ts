@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+
+import { gatherExchange } from '../../builder/exchange.ts'
+import { jobDocuments } from '../../builder/snapshots/jobs.ts'
+import { publicKeyToBase64 } from '../../src/auth/signing-key.ts'
+import { jobList } from '../../src/contract/schemas/job.ts'
+import { hourMs, isoTime } from '../../src/core/time.ts'
+import { openExchange } from '../support/exchange.ts'
+import type { Exchange } from '../support/exchange.ts'
+import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
+import type { PublicDir, Service } from '../support/http-service.ts'
+import { smallWorld } from '../support/world.ts'
+
+let published: PublicDir
+let service: Service
+let exchange: Exchange
+
+beforeAll(async () => {
+  published = await publicDir()
+  await published.publish(sampleDocuments)
+})
+afterAll(() => published.remove())
+
+beforeEach(async () => {
+  service = await startService(published.dir)
+  exchange = await openExchange(service)
+  return () => service.stop()
+})
+
+async function gather() {
+  const { database, exchangeKey, siteUrl } = service.actions
+  const nowMs = service.clock.now()
+  const publicKey = publicKeyToBase64(exchangeKey.publicKey)
+  return await gatherExchange(database, { siteUrl, nowMs, publicKey })
+}
+
+test('the document is the first page of the list, and its cursor leads on to the second', async () => {
+  for (let at = 0; at < 52; at += 1) {
+    await exchange.post({ deadline: isoTime(service.clock.now() + hourMs + at) })
+  }
+  const [document] = jobDocuments.build(smallWorld({ exchange: await gather() }))
+  if (document === undefined || !('json' in document.body)) throw new Error('no document')
+  expect(document).toMatchObject({ path: '/api/v1/jobs', maxAgeSeconds: 60 })
+  const asked = jobList.parse((await exchange.look('/api/v1/jobs?limit=50')).body)
+  const { computed_at: _asked, ...first } = asked
+  expect(document.body.json).toEqual(first)
+  const second = await exchange.look(`/api/v1/jobs?cursor=${first.next_cursor}`)
+  expect(jobList.parse(second.body)).toMatchObject({ count: 2, total: 52 })
+})
+
+test('jobs that take bids are counted apart, and not past their deadline', async () => {
+  await exchange.post({ deadline: isoTime(service.clock.now() + hourMs) })
+  await exchange.awarded()
+  expect(await gather()).toMatchObject({ total: 2, open: 1 })
+  service.clock.advance(hourMs)
+  const { open, jobs } = await gather()
+  expect([open, jobs.map(({ status }) => status)]).toEqual([0, ['awarded', 'expired']])
+})
