@@ -46,15 +46,17 @@ export const amountInput = z
   })
   .describe('USDC with at most 6 decimals, as a number or a decimal string.')
 
-/** An address that people may follow. */
+/** An address that people may follow. Not `z.url`, which trims what it is given. */
 export const httpsInput = z
-  .url({ protocol: /^https$/ })
+  .string()
   .max(2048)
-  .refine((text) => isPlainUrl(text), 'must be an https address without user name or password')
+  .refine((text) => isHttpsUrl(text), 'must be an https address without user name or password')
+  .meta({ format: 'uri', example: 'https://ledger.example/work' })
 
-function isPlainUrl(text: string): boolean {
+function isHttpsUrl(text: string): boolean {
+  if (!/^https:\/\/[\x21-\x7e]+$/.test(text) || !URL.canParse(text)) return false
   const { username, password } = new URL(text)
-  return username === '' && password === '' && /^[\x21-\x7e]+$/.test(text)
+  return username === '' && password === ''
 }
 
 /**

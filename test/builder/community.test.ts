@@ -1,0 +1,127 @@
+import { beforeEach, expect, test } from 'vitest'
+
+import { gatherCommunity } from '../../builder/community.ts'
+import { acceptReceipt } from '../../src/actions/receipts.ts'
+import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
+import { parseWallet } from '../../src/core/wallet.ts'
+import { changeToken } from '../../src/db/change-token.ts'
+import { putClaim } from '../../src/db/claims.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import type { NewReceipt } from '../../src/db/receipts.ts'
+import { putWorker } from '../../src/db/workers.ts'
+import { tempDatabase } from '../db/temp-database.ts'
+import { evmWallet, nearWallet } from '../support/wallets.ts'
+
+const startMs = Date.UTC(2026, 10, 21, 6)
+const siteUrl = 'https://ledger.test'
+let database: OpenDatabase
+
+beforeEach(async () => {
+  database = await tempDatabase()
+})
+
+function receipt(name: string, worker: string, changes: Partial<NewReceipt> = {}): NewReceipt {
+  return {
+    id: `rcp_${Buffer.from(name).toString('hex').padStart(64, '0')}`,
+    kind: 'platform',
+    rail: 'x402',
+    chain: null,
+    txHash: null,
+    from: parseWallet(evmWallet(`payer of ${name}`).address),
+    to: parseWallet(evmWallet(worker).address),
+    amountMicroUsdc: 10_000_000,
+    assetSymbol: 'USDC',
+    occurredAt: isoTime(startMs),
+    summary: null,
+    jobId: null,
+    evidenceUrl: null,
+    platform: 'example_board',
+    publicKey: null,
+    submitter: 'x',
+    content: {},
+    verification: 'verified',
+    verificationReason: null,
+    onchain: 'none',
+    acceptedAt: isoTime(startMs),
+    ...changes,
+  }
+}
+
+const accept = (draft: NewReceipt) => database.write((tx) => acceptReceipt(tx, draft))
+const gather = (nowMs = startMs) => gatherCommunity(database, { siteUrl, nowMs })
+
+async function register(name: string, displayName: string | null = null): Promise<void> {
+  const wallet = parseWallet(nearWallet(name).address)
+  const facts = { skills: ['a'], url: null, bio: null, receiptKey: null, displayName }
+  await database.write((tx) => putWorker(tx, { wallet, now: isoTime(startMs), ...facts }))
+}
+
+test('lists are cut at the first page, totals are not', async () => {
+  for (let index = 0; index < 51; index += 1) {
+    await register(`worker ${index}`)
+    await accept(receipt(`r${index}`, 'alice'))
+  }
+  const community = await gather()
+  expect(community).toMatchObject({ workersTotal: 51, receiptsTotal: 51, receiptsVerified: 51 })
+  expect(community.workers).toHaveLength(50)
+  expect(community.receipts).toHaveLength(50)
+  expect(community.workers[0]?.wallet).toBe(nearWallet('worker 50').address)
+  expect(community.workersNext).not.toBe(null)
+  expect(community.receiptsNext).not.toBe(null)
+})
+
+test('the leaderboard names who claimed a spot or registered, and leaves out who has nothing', async () => {
+  const [alice, bob] = ['alice', 'bob'].map((name) => parseWallet(evmWallet(name).address))
+  if (alice === undefined || bob === undefined) throw new Error('two wallets')
+  await accept(receipt('one', 'alice'))
+  await accept(receipt('two', 'bob', { amountMicroUsdc: 20_000_000 }))
+  await accept(receipt('own', 'carol', { from: parseWallet(evmWallet('carol').address) }))
+  await accept(receipt('self-signed', 'dave', { kind: 'signed', verification: 'unverified' }))
+  await database.write((tx) =>
+    putClaim(tx, { wallet: bob, displayName: 'Bob', emailHash: null, now: isoTime(startMs) }),
+  )
+  const { leaderboard } = await gather()
+  expect(leaderboard).toEqual([
+    {
+      rank: 1,
+      wallet: bob.display,
+      display_name: 'Bob',
+      claimed: true,
+      rep_score: 16,
+      receipts_count: 1,
+      total_usdc_lifetime: 20,
+      last_receipt_at: isoTime(startMs),
+    },
+    expect.objectContaining({ rank: 2, wallet: alice.display, display_name: null, claimed: false }),
+  ])
+})
+
+test('scores are the same for a day, then fall; what is archived changes with facts alone', async () => {
+  await accept(receipt('one', 'alice'))
+  const now = await gather(startMs)
+  const later = await gather(startMs + 17 * hourMs)
+  const nextDay = await gather(startMs + dayMs)
+  expect(later.leaderboard).toEqual(now.leaderboard)
+  expect(nextDay.leaderboard[0]?.rep_score).toBeLessThan(now.leaderboard[0]?.rep_score ?? 0)
+  expect(nextDay.leaderboardArchived).toEqual(now.leaderboardArchived)
+  await accept(receipt('two', 'alice', { acceptedAt: isoTime(startMs + dayMs) }))
+  const after = await gather(startMs + dayMs)
+  expect(after.leaderboardArchived).not.toEqual(now.leaderboardArchived)
+})
+
+test('every write shows in the change token', async () => {
+  const tokens = [await changeToken(database.reader)]
+  const step = async (work: Promise<unknown>) => {
+    await work
+    tokens.push(await changeToken(database.reader))
+  }
+  await step(register('worker'))
+  await step(accept(receipt('one', 'alice')))
+  const wallet = parseWallet(evmWallet('alice').address)
+  await step(
+    database.write((tx) =>
+      putClaim(tx, { wallet, displayName: 'A', emailHash: null, now: isoTime(startMs) }),
+    ),
+  )
+  expect(new Set(tokens).size).toBe(tokens.length)
+})

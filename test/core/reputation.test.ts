@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest'
+
+import {
+  applyEntry,
+  noStanding,
+  scoreAt,
+  valueMicroUsdc,
+  weightOf,
+} from '../../src/core/reputation.ts'
+import type { EntryEffect } from '../../src/core/reputation.ts'
+import { dayMs } from '../../src/core/time.ts'
+
+const startMs = Date.UTC(2026, 10, 21)
+const at = (days: number) => new Date(startMs + days * dayMs).toISOString()
+
+function verified(
+  days: number,
+  amountUsdc: number,
+  changes: Partial<EntryEffect> = {},
+): EntryEffect {
+  return {
+    kind: 'receipt_verified',
+    amountMicroUsdc: amountUsdc * 1e6,
+    weight: 1,
+    valueMicroUsdc: amountUsdc * 1e6,
+    countsFrom: at(days),
+    createdAt: at(days),
+    ...changes,
+  }
+}
+
+test('a score is the published sum, whatever the time at which it is read', () => {
+  const entries = [verified(0, 100), verified(3, 50), verified(40, 7.25)]
+  const standing = entries.reduce(applyEntry, noStanding)
+  for (const days of [40, 41, 60, 365, 3650]) {
+    const sum = entries.reduce((total, entry) => {
+      const ageDays = (startMs + days * dayMs - Date.parse(entry.countsFrom)) / dayMs
+      return total + (entry.amountMicroUsdc / 1e6) * entry.weight * Math.exp(-ageDays / 60)
+    }, 0)
+    expect(scoreAt(standing.epochSum, startMs + days * dayMs)).toBeCloseTo(sum, 5)
+  }
+})
+
+test('after 60 days a score is 1/e of what it was', () => {
+  const { epochSum } = applyEntry(noStanding, verified(0, 100))
+  expect(scoreAt(epochSum, startMs)).toBe(100)
+  expect(scoreAt(epochSum, startMs + 60 * dayMs)).toBe(36.787944)
+})
+
+test('the order of two scores never changes with time', () => {
+  const a = applyEntry(noStanding, verified(0, 100))
+  const b = applyEntry(noStanding, verified(30, 61))
+  expect(a.epochSum < b.epochSum).toBe(true)
+  for (const days of [30, 300, 3000]) {
+    const atMs = startMs + days * dayMs
+    expect(scoreAt(a.epochSum, atMs)).toBeLessThanOrEqual(scoreAt(b.epochSum, atMs))
+  }
+})
+
+test('a reversal cancels what it reverses at all times', () => {
+  const before = applyEntry(noStanding, verified(0, 12.5))
+  const earned = applyEntry(before, verified(2, 1000))
+  const reversed = applyEntry(
+    earned,
+    verified(2, 1000, { kind: 'receipt_reversed', valueMicroUsdc: -1e9, createdAt: at(50) }),
+  )
+  for (const days of [50, 51, 500]) {
+    const atMs = startMs + days * dayMs
+    expect(scoreAt(reversed.epochSum, atMs)).toBe(scoreAt(before.epochSum, atMs))
+  }
+  expect(reversed).toMatchObject({ receipts: 1, lifetimeMicroUsdc: 12.5e6, entries: 3 })
+})
+
+test('an entry without weight counts as nothing but an entry', () => {
+  const standing = applyEntry(noStanding, verified(0, 100, { weight: 0, valueMicroUsdc: 0 }))
+  expect(standing).toEqual({ ...noStanding, entries: 1 })
+})
+
+test.each([
+  [1_000_000, 10, 1, 1_000_000],
+  [1_000_000, 8, 1, 800_000],
+  [1_000_000, 8, 3, 266_666],
+  [1, 8, 1, 0],
+  [1_000_000, 8, null, 0],
+  [1_000_000, 0, 1, 0],
+  [1e15, 10, 1, 1e15],
+  [999_999_999_999_999, 8, 7, 114_285_714_285_714],
+])(
+  '%i micro-USDC at %i tenths for receipt %s of a payer is worth %i',
+  (amount, tenths, rank, value) => {
+    expect(valueMicroUsdc(amount, tenths, rank)).toBe(value)
+  },
+)
+
+test('a weight is evidence over the rank of the receipt among its payer', () => {
+  expect([weightOf(10, 1), weightOf(8, 1), weightOf(8, 4), weightOf(10, null)]).toEqual([
+    1, 0.8, 0.2, 0,
+  ])
+})

@@ -1,0 +1,552 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { receiptId, signingText } from '../../src/auth/messages.ts'
+import { acceptedReceipt, receiptDetail, receiptList } from '../../src/contract/schemas/receipt.ts'
+import { reputation } from '../../src/contract/schemas/reputation.ts'
+import { dayMs } from '../../src/core/time.ts'
+import {
+  appendEntry,
+  raiseEvidence,
+  recomputeScores,
+  reverseReceipt,
+} from '../../src/db/reputation.ts'
+import { loadReference } from '../../src/reference.ts'
+import { handClock, publicDir, sampleDocuments, startService } from '../support/http-service.ts'
+import type { PublicDir, Service } from '../support/http-service.ts'
+import { makePartner } from '../support/partners.ts'
+import {
+  issued,
+  receiptFacts,
+  submission,
+  withPlatform,
+  workerSigned,
+} from '../support/receipts.ts'
+import {
+  ed25519Key,
+  evmWallet,
+  nearWallet,
+  partnerHeaders,
+  signedBody,
+} from '../support/wallets.ts'
+import type { TestWallet } from '../support/wallets.ts'
+
+let published: PublicDir
+let service: Service
+const platformKey = ed25519Key('platform')
+const workerKey = ed25519Key('worker')
+const alice = evmWallet('alice')
+const payer = evmWallet('payer')
+const path = '/api/v1/receipts'
+
+beforeAll(async () => {
+  published = await publicDir()
+  await published.publish(sampleDocuments)
+})
+afterAll(() => published.remove())
+
+beforeEach(async () => {
+  const reference = withPlatform(await loadReference('data'), platformKey)
+  service = await startService(published.dir, { actions: { reference: () => reference } })
+  return () => service.stop()
+})
+
+const anyObject = z.record(z.string(), z.unknown())
+
+async function post(body: object, headers: Record<string, string> = {}) {
+  const answer = await fetch(`${service.url}${path}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+  return { status: answer.status, body: anyObject.parse(await answer.json()) }
+}
+
+async function get(target: string, headers: Record<string, string> = {}) {
+  const answer = await fetch(`${service.url}${target}`, { headers })
+  return { status: answer.status, body: anyObject.parse(await answer.json()) }
+}
+
+async function send(receipt: object, submitter: TestWallet = alice) {
+  service.clock.advance(1)
+  return await post(await submission(submitter, receipt, service.clock.now()))
+}
+
+const facts = (changes: object = {}) =>
+  receiptFacts(alice, { from_wallet: payer.address, ...changes })
+
+async function total(table: 'receipts' | 'reputation_ledger' | 'used_messages'): Promise<number> {
+  const { count } = await service.actions.database.reader
+    .selectFrom(table)
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** The score as a partner reads it. */
+async function scoreOf(wallet: TestWallet) {
+  const reader = nearWallet('reader')
+  const handle = 'reader'
+  const { reader: db } = service.actions.database
+  const known = await db
+    .selectFrom('partners')
+    .select('handle')
+    .where('handle', '=', handle)
+    .execute()
+  if (known.length === 0) await makePartner(service, reader, { handle })
+  const target = `/api/v1/reputation/${wallet.address}`
+  const request = { method: 'GET', path: target }
+  const headers = await partnerHeaders(reader, request, { nowMs: service.clock.now() })
+  const answer = await get(target, headers)
+  expect(answer.status).toBe(200)
+  return reputation.strict().parse(answer.body)
+}
+
+/** What the writes kept is what the entries come to, to the last bit. */
+async function expectScoresHold(): Promise<void> {
+  const { differences } = await recomputeScores(service.actions.database.reader)
+  expect(differences).toEqual([])
+}
+
+describe('a receipt that a platform has issued', () => {
+  test('is verified at once, earns 0.8 of its amount, and can be read at once', async () => {
+    const receipt = issued(facts({ amount_usdc: '12.5', summary: 'Ein Bericht' }), platformKey)
+    const made = await send(receipt)
+    const id = receiptId(receipt)
+    expect(made.status).toBe(201)
+    expect(acceptedReceipt.strict().parse(made.body)).toEqual({
+      receipt_id: id,
+      accepted_at: new Date(service.clock.now()).toISOString(),
+      kind: 'platform',
+      verification: 'verified',
+      onchain_verified: false,
+      rep_delta: 10,
+      new_rep_score: 10,
+      url: `https://ledger.test${path}/${id}`,
+    })
+    const { body } = await get(`${path}/${id}`)
+    const detail = receiptDetail.strict().parse(body)
+    expect(detail).toMatchObject({
+      amount_usdc: 12.5,
+      from_wallet: payer.address,
+      to_wallet: alice.address,
+      platform: 'example_board',
+      occurred_at: '2026-11-20T12:00:00.000Z',
+    })
+    expect(receiptId(detail.content)).toBe(id)
+    expect(detail.content).toEqual(receipt)
+    await expectScoresHold()
+  })
+
+  test('may be sent in by anyone', async () => {
+    const made = await send(issued(facts(), platformKey), nearWallet('messenger'))
+    expect(made).toMatchObject({ status: 201, body: { new_rep_score: 8 } })
+  })
+
+  test('is the same receipt whoever sends it in, however often: one id, one effect', async () => {
+    const receipt = issued(facts(), platformKey)
+    const first = await send(receipt)
+    for (const submitter of [alice, payer, nearWallet('messenger')]) {
+      const again = await send(receipt, submitter)
+      expect(again.status).toBe(200)
+      expect(again.body['receipt_id']).toBe(first.body['receipt_id'])
+    }
+    expect([await total('receipts'), await total('reputation_ledger')]).toEqual([1, 1])
+  })
+
+  test('50 times at once has one effect', async () => {
+    const body = await submission(alice, issued(facts(), platformKey), service.clock.now())
+    const answers = await Promise.all(Array.from({ length: 50 }, () => post(body)))
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(49)
+    expect([await total('receipts'), await total('reputation_ledger')]).toEqual([1, 1])
+    await expectScoresHold()
+  })
+
+  test('in 50 submissions of its own at once has one effect', async () => {
+    const receipt = issued(facts(), platformKey)
+    const bodies = await Promise.all(
+      Array.from({ length: 50 }, (_, at) =>
+        submission(nearWallet(`messenger ${at}`), receipt, service.clock.now()),
+      ),
+    )
+    const answers = await Promise.all(bodies.map((body) => post(body)))
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
+    expect([await total('receipts'), await total('reputation_ledger')]).toEqual([1, 1])
+  })
+
+  test('changed in any field is refused, and nothing is written', async () => {
+    const receipt = issued(facts({ summary: 'a', job_id: 'job-1' }), platformKey)
+    const changes = [
+      { amount_usdc: 11 },
+      { amount_usdc: '10' },
+      { to_wallet: payer.address },
+      { to_wallet: alice.id },
+      { from_wallet: alice.address },
+      { rail: 'olas' },
+      { summary: 'b' },
+      { job_id: 'job-2' },
+      { occurred_at: '2026-11-20T12:00:00Z' },
+      { evidence_url: 'https://a.example/' },
+      { chain: 'base' },
+    ]
+    for (const change of changes) {
+      expect(await send({ ...receipt, ...change })).toMatchObject({
+        status: 401,
+        body: { code: 'signature_invalid' },
+      })
+    }
+    expect([await total('receipts'), await total('used_messages')]).toEqual([0, 0])
+  })
+
+  test('may be signed over the whole body as well', async () => {
+    const wallet = alice.address
+    const timestamp = new Date(service.clock.now()).toISOString()
+    const unsigned = {
+      ...facts(),
+      platform: 'example_board',
+      platform_signature: '',
+      wallet,
+      timestamp,
+      signature: '',
+    }
+    const platform_signature = platformKey.sign(signingText(unsigned))
+    const { wallet: _w, timestamp: _t, signature: _s, ...receipt } = unsigned
+    const body = await signedBody(
+      alice,
+      'receipt',
+      { ...receipt, platform_signature },
+      { nowMs: service.clock.now() },
+    )
+    const made = await post(body)
+    expect(made).toMatchObject({ status: 201, body: { receipt_id: receiptId(receipt) } })
+  })
+
+  test('by a platform that is unknown, revoked, or not for this rail is refused', async () => {
+    const unknown = await send(issued(facts(), platformKey, 'other_board'))
+    expect(unknown).toMatchObject({ status: 422, body: { code: 'refused' } })
+    const wrongRail = await send(issued(facts({ rail: 'near' }), platformKey))
+    expect(wrongRail).toMatchObject({ status: 422, body: { code: 'refused' } })
+    const revoked = withPlatform(service.actions.reference(), platformKey, {
+      revoked_at: '2026-11-21T06:00:00.000Z',
+    })
+    await service.stop()
+    service = await startService(published.dir, { actions: { reference: () => revoked } })
+    const late = await send(issued(facts(), platformKey))
+    expect(late).toMatchObject({ status: 401, body: { code: 'signature_invalid' } })
+    expect(await total('receipts')).toBe(0)
+  })
+
+  test('by another key, or with a signature of the wrong form, is refused', async () => {
+    const good = issued(facts(), platformKey)
+    const { platform_signature: signature } = good
+    const zeroKey = Buffer.alloc(64).toString('base64')
+    const forms = [
+      issued(facts(), workerKey),
+      { ...good, platform_signature: `ed25519:${zeroKey}` },
+      { ...good, platform_signature: workerSigned(facts(), platformKey).worker_signature },
+    ]
+    for (const receipt of forms) expect((await send(receipt)).status).toBe(401)
+    for (const text of [
+      '',
+      'ed25519:',
+      signature.slice(0, -1),
+      `${signature}=`,
+      signature.replace('ed25519', 'ed448'),
+    ]) {
+      expect((await send({ ...good, platform_signature: text })).status).toBe(400)
+    }
+  })
+})
+
+describe('a receipt that its worker signs', () => {
+  test('is taken, is not verified, and earns nothing', async () => {
+    const made = await send(workerSigned(facts(), workerKey))
+    expect(made).toMatchObject({
+      status: 201,
+      body: { kind: 'signed', verification: 'unverified', rep_delta: 0, new_rep_score: 0 },
+    })
+    expect(await total('reputation_ledger')).toBe(0)
+  })
+
+  test('with a transaction waits for its chain', async () => {
+    const tx_hash = `0x${'ab'.repeat(32)}`
+    const made = await send(workerSigned(facts({ chain: 'arbitrum', tx_hash }), workerKey))
+    expect(made).toMatchObject({
+      status: 201,
+      body: { verification: 'pending', explorer_url: `https://arbiscan.io/tx/${tx_hash}` },
+    })
+  })
+
+  test('is sent in by the worker and nobody else', async () => {
+    const made = await send(workerSigned(facts(), workerKey), payer)
+    expect(made).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+  })
+
+  test('is signed with the key that the worker has registered, where there is one', async () => {
+    const skills = [...service.actions.reference().skills].slice(0, 1)
+    const body = await signedBody(
+      alice,
+      'register',
+      { skills, receipt_key: ed25519Key('registered').base64 },
+      { nowMs: service.clock.now() },
+    )
+    await fetch(`${service.url}/api/v1/workers/register`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    const other = await send(workerSigned(facts(), workerKey))
+    expect(other).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+    const right = await send(workerSigned(facts(), ed25519Key('registered')))
+    expect(right.status).toBe(201)
+  })
+
+  test('with a key that nobody can hold is refused', async () => {
+    const receipt = workerSigned(facts(), workerKey)
+    const small = Buffer.from(`01${'00'.repeat(31)}`, 'hex').toString('base64')
+    const answer = await send({ ...receipt, public_key: `ed25519:${small}` })
+    expect(answer).toMatchObject({ status: 400, body: { issues: [{ path: 'public_key' }] } })
+  })
+})
+
+test.each([
+  [{ rail: 'no_such_rail' }, 422],
+  [{ occurred_at: '2026-11-21T06:30:00.000Z' }, 422],
+  [{ occurred_at: 'yesterday' }, 400],
+  [{ amount_usdc: 0.0000001 }, 400],
+  [{ amount_usdc: 1_000_000_000.000001 }, 400],
+  [{ amount_usdc: -1 }, 400],
+  [{ amount_usdc: '1e3' }, 400],
+  [{ amount_usdc: '01' }, 400],
+  [{ amount_usdc: true }, 400],
+  [{ asset_symbol: 'EURC' }, 400],
+  [{ chain: 'dogecoin' }, 400],
+  [{ chain: 'off-chain', tx_hash: `0x${'ab'.repeat(32)}` }, 400],
+  [{ chain: 'base', tx_hash: `0x${'AB'.repeat(32)}` }, 400],
+  [{ chain: 'base', tx_hash: 'ab'.repeat(32) }, 400],
+  [{ chain: 'solana', tx_hash: `0x${'ab'.repeat(32)}` }, 400],
+  [{ chain: 'cardano', tx_hash: 'ab'.repeat(32) }, 201],
+  [{ job_id: 'pact-12' }, 201],
+  [{ job_id: 'pact 12' }, 400],
+  [{ summary: 'line\nline' }, 400],
+  [{ evidence_url: 'file:///etc/passwd' }, 400],
+  [{ to_wallet: '0x0' }, 400],
+  [{ unknown: 1 }, 400],
+])('a receipt with %j answers %i', async (change, status) => {
+  const answer = await send(issued(facts(change), platformKey))
+  expect({ status: answer.status, body: answer.body }).toMatchObject({ status })
+})
+
+describe('reputation', () => {
+  test('many receipts of one payer earn less and less, and those of one wallet to itself nothing', async () => {
+    const deltas: unknown[] = []
+    for (let index = 0; index < 4; index += 1) {
+      const { body } = await send(issued(facts({ summary: `${index}` }), platformKey))
+      deltas.push(body['rep_delta'])
+    }
+    expect(deltas).toEqual([8, 4, 2.666666, 2])
+    const own = await send(issued(facts({ from_wallet: alice.id, summary: 'own' }), platformKey))
+    expect(own.body).toMatchObject({ verification: 'verified', rep_delta: 0 })
+    const other = await send(
+      issued(facts({ from_wallet: evmWallet('other').address }), platformKey),
+    )
+    expect(other.body['rep_delta']).toBe(8)
+    const score = await scoreOf(alice)
+    expect(score).toMatchObject({
+      receipts_count: 5,
+      total_usdc_lifetime: 50,
+      rank: 1,
+      entries_total: 6,
+    })
+    expect(score.rep_score).toBeCloseTo(24.666666, 5)
+    expect(score.entries.map(({ weight }) => weight)).toEqual([0.8, 0, 0.2, 0.8 / 3, 0.4, 0.8])
+    await expectScoresHold()
+  })
+
+  test('receipts without a payer count as of one payer for each platform', async () => {
+    const first = await send(issued(receiptFacts(alice, { summary: 'a' }), platformKey))
+    const second = await send(issued(receiptFacts(alice, { summary: 'b' }), platformKey))
+    expect([first.body['rep_delta'], second.body['rep_delta']]).toEqual([8, 4])
+  })
+
+  test('can be recomputed by anyone from the entries that are shown', async () => {
+    for (let index = 0; index < 5; index += 1) {
+      await send(issued(facts({ amount_usdc: 2.718281 + index, summary: `${index}` }), platformKey))
+      service.clock.advance(9 * dayMs)
+    }
+    const shown = await scoreOf(alice)
+    const nowMs = Date.parse(shown.computed_at)
+    const sum = shown.entries.reduce((total, entry) => {
+      const ageDays = (nowMs - Date.parse(entry.counts_from)) / dayMs
+      return total + entry.delta * Math.exp(-ageDays / 60)
+    }, 0)
+    expect(shown.rep_score).toBeCloseTo(sum, 5)
+    for (const entry of shown.entries) {
+      expect(entry.delta).toBeCloseTo(entry.amount_usdc * entry.weight, 5)
+    }
+  })
+
+  test('shows the last 50 entries, newest first', async () => {
+    for (let index = 0; index < 52; index += 1) {
+      await send(issued(facts({ summary: `${index}` }), platformKey))
+    }
+    const { entries, entries_total } = await scoreOf(alice)
+    expect([entries.length, entries_total]).toEqual([50, 52])
+    expect(entries.map(({ seq }) => seq)).toEqual(
+      Array.from({ length: 50 }, (_, index) => 52 - index),
+    )
+  })
+
+  test('of an unknown wallet is nothing; without credentials it is not told', async () => {
+    expect(await scoreOf(evmWallet('nobody'))).toMatchObject({
+      rep_score: 0,
+      rank: null,
+      entries: [],
+    })
+    const answer = await get(`/api/v1/reputation/${alice.address}`)
+    expect([401, 402]).toContain(answer.status)
+  })
+
+  test('rises where the chain confirms a receipt, and falls back to what it was where it is reversed', async () => {
+    await send(issued(facts({ summary: 'first', amount_usdc: 3 }), platformKey))
+    const before = await scoreOf(alice)
+    const { body } = await send(
+      issued(facts({ from_wallet: evmWallet('p2').address }), platformKey),
+    )
+    const receiptOfTest = String(body['receipt_id'])
+    const wallet = { id: alice.id, display: alice.address }
+    const { write } = service.actions.database
+    service.clock.advance(20 * dayMs)
+    const now = new Date(service.clock.now()).toISOString()
+    await write((tx) =>
+      raiseEvidence(tx, wallet, { receiptId: receiptOfTest, tenths: 10, reason: 'on chain', now }),
+    )
+    const raised = await scoreOf(alice)
+    expect(raised.entries[0]).toMatchObject({ kind: 'adjustment', delta: 2 })
+    service.clock.advance(20 * dayMs)
+    const reversal = { receiptId: receiptOfTest, reason: 'reorganised', now }
+    await write((tx) => reverseReceipt(tx, wallet, reversal))
+    await write((tx) => reverseReceipt(tx, wallet, reversal))
+    const after = await scoreOf(alice)
+    expect(after.entries[0]).toMatchObject({
+      kind: 'receipt_reversed',
+      delta: -10,
+      amount_usdc: 10,
+    })
+    expect(after).toMatchObject({ receipts_count: 1, total_usdc_lifetime: 3, entries_total: 4 })
+    const aged = before.rep_score * Math.exp(-40 / 60)
+    expect(after.rep_score).toBeCloseTo(aged, 4)
+    await expectScoresHold()
+  })
+
+  test('has a ledger that can only grow, and a recomputation that sees what was changed', async () => {
+    await send(issued(facts(), platformKey))
+    const { db, write } = service.actions.database
+    await expect(
+      write((tx) => tx.updateTable('reputation_ledger').set({ reason: 'x' }).execute()),
+    ).rejects.toThrow('append-only')
+    await expect(write((tx) => tx.deleteFrom('reputation_ledger').execute())).rejects.toThrow(
+      'append-only',
+    )
+    await db
+      .updateTable('reputation')
+      .set((eb) => ({ epoch_sum: eb('epoch_sum', '+', 1e-6) }))
+      .execute()
+    const { differences } = await recomputeScores(db)
+    expect(differences).toMatchObject([{ wallet: alice.id, field: 'epochSum' }])
+  })
+
+  test('ranks ties by the earlier first receipt, then by the wallet', async () => {
+    const names = ['a', 'b', 'c']
+    const now = new Date(service.clock.now()).toISOString()
+    const later = new Date(service.clock.now() + 1).toISOString()
+    const { write } = service.actions.database
+    for (const name of names) {
+      const wallet = nearWallet(name)
+      const entry = {
+        kind: 'receipt_verified',
+        receiptId: null,
+        payer: null,
+        payerRank: null,
+        amountMicroUsdc: 5,
+        weight: 1,
+        valueMicroUsdc: 5,
+        reason: 'test',
+        countsFrom: now,
+        createdAt: name === 'a' ? later : now,
+      } as const
+      await write((tx) => appendEntry(tx, { id: wallet.id, display: wallet.address }, entry))
+    }
+    const [first = '', second = ''] = ['b', 'c'].map((name) => nearWallet(name).id).toSorted()
+    const ranks = new Map<string, number | null>()
+    for (const name of names) ranks.set(nearWallet(name).id, (await scoreOf(nearWallet(name))).rank)
+    expect(ranks).toEqual(
+      new Map([
+        [nearWallet('a').id, 3],
+        [first, 1],
+        [second, 2],
+      ]),
+    )
+  })
+})
+
+describe('the list of receipts', () => {
+  test('is read to its end page by page and filtered', async () => {
+    for (let index = 0; index < 5; index += 1) {
+      await send(issued(facts({ summary: `p${index}`, chain: 'base' }), platformKey))
+    }
+    await send(issued(facts({ rail: 'olas', chain: 'gnosis' }), platformKey))
+    await send(workerSigned(facts(), workerKey))
+    const seen: string[] = []
+    let cursor: string | undefined
+    do {
+      const query = cursor === undefined ? '?limit=2' : `?limit=2&cursor=${cursor}`
+      const page = receiptList.strict().parse((await get(`${path}${query}`)).body)
+      expect(page).toMatchObject({ count: page.receipts.length, total: 7 })
+      seen.push(...page.receipts.map(({ receipt_id }) => receipt_id))
+      cursor = page.next_cursor
+    } while (cursor !== undefined)
+    expect(new Set(seen).size).toBe(7)
+    const found = async (query: string) => (await get(`${path}?${query}`)).body['total']
+    expect(await found('rail=olas')).toBe(1)
+    expect(await found('chain=base')).toBe(6)
+    expect(await found('status=unverified')).toBe(1)
+    expect(await found(`wallet=${alice.id}`)).toBe(7)
+    expect(await found(`wallet=${payer.address}`)).toBe(0)
+    expect(await found(`since=${new Date(service.clock.now() - 2).toISOString()}`)).toBe(2)
+  })
+
+  test.each(['status=good', 'chain=doge', 'rail=UPPER', 'cursor=d29ya2Vycy41', 'foo=1&limit=2'])(
+    'refuses %s',
+    async (query) => {
+      expect((await get(`${path}?${query}`)).status).toBe(400)
+    },
+  )
+
+  test.each([`rcp_${'0'.repeat(64)}`, 'rcp_1', 'x', `rcp_${'A'.repeat(64)}`])(
+    'has no receipt %s',
+    async (id) => {
+      expect(await get(`${path}/${id}`)).toMatchObject({
+        status: 404,
+        body: { code: 'unknown_receipt' },
+      })
+    },
+  )
+})
+
+test('a receipt that was accepted is there after the service has ended and begun again', async () => {
+  const databasePath = `${published.dir}/../restart.db`
+  const reference = service.actions.reference()
+  const clock = handClock()
+  const start = () =>
+    startService(published.dir, { databasePath, clock, actions: { reference: () => reference } })
+  await service.stop()
+  service = await start()
+  const body = await submission(alice, issued(facts(), platformKey), clock.now())
+  const first = await post(body)
+  await service.stop()
+  service = await start()
+  expect(await post(body)).toEqual({ status: 200, body: first.body })
+  expect((await get(`${path}/${String(first.body['receipt_id'])}`)).status).toBe(200)
+})

@@ -1,0 +1,425 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { bodySha256, fillOath, messages } from '../../src/auth/messages.ts'
+import { worker, workerList } from '../../src/contract/schemas/worker.ts'
+import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
+import type { PublicDir, Service } from '../support/http-service.ts'
+import { makePartner } from '../support/partners.ts'
+import { evmWallet, nearWallet, signedBody, testService } from '../support/wallets.ts'
+import type { TestWallet } from '../support/wallets.ts'
+
+let published: PublicDir
+let service: Service
+let skills: readonly string[]
+const alice = evmWallet('alice')
+const register = '/api/v1/workers/register'
+
+beforeAll(async () => {
+  published = await publicDir()
+  await published.publish(sampleDocuments)
+})
+afterAll(() => published.remove())
+
+beforeEach(async () => {
+  service = await startService(published.dir)
+  skills = [...service.actions.reference().skills].slice(0, 3)
+  return () => service.stop()
+})
+
+const anyObject = z.record(z.string(), z.unknown())
+
+async function post(path: string, body: object) {
+  const answer = await fetch(`${service.url}${path}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  return { status: answer.status, body: anyObject.parse(await answer.json()) }
+}
+
+async function get(path: string) {
+  const answer = await fetch(`${service.url}${path}`)
+  return { status: answer.status, body: anyObject.parse(await answer.json()) }
+}
+
+/** A registration; each is signed at its own millisecond. */
+async function registration(wallet: TestWallet, changes: object = {}, spelling = wallet.address) {
+  service.clock.advance(1)
+  const nowMs = service.clock.now()
+  return await signedBody(wallet, 'register', { skills, ...changes }, { nowMs, spelling })
+}
+
+async function rows(table: 'workers' | 'oath_history' | 'used_messages'): Promise<number> {
+  const { reader } = service.actions.database
+  const { total } = await reader
+    .selectFrom(table)
+    .select(({ fn }) => fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  return total
+}
+
+describe('registration', () => {
+  test('answers the worker, who can be read at once', async () => {
+    const facts = {
+      display_name: 'Zoë 日本 🙂',
+      url: 'https://zoe.example/',
+      bio: 'Two\nlines.',
+      receipt_key: '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
+    }
+    const made = await post(register, await registration(alice, facts))
+    expect(made).toMatchObject({ status: 201, body: { ...facts, wallet: alice.address, skills } })
+    expect(worker.strict().parse(made.body).registered_at).toBe(made.body['updated_at'])
+    for (const spelling of [alice.address, alice.id]) {
+      expect(await get(`/api/v1/workers/${spelling}`)).toEqual({ status: 200, body: made.body })
+    }
+  })
+
+  test('again by the same wallet, in whatever case, replaces what was said', async () => {
+    const first = await post(register, await registration(alice, { display_name: 'A' }))
+    const again = await post(register, await registration(alice, { skills: [skills[0]] }, alice.id))
+    expect(again.status).toBe(200)
+    expect(again.body).toMatchObject({ wallet: alice.address, skills: [skills[0]] })
+    expect(again.body).not.toHaveProperty('display_name')
+    expect(again.body['registered_at']).toBe(first.body['registered_at'])
+    expect(again.body['updated_at']).not.toBe(first.body['updated_at'])
+    expect(await rows('workers')).toBe(1)
+    expect((await get(`/api/v1/workers?skill=${skills[1] ?? ''}`)).body['total']).toBe(0)
+  })
+
+  test('50 times at once registers one worker once', async () => {
+    const body = await registration(alice)
+    const answers = await Promise.all(Array.from({ length: 50 }, () => post(register, body)))
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(49)
+    expect(await rows('used_messages')).toBe(1)
+  })
+
+  test('with a skill outside the taxonomy is for partners only', async () => {
+    const refused = await post(register, await registration(alice, { skills: ['glass-blowing'] }))
+    expect(refused).toMatchObject({ status: 422, body: { code: 'refused' } })
+    expect(await rows('workers')).toBe(0)
+    await makePartner(service, alice, { handle: 'alice' })
+    const taken = await post(register, await registration(alice, { skills: ['glass-blowing'] }))
+    expect(taken).toMatchObject({ status: 201, body: { skills: ['glass-blowing'] } })
+  })
+
+  test('may swear the worker oath, which leaves a row', async () => {
+    const text = service.actions.reference().oaths.get('worker')?.text ?? ''
+    const sworn = async (signer: TestWallet) => {
+      const unsigned = await registration(alice, { oath_signature: '' })
+      const { timestamp } = unsigned
+      const oath = await signer.sign(fillOath(text, { wallet: alice.address, timestamp }))
+      return { ...unsigned, oath_signature: oath }
+    }
+    const wrong = await post(register, await sworn(evmWallet('mallory')))
+    expect(wrong).toMatchObject({ status: 401, body: { code: 'signature_invalid' } })
+    expect(await rows('oath_history')).toBe(0)
+    expect((await post(register, await sworn(alice))).status).toBe(201)
+    expect(await rows('oath_history')).toBe(1)
+  })
+
+  test('of an oath as the signature of the body, or the reverse, is refused', async () => {
+    const text = service.actions.reference().oaths.get('worker')?.text ?? ''
+    const unsigned = await registration(alice, { oath_signature: '' })
+    const { timestamp, signature } = unsigned
+    const oath = await alice.sign(fillOath(text, { wallet: alice.address, timestamp }))
+    const swapped = { ...unsigned, signature: oath, oath_signature: signature }
+    expect((await post(register, swapped)).status).toBe(401)
+    expect((await post(register, { ...unsigned, oath_signature: signature })).status).toBe(401)
+  })
+
+  test.each([
+    ['skills', []],
+    ['skills', Array.from({ length: 33 }, (_, at) => `skill-${at}`)],
+    ['skills', ['Upper']],
+    ['skills', ['same', 'same']],
+    ['display_name', ''],
+    ['display_name', ' padded'],
+    ['display_name', 'x'.repeat(81)],
+    ['display_name', 'a\u202Eb'],
+    ['display_name', 'a\u200Bb'],
+    ['display_name', 'a\nb'],
+    ['display_name', 'a\u0000b'],
+    ['display_name', 'e\u0301'],
+    ['url', 'http://a.example/'],
+    ['url', 'javascript:alert(1)'],
+    ['url', 'https://user:pw@a.example/'],
+    ['url', 'https://a.example/\n'],
+    ['bio', 'x'.repeat(1001)],
+    ['receipt_key', 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA='],
+    ['receipt_key', 'AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA='],
+    ['receipt_key', 'short'],
+    ['admin', true],
+  ])('with %s as %j is refused by name', async (field, value) => {
+    const answer = await post(register, await registration(alice, { [field]: value }))
+    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_input' } })
+    expect(JSON.stringify(answer.body['issues'])).toContain(`"path":"${field}`)
+    expect(await rows('workers')).toBe(0)
+  })
+})
+
+describe('the list of workers', () => {
+  beforeEach(async () => {
+    for (let index = 0; index < 7; index += 1) {
+      const chosen = index % 2 === 0 ? skills.slice(0, 1) : skills.slice(1)
+      await post(register, await registration(nearWallet(`worker ${index}`), { skills: chosen }))
+    }
+  })
+
+  test('is read to its end page by page, newest first, nothing twice', async () => {
+    const seen: string[] = []
+    let query = '?limit=3'
+    for (;;) {
+      const { status, body } = await get(`/api/v1/workers${query}`)
+      expect(status).toBe(200)
+      const page = workerList.strict().parse(body)
+      expect(page).toMatchObject({ count: page.workers.length, total: 7 })
+      seen.push(...page.workers.map(({ wallet }) => wallet))
+      if (page.next_cursor === undefined) break
+      query = `?limit=3&cursor=${page.next_cursor}`
+      // Somebody registers meanwhile: pages that were begun stay what they were.
+      if (seen.length === 3) await post(register, await registration(nearWallet('worker 6')))
+    }
+    expect(seen).toEqual(
+      Array.from({ length: 7 }, (_, index) => nearWallet(`worker ${6 - index}`).address),
+    )
+  })
+
+  test('is filtered by skill, wallet and time', async () => {
+    const total = async (query: string) => (await get(`/api/v1/workers?${query}`)).body['total']
+    expect(await total(`skill=${skills[0] ?? ''}`)).toBe(4)
+    expect(await total(`skill=${skills[2] ?? ''}`)).toBe(3)
+    expect(await total(`wallet=${nearWallet('worker 2').address}`)).toBe(1)
+    const since = new Date(service.clock.now() - 2).toISOString()
+    expect(await total(`since=${since}`)).toBe(2)
+  })
+
+  test.each([
+    ['limit=0', 'invalid_input'],
+    ['limit=201', 'invalid_input'],
+    ['limit=1e1', 'invalid_input'],
+    ['limit=5&limit=6', 'invalid_input'],
+    ['cursor=abc', 'bad_cursor'],
+    ['cursor=cmVjZWlwdHMuNQ', 'bad_cursor'],
+    ['wallet=0x1&limit=5', 'invalid_input'],
+    ['since=yesterday', 'invalid_input'],
+    ['limit=5&page=2', 'unknown_parameter'],
+  ])('refuses %s', async (query, code) => {
+    expect(await get(`/api/v1/workers?${query}`)).toMatchObject({ status: 400, body: { code } })
+  })
+})
+
+test.each([evmWallet('nobody').address, 'x', '0x1', '..%2F', "'%20or%201=1"])(
+  'there is no worker %s',
+  async (name) => {
+    expect((await get(`/api/v1/workers/${name}`)).status).toBeGreaterThanOrEqual(400)
+    expect((await get(`/api/v1/workers/${name}`)).status).toBeLessThan(500)
+  },
+)
+
+describe('a claim by wallet', () => {
+  const path = '/api/v1/claim'
+
+  async function claim(
+    wallet: TestWallet,
+    changes: {
+      readonly name?: string
+      readonly oathBy?: TestWallet
+      readonly kind?: 'claim' | 'worker'
+    } = {},
+  ): Promise<Record<string, string>> {
+    service.clock.advance(1)
+    const timestamp = new Date(service.clock.now()).toISOString()
+    const { name = 'Zoë', oathBy = wallet, kind = 'claim' } = changes
+    const text = service.actions.reference().oaths.get(kind)?.text ?? ''
+    const oath = await oathBy.sign(fillOath(text, { wallet: wallet.address, timestamp }))
+    const unsigned = {
+      wallet: wallet.address,
+      display_name: name,
+      timestamp,
+      signature: '',
+      oath_signature: oath,
+    }
+    const from = { wallet: wallet.address, timestamp, bodySha256: bodySha256(unsigned) }
+    return { ...unsigned, signature: await wallet.sign(messages.claim(testService, from)) }
+  }
+
+  test('takes the spot and leaves the oath in the history', async () => {
+    const body = await claim(alice)
+    const made = await post(path, body)
+    expect(made).toMatchObject({
+      status: 201,
+      body: {
+        wallet: alice.address,
+        display_name: 'Zoë',
+        rank: null,
+        claimed_at: body['timestamp'],
+        next: 'https://ledger.test/api/v1/partners/signup',
+      },
+    })
+    const row = await service.actions.database.reader
+      .selectFrom('oath_history')
+      .select(['kind', 'oath_version', 'wallet', 'action', 'binding', 'body_sha256'])
+      .executeTakeFirstOrThrow()
+    expect(row).toEqual({
+      kind: 'claim',
+      oath_version: 1,
+      wallet: alice.id,
+      action: 'claimSpot',
+      binding: 'statement',
+      body_sha256: bodySha256(body),
+    })
+    expect((await post(path, body)).status).toBe(200)
+    expect(await rows('oath_history')).toBe(1)
+  })
+
+  test('of a spot that is claimed is a conflict', async () => {
+    await post(path, await claim(alice))
+    const again = await post(path, await claim(alice, { name: 'Other' }))
+    expect(again).toMatchObject({ status: 409, body: { code: 'spot_claimed' } })
+    expect(await rows('oath_history')).toBe(1)
+  })
+
+  test('without the right oath by the right wallet is refused', async () => {
+    const wrong = [
+      await claim(alice, { oathBy: evmWallet('mallory') }),
+      await claim(alice, { kind: 'worker' }),
+      { ...(await claim(alice)), oath_signature: (await claim(alice))['oath_signature'] },
+    ]
+    for (const body of wrong) {
+      expect(await post(path, body)).toMatchObject({
+        status: 401,
+        body: { code: 'signature_invalid', details: expect.stringContaining('oath') as unknown },
+      })
+    }
+    const { oath_signature: _, ...none } = await claim(alice)
+    expect(await post(path, none)).toMatchObject({ status: 400, body: { code: 'invalid_input' } })
+    expect(await rows('oath_history')).toBe(0)
+  })
+})
+
+describe('a claim by e-mail', () => {
+  const path = '/api/v1/claim'
+  const email = 'Worker@ledger.example'
+  const letterCode = () => /\d{6}/.exec(service.actions.letters.at(-1)?.text ?? '')?.[0] ?? ''
+  const wrongCode = () => String((Number(letterCode()) + 1) % 1_000_000).padStart(6, '0')
+
+  test('sends a code and takes it back', async () => {
+    const asked = await post(path, { email, display_name: 'Zoë' })
+    expect(asked).toMatchObject({ status: 202, body: { status: 'code_sent' } })
+    expect(service.actions.letters).toMatchObject([{ to: email }])
+    const made = await post(path, { email: email.toLowerCase(), code: letterCode() })
+    expect(made).toMatchObject({
+      status: 201,
+      body: { wallet: null, display_name: 'Zoë', rank: null },
+    })
+    expect((await post(path, { email, code: letterCode() })).status).toBe(401)
+    expect((await post(path, { email, display_name: 'Again' })).status).toBe(409)
+  })
+
+  test('keeps neither the address nor the code', async () => {
+    await post(path, { email, display_name: 'Zoë' })
+    const { reader } = service.actions.database
+    const code = await reader
+      .selectFrom('email_codes')
+      .select(['email_hash', 'code_hash'])
+      .executeTakeFirstOrThrow()
+    expect(code.email_hash).toMatch(/^[0-9a-f]{64}$/)
+    expect(code.code_hash).toMatch(/^[0-9a-f]{64}$/)
+    const logged = JSON.stringify(service.lines()).toLowerCase()
+    expect(logged).not.toContain(letterCode())
+    expect(logged).not.toContain(email.toLowerCase())
+  })
+
+  test('has five tries', async () => {
+    await post(path, { email, display_name: 'Zoë' })
+    for (let tries = 0; tries < 5; tries += 1) {
+      const answer = await post(path, { email, code: wrongCode() })
+      expect(answer).toMatchObject({ status: 401, body: { code: 'code_invalid' } })
+    }
+    expect((await post(path, { email, code: letterCode() })).status).toBe(401)
+  })
+
+  test('has five tries also where they all come at once', async () => {
+    await post(path, { email, display_name: 'Zoë' })
+    await Promise.all(Array.from({ length: 20 }, () => post(path, { email, code: wrongCode() })))
+    const { tries } = await service.actions.database.reader
+      .selectFrom('email_codes')
+      .select('tries')
+      .executeTakeFirstOrThrow()
+    expect(tries).toBe(5)
+  })
+
+  test('has fifteen minutes', async () => {
+    await post(path, { email, display_name: 'Zoë' })
+    service.clock.advance(15 * 60_000)
+    expect((await post(path, { email, code: letterCode() })).status).toBe(401)
+    await post(path, { email, display_name: 'Zoë' })
+    service.clock.advance(15 * 60_000 - 1)
+    expect((await post(path, { email, code: letterCode() })).status).toBe(201)
+  })
+
+  test('of a spot that a key stands behind is a conflict; a key takes the spot of an address', async () => {
+    await post(path, { email, display_name: 'Squatter', wallet: alice.id })
+    expect((await post(path, { email, code: letterCode() })).status).toBe(201)
+    const timestamp = new Date(service.clock.now()).toISOString()
+    const text = service.actions.reference().oaths.get('claim')?.text ?? ''
+    const unsigned = {
+      wallet: alice.address,
+      display_name: 'Alice',
+      timestamp,
+      signature: '',
+      oath_signature: await alice.sign(fillOath(text, { wallet: alice.address, timestamp })),
+    }
+    const from = { wallet: alice.address, timestamp, bodySha256: bodySha256(unsigned) }
+    const signature = await alice.sign(messages.claim(testService, from))
+    expect((await post(path, { ...unsigned, signature })).status).toBe(201)
+    const late = { email: 'other@ledger.example', display_name: 'Late', wallet: alice.address }
+    expect(await post(path, late)).toMatchObject({ status: 409, body: { code: 'spot_claimed' } })
+    await post(register, await registration(evmWallet('bob')))
+    const taken = { ...late, wallet: evmWallet('bob').address }
+    expect(await post(path, taken)).toMatchObject({ status: 409, body: { code: 'spot_claimed' } })
+  })
+
+  test('sends three codes an hour to one address, and ten from one place', async () => {
+    for (let sent = 0; sent < 3; sent += 1) {
+      expect((await post(path, { email, display_name: 'Zoë' })).status).toBe(202)
+    }
+    const over = await post(path, { email, display_name: 'Zoë' })
+    expect(over).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+    for (let sent = 0; sent < 7; sent += 1) {
+      const other = { email: `w${sent}@ledger.example`, display_name: 'Zoë' }
+      expect((await post(path, other)).status).toBe(202)
+    }
+    expect((await post(path, { email: 'x@ledger.example', display_name: 'Z' })).status).toBe(429)
+    service.clock.advance(3_600_001)
+    expect((await post(path, { email, display_name: 'Zoë' })).status).toBe(202)
+  })
+
+  test('answers 503 where the letter is not taken, and the code that was not sent is none', async () => {
+    await service.stop()
+    service = await startService(published.dir, {
+      actions: { mail: () => Promise.reject(new Error(`550 no such user ${email}`)) },
+    })
+    expect((await post(path, { email, display_name: 'Zoë' })).status).toBe(503)
+    const { reader } = service.actions.database
+    expect(await reader.selectFrom('email_codes').select('tries').execute()).toEqual([])
+    expect(JSON.stringify(service.lines())).not.toContain(email)
+  })
+
+  test.each([
+    'a@b',
+    'a b@ledger.example',
+    'a@ledger.example\r\nBcc: c@ledger.example',
+    'a@ledger.example, b@ledger.example',
+    'Name <a@ledger.example>',
+    'a@[127.0.0.1]',
+    '"a"@ledger.example',
+    'ä@ledger.example',
+    `${'a'.repeat(250)}@ledger.example`,
+  ])('to %j is refused', async (address) => {
+    expect((await post(path, { email: address, display_name: 'Zoë' })).status).toBe(400)
+    expect(service.actions.letters).toEqual([])
+  })
+})

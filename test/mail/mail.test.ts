@@ -1,0 +1,121 @@
+import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { SMTPServer } from 'smtp-server'
+import type { SMTPServerOptions } from 'smtp-server'
+import { expect, onTestFinished, test } from 'vitest'
+
+import { createOutbox } from '../../src/mail/outbox.ts'
+import { createSmtpMail } from '../../src/mail/smtp.ts'
+
+interface Received {
+  readonly from: string
+  readonly to: readonly string[]
+  readonly user: unknown
+  readonly message: string
+}
+
+/** A real SMTP server on a free port that keeps what it is given. */
+async function mailServer(options: SMTPServerOptions = {}) {
+  const received: Received[] = []
+  const server = new SMTPServer({
+    disabledCommands: ['STARTTLS'],
+    authOptional: true,
+    allowInsecureAuth: true,
+    onAuth: ({ username, password }, _session, done) => {
+      if (username === 'ledger' && password === 'p@ss/word') done(null, { user: username })
+      else done(new Error('535 no'))
+    },
+    onData: (stream, { envelope, user: userOf }, done) => {
+      const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address
+      const to = envelope.rcptTo.map(({ address }) => address)
+      const user: unknown = userOf
+      const chunks: Buffer[] = []
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+      stream.on('end', () => {
+        received.push({ from, to, user, message: Buffer.concat(chunks).toString('utf8') })
+        done()
+      })
+    },
+    ...options,
+  })
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve())
+  })
+  onTestFinished(
+    () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve())
+      }),
+  )
+  const bound = server.server.address()
+  if (bound === null || typeof bound === 'string') throw new Error('no TCP address')
+  return { received, address: `127.0.0.1:${bound.port}` }
+}
+
+const letter = {
+  to: 'worker@ledger.example',
+  subject: 'Your code for the Agent Income Ledger',
+  text: 'Your code is 012345.\n\nZoë\n',
+}
+
+test('a letter arrives at a mail server, in its envelope and in its text', async () => {
+  const server = await mailServer()
+  const mail = createSmtpMail(`smtp://${server.address}`, 'ledger@ledger.example')
+  await mail(letter)
+  expect(server.received).toMatchObject([{ from: 'ledger@ledger.example', to: [letter.to] }])
+  const message = server.received[0]?.message ?? ''
+  expect(message).toMatch(/^From: ledger@ledger\.example\r?$/m)
+  expect(message).toMatch(/^To: worker@ledger\.example\r?$/m)
+  expect(message).toMatch(/^Subject: Your code for the Agent Income Ledger\r?$/m)
+  expect(message).toContain('Your code is 012345.')
+})
+
+test('user and password of the address are used, escapes undone', async () => {
+  const server = await mailServer({ authOptional: false })
+  await createSmtpMail(`smtp://ledger:p%40ss%2Fword@${server.address}`, 'l@ledger.example')(letter)
+  expect(server.received).toMatchObject([{ user: 'ledger' }])
+  const wrong = createSmtpMail(`smtp://ledger:wrong@${server.address}`, 'l@ledger.example')
+  await expect(wrong(letter)).rejects.toThrow()
+  expect(server.received).toHaveLength(1)
+})
+
+test('an address is one recipient, whatever it holds', async () => {
+  const server = await mailServer()
+  const mail = createSmtpMail(`smtp://${server.address}`, 'ledger@ledger.example')
+  const tricks = ['a@ledger.example, b@ledger.example', 'a@ledger.example\r\nBcc: c@ledger.example']
+  for (const to of tricks) await mail({ ...letter, to }).catch(() => undefined)
+  expect(server.received.flatMap(({ to }) => to)).not.toContain('b@ledger.example')
+  expect(server.received.flatMap(({ to }) => to)).not.toContain('c@ledger.example')
+})
+
+test('a letter that nobody takes is an error', async () => {
+  const server = await mailServer({
+    onRcptTo: (_address, _session, done) => done(new Error('550 no such user')),
+  })
+  const mail = createSmtpMail(`smtp://${server.address}`, 'ledger@ledger.example')
+  await expect(mail(letter)).rejects.toThrow(/550/)
+  await expect(createSmtpMail('smtp://127.0.0.1:1', 'l@ledger.example')(letter)).rejects.toThrow()
+})
+
+test('without a server letters lie in a folder, whole, in order, for the owner alone', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'ledger-mail-'))
+  onTestFinished(() => rm(root, { recursive: true }))
+  const dir = join(root, 'outbox')
+  let nowMs = Date.UTC(2026, 10, 21, 6)
+  let count = 0
+  const mail = createOutbox(dir, 'ledger@ledger.example', {
+    clock: { now: () => (nowMs += 1000) },
+    random: { bytes: (length) => new Uint8Array(length).fill((count += 1)) },
+  })
+  await mail(letter)
+  await mail({ ...letter, to: 'second@ledger.example' })
+  const names = (await readdir(dir)).toSorted()
+  expect(names).toHaveLength(2)
+  const [first = '', second = ''] = names
+  expect(first).toMatch(/^2026-11-21T06-00-01\.000Z-[0-9a-f]{12}\.eml$/)
+  expect((await stat(join(dir, first))).mode & 0o777).toBe(0o600)
+  expect(await readFile(join(dir, first), 'utf8')).toMatch(/^To: worker@ledger\.example$/m)
+  expect(await readFile(join(dir, second), 'utf8')).toMatch(/^To: second@ledger\.example$/m)
+})

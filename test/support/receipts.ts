@@ -1,0 +1,54 @@
+import type { Reference } from '../../src/reference.ts'
+import { receiptSignature, signedBody } from './wallets.ts'
+import type { TestKey, TestWallet } from './wallets.ts'
+
+/** Reference with a platform that issues receipts for some rails. */
+export function withPlatform(
+  reference: Reference,
+  key: TestKey,
+  changes: {
+    readonly platform?: string
+    readonly rails?: string[]
+    readonly revoked_at?: string
+  } = {},
+): Reference {
+  const { platform = 'example_board', rails = ['x402', 'olas'], ...rest } = changes
+  const entry = {
+    platform,
+    name: 'Example Board',
+    public_key: key.base64,
+    rails,
+    added_at: '2026-11-01T00:00:00.000Z',
+    ...rest,
+  }
+  return { ...reference, platforms: new Map([...reference.platforms, [platform, entry]]) }
+}
+
+/** The facts of a receipt, before anyone signs it. */
+export function receiptFacts(worker: TestWallet, changes: object = {}): object {
+  return {
+    rail: 'x402',
+    to_wallet: worker.address,
+    amount_usdc: 10,
+    asset_symbol: 'USDC',
+    occurred_at: '2026-11-20T12:00:00.000Z',
+    ...changes,
+  }
+}
+
+/** A receipt that the platform has issued. */
+export function issued(facts: object, key: TestKey, platform = 'example_board') {
+  const unsigned = { ...facts, platform, platform_signature: '' }
+  return { ...unsigned, platform_signature: receiptSignature(key, unsigned) }
+}
+
+/** A receipt that the worker signs with a key of its own. */
+export function workerSigned(facts: object, key: TestKey) {
+  const unsigned = { ...facts, public_key: `ed25519:${key.base64}`, worker_signature: '' }
+  return { ...unsigned, worker_signature: receiptSignature(key, unsigned) }
+}
+
+/** A receipt as it is sent in. */
+export function submission(submitter: TestWallet, receipt: object, nowMs: number) {
+  return signedBody(submitter, 'receipt', receipt, { nowMs })
+}
