@@ -117,6 +117,9 @@ async function expectServed(ledger: Ledger, version: number): Promise<void> {
   expect(await service.ended).toBe(0)
 }
 
+/** Given again by `KILL_SEED`, the moments of the kills are the same. */
+const seed = Number(process.env['KILL_SEED'] ?? Date.now() % 2 ** 31)
+
 /** Numbers that look random and are the same for the same seed (mulberry32). */
 function seeded(seed: number): () => number {
   let state = seed
@@ -195,8 +198,7 @@ describe('a builder killed with SIGKILL', () => {
   it(
     'while it polls loses no poll that was told and tells none twice',
     async () => {
-      const seed = Date.now() % 2 ** 31
-      process.stdout.write(`kills while polling: seed ${seed}\n`)
+      process.stdout.write(`kills while polling: KILL_SEED=${seed}\n`)
       const random = seeded(seed)
       const clock = { ...withHooks(program, testClock), TEST_CLOCK_MS: String(firstPollMs) }
       const ledger = newLedger(program, { ...sources.env, ...clock })
@@ -226,8 +228,7 @@ describe('a builder killed with SIGKILL', () => {
   it(
     'together with its service, or under it, is made good by the next start',
     async () => {
-      const seed = Date.now() % 2 ** 31
-      process.stdout.write(`kills under the service: seed ${seed}\n`)
+      process.stdout.write(`kills under the service: KILL_SEED=${seed}\n`)
       const random = seeded(seed)
       const ledger = newLedger(program, { POLL: 'off' })
       for (let kill = 0; kill < kills.underService; kill += 1) {
