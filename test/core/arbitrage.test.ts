@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'vitest'
+
+import { railStatus } from '../../src/contract/schemas/rail.ts'
+import { confidenceRule, rankRails } from '../../src/core/arbitrage.ts'
+import type { ArbitrageRail } from '../../src/core/arbitrage.ts'
+
+/** 30,000 USDC in 30 days, 10 creators, 11 workers, a quarter of it to one: 100 USD a creator, 75 a worker a day. */
+const figures = {
+  tpv30dMicroUsdc: 30_000_000_000,
+  uniqueCreators30d: 10,
+  uniqueWorkers30d: 11,
+  topWorkerShare: 0.25,
+}
+const plain: ArbitrageRail = {
+  rail: 'plain',
+  status: 'paying',
+  figures,
+  entryCostMicroUsdc: 0,
+  evidenceTier: 'A',
+  figuresSource: 'poll',
+  stale: false,
+  pollFailed: false,
+  flags: [],
+}
+const rowOf = (changes: Partial<ArbitrageRail>) => {
+  const [row] = rankRails([{ ...plain, ...changes }])
+  if (row === undefined) throw new Error('no row')
+  return row
+}
+
+describe('what a rail lets expect', () => {
+  test('is volume by creator and day, and without the share of the largest by worker and day', () => {
+    expect(rowOf({})).toEqual({
+      rail: 'plain',
+      perCreatorMicroUsdc: 100_000_000,
+      perWorkerMicroUsdc: 75_000_000,
+      breakevenDays: 0,
+      confidence: 1,
+      caveats: [],
+    })
+  })
+
+  test('breaks even after whole days of an average worker, at once without an entry cost, or who knows', () => {
+    const unknown = { ...figures, topWorkerShare: null }
+    expect(rowOf({ entryCostMicroUsdc: 75_000_000 }).breakevenDays).toBe(1)
+    expect(rowOf({ entryCostMicroUsdc: 75_000_001 }).breakevenDays).toBe(2)
+    expect(rowOf({ entryCostMicroUsdc: 1, figures: unknown }).breakevenDays).toBeNull()
+    expect(rowOf({ entryCostMicroUsdc: 0, figures: unknown }).breakevenDays).toBe(0)
+    const nothing = rowOf({ entryCostMicroUsdc: 1, figures: { ...figures, topWorkerShare: 1 } })
+    expect(nothing).toMatchObject({ perWorkerMicroUsdc: 0, breakevenDays: null })
+    expect(nothing.caveats).toContain(
+      'At less than a micro-USDC a day the entry cost is never earned back.',
+    )
+  })
+
+  test('an unknown figure is unknown, and never counts as zero', () => {
+    for (const name of ['tpv30dMicroUsdc', 'uniqueCreators30d'] as const) {
+      const row = rowOf({ figures: { ...figures, [name]: null } })
+      expect(row).toMatchObject({ perCreatorMicroUsdc: null, confidence: 0 })
+      expect(row.caveats).toContain(
+        'Volume or the number of creators is unknown, so the rail cannot be ranked.',
+      )
+    }
+    const noWorkers = rowOf({ figures: { ...figures, uniqueWorkers30d: null } })
+    expect(noWorkers).toMatchObject({ perWorkerMicroUsdc: null, confidence: 0.5 })
+    const nobody = rowOf({ figures: { ...figures, uniqueCreators30d: 0, tpv30dMicroUsdc: 0 } })
+    expect(nobody).toMatchObject({ perCreatorMicroUsdc: null, confidence: 0 })
+    expect(nobody.caveats).toContain('No creator paid in 30 days.')
+    expect(rowOf({ figures: { ...figures, tpv30dMicroUsdc: 0 } }).perCreatorMicroUsdc).toBe(0)
+  })
+
+  test('is believed by tier, source, age, status and open flags, as the rule says in words', () => {
+    const confidence = (changes: Partial<ArbitrageRail>) => rowOf(changes).confidence
+    expect(confidence({ evidenceTier: 'B' })).toBe(0.7)
+    expect(confidence({ evidenceTier: 'C' })).toBe(0.4)
+    expect(confidence({ evidenceTier: 'D' })).toBe(0.2)
+    expect(confidence({ figuresSource: 'audit' })).toBe(0.5)
+    expect(confidence({ stale: true })).toBe(0.5)
+    expect(confidence({ pollFailed: true })).toBe(0.8)
+    expect(confidence({ stale: true, pollFailed: true })).toBe(0.5)
+    const flag = (severity: 'info' | 'warning' | 'critical') => ({ severity, title: severity })
+    expect(confidence({ flags: [flag('info')] })).toBe(1)
+    expect(confidence({ flags: [flag('warning')] })).toBe(0.8)
+    expect(confidence({ flags: [flag('warning'), flag('critical')] })).toBe(0.4)
+    expect(
+      confidence({ evidenceTier: 'D', figuresSource: 'audit', stale: true, status: 'dormant' }),
+    ).toBe(0.03)
+    for (const number of ['A 1', 'B 0.7', 'C 0.4', 'D 0.2', '0.5', '0.8']) {
+      expect(confidenceRule).toContain(number)
+    }
+  })
+
+  test('every status but paying halves it and is a caveat of its own', () => {
+    const caveats = railStatus.options.map((status) => {
+      const row = rowOf({ status })
+      expect(row.confidence).toBe(status === 'paying' ? 1 : 0.5)
+      return row.caveats.join()
+    })
+    expect(new Set(caveats).size).toBe(railStatus.options.length)
+  })
+
+  test('titles of flags are caveats', () => {
+    const flags = [{ severity: 'warning', title: 'One ring pays itself.' }] as const
+    expect(rowOf({ flags }).caveats).toEqual(['One ring pays itself.'])
+  })
+})
+
+test('the best comes first, what is unknown last, and equals by worker and name', () => {
+  const railWith = (rail: string, changes: Partial<ArbitrageRail['figures']>) => ({
+    ...plain,
+    rail,
+    figures: { ...figures, ...changes },
+  })
+  const rails = [
+    railWith('unknown-b', { tpv30dMicroUsdc: null }),
+    railWith('poor', { tpv30dMicroUsdc: 3_000_000 }),
+    railWith('equal-b', {}),
+    railWith('unknown-a', { uniqueCreators30d: null, uniqueWorkers30d: null }),
+    railWith('equal-a', {}),
+    railWith('equal-c', { topWorkerShare: 0 }),
+    railWith('rich', { tpv30dMicroUsdc: 60_000_000_000 }),
+    railWith('zero', { tpv30dMicroUsdc: 0 }),
+  ]
+  const order = ['rich', 'equal-c', 'equal-a', 'equal-b', 'poor', 'zero', 'unknown-a', 'unknown-b']
+  expect(rankRails(rails).map(({ rail }) => rail)).toEqual(order)
+  expect(rankRails(rails.toReversed()).map(({ rail }) => rail)).toEqual(order)
+})

@@ -1,0 +1,323 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { hourMs, minuteMs } from '../../src/core/time.ts'
+import type { PinnedFetch } from '../../src/outbound/pinned-fetch.ts'
+import { OutboundError } from '../../src/outbound/pinned-fetch.ts'
+import { loadReference } from '../../src/reference.ts'
+import type { Reference } from '../../src/reference.ts'
+import { gate } from '../db/temp-database.ts'
+import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
+import type { PublicDir, Service } from '../support/http-service.ts'
+import { startReceiver, statusReply } from '../support/https-receiver.ts'
+import type { Receiver } from '../support/https-receiver.ts'
+import { makePartner, partnerClient } from '../support/partners.ts'
+import { evmWallet, nearWallet, partnerHeaders } from '../support/wallets.ts'
+
+const anyObject = z.record(z.string(), z.unknown())
+const path = '/api/v1/opportunities/apply'
+const alice = evmWallet('alice')
+const worker = nearWallet('worker').address
+
+let published: PublicDir
+let service: Service
+let receiver: Receiver
+let authored: Reference
+/** Stands in front of the receiver where a test wants to hold a request up. */
+let outbound: PinnedFetch
+
+beforeAll(async () => {
+  published = await publicDir()
+  await published.publish(sampleDocuments)
+  authored = await loadReference('data')
+})
+afterAll(() => published.remove())
+
+/** The authored rails, one of which takes forwarded applications. */
+function withApply(): Reference {
+  const rails = new Map(authored.rails)
+  const olas = rails.get('olas')
+  if (olas === undefined) throw new Error('there is no rail olas')
+  rails.set('olas', {
+    ...olas,
+    apply: {
+      endpoint: 'https://apply.example.com/v1/applications?via=ledger',
+      body: {
+        applicant: '{worker_wallet}',
+        text: '{message}',
+        reference: '{application_id}',
+        portfolio: '{fields.portfolio}',
+        fixed: 'through the {message}',
+        version: 2,
+      },
+      fields: { portfolio: 100 },
+    },
+  })
+  return { ...authored, rails }
+}
+
+beforeEach(async () => {
+  receiver = await startReceiver(['apply.example.com'])
+  outbound = receiver.fetch
+  const reference = withApply()
+  service = await startService(published.dir, {
+    actions: { reference: () => reference, outbound: (...args) => outbound(...args) },
+  })
+  await makePartner(service, alice, { handle: 'alice' })
+  return async () => {
+    await service.stop()
+    await receiver.stop()
+  }
+})
+
+const apply = (body: object, headers: Record<string, string> = {}, wallet = alice) =>
+  partnerClient(service, wallet)('POST', path, body, headers)
+const olas = { rail: 'olas', worker_wallet: worker, message: 'I can do this.' }
+const rows = () =>
+  service.actions.database.reader
+    .selectFrom('applications')
+    .select(['rail', 'mode', 'outcome', 'upstream_status', 'fault'])
+    .orderBy('submitted_at')
+    .execute()
+
+describe('an application', () => {
+  test('to a rail that takes none by proxy is told where to apply, and recorded', async () => {
+    const answer = await apply({ ...olas, rail: 'x402', fields: { anything: 'at all' } })
+    expect(answer.status).toBe(201)
+    expect(answer.body).toMatchObject({
+      rail: 'x402',
+      mode: 'manual',
+      outcome: 'manual',
+      sample_apply_url: authored.rails.get('x402')?.sample_apply_url,
+    })
+    expect(answer.body).not.toHaveProperty('upstream_status')
+    expect(await rows()).toMatchObject([{ rail: 'x402', mode: 'manual', outcome: 'manual' }])
+    expect(receiver.connections()).toBe(0)
+  })
+
+  test('to any rail as it is authored today is manual', () => {
+    expect([...authored.rails.values()].filter((rail) => rail.apply !== undefined)).toEqual([])
+  })
+
+  test('is forwarded as the rail wants it, once, and the try is recorded', async () => {
+    receiver.reply(statusReply(202))
+    const answer = await apply({ ...olas, fields: { portfolio: 'https://me.example/' } })
+    expect(answer).toMatchObject({
+      status: 201,
+      body: { rail: 'olas', mode: 'forwarded', outcome: 'accepted', upstream_status: 202 },
+    })
+    expect(receiver.requests.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
+      {
+        applicant: worker,
+        text: 'I can do this.',
+        reference: answer.body['application_id'],
+        portfolio: 'https://me.example/',
+        fixed: 'through the {message}',
+        version: 2,
+      },
+    ])
+    expect(await rows()).toMatchObject([{ outcome: 'accepted', upstream_status: 202 }])
+    const kept = await service.actions.database.reader
+      .selectFrom('applications')
+      .selectAll()
+      .execute()
+    expect(JSON.stringify(kept)).not.toContain('I can do this')
+  })
+
+  test('threat 34: carries the allowed headers and none of the caller', async () => {
+    await apply(olas, {
+      'X-PAYMENT': 'secret-payment',
+      'PAYMENT-SIGNATURE': 'secret-payment',
+      Cookie: 'session=secret',
+      'X-Forwarded-For': '1.2.3.4',
+      'X-Partner-Extra': 'secret',
+      'User-Agent': 'caller/1',
+      'Idempotency-Key': 'secret-key',
+    })
+    const [request] = receiver.requests
+    expect(request).toMatchObject({
+      host: 'apply.example.com',
+      path: '/v1/applications?via=ledger',
+    })
+    expect(Object.keys(request?.headers ?? {}).toSorted()).toEqual([
+      'accept',
+      'accept-encoding',
+      'connection',
+      'content-length',
+      'content-type',
+      'host',
+      'user-agent',
+    ])
+    expect(request?.headers['user-agent']).toMatch(
+      /^agent-income-ledger\/\S+ \(\+https:\/\/ledger\.test\)$/,
+    )
+    expect(JSON.stringify(request)).not.toMatch(/secret|caller|Bearer/)
+    expect(JSON.parse(request?.body ?? '')).not.toHaveProperty('portfolio')
+  })
+
+  test('threat 34: goes nowhere but to the address in the file of the rail', async () => {
+    for (const more of [
+      { url: 'https://elsewhere.example.com/' },
+      { endpoint: 'https://elsewhere.example.com/' },
+      { fields: { endpoint: 'https://elsewhere.example.com/' } },
+      { fields: { __proto__x: 'a' } },
+      { fields: { portfolio: 'x'.repeat(101) } },
+    ]) {
+      expect([400, 422]).toContain((await apply({ ...olas, ...more })).status)
+    }
+    expect((await apply({ ...olas, rail: 'no_such_rail' })).status).toBe(422)
+    expect((await apply({ ...olas, rail: '../olas' })).status).toBe(400)
+    expect((await apply({ ...olas, worker_wallet: '0x123' })).status).toBe(400)
+    expect(receiver.connections()).toBe(0)
+    expect(await rows()).toEqual([])
+  })
+
+  test('a value that looks like a place in the form stays a value', async () => {
+    await apply({ ...olas, message: '{worker_wallet}", "admin": "true' })
+    expect(JSON.parse(receiver.requests[0]?.body ?? '')).toMatchObject({
+      text: '{worker_wallet}", "admin": "true',
+      applicant: worker,
+    })
+  })
+
+  test('threat 32: that is redirected is refused, and nothing is followed', async () => {
+    receiver.reply((_request, res) => {
+      res.writeHead(302, { Location: 'http://169.254.169.254/latest/meta-data/' }).end()
+    })
+    expect(await apply(olas)).toMatchObject({
+      status: 201,
+      body: {
+        outcome: 'refused',
+        upstream_status: 302,
+        sample_apply_url: expect.anything() as unknown,
+      },
+    })
+    expect(receiver.connections()).toBe(1)
+  })
+
+  test('threat 33: that is answered with more than 256 KiB has failed', async () => {
+    receiver.reply((_request, res) => void res.writeHead(200).end(Buffer.alloc(256 * 1024 + 1)))
+    const answer = await apply(olas)
+    expect(answer.body).toMatchObject({
+      outcome: 'failed',
+      upstream_error: 'The answer is over 262144 bytes',
+    })
+    expect(await rows()).toMatchObject([{ outcome: 'failed', upstream_status: null }])
+  })
+
+  test('is given ten seconds', async () => {
+    let given = 0
+    outbound = (_request, { timeoutMs }) => {
+      given = timeoutMs
+      return Promise.reject(new OutboundError('timeout', 'No whole answer within 10 s'))
+    }
+    expect((await apply(olas)).body).toMatchObject({
+      outcome: 'failed',
+      upstream_error: 'No whole answer within 10 s',
+    })
+    expect(given).toBe(10_000)
+  })
+})
+
+describe('the same request again', () => {
+  async function signedOnce() {
+    const raw = JSON.stringify(olas)
+    const headers = await partnerHeaders(
+      alice,
+      { method: 'POST', path, raw },
+      { nowMs: service.clock.now() },
+    )
+    return async () => {
+      const answer = await fetch(`${service.url}${path}`, {
+        method: 'POST',
+        headers: { ...headers, 'Content-Type': 'application/json' },
+        body: raw,
+      })
+      return { status: answer.status, body: anyObject.parse(await answer.json()) }
+    }
+  }
+
+  test('is 409 while the first is under way, and answered like it afterwards', async () => {
+    const arrived = gate()
+    const answered = gate()
+    outbound = async (request, limits) => {
+      arrived.open()
+      await answered.opened
+      return await receiver.fetch(request, limits)
+    }
+    const sendIt = await signedOnce()
+    const first = sendIt()
+    await arrived.opened
+    for (let time = 0; time < 3; time += 1) {
+      expect(await sendIt()).toMatchObject({ status: 409, body: { code: 'request_in_progress' } })
+    }
+    answered.open()
+    const { status, body } = await first
+    expect(status).toBe(201)
+    expect(await sendIt()).toEqual({ status: 200, body })
+    expect(receiver.requests).toHaveLength(1)
+    expect(await rows()).toHaveLength(1)
+  })
+
+  test('fifty times at once is one request to the rail', async () => {
+    const sendIt = await signedOnce()
+    const answers = await Promise.all(Array.from({ length: 50 }, sendIt))
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
+    expect(answers.every(({ status }) => [200, 201, 409].includes(status))).toBe(true)
+    expect(receiver.requests).toHaveLength(1)
+  })
+
+  test('by idempotency key is the same too, and another body under the key is 422', async () => {
+    const first = await apply(olas, { 'Idempotency-Key': 'k1' })
+    const again = await apply(olas, { 'Idempotency-Key': 'k1' })
+    expect(again.body).toEqual(first.body)
+    const other = await apply({ ...olas, message: 'Other.' }, { 'Idempotency-Key': 'k1' })
+    expect(other).toMatchObject({ status: 422, body: { code: 'idempotency_key_reused' } })
+    expect(receiver.requests).toHaveLength(1)
+  })
+
+  test('after a process died in between is told that nobody knows, and not sent a second time', async () => {
+    const arrived = gate()
+    outbound = () => {
+      arrived.open()
+      return new Promise(() => undefined)
+    }
+    const sendIt = await signedOnce()
+    void sendIt().catch(() => undefined)
+    await arrived.opened
+    outbound = receiver.fetch
+    service.clock.advance(minuteMs)
+    const { status, body } = await sendIt()
+    expect(status).toBe(201)
+    expect(body).toMatchObject({ mode: 'forwarded', outcome: 'unknown' })
+    expect(await sendIt()).toEqual({ status: 200, body })
+    expect(receiver.requests).toEqual([])
+    expect(await rows()).toMatchObject([{ outcome: 'unknown' }])
+  })
+})
+
+describe('threat 34: the quota of a partner', () => {
+  test('is twenty an hour, forwarded or not, and nobody else pays for it', async () => {
+    for (let number = 0; number < 20; number += 1) {
+      const rail = number % 2 === 0 ? 'olas' : 'x402'
+      expect((await apply({ ...olas, rail, message: `try ${number}` })).status).toBe(201)
+    }
+    for (const rail of ['olas', 'x402']) {
+      const over = await apply({ ...olas, rail })
+      expect(over).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+      expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(3500)
+    }
+    expect(receiver.requests).toHaveLength(10)
+    const bob = evmWallet('bob')
+    await makePartner(service, bob, { handle: 'bob' })
+    expect((await apply(olas, {}, bob)).status).toBe(201)
+    service.clock.advance(hourMs)
+    expect((await apply(olas)).status).toBe(201)
+  })
+
+  test('is had by partners only', async () => {
+    expect((await apply(olas, {}, evmWallet('stranger'))).status).toBe(403)
+    expect(receiver.connections()).toBe(0)
+    expect(await rows()).toEqual([])
+  })
+})

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+
+import { documentsOf } from '../../builder/snapshots/index.ts'
+import { arbitrage } from '../../src/contract/schemas/arbitrage.ts'
+import { confidenceRule } from '../../src/core/arbitrage.ts'
+import { figures } from '../support/figures.ts'
+import { publicDir, startService } from '../support/http-service.ts'
+import type { PublicDir, Service } from '../support/http-service.ts'
+import { makePartner, partnerClient } from '../support/partners.ts'
+import { evmWallet } from '../support/wallets.ts'
+import { railRecord, smallWorld, worldNowMs } from '../support/world.ts'
+
+const path = '/api/v1/arbitrage'
+const alice = evmWallet('alice')
+let published: PublicDir
+let service: Service
+
+beforeAll(async () => {
+  published = await publicDir()
+  await published.publish([...documentsOf(smallWorld())], worldNowMs)
+})
+afterAll(() => published.remove())
+
+beforeEach(async () => {
+  service = await startService(published.dir)
+  return () => service.stop()
+})
+
+const ask = () => partnerClient(service, alice)('GET', path)
+
+describe('the ranking', () => {
+  test('is of the published earning rails, each with what stands against it', async () => {
+    await makePartner(service, alice, { handle: 'alice', tier: 'pro' })
+    const answer = await ask()
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('cache-control')).toBe('private, no-store')
+    const body = arbitrage.parse(answer.body)
+    expect(body.count).toBe(3)
+    expect(body.confidence_rule).toBe(confidenceRule)
+    expect(body.caveats.length).toBeGreaterThan(2)
+    const rows = new Map(body.ranking.map((row) => [row.rail, row]))
+    expect([...rows.keys()]).toEqual(['alpha', 'delta', 'beta'])
+    const { tpv30dMicroUsdc, uniqueCreators30d } = figures()
+    const perCreator = Math.floor((tpv30dMicroUsdc ?? 0) / (uniqueCreators30d ?? 1) / 30) / 1e6
+    expect(rows.get('alpha')).toMatchObject({
+      expected_usd_per_day_per_creator: perCreator,
+      breakeven_days: 0,
+      confidence: 0.8,
+      caveats: ['Rail alpha: more than half of the raw volume does not pass the filter rule'],
+    })
+    expect(rows.get('beta')).toMatchObject({
+      expected_usd_per_day_per_creator: null,
+      expected_usd_per_day_per_worker: null,
+      confidence: 0,
+    })
+    // Stale and failed are said once, by the rail itself and not by its flags again.
+    expect(rows.get('delta')).toMatchObject({
+      confidence: 0.5,
+      caveats: ['No good poll in the last two cycles.'],
+    })
+  })
+
+  test('follows what is published', async () => {
+    await makePartner(service, alice, { handle: 'alice', tier: 'enterprise' })
+    expect((await ask()).body['count']).toBe(3)
+    const rails = [railRecord('omega', { authored: { entry_cost_usdc: 5 } })]
+    await published.publish([...documentsOf(smallWorld({ rails }))], worldNowMs + 1000)
+    await service.store.reload()
+    expect((await ask()).body).toMatchObject({
+      count: 1,
+      ranking: [{ rail: 'omega', entry_cost_usdc: 5 }],
+    })
+    await published.publish([...documentsOf(smallWorld())], worldNowMs + 2000)
+  })
+
+  test('is covered from the tier pro on', async () => {
+    for (const [tier, status] of [
+      ['free', 402],
+      ['starter', 402],
+      ['pro', 200],
+      ['team', 200],
+      ['enterprise', 200],
+    ] as const) {
+      const wallet = evmWallet(tier)
+      await makePartner(service, wallet, { handle: `a-${tier}`, tier })
+      const answer = await partnerClient(service, wallet)('GET', path)
+      expect([tier, answer.status]).toEqual([tier, status])
+      if (status === 402) expect(answer.body['code']).toBe('tier_required')
+    }
+    expect((await ask()).status).toBe(403)
+    expect((await fetch(`${service.url}${path}`)).status).toBe(401)
+  })
+
+  test('is 503 before anything was published', async () => {
+    const empty = await publicDir()
+    const early = await startService(empty.dir)
+    await makePartner(early, alice, { handle: 'alice', tier: 'pro' })
+    expect((await partnerClient(early, alice)('GET', path)).status).toBe(503)
+    await early.stop()
+    await empty.remove()
+  })
+})
