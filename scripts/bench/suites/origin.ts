@@ -211,8 +211,9 @@ async function measure(load: LoadGenerator, timing: Timing, aim: Aim): Promise<S
   return { requestsPerSecond, p99Ms, cpuUsPerRequest }
 }
 
+/** A path that nginx as shipped knows as that of a document. */
 function pathOf(sizeKb: number): string {
-  return `/api/v1/bench/${sizeKb}k`
+  return `/api/v1/rails/bench-${sizeKb}k`
 }
 
 /** Documents of the sizes, made of the texts of the authored rails. */
