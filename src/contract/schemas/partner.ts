@@ -121,7 +121,9 @@ const profile = {
 export const signupBody = model(
   'PartnerSignup',
   z.strictObject({
-    handle: partnerHandle.refine(isFreeHandle, 'is reserved'),
+    handle: partnerHandle
+      .refine(isFreeHandle, 'is reserved')
+      .describe('Words that stand in paths, such as `signup`, are reserved.'),
     display_name: profile.display_name,
     tier: tierName,
     email: z.email().max(254).optional().describe('For the operator only; never answered.'),
