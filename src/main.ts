@@ -7,6 +7,7 @@ import { jobExchangeKeyFile, loadKeyFile } from './auth/key-file.ts'
 import { startBuilder } from './builder-process.ts'
 import { createWalletChain } from './chain/wallet-chain.ts'
 import { openDatabase } from './db/open.ts'
+import { receiptsSince } from './db/receipts.ts'
 import { createHealth } from './health.ts'
 import { createDocumentStore } from './http/document-store.ts'
 import { createStatsSince } from './http/live.ts'
@@ -101,7 +102,7 @@ const app = createApp({
     problems: builderProblems,
   }),
   obstacles: () => Promise.resolve(stopped.aborted ? ['shutting down'] : []),
-  statsSince: createStatsSince(store),
+  statsSince: createStatsSince(store, receiptsSince(database.reader, config.SITE_URL)),
   countView: views.count,
   actions,
 })

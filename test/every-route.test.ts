@@ -9,6 +9,7 @@ import { diffDocument, factsOf, nextFacts } from '../builder/publish/last-facts.
 import { documentsOf } from '../builder/snapshots/index.ts'
 import type { Route } from '../src/contract/route.ts'
 import { maxAgeOf, routes } from '../src/contract/routes.ts'
+import { receiptsSince } from '../src/db/receipts.ts'
 import { createHealth } from '../src/health.ts'
 import { createStatsSince } from '../src/http/live.ts'
 import { publicDir, startService } from './support/http-service.ts'
@@ -54,7 +55,11 @@ beforeAll(async () => {
         jobs: ['poll', 'build'],
         problems: () => [],
       })(),
-    statsSince: async (sinceMs) => await createStatsSince(service.store)(sinceMs),
+    statsSince: async (sinceMs) =>
+      await createStatsSince(
+        service.store,
+        receiptsSince(service.actions.database.reader, 'https://ledger.test'),
+      )(sinceMs),
   })
   const openapi: unknown = JSON.parse((await ask('GET', '/openapi.json')).body)
   api = described.parse(openapi)

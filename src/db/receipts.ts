@@ -182,6 +182,14 @@ export async function listReceipts(
   return (await query.orderBy('seq', 'desc').limit(page.limit).execute()).map(toRecord)
 }
 
+/** `receiptsSince(db, siteUrl)(since, limit)`: receipts accepted after a time as they are answered, newest first. */
+export function receiptsSince(db: Kysely<Database>, siteUrl: string) {
+  return async (since: string, limit: number): Promise<readonly Receipt[]> => {
+    const records = await listReceipts(db, { limit, before: null, filter: { since } })
+    return records.map((record) => receiptView(record, siteUrl))
+  }
+}
+
 export async function countReceipts(db: Kysely<Database>, filter?: ReceiptFilter): Promise<number> {
   const { total } = await filtered(db, filter)
     .select(sql<number>`count(*)`.as('total'))

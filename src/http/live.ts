@@ -1,4 +1,4 @@
-/** Answers made from published documents: parsed once per published set, never per request. */
+/** Answers made from published documents, which are parsed once per published set and never per request. */
 import type { z } from 'zod'
 
 import { ApiError } from '../contract/errors.ts'
@@ -7,30 +7,38 @@ import type { RouteId } from '../contract/routes.ts'
 import { flagList } from '../contract/schemas/flag.ts'
 import { opportunityList } from '../contract/schemas/opportunity.ts'
 import { railList } from '../contract/schemas/rail.ts'
-import { receiptList } from '../contract/schemas/receipt.ts'
+import type { Receipt } from '../contract/schemas/receipt.ts'
 import { stats } from '../contract/schemas/stats.ts'
-import { deltaSince } from '../core/delta.ts'
+import { deltaLimit, deltaSince } from '../core/delta.ts'
+import { isoTime } from '../core/time.ts'
 import type { DocumentStore } from './document-store.ts'
 
 interface Parsed {
   readonly stats: z.infer<typeof stats>
   readonly rails: z.infer<typeof railList>['rails']
-  readonly receipts: z.infer<typeof receiptList>['receipts']
   readonly flags: z.infer<typeof flagList>['flags']
   readonly opportunities: z.infer<typeof opportunityList>['opportunities']
 }
 
-/** `statsSince(sinceMs)`: the aggregate with its `delta_since` block, from the set that is served now. */
-export function createStatsSince(store: DocumentStore): (sinceMs: number) => Promise<object> {
+/** At most `limit` receipts that were accepted after an RFC 3339 time, newest first. */
+export type ReceiptsSince = (since: string, limit: number) => Promise<readonly Receipt[]>
+
+/**
+ * `statsSince(sinceMs)`: the aggregate with its `delta_since` block, from the set that is served now. The
+ * document of receipts holds the first page only, so those come from the database.
+ */
+export function createStatsSince(
+  store: DocumentStore,
+  receiptsSince: ReceiptsSince,
+): (sinceMs: number) => Promise<object> {
   let parsed: { readonly set: string; readonly value: Parsed } | null = null
-  return (sinceMs) => {
+  return async (sinceMs) => {
     const set = store.state().manifest?.set_sha256
-    if (set === undefined) {
-      return Promise.reject(new ApiError('unavailable', 'Nothing has been published yet'))
-    }
+    if (set === undefined) throw new ApiError('unavailable', 'Nothing has been published yet')
     if (parsed?.set !== set) parsed = { set, value: parseDocuments(store) }
     const { value } = parsed
-    return Promise.resolve({ ...value.stats, delta_since: deltaSince({ sinceMs, ...value }) })
+    const receipts = await receiptsSince(isoTime(sinceMs), deltaLimit + 1)
+    return { ...value.stats, delta_since: deltaSince({ sinceMs, ...value, receipts }) }
   }
 }
 
@@ -38,7 +46,6 @@ function parseDocuments(store: DocumentStore): Parsed {
   return {
     stats: readPublished(store, 'getStatsLive', stats),
     rails: readPublished(store, 'listRails', railList).rails,
-    receipts: readPublished(store, 'listReceipts', receiptList).receipts,
     flags: readPublished(store, 'listHonestyFlags', flagList).flags,
     opportunities: readPublished(store, 'listOpportunities', opportunityList).opportunities,
   }

@@ -372,7 +372,7 @@ describe('reputation', () => {
 
   test('can be recomputed by anyone from the entries that are shown', async () => {
     for (let index = 0; index < 5; index += 1) {
-      await send(issued(facts({ amount_usdc: 2.718281 + index, summary: `${index}` }), platformKey))
+      await send(issued(facts({ amount_usdc: 2.123456 + index, summary: `${index}` }), platformKey))
       service.clock.advance(9 * dayMs)
     }
     const shown = await scoreOf(alice)
