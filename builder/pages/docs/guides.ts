@@ -218,7 +218,7 @@ export function signingPage({ site }: World): Page {
 }
 
 export function limitsPage(): Page {
-  const { ip, range, day } = limitPolicies
+  const { ip, range, day, wallet, signers, unproven } = limitPolicies
   return {
     path: '/docs/limits',
     title: 'Limits',
@@ -241,12 +241,34 @@ export function limitsPage(): Page {
           { cells: ['IPv4 address or IPv6 /64', `${ip.quota} a minute`, String(ip.burst)] },
           { cells: ['IPv6 /48', `${range.quota} a minute`, String(range.burst)] },
           { cells: ['IPv4 address or IPv6 /64', `${day.quota} a day (UTC)`, '—'] },
-          { cells: ['wallet, on signed calls', '300 a minute; more by tier', '—'] },
+          {
+            cells: [
+              'wallet, on signed calls',
+              `${wallet.quota} a minute, times the multiplier of the tier`,
+              String(wallet.burst),
+            ],
+          },
+          {
+            cells: [
+              'IPv4 address or IPv6 /48, for all wallets that are no partners',
+              `${signers.quota} signed calls a minute`,
+              String(signers.burst),
+            ],
+          },
+          {
+            cells: [
+              'IPv4 address or IPv6 /48, for signatures that do not verify',
+              `${unproven.quota} a minute`,
+              String(unproven.burst),
+            ],
+          },
         ],
         empty: '',
       }),
       list([
         say`Over a limit the answer is ${link('/docs/errors#rate_limited', '429')} with ${code('Retry-After')} in seconds. ${code('RateLimit')} and ${code('RateLimit-Policy')} stand on answers that no cache keeps.`,
+        'A call that a wallet has signed is counted against the wallet alone: not against the address it comes from, and not against the free daily allowance.',
+        'The count of the day survives a restart of the service; a crash forgets the last five seconds of it at most.',
         say`Send ${code('If-None-Match')} with the ${code('ETag')} that you have: 304 means nothing changed.`,
         say`Documents are cached for the time that the ${link('/docs/reference', 'reference')} names. Rails are polled every few hours; asking more often brings nothing new.`,
         'Bodies may have 64 KiB, lists 200 entries a page.',
