@@ -190,6 +190,7 @@ function responses(route: Route): JsonObject {
   )
   const errors: number[] = [...commonErrors]
   if (route.serving.kind === 'document') errors.push(406)
+  if (route.params !== undefined) errors.push(404)
   if (route.access !== 'public') errors.push(401, 403)
   if (isWrite(route)) errors.push(409, 413, 422)
   if (route.method === 'DELETE') errors.push(409)
