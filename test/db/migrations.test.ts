@@ -85,6 +85,21 @@ const earlyRows: Record<string, readonly string[]> = {
     `insert into job_moves (job_id, event, role, actor, status_after, created_at)
       values ('job_1', 'post', 'poster', '0xaa', 'open', '2026-01-01T00:00:00.000Z')`,
   ],
+  '0010_alerts': [
+    `insert into alert_subscriptions (id, wallet, url, status, after_seq, created_at)
+      values ('sub', '0xaa', 'https://example.com/', 'active', 1, '2026-01-01T00:00:00.000Z')`,
+    `insert into alert_deliveries (id, subscription_id, event_seq, type, payload, status, attempts, fence, created_at)
+      values ('msg', 'sub', 1, 'test', '{}', 'pending', 0, 0, '2026-01-01T00:00:00.000Z')`,
+  ],
+  '0011_feedback': [
+    `insert into feedback (id, fingerprint, network, text_hash, message, created_at)
+      values ('f', 'a', 'b', 'c', 'text', '2026-01-01T00:00:00.000Z')`,
+    `insert into skill_proposals (id, slug, name, category, surface, description, network, status, created_at)
+      values ('p', 'slug', 'Name', 'data-ml', '[]', 'text', 'n', 'pending', '2026-01-01T00:00:00.000Z')`,
+    `insert into applications (id, partner, rail, worker_wallet, content_sha256, mode, outcome, request_sha256,
+      message_sha256, submitted_at)
+      values ('a', '0xaa', 'olas', '0xbb', 'c', 'manual', 'manual', 'r', 'm', '2026-01-01T00:00:00.000Z')`,
+  ],
 }
 
 async function contents(db: Kysely<Database>): Promise<Record<string, readonly unknown[]>> {
@@ -292,4 +307,31 @@ test('the schema is this one', async () => {
     CREATE TABLE workers ( seq integer primary key, wallet text not null unique, display text not null, display_name text, skills text not null, url text, bio text, receipt_key text, registered_at text not null, updated_at text not null ) strict
     CREATE INDEX workers_by_update on workers (updated_at)"
   `)
+})
+
+test('events of the same time, or of a clock that went back, get times that grow by the least change', async () => {
+  const db = await emptyDatabase()
+  const before = migrations.findIndex(({ name }) => name === '0010_alerts')
+  await migrate(db, migrations.slice(0, before))
+  const times = ['00.000', '00.000', '00.001', '05.123', '03.999', '05.123', '05.124', '05.200']
+  for (const [index, time] of times.entries()) {
+    await sql
+      .raw(`insert into events (id, kind, severity, title, data, created_at)
+      values ('e${index}', 'flag_opened', 'info', 'title', '{}', '2026-01-01T00:00:${time}Z')`)
+      .execute(db)
+  }
+  await migrate(db)
+  const { rows } = await sql<{
+    created_at: string
+  }>`select created_at from events order by seq`.execute(db)
+  expect(rows.map((row) => row.created_at.slice(17, -1))).toEqual([
+    '00.000',
+    '00.001',
+    '00.002',
+    '05.123',
+    '05.124',
+    '05.125',
+    '05.126',
+    '05.200',
+  ])
 })
