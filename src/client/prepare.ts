@@ -105,7 +105,7 @@ export function siteUrlOf(baseUrl: string): string {
     (path === '' || path === apiPrefix) &&
     `${url.search}${url.hash}${url.username}${url.password}` === ''
   if (!isPlain) {
-    throw new CallError(`${baseUrl} is no address of a ledger: give scheme, host and port`)
+    throw new CallError('the address of a ledger is a scheme, a host and a port, and nothing else')
   }
   return url.origin
 }

@@ -57,6 +57,8 @@ export function openShell(): Shell {
     bash: (text) => ended('bash', ['-c', text], folder, {}),
     start: async () => {
       service = run(program.service, [], { ...places, PORT: '0' })
+      // In either order: a set that was published before is served at once.
+      await service.says('"message":"listening"')
       await service.says('"message":"serving"')
       url = `http://127.0.0.1:${/"message":"listening".*?"port":(\d+)/.exec(service.output())?.[1]}`
     },
@@ -83,6 +85,6 @@ async function ended(
   let [out, err] = ['', '']
   child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString('utf8')))
   child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString('utf8')))
-  const [code]: unknown[] = await once(child, 'close')
-  return { code: typeof code === 'number' ? code : null, out, err }
+  await once(child, 'close')
+  return { code: child.exitCode, out, err }
 }

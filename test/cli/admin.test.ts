@@ -1,0 +1,297 @@
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { receiptKeyOf, parseSecretKey } from '../../src/client/signers.ts'
+import { openDatabase } from '../../src/db/open.ts'
+import { openShell } from './shell.ts'
+import type { Ended, Shell } from './shell.ts'
+
+let shell: Shell
+let keys: Record<string, string>
+
+const at = (name: string) => join(shell.folder, name)
+const answered = z.record(z.string(), z.unknown())
+const admin = (...args: string[]) => shell.cli(['admin', ...args, '--json'])
+
+async function done(args: readonly string[]): Promise<Record<string, unknown>> {
+  const ended = await shell.cli([...args, '--json'], keys)
+  expect({ args, ...ended }).toMatchObject({ code: 0 })
+  return answered.parse(JSON.parse(ended.out))
+}
+
+const resultOf = (ended: Ended) => answered.parse(JSON.parse(ended.out))
+
+beforeAll(async () => {
+  shell = openShell()
+  keys = { LEDGER_KEY_FILE: at('wallet.json'), LEDGER_RECEIPT_KEY_FILE: at('receipts.json') }
+  await shell.cli(['keygen', at('wallet.json'), '--kind', 'evm'])
+  await shell.cli(['keygen', at('receipts.json'), '--kind', 'ed25519'])
+  await shell.start()
+}, 120_000)
+afterAll(() => shell.close())
+
+describe('an operator, while the service runs', () => {
+  test('opens a flag that readers see, and closes it with a reason', async () => {
+    const opened = await done([
+      'admin',
+      'flags',
+      'open',
+      '--kind',
+      'self_dealing',
+      '--severity',
+      'critical',
+      '--rail',
+      'x402',
+      '--title',
+      'Pays itself',
+      '--reason',
+      'seen on chain',
+    ])
+    const id = String(opened['id'])
+    expect(resultOf(await admin('flags', 'list'))).toMatchObject({
+      count: 1,
+      flags: [{ id, rail: 'x402' }],
+    })
+    const twice = await admin(
+      'flags',
+      'open',
+      '--kind',
+      'self_dealing',
+      '--severity',
+      'info',
+      '--rail',
+      'x402',
+      '--title',
+      'again',
+      '--reason',
+      'again',
+    )
+    expect(twice.code).toBe(1)
+    expect((await admin('flags', 'close', 'flg_none', '--reason', 'x')).code).toBe(1)
+    expect(await done(['admin', 'flags', 'close', id, '--reason', 'settled'])).toMatchObject({
+      closeReason: 'settled',
+    })
+    expect(resultOf(await admin('flags', 'list'))).toMatchObject({ count: 0 })
+    const lines = readFileSync(join(shell.dataDir, 'operator.log'), 'utf8').trim().split('\n')
+    expect(lines.map((line) => answered.parse(JSON.parse(line))['command'])).toEqual([
+      'flags open',
+      'flags close',
+    ])
+  })
+
+  test('refuses a flag on a rail that is none, or of a kind that is none', async () => {
+    const flag = ['--severity', 'info', '--title', 'x', '--reason', 'x']
+    expect((await admin('flags', 'open', '--kind', 'bad_mood', ...flag)).code).toBe(2)
+    expect(
+      (await admin('flags', 'open', '--kind', 'self_dealing', '--rail', 'no', ...flag)).code,
+    ).toBe(2)
+  })
+
+  test('reads feedback, and decides over proposals once', async () => {
+    await done(['feedback', 'a word', '--rating', '4'])
+    expect(resultOf(await admin('feedback', 'list'))).toMatchObject({
+      feedback: [{ message: 'a word', rating: 4 }],
+    })
+    const proposal = await done([
+      'skill',
+      'propose',
+      'Prompt gardening',
+      '--category',
+      'data-ml',
+      '--surface',
+      'x402',
+      '--description',
+      'Keeps prompts tidy.',
+    ])
+    const id = String(proposal['proposal_id'])
+    expect(resultOf(await admin('proposals', 'list'))).toMatchObject({ proposals: [{ id }] })
+    expect((await admin('proposals', 'accept', id)).code).toBe(0)
+    expect((await admin('proposals', 'reject', id, '--reason', 'late')).code).toBe(1)
+    expect(resultOf(await admin('proposals', 'list', '--status', 'accepted'))).toMatchObject({
+      count: 1,
+    })
+  })
+
+  test('gives a partner a tier, and releases its bound wallet', async () => {
+    await done(['partner', 'signup', '--handle', 'acme', '--display-name', 'Acme'])
+    const set = await admin(
+      'partners',
+      'set-tier',
+      'acme',
+      'pro',
+      '--days',
+      '7',
+      '--reason',
+      'gift',
+    )
+    expect(resultOf(set)).toMatchObject({ tier: 'pro', status: 'active' })
+    expect(await done(['partner', 'me'])).toMatchObject({ tier: 'pro', status: 'active' })
+    expect((await admin('partners', 'release-wallet', 'acme', '--reason', 'lost key')).code).toBe(0)
+    expect(resultOf(await admin('partners', 'list'))).toMatchObject({
+      partners: [{ handle: 'acme', attestation_wallet: null }],
+    })
+    expect((await admin('partners', 'set-tier', 'nobody', 'pro', '--reason', 'x')).code).toBe(1)
+    expect((await admin('partners', 'set-tier', 'acme', 'gold', '--reason', 'x')).code).toBe(2)
+  })
+
+  test('takes a platform only with a proof of its key, and never deletes one', async () => {
+    const data = at('authored')
+    cpSync('data', data, { recursive: true, filter: (path) => !path.startsWith('data/run') })
+    const key = receiptKeyOf(parseSecretKey(`seed:${'11'.repeat(32)}`))
+    const args = [
+      'platforms',
+      'add',
+      'board',
+      '--name',
+      'Board',
+      '--rail',
+      'x402',
+      '--public-key',
+      key.publicKey,
+      '--data',
+      data,
+    ]
+    const { challenged_at: time, text } = resultOf(await admin(...args))
+    expect(text).toBe(`agent-income-ledger-platform-v1:board:${key.publicKey}:${String(time)}`)
+    const proof = (of: string) => ['--challenged-at', String(time), '--proof', key.sign(of)]
+    expect((await admin(...args, ...proof(`${String(text)} `))).code).toBe(1)
+    expect(
+      (await admin(...args, '--challenged-at', '2020-01-01T00:00:00Z', '--proof', 'x')).code,
+    ).toBe(2)
+    expect((await admin(...args, ...proof(String(text)))).code).toBe(0)
+    expect((await admin(...args, ...proof(String(text)))).code).toBe(2)
+    expect(
+      (await admin('platforms', 'revoke', 'board', '--reason', 'leaked', '--data', data)).code,
+    ).toBe(0)
+    const listed = resultOf(await admin('platforms', 'list', '--data', data))
+    expect(JSON.stringify(listed)).toMatch(/"platform":"board".*"revoked_at":"20/)
+  })
+
+  test('rotates the signing key, and the old one stays listed', async () => {
+    const before = resultOf(await admin('keys', 'list'))['keys']
+    const after = resultOf(await admin('keys', 'rotate'))['keys']
+    expect(after).toMatchObject([{ status: 'active' }, { status: 'retired' }])
+    expect(JSON.stringify(after)).toContain(z.array(answered).parse(before)[0]?.['kid'])
+    expect(JSON.stringify(after)).not.toContain('PRIVATE')
+  })
+
+  test('finds everything well, then a score that nobody earned, then keys that others can read', async () => {
+    expect(await admin('doctor')).toMatchObject({ code: 0 })
+    expect(await admin('scores', 'check')).toMatchObject({ code: 0 })
+    await withDatabase(async (db) => {
+      await sql`insert into reputation values ('0xabc', '0xabc', 5.5, 1, 1, 1, null, null)`.execute(
+        db,
+      )
+    })
+    const checked = await admin('scores', 'check')
+    expect(checked.code).toBe(1)
+    expect(resultOf(checked)).toMatchObject({ good: false })
+    await withDatabase(async (db) => {
+      await sql`delete from reputation where wallet = '0xabc'`.execute(db)
+    })
+    const keyFile = join(shell.dataDir, 'keys/signing-keys.json')
+    chmodSync(keyFile, 0o644)
+    expect(await admin('doctor')).toMatchObject({ code: 1 })
+    chmodSync(keyFile, 0o600)
+    expect(await admin('doctor')).toMatchObject({ code: 0 })
+  })
+})
+
+async function withDatabase(
+  work: (db: Awaited<ReturnType<typeof openDatabase>>['db']) => Promise<void>,
+): Promise<void> {
+  const database = await openDatabase({ url: join(shell.dataDir, 'ledger.db') })
+  await work(database.db)
+  await database.close()
+}
+
+describe('a backup', () => {
+  test('is taken while the service runs, restored while it does not, and replays nothing', async () => {
+    await done(['receipt', 'post', '--rail', 'x402', '--amount', '1', '--save', at('before.json')])
+    expect((await admin('backup', at('backup.db'))).code).toBe(0)
+    expect((await admin('backup', at('backup.db'))).code).toBe(2)
+
+    // Accepted after the backup: the restored file will not know that this message was used.
+    const curl = await shell.cli(
+      ['receipt', 'post', '--rail', 'x402', '--amount', '2', '--print-curl'],
+      keys,
+    )
+    const first = answered.parse(JSON.parse((await shell.bash(curl.out)).out))
+    expect(first).toHaveProperty('receipt_id')
+
+    const running = await admin('restore', at('backup.db'))
+    expect(running.code).toBe(2)
+    expect(running.err).toContain('in use')
+    await shell.stop()
+    const restored = await admin('restore', at('backup.db'))
+    expect(restored).toMatchObject({ code: 0 })
+    expect(existsSync(String(resultOf(restored)['kept_as']))).toBe(true)
+    expect((await admin('doctor')).code).toBe(0)
+    await shell.start()
+
+    const gone = await shell.cli(['receipt', 'verify', String(first['receipt_id'])])
+    expect(gone).toMatchObject({ code: 1 })
+    const again = curl.out.replace(/http:\/\/127\.0\.0\.1:\d+/, shell.url())
+    expect(answered.parse(JSON.parse((await shell.bash(again)).out))).toMatchObject({
+      code: 'signature_expired',
+    })
+    const kept = await done(['receipt', 'post', '--file', at('before.json')])
+    expect(kept).toHaveProperty('receipt_id')
+    expect(readdirSync(shell.dataDir).filter((name) => name.includes('restoring'))).toEqual([])
+  })
+
+  test('is not restored when it was changed, is damaged, has no manifest, or is another program’s', async () => {
+    await shell.stop()
+    const before = readFileSync(join(shell.dataDir, 'ledger.db'))
+    const bad = at('bad')
+    mkdirSync(bad)
+    const copyTo = (name: string) => {
+      const file = join(bad, name)
+      cpSync(at('backup.db'), file)
+      return file
+    }
+    const changed = copyTo('changed.db')
+    cpSync(at('backup.db.manifest.json'), `${changed}.manifest.json`)
+    const bytes = readFileSync(changed)
+    bytes[bytes.length - 100] = (bytes[bytes.length - 100] ?? 0) ^ 1
+    writeFileSync(changed, bytes)
+    const bare = copyTo('bare.db')
+    const other = join(bad, 'other.db')
+    writeFileSync(other, 'not a database')
+    const manifest = answered.parse(JSON.parse(readFileSync(at('backup.db.manifest.json'), 'utf8')))
+    const sha256 = 'f37c0e22ee0c1ee4ea20c9bd4ff5ce6c6ee7dc3ceb7f0d1b0b4ed5c4a8b5d9f0'
+    writeFileSync(`${other}.manifest.json`, JSON.stringify({ ...manifest, sha256 }))
+    for (const file of [changed, bare, other, join(bad, 'missing.db')]) {
+      const refused = await admin('restore', file)
+      expect({ file, ok: refused.code === 0 }).toEqual({ file, ok: false })
+    }
+    expect(readFileSync(join(shell.dataDir, 'ledger.db')).equals(before)).toBe(true)
+  })
+
+  test('takes the place of a file that is damaged only where the operator says so', async () => {
+    writeFileSync(join(shell.dataDir, 'ledger.db'), 'x'.repeat(8192))
+    expect((await admin('restore', at('backup.db'))).code).toBe(2)
+    expect((await admin('restore', at('backup.db'), '--damaged')).code).toBe(0)
+    expect((await admin('doctor')).code).toBe(0)
+  })
+})
+
+describe('where there is no database', () => {
+  test('none is made', async () => {
+    const ended = await shell.cli(['admin', 'flags', 'list'], { DATA_DIR: at('nowhere') })
+    expect(ended.code).toBe(2)
+    expect(existsSync(at('nowhere'))).toBe(false)
+  })
+})

@@ -1,0 +1,175 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { optionsOf } from '../../scripts/cli/command.ts'
+import { commands } from '../../scripts/cli/commands.ts'
+import { curlOf } from '../../scripts/cli/curl.ts'
+import { describe as describeValue, plain, table } from '../../scripts/cli/output.ts'
+import { run } from '../../scripts/cli/run.ts'
+import { systemClock, systemRandom } from '../../src/runtime.ts'
+
+let folder: string
+const at = (name: string) => join(folder, name)
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'ledger-commands-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** One command line without a network. */
+async function typed(args: readonly string[], environment: Record<string, string> = {}) {
+  let [out, err] = ['', '']
+  const code = await run(commands, args, {
+    environment: { LEDGER_URL: 'http://127.0.0.1:9', ...environment },
+    clock: systemClock,
+    random: systemRandom,
+    fetch: () => Promise.reject(new TypeError('fetch failed')),
+    write: (text) => {
+      out += text
+    },
+    warn: (text) => {
+      err += text
+    },
+  })
+  return { code, out, err }
+}
+
+describe('help', () => {
+  test('lists every command once, with its line', async () => {
+    const { code, out } = await typed(['--help'])
+    expect(code).toBe(0)
+    for (const { words, summary } of commands) {
+      expect(out).toMatch(
+        new RegExp(
+          `^  ${words}\\b.*  ${summary.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)}$`,
+          'm',
+        ),
+      )
+    }
+    expect(new Set(commands.map(({ words }) => words)).size).toBe(commands.length)
+    expect((await typed([])).out).toBe(out)
+  })
+
+  test.each(commands.map((command) => [command.words, command] as const))(
+    'of %s names its operands and options, and needs nothing else',
+    async (words, command) => {
+      const { code, out, err } = await typed([...words.split(' '), '--help'])
+      expect([code, err]).toEqual([0, ''])
+      for (const { name } of command.operands ?? []) expect(out).toContain(`<${name}>`)
+      for (const name of Object.keys(optionsOf(command))) expect(out).toContain(`--${name}`)
+      expect(out).toContain('Exit codes')
+    },
+  )
+
+  test('of a group lists its commands', async () => {
+    const { code, out } = await typed(['job', '--help'])
+    expect(code).toBe(0)
+    expect(out).toContain('job post')
+    expect(out).not.toContain('partner signup')
+    expect((await typed(['job'])).code).toBe(2)
+  })
+})
+
+describe('a command line that is wrong', () => {
+  test.each([
+    ['an unknown command', ['frobnicate']],
+    ['a command that is a member of every object', ['__proto__']],
+    ['an unknown option', ['rails', '--verbose']],
+    ['an option that is a member of every object', ['rails', '--constructor']],
+    ['an option without its value', ['rails', '--ledger']],
+    ['a flag with a value', ['rails', '--json=yes']],
+    ['an option twice', ['rails', '--ledger', 'http://a.test', '--ledger', 'http://b.test']],
+    ['an argument too many', ['rails', 'x402']],
+    ['an argument too few', ['rail']],
+    ['a needed option that is missing', ['partner', 'signup', '--handle', 'abc']],
+    ['an address that is none', ['rails', '--ledger', 'file:///etc/passwd']],
+    ['an address with a password', ['rails', '--ledger', 'https://me:secret@ledger.test']],
+    ['a name that is a path', ['rail', '../health']],
+    ['a name with a line end', ['rail', 'x402\r\nHost: evil.test']],
+    ['a kind of key that is none', ['keygen', 'x', '--kind', 'rsa']],
+    ['a key in the arguments', ['register', '--key', `0x${'1'.repeat(64)}`]],
+    ['no key at all', ['register', '--skill', 'proofreading']],
+    ['a severity that is none', ['alerts', 'feed', '--severity', 'grave']],
+  ])('with %s ends with 2, says why, and writes no result', async (_, args) => {
+    const { code, out, err } = await typed(args)
+    expect([code, out]).toEqual([2, ''])
+    expect(err).not.toBe('')
+    expect(err).not.toMatch(/\n {4}at /)
+    expect(err).not.toContain('secret')
+  })
+
+  test('cannot move the cursor of a terminal by what it is told', async () => {
+    const { err } = await typed(['\u001B[2Jrails'])
+    expect(err).not.toContain('\u001B')
+  })
+
+  test('with a ledger that is out of reach ends with 3', async () => {
+    expect(await typed(['rails'])).toMatchObject({ code: 3, out: '' })
+  })
+})
+
+describe('a file of a key', () => {
+  test('is made for its owner alone, never shown, and never overwritten', async () => {
+    const file = at('new.json')
+    const first = await typed(['keygen', file, '--kind', 'evm', '--json'])
+    expect(first.code).toBe(0)
+    const secret = /"private_key": "(0x[0-9a-f]{64})"/.exec(readFileSync(file, 'utf8'))?.[1] ?? ''
+    expect(secret).not.toBe('')
+    expect(first.out).not.toContain(secret)
+    const again = await typed(['keygen', file, '--kind', 'evm'])
+    expect(again.code).toBe(2)
+    expect(readFileSync(file, 'utf8')).toContain(secret)
+  })
+
+  test.each([0o644, 0o640, 0o604, 0o622, 0o601])('with mode %o is refused', async (mode) => {
+    const file = at(`loose-${mode}`)
+    writeFileSync(file, `0x${'ab'.repeat(32)}`)
+    chmodSync(file, mode)
+    const { code, err } = await typed(['partner', 'me', '--key-file', file, '--dry-run'])
+    expect(code).toBe(2)
+    expect(err).toContain(`chmod 600 ${file}`)
+    chmodSync(file, 0o600)
+    expect((await typed(['partner', 'me', '--key-file', file, '--dry-run'])).code).toBe(0)
+  })
+
+  test('that holds no key is refused without a word of what it holds', async () => {
+    const file = at('not-a-key')
+    writeFileSync(file, 'hunter2', { mode: 0o600 })
+    const { code, err } = await typed(['partner', 'me', '--key-file', file])
+    expect(code).toBe(2)
+    expect(err).not.toContain('hunter2')
+  })
+
+  test('may be the environment instead', async () => {
+    const { code, out } = await typed(['partner', 'me', '--dry-run'], {
+      LEDGER_KEY: `0x${'ab'.repeat(32)}`,
+    })
+    expect(code).toBe(0)
+    expect(out).toMatch(/agent-income-ledger-partner-auth-v1:\d{13}:GET:\/api\/v1\/partners\/me\n/)
+    expect(out).not.toContain('abababab')
+  })
+})
+
+describe('what is printed', () => {
+  test('of other people’s texts moves no cursor and turns no text', () => {
+    expect(plain('a\u001B[31mb\u202Ec\u0007')).toBe(String.raw`a\u{1b}[31mb\u{202e}c\u{7}`)
+    expect(table(['name'], [{ name: 'x\ny' }])).toBe('name\nx y\n')
+    expect(describeValue({ a: null, long_name: ['x', 'y'] })).toBe(
+      'a          -\nlong_name  x, y\n',
+    )
+  })
+
+  test('as a curl command keeps every character of a body', () => {
+    const curl = curlOf({
+      method: 'POST',
+      url: 'https://ledger.test/api/v1/feedback',
+      headers: { 'Content-Type': 'application/json' },
+      body: `{"message":"it's $HOME \`id\` \\\\ \\"x\\""}`,
+      signed: [],
+    })
+    expect(curl).toContain(String.raw`'{"message":"it'\''s $HOME ` + '`id`')
+  })
+})

@@ -1,0 +1,246 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { openShell } from './shell.ts'
+import type { Shell } from './shell.ts'
+
+let shell: Shell
+let keys: Record<string, string>
+
+const at = (name: string) => join(shell.folder, name)
+const answered = z.record(z.string(), z.unknown())
+const json = (text: string) => answered.parse(JSON.parse(text))
+
+/** A wallet and a key for its receipts, both made by the command line. */
+async function newWallet(name: string): Promise<Record<string, string>> {
+  await shell.cli(['keygen', at(`${name}.json`), '--kind', 'evm'])
+  await shell.cli(['keygen', at(`${name}-receipts.json`), '--kind', 'ed25519'])
+  return {
+    LEDGER_KEY_FILE: at(`${name}.json`),
+    LEDGER_RECEIPT_KEY_FILE: at(`${name}-receipts.json`),
+  }
+}
+
+async function done(args: readonly string[], env: Record<string, string> = {}) {
+  const ended = await shell.cli([...args, '--json'], env)
+  expect({ args, ...ended }).toMatchObject({ code: 0, err: '' })
+  return json(ended.out)
+}
+
+beforeAll(async () => {
+  shell = openShell()
+  await shell.start()
+  keys = await newWallet('worker')
+}, 120_000)
+afterAll(() => shell.close())
+
+describe('a fresh wallet', () => {
+  test('registers, posts a receipt, and everything said of it can be checked', async () => {
+    expect(statSync(at('worker.json')).mode & 0o777).toBe(0o600)
+    const worker = await done(
+      [
+        'register',
+        '--skill',
+        'proofreading',
+        '--display-name',
+        'O’Neil & "Co"',
+        '--oath',
+        '--receipt-key-file',
+        at('worker-receipts.json'),
+      ],
+      keys,
+    )
+    const claim = await done(['claim', '--display-name', "O'Neil"], keys)
+    expect(claim).toMatchObject({ wallet: worker['wallet'], display_name: "O'Neil" })
+
+    const receipt = await done(
+      [
+        'receipt',
+        'post',
+        '--rail',
+        'x402',
+        '--amount',
+        '12.5',
+        '--summary',
+        `it's "done"`,
+        '--save',
+        at('receipt.json'),
+      ],
+      keys,
+    )
+    const id = String(receipt['receipt_id'])
+    expect(await done(['receipt', 'verify', id])).toMatchObject({ good: true, receipt_id: id })
+    expect(await done(['receipt', 'verify', at('receipt.json'), '--id', id])).toMatchObject({
+      good: true,
+    })
+
+    await done(['partner', 'signup', '--handle', 'oneil', '--display-name', 'x'], keys)
+    expect(await done(['partner', 'me'], keys)).toMatchObject({ handle: 'oneil', status: 'active' })
+    expect(await done(['score', 'verify', String(worker['wallet'])], keys)).toMatchObject({
+      good: true,
+    })
+  })
+
+  test('that repeats a command by its key is answered as before', async () => {
+    const args = ['receipt', 'post', '--file', at('receipt.json')]
+    const [first, second] = [await done(args, keys), await done(args, keys)]
+    expect(second['receipt_id']).toBe(first['receipt_id'])
+  })
+
+  test('is told what the ledger refuses, and ends with 1', async () => {
+    const ended = await shell.cli(['receipt', 'post', '--rail', 'nowhere', '--amount', '1'], keys)
+    expect(ended).toMatchObject({ code: 1, out: '' })
+    expect(ended.err).toContain('422')
+  })
+})
+
+describe('a receipt of which one byte was changed', () => {
+  test('does not hold', async () => {
+    const text = readFileSync(at('receipt.json'), 'utf8')
+    writeFileSync(at('changed.json'), text.replace('12.5', '12.6'))
+    const ended = await shell.cli(['receipt', 'verify', at('changed.json'), '--json'])
+    expect(ended.code).toBe(1)
+    expect(json(ended.out)).toMatchObject({ good: false })
+  })
+})
+
+describe('a printed curl command', () => {
+  test('does in a shell what the command would have done, and holds no key', async () => {
+    const { private_key: secret } = z
+      .object({ private_key: z.string() })
+      .parse(JSON.parse(readFileSync(at('worker.json'), 'utf8')))
+    for (const args of [
+      ['register', '--skill', 'proofreading', '--bio', `It's $HOME, \`id\` and "quotes" \\ here`],
+      ['receipt', 'post', '--rail', 'x402', '--amount', '0.000001'],
+      ['partner', 'attestation', 'oneil', 'https://oneil.example.com/attest?a=b'],
+      ['partner', 'me'],
+      ['feedback', 'Sent by hand; it’s fine'],
+    ]) {
+      const printed = await shell.cli([...args, '--print-curl'], keys)
+      expect({ args, ...printed }).toMatchObject({ code: 0 })
+      expect(printed.out).not.toContain(secret.slice(2))
+      const sent = await shell.bash(printed.out)
+      expect(sent.code).toBe(0)
+      expect(json(sent.out)).not.toHaveProperty('error')
+    }
+    const worker = await done(['partner', 'me'], keys)
+    expect(worker['attestation_endpoint_url']).toBe('https://oneil.example.com/attest?a=b')
+  })
+
+  test('and a dry run send nothing themselves', async () => {
+    const before = await done(['partner', 'me'], keys)
+    for (const option of ['--print-curl', '--dry-run']) {
+      await shell.cli(
+        ['partner', 'attestation', 'oneil', 'https://other.example.com/', option],
+        keys,
+      )
+    }
+    expect((await done(['partner', 'me'], keys))['attestation_endpoint_url']).toBe(
+      before['attestation_endpoint_url'],
+    )
+  })
+})
+
+describe('the job exchange', () => {
+  test('is walked from post to receipt by two partners', async () => {
+    const bidder = await newWallet('bidder')
+    await done(['partner', 'signup', '--handle', 'bidder', '--display-name', 'b'], bidder)
+    writeFileSync(at('work.txt'), 'the work')
+    const deadline = new Date(Date.now() + 86_400_000).toISOString()
+    const posted = await done(
+      [
+        'job',
+        'post',
+        '--title',
+        'Read it',
+        '--description',
+        'All of it.',
+        '--skill',
+        'proofreading',
+        '--budget',
+        '20',
+        '--deadline',
+        deadline,
+      ],
+      keys,
+    )
+    const id = String(posted['id'])
+    const bid = await done(
+      ['job', 'bid', id, '--price', '15', '--eta-hours', '3', '--proposal', 'I will.'],
+      bidder,
+    )
+    await done(['job', 'award', id, '--bid', String(bid['id'])], keys)
+    await done(
+      [
+        'job',
+        'deliver',
+        id,
+        '--uri',
+        'https://files.example.com/work.txt',
+        '--file',
+        at('work.txt'),
+      ],
+      bidder,
+    )
+    const accepted = await done(['job', 'accept', id], keys)
+    expect(await done(['job', 'show', id])).toMatchObject({ status: 'accepted' })
+    const receipt = await done(['receipt', 'verify', String(accepted['receipt_id'])])
+    expect(receipt).toMatchObject({ good: true, kind: 'platform' })
+    const me = await done(['partner', 'me'], bidder)
+    const score = await done(['score', 'verify', String(me['wallet'])], bidder)
+    expect(score).toMatchObject({ good: true })
+    expect(Number(score['rep_score'])).toBeCloseTo(Number(accepted['new_rep_score']), 2)
+  })
+})
+
+describe('the published set', () => {
+  test('is checked over the network and as files, and by keys from before', async () => {
+    expect(await done(['document', 'verify', '/api/v1/rails'])).toMatchObject({ good: true })
+    const keysFile = at('public/current/.well-known/signing-keys.json')
+    for (const more of [[], ['--keys', keysFile], ['--dir', at('public/current')]]) {
+      expect(await done(['snapshot', 'verify', ...more])).toMatchObject({ good: true })
+    }
+  })
+
+  test('does not hold once a byte of a document, or of the manifest, is another', async () => {
+    const copy = at('copy')
+    await shell.bash(`cp -r '${at('public/current/')}' '${copy}'`)
+    const file = join(copy, 'api/v1/oaths.json')
+    expect(await done(['document', 'verify', file])).toMatchObject({ good: true })
+    const bytes = readFileSync(file)
+    bytes[bytes.length - 3] = (bytes[bytes.length - 3] ?? 0) ^ 1
+    writeFileSync(file, bytes)
+    expect((await shell.cli(['document', 'verify', file])).code).toBe(1)
+    const set = await shell.cli(['snapshot', 'verify', '--dir', copy])
+    expect(set).toMatchObject({ code: 1 })
+    expect(set.out).toContain('/api/v1/oaths')
+    const manifest = join(copy, 'snapshot.json')
+    writeFileSync(manifest, readFileSync(manifest, 'utf8').replace('"max_age":60', '"max_age":61'))
+    expect((await shell.cli(['document', 'verify', join(copy, 'api/v1/rails.json')])).code).toBe(1)
+  })
+
+  test('does not hold by somebody else’s keys', async () => {
+    const path = at('other-keys.json')
+    const keysFile = readFileSync(at('public/current/.well-known/signing-keys.json'), 'utf8')
+    const { public_key: other } = await done(['keygen', at('other.json'), '--kind', 'ed25519'])
+    writeFileSync(path, keysFile.replace(/"public_key":"[^"]+"/, `"public_key":"${String(other)}"`))
+    expect((await shell.cli(['document', 'verify', '/api/v1/rails', '--keys', path])).code).toBe(1)
+  })
+})
+
+describe('where there is no ledger', () => {
+  test('the command ends with 3', async () => {
+    expect((await shell.cli(['rails'], { LEDGER_URL: 'http://127.0.0.1:9' })).code).toBe(3)
+  })
+
+  test('and a reader of the output that stops early is no failure', async () => {
+    const main = join(shell.program.dir, 'scripts/cli/main.js')
+    const ended = await shell.bash(
+      `set -o pipefail; '${process.execPath}' '${main}' --help | head -1`,
+    )
+    expect(ended).toMatchObject({ code: 0, err: '' })
+  })
+})
