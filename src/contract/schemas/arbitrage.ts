@@ -30,7 +30,6 @@ export const arbitrageRow = model(
     figures_as_of: time,
   }),
 )
-export type ArbitrageRow = z.infer<typeof arbitrageRow>
 
 export const arbitrage = model(
   'Arbitrage',
