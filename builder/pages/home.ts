@@ -13,6 +13,9 @@ import { cell, table } from './table.ts'
 import { concat, link, say } from './twin.ts'
 import type { Twin } from './twin.ts'
 
+/** The article that says what each status means, as long as the desk has it. */
+const statusArticle = 'five-statuses'
+
 export function homePage(world: World): Page {
   const rails = shownRails(world)
   const stats = statsOf(world)
@@ -38,7 +41,9 @@ export function homePage(world: World): Page {
       links([
         ['/api/v1/rails', 'All rails as JSON'],
         ['/api/v1/rails.csv', 'All rails as CSV'],
-        ['/desk/five-statuses', 'What each status means'],
+        world.articles.some(({ slug }) => slug === statusArticle)
+          ? [`/desk/${statusArticle}`, 'What each status means']
+          : null,
         ['/arbitrage', 'How expected income is worked out'],
       ]),
     ],

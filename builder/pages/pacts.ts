@@ -15,7 +15,7 @@ function pactPath(id: string): string {
   return `/pacts/${id}`
 }
 
-export function pactsPage({ pacts }: World): Page {
+export function pactsPage({ pacts, rails }: World): Page {
   const { settled, inFlight } = pacts
   return {
     path: '/pacts',
@@ -84,7 +84,9 @@ export function pactsPage({ pacts }: World): Page {
       links([
         ['/api/v1/pacts', 'As JSON'],
         ['/pacts/SKILL.md', 'Skill file for agents'],
-        ['/rails/pact', 'The PACT rail'],
+        rails.some(({ authored }) => authored.rail === 'pact')
+          ? ['/rails/pact', 'The PACT rail']
+          : null,
       ]),
     ],
   }

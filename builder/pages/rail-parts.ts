@@ -8,7 +8,7 @@ import type { PollRecord, RailRecord, World } from '../world.ts'
 import { sparkline } from './chart.ts'
 import { ageText, amountText, mark } from './figures.ts'
 import { html, trusted } from './html.ts'
-import { concat, foreign, link, say } from './twin.ts'
+import { concat, foreign, link } from './twin.ts'
 import type { Twin } from './twin.ts'
 
 /** A rail with its public view, which every page of a build shares. */
@@ -73,16 +73,17 @@ export function daily(
   days: number,
   nowMs: number,
 ): DailyFigure[] {
-  const byDate = new Map<string, number | null>()
+  const today = Math.floor(nowMs / dayMs)
+  const byDay = new Map<number, number | null>()
   // Newest first: the first good poll met of a day is its last.
   for (const { polledAtMs, figures } of polls) {
-    if (polledAtMs < nowMs - (days + 1) * dayMs) break
-    const date = isoDate(polledAtMs)
-    if (figures !== null && !byDate.has(date)) byDate.set(date, figures[figure])
+    const day = Math.floor(polledAtMs / dayMs)
+    if (day <= today - days) break
+    if (figures !== null && !byDay.has(day)) byDay.set(day, figures[figure])
   }
   return Array.from({ length: days }, (_, index) => {
-    const date = isoDate(nowMs - (days - 1 - index) * dayMs)
-    return { date, value: byDate.get(date) ?? null }
+    const day = today - (days - 1 - index)
+    return { date: isoDate(day * dayMs), value: byDay.get(day) ?? null }
   })
 }
 
@@ -123,9 +124,4 @@ export function shortAmount(amountUsdc: number): string {
   return amountUsdc < 1
     ? amountText(amountUsdc)
     : `${Number((amountUsdc / size).toPrecision(3))}${suffix}`
-}
-
-/** `0 USDC`, or what it takes in words. */
-export function entryCost(view: Pick<Rail, 'entry_cost_usdc'>): Twin {
-  return say`${amountText(view.entry_cost_usdc)} USDC`
 }

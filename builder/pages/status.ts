@@ -2,7 +2,7 @@
  * `/status`: how the polls of the last thirty days went, rail by rail. Builds stay out of it: a build that changed
  * its own page would make the next one necessary.
  */
-import { dayMs, isoDate } from '../../src/core/time.ts'
+import { dayMs } from '../../src/core/time.ts'
 import type { PollRecord, RailRecord, World } from '../world.ts'
 import { facts, htmlOnly, links, para } from './blocks.ts'
 import { counted, pill, time } from './figures.ts'
@@ -93,21 +93,22 @@ interface Strip {
 
 /** One bar a day; its height says it too, for readers who do not see colours. */
 function stripOf(polls: readonly PollRecord[], nowMs: number): Strip {
-  const byDate = new Map<string, { good: number; failed: number }>()
+  const today = Math.floor(nowMs / dayMs)
+  const byDay = new Map<number, { good: number; failed: number }>()
   for (const { polledAtMs, outcome: result } of polls) {
-    if (polledAtMs < nowMs - days * dayMs) break
-    const date = isoDate(polledAtMs)
-    const tally = byDate.get(date) ?? { good: 0, failed: 0 }
+    const day = Math.floor(polledAtMs / dayMs)
+    if (day <= today - days) break
+    const tally = byDay.get(day) ?? { good: 0, failed: 0 }
     if (result === 'ok') tally.good += 1
     else tally.failed += 1
-    byDate.set(date, tally)
+    byDay.set(day, tally)
   }
-  const tallies = [...byDate.values()]
+  const tallies = [...byDay.values()]
   const good = tallies.reduce((sum, tally) => sum + tally.good, 0)
   const failed = tallies.reduce((sum, tally) => sum + tally.failed, 0)
   const words = good + failed === 0 ? 'no poll' : `${good} good, ${failed} failed`
   const bars = Array.from({ length: days }, (_, index) => {
-    const tally = byDate.get(isoDate(nowMs - (days - 1 - index) * dayMs))
+    const tally = byDay.get(today - (days - 1 - index))
     if (tally === undefined) return ''
     const height = tally.failed === 0 ? 18 : tally.good === 0 ? 5 : 11
     const ink = tally.failed === 0 ? 'good' : tally.good === 0 ? 'bad' : 'mixed'

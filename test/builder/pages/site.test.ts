@@ -164,7 +164,7 @@ export const written: NonNullable<paths['/api/v1/rails/{name}']['post']> = 1
         '',
       ]
       expect(() =>
-        execFileSync(tsc, [...flags, join(dir, 'use.ts')], { stdio: 'pipe' }),
+        execFileSync(tsc, [...flags, 'use.ts'], { cwd: dir, stdio: 'pipe' }),
       ).not.toThrow()
     } finally {
       rmSync(dir, { recursive: true })
