@@ -107,7 +107,10 @@ export const workerRoutes = [
     summary: 'Score and ledger of a wallet',
     description: 'The score now, and the last 50 entries that make it.',
     params: { wallet: walletParameter },
-    answers: { 200: json('Score and entries.', reputation) },
+    answers: {
+      200: json('Score and entries.', reputation),
+      404: { description: 'The address is that of no wallet.' },
+    },
     serving: privateHandler,
   },
 ] as const satisfies readonly Route[]
