@@ -51,6 +51,8 @@ const keys = await loadKeys({ dir: join(config.DATA_DIR, 'keys'), nowMs: clock.n
 const exchangeKey = await loadKeyFile(join(config.DATA_DIR, 'keys', jobExchangeKeyFile), random)
 const database = await openDatabase({
   url: config.DATABASE_URL ?? join(config.DATA_DIR, 'ledger.db'),
+  // The service has the right of way: its callers wait for an answer.
+  lockPatienceMs: minuteMs,
 })
 const keyedHash = await loadKeyedHash(join(config.DATA_DIR, 'secrets'), random)
 const sources = createSources({

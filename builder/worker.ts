@@ -47,11 +47,14 @@ const rebuildEveryMs = 10 * minuteMs
 const fullCheckEveryMs = dayMs
 const runsKeptMs = 90 * dayMs
 const tidyBatch = 1000
+/** Documents are to follow a write within seconds, however busy the ledger is. */
+const maxRestMs = 1000
 
 export function createWorker(deps: WorkerDeps): BuilderWorker {
   const { database, clock, buildOptions, signal } = deps
   let builtToken: string | null = null
   let builtAtMs = Number.NEGATIVE_INFINITY
+  let builtEndMs = Number.NEGATIVE_INFINITY
   let checkedAtMs = Number.NEGATIVE_INFINITY
   let queue: Promise<boolean> = Promise.resolve(true)
 
@@ -107,6 +110,7 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
       return { detail, quiet: detail === null && wasWell }
     })
     builtAtMs = monotonicMs
+    builtEndMs = clock.monotonic()
     builtToken = went ? token : null
     if (went && check === 'full') {
       checkedAtMs = monotonicMs
@@ -117,6 +121,12 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
 
   /** The build that waits for the one that runs; whoever asks meanwhile is served by it. */
   let waiting: Promise<boolean> | null = null
+
+  /** Under a stream of writes a build rests for as long as the last one took: it gets half of a core, not all. */
+  async function rest(): Promise<void> {
+    const restMs = Math.min(maxRestMs, builtEndMs - builtAtMs) - (clock.monotonic() - builtEndMs)
+    if (restMs > 0) await clock.sleep(restMs, signal).catch(() => undefined)
+  }
 
   async function deliver(): Promise<boolean> {
     return await runJob('webhooks', deps, false, async () => {
@@ -132,9 +142,10 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
     build: (when) => {
       if (when === 'if changed' && waiting !== null) return waiting
       // One after the other: cron, a nudge and the end of a poll may ask at the same time.
-      const next = queue.then(() => {
+      const next = queue.then(async () => {
+        if (when === 'if changed') await rest()
         if (waiting === next) waiting = null
-        return buildNow(when)
+        return await buildNow(when)
       })
       queue = next
       waiting = next

@@ -1,9 +1,10 @@
 import { mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 
 import { Kysely, sql } from 'kysely'
 
-import { DatabaseBrokenError, DatabaseRefusedError } from './errors.ts'
+import { BusyError, DatabaseBrokenError, DatabaseRefusedError } from './errors.ts'
 import { migrate, refuseOtherSchema } from './migrations.ts'
 import type { Database } from './schema.ts'
 import { createDialect, openSqlite3 } from './sqlite3-dialect.ts'
@@ -22,6 +23,11 @@ export interface OpenOptions {
   readonly quickCheck?: boolean
   /** How long one transaction may keep the connection from others; twice that, one `write` the writer. */
   readonly heldLimitMs?: number
+  /**
+   * How long a transaction waits while another process writes (5 s). What nobody waits for an answer
+   * of may be more patient.
+   */
+  readonly lockPatienceMs?: number
 }
 
 export interface OpenDatabase {
@@ -39,6 +45,10 @@ export interface OpenDatabase {
 
 /** `AIL1`: marks the file as this program's (https://sqlite.org/fileformat2.html#application_id). */
 export const applicationId = 0x41_49_4c_31
+
+/** Two seconds in all. */
+const busyTries = 200
+const busyPauseMs = 10
 
 /** Before this, two connections that write or checkpoint at once could damage a WAL file. */
 const oldestSqlite = [3, 51, 3] as const
@@ -66,6 +76,7 @@ const settings = {
  */
 export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> {
   const { readOnly = false, create = true, quickCheck = false, heldLimitMs = 5000 } = options
+  const { lockPatienceMs } = options
   const path = pathOf(options.url)
   const mode = readOnly ? 'read-only' : create ? 'create' : 'read-write'
   if (mode === 'create') mkdirSync(dirname(path), { recursive: true })
@@ -74,7 +85,12 @@ export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> 
   const connect = async (
     mode: 'create' | 'read-write' | 'read-only',
   ): Promise<{ connection: Sqlite3Connection; kysely: Kysely<Database> }> => {
-    const connection = await openSqlite3({ path, mode, heldLimitMs })
+    const connection = await openSqlite3({
+      path,
+      mode,
+      heldLimitMs,
+      ...(lockPatienceMs === undefined ? {} : { lockPatienceMs }),
+    })
     const kysely = new Kysely<Database>({ dialect: createDialect(connection) })
     opened.push(kysely)
     return { connection, kysely }
@@ -83,7 +99,7 @@ export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> 
   try {
     const { connection, kysely: db } = await connect(mode)
     refuseOldSqlite(String(await scalar(db, 'select sqlite_version()')))
-    const marked = await isMarked(db)
+    const marked = await whileBusy(() => isMarked(db))
     if (!marked && readOnly) throw otherApplication()
     await apply(db, settings)
     if (!marked) await sql.raw(`pragma application_id = ${applicationId}`).execute(db)
@@ -150,7 +166,7 @@ export function refuseOldSqlite(version: string): void {
 
 async function apply(db: Kysely<Database>, wanted: Record<string, number | string>): Promise<void> {
   for (const [name, value] of Object.entries(wanted)) {
-    await sql.raw(`pragma ${name} = ${value}`).execute(db)
+    await whileBusy(() => sql.raw(`pragma ${name} = ${value}`).execute(db))
   }
   for (const [name, value] of Object.entries(wanted)) {
     const found = await scalar(db, `pragma ${name}`)
@@ -159,6 +175,21 @@ async function apply(db: Kysely<Database>, wanted: Record<string, number | strin
         `The setting ${name} reads ${String(found)} instead of ${value}.`,
       )
     }
+  }
+}
+
+/**
+ * Where another process opens the same new file, SQLite answers some statements with "busy" at once,
+ * whatever busy_timeout says: the change to WAL is one.
+ */
+async function whileBusy<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof BusyError) || tries === busyTries) throw error
+    }
+    await delay(busyPauseMs)
   }
 }
 

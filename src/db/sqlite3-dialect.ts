@@ -43,7 +43,18 @@ export interface Sqlite3Options {
   readonly mode: 'create' | 'read-write' | 'read-only'
   /** How long one transaction may keep others waiting for the connection. */
   readonly heldLimitMs: number
+  /** How long a transaction waits for the write lock while another process has it; 5 s unless told. */
+  readonly lockPatienceMs?: number
 }
+
+const defaultLockPatienceMs = 5000
+/**
+ * SQLite asks for a lock ever more seldom, down to ten times a second, and a busy writer in another
+ * process frees it for a millisecond between two transactions. So it is asked for in rounds of 8 ms,
+ * which are four questions each; for everything but the beginning of a transaction the wait is long.
+ */
+const beginImmediate = 'pragma busy_timeout = 8; begin immediate; pragma busy_timeout = 5000'
+const restoreBusyTimeout = 'pragma busy_timeout = 5000'
 
 /** Statements kept prepared per connection: far above the number of queries the program knows. */
 const statementLimit = 256
@@ -73,7 +84,11 @@ export async function openSqlite3(options: Sqlite3Options): Promise<Sqlite3Conne
       else reject(new Error(`Cannot open ${options.path}: ${error.message}`, { cause: error }))
     })
   })
-  return new Sqlite3Connection(database, createTurn(options.heldLimitMs))
+  return new Sqlite3Connection(
+    database,
+    createTurn(options.heldLimitMs),
+    options.lockPatienceMs ?? defaultLockPatienceMs,
+  )
 }
 
 /**
@@ -83,6 +98,7 @@ export async function openSqlite3(options: Sqlite3Options): Promise<Sqlite3Conne
 export class Sqlite3Connection implements DatabaseConnection {
   readonly turn: Turn
   readonly #database: sqlite3.Database
+  readonly #lockPatienceMs: number
   /** Oldest use first. */
   readonly #statements = new Map<string, sqlite3.Statement>()
   #inTransaction = false
@@ -90,9 +106,10 @@ export class Sqlite3Connection implements DatabaseConnection {
   #lost: Error | null = null
   #broken: DatabaseBrokenError | null = null
 
-  constructor(database: sqlite3.Database, turn: Turn) {
+  constructor(database: sqlite3.Database, turn: Turn, lockPatienceMs: number) {
     this.#database = database
     this.turn = turn
+    this.#lockPatienceMs = lockPatienceMs
   }
 
   /** Set once the disk or the file failed; from then on the connection refuses everything. */
@@ -106,9 +123,19 @@ export class Sqlite3Connection implements DatabaseConnection {
   }
 
   async begin(): Promise<void> {
-    // Immediate: a deferred transaction that reads first and then writes gets SQLITE_BUSY at once,
-    // whatever busy_timeout says.
-    await this.exec('begin immediate')
+    const untilMs = performance.now() + this.#lockPatienceMs
+    for (;;) {
+      try {
+        // Immediate: a deferred transaction that reads first and then writes gets SQLITE_BUSY at once,
+        // whatever busy_timeout says.
+        await this.exec(beginImmediate)
+        break
+      } catch (error) {
+        if (error instanceof BusyError && performance.now() < untilMs) continue
+        if (error instanceof BusyError) await this.exec(restoreBusyTimeout)
+        throw error
+      }
+    }
     this.#inTransaction = true
   }
 

@@ -1,0 +1,41 @@
+import { join } from 'node:path'
+
+import { expect, onTestFinished, test } from 'vitest'
+
+import { BusyError } from '../../src/db/errors.ts'
+import { getMeta, setMeta } from '../../src/db/meta.ts'
+import { openDatabase } from '../../src/db/open.ts'
+import { otherConnection, tempDatabase, tempFolder } from './temp-database.ts'
+
+test('beside a writer that never rests another one still gets its turn', async () => {
+  const busy = await tempDatabase()
+  const other = await openDatabase({ url: busy.path })
+  onTestFinished(() => other.close())
+  let isDone = false
+  const stream = Array.from({ length: 8 }, async (_, lane) => {
+    for (let count = 0; !isDone; count += 1) {
+      await busy.write((tx) => setMeta(tx, `lane ${lane}`, String(count)))
+    }
+  })
+  for (let count = 1; count <= 20; count += 1) {
+    await other.write((tx) => setMeta(tx, 'other', String(count)))
+  }
+  isDone = true
+  await Promise.all(stream)
+  expect(await getMeta(busy.reader, 'other')).toBe('20')
+})
+
+test('patience ends: then nothing was written, and later writes go on', async () => {
+  const path = join(tempFolder(), 'ledger.db')
+  const database = await openDatabase({ url: path, lockPatienceMs: 50 })
+  onTestFinished(() => database.close())
+  const holder = await otherConnection(path)
+  await holder.begin()
+  await expect(database.write((tx) => setMeta(tx, 'a', '1'))).rejects.toThrow(BusyError)
+  await holder.rollback()
+  await database.write((tx) => setMeta(tx, 'b', '2'))
+  expect([await getMeta(database.reader, 'a'), await getMeta(database.reader, 'b')]).toEqual([
+    null,
+    '2',
+  ])
+})
