@@ -68,18 +68,19 @@ export function startBuilder({ entry, clock, log, onPublished }: BuilderDeps): B
     })
   }
 
+  /** Nudges that come while this one waits are part of it. */
+  async function askForBuild(): Promise<void> {
+    await clock.sleep(nudgeDelayMs, stopping.signal).catch(() => undefined)
+    nudging = false
+    if (!stopping.signal.aborted && child?.connected === true) child.send('build', () => undefined)
+  }
+
   return {
     problem: () => problem,
     nudge: () => {
       if (nudging) return
       nudging = true
-      void clock
-        .sleep(nudgeDelayMs, stopping.signal)
-        .then(() => {
-          nudging = false
-          if (child?.connected === true) child.send('build', () => undefined)
-        })
-        .catch(() => undefined)
+      void askForBuild()
     },
     stop: async () => {
       stopping.abort()

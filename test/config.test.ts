@@ -55,9 +55,14 @@ describe('settings', () => {
   })
 
   it('do not repeat a wrong secret in the message', () => {
-    expect(() => parse({ RPC_URL_BASE: 'secret-key-without-scheme' })).toThrow(
-      expect.objectContaining({ message: expect.not.stringContaining('secret-key') }),
-    )
+    let message = ''
+    try {
+      parse({ RPC_URL_BASE: 'secret-key-without-scheme' })
+    } catch (error) {
+      message = String(error)
+    }
+    expect(message).toContain('RPC_URL_BASE')
+    expect(message).not.toContain('secret-key')
   })
 
   it('are shown by the README as they are', () => {

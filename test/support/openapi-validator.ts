@@ -61,22 +61,21 @@ export function openApiValidator(json: unknown): OpenApiValidator {
   }
 }
 
-/** OpenAPI 3.0 says `nullable`, JSON Schema says `type: [..., "null"]`. */
+const jsonObject = z.record(z.string(), z.unknown())
+
+/** OpenAPI 3.0 says `nullable`, JSON Schema says `anyOf` with null. */
 function toJsonSchema(value: unknown): object {
-  return JSON.parse(JSON.stringify(value), (_, member: unknown) => {
-    if (typeof member !== 'object' || member === null || !('nullable' in member)) return member
-    const { nullable, ...schema } = member as {
-      nullable: unknown
-      type?: unknown
-      enum?: unknown[]
-    }
-    if (nullable !== true) return schema
+  const nullable = z.object({ nullable: z.literal(true) }).loose()
+  const convert = (_: string, member: unknown): unknown => {
+    const parsed = nullable.safeParse(member)
+    if (!parsed.success) return member
+    const { nullable: _said, ...schema } = parsed.data
     return { anyOf: [schema, { type: 'null' }] }
-  }) as object
+  }
+  return jsonObject.parse(JSON.parse(JSON.stringify(value), convert))
 }
 
 function absolute(schema: object): object {
-  return JSON.parse(
-    JSON.stringify(schema).replaceAll('"#/components/', '"api#/components/'),
-  ) as object
+  const text = JSON.stringify(schema).replaceAll('"#/components/', '"api#/components/')
+  return jsonObject.parse(JSON.parse(text))
 }

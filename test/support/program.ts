@@ -85,10 +85,8 @@ export function run(
         listeners.add(look)
         look()
       })
-      const lost = ended.then(() => {
-        if (!output.includes(text)) throw new Error(`ended without saying "${text}":\n${output}`)
-      })
-      await Promise.race([seen, lost])
+      await Promise.race([seen, ended])
+      if (!output.includes(text)) throw new Error(`ended without saying "${text}":\n${output}`)
     },
     kill: (signal) => child.kill(signal),
     ended,
