@@ -23,5 +23,5 @@ export function changelogPage({ changelog, site }: World): Page {
 /** Without the first heading, which the page has itself. */
 function entries(changelog: string, siteUrl: string): Twin {
   const body = changelog.replace(/^#\s[^\n]*\n+/, '').trim()
-  return { html: html`<div class="prose">${renderMarkdown(body, siteUrl, 1)}</div>`, md: body }
+  return { html: html`<div class="prose">${renderMarkdown(body, siteUrl)}</div>`, md: body }
 }

@@ -9,7 +9,6 @@ import { agentSkill } from '../snapshots/site.ts'
 import type { World } from '../world.ts'
 import { twinPath } from './page.ts'
 import type { Page } from './page.ts'
-import { xmlText } from './svg.ts'
 import { markdownText } from './twin.ts'
 
 const maxAgeSeconds = 300

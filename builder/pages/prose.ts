@@ -11,9 +11,8 @@ const linkable = /^(?:https?:\/\/|\/(?!\/)|#)/i
 /**
  * Renders GitHub-flavoured Markdown. Raw HTML is shown as text. Addresses of this site become paths, so that a page
  * works wherever it is served; pictures from elsewhere become links.
- * @param firstLevel Level of the headings that the text calls first.
  */
-export function renderMarkdown(text: string, siteUrl: string, firstLevel = 2): Html {
+export function renderMarkdown(text: string, siteUrl: string): Html {
   const local = (href: string) =>
     href.startsWith(`${siteUrl}/`) ? href.slice(siteUrl.length) : href
   const marked = new Marked({ gfm: true, async: false })
@@ -22,7 +21,8 @@ export function renderMarkdown(text: string, siteUrl: string, firstLevel = 2): H
     renderer: {
       html: ({ text: markup }: Tokens.HTML | Tokens.Tag) => html`${markup}`.toString(),
       heading({ tokens, depth, text: words }: Tokens.Heading) {
-        const level = Math.min(depth + firstLevel - 1, 6)
+        // The first level is the title of the page.
+        const level = Math.max(depth, 2)
         const id = headingId(words, ids)
         return `<h${level} id="${id}">${this.parser.parseInline(tokens)}</h${level}>\n`
       },

@@ -7,7 +7,7 @@ import { html } from './html.ts'
 import type { Page } from './page.ts'
 import { railLinkOf, shownRails } from './rail-parts.ts'
 import { cell, table } from './table.ts'
-import { code, concat, foreign, join, say } from './twin.ts'
+import { code, foreign, join, say } from './twin.ts'
 
 export function skillsPage(world: World): Page {
   const { note, skills } = world.taxonomy
@@ -37,20 +37,18 @@ export function skillsPage(world: World): Page {
       table({
         id: 'skills',
         caption: 'The slug is what a worker lists.',
-        columns: [{ label: 'Skill' }, { label: 'Category' }, { label: 'Sold on', sortable: false }],
+        columns: [
+          { label: 'Skill' },
+          { label: 'What it is', sortable: false },
+          { label: 'Category' },
+          { label: 'Sold on', sortable: false },
+        ],
         rows: skills.map((skill) => ({
           id: skill.slug,
           data: { skill: skill.category },
           cells: [
-            cell(
-              concat([
-                foreign(skill.name),
-                say` ${code(skill.slug)}`,
-                { html: html`<br />`, md: ': ' },
-                foreign(skill.description),
-              ]),
-              skill.name.toLowerCase(),
-            ),
+            cell(say`${foreign(skill.name)} ${code(skill.slug)}`, skill.name.toLowerCase()),
+            foreign(skill.description),
             skill.category,
             skill.surface.length === 0
               ? 'nowhere yet'
