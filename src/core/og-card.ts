@@ -1,0 +1,244 @@
+/**
+ * A card that stands for a page where its address is shared: 1200 by 630, SVG made of `rect`, `path` and `text`
+ * alone. No script, style, link or foreign object, and nothing of a name but its text.
+ */
+import { graphemes, textWidth, wrap } from './text-lines.ts'
+import { xmlText } from './xml-text.ts'
+
+export interface Card {
+  /** What kind of page it is. */
+  readonly kicker: string
+  readonly title: string
+  /** The word of state at the right. */
+  readonly mark: { readonly word: string; readonly tone: Tone } | null
+  /** Four at most. */
+  readonly figures: readonly { readonly label: string; readonly value: string }[]
+  readonly drawing: Drawing | null
+  /** How old it is. */
+  readonly note: string
+}
+
+export type Tone = 'good' | 'care' | 'bad' | 'plain'
+
+type Drawing =
+  | {
+      readonly kind: 'line'
+      readonly caption: string
+      /** Evenly spaced, oldest first. Null is unknown: a gap, never zero. */
+      readonly values: readonly (number | null)[]
+    }
+  | {
+      readonly kind: 'bars'
+      readonly caption: string
+      /** Five at most. */
+      readonly bars: readonly Bar[]
+    }
+  | { readonly kind: 'text'; readonly text: string }
+
+export interface Bar {
+  readonly name: string
+  readonly value: number
+  /** The value in figures. */
+  readonly text: string
+}
+
+export const cardWidth = 1200
+export const cardHeight = 630
+/** Characters of one name, as readers count them. */
+const maxName = 80
+
+const left = 64
+const right = cardWidth - left
+const ink = '#15231b'
+const soft = '#4a5c51'
+const rule = '#c9d8c7'
+const green = '#0d6b45'
+const tones: Readonly<Record<Tone, string>> = {
+  good: '#0d5f3a',
+  care: '#7a4d00',
+  bad: '#9c2417',
+  plain: soft,
+}
+
+/** The whole SVG. Same card, same text. */
+export function ogCard(card: Card): string {
+  const name = xmlText(graphemes(card.title, maxName).join(''))
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${cardWidth} ${cardHeight}" width="${cardWidth}" height="${cardHeight}"` +
+    ` role="img" aria-label="${name}" font-family="'DejaVu Sans','Segoe UI',Roboto,'Noto Sans',sans-serif">` +
+    `<title>${name}</title>` +
+    rect({ x: 0, y: 0, width: cardWidth, height: cardHeight, fill: '#f3f7f0' }) +
+    head(card) +
+    titleLines(card) +
+    figureColumns(card) +
+    drawing(card) +
+    '</svg>'
+  )
+}
+
+function head({ kicker, note, mark }: Card): string {
+  return (
+    rect({ x: left, y: 48, width: 26, height: 26, fill: green }) +
+    rect({ x: left + 4, y: 52, width: 18, height: 13, fill: '#cfe6d3' }) +
+    text({ x: left + 40, y: 71, size: 28, bold: true, serif: true }, 'Agent Income Ledger') +
+    text({ x: right, y: 71, size: 22, fill: soft, anchor: 'end' }, clip(note, 40)) +
+    line(98, '#c98a80') +
+    line(103, '#c98a80') +
+    text({ x: left, y: 156, size: 24, fill: soft }, clip(kicker, 54)) +
+    (mark === null ? '' : pill(mark))
+  )
+}
+
+function pill({ word, tone }: NonNullable<Card['mark']>): string {
+  const label = clip(word, 20)
+  const width = textWidth(graphemes(label, maxName)) * 15 + 36
+  return (
+    `<path d="M${right - width} 126h${width}v42h${-width}Z" fill="#ffffff" stroke="${tones[tone]}" stroke-width="3"/>` +
+    text(
+      {
+        x: right - width / 2,
+        y: 155,
+        size: 24,
+        bold: true,
+        fill: tones[tone],
+        anchor: 'middle',
+      },
+      label,
+    )
+  )
+}
+
+/** Large where the title is short, in two lines where it is long. */
+function titleLines({ title }: Card): string {
+  const columns = textWidth(graphemes(title, maxName + 1))
+  const [size, width] = columns <= 29 ? [58, 29] : columns <= 68 ? [46, 36] : [40, maxName / 2]
+  const lines = wrap(title, width, 2)
+  const first = lines.length === 1 ? 250 : 222
+  return lines
+    .map((part, at) =>
+      text({ x: left, y: first + at * (size + 8), size, bold: true, serif: true }, part),
+    )
+    .join('')
+}
+
+function figureColumns({ figures }: Card): string {
+  const width = (right - left) / 4
+  return figures
+    .slice(0, 4)
+    .map(({ label, value }, at) => {
+      const x = left + at * width
+      return (
+        text({ x, y: 326, size: 20, fill: soft }, clip(label, 22)) +
+        text({ x, y: 376, size: 40, bold: true }, clip(value, 11))
+      )
+    })
+    .join('')
+}
+
+const top = 458
+const bottom = 592
+
+function drawing(card: Card): string {
+  const { drawing: drawn } = card
+  if (drawn === null) return ''
+  if (drawn.kind === 'text') {
+    const lines = wrap(drawn.text, 62, card.figures.length === 0 ? 6 : 3)
+    const first = card.figures.length === 0 ? 348 : top + 20
+    return lines
+      .map((part, at) => text({ x: left, y: first + at * 42, size: 27, fill: soft }, part))
+      .join('')
+  }
+  const caption = text({ x: left, y: 444, size: 20, fill: soft }, clip(drawn.caption, 84))
+  const shape = drawn.kind === 'line' ? lineOf(drawn.values) : barsOf(drawn.bars)
+  return line(408, rule) + caption + shape
+}
+
+function lineOf(values: readonly (number | null)[]): string {
+  const highest = values.reduce<number>((max, value) => Math.max(max, value ?? 0), 0) || 1
+  const step = (right - left) / Math.max(values.length - 1, 1)
+  const place = (value: number, at: number) =>
+    `${px(left + at * step)} ${px(bottom - (Math.max(value, 0) / highest) * (bottom - top - 6))}`
+  let paths = ''
+  let begin = 0
+  for (let at = 0; at <= values.length; at += 1) {
+    if (at < values.length && values[at] !== null) continue
+    const run = values.slice(begin, at).map((value, index) => place(value ?? 0, begin + index))
+    if (run.length === 1) {
+      const x = px(left + begin * step - 4)
+      const y = run[0]?.split(' ')[1] ?? ''
+      paths += `<path d="M${x} ${y}h8" fill="none" stroke="${green}" stroke-width="8"/>`
+    } else if (run.length > 1) {
+      const drawn = run.join('L')
+      const [from, to] = [px(left + begin * step), px(left + (at - 1) * step)]
+      paths +=
+        `<path d="M${drawn}L${to} ${bottom}L${from} ${bottom}Z" fill="#cfe6d3"/>` +
+        `<path d="M${drawn}" fill="none" stroke="${green}" stroke-width="4"/>`
+    }
+    begin = at + 1
+  }
+  return `${paths}${line(bottom, rule)}`
+}
+
+function barsOf(bars: readonly Bar[]): string {
+  const shown = bars.slice(0, 5)
+  const highest = shown.reduce((max, { value }) => Math.max(max, value), 0) || 1
+  const [from, room] = [400, 540]
+  return shown
+    .map(({ name, value, text: figures }, at) => {
+      const y = top + at * 28
+      const width = Math.max((Math.max(value, 0) / highest) * room, 2)
+      return (
+        text({ x: from - 16, y: y + 19, size: 19, anchor: 'end' }, clip(name, 26)) +
+        rect({ x: from, y: y + 3, width, height: 20, fill: green }) +
+        text({ x: from + width + 12, y: y + 19, size: 19, fill: soft }, clip(figures, 16))
+      )
+    })
+    .join('')
+}
+
+interface TextOptions {
+  readonly x: number
+  readonly y: number
+  readonly size: number
+  readonly fill?: string
+  readonly bold?: boolean
+  readonly serif?: boolean
+  /** What of the text stands at `x`; its start where nothing is said. */
+  readonly anchor?: 'middle' | 'end'
+}
+
+function text(
+  { x, y, size, fill = ink, bold, serif, anchor }: TextOptions,
+  content: string,
+): string {
+  const attributes =
+    (bold === true ? ' font-weight="600"' : '') +
+    (serif === true ? ` font-family="Georgia,'DejaVu Serif',serif"` : '') +
+    (anchor === undefined ? '' : ` text-anchor="${anchor}"`)
+  return `<text x="${px(x)}" y="${px(y)}" font-size="${size}" fill="${fill}"${attributes}>${xmlText(content)}</text>`
+}
+
+interface RectOptions {
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  readonly height: number
+  readonly fill: string
+}
+
+function rect({ x, y, width, height, fill }: RectOptions): string {
+  return `<rect x="${px(x)}" y="${px(y)}" width="${px(width)}" height="${px(height)}" fill="${fill}"/>`
+}
+
+function line(y: number, stroke: string): string {
+  return `<path d="M${left} ${y}H${right}" fill="none" stroke="${stroke}" stroke-width="2"/>`
+}
+
+function clip(content: string, width: number): string {
+  return wrap(content, width, 1)[0] ?? ''
+}
+
+/** Hundredths of a pixel are finer than anybody sees. */
+function px(value: number): string {
+  return String(Math.round(value * 100) / 100)
+}

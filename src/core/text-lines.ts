@@ -1,0 +1,77 @@
+/** Text of others in lines of a drawing, whose length is bounded by what a reader sees and by its bytes. */
+
+/** Controls, and what turns the direction of the text after it. They take no room and are left out. */
+// oxlint-disable-next-line no-control-regex -- controls are what is taken out
+const unseen = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ufeff]/gu
+const space = /[\s\u2028\u2029]+/gu
+
+/** A letter with all its marks has few code points; one with hundreds is meant to spill over the page. */
+const MAX_CODE_POINTS = 8
+const MAX_UNITS = 4000
+/** Letters and punctuation that never join with their neighbours. */
+const single = /^[\u0020-\u007e\u00a1-\u00ff\u2010-\u2027\u2030-\u205e]*$/
+
+let segmenter: Intl.Segmenter | null = null
+
+/** At most `max` characters as readers count them (UAX #29 grapheme clusters), spaces collapsed, controls left out. */
+export function graphemes(text: string, max: number): string[] {
+  const clean = text.slice(0, MAX_UNITS).replace(space, ' ').replace(unseen, '').trim()
+  if (single.test(clean)) return [...clean.slice(0, max)]
+  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' })
+  const found: string[] = []
+  for (const { segment } of segmenter.segment(clean)) {
+    if (found.length === max) break
+    found.push(Array.from(segment).slice(0, MAX_CODE_POINTS).join(''))
+  }
+  return found
+}
+
+/** How many columns a character takes: East Asian letters and pictures two, all others one. */
+function columns(grapheme: string): number {
+  const point = grapheme.codePointAt(0) ?? 0
+  return point >= 0x2e80 || (point >= 0x1100 && point < 0x1200) ? 2 : 1
+}
+
+export function textWidth(characters: readonly string[]): number {
+  return characters.reduce((sum, character) => sum + columns(character), 0)
+}
+
+/** The text in at most `maxLines` lines of `width` columns, an ellipsis where it goes on. */
+export function wrap(text: string, width: number, maxLines: number): string[] {
+  let rest = graphemes(text, width * maxLines + 1)
+  const lines: string[] = []
+  while (rest.length > 0 && lines.length < maxLines) {
+    const isLast = lines.length === maxLines - 1
+    const fits = fitting(rest, width)
+    if (fits === rest.length) {
+      lines.push(rest.join(''))
+      return lines
+    }
+    if (isLast) {
+      lines.push(
+        `${rest
+          .slice(0, fitting(rest, width - 1))
+          .join('')
+          .trimEnd()}…`,
+      )
+      return lines
+    }
+    const gap = rest.lastIndexOf(' ', fits)
+    const end = gap > 0 ? gap : fits
+    lines.push(rest.slice(0, end).join(''))
+    rest = rest.slice(gap > 0 ? end + 1 : end)
+  }
+  return lines
+}
+
+/** How many of the characters fit; at least one, so that lines go on. */
+function fitting(characters: readonly string[], width: number): number {
+  let used = 0
+  let fits = 0
+  for (const character of characters) {
+    used += columns(character)
+    if (used > width) break
+    fits += 1
+  }
+  return Math.max(fits, 1)
+}
