@@ -4,7 +4,7 @@ import type { ArticleSource } from '../desk/articles.ts'
 import { rankArticles } from '../desk/ranking.ts'
 import type { World } from '../world.ts'
 import { htmlOnly, links, para } from './blocks.ts'
-import { count, counted, mark } from './figures.ts'
+import { count, counted, day, mark } from './figures.ts'
 import { html } from './html.ts'
 import type { Page } from './page.ts'
 import { renderMarkdown } from './prose.ts'
@@ -54,7 +54,7 @@ export function deskPage(world: World): Page {
               ]),
               article.title.toLowerCase(),
             ),
-            article.date,
+            day(Date.parse(article.date)),
             cell(count(article.views24h), article.views24h),
           ],
         })),
