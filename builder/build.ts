@@ -5,9 +5,11 @@ import { maxAgeOf } from '../src/contract/routes.ts'
 import type { Log } from '../src/deps.ts'
 import { gatherWorld } from './gather.ts'
 import type { GatherOptions } from './gather.ts'
+import { sharedPages } from './pages/share.ts'
 import { archive } from './publish/archive.ts'
 import type { Archived, ArchiveOptions } from './publish/archive.ts'
 import { archiveFiles } from './publish/document.ts'
+import type { PublicDocument } from './publish/document.ts'
 import type { Keys } from './publish/keys.ts'
 import {
   diffDocument,
@@ -18,9 +20,11 @@ import {
 } from './publish/last-facts.ts'
 import { publish } from './publish/publish.ts'
 import type { Published } from './publish/publish.ts'
+import { readShareImages, renderShareImages } from './publish/share-images.ts'
 import { readVendored } from './publish/vendored.ts'
 import { documentsOf } from './snapshots/index.ts'
 import { siteOf } from './snapshots/pages.ts'
+import type { World } from './world.ts'
 
 export interface BuildOptions extends Omit<GatherOptions, 'publicKeys'> {
   readonly keys: Keys
@@ -51,25 +55,26 @@ export async function build(options: BuildOptions): Promise<Built> {
   const factsPath = join(stateDir, 'last-facts.json')
   const last = await loadLastFacts(factsPath)
   const next = nextFacts(last, factsOf(facts))
-  const documents = [
+  const others = [
     ...facts,
     diffDocument(next, maxAgeOf('getLatestDiff')),
-    ...siteOf(world),
     ...(await readVendored()),
   ]
-  const published = await publish({
-    publicDir,
-    documents,
-    assetsDir,
-    signer: keys.signer,
-    ring: keys.ring,
-    nowMs,
-    log,
-  })
+  const publishWith = async (images: readonly PublicDocument[]) =>
+    await publish({
+      publicDir,
+      documents: [...others, ...siteOf(world, images)],
+      assetsDir,
+      signer: keys.signer,
+      ring: keys.ring,
+      nowMs,
+      log,
+    })
+  const published = await withShareImages(join(stateDir, 'share'), world, publishWith, log)
   if (next !== last) await saveLastFacts(factsPath, next)
   const archived = await archive({
     repoDir: join(stateDir, 'snapshots.git'),
-    files: archiveFiles(documents),
+    files: archiveFiles(others),
     message: next.message,
     nowMs,
     author,
@@ -77,6 +82,31 @@ export async function build(options: BuildOptions): Promise<Built> {
   })
   report(published, archived, log)
   return { published, archived }
+}
+
+/**
+ * Publishes with the pictures of pages that there are, and again with those that are new or changed: figures never
+ * wait for pictures. What goes wrong with a picture is told and tried again by the next build.
+ */
+async function withShareImages(
+  dir: string,
+  world: World,
+  publishWith: (images: readonly PublicDocument[]) => Promise<Published>,
+  log: Log,
+): Promise<Published> {
+  const drawings = [...sharedPages(world)]
+  const { documents, pending } = await readShareImages(dir, drawings)
+  const first = await publishWith(documents)
+  if (pending.length === 0) return first
+  try {
+    await renderShareImages(dir, drawings, pending)
+  } catch (error) {
+    log.warn('no new share images', { error: error instanceof Error ? error.message : 'unknown' })
+    return first
+  }
+  const second = await publishWith((await readShareImages(dir, drawings)).documents)
+  const changed = [...new Set([...first.changed, ...second.changed])].sort()
+  return { ...second, changed, removed: [...new Set([...first.removed, ...second.removed])] }
 }
 
 function report(

@@ -4,20 +4,26 @@ import type { PublicDocument } from '../publish/document.ts'
 import type { World } from '../world.ts'
 import { stacked } from './blocks.ts'
 import { layout } from './layout.ts'
-import { twinPath } from './page.ts'
+import { shareImage, twinPath } from './page.ts'
 import type { Page } from './page.ts'
 import { markdownText } from './twin.ts'
 
 /** Pages are cached like the other documents that people read. */
 const maxAgeSeconds = maxAgeOf('getDeskFeed')
 
-export function* documentsOfPage(page: Page, { site }: World): Generator<PublicDocument> {
+/** `images`: paths of the pictures that are published; a page refers to no other. */
+export function* documentsOfPage(
+  page: Page,
+  { site }: World,
+  images: ReadonlySet<string>,
+): Generator<PublicDocument> {
   const body = stacked(page.body)
+  const image = shareImage(page.path)
   yield {
     path: page.path,
     contentType: 'text/html; charset=utf-8',
     maxAgeSeconds,
-    body: { text: layout(page, body.html, site) },
+    body: { text: layout(page, body.html, { site, image: images.has(image) ? image : null }) },
     archive: null,
   }
   if (page.markdown === false) return

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 
 import { parseFrontMatter } from '../../src/core/front-matter.ts'
 import { isoTime } from '../../src/core/time.ts'
+import { xmlText } from '../../src/core/xml-text.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import { asJson } from '../snapshots/document.ts'
 import { agentSkill } from '../snapshots/site.ts'

@@ -1,4 +1,5 @@
 /** The frame of every page: head, navigation, footer. No inline script or style, nothing from another host. */
+import { cardHeight, cardWidth } from '../../src/core/og-card.ts'
 import type { World } from '../world.ts'
 import { html } from './html.ts'
 import type { Html } from './html.ts'
@@ -52,16 +53,14 @@ const footer = [
   },
 ] as const
 
-/** The address of the picture that stands for a page where it is shared; null where there is none. */
-export function shareImage(_path: string): string | null {
-  return null
-}
-
-/** The whole HTML document. */
-export function layout(page: Page, body: Html, site: World['site']): string {
+/** The whole HTML document. `image` is the path of the picture that stands for the page where it is shared. */
+export function layout(
+  page: Page,
+  body: Html,
+  { site, image }: { readonly site: World['site']; readonly image: string | null },
+): string {
   const { path, title, description } = page
   const fullTitle = path === '/' ? `${siteName}: ${title}` : `${title} · ${siteName}`
-  const image = shareImage(path)
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -77,7 +76,10 @@ export function layout(page: Page, body: Html, site: World['site']): string {
         <meta property="og:site_name" content="${siteName}" />
         ${
           image &&
-          html`<meta property="og:image" content="${image}" />
+          html`<meta property="og:image" content="${site.url}${image}" />
+            <meta property="og:image:width" content="${cardWidth}" />
+            <meta property="og:image:height" content="${cardHeight}" />
+            <meta property="og:image:alt" content="${title}" />
             <meta name="twitter:card" content="summary_large_image" /> `
         }
         <link rel="canonical" href="${site.url}${path}" />

@@ -31,3 +31,8 @@ export interface Alternate {
 export function twinPath(path: string): string {
   return path === '/' ? '/index.md' : `${path}.md`
 }
+
+/** Where the picture lies that stands for a page where its address is shared, if it has one. */
+export function shareImage(path: string): string {
+  return `/share${path === '/' ? '/home' : path}.png`
+}

@@ -1,8 +1,8 @@
 import type { Flag } from '../../src/contract/schemas/flag.ts'
 /** Atom (RFC 4287) and JSON Feed 1.1 of articles, changes of status and honesty flags. */
 import { isoTime } from '../../src/core/time.ts'
+import { xmlText } from '../../src/core/xml-text.ts'
 import { byDate } from '../desk/ranking.ts'
-import { xmlText } from '../pages/svg.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import type { LedgerEvent, World } from '../world.ts'
 import { asJson } from './document.ts'

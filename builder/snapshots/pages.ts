@@ -11,11 +11,17 @@ import { openApiOf } from './site.ts'
 
 /**
  * The site for people and what agents find it by: pages with their Markdown, feeds, indexes. They are made of the same
- * world as the documents of the API; the API describes none of them, so they stand in no route.
+ * world as the documents of the API; the API describes none of them, so they stand in no route. `shareImages` are the
+ * pictures that there are of pages.
  */
-export function* siteOf(world: World): Generator<PublicDocument> {
+export function* siteOf(
+  world: World,
+  shareImages: readonly PublicDocument[] = [],
+): Generator<PublicDocument> {
   const pages = [...pagesOf(world)]
-  for (const page of pages) yield* documentsOfPage(page, world)
+  const images = new Set(shareImages.map(({ path }) => path))
+  for (const page of pages) yield* documentsOfPage(page, world, images)
+  yield* shareImages
   yield* receiptRecords(world)
   yield* feedDocuments(world)
   yield* indexDocuments(pages, world)

@@ -28,6 +28,7 @@ const tags: Readonly<Record<string, string>> = {
   Skills: 'What is sold, and where.',
   Pacts: 'On-chain settlement records.',
   Honesty: 'Open doubts about figures, with evidence.',
+  Images: 'Pages as pictures with live numbers.',
   Desk: 'Weekly articles.',
   Feedback: 'A word to whoever runs the ledger.',
   Agents: 'Reference documents for agents.',

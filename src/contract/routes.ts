@@ -5,6 +5,7 @@ import { apiPrefix, json, text } from './route.ts'
 import type { Parameter, Route } from './route.ts'
 import { alertRoutes } from './routes/alerts.ts'
 import { feedbackRoutes } from './routes/feedback.ts'
+import { imageRoutes } from './routes/images.ts'
 import { jobRoutes } from './routes/jobs.ts'
 import { marketRoutes } from './routes/market.ts'
 import { partnerRoutes } from './routes/partners.ts'
@@ -157,6 +158,7 @@ export const routes = [
   ...receiptRoutes,
   ...jobRoutes,
   ...partnerRoutes,
+  ...imageRoutes,
   {
     id: 'listSkills',
     method: 'GET',

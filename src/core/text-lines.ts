@@ -16,7 +16,7 @@ let segmenter: Intl.Segmenter | null = null
 /** At most `max` characters as readers count them (UAX #29 grapheme clusters), spaces collapsed, controls left out. */
 export function graphemes(text: string, max: number): string[] {
   const clean = text.slice(0, MAX_UNITS).replace(space, ' ').replace(unseen, '').trim()
-  if (single.test(clean)) return [...clean.slice(0, max)]
+  if (single.test(clean)) return Array.from(clean.slice(0, max))
   segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' })
   const found: string[] = []
   for (const { segment } of segmenter.segment(clean)) {

@@ -1,5 +1,5 @@
 /**
- * JSON answers of handlers. Every header is given when the answer is made: one that is set afterwards
+ * Answers of handlers. Every header is given when the answer is made: one that is set afterwards
  * takes Hono's adapter off its fast path and costs four times the request.
  */
 import { ApiError } from '../contract/errors.ts'
@@ -10,24 +10,30 @@ import { apiHeaders } from './headers.ts'
 
 export type CachePolicy = 'no-store' | 'private, no-store' | `public, max-age=${number}`
 
-/** Answers `body` as JSON. Limits are told wherever no shared cache can keep them. */
-export function answerJson(
+interface AnswerOptions {
+  readonly status?: number
+  readonly cache: CachePolicy
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Answers `body` as JSON. */
+export function answerJson(c: ApiContext, body: unknown, options: AnswerOptions): Response {
+  return answerText(c, JSON.stringify(body), { ...options, contentType: 'application/json' })
+}
+
+/** Answers text as it is. Limits are told wherever no shared cache can keep them. */
+export function answerText(
   c: ApiContext,
-  body: unknown,
-  options: {
-    readonly status?: number
-    readonly cache: CachePolicy
-    readonly headers?: Readonly<Record<string, string>>
-  },
+  text: string,
+  options: AnswerOptions & { readonly contentType: string },
 ): Response {
-  const text = JSON.stringify(body)
-  const { status = 200, cache, headers } = options
+  const { status = 200, cache, headers, contentType } = options
   c.env.bytes = Buffer.byteLength(text)
   return new Response(text, {
     status,
     headers: {
       ...apiHeaders,
-      'Content-Type': 'application/json',
+      'Content-Type': contentType,
       // Given, since the answer to a HEAD has no body to count.
       'Content-Length': String(c.env.bytes),
       'Cache-Control': cache,

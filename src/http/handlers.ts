@@ -15,7 +15,7 @@ import type { Route } from '../contract/route.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
 import type { Wallet } from '../core/wallet.ts'
 import type { Log } from '../deps.ts'
-import { answerJson, queryOf } from './answer.ts'
+import { answerJson, answerText, queryOf } from './answer.ts'
 import type { CachePolicy } from './answer.ts'
 import type { ApiContext, HonoEnv } from './context.ts'
 import { idempotencyKeyOf } from './idempotency-key.ts'
@@ -62,12 +62,14 @@ export interface ReadContext extends AnyContext {
   readonly query: Readonly<Partial<Record<string, string>>>
 }
 
-export interface ReadAnswer {
-  readonly body: object
+interface AnyReadAnswer {
   /** By default what the registry says of the route. */
   readonly cache?: CachePolicy
   readonly headers?: Readonly<Record<string, string>>
 }
+
+/** JSON, or text in the content type that the registry has for the route. */
+export type ReadAnswer = AnyReadAnswer & ({ readonly body: object } | { readonly text: string })
 
 /** The answer of a write, where it needs more headers than all have. */
 export interface WriteAnswer extends Outcome {
@@ -193,8 +195,13 @@ async function answerRead(
   }
   const noBody = { rawSha256: EMPTY_SHA256, idempotencyKey: null }
   const answer = await handler.handle({ ...anyContext(c, params, deps, noBody), query })
-  const { body, headers, cache = cacheOf(route) } = answer
-  return answerJson(c, body, { cache, ...(headers === undefined ? {} : { headers }) })
+  const { headers, cache = cacheOf(route) } = answer
+  const options = { cache, ...(headers === undefined ? {} : { headers }) }
+  if ('body' in answer) return answerJson(c, answer.body, options)
+  return answerText(c, answer.text, {
+    ...options,
+    contentType: route.answers[200]?.contentType ?? 'text/plain; charset=utf-8',
+  })
 }
 
 const EMPTY_SHA256 = sha256Hex('')

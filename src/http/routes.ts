@@ -5,6 +5,7 @@ import type { DocumentStore } from './document-store.ts'
 import type { Handler } from './handlers.ts'
 import { alertHandlers } from './routes/alerts.ts'
 import { feedbackHandlers } from './routes/feedback.ts'
+import { imageHandlers } from './routes/images.ts'
 import { jobHandlers } from './routes/jobs.ts'
 import { marketHandlers } from './routes/market.ts'
 import { partnerHandlers } from './routes/partners.ts'
@@ -24,5 +25,6 @@ export function apiHandlers(
     ...marketHandlers(deps, store),
     ...alertHandlers(deps),
     ...feedbackHandlers(deps),
+    ...imageHandlers(deps, store),
   }
 }

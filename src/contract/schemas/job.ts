@@ -147,8 +147,7 @@ export const jobAccepted = model(
     receipt_url: url,
     rep_delta: z
       .number()
-      .describe('What the receipt has earned the worker, in USDC of reputation: 0.'),
-    rep_reason: z.string().max(200).describe('Why it is so much.'),
+      .describe('What the receipt has earned the worker, in USDC of reputation.'),
     new_rep_score: z.number().min(0).describe('The score of the worker with it.'),
   }),
 )

@@ -1,0 +1,22 @@
+import { z } from 'zod'
+
+/** Pages that have a card. Which rails and articles there are, the published documents say. */
+export const cardPages = [
+  '/',
+  '/rails/{name}',
+  '/opportunities',
+  '/honesty',
+  '/leaderboard',
+  '/pacts',
+  '/desk',
+  '/desk/{slug}',
+] as const
+
+/** The path of a page in one of these forms. */
+export const cardPage = z
+  .string()
+  .max(150)
+  .regex(
+    /^\/(?:opportunities|honesty|leaderboard|pacts|desk|rails\/[a-z0-9][a-z0-9_-]{0,63}|desk\/[a-z0-9]+(?:-[a-z0-9]+)*)?$/,
+    `must be the path of a page: ${cardPages.join(', ')}`,
+  )

@@ -1,0 +1,98 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import sharp from 'sharp'
+import { beforeEach, describe, expect, test } from 'vitest'
+
+import { sharedPages } from '../../../builder/pages/share.ts'
+import { renderBody } from '../../../builder/publish/document.ts'
+import { readShareImages, renderShareImages } from '../../../builder/publish/share-images.ts'
+import { siteOf } from '../../../builder/snapshots/pages.ts'
+import { fullWorld } from '../../site/worlds.ts'
+import { railRecord, smallWorld } from '../../support/world.ts'
+
+let dir: string
+
+beforeEach(async () => {
+  const root = await mkdtemp(join(tmpdir(), 'ledger-share-'))
+  dir = join(root, 'share')
+  return () => rm(root, { recursive: true })
+})
+
+async function rendered(drawings = [...sharedPages(smallWorld())]) {
+  const { pending } = await readShareImages(dir, drawings)
+  await renderShareImages(dir, drawings, pending)
+  return await readShareImages(dir, drawings)
+}
+
+describe('share images', () => {
+  test('are made of the home page, each rail and each article', async () => {
+    const { documents, pending } = await rendered()
+    expect(pending).toEqual([])
+    expect(documents.map(({ path }) => path)).toEqual([
+      '/share/home.png',
+      ...['alpha', 'beta', 'delta', 'gamma'].map((rail) => `/share/rails/${rail}.png`),
+      ...['first-words', 'second-words'].map((slug) => `/share/desk/${slug}.png`),
+    ])
+    for (const document of documents) {
+      const { format, width, height } = await sharp(renderBody(document, '')).metadata()
+      expect([format, width, height]).toEqual(['png', 1200, 630])
+    }
+  })
+
+  test('are rendered again only where their drawing changed; the old one stands until then', async () => {
+    const { documents: before } = await rendered()
+    const [alpha, ...others] = smallWorld().rails
+    const rails = [railRecord('alpha', { state: { status: 'dormant' } }), ...others]
+    expect(alpha).toBeDefined()
+    const drawings = [...sharedPages(smallWorld({ rails }))]
+    const again = await readShareImages(dir, drawings)
+    expect(again.documents).toEqual(before)
+    expect(again.pending.map(({ image }) => image)).toEqual([
+      '/share/home.png',
+      '/share/rails/alpha.png',
+    ])
+    await renderShareImages(dir, drawings, again.pending)
+    const { documents: after, pending } = await readShareImages(dir, drawings)
+    expect(pending).toEqual([])
+    expect(
+      after
+        .filter((document, at) => before[at] !== undefined && !same(document, before[at]))
+        .map(({ path }) => path),
+    ).toEqual(['/share/home.png', '/share/rails/alpha.png'])
+    // What no page shows is gone: one file for each picture, and the list.
+    expect(await readdir(dir)).toHaveLength(after.length + 1)
+  })
+
+  test('are all made anew where the list of them is damaged', async () => {
+    const { documents } = await rendered()
+    await writeFile(join(dir, 'index.json'), '{"/share/home.png":"../../etc/passwd"}')
+    const { documents: found, pending } = await readShareImages(dir, [...sharedPages(smallWorld())])
+    expect(found).toEqual([])
+    expect(pending).toHaveLength(documents.length)
+  })
+
+  test('are referred to by the page that has one, and only once they are there', async () => {
+    const world = fullWorld('https://ledger.test')
+    const image = '<meta property="og:image" content="https://ledger.test/share/rails/alpha.png" />'
+    expect(pageOf([...siteOf(world)], '/rails/alpha')).not.toContain('og:image')
+    const { documents } = await rendered([...sharedPages(world)])
+    const site = [...siteOf(world, documents)]
+    expect(pageOf(site, '/rails/alpha')).toContain(image)
+    expect(pageOf(site, '/pacts')).not.toContain('og:image')
+    expect(site.filter(({ path }) => path.startsWith('/share/'))).toEqual(documents)
+  })
+})
+
+type Documents = Awaited<ReturnType<typeof rendered>>['documents']
+
+function same(left: Documents[number], right: Documents[number]): boolean {
+  return Buffer.from(renderBody(left, '')).equals(renderBody(right, ''))
+}
+
+function pageOf(documents: Documents, path: string): string {
+  const document = documents.find((candidate) => candidate.path === path)
+  if (document === undefined) throw new Error(`no page ${path}`)
+  return Buffer.from(renderBody(document, '')).toString('utf8')
+}

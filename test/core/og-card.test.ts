@@ -1,0 +1,144 @@
+import { readFileSync } from 'node:fs'
+
+import sharp from 'sharp'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { ogCard } from '../../src/core/og-card.ts'
+import type { Card } from '../../src/core/og-card.ts'
+import { railCard } from '../../src/core/page-cards.ts'
+import { graphemes, textWidth, wrap } from '../../src/core/text-lines.ts'
+
+const naughty = z
+  .array(z.string())
+  .parse(
+    JSON.parse(
+      readFileSync(new URL('../vectors/naughty-strings/blns.json', import.meta.url), 'utf8'),
+    ),
+  )
+const markup = [
+  '<script>alert(1)</script>',
+  '"><image href="https://outside.example/x.png"/>',
+  "' onload='alert(2)",
+  '</text><foreignObject><body xmlns="http://www.w3.org/1999/xhtml" onload="alert(3)"/></foreignObject>',
+  '</title></svg><svg onload=alert(4)>',
+  ']]><!ENTITY x SYSTEM "file:///etc/passwd">&x;&#0;&lt;',
+  '<a xlink:href="javascript:alert(5)">x</a><style>*{fill:red}</style>',
+  '<set attributeName="href" to="javascript:alert(6)"/>',
+  '\u0000\u0001\u0008\u000b\u001f\ud800 \udfff \uffff\u202e',
+]
+
+function cardOf(name: string): Card {
+  return {
+    kicker: name,
+    title: name,
+    mark: { word: name, tone: 'care' },
+    figures: [{ label: name, value: name }],
+    drawing: { kind: 'bars', caption: name, bars: [{ name, value: 1, text: name }] },
+    note: name,
+  }
+}
+
+const tag =
+  /<(?<close>\/?)(?<name>[a-z]+)(?<attributes>(?: [a-z-]+(?::[a-z]+)?="[^"<]*")*)(?<empty>\/?)>/gi
+
+/** Elements with the names of their attributes, and the text between; throws on anything else. */
+function parts(svg: string): { readonly elements: readonly string[]; readonly text: string } {
+  const elements: string[] = []
+  const open: string[] = []
+  const text = svg.replace(tag, (...found) => {
+    const { close, name, attributes, empty } = z.record(z.string(), z.string()).parse(found.at(-1))
+    if (close !== '') expect(open.pop()).toBe(name)
+    else {
+      const names = [...(attributes ?? '').matchAll(/ ([a-z:-]+)="[^"]*"/gi)].map(([, key]) => key)
+      elements.push(`${name} ${names.join(' ')}`)
+      if (empty === '') open.push(name ?? '')
+    }
+    return ''
+  })
+  expect(open).toEqual([])
+  expect(text).not.toMatch(/[<>]/)
+  expect(svg).not.toMatch(/&(?!(?:amp|lt|gt|quot|#39);)/)
+  return { elements, text }
+}
+
+describe('a card', () => {
+  const template = parts(ogCard(cardOf('A name')))
+
+  test('has the elements and attributes of its template, whatever the names are', async () => {
+    const same = new Set(template.elements)
+    for (const name of [...markup, ...naughty]) {
+      const svg = ogCard(cardOf(name))
+      const { elements } = parts(svg)
+      expect(elements.filter((element) => !same.has(element))).toEqual([])
+      // A long title has two lines: one element more.
+      expect(elements.length - template.elements.length, name).toBeLessThanOrEqual(1)
+      expect(svg, name).not.toMatch(
+        // oxlint-disable-next-line no-control-regex -- none may be there
+        /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]|[\ud800-\udbff](?![\udc00-\udfff])/,
+      )
+    }
+    // The renderer's own parser reads them as well.
+    for (const name of [...markup, ...naughty.filter((_, at) => at % 20 === 0)]) {
+      const { width, height } = await sharp(Buffer.from(ogCard(cardOf(name)))).metadata()
+      expect([width, height], name).toEqual([1200, 630])
+    }
+  })
+
+  test('shows markup as the text that it is', () => {
+    expect(ogCard(cardOf('<b>&"\'</b>'))).toContain('&lt;b&gt;&amp;&quot;&#39;&lt;/b&gt;')
+  })
+
+  test('cuts a long name at 80 characters as readers count them', () => {
+    const family = '👩‍👩‍👧‍👦'
+    expect(graphemes(family.repeat(100), 80)).toHaveLength(80)
+    const svg = ogCard({ ...cardOf('x'), title: 'w'.repeat(5000) })
+    expect(svg.length).toBeLessThan(4000)
+    expect(svg).toContain('…')
+    // A letter under hundreds of marks would be one character.
+    expect(graphemes(`Z${'\u0300'.repeat(500)}`, 80).join('')).toHaveLength(8)
+  })
+
+  test('draws gaps where a figure was unknown, and says unknown', () => {
+    const rail = {
+      rail: 'alpha',
+      display_name: 'Alpha',
+      chain: 'base',
+      category: 'earning',
+      status: 'paying',
+      tpv_30d_usdc: 0,
+      unique_workers_30d: 3,
+      top_worker_share: 0,
+      entry_cost_usdc: 0,
+      unknown_figures: ['tpv_30d_usdc', 'top_worker_share'],
+      figures_source: 'poll',
+      figures_as_of: '2026-11-21T06:00:00.000Z',
+      stale: false,
+    } as const
+    const day = (at: number) => `2026-11-${String(at).padStart(2, '0')}T06:00:00.000Z`
+    const polls = [21, 20, 19, 18].map((at) => ({
+      polled_at: day(at),
+      tpv_30d_usdc: at === 19 ? null : at,
+    }))
+    const card = railCard(rail, polls)
+    expect(card.figures.map(({ value }) => value)).toEqual(['unknown', '3', 'unknown', '0'])
+    expect(card.drawing).toMatchObject({ kind: 'line' })
+    const values = card.drawing?.kind === 'line' ? card.drawing.values : []
+    expect(values.slice(-4)).toEqual([18, null, 20, 21])
+    expect(ogCard(card)).not.toMatch(/NaN|Infinity|undefined/)
+  })
+})
+
+describe('lines', () => {
+  test('break between words, and anywhere where there is none', () => {
+    expect(wrap('one two three', 8, 3)).toEqual(['one two', 'three'])
+    expect(wrap('abcdefghij', 4, 2)).toEqual(['abcd', 'efg…'])
+    expect(wrap('one two three four', 8, 2)).toEqual(['one two', 'three f…'])
+    expect(wrap('', 8, 2)).toEqual([])
+  })
+
+  test('count East Asian letters as two columns', () => {
+    expect(textWidth(graphemes('市場 ab', 80))).toBe(7)
+    expect(wrap('市場市場', 4, 2)).toEqual(['市場', '市場'])
+  })
+})
