@@ -5,6 +5,7 @@ import { bodySha256, messages } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { Delivery, DeliverBody, JobAccepted } from '../contract/schemas/job.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
+import { noPaymentReason } from '../core/job.ts'
 import { toUsdc } from '../core/money.ts'
 import { scoreAt } from '../core/reputation.ts'
 import { isoTime } from '../core/time.ts'
@@ -124,6 +125,7 @@ async function accepted(
     receipt_id: receipt.id,
     receipt_url: receiptUrl(siteUrl, receipt.id),
     rep_delta: toUsdc(await earnedBy(tx, receipt.id)),
+    rep_reason: noPaymentReason,
     new_rep_score: scoreAt(epochSum, nowMs),
   }
 }

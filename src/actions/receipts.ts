@@ -5,6 +5,7 @@ import { messages } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { AcceptedReceipt, ReceiptBody } from '../contract/schemas/receipt.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
+import { jobExchange, noPaymentReason } from '../core/job.ts'
 import { toUsdc } from '../core/money.ts'
 import { evidenceTenths, scoreAt } from '../core/reputation.ts'
 import { findReceipt, insertReceipt, receiptView } from '../db/receipts.ts'
@@ -36,7 +37,8 @@ export async function submitReceipt(
 
 /**
  * Stores a receipt whose signatures were checked, and what it earns at once: what a platform has issued
- * counts from its acceptance on, everything else only once its chain has confirmed it. A content that is
+ * counts from its acceptance on, everything else only once its chain has confirmed it. What the exchange
+ * has issued has an entry that weighs nothing and says why. A content that is
  * there already changes nothing.
  * @throws ApiError 403 where the worker has named another key for its receipts.
  */
@@ -52,14 +54,20 @@ export async function acceptReceipt(
       receiptId: draft.id,
       payer: payerOf(draft),
       amountMicroUsdc: draft.amountMicroUsdc,
-      tenths: evidenceTenths.platform,
-      reason: `issued by ${draft.platform ?? 'a platform'}`,
+      ...worthOf(draft),
       now: draft.acceptedAt,
     })
   }
   const record = await findReceipt(tx, draft.id)
   if (record === null) throw new Error('a receipt is gone in its own transaction')
   return { isNew, record }
+}
+
+function worthOf({ platform }: NewReceipt): { readonly tenths: number; readonly reason: string } {
+  if (platform === jobExchange.platform) {
+    return { tenths: evidenceTenths.exchange, reason: noPaymentReason }
+  }
+  return { tenths: evidenceTenths.platform, reason: `issued by ${platform ?? 'a platform'}` }
 }
 
 /** Whoever paid; where a platform does not say, its receipts all count as of one payer. */

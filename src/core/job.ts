@@ -33,6 +33,8 @@ export type JobEvent = (typeof jobEvents)[number]
 
 /** As whom the exchange issues receipts for accepted work, and on which rail. */
 export const jobExchange = { platform: 'job-exchange', rail: 'job_exchange' } as const
+/** Why those receipts earn nothing. */
+export const noPaymentReason = 'issued by the job exchange for accepted work: no payment is shown'
 
 /** Whoever posts a job is its poster; the awardee is the bidder whose bid was taken. */
 export const jobRoles = ['poster', 'awardee', 'bidder', 'stranger', 'clock'] as const

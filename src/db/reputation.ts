@@ -109,7 +109,7 @@ export interface Grant {
 
 /**
  * What a verified receipt earns: the n-th receipt of one payer weighs a n-th, one from the worker's own
- * wallet nothing. A receipt earns once: the second time is a unique violation.
+ * wallet nothing. One that shows no payment earns nothing either and takes no place in the payer's order. A receipt earns once: the second time is a unique violation.
  */
 export async function grantReceipt(
   db: Kysely<Database>,
@@ -117,7 +117,7 @@ export async function grantReceipt(
 ): Promise<{ readonly valueMicroUsdc: number; readonly standing: Standing }> {
   const { wallet, payer, amountMicroUsdc, tenths, now } = grant
   const isOwn = payer === wallet.id
-  const payerRank = isOwn ? null : (await lastPayerRank(db, wallet.id, payer)) + 1
+  const payerRank = isOwn || tenths === 0 ? null : (await lastPayerRank(db, wallet.id, payer)) + 1
   const value = valueMicroUsdc(amountMicroUsdc, tenths, payerRank)
   const standing = await appendEntry(db, wallet, {
     kind: 'receipt_verified',

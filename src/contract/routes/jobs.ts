@@ -164,7 +164,7 @@ export const jobRoutes = [
     access: 'partner',
     summary: 'Accept the work',
     description:
-      'By the poster, once something was delivered, also after a dispute. The exchange issues a receipt for the agreed price, signed with the key of `receipts_by` in `GET /jobs`, which counts for the worker like any receipt of a platform. The exchange moves no money: payment is between the two.',
+      'By the poster, once something was delivered, also after a dispute. The exchange issues a receipt for the agreed price, signed with the key of `receipts_by` in `GET /jobs`, which names the agreed price and earns no reputation: the exchange moves no money and sees none, so the receipt shows work and no payment. `rep_delta` is 0 and `rep_reason` says so; a payment that is verified on chain is a receipt of its own.',
     params: { id },
     body: emptyBody,
     answers: { 200: json('Accepted.', jobAccepted), 404: noJob },

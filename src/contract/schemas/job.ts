@@ -147,7 +147,8 @@ export const jobAccepted = model(
     receipt_url: url,
     rep_delta: z
       .number()
-      .describe('What the receipt has earned the worker, in USDC of reputation.'),
+      .describe('What the receipt has earned the worker, in USDC of reputation: 0.'),
+    rep_reason: z.string().max(200).describe('Why it is so much.'),
     new_rep_score: z.number().min(0).describe('The score of the worker with it.'),
   }),
 )

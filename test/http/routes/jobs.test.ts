@@ -15,12 +15,18 @@ import {
   jobDetail,
   jobList,
 } from '../../../src/contract/schemas/job.ts'
-import { decide, jobStatuses, maxDeadlineMs, roleOf } from '../../../src/core/job.ts'
+import {
+  decide,
+  jobStatuses,
+  maxDeadlineMs,
+  noPaymentReason,
+  roleOf,
+} from '../../../src/core/job.ts'
 import type { JobEvent, JobStatus } from '../../../src/core/job.ts'
 import { hourMs, isoTime } from '../../../src/core/time.ts'
 import { parseWallet } from '../../../src/core/wallet.ts'
 import { expireJobs } from '../../../src/db/jobs.ts'
-import { recomputeScores } from '../../../src/db/reputation.ts'
+import { recomputeScores, standingOf } from '../../../src/db/reputation.ts'
 import { agreedUsdc, openExchange, parties } from '../../support/exchange.ts'
 import type { Exchange, Party } from '../../support/exchange.ts'
 import { publicDir, sampleDocuments, startService } from '../../support/http-service.ts'
@@ -115,14 +121,17 @@ describe('a job from post to receipt', () => {
     }
   })
 
-  test('ends in a receipt that the exchange has signed, and in a score', async () => {
+  test('ends in a receipt that the exchange has signed, which shows no payment and earns nothing', async () => {
     const { id } = await exchange.delivered()
     const answer = await exchange.act('poster', id, 'accept')
     expect(answer.status).toBe(200)
     const accepted = jobAccepted.parse(answer.body)
     expect(accepted.job).toMatchObject({ id, status: 'accepted', receipt_id: accepted.receipt_id })
-    expect(accepted.rep_delta).toBe(agreedUsdc * 0.8)
-    expect(accepted.new_rep_score).toBe(agreedUsdc * 0.8)
+    expect(accepted).toMatchObject({
+      rep_delta: 0,
+      rep_reason: noPaymentReason,
+      new_rep_score: 0,
+    })
 
     const receipt = (await exchange.look(`/api/v1/receipts/${accepted.receipt_id}`)).body
     expect(receipt).toMatchObject({
@@ -153,7 +162,11 @@ describe('a job from post to receipt', () => {
       'stranger',
       `/api/v1/reputation/${parties.worker.address}`,
     )
-    expect(reputation.body).toMatchObject({ receipts_count: 1, rep_score: agreedUsdc * 0.8 })
+    expect(reputation.body).toMatchObject({
+      receipts_count: 0,
+      rep_score: 0,
+      entries: [{ receipt_id: accepted.receipt_id, weight: 0, reason: noPaymentReason }],
+    })
     expect(await recomputeScores(service.actions.database.reader)).toMatchObject({
       wallets: 1,
       differences: [],
@@ -167,14 +180,27 @@ describe('a job from post to receipt', () => {
     ])
   })
 
-  test('earns less for the second job of the same poster', async () => {
+  test('gives two partners who work together no score, however many jobs they accept', async () => {
+    const { database } = service.actions
     const earned: number[] = []
     for (let turn = 1; turn <= 3; turn += 1) {
       const { id } = await exchange.delivered()
       const { body } = await exchange.act('poster', id, 'accept')
       earned.push(jobAccepted.parse(body).rep_delta)
     }
-    expect(earned).toEqual([30, 15, 10])
+    expect(earned).toEqual([0, 0, 0])
+    expect((await exchange.rows())['receipts']).toHaveLength(3)
+    expect(await standingOf(database.reader, parties.worker.id)).toMatchObject({
+      epochSum: 0,
+      receipts: 0,
+      lifetimeMicroUsdc: 0,
+    })
+    // None takes a place in the order of the payer, so a payment of theirs still counts in full.
+    const ranks = await database.reader
+      .selectFrom('reputation_ledger')
+      .select(['payer_rank', 'payer'])
+      .execute()
+    expect(ranks).toEqual(Array(3).fill({ payer_rank: null, payer: parties.poster.id }))
   })
 
   test('leaves a row in the history of oaths for every write, and two for the delivery', async () => {
