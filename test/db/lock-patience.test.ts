@@ -11,16 +11,16 @@ test('beside a writer that never rests another one still gets its turn', async (
   const busy = await tempDatabase()
   const other = await openDatabase({ url: busy.path })
   onTestFinished(() => other.close())
-  let isDone = false
+  const done = new AbortController()
   const stream = Array.from({ length: 8 }, async (_, lane) => {
-    for (let count = 0; !isDone; count += 1) {
+    for (let count = 0; !done.signal.aborted; count += 1) {
       await busy.write((tx) => setMeta(tx, `lane ${lane}`, String(count)))
     }
   })
   for (let count = 1; count <= 20; count += 1) {
     await other.write((tx) => setMeta(tx, 'other', String(count)))
   }
-  isDone = true
+  done.abort()
   await Promise.all(stream)
   expect(await getMeta(busy.reader, 'other')).toBe('20')
 })

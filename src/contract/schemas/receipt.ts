@@ -13,7 +13,6 @@ import { railChain } from './rail.ts'
 
 export const receiptId = z.string().regex(/^rcp_[0-9a-f]{64}$/)
 export const verification = z.enum(['verified', 'pending', 'unverified', 'rejected'])
-export const evmTxHash = z.string().regex(/^0x[0-9a-f]{64}$/)
 
 export const receipt = model(
   'Receipt',
