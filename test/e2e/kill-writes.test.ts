@@ -1,0 +1,154 @@
+/**
+ * The compiled service killed with SIGKILL a hundred times while eight clients post receipts: whatever was answered
+ * with 2xx is there, once, with what it earned; what was not answered can be sent again and is there once.
+ */
+import { cpSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { recomputeScores } from '../../src/db/reputation.ts'
+import { compileProgram } from '../support/program.ts'
+import type { Program } from '../support/program.ts'
+import { issued, receiptFacts, submission } from '../support/receipts.ts'
+import { ed25519Key, nearWallet } from '../support/wallets.ts'
+import { addressOf, newLedger } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
+
+const kills = 100
+const clients = 8
+const timeoutMs = 600_000
+const platformKey = ed25519Key('platform')
+const worker = nearWallet('worker')
+
+let program: Program
+
+beforeAll(() => {
+  program = compileProgram()
+  const data = join(program.dir, 'data')
+  rmSync(data)
+  cpSync('data', data, { recursive: true, filter: (path) => !path.endsWith('data/run') })
+  const platform = {
+    platform: 'example_board',
+    name: 'Example Board',
+    public_key: platformKey.base64,
+    rails: ['x402'],
+    added_at: '2026-01-01T00:00:00.000Z',
+  }
+  writeFileSync(join(data, 'platforms.json'), JSON.stringify({ platforms: [platform] }))
+})
+afterAll(() => program.remove())
+
+interface Sent {
+  readonly raw: string
+  /** Null where the service died before it answered. */
+  readonly receiptId: string | null
+}
+
+let made = 0
+
+async function receiptText(): Promise<string> {
+  made += 1
+  const facts = receiptFacts(worker, {
+    from_wallet: nearWallet(`payer ${made % 50}`).address,
+    occurred_at: '2026-01-02T00:00:00.000Z',
+    summary: `number ${made}`,
+  })
+  return JSON.stringify(await submission(worker, issued(facts, platformKey), Date.now()))
+}
+
+/** Sends a receipt and answers its id and status, or null where no whole answer came. */
+async function send(
+  url: string,
+  raw: string,
+): Promise<{ readonly status: number; readonly receiptId: string } | null> {
+  try {
+    const headers = { 'Content-Type': 'application/json' }
+    const answer = await fetch(`${url}/api/v1/receipts`, { method: 'POST', headers, body: raw })
+    const text = await answer.text()
+    const receiptId = /"receipt_id":"(rcp_[0-9a-f]{64})"/.exec(text)?.[1]
+    if (receiptId === undefined) throw new Error(`refused with ${answer.status}: ${text}`)
+    return { status: answer.status, receiptId }
+  } catch (error) {
+    // What fetch throws where a connection ends; everything else is a failure of the test.
+    if (error instanceof TypeError) return null
+    throw error
+  }
+}
+
+/** Posts from all clients at once until the service, killed after so many answers, is gone. */
+async function postUntilKilled(ledger: Ledger, killAfter: number): Promise<readonly Sent[]> {
+  const service = ledger.service({ BUILDER: 'off' })
+  const url = await addressOf(service)
+  const sent: Sent[] = []
+  let answered = 0
+  const client = async () => {
+    for (;;) {
+      const raw = await receiptText()
+      const answer = await send(url, raw)
+      sent.push({ raw, receiptId: answer?.receiptId ?? null })
+      if (answer === null) return
+      expect(answer.status).toBe(201)
+      answered += 1
+      if (answered === killAfter) service.kill('SIGKILL')
+    }
+  }
+  await Promise.all(Array.from({ length: clients }, client))
+  await service.ended
+  return sent
+}
+
+/** Ids of all receipts; the file is sound, each receipt earned once, and the scores are what the entries say. */
+async function wholeReceipts(ledger: Ledger): Promise<ReadonlySet<string>> {
+  return await ledger.withDatabase(async ({ reader }) => {
+    const { rows } = await sql`pragma quick_check`.execute(reader)
+    expect(rows).toEqual([{ quick_check: 'ok' }])
+    const receipts = await reader.selectFrom('receipts').select('id').execute()
+    const entries = await reader.selectFrom('reputation_ledger').select('receipt_id').execute()
+    const messages = await reader.selectFrom('used_messages').select('wallet').execute()
+    const ids = new Set(receipts.map(({ id }) => id))
+    expect([receipts.length, entries.length, messages.length]).toEqual(Array(3).fill(ids.size))
+    expect(new Set(entries.map(({ receipt_id: id }) => id))).toEqual(ids)
+    expect((await recomputeScores(reader)).differences).toEqual([])
+    return ids
+  })
+}
+
+test(
+  `after each of ${kills} kills every receipt that was answered is there, and none twice`,
+  async () => {
+    const ledger = newLedger(program, { POLL: 'off' })
+    const acknowledged = new Set<string>()
+    let unanswered: readonly string[] = []
+    let unansweredButWritten = 0
+    for (let kill = 0; kill < kills; kill += 1) {
+      const sent = await postUntilKilled(ledger, 1 + ((kill * 37) % 80))
+      for (const { receiptId } of sent) if (receiptId !== null) acknowledged.add(receiptId)
+      unanswered = sent.flatMap(({ raw, receiptId }) => (receiptId === null ? [raw] : []))
+      const present = await wholeReceipts(ledger)
+      expect([...acknowledged].filter((id) => !present.has(id))).toEqual([])
+      unansweredButWritten = present.size - acknowledged.size
+    }
+
+    const service = ledger.service({ BUILDER: 'off' })
+    const url = await addressOf(service)
+    const before = await wholeReceipts(ledger)
+    expect(unanswered.length).toBeGreaterThan(0)
+    for (const raw of unanswered) {
+      const again = await send(url, raw)
+      if (again === null) throw new Error('the service is gone')
+      expect(again.status).toBe(before.has(again.receiptId) ? 200 : 201)
+      acknowledged.add(again.receiptId)
+    }
+    const after = await wholeReceipts(ledger)
+    expect([...acknowledged].filter((id) => !after.has(id))).toEqual([])
+    service.kill('SIGTERM')
+    expect(await service.ended).toBe(0)
+    process.stdout.write(
+      `${kills} kills: ${after.size} receipts, ${unansweredButWritten} of them written and not answered before the kill\n`,
+    )
+    ledger.remove()
+  },
+  timeoutMs,
+)
