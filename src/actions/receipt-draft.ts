@@ -143,7 +143,7 @@ async function requireReceiptSignature(
   const signature = decodeEd25519Signature(signatureText.replace(ALGORITHM, ''))
   if (signature === null) throw new ApiError('signature_invalid', `${who}_signature is malformed`)
   for (const signed of [receiptOf(json), json]) {
-    const verdict = await verifyEd25519(signingText(signed), signature, publicKey)
+    const verdict = verifyEd25519(signingText(signed), signature, publicKey)
     if (verdict.valid) return
   }
   throw new ApiError('signature_invalid', `${who}_signature does not verify over the receipt`)

@@ -88,7 +88,7 @@ async function checkSeal(
     return { what, good: false, detail: 'is not ed25519: and base64 of 64 bytes' }
   }
   for (const text of texts) {
-    const verdict = await verifyEd25519(text, Buffer.from(base64, 'base64'), publicKey)
+    const verdict = verifyEd25519(text, Buffer.from(base64, 'base64'), publicKey)
     if (verdict.valid)
       return { what, good: true, detail: `by ${Buffer.from(publicKey).toString('base64')}` }
   }

@@ -42,7 +42,7 @@ export async function verifyDocument(
   if (publicKey === null || kidOf(publicKey) !== key.kid) {
     return { what, good: false, detail: 'the listed key is not named after its public part' }
   }
-  const verdict = await verifyEd25519(bytes, Buffer.from(base64, 'base64'), publicKey)
+  const verdict = verifyEd25519(bytes, Buffer.from(base64, 'base64'), publicKey)
   return verdict.valid
     ? { what, good: true, detail: `${key.status} key` }
     : { what, good: false, detail: 'the bytes are not what was signed' }

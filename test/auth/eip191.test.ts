@@ -12,7 +12,7 @@ import { readVectors } from '../vectors/read.ts'
 
 const claim = { message: z.string(), address: z.string(), signature: z.string() }
 
-describe('personal signatures', () => {
+describe('row 8: personal signatures', () => {
   const valid = readVectors(
     'personal-sign/valid.json',
     z.array(z.object({ name: z.string(), ...claim })),
