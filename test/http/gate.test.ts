@@ -110,7 +110,7 @@ test.each([
   '/api/v1/rails/x|y',
   '/api/v1/rails/\u00e9',
   '/api/v1/rails#x',
-])('the path %j is not in normal form: 400', async (path) => {
+])('row 25 and 26: the path %j is not in normal form: 400', async (path) => {
   for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS', 'TRACE']) {
     const answer = await send(service.address, `${method} ${path}`)
     expect([method, answer.status]).toEqual([method, 400])
@@ -211,7 +211,7 @@ test('a chunk extension without end is refused', async () => {
   )
 })
 
-test('nothing of a request is echoed into a header', async () => {
+test('row 29: nothing of a request is echoed into a header', async () => {
   const answer = await send(service.address, 'GET /api/v1/rails/x?a=%0d%0aX-Injected:1', [
     'X-Request-Id: abc',
     'Origin: https://evil.example',

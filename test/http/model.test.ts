@@ -50,6 +50,7 @@ const step = fc.oneof(
       who: fc.oneof({ weight: 2, arbitrary: fc.constantFrom('poster', 'worker') }, party),
       verb: fc.constantFrom(...verbs),
       of: fc.nat(2),
+      isNext: fc.boolean(),
     }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('wait' as const), days: fc.nat(3) }) },
@@ -186,10 +187,19 @@ function expected(job: ModelJob, who: Party, verb: Act<'job'>['verb']): number {
   return verb === 'deliver' ? 201 : 200
 }
 
-async function move(run: Run, { who, verb, of }: Act<'job'>): Promise<void> {
+/** The move that leads a job on towards its receipt; null where it has ended. */
+function nextMove({ status, awardee, bids }: ModelJob): Pick<Act<'job'>, 'who' | 'verb'> | null {
+  if (status === 'open' && bids.size === 0) return { who: 'worker', verb: 'bid' }
+  if (status === 'open') return { who: 'poster', verb: 'award' }
+  if (status === 'awarded' && awardee !== null) return { who: awardee, verb: 'deliver' }
+  return status === 'delivered' ? { who: 'poster', verb: 'accept' } : null
+}
+
+async function move(run: Run, { of, isNext, ...drawn }: Act<'job'>): Promise<void> {
   const { exchange, model, service } = run
   const job = model.jobs[of]
   if (job === undefined) return
+  const { who, verb } = (isNext ? nextMove(job) : null) ?? drawn
   const [bidder, bidId = `bid_${'0'.repeat(24)}`] = [...job.bids][0] ?? []
   const bodies = {
     bid: { price_usdc: 5, eta_hours: 1, proposal: 'Mine.' },
@@ -273,7 +283,7 @@ afterAll(() => published.remove())
 test('whatever is written in whatever order, answers, states, scores and audit rows are those of the model', async () => {
   process.stdout.write(`random writes: MODEL_SEED=${seed}\n`)
   const reference = withPlatform(await loadReference('data'), platformKey)
-  const accepted: number[] = []
+  let acceptedJobs = 0
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 80 }), async (steps) => {
       const service = await startService(published.dir, { actions: { reference: () => reference } })
@@ -291,12 +301,12 @@ test('whatever is written in whatever order, answers, states, scores and audit r
         await post(run)
         for (const act of steps) await take(run, act)
         await expectAgreement(run)
-        accepted.push(model.audit.length)
+        acceptedJobs += model.audit.filter((row) => row.endsWith('acceptJob')).length
       } finally {
         await service.stop()
       }
     }),
     { seed, numRuns: 15, endOnFailure: true },
   )
-  expect(Math.max(...accepted)).toBeGreaterThan(5)
+  expect(acceptedJobs).toBeGreaterThan(0)
 })

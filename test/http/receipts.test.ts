@@ -154,7 +154,7 @@ describe('a receipt that a platform has issued', () => {
     expect([await total('receipts'), await total('reputation_ledger')]).toEqual([1, 1])
   })
 
-  test('50 times at once has one effect', async () => {
+  test('row 1: 50 times at once has one effect', async () => {
     const body = await submission(alice, issued(facts(), platformKey), service.clock.now())
     const answers = await Promise.all(Array.from({ length: 50 }, () => post(body)))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)

@@ -211,7 +211,7 @@ describe('the list of workers', () => {
 })
 
 test.each([evmWallet('nobody').address, 'x', '0x1', '..%2F', "'%20or%201=1"])(
-  'there is no worker %s',
+  'row 25 and 27: there is no worker %s',
   async (name) => {
     expect((await get(`/api/v1/workers/${name}`)).status).toBeGreaterThanOrEqual(400)
     expect((await get(`/api/v1/workers/${name}`)).status).toBeLessThan(500)

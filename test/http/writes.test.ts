@@ -180,7 +180,7 @@ const register = (wallet: TestWallet, text: string, changes: { service?: string 
   signedBody(wallet, 'register', { note: text }, { nowMs: service.clock.now(), ...changes })
 
 describe('a body that is a signed statement', () => {
-  test('sent 50 times at once has one effect, one 201 and 49 times 200 with the same answer', async () => {
+  test('row 1: sent 50 times at once has one effect, one 201 and 49 times 200 with the same answer', async () => {
     const body = await register(alice, 'once')
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => post('/api/v1/test/notes', body)),
@@ -197,7 +197,7 @@ describe('a body that is a signed statement', () => {
     expect(answer.headers.get('cache-control')).toBe('private, no-store')
   })
 
-  test('changed by any one byte is refused and writes nothing', async () => {
+  test('row 4: changed by any one byte is refused and writes nothing', async () => {
     const text = JSON.stringify(await register(alice, 'abc'))
     for (let at = 0; at < text.length; at += 7) {
       const changed = text[at] === 'x' ? 'y' : 'x'
@@ -225,7 +225,7 @@ describe('a body that is a signed statement', () => {
     }
   })
 
-  test('with a wallet whose checksum is wrong, or that is none, is a wrong field', async () => {
+  test('row 7: with a wallet whose checksum is wrong, or that is none, is a wrong field', async () => {
     const wrong = alice.address.replace(/[a-f]/, (digit) => digit.toUpperCase())
     const forms = [
       wrong,
@@ -249,7 +249,7 @@ describe('a body that is a signed statement', () => {
     [300_000, 201],
     [300_001, 401],
   ] as const
-  test.each(windowCases)('signed %i ms from now answers %i', async (offsetMs, status) => {
+  test.each(windowCases)('row 6: signed %i ms from now answers %i', async (offsetMs, status) => {
     const nowMs = service.clock.now() + offsetMs
     const body = await signedBody(alice, 'register', { note: 'time' }, { nowMs })
     const answer = await post('/api/v1/test/notes', body)
@@ -277,7 +277,7 @@ describe('a body that is a signed statement', () => {
     expect(answer.body).toMatchObject({ code: 'invalid_input', issues: [{ path: 'timestamp' }] })
   })
 
-  test('signed for another service, as another kind of message, or by another key is refused', async () => {
+  test('row 3 and 10: signed for another service, as another kind of message, or by another key is refused', async () => {
     const nowMs = service.clock.now()
     const bodies = [
       await register(alice, 'x', { service: 'agent-income-ledger-staging' }),
@@ -300,7 +300,7 @@ describe('a body that is a signed statement', () => {
     expect(await counted()).toBe(0)
   })
 
-  test('with its signature in any other spelling is refused, before and after the first was used', async () => {
+  test('row 8: with its signature in any other spelling is refused, before and after the first was used', async () => {
     const body = await register(alice, 'malleable')
     const refuseAll = async () => {
       for (const signature of otherSpellings(body.signature)) {
@@ -315,7 +315,7 @@ describe('a body that is a signed statement', () => {
     expect(await counted()).toBe(1)
   })
 
-  test('may be written in another order and layout and is the same statement, used once', async () => {
+  test('row 12: may be written in another order and layout and is the same statement, used once', async () => {
     const body = await register(alice, 'order')
     const { note, ...rest } = body
     expect(
@@ -489,7 +489,7 @@ describe('the partner bearer', () => {
     expect(other).toMatchObject({ status: 401, body: { code: 'signature_invalid' } })
   })
 
-  test('is worth nothing for another path, method, service or wallet', async () => {
+  test('row 2: is worth nothing for another path, method, service or wallet', async () => {
     const wrong = [
       await headersFor({}, { path: '/api/v1/test/open' }),
       await headersFor({}, { path: `${path}/` }),
@@ -507,7 +507,7 @@ describe('the partner bearer', () => {
     expect(await counted()).toBe(0)
   })
 
-  test('does not cover the query, and a write takes none', async () => {
+  test('row 5: does not cover the query, and a write takes none', async () => {
     const answer = await post(`${path}?mark=b`, raw, await headersFor())
     expect(answer).toMatchObject({ status: 400, body: { code: 'unknown_parameter' } })
   })
@@ -519,7 +519,7 @@ describe('the partner bearer', () => {
     [300, 201],
     [301, 401],
   ] as const
-  test.each(windowCases)('signed %i seconds from now answers %i', async (offset, status) => {
+  test.each(windowCases)('row 6: signed %i seconds from now answers %i', async (offset, status) => {
     const timestamp = String(service.clock.now() / 1000 + offset)
     expect((await post(path, raw, await headersFor({ timestamp }))).status).toBe(status)
   })
@@ -607,7 +607,7 @@ describe('a body', () => {
     'application/*',
     'json',
     '',
-  ])('of the type %j is refused', async (type) => {
+  ])('row 24: of the type %j is refused', async (type) => {
     const answer = await post(path, '{"mark":"a"}', { 'Content-Type': type })
     expect(answer).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } })
   })
@@ -676,7 +676,7 @@ describe('a body', () => {
     `{"mark":${'['.repeat(20_000)}`,
     "{'mark':'a'}",
     '{"mark":NaN}',
-  ])('of %j is no JSON', async (raw) => {
+  ])('row 18, 19, 22 and 23: of %j is no JSON', async (raw) => {
     const answer = await post(path, raw)
     expect(answer).toMatchObject({ status: 400, body: { code: 'malformed_json' } })
     expect(Reflect.get({}, 'polluted')).toBeUndefined()
@@ -690,7 +690,7 @@ describe('a body', () => {
     ['{"mark":1}', 'mark'],
     ['{"mark":"a","more":1}', 'more'],
     ['{"mark":"a","constructor":{"prototype":1}}', 'constructor'],
-  ])('of %s is JSON and still not what is asked for', async (raw, field) => {
+  ])('row 19: of %s is JSON and still not what is asked for', async (raw, field) => {
     const answer = await post(path, raw)
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_input' } })
     if (field !== '') expect(answer.body).toMatchObject({ issues: [{ path: field }] })
