@@ -18,6 +18,7 @@ import {
   nextFacts,
   saveLastFacts,
 } from './publish/last-facts.ts'
+import type { Rendered } from './publish/plan.ts'
 import { publish } from './publish/publish.ts'
 import type { Published } from './publish/publish.ts'
 import { readShareImages, renderShareImages } from './publish/share-images.ts'
@@ -34,6 +35,8 @@ export interface BuildOptions extends Omit<GatherOptions, 'publicKeys'> {
   /** Assets made by hand; null for none. */
   readonly assetsDir: string | null
   readonly repository: Pick<ArchiveOptions, 'remote' | 'env' | 'check'>
+  /** What this process rendered before; absent: everything is rendered. */
+  readonly rendered?: Rendered
   readonly log: Log
 }
 
@@ -49,7 +52,7 @@ const author = { name: 'Agent Income Ledger', email: 'ledger@localhost' }
  * Throws where the past cannot be read or the documents cannot be published; nothing is overwritten then.
  */
 export async function build(options: BuildOptions): Promise<Built> {
-  const { keys, stateDir, publicDir, assetsDir, nowMs, log, repository } = options
+  const { keys, stateDir, publicDir, assetsDir, nowMs, log, repository, rendered } = options
   const world = await gatherWorld({ ...options, publicKeys: keys.publicKeys })
   const facts = [...documentsOf(world)]
   const factsPath = join(stateDir, 'last-facts.json')
@@ -69,6 +72,7 @@ export async function build(options: BuildOptions): Promise<Built> {
       ring: keys.ring,
       nowMs,
       log,
+      ...(rendered === undefined ? {} : { rendered }),
     })
   const published = await withShareImages(join(stateDir, 'share'), world, publishWith, log)
   if (next !== last) await saveLastFacts(factsPath, next)

@@ -9,6 +9,7 @@ import { loadAuthored } from './authored.ts'
 import { build, buildSummary } from './build.ts'
 import type { BuildOptions } from './build.ts'
 import { runJob } from './jobs.ts'
+import type { Rendered } from './publish/plan.ts'
 import type { PollDeps, PollReport } from './rails/poll.ts'
 import { pollRound, roundSummary } from './rails/round.ts'
 import type { RoundOptions } from './rails/round.ts'
@@ -16,7 +17,7 @@ import { webhooksSummary } from './webhooks.ts'
 import type { Webhooks } from './webhooks.ts'
 
 export interface WorkerDeps extends PollDeps {
-  readonly buildOptions: Omit<BuildOptions, 'nowMs' | 'repository'> & {
+  readonly buildOptions: Omit<BuildOptions, 'nowMs' | 'repository' | 'rendered'> & {
     readonly repository: Omit<BuildOptions['repository'], 'check'>
   }
   readonly webhooks: Webhooks
@@ -52,6 +53,7 @@ const maxRestMs = 1000
 
 export function createWorker(deps: WorkerDeps): BuilderWorker {
   const { database, clock, buildOptions, signal } = deps
+  const rendered: Rendered = new Map()
   let builtToken: string | null = null
   let builtAtMs = Number.NEGATIVE_INFINITY
   let builtEndMs = Number.NEGATIVE_INFINITY
@@ -102,7 +104,7 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
     const nowMs = clock.now()
     const went = await runJob('build', deps, false, async () => {
       const repository = { ...buildOptions.repository, check } as const
-      const built = await build({ ...buildOptions, repository, nowMs })
+      const built = await build({ ...buildOptions, repository, nowMs, rendered })
       deps.onPublished()
       const detail = buildSummary(built)
       // A build that went well is also the end of a failure, or the first that anyone hears of builds.

@@ -9,7 +9,7 @@ export interface PublicDocument {
   readonly path: string
   readonly contentType: string
   readonly maxAgeSeconds: number
-  readonly body: DocumentBody
+  readonly body: DocumentBody | DeferredBody
   /** Facts for the git archive, volatile members removed; null: not archived. */
   readonly archive: JsonValue | string | null
 }
@@ -18,10 +18,17 @@ export interface PublicDocument {
  * JSON stands here without its `stamp`, the top-level member that will hold the time at which the
  * facts of the document last changed; null where the document has no such member.
  */
-type DocumentBody =
+export type DocumentBody =
   | { readonly json: JsonValue; readonly stamp: 'computed_at' | null }
   | { readonly text: string }
   | { readonly bytes: Uint8Array }
+
+/** A body that is made only where it is needed: one of the same revision that is published already is not. */
+export interface DeferredBody {
+  /** Two bodies of one path and one revision are the same but for their stamp, as long as the process lives. */
+  readonly revision: string
+  readonly make: () => DocumentBody
+}
 
 /**
  * The bytes to serve and to sign: RFC 8785 canonical JSON, UTF-8 text, or bytes as they are.
@@ -29,7 +36,8 @@ type DocumentBody =
  * @throws CanonicalJsonError naming the path, or Error where a stamp has no object to stand in.
  */
 export function renderBody(document: PublicDocument, stampTime: string): Uint8Array {
-  const { body, path } = document
+  const { path } = document
+  const body = 'make' in document.body ? document.body.make() : document.body
   if ('bytes' in body) return body.bytes
   if ('text' in body) return Buffer.from(body.text, 'utf8')
   try {

@@ -25,7 +25,12 @@ export interface Plan {
   readonly differs: boolean
 }
 
+/** By path, the revision that this process has rendered last and the hash of its bytes. */
+export type Rendered = Map<string, { readonly revision: string; readonly sha256: string }>
+
 interface Options {
+  /** Absent: every deferred body is made. It outlives a build, never the process: code decides bytes too. */
+  readonly rendered?: Rendered
   readonly signer: Signer
   readonly ring: KeyRing
   readonly nowMs: number
@@ -33,7 +38,8 @@ interface Options {
 
 /**
  * A document is first rendered with the time at which it last changed: when that gives the bytes of
- * the last generation, it is neither compressed nor signed nor written again.
+ * the last generation, it is neither compressed nor signed nor written again. A deferred body whose
+ * revision stands in the last generation is not even rendered.
  * @throws Error where two documents have the same path or the same file.
  */
 export async function draftPlan(
@@ -47,19 +53,24 @@ export async function draftPlan(
   const changed: PublicDocument[] = []
   await inSlices(documents, (document) => {
     const old = before.get(document.path)
-    const bytes = old && renderBody(document, old.changed_at)
     const file = documentFile(document.path, document.contentType)
-    if (bytes === undefined || old?.file !== file || sha256(bytes) !== old.sha256) {
+    if (old?.file !== file) {
       changed.push(document)
       return
     }
+    const described = { content_type: document.contentType, max_age: document.maxAgeSeconds }
     const trusted = past?.ours === true && options.ring.kids.has(old.kid)
-    entries.push({
-      ...old,
-      content_type: document.contentType,
-      max_age: document.maxAgeSeconds,
-      ...(!trusted && signatureOf(bytes, options.signer)),
-    })
+    if (trusted && isRendered(document, old.sha256, options.rendered)) {
+      entries.push({ ...old, ...described })
+      return
+    }
+    const bytes = renderBody(document, old.changed_at)
+    if (sha256(bytes) !== old.sha256) {
+      changed.push(document)
+      return
+    }
+    remember(document, old.sha256, options.rendered)
+    entries.push({ ...old, ...described, ...(!trusted && signatureOf(bytes, options.signer)) })
   })
   const kept = entries.flatMap(filesOf)
   const fresh: { file: string; bytes: Uint8Array }[] = []
@@ -81,6 +92,19 @@ export async function draftPlan(
   }
 }
 
+function isRendered(
+  { path, body }: PublicDocument,
+  published: string,
+  rendered: Rendered | undefined,
+): boolean {
+  const last = rendered?.get(path)
+  return 'make' in body && last?.revision === body.revision && last.sha256 === published
+}
+
+function remember({ path, body }: PublicDocument, hash: string, rendered?: Rendered): void {
+  if ('make' in body) rendered?.set(path, { revision: body.revision, sha256: hash })
+}
+
 function assertDistinct(documents: readonly PublicDocument[]): void {
   const paths = new Map<string, string>()
   for (const { path, contentType } of documents) {
@@ -91,7 +115,7 @@ function assertDistinct(documents: readonly PublicDocument[]): void {
   }
 }
 
-async function renderNew(document: PublicDocument, { signer, nowMs }: Options) {
+async function renderNew(document: PublicDocument, { signer, nowMs, rendered }: Options) {
   const now = isoTime(nowMs)
   const file = documentFile(document.path, document.contentType)
   const bytes = renderBody(document, now)
@@ -109,6 +133,7 @@ async function renderNew(document: PublicDocument, { signer, nowMs }: Options) {
       forms.map((form) => [form.encoding, { sha256: sha256(form.bytes), size: form.bytes.length }]),
     ),
   }
+  remember(document, entry.sha256, rendered)
   const encoded = forms.map((form) => ({
     file: encodedFile(file, form.encoding),
     bytes: form.bytes,

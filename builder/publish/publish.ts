@@ -39,7 +39,7 @@ import type { Lock } from './lock.ts'
 import { readPast } from './past.ts'
 import type { Past } from './past.ts'
 import { draftPlan } from './plan.ts'
-import type { Plan } from './plan.ts'
+import type { Plan, Rendered } from './plan.ts'
 
 /** The current one and those before it: a reader that has opened one may finish reading it. */
 const KEPT_GENERATIONS = 3
@@ -55,6 +55,8 @@ export interface PublishOptions {
   readonly assetsDir: string | null
   readonly signer: Signer
   readonly ring: KeyRing
+  /** What this process rendered before; absent: everything is rendered. */
+  readonly rendered?: Rendered
   /** Unix milliseconds: the time at which whatever changed has changed. */
   readonly nowMs: number
   readonly log: Log

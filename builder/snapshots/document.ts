@@ -1,7 +1,7 @@
 import type { RouteId } from '../../src/contract/routes.ts'
 import { maxAgeOf, pathOf, routeOf } from '../../src/contract/routes.ts'
 import type { JsonValue } from '../../src/core/canonical-json.ts'
-import type { PublicDocument } from '../publish/document.ts'
+import type { DocumentBody, PublicDocument } from '../publish/document.ts'
 import type { World } from '../world.ts'
 
 /** One family of documents: a pure function of the world. */
@@ -24,6 +24,14 @@ interface JsonOptions {
   readonly archive?: object | null
 }
 
+type Described = Pick<PublicDocument, 'path' | 'contentType' | 'maxAgeSeconds'>
+
+/** Path, content type and max-age of a route's document, from the registry. */
+export function documentOf(route: RouteId, params?: Readonly<Record<string, string>>): Described {
+  const contentType = routeOf(route).answers[200]?.contentType ?? 'application/json'
+  return { path: pathOf(route, params), contentType, maxAgeSeconds: maxAgeOf(route) }
+}
+
 /** A JSON document of a route. Path and max-age come from the registry. */
 export function jsonDocument(
   route: RouteId,
@@ -31,12 +39,19 @@ export function jsonDocument(
   options: JsonOptions = {},
 ): PublicDocument {
   return {
-    path: pathOf(route, options.params),
-    contentType: 'application/json',
-    maxAgeSeconds: maxAgeOf(route),
+    ...documentOf(route, options.params),
     body: { json: asJson(json), stamp: options.stamped === true ? 'computed_at' : null },
     archive: options.archive === null ? null : asJson(options.archive ?? json),
   }
+}
+
+/** The document with a body that is made only where its revision is not published already; nothing of it is archived. */
+export function deferred(
+  described: Described,
+  revision: string,
+  make: () => DocumentBody,
+): PublicDocument {
+  return { ...described, body: { revision, make }, archive: null }
 }
 
 /** A text document of a route; its content type comes from the registry too. */
@@ -45,12 +60,8 @@ export function textDocument(
   text: string,
   options: { readonly params?: Readonly<Record<string, string>>; readonly archived?: boolean } = {},
 ): PublicDocument {
-  const contentType = routeOf(route).answers[200]?.contentType
-  if (contentType === undefined) throw new Error(`route ${route} has no content type`)
   return {
-    path: pathOf(route, options.params),
-    contentType,
-    maxAgeSeconds: maxAgeOf(route),
+    ...documentOf(route, options.params),
     body: { text },
     archive: options.archived === true ? text : null,
   }

@@ -1,8 +1,9 @@
 import type { RailPoll } from '../../src/contract/schemas/rail.ts'
+import { canonicalize } from '../../src/core/canonical-json.ts'
 import { isoTime } from '../../src/core/time.ts'
 import type { PollRecord } from '../world.ts'
 import { csv } from './csv.ts'
-import { jsonDocument, textDocument } from './document.ts'
+import { asJson, deferred, documentOf } from './document.ts'
 import type { SnapshotFamily } from './document.ts'
 import { figureNames, publicFigure } from './rail-view.ts'
 
@@ -15,15 +16,29 @@ export const historyDocuments: SnapshotFamily = {
   *build(world) {
     for (const { authored } of world.rails) {
       const params = { name: authored.rail }
-      const polls = (world.history.get(authored.rail) ?? []).slice(0, shownPolls).map(pollView)
-      yield jsonDocument(
-        'getRailHistory',
-        { rail: authored.rail, count: polls.length, polls },
-        { params, stamped: true, archive: null },
-      )
-      yield textDocument('getRailHistoryCsv', historyCsv(polls), { params })
+      const polls = (world.history.get(authored.rail) ?? []).slice(0, shownPolls)
+      const revision = revisionOf(polls)
+      const views = lazily(() => polls.map(pollView))
+      yield deferred(documentOf('getRailHistory', params), revision, () => ({
+        json: asJson({ rail: authored.rail, count: polls.length, polls: views() }),
+        stamp: 'computed_at',
+      }))
+      yield deferred(documentOf('getRailHistoryCsv', params), revision, () => ({
+        text: historyCsv(views()),
+      }))
     }
   },
+}
+
+/** Polls are never changed and come in order, so the newest, the oldest and their number tell one history from another. */
+function revisionOf(polls: readonly PollRecord[]): string {
+  return canonicalize([polls.length, polls[0] ?? null, polls.at(-1)?.polledAtMs ?? null])
+}
+
+/** Both documents are made of the same views, and often neither is made. */
+function lazily<T extends object>(make: () => T): () => T {
+  let made: T | null = null
+  return () => (made ??= make())
 }
 
 function pollView(poll: PollRecord): RailPoll {

@@ -31,6 +31,7 @@ const options = {
   stateDir,
   publicDir: join(stateDir, 'public'),
   assetsDir: null,
+  rendered: new Map(),
   repository: { remote: null, env: process.env, check: 'quick' },
   log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
 } as const

@@ -18,9 +18,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { archiveFiles } from '../../../builder/publish/document.ts'
+import type { PublicDocument } from '../../../builder/publish/document.ts'
 import { loadKeys, rotateKey } from '../../../builder/publish/keys.ts'
 import { LockedError } from '../../../builder/publish/lock.ts'
 import { PastUnreadableError } from '../../../builder/publish/past.ts'
+import type { Rendered } from '../../../builder/publish/plan.ts'
 import { canonicalize } from '../../../src/core/canonical-json.ts'
 import {
   filesBelow,
@@ -44,6 +46,96 @@ afterEach(() => place.remove())
 
 const current = () => join(place.publicDir, 'current')
 const inCurrent = (file: string) => join(current(), file)
+
+/** A history of so many polls, and how often its body was made. */
+function deferredHistory() {
+  const path = '/api/v1/rails/olas/history'
+  let made = 0
+  const of = (polls: number): PublicDocument => ({
+    path,
+    contentType: 'application/json',
+    maxAgeSeconds: 60,
+    body: {
+      revision: `${polls} polls`,
+      make: () => {
+        made += 1
+        return { json: { polls }, stamp: 'computed_at' }
+      },
+    },
+    archive: null,
+  })
+  const madeBy = async (work: () => Promise<unknown>) => {
+    made = 0
+    await work()
+    return made
+  }
+  return { path, of, madeBy }
+}
+
+describe('a deferred body', () => {
+  const rendered: Rendered = new Map()
+  const at = (minutes: number) => ({ rendered, nowMs: startMs + minutes * 60_000 })
+  const { path, of, madeBy } = deferredHistory()
+  const bodies = () => readSet(place.publicDir, place.keys.publicKeys).bodies
+  const shown = (): unknown => JSON.parse(bodies().get(path)?.toString() ?? 'null')
+
+  beforeEach(() => rendered.clear())
+
+  test('of a revision that is published already is not made', async () => {
+    expect(await madeBy(async () => place.publish([of(1)], at(0)))).toBe(1)
+    const before = touches(place.publicDir)
+    expect(await madeBy(async () => place.publish([of(1)], at(1)))).toBe(0)
+    expect(touches(place.publicDir)).toEqual(before)
+  })
+
+  test('goes on standing, with its time, where another document changed', async () => {
+    await place.publish([of(1), jsonDocument('/api/v1/rails', { n: 1 })], at(0))
+    const next = [of(1), jsonDocument('/api/v1/rails', { n: 2 })]
+    expect(await madeBy(async () => place.publish(next, at(1)))).toBe(0)
+    expect(shown()).toEqual({ computed_at: '2026-11-21T06:00:00.000Z', polls: 1 })
+  })
+
+  test('of a new revision is made and published', async () => {
+    await place.publish([of(1)], at(0))
+    expect(await madeBy(async () => place.publish([of(2)], at(1)))).toBeGreaterThan(0)
+    expect(shown()).toEqual({ computed_at: '2026-11-21T06:01:00.000Z', polls: 2 })
+  })
+
+  test('is made by a process that has not made it before', async () => {
+    await place.publish([of(1)], at(0))
+    const fresh = { ...at(1), rendered: new Map() }
+    expect(await madeBy(async () => place.publish([of(1)], fresh))).toBe(1)
+    expect(await madeBy(async () => place.publish([of(1)], fresh))).toBe(0)
+  })
+
+  test('is made again where the published set holds other bytes than this process made', async () => {
+    await place.publish([of(1)], at(0))
+    await place.publish([of(2)], { nowMs: startMs + 1 })
+    expect(await madeBy(async () => place.publish([of(1)], at(1)))).toBeGreaterThan(0)
+    expect(shown()).toMatchObject({ polls: 1 })
+  })
+
+  test('is made again where a build died before its switch', async () => {
+    await place.publish([of(1)], at(0))
+    const died = place.publish([of(2)], {
+      ...at(1),
+      beforeStep: (step) => {
+        if (step === 'switch') throw new Error('died')
+      },
+    })
+    await expect(died).rejects.toThrow('died')
+    await place.publish([of(2)], at(2))
+    expect(shown()).toEqual({ computed_at: '2026-11-21T06:02:00.000Z', polls: 2 })
+  })
+
+  test('is made to be signed again by the key that has taken over', async () => {
+    await place.publish([of(1)], at(0))
+    const keys = await loadKeys({ dir: join(place.root, 'other-keys'), nowMs: startMs })
+    const { signer, ring } = keys
+    expect(await madeBy(async () => place.publish([of(1)], { ...at(1), signer, ring }))).toBe(1)
+    readSet(place.publicDir, keys.publicKeys)
+  })
+})
 
 describe('a build', () => {
   test('publishes canonical JSON that carries the time of its facts, and verifies with the public keys alone', async () => {
