@@ -5,7 +5,7 @@ import { Hono } from 'hono'
 
 import type { ActionDeps } from './actions/deps.ts'
 import { walletTerms } from './actions/partner-access.ts'
-import { apiPrefix } from './contract/route.ts'
+import { apiPrefix, mcpPath } from './contract/route.ts'
 import type { Route } from './contract/route.ts'
 import { routes } from './contract/routes.ts'
 import type { Clock, Random } from './deps.ts'
@@ -25,6 +25,9 @@ import { createKeptCounts } from './http/kept-counts.ts'
 import type { KeptCounts } from './http/kept-counts.ts'
 import { createLimiter } from './http/limiter.ts'
 import type { Limiter } from './http/limiter.ts'
+import { installMcp } from './http/mcp-route.ts'
+import { mcpTools } from './http/mcp-tools.ts'
+import { createMcp } from './http/mcp.ts'
 import { createNetworkHash } from './http/network-key.ts'
 import { createOrigin } from './http/origin.ts'
 import { createPartnerAuth } from './http/partner-auth.ts'
@@ -71,12 +74,19 @@ const operatorRoutes = [
   { method: 'GET', path: '/readyz', serving: { kind: 'handler', cache: 'no-store' } },
 ] as const
 
+/** For agents, in a protocol of its own: not in the description of the API, but limited with it. */
+const mcpRoute = {
+  method: 'POST',
+  path: mcpPath,
+  serving: { kind: 'handler', cache: 'no-store' },
+} as const
+
 export function createApp(deps: AppDeps): App {
   const { clock, log, store } = deps
   const docsUrl = `${deps.siteUrl}/docs/errors`
   const requestId = createRequestIds(deps.random.bytes(6))
   const requestLog = createRequestLog(log, clock)
-  const knownPath = createRouteTable([...routes, ...operatorRoutes])
+  const knownPath = createRouteTable([...routes, ...operatorRoutes, mcpRoute])
   const clientAddress = createClientAddress(deps.trustedProxies)
   const limiter = deps.limits === 'off' ? null : createLimiter(clock)
   const admission = limiter === null ? null : admissionOf(limiter, deps, clientAddress)
@@ -94,6 +104,14 @@ export function createApp(deps: AppDeps): App {
     addressOf: (incoming) =>
       clientAddress(incoming.socket.remoteAddress, forwardedForOf(incoming)) ?? '',
   })
+  installMcp(
+    hono,
+    createMcp({
+      siteUrl: deps.siteUrl,
+      tools: mcpTools(deps.actions, store),
+      log,
+    }),
+  )
   installErrors(hono, { docsUrl, knownPath, store })
 
   const begin = (incoming: IncomingMessage, outgoing: ServerResponse): RequestContext => {

@@ -1,6 +1,7 @@
 /** What programs find the site by: llms.txt, robots.txt, the sitemap, and the well-known files. */
 import { createHash } from 'node:crypto'
 
+import { mcpPath } from '../../src/contract/route.ts'
 import { parseFrontMatter } from '../../src/core/front-matter.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { xmlText } from '../../src/core/xml-text.ts'
@@ -14,6 +15,7 @@ import { markdownText } from './twin.ts'
 
 const maxAgeSeconds = 300
 const plain = 'text/plain; charset=utf-8'
+const mcpCardPath = '/.well-known/mcp/server-card.json'
 
 export function* indexDocuments(pages: readonly Page[], world: World): Generator<PublicDocument> {
   yield text('/llms.txt', plain, llms(pages, world))
@@ -22,6 +24,7 @@ export function* indexDocuments(pages: readonly Page[], world: World): Generator
   yield text('/.well-known/security.txt', plain, security(world))
   const catalog = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
   yield json('/.well-known/api-catalog', catalog, apiCatalog(world))
+  yield json(mcpCardPath, 'application/json', mcpCard(world))
   yield json('/.well-known/agent-skills/index.json', 'application/json', skillIndex(world))
 }
 
@@ -65,6 +68,7 @@ ${entry(`${api}/honesty/flags`, 'Honesty flags', 'open doubts about figures, wit
 ${entry(`${api}/pacts`, 'Pacts', 'settlements that can be checked on a chain')}
 ${entry(`${api}/stats/live`, 'Aggregate', 'the ledger in one document')}
 ${entry(`${site.url}/openapi.json`, 'OpenAPI', 'every endpoint and schema')}
+${entry(`${site.url}${mcpCardPath}`, 'MCP', `read-only tools over the Model Context Protocol at ${site.url}${mcpPath}: streamable HTTP, no sessions, no key`)}
 ${entry(`${site.url}/snapshot.json`, 'Manifest', 'every document with its hash, signed')}
 
 ## Skills
@@ -137,6 +141,25 @@ function apiCatalog({ site }: World) {
           { href: `${site.url}/llms.txt`, type: 'text/plain' },
         ],
         status: [{ href: `${site.url}/api/v1/health`, type: 'application/json' }],
+      },
+    ],
+  }
+}
+
+/** What a client of the Model Context Protocol needs to know to connect. */
+function mcpCard({ site }: World) {
+  const host = new URL(site.url).hostname.split('.').toReversed().join('.')
+  return {
+    name: `${host}/${site.serviceName}`,
+    version: site.version,
+    title: 'Agent Income Ledger',
+    description: 'What income channels for AI agents really pay: read-only tools.',
+    websiteUrl: site.url,
+    remotes: [
+      {
+        type: 'streamable-http',
+        url: `${site.url}${mcpPath}`,
+        supportedProtocolVersions: ['2025-11-25', '2026-07-28'],
       },
     ],
   }

@@ -42,6 +42,8 @@ export interface Route {
 }
 
 export const apiPrefix = '/api/v1'
+/** The tools for agents, over the Model Context Protocol. */
+export const mcpPath = '/mcp'
 
 /** A JSON answer; the type of its schema is kept, so that the client knows what comes back. */
 export function json<Schema extends z.ZodType>(description: string, schema: Schema) {

@@ -1,5 +1,5 @@
 /** Limits at the door: of callers who show no credentials by where they call from, of all others by who they are. */
-import { apiPrefix } from '../contract/route.ts'
+import { apiPrefix, mcpPath } from '../contract/route.ts'
 import { limitPolicies } from '../core/limits.ts'
 import type { ClientAddress } from './client-address.ts'
 import type { Failure } from './errors.ts'
@@ -35,9 +35,9 @@ const reasons = {
   day: `Over the free ${limitPolicies.day.quota} requests of this UTC day`,
 } as const
 
-/** The API is limited; pages and what they load are not, since one page is many requests. */
+/** The API and the tools are limited; pages and what they load are not, since one page is many requests. */
 export function isLimited(path: string): boolean {
-  return path.startsWith(apiPrefix)
+  return path.startsWith(apiPrefix) || path === mcpPath
 }
 
 export function createAdmission(deps: Deps): Admission {

@@ -1,0 +1,286 @@
+/** What the tools read: the published documents in memory, and receipts from the database. */
+import { z } from 'zod'
+
+import type { ActionDeps } from '../actions/deps.ts'
+import { verifyReceipt } from '../client/verify-receipt.ts'
+import { holds } from '../client/verify.ts'
+import { ApiError } from '../contract/errors.ts'
+import { routeOf } from '../contract/routes.ts'
+import type { RouteId } from '../contract/routes.ts'
+import { railSlug } from '../contract/schemas/common.ts'
+import { flagList } from '../contract/schemas/flag.ts'
+import { walletInput } from '../contract/schemas/input.ts'
+import { opportunityList } from '../contract/schemas/opportunity.ts'
+import { pactId, pactList } from '../contract/schemas/pact.ts'
+import { railCategory, railChain, railList, railStatus } from '../contract/schemas/rail.ts'
+import type { FigureName, Rail } from '../contract/schemas/rail.ts'
+import { receiptId, verification } from '../contract/schemas/receipt.ts'
+import { taxonomy } from '../contract/schemas/skill.ts'
+import { evidenceTenths, reputationDecayDays, reputationFormula } from '../core/reputation.ts'
+import { parseWallet } from '../core/wallet.ts'
+import {
+  contentOfReceipt,
+  countReceipts,
+  findReceipt,
+  listReceipts,
+  receiptView,
+} from '../db/receipts.ts'
+import type { DocumentStore } from './document-store.ts'
+import { readPublished } from './live.ts'
+import { tool } from './mcp.ts'
+import type { Tool } from './mcp.ts'
+
+type PublishedDocuments = Pick<DocumentStore, 'get' | 'state'>
+
+const limit = z.int().min(1).max(100).default(50).describe('Entries at most.')
+const rail = railSlug.describe('The slug of a rail, such as x402.')
+
+export function mcpTools(deps: ActionDeps, store: PublishedDocuments): readonly Tool[] {
+  const { siteUrl } = deps
+  const { reader } = deps.database
+  const published = createPublished(store)
+  const railOf = (name: string): Rail => {
+    const found = published().rails.find((candidate) => candidate.rail === name)
+    if (found === undefined) throw new ApiError('unknown_rail')
+    return found
+  }
+  const receiptOf = async (id: string) => {
+    const record = await findReceipt(reader, id)
+    if (record === null) throw new ApiError('unknown_receipt')
+    return { ...receiptView(record, siteUrl), content: await contentOfReceipt(reader, id) }
+  }
+  return [
+    tool({
+      name: 'list_rails',
+      ...about('listRails', 'The figures that matter of each rail; get_rail has all of one.'),
+      input: z.object({
+        status: railStatus.optional(),
+        chain: railChain.optional(),
+        category: railCategory.optional(),
+        limit,
+      }),
+      call({ status, chain, category, limit: most }) {
+        const found = published().rails.filter(
+          (entry) =>
+            (status === undefined || entry.status === status) &&
+            (chain === undefined || entry.chain === chain) &&
+            (category === undefined || entry.category === category),
+        )
+        const rails = found.toSorted(byVolume).slice(0, most).map(rowOf)
+        return { total: found.length, count: rails.length, rails }
+      },
+    }),
+    tool({
+      name: 'get_rail',
+      ...about('getRail'),
+      input: z.object({ rail }),
+      call: ({ rail: name }) => railOf(name),
+    }),
+    tool({
+      name: 'list_opportunities',
+      ...about('listOpportunities'),
+      input: z.object({ limit }),
+      call({ limit: most }) {
+        const { opportunities } = published()
+        const shown = opportunities.slice(0, most)
+        return { total: opportunities.length, count: shown.length, opportunities: shown }
+      },
+    }),
+    tool({
+      name: 'how_to_earn',
+      title: 'How to earn on a rail',
+      description:
+        'Whether a rail pays now, what it costs to enter, where to apply, what one can expect and what stands against that.',
+      input: z.object({ rail }),
+      call: ({ rail: name }) => howToEarn(railOf(name), published(), deps),
+    }),
+    tool({
+      name: 'list_pacts',
+      ...about('listPacts'),
+      input: z.object({ state: z.enum(['settled', 'in_flight']).optional(), limit }),
+      call({ state, limit: most }) {
+        const { settled, in_flight: inFlight, summary } = published().pacts
+        return {
+          summary,
+          settled: state === 'in_flight' ? [] : settled.slice(0, most),
+          in_flight: state === 'settled' ? [] : inFlight.slice(0, most),
+        }
+      },
+    }),
+    tool({
+      name: 'get_pact',
+      ...about('getPact'),
+      input: z.object({ pact_id: pactId }),
+      call({ pact_id: id }) {
+        const { settled, in_flight: inFlight } = published().pacts
+        const found = [...settled, ...inFlight].find((pact) => pact.pact_id === id)
+        if (found === undefined) throw new ApiError('unknown_pact')
+        return found
+      },
+    }),
+    tool({
+      name: 'list_receipts',
+      ...about('listReceipts'),
+      input: z.object({
+        rail: rail.optional(),
+        wallet: walletInput.optional().describe('The worker.'),
+        status: verification.optional(),
+        limit,
+      }),
+      async call({ rail: name, wallet, status, limit: most }) {
+        const filter = {
+          ...(name === undefined ? {} : { rail: name }),
+          ...(wallet === undefined ? {} : { wallet: parseWallet(wallet).id }),
+          ...(status === undefined ? {} : { status }),
+        }
+        const [rows, total] = await Promise.all([
+          listReceipts(reader, { limit: most, before: null, filter }),
+          countReceipts(reader, filter),
+        ])
+        return {
+          total,
+          count: rows.length,
+          receipts: rows.map((row) => receiptView(row, siteUrl)),
+        }
+      },
+    }),
+    tool({
+      name: 'get_receipt',
+      ...about('getReceipt'),
+      input: z.object({ receipt_id: receiptId }),
+      call: async ({ receipt_id: id }) => await receiptOf(id),
+    }),
+    tool({
+      name: 'verify_receipt',
+      title: 'Verify a receipt',
+      description:
+        'Computes the id of a stored receipt from its content and checks its signature by the key of the worker or of the platform. Whether the money moved is for the chain to say: see onchain_verified and explorer_url.',
+      input: z.object({ receipt_id: receiptId }),
+      async call({ receipt_id: id }) {
+        const { content, ...receipt } = await receiptOf(id)
+        const keys = new Map(
+          [...deps.reference().platforms.values()].map((entry) => [
+            entry.platform,
+            entry.public_key,
+          ]),
+        )
+        const { kind, checks } = await verifyReceipt(content, keys, id)
+        const { verification: state, onchain_verified, explorer_url } = receipt
+        return {
+          receipt_id: id,
+          kind,
+          holds: holds(checks),
+          checks,
+          verification: state,
+          onchain_verified,
+          ...(explorer_url === undefined ? {} : { explorer_url }),
+          content,
+        }
+      },
+    }),
+    tool({
+      name: 'reputation_rules',
+      title: 'How reputation is computed',
+      description: 'The formula, the weight of each kind of evidence, and the decay.',
+      input: z.object({}),
+      call: () => ({
+        formula: reputationFormula,
+        evidence_weights: Object.fromEntries(
+          Object.entries(evidenceTenths).map(([kind, tenths]) => [kind, tenths / 10]),
+        ),
+        decay_days: reputationDecayDays,
+        docs: `${siteUrl}/docs`,
+      }),
+    }),
+  ]
+}
+
+/** Title and description as the registry has them. */
+function about(id: RouteId, more = '') {
+  const { summary, description } = routeOf(id)
+  return { title: summary, description: `${summary}. ${description} ${more}`.trim() }
+}
+
+interface Published {
+  readonly rails: z.infer<typeof railList>['rails']
+  readonly flags: z.infer<typeof flagList>['flags']
+  readonly opportunities: z.infer<typeof opportunityList>['opportunities']
+  readonly pacts: z.infer<typeof pactList>
+  readonly skills: z.infer<typeof taxonomy>['skills']
+}
+
+/** The documents, parsed once per published set. */
+function createPublished(store: PublishedDocuments): () => Published {
+  let parsed: { readonly set: string; readonly value: Published } | null = null
+  return () => {
+    const set = store.state().manifest?.set_sha256
+    if (set === undefined) throw new ApiError('unavailable', 'Nothing has been published yet')
+    if (parsed?.set !== set) {
+      const value = {
+        rails: readPublished(store, 'listRails', railList).rails,
+        flags: readPublished(store, 'listHonestyFlags', flagList).flags,
+        opportunities: readPublished(store, 'listOpportunities', opportunityList).opportunities,
+        pacts: readPublished(store, 'listPacts', pactList),
+        skills: readPublished(store, 'listSkills', taxonomy).skills,
+      }
+      parsed = { set, value }
+    }
+    return parsed.value
+  }
+}
+
+/** A figure, null where it is unknown. */
+function known(entry: Rail, name: FigureName): number | null {
+  return entry.unknown_figures.includes(name) ? null : entry[name]
+}
+
+function byVolume(left: Rail, right: Rail): number {
+  return (known(right, 'tpv_30d_usdc') ?? -1) - (known(left, 'tpv_30d_usdc') ?? -1)
+}
+
+function rowOf(entry: Rail) {
+  return {
+    rail: entry.rail,
+    display_name: entry.display_name,
+    status: entry.status,
+    chain: entry.chain,
+    category: entry.category,
+    tpv_30d_usdc: known(entry, 'tpv_30d_usdc'),
+    unique_workers_30d: known(entry, 'unique_workers_30d'),
+    top_worker_share: known(entry, 'top_worker_share'),
+    entry_cost_usdc: entry.entry_cost_usdc,
+    figures_source: entry.figures_source,
+    figures_as_of: entry.figures_as_of,
+    stale: entry.stale,
+  }
+}
+
+function howToEarn(entry: Rail, { opportunities, flags, skills }: Published, deps: ActionDeps) {
+  const { siteUrl } = deps
+  const opportunity = opportunities.find((candidate) => candidate.rail === entry.rail)
+  const open = flags.filter((flag) => flag.rail === entry.rail).map(({ title }) => title)
+  const applies = deps.reference().rails.get(entry.rail)?.apply !== undefined
+  return {
+    ...rowOf(entry),
+    pays_now: entry.status === 'paying',
+    entry_requirements: entry.entry_requirements,
+    apply_url: entry.sample_apply_url ?? entry.reference_url,
+    applies_through_ledger: applies,
+    expected_usd_per_day: opportunity?.expected_usd_per_day ?? null,
+    skills_sold: skills
+      .filter(({ surface }) => surface.includes(entry.rail))
+      .map(({ slug }) => slug),
+    caveats: [...new Set([...(opportunity?.caveats ?? []), ...open])],
+    steps: [
+      entry.status === 'paying'
+        ? 'Weigh the caveats and the age of the figures first.'
+        : `The rail is ${entry.status}: look for one that pays with list_opportunities.`,
+      applies
+        ? `Apply through the ledger: POST ${siteUrl}${routeOf('applyToRail').path}`
+        : 'Apply at apply_url.',
+      `Register the wallet that is to be paid: POST ${siteUrl}${routeOf('registerWorker').path}`,
+      `Send in a signed receipt of each payment: POST ${siteUrl}${routeOf('submitReceipt').path}`,
+    ],
+    docs: `${siteUrl}/rails/${entry.rail}`,
+  }
+}

@@ -1,0 +1,168 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { documentsOf } from '../../builder/snapshots/index.ts'
+import { loadReference } from '../../src/reference.ts'
+import { publicDir, startService } from '../support/http-service.ts'
+import type { PublicDir, Service } from '../support/http-service.ts'
+import { issued, receiptFacts, submission, withPlatform } from '../support/receipts.ts'
+import { ed25519Key, evmWallet } from '../support/wallets.ts'
+import { smallWorld, worldNowMs } from '../support/world.ts'
+
+const alice = evmWallet('alice')
+const platformKey = ed25519Key('platform')
+let published: PublicDir
+let service: Service
+let receiptId: string
+
+beforeAll(async () => {
+  published = await publicDir()
+  await published.publish([...documentsOf(smallWorld())], worldNowMs)
+  const reference = withPlatform(await loadReference('data'), platformKey)
+  service = await startService(published.dir, {
+    actions: { reference: () => reference },
+    limits: 'on',
+  })
+  const body = await submission(
+    alice,
+    issued(receiptFacts(alice), platformKey),
+    service.clock.now(),
+  )
+  const answer = await fetch(`${service.url}/api/v1/receipts`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  receiptId = z.object({ receipt_id: z.string() }).parse(await answer.json()).receipt_id
+})
+afterAll(async () => {
+  await service.stop()
+  await published.remove()
+})
+
+const calls = () =>
+  ({
+    list_rails: [
+      { status: 'paying', limit: 1 },
+      { total: 2, count: 1 },
+    ],
+    get_rail: [{ rail: 'alpha' }, { rail: 'alpha', display_name: 'Rail alpha' }],
+    list_opportunities: [{}, { total: 2, count: 2 }],
+    how_to_earn: [
+      { rail: 'alpha' },
+      {
+        pays_now: true,
+        apply_url: 'https://alpha.example/apply',
+        entry_requirements: ['a wallet'],
+      },
+    ],
+    list_pacts: [{ state: 'settled' }, { settled: [{ pact_id: '12' }], in_flight: [] }],
+    get_pact: [{ pact_id: '14' }, { state: 'in_flight', phase_status: 'submitted' }],
+    list_receipts: [{ wallet: alice.address }, { total: 1, receipts: [{ rail: 'x402' }] }],
+    get_receipt: [{ receipt_id: receiptId }, { receipt_id: receiptId, platform: 'example_board' }],
+    verify_receipt: [{ receipt_id: receiptId }, { holds: true, kind: 'platform' }],
+    reputation_rules: [{}, { decay_days: 60, evidence_weights: { onchain: 1, platform: 0.8 } }],
+  }) as const
+
+async function connected(mode: 'legacy' | { readonly pin: string }): Promise<Client> {
+  const client = new Client(
+    { name: 'test', version: '1' },
+    { versionNegotiation: { mode: mode === 'legacy' ? mode : { pin: mode.pin } } },
+  )
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${service.url}/mcp`)))
+  return client
+}
+
+describe.each([
+  ['2025-11-25', 'legacy'],
+  ['2026-07-28', { pin: '2026-07-28' }],
+] as const)('a client of the official SDK that speaks %s', (version, mode) => {
+  test('lists every tool and calls it', async () => {
+    const client = await connected(mode)
+    expect(client.getNegotiatedProtocolVersion()).toBe(version)
+    const { tools } = await client.listTools()
+    expect(tools.map(({ name }) => name).toSorted()).toEqual(Object.keys(calls()).toSorted())
+    for (const tool of tools) {
+      expect(tool.annotations?.readOnlyHint).toBe(true)
+      expect(tool.description?.length).toBeGreaterThan(20)
+    }
+    for (const [name, [args, expected]] of Object.entries(calls())) {
+      const { structuredContent, content, isError } = await client.callTool({
+        name,
+        arguments: args,
+      })
+      expect(isError, name).not.toBe(true)
+      expect(structuredContent, name).toMatchObject(expected)
+      const [text] = z.array(z.object({ text: z.string() })).parse(content)
+      expect(JSON.parse(text?.text ?? '')).toEqual(structuredContent)
+    }
+    await client.close()
+  })
+
+  test('is told what is wrong with a call', async () => {
+    const client = await connected(mode)
+    const unknown = await client.callTool({ name: 'get_rail', arguments: { rail: 'nothing' } })
+    expect(unknown.isError).toBe(true)
+    expect(JSON.stringify(unknown.content)).toContain('unknown_rail')
+    const wrong = await client.callTool({ name: 'list_rails', arguments: { limit: 1000 } })
+    expect(wrong.isError).toBe(true)
+    await client.close()
+  })
+})
+
+describe('the door of the tools', () => {
+  const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }
+  const post = (body: string, headers: Record<string, string> = {}) =>
+    fetch(`${service.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/json',
+        Accept: 'application/json, text/event-stream',
+        ...headers,
+      },
+      body,
+    })
+
+  test('is open to scripts of other sites, and counted', async () => {
+    const preflight = await fetch(`${service.url}/mcp`, { method: 'OPTIONS' })
+    expect(preflight.status).toBe(204)
+    expect(preflight.headers.get('access-control-allow-headers')).toContain('MCP-Protocol-Version')
+    const answer = await post(JSON.stringify(list))
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    expect(answer.headers.get('ratelimit')).toMatch(/r=\d+/)
+  })
+
+  test('keeps no stream open for anyone who would listen', async () => {
+    const version = '2026-07-28'
+    const prefix = 'io.modelcontextprotocol'
+    const listen = {
+      ...list,
+      method: 'subscriptions/listen',
+      params: {
+        notifications: { toolsListChanged: true },
+        _meta: {
+          [`${prefix}/protocolVersion`]: version,
+          [`${prefix}/clientInfo`]: { name: 'test', version: '1' },
+          [`${prefix}/clientCapabilities`]: {},
+        },
+      },
+    }
+    const answer = await post(JSON.stringify(listen), {
+      'MCP-Protocol-Version': version,
+      'Mcp-Method': 'subscriptions/listen',
+    })
+    expect(await answer.json()).toMatchObject({ id: 1, error: { code: -32603 } })
+  })
+
+  test('takes one JSON object of at most 64 KiB by POST', async () => {
+    expect((await fetch(`${service.url}/mcp`)).status).toBe(405)
+    expect((await post('x'.repeat(65 * 1024))).status).toBe(413)
+    expect((await post('[]')).status).toBe(400)
+    expect((await post('{"jsonrpc":')).status).toBe(400)
+    expect((await post('{}', { 'Content-Type': 'text/plain' })).status).toBe(415)
+    expect((await post('{"no":"message"}')).status).toBe(400)
+  })
+})
