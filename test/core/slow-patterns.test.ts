@@ -1,0 +1,43 @@
+/** Texts that make a backtracking pattern take for ever: with one such pattern this file does not end. */
+import { expect, test } from 'vitest'
+
+import { parsePartnerTimestamp, unixSecondsOfDateHeader } from '../../src/auth/timestamps.ts'
+import { parseUsdc } from '../../src/core/money.ts'
+import { checkOutboundUrl } from '../../src/core/outbound-url.ts'
+import { redact } from '../../src/core/redact.ts'
+import { parseStrictJsonText } from '../../src/core/strict-json.ts'
+import { parseTime } from '../../src/core/time.ts'
+import { parseWallet } from '../../src/core/wallet.ts'
+
+const length = 100_000
+const repeated = ['0', 'a', '.', '-', ' ', '/', '1.', 'a.', '%2e', '0x', 'e+', '[', '"\\', '\n']
+const readers = {
+  parsePartnerTimestamp,
+  unixSecondsOfDateHeader,
+  parseUsdc,
+  parseTime,
+  parseWallet,
+  parseStrictJsonText,
+  checkOutboundUrl: (text: string) => checkOutboundUrl(`https://${text}`),
+} as const
+
+test.each(Object.entries(readers))(
+  'row 28: %s is soon done with 100 KB of anything that repeats, and takes none of it',
+  (_name, read) => {
+    for (const part of repeated) {
+      const text = `${part.repeat(length / part.length)}!`
+      let answer: unknown = null
+      try {
+        answer = read(text)
+      } catch (error) {
+        expect(error).toBeInstanceOf(Error)
+      }
+      const isRefusal = typeof answer === 'object' && answer !== null && 'problem' in answer
+      expect([part, isRefusal ? null : answer]).toEqual([part, null])
+    }
+  },
+)
+
+test('row 28: a text is soon redacted, however it repeats', () => {
+  for (const part of repeated) expect(redact(part.repeat(length)).length).toBeLessThan(400)
+})
