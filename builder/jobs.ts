@@ -1,4 +1,4 @@
-import { redact } from '../src/core/redact.ts'
+import { redact, withoutDirectories } from '../src/core/redact.ts'
 import { isoTime } from '../src/core/time.ts'
 import type { OpenDatabase } from '../src/db/open.ts'
 import { finishRun, startRun } from '../src/db/runs.ts'
@@ -43,7 +43,9 @@ export async function runJob(
     log.error(`job ${job} failed`, { detail: result.detail, stack: stackOf(error) })
   }
   if (announced === null && result.quiet) return true
-  const end = { finishedAt: isoTime(clock.now()), outcome, detail: result.detail }
+  // The run is public; the log is where the operator finds the directory.
+  const detail = result.detail === null ? null : withoutDirectories(result.detail)
+  const end = { finishedAt: isoTime(clock.now()), outcome, detail }
   await database.write(async (tx) => {
     await finishRun(tx, announced ?? (await startRun(tx, job, startedAt)), end)
   })

@@ -40,6 +40,11 @@ export function redact(text: string): string {
   return clean.length <= maxRedactedLength ? clean : `${cut(clean, maxRedactedLength - 1)}…`
 }
 
+/** The text with paths of this machine cut to their last part: what is public names no directory. */
+export function withoutDirectories(text: string): string {
+  return text.replaceAll(/(^|[\s'"`(=:,])\/(?:[^\s/'"`]+\/)+/g, '$1')
+}
+
 function isSecret(token: string): boolean {
   return !uuid.test(token) && /\d/.test(token) && /[A-Za-z]/.test(token)
 }

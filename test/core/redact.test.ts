@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-import { maxRedactedLength, redact } from '../../src/core/redact.ts'
+import { maxRedactedLength, redact, withoutDirectories } from '../../src/core/redact.ts'
 
 const key = 'k3yAbCdEf0123456789xyzABCDEF'
 
@@ -58,4 +58,21 @@ test('redacting twice changes nothing, and nothing that was put into a user part
     ),
     { numRuns: 2000 },
   )
+})
+
+test.each([
+  ['cannot open /srv/ledger/data/run/ledger.db', 'cannot open ledger.db'],
+  [
+    "ENOENT: no such file, open '/home/ledger/keys/a b.pem'",
+    "ENOENT: no such file, open 'a b.pem'",
+  ],
+  ['/var/lib/ledger/public/current cannot be read', 'current cannot be read'],
+  [
+    'push to https://git.example/ledger/snapshots.git',
+    'push to https://git.example/ledger/snapshots.git',
+  ],
+  ['in generations/00000003/api/v1/rails.json', 'in generations/00000003/api/v1/rails.json'],
+  ['5 of 7, 3/4 and /current', '5 of 7, 3/4 and /current'],
+])('%s: directories of this machine are taken out', (text, shown) => {
+  expect(withoutDirectories(text)).toBe(shown)
 })

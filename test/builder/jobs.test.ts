@@ -1,0 +1,39 @@
+import { beforeEach, expect, test } from 'vitest'
+
+import { runJob } from '../../builder/jobs.ts'
+import { lastRuns } from '../../src/db/runs.ts'
+import { tempDatabase } from '../db/temp-database.ts'
+import { handClock } from '../support/http-service.ts'
+
+const silent = () => undefined
+const logged: string[] = []
+const log = {
+  debug: silent,
+  info: silent,
+  warn: silent,
+  error: (_message: string, fields?: object) => void logged.push(JSON.stringify(fields)),
+}
+
+beforeEach(() => void logged.splice(0))
+
+test('a job that fails is recorded without the directories of this machine, which the log keeps', async () => {
+  const deps = { database: await tempDatabase(), clock: handClock(), log }
+  const went = await runJob('build', deps, false, async () => {
+    throw new Error('The published set /srv/ledger/public/current cannot be read back')
+  })
+  expect(went).toBe(false)
+  expect((await lastRuns(deps.database.reader)).get('build')).toMatchObject({
+    outcome: 'failed',
+    detail: 'The published set current cannot be read back',
+  })
+  expect(logged.join()).toContain('/srv/ledger/public/current')
+})
+
+test('a job that went well but tells of a failure names no directory either', async () => {
+  const deps = { database: await tempDatabase(), clock: handClock(), log }
+  const detail = "archive failed: fatal: not a git repository: '/srv/ledger/run/snapshots.git'"
+  await runJob('build', deps, false, async () => ({ detail, quiet: false }))
+  expect((await lastRuns(deps.database.reader)).get('build')?.detail).toBe(
+    "archive failed: fatal: not a git repository: 'snapshots.git'",
+  )
+})
