@@ -58,12 +58,11 @@ function opportunityOf(record: RailRecord, world: World): Opportunity {
   }
 }
 
-function caveatsOf({ authored, state }: RailRecord, stale: boolean, world: World): string[] {
+function caveatsOf({ authored, state, rule }: RailRecord, stale: boolean, world: World): string[] {
   const caveats: string[] = []
   if (state.figuresSource === 'audit') {
-    caveats.push(
-      `No poll has succeeded yet; status and figures are of the audit of ${authored.audit.as_of}.`,
-    )
+    const reason = rule === null ? 'Audited by hand and not polled' : 'No poll has succeeded yet'
+    caveats.push(`${reason}; status and figures are of the audit of ${authored.audit.as_of}.`)
   }
   if (stale) caveats.push('No good poll in the last two cycles.')
   else if (state.lastError !== null) caveats.push('The last poll failed; figures are carried over.')

@@ -17,11 +17,12 @@ export const figureFields = {
   top_worker_share: { figure: 'topWorkerShare', money: false },
 } as const satisfies Record<FigureName, { figure: CountedFigure; money: boolean }>
 
-/** A figure under its public name: USDC, a count or a share; null when it is unknown. */
+/** A figure under its public name: USDC, a count or a share of six decimals; null when it is unknown. */
 export function publicFigure(figures: Figures, name: FigureName): number | null {
   const { figure, money } = figureFields[name]
   const value = figures[figure]
-  return value === null || !money ? value : toUsdc(value)
+  if (value === null) return null
+  return money ? toUsdc(value) : rounded(name, value)
 }
 
 export const figureNames = entriesOf(figureFields).map(([name]) => name)
@@ -43,7 +44,7 @@ export function railView(record: RailRecord, world: World): Rail {
   const { authored, state } = record
   const { figures } = state
   const unknown = figureNames.filter((name) => publicFigure(figures, name) === null)
-  const shown = (name: FigureName) => rounded(name, publicFigure(figures, name) ?? 0)
+  const shown = (name: FigureName) => publicFigure(figures, name) ?? 0
   const notes = [authored.notes, ...state.notes].filter((note) => note !== undefined)
   return {
     rail: authored.rail,

@@ -4,11 +4,14 @@ import { z } from 'zod'
 import { renderBody } from '../../../builder/publish/document.ts'
 import type { PublicDocument } from '../../../builder/publish/document.ts'
 import type { SnapshotFamily } from '../../../builder/snapshots/document.ts'
+import { historyDocuments } from '../../../builder/snapshots/history.ts'
 import { documentsOf, snapshotFamilies } from '../../../builder/snapshots/index.ts'
+import type { PollRecord } from '../../../builder/world.ts'
 import { routeOf, routes } from '../../../src/contract/routes.ts'
 import type { RouteId } from '../../../src/contract/routes.ts'
 import { documentFile } from '../../../src/core/documents.ts'
-import { smallWorld } from '../../support/world.ts'
+import { figures } from '../../support/figures.ts'
+import { failedPoll, goodPoll, railRecord, smallWorld, worldNowMs } from '../../support/world.ts'
 
 const computedAt = '2026-11-21T06:30:00.000Z'
 
@@ -174,6 +177,53 @@ describe('unknown figures', () => {
     expect(body('/api/v1/rails/beta/history')).toMatchObject({
       polls: [{ tpv_30d_usdc: null, unique_creators_30d: 3, top_worker_share: null }],
     })
+  })
+})
+
+describe('figures of a rail', () => {
+  const share = 1 / 3
+  const rails = [
+    railRecord('alpha', {
+      rule: null,
+      state: { figuresSource: 'audit', figures: figures({ topWorkerShare: share }) },
+    }),
+    railRecord('beta', { state: { figuresSource: 'audit' } }),
+  ]
+  const history = new Map([['alpha', [goodPoll(worldNowMs, { topWorkerShare: share })]]])
+  const built = [...documentsOf(smallWorld({ rails, history, openFlags: [] }))]
+  const bodyOf = (path: string): unknown => {
+    const document = built.find((candidate) => candidate.path === path)
+    return document === undefined ? null : JSON.parse(text(document))
+  }
+
+  test('are the same number in the rail and in its history', () => {
+    expect(bodyOf('/api/v1/rails/alpha')).toMatchObject({ top_worker_share: 0.333333 })
+    expect(bodyOf('/api/v1/rails/alpha/history')).toMatchObject({
+      polls: [{ top_worker_share: 0.333333 }],
+    })
+  })
+
+  test('that come from an audit are said to, and a poll is missed only where there is one', () => {
+    const audit = 'status and figures are of the audit of 2026-10-01.'
+    expect(bodyOf('/api/v1/opportunities')).toMatchObject({
+      opportunities: [
+        { rail: 'alpha', caveats: [`Audited by hand and not polled; ${audit}`] },
+        { rail: 'beta', caveats: [`No poll has succeeded yet; ${audit}`] },
+      ],
+    })
+  })
+
+  test('have a history whose revision tells one poll more from the same polls', () => {
+    const revision = (polls: readonly PollRecord[]) => {
+      const world = smallWorld({ rails, history: new Map([['alpha', polls]]) })
+      const body = [...historyDocuments.build(world)][0]?.body
+      return body !== undefined && 'make' in body ? body.revision : null
+    }
+    const first = goodPoll(worldNowMs - 2)
+    const second = goodPoll(worldNowMs - 1)
+    expect(revision([first])).toBe(revision([goodPoll(worldNowMs - 2)]))
+    const all = [[], [first], [second], [second, first], [failedPoll(worldNowMs - 1), first]]
+    expect(new Set(all.map(revision)).size).toBe(all.length)
   })
 })
 
