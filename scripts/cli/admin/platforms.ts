@@ -47,7 +47,7 @@ export async function add(session: Session, input: Input): Promise<number> {
   }
   const signature = Buffer.from(proof.replace(/^ed25519:/, ''), 'base64')
   const text = challengeText(session, entry, challengedAt)
-  const verdict = await verifyEd25519(text, signature, publicKeyFromBase64(entry.public_key))
+  const verdict = verifyEd25519(text, signature, publicKeyFromBase64(entry.public_key))
   if (!verdict.valid) {
     session.warn(`The proof does not hold: ${verdict.reason}.\n`)
     return exitCodes.refused
