@@ -15,7 +15,6 @@ export const flagKind = z.enum([
   'negative_or_impossible_figures',
   'receipt_reversed',
 ])
-export type FlagKind = z.infer<typeof flagKind>
 
 export const flag = model(
   'HonestyFlag',

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { count, date, model, railSlug, sha256Hex, share, time, url, usdc } from './common.ts'
 
 export const railStatus = z.enum(['paying', 'pre-traction', 'concentrated', 'potemkin', 'dormant'])
-export type RailStatus = z.infer<typeof railStatus>
 
 export const railCategory = z.enum(['earning', 'discovery', 'trust'])
 export const railChain = z.enum([
@@ -16,7 +15,6 @@ export const railChain = z.enum([
   'gnosis',
   'near',
 ])
-export type RailChain = z.infer<typeof railChain>
 
 /** Figures that a poll may leave unknown; an unknown one stands as 0 and is named in `unknown_figures`. */
 export const figureName = z.enum([

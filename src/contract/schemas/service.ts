@@ -36,7 +36,6 @@ export const health = model(
     jobs: z.record(z.string(), jobRun),
   }),
 )
-export type Health = z.infer<typeof health>
 
 export const signingKey = z.object({
   kid: z.string().max(64),

@@ -200,7 +200,8 @@ describe('a job from post to receipt', () => {
       .selectFrom('reputation_ledger')
       .select(['payer_rank', 'payer'])
       .execute()
-    expect(ranks).toEqual(Array(3).fill({ payer_rank: null, payer: parties.poster.id }))
+    const unranked = { payer_rank: null, payer: parties.poster.id }
+    expect(ranks).toEqual([unranked, unranked, unranked])
   })
 
   test('leaves a row in the history of oaths for every write, and two for the delivery', async () => {
