@@ -58,8 +58,8 @@ export const verifyCommands: readonly Command[] = [
     kind: 'read',
     run: async (session, input) => {
       const dir = input.text('dir')
-      const source = dir === undefined ? siteSource(session) : directorySource(dir)
-      const checks = await verifySet(source, input.text('keys'))
+      const open = () => (dir === undefined ? siteSource(session) : directorySource(dir))
+      const checks = await verifyStandingSet(open, input.text('keys'))
       const bad = checks.filter(({ good }) => !good)
       const count = checks.length - 2
       const shown = bad.length > 0 ? bad : checks.slice(0, 2)
@@ -196,6 +196,26 @@ function siteSource(session: Session): Source {
 /** The manifest and every document below a directory, by the keys in it: the first two checks are the manifest's. */
 export async function verifyDirectory(dir: string): Promise<readonly Check[]> {
   return await verifySet(directorySource(dir), undefined)
+}
+
+/** So often a set may be replaced while it is read before what was found is told as it is. */
+const replacementsTaken = 5
+
+/** A set that was replaced while it was read shows nothing: the one that stands now is read instead. */
+async function verifyStandingSet(
+  open: () => Source,
+  pinned: string | undefined,
+): Promise<readonly Check[]> {
+  for (let replaced = 0; ; replaced += 1) {
+    const source = open()
+    const before = Buffer.from(await source.manifest())
+    const outcome = await verifySet(source, pinned).catch((error: unknown) => ({ error }))
+    const stands = before.equals(Buffer.from(await open().manifest()))
+    if (!('error' in outcome) && (stands || outcome.every(({ good }) => good))) return outcome
+    if (!stands && replaced < replacementsTaken) continue
+    if ('error' in outcome) throw outcome.error
+    return outcome
+  }
 }
 
 async function verifySet(source: Source, pinned: string | undefined): Promise<readonly Check[]> {
