@@ -32,6 +32,8 @@ export interface Route {
   readonly path: string
   readonly tag: string
   readonly access: Access
+  /** USDC for one answer, as a decimal, where the route is sold to whoever no tier covers. */
+  readonly price?: string
   readonly summary: string
   readonly description: string
   readonly params?: Readonly<Record<string, Parameter>>

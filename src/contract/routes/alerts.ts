@@ -39,6 +39,7 @@ export const alertRoutes = [
     path: `${apiPrefix}/alerts/feed`,
     tag: 'Alerts',
     access: 'partner',
+    price: '0.002',
     summary: 'Flags and rail transitions since a time',
     description:
       'Oldest first. No two events carry the same `created_at`, and a later one never carries an earlier time: who asks again with `next_poll_hint.since` misses nothing and sees nothing twice. Without `since` the feed begins with the first event.',

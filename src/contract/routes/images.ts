@@ -11,6 +11,7 @@ export const imageRoutes = [
     path: `${apiPrefix}/og`,
     tag: 'Images',
     access: 'partner',
+    price: '0.001',
     summary: 'A page as a picture with live numbers',
     description:
       'SVG of 1200 by 630 from the published documents: title, status, figures, their age and a chart. Without `page` it is the home page. A page that is not known is 400. Covered by every tier. Home, rails and articles are also published as PNG, for anyone: `/share/home.png`, `/share/rails/{name}.png`, `/share/desk/{slug}.png`.',

@@ -28,6 +28,7 @@ export const marketRoutes = [
     path: `${apiPrefix}/arbitrage`,
     tag: 'Rails',
     access: 'partner',
+    price: '0.01',
     summary: 'Rails by expected USD a day per creator',
     description:
       'From the published rails of the category `earning`, with what stands against each figure. Covered from the tier Pro on.',

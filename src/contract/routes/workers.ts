@@ -104,6 +104,7 @@ export const workerRoutes = [
     path: `${apiPrefix}/reputation/{wallet}`,
     tag: 'Workers',
     access: 'partner',
+    price: '0.005',
     summary: 'Score and ledger of a wallet',
     description: 'The score now, and the last 50 entries that make it.',
     params: { wallet: walletParameter },
