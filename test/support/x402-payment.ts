@@ -1,0 +1,122 @@
+/** Payments as x402 clients make them (scheme `exact` of EVM chains, EIP-3009), with every part open to change. */
+import { createHash, randomBytes } from 'node:crypto'
+
+import { bytesToHex, encodeFunctionData } from 'viem'
+import type { Address, Hex, PrivateKeyAccount } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { base } from 'viem/chains'
+
+import { usdcAbi, usdcAddress } from './usdc-chain.ts'
+
+/** A payer or settler whose key is derived from a name. */
+export function chainAccount(name: string): PrivateKeyAccount {
+  return privateKeyToAccount(chainKey(name))
+}
+
+export function chainKey(name: string): Hex {
+  return `0x${createHash('sha256').update(`chain account ${name}`).digest('hex')}`
+}
+
+/** What is signed, in the words of the token. Times are seconds since the epoch. */
+export interface Authorization {
+  readonly from: Address
+  readonly to: Address
+  readonly value: bigint
+  readonly validAfter: bigint
+  readonly validBefore: bigint
+  readonly nonce: Hex
+}
+
+export interface SignedAuthorization {
+  readonly authorization: Authorization
+  readonly signature: Hex
+}
+
+const usdcDomain = { name: 'USD Coin', version: '2', chainId: base.id } as const
+export const authorizationType = {
+  TransferWithAuthorization: [
+    { name: 'from', type: 'address' },
+    { name: 'to', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'validAfter', type: 'uint256' },
+    { name: 'validBefore', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+} as const
+
+/** Signed by the payer for two minutes from now, unless changed. The nonce is new each time. */
+export async function signAuthorization(
+  payer: PrivateKeyAccount,
+  terms: { readonly to: Address; readonly value: bigint } & Partial<Authorization>,
+  domain: Readonly<Partial<Record<'name' | 'version', string>>> & {
+    readonly chainId?: number
+    readonly verifyingContract?: Address
+  } = {},
+): Promise<SignedAuthorization> {
+  const authorization: Authorization = {
+    from: payer.address,
+    validAfter: 0n,
+    validBefore: BigInt(Math.floor(Date.now() / 1000) + 120),
+    nonce: bytesToHex(randomBytes(32)),
+    ...terms,
+  }
+  const signature = await payer.signTypedData({
+    domain: { ...usdcDomain, verifyingContract: usdcAddress, ...domain },
+    types: authorizationType,
+    primaryType: 'TransferWithAuthorization',
+    message: { ...authorization },
+  })
+  return { authorization, signature }
+}
+
+/** The authorization as payloads spell it: numbers are decimal strings. */
+export function payloadOf({ authorization, signature }: SignedAuthorization): object {
+  const { value, validAfter, validBefore } = authorization
+  const numbers = {
+    value: String(value),
+    validAfter: String(validAfter),
+    validBefore: String(validBefore),
+  }
+  return { signature, authorization: { ...authorization, ...numbers } }
+}
+
+/** The payment of protocol version 1; goes into `X-PAYMENT`. */
+export function paymentV1(signed: SignedAuthorization): object {
+  return { x402Version: 1, scheme: 'exact', network: 'base', payload: payloadOf(signed) }
+}
+
+/** Terms of version 2 for a payment of USDC to the receiver. */
+export function requirementsV2(payTo: Address, amountMicroUsdc: bigint): object {
+  return {
+    scheme: 'exact',
+    network: `eip155:${base.id}`,
+    amount: String(amountMicroUsdc),
+    asset: usdcAddress,
+    payTo,
+    maxTimeoutSeconds: 120,
+    extra: { name: usdcDomain.name, version: usdcDomain.version },
+  }
+}
+
+/** The payment of protocol version 2, with the accepted terms; goes into `PAYMENT-SIGNATURE`. */
+export function paymentV2(
+  signed: SignedAuthorization,
+  accepted: object = requirementsV2(signed.authorization.to, signed.authorization.value),
+): object {
+  return { x402Version: 2, accepted, payload: payloadOf(signed) }
+}
+
+/** Base64 of the JSON, as headers carry it. */
+export function headerOf(payment: unknown): string {
+  return Buffer.from(JSON.stringify(payment)).toString('base64')
+}
+
+/** Call data that settles the authorization, for anyone to send to the token. */
+export function settlementCall({ authorization, signature }: SignedAuthorization): Hex {
+  const { from, to, value, validAfter, validBefore, nonce } = authorization
+  return encodeFunctionData({
+    abi: usdcAbi,
+    functionName: 'transferWithAuthorization',
+    args: [from, to, value, validAfter, validBefore, nonce, signature],
+  })
+}
