@@ -9,6 +9,7 @@ export default defineConfig({
     env: { TZ: 'UTC' },
     isolate: false,
     restoreMocks: true,
+    expect: { poll: { timeout: 30_000 } },
     retry: 0,
     testTimeout: 60_000,
     hookTimeout: 60_000,

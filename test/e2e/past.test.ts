@@ -88,7 +88,7 @@ async function expectWell(): Promise<void> {
   expect(await build()).toBe(0)
   // The service looks once a second.
   await expect
-    .poll(health, { timeout: 10_000 })
+    .poll(health, { timeout: 60_000 })
     .toMatchObject({ status: 'ok', problems: [], jobs: { build: { outcome: 'ok' } } })
   expect(problemsOfSet(ledger)).toEqual([])
 }

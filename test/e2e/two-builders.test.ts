@@ -106,7 +106,7 @@ describe('a service and its builder', () => {
     await service.says('"message":"serving"')
     process.kill(await builderPidOf(service), 'SIGKILL')
     await expect
-      .poll(async () => await healthOf(url), { interval: 50, timeout: 20_000 })
+      .poll(async () => await healthOf(url), { interval: 50, timeout: 60_000 })
       .toMatchObject({
         status: 'degraded',
         problems: [
@@ -115,7 +115,7 @@ describe('a service and its builder', () => {
       })
     expect((await fetch(`${url}/api/v1/rails`)).status).toBe(200)
     await expect
-      .poll(async () => await healthOf(url), { interval: 50, timeout: 20_000 })
+      .poll(async () => await healthOf(url), { interval: 50, timeout: 60_000 })
       .toMatchObject({ status: 'ok', problems: [] })
     service.kill('SIGTERM')
     expect(await service.ended).toBe(0)
@@ -137,10 +137,10 @@ describe('a service and its builder', () => {
     expect(await first.ended).toBe(0)
     const served = async () => (await healthOf(url)).snapshot_sha256
     // It looks once a second.
-    await expect.poll(served, { timeout: 10_000 }).toBe(ledger.manifest().set_sha256)
+    await expect.poll(served, { timeout: 60_000 }).toBe(ledger.manifest().set_sha256)
     const second = ledger.builder(['--once'], clock)
     expect(await second.ended).toBe(0)
-    await expect.poll(served, { timeout: 10_000 }).toBe(ledger.manifest().set_sha256)
+    await expect.poll(served, { timeout: 60_000 }).toBe(ledger.manifest().set_sha256)
     const rail: unknown = await (await fetch(`${url}/api/v1/rails/olas`)).json()
     expect(rail).toMatchObject({ status: 'paying', tpv_30d_usdc: 0.75 })
     expect(await healthOf(url)).toMatchObject({ status: 'ok', problems: [] })

@@ -6,6 +6,7 @@ export default defineConfig({
     root: new URL('../..', import.meta.url).pathname,
     include: ['test/e2e/**/*.test.ts'],
     env: { TZ: 'UTC' },
+    expect: { poll: { timeout: 60_000 } },
     retry: 0,
     testTimeout: 120_000,
     hookTimeout: 120_000,

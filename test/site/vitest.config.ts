@@ -8,6 +8,7 @@ export default defineConfig({
     env: { TZ: 'UTC' },
     isolate: false,
     fileParallelism: false,
+    expect: { poll: { timeout: 60_000 } },
     retry: 0,
     testTimeout: 120_000,
     hookTimeout: 120_000,
