@@ -2,19 +2,18 @@ import { z } from 'zod'
 
 import { count, model, sha256Hex, time } from './common.ts'
 
-export const errorModel = model(
-  'Error',
-  z.object({
-    error: z.string().max(200).describe('Short message.'),
-    code: z.string().max(64).describe('Stable and machine-readable.'),
-    details: z.string().max(2000).optional(),
-    docs: z.url().max(2048),
-    issues: z
-      .array(z.object({ path: z.string().max(300), message: z.string().max(500) }))
-      .max(100)
-      .optional(),
-  }),
-)
+export const errorFields = {
+  error: z.string().max(200).describe('Short message.'),
+  code: z.string().max(64).describe('Stable and machine-readable.'),
+  details: z.string().max(2000).optional(),
+  docs: z.url().max(2048),
+  issues: z
+    .array(z.object({ path: z.string().max(300), message: z.string().max(500) }))
+    .max(100)
+    .optional(),
+}
+
+export const errorModel = model('Error', z.object(errorFields))
 
 export const jobRun = z.object({
   started_at: time.nullable(),

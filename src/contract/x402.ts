@@ -1,0 +1,137 @@
+/**
+ * What a payment must be, as x402 writes it down, in both versions of the protocol. Pure.
+ * x402 specifications v1 and v2, scheme `exact` on EVM networks (EIP-3009).
+ */
+import { z } from 'zod'
+
+import { microPerUsdc, parseUsdc } from '../core/money.ts'
+import { model } from './schemas/common.ts'
+import { errorFields } from './schemas/service.ts'
+
+/** USDC on Base, the one asset that is taken. `eip712` is the domain that authorizations are signed under. */
+export const paymentAsset = {
+  chainId: 8453,
+  /** Names of the network in the two versions of the protocol. */
+  network: { v1: 'base', v2: 'eip155:8453' },
+  address: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+  decimals: 6,
+  eip712: { name: 'USD Coin', version: '2' },
+} as const
+
+export const paymentScheme = 'exact'
+/** How long an authorization that was signed for a challenge may wait to be sent. */
+export const PAYMENT_TIMEOUT_SECONDS = 120
+
+/** What is sold, for how much, and who is paid. */
+export interface PaymentTerms {
+  /** Absolute address, made from the site's own, never from a request. */
+  readonly resource: string
+  readonly description: string
+  readonly mimeType: string
+  readonly amountMicroUsdc: number
+  /** EIP-55. */
+  readonly payTo: string
+}
+
+const shared = (payTo: string) => ({
+  payTo,
+  asset: paymentAsset.address,
+  maxTimeoutSeconds: PAYMENT_TIMEOUT_SECONDS,
+  extra: { ...paymentAsset.eip712 },
+})
+
+/** An entry of `accepts` in a body of version 1. `outputSchema` is left out: clients of that version refuse null. */
+export function acceptsV1({
+  resource,
+  description,
+  mimeType,
+  amountMicroUsdc,
+  payTo,
+}: PaymentTerms) {
+  return {
+    scheme: paymentScheme,
+    network: paymentAsset.network.v1,
+    maxAmountRequired: String(amountMicroUsdc),
+    resource,
+    description,
+    mimeType,
+    ...shared(payTo),
+  }
+}
+
+/** An entry of `accepts` in version 2, where the resource stands once, beside the list. */
+export function acceptsV2({
+  amountMicroUsdc,
+  payTo,
+}: Pick<PaymentTerms, 'amountMicroUsdc' | 'payTo'>) {
+  return {
+    scheme: paymentScheme,
+    network: paymentAsset.network.v2,
+    amount: String(amountMicroUsdc),
+    ...shared(payTo),
+  }
+}
+
+/** Micro-USDC of a price in the registry. @throws Error where it is no amount. */
+export function microUsdcOf(price: string): number {
+  const micro = parseUsdc(price)
+  if (micro === null || micro === 0) throw new Error(`${price} is no price`)
+  return micro
+}
+
+/** Micro-USDC as the shortest decimal. */
+export function decimalUsdc(amountMicroUsdc: number): string {
+  const whole = Math.floor(amountMicroUsdc / microPerUsdc)
+  const fraction = String(amountMicroUsdc % microPerUsdc).padStart(6, '0')
+  return `${whole}.${fraction}`.replace(/\.?0+$/, '')
+}
+
+const decimalAmount = z
+  .string()
+  .regex(/^\d{1,16}$/)
+  .describe('Micro-USDC.')
+const sharedFields = {
+  payTo: z.string().max(42),
+  asset: z.string().max(42).describe('USDC on Base.'),
+  maxTimeoutSeconds: z.int().min(1).max(3600),
+  extra: z
+    .object({ name: z.string().max(40), version: z.string().max(10) })
+    .describe('The EIP-712 domain of the asset.'),
+}
+
+export const acceptedV1 = model(
+  'X402AcceptedV1',
+  z.object({
+    scheme: z.enum([paymentScheme]),
+    network: z.enum([paymentAsset.network.v1]),
+    maxAmountRequired: decimalAmount,
+    resource: z.url().max(2048),
+    description: z.string().max(500),
+    mimeType: z.string().max(100),
+    ...sharedFields,
+  }),
+)
+
+export const acceptedV2 = model(
+  'X402AcceptedV2',
+  z.object({
+    scheme: z.enum([paymentScheme]),
+    network: z.enum([paymentAsset.network.v2]),
+    amount: decimalAmount,
+    ...sharedFields,
+  }),
+)
+
+/** The body of a 402: our error and the challenge of version 1 in one. That of version 2 is a header. */
+export const paymentChallenge = model(
+  'PaymentChallenge',
+  z.object({
+    ...errorFields,
+    x402Version: z.int().min(1).max(1).optional(),
+    accepts: z
+      .array(acceptedV1)
+      .max(4)
+      .optional()
+      .describe('How it may be paid; missing or empty where payment is not available.'),
+  }),
+)
