@@ -21,6 +21,7 @@ import type { Failure } from './http/errors.ts'
 import { installHandlers } from './http/handlers.ts'
 import { aliveHandler, healthHandler, readyHandler } from './http/health.ts'
 import type { HealthAnswer } from './http/health.ts'
+import { createErrorPages, installViews } from './http/html-pages.ts'
 import { createKeptCounts } from './http/kept-counts.ts'
 import type { KeptCounts } from './http/kept-counts.ts'
 import { createLimiter } from './http/limiter.ts'
@@ -84,6 +85,7 @@ const mcpRoute = {
 export function createApp(deps: AppDeps): App {
   const { clock, log, store } = deps
   const docsUrl = `${deps.siteUrl}/docs/errors`
+  const forReader = createErrorPages(store)
   const requestId = createRequestIds(deps.random.bytes(6))
   const requestLog = createRequestLog(log, clock)
   const knownPath = createRouteTable([...routes, ...operatorRoutes, mcpRoute])
@@ -111,8 +113,10 @@ export function createApp(deps: AppDeps): App {
       tools: mcpTools(deps.actions, store),
       log,
     }),
+    deps.siteUrl,
   )
-  installErrors(hono, { docsUrl, knownPath, store })
+  installViews(hono, deps.actions, store)
+  installErrors(hono, { docsUrl, forReader, knownPath, store })
 
   const begin = (incoming: IncomingMessage, outgoing: ServerResponse): RequestContext => {
     const id = requestId()
@@ -123,7 +127,7 @@ export function createApp(deps: AppDeps): App {
   }
   const refuse = (req: IncomingMessage, res: ServerResponse, failure: Failure): void => {
     const { requestId: id, startedMs } = begin(req, res)
-    const answer = errorAnswer(failure, docsUrl, id)
+    const answer = forReader(req, errorAnswer(failure, docsUrl, id))
     const bytes = sendError(res, answer)
     const { method = '', url: target = '' } = req
     requestLog?.({ requestId: id, method, target, status: answer.status, startedMs, bytes })

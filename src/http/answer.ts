@@ -7,6 +7,7 @@ import type { ApiContext } from './context.ts'
 import { errorAnswer } from './errors.ts'
 import type { Failure } from './errors.ts'
 import { apiHeaders } from './headers.ts'
+import type { ForReader } from './html-pages.ts'
 
 export type CachePolicy = 'no-store' | 'private, no-store' | `public, max-age=${number}`
 
@@ -44,10 +45,15 @@ export function answerText(
   })
 }
 
-/** Answers the one error body. */
-export function answerFailure(c: ApiContext, failure: Failure, docsUrl: string): Response {
-  const { status, body, headers } = errorAnswer(failure, docsUrl, c.env.requestId)
-  c.env.bytes = body.length
+/** Answers the one error body, or the page that people get instead. */
+export function answerFailure(
+  c: ApiContext,
+  failure: Failure,
+  { docsUrl, forReader }: { readonly docsUrl: string; readonly forReader: ForReader },
+): Response {
+  const plain = errorAnswer(failure, docsUrl, c.env.requestId)
+  const { status, body, headers } = forReader(c.env.incoming, plain)
+  c.env.bytes = Buffer.byteLength(body)
   return new Response(body, { status, headers: { ...c.env.limitHeaders(), ...headers } })
 }
 

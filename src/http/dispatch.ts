@@ -8,6 +8,7 @@ import type { HonoEnv, RequestContext } from './context.ts'
 import type { DocumentStore } from './document-store.ts'
 import { errorAnswer, failureOf, isOurFault } from './errors.ts'
 import type { Failure } from './errors.ts'
+import type { ForReader } from './html-pages.ts'
 import type { RequestLog } from './request-log.ts'
 import type { RouteTable } from './route-table.ts'
 
@@ -63,15 +64,16 @@ export function installErrors(
   hono: Hono<HonoEnv>,
   deps: {
     readonly docsUrl: string
+    readonly forReader: ForReader
     readonly knownPath: RouteTable
     readonly store: Pick<DocumentStore, 'state'>
   },
 ): void {
-  const { docsUrl, knownPath, store } = deps
+  const { knownPath, store } = deps
   hono.onError((error, c) => {
     const failure = failureOf(error, c.env.requestId)
     if (isOurFault(failure)) logFault(c.env.log, error)
-    return answerFailure(c, failure, docsUrl)
+    return answerFailure(c, failure, deps)
   })
   hono.notFound((c) => {
     const known = knownPath(c.req.path)
@@ -79,7 +81,7 @@ export function installErrors(
     const failure: Failure = isEarly
       ? { code: 'unavailable', details: 'Nothing has been published yet' }
       : { code: known?.notFound ?? 'not_found' }
-    return answerFailure(c, failure, docsUrl)
+    return answerFailure(c, failure, deps)
   })
 }
 

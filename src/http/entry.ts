@@ -8,6 +8,7 @@ import type { DocumentStore } from './document-store.ts'
 import type { Failure } from './errors.ts'
 import { headerFailure, isForeignMethod, targetFailure } from './gate.ts'
 import { preflightHeaders } from './headers.ts'
+import { isViewPath } from './html-pages.ts'
 import { showsCredentials } from './partner-auth.ts'
 import { seeHeaders } from './request-headers.ts'
 import type { KnownPath, RouteTable } from './route-table.ts'
@@ -57,7 +58,7 @@ export function createEntry(deps: EntryDeps): (req: IncomingMessage, res: Server
       res.end()
       return
     }
-    if (admission === null || !isLimited(path)) {
+    if (admission === null || !(isLimited(path) || isViewPath(path))) {
       dispatch(begin(req, res))
       return
     }

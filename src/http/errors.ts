@@ -59,5 +59,5 @@ export function errorAnswer(failure: Failure, docsUrl: string, requestId: string
 export function sendError(res: ServerResponse, answer: ErrorAnswer): number {
   res.writeHead(answer.status, answer.headers)
   res.end(answer.body)
-  return answer.body.length
+  return Buffer.byteLength(answer.body)
 }

@@ -1,4 +1,4 @@
-/** Content negotiation by `Accept-Encoding` (RFC 9110 section 12.5.3). */
+/** Content negotiation by `Accept-Encoding` and `Accept` (RFC 9110 sections 12.5.1 and 12.5.3). */
 import type { Encoding } from '../core/documents.ts'
 
 export type Coding = Encoding | 'identity'
@@ -52,4 +52,20 @@ function parse(header: string): readonly Coding[] {
 function weightOf(parameters: readonly string[]): number | null {
   const match = parameters.length === 1 ? weightForm.exec(parameters[0] ?? '') : null
   return match === null ? null : Number(match[1])
+}
+
+/**
+ * Whether a caller would rather have a page than JSON: it names HTML, and JSON not or with a lower weight. Programs send
+ * no `Accept`, or `*` for both, and browsers always name HTML.
+ */
+export function prefersHtml(header: string | undefined): boolean {
+  if (header === undefined || !/text\/html/i.test(header)) return false
+  const weights = new Map<string, number>()
+  for (const part of header.split(',')) {
+    const [type = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
+    const q = parameters.filter((parameter) => parameter.startsWith('q='))
+    weights.set(type, q.length === 0 ? 1 : (weightOf(q) ?? 0))
+  }
+  const page = weights.get('text/html') ?? 0
+  return page > 0 && page > (weights.get('application/json') ?? 0)
 }

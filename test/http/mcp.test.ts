@@ -135,6 +135,19 @@ describe('the door of the tools', () => {
     expect(answer.headers.get('ratelimit')).toMatch(/r=\d+/)
   })
 
+  test.each([
+    ['https://elsewhere.example', 200],
+    ['http://localhost:6274', 200],
+    ['http://127.0.0.1', 200],
+    ['http://bent.example:8787', 403],
+    ['https://user@elsewhere.example', 403],
+    ['null', 403],
+    ['file://', 403],
+  ])('to scripts of %s is answered %i', async (origin, status) => {
+    const answer = await post(JSON.stringify(list), { Origin: origin })
+    expect(answer.status).toBe(status)
+  })
+
   test('keeps no stream open for anyone who would listen', async () => {
     const version = '2026-07-28'
     const prefix = 'io.modelcontextprotocol'

@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import type { PublicDocument } from '../../builder/publish/document.ts'
+import { acceptReceipt } from '../../src/actions/receipts.ts'
+import { viewPages } from '../../src/core/site-pages.ts'
+import { isoTime } from '../../src/core/time.ts'
+import { parseWallet } from '../../src/core/wallet.ts'
+import { prefersHtml } from '../../src/http/negotiate.ts'
+import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
+import type { PublicDir, Service } from '../support/http-service.ts'
+import { send } from '../support/raw-http.ts'
+import { evmWallet } from '../support/wallets.ts'
+
+const browser = 'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+const worker = evmWallet('worker')
+const receiptId = `rcp_${'1f'.repeat(32)}`
+let published: PublicDir
+let empty: PublicDir
+let service: Service
+let bare: Service
+
+function page(path: string, words: string): PublicDocument {
+  const contentType = 'text/html; charset=utf-8'
+  const body = { text: `<!doctype html><p>${words}</p>` }
+  return { path, contentType, maxAgeSeconds: 60, body, archive: null }
+}
+
+beforeAll(async () => {
+  published = await publicDir()
+  await published.publish([
+    ...sampleDocuments,
+    page('/404', 'Nothing stands at this address.'),
+    page('/503', 'Not right now.'),
+    ...Object.values(viewPages).map((path) => page(path, `shown by ${path}`)),
+  ])
+  service = await startService(published.dir, {
+    limits: 'on',
+    extend: ({ hono }) => {
+      hono.get('/broken', () => {
+        throw new Error('a fault')
+      })
+    },
+  })
+  empty = await publicDir()
+  bare = await startService(empty.dir)
+  const now = isoTime(service.clock.now())
+  await service.actions.database.write((tx) =>
+    acceptReceipt(tx, {
+      id: receiptId,
+      kind: 'platform',
+      rail: 'x402',
+      chain: null,
+      txHash: null,
+      from: null,
+      to: parseWallet(worker.address),
+      amountMicroUsdc: 10_000_000,
+      assetSymbol: 'USDC',
+      occurredAt: now,
+      summary: null,
+      jobId: null,
+      evidenceUrl: null,
+      platform: 'example_board',
+      publicKey: null,
+      submitter: 'x',
+      content: {},
+      verification: 'verified',
+      verificationReason: null,
+      onchain: 'none',
+      acceptedAt: now,
+    }),
+  )
+})
+afterAll(async () => {
+  await Promise.all([service.stop(), bare.stop()])
+  await Promise.all([published.remove(), empty.remove()])
+})
+
+const get = (path: string, ...headers: string[]) => send(service.address, `GET ${path}`, headers)
+
+describe('an error of a page', () => {
+  test('is a page for a browser and the error body for everyone else', async () => {
+    const person = await get('/no/such/page', browser)
+    expect(person.status).toBe(404)
+    expect(person.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(person.headers.get('cache-control')).toBe('no-store')
+    expect(person.headers.get('content-security-policy')).toContain("script-src 'self'")
+    expect(person.headers.get('vary')).toBe('Accept')
+    expect(person.body.toString()).toContain('Nothing stands at this address.')
+    for (const accept of [[], ['Accept: */*'], ['Accept: application/json, text/html;q=0.9']]) {
+      const program = await get('/no/such/page', ...accept)
+      expect(program.status).toBe(404)
+      expect(JSON.parse(program.body.toString())).toMatchObject({ code: 'not_found' })
+    }
+  })
+
+  test.each(['/api/v1/rails/none', '/api/v1/none', '/.well-known/none', '/mcp/none'])(
+    'is the error body at %s whoever asks',
+    async (path) => {
+      const { status, body } = await get(path, browser)
+      expect(status).toBe(404)
+      expect(JSON.parse(body.toString())).toHaveProperty('code')
+    },
+  )
+
+  test('of ours is a page that tells nothing of it', async () => {
+    const { status, body } = await get('/broken', browser)
+    expect(status).toBe(500)
+    expect(body.toString()).toContain('Not right now.')
+    expect(body.toString()).not.toContain('a fault')
+    expect(JSON.parse((await get('/broken')).body.toString())).toMatchObject({
+      code: 'internal_error',
+    })
+  })
+
+  test('is a plain page where nothing has been published yet', async () => {
+    const { status, headers, body } = await send(bare.address, 'GET /none', [browser])
+    expect([status, headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8'])
+    expect(body.toString()).toContain('There is nothing at this address.')
+  })
+
+  test('has no body for HEAD, and the length of the page', async () => {
+    const { status, headers, body } = await send(service.address, 'HEAD /none', [browser])
+    expect([status, body.length]).toEqual([404, 0])
+    expect(Number(headers.get('content-length'))).toBeGreaterThan(20)
+  })
+})
+
+describe('a thing that has no published page', () => {
+  test('is shown by the page of its kind, under its own address', async () => {
+    for (const [path, view] of [
+      [`/receipts/${receiptId}`, '/view/receipt'],
+      [`/workers/${worker.address}`, '/view/worker'],
+      [`/workers/${worker.address.toLowerCase()}`, '/view/worker'],
+    ] as const) {
+      const { status, headers, body } = await get(path)
+      expect([path, status]).toEqual([path, 200])
+      expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
+      expect(headers.get('cache-control')).toMatch(/^public, max-age=60/)
+      expect(headers.get('content-security-policy')).toContain("script-src 'self'")
+      expect(body.toString()).toContain(`shown by ${view}`)
+    }
+  })
+
+  test.each([
+    [`/receipts/rcp_${'00'.repeat(32)}`, 'unknown_receipt'],
+    [`/receipts/${receiptId}.md`, 'unknown_receipt'],
+    [`/workers/${evmWallet('nobody').address}`, 'unknown_worker'],
+    ['/workers/0x12', 'unknown_worker'],
+    [`/jobs/job_${'0'.repeat(24)}`, 'unknown_job'],
+    ['/partners/nobody', 'unknown_partner'],
+    ['/partners/NOT-A-HANDLE', 'unknown_partner'],
+  ])('is a 404 at %s, where there is no such thing', async (path, code) => {
+    const { status, body } = await get(path)
+    expect(status).toBe(404)
+    expect(JSON.parse(body.toString())).toMatchObject({ code })
+    expect((await get(path, browser)).body.toString()).toContain('Nothing stands at this address.')
+  })
+})
+
+test('asking for things of the database is limited like the API', async () => {
+  const address = 'X-Forwarded-For: 203.0.113.77'
+  const limited = await startService(published.dir, {
+    limits: 'on',
+    trustedProxies: ['127.0.0.1'],
+  })
+  try {
+    let status = 0
+    for (let at = 0; at < 200 && status !== 429; at += 1) {
+      ;({ status } = await send(limited.address, 'GET /partners/nobody', [address]))
+    }
+    expect(status).toBe(429)
+    expect((await send(limited.address, 'GET /none', [address])).status).toBe(404)
+  } finally {
+    await limited.stop()
+  }
+})
+
+test.each([
+  [undefined, false],
+  ['*/*', false],
+  ['text/html', true],
+  ['text/html;q=0', false],
+  ['Text/HTML', true],
+  ['text/html, application/json', false],
+  ['text/html, application/json;q=0.5', true],
+  ['application/json;q=0.2, text/html;q=0.1', false],
+  ['text/html;q=nonsense', false],
+])('Accept %j prefers a page: %j', (header, expected) => {
+  expect(prefersHtml(header)).toBe(expected)
+})
