@@ -12,6 +12,7 @@ import type { AttestationBody } from '../contract/schemas/partner.ts'
 import { checkOutboundUrl } from '../core/outbound-url.ts'
 import { isoTime } from '../core/time.ts'
 import { appendOath } from '../db/oaths.ts'
+import { partnerView } from '../db/partner-view.ts'
 import { findPartner, isInOathHistory, moveAttestation } from '../db/partners.ts'
 import type { Attestation, PartnerRecord } from '../db/partners.ts'
 import type { Database } from '../db/schema.ts'
@@ -19,7 +20,6 @@ import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './effect.ts'
 import type { Outcome, Refusal, SignedProof, WriteRequest } from './effect.ts'
 import { partnerAt } from './partner-access.ts'
-import { partnerView } from './partner-view.ts'
 import {
   invalidField,
   requireSignature,

@@ -2,11 +2,12 @@
 import type { Kysely } from 'kysely'
 
 import { apiPrefix } from '../contract/route.ts'
-import type { OathEntry, OwnPartner, Partner, SignupAnswer } from '../contract/schemas/partner.ts'
+import type { OathEntry, OwnPartner, SignupAnswer } from '../contract/schemas/partner.ts'
 import { limitPolicies } from '../core/limits.ts'
 import { dayMs, isoTime } from '../core/time.ts'
 import { parseWallet } from '../core/wallet.ts'
 import type { OathRow } from '../db/oaths.ts'
+import { partnerView } from '../db/partner-view.ts'
 import { countPartnerWrites } from '../db/partners.ts'
 import type { Database } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
@@ -14,26 +15,6 @@ import { tierOf } from './partner-access.ts'
 import type { CurrentPartner } from './partner-access.ts'
 
 const USAGE_DAYS = 30
-
-/** The public record. */
-export function partnerView(partner: CurrentPartner): Partner {
-  const { attestation, subscription } = partner
-  return {
-    handle: partner.handle,
-    display_name: partner.displayName,
-    wallet: partner.display,
-    tier: subscription.tier,
-    status: subscription.status,
-    skills: [...partner.skills],
-    ...(partner.website === null ? {} : { website: partner.website }),
-    ...(partner.bioShort === null ? {} : { bio_short: partner.bioShort }),
-    attestation_endpoint_url: attestation.url,
-    attestation_signature_sha256: attestation.signatureSha256,
-    attestation_signed_at: attestation.signedAt,
-    oath_signed_at: partner.oathSignedAt,
-    created_at: partner.createdAt,
-  }
-}
 
 /** The answer to a signup; where a payment is due, its terms. */
 export function signupView(

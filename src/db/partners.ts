@@ -117,6 +117,21 @@ export async function listPartners(db: Kysely<Database>): Promise<readonly Partn
   return (await db.selectFrom('partners').select(columns).orderBy('seq').execute()).map(toRecord)
 }
 
+/** At most `limit` partners whose subscription has not run out, the newest first. */
+export async function newestPartners(
+  db: Kysely<Database>,
+  limit: number,
+): Promise<readonly PartnerRecord[]> {
+  const rows = await db
+    .selectFrom('partners')
+    .select(columns)
+    .where('status', 'in', ['active', 'past_due'])
+    .orderBy('seq', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.map(toRecord)
+}
+
 export interface NewPartner extends PartnerProfile {
   readonly handle: string
   readonly wallet: Wallet
