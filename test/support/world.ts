@@ -171,6 +171,7 @@ export function smallWorld(changes: Partial<World> = {}): World {
       serviceName: 'agent-income-ledger',
       version: '0.1.0',
       historyUrl: null,
+      payments: { settlement: 'off', receiver: null },
     },
     pollEveryMs: 6 * hourMs,
     rails: [alpha, beta, delta, gamma],

@@ -1,0 +1,116 @@
+/**
+ * `npm run example:pay`: an agent buys one answer of the ledger, from nothing and without a network. It starts a chain of
+ * this machine that looks like Base, with real USDC code on it; the ledger's service, which settles payments itself; and
+ * a payer with a new key and one test dollar. Then an x402 client as it is published asks, is told the price, pays, and
+ * gets the ranking. The chain and the client are development dependencies of this repository: an agent needs the client
+ * alone, and the service neither.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import { registerExactEvmScheme } from '@x402/evm/exact/client'
+import { decodePaymentResponseHeader, wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { formatUnits } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+
+import { arbitrage } from '../src/contract/schemas/arbitrage.ts'
+import { startUsdcChain } from '../test/support/usdc-chain.ts'
+import { freePort, startServer } from './bench/processes.ts'
+
+const ROWS_SHOWN = 5
+
+const say = (text: string) => void process.stdout.write(`${text}\n`)
+const show = (value: unknown) => say(JSON.stringify(value, null, 2))
+const usdc = (micro: bigint) => `${formatUnits(micro, 6)} USDC`
+const decoded = (header: string | null): unknown =>
+  JSON.parse(Buffer.from(header ?? '', 'base64').toString('utf8'))
+
+const folder = mkdtempSync(join(tmpdir(), 'ledger-example-'))
+const chain = await startUsdcChain()
+try {
+  // The settler pays for gas and never holds USDC; the receiver is only an address.
+  const settlerKey = generatePrivateKey()
+  const settlerKeyFile = join(folder, 'settler.key')
+  writeFileSync(settlerKeyFile, `${settlerKey}\n`, { mode: 0o600 })
+  await chain.fund(privateKeyToAccount(settlerKey).address)
+  const receiver = privateKeyToAccount(generatePrivateKey()).address
+  const payer = privateKeyToAccount(generatePrivateKey())
+  await chain.mint(payer.address, 1_000_000n)
+
+  say(`# The ledger starts; it is paid at ${receiver} and asks the chain at ${chain.url}`)
+  const port = await freePort()
+  const origin = `http://127.0.0.1:${port}`
+  const ledger = await startServer({
+    program: process.execPath,
+    args: [fileURLToPath(new URL('../src/main.js', import.meta.url))],
+    env: {
+      PORT: String(port),
+      HOST: '127.0.0.1',
+      SITE_URL: origin,
+      DATA_DIR: join(folder, 'data'),
+      PUBLIC_DIR: join(folder, 'public'),
+      DATABASE_URL: '',
+      BUILDER: 'inside',
+      POLL: 'off',
+      SETTLEMENT: 'local',
+      SETTLER_KEY_FILE: settlerKeyFile,
+      PAYMENT_RECEIVER: receiver,
+      RPC_URL_BASE: chain.url,
+    },
+    port,
+    readyPath: '/api/v1/rails',
+  })
+  try {
+    await buy(`${origin}/api/v1/arbitrage`)
+  } finally {
+    await ledger.stop()
+  }
+
+  async function buy(url: string): Promise<void> {
+    say(`\n# Without a payment, GET ${url} answers`)
+    const unpaid = await fetch(url)
+    say(`HTTP ${unpaid.status}, and in PAYMENT-REQUIRED:`)
+    show(decoded(unpaid.headers.get('PAYMENT-REQUIRED')))
+
+    say(`\n# ${payer.address}, with ${usdc(await chain.balanceOf(payer.address))}, asks and pays`)
+    const client = registerExactEvmScheme(new x402Client(), { signer: payer })
+    const seen: typeof fetch = async (input, init) => {
+      const request = new Request(input, init)
+      const payment = request.headers.get('PAYMENT-SIGNATURE')
+      if (payment !== null) {
+        say('PAYMENT-SIGNATURE:')
+        show(decoded(payment))
+      }
+      return await fetch(request)
+    }
+    const paid = await wrapFetchWithPayment(seen, client)(url)
+    if (paid.status !== 200) throw new Error(`HTTP ${paid.status}: ${await paid.text()}`)
+    say(`HTTP ${paid.status}, and in PAYMENT-RESPONSE:`)
+    const settlement = decodePaymentResponseHeader(paid.headers.get('PAYMENT-RESPONSE') ?? '')
+    show(settlement)
+
+    const { transaction } = settlement
+    if (!isHash(transaction)) throw new Error(`no transaction: ${transaction}`)
+    const { status, blockNumber } = await chain.client.getTransactionReceipt({ hash: transaction })
+    say(`\n# On the chain: ${status} in block ${blockNumber}`)
+    say(`payer has ${usdc(await chain.balanceOf(payer.address))}`)
+    say(`receiver has ${usdc(await chain.balanceOf(receiver))}`)
+
+    const { ranking, computed_at: computedAt } = arbitrage.parse(await paid.json())
+    say(`\n# What was bought: ${ranking.length} rails as of ${computedAt}, the first ${ROWS_SHOWN}`)
+    for (const row of ranking.slice(0, ROWS_SHOWN)) {
+      const { expected_usd_per_day_per_creator: usdPerDay } = row
+      const figure = usdPerDay === null ? 'unknown' : `${usdPerDay} USD a day per creator`
+      say(`${row.display_name}: ${figure}, confidence ${row.confidence}`)
+    }
+  }
+} finally {
+  await chain.stop()
+  rmSync(folder, { recursive: true, force: true })
+}
+
+function isHash(text: string): text is `0x${string}` {
+  return /^0x[0-9a-f]{64}$/.test(text)
+}

@@ -1,0 +1,116 @@
+/** The facilitator of the x402 project itself, on a chain of this machine; and the same behind its HTTP interface. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+import { x402Facilitator } from '@x402/core/facilitator'
+import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
+import { toFacilitatorEvmSigner } from '@x402/evm'
+import { registerExactEvmScheme } from '@x402/evm/exact/facilitator'
+import { createWalletClient, http, nonceManager, publicActions } from 'viem'
+import type { VerifyTypedDataParameters } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { base } from 'viem/chains'
+import { z } from 'zod'
+
+import { chainKey } from './x402-payment.ts'
+
+/** Verifies and settles with a wallet of its own, which needs the chain's coin. */
+export function referenceFacilitator(rpcUrl: string, wallet = 'facilitator'): x402Facilitator {
+  const account = privateKeyToAccount(chainKey(wallet), { nonceManager })
+  const client = createWalletClient({
+    account,
+    chain: base,
+    transport: http(rpcUrl, { retryCount: 0 }),
+    pollingInterval: 20,
+  }).extend(publicActions)
+  const signer = toFacilitatorEvmSigner({
+    address: account.address,
+    readContract: async (args) => await client.readContract(args),
+    // The types of viem bind the message to the types of its parts; both are data here.
+    verifyTypedData: async (args: object) => await client.verifyTypedData(typedData.parse(args)),
+    writeContract: async ({ gas, dataSuffix, ...args }) =>
+      await client.writeContract({
+        ...args,
+        ...(gas === undefined ? {} : { gas }),
+        ...(dataSuffix === undefined ? {} : { dataSuffix }),
+      }),
+    sendTransaction: async (args) => await client.sendTransaction(args),
+    waitForTransactionReceipt: async (args) => await client.waitForTransactionReceipt(args),
+    getCode: async (args) => await client.getCode(args),
+  })
+  return registerExactEvmScheme(new x402Facilitator(), { signer, networks: 'eip155:8453' })
+}
+
+const typedData = z.custom<VerifyTypedDataParameters>((value) => typeof value === 'object')
+const facilitatorCall = z.object({
+  x402Version: z.number(),
+  paymentPayload: z.custom<PaymentPayload>((value) => typeof value === 'object'),
+  paymentRequirements: z.custom<PaymentRequirements>((value) => typeof value === 'object'),
+})
+
+export type FacilitatorPath = '/verify' | '/settle' | '/supported'
+
+export interface HttpFacilitator {
+  readonly url: string
+  /** Paths that were called so far. */
+  readonly calls: readonly string[]
+  /** What the server does with calls from now on, given what the facilitator answers. */
+  readonly behave: (behaviour: FacilitatorBehaviour) => void
+  readonly stop: () => Promise<void>
+}
+
+/** An answer in place of the true one, or `lost`: the call had its effect, and nobody hears of it. */
+export type FacilitatorBehaviour = (
+  path: FacilitatorPath,
+  truth: object,
+) => { readonly status?: number; readonly body: unknown } | 'lost' | undefined
+
+/** `POST /verify`, `POST /settle` and `GET /supported` (x402 specification v2, section 7). */
+export async function serveFacilitator(facilitator: x402Facilitator): Promise<HttpFacilitator> {
+  const calls: string[] = []
+  let behaviour: FacilitatorBehaviour = () => undefined
+
+  async function truthOf(path: FacilitatorPath, incoming: IncomingMessage): Promise<object> {
+    if (path === '/supported') return facilitator.getSupported()
+    const text = Buffer.concat(await incoming.toArray()).toString()
+    const { paymentPayload, paymentRequirements } = facilitatorCall.parse(JSON.parse(text))
+    return path === '/verify'
+      ? await facilitator.verify(paymentPayload, paymentRequirements)
+      : await facilitator.settle(paymentPayload, paymentRequirements)
+  }
+
+  async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = pathSchema.parse(incoming.url)
+    calls.push(path)
+    const truth = await truthOf(path, incoming)
+    const changed = behaviour(path, truth)
+    if (changed === 'lost') return
+    response.writeHead(changed?.status ?? 200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(changed === undefined ? truth : changed.body))
+  }
+
+  const server = createServer((incoming, response) => {
+    answer(incoming, response).catch((error: unknown) => {
+      response.writeHead(500, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ error: String(error) }))
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    calls,
+    behave: (next) => {
+      behaviour = next
+    },
+    stop: async () => {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+const pathSchema = z.enum(['/verify', '/settle', '/supported'])
