@@ -33,8 +33,8 @@ export interface RpcProxy {
 export interface ProxyRules {
   /** An answer instead of the node's, or undefined to ask the node. */
   readonly instead?: (request: RpcRequest) => CannedAnswer | undefined
-  /** Changes the text of the node's answer, or loses it: the node has done what was asked, and the caller waits. */
-  readonly change?: (request: RpcRequest, answer: string) => string | 'lost'
+  /** Changes the text of the node's answer, or loses it with null: the node has done what was asked, and the caller waits. */
+  readonly change?: (request: RpcRequest, answer: string) => string | null
 }
 
 /** A JSON-RPC error answer. */
@@ -80,8 +80,8 @@ export async function startRpcProxy(nodeUrl: string, rules: ProxyRules = {}): Pr
     const headers = { 'content-type': 'application/json' }
     const node = await fetch(nodeUrl, { method: 'POST', headers, body: text })
     const body = await node.text()
-    const changed = rules.change?.(request, body) ?? body
-    if (changed === 'lost') return
+    const changed = rules.change === undefined ? body : rules.change(request, body)
+    if (changed === null) return
     response.writeHead(node.status, headers)
     response.end(changed)
   }
