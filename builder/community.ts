@@ -4,7 +4,8 @@ import { toUsdc } from '../src/core/money.ts'
 import { scoreAt } from '../src/core/reputation.ts'
 import { dayMs, isoTime } from '../src/core/time.ts'
 import type { OpenDatabase } from '../src/db/open.ts'
-import { countPartners } from '../src/db/partners.ts'
+import { partnerView } from '../src/db/partner-view.ts'
+import { countPartners, newestPartners } from '../src/db/partners.ts'
 import { countReceipts, listReceipts, receiptView } from '../src/db/receipts.ts'
 import { newestEntryAt, topStandings } from '../src/db/reputation.ts'
 import type { RankedStanding } from '../src/db/reputation.ts'
@@ -28,6 +29,7 @@ export async function gatherCommunity(
     receiptsVerified,
     standings,
     newest,
+    partners,
     partnersTotal,
   ] = await Promise.all([
     listWorkers(reader, page),
@@ -37,6 +39,7 @@ export async function gatherCommunity(
     countReceipts(reader, { status: 'verified' }),
     topStandings(reader, firstPage),
     newestEntryAt(reader),
+    newestPartners(reader, firstPage),
     countPartners(reader),
   ])
   const shownWorkers = workers.slice(0, firstPage)
@@ -53,6 +56,7 @@ export async function gatherCommunity(
     leaderboard: ranked(standings, scoredAt(newestMs, nowMs)),
     leaderboardAsOf: isoTime(scoredAt(newestMs, nowMs)),
     leaderboardArchived: ranked(standings, newestMs ?? 0),
+    partners: partners.map(partnerView),
     partnersTotal,
   }
 }

@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import type { Flag } from '../src/contract/schemas/flag.ts'
 import type { Job } from '../src/contract/schemas/job.ts'
 import type { inFlightPact, settledPact } from '../src/contract/schemas/pact.ts'
-import type { oathList, tierList } from '../src/contract/schemas/partner.ts'
+import type { Partner, oathList, tierList } from '../src/contract/schemas/partner.ts'
 import type { Receipt } from '../src/contract/schemas/receipt.ts'
 import type { SigningKeys } from '../src/contract/schemas/service.ts'
 import type { Skill } from '../src/contract/schemas/skill.ts'
@@ -56,6 +56,11 @@ export interface World {
     readonly version: string
     /** Where people can browse the snapshot repository; null where it is not on the web. */
     readonly historyUrl: string | null
+    /** How payments are settled, and who is paid; null where no receiver is set. */
+    readonly payments: {
+      readonly settlement: 'off' | 'local' | 'facilitator'
+      readonly receiver: string | null
+    }
   }
   readonly pollEveryMs: number
   /** By slug. */
@@ -111,5 +116,6 @@ export interface Community {
   readonly leaderboardAsOf: string
   /** The same with the scores of the newest entry: it changes with facts only. */
   readonly leaderboardArchived: readonly LeaderboardEntry[]
+  readonly partners: readonly Partner[]
   readonly partnersTotal: number
 }

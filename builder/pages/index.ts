@@ -14,13 +14,15 @@ import { jobPages, jobsPage } from './jobs.ts'
 import { arbitragePage, opportunitiesPage } from './money-pages.ts'
 import { pactPages, pactsPage } from './pacts.ts'
 import type { Page } from './page.ts'
-import { partnersPage } from './partners.ts'
+import { partnerPages, partnersPage } from './partners.ts'
 import { leaderboardPage, workerPages, workersPage } from './people.ts'
 import { shownRails } from './rail-parts.ts'
 import { railPage } from './rail.ts'
 import { receiptPages, receiptsPage } from './receipts.ts'
 import { skillsPage } from './skills.ts'
 import { statusPage } from './status.ts'
+import { missingPage, unavailablePage } from './trouble.ts'
+import { viewPagesOf } from './views.ts'
 
 /** One page each. */
 const singlePages: readonly ((world: World) => Page)[] = [
@@ -48,6 +50,8 @@ const singlePages: readonly ((world: World) => Page)[] = [
   contactPage,
   changelogPage,
   feedsPage,
+  missingPage,
+  unavailablePage,
 ]
 
 export function* pagesOf(world: World): Generator<Page> {
@@ -58,4 +62,6 @@ export function* pagesOf(world: World): Generator<Page> {
   yield* jobPages(world)
   yield* workerPages(world)
   yield* receiptPages(world)
+  yield* partnerPages(world)
+  yield* viewPagesOf()
 }

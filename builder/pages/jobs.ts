@@ -5,6 +5,7 @@ import { amount, counted, pill, time, usdc } from './figures.ts'
 import type { Page } from './page.ts'
 import { workerPath, workerWallets } from './people.ts'
 import { receiptPath } from './receipt-parts.ts'
+import { more, searchForm } from './search.ts'
 import { cell, table } from './table.ts'
 import { code, foreign, join, link, say } from './twin.ts'
 import type { Said } from './twin.ts'
@@ -16,7 +17,7 @@ function jobPath(id: string): string {
 }
 
 export function jobsPage({ exchange }: World): Page {
-  const { jobs, total, open } = exchange
+  const { jobs, total, open, next } = exchange
   return {
     path: '/jobs',
     title: 'Job exchange',
@@ -28,6 +29,12 @@ export function jobsPage({ exchange }: World): Page {
         say`Partners post jobs with a budget and a deadline; whoever’s bid is taken delivers, and an accepted delivery yields a receipt of the exchange. ${link('/partners', 'Becoming a partner')} costs nothing.`,
         'lede',
       ),
+      searchForm({
+        kind: 'jobs',
+        what: 'Job id, status, skill, or wallet of the poster',
+        byHand:
+          'A job is at /jobs/ and its id; lists at /api/v1/jobs with status=, skill= or wallet=.',
+      }),
       table({
         id: 'jobs',
         caption: `The newest ${jobs.length} of ${total}.`,
@@ -51,6 +58,7 @@ export function jobsPage({ exchange }: World): Page {
         })),
         empty: 'No job has been posted yet.',
       }),
+      more('jobs', next),
       verifyBox('/api/v1/jobs', '/api/v1/jobs'),
       links([
         ['/api/v1/jobs', 'As JSON'],
@@ -63,11 +71,10 @@ export function jobsPage({ exchange }: World): Page {
 
 export function* jobPages({ exchange, community }: World): Generator<Page> {
   const wallets = workerWallets(community)
-  const receipts = new Set(community.receipts.map((receipt) => receipt.receipt_id))
-  for (const job of exchange.jobs) yield jobPage(job, wallets, receipts)
+  for (const job of exchange.jobs) yield jobPage(job, wallets)
 }
 
-function jobPage(job: Job, wallets: ReadonlySet<string>, receipts: ReadonlySet<string>): Page {
+function jobPage(job: Job, wallets: ReadonlySet<string>): Page {
   const wallet = (value: string): Said =>
     wallets.has(value) ? link(workerPath(value), code(value)) : code(value)
   return {
@@ -90,12 +97,7 @@ function jobPage(job: Job, wallets: ReadonlySet<string>, receipts: ReadonlySet<s
         job.price_usdc === undefined ? null : ['Price of the bid', usdc(job.price_usdc)],
         job.receipt_id === undefined
           ? null
-          : [
-              'Receipt',
-              receipts.has(job.receipt_id)
-                ? link(receiptPath(job.receipt_id), code(job.receipt_id))
-                : code(job.receipt_id),
-            ],
+          : ['Receipt', link(receiptPath(job.receipt_id), code(job.receipt_id))],
       ]),
       section(
         'now',

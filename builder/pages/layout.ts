@@ -69,6 +69,7 @@ export function layout(
         <title>${fullTitle}</title>
         <meta name="description" content="${description}" />
         <meta name="color-scheme" content="light dark" />
+        ${page.robots && html`<meta name="robots" content="${page.robots}" />`}
         <meta property="og:title" content="${title}" />
         <meta property="og:description" content="${description}" />
         <meta property="og:type" content="website" />

@@ -19,6 +19,8 @@ export interface Page {
   readonly markdown?: false
   /** False for pages that search engines need not list, such as one receipt of thousands. */
   readonly listed?: false
+  /** For pages that search engines shall not keep: they say nothing by themselves. */
+  readonly robots?: 'noindex'
 }
 
 export interface Alternate {

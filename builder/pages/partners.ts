@@ -1,12 +1,22 @@
-/** `/partners`: who can subscribe, what it costs and covers, and the oaths that are signed. */
+import { pathOf } from '../../src/contract/routes.ts'
+/** `/partners`: who can subscribe, what it costs and covers, the oaths that are signed; and a page for each partner. */
+import type { Partner } from '../../src/contract/schemas/partner.ts'
 import type { World } from '../world.ts'
-import { codeBlock, folded, links, list, para, section } from './blocks.ts'
-import { amount, counted } from './figures.ts'
+import { codeBlock, facts, folded, links, list, para, section } from './blocks.ts'
+import { amount, counted, day, pill, time } from './figures.ts'
 import type { Page } from './page.ts'
+import { workerPath, workerWallets } from './people.ts'
+import { searchForm } from './search.ts'
 import { cell, table } from './table.ts'
-import { code, join, link, say } from './twin.ts'
+import { address, code, foreign, join, link, say } from './twin.ts'
+import type { Twin } from './twin.ts'
+
+function partnerPath(handle: string): string {
+  return `/partners/${handle}`
+}
 
 export function partnersPage({ tiers, oaths, community }: World): Page {
+  const { partners, partnersTotal } = community
   return {
     path: '/partners',
     title: 'Partners and pricing',
@@ -17,7 +27,7 @@ export function partnersPage({ tiers, oaths, community }: World): Page {
     ],
     body: [
       para(
-        say`Everything that is published is free to read, within ${link('/docs/limits', 'limits')}. A partner is a wallet that may also write: post jobs, bid, deliver. ${counted(community.partnersTotal, 'partner')} so far.`,
+        say`Everything that is published is free to read, within ${link('/docs/limits', 'limits')}. A partner is a wallet that may also write: post jobs, bid, deliver. ${link('#partners-heading', counted(partnersTotal, 'partner'))} so far.`,
         'lede',
       ),
       table({
@@ -43,6 +53,16 @@ export function partnersPage({ tiers, oaths, community }: World): Page {
       }),
       ...tiers.map((tier) => section(`tier-${tier.tier}`, tier.name, list(tier.features))),
       section(
+        'partners-heading',
+        'Who they are',
+        searchForm({
+          kind: 'partners',
+          what: 'Handle of a partner',
+          byHand: 'A partner is at /partners/ and the handle.',
+        }),
+        partnerTable(partners, partnersTotal),
+      ),
+      section(
         'oaths',
         'Oaths',
         para(
@@ -56,6 +76,94 @@ export function partnersPage({ tiers, oaths, community }: World): Page {
         ['/api/v1/partners/tiers', 'Tiers as JSON'],
         ['/api/v1/oaths', 'Oaths as JSON'],
         ['/docs/signing', 'How to sign'],
+      ]),
+    ],
+  }
+}
+
+function partnerTable(partners: readonly Partner[], total: number): Twin {
+  return table({
+    id: 'partners',
+    caption: `The newest ${partners.length} of ${total}.`,
+    columns: [
+      { label: 'Partner' },
+      { label: 'Tier' },
+      { label: 'Status' },
+      { label: 'Skills', sortable: false },
+      { label: 'Attests' },
+      { label: 'Since' },
+    ],
+    rows: partners.map((partner) => ({
+      cells: [
+        cell(
+          link(partnerPath(partner.handle), foreign(partner.display_name)),
+          partner.display_name.toLowerCase(),
+        ),
+        partner.tier,
+        pill(partner.status),
+        join(partner.skills.map(foreign), ', '),
+        partner.attestation_endpoint_url === null ? 'no' : 'yes',
+        cell(day(Date.parse(partner.created_at)), Date.parse(partner.created_at)),
+      ],
+    })),
+    empty: 'Nobody yet.',
+  })
+}
+
+export function* partnerPages({ community, tiers }: World): Generator<Page> {
+  const wallets = workerWallets(community)
+  for (const partner of community.partners) yield partnerPage(partner, tiers, wallets)
+}
+
+function partnerPage(partner: Partner, tiers: World['tiers'], wallets: ReadonlySet<string>): Page {
+  const { handle, wallet } = partner
+  const api = pathOf('getPartner', { handle })
+  const tier = tiers.find((candidate) => candidate.tier === partner.tier)
+  const endpoint = partner.attestation_endpoint_url
+  return {
+    path: partnerPath(handle),
+    title: partner.display_name,
+    description: `${partner.display_name}, a partner of the ledger on the tier ${tier?.name ?? partner.tier}.`,
+    nav: '/docs',
+    listed: false,
+    alternates: [{ type: 'application/json', href: api, title: 'JSON' }],
+    body: [
+      para(
+        say`${pill(partner.status)} on the tier ${link(`/partners#tier-${partner.tier}`, tier?.name ?? partner.tier)} · ${code(handle)}`,
+        'lede',
+      ),
+      partner.bio_short === undefined ? null : para(foreign(partner.bio_short)),
+      facts([
+        ['Wallet', wallets.has(wallet) ? link(workerPath(wallet), code(wallet)) : code(wallet)],
+        partner.website === undefined ? null : ['Website', address(partner.website)],
+        [
+          'Skills',
+          partner.skills.length === 0 ? 'none named' : join(partner.skills.map(foreign), ', '),
+        ],
+        ['Oath signed', time(Date.parse(partner.oath_signed_at))],
+        ['Attestation endpoint', endpoint === null ? 'none' : address(endpoint)],
+        partner.attestation_signed_at === null
+          ? null
+          : ['Endpoint set', time(Date.parse(partner.attestation_signed_at))],
+        partner.attestation_signature_sha256 === null
+          ? null
+          : ['SHA-256 of the signature that set it', code(partner.attestation_signature_sha256)],
+        ['Partner since', time(Date.parse(partner.created_at))],
+      ]),
+      section(
+        'history',
+        'Oaths and writes',
+        para(
+          'Every oath and every write of a partner leaves a row that is never changed, with the hashes of what was signed.',
+        ),
+        links([
+          [pathOf('listPartnerOaths', { handle }), 'The history, JSON'],
+          [`/view/partner?id=${handle}`, 'The history as a page'],
+        ]),
+      ),
+      links([
+        [api, 'As it stands now, JSON'],
+        ['/partners', 'All partners'],
       ]),
     ],
   }

@@ -6,6 +6,7 @@ import { facts, links, para, section, verifyBox } from './blocks.ts'
 import { amount, count, counted, day, hash, time, usdc } from './figures.ts'
 import type { Page } from './page.ts'
 import { receiptTable } from './receipt-parts.ts'
+import { more, searchForm } from './search.ts'
 import { cell, table } from './table.ts'
 import { address, code, foreign, join, link, say } from './twin.ts'
 import type { Twin } from './twin.ts'
@@ -21,9 +22,13 @@ function walletLink(wallet: string, pages: ReadonlySet<string>): Twin {
   return pages.has(wallet) ? link(workerPath(wallet), hash(wallet)) : hash(wallet)
 }
 
-/** Wallets that have a page: registered workers and everyone on the leaderboard. */
-export function workerWallets({ workers, leaderboard }: Community): ReadonlySet<string> {
-  return new Set([...workers, ...leaderboard].map(({ wallet }) => wallet))
+/** Wallets that have a published page: the newest workers, everyone on the leaderboard, who was paid last. */
+export function workerWallets(community: Community): ReadonlySet<string> {
+  const { workers, leaderboard, receipts } = community
+  return new Set([
+    ...[...workers, ...leaderboard].map(({ wallet }) => wallet),
+    ...receipts.map((receipt) => receipt.to_wallet),
+  ])
 }
 
 export function leaderboardPage({ community }: World): Page {
@@ -83,7 +88,7 @@ function lastReceipt(at: string | null) {
 }
 
 export function workersPage({ community }: World): Page {
-  const { workers, workersTotal } = community
+  const { workers, workersTotal, workersNext } = community
   const pages = workerWallets(community)
   return {
     path: '/workers',
@@ -96,6 +101,12 @@ export function workersPage({ community }: World): Page {
         'A worker is a wallet and what it can do. Registering is a signed request and costs nothing.',
         'lede',
       ),
+      searchForm({
+        kind: 'workers',
+        what: 'Wallet, or slug of a skill',
+        byHand:
+          'A worker is at /workers/ and the wallet; everyone with a skill at /api/v1/workers?skill= and its slug.',
+      }),
       table({
         id: 'workers',
         caption: `The newest ${workers.length} of ${workersTotal}.`,
@@ -117,6 +128,7 @@ export function workersPage({ community }: World): Page {
         })),
         empty: 'Nobody has registered yet.',
       }),
+      more('workers', workersNext),
       links([
         ['/api/v1/workers', 'As JSON'],
         ['/leaderboard', 'Leaderboard'],
@@ -174,11 +186,11 @@ function workerPage(
       section(
         'receipts',
         'Receipts',
-        receiptTable(
-          'receipts-table',
-          'Newest first, as far as the ledger’s public list reaches.',
-          receipts,
-        ),
+        receiptTable('receipts-table', 'Those among the newest of the ledger.', receipts),
+        links([
+          [`/view/worker?id=${wallet}`, 'With all receipts'],
+          [`/api/v1/receipts?wallet=${wallet}`, 'All receipts, JSON'],
+        ]),
       ),
       links([
         ['/leaderboard', 'Leaderboard'],

@@ -3,18 +3,18 @@ import type { Receipt } from '../../src/contract/schemas/receipt.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import { asJson } from '../snapshots/document.ts'
 import type { World } from '../world.ts'
-import { facts, htmlOnly, links, para, section, verifyBox } from './blocks.ts'
+import { facts, links, para, section, verifyBox } from './blocks.ts'
 import { counted, pill, time, usdc } from './figures.ts'
-import { html } from './html.ts'
 import type { Page } from './page.ts'
 import { workerPath, workerWallets } from './people.ts'
 import { railPath } from './rail-parts.ts'
 import { receiptPath, receiptTable } from './receipt-parts.ts'
+import { more, searchForm } from './search.ts'
 import { address, code, foreign, link, say } from './twin.ts'
 import type { Said } from './twin.ts'
 
 export function receiptsPage({ community }: World): Page {
-  const { receipts, receiptsTotal, receiptsVerified } = community
+  const { receipts, receiptsTotal, receiptsVerified, receiptsNext } = community
   return {
     path: '/receipts',
     title: 'Receipts',
@@ -26,8 +26,14 @@ export function receiptsPage({ community }: World): Page {
         'A receipt says who was paid, by whom, how much and where, and is signed by a platform or by the worker. What stands on a chain is checked there; the word says how that went.',
         'lede',
       ),
-      receipts.length === 0 ? null : htmlOnly(searchForm()),
+      searchForm({
+        kind: 'receipts',
+        what: 'Receipt id, or wallet of the worker',
+        byHand:
+          'A receipt is at /receipts/ and its id; those of a worker at /api/v1/receipts?wallet= and the wallet.',
+      }),
       receiptTable('receipts', `The newest ${receipts.length} of ${receiptsTotal}.`, receipts),
+      more('receipts', receiptsNext),
       links([
         ['/api/v1/receipts', 'As JSON'],
         ['/docs/signing', 'How to send one in'],
@@ -35,21 +41,6 @@ export function receiptsPage({ community }: World): Page {
       ]),
     ],
   }
-}
-
-function searchForm() {
-  return html`<form class="filters" data-search="receipts" role="search" autocomplete="off">
-    <label
-      >Receipt id or wallet
-      <input type="search" name="q" maxlength="80" spellcheck="false" size="36" disabled /></label
-    ><output role="status"></output
-    ><noscript
-      ><p>
-        The search needs JavaScript. The address of a receipt is /receipts/ and its id; that of a
-        worker /workers/ and the wallet.
-      </p></noscript
-    >
-  </form>`
 }
 
 /** Where the signed record of a receipt lies, as the ledger held it when the page was built. */

@@ -1,4 +1,4 @@
-// Comforts on top of pages that are complete without them: order, counts, ages, search, signature checks.
+// Comforts on top of pages that are complete without them: order, counts, ages, signature checks; more on demand.
 
 const collator = new Intl.Collator('en', { numeric: true })
 
@@ -65,22 +65,11 @@ for (const form of document.querySelectorAll('form[data-filters]')) {
   countRows(form, table)
 }
 
-for (const form of document.querySelectorAll('form[data-search]')) {
-  const table = document.getElementById(form.dataset.search)
-  const input = form.querySelector('input')
-  input.disabled = false
-  input.addEventListener('input', () => {
-    const wanted = input.value.trim().toLowerCase()
-    for (const row of table.tBodies[0].rows) row.hidden = !row.dataset.find.toLowerCase().includes(wanted)
-    const shown = [...table.tBodies[0].rows].filter((row) => !row.hidden).length
-    form.querySelector('output').textContent = wanted === '' ? '' : `${shown} found on this page`
-  })
-  form.addEventListener('submit', (event) => {
-    event.preventDefault()
-    const wanted = input.value.trim()
-    if (/^rcp_[0-9a-f]{64}$/.test(wanted)) location.assign(`/receipts/${wanted}`)
-    else if (/^[0-9A-Za-z]{32,64}$/.test(wanted)) location.assign(`/workers/${wanted}`)
-  })
+const lists = { '[data-search]': 'enableSearch', '[data-more]': 'enableMore', '[data-view]': 'showView' }
+for (const [selector, enable] of Object.entries(lists)) {
+  for (const box of document.querySelectorAll(selector)) {
+    import('/assets/lists.js').then((module) => module[enable](box))
+  }
 }
 
 /** How long ago, beside the time itself. The place it takes is kept, so nothing moves. */

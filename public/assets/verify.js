@@ -70,3 +70,45 @@ export async function showCheck(path, box, button) {
   button.disabled = false
   button.focus()
 }
+
+const signatureFields = ['worker_signature', 'platform_signature', 'signature']
+const textBytes = (text) => new TextEncoder().encode(text)
+
+/** RFC 8785 of an object of texts and numbers: sorted names, values as JavaScript writes them. */
+function canonical(content) {
+  const members = Object.keys(content)
+    .sort()
+    .map((name) => `${JSON.stringify(name)}:${JSON.stringify(content[name])}`)
+  return `{${members.join(',')}}`
+}
+
+async function checkReceipt(id, content) {
+  const cleared = Object.entries(content).map(([name, value]) => [name, signatureFields.includes(name) ? '' : value])
+  const bytes = textBytes(canonical(Object.fromEntries(cleared)))
+  const digest = toHex(await crypto.subtle.digest('SHA-256', bytes))
+  const facts = [['SHA-256 of the content', digest]]
+  if (`rcp_${digest}` !== id) return { problem: 'The content is not that of this id.', facts }
+  if (content.worker_signature === undefined) {
+    facts.push(['Signature', `${content.platform_signature} of the platform ${content.platform}, checked by the ledger with the key that the platform gave it`])
+    return { problem: null, facts }
+  }
+  const plain = (value) => fromBase64(value.replace(/^ed25519:/, ''))
+  facts.push(['Signature', content.worker_signature], ['Key of the worker', content.public_key])
+  const good = await isSigned(bytes, plain(content.worker_signature), plain(content.public_key))
+  return { problem: good ? null : 'The signature does not match the content alone; it may cover the request that brought it.', facts }
+}
+
+/** Checks the id of a receipt and, where the key stands in it, its signature. */
+export async function showReceiptCheck(id, content, box, button) {
+  button.disabled = true
+  try {
+    const { problem, facts } = await checkReceipt(id, content)
+    const good = content.worker_signature === undefined ? 'The id is that of the content.' : 'Id and signature are good.'
+    if (problem === null) show(box, 'good', good, facts)
+    else show(box, 'bad', `NOT GOOD. ${problem}`, facts)
+  } catch (error) {
+    show(box, 'bad', `Not checked: ${error.message}`, [])
+  }
+  button.disabled = false
+  button.focus()
+}

@@ -307,7 +307,24 @@ export function smallWorld(changes: Partial<World> = {}): World {
           last_receipt_at: '2026-11-20T11:00:00.000Z',
         },
       ],
-      partnersTotal: 0,
+      partners: [
+        {
+          handle: 'acme-agents',
+          display_name: 'Acme Agents',
+          wallet,
+          tier: 'free',
+          status: 'active',
+          skills: ['technical-writing'],
+          website: 'https://acme.example/',
+          bio_short: 'Posts writing jobs.',
+          attestation_endpoint_url: 'https://acme.example/attest',
+          attestation_signature_sha256: '3b'.repeat(32),
+          attestation_signed_at: '2026-11-20T09:30:00.000Z',
+          oath_signed_at: '2026-11-20T09:00:00.000Z',
+          created_at: '2026-11-20T09:00:00.000Z',
+        },
+      ],
+      partnersTotal: 1,
     },
     exchange: {
       jobs: [
