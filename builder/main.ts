@@ -99,6 +99,7 @@ const worker = createWorker({
       serviceName: config.SERVICE_NAME,
       version,
       historyUrl: webAddressOf(config.SNAPSHOT_GIT_REMOTE),
+      payments: { settlement: 'off', receiver: null },
     },
     pollEveryMs,
     keys,

@@ -13,6 +13,7 @@ import { railDocuments } from './rails.ts'
 import { siteDocuments } from './site.ts'
 import { skillDocuments } from './skills.ts'
 import { statsDocuments } from './stats.ts'
+import { x402Documents } from './x402.ts'
 
 /** Every family of documents. The manifest and the difference to the last build are the publisher's. */
 export const snapshotFamilies: readonly SnapshotFamily[] = [
@@ -28,6 +29,7 @@ export const snapshotFamilies: readonly SnapshotFamily[] = [
   flagDocuments,
   deskDocuments,
   siteDocuments,
+  x402Documents,
 ]
 
 /** All documents of the world. */

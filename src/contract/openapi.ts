@@ -4,6 +4,7 @@ import { errorCodes } from './errors.ts'
 import type { Answer, Parameter, Route } from './route.ts'
 import { models } from './schemas/common.ts'
 import { errorModel } from './schemas/service.ts'
+import { paymentAsset, paymentScheme } from './x402.ts'
 
 type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
 interface JsonObject {
@@ -68,6 +69,7 @@ export function openApiDocument(routes: readonly Route[], options: OpenApiOption
       title: 'Agent Income Ledger',
       version: options.version,
       description: `The ledger of income channels for AI agents. \`${options.serviceName}\` stands for the service's name in every signed message.`,
+      'x-guidance': guidance,
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
       contact: { name: 'Agent Income Ledger', url: options.siteUrl },
     },
@@ -88,6 +90,7 @@ function operation(route: Route): JsonObject {
     ...Object.entries(route.params ?? {}).map(([name, value]) => parameter('path', name, value)),
     ...Object.entries(route.query ?? {}).map(([name, value]) => parameter('query', name, value)),
     ...(route.access === 'partner' ? [partnerTimestamp] : []),
+    ...(isSold(route) ? paymentHeaders : []),
     ...(isWrite(route) ? [contentDigest] : []),
     ...(route.method === 'POST' ? [idempotencyKey] : []),
   ]
@@ -96,15 +99,55 @@ function operation(route: Route): JsonObject {
     tags: [route.tag],
     summary: route.summary,
     description: route.description,
-    security: route.access === 'partner' ? partnerSecurity : [],
+    security: securityOf(route),
+    ...(isSold(route) ? { 'x-payment-info': paymentInfo(route) } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(route.body === undefined ? {} : { requestBody: requestBody(route.body) }),
+    ...(route.body === undefined
+      ? {}
+      : { requestBody: requestBody(route.body, route.bodyExample) }),
     responses: responses(route),
   }
 }
 
 /** Either header form; both need the time that is signed. */
 const partnerSecurity: Json[] = [{ partnerBearer: [] }, { partnerWallet: [], partnerSignature: [] }]
+
+/** A read that is sold per request may be paid by anyone; a subscription is a partner's. */
+function securityOf(route: Route): Json[] {
+  if (route.access !== 'partner') return []
+  return route.price === undefined ? partnerSecurity : [...partnerSecurity, {}]
+}
+
+/** True where a 402 can be answered with a payment. */
+function isSold({ price, priceRange }: Route): boolean {
+  return price !== undefined || priceRange !== undefined
+}
+
+/** The convention of catalogues of payable operations: `price` and `protocols`. */
+function paymentInfo({ price, priceRange }: Route): JsonObject {
+  const { network, address } = paymentAsset
+  const x402 = { scheme: paymentScheme, network: network.v2, asset: address, symbol: 'USDC' }
+  return {
+    price:
+      price === undefined
+        ? { mode: 'dynamic', currency: 'USD', ...priceRange }
+        : { mode: 'fixed', currency: 'USD', amount: price },
+    protocols: [{ x402 }],
+  }
+}
+
+const guidance =
+  'Rails, opportunities, flags, pacts and articles are public: read them without credentials and check their signatures. Operations with x-payment-info answer 402 where no tier covers them: pay USDC on Base by x402 and repeat the request, or subscribe. Whether payment is taken here stands in /.well-known/x402.'
+
+const paymentHeader = (name: string, version: number): JsonObject => ({
+  name,
+  in: 'header',
+  required: false,
+  description: `Base64 of the JSON of an x402 payment, as version ${version} names the header; either version is taken in either.`,
+  schema: { type: 'string', maxLength: 8192, pattern: '^[A-Za-z0-9+/]+={0,2}$' },
+})
+
+const paymentHeaders = [paymentHeader('PAYMENT-SIGNATURE', 2), paymentHeader('X-PAYMENT', 1)]
 
 const signedMessage =
   'The signature covers `<service>-partner-auth-v1:{TIMESTAMP}:{METHOD}:{PATH}`, or better `<service>-partner-auth-v2:{TIMESTAMP}:{METHOD}:{PATH}:{RAW_SHA256}` with the lower-case hex SHA-256 of the raw body.'
@@ -166,11 +209,16 @@ function needsPartner(routes: readonly Route[]): boolean {
   return routes.some(({ access }) => access === 'partner')
 }
 
-function requestBody(schema: z.ZodType): JsonObject {
+function requestBody(schema: z.ZodType, example: object | undefined): JsonObject {
   return {
     required: true,
     description: 'One JSON object, at most 64 KiB; unknown and repeated names are refused.',
-    content: { 'application/json': { schema: schemaOf(schema) } },
+    content: {
+      'application/json': {
+        schema: schemaOf(schema),
+        ...(example === undefined ? {} : { example: asJson(example) }),
+      },
+    },
   }
 }
 
@@ -210,12 +258,18 @@ function response(route: Route, status: number, answer: Answer): JsonObject {
     ...(isDocument ? documentHeaders : {}),
     ...(status === 429 || status === 503 ? retryHeaders : {}),
     ...(status === 401 ? challengeHeaders : {}),
+    ...(status === 402 ? priceHeaders : {}),
+    ...(status === 200 && isSold(route) ? settledHeaders : {}),
   }
+  const { example } = answer
   return {
     description: answer.description,
     ...(Object.keys(headers).length === 0 ? {} : { headers }),
     content: {
-      [mediaType(answer)]: { schema: schemaOf(answer.schema ?? errorModel) },
+      [mediaType(answer)]: {
+        schema: schemaOf(answer.schema ?? errorModel),
+        ...(example === undefined ? {} : { example: asJson(example) }),
+      },
     },
   }
 }
@@ -239,6 +293,23 @@ const documentHeaders: JsonObject = {
 
 const challengeHeaders: JsonObject = {
   'WWW-Authenticate': textHeader('`Bearer`.'),
+}
+
+const priceHeaders: JsonObject = {
+  'X-Accepted-Payment': textHeader('`x402`.'),
+  'X-Payment-Receiver': textHeader(
+    'The address that is paid; missing where payment is not available.',
+  ),
+  'X-Payment-Price-USDC': textHeader('The price as a decimal.'),
+  'PAYMENT-REQUIRED': textHeader(
+    'Base64 of the challenge of x402 version 2; missing where payment is not available.',
+    8192,
+  ),
+}
+
+const settledHeaders: JsonObject = {
+  'PAYMENT-RESPONSE': textHeader('After a payment: base64 of how it was settled.', 4096),
+  'X-PAYMENT-RESPONSE': textHeader('The same, under the name of version 1.', 4096),
 }
 
 const retryHeaders: JsonObject = {

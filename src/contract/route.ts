@@ -5,6 +5,8 @@ export interface Answer {
   readonly description: string
   readonly schema?: z.ZodType
   readonly contentType?: string
+  /** A short one, for catalogues. */
+  readonly example?: object
 }
 
 export interface Parameter {
@@ -34,11 +36,15 @@ export interface Route {
   readonly access: Access
   /** USDC for one answer, as a decimal, where the route is sold to whoever no tier covers. */
   readonly price?: string
+  /** The same, where the price depends on what is asked for. */
+  readonly priceRange?: { readonly min: string; readonly max: string }
   readonly summary: string
   readonly description: string
   readonly params?: Readonly<Record<string, Parameter>>
   readonly query?: Readonly<Record<string, Parameter>>
   readonly body?: z.ZodType
+  /** A body that it takes. */
+  readonly bodyExample?: object
   readonly answers: Readonly<Record<number, Answer>>
   readonly serving: Serving
 }

@@ -20,6 +20,7 @@ import { rail, railHistory, railList } from './schemas/rail.ts'
 import { health, signingKeys, snapshotManifest } from './schemas/service.ts'
 import { skill, skillSlug, taxonomy } from './schemas/skill.ts'
 import { stats, statsLive } from './schemas/stats.ts'
+import { x402Discovery } from './schemas/x402.ts'
 
 const csv = 'text/csv; charset=utf-8; header=present'
 const markdown = 'text/markdown; charset=utf-8'
@@ -297,6 +298,18 @@ export const routes = [
       'Ed25519 keys by `kid`. `X-Signature-Key` of a document names the key, `X-Signature` holds the signature over the bytes of the body.',
     answers: { 200: json('The keys.', signingKeys) },
     serving: documents(3600),
+  },
+  {
+    id: 'getX402Discovery',
+    method: 'GET',
+    path: '/.well-known/x402',
+    tag: 'Service',
+    access: 'public',
+    summary: 'What is sold per request, and how it is paid',
+    description:
+      'Prices, covering tiers and, where payment is available here, what both versions of x402 accept. `payable` says whether anything can be paid for now.',
+    answers: { 200: json('The offers.', x402Discovery) },
+    serving: documents(300),
   },
   {
     id: 'getSnapshotManifest',

@@ -5,6 +5,7 @@
 import { z } from 'zod'
 
 import { microPerUsdc, parseUsdc } from '../core/money.ts'
+import type { Route } from './route.ts'
 import { model } from './schemas/common.ts'
 import { errorFields } from './schemas/service.ts'
 
@@ -18,7 +19,7 @@ export const paymentAsset = {
   eip712: { name: 'USD Coin', version: '2' },
 } as const
 
-export const paymentScheme = 'exact'
+export const paymentScheme = 'exact' as const
 /** How long an authorization that was signed for a challenge may wait to be sent. */
 export const PAYMENT_TIMEOUT_SECONDS = 120
 
@@ -31,6 +32,24 @@ export interface PaymentTerms {
   readonly amountMicroUsdc: number
   /** EIP-55. */
   readonly payTo: string
+}
+
+/**
+ * The terms of one answer of a route that has a price.
+ * @param resource absolute address of exactly what is asked for.
+ */
+export function termsOf(
+  route: Pick<Route, 'summary' | 'answers'> & { readonly price: string },
+  resource: string,
+  payTo: string,
+): PaymentTerms {
+  return {
+    resource,
+    description: route.summary,
+    mimeType: route.answers[200]?.contentType ?? 'application/json',
+    amountMicroUsdc: microUsdcOf(route.price),
+    payTo,
+  }
 }
 
 const shared = (payTo: string) => ({

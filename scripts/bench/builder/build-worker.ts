@@ -24,6 +24,7 @@ const options = {
     serviceName: 'agent-income-ledger',
     version,
     historyUrl: null,
+    payments: { settlement: 'off', receiver: null },
   },
   pollEveryMs: 6 * hourMs,
   keys: await loadKeys({ dir: join(fixtureDir, 'keys'), nowMs }),

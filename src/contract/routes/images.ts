@@ -1,4 +1,4 @@
-import { privateHandler } from '../answers.ts'
+import { privateHandler, toBePaid } from '../answers.ts'
 import { apiPrefix, text } from '../route.ts'
 import type { Route } from '../route.ts'
 import { cardPage } from '../schemas/image.ts'
@@ -25,7 +25,7 @@ export const imageRoutes = [
     },
     answers: {
       200: text('The picture.', 'image/svg+xml'),
-      402: { description: 'The tier does not cover this read.' },
+      402: toBePaid,
     },
     serving: privateHandler,
   },

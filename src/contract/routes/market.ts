@@ -1,4 +1,4 @@
-import { privateHandler } from '../answers.ts'
+import { privateHandler, toBePaid } from '../answers.ts'
 import { apiPrefix, json } from '../route.ts'
 import type { Route } from '../route.ts'
 import { application, applyBody } from '../schemas/application.ts'
@@ -33,8 +33,30 @@ export const marketRoutes = [
     description:
       'From the published rails of the category `earning`, with what stands against each figure. Covered from the tier Pro on.',
     answers: {
-      200: json('The ranking.', arbitrage),
-      402: { description: 'The tier does not cover this read.' },
+      200: {
+        ...json('The ranking.', arbitrage),
+        example: {
+          count: 1,
+          ranking: [
+            {
+              rail: 'x402',
+              display_name: 'x402',
+              status: 'paying',
+              expected_usd_per_day_per_creator: 1.25,
+              expected_usd_per_day_per_worker: 0.4,
+              entry_cost_usdc: 0,
+              breakeven_days: 0,
+              confidence: 0.9,
+              caveats: [],
+              figures_as_of: '2026-11-21T06:00:00.000Z',
+            },
+          ],
+          caveats: [],
+          confidence_rule: 'evidence tier, lowered where figures are stale',
+          computed_at: '2026-11-21T06:00:00.000Z',
+        },
+      },
+      402: toBePaid,
     },
     serving: privateHandler,
   },

@@ -1,4 +1,4 @@
-import { documents, pageQuery, privateHandler } from '../answers.ts'
+import { documents, pageQuery, privateHandler, toBePaid } from '../answers.ts'
 import { apiPrefix, json } from '../route.ts'
 import type { Parameter, Route } from '../route.ts'
 import { claim, claimBody, codeSent } from '../schemas/claim.ts'
@@ -109,7 +109,23 @@ export const workerRoutes = [
     description: 'The score now, and the last 50 entries that make it.',
     params: { wallet: walletParameter },
     answers: {
-      200: json('Score and entries.', reputation),
+      200: {
+        ...json('Score and entries.', reputation),
+        example: {
+          wallet: '0x52908400098527886E0F7030069857D2E4169EE7',
+          rep_score: 12.5,
+          rank: 1,
+          receipts_count: 1,
+          total_usdc_lifetime: 12.5,
+          first_receipt_at: '2026-11-21T06:00:00.000Z',
+          last_receipt_at: '2026-11-21T06:00:00.000Z',
+          entries_total: 1,
+          entries: [],
+          formula: 'sum of amount_usdc * weight * exp(-age_days / 60)',
+          computed_at: '2026-11-21T06:00:00.000Z',
+        },
+      },
+      402: toBePaid,
       404: { description: 'The address is that of no wallet.' },
     },
     serving: privateHandler,

@@ -1,0 +1,98 @@
+/**
+ * The bazaar extension of x402: what a paid request takes and gives, so that catalogues of paid resources can
+ * list it. It travels in the header `PAYMENT-REQUIRED`, so it is kept small. Pure.
+ */
+import type { Route } from './route.ts'
+
+interface ParameterMap {
+  readonly [name: string]: string
+}
+
+/** What stands under `extensions.bazaar`: facts, and the JSON Schema that they fit. */
+export interface BazaarExtension {
+  readonly info: {
+    readonly input: {
+      readonly type: 'http'
+      readonly method: Route['method']
+      readonly queryParams?: ParameterMap
+      readonly pathParams?: ParameterMap
+      readonly bodyType?: 'json'
+      readonly body?: object
+    }
+    readonly output: { readonly type: string; readonly format?: string; readonly example?: object }
+  }
+  readonly schema: object
+}
+
+/** Examples of parameters, of the body and of the answer come from the registry. */
+export function bazaarExtension(route: Route): BazaarExtension {
+  const { method, bodyExample } = route
+  const queryParams = examplesOf(route.query)
+  const pathParams = examplesOf(route.params)
+  const answer = route.answers[200]
+  const isJson = answer?.contentType === undefined
+  return {
+    info: {
+      input: {
+        type: 'http',
+        method,
+        ...(queryParams === null ? {} : { queryParams }),
+        ...(pathParams === null ? {} : { pathParams }),
+        ...(bodyExample === undefined ? {} : { bodyType: 'json', body: bodyExample }),
+      },
+      output: {
+        type: isJson ? 'json' : 'text',
+        ...(isJson ? {} : { format: answer.contentType }),
+        ...(answer?.example === undefined ? {} : { example: answer.example }),
+      },
+    },
+    schema: {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      type: 'object',
+      properties: {
+        input: inputSchema(method, { queryParams, pathParams, hasBody: bodyExample !== undefined }),
+        output: { type: 'object', properties: { type: { type: 'string' } }, required: ['type'] },
+      },
+      required: ['input'],
+    },
+  }
+}
+
+function inputSchema(
+  method: Route['method'],
+  has: {
+    readonly queryParams: ParameterMap | null
+    readonly pathParams: ParameterMap | null
+    readonly hasBody: boolean
+  },
+): object {
+  const { queryParams, pathParams, hasBody } = has
+  return {
+    type: 'object',
+    properties: {
+      type: { type: 'string', const: 'http' },
+      method: { type: 'string', enum: [method] },
+      ...(queryParams === null ? {} : { queryParams: mapSchema(queryParams) }),
+      ...(pathParams === null
+        ? {}
+        : { pathParams: { ...mapSchema(pathParams), required: Object.keys(pathParams) } }),
+      ...(hasBody
+        ? { bodyType: { type: 'string', enum: ['json'] }, body: { type: 'object' } }
+        : {}),
+    },
+    required: ['type', 'method', ...(hasBody ? ['bodyType', 'body'] : [])],
+  }
+}
+
+function mapSchema(map: ParameterMap) {
+  const text = { type: 'string' }
+  const properties = Object.fromEntries(Object.keys(map).map((name) => [name, text]))
+  return { type: 'object', properties }
+}
+
+/** The examples by name; null where there are no parameters. */
+function examplesOf(parameters: Route['query']): ParameterMap | null {
+  const entries = Object.entries(parameters ?? {})
+  if (entries.length === 0) return null
+  return Object.fromEntries(entries.map(([name, { example = '' }]) => [name, example]))
+}

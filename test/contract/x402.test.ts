@@ -1,0 +1,105 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { describe, expect, test } from 'vitest'
+
+import { bazaarExtension } from '../../src/contract/bazaar.ts'
+import { openApiDocument } from '../../src/contract/openapi.ts'
+import type { Route } from '../../src/contract/route.ts'
+import { routes } from '../../src/contract/routes.ts'
+import {
+  acceptedV1,
+  acceptedV2,
+  acceptsV1,
+  acceptsV2,
+  decimalUsdc,
+  microUsdcOf,
+  termsOf,
+} from '../../src/contract/x402.ts'
+
+const all: readonly Route[] = routes
+const sold = all.flatMap((route) =>
+  route.price === undefined ? [] : [{ ...route, price: route.price }],
+)
+const payTo = '0x52908400098527886E0F7030069857D2E4169EE7'
+
+test('four reads are sold, for the prices of the table', () => {
+  expect(Object.fromEntries(sold.map(({ path, price }) => [path, price]))).toEqual({
+    '/api/v1/arbitrage': '0.01',
+    '/api/v1/reputation/{wallet}': '0.005',
+    '/api/v1/alerts/feed': '0.002',
+    '/api/v1/og': '0.001',
+  })
+})
+
+test.each([
+  ['0.000001', 1],
+  ['0.01', 10_000],
+  ['29', 29_000_000],
+  ['10', 10_000_000],
+  ['999.5', 999_500_000],
+])('%s USDC are %i micro-USDC and print as they were', (price, micro) => {
+  expect(microUsdcOf(price)).toBe(micro)
+  expect(decimalUsdc(micro)).toBe(price)
+})
+
+test('what costs nothing or is no amount is no price', () => {
+  for (const price of ['0', '-1', '1e3', '0.0000001', '']) {
+    expect(() => microUsdcOf(price)).toThrow('is no price')
+  }
+})
+
+describe.each(sold.map((route) => [route.path, route] as const))('%s', (_path, route) => {
+  const terms = termsOf(route, `https://ledger.test${route.path}`, payTo)
+
+  test('has the same terms in both versions, in the form that the contract describes', () => {
+    const [one, two] = [
+      acceptedV1.parse(acceptsV1({ ...terms, resource: 'https://ledger.test/a' })),
+      acceptedV2.parse(acceptsV2(terms)),
+    ]
+    expect(one.maxAmountRequired).toBe(two.amount)
+    expect([one.payTo, one.asset, one.extra]).toEqual([two.payTo, two.asset, two.extra])
+    expect(one).not.toHaveProperty('outputSchema')
+  })
+
+  test('has an extension that catalogues take, and a header that stays under 3 kB', () => {
+    const extension = bazaarExtension(route)
+    // As catalogues do: the facts are held against the schema that comes with them.
+    const validate = new Ajv2020({ strict: false, allErrors: true }).compile(extension.schema)
+    expect(validate(extension.info), JSON.stringify(validate.errors)).toBe(true)
+    const challenge = {
+      x402Version: 2,
+      error: 'payment_required',
+      resource: { url: terms.resource, description: terms.description, mimeType: terms.mimeType },
+      accepts: [acceptsV2(terms)],
+      extensions: { bazaar: extension },
+    }
+    expect(Buffer.from(JSON.stringify(challenge)).toString('base64').length).toBeLessThan(3000)
+  })
+
+  test('has an example that its own schema takes', () => {
+    const answer = route.answers[200]
+    if (answer?.example === undefined) {
+      expect(answer?.contentType).toBe('image/svg+xml')
+      return
+    }
+    expect(answer.schema?.safeParse(answer.example).error).toBeUndefined()
+  })
+
+  test('carries x-payment-info, the headers of a payment and of a challenge in OpenAPI', () => {
+    const options = { serviceName: 'ledger', siteUrl: 'https://ledger.test', version: '0.1.0' }
+    const document = JSON.stringify(openApiDocument([route], options))
+    expect(document).toContain(
+      `"x-payment-info":{"price":{"mode":"fixed","currency":"USD","amount":"${route.price}"}`,
+    )
+    for (const name of [
+      'X-PAYMENT',
+      'PAYMENT-SIGNATURE',
+      'PAYMENT-REQUIRED',
+      'X-Accepted-Payment',
+      'X-Payment-Receiver',
+      'X-Payment-Price-USDC',
+      'PAYMENT-RESPONSE',
+    ]) {
+      expect(document).toContain(`"${name}"`)
+    }
+  })
+})
