@@ -4,7 +4,13 @@ import type { Kysely, Selectable } from 'kysely'
 
 import type { ReputationEntry } from '../contract/schemas/reputation.ts'
 import { toUsdc } from '../core/money.ts'
-import { applyEntry, noStanding, valueMicroUsdc, weightOf } from '../core/reputation.ts'
+import {
+  applyEntry,
+  evidenceTenths,
+  noStanding,
+  valueMicroUsdc,
+  weightOf,
+} from '../core/reputation.ts'
 import type { EntryEffect, Standing } from '../core/reputation.ts'
 import type { Database } from './schema.ts'
 import type { ReputationLedgerTable, ReputationTable } from './tables/receipts.ts'
@@ -31,9 +37,9 @@ const standingColumns = [
   'last_receipt_at',
 ] as const satisfies readonly (keyof ReputationTable)[]
 
-type StandingRow = Pick<Selectable<ReputationTable>, (typeof standingColumns)[number]>
+export type StandingRow = Pick<Selectable<ReputationTable>, (typeof standingColumns)[number]>
 
-function toStanding(row: StandingRow | undefined): Standing {
+export function toStanding(row: StandingRow | undefined): Standing {
   if (row === undefined) return noStanding
   return {
     epochSum: row.epoch_sum,
@@ -61,24 +67,37 @@ export async function appendEntry(
   wallet: LedgerWallet,
   entry: NewEntry,
 ): Promise<Standing> {
-  await db
-    .insertInto('reputation_ledger')
-    .values({
-      wallet: wallet.id,
-      receipt_id: entry.receiptId,
-      kind: entry.kind,
-      payer: entry.payer,
-      payer_rank: entry.payerRank,
-      amount_micro_usdc: entry.amountMicroUsdc,
-      weight: entry.weight,
-      value_micro_usdc: entry.valueMicroUsdc,
-      reason: entry.reason,
-      counts_from: entry.countsFrom,
-      created_at: entry.createdAt,
-    })
-    .execute()
+  await db.insertInto('reputation_ledger').values(entryRow(wallet.id, entry)).execute()
   const standing = applyEntry(await standingOf(db, wallet.id), entry)
-  const values = {
+  const { wallet: id, display, ...values } = standingRow(wallet, standing)
+  await db
+    .insertInto('reputation')
+    .values({ wallet: id, display, ...values })
+    .onConflict((conflict) => conflict.column('wallet').doUpdateSet(values))
+    .execute()
+  return standing
+}
+
+export function entryRow(walletId: string, entry: NewEntry) {
+  return {
+    wallet: walletId,
+    receipt_id: entry.receiptId,
+    kind: entry.kind,
+    payer: entry.payer,
+    payer_rank: entry.payerRank,
+    amount_micro_usdc: entry.amountMicroUsdc,
+    weight: entry.weight,
+    value_micro_usdc: entry.valueMicroUsdc,
+    reason: entry.reason,
+    counts_from: entry.countsFrom,
+    created_at: entry.createdAt,
+  }
+}
+
+export function standingRow(wallet: LedgerWallet, standing: Standing) {
+  return {
+    wallet: wallet.id,
+    display: wallet.display,
     epoch_sum: standing.epochSum,
     entries: standing.entries,
     receipts: standing.receipts,
@@ -86,12 +105,6 @@ export async function appendEntry(
     first_receipt_at: standing.firstReceiptAt,
     last_receipt_at: standing.lastReceiptAt,
   }
-  await db
-    .insertInto('reputation')
-    .values({ wallet: wallet.id, display: wallet.display, ...values })
-    .onConflict((conflict) => conflict.column('wallet').doUpdateSet(values))
-    .execute()
-  return standing
 }
 
 export interface Grant {
@@ -115,23 +128,33 @@ export async function grantReceipt(
   db: Kysely<Database>,
   grant: Grant,
 ): Promise<{ readonly valueMicroUsdc: number; readonly standing: Standing }> {
+  const { wallet, payer } = grant
+  const lastRank = takesRank(grant) ? await lastPayerRank(db, wallet.id, payer) : 0
+  const entry = grantEntry(grant, lastRank)
+  const standing = await appendEntry(db, wallet, entry)
+  return { valueMicroUsdc: entry.valueMicroUsdc, standing }
+}
+
+/** The entry of `grantReceipt`. `lastRank` is that of the payer's receipt before; 0 where it is the first. */
+export function grantEntry(grant: Grant, lastRank: number): NewEntry {
   const { wallet, payer, amountMicroUsdc, tenths, now } = grant
-  const isOwn = payer === wallet.id
-  const payerRank = isOwn || tenths === 0 ? null : (await lastPayerRank(db, wallet.id, payer)) + 1
-  const value = valueMicroUsdc(amountMicroUsdc, tenths, payerRank)
-  const standing = await appendEntry(db, wallet, {
+  const payerRank = takesRank(grant) ? lastRank + 1 : null
+  return {
     kind: 'receipt_verified',
     receiptId: grant.receiptId,
     payer,
     payerRank,
     amountMicroUsdc,
     weight: weightOf(tenths, payerRank),
-    valueMicroUsdc: value,
-    reason: isOwn ? 'payer and worker are one wallet' : grant.reason,
+    valueMicroUsdc: valueMicroUsdc(amountMicroUsdc, tenths, payerRank),
+    reason: payer === wallet.id ? 'payer and worker are one wallet' : grant.reason,
     countsFrom: now,
     createdAt: now,
-  })
-  return { valueMicroUsdc: value, standing }
+  }
+}
+
+function takesRank({ wallet, payer, tenths }: Grant): boolean {
+  return payer !== wallet.id && tenths !== 0
 }
 
 async function lastPayerRank(db: Kysely<Database>, wallet: string, payer: string): Promise<number> {
@@ -161,9 +184,9 @@ export async function raiseEvidence(
     readonly now: string
   },
 ): Promise<Standing | null> {
-  const entries = await entriesOfReceipt(db, raise.receiptId)
-  const first = entries.find(({ kind }) => kind === 'receipt_verified')
-  if (first === undefined || entries.some(({ kind }) => kind === 'receipt_reversed')) return null
+  const entries = await standingEntries(db, raise.receiptId)
+  const [first] = entries
+  if (first === undefined) return null
   const earned = sumOf(entries)
   const full = valueMicroUsdc(first.amountMicroUsdc, raise.tenths, first.payerRank)
   if (full <= earned.valueMicroUsdc) return null
@@ -181,6 +204,16 @@ export async function raiseEvidence(
   })
 }
 
+/** What its chain has confirmed: earns in full, or makes full what it has earned by the word of a platform. */
+export async function grantOnchain(
+  db: Kysely<Database>,
+  grant: Omit<Grant, 'tenths'>,
+): Promise<void> {
+  const confirmed = { ...grant, tenths: evidenceTenths.onchain }
+  if ((await standingEntries(db, grant.receiptId)).length === 0) await grantReceipt(db, confirmed)
+  else await raiseEvidence(db, grant.wallet, confirmed)
+}
+
 /**
  * Takes back what a receipt has earned, by an entry that is aged like the first one, so that both cancel
  * at all times. Null where it had earned nothing, or was reversed before.
@@ -190,9 +223,9 @@ export async function reverseReceipt(
   wallet: LedgerWallet,
   reversal: { readonly receiptId: string; readonly reason: string; readonly now: string },
 ): Promise<Standing | null> {
-  const entries = await entriesOfReceipt(db, reversal.receiptId)
-  const first = entries.find(({ kind }) => kind === 'receipt_verified')
-  if (first === undefined || entries.some(({ kind }) => kind === 'receipt_reversed')) return null
+  const entries = await standingEntries(db, reversal.receiptId)
+  const [first] = entries
+  if (first === undefined) return null
   const earned = sumOf(entries)
   return await appendEntry(db, wallet, {
     kind: 'receipt_reversed',
@@ -266,6 +299,15 @@ async function entriesOfReceipt(
     .orderBy('seq')
     .execute()
   return rows.map(toEntry)
+}
+
+/** What a receipt has earned and not lost again, beginning with the entry that verified it. */
+async function standingEntries(
+  db: Kysely<Database>,
+  receiptId: string,
+): Promise<readonly StoredEntry[]> {
+  const entries = await entriesOfReceipt(db, receiptId)
+  return entries.slice(entries.findLastIndex(({ kind }) => kind === 'receipt_reversed') + 1)
 }
 
 /** What a receipt has earned so far, in whole micro-USDC. */

@@ -1,11 +1,13 @@
 import type { Generated, GeneratedAlways } from 'kysely'
 
+import type { CheckVerdict } from '../../core/onchain.ts'
 import type { EntryKind } from '../../core/reputation.ts'
 
 export interface ReceiptsTables {
   receipts: ReceiptsTable
   reputation_ledger: ReputationLedgerTable
   reputation: ReputationTable
+  receipt_checks: ReceiptChecksTable
 }
 
 export interface ReceiptsTable {
@@ -68,4 +70,29 @@ export interface ReputationTable {
   lifetime_micro_usdc: number
   first_receipt_at: string | null
   last_receipt_at: string | null
+}
+
+/** What its chain said of a receipt when it was asked last. */
+export interface ReceiptChecksTable {
+  receipt_id: string
+  chain: string
+  tx_hash: string
+  verdict: CheckVerdict
+  reason: string | null
+  block_number: number | null
+  block_hash: string | null
+  block_at: string | null
+  /** Of the transfer that backs this receipt and no other; null where none does. */
+  log_index: number | null
+  /** Who sent that transfer, lower case. */
+  payer: string | null
+  attempts: number
+  /** Checks in a row in which the chain did not know the transaction, and since when. */
+  missed: number
+  first_missing_at: string | null
+  /** Since when the verdict is what it is. */
+  verdict_at: string
+  checked_at: string
+  /** Null where it is not asked again. */
+  next_at: string | null
 }
