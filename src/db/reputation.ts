@@ -122,7 +122,8 @@ export interface Grant {
 
 /**
  * What a verified receipt earns: the n-th receipt of one payer weighs a n-th, one from the worker's own
- * wallet nothing. One that shows no payment earns nothing either and takes no place in the payer's order. A receipt earns once: the second time is a unique violation.
+ * wallet nothing. One that shows no payment earns nothing either and takes no place in the payer's order. A receipt
+ * earns once, and again only after it was reversed: the database refuses anything else.
  */
 export async function grantReceipt(
   db: Kysely<Database>,
@@ -184,7 +185,7 @@ export async function raiseEvidence(
     readonly now: string
   },
 ): Promise<Standing | null> {
-  const entries = await standingEntries(db, raise.receiptId)
+  const entries = standingOnes(await entriesOfReceipt(db, raise.receiptId))
   const [first] = entries
   if (first === undefined) return null
   const earned = sumOf(entries)
@@ -204,14 +205,25 @@ export async function raiseEvidence(
   })
 }
 
-/** What its chain has confirmed: earns in full, or makes full what it has earned by the word of a platform. */
+/**
+ * What its chain has confirmed: earns in full, or makes full what it has earned by the word of a platform. After a
+ * reversal it earns again, with the place among the payer's receipts that it had.
+ */
 export async function grantOnchain(
   db: Kysely<Database>,
   grant: Omit<Grant, 'tenths'>,
 ): Promise<void> {
+  const { wallet, payer } = grant
+  const entries = await entriesOfReceipt(db, grant.receiptId)
   const confirmed = { ...grant, tenths: evidenceTenths.onchain }
-  if ((await standingEntries(db, grant.receiptId)).length === 0) await grantReceipt(db, confirmed)
-  else await raiseEvidence(db, grant.wallet, confirmed)
+  if (standingOnes(entries).length > 0) {
+    await raiseEvidence(db, wallet, confirmed)
+    return
+  }
+  const before = entries.find((entry) => entry.payer === payer && entry.payerRank !== null)
+  const rank = before?.payerRank ?? null
+  if (rank === null) await grantReceipt(db, confirmed)
+  else await appendEntry(db, wallet, grantEntry(confirmed, rank - 1))
 }
 
 /**
@@ -223,7 +235,7 @@ export async function reverseReceipt(
   wallet: LedgerWallet,
   reversal: { readonly receiptId: string; readonly reason: string; readonly now: string },
 ): Promise<Standing | null> {
-  const entries = await standingEntries(db, reversal.receiptId)
+  const entries = standingOnes(await entriesOfReceipt(db, reversal.receiptId))
   const [first] = entries
   if (first === undefined) return null
   const earned = sumOf(entries)
@@ -302,11 +314,7 @@ async function entriesOfReceipt(
 }
 
 /** What a receipt has earned and not lost again, beginning with the entry that verified it. */
-async function standingEntries(
-  db: Kysely<Database>,
-  receiptId: string,
-): Promise<readonly StoredEntry[]> {
-  const entries = await entriesOfReceipt(db, receiptId)
+function standingOnes(entries: readonly StoredEntry[]): readonly StoredEntry[] {
   return entries.slice(entries.findLastIndex(({ kind }) => kind === 'receipt_reversed') + 1)
 }
 
