@@ -1,7 +1,13 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 
-import { maxRedactedLength, redact, withoutDirectories } from '../../src/core/redact.ts'
+import {
+  maxReadLength,
+  maxRedactedLength,
+  patterns,
+  redact,
+  withoutDirectories,
+} from '../../src/core/redact.ts'
 
 const key = 'k3yAbCdEf0123456789xyzABCDEF'
 
@@ -32,6 +38,53 @@ test.each([
   'eth_getTransactionReceipt_for_a_very_long_method_name',
 ])('%s names things and is left alone', (text) => {
   expect(redact(text)).toBe(text)
+})
+
+/** Where the greedy parts without a bound end in the source of a pattern: `*`, `+` and `{n,}` outside of classes. */
+function unboundedEnds(source: string): number[] {
+  const bare = source.replaceAll(/\\.|\[(?:\\.|[^\]])*\]/g, (part) => '.'.repeat(part.length))
+  return [...bare.matchAll(/[*+]|\{\d+,\}/g)].map(({ index, 0: part }) => index + part.length)
+}
+
+test.each(patterns)('%s reads without a bound only what it takes: its last part', (pattern) => {
+  const ends = unboundedEnds(pattern.source)
+  expect(ends.filter((end) => end !== pattern.source.length)).toEqual([])
+  expect(ends.length).toBe(1)
+})
+
+/** How many characters lie before the methods that look through a text while one is redacted. */
+function charactersRead(text: string): number {
+  let characters = 0
+  const spies = (['split', 'search', 'slice', 'lastIndexOf'] as const).map((name) => {
+    const method: (this: string, ...given: never[]) => unknown = String.prototype[name]
+    return vi.spyOn(String.prototype, name).mockImplementation(function (this: string, ...given) {
+      characters += this.length
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the method itself answers
+      return Reflect.apply(method, this, given) as never
+    })
+  })
+  try {
+    redact(text)
+    return characters
+  } finally {
+    for (const spy of spies) spy.mockRestore()
+  }
+}
+
+test('twice the address is at most twice the reading, however it repeats', () => {
+  for (const part of ['a://', '/?', 'a://b@', '/a#', '/a?', '?=', 'a:', 'a.b:', '=/']) {
+    const half = charactersRead(part.repeat(Math.floor(8000 / part.length)))
+    const whole = charactersRead(part.repeat(Math.floor(16_000 / part.length)))
+    expect([part, whole <= 2.1 * half + 500]).toEqual([part, true])
+    expect([part, whole < 16 * 16_000]).toEqual([part, true])
+  }
+})
+
+test('16 KiB are read; what lies behind is left out, and a secret on the border is not shown in part', () => {
+  expect(redact(`${' '.repeat(maxReadLength)}behind`)).toBe('…')
+  const border = `${' '.repeat(maxReadLength - 8)} k3yAbCdEf0123456789xyzABCDEF`
+  expect(redact(border)).toBe('…')
+  expect(redact(`https://host.example/a ${' '.repeat(maxReadLength)}`)).toMatch(/^https:.*…$/)
 })
 
 test('a text is cut at 300 characters, never inside a character', () => {
