@@ -18,9 +18,8 @@ import {
   nextFacts,
   saveLastFacts,
 } from './publish/last-facts.ts'
-import type { Rendered } from './publish/plan.ts'
-import { publish } from './publish/publish.ts'
-import type { Published } from './publish/publish.ts'
+import { emptyMemory, publish } from './publish/publish.ts'
+import type { Published, PublishMemory } from './publish/publish.ts'
 import { readShareImages, renderShareImages } from './publish/share-images.ts'
 import { readVendored } from './publish/vendored.ts'
 import { documentsOf } from './snapshots/index.ts'
@@ -35,8 +34,8 @@ export interface BuildOptions extends Omit<GatherOptions, 'publicKeys'> {
   /** Assets made by hand; null for none. */
   readonly assetsDir: string | null
   readonly repository: Pick<ArchiveOptions, 'remote' | 'env' | 'check'>
-  /** What this process rendered before; absent: everything is rendered. */
-  readonly rendered?: Rendered
+  /** What this process knows of its builds before; absent: everything is read and rendered anew. */
+  readonly memory?: PublishMemory
   readonly log: Log
 }
 
@@ -52,7 +51,16 @@ const author = { name: 'Agent Income Ledger', email: 'ledger@localhost' }
  * Throws where the past cannot be read or the documents cannot be published; nothing is overwritten then.
  */
 export async function build(options: BuildOptions): Promise<Built> {
-  const { keys, stateDir, publicDir, assetsDir, nowMs, log, repository, rendered } = options
+  const {
+    keys,
+    stateDir,
+    publicDir,
+    assetsDir,
+    nowMs,
+    log,
+    repository,
+    memory = emptyMemory(),
+  } = options
   const world = await gatherWorld({ ...options, publicKeys: keys.publicKeys })
   const facts = [...documentsOf(world)]
   const factsPath = join(stateDir, 'last-facts.json')
@@ -72,7 +80,7 @@ export async function build(options: BuildOptions): Promise<Built> {
       ring: keys.ring,
       nowMs,
       log,
-      ...(rendered === undefined ? {} : { rendered }),
+      memory,
     })
   const published = await withShareImages(join(stateDir, 'share'), world, publishWith, log)
   if (next !== last) await saveLastFacts(factsPath, next)

@@ -9,7 +9,7 @@ import { loadAuthored } from './authored.ts'
 import { build, buildSummary } from './build.ts'
 import type { BuildOptions } from './build.ts'
 import { runJob } from './jobs.ts'
-import type { Rendered } from './publish/plan.ts'
+import { emptyMemory } from './publish/publish.ts'
 import type { PollDeps, PollReport } from './rails/poll.ts'
 import { pollRound, roundSummary } from './rails/round.ts'
 import type { RoundOptions } from './rails/round.ts'
@@ -17,7 +17,7 @@ import { webhooksSummary } from './webhooks.ts'
 import type { Webhooks } from './webhooks.ts'
 
 export interface WorkerDeps extends PollDeps {
-  readonly buildOptions: Omit<BuildOptions, 'nowMs' | 'repository' | 'rendered'> & {
+  readonly buildOptions: Omit<BuildOptions, 'nowMs' | 'repository' | 'memory'> & {
     readonly repository: Omit<BuildOptions['repository'], 'check'>
   }
   readonly webhooks: Webhooks
@@ -44,7 +44,7 @@ export interface BuilderWorker {
 
 /** Ages, stale marks, windows of views and weekly articles change with time alone. */
 const rebuildEveryMs = 10 * minuteMs
-/** Once a day every object of the snapshot repository is read back. */
+/** Once a day every published file and every object of the snapshot repository is read back. */
 const fullCheckEveryMs = dayMs
 const runsKeptMs = 90 * dayMs
 const tidyBatch = 1000
@@ -53,7 +53,7 @@ const maxRestMs = 1000
 
 export function createWorker(deps: WorkerDeps): BuilderWorker {
   const { database, clock, buildOptions, signal } = deps
-  const rendered: Rendered = new Map()
+  const memory = emptyMemory()
   let builtToken: string | null = null
   let builtAtMs = Number.NEGATIVE_INFINITY
   let builtEndMs = Number.NEGATIVE_INFINITY
@@ -101,10 +101,11 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
     const isFresh = token === builtToken && monotonicMs - builtAtMs < rebuildEveryMs
     if (when === 'if changed' && isFresh) return true
     const check = monotonicMs - checkedAtMs >= fullCheckEveryMs ? 'full' : 'quick'
+    if (check === 'full') memory.checked.clear()
     const nowMs = clock.now()
     const went = await runJob('build', deps, false, async () => {
       const repository = { ...buildOptions.repository, check } as const
-      const built = await build({ ...buildOptions, repository, nowMs, rendered })
+      const built = await build({ ...buildOptions, repository, nowMs, memory })
       deps.onPublished()
       const detail = buildSummary(built)
       // A build that went well is also the end of a failure, or the first that anyone hears of builds.

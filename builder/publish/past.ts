@@ -1,6 +1,6 @@
 /** What was published last, read back and checked before anything is built on it. */
 import { createHash } from 'node:crypto'
-import { lstatSync, readFileSync, readlinkSync } from 'node:fs'
+import { lstatSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 import {
@@ -30,14 +30,24 @@ export interface Past {
   readonly ours: boolean
 }
 
+/**
+ * Files of the current generation whose bytes this process has hashed, with the marks they bore then: who changes a byte
+ * changes `ctime`. It never outlives the process.
+ */
+export type CheckedFiles = Map<string, { readonly sha256: string; readonly marks: string }>
+
 const LINK_TARGET = new RegExp(`^${GENERATIONS_DIR}/(\\d{8,15})$`)
 
 /**
  * The current generation with every hash checked against the files, or null where nothing was ever
- * published.
+ * published. Files in `checked` that bear the same marks are not hashed again.
  * @throws PastUnreadableError naming what is wrong and what to do.
  */
-export async function readPast(publicDir: string, ring: KeyRing): Promise<Past | null> {
+export async function readPast(
+  publicDir: string,
+  ring: KeyRing,
+  checked: CheckedFiles = new Map(),
+): Promise<Past | null> {
   const link = join(publicDir, CURRENT_LINK)
   if (lstatSync(link, { throwIfNoEntry: false }) === undefined) return null
   try {
@@ -46,14 +56,7 @@ export async function readPast(publicDir: string, ring: KeyRing): Promise<Past |
     if (Number.isNaN(generation)) throw new Error(`it points to ${target}, not to a generation`)
     const directory = join(publicDir, target)
     const { manifest, ours } = readManifest(directory, ring)
-    await inSlices(manifest.documents, (entry) => {
-      assertHash(directory, entry.file, entry)
-      if (entry.encodings.br)
-        assertHash(directory, encodedFile(entry.file, 'br'), entry.encodings.br)
-      if (entry.encodings.gzip) {
-        assertHash(directory, encodedFile(entry.file, 'gzip'), entry.encodings.gzip)
-      }
-    })
+    await inSlices(filesNamedIn(manifest), (named) => assertHash(directory, named, checked))
     return { generation, directory, manifest, ours }
   } catch (error) {
     throw new PastUnreadableError(
@@ -81,15 +84,51 @@ function readManifest(directory: string, ring: KeyRing): { manifest: Manifest; o
   return { manifest, ours: verdict === 'good' }
 }
 
-function assertHash(
-  directory: string,
-  file: string,
-  expected: { readonly sha256: string; readonly size: number },
-): void {
-  const bytes = readFileSync(join(directory, file))
-  if (bytes.length !== expected.size || sha256(bytes) !== expected.sha256) {
-    throw new Error(`${file} is not what ${MANIFEST_FILE} says (SHA-256 ${expected.sha256})`)
+interface NamedFile {
+  readonly file: string
+  readonly sha256: string
+  readonly size: number
+}
+
+function* filesNamedIn({ documents }: Manifest): Generator<NamedFile> {
+  for (const { file, sha256: hash, size, encodings } of documents) {
+    yield { file, sha256: hash, size }
+    for (const encoding of ['br', 'gzip'] as const) {
+      const form = encodings[encoding]
+      if (form !== undefined) yield { file: encodedFile(file, encoding), ...form }
+    }
   }
+}
+
+function assertHash(directory: string, named: NamedFile, checked: CheckedFiles): void {
+  const { file, sha256: expected, size } = named
+  const path = join(directory, file)
+  const known = checked.get(file)
+  if (known?.sha256 === expected && known.marks === marksOf(path)) return
+  const bytes = readFileSync(path)
+  if (bytes.length !== size || sha256(bytes) !== expected) {
+    throw new Error(`${file} is not what ${MANIFEST_FILE} says (SHA-256 ${expected})`)
+  }
+}
+
+/**
+ * Takes down the marks of what was just published or read. A link more or less changes `ctime`, so it is done when
+ * nothing is linked or unlinked any more; the files were hashed or written by this process a moment ago.
+ */
+export async function rememberChecked(
+  directory: string,
+  manifest: Manifest,
+  checked: CheckedFiles,
+): Promise<void> {
+  checked.clear()
+  await inSlices(filesNamedIn(manifest), ({ file, sha256: hash }) => {
+    checked.set(file, { sha256: hash, marks: marksOf(join(directory, file)) })
+  })
+}
+
+function marksOf(path: string): string {
+  const { ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true })
+  return `${ino} ${size} ${mtimeNs} ${ctimeNs}`
 }
 
 export function sha256(bytes: Uint8Array): string {

@@ -5,7 +5,7 @@ import type { Manifest, ManifestEntry } from '../../src/core/documents.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { compress } from './compress.ts'
 import { renderBody } from './document.ts'
-import type { PublicDocument } from './document.ts'
+import type { DeferredBody, DocumentBody, PublicDocument } from './document.ts'
 import { inParallel, inSlices } from './files.ts'
 import type { KeyRing, Signer } from './keys.ts'
 import { sha256 } from './past.ts'
@@ -25,12 +25,23 @@ export interface Plan {
   readonly differs: boolean
 }
 
-/** By path, the revision that this process has rendered last and the hash of its bytes. */
-export type Rendered = Map<string, { readonly revision: string; readonly sha256: string }>
+/** What this process has rendered. It outlives a build, never the process: code decides bytes too. */
+export interface Rendered {
+  /** By path, the revision of a deferred body and the hash of its bytes. */
+  readonly revisions: Map<string, { readonly revision: string; readonly sha256: string }>
+  /** By the body itself: publishing the same set twice renders it once. */
+  readonly bodies: WeakMap<
+    DocumentBody | DeferredBody,
+    { readonly stamp: string; readonly sha256: string }
+  >
+}
+
+export function nothingRendered(): Rendered {
+  return { revisions: new Map(), bodies: new WeakMap() }
+}
 
 interface Options {
-  /** Absent: every deferred body is made. It outlives a build, never the process: code decides bytes too. */
-  readonly rendered?: Rendered
+  readonly rendered: Rendered
   readonly signer: Signer
   readonly ring: KeyRing
   readonly nowMs: number
@@ -60,7 +71,7 @@ export async function draftPlan(
     }
     const described = { content_type: document.contentType, max_age: document.maxAgeSeconds }
     const trusted = past?.ours === true && options.ring.kids.has(old.kid)
-    if (trusted && isRendered(document, old.sha256, options.rendered)) {
+    if (trusted && isRendered(document, old, options.rendered)) {
       entries.push({ ...old, ...described })
       return
     }
@@ -69,7 +80,7 @@ export async function draftPlan(
       changed.push(document)
       return
     }
-    remember(document, old.sha256, options.rendered)
+    remember(document, old.changed_at, old.sha256, options.rendered)
     entries.push({ ...old, ...described, ...(!trusted && signatureOf(bytes, options.signer)) })
   })
   const kept = entries.flatMap(filesOf)
@@ -94,15 +105,23 @@ export async function draftPlan(
 
 function isRendered(
   { path, body }: PublicDocument,
-  published: string,
-  rendered: Rendered | undefined,
+  { sha256: published, changed_at: stamp }: ManifestEntry,
+  { revisions, bodies }: Rendered,
 ): boolean {
-  const last = rendered?.get(path)
+  const same = bodies.get(body)
+  if (same !== undefined) return same.stamp === stamp && same.sha256 === published
+  const last = revisions.get(path)
   return 'make' in body && last?.revision === body.revision && last.sha256 === published
 }
 
-function remember({ path, body }: PublicDocument, hash: string, rendered?: Rendered): void {
-  if ('make' in body) rendered?.set(path, { revision: body.revision, sha256: hash })
+function remember(
+  { path, body }: PublicDocument,
+  stamp: string,
+  hash: string,
+  { revisions, bodies }: Rendered,
+): void {
+  bodies.set(body, { stamp, sha256: hash })
+  if ('make' in body) revisions.set(path, { revision: body.revision, sha256: hash })
 }
 
 function assertDistinct(documents: readonly PublicDocument[]): void {
@@ -133,7 +152,7 @@ async function renderNew(document: PublicDocument, { signer, nowMs, rendered }: 
       forms.map((form) => [form.encoding, { sha256: sha256(form.bytes), size: form.bytes.length }]),
     ),
   }
-  remember(document, entry.sha256, rendered)
+  remember(document, now, entry.sha256, rendered)
   const encoded = forms.map((form) => ({
     file: encodedFile(file, form.encoding),
     bytes: form.bytes,

@@ -36,9 +36,9 @@ import {
 import type { KeyRing, Signer } from './keys.ts'
 import { acquireLock } from './lock.ts'
 import type { Lock } from './lock.ts'
-import { readPast } from './past.ts'
-import type { Past } from './past.ts'
-import { draftPlan } from './plan.ts'
+import { readPast, rememberChecked } from './past.ts'
+import type { CheckedFiles, Past } from './past.ts'
+import { draftPlan, nothingRendered } from './plan.ts'
 import type { Plan, Rendered } from './plan.ts'
 
 /** The current one and those before it: a reader that has opened one may finish reading it. */
@@ -48,6 +48,15 @@ const BUILDING = '.building'
 const NEXT_LINK = '.current.next'
 const WRITES_AT_ONCE = 16
 
+export interface PublishMemory {
+  readonly rendered: Rendered
+  readonly checked: CheckedFiles
+}
+
+export function emptyMemory(): PublishMemory {
+  return { rendered: nothingRendered(), checked: new Map() }
+}
+
 export interface PublishOptions {
   readonly publicDir: string
   readonly documents: readonly PublicDocument[]
@@ -55,8 +64,8 @@ export interface PublishOptions {
   readonly assetsDir: string | null
   readonly signer: Signer
   readonly ring: KeyRing
-  /** What this process rendered before; absent: everything is rendered. */
-  readonly rendered?: Rendered
+  /** What this process knows of what it published before; absent: everything is read and rendered anew. */
+  readonly memory?: PublishMemory
   /** Unix milliseconds: the time at which whatever changed has changed. */
   readonly nowMs: number
   readonly log: Log
@@ -81,18 +90,20 @@ export interface Published {
  * @throws PastUnreadableError where the current set is damaged; it is left as it is.
  */
 export async function publish(options: PublishOptions): Promise<Published> {
-  const { publicDir, log } = options
+  const { publicDir, log, memory = emptyMemory() } = options
+  const { rendered, checked } = memory
   await mkdir(publicDir, { recursive: true })
   const lock = acquireLock(join(publicDir, LOCK_FILE), options.nowMs)
   try {
-    const past = await readPast(publicDir, options.ring)
+    const past = await readPast(publicDir, options.ring, checked)
     await clearHalfMade(past, options)
     const assets = options.assetsDir === null ? [] : await readAssets(options.assetsDir)
-    const plan = await draftPlan([...options.documents, ...assets], past, options)
+    const plan = await draftPlan([...options.documents, ...assets], past, { ...options, rendered })
     const { changed, removed, unchanged } = plan
     if (past !== null && !plan.differs) {
       // The builder before this one may have died between its switch and its pruning.
       await prune(past.generation, options)
+      await rememberChecked(past.directory, past.manifest, checked)
       return { generation: past.generation, changed, removed, unchanged, manifest: past.manifest }
     }
     if (past !== null && !past.ours) log.warn('signed by a key that is not ours: all signed again')
@@ -100,6 +111,8 @@ export async function publish(options: PublishOptions): Promise<Published> {
     const manifest = await writeGeneration(plan, past, generation, options)
     await switchTo(generation, lock, options)
     await prune(generation, options)
+    const directory = join(publicDir, GENERATIONS_DIR, generationName(generation))
+    await rememberChecked(directory, manifest, checked)
     const counts = { changed: changed.length, removed: removed.length, unchanged }
     log.info('published', { generation, ...counts })
     return { generation, changed, removed, unchanged, manifest }

@@ -18,13 +18,12 @@ export const historyDocuments: SnapshotFamily = {
       const params = { name: authored.rail }
       const polls = (world.history.get(authored.rail) ?? []).slice(0, shownPolls)
       const revision = revisionOf(polls)
-      const views = lazily(() => polls.map(pollView))
       yield deferred(documentOf('getRailHistory', params), revision, () => ({
-        json: asJson({ rail: authored.rail, count: polls.length, polls: views() }),
+        json: asJson({ rail: authored.rail, count: polls.length, polls: polls.map(pollView) }),
         stamp: 'computed_at',
       }))
       yield deferred(documentOf('getRailHistoryCsv', params), revision, () => ({
-        text: historyCsv(views()),
+        text: historyCsv(polls.map(pollView)),
       }))
     }
   },
@@ -33,12 +32,6 @@ export const historyDocuments: SnapshotFamily = {
 /** Polls are never changed and come in order, so the newest, the oldest and their number tell one history from another. */
 function revisionOf(polls: readonly PollRecord[]): string {
   return canonicalize([polls.length, polls[0] ?? null, polls.at(-1)?.polledAtMs ?? null])
-}
-
-/** Both documents are made of the same views, and often neither is made. */
-function lazily<T extends object>(make: () => T): () => T {
-  let made: T | null = null
-  return () => (made ??= make())
 }
 
 function pollView(poll: PollRecord): RailPoll {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { build } from '../../../builder/build.ts'
 import { createHistory } from '../../../builder/history.ts'
 import { loadKeys } from '../../../builder/publish/keys.ts'
+import { emptyMemory } from '../../../builder/publish/publish.ts'
 import { railAdapters } from '../../../builder/rails/index.ts'
 import { hourMs, minuteMs } from '../../../src/core/time.ts'
 import { openDatabase } from '../../../src/db/open.ts'
@@ -32,7 +33,7 @@ const options = {
   stateDir,
   publicDir: join(stateDir, 'public'),
   assetsDir: null,
-  rendered: new Map(),
+  memory: emptyMemory(),
   repository: { remote: null, env: process.env, check: 'quick' },
   log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
 } as const

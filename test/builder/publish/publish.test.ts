@@ -9,6 +9,7 @@ import {
   symlinkSync,
   truncateSync,
   unlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +23,7 @@ import type { PublicDocument } from '../../../builder/publish/document.ts'
 import { loadKeys, rotateKey } from '../../../builder/publish/keys.ts'
 import { LockedError } from '../../../builder/publish/lock.ts'
 import { PastUnreadableError } from '../../../builder/publish/past.ts'
-import type { Rendered } from '../../../builder/publish/plan.ts'
+import { emptyMemory } from '../../../builder/publish/publish.ts'
 import { canonicalize } from '../../../src/core/canonical-json.ts'
 import {
   filesBelow,
@@ -72,14 +73,50 @@ function deferredHistory() {
   return { path, of, madeBy }
 }
 
+describe('what a process remembers of the set it published', () => {
+  test('does not hide a byte that was changed since, with size and time as they were', async () => {
+    const memory = emptyMemory()
+    const documents = [jsonDocument('/api/v1/rails', { n: 1 })]
+    await place.publish(documents, { memory })
+    await place.publish(documents, { memory })
+    const file = join(current(), 'api/v1/rails.json')
+    const { atime, mtime } = statSync(file)
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"n":1', '"n":2'))
+    utimesSync(file, atime, mtime)
+    await expect(place.publish(documents, { memory })).rejects.toThrow(PastUnreadableError)
+  })
+
+  test('takes over what it rendered where the same documents are published beside others', async () => {
+    const memory = emptyMemory()
+    let read = 0
+    const counted: PublicDocument = {
+      ...jsonDocument('/api/v1/rails', {}),
+      body: {
+        get json() {
+          read += 1
+          return { n: 1 }
+        },
+        stamp: 'computed_at',
+      },
+    }
+    await place.publish([counted], { memory })
+    const once = read
+    await place.publish([counted, jsonDocument('/api/v1/skills', { n: 1 })], { memory })
+    expect(once).toBeGreaterThan(0)
+    expect(read).toBe(once)
+  })
+})
+
 describe('a deferred body', () => {
-  const rendered: Rendered = new Map()
-  const at = (minutes: number) => ({ rendered, nowMs: startMs + minutes * 60_000 })
+  let memory = emptyMemory()
+  const at = (minutes: number) => ({ memory, nowMs: startMs + minutes * 60_000 })
   const { path, of, madeBy } = deferredHistory()
   const bodies = () => readSet(place.publicDir, place.keys.publicKeys).bodies
   const shown = (): unknown => JSON.parse(bodies().get(path)?.toString() ?? 'null')
 
-  beforeEach(() => rendered.clear())
+  beforeEach(() => {
+    memory = emptyMemory()
+  })
 
   test('of a revision that is published already is not made', async () => {
     expect(await madeBy(async () => place.publish([of(1)], at(0)))).toBe(1)
@@ -103,7 +140,7 @@ describe('a deferred body', () => {
 
   test('is made by a process that has not made it before', async () => {
     await place.publish([of(1)], at(0))
-    const fresh = { ...at(1), rendered: new Map() }
+    const fresh = { ...at(1), memory: emptyMemory() }
     expect(await madeBy(async () => place.publish([of(1)], fresh))).toBe(1)
     expect(await madeBy(async () => place.publish([of(1)], fresh))).toBe(0)
   })
