@@ -22,6 +22,7 @@ export async function changeToken(db: Kysely<Database>): Promise<string> {
       (select coalesce(max(updated_at), '') from partners) || '.' ||
       (select coalesce(max(decided_at), '') from skill_proposals) || '.' ||
       (select coalesce(max(id), 0) from claims) || '.' ||
+      (select coalesce(max(revision), 0) from escrow_readings) || '.' ||
       (select coalesce(max(rowid), 0) from used_messages) as token
   `.execute(db)
   return rows[0]?.token ?? ''

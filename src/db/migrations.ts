@@ -17,6 +17,9 @@ import { partners } from './migrations/0008-partners.ts'
 import { jobs } from './migrations/0009-jobs.ts'
 import { alerts } from './migrations/0010-alerts.ts'
 import { feedback } from './migrations/0011-feedback.ts'
+import { payments } from './migrations/0012-payments.ts'
+import { receiptChecks } from './migrations/0013-receipt-checks.ts'
+import { pacts } from './migrations/0014-pacts.ts'
 import type { Migration } from './migrations/migration.ts'
 
 export const migrations = [
@@ -31,6 +34,9 @@ export const migrations = [
   jobs,
   alerts,
   feedback,
+  payments,
+  receiptChecks,
+  pacts,
 ] as const satisfies readonly Migration[]
 
 /**

@@ -7,7 +7,9 @@ import type { Generated, GeneratedAlways } from 'kysely'
 import type { AlertsTables } from './tables/alerts.ts'
 import type { FeedbackTables } from './tables/feedback.ts'
 import type { JobsTables } from './tables/jobs.ts'
+import type { PactsTables } from './tables/pacts.ts'
 import type { PartnersTables } from './tables/partners.ts'
+import type { PaymentsTables } from './tables/payments.ts'
 import type { ReceiptsTables } from './tables/receipts.ts'
 import type { WorkersTables } from './tables/workers.ts'
 import type { WritesTables } from './tables/writes.ts'
@@ -20,6 +22,8 @@ export interface Database
     ReceiptsTables,
     AlertsTables,
     FeedbackTables,
+    PactsTables,
+    PaymentsTables,
     PartnersTables {
   polls: PollsTable
   rail_state: RailStateTable

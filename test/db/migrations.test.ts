@@ -100,6 +100,15 @@ const earlyRows: Record<string, readonly string[]> = {
       message_sha256, submitted_at)
       values ('a', '0xaa', 'olas', '0xbb', 'c', 'manual', 'manual', 'r', 'm', '2026-01-01T00:00:00.000Z')`,
   ],
+  '0013_receipt_checks': [
+    `insert into receipt_checks (receipt_id, chain, tx_hash, verdict, attempts, missed, verdict_at, checked_at)
+      values ('rcp_1', 'base', '0x1', 'pending', 1, 0, '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z')`,
+  ],
+  '0014_pacts': [
+    `insert into escrow_events values (5, 0, 12, 'created', '0x1', '2026-01-01T00:00:00.000Z', null, null)`,
+    `insert into escrow_pacts values (12, '{}')`,
+    `insert into escrow_readings values ('0xee', 9, 7, '0x2', 1, 1)`,
+  ],
 }
 
 async function contents(db: Kysely<Database>): Promise<Record<string, readonly unknown[]>> {
@@ -236,6 +245,10 @@ test('the schema is this one', async () => {
     CREATE TABLE email_sends ( id integer primary key, email_hash text not null, remote_hash text not null, sent_at text not null ) strict
     CREATE INDEX email_sends_by_email on email_sends (email_hash, sent_at)
     CREATE INDEX email_sends_by_remote on email_sends (remote_hash, sent_at)
+    CREATE TABLE escrow_events ( block integer not null, log_index integer not null, pact_id integer not null, kind text not null check (kind in ('created', 'submitted', 'approved', 'released', 'refunded', 'disputed', 'ruled', 'finalized')), tx_hash text not null, at text not null, work_hash text, favor_recipient integer, primary key (block, log_index) ) strict, without rowid
+    CREATE INDEX escrow_events_by_pact on escrow_events (pact_id, block, log_index)
+    CREATE TABLE escrow_pacts ( pact_id integer primary key, state text not null ) strict
+    CREATE TABLE escrow_readings ( escrow text primary key, to_block integer not null, final_block integer not null, final_hash text not null, caught_up integer not null check (caught_up in (0, 1)), revision integer not null ) strict
     CREATE TABLE events ( seq integer primary key autoincrement, id text not null unique, kind text not null, rail text, severity text not null check (severity in ('info', 'warning', 'critical')), title text not null, data text not null, created_at text not null ) strict
     CREATE UNIQUE INDEX events_by_time on events (created_at)
     CREATE TABLE feedback ( id text primary key, fingerprint text not null, network text not null, text_hash text not null, message text not null, page text, contact text, rating integer, created_at text not null ) strict
@@ -273,19 +286,28 @@ test('the schema is this one', async () => {
     CREATE TRIGGER oath_history_stays before delete on oath_history begin select raise(abort, 'the history of oaths is append-only'); end
     CREATE TABLE partners ( seq integer primary key, handle text not null unique, wallet text not null unique, display text not null, display_name text not null, email text, skills text not null, website text, bio_short text, require_body_signature integer not null check (require_body_signature in (0, 1)), tier text not null check (tier in ('free', 'starter', 'pro', 'team', 'enterprise')), status text not null check (status in ('pending', 'active', 'past_due', 'cancelled')), renews_at text, oath_signed_at text not null, attestation_wallet text, attestation_url text, attestation_signature_sha256 text, attestation_signed_at text, attestation_oath_seq integer not null references oath_history (seq), created_at text not null, updated_at text not null, check (tier <> 'free' or renews_at is null), check (tier = 'free' or status not in ('active', 'past_due') or renews_at is not null) ) strict
     CREATE INDEX partners_by_renewal on partners (status, renews_at)
+    CREATE TABLE payments ( seq integer primary key autoincrement, id text not null unique, chain_id integer not null, asset text not null check (asset = lower(asset)), payer text not null check (payer = lower(payer)), nonce text not null check (nonce = lower(nonce)), pay_to text not null, amount_micro_usdc integer not null check (amount_micro_usdc > 0), valid_after integer not null, valid_before integer not null, signature_sha256 text not null, purpose text not null, resource text not null, detail text, settler text not null check (settler in ('local', 'facilitator')), state text not null check (state in ('reserved', 'submitted', 'settled', 'failed')), reason text, tx_hash text, block_number integer, block_hash text, finality text check (finality in ('latest', 'final', 'undone')), reserved_at text not null, submitted_at text, settled_at text, delivered_at text, final_at text, check ((state = 'settled') = (settled_at is not null)), check ((state = 'settled') = (finality is not null)), check (state <> 'settled' or (tx_hash is not null and block_number is not null)), check (delivered_at is null or state = 'settled') ) strict
+    CREATE INDEX payments_by_payer on payments (payer, seq)
+    CREATE INDEX payments_not_final on payments (block_number) where finality = 'latest'
+    CREATE UNIQUE INDEX payments_once on payments (chain_id, asset, payer, nonce)
+    CREATE INDEX payments_open on payments (state) where state in ('reserved', 'submitted')
     CREATE TABLE polls ( id integer primary key, rail text not null, started_at text not null, duration_ms integer not null, outcome text not null check (outcome in ('ok', 'failed')), error text, figures text, evidence text not null, rule text not null, status_after text not null ) strict
     CREATE INDEX polls_by_rail on polls (rail, started_at)
     CREATE TABLE rail_state ( rail text primary key, status text not null, status_since text not null, figures text, figures_as_of text, last_poll_id integer references polls (id), last_poll_at text, last_good_poll_at text, last_error text, last_duration_ms integer, consecutive_failures integer not null, source text not null check (source in ('audit', 'poll')) ) strict, without rowid
+    CREATE TABLE receipt_checks ( receipt_id text primary key references receipts (id), chain text not null, tx_hash text not null, verdict text not null check (verdict in ('unchecked', 'pending', 'not_found', 'soft', 'safe', 'final', 'reverted', 'mismatch')), reason text, block_number integer, block_hash text, block_at text, log_index integer, payer text, attempts integer not null, missed integer not null, first_missing_at text, verdict_at text not null, checked_at text not null, next_at text, check ((verdict in ('soft', 'safe', 'final')) = (log_index is not null)), check (log_index is null or (block_number is not null and block_hash is not null)) ) strict, without rowid
+    CREATE INDEX receipt_checks_due on receipt_checks (chain, next_at) where next_at is not null
+    CREATE UNIQUE INDEX receipt_checks_one_log on receipt_checks (chain, tx_hash, log_index) where log_index is not null
     CREATE TABLE receipts ( seq integer primary key, id text not null unique, kind text not null check (kind in ('platform', 'signed')), rail text not null, chain text, tx_hash text, from_wallet text, from_display text, to_wallet text not null, to_display text not null, amount_micro_usdc integer not null, asset_symbol text not null, occurred_at text not null, summary text, job_id text, evidence_url text, platform text, public_key text, submitter text not null, content text not null, verification text not null check (verification in ('verified', 'pending', 'unverified', 'rejected')), verification_reason text, onchain text not null check (onchain in ('none', 'pending', 'verified', 'failed')), onchain_block integer, onchain_checked_at text, accepted_at text not null ) strict
     CREATE INDEX receipts_by_chain on receipts (chain, seq)
     CREATE INDEX receipts_by_job on receipts (job_id) where job_id is not null
     CREATE INDEX receipts_by_rail on receipts (rail, seq)
     CREATE INDEX receipts_by_time on receipts (accepted_at)
-    CREATE INDEX receipts_by_tx on receipts (tx_hash) where tx_hash is not null
+    CREATE INDEX receipts_by_tx on receipts (chain, tx_hash, seq) where tx_hash is not null
     CREATE INDEX receipts_by_verification on receipts (verification, seq)
     CREATE INDEX receipts_by_worker on receipts (to_wallet, seq)
     CREATE INDEX receipts_checked on receipts (onchain_checked_at) where onchain_checked_at is not null
     CREATE INDEX receipts_on_chain on receipts (onchain, onchain_checked_at) where onchain <> 'none'
+    CREATE INDEX receipts_to_check on receipts (chain, seq) where onchain = 'pending'
     CREATE TABLE reputation ( wallet text primary key, display text not null, epoch_sum real not null, entries integer not null, receipts integer not null, lifetime_micro_usdc integer not null, first_receipt_at text, last_receipt_at text ) strict, without rowid
     CREATE INDEX reputation_by_score on reputation (epoch_sum desc, first_receipt_at, wallet) where receipts > 0
     CREATE TABLE reputation_ledger ( seq integer primary key autoincrement, wallet text not null, receipt_id text references receipts (id), kind text not null check (kind in ('receipt_verified', 'receipt_reversed', 'flag', 'adjustment')), payer text, payer_rank integer, amount_micro_usdc integer not null, weight real not null, value_micro_usdc integer not null, reason text not null, counts_from text not null, created_at text not null ) strict
@@ -293,7 +315,7 @@ test('the schema is this one', async () => {
     CREATE INDEX reputation_ledger_by_receipt on reputation_ledger (receipt_id) where receipt_id is not null
     CREATE INDEX reputation_ledger_by_wallet on reputation_ledger (wallet, seq)
     CREATE TRIGGER reputation_ledger_is_final before update on reputation_ledger begin select raise(abort, 'the ledger of reputation is append-only'); end
-    CREATE UNIQUE INDEX reputation_ledger_once on reputation_ledger (receipt_id, kind) where kind in ('receipt_verified', 'receipt_reversed')
+    CREATE TRIGGER reputation_ledger_once before insert on reputation_ledger when new.kind in ('receipt_verified', 'receipt_reversed') and new.receipt_id is not null begin select raise(abort, 'a receipt earns once, and is reversed once') where (new.kind = 'receipt_reversed') <> ( select coalesce(sum(case kind when 'receipt_verified' then 1 else -1 end), 0) from reputation_ledger where receipt_id = new.receipt_id and kind in ('receipt_verified', 'receipt_reversed') ); end
     CREATE TRIGGER reputation_ledger_stays before delete on reputation_ledger begin select raise(abort, 'the ledger of reputation is append-only'); end
     CREATE TABLE schema_migrations ( position integer primary key, name text not null unique ) strict
     CREATE TABLE skill_proposals ( id text primary key, slug text not null, name text not null, category text not null, surface text not null, description text not null, proposer text, network text not null, status text not null check (status in ('pending', 'accepted', 'rejected')), reason text, created_at text not null, decided_at text ) strict

@@ -1,0 +1,289 @@
+/** Why a manifest or an attestation is refused. Each refusal has a code for programs and a sentence for people. */
+import { z } from 'zod'
+
+import type { JsonObject, JsonValue } from '../canonical-json.ts'
+import { isoTime, parseTime } from '../time.ts'
+import {
+  canonicalManifest,
+  instanceSchema,
+  knownSpecVersions,
+  pactSpec,
+  workHashOf,
+} from './manifest.ts'
+import type { PactSpec } from './manifest.ts'
+
+export const refusalCodes = [
+  'manifest_unreachable',
+  'malformed',
+  'unknown_spec_version',
+  'missing_field',
+  'wrong_chain',
+  'wrong_contract',
+  'wrong_pact',
+  'hash_divergence',
+  'deadline_passed',
+  'wrong_signer',
+  'replay',
+] as const
+export type RefusalCode = (typeof refusalCodes)[number]
+
+export interface Refusal {
+  readonly code: RefusalCode
+  readonly reason: string
+}
+
+/** What the pact is by the escrow. */
+export interface PactIdentity {
+  readonly pactId: number
+  readonly chainId: number
+  /** Any case. */
+  readonly contractAddress: string
+}
+
+export interface CheckedManifest {
+  /** Null where a manifest could not be read, or there is no rule to hash it by. */
+  readonly workHash: string | null
+  readonly canonicalText: string | null
+  readonly spec: PactSpec | null
+  readonly refusals: readonly Refusal[]
+  /** What is odd and no reason to refuse. */
+  readonly notes: readonly string[]
+}
+
+/** A manifest as it came: its JSON, or why there is none. */
+export type ReadManifest =
+  | { readonly json: JsonValue }
+  | { readonly unreachable: string }
+  | { readonly malformed: string }
+
+/** Checks specification and instance against the pact that the escrow knows by this number. */
+export function checkManifests(
+  read: { readonly spec: ReadManifest; readonly instance: ReadManifest },
+  expected: PactIdentity,
+): CheckedManifest {
+  const unread = [
+    ...unreadable('specification', read.spec),
+    ...unreadable('instance', read.instance),
+  ]
+  if (!('json' in read.spec) || !('json' in read.instance)) return refused(unread)
+  const version = specVersionOf(read.spec.json)
+  if (version !== null && !knownSpecVersions.includes(version)) {
+    return refused([unknownVersion('specification', version)])
+  }
+  const spec = pactSpec.safeParse(read.spec.json)
+  if (!spec.success) return refused([malformed('specification', firstIssue(spec.error))])
+  const instance = read.instance.json
+  if (!isObject(instance)) return refused([malformed('instance', 'it is no object')], spec.data)
+  const canonicalText = canonicalManifest(instance, spec.data.fields)
+  const workHash = workHashOf(canonicalText)
+  return {
+    workHash,
+    canonicalText,
+    spec: spec.data,
+    refusals: [
+      ...identityRefusals('specification', spec.data, expected),
+      ...versionRefusals(instance),
+      ...formRefusals(instance, spec.data),
+      ...identityRefusals('instance', instance, expected),
+      ...claimRefusals(instance, workHash),
+    ],
+    notes: hashNotes(instance, workHash, canonicalText),
+  }
+}
+
+function refused(refusals: readonly Refusal[], spec: PactSpec | null = null): CheckedManifest {
+  return { workHash: null, canonicalText: null, spec, refusals, notes: [] }
+}
+
+function unreadable(name: string, read: ReadManifest): Refusal[] {
+  if ('unreachable' in read) {
+    const reason = `the ${name} cannot be read: ${read.unreachable}`
+    return [{ code: 'manifest_unreachable', reason }]
+  }
+  return 'malformed' in read ? [malformed(name, read.malformed)] : []
+}
+
+function malformed(name: string, problem: string): Refusal {
+  return { code: 'malformed', reason: `the ${name} is malformed: ${problem}` }
+}
+
+function unknownVersion(name: string, version: string): Refusal {
+  return {
+    code: 'unknown_spec_version',
+    reason: `the ${name} is of version ${version.slice(0, 20)}; known: ${knownSpecVersions.join(', ')}`,
+  }
+}
+
+function specVersionOf(json: JsonValue): string | null {
+  const version = isObject(json) ? json['spec_version'] : undefined
+  return typeof version === 'string' ? version : null
+}
+
+function versionRefusals(instance: JsonObject): Refusal[] {
+  const version = specVersionOf(instance)
+  return version === null || knownSpecVersions.includes(version)
+    ? []
+    : [unknownVersion('instance', version)]
+}
+
+/** Fields that are missing, and values of another form than the specification names. */
+function formRefusals(instance: JsonObject, spec: PactSpec): Refusal[] {
+  const parsed = instanceSchema(spec.fields).safeParse(instance)
+  if (parsed.success) return []
+  return parsed.error.issues.map((issue) => {
+    const place = issue.path.map(String).join('.')
+    return isMissing(instance, issue.path)
+      ? { code: 'missing_field', reason: `the instance lacks the required field ${place}` }
+      : malformed('instance', `${place}: ${issue.message}`)
+  })
+}
+
+function isMissing(instance: JsonObject, path: readonly PropertyKey[]): boolean {
+  let at: JsonValue | undefined = instance
+  for (const step of path) {
+    at = isObject(at) && typeof step === 'string' && Object.hasOwn(at, step) ? at[step] : undefined
+  }
+  return at === undefined
+}
+
+/** Chain, contract and number of the pact, where the manifest names them in their form. */
+function identityRefusals(
+  name: string,
+  manifest: JsonObject | PactSpec,
+  expected: PactIdentity,
+): Refusal[] {
+  const {
+    chain_id: chainId,
+    contract_address: address,
+    pact_id: pactId,
+  }: Partial<JsonObject> = manifest
+  const refusals: Refusal[] = []
+  if (typeof chainId === 'number' && chainId !== expected.chainId) {
+    const reason = `the ${name} names chain ${chainId}; the escrow is on ${expected.chainId}`
+    refusals.push({ code: 'wrong_chain', reason })
+  }
+  if (
+    typeof address === 'string' &&
+    address.toLowerCase() !== expected.contractAddress.toLowerCase()
+  ) {
+    const reason = `the ${name} names the contract ${address.slice(0, 80)}; the escrow is ${expected.contractAddress}`
+    refusals.push({ code: 'wrong_contract', reason })
+  }
+  if (typeof pactId === 'number' && pactId !== expected.pactId) {
+    const reason = `the ${name} is of pact ${pactId}, not of pact ${expected.pactId}`
+    refusals.push({ code: 'wrong_pact', reason })
+  }
+  return refusals
+}
+
+/** The publisher's own claim must be the hash that everyone computes. */
+function claimRefusals(instance: JsonObject, workHash: string): Refusal[] {
+  const claimed = instance['workhash_claimed_by_publisher']
+  if (claimed === undefined || claimed === workHash) return []
+  return [divergence('the publisher claims', shown(claimed), workHash)]
+}
+
+/** A refusal for a work hash that somebody states and the manifest does not have. */
+export function divergence(who: string, stated: string, workHash: string): Refusal {
+  const reason = `${who} the work hash ${stated}; the manifest hashes to ${workHash}`
+  return { code: 'hash_divergence', reason }
+}
+
+function hashNotes(instance: JsonObject, workHash: string, canonicalText: string): string[] {
+  const stated = instance['computed_workhash']
+  if (stated === undefined || stated === workHash) return []
+  const newline = workHashOf(`${canonicalText}\n`) === stated
+  return [
+    `the instance states computed_workhash ${shown(stated)}, which is ${newline ? 'the hash with a newline after the canonical text' : 'not its hash'}; the field is stripped`,
+  ]
+}
+
+function shown(value: JsonValue): string {
+  return typeof value === 'string' ? value.slice(0, 80) : 'that is no text'
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}
+
+function firstIssue(error: z.ZodError): string {
+  const [issue] = error.issues
+  return issue === undefined
+    ? 'it has another form'
+    : `${issue.path.map(String).join('.')}: ${issue.message}`
+}
+
+/** A worker's word that the work with this hash is done, signed as an EIP-191 personal message. */
+export const pactAttestation = z.object({
+  attestation_id: z.string().regex(/^[A-Za-z0-9._-]{1,80}$/),
+  chain_id: z.int(),
+  contract_address: z.string().regex(/^0x[0-9a-fA-F]{40}$/),
+  pact_id: z.int().min(1),
+  work_hash: z.string().regex(/^0x[0-9a-f]{64}$/),
+  attested_at: z.string().refine((text) => parseTime(text) !== null, 'is no RFC 3339 time'),
+  signature: z.string().regex(/^0x[0-9a-f]{130}$/),
+})
+export type PactAttestation = z.infer<typeof pactAttestation>
+
+/** The text that a worker signs. */
+export function attestationMessage(attestation: Omit<PactAttestation, 'signature'>): string {
+  const { attestation_id: id, chain_id: chain, contract_address: contract } = attestation
+  const { pact_id: pact, work_hash: hash, attested_at: at } = attestation
+  return `pact-attestation:v1:${chain}:${contract.toLowerCase()}:${pact}:${hash}:${id}:${at}`
+}
+
+export interface AttestationContext extends PactIdentity {
+  readonly workHash: string
+  /** Lower case: the recipient by the escrow. */
+  readonly worker: string
+  /** Null where none is agreed. */
+  readonly deadlineMs: number | null
+  /** Whether the wallet (lower case) signed the text. */
+  readonly isSignedBy: (message: string, signature: string, wallet: string) => Promise<boolean>
+}
+
+/** The verdicts in the order of the attestations; an id that stood before is a replay. */
+export async function checkAttestations(
+  attestations: readonly PactAttestation[],
+  context: AttestationContext,
+): Promise<readonly (readonly Refusal[])[]> {
+  const seen = new Set<string>()
+  const verdicts: (readonly Refusal[])[] = []
+  for (const attestation of attestations) {
+    verdicts.push([
+      ...(seen.has(attestation.attestation_id) ? [replay(attestation.attestation_id)] : []),
+      ...identityRefusals('attestation', attestation, context),
+      ...(attestation.work_hash === context.workHash
+        ? []
+        : [divergence('the attestation states', attestation.work_hash, context.workHash)]),
+      ...lateness(attestation, context.deadlineMs),
+      ...(await signerRefusals(attestation, context)),
+    ])
+    seen.add(attestation.attestation_id)
+  }
+  return verdicts
+}
+
+function replay(id: string): Refusal {
+  return { code: 'replay', reason: `the attestation ${id} was given before; it counts once` }
+}
+
+function lateness({ attested_at: at }: PactAttestation, deadlineMs: number | null): Refusal[] {
+  const attestedMs = parseTime(at)
+  if (deadlineMs === null || (attestedMs !== null && attestedMs <= deadlineMs)) return []
+  return [
+    {
+      code: 'deadline_passed',
+      reason: `attested at ${at}, after the deadline ${isoTime(deadlineMs)}`,
+    },
+  ]
+}
+
+async function signerRefusals(
+  attestation: PactAttestation,
+  { worker, isSignedBy }: AttestationContext,
+): Promise<Refusal[]> {
+  const message = attestationMessage(attestation)
+  if (await isSignedBy(message, attestation.signature, worker)) return []
+  return [{ code: 'wrong_signer', reason: `the signature is not by the worker ${worker}` }]
+}

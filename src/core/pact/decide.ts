@@ -1,0 +1,141 @@
+/** Which group each pact is in, by manifests, escrow and verified receipts; and where they disagree. Pure. */
+import { manifestAgainstEscrow, receiptAgainstEscrow, replays } from './disagreements.ts'
+import type { Disagreement } from './disagreements.ts'
+import { phaseOf } from './phase.ts'
+import type { Phase } from './phase.ts'
+import { judgePublished } from './published.ts'
+import type { PublishedVerdict } from './published.ts'
+import type {
+  PactManifests,
+  PactOnChain,
+  PactReceipt,
+  PactSources,
+  PublishedPact,
+} from './sources.ts'
+
+/** What the entry of a pact rests on. */
+export type PactWitness = 'receipt' | 'escrow' | 'manifest'
+
+export interface SettledDecision {
+  readonly pactId: number
+  readonly receipt: PactReceipt
+  readonly manifests: PactManifests | null
+  readonly witnesses: readonly PactWitness[]
+}
+
+export interface InFlightDecision {
+  readonly pactId: number
+  readonly manifests: PactManifests
+  readonly phase: Phase
+  readonly witnesses: readonly PactWitness[]
+}
+
+/** A pact that others published, or that the escrow shows, without a manifest here and without a verified receipt. */
+export interface RecordedDecision {
+  readonly pactId: number
+  /** Null: only the escrow knows of it. */
+  readonly published: PublishedPact | null
+  readonly verdict: PublishedVerdict
+}
+
+export interface PactDecisions {
+  readonly settled: readonly SettledDecision[]
+  readonly inFlight: readonly InFlightDecision[]
+  readonly recorded: readonly RecordedDecision[]
+  /** By pact; what stands in an honesty flag. */
+  readonly disagreements: ReadonlyMap<number, readonly Disagreement[]>
+}
+
+const byTheEscrow: PublishedVerdict = {
+  verification: 'confirmed',
+  confirmed: ['status'],
+  contradictions: [],
+}
+
+/** Each pact stands in one group only, in the order of its number. */
+export function decidePacts(sources: PactSources): PactDecisions {
+  const { onChain, reading } = sources
+  const repeated = replays(onChain)
+  const manifestsOf = new Map(sources.manifests.map((one) => [one.pactId, one]))
+  const publishedOf = new Map(sources.published.map((one) => [one.pactId, one]))
+  const receiptsOf = new Map<number, PactReceipt[]>()
+  for (const receipt of sources.receipts) {
+    receiptsOf.set(receipt.pactId, [...(receiptsOf.get(receipt.pactId) ?? []), receipt])
+  }
+  const ids = new Set(
+    [manifestsOf, publishedOf, receiptsOf, onChain].flatMap((known) => [...known.keys()]),
+  )
+  const settled: SettledDecision[] = []
+  const inFlight: InFlightDecision[] = []
+  const recorded: RecordedDecision[] = []
+  const disagreements = new Map<number, readonly Disagreement[]>()
+  for (const pactId of [...ids].sort((a, b) => a - b)) {
+    const seen = onChain.get(pactId) ?? null
+    const manifests = manifestsOf.get(pactId) ?? null
+    const published = publishedOf.get(pactId) ?? null
+    const { receipt, problems } = settlingReceipt(receiptsOf.get(pactId) ?? [], seen, sources)
+    const repeat = repeated.get(pactId)
+    const found = [
+      ...(manifests === null ? [] : manifestAgainstEscrow(manifests, seen)),
+      ...problems,
+      ...(repeat === undefined ? [] : [repeat]),
+    ]
+    const witnesses = witnessesOf(receipt, seen, manifests)
+    if (receipt !== null) {
+      settled.push({ pactId, receipt, manifests, witnesses })
+    } else if (manifests !== null) {
+      const facts = { nowMs: sources.nowMs, manifests, onChain: seen, reading }
+      const phase = phaseOf({ ...facts, disagreements: found })
+      inFlight.push({ pactId, manifests, phase, witnesses })
+    } else if (published !== null || seen !== null) {
+      const verdict = published === null ? byTheEscrow : judgePublished(published, seen, reading)
+      recorded.push({ pactId, published, verdict })
+    }
+    const contradicted = published === null ? [] : againstPublished(published, seen, sources)
+    const all = [...found, ...contradicted]
+    if (all.length > 0) disagreements.set(pactId, all)
+  }
+  return { settled, inFlight, recorded, disagreements }
+}
+
+function againstPublished(
+  published: PublishedPact,
+  onChain: PactOnChain | null,
+  { reading }: PactSources,
+): Disagreement[] {
+  return judgePublished(published, onChain, reading).contradictions.map((text) => ({
+    between: 'publication and escrow',
+    text,
+  }))
+}
+
+/** The earliest receipt that the escrow bears out settles the pact; those that it contradicts are problems. */
+function settlingReceipt(
+  receipts: readonly PactReceipt[],
+  onChain: PactOnChain | null,
+  { reading }: PactSources,
+): { readonly receipt: PactReceipt | null; readonly problems: readonly Disagreement[] } {
+  const problems: Disagreement[] = []
+  let receipt: PactReceipt | null = null
+  const inOrder = [...receipts].sort(
+    (a, b) => a.block - b.block || (a.receiptId < b.receiptId ? -1 : 1),
+  )
+  for (const one of inOrder) {
+    const verdict = receiptAgainstEscrow(one, onChain, reading)
+    if (verdict.kind === 'disagrees') problems.push(verdict.problem)
+    if (verdict.kind === 'settles') receipt ??= one
+  }
+  return { receipt, problems }
+}
+
+function witnessesOf(
+  receipt: PactReceipt | null,
+  onChain: PactOnChain | null,
+  manifests: PactManifests | null,
+): readonly PactWitness[] {
+  const witnesses: PactWitness[] = []
+  if (receipt !== null) witnesses.push('receipt')
+  if (onChain?.state !== null && onChain !== null) witnesses.push('escrow')
+  if (manifests !== null) witnesses.push('manifest')
+  return witnesses
+}

@@ -1,0 +1,107 @@
+/**
+ * Manifests of pacts. A specification names every field that counts; an instance holds their values. Its work hash is
+ * Keccak-256 over the canonical JSON of the instance without the fields that the specification does not name.
+ */
+import { z } from 'zod'
+
+import { canonicalize } from '../canonical-json.ts'
+import type { JsonObject, JsonValue } from '../canonical-json.ts'
+import { bytesToHex } from '../hex.ts'
+import { keccak256 } from '../keccak256.ts'
+
+/** Versions of the manifest rules that this program knows. */
+export const knownSpecVersions: readonly string[] = ['3.0.0']
+
+const fieldForms = {
+  string: z.string().min(1),
+  /** May be empty. */
+  text: z.string(),
+  integer: z.int(),
+  boolean: z.boolean(),
+  array: z.array(z.unknown()),
+  url: z.url(),
+  path: z.string().regex(/^\/\S*$/),
+  time: z.iso.datetime({ offset: true }),
+  address: z.string().regex(/^0x[0-9a-fA-F]{40}$/),
+  bytes32: z.string().regex(/^0x[0-9a-f]{64}$/),
+} as const
+const fieldForm = z.enum([
+  'string',
+  'text',
+  'integer',
+  'boolean',
+  'array',
+  'url',
+  'path',
+  'time',
+  'address',
+  'bytes32',
+])
+
+/** The form of each field by name, or its own fields. */
+export interface ManifestFields {
+  readonly [name: string]: z.infer<typeof fieldForm> | ManifestFields
+}
+const fieldName = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/)
+const manifestFields: z.ZodType<ManifestFields> = z.record(
+  fieldName,
+  z.lazy(() => z.union([fieldForm, manifestFields])),
+)
+
+/** `/pacts/{id}/spec.json` */
+export const pactSpec = z.strictObject({
+  spec_version: z.string().max(20),
+  manifest_kind: z.string().max(80),
+  pact_id: z.int().min(1),
+  title: z.string().min(1).max(200),
+  chain_id: z.int(),
+  contract_address: fieldForms.address,
+  /** The day, in UTC, after which work is late; null where none is agreed. */
+  deadline: z.iso.date().nullable(),
+  canonical_form: z.literal(
+    'Keep only the fields named in `fields`, at every level. Write RFC 8785 JSON: sorted members, no white space, UTF-8, no newline at the end.',
+  ),
+  hash: z.literal('keccak256'),
+  /** Every field that counts. All are required; every other field is stripped. */
+  fields: manifestFields,
+  source: z.string().min(1).max(500),
+})
+export type PactSpec = z.infer<typeof pactSpec>
+
+const forms: Readonly<Record<z.infer<typeof fieldForm>, z.ZodType>> = fieldForms
+
+/** The schema of an instance: strips what the specification does not name, at every level. */
+export function instanceSchema(
+  fields: ManifestFields,
+): z.ZodType<Readonly<Record<string, unknown>>> {
+  const shape: Record<string, z.ZodType> = {}
+  for (const [name, form] of Object.entries(fields)) {
+    shape[name] = typeof form === 'string' ? forms[form] : instanceSchema(form)
+  }
+  return z.object(shape)
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}
+
+/** The instance without unknown fields. Missing fields stay missing: what is left has a hash all the same. */
+export function strictStrip(instance: JsonObject, fields: ManifestFields): JsonObject {
+  const kept: Record<string, JsonValue> = {}
+  for (const [name, form] of Object.entries(fields)) {
+    const value = Object.hasOwn(instance, name) ? instance[name] : undefined
+    if (value === undefined) continue
+    kept[name] = typeof form !== 'string' && isObject(value) ? strictStrip(value, form) : value
+  }
+  return kept
+}
+
+/** The canonical text whose UTF-8 is hashed; no newline at its end. */
+export function canonicalManifest(instance: JsonObject, fields: ManifestFields): string {
+  return canonicalize(strictStrip(instance, fields))
+}
+
+/** `0x` and 64 lower-case hex digits. */
+export function workHashOf(canonicalText: string): string {
+  return `0x${bytesToHex(keccak256(new TextEncoder().encode(canonicalText)))}`
+}

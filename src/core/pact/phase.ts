@@ -1,0 +1,171 @@
+/** The phase of a pact in flight, with what holds it up and what comes next. Pure; every sentence is published. */
+import { dayMs, isoTime } from '../time.ts'
+import { paidRecipient, submittedHash } from './disagreements.ts'
+import type { Disagreement } from './disagreements.ts'
+import type { EscrowPact } from './escrow.ts'
+import type { EscrowEvent, EscrowReading, PactManifests, PactOnChain } from './sources.ts'
+
+export type PhaseStatus =
+  | 'drafted'
+  | 'funded'
+  | 'in_progress'
+  | 'submitted'
+  | 'verifying'
+  | 'blocked'
+
+export interface Phase {
+  readonly status: PhaseStatus
+  readonly blocker: string | null
+  readonly nextAction: string
+  /** When the newest fact came to be that this phase rests on. */
+  readonly sinceMs: number
+}
+
+export interface PhaseInput {
+  readonly nowMs: number
+  readonly manifests: PactManifests
+  readonly onChain: PactOnChain | null
+  readonly reading: EscrowReading | null
+  readonly disagreements: readonly Disagreement[]
+}
+
+/** The phase by the escrow; whatever it says, sources that disagree block a pact. */
+export function phaseOf(input: PhaseInput): Phase {
+  const phase = escrowPhase(input)
+  if (input.disagreements.length === 0) return phase
+  const reasons = input.disagreements.map(({ between, text }) => `${between}: ${text}`).join('; ')
+  const waiting =
+    phase.blocker === null ? `By the escrow it is ${phase.status}.` : `Also: ${phase.blocker}`
+  return {
+    status: 'blocked',
+    blocker: cut(`The sources disagree (${reasons}). ${waiting}`),
+    nextAction: cut(
+      `The parties bring manifest, escrow and receipts to agree; the honesty flag then closes. ${phase.nextAction}`,
+    ),
+    sinceMs: phase.sinceMs,
+  }
+}
+
+const maxTextChars = 500
+
+function cut(text: string): string {
+  return text.length <= maxTextChars ? text : `${text.slice(0, maxTextChars - 1)}…`
+}
+
+function escrowPhase(input: PhaseInput): Phase {
+  const { nowMs, manifests, onChain, reading } = input
+  const state = onChain?.state ?? null
+  const sinceMs = Math.max(
+    manifests.updatedAtMs,
+    ...(onChain?.events ?? []).map(({ atMs }) => atMs),
+  )
+  if (onChain === null || state === null) return unseenPhase(input, sinceMs)
+  const last = onChain.events.at(-1)
+  if (paidRecipient(onChain)) {
+    return {
+      status: 'verifying',
+      blocker: null,
+      nextAction: `The escrow has paid. The worker sends in a receipt with job_id pact-${manifests.pactId} and the transaction that paid; the hourly check then settles the pact.`,
+      sinceMs,
+    }
+  }
+  switch (state.status) {
+    case 'Active':
+      return activePhase(state, { nowMs, sinceMs, isFinal: isFinal(onChain, 'created', reading) })
+    case 'WorkSubmitted':
+      return submittedPhase(onChain, state, sinceMs)
+    case 'Disputed':
+      return blocked(
+        `The creator disputed the work${last === undefined ? '' : ` at ${isoTime(last.atMs)}`}.`,
+        `The arbitrator ${state.arbitrator} rules, or the arbitration window ends.`,
+        sinceMs,
+      )
+    case 'Refunded':
+      return blocked(
+        'The escrow refunded the creator; the worker was not paid.',
+        'None: this pact cannot settle any more. A new agreement needs a new pact.',
+        sinceMs,
+      )
+    case 'Completed':
+    case 'Arbitrated':
+      return blocked(
+        last?.favorRecipient === false
+          ? 'The arbitrator ruled for the creator; the worker was not paid.'
+          : 'The arbitration ended without a ruling; the logs of the escrow do not say whom it paid.',
+        'None by the escrow. If the worker was paid, a receipt with the transaction can show it.',
+        sinceMs,
+      )
+  }
+}
+
+function blocked(blocker: string, nextAction: string, sinceMs: number): Phase {
+  return { status: 'blocked', blocker, nextAction, sinceMs }
+}
+
+/** The escrow has no such pact, or nobody could look. */
+function unseenPhase({ nowMs, manifests, reading }: PhaseInput, sinceMs: number): Phase {
+  const seen =
+    reading === null
+      ? 'The ledger has not read the escrow yet.'
+      : reading.caughtUp
+        ? null
+        : `The ledger has read the escrow to block ${reading.toBlock} only, and goes on.`
+  const day = manifests.checked.spec?.deadline ?? null
+  const deadlineMs = day === null ? null : Date.parse(day) + dayMs
+  if (deadlineMs !== null && nowMs >= deadlineMs) {
+    return blocked(
+      `deadline_passed: the deadline ${day} has passed, and no node has confirmed this pact. ${seen ?? 'The escrow has no such pact.'}`,
+      'A node that has the escrow confirms what became of it, or the parties agree on a new pact.',
+      Math.max(sinceMs, deadlineMs),
+    )
+  }
+  return {
+    status: 'drafted',
+    blocker: seen,
+    nextAction: 'The creator puts the funds into the escrow with create().',
+    sinceMs,
+  }
+}
+
+function activePhase(
+  { deadlineMs }: EscrowPact,
+  at: { readonly nowMs: number; readonly sinceMs: number; readonly isFinal: boolean },
+): Phase {
+  const deadline = isoTime(deadlineMs)
+  if (at.nowMs > deadlineMs) {
+    return blocked(
+      `deadline_passed: the deadline ${deadline} has passed and no work was submitted.`,
+      'The creator may take the funds back with reclaim().',
+      Math.max(at.sinceMs, deadlineMs),
+    )
+  }
+  const nextAction = `The worker does the work and submits its hash with submitWork() before ${deadline}.`
+  return at.isFinal
+    ? { status: 'in_progress', blocker: null, nextAction, sinceMs: at.sinceMs }
+    : {
+        status: 'funded',
+        blocker: null,
+        nextAction: `The block that funds it becomes final. ${nextAction}`,
+        sinceMs: at.sinceMs,
+      }
+}
+
+function submittedPhase(onChain: PactOnChain, state: EscrowPact, sinceMs: number): Phase {
+  const fromMs = state.workSubmittedAtMs
+  const windowEnds = fromMs === null ? null : isoTime(fromMs + state.disputeWindowMs)
+  return {
+    status: 'submitted',
+    blocker: null,
+    nextAction: `Work with the hash ${submittedHash(onChain.events) ?? state.workHash ?? 'unknown'} was submitted. The creator approves or disputes it${windowEnds === null ? '' : `; after ${windowEnds} anyone may call release()`}.`,
+    sinceMs,
+  }
+}
+
+function isFinal(
+  { events }: PactOnChain,
+  kind: EscrowEvent['kind'],
+  reading: EscrowReading | null,
+): boolean {
+  const event = events.findLast((one) => one.kind === kind)
+  return event !== undefined && reading !== null && event.block <= reading.finalBlock
+}

@@ -1,0 +1,36 @@
+import type { EscrowEventKind } from '../../core/pact/sources.ts'
+
+export interface PactsTables {
+  escrow_events: EscrowEventsTable
+  escrow_pacts: EscrowPactsTable
+  escrow_readings: EscrowReadingsTable
+}
+
+interface EscrowEventsTable {
+  block: number
+  log_index: number
+  pact_id: number
+  kind: EscrowEventKind
+  tx_hash: string
+  at: string
+  /** Of `submitted`. */
+  work_hash: string | null
+  /** Of `ruled`: 1 for the recipient. */
+  favor_recipient: number | null
+}
+
+interface EscrowPactsTable {
+  pact_id: number
+  /** JSON of `EscrowPact`. */
+  state: string
+}
+
+interface EscrowReadingsTable {
+  escrow: string
+  to_block: number
+  final_block: number
+  final_hash: string
+  caught_up: number
+  /** Grows whenever a log or a state changed. */
+  revision: number
+}
