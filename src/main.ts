@@ -81,6 +81,7 @@ const actions: ActionDeps = {
   mail,
   outbound: createPinnedFetch({ resolve: systemResolve }),
   exchangeKey: await loadKeyFile(join(config.DATA_DIR, 'keys', jobExchangeKeyFile), systemRandom),
+  payments: { mode: 'off', receiver: null, problems: () => [] },
   nudge: () => builder?.nudge(),
 }
 

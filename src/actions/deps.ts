@@ -6,6 +6,7 @@ import type { OpenDatabase } from '../db/open.ts'
 import type { Clock, Log, Random } from '../deps.ts'
 import type { Mail } from '../mail/mail.ts'
 import type { PinnedFetch } from '../outbound/pinned-fetch.ts'
+import type { Payments } from '../payments/settler.ts'
 import type { Reference } from '../reference.ts'
 
 export interface ActionDeps {
@@ -28,6 +29,8 @@ export interface ActionDeps {
   readonly outbound: PinnedFetch
   /** Signs the receipts that the job exchange issues. */
   readonly exchangeKey: SigningKey
+  /** How what is sold is paid for. */
+  readonly payments: Payments
   /** Asks the builder for a build soon: public documents are to show what was committed. */
   readonly nudge: () => void
 }

@@ -12,6 +12,7 @@ export const errorCodes = {
   unknown_parameter: { status: 400, message: 'Unknown query parameter' },
   bad_cursor: { status: 400, message: 'The cursor is not one of ours' },
   digest_mismatch: { status: 400, message: 'Content-Digest does not match the body' },
+  payment_malformed: { status: 400, message: 'The payment header is malformed' },
   // 401: who is asking is not shown
   credentials_missing: { status: 401, message: 'Credentials are missing' },
   credentials_malformed: { status: 401, message: 'Credentials are malformed' },
@@ -19,9 +20,15 @@ export const errorCodes = {
   signature_invalid: { status: 401, message: 'The signature does not verify' },
   code_invalid: { status: 401, message: 'The code is wrong or no longer holds' },
   body_signature_required: { status: 401, message: 'This partner requires body-bound signatures' },
-  // 402: a premium read without payment
+  // 402: a premium read without payment; nothing was charged
   payment_required: { status: 402, message: 'Payment is required' },
-  payment_invalid: { status: 402, message: 'The payment is not valid' },
+  payment_off: { status: 402, message: 'Sold per request, and payment is switched off here' },
+  payment_mismatch: { status: 402, message: 'The payment is for other terms' },
+  payment_expired: { status: 402, message: 'The payment is not valid at this time' },
+  payment_signature_invalid: { status: 402, message: 'The payment is not signed by its payer' },
+  insufficient_funds: { status: 402, message: 'The payer has not enough USDC' },
+  payment_refused: { status: 402, message: 'The token refuses the payment' },
+  authorization_already_used: { status: 402, message: 'The authorization was used before' },
   tier_required: { status: 402, message: 'The tier does not cover this read' },
   // 403: the signature is good, but
   forbidden: { status: 403, message: 'This wallet may not do this' },
@@ -61,11 +68,14 @@ export const errorCodes = {
   // 5xx
   internal_error: { status: 500, message: 'Something broke on our side' },
   unavailable: { status: 503, message: 'Not available right now' },
-  payment_unavailable: { status: 503, message: 'Payment is not available here' },
-  settlement_pending: { status: 503, message: 'The settlement is not final yet' },
+  payment_unavailable: { status: 503, message: 'The payment cannot be settled right now' },
+  settlement_pending: { status: 503, message: 'The payment is still on its way' },
 } as const satisfies Record<string, { status: number; message: string }>
 
 export type ErrorCode = keyof typeof errorCodes
+
+/** Members of an error body beside those that all have, such as the terms of a payment. */
+export type ErrorMembers = Readonly<Record<string, unknown>>
 
 export interface Issue {
   readonly path: string
@@ -79,17 +89,23 @@ export class ApiError extends Error {
   readonly details: string | undefined
   readonly issues: readonly Issue[] | undefined
   readonly headers: Readonly<Record<string, string>>
+  readonly members: ErrorMembers | undefined
 
   constructor(
     code: ErrorCode,
     details?: string,
-    extra: { issues?: readonly Issue[]; headers?: Readonly<Record<string, string>> } = {},
+    extra: {
+      issues?: readonly Issue[]
+      headers?: Readonly<Record<string, string>>
+      members?: ErrorMembers
+    } = {},
   ) {
     super(details ?? errorCodes[code].message)
     this.code = code
     this.details = details
     this.issues = extra.issues
     this.headers = extra.headers ?? {}
+    this.members = extra.members
   }
 }
 

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http'
 
 import { ApiError, errorBody, errorCodes } from '../contract/errors.ts'
-import type { ErrorCode, Issue } from '../contract/errors.ts'
+import type { ErrorCode, ErrorMembers, Issue } from '../contract/errors.ts'
 import { DatabaseUnavailableError } from '../db/errors.ts'
 import { apiHeaders } from './headers.ts'
 
@@ -12,6 +12,7 @@ export interface Failure {
   readonly details?: string | undefined
   readonly issues?: readonly Issue[] | undefined
   readonly headers?: Readonly<Record<string, string>>
+  readonly members?: ErrorMembers | undefined
 }
 
 /** What a 503 tells a client that nobody gave a better figure for. */
@@ -41,7 +42,8 @@ export function isOurFault(failure: Failure): boolean {
 /** Status, headers and body of a failure. `docsUrl` is the address of the errors page. */
 export function errorAnswer(failure: Failure, docsUrl: string, requestId: string): ErrorAnswer {
   const { status } = errorCodes[failure.code]
-  const body = JSON.stringify(errorBody(failure.code, docsUrl, failure.details, failure.issues))
+  const { code, details, issues, members } = failure
+  const body = JSON.stringify({ ...members, ...errorBody(code, docsUrl, details, issues) })
   const headers: Record<string, string> = {
     ...apiHeaders,
     'Content-Type': 'application/json',

@@ -49,6 +49,7 @@ export async function testActions(given: {
     },
     outbound: createPinnedFetch({ resolve: () => Promise.resolve([]) }),
     exchangeKey: signingKeyFromSeed(randomBytes(32)),
+    payments: { mode: 'off', receiver: null, problems: () => [] },
     nudge: () => {
       nudges += 1
     },

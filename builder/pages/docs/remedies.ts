@@ -22,4 +22,21 @@ export const remedies: Readonly<Partial<Record<ErrorCode, string>>> = {
   request_in_progress: 'Wait for the first answer, then ask again with the same key.',
   idempotency_key_reused: 'Use a new key for a new body.',
   unsupported_encoding: 'Send the body without Content-Encoding.',
+  payment_malformed:
+    'Send the base64 of the JSON of one payment; numbers as plain decimal strings. Nothing was charged.',
+  payment_required:
+    'Pay as accepts or PAYMENT-REQUIRED says, or subscribe to a tier that covers it.',
+  payment_off: 'Subscribe to a tier that covers it; this installation takes no payments.',
+  payment_mismatch: 'Sign anew for the terms of this answer. Nothing was charged.',
+  payment_expired: 'Sign anew; compare your clock with the Date header. Nothing was charged.',
+  payment_signature_invalid:
+    'Sign the EIP-712 message of the terms with the key of the payer; its domain stands in extra. Nothing was charged.',
+  insufficient_funds: 'Bring USDC on Base to the payer, then sign anew. Nothing was charged.',
+  payment_refused: 'Read details: the token would not move the amount. Nothing was charged.',
+  authorization_already_used:
+    'An authorization buys one answer: sign a new one with a new nonce for the next.',
+  payment_unavailable:
+    'Send the same payment again after Retry-After. Do not sign another one: nothing was charged so far.',
+  settlement_pending:
+    'Send the same payment again after Retry-After: it is delivered once it is on the chain. Do not sign another one.',
 }

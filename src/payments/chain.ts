@@ -1,0 +1,275 @@
+/** What the payments ask of the chain. Every answer is checked for its form; none is believed about anything else. */
+import { z } from 'zod'
+
+import { paymentAsset } from '../contract/x402.ts'
+import type { Clock } from '../deps.ts'
+import type { Authorization } from './settler.ts'
+import { SettlementUnavailableError } from './settler.ts'
+import {
+  EIP1271_SELECTOR,
+  addressTopic,
+  contractSignatureCall,
+  stateCall,
+  topics,
+  transferCall,
+  transferDigest,
+} from './transfer.ts'
+
+/** One JSON-RPC call; rejects with the node's error (`code`, `message`, `data`), or another where none came. */
+export type ChainRequest = (
+  method: string,
+  params: readonly unknown[],
+  signal: AbortSignal,
+) => Promise<unknown>
+
+export interface BlockHead {
+  readonly number: number
+  /** Unix seconds. */
+  readonly timestamp: number
+}
+
+/** A mined transfer of exactly what was authorized. */
+export interface FoundTransfer {
+  readonly txHash: string
+  readonly blockNumber: number
+  readonly blockHash: string
+}
+
+/** The fate of one transaction. `other`: it succeeded without the transfer that was meant. */
+export type TransactionFate =
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'reverted' }
+  | { readonly kind: 'other' }
+  | ({ readonly kind: 'transferred' } & FoundTransfer)
+
+/** Every function throws SettlementUnavailableError where the node does not answer, or answers nonsense. */
+export interface UsdcChain {
+  /** A call of the token that a wallet makes; see `settler`. */
+  readonly ask: (method: string, params: readonly unknown[]) => Promise<unknown>
+  /**
+   * Resolves once the node has said that it is of the right chain; asks until it has.
+   * @throws WrongChainError
+   */
+  readonly requireChain: () => Promise<void>
+  readonly head: (tag: 'latest' | 'finalized') => Promise<BlockHead>
+  /** Used, or cancelled. */
+  readonly isSpent: (authorization: Key, tag?: 'latest' | 'finalized') => Promise<boolean>
+  /** Whether a contract at the payer's address accepts the signature; false where there is none. */
+  readonly acceptsSignature: (authorization: Authorization) => Promise<boolean>
+  readonly fateOf: (txHash: string, authorization: Meant) => Promise<TransactionFate>
+  /** The transfer that used the authorization since a time, whoever sent it; null where it moved something else. */
+  readonly findTransfer: (
+    authorization: Meant,
+    sinceUnixSeconds: number,
+  ) => Promise<FoundTransfer | null>
+}
+
+type Key = Pick<Authorization, 'from' | 'nonce'>
+type Meant = Pick<Authorization, 'from' | 'to' | 'value' | 'nonce'>
+
+/** The node is of another chain: nothing may be sent to it. */
+export class WrongChainError extends SettlementUnavailableError {
+  constructor(chainId: number) {
+    super(`The node is of chain ${chainId}, not of Base (${paymentAsset.chainId})`)
+  }
+}
+
+/** A node's own words about a call, as opposed to none at all. */
+export interface NodeError {
+  readonly code: number
+  readonly message: string
+  readonly data: unknown
+}
+
+const REQUEST_TIMEOUT_MS = 8000
+/** Gas that a contract wallet may take to look at a signature. */
+const SIGNATURE_GAS = '0x493e0'
+/** Blocks asked for at once: what public nodes allow at least. */
+const LOG_RANGE = 2000
+/** Base makes one every two seconds; some room for a clock that is off. */
+const SECONDS_PER_BLOCK = 2
+const SPARE_BLOCKS = 200
+
+export function createUsdcChain(
+  request: ChainRequest,
+  { clock }: { readonly clock: Pick<Clock, 'sleep'> },
+): UsdcChain {
+  const ask = async (method: string, params: readonly unknown[]): Promise<unknown> => {
+    const stop = new AbortController()
+    try {
+      return await Promise.race([
+        request(method, params, stop.signal),
+        clock.sleep(REQUEST_TIMEOUT_MS, stop.signal).then(() => {
+          throw new SettlementUnavailableError('The chain did not answer in time')
+        }),
+      ])
+    } catch (error) {
+      if (error instanceof SettlementUnavailableError || nodeErrorOf(error) !== null) throw error
+      throw new SettlementUnavailableError('The chain is out of reach', { cause: error })
+    } finally {
+      stop.abort()
+    }
+  }
+  /** As `ask`, where an error of the node is no answer either. */
+  const get = async <Schema extends z.ZodType>(
+    schema: Schema,
+    method: string,
+    params: readonly unknown[],
+  ): Promise<z.infer<Schema>> => {
+    const parsed = schema.safeParse(
+      await ask(method, params).catch((error: unknown) => {
+        if (error instanceof SettlementUnavailableError) throw error
+        throw new SettlementUnavailableError('The chain refused to answer', { cause: error })
+      }),
+    )
+    if (!parsed.success) throw new SettlementUnavailableError('The chain answered nonsense')
+    return parsed.data
+  }
+  const logs = (filter: object) => get(z.array(logEntry), 'eth_getLogs', [filter])
+
+  async function transferIn(
+    authorization: Meant,
+    used: z.infer<typeof logEntry>,
+  ): Promise<FoundTransfer | null> {
+    const { transactionHash: txHash, blockNumber, blockHash } = used
+    const inBlock = await logs({
+      blockHash,
+      address: paymentAsset.address,
+      topics: [[topics.authorizationUsed, topics.transfer], [addressTopic(authorization.from)]],
+    })
+    const own = inBlock.filter((log) => log.transactionHash === txHash)
+    return holdsTransfer(own, authorization) ? { txHash, blockNumber, blockHash } : null
+  }
+
+  let isRightChain = false
+  return {
+    ask,
+    async requireChain() {
+      if (isRightChain) return
+      const chainId = await get(quantity, 'eth_chainId', [])
+      if (chainId !== paymentAsset.chainId) throw new WrongChainError(chainId)
+      isRightChain = true
+    },
+    head: async (tag) => await get(block, 'eth_getBlockByNumber', [tag, false]),
+    async isSpent(authorization, tag = 'latest') {
+      const call = { to: paymentAsset.address, data: stateCall(authorization) }
+      return (await get(wordAnswer, 'eth_call', [call, tag])) !== 0n
+    },
+    async acceptsSignature(authorization) {
+      const data = contractSignatureCall(transferDigest(authorization), authorization.signature)
+      const call = { to: authorization.from, data, gas: SIGNATURE_GAS }
+      try {
+        const answer = await ask('eth_call', [call, 'latest'])
+        return answer === `0x${EIP1271_SELECTOR.padEnd(64, '0')}`
+      } catch (error) {
+        if (nodeErrorOf(error) === null) throw error
+        return false
+      }
+    },
+    async fateOf(txHash, authorization) {
+      const found = await get(receipt.nullable(), 'eth_getTransactionReceipt', [txHash])
+      // Another transaction than was asked for tells nothing about this one.
+      if (found === null || found.transactionHash !== txHash) return { kind: 'unknown' }
+      if (found.status !== '0x1') return { kind: 'reverted' }
+      if (!holdsTransfer(found.logs, authorization)) return { kind: 'other' }
+      const { blockNumber, blockHash } = found
+      return { kind: 'transferred', txHash, blockNumber, blockHash }
+    },
+    async findTransfer(authorization, sinceUnixSeconds) {
+      const head = await get(block, 'eth_getBlockByNumber', ['latest', false])
+      const age = Math.max(0, head.timestamp - sinceUnixSeconds)
+      const first = Math.max(0, head.number - Math.ceil(age / SECONDS_PER_BLOCK) - SPARE_BLOCKS)
+      for (let to = head.number; to >= first; to -= LOG_RANGE) {
+        const found = await logs({
+          fromBlock: hex(Math.max(first, to - LOG_RANGE + 1)),
+          toBlock: hex(to),
+          address: paymentAsset.address,
+          topics: [topics.authorizationUsed, addressTopic(authorization.from), authorization.nonce],
+        })
+        const [used] = found.filter((log) => isUse(log, authorization))
+        if (used !== undefined) return await transferIn(authorization, used)
+      }
+      return null
+    },
+  }
+}
+
+/** The node's error, as opposed to a node that gave none. */
+export function nodeErrorOf(error: unknown): NodeError | null {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'number') return null
+  const data = 'data' in error ? error.data : undefined
+  return { code: error.code, message: error.message, data }
+}
+
+/** The call that settles, as a transaction object of `eth_estimateGas`. */
+export function settlementCall(authorization: Authorization) {
+  return { to: paymentAsset.address, data: transferCall(authorization) }
+}
+
+export function hex(number: number | bigint): string {
+  return `0x${number.toString(16)}`
+}
+
+export const quantity = z
+  .string()
+  .regex(/^0x(?:0|[1-9a-f][0-9a-f]{0,12})$/)
+  .transform(Number)
+export const bigQuantity = z
+  .string()
+  .regex(/^0x(?:0|[1-9a-f][0-9a-f]{0,63})$/)
+  .transform(BigInt)
+const wordAnswer = z
+  .string()
+  .regex(/^0x[0-9a-f]{64}$/i)
+  .transform(BigInt)
+const lower = z
+  .string()
+  .regex(/^0x[0-9a-f]*$/i)
+  .transform((text) => text.toLowerCase())
+const hash = lower.refine((text) => text.length === 66)
+const block = z.object({ number: quantity, timestamp: quantity })
+const logEntry = z.object({
+  address: lower,
+  topics: z.array(lower),
+  data: lower,
+  logIndex: quantity,
+  transactionHash: hash,
+  blockNumber: quantity,
+  blockHash: hash,
+})
+const receipt = z.object({
+  transactionHash: hash,
+  status: z.string(),
+  blockNumber: quantity,
+  blockHash: hash,
+  logs: z.array(logEntry),
+})
+
+type Log = z.infer<typeof logEntry>
+
+function isUse({ address, topics: found }: Log, { from, nonce }: Key): boolean {
+  return (
+    address === paymentAsset.address.toLowerCase() &&
+    found[0] === topics.authorizationUsed &&
+    found[1] === addressTopic(from) &&
+    found[2] === nonce
+  )
+}
+
+/**
+ * The token logs the use of an authorization and, right after it, the transfer: in a transaction that carries
+ * several, the neighbour tells which transfer belongs to which.
+ */
+function holdsTransfer(logs: readonly Log[], { from, to, value, nonce }: Meant): boolean {
+  const used = logs.find((log) => isUse(log, { from, nonce }))
+  if (used === undefined) return false
+  return logs.some(
+    ({ address, topics: found, data, logIndex }) =>
+      logIndex === used.logIndex + 1 &&
+      address === used.address &&
+      found[0] === topics.transfer &&
+      found[1] === addressTopic(from) &&
+      found[2] === addressTopic(to) &&
+      wordAnswer.safeParse(data).data === value,
+  )
+}

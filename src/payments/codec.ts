@@ -1,0 +1,135 @@
+/** A payment as it stands in a request header, in both versions of x402. One spelling of each value is taken. */
+import { z } from 'zod'
+
+import { StrictJsonError, parseStrictJson } from '../core/strict-json.ts'
+import type { Authorization } from './settler.ts'
+
+/** Refused before anything is decoded. Payments of plain keys take about 1 KiB. */
+const MAX_HEADER_BYTES = 8192
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
+
+/** What the payer says of the terms; compared with ours and never used for anything else. */
+export interface ClaimedTerms {
+  readonly scheme: string
+  readonly network: string
+  /** Version 2 only; in version 1 the authorization alone tells them. */
+  readonly amount?: string
+  readonly asset?: string
+  readonly payTo?: string
+}
+
+export interface DecodedPayment {
+  readonly version: 1 | 2
+  readonly claimed: ClaimedTerms
+  readonly authorization: Authorization
+}
+
+/** The header is no payment. `issues` name the members that are wrong. */
+export class MalformedPaymentError extends Error {
+  override readonly name = 'MalformedPaymentError'
+  readonly issues: readonly { readonly path: string; readonly message: string }[]
+
+  constructor(message: string, issues: MalformedPaymentError['issues'] = []) {
+    super(message)
+    this.issues = issues
+  }
+}
+
+const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'must be 0x and 40 hex digits')
+const decimal = z
+  .string()
+  .regex(/^(?:0|[1-9]\d{0,77})$/, 'must be a decimal string without signs, spaces or leading zeros')
+const uint256 = decimal
+  .transform(BigInt)
+  .refine((value) => value < 2n ** 256n, 'is beyond 256 bits')
+const text = z.string().max(200)
+
+const exactPayload = z.object({
+  signature: z.string().regex(/^0x(?:[0-9a-fA-F]{2}){1,4096}$/, 'must be 0x and hex'),
+  authorization: z.object({
+    from: address,
+    to: address,
+    value: uint256,
+    validAfter: uint256,
+    validBefore: uint256,
+    nonce: z.string().regex(/^0x[0-9a-fA-F]{64}$/, 'must be 0x and 64 hex digits'),
+  }),
+})
+
+const paymentV1 = z.object({
+  x402Version: z.literal(1),
+  scheme: text,
+  network: text,
+  payload: exactPayload,
+})
+
+const paymentV2 = z.object({
+  x402Version: z.literal(2),
+  accepted: z.object({
+    scheme: text,
+    network: text,
+    amount: decimal,
+    asset: address,
+    payTo: address,
+  }),
+  payload: exactPayload,
+})
+
+const payment = z.discriminatedUnion('x402Version', [paymentV1, paymentV2])
+
+/**
+ * Reads `PAYMENT-SIGNATURE` or `X-PAYMENT`: base64 of the JSON of either version.
+ * @throws MalformedPaymentError
+ */
+export function decodePayment(header: string): DecodedPayment {
+  const json = jsonOf(header)
+  const parsed = payment.safeParse(json)
+  if (!parsed.success) {
+    const issues = parsed.error.issues.map(({ path, message }) => ({
+      path: path.join('.'),
+      message,
+    }))
+    throw new MalformedPaymentError('The payment lacks a member or has a wrong one', issues)
+  }
+  const { data } = parsed
+  const { signature, authorization } = data.payload
+  return {
+    version: data.x402Version,
+    claimed: data.x402Version === 2 ? data.accepted : data,
+    authorization: {
+      ...authorization,
+      from: authorization.from.toLowerCase(),
+      to: authorization.to.toLowerCase(),
+      nonce: authorization.nonce.toLowerCase(),
+      signature: withRecoveryByte(signature.toLowerCase()),
+    },
+  }
+}
+
+/** The base64 form in which x402 puts JSON into a header. */
+export function encodeHeader(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64')
+}
+
+function jsonOf(header: string): unknown {
+  if (header.length > MAX_HEADER_BYTES) {
+    throw new MalformedPaymentError(`A payment has at most ${MAX_HEADER_BYTES} bytes`)
+  }
+  const bytes = Buffer.from(header, 'base64')
+  if (!BASE64.test(header) || bytes.toString('base64') !== header) {
+    throw new MalformedPaymentError('A payment is standard base64 with its padding')
+  }
+  try {
+    return parseStrictJson(bytes, { maxDepth: 12 })
+  } catch (error) {
+    if (!(error instanceof StrictJsonError)) throw error
+    throw new MalformedPaymentError(`The payment is not JSON: ${error.message}`)
+  }
+}
+
+/** Some signers write the recovery id itself as the last byte; the token takes 27 and 28 only. */
+function withRecoveryByte(signature: string): string {
+  if (signature.length !== 132) return signature
+  if (signature.endsWith('00')) return `${signature.slice(0, -2)}1b`
+  return signature.endsWith('01') ? `${signature.slice(0, -2)}1c` : signature
+}

@@ -1,0 +1,238 @@
+/**
+ * Settles with a wallet of our own. Its transactions leave one after the other: a nonce is taken, signed, noted and
+ * sent before the next one is, so that none waits for one that was never sent.
+ */
+import { keccak256 } from 'viem'
+import type { Address, Hex, PrivateKeyAccount } from 'viem'
+import { z } from 'zod'
+
+import { paymentAsset } from '../contract/x402.ts'
+import type { Clock } from '../deps.ts'
+import { bigQuantity, hex, nodeErrorOf, quantity, settlementCall } from './chain.ts'
+import type { NodeError, UsdcChain } from './chain.ts'
+import { SettlementUnavailableError } from './settler.ts'
+import type { Authorization, CheckVerdict, Refusal, Settler } from './settler.ts'
+
+export interface LocalSettlerDeps {
+  readonly account: PrivateKeyAccount
+  readonly chain: UsdcChain
+  readonly clock: Pick<Clock, 'monotonic'>
+  /** Above it nothing is sent: a settlement must not cost more than it brings. */
+  readonly maxGasPriceWei: bigint
+}
+
+/** Of a plain payer it is about 80,000; what a contract wallet does to check its signature is paid by us. */
+const MAX_GAS = 300_000n
+/** What the estimate may be off by, in percent. */
+const SPARE_GAS_PERCENT = 20n
+/** A tip that Base takes in any block that is not full: 0.001 gwei. */
+const LEAST_TIP_WEI = 1_000_000n
+/** A block of Base. */
+const FEES_LIFE_MS = 2000
+/** Fewer settlements than this left in the wallet at the highest gas price are a problem. */
+const LEAST_SETTLEMENTS_LEFT = 20n
+
+interface Fees {
+  readonly maxFeePerGas: bigint
+  readonly maxPriorityFeePerGas: bigint
+}
+
+export function createLocalSettler(deps: LocalSettlerDeps): Settler {
+  const { account, chain, clock, maxGasPriceWei } = deps
+  const inTurn = createTurns()
+  /** Null where it has to be asked for. */
+  let nextNonce: number | null = null
+  let fees: { readonly atMs: number; readonly value: Fees } | null = null
+
+  async function feesNow(): Promise<Fees> {
+    const nowMs = clock.monotonic()
+    if (fees !== null && nowMs - fees.atMs < FEES_LIFE_MS) return fees.value
+    const history = feeHistory.safeParse(await chain.ask('eth_feeHistory', ['0x1', 'latest', [50]]))
+    if (!history.success) throw new SettlementUnavailableError('The chain told no gas price')
+    const baseFee = history.data.baseFeePerGas.at(-1) ?? 0n
+    const asked = history.data.reward?.[0]?.[0] ?? 0n
+    const tip = asked > LEAST_TIP_WEI ? asked : LEAST_TIP_WEI
+    if (baseFee + tip > maxGasPriceWei) {
+      throw new SettlementUnavailableError('Gas costs more right now than is paid for a settlement')
+    }
+    const most = 2n * baseFee + tip
+    const value = {
+      maxFeePerGas: most < maxGasPriceWei ? most : maxGasPriceWei,
+      maxPriorityFeePerGas: tip,
+    }
+    fees = { atMs: nowMs, value }
+    return value
+  }
+
+  async function sign(authorization: Authorization, gas: bigint): Promise<{ raw: Hex; hash: Hex }> {
+    const price = await feesNow()
+    nextNonce ??= nonceAnswer.parse(
+      await chain.ask('eth_getTransactionCount', [account.address, 'pending']),
+    )
+    const { data } = settlementCall(authorization)
+    const raw = await account.signTransaction({
+      type: 'eip1559',
+      chainId: paymentAsset.chainId,
+      nonce: nextNonce,
+      to: paymentAsset.address,
+      data: asHex(data),
+      gas: gas + (gas * SPARE_GAS_PERCENT) / 100n,
+      ...price,
+    })
+    return { raw, hash: keccak256(raw) }
+  }
+
+  /** True where it left, or may have. False: the nonce was somebody else's, and a new one has to be asked for. */
+  async function send(raw: Hex, hash: Hex): Promise<boolean> {
+    const used = nextNonce
+    nextNonce = null
+    try {
+      await chain.ask('eth_sendRawTransaction', [raw])
+    } catch (error) {
+      const refusal = nodeErrorOf(error)
+      // Without a word of the node it may well have been sent.
+      if (refusal === null) return true
+      if (/already known|already imported|known transaction/i.test(refusal.message)) return true
+      if (isNonceTaken(refusal)) return await isKnown(hash)
+      if (await isKnown(hash)) return true
+      throw new SettlementUnavailableError('The chain does not take our transaction', {
+        cause: error,
+      })
+    }
+    nextNonce = used === null ? null : used + 1
+    return true
+  }
+
+  /** A proxy may have sent it twice, and told of the second time. */
+  async function isKnown(hash: Hex): Promise<boolean> {
+    try {
+      return (await chain.ask('eth_getTransactionByHash', [hash])) !== null
+    } catch {
+      return true
+    }
+  }
+
+  return {
+    mode: 'local',
+    check: (authorization) => estimate(chain, account.address, authorization),
+    submit: (authorization, { gas }, record) =>
+      inTurn(async () => {
+        for (let tries = 0; tries < 3; tries += 1) {
+          const { raw, hash } = await sign(authorization, gas).catch((error: unknown) => {
+            throw unavailable(error)
+          })
+          await record(hash)
+          if (await send(raw, hash)) return { kind: 'sent', txHash: hash }
+        }
+        throw new SettlementUnavailableError('The settling wallet is used by somebody else as well')
+      }),
+    doubt: () => {
+      nextNonce = null
+    },
+    async inspect() {
+      const answer = await chain
+        .ask('eth_getBalance', [account.address, 'latest'])
+        .then((balance) => bigQuantity.safeParse(balance).data)
+        .catch(() => undefined)
+      if (answer === undefined) return ['settlement: the chain is out of reach']
+      const least = MAX_GAS * maxGasPriceWei * LEAST_SETTLEMENTS_LEFT
+      return answer < least
+        ? [`settlement: the settling wallet ${account.address} has little ETH left on Base`]
+        : []
+    },
+  }
+}
+
+const feeHistory = z.object({
+  baseFeePerGas: z.array(bigQuantity).min(1),
+  reward: z.array(z.array(bigQuantity)).nullish(),
+})
+const nonceAnswer = quantity
+
+/** Runs one after the other, in the order of the calls. */
+function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (work) => {
+    const turn = last.then(work, work)
+    last = turn.catch(() => undefined)
+    return turn
+  }
+}
+
+/** The real call, not sent: signature, balance, nonce, window, blocked addresses and all else in one question. */
+async function estimate(
+  chain: UsdcChain,
+  from: Address,
+  authorization: Authorization,
+): Promise<CheckVerdict> {
+  const call = { from, ...settlementCall(authorization), gas: hex(MAX_GAS) }
+  try {
+    const gas = bigQuantity.safeParse(await chain.ask('eth_estimateGas', [call, 'latest'])).data
+    if (gas === undefined) throw new SettlementUnavailableError('The chain answered nonsense')
+    return gas > MAX_GAS ? { ok: false, refusal: tooMuchGas } : { ok: true, gas }
+  } catch (error) {
+    const said = nodeErrorOf(error)
+    const refusal = said === null ? null : refusalOf(said)
+    if (refusal === null) throw unavailable(error)
+    return { ok: false, refusal }
+  }
+}
+
+const tooMuchGas: Refusal = {
+  reason: 'refused',
+  message: `It takes more than ${MAX_GAS} gas to settle`,
+}
+
+/** The token's words (FiatTokenV2_2 and what it inherits) and what they mean for the payer. */
+const tokenRefusals: readonly (readonly [RegExp, Refusal])[] = [
+  [
+    /authorization is used or canceled/i,
+    { reason: 'used', message: 'The authorization was used or cancelled' },
+  ],
+  [
+    /amount exceeds balance/i,
+    { reason: 'insufficient_funds', message: 'The payer has less USDC on Base than the price' },
+  ],
+  [
+    /authorization is expired|not yet valid/i,
+    { reason: 'expired', message: 'The authorization is not valid in the newest block' },
+  ],
+  [
+    /invalid signature/i,
+    { reason: 'signature', message: 'The token does not accept the signature' },
+  ],
+  [
+    /blacklisted/i,
+    { reason: 'refused', message: 'The issuer of USDC has blocked the payer or the receiver' },
+  ],
+  [/paused/i, { reason: 'refused', message: 'The issuer of USDC has paused all transfers' }],
+  [/out ?of ?gas|gas required exceeds/i, tooMuchGas],
+  [/revert/i, { reason: 'refused', message: 'The token refuses the transfer' }],
+]
+
+/** Null where the node speaks of something else than the call. */
+function refusalOf({ code, message, data }: NodeError): Refusal | null {
+  const words = `${message} ${revertReason(data)}`
+  const found = tokenRefusals.find(([pattern]) => pattern.test(words))
+  if (found !== undefined) return found[1]
+  return code === 3 ? { reason: 'refused', message: 'The token refuses the transfer' } : null
+}
+
+/** The text of `Error(string)` (Solidity), which some nodes give in `data` only. */
+function revertReason(data: unknown): string {
+  if (typeof data !== 'string' || !data.startsWith('0x08c379a0')) return ''
+  return Buffer.from(data.slice(2 + 8 + 128), 'hex').toString('utf8')
+}
+
+function isNonceTaken({ message }: NodeError): boolean {
+  return /nonce too low|nonce.*already|replacement transaction|underpriced/i.test(message)
+}
+
+function unavailable(error: unknown): SettlementUnavailableError {
+  if (error instanceof SettlementUnavailableError) return error
+  return new SettlementUnavailableError('The chain refused to answer', { cause: error })
+}
+
+function asHex(text: string): Hex {
+  return `0x${text.slice(2)}`
+}

@@ -1,0 +1,85 @@
+/** Who brings a signed authorization to the chain. Types only. */
+import type { PaymentTerms } from '../contract/x402.ts'
+import type { UsdcChain } from './chain.ts'
+
+/** A signed EIP-3009 transfer. Addresses and the nonce in lower case; times are Unix seconds. */
+export interface Authorization {
+  readonly from: string
+  readonly to: string
+  readonly value: bigint
+  readonly validAfter: bigint
+  readonly validBefore: bigint
+  /** 0x and 64 hex digits. */
+  readonly nonce: string
+  /** 0x and lower-case hex; 65 bytes with v 27 or 28 where it is a plain key's. */
+  readonly signature: string
+}
+
+export type SettlementMode = 'off' | 'local' | 'facilitator'
+
+/** `used`: the authorization is spent or cancelled; the chain tells which. */
+export type Refusal = {
+  readonly reason: 'used' | 'insufficient_funds' | 'expired' | 'signature' | 'refused'
+  readonly message: string
+}
+
+export type CheckVerdict =
+  | { readonly ok: true; readonly gas: bigint }
+  | { readonly ok: false; readonly refusal: Refusal }
+
+/** `refused`: nothing was handed to anybody. `sent`: it may be on its way, whatever the node said. */
+export type Submission =
+  | { readonly kind: 'sent'; readonly txHash: string | null }
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+
+export interface Settler {
+  readonly mode: Exclude<SettlementMode, 'off'>
+  /**
+   * Whether the chain would take it now. Nothing is sent.
+   * @throws SettlementUnavailableError where nobody can tell.
+   */
+  readonly check: (authorization: Authorization, terms: PaymentTerms) => Promise<CheckVerdict>
+  /**
+   * Sends it. `record` is awaited before anything leaves, with the hash of the transaction where it is known.
+   * @throws SettlementUnavailableError where nothing left and it may be tried again, and what `record` throws.
+   */
+  readonly submit: (
+    authorization: Authorization,
+    checked: { readonly gas: bigint; readonly terms: PaymentTerms },
+    record: (txHash: string | null) => Promise<void>,
+  ) => Promise<Submission>
+  /** A transaction was not seen in time: what was believed of the wallet's nonces may be wrong. */
+  readonly doubt: () => void
+  /** What is wrong with it, in words for the operator; asks the chain. Never throws. */
+  readonly inspect: () => Promise<readonly string[]>
+}
+
+/** No payment can be settled now; nothing was charged. The message is for the payer. */
+export class SettlementUnavailableError extends Error {
+  override readonly name = 'SettlementUnavailableError'
+}
+
+/** The payments of this installation. */
+export type Payments =
+  | {
+      readonly mode: 'off'
+      readonly receiver: string | null
+      readonly problems: () => readonly string[]
+    }
+  | PaymentsOn
+
+export interface PaymentsOn {
+  readonly mode: Settler['mode']
+  /** EIP-55. */
+  readonly receiver: string
+  readonly settler: Settler
+  readonly chain: UsdcChain
+  /** Authorizations that a request of this process works on right now, by payer and nonce. */
+  readonly inFlight: Set<string>
+  /** Pauses between two looks for a transaction; their sum is how long a payer waits at most. */
+  readonly pausesMs: readonly number[]
+  /** What is wrong, for `/health`; from the last inspection. */
+  readonly problems: () => readonly string[]
+  /** Renews `problems`. */
+  readonly inspect: () => Promise<void>
+}

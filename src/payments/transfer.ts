@@ -1,0 +1,77 @@
+/**
+ * EIP-3009 `transferWithAuthorization` of USDC as bytes: what the payer signs, what the token is called with,
+ * what it logs. Written out word by word; every value is of fixed width.
+ */
+import { bytesToHex, hexToBytes } from '../core/hex.ts'
+import { keccak256 } from '../core/keccak256.ts'
+import type { Authorization } from './settler.ts'
+
+/** `TransferWithAuthorization(address from,…,bytes32 nonce)`, hashed (EIP-3009; `EIP3009.sol` of the token). */
+const TYPE_HASH = '7c7c6cdb67a18743f49ec6fa9b35f50d52ed05cbed4cc592e13b44501c1a2267'
+/** EIP-712 domain separator of USDC on Base: what `DOMAIN_SEPARATOR()` answers there. */
+const DOMAIN_SEPARATOR = '02fa7265e7c5d81118673727957699e4d68f74cd74b7db77da710fe8a2c7834f'
+/** `transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)`. */
+const TRANSFER_SELECTOR = 'cf092995'
+/** `authorizationState(address,bytes32)`. */
+const STATE_SELECTOR = 'e94a0102'
+/** EIP-1271 `isValidSignature(bytes32,bytes)`; also its answer for yes. */
+export const EIP1271_SELECTOR = '1626ba7e'
+
+/** Topics of the two logs that a transfer leaves, in this order and next to each other. */
+export const topics = {
+  /** `AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)`. */
+  authorizationUsed: '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5',
+  /** `Transfer(address indexed from, address indexed to, uint256 value)`. */
+  transfer: '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef',
+} as const
+
+type Fields = Omit<Authorization, 'signature'>
+
+/** The hash that the payer signs (EIP-712). */
+export function transferDigest(authorization: Fields): Uint8Array {
+  const struct = keccak256(bytesOf(TYPE_HASH + fieldWords(authorization)))
+  return keccak256(bytesOf(`1901${DOMAIN_SEPARATOR}${bytesToHex(struct)}`))
+}
+
+/** Call data of the transfer: the form with `bytes signature`, which takes keys and contract wallets alike. */
+export function transferCall(authorization: Authorization): string {
+  const offset = word((7 * 32).toString(16))
+  return `0x${TRANSFER_SELECTOR}${fieldWords(authorization)}${offset}${bytesWords(authorization.signature)}`
+}
+
+/** Call data that asks whether the authorization was used or cancelled. */
+export function stateCall({ from, nonce }: Pick<Fields, 'from' | 'nonce'>): string {
+  return `0x${STATE_SELECTOR}${word(from.slice(2))}${nonce.slice(2)}`
+}
+
+/** Call data that asks a contract wallet whether it signed. */
+export function contractSignatureCall(digest: Uint8Array, signature: string): string {
+  return `0x${EIP1271_SELECTOR}${bytesToHex(digest)}${word('40')}${bytesWords(signature)}`
+}
+
+/** An address as a topic. */
+export function addressTopic(address: string): string {
+  return `0x${word(address.slice(2))}`
+}
+
+/** 32 bytes with a number in them, without a prefix. */
+export function word(hex: string): string {
+  return hex.padStart(64, '0')
+}
+
+function fieldWords({ from, to, value, validAfter, validBefore, nonce }: Fields): string {
+  const numbers = [value, validAfter, validBefore].map((number) => word(number.toString(16)))
+  return word(from.slice(2)) + word(to.slice(2)) + numbers.join('') + nonce.slice(2)
+}
+
+/** Length and content of a `bytes` argument, padded to whole words. */
+function bytesWords(data: string): string {
+  const hex = data.slice(2)
+  return word((hex.length / 2).toString(16)) + hex.padEnd(Math.ceil(hex.length / 64) * 64, '0')
+}
+
+function bytesOf(hex: string): Uint8Array {
+  const bytes = hexToBytes(hex)
+  if (bytes === null) throw new TypeError('not lower-case hex')
+  return bytes
+}
