@@ -43,7 +43,7 @@ export function referenceFacilitator(rpcUrl: string, wallet = 'facilitator'): x4
 }
 
 const typedData = z.custom<VerifyTypedDataParameters>((value) => typeof value === 'object')
-const facilitatorCall = z.object({
+export const facilitatorCall = z.object({
   x402Version: z.number(),
   paymentPayload: z.custom<PaymentPayload>((value) => typeof value === 'object'),
   paymentRequirements: z.custom<PaymentRequirements>((value) => typeof value === 'object'),

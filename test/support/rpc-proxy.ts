@@ -31,9 +31,11 @@ export interface RpcProxy {
 }
 
 export interface ProxyRules {
+  /** Awaited before the node is asked. */
+  readonly before?: (request: RpcRequest) => Promise<void>
   /** An answer instead of the node's, or undefined to ask the node. */
   readonly instead?: (request: RpcRequest) => CannedAnswer | undefined
-  /** Changes the text of the node's answer, or loses it with null: the node has done what was asked, and the caller waits. */
+  /** Changes the text of the node's answer, or loses it with null: the node has done what was asked, and the line goes dead. */
   readonly change?: (request: RpcRequest, answer: string) => string | null
 }
 
@@ -77,11 +79,15 @@ export async function startRpcProxy(nodeUrl: string, rules: ProxyRules = {}): Pr
       response.end(canned.body)
       return
     }
+    await rules.before?.(request)
     const headers = { 'content-type': 'application/json' }
     const node = await fetch(nodeUrl, { method: 'POST', headers, body: text })
     const body = await node.text()
     const changed = rules.change === undefined ? body : rules.change(request, body)
-    if (changed === null) return
+    if (changed === null) {
+      response.destroy()
+      return
+    }
     response.writeHead(node.status, headers)
     response.end(changed)
   }

@@ -33,7 +33,7 @@ export interface SignedAuthorization {
 }
 
 const usdcDomain = { name: 'USD Coin', version: '2', chainId: base.id } as const
-export const authorizationType = {
+const authorizationType = {
   TransferWithAuthorization: [
     { name: 'from', type: 'address' },
     { name: 'to', type: 'address' },
@@ -118,5 +118,25 @@ export function settlementCall({ authorization, signature }: SignedAuthorization
     abi: usdcAbi,
     functionName: 'transferWithAuthorization',
     args: [from, to, value, validAfter, validBefore, nonce, signature],
+  })
+}
+
+/** Call data by which the payer takes an authorization back, for anyone to send to the token. */
+export async function cancellationCall(payer: PrivateKeyAccount, nonce: Hex): Promise<Hex> {
+  const signature = await payer.signTypedData({
+    domain: { ...usdcDomain, verifyingContract: usdcAddress },
+    types: {
+      CancelAuthorization: [
+        { name: 'authorizer', type: 'address' },
+        { name: 'nonce', type: 'bytes32' },
+      ],
+    },
+    primaryType: 'CancelAuthorization',
+    message: { authorizer: payer.address, nonce },
+  })
+  return encodeFunctionData({
+    abi: usdcAbi,
+    functionName: 'cancelAuthorization',
+    args: [payer.address, nonce, signature],
   })
 }

@@ -1,0 +1,220 @@
+/**
+ * The compiled service killed with SIGKILL around the moment at which a payment leaves for the chain: the next start
+ * knows of it, and the payer gets once what was paid for.
+ */
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { compileProgram } from '../support/program.ts'
+import type { Program, Running } from '../support/program.ts'
+import { startRpcProxy } from '../support/rpc-proxy.ts'
+import type { ProxyRules, RpcProxy } from '../support/rpc-proxy.ts'
+import { startUsdcChain } from '../support/usdc-chain.ts'
+import type { UsdcChain } from '../support/usdc-chain.ts'
+import {
+  chainAccount,
+  chainKey,
+  headerOf,
+  paymentV2,
+  settlementCall,
+  signAuthorization,
+} from '../support/x402-payment.ts'
+import type { SignedAuthorization } from '../support/x402-payment.ts'
+import { addressOf, newLedger } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
+
+const payer = chainAccount('payer')
+const receiver = chainAccount('receiver').address
+const settler = chainAccount('settler').address
+/** Price of the feed. */
+const price = 2000n
+const funds = 1_000_000n
+
+let program: Program
+let chain: UsdcChain
+let proxy: RpcProxy
+let ledger: Ledger
+let keyFile: string
+let rules: ProxyRules = {}
+
+beforeAll(async () => {
+  program = compileProgram()
+  chain = await startUsdcChain()
+  await chain.mint(payer.address, funds)
+  await chain.fund(settler)
+  proxy = await startRpcProxy(chain.url, {
+    instead: (request) => rules.instead?.(request),
+    change: (request, answer) =>
+      rules.change === undefined ? answer : rules.change(request, answer),
+  })
+  keyFile = join(program.dir, 'settler.key')
+  writeFileSync(keyFile, `${chainKey('settler')}\n`, { mode: 0o600 })
+})
+
+afterAll(async () => {
+  await proxy.stop()
+  await chain.stop()
+  program.remove()
+})
+
+beforeEach(async () => {
+  rules = {}
+  const restore = await chain.snapshot()
+  ledger = newLedger(program, {
+    BUILDER: 'off',
+    POLL: 'off',
+    LOG_LEVEL: 'debug',
+    SETTLEMENT: 'local',
+    SETTLER_KEY_FILE: keyFile,
+    PAYMENT_RECEIVER: receiver,
+    RPC_URL_BASE: proxy.url,
+  })
+  return async () => {
+    await chain.automine(true)
+    await restore()
+    ledger.remove()
+  }
+})
+
+const sign = () => signAuthorization(payer, { to: receiver, value: price })
+const charged = async () => funds - (await chain.balanceOf(payer.address))
+
+interface Answer {
+  readonly status: number
+  readonly code: string | undefined
+  readonly challenge: string | null
+}
+
+/** Null where the service died before it answered. */
+async function buy(url: string, signed: SignedAuthorization): Promise<Answer | null> {
+  try {
+    const response = await fetch(`${url}/api/v1/alerts/feed`, {
+      headers: { 'PAYMENT-SIGNATURE': headerOf(paymentV2(signed)) },
+    })
+    const { code } = z.looseObject({ code: z.string().optional() }).parse(await response.json())
+    return { status: response.status, code, challenge: response.headers.get('payment-required') }
+  } catch (error) {
+    // What fetch throws where a connection ends; everything else is a failure of the test.
+    if (error instanceof TypeError) return null
+    throw error
+  }
+}
+
+/** Buys from a service that is killed when it calls the node, before the node hears of it or after it did. */
+async function buyAndKill(
+  signed: SignedAuthorization,
+  method: string,
+  moment: 'before' | 'after',
+): Promise<void> {
+  const service = ledger.service()
+  const url = await addressOf(service)
+  const kill = (called: string) => called === method && killed(service)
+  rules =
+    moment === 'before'
+      ? { instead: (call) => (kill(call.method) ? { body: '', silent: true } : undefined) }
+      : { change: (call, answer) => (kill(call.method) ? null : answer) }
+  expect(await buy(url, signed)).toBeNull()
+  await service.ended
+  rules = {}
+}
+
+function killed(service: Running): true {
+  service.kill('SIGKILL')
+  return true
+}
+
+/** The next start answers the payment once, at the first try or after a while of being pending. */
+async function expectDeliveredOnce(signed: SignedAuthorization): Promise<Running> {
+  const service = ledger.service()
+  const url = await addressOf(service)
+  await expect
+    .poll(
+      async () => {
+        const answer = await buy(url, signed)
+        if (answer?.status === 503) expect(answer.challenge).toBeNull()
+        return answer?.status
+      },
+      { timeout: 60_000 },
+    )
+    .toBe(200)
+  expect(await buy(url, signed)).toMatchObject({ status: 402, code: 'authorization_already_used' })
+  expect(await charged()).toBe(price)
+  expect(await chain.usedAuthorizations()).toHaveLength(1)
+  expect(service.output()).not.toContain(chainKey('settler').slice(2))
+  expect(service.output()).not.toContain(signed.signature.slice(2))
+  return service
+}
+
+async function stop(service: Running): Promise<void> {
+  service.kill('SIGTERM')
+  expect(await service.ended).toBe(0)
+}
+
+describe('a service killed with SIGKILL', () => {
+  test('while it checks a payment has taken nothing', async () => {
+    const signed = await sign()
+    await buyAndKill(signed, 'eth_estimateGas', 'after')
+    expect(await charged()).toBe(0n)
+    await stop(await expectDeliveredOnce(signed))
+  })
+
+  test('before its transaction leaves sends another', async () => {
+    const signed = await sign()
+    await buyAndKill(signed, 'eth_sendRawTransaction', 'before')
+    expect(await charged()).toBe(0n)
+    await stop(await expectDeliveredOnce(signed))
+  })
+
+  test('after its transaction left delivers at the next start, without another', async () => {
+    const signed = await sign()
+    await buyAndKill(signed, 'eth_sendRawTransaction', 'after')
+    expect(await charged()).toBe(price)
+    await stop(await expectDeliveredOnce(signed))
+    expect(await chain.sentBy(settler)).toMatchObject([{ succeeded: true }])
+  })
+
+  test('after the receipt came delivers at the next start, without another', async () => {
+    const signed = await sign()
+    await buyAndKill(signed, 'eth_getTransactionReceipt', 'after')
+    await stop(await expectDeliveredOnce(signed))
+    expect(await chain.sentBy(settler)).toMatchObject([{ succeeded: true }])
+  })
+
+  test('while no block took its transaction says that it is pending, until one does', async () => {
+    const signed = await sign()
+    await chain.automine(false)
+    await buyAndKill(signed, 'eth_sendRawTransaction', 'after')
+    const service = ledger.service()
+    const url = await addressOf(service)
+    expect(await buy(url, signed)).toEqual({
+      status: 503,
+      code: 'settlement_pending',
+      challenge: null,
+    })
+    await stop(service)
+    await chain.mine()
+    await stop(await expectDeliveredOnce(signed))
+    expect(await chain.sentBy(settler)).toMatchObject([{ succeeded: true }])
+  })
+
+  test('before a stranger settles what it had begun delivers all the same', async () => {
+    const signed = await sign()
+    await buyAndKill(signed, 'eth_sendRawTransaction', 'before')
+    await chain.call(settlementCall(signed))
+    await stop(await expectDeliveredOnce(signed))
+    expect(await chain.sentBy(settler)).toEqual([])
+  })
+})
+
+test('a key file that others can read stops the start, which names it and not the key', async () => {
+  const loose = join(program.dir, 'loose.key')
+  writeFileSync(loose, `${chainKey('settler')}\n`)
+  chmodSync(loose, 0o644)
+  const service = ledger.service({ SETTLER_KEY_FILE: loose })
+  expect(await service.ended).not.toBe(0)
+  expect(service.output()).toContain('SETTLER_KEY_FILE')
+  expect(service.output()).not.toContain(chainKey('settler').slice(2))
+})

@@ -1,0 +1,393 @@
+/**
+ * Whatever goes wrong between the payer, the service and the chain, a payer gets once what was paid for, or is not
+ * charged; and nobody learns a key or a signature from it.
+ */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+
+import { startPaidService } from '../support/paid-service.ts'
+import type { PaidService } from '../support/paid-service.ts'
+import { rpcError, rpcResult, startRpcProxy } from '../support/rpc-proxy.ts'
+import type { ProxyRules, RpcProxy } from '../support/rpc-proxy.ts'
+import { startUsdcChain } from '../support/usdc-chain.ts'
+import type { UsdcChain } from '../support/usdc-chain.ts'
+import {
+  chainAccount,
+  chainKey,
+  headerOf,
+  paymentV2,
+  settlementCall,
+  signAuthorization,
+} from '../support/x402-payment.ts'
+import type { SignedAuthorization } from '../support/x402-payment.ts'
+
+const payer = chainAccount('payer')
+/** Price of the feed. */
+const price = 2000n
+const funds = 1_000_000n
+let chain: UsdcChain
+let proxy: RpcProxy
+let paid: PaidService
+let restore: () => Promise<void>
+/** What stands between the service and the chain in the test that runs. */
+let rules: ProxyRules = {}
+
+beforeAll(async () => {
+  chain = await startUsdcChain()
+  await chain.mint(payer.address, funds)
+  proxy = await startRpcProxy(chain.url, {
+    instead: (request) => rules.instead?.(request),
+    change: (request, answer) =>
+      rules.change === undefined ? answer : rules.change(request, answer),
+  })
+})
+
+beforeEach(async () => {
+  rules = {}
+  restore = await chain.snapshot()
+  paid = await startPaidService({ chain, rpcUrl: proxy.url, level: 'debug' })
+})
+
+/** Everything that a payer or an operator was told in any of the tests. */
+const told: string[] = []
+const secrets: string[] = [chainKey('settler').slice(2)]
+
+afterEach(async () => {
+  rules = {}
+  const health = await fetch(`${paid.url}/api/v1/health`)
+  told.push(await health.text(), JSON.stringify(paid.lines()))
+  await paid.stop()
+  await chain.automine(true)
+  await restore()
+})
+
+afterAll(async () => {
+  await proxy.stop()
+  await chain.stop()
+})
+
+async function sign(): Promise<SignedAuthorization> {
+  const signed = await signAuthorization(payer, { to: paid.receiver, value: price })
+  secrets.push(signed.signature.slice(2), headerOf(paymentV2(signed)))
+  return signed
+}
+
+interface Answer {
+  readonly status: number
+  readonly code: string | undefined
+  readonly headers: Headers
+  readonly settlement: Readonly<Record<string, unknown>> | null
+}
+
+const anyObject = z.record(z.string(), z.unknown())
+
+async function buy(signed: SignedAuthorization, path = '/api/v1/alerts/feed'): Promise<Answer> {
+  const response = await fetch(`${paid.url}${path}`, {
+    headers: { 'PAYMENT-SIGNATURE': headerOf(paymentV2(signed)) },
+  })
+  const { status, headers } = response
+  const text = await response.text()
+  told.push(`${text}\n${JSON.stringify([...headers])}`)
+  const { code } = z.looseObject({ code: z.string().optional() }).parse(JSON.parse(text))
+  const result = headers.get('payment-response')
+  const settlement =
+    result === null ? null : anyObject.parse(JSON.parse(Buffer.from(result, 'base64').toString()))
+  return { status, code, headers, settlement }
+}
+
+const charged = async () => funds - (await chain.balanceOf(payer.address))
+
+/** The payer is told to come again with the same payment, and not to make another. */
+function expectPending({ status, code, headers }: Answer): void {
+  expect([status, code]).toEqual([503, 'settlement_pending'])
+  expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+  expect(headers.get('payment-required')).toBeNull()
+}
+
+/** From now on the payment buys its answer once more, and then nothing, whoever brings it. */
+async function expectDeliveredOnce(signed: SignedAuthorization): Promise<void> {
+  expect((await buy(signed)).status).toBe(200)
+  await expectUsed(signed)
+}
+
+async function expectUsed(signed: SignedAuthorization): Promise<void> {
+  const again = await buy(signed)
+  expect([again.status, again.code]).toEqual([402, 'authorization_already_used'])
+  expect(await charged()).toBe(price)
+  expect(await chain.usedAuthorizations()).toHaveLength(1)
+}
+
+async function expectNoneReverted(): Promise<void> {
+  const sent = await chain.sentBy(paid.settler)
+  expect(sent.filter(({ succeeded }) => !succeeded)).toEqual([])
+}
+
+describe('one payment', () => {
+  it('that is used a hundred times at once is answered once and settled once', async () => {
+    const signed = await sign()
+    const answers = await Promise.all(Array.from({ length: 100 }, () => buy(signed)))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    for (const { status, code } of answers.filter((answer) => answer.status !== 200)) {
+      expect(['402 authorization_already_used', '503 settlement_pending']).toContain(
+        `${status} ${code}`,
+      )
+    }
+    await expectUsed(signed)
+    expect(await chain.sentBy(paid.settler)).toHaveLength(1)
+    await expectNoneReverted()
+  })
+
+  it('for one thing does not buy another', async () => {
+    const signed = await sign()
+    await chain.automine(false)
+    expectPending(await buy(signed))
+    await chain.mine()
+    const other = await buy(signed, '/api/v1/alerts/feed?rail=x402')
+    expect(other.status).toBe(402)
+    await expectDeliveredOnce(signed)
+  })
+
+  it('is not taken where there is nothing to deliver', async () => {
+    const signed = await signAuthorization(payer, { to: paid.receiver, value: 10_000n })
+    const answer = await buy(signed, '/api/v1/arbitrage')
+    expect([answer.status, answer.code]).toEqual([503, 'unavailable'])
+    expect(await charged()).toBe(0n)
+    expect(await chain.sentBy(paid.settler)).toEqual([])
+  })
+})
+
+describe('a settlement', () => {
+  it('of which the answer was lost is found on the chain', async () => {
+    const signed = await sign()
+    rules = {
+      change: ({ method }, answer) => (method === 'eth_sendRawTransaction' ? null : answer),
+    }
+    const answer = await buy(signed)
+    if (answer.status === 200) {
+      await expectUsed(signed)
+    } else {
+      expectPending(answer)
+      await expectDeliveredOnce(signed)
+    }
+    await expectNoneReverted()
+  })
+
+  it('that no block takes is pending, with its transaction, until one does', async () => {
+    await chain.automine(false)
+    const signed = await sign()
+    const first = await buy(signed)
+    expectPending(first)
+    expect(first.settlement).toMatchObject({
+      success: false,
+      errorReason: 'settlement_pending',
+      transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+    })
+    const second = await buy(signed)
+    expectPending(second)
+    expect(second.settlement?.['transaction']).toBe(first.settlement?.['transaction'])
+    expect(await charged()).toBe(0n)
+    await chain.mine()
+    await expectDeliveredOnce(signed)
+    await expectNoneReverted()
+  })
+
+  it('leaves no gap for those that come after one that was refused', async () => {
+    const poor = chainAccount('a payer without funds')
+    const terms = { to: paid.receiver, value: price }
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, async (_, at) =>
+        buy(at % 2 === 0 ? await sign() : await signAuthorization(poor, terms)),
+      ),
+    )
+    expect(answers.map(({ status, code }) => (status === 200 ? '200' : code))).toEqual(
+      answers.map((_, at) => (at % 2 === 0 ? '200' : 'insufficient_funds')),
+    )
+    expect(await charged()).toBe(10n * price)
+    await expectNoneReverted()
+  })
+})
+
+describe('a stranger who settles first', () => {
+  it('has paid the gas: the payer gets the answer once', async () => {
+    const signed = await sign()
+    await chain.call(settlementCall(signed))
+    await expectDeliveredOnce(signed)
+    expect(await chain.sentBy(paid.settler)).toEqual([])
+  })
+
+  it('between our look and our transaction changes nothing for the payer', async () => {
+    const signed = await sign()
+    let isFirst = true
+    const frontRun = async () => {
+      isFirst = false
+      await chain.call(settlementCall(signed))
+    }
+    const race = await startRpcProxy(chain.url, {
+      before: async ({ method }) => {
+        if (isFirst && method === 'eth_sendRawTransaction') await frontRun()
+      },
+    })
+    await paid.stop()
+    paid = await startPaidService({ chain, rpcUrl: race.url, level: 'debug' })
+    const answer = await buy(signed)
+    if (answer.status === 200) {
+      await expectUsed(signed)
+    } else {
+      expectPending(answer)
+      await expectDeliveredOnce(signed)
+    }
+    await race.stop()
+  })
+
+  it('for a transfer to somebody else, under the same nonce, buys nothing', async () => {
+    const signed = await sign()
+    const { nonce } = signed.authorization
+    const elsewhere = { to: chainAccount('somebody else').address, value: price, nonce }
+    await chain.call(settlementCall(await signAuthorization(payer, elsewhere)))
+    const answer = await buy(signed)
+    expect([answer.status, answer.code]).toEqual([402, 'authorization_already_used'])
+    expect(await chain.balanceOf(paid.receiver)).toBe(0n)
+  })
+})
+
+describe('a chain that', () => {
+  it('has the wrong id is sent nothing', async () => {
+    const signed = await sign()
+    rules = {
+      instead: (request) =>
+        request.method === 'eth_chainId' ? rpcResult(request, '0x1') : undefined,
+    }
+    const answer = await buy(signed)
+    expect([answer.status, answer.code]).toEqual([503, 'payment_unavailable'])
+    expect(answer.headers.get('payment-required')).toBeNull()
+    expect(await charged()).toBe(0n)
+    rules = {}
+    await expectDeliveredOnce(signed)
+  })
+
+  it.each([
+    ['answers 500', () => ({ status: 500, body: 'no' })],
+    ['answers something else than JSON', () => ({ body: '<html>' })],
+    ['has too many requests', () => ({ status: 429, body: '{}' })],
+  ])('%s takes no payment, and no money', async (_, instead) => {
+    const signed = await sign()
+    rules = { instead }
+    const answer = await buy(signed)
+    expect([answer.status, answer.code]).toEqual([503, 'payment_unavailable'])
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(await charged()).toBe(0n)
+    rules = {}
+    await expectDeliveredOnce(signed)
+  })
+
+  it('refuses the transaction has taken nothing', async () => {
+    const signed = await sign()
+    rules = {
+      instead: (request) =>
+        request.method === 'eth_sendRawTransaction'
+          ? rpcError(request, -32000, 'transaction type not supported')
+          : undefined,
+    }
+    const answer = await buy(signed)
+    expect(answer.status).toBe(503)
+    expect(await charged()).toBe(0n)
+    rules = {}
+    await expectDeliveredOnce(signed)
+  })
+
+  it('stalls takes no payment, and the payer is told before losing patience', async () => {
+    await paid.stop()
+    paid = await startPaidService({ chain, rpcUrl: proxy.url, level: 'debug', speed: 40 })
+    const signed = await sign()
+    rules = { instead: () => ({ body: '', silent: true }) }
+    const answer = await buy(signed)
+    expect([answer.status, answer.code]).toEqual([503, 'payment_unavailable'])
+    expect(await charged()).toBe(0n)
+  })
+
+  it('shows the receipt of another transaction is not believed', async () => {
+    const other = await chain.call('0x06fdde03')
+    const { blockHash } = await chain.client.getTransactionReceipt({ hash: other })
+    const signed = await sign()
+    await chain.automine(false)
+    rules = {
+      instead: (request) =>
+        request.method === 'eth_getTransactionReceipt'
+          ? rpcResult(request, {
+              transactionHash: other,
+              status: '0x1',
+              blockNumber: '0x1',
+              blockHash,
+              logs: [],
+            })
+          : undefined,
+    }
+    expectPending(await buy(signed))
+    rules = {}
+    await chain.mine()
+    await expectDeliveredOnce(signed)
+  })
+
+  it.each([
+    ['another amount', (text: string) => text.replaceAll(/7d0"/g, '001"')],
+    ['another payer', (text: string) => text.replaceAll(addressWord(payer.address), strangerWord)],
+    [
+      'another receiver',
+      (text: string) =>
+        text.replaceAll(addressWord(chainAccount('receiver').address), strangerWord),
+    ],
+    [
+      'another token',
+      (text: string) =>
+        text.replaceAll(
+          /"address":"0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"/gi,
+          `"address":"${chainAccount('token').address.toLowerCase()}"`,
+        ),
+    ],
+    ['no logs', (text: string) => text.replace(/"logs":\[.*?\](?=,"logsBloom)/, '"logs":[]')],
+  ])('shows a settlement with %s is not believed', async (_, forge) => {
+    const signed = await sign()
+    let forged = 0
+    rules = {
+      change: ({ method }, answer) => {
+        if (method !== 'eth_getTransactionReceipt') return answer
+        const text = forge(answer)
+        if (text !== answer) forged += 1
+        return text
+      },
+    }
+    const answer = await buy(signed)
+    expect(forged).toBeGreaterThan(0)
+    expect(answer.status).not.toBe(200)
+    expect(answer.headers.get('payment-required')).toBeNull()
+    rules = {}
+    await expectDeliveredOnce(signed)
+  })
+})
+
+const addressWord = (address: string) => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
+const strangerWord = addressWord(chainAccount('somebody else').address)
+
+describe('a reorganisation', () => {
+  it('before the payer has the answer leaves a payment that can still settle', async () => {
+    const signed = await sign()
+    await chain.automine(false)
+    expectPending(await buy(signed))
+    await chain.mine()
+    await chain.reorg(1)
+    await chain.automine(true)
+    const answer = await buy(signed)
+    if (answer.status !== 200) {
+      expectPending(answer)
+      await chain.mine()
+    }
+    expect(await charged()).toBeLessThanOrEqual(price)
+  })
+})
+
+it('tells nobody a key or a signature of a payer, in logs, errors or health', () => {
+  const all = told.join('\n').toLowerCase()
+  expect(all).toContain('settlement_pending')
+  expect(secrets.length).toBeGreaterThan(10)
+  expect(secrets.filter((secret) => all.includes(secret.toLowerCase()))).toEqual([])
+})
