@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 
 import type { EvidencePointer } from '../src/core/figures.ts'
 import { pollsAfter } from '../src/db/polls.ts'
+import type { PollRecord as StoredPoll } from '../src/db/polls.ts'
 import type { Database } from '../src/db/schema.ts'
 import { evidenceOf, pollRecordOf } from './rails/stored.ts'
 import type { PollRecord } from './world.ts'
@@ -24,17 +25,24 @@ export function createHistory(reader: Kysely<Database>): () => Promise<History> 
   const evidence = new Map<string, readonly EvidencePointer[]>()
   let lastId = 0
   return async () => {
+    const newestGood = new Map<string, StoredPoll>()
     for (;;) {
       const rows = await pollsAfter(reader, lastId, pageSize)
-      const parsed = rows.map((row) => ({ row, poll: pollRecordOf(row) }))
       const added = new Map<string, PollRecord[]>()
-      for (const { row, poll } of parsed) {
-        lastId = row.id
-        added.set(row.rail, [poll, ...(added.get(row.rail) ?? [])])
-        if (row.outcome === 'ok') evidence.set(row.rail, evidenceOf(row))
+      for (const row of rows) {
+        const ofRail = added.get(row.rail)
+        if (ofRail === undefined) added.set(row.rail, [pollRecordOf(row)])
+        else ofRail.push(pollRecordOf(row))
+        if (row.outcome === 'ok') newestGood.set(row.rail, row)
       }
-      for (const [rail, newest] of added) polls.set(rail, [...newest, ...(polls.get(rail) ?? [])])
-      if (rows.length < pageSize) return { polls, evidence }
+      for (const [rail, oldestFirst] of added) {
+        polls.set(rail, [...oldestFirst.reverse(), ...(polls.get(rail) ?? [])])
+      }
+      // Only now: rows that could not be read are met again by the next build.
+      lastId = rows.at(-1)?.id ?? lastId
+      if (rows.length < pageSize) break
     }
+    for (const [rail, row] of newestGood) evidence.set(rail, evidenceOf(row))
+    return { polls, evidence }
   }
 }

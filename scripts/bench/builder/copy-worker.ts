@@ -25,6 +25,7 @@ const bytesOf = new Map(files.map((file) => [file, readFileSync(join(publishedDi
 const database = await openDatabase({ url: fixtureIn(fixtureDir).databasePath })
 
 const startedMs = performance.now()
+const before = process.cpuUsage()
 const rows = await readRows()
 const directories = await makeDirectories(targetDir, files)
 await inParallel([...bytesOf], WRITES_AT_ONCE, async ([file, bytes]) => {
@@ -32,11 +33,15 @@ await inParallel([...bytesOf], WRITES_AT_ONCE, async ([file, bytes]) => {
 })
 for (const directory of directories) await syncDirectory(directory)
 const ms = performance.now() - startedMs
+const { user, system } = process.cpuUsage(before)
+const cpuMs = (user + system) / 1000
 
 await database.close()
 const peakMb = process.resourceUsage().maxRSS / 1024
 const written = [...bytesOf.values()].reduce((sum, bytes) => sum + bytes.length, 0)
-process.stdout.write(`${JSON.stringify({ ms, peakMb, rows, files: files.length, written })}\n`)
+process.stdout.write(
+  `${JSON.stringify({ ms, cpuMs, peakMb, rows, files: files.length, written })}\n`,
+)
 
 async function readRows(): Promise<number> {
   const { reader } = database

@@ -10,12 +10,13 @@ import { compare, median } from '../rounds.ts'
 import type { Suite } from '../suite.ts'
 
 const buildResult = z.object({
-  full: z.object({ ms: z.number(), documents: z.number() }),
+  full: z.object({ ms: z.number(), cpuMs: z.number(), documents: z.number() }),
   fullPeakMb: z.number(),
   unchanged: z.object({ ms: z.number(), changed: z.array(z.string()) }),
 })
 const copyResult = z.object({
   ms: z.number(),
+  cpuMs: z.number(),
   peakMb: z.number(),
   rows: z.number(),
   files: z.number(),
@@ -54,6 +55,13 @@ export const builder: Suite = {
     return {
       rows: [
         compare({ ...peer, what: 'full build', unit: 'ms', target: { of: 'ratio', atMost: 3 } }),
+        compare({
+          what: 'full build, time of all threads',
+          unit: 'cpu ms',
+          ours: builds.map(({ full }) => full.cpuMs),
+          peerName,
+          peer: copies.map(({ cpuMs }) => cpuMs),
+        }),
         compare({
           what: 'full build, peak memory',
           unit: 'MB',
