@@ -6,7 +6,7 @@ import { ApiError } from '../contract/errors.ts'
 import type { tier } from '../contract/schemas/partner.ts'
 import { mayUse, subscriptionAt } from '../core/partner.ts'
 import { findPartner } from '../db/partners.ts'
-import type { PartnerRecord, PartnerSubscription } from '../db/partners.ts'
+import type { PartnerRecord } from '../db/partners.ts'
 import type { Database } from '../db/schema.ts'
 import type { Reference } from '../reference.ts'
 import type { ActionDeps } from './deps.ts'
@@ -21,18 +21,14 @@ export interface BearerProof extends SignedProof {
 }
 
 /** A partner whose subscription is as it stands now. */
-export interface CurrentPartner extends Omit<PartnerRecord, 'subscription'> {
-  readonly subscription: PartnerSubscription
-}
+export type CurrentPartner = PartnerRecord
 
 /** A premium read that a tier may include, by its path below the API. */
 export type PremiumRead = '/arbitrage' | '/reputation/{wallet}' | '/alerts/feed' | '/og'
 
 /** The partner with what has run out by `nowMs` run out. */
 export function partnerAt(partner: PartnerRecord, nowMs: number): CurrentPartner {
-  const { subscription } = partner
-  const { status } = subscriptionAt(subscription, nowMs)
-  return { ...partner, subscription: { ...subscription, status } }
+  return { ...partner, subscription: subscriptionAt(partner.subscription, nowMs) }
 }
 
 /**

@@ -59,25 +59,46 @@ export const subscriptionMoves = {
   Record<SubscriptionEvent, SubscriptionStatus | null>
 >
 
-/** What one payment buys. */
+/** What one payment buys at its full price. */
 export const PERIOD_MS = 30 * dayMs
 /** How long a partner whose period has ended still reads. */
 export const GRACE_MS = 7 * dayMs
 /** How long a signup waits for its first payment. */
 export const PATIENCE_MS = 14 * dayMs
 
+/** Tiers from the lowest to the highest. */
+export const tierNames = ['free', 'starter', 'pro', 'team', 'enterprise'] as const
+export type TierName = (typeof tierNames)[number]
+
+/** Time of a tier that was paid for. */
+export interface PaidPeriod {
+  readonly tier: TierName
+  /** Unix milliseconds; the end is not part of it. */
+  readonly fromMs: number
+  readonly untilMs: number
+  /** What it was bought with; 0 where the operator gave it. */
+  readonly valueMicroUsdc: number
+}
+
+/** What follows the time that is paid for: a payment that is waited for, the free tier, or nothing. */
+export const followUps = ['renewal', 'free', 'end'] as const
+export type FollowUp = (typeof followUps)[number]
+
 export interface Subscription {
-  readonly tier: string
+  readonly tier: TierName
   readonly status: SubscriptionStatus
   /** Unix milliseconds; null for the free tier, which has no end, and before the first payment. */
   readonly renewsAtMs: number | null
   readonly createdAtMs: number
+  /** In order, each beginning where the one before ends; those that are over may still stand here. */
+  readonly periods: readonly PaidPeriod[]
+  readonly follow: FollowUp
 }
 
 /** A subscription as it begins: free is active at once, the others wait for their first payment. */
-export function newSubscription(tier: string, nowMs: number): Subscription {
+export function newSubscription(tier: TierName, nowMs: number): Subscription {
   const status = tier === 'free' ? 'active' : 'pending'
-  return { tier, status, renewsAtMs: null, createdAtMs: nowMs }
+  return { tier, status, renewsAtMs: null, createdAtMs: nowMs, periods: [], follow: 'renewal' }
 }
 
 /**
@@ -85,42 +106,90 @@ export function newSubscription(tier: string, nowMs: number): Subscription {
  * has written so yet.
  */
 export function subscriptionAt(subscription: Subscription, nowMs: number): Subscription {
-  let { status } = subscription
-  for (const event of eventsUntil(subscription, nowMs)) {
-    status = subscriptionMoves[status][event] ?? status
+  const { status, renewsAtMs, follow } = subscription
+  if (status === 'active' && renewsAtMs !== null) {
+    if (nowMs >= renewsAtMs && follow === 'free') return freeOf(subscription)
+    const [current] = periodsFrom(subscription, nowMs)
+    if (current !== undefined) {
+      return current.tier === subscription.tier
+        ? subscription
+        : { ...subscription, tier: current.tier }
+    }
   }
-  return status === subscription.status ? subscription : { ...subscription, status }
+  let moved: SubscriptionStatus = status
+  for (const event of eventsUntil(subscription, nowMs)) {
+    moved = subscriptionMoves[moved][event] ?? moved
+  }
+  if (moved === status) return subscription
+  const tier = subscription.periods.at(-1)?.tier ?? subscription.tier
+  return { ...subscription, tier, status: moved }
+}
+
+/** Paid time that is not over at a time. */
+export function periodsFrom(
+  { periods }: Pick<Subscription, 'periods'>,
+  nowMs: number,
+): readonly PaidPeriod[] {
+  return periods.filter(({ untilMs }) => untilMs > nowMs)
 }
 
 function eventsUntil(
-  { status, renewsAtMs, createdAtMs }: Subscription,
+  { status, renewsAtMs, createdAtMs, follow }: Subscription,
   nowMs: number,
 ): readonly SubscriptionEvent[] {
   if (status === 'pending') {
     return nowMs >= createdAtMs + PATIENCE_MS ? ['time_to_pay_over'] : []
   }
   if (renewsAtMs === null || nowMs < renewsAtMs) return []
+  if (status === 'active' && follow === 'end') return ['cancel']
   return nowMs < renewsAtMs + GRACE_MS ? ['period_over'] : ['period_over', 'time_to_pay_over']
 }
 
-/**
- * The subscription after a payment for a tier. Paid ahead or within the grace, the new period follows
- * the old one; else, and for another tier, it begins now.
- */
-export function afterPayment(
-  subscription: Subscription,
-  tier: string,
-  nowMs: number,
-): Subscription {
-  const { status, tier: before, renewsAtMs } = subscriptionAt(subscription, nowMs)
-  const follows = tier === before && (status === 'active' || status === 'past_due')
-  const fromMs = follows && renewsAtMs !== null ? renewsAtMs : nowMs
+function freeOf(subscription: Subscription): Subscription {
   return {
     ...subscription,
-    tier,
-    status: subscriptionMoves[status].paid,
-    renewsAtMs: fromMs + PERIOD_MS,
+    tier: 'free',
+    status: 'active',
+    renewsAtMs: null,
+    periods: [],
+    follow: 'renewal',
   }
+}
+
+/** The free tier: at once, or when the time that is paid for ends. */
+export function switchToFree(subscription: Subscription, nowMs: number): Subscription {
+  const current = subscriptionAt(subscription, nowMs)
+  return periodsFrom(current, nowMs).length > 0
+    ? { ...current, follow: 'free' }
+    : freeOf(subscription)
+}
+
+/** What is paid for stays until its end; a subscription without paid time ends at once. */
+export function cancelSubscription(subscription: Subscription, nowMs: number): Subscription {
+  const current = subscriptionAt(subscription, nowMs)
+  if (periodsFrom(current, nowMs).length > 0) return { ...current, follow: 'end' }
+  const status = subscriptionMoves[current.status].cancel
+  return status === null ? current : { ...current, status }
+}
+
+/** A tier that the operator gives, worth nothing in an exchange. Time that was paid for waits until it is over. */
+export function grantTier(
+  subscription: Subscription,
+  grant: { readonly tier: TierName; readonly days: number },
+  nowMs: number,
+): Subscription {
+  if (grant.tier === 'free') return freeOf(subscription)
+  const { tier, days } = grant
+  const untilMs = nowMs + days * dayMs
+  const given = { tier, fromMs: nowMs, untilMs, valueMicroUsdc: 0 }
+  const waiting = periodsFrom(subscription, nowMs).map((period) => ({
+    ...period,
+    fromMs: period.fromMs + days * dayMs,
+    untilMs: period.untilMs + days * dayMs,
+  }))
+  const periods = [given, ...waiting]
+  const renewsAtMs = waiting.at(-1)?.untilMs ?? untilMs
+  return { ...subscription, tier, status: 'active', renewsAtMs, periods, follow: 'renewal' }
 }
 
 /** What a partner may do by status: only an active one writes, one that is late still reads. */

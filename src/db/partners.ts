@@ -3,18 +3,13 @@ import { sql } from 'kysely'
 import type { Kysely, Selectable } from 'kysely'
 import { z } from 'zod'
 
-import type { TierName } from '../contract/schemas/partner.ts'
-import { GRACE_MS, PATIENCE_MS, subscriptionAt } from '../core/partner.ts'
-import type { Subscription } from '../core/partner.ts'
+import { GRACE_MS, PATIENCE_MS, subscriptionAt, tierNames } from '../core/partner.ts'
+import type { PaidPeriod, Subscription, TierName } from '../core/partner.ts'
 import { isoTime } from '../core/time.ts'
 import type { Wallet } from '../core/wallet.ts'
 import { fromJsonText, toJsonText } from './json.ts'
 import type { Database } from './schema.ts'
 import type { PartnersTable } from './tables/partners.ts'
-
-export interface PartnerSubscription extends Subscription {
-  readonly tier: TierName
-}
 
 export interface Attestation {
   /** The `id` of the wallet that may move the endpoint; null where none is bound. */
@@ -42,7 +37,7 @@ export interface PartnerRecord extends PartnerProfile {
   readonly wallet: string
   readonly display: string
   /** As it was written; `subscriptionAt` says what has run out since. */
-  readonly subscription: PartnerSubscription
+  readonly subscription: Subscription
   readonly oathSignedAt: string
   readonly attestation: Attestation
   readonly createdAt: string
@@ -60,6 +55,8 @@ const columns = [
   'tier',
   'status',
   'renews_at',
+  'periods',
+  'follow',
   'oath_signed_at',
   'attestation_wallet',
   'attestation_url',
@@ -72,6 +69,33 @@ const columns = [
 type Row = Pick<Selectable<PartnersTable>, (typeof columns)[number]>
 
 const skillList = z.array(z.string())
+const periodList = z.array(
+  z.object({
+    tier: z.enum(tierNames),
+    from: z.string(),
+    until: z.string(),
+    value_micro_usdc: z.int().min(0),
+  }),
+)
+
+function periodsOf(text: string): readonly PaidPeriod[] {
+  return periodList.parse(fromJsonText(text)).map((period) => ({
+    tier: period.tier,
+    fromMs: Date.parse(period.from),
+    untilMs: Date.parse(period.until),
+    valueMicroUsdc: period.value_micro_usdc,
+  }))
+}
+
+function periodsText(periods: readonly PaidPeriod[]): string {
+  const rows: z.infer<typeof periodList> = periods.map((period) => ({
+    tier: period.tier,
+    from: isoTime(period.fromMs),
+    until: isoTime(period.untilMs),
+    value_micro_usdc: period.valueMicroUsdc,
+  }))
+  return toJsonText(rows)
+}
 
 function toRecord(row: Row): PartnerRecord {
   return {
@@ -88,6 +112,8 @@ function toRecord(row: Row): PartnerRecord {
       status: row.status,
       renewsAtMs: row.renews_at === null ? null : Date.parse(row.renews_at),
       createdAtMs: Date.parse(row.created_at),
+      periods: periodsOf(row.periods),
+      follow: row.follow,
     },
     oathSignedAt: row.oath_signed_at,
     attestation: {
@@ -256,20 +282,27 @@ export async function isInOathHistory(
 export async function setSubscription(
   db: Kysely<Database>,
   handle: string,
-  subscription: PartnerSubscription,
+  subscription: Subscription,
   now: string,
 ): Promise<void> {
-  const { tier, status, renewsAtMs } = subscription
+  const { tier, status, renewsAtMs, periods, follow } = subscription
   const renewsAt = renewsAtMs === null ? null : isoTime(renewsAtMs)
   await db
     .updateTable('partners')
-    .set({ tier, status, renews_at: renewsAt, updated_at: now })
+    .set({
+      tier,
+      status,
+      renews_at: renewsAt,
+      periods: periodsText(periods),
+      follow,
+      updated_at: now,
+    })
     .where('handle', '=', handle)
     .executeTakeFirstOrThrow()
 }
 
 /**
- * Writes what has run out by `nowMs`: periods that ended, grace that passed, signups that never paid.
+ * Writes what time has decided by `nowMs`: periods that ended, grace that passed, signups that never paid.
  * For a cron job, in a transaction; answers how many partners it moved. Reads need not wait for it, since
  * they ask `subscriptionAt`.
  */
@@ -280,17 +313,22 @@ export async function expireSubscriptions(db: Kysely<Database>, nowMs: number): 
     .where((eb) =>
       eb.or([
         eb('status', '=', 'active').and('renews_at', '<=', isoTime(nowMs)),
+        // Several periods may be of several tiers: the next one may have begun.
+        eb('status', '=', 'active').and(sql`json_array_length(periods)`, '>', 1),
         eb('status', '=', 'past_due').and('renews_at', '<=', isoTime(nowMs - GRACE_MS)),
         eb('status', '=', 'pending').and('created_at', '<=', isoTime(nowMs - PATIENCE_MS)),
       ]),
     )
     .orderBy('seq')
     .execute()
+  let moved = 0
   for (const { handle, subscription } of rows.map(toRecord)) {
-    const { status } = subscriptionAt(subscription, nowMs)
-    await setSubscription(db, handle, { ...subscription, status }, isoTime(nowMs))
+    const current = subscriptionAt(subscription, nowMs)
+    if (current === subscription) continue
+    await setSubscription(db, handle, current, isoTime(nowMs))
+    moved += 1
   }
-  return rows.length
+  return moved
 }
 
 /** Partners whose subscription has not run out, as it was last written. */

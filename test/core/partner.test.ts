@@ -4,7 +4,8 @@ import {
   GRACE_MS,
   PATIENCE_MS,
   PERIOD_MS,
-  afterPayment,
+  cancelSubscription,
+  grantTier,
   isFreeHandle,
   mayUse,
   newSubscription,
@@ -12,8 +13,10 @@ import {
   subscriptionEvents,
   subscriptionMoves,
   subscriptionStatuses,
+  switchToFree,
 } from '../../src/core/partner.ts'
 import type { Subscription } from '../../src/core/partner.ts'
+import { dayMs } from '../../src/core/time.ts'
 
 const nowMs = Date.UTC(2026, 10, 21)
 
@@ -53,6 +56,15 @@ const paid = (renewsAtMs: number, status: Subscription['status'] = 'active'): Su
   status,
   renewsAtMs,
   createdAtMs: nowMs - 90 * PERIOD_MS,
+  periods: [
+    {
+      tier: 'pro',
+      fromMs: renewsAtMs - PERIOD_MS,
+      untilMs: renewsAtMs,
+      valueMicroUsdc: 99_000_000,
+    },
+  ],
+  follow: 'renewal',
 })
 
 test('a free subscription is active at once and has no end', () => {
@@ -65,10 +77,6 @@ test('a paid one is pending until it is paid, and cancelled when nobody pays', (
   const pending = newSubscription('pro', nowMs)
   expect(subscriptionAt(pending, nowMs + PATIENCE_MS - 1).status).toBe('pending')
   expect(subscriptionAt(pending, nowMs + PATIENCE_MS).status).toBe('cancelled')
-  expect(afterPayment(pending, 'pro', nowMs + 5)).toMatchObject({
-    status: 'active',
-    renewsAtMs: nowMs + 5 + PERIOD_MS,
-  })
 })
 
 test.each([
@@ -81,23 +89,36 @@ test.each([
   expect(subscriptionAt(paid(nowMs), nowMs + afterMs).status).toBe(status)
 })
 
-test('a renewal follows the period it renews; after a cancellation and for another tier it begins now', () => {
-  const ahead = paid(nowMs + 10)
-  expect(afterPayment(ahead, 'pro', nowMs).renewsAtMs).toBe(nowMs + 10 + PERIOD_MS)
-  expect(afterPayment(ahead, 'team', nowMs)).toMatchObject({
-    tier: 'team',
-    renewsAtMs: nowMs + PERIOD_MS,
-  })
-  const late = paid(nowMs - GRACE_MS + 1)
-  expect(afterPayment(late, 'pro', nowMs)).toMatchObject({
-    status: 'active',
-    renewsAtMs: nowMs - GRACE_MS + 1 + PERIOD_MS,
-  })
-  const gone = paid(nowMs - GRACE_MS)
-  expect(afterPayment(gone, 'pro', nowMs)).toMatchObject({
-    status: 'active',
-    renewsAtMs: nowMs + PERIOD_MS,
-  })
+test('a cancelled one keeps what is paid for, and has no grace after it', () => {
+  const cancelled = cancelSubscription(paid(nowMs + 10), nowMs)
+  expect(cancelled).toMatchObject({ status: 'active', renewsAtMs: nowMs + 10, follow: 'end' })
+  expect(subscriptionAt(cancelled, nowMs + 9).status).toBe('active')
+  expect(subscriptionAt(cancelled, nowMs + 10)).toMatchObject({ status: 'cancelled', tier: 'pro' })
+})
+
+test('without paid time a cancellation holds at once', () => {
+  const late = paid(nowMs - 1)
+  for (const unpaid of [newSubscription('free', nowMs), newSubscription('pro', nowMs), late]) {
+    expect(cancelSubscription(unpaid, nowMs).status).toBe('cancelled')
+  }
+})
+
+test('free begins when the paid time ends, and at once where there is none', () => {
+  const leaving = switchToFree(paid(nowMs + 10), nowMs)
+  expect(subscriptionAt(leaving, nowMs + 9)).toMatchObject({ tier: 'pro', status: 'active' })
+  const free = { tier: 'free', status: 'active', renewsAtMs: null }
+  expect(subscriptionAt(leaving, nowMs + 10)).toMatchObject(free)
+  expect(subscriptionAt(leaving, nowMs + 100 * PERIOD_MS)).toMatchObject(free)
+  for (const unpaid of [paid(nowMs - 1), paid(nowMs - GRACE_MS), newSubscription('pro', nowMs)]) {
+    expect(switchToFree(unpaid, nowMs)).toMatchObject(free)
+  }
+})
+
+test('a tier that is given holds back what was paid for until it is over', () => {
+  const given = grantTier(paid(nowMs + 10 * dayMs), { tier: 'team', days: 5 }, nowMs)
+  expect(given).toMatchObject({ tier: 'team', status: 'active', renewsAtMs: nowMs + 15 * dayMs })
+  expect(subscriptionAt(given, nowMs + 5 * dayMs)).toMatchObject({ tier: 'pro', status: 'active' })
+  expect(subscriptionAt(given, nowMs + 15 * dayMs).status).toBe('past_due')
 })
 
 test('only an active partner writes, one that is past due still reads', () => {

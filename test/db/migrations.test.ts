@@ -109,6 +109,11 @@ const earlyRows: Record<string, readonly string[]> = {
     `insert into escrow_pacts values (12, '{}')`,
     `insert into escrow_readings values ('0xee', 9, 7, '0x2', 1, 1)`,
   ],
+  '0016_subscriptions': [
+    `insert into subscription_changes (handle, kind, tier, price_micro_usdc, paid_micro_usdc,
+      credit_micro_usdc, answer, created_at)
+      values ('acme', 'free', 'free', 0, 0, 0, '{}', '2026-01-01T00:00:00.000Z')`,
+  ],
 }
 
 async function contents(db: Kysely<Database>): Promise<Record<string, readonly unknown[]>> {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 
 import { fillOath } from '../../src/auth/messages.ts'
-import type { TierName } from '../../src/contract/schemas/partner.ts'
+import type { TierName } from '../../src/core/partner.ts'
 import { createLimiter } from '../../src/http/limiter.ts'
 import { keyedHashOf } from '../../src/secret.ts'
 import { tempFolder } from '../db/temp-database.ts'

@@ -1,7 +1,9 @@
 import { z } from 'zod'
 
-import type { TierName } from '../../src/contract/schemas/partner.ts'
-import { afterPayment, newSubscription } from '../../src/core/partner.ts'
+import { microPerUsdc } from '../../src/core/money.ts'
+import { newSubscription } from '../../src/core/partner.ts'
+import type { TierName } from '../../src/core/partner.ts'
+import { afterPurchase } from '../../src/core/subscription-price.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { appendOath } from '../../src/db/oaths.ts'
@@ -47,9 +49,15 @@ export async function makePartner(
       now,
     })
     if (tier === 'free') return
-    const before = { ...newSubscription(tier, service.clock.now()), tier }
-    const paid = { ...afterPayment(before, tier, service.clock.now()), tier }
-    await setSubscription(tx, handle, paid, now)
+    const nowMs = service.clock.now()
+    const priceUsdc = service.actions.reference().tiers.get(tier)?.price_usdc_month ?? 0
+    const priceMicroUsdc = priceUsdc * microPerUsdc
+    const { subscription } = afterPurchase(
+      newSubscription(tier, nowMs),
+      { tier, priceMicroUsdc, paidMicroUsdc: priceMicroUsdc, quotedAtMs: nowMs },
+      nowMs,
+    )
+    await setSubscription(tx, handle, subscription, now)
   })
 }
 

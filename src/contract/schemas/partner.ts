@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { HANDLE, isFreeHandle, subscriptionStatuses } from '../../core/partner.ts'
+import { HANDLE, isFreeHandle, subscriptionStatuses, tierNames } from '../../core/partner.ts'
 import { count, model, sha256Hex, time, url, usdc, wallet } from './common.ts'
 import {
   httpsInput,
@@ -12,8 +12,7 @@ import {
 } from './input.ts'
 import { skillSlug } from './skill.ts'
 
-export const tierName = z.enum(['free', 'starter', 'pro', 'team', 'enterprise'])
-export type TierName = z.infer<typeof tierName>
+export const tierName = z.enum(tierNames)
 
 export const tier = model(
   'Tier',

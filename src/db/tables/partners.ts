@@ -1,10 +1,11 @@
-import type { Generated } from 'kysely'
+import type { Generated, GeneratedAlways } from 'kysely'
 
-import type { SubscriptionStatus } from '../../core/partner.ts'
+import type { FollowUp, SubscriptionStatus, TierName } from '../../core/partner.ts'
 
 export interface PartnersTables {
   partners: PartnersTable
   kept_counts: KeptCountsTable
+  subscription_changes: SubscriptionChangesTable
 }
 
 export interface PartnersTable {
@@ -22,11 +23,14 @@ export interface PartnersTable {
   website: string | null
   bio_short: string | null
   require_body_signature: 0 | 1
-  tier: 'free' | 'starter' | 'pro' | 'team' | 'enterprise'
+  tier: TierName
   /** As it was written; a period that has ended may not be yet, see `subscriptionAt`. */
   status: SubscriptionStatus
   /** Null for the free tier, and until the first payment. */
   renews_at: string | null
+  /** JSON array of the paid periods, in order. */
+  periods: Generated<string>
+  follow: Generated<FollowUp>
   oath_signed_at: string
   /** The `id` of the wallet whose signature moves the endpoint; null after an operator released it. */
   attestation_wallet: string | null
@@ -37,6 +41,24 @@ export interface PartnersTable {
   attestation_oath_seq: number
   created_at: string
   updated_at: string
+}
+
+/** Every change of a subscription. Rows are only ever added; triggers see to it. */
+interface SubscriptionChangesTable {
+  seq: GeneratedAlways<number>
+  handle: string
+  kind: 'paid' | 'credited' | 'free' | 'cancelled' | 'granted' | 'undone'
+  /** At most one row of a kind for each payment. */
+  payment_id: string | null
+  tier: TierName
+  price_micro_usdc: number
+  paid_micro_usdc: number
+  credit_micro_usdc: number
+  from_at: string | null
+  until_at: string | null
+  /** What the change was answered with. */
+  answer: string
+  created_at: string
 }
 
 interface KeptCountsTable {

@@ -1,0 +1,239 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+
+import {
+  GRACE_MS,
+  PERIOD_MS,
+  cancelSubscription,
+  grantTier,
+  newSubscription,
+  periodsFrom,
+  subscriptionAt,
+  switchToFree,
+} from '../../src/core/partner.ts'
+import type { Subscription, TierName } from '../../src/core/partner.ts'
+import {
+  MOST_PERIODS,
+  afterPurchase,
+  isPaidAhead,
+  quoteOf,
+} from '../../src/core/subscription-price.ts'
+import { dayMs, hourMs } from '../../src/core/time.ts'
+
+const startMs = Date.UTC(2026, 10, 21)
+const prices = { starter: 29_000_000, pro: 99_000_000, team: 299_000_000, enterprise: 999_000_000 }
+const paidTiers = ['starter', 'pro', 'team', 'enterprise'] as const
+type PaidTier = (typeof paidTiers)[number]
+const offerOf = (tier: PaidTier) => ({ tier, priceMicroUsdc: prices[tier] })
+
+/** Pays what is asked at a time. */
+function buy(subscription: Subscription, tier: PaidTier, nowMs: number): Subscription {
+  const offer = offerOf(tier)
+  const paidMicroUsdc = quoteOf(subscription, offer, nowMs).dueMicroUsdc
+  return afterPurchase(subscription, { ...offer, paidMicroUsdc, quotedAtMs: nowMs }, nowMs)
+    .subscription
+}
+
+const valueOf = (subscription: Subscription, nowMs: number) =>
+  periodsFrom(subscription, nowMs).reduce((sum, period) => sum + period.valueMicroUsdc, 0)
+
+describe('the price of a tier', () => {
+  const fresh = newSubscription('pro', startMs)
+
+  test('is the full one for whoever has paid for nothing', () => {
+    for (const tier of paidTiers) {
+      const quote = quoteOf(fresh, offerOf(tier), startMs)
+      expect(quote).toMatchObject({
+        creditMicroUsdc: 0,
+        dueMicroUsdc: prices[tier],
+        fromMs: startMs,
+        untilMs: startMs + PERIOD_MS,
+      })
+    }
+  })
+
+  test('a renewal is paid in full and follows what is paid for', () => {
+    const pro = buy(fresh, 'pro', startMs)
+    expect(quoteOf(pro, offerOf('pro'), startMs + dayMs)).toMatchObject({
+      dueMicroUsdc: prices.pro,
+      fromMs: startMs + PERIOD_MS,
+      untilMs: startMs + 2 * PERIOD_MS,
+    })
+    expect(buy(pro, 'pro', startMs + dayMs).renewsAtMs).toBe(startMs + 2 * PERIOD_MS)
+  })
+
+  test('an upgrade begins at once, less what is not used: half of starter is 14.5 USDC', () => {
+    const starter = buy(fresh, 'starter', startMs)
+    const half = startMs + PERIOD_MS / 2
+    expect(quoteOf(starter, offerOf('pro'), half)).toMatchObject({
+      creditMicroUsdc: 14_500_000,
+      dueMicroUsdc: 84_500_000,
+      fromMs: half,
+      untilMs: half + PERIOD_MS,
+    })
+    expect(buy(starter, 'pro', half)).toMatchObject({
+      tier: 'pro',
+      status: 'active',
+      renewsAtMs: half + PERIOD_MS,
+    })
+  })
+
+  test('unused time counts in whole hours, rounded up for the partner', () => {
+    const starter = buy(fresh, 'starter', startMs)
+    const credit = (nowMs: number) => quoteOf(starter, offerOf('pro'), nowMs).creditMicroUsdc
+    expect(credit(startMs + 1)).toBe(prices.starter)
+    expect(credit(startMs + hourMs - 1)).toBe(prices.starter)
+    expect(credit(startMs + hourMs)).toBe(Math.ceil((prices.starter * 719) / 720))
+    expect(credit(startMs + PERIOD_MS - 1)).toBe(Math.ceil(prices.starter / 720))
+  })
+
+  test('what is worth more than 30 days of a higher tier buys more of them, and nothing is due', () => {
+    let starter = fresh
+    for (let period = 0; period < 6; period += 1) starter = buy(starter, 'starter', startMs)
+    const quote = quoteOf(starter, offerOf('pro'), startMs)
+    expect(quote).toMatchObject({ creditMicroUsdc: 174_000_000, dueMicroUsdc: 0 })
+    expect(quote.untilMs).toBe(startMs + Math.ceil((PERIOD_MS * 174) / 99))
+    expect(valueOf(buy(starter, 'pro', startMs), startMs)).toBe(174_000_000)
+  })
+
+  test('a lower tier begins when the paid time ends', () => {
+    const pro = buy(fresh, 'pro', startMs)
+    const lower = buy(pro, 'starter', startMs + dayMs)
+    expect(lower).toMatchObject({ tier: 'pro', renewsAtMs: startMs + 2 * PERIOD_MS })
+    expect(subscriptionAt(lower, startMs + PERIOD_MS - 1).tier).toBe('pro')
+    expect(subscriptionAt(lower, startMs + PERIOD_MS)).toMatchObject({
+      tier: 'starter',
+      status: 'active',
+    })
+    expect(subscriptionAt(lower, startMs + 2 * PERIOD_MS)).toMatchObject({
+      tier: 'starter',
+      status: 'past_due',
+    })
+    const again = quoteOf(lower, offerOf('pro'), startMs + dayMs)
+    expect(again).toMatchObject({ creditMicroUsdc: prices.starter, fromMs: startMs + PERIOD_MS })
+  })
+
+  test('within the grace the same tier goes on where it ended, another one begins now', () => {
+    const pro = buy(fresh, 'pro', startMs)
+    const late = startMs + PERIOD_MS + GRACE_MS - 1
+    expect(buy(pro, 'pro', late).renewsAtMs).toBe(startMs + 2 * PERIOD_MS)
+    expect(buy(pro, 'team', late).renewsAtMs).toBe(late + PERIOD_MS)
+    expect(buy(pro, 'pro', late + 1).renewsAtMs).toBe(late + 1 + PERIOD_MS)
+  })
+
+  test('what the operator gave is worth nothing in an exchange', () => {
+    const given = grantTier(fresh, { tier: 'starter', days: 30 }, startMs)
+    expect(quoteOf(given, offerOf('pro'), startMs).dueMicroUsdc).toBe(prices.pro)
+  })
+
+  test('paying takes a cancellation back', () => {
+    const leaving = cancelSubscription(buy(fresh, 'pro', startMs), startMs)
+    expect(buy(leaving, 'pro', startMs).follow).toBe('renewal')
+    expect(buy(switchToFree(leaving, startMs), 'pro', startMs).follow).toBe('renewal')
+  })
+
+  test('is asked for twelve periods at most', () => {
+    let pro = fresh
+    for (let period = 0; period < MOST_PERIODS; period += 1) {
+      expect(isPaidAhead(pro, 'pro', startMs)).toBe(false)
+      pro = buy(pro, 'pro', startMs)
+    }
+    expect(isPaidAhead(pro, 'pro', startMs)).toBe(true)
+    expect(isPaidAhead(pro, 'team', startMs)).toBe(false)
+  })
+
+  test('two payments that crossed buy time for both, though only one took the old tier back', () => {
+    const half = startMs + PERIOD_MS / 2
+    const starter = buy(fresh, 'starter', startMs)
+    const due = quoteOf(starter, offerOf('pro'), half).dueMicroUsdc
+    const payment = { ...offerOf('pro'), paidMicroUsdc: due, quotedAtMs: half }
+    const first = afterPurchase(starter, payment, half).subscription
+    const second = afterPurchase(first, payment, half + 5).subscription
+    expect(valueOf(second, half)).toBe(14_500_000 + 2 * due)
+    expect(second.renewsAtMs).toBe(half + PERIOD_MS + Math.ceil((PERIOD_MS * due) / prices.pro))
+  })
+
+  test('the credit is that of the quote, though an hour ended before the money came', () => {
+    const starter = buy(fresh, 'starter', startMs)
+    const quotedAtMs = startMs + hourMs - 1
+    const paidMicroUsdc = quoteOf(starter, offerOf('pro'), quotedAtMs).dueMicroUsdc
+    const payment = { ...offerOf('pro'), paidMicroUsdc, quotedAtMs }
+    const { bought } = afterPurchase(starter, payment, quotedAtMs + 30_000)
+    expect(bought.untilMs - bought.fromMs).toBe(PERIOD_MS)
+  })
+})
+
+describe('over any history of payments', () => {
+  const step = fc.record({
+    tier: fc.constantFrom(...paidTiers),
+    waitMs: fc.integer({ min: 0, max: 2 * PERIOD_MS }),
+    act: fc.constantFrom('buy', 'buy', 'buy', 'cancel', 'free'),
+  })
+
+  function walk(
+    steps: readonly { tier: PaidTier; waitMs: number; act: string }[],
+    visit: (before: Subscription, after: Subscription, tier: PaidTier, nowMs: number) => void,
+  ): void {
+    let nowMs = startMs
+    let subscription = newSubscription('pro', nowMs)
+    for (const { tier, waitMs, act } of steps) {
+      nowMs += waitMs
+      const before = subscription
+      if (act === 'cancel') subscription = cancelSubscription(before, nowMs)
+      else if (act === 'free') subscription = switchToFree(before, nowMs)
+      else {
+        subscription = buy(before, tier, nowMs)
+        visit(before, subscription, tier, nowMs)
+      }
+    }
+  }
+
+  test('a price is never negative, never above the list, and a whole number of micro-USDC', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 12 }), (steps) =>
+        walk(steps, (before, _after, tier, nowMs) => {
+          const { dueMicroUsdc, creditMicroUsdc } = quoteOf(before, offerOf(tier), nowMs)
+          expect(Number.isSafeInteger(dueMicroUsdc) && Number.isSafeInteger(creditMicroUsdc)).toBe(
+            true,
+          )
+          expect(dueMicroUsdc).toBeGreaterThanOrEqual(0)
+          expect(dueMicroUsdc).toBeLessThanOrEqual(prices[tier])
+          expect(creditMicroUsdc).toBeLessThanOrEqual(valueOf(before, nowMs))
+        }),
+      ),
+    )
+  })
+
+  test('no money is made and none is lost: what is bought is worth what was paid and taken back', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 12 }), (steps) =>
+        walk(steps, (before, after, tier, nowMs) => {
+          const { dueMicroUsdc, creditMicroUsdc } = quoteOf(before, offerOf(tier), nowMs)
+          const bought = after.periods.at(-1)
+          expect(bought?.valueMicroUsdc).toBe(dueMicroUsdc + creditMicroUsdc)
+          const lengthMs = (bought?.untilMs ?? 0) - (bought?.fromMs ?? 0)
+          const fairMs = (PERIOD_MS * (bought?.valueMicroUsdc ?? 0)) / prices[tier]
+          expect(lengthMs - fairMs).toBeGreaterThan(-0.001)
+          expect(lengthMs - fairMs).toBeLessThan(1.001)
+        }),
+      ),
+    )
+  })
+
+  test('paid time has no gaps, and the tier that was bought is had at once or after an equal or higher one', () => {
+    const rank = (tier: TierName) => ['free', ...paidTiers].indexOf(tier)
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 12 }), (steps) =>
+        walk(steps, (_before, after, tier, nowMs) => {
+          const periods = periodsFrom(after, nowMs)
+          periods.forEach((period, at) => {
+            const next = periods[at + 1]
+            if (next !== undefined) expect(next.fromMs).toBe(period.untilMs)
+          })
+          expect(after.renewsAtMs).toBe(after.periods.at(-1)?.untilMs)
+          expect(rank(subscriptionAt(after, nowMs).tier)).toBeGreaterThanOrEqual(rank(tier))
+        }),
+      ),
+    )
+  })
+})
