@@ -20,7 +20,7 @@ import { feedback } from './migrations/0011-feedback.ts'
 import { payments } from './migrations/0012-payments.ts'
 import { receiptChecks } from './migrations/0013-receipt-checks.ts'
 import { pacts } from './migrations/0014-pacts.ts'
-import { subscriptions } from './migrations/0016-subscriptions.ts'
+import { subscriptions } from './migrations/0015-subscriptions.ts'
 import type { Migration } from './migrations/migration.ts'
 
 export const migrations = [

@@ -100,6 +100,12 @@ const earlyRows: Record<string, readonly string[]> = {
       message_sha256, submitted_at)
       values ('a', '0xaa', 'olas', '0xbb', 'c', 'manual', 'manual', 'r', 'm', '2026-01-01T00:00:00.000Z')`,
   ],
+  '0012_payments': [
+    `insert into payments (id, chain_id, asset, payer, nonce, pay_to, amount_micro_usdc, valid_after,
+      valid_before, signature_sha256, purpose, resource, settler, state, reserved_at)
+      values ('pay_1', 8453, '0xcc', '0xaa', '0x01', '0xDD', 1000, 0, 9, 's', 'read',
+      'https://example.com/', 'local', 'reserved', '2026-01-01T00:00:00.000Z')`,
+  ],
   '0013_receipt_checks': [
     `insert into receipt_checks (receipt_id, chain, tx_hash, verdict, attempts, missed, verdict_at, checked_at)
       values ('rcp_1', 'base', '0x1', 'pending', 1, 0, '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z')`,
@@ -109,7 +115,7 @@ const earlyRows: Record<string, readonly string[]> = {
     `insert into escrow_pacts values (12, '{}')`,
     `insert into escrow_readings values ('0xee', 9, 7, '0x2', 1, 1)`,
   ],
-  '0016_subscriptions': [
+  '0015_subscriptions': [
     `insert into subscription_changes (handle, kind, tier, price_micro_usdc, paid_micro_usdc,
       credit_micro_usdc, answer, created_at)
       values ('acme', 'free', 'free', 0, 0, 0, '{}', '2026-01-01T00:00:00.000Z')`,
@@ -289,7 +295,7 @@ test('the schema is this one', async () => {
     CREATE INDEX oath_history_by_wallet on oath_history (wallet, seq)
     CREATE TRIGGER oath_history_is_final before update on oath_history begin select raise(abort, 'the history of oaths is append-only'); end
     CREATE TRIGGER oath_history_stays before delete on oath_history begin select raise(abort, 'the history of oaths is append-only'); end
-    CREATE TABLE partners ( seq integer primary key, handle text not null unique, wallet text not null unique, display text not null, display_name text not null, email text, skills text not null, website text, bio_short text, require_body_signature integer not null check (require_body_signature in (0, 1)), tier text not null check (tier in ('free', 'starter', 'pro', 'team', 'enterprise')), status text not null check (status in ('pending', 'active', 'past_due', 'cancelled')), renews_at text, oath_signed_at text not null, attestation_wallet text, attestation_url text, attestation_signature_sha256 text, attestation_signed_at text, attestation_oath_seq integer not null references oath_history (seq), created_at text not null, updated_at text not null, check (tier <> 'free' or renews_at is null), check (tier = 'free' or status not in ('active', 'past_due') or renews_at is not null) ) strict
+    CREATE TABLE partners ( seq integer primary key, handle text not null unique, wallet text not null unique, display text not null, display_name text not null, email text, skills text not null, website text, bio_short text, require_body_signature integer not null check (require_body_signature in (0, 1)), tier text not null check (tier in ('free', 'starter', 'pro', 'team', 'enterprise')), status text not null check (status in ('pending', 'active', 'past_due', 'cancelled')), renews_at text, oath_signed_at text not null, attestation_wallet text, attestation_url text, attestation_signature_sha256 text, attestation_signed_at text, attestation_oath_seq integer not null references oath_history (seq), created_at text not null, updated_at text not null, periods text not null default '[]', follow text not null default 'renewal' check (follow in ('renewal', 'free', 'end')), check (tier <> 'free' or renews_at is null), check (tier = 'free' or status not in ('active', 'past_due') or renews_at is not null) ) strict
     CREATE INDEX partners_by_renewal on partners (status, renews_at)
     CREATE TABLE payments ( seq integer primary key autoincrement, id text not null unique, chain_id integer not null, asset text not null check (asset = lower(asset)), payer text not null check (payer = lower(payer)), nonce text not null check (nonce = lower(nonce)), pay_to text not null, amount_micro_usdc integer not null check (amount_micro_usdc > 0), valid_after integer not null, valid_before integer not null, signature_sha256 text not null, purpose text not null, resource text not null, detail text, settler text not null check (settler in ('local', 'facilitator')), state text not null check (state in ('reserved', 'submitted', 'settled', 'failed')), reason text, tx_hash text, block_number integer, block_hash text, finality text check (finality in ('latest', 'final', 'undone')), reserved_at text not null, submitted_at text, settled_at text, delivered_at text, final_at text, check ((state = 'settled') = (settled_at is not null)), check ((state = 'settled') = (finality is not null)), check (state <> 'settled' or (tx_hash is not null and block_number is not null)), check (delivered_at is null or state = 'settled') ) strict
     CREATE INDEX payments_by_payer on payments (payer, seq)
@@ -327,6 +333,11 @@ test('the schema is this one', async () => {
     CREATE UNIQUE INDEX skill_proposals_accepted on skill_proposals (slug) where status = 'accepted'
     CREATE INDEX skill_proposals_by_network on skill_proposals (network, created_at)
     CREATE INDEX skill_proposals_by_status on skill_proposals (status, created_at)
+    CREATE TABLE subscription_changes ( seq integer primary key autoincrement, handle text not null references partners (handle), kind text not null check (kind in ('paid', 'credited', 'free', 'cancelled', 'granted', 'undone')), payment_id text references payments (id), tier text not null check (tier in ('free', 'starter', 'pro', 'team', 'enterprise')), price_micro_usdc integer not null check (price_micro_usdc >= 0), paid_micro_usdc integer not null check (paid_micro_usdc >= 0), credit_micro_usdc integer not null check (credit_micro_usdc >= 0), from_at text, until_at text, answer text not null, created_at text not null, check ((kind in ('paid', 'undone')) = (payment_id is not null)) ) strict
+    CREATE INDEX subscription_changes_by_handle on subscription_changes (handle, seq)
+    CREATE TRIGGER subscription_changes_remain before delete on subscription_changes begin select raise(abort, 'subscription_changes is append-only'); end
+    CREATE TRIGGER subscription_changes_stay before update on subscription_changes begin select raise(abort, 'subscription_changes is append-only'); end
+    CREATE UNIQUE INDEX subscription_payments_once on subscription_changes (payment_id, kind) where payment_id is not null
     CREATE TABLE used_messages ( wallet text not null, message_sha256 text not null, request_sha256 text not null, status integer not null, answer text not null, expires_at text not null, primary key (wallet, message_sha256) ) strict
     CREATE INDEX used_messages_by_expiry on used_messages (expires_at)
     CREATE TABLE worker_skills ( skill text not null, wallet text not null references workers (wallet), primary key (skill, wallet) ) strict, without rowid

@@ -5,7 +5,7 @@ import type { Migration } from './migration.ts'
  * count as paid time that is worth nothing.
  */
 export const subscriptions = {
-  name: '0016_subscriptions',
+  name: '0015_subscriptions',
   up: [
     `alter table partners add column periods text not null default '[]'`,
     `alter table partners add column follow text not null default 'renewal'
