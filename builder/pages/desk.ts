@@ -78,7 +78,8 @@ export function articlePage(article: ArticleSource, { site }: World): Page {
     nav: '/desk',
     alternates: feeds,
     markdown: false,
-    body: [
+    madeOf: article,
+    body: () => [
       para(say`${article.date} · ${join(article.keywords.map(foreign), ', ')}`, 'lede'),
       htmlOnly(html`<div class="prose">${renderMarkdown(article.body, site.url)}</div>`),
       links([

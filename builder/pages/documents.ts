@@ -1,6 +1,10 @@
 /** The documents of a page: HTML for people, Markdown for agents. */
+import { createHash } from 'node:crypto'
+
 import { maxAgeOf } from '../../src/contract/routes.ts'
-import type { PublicDocument } from '../publish/document.ts'
+import { lazily } from '../lazily.ts'
+import type { DocumentBody, PublicDocument } from '../publish/document.ts'
+import { deferred } from '../snapshots/document.ts'
 import type { World } from '../world.ts'
 import { stacked } from './blocks.ts'
 import { layout } from './layout.ts'
@@ -11,29 +15,72 @@ import { markdownText } from './twin.ts'
 /** Pages are cached like the other documents that people read. */
 const maxAgeSeconds = maxAgeOf('getDeskFeed')
 
+/** A page whose two forms are made when they are needed, and once. */
+export interface MadePage {
+  readonly page: Page
+  /** Of all that the page is made of; null where nobody says what that is. */
+  readonly revision: string | null
+  readonly html: () => string
+  readonly markdown: () => string
+}
+
 /** `images`: paths of the pictures that are published; a page refers to no other. */
-export function* documentsOfPage(
-  page: Page,
-  { site }: World,
-  images: ReadonlySet<string>,
-): Generator<PublicDocument> {
-  const body = stacked(page.body)
-  const image = shareImage(page.path)
-  yield {
-    path: page.path,
-    contentType: 'text/html; charset=utf-8',
-    maxAgeSeconds,
-    body: { text: layout(page, body.html, { site, image: images.has(image) ? image : null }) },
-    archive: null,
+export function madePage(page: Page, { site }: World, images: ReadonlySet<string>): MadePage {
+  const { body: given, madeOf, ...about } = page
+  const body = lazily(() => stacked(typeof given === 'function' ? given() : given))
+  const imagePath = shareImage(page.path)
+  const image = images.has(imagePath) ? imagePath : null
+  return {
+    page,
+    revision: madeOf === undefined ? null : revisionOf([about, site, image, madeOf]),
+    html: () => layout(page, body().html, { site, image }),
+    markdown: () => markdownPage(page, body().md, site.url),
   }
+}
+
+export function revisionOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('base64url')
+}
+
+export function* documentsOfPage(made: MadePage): Generator<PublicDocument> {
+  const { page } = made
+  yield form(made, page.path, 'text/html; charset=utf-8', made.html)
   if (page.markdown === false) return
-  yield {
-    path: twinPath(page.path),
-    contentType: 'text/markdown; charset=utf-8',
-    maxAgeSeconds,
-    body: { text: markdownPage(page, body.md, site.url) },
-    archive: null,
-  }
+  yield form(made, twinPath(page.path), 'text/markdown; charset=utf-8', made.markdown)
+}
+
+function form(
+  { revision }: MadePage,
+  path: string,
+  contentType: string,
+  text: () => string,
+): PublicDocument {
+  const described = { path, contentType, maxAgeSeconds }
+  const make = (): DocumentBody => ({ text: text() })
+  if (revision !== null) return deferred(described, revision, make)
+  return { ...described, body: make(), archive: null }
+}
+
+/** Every listed page but articles and the change log, one below the other: for agents that read a site as one file. */
+export function allPagesInOne(
+  made: readonly MadePage[],
+  { path, intro }: { readonly path: string; readonly intro: string },
+): PublicDocument {
+  const shown = made.filter(
+    ({ page }) =>
+      page.listed !== false && !page.path.startsWith('/desk/') && page.path !== '/changelog',
+  )
+  const revision = revisionOf([
+    intro,
+    shown.map((entry) => [entry.page.path, entry.revision ?? entry.markdown()]),
+  ])
+  return deferred(
+    { path, contentType: 'text/plain; charset=utf-8', maxAgeSeconds },
+    revision,
+    () => ({
+      text: [intro, ...shown.map((entry) => entry.markdown())].join('\n\n'),
+    }),
+  )
 }
 
 function markdownPage({ path, title, description }: Page, body: string, siteUrl: string): string {

@@ -11,10 +11,14 @@ import type { Said, Twin } from './twin.ts'
 
 const weight = { critical: 0, warning: 1, info: 2 } as const
 
+export function flagsOf(rail: string, { openFlags, closedFlags }: World) {
+  const isOfRail = (flag: Flag) => flag.rail === rail
+  return { open: openFlags.filter(isOfRail), closed: closedFlags.filter(isOfRail) }
+}
+
 /** The flags of one rail. */
 export function flagBlocks(rail: string, world: World): Twin[] {
-  const open = world.openFlags.filter((flag) => flag.rail === rail)
-  const closed = world.closedFlags.filter((flag) => flag.rail === rail)
+  const { open, closed } = flagsOf(rail, world)
   return [
     open.length === 0 ? para('No flag is open.') : flagTable('open-flags', 'Open.', open, null),
     ...(closed.length === 0

@@ -4,6 +4,7 @@ import { changelogPage } from './changelog.ts'
 import { articlePage, deskPage } from './desk.ts'
 import { errorsPage } from './docs/errors.ts'
 import { contactPage, docsPage, limitsPage, signingPage, verifyingPage } from './docs/guides.ts'
+import { mcpPage } from './docs/mcp.ts'
 import { modelsPage } from './docs/models.ts'
 import { referencePage } from './docs/reference.ts'
 import { tryPage } from './docs/try.ts'
@@ -46,6 +47,7 @@ const singlePages: readonly ((world: World) => Page)[] = [
   verifyingPage,
   errorsPage,
   limitsPage,
+  mcpPage,
   tryPage,
   contactPage,
   changelogPage,

@@ -16,6 +16,7 @@ import { markdownText } from './twin.ts'
 const maxAgeSeconds = 300
 const plain = 'text/plain; charset=utf-8'
 const mcpCardPath = '/.well-known/mcp/server-card.json'
+const mcpCardType = 'application/mcp-server-card+json'
 
 export function* indexDocuments(pages: readonly Page[], world: World): Generator<PublicDocument> {
   yield text('/llms.txt', plain, llms(pages, world))
@@ -24,7 +25,9 @@ export function* indexDocuments(pages: readonly Page[], world: World): Generator
   yield text('/.well-known/security.txt', plain, security(world))
   const catalog = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
   yield json('/.well-known/api-catalog', catalog, apiCatalog(world))
-  yield json(mcpCardPath, 'application/json', mcpCard(world))
+  yield json(mcpCardPath, mcpCardType, mcpCard(world))
+  yield json(`${mcpPath}/server-card`, mcpCardType, mcpCard(world))
+  yield json('/.well-known/ai-catalog.json', 'application/ai-catalog+json', aiCatalog(world))
   yield json('/.well-known/agent-skills/index.json', 'application/json', skillIndex(world))
 }
 
@@ -70,6 +73,7 @@ ${entry(`${api}/stats/live`, 'Aggregate', 'the ledger in one document')}
 ${entry(`${site.url}/openapi.json`, 'OpenAPI', 'every endpoint and schema')}
 ${entry(`${site.url}${mcpCardPath}`, 'MCP', `read-only tools over the Model Context Protocol at ${site.url}${mcpPath}: streamable HTTP, no sessions, no key`)}
 ${entry(`${site.url}/snapshot.json`, 'Manifest', 'every document with its hash, signed')}
+${entry(`${site.url}/llms-full.txt`, 'All pages in one file', 'the documentation, the skills, the lists and every rail as Markdown')}
 
 ## Skills
 
@@ -94,6 +98,15 @@ ${rails.map(pageEntry).join('\n')}
 
 ${articles.map(pageEntry).join('\n')}
 `
+}
+
+/** The head of the one file that has all pages: what it is, and the skills as they are. */
+export function introOf(world: World): string {
+  const skills = [...world.agentSkills.keys()].map((name) => agentSkill(world, name).trim())
+  const head = `# Agent Income Ledger, all pages
+
+> The documentation, the lists and every rail as Markdown, after the skill files. The index is ${world.site.url}/llms.txt.`
+  return [head, ...skills].join('\n\n')
 }
 
 function robots({ site }: World): string {
@@ -146,10 +159,37 @@ function apiCatalog({ site }: World) {
   }
 }
 
+/** The draft of the Linux Foundation's AI catalogue: what an agent can use here, and where each says more. */
+function aiCatalog({ site, agentSkills }: World) {
+  const { hostname } = new URL(site.url)
+  const entry = (name: string, displayName: string, type: string, path: string) => ({
+    identifier: `urn:air:${hostname}:${name}`,
+    displayName,
+    type,
+    url: `${site.url}${path}`,
+  })
+  return {
+    specVersion: '1.0',
+    entries: [
+      entry(`${site.serviceName}-mcp`, 'Agent Income Ledger (MCP)', mcpCardType, mcpCardPath),
+      entry(
+        `${site.serviceName}-api`,
+        'Agent Income Ledger (API)',
+        'application/vnd.oai.openapi+json',
+        '/openapi.json',
+      ),
+      ...[...agentSkills.keys()].map((name) =>
+        entry(`skill-${name}`, `Skill: ${name}`, 'text/markdown', `/${name}/SKILL.md`),
+      ),
+    ],
+  }
+}
+
 /** What a client of the Model Context Protocol needs to know to connect. */
 function mcpCard({ site }: World) {
   const host = new URL(site.url).hostname.split('.').toReversed().join('.')
   return {
+    $schema: 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json',
     name: `${host}/${site.serviceName}`,
     version: site.version,
     title: 'Agent Income Ledger',

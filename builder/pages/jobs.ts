@@ -83,7 +83,8 @@ function jobPage(job: Job, wallets: ReadonlySet<string>): Page {
     description: `${job.status}: ${usdc(job.budget_usdc).md}, ${counted(job.bids_count, 'bid')}.`,
     nav: '/opportunities',
     listed: false,
-    body: [
+    madeOf: [job, [job.poster, job.worker].map((value) => wallets.has(value ?? ''))],
+    body: () => [
       para(say`${pill(job.status)} up to ${usdc(job.budget_usdc)}`, 'lede'),
       para(foreign(job.description)),
       facts([

@@ -9,7 +9,13 @@ export interface Page {
   readonly description: string
   /** Path of the entry of the navigation that is current on this page. */
   readonly nav: string | null
-  readonly body: readonly (Twin | null)[]
+  /** A function where `madeOf` says what it depends on. */
+  readonly body: Blocks | (() => Blocks)
+  /**
+   * All that the body is made of, as JSON can hold it. A page that says so is not made again as long as this, and the
+   * rest of what is said of it here, stay the same.
+   */
+  readonly madeOf?: unknown
   readonly alternates?: readonly Alternate[]
   /** Style sheets beside the one of every page. */
   readonly styles?: readonly string[]
@@ -22,6 +28,8 @@ export interface Page {
   /** For pages that search engines shall not keep: they say nothing by themselves. */
   readonly robots?: 'noindex'
 }
+
+type Blocks = readonly (Twin | null)[]
 
 export interface Alternate {
   readonly type: string

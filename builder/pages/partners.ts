@@ -127,7 +127,8 @@ function partnerPage(partner: Partner, tiers: World['tiers'], wallets: ReadonlyS
     nav: '/docs',
     listed: false,
     alternates: [{ type: 'application/json', href: api, title: 'JSON' }],
-    body: [
+    madeOf: [partner, tier ?? null, wallets.has(wallet)],
+    body: () => [
       para(
         say`${pill(partner.status)} on the tier ${link(`/partners#tier-${partner.tier}`, tier?.name ?? partner.tier)} · ${code(handle)}`,
         'lede',

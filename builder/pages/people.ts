@@ -166,7 +166,8 @@ function workerPage(
     description: `The worker with the wallet ${wallet}: skills, rank and receipts.`,
     nav: '/leaderboard',
     listed: false,
-    body: [
+    madeOf: [worker ?? null, place ?? null, receipts],
+    body: () => [
       facts([
         ['Wallet', code(wallet)],
         [

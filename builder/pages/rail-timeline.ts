@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { railStatus } from '../../src/contract/schemas/rail.ts'
 import { toUsdc } from '../../src/core/money.ts'
 import { dayMs } from '../../src/core/time.ts'
-import type { World } from '../world.ts'
+import type { LedgerEvent, World } from '../world.ts'
 import { para } from './blocks.ts'
 import { ageText, amountText, count, day, pill, time } from './figures.ts'
 import { cell, table } from './table.ts'
@@ -25,10 +25,13 @@ const transition = z.object({
     .optional(),
 })
 
+export function transitionsOf(rail: string, { events }: World): readonly LedgerEvent[] {
+  return events.filter((event) => event.kind === 'rail_transition' && event.rail === rail)
+}
+
 /** Newest first; the last row is what was there before the first transition that is kept. */
 export function statusTimeline(rail: string, world: World): Twin {
-  const changes = world.events
-    .filter((event) => event.kind === 'rail_transition' && event.rail === rail)
+  const changes = transitionsOf(rail, world)
     .flatMap((event) => {
       const data = transition.safeParse(event.data)
       return data.success ? [{ atMs: event.createdAtMs, ...data.data }] : []

@@ -2,16 +2,18 @@
 import { pathOf } from '../../src/contract/routes.ts'
 import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { documentFile } from '../../src/core/documents.ts'
+import { dayMs } from '../../src/core/time.ts'
 import { fileHistoryUrl } from '../publish/remote.ts'
+import { revisionOfPolls } from '../snapshots/history.ts'
 import type { World } from '../world.ts'
 import { facts, heading, links, list, notice, para, section, stacked, verifyBox } from './blocks.ts'
-import { amount, count, counted, day, hash, percent, pill, time, usdc } from './figures.ts'
-import { flagBlocks } from './flag-parts.ts'
+import { ageText, amount, count, counted, day, hash, percent, pill, time, usdc } from './figures.ts'
+import { flagBlocks, flagsOf } from './flag-parts.ts'
 import type { Page } from './page.ts'
 import { volumeCharts, pollTable } from './rail-history.ts'
 import { carriedText, knownFigure, railPath } from './rail-parts.ts'
 import type { ShownRail } from './rail-parts.ts'
-import { statusTimeline } from './rail-timeline.ts'
+import { statusTimeline, transitionsOf } from './rail-timeline.ts'
 import { table } from './table.ts'
 import { address, code, foreign, say } from './twin.ts'
 import type { Said, Twin } from './twin.ts'
@@ -27,7 +29,8 @@ export function railPage({ record, view }: ShownRail, world: World): Page {
     alternates: [
       { type: 'application/json', href: pathOf('getRail', { name: view.rail }), title: 'JSON' },
     ],
-    body: [
+    madeOf: madeOf({ record, view }, world),
+    body: () => [
       para(
         say`${pill(view.status)} since ${day(record.state.statusSinceMs)} · ${view.category} · ${view.chain} · ${code(view.rail)}`,
         'lede',
@@ -58,6 +61,21 @@ export function railPage({ record, view }: ShownRail, world: World): Page {
       section('check', 'Check it', ...checks(view, world)),
     ],
   }
+}
+
+/** All that the page of a rail depends on; of time that passes, the ages in words and the days of the charts. */
+function madeOf({ record, view }: ShownRail, world: World): readonly unknown[] {
+  const transitions = transitionsOf(view.rail, world)
+  return [
+    view,
+    record.state,
+    revisionOfPolls(world.history.get(view.rail) ?? []),
+    flagsOf(view.rail, world),
+    transitions,
+    carriedText(view, world),
+    transitions.map(({ createdAtMs }) => ageText(world.nowMs - createdAtMs)),
+    Math.floor(world.nowMs / dayMs),
+  ]
 }
 
 function volumeSentence(view: Rail): string {

@@ -81,7 +81,13 @@ function receiptPage(
     description: `${usdc(receipt.amount_usdc).md} paid on ${receipt.rail}: ${receipt.verification}.`,
     nav: '/receipts',
     listed: false,
-    body: [
+    madeOf: [
+      receipt,
+      isListed,
+      pact?.pact_id ?? null,
+      [receipt.from_wallet, receipt.to_wallet].map((value) => wallets.has(value ?? '')),
+    ],
+    body: () => [
       para(
         say`${pill(receipt.verification)} ${usdc(receipt.amount_usdc)} paid at ${time(Date.parse(receipt.occurred_at))}`,
         'lede',

@@ -17,7 +17,7 @@ export const historyDocuments: SnapshotFamily = {
     for (const { authored } of world.rails) {
       const params = { name: authored.rail }
       const polls = (world.history.get(authored.rail) ?? []).slice(0, shownPolls)
-      const revision = revisionOf(polls)
+      const revision = revisionOfPolls(polls)
       yield deferred(documentOf('getRailHistory', params), revision, () => ({
         json: asJson({ rail: authored.rail, count: polls.length, polls: polls.map(pollView) }),
         stamp: 'computed_at',
@@ -30,7 +30,7 @@ export const historyDocuments: SnapshotFamily = {
 }
 
 /** Polls are never changed and come in order, so the newest, the oldest and their number tell one history from another. */
-function revisionOf(polls: readonly PollRecord[]): string {
+export function revisionOfPolls(polls: readonly PollRecord[]): string {
   return canonicalize([polls.length, polls[0] ?? null, polls.at(-1)?.polledAtMs ?? null])
 }
 

@@ -1,7 +1,7 @@
 import { openApiTypes } from '../pages/docs/openapi-types.ts'
-import { documentsOfPage } from '../pages/documents.ts'
+import { allPagesInOne, documentsOfPage, madePage } from '../pages/documents.ts'
 import { pagesOf } from '../pages/index.ts'
-import { indexDocuments } from '../pages/indexes.ts'
+import { indexDocuments, introOf } from '../pages/indexes.ts'
 import { receiptRecords } from '../pages/receipts.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import type { World } from '../world.ts'
@@ -20,11 +20,13 @@ export function* siteOf(
 ): Generator<PublicDocument> {
   const pages = [...pagesOf(world)]
   const images = new Set(shareImages.map(({ path }) => path))
-  for (const page of pages) yield* documentsOfPage(page, world, images)
+  const made = pages.map((page) => madePage(page, world, images))
+  for (const page of made) yield* documentsOfPage(page)
   yield* shareImages
   yield* receiptRecords(world)
   yield* feedDocuments(world)
   yield* indexDocuments(pages, world)
+  yield allPagesInOne(made, { path: '/llms-full.txt', intro: introOf(world) })
   yield {
     path: '/openapi.d.ts',
     contentType: 'text/plain; charset=utf-8',

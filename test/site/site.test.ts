@@ -339,23 +339,6 @@ describe('the signature check', () => {
   })
 })
 
-describe('the search of receipts', () => {
-  test('finds by wallet, and opens a receipt by its id', async () => {
-    const { page, close } = await watchedPage(browser, site.url)
-    await page.goto(`${site.url}/receipts`)
-    const search = page.getByRole('searchbox')
-    const rows = page.locator('#receipts tbody tr').filter({ visible: true })
-    await search.fill('0x52908400098527886e0f7030069857d2e4169ee7')
-    expect(await rows.count()).toBe(1)
-    await search.fill('0x0000000000000000000000000000000000000000')
-    expect(await rows.count()).toBe(0)
-    await search.fill(`rcp_${'ab'.repeat(32)}`)
-    await search.press('Enter')
-    await page.waitForURL(`**/receipts/rcp_${'ab'.repeat(32)}`)
-    await close()
-  })
-})
-
 describe('the playground', () => {
   test('sends a request to this site and shows the answer', async () => {
     const { page, problems, close } = await watchedPage(browser, site.url)

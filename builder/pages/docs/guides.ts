@@ -6,10 +6,10 @@ import type { World } from '../../world.ts'
 import { codeBlock, facts, links, list, para, section, steps } from '../blocks.ts'
 import type { Page } from '../page.ts'
 import { table } from '../table.ts'
-import { code, link, say } from '../twin.ts'
+import { code, join, link, say } from '../twin.ts'
 import { contractText } from './text.ts'
 
-export function docsPage({ site }: World): Page {
+export function docsPage({ site, agentSkills }: World): Page {
   return {
     path: '/docs',
     title: 'Documentation',
@@ -33,7 +33,10 @@ export function docsPage({ site }: World): Page {
         ['Limits', link('/docs/limits', 'How often you may ask')],
         [
           'Agents',
-          say`${link('/llms.txt', 'llms.txt')}, ${link('/desk/SKILL.md', 'skill: the ledger')}, ${link('/pacts/SKILL.md', 'skill: pacts')}, ${link('/.well-known/agent-skills/index.json', 'index of skills')}`,
+          say`${link('/llms.txt', 'llms.txt')}, ${link('/llms-full.txt', 'all of it in one file')}, ${link('/docs/mcp', 'tools over MCP')}, ${join(
+            [...agentSkills.keys()].map((name) => link(`/${name}/SKILL.md`, `skill: ${name}`)),
+            ', ',
+          )}, ${link('/.well-known/agent-skills/index.json', 'index of skills')}`,
         ],
         ['Feeds', link('/feeds', 'Articles, changes of status, flags')],
         ['Prices', link('/partners', 'Tiers of partners')],

@@ -9,6 +9,7 @@ import { z } from 'zod'
 
 import { renderBody } from '../../../builder/publish/document.ts'
 import type { PublicDocument } from '../../../builder/publish/document.ts'
+import { emptyMemory } from '../../../builder/publish/publish.ts'
 import { documentsOf } from '../../../builder/snapshots/index.ts'
 import { siteOf } from '../../../builder/snapshots/pages.ts'
 import type { World } from '../../../builder/world.ts'
@@ -32,7 +33,9 @@ function text(path: string, from: readonly PublicDocument[] = documents): string
 
 describe('the site', () => {
   test('is the same when it is built again, and has one path each beside the documents of the API', () => {
-    expect([...siteOf(world)]).toEqual(documents)
+    const again = [...siteOf(world)]
+    expect(again.map(({ path }) => path)).toEqual(documents.map(({ path }) => path))
+    for (const { path } of again) expect(text(path, again), path).toBe(text(path))
     const paths = [...documents, ...documentsOf(world)].map(({ path }) => path)
     expect(paths.filter((path, at) => paths.indexOf(path) !== at)).toEqual([])
   })
@@ -201,20 +204,159 @@ function largeWorld(): World {
   }
 }
 
+/** The documents with a note of each body that is made. */
+function noted(all: readonly PublicDocument[], made: string[]): PublicDocument[] {
+  return all.map((document) => {
+    const { body, path } = document
+    if (!('make' in body)) return document
+    const make = () => {
+      made.push(path)
+      return body.make()
+    }
+    return { ...document, body: { revision: body.revision, make } }
+  })
+}
+
 describe('a site of a thousand pages', () => {
-  test('writes after one change only what depends on it', async () => {
+  test('makes and writes after one change only what depends on it', async () => {
     const large = largeWorld()
     const space = await workspace()
+    const memory = emptyMemory()
     try {
-      const first = await space.publish([...siteOf(large)])
+      const first = await space.publish([...siteOf(large)], { memory })
       expect(first.changed.length).toBeGreaterThan(1900)
       const [changed, ...others] = large.rails
       if (changed === undefined) throw new Error('no rail')
       const named = { ...changed, authored: { ...changed.authored, notes: 'A new note.' } }
-      const second = await space.publish([...siteOf({ ...large, rails: [named, ...others] })])
-      expect(second.changed).toEqual(['/rails/rail-0', '/rails/rail-0.md'])
+      const made: string[] = []
+      const next = noted([...siteOf({ ...large, rails: [named, ...others] })], made)
+      const second = await space.publish(next, { memory })
+      const dependent = ['/llms-full.txt', '/rails/rail-0', '/rails/rail-0.md']
+      expect(second.changed).toEqual(dependent)
+      expect(new Set(made)).toEqual(new Set(dependent))
     } finally {
       space.remove()
     }
   })
+})
+
+/** The full world with one thing changed, for everything that a page may be made of. */
+function changedWorlds(): readonly (readonly [string, World])[] {
+  const { community, exchange } = world
+  const [rail, ...rails] = world.rails
+  const [receipt] = community.receipts
+  const [worker] = community.workers
+  const [partner] = community.partners
+  const [job] = exchange.jobs
+  const [article, ...articles] = world.articles
+  const [place] = community.leaderboard
+  const [settled] = world.pacts.settled
+  const [tier, ...tiers] = world.tiers
+  const [event] = world.events
+  if (!rail || !receipt || !worker || !partner || !job || !article || !place || !settled) {
+    throw new Error('the full world lost an entry')
+  }
+  if (!tier || !event) throw new Error('the full world lost an entry')
+  const withCommunity = (changes: Partial<World['community']>): World => ({
+    ...world,
+    community: { ...community, ...changes },
+  })
+  const withState = (state: Partial<typeof rail.state>): World => ({
+    ...world,
+    rails: [{ ...rail, state: { ...rail.state, ...state } }, ...rails],
+  })
+  const polls = world.history.get('alpha') ?? []
+  const newest = polls[0]
+  if (newest === undefined) throw new Error('no polls')
+  return [
+    ['a day passes', { ...world, nowMs: world.nowMs + 24 * hourMs }],
+    ['three weeks pass', { ...world, nowMs: world.nowMs + 21 * 24 * hourMs }],
+    ['another address', { ...world, site: { ...world.site, url: 'https://other.test' } }],
+    ['no history on the web', { ...world, site: { ...world.site, historyUrl: null } }],
+    ['another version', { ...world, site: { ...world.site, version: '9.9.9' } }],
+    ['a failed poll', withState({ lastError: 'HTTP 500', consecutiveFailures: 1 })],
+    ['another duration', withState({ lastDurationMs: 77 })],
+    ['a poll that found nothing new', withState({ lastPollAtMs: world.nowMs })],
+    ['another status', withState({ status: 'dormant', statusSinceMs: world.nowMs })],
+    ['no rule', { ...world, rails: [{ ...rail, rule: null }, ...rails] }],
+    ['no evidence', { ...world, rails: [{ ...rail, evidence: [] }, ...rails] }],
+    ['a rail less', { ...world, rails }],
+    [
+      'one more poll',
+      {
+        ...world,
+        history: new Map([
+          ...world.history,
+          [
+            'alpha',
+            [{ ...newest, polledAtMs: newest.polledAtMs + 1000, status: 'dormant' }, ...polls],
+          ],
+        ]),
+      },
+    ],
+    ['no open flags', { ...world, openFlags: [] }],
+    ['no closed flags', { ...world, closedFlags: [] }],
+    ['no events', { ...world, events: [] }],
+    [
+      'another event',
+      { ...world, events: [...world.events, { ...event, seq: 9, createdAtMs: world.nowMs }] },
+    ],
+    [
+      'a rejected receipt',
+      withCommunity({
+        receipts: [{ ...receipt, verification: 'rejected', verification_reason: 'Why.' }],
+      }),
+    ],
+    [
+      'a known payer',
+      withCommunity({ workers: [worker, { ...worker, wallet: receipt.from_wallet ?? '' }] }),
+    ],
+    ['another bio', withCommunity({ workers: [{ ...worker, bio: 'New.' }] })],
+    ['another rank', withCommunity({ leaderboard: [{ ...place, rank: 7 }] })],
+    ['no leaderboard', withCommunity({ leaderboard: [], workers: [] })],
+    ['no receipts', withCommunity({ receipts: [] })],
+    [
+      'another endpoint',
+      withCommunity({ partners: [{ ...partner, attestation_endpoint_url: null }] }),
+    ],
+    ['another tier', { ...world, tiers: [{ ...tier, name: 'Gratis' }, ...tiers] }],
+    ['another bid', { ...world, exchange: { ...exchange, jobs: [{ ...job, bids_count: 40 }] } }],
+    [
+      'another settlement',
+      { ...world, pacts: { ...world.pacts, settled: [{ ...settled, pact_id: '99' }] } },
+    ],
+    ['another text', { ...world, articles: [{ ...article, body: 'Another.' }, ...articles] }],
+    ['another excerpt', { ...world, articles: [{ ...article, excerpt: 'Another.' }, ...articles] }],
+  ]
+}
+
+test('what is kept from an earlier build is what would be made anew', async () => {
+  const space = await workspace()
+  const memory = emptyMemory()
+  const images = [{ path: '/share/home.png' }, { path: '/share/rails/alpha.png' }].map(
+    ({ path }): PublicDocument => ({
+      path,
+      contentType: 'image/png',
+      maxAgeSeconds: 300,
+      body: { bytes: new Uint8Array([1]) },
+      archive: null,
+    }),
+  )
+  try {
+    await space.publish([...siteOf(world)], { memory })
+    const cases = changedWorlds().map(([name, changed]) => [name, changed, []] as const)
+    for (const [name, changed, shown] of [...cases, ['pictures', world, images] as const]) {
+      const { manifest } = await space.publish([...siteOf(changed, shown)], { memory })
+      const published = new Map(manifest.documents.map((entry) => [entry.path, entry.sha256]))
+      const anew = [...siteOf(changed, shown)].map((document) => {
+        const bytes = renderBody(document, '')
+        return [document.path, createHash('sha256').update(bytes).digest('hex')] as const
+      })
+      expect(anew.length).toBe(published.size)
+      const differing = anew.filter(([path, hash]) => published.get(path) !== hash)
+      expect([name, differing.map(([path]) => path)]).toEqual([name, []])
+    }
+  } finally {
+    space.remove()
+  }
 })

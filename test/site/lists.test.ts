@@ -1,0 +1,252 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { gatherCommunity } from '../../builder/community.ts'
+import { gatherExchange } from '../../builder/exchange.ts'
+import { readAssets } from '../../builder/publish/assets.ts'
+import { documentsOf } from '../../builder/snapshots/index.ts'
+import { siteOf } from '../../builder/snapshots/pages.ts'
+import { issuerOf } from '../../src/auth/exchange-keys.ts'
+import { parseWallet } from '../../src/core/wallet.ts'
+import { putWorker } from '../../src/db/workers.ts'
+import { loadReference } from '../../src/reference.ts'
+import { openExchange } from '../support/exchange.ts'
+import { publicDir, startService } from '../support/http-service.ts'
+import type { PublicDir, Service } from '../support/http-service.ts'
+import {
+  issued,
+  receiptFacts,
+  submission,
+  withPlatform,
+  workerSigned,
+} from '../support/receipts.ts'
+import { ed25519Key, evmWallet, nearWallet } from '../support/wallets.ts'
+import { openBrowser, watchedPage } from './browser.ts'
+import { fullWorld } from './worlds.ts'
+
+const platformKey = ed25519Key('platform')
+const veteran = evmWallet('veteran')
+const newcomer = evmWallet('newcomer')
+const accepted = z.object({ receipt_id: z.string() })
+let published: PublicDir
+let service: Service
+let browser: Browser
+let oldest: string
+let platformReceipt: string
+let jobId: string
+
+/** More of everything than the lists show: 60 receipts and 60 workers, the first of which no page is built for. */
+beforeAll(async () => {
+  published = await publicDir()
+  const reference = withPlatform(await loadReference('data'), platformKey)
+  service = await startService(published.dir, { actions: { reference: () => reference } })
+  const { database, exchangeKeys } = service.actions
+  const send = async (wallet: typeof veteran, receipt: object) => {
+    const body = await submission(wallet, receipt, service.clock.now())
+    const answer = await fetch(`${service.url}/api/v1/receipts`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    return accepted.parse(await answer.json()).receipt_id
+  }
+  const facts = (at: number, wallet: typeof veteran) =>
+    receiptFacts(wallet, { summary: `<b>Work</b> ${at}`, amount_usdc: at + 1 })
+  const key = ed25519Key('receipts of the veteran')
+  oldest = await send(veteran, workerSigned(facts(0, veteran), key))
+  platformReceipt = await send(veteran, issued(facts(1, veteran), platformKey))
+  for (let at = 2; at < 60; at += 1) {
+    service.clock.advance(1000)
+    await send(newcomer, issued(facts(at, newcomer), platformKey))
+  }
+  await database.write(async (tx) => {
+    for (let at = 0; at < 60; at += 1) {
+      await putWorker(tx, {
+        wallet: parseWallet(nearWallet(`worker ${at}`).address),
+        displayName: `Worker ${at}`,
+        skills: [at === 0 ? 'data-labelling' : 'technical-writing'],
+        url: null,
+        bio: null,
+        receiptKey: null,
+        now: new Date(service.clock.now() + at).toISOString(),
+      })
+    }
+  })
+  jobId = (await (await openExchange(service)).delivered()).id
+  const at = { siteUrl: 'https://ledger.test', nowMs: service.clock.now() }
+  const world = fullWorld('https://ledger.test', {
+    community: await gatherCommunity(database, at),
+    exchange: {
+      ...(await gatherExchange(database, {
+        ...at,
+        receiptsBy: issuerOf(exchangeKeys()),
+      })),
+      // As if so many had been posted since that no page is built for it.
+      jobs: [],
+    },
+  })
+  const assets = await readAssets(new URL('../../public', import.meta.url).pathname)
+  await published.publish([...documentsOf(world), ...siteOf(world), ...assets])
+  await service.store.reload()
+  browser = await openBrowser()
+})
+
+afterAll(async () => {
+  await browser.close()
+  await service.stop()
+  await published.remove()
+})
+
+describe('the list of receipts', () => {
+  test('goes on to the oldest one', async () => {
+    const { page, problems, close } = await watchedPage(browser, service.url)
+    await page.goto(`${service.url}/receipts`)
+    const rows = page.locator('#receipts tbody tr')
+    expect(await rows.count()).toBe(50)
+    await page.getByRole('button', { name: 'Show older receipts' }).click()
+    await page.getByText('60 of 60 shown.').waitFor()
+    expect(await rows.count()).toBe(60)
+    expect(await rows.last().locator('th a').getAttribute('href')).toBe(`/receipts/${oldest}`)
+    expect(await page.getByRole('button', { name: 'Show older receipts' }).isVisible()).toBe(false)
+    await page.getByRole('columnheader', { name: 'Amount' }).getByRole('button').click()
+    expect(await rows.first().locator('td.figure').innerText()).toBe('60.00')
+    expect(problems).toEqual([])
+    await close()
+  })
+
+  test('leads without JavaScript to what is older', async () => {
+    const { page, close } = await watchedPage(browser, service.url, { javaScriptEnabled: false })
+    await page.goto(`${service.url}/receipts`)
+    const href = await page.getByRole('link', { name: 'Older receipts, JSON' }).getAttribute('href')
+    const answer: unknown = await (await fetch(`${service.url}${href}`)).json()
+    expect(answer).toMatchObject({ count: 10, total: 60 })
+    await close()
+  })
+
+  test('is searched by the wallet of a worker, old receipts included', async () => {
+    const { page, problems, close } = await watchedPage(browser, service.url)
+    await page.goto(`${service.url}/receipts`)
+    const search = page.getByRole('searchbox')
+    await search.fill(veteran.address)
+    await search.press('Enter')
+    await page.getByText('2 found.').waitFor()
+    expect(await page.locator('#receipts tbody tr').count()).toBe(2)
+    await search.fill('')
+    expect(await page.locator('#receipts tbody tr').count()).toBe(50)
+    await search.fill('nonsense')
+    await search.press('Enter')
+    await page.getByText('That is no Receipt id').waitFor()
+    await page.goto(`${service.url}/receipts?q=${veteran.address}`)
+    await page.getByText('2 found.').waitFor()
+    expect(problems).toEqual([])
+    await close()
+  })
+
+  test('finds any receipt by its id and shows it, with its own signature to check', async () => {
+    const { page, problems, close } = await watchedPage(browser, service.url)
+    await page.goto(`${service.url}/receipts`)
+    await page.getByRole('searchbox').fill(oldest)
+    await page.getByRole('searchbox').press('Enter')
+    await page.waitForURL(`**/receipts/${oldest}`)
+    await page.getByText('signed by the worker', { exact: true }).waitFor()
+    expect(await page.locator('main').innerText()).toContain('<b>Work</b> 0')
+    expect(await page.title()).toContain(oldest.slice(0, 12))
+    await page.getByRole('button', { name: 'Check id and signature' }).click()
+    const result = page.locator('.result[data-result]')
+    await result.waitFor()
+    expect(await result.innerText()).toContain('Id and signature are good.')
+    expect(await result.innerText()).toContain(oldest.slice(4))
+    expect(problems).toEqual([])
+    await close()
+  })
+
+  test.each([
+    ['amount', '"amount_usdc":1,', '"amount_usdc":2,', 'The content is not that of this id.'],
+    ['signature', '"worker_signature":"', '"worker_signature":"ed25519:', ''],
+  ])('shows it where the %s of a receipt was changed on the way', async (_, from, to, says) => {
+    const { page, close } = await watchedPage(browser, service.url)
+    await page.route(`**/api/v1/receipts/${oldest}`, async (route) => {
+      const answer = await route.fetch()
+      const text = await answer.text()
+      const changed =
+        says === ''
+          ? text.replace(
+              /("worker_signature":"(?:ed25519:)?)(.)/,
+              (_all, head: string, first: string) => `${head}${first === 'A' ? 'B' : 'A'}`,
+            )
+          : text.replaceAll(from, to)
+      expect(changed).not.toBe(text)
+      await route.fulfill({ response: answer, body: changed })
+    })
+    await page.goto(`${service.url}/receipts/${oldest}`)
+    await page.getByRole('button', { name: 'Check id and signature' }).click()
+    const result = page.locator('.result[data-result=bad]')
+    await result.waitFor()
+    expect(await result.innerText()).toContain(`NOT GOOD. ${says}`)
+    await close()
+  })
+
+  test('says of a receipt of a platform who can check what', async () => {
+    const { page, close } = await watchedPage(browser, service.url)
+    await page.goto(`${service.url}/receipts/${platformReceipt}`)
+    await page.getByRole('button', { name: 'Check id and signature' }).click()
+    const result = page.locator('.result[data-result=good]')
+    await result.waitFor()
+    expect(await result.innerText()).toContain('checked by the ledger with the key')
+    await close()
+  })
+})
+
+describe('things that have no page of their own', () => {
+  test('a worker, with receipts', async () => {
+    const { page, problems, close } = await watchedPage(browser, service.url)
+    await page.goto(`${service.url}/view/worker?id=${veteran.address}`)
+    await page.getByText('Newest first, 2 of 2.').waitFor()
+    await page.goto(`${service.url}/workers/${nearWallet('worker 0').address}`)
+    await page.getByRole('heading', { name: 'Worker 0' }).waitFor()
+    expect(await page.locator('.facts').innerText()).toContain('data-labelling')
+    expect(problems).toEqual([])
+    await close()
+  })
+
+  test('a job, with its history', async () => {
+    const { page, problems, close } = await watchedPage(browser, service.url)
+    await page.goto(`${service.url}/jobs`)
+    await page.getByRole('searchbox').fill(jobId)
+    await page.getByRole('searchbox').press('Enter')
+    await page.waitForURL(`**/jobs/${jobId}`)
+    await page.getByRole('heading', { name: 'What happened' }).waitFor()
+    expect(await page.locator('main ol').innerText()).toContain('deliver by worker: delivered')
+    expect(problems).toEqual([])
+    await close()
+  })
+
+  test('a partner, with the history of oaths', async () => {
+    const { page, problems, close } = await watchedPage(browser, service.url)
+    await page.goto(`${service.url}/partners/poster`)
+    await page.getByRole('link', { name: 'The history as a page' }).click()
+    await page.getByRole('heading', { name: 'Oaths and writes' }).waitFor()
+    expect(await page.locator('table').innerText()).toContain('signupPartner')
+    expect(problems).toEqual([])
+    await close()
+  })
+
+  test('workers with a skill, however old', async () => {
+    const { page, close } = await watchedPage(browser, service.url)
+    await page.goto(`${service.url}/workers?q=data-labelling`)
+    await page.getByText('1 found.').waitFor()
+    expect(await page.locator('#workers tbody').innerText()).toContain('Worker 0')
+    await close()
+  })
+
+  test('and what there is not, in words', async () => {
+    const { page, close } = await watchedPage(browser, service.url)
+    const answer = await page.goto(`${service.url}/receipts/rcp_${'0'.repeat(64)}`)
+    expect(answer?.status()).toBe(404)
+    await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor()
+    await page.goto(`${service.url}/view/receipt?id=rcp_${'0'.repeat(64)}`)
+    await page.getByText('There is no such thing in the ledger.').waitFor()
+    await close()
+  })
+})
