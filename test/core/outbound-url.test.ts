@@ -139,7 +139,6 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     'https://exa*mple.com/',
     'https://exam ple.com/',
     'https://xn--/',
-    'https://xn--a.example.com/',
     `https://${'a'.repeat(64)}.com/`,
     `https://${'a.'.repeat(130)}com/`,
     `https://example.com/${'a'.repeat(2048)}`,
