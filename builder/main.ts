@@ -5,8 +5,7 @@ import { parseArgs } from 'node:util'
 
 import { schedule } from 'node-cron'
 
-import { jobExchangeKeyFile, loadKeyFile } from '../src/auth/key-file.ts'
-import { publicKeyToBase64 } from '../src/auth/signing-key.ts'
+import { loadExchangeKeys } from '../src/auth/exchange-keys.ts'
 import { minuteMs } from '../src/core/time.ts'
 import { openDatabase } from '../src/db/open.ts'
 import { createPinnedFetch } from '../src/outbound/pinned-fetch.ts'
@@ -31,10 +30,13 @@ import { webAddressOf } from './publish/remote.ts'
 import { userAgentOf } from './rails/http-client.ts'
 import { railAdapters } from './rails/index.ts'
 import { createSources } from './rails/sources.ts'
+import { createReceiptChecks } from './receipts.ts'
 import { createWebhooks } from './webhooks.ts'
 import { createWorker } from './worker.ts'
 
 const everyMinute = '* * * * *'
+/** Not at the full hour, when everybody asks. */
+const everyHour = '7 * * * *'
 /** As soon as the first retry of a webhook is due. */
 const everyFiveSeconds = '*/5 * * * * *'
 
@@ -48,25 +50,28 @@ const pollEveryMs = config.POLL_EVERY_MINUTES * minuteMs
 const assetsDir = join(packageRoot, 'public')
 
 const keys = await loadKeys({ dir: join(config.DATA_DIR, 'keys'), nowMs: clock.now() })
-const exchangeKey = await loadKeyFile(join(config.DATA_DIR, 'keys', jobExchangeKeyFile), random)
+const keysDir = join(config.DATA_DIR, 'keys')
+const exchangeKeys = () => loadExchangeKeys(keysDir, random)
+await exchangeKeys()
 const database = await openDatabase({
   url: config.DATABASE_URL ?? join(config.DATA_DIR, 'ledger.db'),
   // The service has the right of way: its callers wait for an answer.
   lockPatienceMs: minuteMs,
 })
 const keyedHash = await loadKeyedHash(join(config.DATA_DIR, 'secrets'), random)
+const rpcUrls = {
+  base: config.RPC_URL_BASE,
+  ethereum: config.RPC_URL_ETHEREUM,
+  arbitrum: config.RPC_URL_ARBITRUM,
+  gnosis: config.RPC_URL_GNOSIS,
+  solana: config.RPC_URL_SOLANA,
+}
 const sources = createSources({
   fetch,
   clock,
   random,
   userAgent: userAgentOf(version, config.SITE_URL),
-  rpcUrls: {
-    base: config.RPC_URL_BASE,
-    ethereum: config.RPC_URL_ETHEREUM,
-    arbitrum: config.RPC_URL_ARBITRUM,
-    gnosis: config.RPC_URL_GNOSIS,
-    solana: config.RPC_URL_SOLANA,
-  },
+  rpcUrls,
   railBaseUrls: config.railBaseUrls,
 })
 const worker = createWorker({
@@ -87,6 +92,7 @@ const worker = createWorker({
     userAgent: outboundUserAgent(config.SITE_URL),
     signal: stopped,
   }),
+  receipts: createReceiptChecks({ database, clock, random, fetch, rpcUrls, signal: stopped }),
   signal: stopped,
   onPublished: () => process.send?.('published'),
   buildOptions: {
@@ -103,7 +109,7 @@ const worker = createWorker({
     },
     pollEveryMs,
     keys,
-    exchangeKey: publicKeyToBase64(exchangeKey.publicKey),
+    exchangeKeys,
     stateDir: config.DATA_DIR,
     publicDir: config.PUBLIC_DIR,
     assetsDir: existsSync(assetsDir) ? assetsDir : null,
@@ -124,10 +130,11 @@ async function runOnce(): Promise<void> {
     railAdapters.length,
   )
   const polled = config.POLL === 'off' || (await worker.poll('all', progress))
+  const checked = await worker.checkReceipts()
   await worker.expire()
   const built = await worker.build('now')
   const delivered = await worker.deliver()
-  process.exitCode = polled && built && delivered ? 0 : 1
+  process.exitCode = polled && checked && built && delivered ? 0 : 1
 }
 
 async function runForever(): Promise<void> {
@@ -146,10 +153,17 @@ async function runForever(): Promise<void> {
     delivering = worker.deliver()
     await delivering
   }
+  let checking: Promise<unknown> = Promise.resolve()
+  const checkReceipts = async () => {
+    checking = worker.checkReceipts()
+    await checking
+    await build()
+  }
   const options = { noOverlap: true } as const
   const tasks = [
     schedule(everyMinute, expireAndBuild, { ...options, name: 'build' }),
     schedule(everyFiveSeconds, deliver, { ...options, name: 'webhooks' }),
+    schedule(everyHour, checkReceipts, { ...options, name: 'receipts' }),
     schedule(everyMinute, worker.tidy, { ...options, name: 'tidy' }),
     ...(config.POLL === 'on' ? [schedule(everyMinute, pollDue, { ...options, name: 'poll' })] : []),
   ]
@@ -157,9 +171,12 @@ async function runForever(): Promise<void> {
   // The service that started this builder is gone: a builder without its service would never be stopped.
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
   const firstPoll = config.POLL === 'on' ? pollDue() : Promise.resolve()
+  const firstCheck = checkReceipts()
   await untilAborted(stopped)
   await Promise.all(tasks.map(async (task) => task.destroy()))
   await firstPoll.catch(() => undefined)
+  await firstCheck.catch(() => undefined)
   await delivering.catch(() => undefined)
+  await checking.catch(() => undefined)
   if (process.connected) process.disconnect()
 }

@@ -2,6 +2,7 @@
 import { dayMs, isoTime, minuteMs } from '../src/core/time.ts'
 import { changeToken } from '../src/db/change-token.ts'
 import { dropExpiredAnswers } from '../src/db/guard.ts'
+import { acceptUnanswered } from '../src/db/job-acceptance.ts'
 import { expireJobs } from '../src/db/jobs.ts'
 import { expireSubscriptions } from '../src/db/partners.ts'
 import { dropRunsBefore, lastRuns } from '../src/db/runs.ts'
@@ -13,6 +14,8 @@ import { emptyMemory } from './publish/publish.ts'
 import type { PollDeps, PollReport } from './rails/poll.ts'
 import { pollRound, roundSummary } from './rails/round.ts'
 import type { RoundOptions } from './rails/round.ts'
+import { receiptsSummary } from './receipts.ts'
+import type { ReceiptChecks } from './receipts.ts'
 import { webhooksSummary } from './webhooks.ts'
 import type { Webhooks } from './webhooks.ts'
 
@@ -21,6 +24,7 @@ export interface WorkerDeps extends PollDeps {
     readonly repository: Omit<BuildOptions['repository'], 'check'>
   }
   readonly webhooks: Webhooks
+  readonly receipts: ReceiptChecks
   readonly signal: AbortSignal
   /** Told when a new set was published. */
   readonly onPublished: () => void
@@ -36,7 +40,9 @@ export interface BuilderWorker {
   readonly build: (when: 'now' | 'if changed') => Promise<boolean>
   /** Delivers what is due. False where the round itself failed; a receiver that fails is no failure of ours. */
   readonly deliver: () => Promise<boolean>
-  /** Writes down what time has decided: jobs past their deadline, subscriptions that ran out. */
+  /** Asks the chains about receipts that are due. False where no chain that was asked could be read. */
+  readonly checkReceipts: () => Promise<boolean>
+  /** Writes down what time has decided: jobs past their deadline, deliveries nobody answered, subscriptions that ran out. */
   readonly expire: () => Promise<boolean>
   /** Drops what has expired, such as messages that could not be used again anyway. */
   readonly tidy: () => Promise<void>
@@ -86,11 +92,14 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
     return await runJob('expire', deps, false, async () => {
       const nowMs = clock.now()
       const jobs = await expireJobs(database, nowMs)
+      const { active: key } = await buildOptions.exchangeKeys()
+      const { url: siteUrl } = buildOptions.site
+      const accepted = await acceptUnanswered(database, { key, siteUrl, nowMs })
       const subscriptions = await database.write((tx) => expireSubscriptions(tx, nowMs))
       const wasWell = (await lastRuns(database.reader)).get('expire')?.outcome !== 'failed'
       return {
-        detail: `${jobs} jobs expired, ${subscriptions} subscriptions ran out`,
-        quiet: jobs + subscriptions === 0 && wasWell,
+        detail: `${jobs} jobs expired, ${accepted} deliveries accepted unanswered, ${subscriptions} subscriptions ran out`,
+        quiet: jobs + accepted + subscriptions === 0 && wasWell,
       }
     })
   }
@@ -138,8 +147,21 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
     })
   }
 
+  async function checkReceipts(): Promise<boolean> {
+    return await runJob('receipts', deps, true, async () => {
+      const run = await deps.receipts.run()
+      const detail = receiptsSummary(run)
+      // One chain out of reach is told; all that were asked say that nothing is checked any more.
+      const asked = run.chains.filter(({ state }) => state !== 'no rpc' && state !== 'no checker')
+      const isOut = asked.length > 0 && asked.every(({ state }) => state === 'failed')
+      if (isOut) throw new Error(detail ?? 'no chain could be read')
+      return { detail: detail ?? 'nothing was due', quiet: false }
+    })
+  }
+
   return {
     poll,
+    checkReceipts,
     expire,
     deliver,
     build: (when) => {

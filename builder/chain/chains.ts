@@ -10,6 +10,9 @@ export const chains = {
     blockSeconds: 2,
     /** Blocks behind the head that may still be reorganised; logs are read up to there. */
     settleBlocks: 60,
+    /** What `asset_symbol` USDC means there: Circle's own token, or where it issues none, its bridged standard. */
+    // https://developers.circle.com/stablecoins/usdc-contract-addresses
+    usdc: { address: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913', decimals: 6 },
   },
   ethereum: {
     chainId: 1,
@@ -18,6 +21,7 @@ export const chains = {
     explorerTx: 'https://etherscan.io/tx/',
     blockSeconds: 12,
     settleBlocks: 32,
+    usdc: { address: '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48', decimals: 6 },
   },
   arbitrum: {
     chainId: 42161,
@@ -26,6 +30,7 @@ export const chains = {
     explorerTx: 'https://arbiscan.io/tx/',
     blockSeconds: 0.25,
     settleBlocks: 240,
+    usdc: { address: '0xaf88d065e77c8cc2239327c5edb3a432268e5831', decimals: 6 },
   },
   gnosis: {
     chainId: 100,
@@ -34,6 +39,7 @@ export const chains = {
     explorerTx: 'https://gnosisscan.io/tx/',
     blockSeconds: 5,
     settleBlocks: 24,
+    usdc: { address: '0x2a22f9c3b484c3629090feed35f17ff8f88f76f0', decimals: 6 },
   },
   solana: {
     chainId: null,
@@ -47,3 +53,10 @@ export const chains = {
 
 export type ChainName = keyof typeof chains
 export type EvmChainName = Exclude<ChainName, 'solana'>
+
+export const evmChains = [
+  'arbitrum',
+  'base',
+  'ethereum',
+  'gnosis',
+] as const satisfies readonly EvmChainName[]

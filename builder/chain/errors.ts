@@ -32,7 +32,7 @@ export class ChainError extends SourceError {
 }
 
 const maxNodeText = 160
-const rateWords = /rate|per second|too many requests|quota|credits|capacity/i
+export const rateWords = /rate|per second|too many requests|quota|credits|capacity/i
 const sizeWords =
   /range|too (?:many|large|big|wide)|limit|exceed|more than|response size|timed? ?out|deadline|\d+ blocks/i
 
@@ -71,7 +71,7 @@ function reasonOf(error: unknown, rpcUrl: string): { reason: string; tooMuch: bo
 }
 
 /** Text of a node: addresses, parts of our own address and control characters taken out, then cut. */
-function cleaned(text: string, rpcUrl: string): string {
+export function cleaned(text: string, rpcUrl: string): string {
   let clean = text.replaceAll(/\w+:\/\/\S+/g, '[address]')
   for (const secret of secretsOf(rpcUrl)) clean = clean.replaceAll(secret, '[removed]')
   // oxlint-disable-next-line no-control-regex -- control characters are what is removed

@@ -211,15 +211,20 @@ export async function setOutcome(
     .execute()
 }
 
+type UntoldReceipt = Pick<
+  CheckedReceipt,
+  'id' | 'chain' | 'txHash' | 'verification' | 'verificationReason'
+>
+
 /** Receipts of a chain without a checker that were not told so yet; at most `limit`. */
 export async function untoldReceipts(
   db: Kysely<Database>,
   checkable: readonly string[],
   limit: number,
-): Promise<readonly { readonly id: string; readonly chain: string; readonly txHash: string }[]> {
+): Promise<readonly UntoldReceipt[]> {
   const rows = await db
     .selectFrom('receipts')
-    .select(['id', 'chain', 'tx_hash'])
+    .select(['id', 'chain', 'tx_hash', 'verification', 'verification_reason'])
     .where('onchain', '=', 'pending')
     .where('chain', 'not in', [...checkable])
     .where(({ not, exists, selectFrom }) =>
@@ -234,7 +239,8 @@ export async function untoldReceipts(
     .orderBy('seq')
     .limit(limit)
     .execute()
-  return rows.flatMap(({ id, chain, tx_hash: txHash }) =>
-    chain === null || txHash === null ? [] : [{ id, chain, txHash }],
+  return rows.flatMap(
+    ({ chain, tx_hash: txHash, verification_reason: verificationReason, ...row }) =>
+      chain === null || txHash === null ? [] : [{ ...row, chain, txHash, verificationReason }],
   )
 }

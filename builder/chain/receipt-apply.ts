@@ -1,0 +1,285 @@
+/** Writes what was found out about a transaction: verdicts, what they earn or take back, and the doubts they raise. */
+import type { Kysely } from 'kysely'
+
+import { toUsdc } from '../../src/core/money.ts'
+import { hourMs, isoTime, minuteMs } from '../../src/core/time.ts'
+import { appendEvent } from '../../src/db/events.ts'
+import { closeFlag, openFlag } from '../../src/db/flags.ts'
+import {
+  dropCheck,
+  receiptsOfTransaction,
+  saveCheck,
+  setOutcome,
+} from '../../src/db/receipt-checks.ts'
+import type { CheckRow, CheckedReceipt, ReceiptOutcome } from '../../src/db/receipt-checks.ts'
+import { grantOnchain, reverseReceipt } from '../../src/db/reputation.ts'
+import type { Database, Severity } from '../../src/db/schema.ts'
+import type { Random } from '../../src/deps.ts'
+import type { TransactionFacts } from './receipt-facts.ts'
+import { verdictOf } from './receipt-verdict.ts'
+import type { Verdict } from './receipt-verdict.ts'
+
+/** Receipts by what became of them in a run. */
+export interface Tally {
+  checked: number
+  verified: number
+  /** In a block that is safe and not final. */
+  provisional: number
+  /** In a block that is not safe, in no block, or unknown so far. */
+  waiting: number
+  failed: number
+  /** Of those that had counted, or were shown as provisional. */
+  reversed: number
+  /** Nothing was found out, so nothing changed. */
+  errors: number
+}
+
+export interface ApplyDeps {
+  readonly random: Random
+  readonly nowMs: number
+  readonly tally: Tally
+}
+
+/** A little less than an hour, so that the next hourly run takes it again. */
+const againMs = 55 * minuteMs
+/** A final receipt is looked at once more a day later, and never again. */
+const secondLookMs = 24 * hourMs
+
+/** Judges every receipt of a transaction, in the order of their acceptance, in the transaction `tx` of the database. */
+export async function applyFacts(
+  tx: Kysely<Database>,
+  { chain, txHash }: { readonly chain: string; readonly txHash: string },
+  facts: TransactionFacts,
+  deps: ApplyDeps,
+): Promise<void> {
+  const receipts = await receiptsOfTransaction(tx, chain, txHash)
+  if (facts.kind === 'error') {
+    deps.tally.errors += receipts.length
+    return
+  }
+  const now = isoTime(deps.nowMs)
+  const moved = new Set(receipts.filter((receipt) => wasMoved(receipt, facts)))
+  // All places are given up before any is taken again: in another block they have other numbers.
+  for (const receipt of moved) await dropCheck(tx, receipt.id)
+  const taken = new Set(
+    receipts.flatMap((receipt) => {
+      const place = receipt.check?.log_index ?? null
+      return place === null || moved.has(receipt) ? [] : [place]
+    }),
+  )
+  for (const receipt of receipts) {
+    const isMoved = moved.has(receipt)
+    if (!isMoved && isSettled(receipt, deps.nowMs)) continue
+    const verdict = verdictOf(receipt, facts, { nowMs: deps.nowMs, taken })
+    if (verdict === null) continue
+    deps.tally.checked += 1
+    if (isMoved && isShown(receipt)) {
+      const block = receipt.check?.block_number ?? null
+      const reason = `The transaction is no longer in block ${block ?? 'unknown'}: the chain was reorganised`
+      await takeBack(tx, receipt, { reason, evidence: { was_block: block }, isShown: true }, deps)
+    }
+    if ('transfer' in verdict) taken.add(verdict.transfer.logIndex)
+    await saveCheck(tx, receipt, checkOf(receipt, verdict, now, isMoved))
+    await settle(tx, receipt, verdict, isMoved && isShown(receipt), deps)
+  }
+}
+
+/** Whether the block in which it was seen is gone. A standing block has moved nothing. */
+function wasMoved({ check }: CheckedReceipt, facts: TransactionFacts): boolean {
+  if (check === null || check.block_hash === null || facts.kind === 'standing') return false
+  if (facts.kind === 'mined' || facts.kind === 'reverted') {
+    return facts.block.hash !== check.block_hash
+  }
+  return true
+}
+
+/** Shown in public as verified or provisional. */
+function isShown({ check }: CheckedReceipt): boolean {
+  return check?.verdict === 'safe' || check?.verdict === 'final'
+}
+
+function isSettled({ onchain, check }: CheckedReceipt, nowMs: number): boolean {
+  if (onchain !== 'verified' || check === null) return false
+  return check.next_at === null || Date.parse(check.next_at) > nowMs
+}
+
+function checkOf(
+  { check: before }: CheckedReceipt,
+  verdict: Verdict,
+  now: string,
+  isMoved: boolean,
+): CheckRow {
+  const isMissing = verdict.verdict === 'not_found'
+  const since = before?.first_missing_at ?? now
+  const isSame = before?.verdict === verdict.verdict && !isMoved
+  const block = 'block' in verdict ? verdict.block : null
+  const transfer = 'transfer' in verdict ? verdict.transfer : null
+  return {
+    verdict: verdict.verdict,
+    reason: 'reason' in verdict ? verdict.reason : null,
+    block_number: block?.number ?? null,
+    block_hash: block?.hash ?? null,
+    block_at: block === null ? null : isoTime(block.atMs),
+    log_index: transfer?.logIndex ?? null,
+    payer: transfer?.payer ?? null,
+    attempts: (before?.attempts ?? 0) + 1,
+    missed: isMissing ? (before?.missed ?? 0) + 1 : 0,
+    first_missing_at: isMissing ? since : null,
+    verdict_at: isSame ? before.verdict_at : now,
+    checked_at: now,
+    next_at: nextAt(verdict, isSame, Date.parse(now)),
+  }
+}
+
+function nextAt(verdict: Verdict, isSame: boolean, nowMs: number): string | null {
+  if (verdict.verdict === 'final') return isSame ? null : isoTime(nowMs + secondLookMs)
+  if (isRefused(verdict)) return null
+  return isoTime(nowMs + againMs)
+}
+
+function isRefused(verdict: Verdict): boolean {
+  if (verdict.verdict === 'not_found') return verdict.isOver
+  return verdict.verdict === 'reverted' || verdict.verdict === 'mismatch'
+}
+
+/** What the verdict makes of the receipt. `wasReversed`: what it had earned was taken back just now. */
+async function settle(
+  tx: Kysely<Database>,
+  receipt: CheckedReceipt,
+  verdict: Verdict,
+  wasReversed: boolean,
+  deps: ApplyDeps,
+): Promise<void> {
+  const { tally, nowMs } = deps
+  const now = isoTime(nowMs)
+  if (verdict.verdict === 'final') {
+    if (receipt.onchain === 'verified' && !wasReversed) return
+    tally.verified += 1
+    const { number } = verdict.block
+    await grantOnchain(tx, {
+      wallet: { id: receipt.toWallet, display: receipt.toDisplay },
+      receiptId: receipt.id,
+      payer: verdict.transfer.payer,
+      amountMicroUsdc: receipt.amountMicroUsdc,
+      reason: `verified on ${receipt.chain} in block ${number}`,
+      now,
+    })
+    await clearDoubt(tx, receipt, `verified in block ${number}`, deps)
+    const outcome = { verification: 'verified', verificationReason: null } as const
+    await setOutcome(tx, receipt.id, { ...outcome, onchain: 'verified', block: number, now })
+    return
+  }
+  if (isRefused(verdict) && 'reason' in verdict) {
+    tally.failed += 1
+    const { reason } = verdict
+    await takeBack(tx, receipt, { reason, evidence: {}, isShown: false }, deps)
+    const outcome = { verification: 'rejected', verificationReason: reason } as const
+    await setOutcome(tx, receipt.id, { ...outcome, onchain: 'failed', block: null, now })
+    return
+  }
+  tally[verdict.verdict === 'safe' ? 'provisional' : 'waiting'] += 1
+  const outcome = pendingOutcome(receipt, verdict, wasReversed, now)
+  const isSame =
+    outcome.verification === receipt.verification &&
+    outcome.verificationReason === receipt.verificationReason &&
+    receipt.check?.verdict === verdict.verdict &&
+    receipt.onchain === 'pending'
+  if (!isSame) await setOutcome(tx, receipt.id, outcome)
+}
+
+/** The word of a platform stands until its chain says otherwise; a worker's alone waits for the chain. */
+function pendingOutcome(
+  receipt: CheckedReceipt,
+  verdict: Verdict,
+  wasReversed: boolean,
+  now: string,
+): ReceiptOutcome {
+  const isWord = receipt.verification === 'verified' && !wasReversed
+  return {
+    verification: isWord ? 'verified' : 'pending',
+    verificationReason: isWord ? receipt.verificationReason : waitingReason(verdict, wasReversed),
+    onchain: 'pending',
+    block: null,
+    now,
+  }
+}
+
+function waitingReason(verdict: Verdict, wasReversed: boolean): string {
+  const reason =
+    'reason' in verdict
+      ? verdict.reason
+      : verdict.verdict === 'safe'
+        ? `In block ${verdict.block.number}, which is safe and not final yet`
+        : `In block ${verdict.block.number}, which may still be reorganised`
+  return wasReversed ? `Its block was reorganised. ${reason}` : reason
+}
+
+/** Takes back what it has earned, and opens a flag where it had earned something or was shown as good. */
+async function takeBack(
+  tx: Kysely<Database>,
+  receipt: CheckedReceipt,
+  why: { readonly reason: string; readonly evidence: object; readonly isShown: boolean },
+  { random, nowMs, tally }: ApplyDeps,
+): Promise<void> {
+  const now = isoTime(nowMs)
+  const wallet = { id: receipt.toWallet, display: receipt.toDisplay }
+  const reversal = { receiptId: receipt.id, reason: why.reason, now }
+  const standing = await reverseReceipt(tx, wallet, reversal)
+  if (standing === null && !why.isShown) return
+  tally.reversed += 1
+  const severity: Severity = receipt.onchain === 'verified' ? 'critical' : 'warning'
+  const flag = {
+    id: newId(random, 'flg'),
+    kind: 'receipt_reversed',
+    rail: receipt.rail,
+    subject: receipt.id,
+    severity,
+    title: `A receipt of ${toUsdc(receipt.amountMicroUsdc)} USDC on ${receipt.rail} no longer stands`,
+    evidence: {
+      receipt_id: receipt.id,
+      chain: receipt.chain,
+      tx_hash: receipt.txHash,
+      amount_usdc: toUsdc(receipt.amountMicroUsdc),
+      reason: why.reason,
+      had_earned: standing !== null,
+      ...why.evidence,
+    },
+    openedAt: now,
+  }
+  if (!(await openFlag(tx, flag))) return
+  await appendEvent(tx, {
+    id: newId(random, 'evt'),
+    kind: 'flag_opened',
+    rail: receipt.rail,
+    severity,
+    title: flag.title,
+    data: { flag_id: flag.id, flag_kind: flag.kind, evidence: flag.evidence },
+    createdAt: now,
+  })
+}
+
+/** A receipt that was reversed and stands again leaves no doubt behind. */
+async function clearDoubt(
+  tx: Kysely<Database>,
+  { id, rail }: CheckedReceipt,
+  reason: string,
+  { random, nowMs }: ApplyDeps,
+): Promise<void> {
+  const now = isoTime(nowMs)
+  const key = { kind: 'receipt_reversed', rail, subject: id }
+  const closed = await closeFlag(tx, key, now, reason)
+  if (closed === null) return
+  await appendEvent(tx, {
+    id: newId(random, 'evt'),
+    kind: 'flag_closed',
+    rail,
+    severity: 'info',
+    title: closed.title,
+    data: { flag_id: closed.id, flag_kind: closed.kind },
+    createdAt: now,
+  })
+}
+
+function newId(random: Random, prefix: string): string {
+  return `${prefix}_${Buffer.from(random.bytes(9)).toString('hex')}`
+}

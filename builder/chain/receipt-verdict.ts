@@ -1,0 +1,138 @@
+/** What the facts of a transaction say of a receipt that names it. Pure. */
+import type { Finality } from '../../src/core/onchain.ts'
+import { hourMs, isoTime } from '../../src/core/time.ts'
+import type { CheckedReceipt } from '../../src/db/receipt-checks.ts'
+import { chains } from './chains.ts'
+import type { EvmChainName } from './chains.ts'
+import type { SeenBlock, TokenTransfer, TransactionFacts } from './receipt-facts.ts'
+
+/**
+ * How far the block may lie from `occurred_at`, on either side: issuers round to days and name zones wrongly, and an
+ * older payment is no proof of a new one.
+ */
+export const windowMs = 24 * hourMs
+
+/** A transaction that the node does not know may still be on its way, or the node behind. */
+export const missingMs = 24 * hourMs
+export const missedAtLeast = 3
+
+export type Verdict =
+  | { readonly verdict: 'pending'; readonly reason: string }
+  | { readonly verdict: 'not_found'; readonly reason: string; readonly isOver: boolean }
+  | {
+      readonly verdict: Finality
+      readonly block: SeenBlock
+      readonly transfer: { readonly logIndex: number; readonly payer: string }
+    }
+  | {
+      readonly verdict: 'reverted' | 'mismatch'
+      readonly reason: string
+      readonly block: SeenBlock
+    }
+
+/**
+ * Null where nothing is known, so that nothing changes. `taken` holds the places of transfers that back other receipts.
+ */
+export function verdictOf(
+  receipt: CheckedReceipt,
+  facts: TransactionFacts,
+  { nowMs, taken }: { readonly nowMs: number; readonly taken: ReadonlySet<number> },
+): Verdict | null {
+  switch (facts.kind) {
+    case 'error':
+      return null
+    case 'pending':
+      return { verdict: 'pending', reason: 'The transaction is in no block yet' }
+    case 'not found':
+      return missingVerdict(receipt, nowMs)
+    case 'standing':
+      return standingVerdict(receipt, facts.block)
+    case 'reverted':
+      return { verdict: 'reverted', reason: 'The transaction was reverted', block: facts.block }
+    case 'mined':
+      return (
+        standingVerdict(receipt, facts.block) ??
+        minedVerdict(receipt, facts.block, facts.transfers, taken)
+      )
+  }
+}
+
+function missingVerdict({ chain, check }: CheckedReceipt, nowMs: number): Verdict {
+  const since = check?.first_missing_at ?? null
+  const missed = (since === null ? 0 : (check?.missed ?? 0)) + 1
+  const isOver = since !== null && nowMs - Date.parse(since) >= missingMs && missed >= missedAtLeast
+  const known = `The transaction is unknown on ${chain}`
+  const reason = isOver ? `${known} since ${since ?? ''}` : `${known} so far`
+  return { verdict: 'not_found', reason, isOver }
+}
+
+/** The transfer that backs it is where it was; only the heads have moved on. */
+function standingVerdict({ check }: CheckedReceipt, block: SeenBlock): Verdict | null {
+  if (check === null || check.block_hash !== block.hash) return null
+  const { log_index: logIndex, payer } = check
+  if (logIndex === null || payer === null) return null
+  return { verdict: block.finality, block, transfer: { logIndex, payer } }
+}
+
+function minedVerdict(
+  receipt: CheckedReceipt,
+  block: SeenBlock,
+  transfers: readonly TokenTransfer[],
+  taken: ReadonlySet<number>,
+): Verdict {
+  const mismatch = (reason: string): Verdict => ({ verdict: 'mismatch', reason, block })
+  if (Math.abs(block.atMs - Date.parse(receipt.occurredAt)) > windowMs) {
+    return mismatch(
+      `The block is of ${isoTime(block.atMs)}, more than ${windowMs / hourMs} hours from occurred_at`,
+    )
+  }
+  const chosen = chooseTransfer(receipt, transfers, taken)
+  if (typeof chosen === 'string') return mismatch(chosen)
+  const { logIndex, from } = chosen
+  return { verdict: block.finality, block, transfer: { logIndex, payer: from } }
+}
+
+/**
+ * The smallest transfer that suffices, so that a larger one is left for another receipt; else what is wrong. Each
+ * condition is put to those that met the ones before it.
+ */
+function chooseTransfer(
+  receipt: CheckedReceipt,
+  transfers: readonly TokenTransfer[],
+  taken: ReadonlySet<number>,
+): TokenTransfer | string {
+  const { fromWallet, toWallet, toDisplay, assetSymbol: asset } = receipt
+  const least = unitsOf(receipt)
+  if (least === null) return `${asset} is no token that is checked on ${receipt.chain}`
+  const conditions: readonly (readonly [(transfer: TokenTransfer) => boolean, string])[] = [
+    [() => true, `The transaction moves no ${asset}`],
+    [({ to }) => to === toWallet, `The transaction moves no ${asset} to ${toDisplay}`],
+    [
+      ({ from }) => fromWallet === null || from === fromWallet,
+      `The ${asset} comes from another wallet than from_wallet`,
+    ],
+    [
+      ({ from, to }) => from !== to || fromWallet !== null,
+      `The ${asset} goes from the worker to itself`,
+    ],
+    [({ value }) => value >= least, `The transaction moves less ${asset} than amount_usdc`],
+    [({ logIndex }) => !taken.has(logIndex), 'The transfer backs another receipt already'],
+  ]
+  let left = transfers
+  for (const [holds, problem] of conditions) {
+    left = left.filter(holds)
+    if (left.length === 0) return problem
+  }
+  const [best] = left.toSorted((a, b) => Number(a.value - b.value) || a.logIndex - b.logIndex)
+  return best ?? 'The transaction moves nothing'
+}
+
+/** The stated amount in units of the token; null where the chain's table has no such token. */
+function unitsOf({ chain, assetSymbol, amountMicroUsdc }: CheckedReceipt): bigint | null {
+  if (assetSymbol !== 'USDC' || !isEvmChain(chain)) return null
+  return (BigInt(amountMicroUsdc) * 10n ** BigInt(chains[chain].usdc.decimals)) / 1_000_000n
+}
+
+export function isEvmChain(chain: string): chain is EvmChainName {
+  return Object.hasOwn(chains, chain) && chain !== 'solana'
+}
