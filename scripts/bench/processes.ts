@@ -2,6 +2,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -74,6 +75,41 @@ export async function runWorker(script: URL, args: readonly string[]): Promise<u
   const all = [scriptPath(script), ...args]
   const { stdout } = await promisify(execFile)(process.execPath, all, { maxBuffer: 2 ** 26 })
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
+}
+
+/** A script that says how far it is, a word on each line, and goes on when it is told. */
+export interface Steps {
+  /** Resolves when it has said the word. */
+  readonly until: (word: string) => Promise<void>
+  readonly next: () => void
+  /** The JSON on its last line, once it has ended. */
+  readonly result: () => Promise<unknown>
+}
+
+export async function startSteps(script: URL, args: readonly string[]): Promise<Steps> {
+  const child = spawn(process.execPath, [scriptPath(script), ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const lines: string[] = []
+  const heard = createInterface({ input: child.stdout })
+  heard.on('line', (line) => lines.push(line))
+  const ended = Promise.all([once(child, 'exit'), once(heard, 'close')])
+  await once(child, 'spawn')
+  return {
+    until: async (word) => {
+      while (!lines.includes(word)) {
+        if (child.exitCode !== null) throw new Error(`${script.pathname} ended before "${word}"`)
+        await Promise.race([once(heard, 'line'), ended])
+      }
+    },
+    next: () => void child.stdin.write('\n'),
+    result: async () => {
+      await ended
+      if (child.exitCode !== 0) throw new Error(`${script.pathname} ended with ${child.exitCode}`)
+      const result: unknown = JSON.parse(lines.at(-1) ?? '')
+      return result
+    },
+  }
 }
 
 export async function freePort(): Promise<number> {

@@ -73,7 +73,7 @@ export async function commitOnce(
   proofs: readonly SignedProof[],
   decide: Decide,
 ): Promise<Outcome> {
-  const caller = proofs[0]?.wallet.id ?? request.remoteKey
+  const caller = callerOf(request, proofs)
   const done = await deps.database.write(async (tx) => {
     const first = await firstAnswer(tx, request, proofs, caller)
     if (first !== null) return { outcome: first, isNew: false }
@@ -81,7 +81,7 @@ export async function commitOnce(
     await refuseOlderThanRestore(deps, request, proofs)
     const outcome = await decide(tx)
     if ('refused' in outcome) return { outcome, isNew: false }
-    await keepAnswer(tx, { request, proofs, caller, outcome })
+    await keepAnswer(tx, { request, proofs, outcome })
     return { outcome, isNew: true }
   })
   const { outcome, isNew } = done
@@ -100,7 +100,7 @@ export async function priorAnswer(
   request: WriteRequest,
   proofs: readonly SignedProof[],
 ): Promise<Outcome | null> {
-  const caller = proofs[0]?.wallet.id ?? request.remoteKey
+  const caller = callerOf(request, proofs)
   return await firstAnswer(deps.database.reader, request, proofs, caller)
 }
 
@@ -109,17 +109,26 @@ const restoreGuardMs = 10 * minuteMs
 
 /** What was signed before the file was put back from a backup may have been used already. */
 async function refuseOlderThanRestore(
-  { database }: Pick<ActionDeps, 'database'>,
-  { nowMs }: WriteRequest,
+  deps: Pick<ActionDeps, 'database'>,
+  request: WriteRequest,
   proofs: readonly SignedProof[],
 ): Promise<void> {
-  const restored = await restoredAtMs(database)
-  if (restored === null || nowMs > restored + restoreGuardMs) return
-  if (proofs.every(({ timestampMs }) => timestampMs > restored)) return
+  if (await isAfterRestore(deps, request, proofs)) return
   throw new ApiError(
     'signature_expired',
     'The ledger was restored after this was signed: sign anew',
   )
+}
+
+/** False where a signature is of a time whose writes the file may have lost when it was put back. */
+export async function isAfterRestore(
+  { database }: Pick<ActionDeps, 'database'>,
+  { nowMs }: WriteRequest,
+  proofs: readonly SignedProof[],
+): Promise<boolean> {
+  const restored = await restoredAtMs(database)
+  if (restored === null || nowMs > restored + restoreGuardMs) return true
+  return proofs.every(({ timestampMs }) => timestampMs > restored)
 }
 
 async function firstAnswer(
@@ -142,30 +151,43 @@ async function firstAnswer(
   return { status: statusOf(kept), body: kept.body }
 }
 
-async function keepAnswer(
-  tx: Transaction<Database>,
-  written: {
-    readonly request: WriteRequest
-    readonly proofs: readonly SignedProof[]
-    readonly caller: string
-    readonly outcome: Outcome
-  },
-): Promise<void> {
-  const { request, proofs, caller, outcome } = written
+async function keepAnswer(tx: Transaction<Database>, written: Written): Promise<void> {
+  const { messages, keys } = answersToKeep(written)
+  for (const message of messages) await insertUsedMessage(tx, message, message.answer)
+  for (const key of keys) await insertIdempotencyKey(tx, key, key.answer)
+}
+
+interface Written {
+  readonly request: WriteRequest
+  readonly proofs: readonly SignedProof[]
+  readonly outcome: Outcome
+}
+
+/** The rows by which a later sending of the same request finds its answer. */
+export function answersToKeep({ request, proofs, outcome }: Written) {
   const { requestSha256, nowMs, idempotencyKey } = request
+  const caller = callerOf(request, proofs)
   const answerUntil = (timeMs: number): NewAnswer => ({
     requestSha256,
     status: outcome.status,
     body: outcome.body,
     expiresAt: isoTime(timeMs),
   })
-  for (const { wallet, messageSha256, expiresAtMs } of proofs) {
-    await insertUsedMessage(tx, { wallet: wallet.id, messageSha256 }, answerUntil(expiresAtMs))
-  }
-  if (idempotencyKey !== null) {
-    const key = { caller, key: idempotencyKey }
-    await insertIdempotencyKey(tx, key, answerUntil(nowMs + keyLifeMs))
-  }
+  const messages = proofs.map(({ wallet, messageSha256, expiresAtMs }) => ({
+    wallet: wallet.id,
+    messageSha256,
+    answer: answerUntil(expiresAtMs),
+  }))
+  const keys =
+    idempotencyKey === null
+      ? []
+      : [{ caller, key: idempotencyKey, answer: answerUntil(nowMs + keyLifeMs) }]
+  return { messages, keys }
+}
+
+/** Whose idempotency keys these are: the wallet that signed, or where no wallet did, the address. */
+function callerOf({ remoteKey }: WriteRequest, proofs: readonly SignedProof[]): string {
+  return proofs[0]?.wallet.id ?? remoteKey
 }
 
 function statusOf({ status }: FirstAnswer): Outcome['status'] {

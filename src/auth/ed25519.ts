@@ -41,8 +41,17 @@ export function decodeEd25519Signature(text: string): Uint8Array | null {
 /** A key of 32 raw bytes as node:crypto takes it. The point is not checked. */
 export function publicKeyObject(publicKey: Uint8Array): KeyObject {
   const x = Buffer.from(publicKey).toString('base64url')
-  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
+  const kept = keyObjects.get(x)
+  if (kept !== undefined) return kept
+  const made = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
+  if (keyObjects.size >= MAX_KEY_OBJECTS) keyObjects.clear()
+  keyObjects.set(x, made)
+  return made
 }
+
+/** Platforms and workers sign again and again with the same keys. */
+const keyObjects = new Map<string, KeyObject>()
+const MAX_KEY_OBJECTS = 1024
 
 /** The last digit before the padding carries 4 unused bits, which must be zero: one form only. */
 const BASE64_OF_64_BYTES = /^[A-Za-z0-9+/]{85}[AQgw]==$/

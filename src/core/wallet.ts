@@ -40,6 +40,19 @@ export function walletPublicKey(wallet: Wallet): Uint8Array | null {
 
 /** The EIP-55 form of an address in lower case. */
 export function checksumAddress(lowerCaseAddress: string): string {
+  const kept = checksummed.get(lowerCaseAddress)
+  if (kept !== undefined) return kept
+  const display = withChecksum(lowerCaseAddress)
+  if (checksummed.size >= MAX_CHECKSUMMED) checksummed.clear()
+  checksummed.set(lowerCaseAddress, display)
+  return display
+}
+
+/** One request reads the same addresses several times, and a hash is most of what that costs. */
+const checksummed = new Map<string, string>()
+const MAX_CHECKSUMMED = 4096
+
+function withChecksum(lowerCaseAddress: string): string {
   const digits = lowerCaseAddress.slice(2)
   const hash = bytesToHex(keccak256(new TextEncoder().encode(digits)))
   let display = '0x'

@@ -58,14 +58,25 @@ export async function insertUsedMessage(
   message: { readonly wallet: string; readonly messageSha256: string },
   answer: NewAnswer,
 ): Promise<void> {
-  await db
-    .insertInto('used_messages')
-    .values({
-      wallet: message.wallet,
-      message_sha256: message.messageSha256,
-      ...answerColumns(answer),
-    })
-    .execute()
+  await db.insertInto('used_messages').values(usedMessageRow(message, answer)).execute()
+}
+
+export function usedMessageRow(
+  message: { readonly wallet: string; readonly messageSha256: string },
+  answer: NewAnswer,
+) {
+  return {
+    wallet: message.wallet,
+    message_sha256: message.messageSha256,
+    ...answerColumns(answer),
+  }
+}
+
+export function idempotencyKeyRow(
+  key: { readonly caller: string; readonly key: string },
+  answer: NewAnswer,
+) {
+  return { caller: key.caller, key: key.key, ...answerColumns(answer) }
 }
 
 /** The first answer under a caller's key; null where there is none that still holds at `now`. */

@@ -57,7 +57,7 @@ const oldestSqlite = [3, 51, 3] as const
  * Set on every connection and read back; a start with any other value is refused. WAL and FULL are what
  * makes a commit survive a loss of power.
  */
-const settings = {
+export const settings = {
   busy_timeout: 5000,
   journal_mode: 'wal',
   synchronous: 2,

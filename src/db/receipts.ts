@@ -51,6 +51,22 @@ export interface ReceiptRecord extends Omit<NewReceipt, 'from' | 'to' | 'content
   readonly toDisplay: string
 }
 
+/** A new receipt as it will be read back, but for its sequence number. */
+export function recordOf({
+  from,
+  to,
+  content: _content,
+  ...receipt
+}: NewReceipt): Omit<ReceiptRecord, 'seq'> {
+  return {
+    ...receipt,
+    fromWallet: from?.id ?? null,
+    fromDisplay: from?.display ?? null,
+    toWallet: to.id,
+    toDisplay: to.display,
+  }
+}
+
 const columns = [
   'seq',
   'id',
@@ -111,36 +127,40 @@ function toRecord(row: Row): ReceiptRecord {
 export async function insertReceipt(db: Kysely<Database>, receipt: NewReceipt): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('receipts')
-    .values({
-      id: receipt.id,
-      kind: receipt.kind,
-      rail: receipt.rail,
-      chain: receipt.chain,
-      tx_hash: receipt.txHash,
-      from_wallet: receipt.from?.id ?? null,
-      from_display: receipt.from?.display ?? null,
-      to_wallet: receipt.to.id,
-      to_display: receipt.to.display,
-      amount_micro_usdc: receipt.amountMicroUsdc,
-      asset_symbol: receipt.assetSymbol,
-      occurred_at: receipt.occurredAt,
-      summary: receipt.summary,
-      job_id: receipt.jobId,
-      evidence_url: receipt.evidenceUrl,
-      platform: receipt.platform,
-      public_key: receipt.publicKey,
-      submitter: receipt.submitter,
-      content: toJsonText(receipt.content),
-      verification: receipt.verification,
-      verification_reason: receipt.verificationReason,
-      onchain: receipt.onchain,
-      onchain_block: null,
-      onchain_checked_at: null,
-      accepted_at: receipt.acceptedAt,
-    })
+    .values(receiptRow(receipt))
     .onConflict((conflict) => conflict.column('id').doNothing())
     .executeTakeFirstOrThrow()
   return numInsertedOrUpdatedRows === 1n
+}
+
+export function receiptRow(receipt: NewReceipt) {
+  return {
+    id: receipt.id,
+    kind: receipt.kind,
+    rail: receipt.rail,
+    chain: receipt.chain,
+    tx_hash: receipt.txHash,
+    from_wallet: receipt.from?.id ?? null,
+    from_display: receipt.from?.display ?? null,
+    to_wallet: receipt.to.id,
+    to_display: receipt.to.display,
+    amount_micro_usdc: receipt.amountMicroUsdc,
+    asset_symbol: receipt.assetSymbol,
+    occurred_at: receipt.occurredAt,
+    summary: receipt.summary,
+    job_id: receipt.jobId,
+    evidence_url: receipt.evidenceUrl,
+    platform: receipt.platform,
+    public_key: receipt.publicKey,
+    submitter: receipt.submitter,
+    content: toJsonText(receipt.content),
+    verification: receipt.verification,
+    verification_reason: receipt.verificationReason,
+    onchain: receipt.onchain,
+    onchain_block: null,
+    onchain_checked_at: null,
+    accepted_at: receipt.acceptedAt,
+  }
 }
 
 export async function findReceipt(db: Kysely<Database>, id: string): Promise<ReceiptRecord | null> {
@@ -209,7 +229,7 @@ function filtered(db: Kysely<Database>, filter: ReceiptFilter = {}) {
 }
 
 /** A receipt as it is answered. `siteUrl` has no slash at the end. */
-export function receiptView(record: ReceiptRecord, siteUrl: string): Receipt {
+export function receiptView(record: Omit<ReceiptRecord, 'seq'>, siteUrl: string): Receipt {
   const { chain, txHash } = record
   const explorer = chain === null || txHash === null ? null : explorerUrl(chain, txHash)
   return {

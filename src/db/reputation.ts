@@ -323,19 +323,18 @@ export async function earnedBy(db: Kysely<Database>, receiptId: string): Promise
   return sumOf(await entriesOfReceipt(db, receiptId)).valueMicroUsdc
 }
 
-/** The last entries of a wallet as they are shown, newest first. */
-export async function lastEntries(
+/** At most `limit` entries of a wallet as they are shown, newest first, before the sequence number `before`. */
+export async function listEntries(
   db: Kysely<Database>,
   wallet: LedgerWallet,
-  limit: number,
+  { limit, before }: { readonly limit: number; readonly before: number | null },
 ): Promise<readonly ReputationEntry[]> {
-  const rows = await db
+  let query = db
     .selectFrom('reputation_ledger')
     .select(entryColumns)
     .where('wallet', '=', wallet.id)
-    .orderBy('seq', 'desc')
-    .limit(limit)
-    .execute()
+  if (before !== null) query = query.where('seq', '<', before)
+  const rows = await query.orderBy('seq', 'desc').limit(limit).execute()
   return rows.map(toEntry).map((entry) => ({
     seq: entry.seq,
     wallet: wallet.display,

@@ -1,0 +1,70 @@
+/** What a receipt comes to, by what is known of it: no rows are read here. */
+import type { AcceptedReceipt } from '../contract/schemas/receipt.ts'
+import { jobExchange, noPaymentReason } from '../core/job.ts'
+import { toUsdc } from '../core/money.ts'
+import { evidenceTenths, scoreAt } from '../core/reputation.ts'
+import { receiptView } from '../db/receipts.ts'
+import type { NewReceipt, ReceiptRecord } from '../db/receipts.ts'
+import type { Grant } from '../db/reputation.ts'
+
+/**
+ * What a receipt earns at once: what a platform has issued counts from its acceptance on, everything else only once
+ * its chain has confirmed it (null). What the exchange has issued has an entry that weighs nothing and says why.
+ */
+export function grantOf(draft: NewReceipt): Grant | null {
+  if (draft.verification !== 'verified') return null
+  return {
+    wallet: draft.to,
+    receiptId: draft.id,
+    payer: payerOf(draft),
+    amountMicroUsdc: draft.amountMicroUsdc,
+    ...worthOf(draft),
+    now: draft.acceptedAt,
+  }
+}
+
+/** Whoever paid; where a platform does not say, its receipts all count as of one payer. */
+export function payerOf({ from, platform }: NewReceipt): string {
+  return from?.id ?? `platform:${platform ?? ''}`
+}
+
+function worthOf({ platform }: NewReceipt): Pick<Grant, 'tenths' | 'reason'> {
+  if (platform === jobExchange.platform) {
+    return { tenths: evidenceTenths.exchange, reason: noPaymentReason }
+  }
+  return { tenths: evidenceTenths.platform, reason: `issued by ${platform ?? 'a platform'}` }
+}
+
+/** False where the worker signs its receipts and has named another key for them. */
+export function isReceiptKey(registered: string | null, draft: NewReceipt): boolean {
+  if (draft.kind !== 'signed' || registered === null) return true
+  return registered.replace(/^ed25519:/, '') === draft.publicKey
+}
+
+export function acceptedView(
+  record: Omit<ReceiptRecord, 'seq'>,
+  known: {
+    /** By this receipt so far. */
+    readonly earnedMicroUsdc: number
+    /** Of the worker, as `Standing` has it. */
+    readonly epochSum: number
+    readonly siteUrl: string
+    readonly nowMs: number
+  },
+): AcceptedReceipt {
+  const view = receiptView(record, known.siteUrl)
+  return {
+    receipt_id: view.receipt_id,
+    accepted_at: view.accepted_at,
+    kind: view.kind,
+    verification: view.verification,
+    ...(view.verification_reason === undefined
+      ? {}
+      : { verification_reason: view.verification_reason }),
+    onchain_verified: view.onchain_verified,
+    rep_delta: toUsdc(known.earnedMicroUsdc),
+    new_rep_score: scoreAt(known.epochSum, known.nowMs),
+    ...(view.explorer_url === undefined ? {} : { explorer_url: view.explorer_url }),
+    url: view.url,
+  }
+}
