@@ -1,6 +1,8 @@
 import { z } from 'zod'
 
+import { paymentAsset } from './contract/x402.ts'
 import { entriesOf } from './core/entries.ts'
+import { checksumAddress } from './core/wallet.ts'
 
 /** One setting: what the README's table shows and what the start checks. */
 interface Setting {
@@ -106,6 +108,32 @@ export const settings = {
     default: null,
     secret: true,
   },
+  SETTLEMENT: {
+    doc: 'How payments for single reads and subscriptions reach the chain: `local` by a wallet of our own, `facilitator` by a service that speaks x402, `off` not at all. Both need `PAYMENT_RECEIVER` and `RPC_URL_BASE`.',
+    schema: z.enum(['off', 'local', 'facilitator']),
+    default: 'off',
+  },
+  PAYMENT_RECEIVER: {
+    doc: 'Address on Base that is paid in USDC, with its EIP-55 checksum.',
+    schema: z.string().refine(isReceiver, 'must be an address in its EIP-55 form'),
+    default: null,
+  },
+  SETTLER_KEY_FILE: {
+    doc: 'File with the private key (0x and 64 hex digits) of the wallet that settles and pays for gas; for `local`. Only its owner may read it.',
+    schema: z.string().min(1),
+    default: null,
+  },
+  SETTLER_MAX_GAS_GWEI: {
+    doc: 'Gas price in gwei above which the settling wallet sends nothing; payers are asked to wait.',
+    schema: z.coerce.number().min(0.001).max(1000),
+    default: '0.1',
+  },
+  FACILITATOR_URL: {
+    doc: 'Base address of the facilitator; for `facilitator`.',
+    schema: rpcUrl,
+    default: null,
+    secret: true,
+  },
   SMTP_URL: {
     doc: 'Mail server as `smtp://user:password@host:port` or `smtps://…`; unset: letters are written to `outbox` in `DATA_DIR`.',
     schema: z.url({ protocol: /^smtps?$/ }),
@@ -168,6 +196,7 @@ export function parseConfig(environment: Environment): Config {
     if (parsed.success) values[name] = parsed.data
     else problems.push(`${name}: ${reasonOf(parsed.error)}. ${setting.doc}`)
   }
+  problems.push(...missingForSettlement(values))
   const railBaseUrls = parseRailBaseUrls(environment.variables, problems)
   if (values['LIMITS'] === 'off' && !loopback.test(String(values['HOST']))) {
     problems.push('LIMITS: off is only allowed where HOST is a loopback address')
@@ -175,6 +204,26 @@ export function parseConfig(environment: Environment): Config {
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each value was parsed by the schema that types it
   return Object.freeze({ ...values, railBaseUrls }) as Config
+}
+
+/** What each way of settling needs besides itself. */
+const neededFor: Readonly<Record<string, readonly SettingName[]>> = {
+  local: ['PAYMENT_RECEIVER', 'RPC_URL_BASE', 'SETTLER_KEY_FILE'],
+  facilitator: ['PAYMENT_RECEIVER', 'RPC_URL_BASE', 'FACILITATOR_URL'],
+}
+
+function missingForSettlement(values: Readonly<Record<string, unknown>>): string[] {
+  const mode = String(values['SETTLEMENT'])
+  return (neededFor[mode] ?? [])
+    .filter((name) => values[name] === null)
+    .map((name) => `${name}: must be set where SETTLEMENT is ${mode}. ${settings[name].doc}`)
+}
+
+/** In its one spelling, so that a slip of the pen is seen; and nobody's and the token's own address are no receivers. */
+function isReceiver(text: string): boolean {
+  const address = text.toLowerCase()
+  if (!/^0x[0-9a-f]{40}$/.test(address) || checksumAddress(address) !== text) return false
+  return !/^0x0{40}$/.test(address) && text !== paymentAsset.address
 }
 
 function rawValue(

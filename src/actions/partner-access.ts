@@ -23,8 +23,8 @@ export interface BearerProof extends SignedProof {
 /** A partner whose subscription is as it stands now. */
 export type CurrentPartner = PartnerRecord
 
-/** A premium read that a tier may include, by its path below the API. */
-export type PremiumRead = '/arbitrage' | '/reputation/{wallet}' | '/alerts/feed' | '/og'
+/** A premium read that a tier may include: its path in the registry, below the API. */
+export type PremiumRead = `/${string}`
 
 /** The partner with what has run out by `nowMs` run out. */
 export function partnerAt(partner: PartnerRecord, nowMs: number): CurrentPartner {

@@ -1,19 +1,45 @@
-/** Premium reads of partners. */
-import { ApiError } from '../contract/errors.ts'
+/** Premium reads: of partners whose tier includes them, and of whoever pays for one. */
+import type { ApiError } from '../contract/errors.ts'
+import type { PaymentTerms } from '../contract/x402.ts'
+import { NOBODY, paymentOff, paymentRequired } from '../payments/challenge.ts'
+import type { Asked } from '../payments/challenge.ts'
+import type { Payments } from '../payments/settler.ts'
 import type { ActionDeps } from './deps.ts'
 import { requirePartner, tierCovers, tierOf } from './partner-access.ts'
 import type { BearerProof, PremiumRead } from './partner-access.ts'
 
-/** @throws ApiError 402 `tier_required` where the partner's tier does not include the read, 403 where it is none. */
-export async function requireTier(
+/**
+ * Null where the tier of the partner includes the read, else why not, in words.
+ * @throws ApiError 403 where the wallet is no partner's.
+ */
+export async function notCovered(
   deps: Pick<ActionDeps, 'database' | 'reference'>,
   proof: BearerProof,
   premium: PremiumRead,
   nowMs: number,
-): Promise<void> {
-  const { reader } = deps.database
-  const partner = await requirePartner(reader, proof, { use: 'read', nowMs })
+): Promise<string | null> {
+  const partner = await requirePartner(deps.database.reader, proof, { use: 'read', nowMs })
   const tier = tierOf(deps.reference(), partner)
-  if (tierCovers(tier, premium)) return
-  throw new ApiError('tier_required', `The tier ${tier.tier} does not include ${premium}`)
+  return tierCovers(tier, premium) ? null : `The tier ${tier.tier} does not include ${premium}`
+}
+
+/** Who is paid here; nobody where no receiver is set. */
+export function receiverOf({ receiver }: Payments): PaymentTerms['payTo'] {
+  return receiver ?? NOBODY
+}
+
+/** The refusal of who has not paid, with the terms, or that nothing can be paid here. */
+export function unpaid(
+  { mode }: Payments,
+  asked: Asked,
+  why: { readonly code: 'payment_required' | 'tier_required'; readonly details?: string },
+): ApiError {
+  const { code, details } = why
+  if (mode !== 'off') return paymentRequired(code, asked, details)
+  const off = 'Payment per request is switched off here; a subscription covers it'
+  return paymentOff(
+    code === 'payment_required' ? 'payment_off' : code,
+    asked.terms,
+    details === undefined ? off : `${details}. ${off}`,
+  )
 }

@@ -3,6 +3,7 @@ import { z } from 'zod'
 
 import type { WalletChain } from '../auth/contract-wallet.ts'
 import type { Clock, Fetch } from '../deps.ts'
+import { readLimited } from './read-limited.ts'
 
 const MAX_ANSWER_BYTES = 64 * 1024
 
@@ -37,7 +38,7 @@ export function createWalletChain(
         redirect: 'error',
         signal,
       })
-      const answer = rpcAnswer.parse(JSON.parse(await readLimited(response)))
+      const answer = rpcAnswer.parse(JSON.parse(await readLimited(response, MAX_ANSWER_BYTES)))
       if ('error' in answer) {
         const { code, message } = answer.error
         throw new RpcError(code, message, answer.error['data'])
@@ -46,17 +47,4 @@ export function createWalletChain(
     },
     sleep: deps.clock.sleep,
   }
-}
-
-async function readLimited(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  if (response.body === null) return ''
-  const body: AsyncIterable<Uint8Array> = response.body
-  for await (const chunk of body) {
-    bytes += chunk.byteLength
-    if (bytes > MAX_ANSWER_BYTES) throw new Error('the node answered more than 64 KiB')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }

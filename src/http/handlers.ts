@@ -23,6 +23,7 @@ import type { PartnerAuth, PartnerProof } from './partner-auth.ts'
 import { readJsonBody } from './read-body.ts'
 import type { JsonBody } from './read-body.ts'
 import type { RouteTable } from './route-table.ts'
+import { isSold, sellRead } from './sold-read.ts'
 import { validate } from './validate.ts'
 
 interface AnyContext {
@@ -87,6 +88,8 @@ export interface WriteHandler {
 
 export interface ReadHandler {
   readonly kind: 'read'
+  /** For routes with a price: throws where there is nothing to be had, before anybody is asked to pay. */
+  readonly check?: (context: ReadContext) => void
   readonly handle: (context: ReadContext) => Promise<ReadAnswer>
 }
 
@@ -112,9 +115,15 @@ export function write<Schema extends z.ZodType>(
   }
 }
 
-/** A GET that is made for the request: no document, or the form of one with a query. */
-export function read(handle: (context: ReadContext) => Promise<ReadAnswer>): ReadHandler {
-  return { kind: 'read', handle }
+/**
+ * A GET that is made for the request: no document, or the form of one with a query. Where its route has a price it
+ * runs for who may have the answer, once; it changes nothing.
+ */
+export function read(
+  handle: (context: ReadContext) => Promise<ReadAnswer>,
+  check?: (context: ReadContext) => void,
+): ReadHandler {
+  return { kind: 'read', handle, ...(check === undefined ? {} : { check }) }
 }
 
 /** A DELETE. A body is refused. */
@@ -125,7 +134,7 @@ export function remove(handle: (context: RemoveContext) => Promise<WriteAnswer>)
 export interface HandlerDeps {
   /** The registry. */
   readonly routes: readonly Route[]
-  readonly actions: Pick<ActionDeps, 'clock' | 'keyedHash'>
+  readonly actions: ActionDeps
   readonly partnerAuth: PartnerAuth
   readonly knownPath: RouteTable
   /** The caller's address, behind our own proxies. */
@@ -194,7 +203,12 @@ async function answerRead(
     if (value !== undefined) checkQuery(name, schema, value)
   }
   const noBody = { rawSha256: EMPTY_SHA256, idempotencyKey: null }
-  const answer = await handler.handle({ ...anyContext(c, params, deps, noBody), query })
+  const context: ReadContext = { ...anyContext(c, params, deps, noBody), query }
+  handler.check?.(context)
+  const produce = () => handler.handle(context)
+  const answer = isSold(route)
+    ? await sellRead(deps.actions, route, { env: c.env, context }, produce)
+    : await produce()
   const { headers, cache = cacheOf(route) } = answer
   const options = { cache, ...(headers === undefined ? {} : { headers }) }
   if ('body' in answer) return answerJson(c, answer.body, options)

@@ -13,6 +13,12 @@ const exposed = [
   'Deprecation',
   'Sunset',
   'Link',
+  'X-Accepted-Payment',
+  'X-Payment-Receiver',
+  'X-Payment-Price-USDC',
+  'PAYMENT-REQUIRED',
+  'PAYMENT-RESPONSE',
+  'X-PAYMENT-RESPONSE',
 ].join(', ')
 
 /** Public to every origin, never with credentials: there are no cookies anywhere. */
@@ -65,6 +71,8 @@ export const preflightHeaders = {
     'Mcp-Name',
     'X-PAYMENT',
     'PAYMENT-SIGNATURE',
+    // The official clients send this name in their request.
+    'Access-Control-Expose-Headers',
     'X-Partner-Wallet',
     'X-Partner-Signature',
     'X-Partner-Timestamp',

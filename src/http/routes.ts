@@ -25,6 +25,6 @@ export function apiHandlers(
     ...marketHandlers(deps, store),
     ...alertHandlers(deps),
     ...feedbackHandlers(deps),
-    ...imageHandlers(deps, store),
+    ...imageHandlers(store),
   }
 }

@@ -56,6 +56,8 @@ export interface UsdcChain {
   readonly isSpent: (authorization: Key, tag?: 'latest' | 'finalized') => Promise<boolean>
   /** Whether a contract at the payer's address accepts the signature; false where there is none. */
   readonly acceptsSignature: (authorization: Authorization) => Promise<boolean>
+  /** Whether the node has the transaction, mined or waiting. */
+  readonly isKnown: (txHash: string) => Promise<boolean>
   readonly fateOf: (txHash: string, authorization: Meant) => Promise<TransactionFate>
   /** The transfer that used the authorization since a time, whoever sent it; null where it moved something else. */
   readonly findTransfer: (
@@ -166,6 +168,8 @@ export function createUsdcChain(
         return false
       }
     },
+    isKnown: async (txHash) =>
+      (await get(z.object({}).nullable(), 'eth_getTransactionByHash', [txHash])) !== null,
     async fateOf(txHash, authorization) {
       const found = await get(receipt.nullable(), 'eth_getTransactionReceipt', [txHash])
       // Another transaction than was asked for tells nothing about this one.

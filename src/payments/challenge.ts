@@ -3,7 +3,6 @@ import { ApiError } from '../contract/errors.ts'
 import type { ErrorCode } from '../contract/errors.ts'
 import { acceptsV1, acceptsV2, decimalUsdc, paymentAsset } from '../contract/x402.ts'
 import type { PaymentTerms } from '../contract/x402.ts'
-import type { JsonObject } from '../core/canonical-json.ts'
 import { encodeHeader } from './codec.ts'
 
 /** The value of `X-Accepted-Payment`. */
@@ -15,7 +14,7 @@ export const NOBODY = '0x0000000000000000000000000000000000000000'
 export interface Asked {
   readonly terms: PaymentTerms
   /** Under `extensions` of the header challenge; a kilobyte at most. */
-  readonly extensions?: JsonObject | undefined
+  readonly extensions?: Readonly<Record<string, object>> | undefined
 }
 
 /**

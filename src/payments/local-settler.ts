@@ -106,7 +106,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
   /** A proxy may have sent it twice, and told of the second time. */
   async function isKnown(hash: Hex): Promise<boolean> {
     try {
-      return (await chain.ask('eth_getTransactionByHash', [hash])) !== null
+      return await chain.isKnown(hash)
     } catch {
       return true
     }

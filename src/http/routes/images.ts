@@ -1,8 +1,6 @@
 /** Pictures of pages, drawn from the published documents in memory. */
 import type { z } from 'zod'
 
-import type { ActionDeps } from '../../actions/deps.ts'
-import { requireTier } from '../../actions/premium.ts'
 import { ApiError } from '../../contract/errors.ts'
 import { pathOf } from '../../contract/routes.ts'
 import { deskFeed } from '../../contract/schemas/desk.ts'
@@ -31,15 +29,20 @@ import { readPublished } from '../live.ts'
 
 type PublishedDocuments = Pick<DocumentStore, 'get' | 'state'>
 
-export function imageHandlers(deps: ActionDeps, store: PublishedDocuments) {
+export function imageHandlers(store: PublishedDocuments) {
   const picture = createPictures(store)
   return {
-    getCard: read(async ({ partner, nowMs, query }) => {
-      // Looked for first: nobody is to sign, or to pay, for a page that there is not.
-      const text = picture(query['page'] ?? '/')
-      await requireTier(deps, await partner(), '/og', nowMs)
-      return { text, headers: { 'Content-Security-Policy': imagePolicy } }
-    }),
+    getCard: read(
+      ({ query }) =>
+        Promise.resolve({
+          text: picture(query['page'] ?? '/'),
+          headers: { 'Content-Security-Policy': imagePolicy },
+        }),
+      // Nobody is to sign, or to pay, for a page that there is not.
+      ({ query }) => {
+        picture(query['page'] ?? '/')
+      },
+    ),
   }
 }
 

@@ -1,0 +1,107 @@
+/** Where a payment stands on the chain, and what follows from it. Used by requests and by the watch alike. */
+import { ApiError } from '../contract/errors.ts'
+import { isoTime, parseTime, secondMs } from '../core/time.ts'
+import { claimDelivery, failPayment, findPayment, settlePayment } from '../db/payments.ts'
+import type { PaymentRecord, SettledIn } from '../db/payments.ts'
+import type { PaymentsOn } from '../payments/settler.ts'
+import type { ActionDeps } from './deps.ts'
+import { paymentEffects } from './payment-effects.ts'
+
+/**
+ * `open`: it may settle yet. `spent`: the authorization moved something else, or was cancelled. `dead`: it can never
+ * settle any more. Nobody was charged for us in the last two.
+ */
+export type Standing =
+  | { readonly kind: 'found'; readonly in: SettledIn }
+  | { readonly kind: 'spent' | 'dead' | 'open' }
+
+/** A block that late has no room for it; nodes that lag behind are within. */
+const SURELY_EXPIRED_SECONDS = 60
+/** How long before its reservation an authorization may have been used by somebody who saw it first. */
+const SEEN_BEFORE_SECONDS = 1800
+
+type Meant = Parameters<PaymentsOn['chain']['findTransfer']>[0]
+
+/** What was authorized, as the chain tells it. */
+export function meantBy(payment: PaymentRecord): Meant {
+  const { payer: from, payTo, amountMicroUsdc, nonce } = payment
+  return { from, to: payTo.toLowerCase(), value: BigInt(amountMicroUsdc), nonce }
+}
+
+/**
+ * Looks on the chain, whoever sent the transaction.
+ * @throws SettlementUnavailableError
+ */
+export async function standingOf(
+  { chain }: Pick<PaymentsOn, 'chain'>,
+  payment: PaymentRecord,
+): Promise<Standing> {
+  const meant = meantBy(payment)
+  if (payment.txHash !== null) {
+    const fate = await chain.fateOf(payment.txHash, meant)
+    if (fate.kind === 'transferred') return { kind: 'found', in: fate }
+  }
+  return await searched({ chain }, payment)
+}
+
+/** The same without believing the noted hash. */
+export async function searched(
+  { chain }: Pick<PaymentsOn, 'chain'>,
+  payment: PaymentRecord,
+): Promise<Standing> {
+  const meant = meantBy(payment)
+  if (await chain.isSpent(meant)) {
+    const since = (parseTime(payment.reservedAt) ?? 0) / secondMs - SEEN_BEFORE_SECONDS
+    const found = await chain.findTransfer(meant, since)
+    return found === null ? { kind: 'spent' } : { kind: 'found', in: found }
+  }
+  const { timestamp } = await chain.head('latest')
+  return { kind: timestamp >= payment.validBefore + SURELY_EXPIRED_SECONDS ? 'dead' : 'open' }
+}
+
+/**
+ * Writes down that the money has moved, with what that sets in motion, and takes the right to deliver where `deliver`
+ * says so. True where the right was had: once for each payment.
+ */
+export async function settle(
+  deps: ActionDeps,
+  payment: Pick<PaymentRecord, 'id' | 'chainId' | 'asset' | 'payer' | 'nonce'>,
+  foundIn: SettledIn,
+  deliver: () => boolean,
+): Promise<{ readonly delivered: boolean; readonly payment: PaymentRecord }> {
+  const nowMs = deps.clock.now()
+  const now = isoTime(nowMs)
+  const done = await deps.database.write(async (tx) => {
+    const isFirst = await settlePayment(tx, payment.id, foundIn, now)
+    const delivered = deliver() && (await claimDelivery(tx, payment.id, now))
+    const settled = await findPayment(tx, payment)
+    if (settled === null) throw new Error('a payment that settles has a row')
+    if (isFirst) await paymentEffects[settled.purpose].settled(deps, tx, settled, nowMs)
+    return { delivered, payment: settled, isFirst }
+  })
+  if (done.isFirst) {
+    const { id, purpose, txHash } = done.payment
+    deps.log.info('payment settled', { payment: id, purpose, tx_hash: txHash })
+    if (purpose !== 'read') deps.nudge()
+  }
+  return done
+}
+
+/** Writes down that nothing will come of it. */
+export async function giveUp(
+  { database, log }: Pick<ActionDeps, 'database' | 'log'>,
+  { id }: Pick<PaymentRecord, 'id'>,
+  reason: string,
+): Promise<void> {
+  await database.write((tx) => failPayment(tx, id, reason))
+  log.info('payment given up', { payment: id, reason })
+}
+
+/** What a payer whose payment is under way is told: no challenge, which would be paid a second time. */
+export function pending(headers: Readonly<Record<string, string>>): ApiError {
+  return new ApiError(
+    'settlement_pending',
+    'Repeat the request with the same payment; do not sign another one',
+    { headers: { ...headers, 'Retry-After': '3' } },
+  )
+}

@@ -1,0 +1,136 @@
+/**
+ * Settles through somebody else's facilitator (x402 specification v2, section 7). It is asked to send a transaction
+ * and for nothing more: that the money has moved is read from the chain, whatever it says.
+ */
+import { z } from 'zod'
+
+import { readLimited } from '../chain/read-limited.ts'
+import { acceptsV2 } from '../contract/x402.ts'
+import type { PaymentTerms } from '../contract/x402.ts'
+import type { Clock, Fetch } from '../deps.ts'
+import { SettlementUnavailableError } from './settler.ts'
+import type { Authorization, Refusal, Settler } from './settler.ts'
+
+export interface FacilitatorDeps {
+  /** Without a slash at the end. */
+  readonly url: string
+  readonly fetch: Fetch
+  readonly clock: Pick<Clock, 'sleep'>
+}
+
+const VERIFY_TIMEOUT_MS = 8000
+/** It waits for the block itself. */
+const SETTLE_TIMEOUT_MS = 30_000
+const MAX_ANSWER_BYTES = 64 * 1024
+
+const verifyAnswer = z.object({
+  isValid: z.boolean(),
+  invalidReason: z.string().max(200).optional(),
+})
+const settleAnswer = z.object({
+  success: z.boolean(),
+  errorReason: z.string().max(200).optional(),
+  transaction: z.string().max(100).optional(),
+})
+const transactionHash = /^0x[0-9a-f]{64}$/
+
+export function createFacilitator(deps: FacilitatorDeps): Settler {
+  const post = async <Schema extends z.ZodType>(
+    path: '/verify' | '/settle',
+    schema: Schema,
+    body: object,
+    timeoutMs: number,
+  ): Promise<z.infer<Schema>> => {
+    const stop = new AbortController()
+    try {
+      const answer = await Promise.race([
+        deps
+          .fetch(`${deps.url}${path}`, {
+            method: 'POST',
+            headers: { 'content-type': 'application/json', 'accept-encoding': 'identity' },
+            body: JSON.stringify(body),
+            redirect: 'error',
+            signal: stop.signal,
+          })
+          .then(async (response) => await readLimited(response, MAX_ANSWER_BYTES)),
+        deps.clock.sleep(timeoutMs, stop.signal).then(() => {
+          throw new SettlementUnavailableError('The facilitator did not answer in time')
+        }),
+      ])
+      return schema.parse(JSON.parse(answer))
+    } catch (error) {
+      if (error instanceof SettlementUnavailableError) throw error
+      throw new SettlementUnavailableError('The facilitator is out of reach', { cause: error })
+    } finally {
+      stop.abort()
+    }
+  }
+  return {
+    mode: 'facilitator',
+    async check(authorization, terms) {
+      const asked = requestOf(authorization, terms)
+      const { isValid, invalidReason } = await post(
+        '/verify',
+        verifyAnswer,
+        asked,
+        VERIFY_TIMEOUT_MS,
+      )
+      if (isValid) return { ok: true, gas: 0n }
+      return { ok: false, refusal: refusalOf(invalidReason) }
+    },
+    async submit(authorization, { terms }, record) {
+      // From here on it may be on its way, whatever comes back.
+      await record(null)
+      const asked = requestOf(authorization, terms)
+      const answer = await post('/settle', settleAnswer, asked, SETTLE_TIMEOUT_MS).catch(
+        (error: unknown) => {
+          if (error instanceof SettlementUnavailableError) return null
+          throw error
+        },
+      )
+      const hash = answer?.transaction?.toLowerCase() ?? ''
+      return { kind: 'sent', txHash: transactionHash.test(hash) ? hash : null }
+    },
+    doubt: () => undefined,
+    inspect: () => Promise.resolve([]),
+  }
+}
+
+/** The payment in the words of version 2, with our own terms: never what the payer said of them. */
+function requestOf({ signature, ...fields }: Authorization, terms: PaymentTerms): object {
+  const requirements = acceptsV2(terms)
+  const { resource: url, description, mimeType } = terms
+  const { from, to, value, validAfter, validBefore, nonce } = fields
+  const authorization = {
+    from,
+    to,
+    value: String(value),
+    validAfter: String(validAfter),
+    validBefore: String(validBefore),
+    nonce,
+  }
+  return {
+    x402Version: 2,
+    paymentPayload: {
+      x402Version: 2,
+      resource: { url, description, mimeType },
+      accepted: requirements,
+      payload: { signature, authorization },
+    },
+    paymentRequirements: requirements,
+  }
+}
+
+/** By the words of the specification (section 9) and of the reference implementation. */
+const reasons: readonly (readonly [RegExp, Refusal['reason']])[] = [
+  [/nonce|already_used|canceled/i, 'used'],
+  [/insufficient/i, 'insufficient_funds'],
+  [/valid_before|valid_after|expired/i, 'expired'],
+  [/signature/i, 'signature'],
+]
+
+function refusalOf(invalidReason = ''): Refusal {
+  const said = invalidReason.replaceAll(/[^\w .:-]/g, ' ')
+  const reason = reasons.find(([pattern]) => pattern.test(said))?.[1] ?? 'refused'
+  return { reason, message: `The facilitator refuses the payment: ${said}` }
+}

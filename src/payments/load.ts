@@ -1,0 +1,127 @@
+/** The payments of this installation, from its settings. */
+import { open } from 'node:fs/promises'
+
+import type { PrivateKeyAccount } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+
+import type { Clock, Fetch } from '../deps.ts'
+import { WrongChainError, createUsdcChain } from './chain.ts'
+import type { ChainRequest } from './chain.ts'
+import { createFacilitator } from './facilitator.ts'
+import { createLocalSettler } from './local-settler.ts'
+import { SettlementUnavailableError } from './settler.ts'
+import type { Payments, Settler } from './settler.ts'
+
+export type PaymentSettings =
+  | { readonly mode: 'off'; readonly receiver: string | null }
+  | {
+      readonly mode: 'local'
+      /** EIP-55. */
+      readonly receiver: string
+      readonly keyFile: string
+      readonly maxGasPriceWei: bigint
+    }
+  | { readonly mode: 'facilitator'; readonly receiver: string; readonly facilitatorUrl: string }
+
+export interface PaymentDeps {
+  readonly clock: Clock
+  readonly fetch: Fetch
+  /** JSON-RPC of Base; asked only where payments are on. */
+  readonly request: ChainRequest
+  /** As in `PaymentsOn`; a payer waits for their sum at most. */
+  readonly pausesMs?: readonly number[]
+}
+
+/** A setting of the payments cannot be used. The message names it, and holds no secret. */
+export class PaymentSettingsError extends Error {
+  override readonly name = 'PaymentSettingsError'
+}
+
+/** About 20 seconds: ten blocks of Base. */
+const PAUSES_MS = [250, 500, 750, 1000, 1000, 1500, 2000, 2000, 2000, 3000, 3000, 3000]
+
+/**
+ * Reads the settler's key where there is one and asks the node which chain it is of. A node that is out of reach is
+ * no reason not to start: it is asked again before the first payment.
+ * @throws PaymentSettingsError
+ */
+export async function loadPayments(
+  settings: PaymentSettings,
+  deps: PaymentDeps,
+): Promise<Payments> {
+  const { mode, receiver } = settings
+  if (mode === 'off') return { mode, receiver, problems: () => [] }
+  const chain = createUsdcChain(deps.request, deps)
+  const settler = await settlerOf(settings, { ...deps, chain })
+  let problems: readonly string[] = []
+  const inspect = async (): Promise<void> => {
+    const wrongChain = await chain.requireChain().then(
+      () => null,
+      (error: unknown) => {
+        if (error instanceof SettlementUnavailableError) return `settlement: ${error.message}`
+        throw error
+      },
+    )
+    problems = wrongChain === null ? await settler.inspect() : [wrongChain]
+  }
+  await chain.requireChain().catch((error: unknown) => {
+    if (error instanceof WrongChainError) {
+      throw new PaymentSettingsError(`RPC_URL_BASE: ${error.message}`)
+    }
+    if (!(error instanceof SettlementUnavailableError)) throw error
+  })
+  return {
+    mode,
+    receiver: settings.receiver,
+    settler,
+    chain,
+    inFlight: new Set(),
+    pausesMs: deps.pausesMs ?? PAUSES_MS,
+    problems: () => problems,
+    inspect,
+  }
+}
+
+async function settlerOf(
+  settings: Exclude<PaymentSettings, { mode: 'off' }>,
+  deps: PaymentDeps & { readonly chain: ReturnType<typeof createUsdcChain> },
+): Promise<Settler> {
+  if (settings.mode === 'facilitator') {
+    return createFacilitator({ ...deps, url: settings.facilitatorUrl.replace(/\/+$/, '') })
+  }
+  const { keyFile, maxGasPriceWei } = settings
+  return createLocalSettler({ ...deps, account: await loadAccount(keyFile), maxGasPriceWei })
+}
+
+const OTHERS = 0o077
+const PRIVATE_KEY = /^0x[0-9a-fA-F]{64}$/
+
+/** @throws PaymentSettingsError, which never repeats what the file holds. */
+async function loadAccount(path: string): Promise<PrivateKeyAccount> {
+  const text = await readKey(path)
+  if (!PRIVATE_KEY.test(text)) {
+    throw new PaymentSettingsError(
+      'SETTLER_KEY_FILE: the file must hold one private key, 0x and 64 hex digits',
+    )
+  }
+  try {
+    return privateKeyToAccount(`0x${text.slice(2)}`)
+  } catch {
+    throw new PaymentSettingsError('SETTLER_KEY_FILE: the file holds no key of secp256k1')
+  }
+}
+
+async function readKey(path: string): Promise<string> {
+  const file = await open(path).catch((error: unknown) => {
+    throw new PaymentSettingsError('SETTLER_KEY_FILE: the file cannot be read', { cause: error })
+  })
+  try {
+    const { mode } = await file.stat()
+    if ((mode & OTHERS) === 0) return (await file.readFile('utf8')).trim()
+  } finally {
+    await file.close()
+  }
+  throw new PaymentSettingsError(
+    'SETTLER_KEY_FILE: the file is open to others than its owner: chmod 600 it',
+  )
+}
