@@ -3,7 +3,6 @@ import type { z } from 'zod'
 
 import { claimSpot } from '../../actions/claims.ts'
 import type { ActionDeps } from '../../actions/deps.ts'
-import { requireTier } from '../../actions/premium.ts'
 import { registerWorker } from '../../actions/workers.ts'
 import { ApiError } from '../../contract/errors.ts'
 import { claimBody } from '../../contract/schemas/claim.ts'
@@ -51,11 +50,7 @@ export function workerHandlers(deps: ActionDeps) {
     }),
     registerWorker: write(registerBody, (sent) => registerWorker(deps, sent)),
     claimSpot: write(claimBody, (sent) => claimSpot(deps, sent)),
-    getReputation: read(async (context) => {
-      const { nowMs } = context
-      await requireTier(deps, await context.partner(), '/reputation/{wallet}', nowMs)
-      return { body: await reputationOf(deps, context) }
-    }),
+    getReputation: read(async (context) => ({ body: await reputationOf(deps, context) })),
   }
 }
 
