@@ -16,20 +16,31 @@ async function isSigned(bytes, signature, publicKey) {
   }
 }
 
+/** The signature of an answer: in its headers, or in the manifest where a web server sends the file as it lies there. */
+async function sealOf(path, { headers }) {
+  const [signature, kid] = ['x-signature', 'x-signature-key'].map((name) => headers.get(name))
+  if (signature) return { signature, kid, from: 'header' }
+  const manifest = await fetch('/snapshot.json', { cache: 'no-store' })
+  const { documents } = manifest.ok ? await manifest.json() : { documents: [] }
+  const entry = documents.find((document) => document.path === path)
+  if (entry === undefined) return { signature: '', kid: null, from: 'none' }
+  return { signature: `ed25519:${entry.signature}`, kid: entry.kid, from: 'manifest' }
+}
+
 /** What a check found. `problem` is null where all is well. */
 async function check(path) {
   const answer = await fetch(path, { cache: 'no-store' })
   if (!answer.ok) return { problem: `The document answered ${answer.status}.`, facts: [] }
   const bytes = await answer.arrayBuffer()
-  const kid = answer.headers.get('x-signature-key')
+  const { kid, signature, from } = await sealOf(path, answer)
   const facts = [
     ['Bytes', String(bytes.byteLength)],
     ['SHA-256 of the bytes', toHex(await crypto.subtle.digest('SHA-256', bytes))],
     ['Key', kid ?? 'none named'],
   ]
-  const [scheme, encoded] = (answer.headers.get('x-signature') ?? '').split(':')
+  const [scheme, encoded] = signature.split(':')
   if (scheme !== 'ed25519' || !encoded) return { problem: 'The document carries no signature.', facts }
-  facts.push(['Signature', encoded])
+  facts.push([`Signature (${from})`, encoded])
   const { keys } = await (await fetch('/.well-known/signing-keys.json')).json()
   const key = keys.find((candidate) => candidate.kid === kid)
   if (key === undefined) return { problem: 'The key is not one of the published ones.', facts }

@@ -305,6 +305,7 @@ describe.each(checked)('the signature check on %s', (path, documentPath) => {
 describe('the signature check', () => {
   test('does not take a document without a signature, or with an unknown key, for a good one', async () => {
     const { page, close } = await watchedPage(browser, site.url)
+    await page.route('**/snapshot.json', (route) => route.fulfill({ json: { documents: [] } }))
     const answers = [
       ['x-signature', 'carries no signature'],
       ['x-signature-key', 'not one of the published ones'],
@@ -321,6 +322,29 @@ describe('the signature check', () => {
       expect(await result.innerText()).toContain(says)
       await page.unroute('**/api/v1/rails/alpha')
     }
+    await close()
+  })
+
+  test('takes the signature of a file from the manifest, where a web server adds no headers', async () => {
+    const { page, problems, close } = await watchedPage(browser, site.url)
+    let flip = 0
+    await page.route('**/api/v1/rails/alpha', async (route) => {
+      const answer = await route.fetch()
+      const body = await answer.body()
+      body[body.length - 3] = (body[body.length - 3] ?? 0) ^ flip
+      const { 'x-signature': _, 'x-signature-key': _key, ...headers } = answer.headers()
+      await route.fulfill({ response: answer, headers, body })
+    })
+    await page.goto(`${site.url}/rails/alpha`)
+    const button = page.getByRole('button', { name: 'Check the signature' })
+    await button.click()
+    const good = page.locator('.result[data-result=good]')
+    await good.waitFor()
+    expect(await good.innerText()).toContain('Signature (manifest)')
+    flip = 1
+    await button.click()
+    await page.locator('.result[data-result=bad]').waitFor()
+    expect(problems).toEqual([])
     await close()
   })
 

@@ -1,0 +1,171 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { readAssets } from '../../builder/publish/assets.ts'
+import { documentsOf } from '../../builder/snapshots/index.ts'
+import { siteOf } from '../../builder/snapshots/pages.ts'
+import type { Manifest } from '../../src/core/documents.ts'
+import { fullWorld } from '../site/worlds.ts'
+import { publicDir, startService } from '../support/http-service.ts'
+import type { PublicDir, Service } from '../support/http-service.ts'
+import { send } from '../support/raw-http.ts'
+import type { RawAnswer } from '../support/raw-http.ts'
+import { isRunnable, startCaddy, startNginx } from './edge.ts'
+import type { Edge } from './edge.ts'
+
+const edges = [
+  ['nginx', startNginx],
+  ['caddy', startCaddy],
+] as const
+const browser = 'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+const assets = new URL('../../public', import.meta.url).pathname
+
+describe.each(edges)('the site behind %s with the shipped configuration', (program, start) => {
+  describe.skipIf(!isRunnable(program))('', () => {
+    let published: PublicDir
+    let manifest: Manifest
+    let service: Service
+    let edge: Edge
+    let isStopped = false
+
+    beforeAll(async () => {
+      published = await publicDir()
+      const world = fullWorld('https://ledger.test')
+      ;({ manifest } = await published.publish([
+        ...documentsOf(world),
+        ...siteOf(world),
+        ...(await readAssets(assets)),
+      ]))
+      service = await startService(published.dir)
+      const servicePort = service.address.port
+      edge = await start({ servicePort, publicDir: published.dir })
+    })
+
+    afterAll(async () => {
+      await edge.stop()
+      if (!isStopped) await service.stop()
+      await published.remove()
+    })
+
+    const get = (path: string, ...headers: string[]): Promise<RawAnswer> =>
+      send(edge.address, `GET ${path}`, headers)
+
+    test('answers every document with its bytes and in its type', async () => {
+      const differing: string[] = []
+      for (const { path, size, content_type: type } of manifest.documents) {
+        const { status, headers, body } = await get(path)
+        const answered = headers.get('content-type')
+        if (status !== 200 || body.length !== size || answered !== type) {
+          differing.push(`${path}: ${status}, ${body.length} of ${size} bytes, ${answered}`)
+        }
+      }
+      expect(differing).toEqual([])
+    })
+
+    test('shows a page where there is nothing, to people, and the error body to programs', async () => {
+      const person = await get('/no/such/page', browser)
+      expect([person.status, person.headers.get('content-type')]).toEqual([
+        404,
+        'text/html; charset=utf-8',
+      ])
+      expect(person.body.toString()).toContain('There is nothing at this address')
+      const program = await get('/no/such/page')
+      expect([program.status, program.headers.get('content-type')]).toEqual([
+        404,
+        'application/json',
+      ])
+      expect(JSON.parse(program.body.toString())).toMatchObject({ code: 'not_found' })
+      const api = await get('/api/v1/rails/none', browser)
+      expect(JSON.parse(api.body.toString())).toMatchObject({ code: 'unknown_rail' })
+      const wellKnown = await get('/.well-known/none', browser)
+      expect([wellKnown.status, wellKnown.headers.get('content-type')]).toEqual([
+        404,
+        'application/json',
+      ])
+      for (const { headers } of [person, program, api, wellKnown]) {
+        expect(headers.get('cache-control')).toBe('no-store')
+      }
+    })
+
+    test('does not keep the page of a missing thing for a program, nor the other way round', async () => {
+      const path = `/receipts/rcp_${'0'.repeat(64)}`
+      for (let round = 0; round < 2; round += 1) {
+        expect((await get(path, browser)).headers.get('content-type')).toContain('text/html')
+        expect((await get(path)).headers.get('content-type')).toBe('application/json')
+      }
+    })
+
+    test.each([
+      ['2025-11-25', 'legacy' as const],
+      ['2026-07-28', { pin: '2026-07-28' }],
+    ])('hands the tools of MCP through, version %s', async (version, mode) => {
+      const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
+      const { host, port } = edge.address
+      await client.connect(new StreamableHTTPClientTransport(new URL(`http://${host}:${port}/mcp`)))
+      expect(client.getNegotiatedProtocolVersion()).toBe(version)
+      const { tools } = await client.listTools()
+      expect(tools.length).toBe(10)
+      const { structuredContent } = await client.callTool({
+        name: 'get_rail',
+        arguments: { rail: 'alpha' },
+      })
+      expect(structuredContent).toMatchObject({ rail: 'alpha' })
+      await client.close()
+    })
+
+    test('leaves the check of Origin to the service, and stores nothing of MCP', async () => {
+      const message = '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}'
+      const post = (origin: string) =>
+        send(
+          edge.address,
+          'POST /mcp',
+          [
+            'Content-Type: application/json',
+            'Accept: application/json, text/event-stream',
+            `Content-Length: ${message.length}`,
+            `Origin: ${origin}`,
+          ],
+          message,
+        )
+      const good = await post('https://elsewhere.example')
+      expect([good.status, good.headers.get('cache-control')]).toEqual([200, 'no-store'])
+      expect((await post('http://bent.example')).status).toBe(403)
+    })
+
+    describe('with the service stopped', () => {
+      beforeAll(async () => {
+        await service.stop()
+        isStopped = true
+      })
+
+      test('still answers pages, and each page in its own form', async () => {
+        const receipt = `/receipts/rcp_${'ab'.repeat(32)}`
+        for (const path of ['/', receipt, '/docs/errors']) {
+          const { status, headers, body } = await get(path, browser)
+          expect([path, status, headers.get('content-type')]).toEqual([
+            path,
+            200,
+            'text/html; charset=utf-8',
+          ])
+          expect(body.toString()).toContain('<!doctype html>')
+        }
+        const record = await get(`${receipt}.json`)
+        expect(record.headers.get('content-type')).toBe('application/json')
+      })
+
+      test('says so on a page to people, and in the error body to programs', async () => {
+        const person = await get('/workers/0x8617E340B3D01FA5F11F306F4090FD50E238070D', browser)
+        expect([person.status, person.headers.get('cache-control')]).toEqual([503, 'no-store'])
+        expect(person.headers.get('content-type')).toBe('text/html; charset=utf-8')
+        expect(person.headers.get('retry-after')).toBe('5')
+        expect(person.headers.get('content-security-policy')).toContain("script-src 'self'")
+        expect(person.body.toString()).toContain('cannot answer this right now')
+        for (const answer of [get('/no/such/page'), get('/api/v1/health', browser)]) {
+          const { status, headers, body } = await answer
+          expect([status, headers.get('cache-control')]).toEqual([503, 'no-store'])
+          expect(JSON.parse(body.toString())).toMatchObject({ code: 'unavailable' })
+        }
+      })
+    })
+  })
+})
