@@ -11,13 +11,13 @@ import type { KeyRing, Signer } from './keys.ts'
 import { sha256 } from './past.ts'
 import type { Past } from './past.ts'
 
-const COMPRESSIONS_AT_ONCE = 4
+/** More than there are threads to compress: some of them wait for the disk. */
+const RENDERED_AT_ONCE = 16
 
 export interface Plan {
   readonly manifest: Manifest
   /** Files to take over from the last generation as they are, compressed forms included. */
   readonly kept: readonly string[]
-  readonly fresh: readonly { readonly file: string; readonly bytes: Uint8Array }[]
   readonly changed: readonly string[]
   readonly removed: readonly string[]
   readonly unchanged: number
@@ -45,6 +45,8 @@ interface Options {
   readonly signer: Signer
   readonly ring: KeyRing
   readonly nowMs: number
+  /** Takes each file of a document that changed, as soon as there is one: no more than a few are held at once. */
+  readonly store: (file: string, bytes: Uint8Array) => Promise<void>
 }
 
 /**
@@ -84,18 +86,16 @@ export async function draftPlan(
     entries.push({ ...old, ...described, ...(!trusted && signatureOf(bytes, options.signer)) })
   })
   const kept = entries.flatMap(filesOf)
-  const fresh: { file: string; bytes: Uint8Array }[] = []
-  await inParallel(changed, COMPRESSIONS_AT_ONCE, async (document) => {
+  await inParallel(changed, RENDERED_AT_ONCE, async (document) => {
     const { entry, files } = await renderNew(document, options)
+    for (const { file, bytes } of files) await options.store(file, bytes)
     entries.push(entry)
-    fresh.push(...files)
   })
   entries.sort((left, right) => (left.path < right.path ? -1 : 1))
   const paths = new Set(documents.map(({ path }) => path))
   return {
     manifest: manifestOf(entries, options.nowMs),
     kept,
-    fresh,
     changed: changed.map(({ path }) => path).sort(),
     removed: [...before.keys()].filter((path) => !paths.has(path)),
     unchanged: documents.length - changed.length,

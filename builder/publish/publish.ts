@@ -22,17 +22,11 @@ import {
 import type { Manifest } from '../../src/core/documents.ts'
 import type { Log } from '../../src/deps.ts'
 import { readAssets } from './assets.ts'
+import { createBuilding } from './building.ts'
+import type { Building } from './building.ts'
 import { compress } from './compress.ts'
 import type { PublicDocument } from './document.ts'
-import {
-  inParallel,
-  inSlices,
-  isErrno,
-  makeDirectories,
-  namesIn,
-  syncDirectory,
-  writeNew,
-} from './files.ts'
+import { inParallel, inSlices, isErrno, namesIn, syncDirectory, writeNew } from './files.ts'
 import type { KeyRing, Signer } from './keys.ts'
 import { acquireLock } from './lock.ts'
 import type { Lock } from './lock.ts'
@@ -44,7 +38,6 @@ import type { Plan, Rendered } from './plan.ts'
 /** The current one and those before it: a reader that has opened one may finish reading it. */
 const KEPT_GENERATIONS = 3
 const LOCK_FILE = '.publish.lock'
-const BUILDING = '.building'
 const NEXT_LINK = '.current.next'
 const WRITES_AT_ONCE = 16
 
@@ -98,7 +91,12 @@ export async function publish(options: PublishOptions): Promise<Published> {
     const past = await readPast(publicDir, options.ring, checked)
     await clearHalfMade(past, options)
     const assets = options.assetsDir === null ? [] : await readAssets(options.assetsDir)
-    const plan = await draftPlan([...options.documents, ...assets], past, { ...options, rendered })
+    const building = createBuilding(halfMade(publicDir), options)
+    const plan = await draftPlan([...options.documents, ...assets], past, {
+      ...options,
+      rendered,
+      store: building.write,
+    })
     const { changed, removed, unchanged } = plan
     if (past !== null && !plan.differs) {
       // The builder before this one may have died between its switch and its pruning.
@@ -108,7 +106,7 @@ export async function publish(options: PublishOptions): Promise<Published> {
     }
     if (past !== null && !past.ours) log.warn('signed by a key that is not ours: all signed again')
     const generation = await nextGeneration(publicDir)
-    const manifest = await writeGeneration(plan, past, generation, options)
+    const manifest = await writeGeneration(plan, past, generation, { ...options, building })
     await switchTo(generation, lock, options)
     await prune(generation, options)
     const directory = join(publicDir, GENERATIONS_DIR, generationName(generation))
@@ -119,6 +117,10 @@ export async function publish(options: PublishOptions): Promise<Published> {
   } finally {
     lock.release()
   }
+}
+
+function halfMade(publicDir: string): string {
+  return join(publicDir, GENERATIONS_DIR, '.building')
 }
 
 function generationName(generation: number): string {
@@ -140,7 +142,7 @@ async function clearHalfMade(past: Past | null, options: PublishOptions): Promis
   const home = join(publicDir, GENERATIONS_DIR)
   step?.('clear what is half-made')
   await rm(join(publicDir, NEXT_LINK), { force: true })
-  await rm(join(home, BUILDING), { recursive: true, force: true })
+  await rm(halfMade(publicDir), { recursive: true, force: true })
   if (past === null) return
   for (const number of await generations(publicDir)) {
     if (number > past.generation) await rm(join(home, generationName(number)), { recursive: true })
@@ -151,21 +153,13 @@ async function writeGeneration(
   plan: Plan,
   past: Past | null,
   generation: number,
-  options: PublishOptions,
+  options: PublishOptions & { readonly building: Building },
 ): Promise<Manifest> {
+  const { building, beforeStep: step } = options
+  const { root, write } = building
   const home = join(options.publicDir, GENERATIONS_DIR)
-  const root = join(home, BUILDING)
-  const { beforeStep: step } = options
-  step?.('make directories')
-  const files = [...plan.kept, ...plan.fresh.map(({ file }) => file)]
-  const directories = await makeDirectories(root, files)
-  const write = async (file: string, bytes: Uint8Array) => {
-    step?.(`write ${file}`)
-    await writeNew(join(root, file), bytes, { mtimeMs: options.nowMs })
-  }
-
+  await building.prepare(plan.kept)
   if (past !== null) await keep(plan.kept, past.directory, root, step)
-  await inParallel(plan.fresh, WRITES_AT_ONCE, async ({ file, bytes }) => write(file, bytes))
 
   const { manifest } = plan
   const bytes = Buffer.from(canonicalize(manifest), 'utf8')
@@ -178,8 +172,7 @@ async function writeGeneration(
   // The manifest goes last: a directory that has one has all that it names.
   await write(MANIFEST_FILE, bytes)
 
-  step?.('flush directories')
-  for (const directory of directories) await syncDirectory(directory)
+  await building.flush()
   step?.('name the generation')
   await rename(root, join(home, generationName(generation)))
   step?.('flush the generations')
