@@ -6,12 +6,16 @@ import type { World } from './world.ts'
 /** Jobs on the list that is a document; the rest is asked for page by page. */
 const firstPage = 50
 
-/** The job exchange as far as documents show it. `publicKey`: base64 of the key that signs its receipts. */
+/** The job exchange as far as documents show it. */
 export async function gatherExchange(
   { reader }: OpenDatabase,
-  at: { readonly siteUrl: string; readonly nowMs: number; readonly publicKey: string },
+  at: {
+    readonly siteUrl: string
+    readonly nowMs: number
+    readonly receiptsBy: World['exchange']['receiptsBy']
+  },
 ): Promise<World['exchange']> {
-  const { nowMs, publicKey } = at
+  const { nowMs, receiptsBy } = at
   const [rows, total, open] = await Promise.all([
     listJobs(reader, { limit: firstPage + 1, before: null, nowMs }),
     countJobs(reader, nowMs),
@@ -23,6 +27,6 @@ export async function gatherExchange(
     total,
     open,
     next: rows.length > firstPage && last !== undefined ? encodeCursor('jobs', last.seq) : null,
-    publicKey,
+    receiptsBy,
   }
 }

@@ -1,3 +1,5 @@
+import { issuerOf } from '../src/auth/exchange-keys.ts'
+import type { ExchangeKeys } from '../src/auth/exchange-keys.ts'
 import type { Flag } from '../src/contract/schemas/flag.ts'
 import { flagKind } from '../src/contract/schemas/flag.ts'
 import { withSiteUrl } from '../src/core/site-url.ts'
@@ -29,8 +31,8 @@ export interface GatherOptions {
   readonly site: World['site']
   readonly pollEveryMs: number
   readonly publicKeys: PublicKeys
-  /** Base64 of the key that signs receipts of accepted jobs. */
-  readonly exchangeKey: string
+  /** The keys that sign receipts of accepted jobs: read anew, since they may have been rotated. */
+  readonly exchangeKeys: () => Promise<ExchangeKeys>
   readonly nowMs: number
 }
 
@@ -61,7 +63,7 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
       gatherExchange(database, {
         siteUrl: options.site.url,
         nowMs,
-        publicKey: options.exchangeKey,
+        receiptsBy: issuerOf(await options.exchangeKeys()),
       }),
       lastRuns(reader),
     ])

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 
 import type { Flag } from '../src/contract/schemas/flag.ts'
-import type { Job } from '../src/contract/schemas/job.ts'
+import type { Job, JobIssuer } from '../src/contract/schemas/job.ts'
 import type { inFlightPact, settledPact } from '../src/contract/schemas/pact.ts'
 import type { Partner, oathList, tierList } from '../src/contract/schemas/partner.ts'
 import type { Receipt } from '../src/contract/schemas/receipt.ts'
@@ -92,8 +92,8 @@ export interface World {
     readonly open: number
     /** Cursor of the page after the one that is shown; null where there is none. */
     readonly next: string | null
-    /** Base64 of the ed25519 key that signs receipts of accepted jobs. */
-    readonly publicKey: string
+    /** Whose key signs the receipts of accepted jobs. */
+    readonly receiptsBy: JobIssuer
   }
   readonly pacts: {
     readonly settled: readonly z.infer<typeof settledPact>[]

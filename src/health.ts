@@ -13,7 +13,7 @@ import { version } from './version.ts'
 
 interface HealthDeps {
   readonly database: OpenDatabase
-  readonly store: DocumentStore
+  readonly store: Pick<DocumentStore, 'state'>
   readonly clock: Clock
   readonly startedMonotonicMs: number
   /** Jobs that are expected to run, so that one that never ran shows as such. */

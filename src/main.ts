@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import type { ActionDeps } from './actions/deps.ts'
 import { createApp } from './app.ts'
-import { jobExchangeKeyFile, loadKeyFile } from './auth/key-file.ts'
+import { exchangeKeyPaths, loadExchangeKeys } from './auth/exchange-keys.ts'
 import { startBuilder } from './builder-process.ts'
 import { createWalletChain } from './chain/wallet-chain.ts'
 import { openDatabase } from './db/open.ts'
@@ -16,7 +16,8 @@ import { createViewCounter } from './http/view-counter.ts'
 import { createOutbox } from './mail/outbox.ts'
 import { createSmtpMail } from './mail/smtp.ts'
 import { createPinnedFetch } from './outbound/pinned-fetch.ts'
-import { loadReference } from './reference.ts'
+import { loadReference, referencePaths } from './reference.ts'
+import { loadReloaded } from './reloaded.ts'
 import {
   configOrExit,
   packageRoot,
@@ -55,9 +56,32 @@ const builder =
         log,
         onPublished: () => void store.reload(),
       })
-const builderProblems = () => [builder?.problem() ?? null].filter((problem) => problem !== null)
-
-const reference = await loadReference(join(packageRoot, 'data'))
+const dataDir = join(packageRoot, 'data')
+const reference = await loadReloaded(
+  {
+    name: 'the registries under data/',
+    paths: referencePaths(dataDir),
+    load: () => loadReference(dataDir),
+  },
+  { clock, log },
+)
+const keysDir = join(config.DATA_DIR, 'keys')
+const exchangeKeys = await loadReloaded(
+  {
+    name: 'the keys of the job exchange',
+    paths: exchangeKeyPaths(keysDir),
+    load: () => loadExchangeKeys(keysDir, systemRandom),
+  },
+  { clock, log },
+)
+const reloaded = [reference, exchangeKeys] as const
+const problems = () =>
+  [builder?.problem() ?? null, ...reloaded.map(({ problem }) => problem())].filter(
+    (problem) => problem !== null,
+  )
+process.on('SIGHUP', () => {
+  for (const one of reloaded) void one.reload()
+})
 // Contract wallets are asked on Base, where USDC is paid; without a node of our own only plain keys are taken.
 const baseChain =
   config.RPC_URL_BASE === null
@@ -75,12 +99,12 @@ const actions: ActionDeps = {
   log,
   serviceName: config.SERVICE_NAME,
   siteUrl: config.SITE_URL,
-  reference: () => reference,
+  reference: reference.current,
   walletChain: (kind) => (kind === 'evm' ? baseChain : undefined),
   keyedHash: await loadKeyedHash(join(config.DATA_DIR, 'secrets'), systemRandom),
   mail,
   outbound: createPinnedFetch({ resolve: systemResolve }),
-  exchangeKey: await loadKeyFile(join(config.DATA_DIR, 'keys', jobExchangeKeyFile), systemRandom),
+  exchangeKeys: exchangeKeys.current,
   payments: { mode: 'off', receiver: null, problems: () => [] },
   nudge: () => builder?.nudge(),
 }
@@ -100,7 +124,7 @@ const app = createApp({
     clock,
     startedMonotonicMs,
     jobs: ['poll', 'build', 'webhooks'],
-    problems: builderProblems,
+    problems,
   }),
   obstacles: () => Promise.resolve(stopped.aborted ? ['shutting down'] : []),
   statsSince: createStatsSince(store, receiptsSince(database.reader, config.SITE_URL)),
@@ -117,7 +141,11 @@ const server = await serve(app.listener, {
 log.info('listening', { host: server.address.host, port: server.address.port })
 process.stdout.write(welcome(config, server.address))
 
-const flushing = Promise.all([views.flushEvery(stopped), app.counts.flushEvery(stopped)])
+const flushing = Promise.all([
+  ...reloaded.map(({ watch }) => watch(stopped)),
+  views.flushEvery(stopped),
+  app.counts.flushEvery(stopped),
+])
 await untilAborted(stopped)
 
 log.info('shutting down')

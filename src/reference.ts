@@ -35,6 +35,13 @@ export interface Reference {
   readonly platforms: ReadonlyMap<string, z.infer<typeof platform>>
 }
 
+/** What `loadReference` reads: folders stand for the files in them. */
+export function referencePaths(dataDir: string): readonly string[] {
+  return ['rails', 'skills.json', 'tiers.json', 'oaths.json', 'platforms.json'].map((name) =>
+    join(dataDir, name),
+  )
+}
+
 /** Reads and checks the files. Throws an error that names the file and the field. */
 export async function loadReference(dataDir: string): Promise<Reference> {
   const [rails, { skills }, { tiers }, { oaths }, { platforms }] = await Promise.all([
@@ -44,6 +51,16 @@ export async function loadReference(dataDir: string): Promise<Reference> {
     readJson(join(dataDir, 'oaths.json'), oathsFile),
     readJson(join(dataDir, 'platforms.json'), platformsFile),
   ])
+  requireAll(
+    join(dataDir, 'tiers.json'),
+    tier.shape.tier.options,
+    tiers.map((entry) => entry.tier),
+  )
+  requireAll(
+    join(dataDir, 'oaths.json'),
+    oath.shape.kind.options,
+    oaths.map(({ kind }) => kind),
+  )
   return {
     rails: new Map(rails.map((entry) => [entry.rail, entry])),
     skills: new Set(skills.map(({ slug }) => slug)),
@@ -56,13 +73,27 @@ export async function loadReference(dataDir: string): Promise<Reference> {
   }
 }
 
+function requireAll(path: string, wanted: readonly string[], found: readonly string[]): void {
+  const missing = wanted.filter((name) => !found.includes(name))
+  if (missing.length > 0) throw new Error(`${path}: ${missing.join(', ')} is missing`)
+}
+
 async function loadRails(dir: string): Promise<readonly z.infer<typeof rail>[]> {
   const names = (await readdir(dir)).filter((name) => name.endsWith('.json')).sort()
   return await Promise.all(names.map((name) => readJson(join(dir, name), rail)))
 }
 
 async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T> {
-  const parsed = schema.safeParse(JSON.parse(await readFile(path, 'utf8')))
+  const parsed = schema.safeParse(jsonOf(path, await readFile(path, 'utf8')))
   if (parsed.success) return parsed.data
   throw new Error(`${path}: ${z.prettifyError(parsed.error)}`)
+}
+
+function jsonOf(path: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The parser quotes what it has read; the name of the file says enough.
+    throw new Error(`${path}: is no JSON`)
+  }
 }

@@ -1,11 +1,10 @@
-import { jobExchange } from '../../src/core/job.ts'
 import { jsonDocument } from './document.ts'
 import type { SnapshotFamily } from './document.ts'
 
 /** `/jobs`: the first page, and whose key signs the receipts of accepted jobs. */
 export const jobDocuments: SnapshotFamily = {
   routes: ['listJobs'],
-  *build({ exchange: { jobs, total, next, publicKey } }) {
+  *build({ exchange: { jobs, total, next, receiptsBy } }) {
     yield jsonDocument(
       'listJobs',
       {
@@ -13,7 +12,7 @@ export const jobDocuments: SnapshotFamily = {
         total,
         jobs,
         ...(next === null ? {} : { next_cursor: next }),
-        receipts_by: { ...jobExchange, public_key: publicKey },
+        receipts_by: receiptsBy,
       },
       { stamped: true },
     )

@@ -84,6 +84,13 @@ export const adminCommands: readonly Command[] = [
     run: async (session) => (await import('./admin/keys.ts')).rotate(session),
   }),
   admin({
+    words: 'keys rotate-exchange',
+    summary: 'Make a new key for the receipts of the job exchange; the present one stays listed',
+    description:
+      'What the old key has signed still verifies. A running service takes up the new one within seconds.',
+    run: async (session) => (await import('./admin/keys.ts')).rotateExchange(session),
+  }),
+  admin({
     words: 'platforms list',
     summary: 'Platforms that may issue receipts',
     options: { data },

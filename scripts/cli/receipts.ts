@@ -89,8 +89,10 @@ export const receiptCommands: readonly Command[] = [
     kind: 'read',
     run: async (session, input) => {
       const { receipt, id } = await findReceipt(session, input)
-      const keys = new Map(platformKeys(input.text('platforms')))
-      if (receipt['platform'] === EXCHANGE) keys.set(EXCHANGE, await exchangeKey(session, input))
+      const keys = new Map<string, string | readonly string[]>(
+        platformKeys(input.text('platforms')),
+      )
+      if (receipt['platform'] === EXCHANGE) keys.set(EXCHANGE, await exchangeKeys(session, input))
       const verdict = await verifyReceipt(receipt, keys, id)
       return printChecks(
         session,
@@ -136,8 +138,12 @@ function keep({ receipt }: Sealed<SealedReceipt>, input: Input): void {
 /** The platform under which the ledger issues receipts for accepted jobs. */
 const EXCHANGE = 'job-exchange'
 
-async function exchangeKey(session: Session, input: Input): Promise<string> {
-  return input.text('exchange-key') ?? (await session.reader().jobs()).receipts_by.public_key
+/** The active one, and those before it. */
+async function exchangeKeys(session: Session, input: Input): Promise<string | readonly string[]> {
+  const given = input.text('exchange-key')
+  if (given !== undefined) return given
+  const { public_key: active, retired = [] } = (await session.reader().jobs()).receipts_by
+  return [active, ...retired.map(({ public_key: key }) => key)]
 }
 
 /** With an id the content comes from the ledger, which keeps it as it was sent. */

@@ -73,7 +73,7 @@ export function createSession(outside: Outside, input: Input): Session {
         findKey(input.text('key-file'), 'LEDGER_KEY', environment)
       if (key === null) {
         throw new UsageError(
-          'no key for receipts: give --receipt-key-file or LEDGER_RECEIPT_KEY_FILE',
+          'no key for receipts: make one with `keygen --kind ed25519 <file>`, then give --receipt-key-file or LEDGER_RECEIPT_KEY_FILE',
         )
       }
       return receiptKeyOf(key)

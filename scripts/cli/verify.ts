@@ -5,7 +5,7 @@ import { CallError, UnexpectedAnswerError } from '../../src/client/errors.ts'
 import { siteUrlOf } from '../../src/client/prepare.ts'
 import { send } from '../../src/client/transport.ts'
 import type { RawAnswer } from '../../src/client/transport.ts'
-import { verifyScore } from '../../src/client/verify-receipt.ts'
+import { verifyScore, wholeReputation } from '../../src/client/verify-receipt.ts'
 import {
   parseSigningKeys,
   verifyDocument,
@@ -80,13 +80,15 @@ export const verifyCommands: readonly Command[] = [
     run: async (session, input) => {
       const file = input.text('file')
       const wallet = input.operand('wallet')
-      const call = async () => (await session.signing()).calls.reputation(wallet)
+      const call = async (query = {}) => (await session.signing()).calls.reputation(wallet, query)
       if (input.flag('print-curl') || input.flag('dry-run')) {
         await session.perform(await call())
         return undefined
       }
       const answer =
-        file === undefined ? await session.reader().submit(await call()) : reputationOf(file)
+        file === undefined
+          ? await wholeReputation(async (query) => session.reader().submit(await call(query)))
+          : reputationOf(file)
       const checks = [...verifyScore(answer)]
       if (answer.wallet.toLowerCase() !== wallet.toLowerCase()) {
         checks.push({ what: 'wallet', good: false, detail: `the answer is about ${answer.wallet}` })

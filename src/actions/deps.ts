@@ -1,6 +1,6 @@
 /** What every write is given. Types only. */
 import type { WalletChain } from '../auth/contract-wallet.ts'
-import type { SigningKey } from '../auth/signing-key.ts'
+import type { ExchangeKeys } from '../auth/exchange-keys.ts'
 import type { WalletKind } from '../core/wallet.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import type { Clock, Log, Random } from '../deps.ts'
@@ -27,8 +27,8 @@ export interface ActionDeps {
   readonly mail: Mail
   /** Requests to addresses that others gave us. */
   readonly outbound: PinnedFetch
-  /** Signs the receipts that the job exchange issues. */
-  readonly exchangeKey: SigningKey
+  /** The key that signs the receipts of the job exchange, and those before it. */
+  readonly exchangeKeys: () => ExchangeKeys
   /** How what is sold is paid for. */
   readonly payments: Payments
   /** Asks the builder for a build soon: public documents are to show what was committed. */

@@ -9,20 +9,19 @@ import { noPaymentReason } from '../core/job.ts'
 import { toUsdc } from '../core/money.ts'
 import { scoreAt } from '../core/reputation.ts'
 import { isoTime } from '../core/time.ts'
+import { writeAcceptance } from '../db/job-acceptance.ts'
 import { insertDelivery } from '../db/job-deliveries.ts'
 import type { DeliveryRecord } from '../db/job-deliveries.ts'
-import { jobView } from '../db/jobs.ts'
+import { findJob, jobView } from '../db/jobs.ts'
 import { receiptUrl } from '../db/receipts.ts'
 import { earnedBy, standingOf } from '../db/reputation.ts'
 import type { Database } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
 import type { Outcome } from './effect.ts'
-import { jobReceipt } from './job-receipt.ts'
 import { makeMove, requireMove, standingIn } from './job-write.ts'
 import type { JobWrite } from './job-write.ts'
 import { newId } from './new-id.ts'
 import { commitPartnerWrite } from './partner-write.ts'
-import { acceptReceipt } from './receipts.ts'
 import { verifySignedBody } from './signed-body.ts'
 
 /**
@@ -105,21 +104,20 @@ export async function acceptJob(
 }
 
 async function accepted(
-  deps: Pick<ActionDeps, 'exchangeKey' | 'siteUrl'>,
+  deps: Pick<ActionDeps, 'exchangeKeys' | 'siteUrl'>,
   tx: Transaction<Database>,
   sent: { readonly jobId: string; readonly actor: string; readonly nowMs: number },
 ): Promise<JobAccepted> {
-  const { siteUrl, exchangeKey: key } = deps
+  const { siteUrl } = deps
   const { jobId, actor, nowMs } = sent
   const standing = await standingIn(tx, jobId, actor)
   requireMove(standing, 'accept', nowMs)
-  const { award } = standing.job
-  if (award === null) throw new Error('something was delivered on a job that was never awarded')
-  const receipt = jobReceipt(standing.job, award, { key, siteUrl, nowMs })
-  await acceptReceipt(tx, receipt)
-  const changes = { receiptId: receipt.id }
-  const job = await makeMove(tx, standing, { event: 'accept', actor, nowMs, changes })
-  const { epochSum } = await standingOf(tx, award.bidder)
+  const { active: key } = deps.exchangeKeys()
+  const by = { role: 'poster', actor } as const
+  const receipt = await writeAcceptance(tx, standing.job, { by, key, siteUrl, nowMs })
+  const job = await findJob(tx, jobId)
+  if (receipt === null || job === null) throw new ApiError('conflict', 'the job has moved')
+  const { epochSum } = await standingOf(tx, receipt.to.id)
   return {
     job: jobView(job, { siteUrl, nowMs }),
     receipt_id: receipt.id,

@@ -24,7 +24,12 @@ export async function postJob(deps: ActionDeps, write: JobWrite<JobBody>): Promi
   const id = newId(deps.random, 'job')
   return await commitPartnerWrite(deps, { ...write, action: 'postJob' }, async (tx) => {
     // Here and not before: an exact repeat is answered also when the deadline has passed since.
-    const decision = decide({ status: 'none', deadlineMs }, 'post', 'poster', nowMs)
+    const decision = decide(
+      { status: 'none', deadlineMs, deliveredMs: null },
+      'post',
+      'poster',
+      nowMs,
+    )
     if (!decision.ok) throw invalidField('deadline', decision.reason)
     await insertJob(tx, {
       id,

@@ -6,9 +6,6 @@ import { bytesToHex } from '../core/hex.ts'
 import { signingKeyFromPem, signingKeyFromSeed, signingKeyToPem } from './signing-key.ts'
 import type { SigningKey } from './signing-key.ts'
 
-/** In the folder of keys: signs the receipts that the job exchange issues. */
-export const jobExchangeKeyFile = 'job-exchange.pem'
-
 const OTHERS = 0o077
 
 /**

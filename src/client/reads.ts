@@ -29,7 +29,7 @@ export function readCalls(caller: Caller) {
     worker: (wallet: string) => callOf(caller, 'getWorker', { params: { wallet } }),
     receipts: (query: QueryOf<'listReceipts'> = {}) => callOf(caller, 'listReceipts', { query }),
     receipt: (id: string) => callOf(caller, 'getReceipt', { params: { id } }),
-    reputation: (wallet: string) =>
-      callOf(caller, 'getReputation', { params: { wallet }, partner: 'v1' }),
+    reputation: (wallet: string, query: QueryOf<'getReputation'> = {}) =>
+      callOf(caller, 'getReputation', { params: { wallet }, query, partner: 'v1' }),
   } as const
 }

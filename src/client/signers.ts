@@ -121,7 +121,7 @@ export async function signerOf(key: SecretKey): Promise<Signer> {
 export function receiptKeyOf(key: SecretKey): ReceiptKey {
   if (key.kind === 'evm') {
     throw new KeyFormatError(
-      'receipts are signed with an ed25519 key; an EVM wallet needs one beside it',
+      'receipts are signed with an ed25519 key, and this one is an EVM wallet: make one beside it with `keygen --kind ed25519`',
     )
   }
   return receiptKey(signingKeyFromSeed(key.seed))

@@ -20,8 +20,8 @@ export function receiptOf(submission: JsonObject): JsonObject {
   )
 }
 
-/** Base64 public keys of platforms, by slug. */
-export type PlatformKeys = ReadonlyMap<string, string>
+/** Base64 public keys of platforms, by slug; where there are several, any of them may have signed. */
+export type PlatformKeys = ReadonlyMap<string, string | readonly string[]>
 
 export interface ReceiptVerdict {
   readonly receiptId: string
@@ -63,8 +63,15 @@ export async function verifyReceipt(
     checks.push(...bindingToWallet(receipt))
   } else {
     const platform = typeof receipt['platform'] === 'string' ? receipt['platform'] : ''
-    const key = platforms.get(platform)
-    checks.push(await checkSeal(texts, receipt['platform_signature'], key, `platform ${platform}`))
+    const keys = [platforms.get(platform) ?? []].flat()
+    const found = await Promise.all(
+      (keys.length === 0 ? [undefined] : keys).map((key) =>
+        checkSeal(texts, receipt['platform_signature'], key, `platform ${platform}`),
+      ),
+    )
+    checks.push(
+      ...[found.find(({ good }) => good) ?? found[0]].filter((check) => check !== undefined),
+    )
   }
   return { receiptId: id, kind, checks }
 }
@@ -125,6 +132,24 @@ function ed25519KeyOf(wallet: string): Uint8Array | null {
     if (error instanceof WalletError) return null
     throw error
   }
+}
+
+/**
+ * A ledger with all its entries, read page by page. What is appended meanwhile is newer than the first page,
+ * whose score, totals and time are answered.
+ */
+export async function wholeReputation(
+  readPage: (query: { readonly limit: string; readonly cursor?: string }) => Promise<Reputation>,
+): Promise<Reputation> {
+  const limit = '200'
+  const { next_cursor: second, ...first } = await readPage({ limit })
+  const entries = [...first.entries]
+  for (let cursor = second; cursor !== undefined;) {
+    const page = await readPage({ limit, cursor })
+    entries.push(...page.entries)
+    cursor = page.next_cursor
+  }
+  return { ...first, entries }
 }
 
 /**

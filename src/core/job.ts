@@ -4,6 +4,7 @@
  *
  *   none ─post→ open ─award→ awarded ─deliver→ delivered ─accept→ accepted
  *               │bid↺         │                │dispute → disputed ─accept→ accepted
+ *               │             │                └─14 days without an answer, accept by the clock→ accepted
  *               └─cancel, expire─┘→ cancelled, expired
  */
 import { dayMs } from './time.ts'
@@ -45,6 +46,8 @@ export interface JobState {
   readonly status: JobStatus | 'none'
   /** The delivery is due before this Unix time in milliseconds. */
   readonly deadlineMs: number
+  /** Unix milliseconds; null unless something was delivered and nobody has answered yet. */
+  readonly deliveredMs: number | null
 }
 
 export type JobDecision =
@@ -76,7 +79,7 @@ const rules = {
   },
   // A dispute ends where the poster accepts after all.
   accept: {
-    by: ['poster'],
+    by: ['poster', 'clock'],
     who: 'only the poster accepts',
     moves: { delivered: 'accepted', disputed: 'accepted' },
   },
@@ -100,7 +103,15 @@ const rules = {
 /** The longest time from post to deadline. */
 export const maxDeadlineMs = 365 * dayMs
 
-/** States that end when the deadline passes: what was delivered waits for the poster however long. */
+/** How long a poster may take to accept or dispute what was delivered; then it is accepted by the clock. */
+export const answerDays = 14
+
+/** When the poster's silence becomes a yes, in Unix milliseconds; null where nothing waits for an answer. */
+export function answerDueMs({ status, deliveredMs }: Pick<JobState, 'status' | 'deliveredMs'>) {
+  return status !== 'delivered' || deliveredMs === null ? null : deliveredMs + answerDays * dayMs
+}
+
+/** States that end when the deadline passes: what was delivered waits for the poster instead. */
 export function endsByTime(status: JobState['status']): boolean {
   const moves: Rule['moves'] = rules.expire.moves
   return moves[status] !== undefined
@@ -126,12 +137,30 @@ export function decide(job: JobState, event: JobEvent, role: JobRole, nowMs: num
     return refusal('conflict', 'the deadline has not passed')
   }
   const status = event === 'expire' ? job.status : statusAt(job, nowMs)
+  const untimely = untimelyAnswer(job, event, role, nowMs)
+  if (untimely !== null) return refusal('conflict', untimely)
   const next = rule.moves[status]
   if (next === undefined) return refusal('conflict', `the job is ${status}`)
   if (event === 'post' && !isDeadline(job.deadlineMs, nowMs)) {
     return refusal('invalid_input', 'must be in the future, at most 365 days ahead')
   }
   return { ok: true, status: next }
+}
+
+/** Why an answer to a delivery comes too early, by the clock, or too late. The poster may say yes at any time. */
+function untimelyAnswer(
+  job: JobState,
+  event: JobEvent,
+  role: JobRole,
+  nowMs: number,
+): string | null {
+  const dueMs = answerDueMs(job)
+  if (event === 'accept' && role === 'clock') {
+    if (dueMs === null) return job.status === 'disputed' ? 'the job is disputed' : null
+    return nowMs < dueMs ? 'the poster may still answer' : null
+  }
+  if (event !== 'dispute' || dueMs === null || nowMs < dueMs) return null
+  return `nobody disputed within ${answerDays} days`
 }
 
 /** Who a wallet is to a job. `awardee` is null until a bid was taken. */

@@ -5,10 +5,10 @@ import { z } from 'zod'
 
 import { apiPrefix } from '../contract/route.ts'
 import type { Job } from '../contract/schemas/job.ts'
-import { endsByTime, jobStatuses, statusAt } from '../core/job.ts'
+import { answerDays, answerDueMs, endsByTime, jobStatuses, statusAt } from '../core/job.ts'
 import type { JobEvent, JobRole, JobStatus } from '../core/job.ts'
 import { toUsdc } from '../core/money.ts'
-import { isoTime } from '../core/time.ts'
+import { dayMs, isoTime } from '../core/time.ts'
 import type { Wallet } from '../core/wallet.ts'
 import { lapseBids } from './job-bids.ts'
 import { fromJsonText, toJsonText } from './json.ts'
@@ -37,6 +37,8 @@ export interface JobRecord {
   readonly skills: readonly string[]
   readonly budgetMicroUsdc: number
   readonly deadlineMs: number
+  /** Unix milliseconds; null unless something was delivered and nobody has answered yet. */
+  readonly deliveredMs: number | null
   /** As it was written; what it is at a time says `statusAt`. */
   readonly status: JobStatus
   readonly bidsCount: number
@@ -93,6 +95,8 @@ function toRecord(row: Row): JobRecord {
     skills: skillList.parse(fromJsonText(row.skills)),
     budgetMicroUsdc: row.budget_micro_usdc,
     deadlineMs: Date.parse(row.deadline),
+    // The delivery was the last move.
+    deliveredMs: row.status === 'delivered' ? Date.parse(row.updated_at) : null,
     status: row.status,
     bidsCount: row.bids_count,
     award: awardOf(row),
@@ -324,12 +328,29 @@ async function expireSome(tx: Kysely<Database>, nowMs: number): Promise<number> 
   return due.length
 }
 
+/** Jobs whose poster has not answered a delivery in time, the longest waiting first. */
+export async function unansweredJobs(
+  db: Kysely<Database>,
+  nowMs: number,
+  limit: number,
+): Promise<readonly JobRecord[]> {
+  const rows = await jobRows(db)
+    .where('jobs.status', '=', 'delivered')
+    .where('jobs.updated_at', '<=', isoTime(nowMs - answerDays * dayMs))
+    .orderBy('jobs.updated_at')
+    .orderBy('jobs.seq')
+    .limit(limit)
+    .execute()
+  return rows.map(toRecord)
+}
+
 /** A job as it is answered at a time. `siteUrl` has no slash at the end. */
 export function jobView(
   record: JobRecord,
   { siteUrl, nowMs }: { readonly siteUrl: string; readonly nowMs: number },
 ): Job {
   const { award, receiptId } = record
+  const answerDue = answerDueMs(record)
   return {
     id: record.id,
     poster: record.posterDisplay,
@@ -347,6 +368,7 @@ export function jobView(
           worker: award.bidderDisplay,
           price_usdc: toUsdc(award.priceMicroUsdc),
         }),
+    ...(answerDue === null ? {} : { answer_due: isoTime(answerDue) }),
     ...(receiptId === null ? {} : { receipt_id: receiptId }),
     created_at: record.createdAt,
     updated_at: record.updatedAt,

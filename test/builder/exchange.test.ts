@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 
 import { gatherExchange } from '../../builder/exchange.ts'
 import { jobDocuments } from '../../builder/snapshots/jobs.ts'
-import { publicKeyToBase64 } from '../../src/auth/signing-key.ts'
+import { issuerOf } from '../../src/auth/exchange-keys.ts'
 import { jobList } from '../../src/contract/schemas/job.ts'
 import { hourMs, isoTime } from '../../src/core/time.ts'
 import { openExchange } from '../support/exchange.ts'
@@ -28,10 +28,9 @@ beforeEach(async () => {
 })
 
 async function gather() {
-  const { database, exchangeKey, siteUrl } = service.actions
+  const { database, exchangeKeys, siteUrl } = service.actions
   const nowMs = service.clock.now()
-  const publicKey = publicKeyToBase64(exchangeKey.publicKey)
-  return await gatherExchange(database, { siteUrl, nowMs, publicKey })
+  return await gatherExchange(database, { siteUrl, nowMs, receiptsBy: issuerOf(exchangeKeys()) })
 }
 
 test('the document is the first page of the list, and its cursor leads on to the second', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import {
+  answerDays,
   decide,
   jobEvents,
   jobRoles,
@@ -10,6 +11,7 @@ import {
   statusAt,
 } from '../../src/core/job.ts'
 import type { JobRefusal, JobRole } from '../../src/core/job.ts'
+import { dayMs, hourMs } from '../../src/core/time.ts'
 
 const refusals = {
   '400': 'invalid_input',
@@ -33,7 +35,7 @@ open      post     409       403       403       403       403
 open      bid      403       open      open      open      403
 open      award    awarded   403       403       403       403
 open      deliver  403       409       403       403       403
-open      accept   409       403       403       403       403
+open      accept   409       403       403       403       409
 open      dispute  409       409       403       403       403
 open      cancel   cancelled 403       403       403       403
 open      expire   403       403       403       403       409
@@ -41,7 +43,7 @@ awarded   post     409       403       403       403       403
 awarded   bid      403       409       409       409       403
 awarded   award    409       403       403       403       403
 awarded   deliver  403       delivered 403       403       403
-awarded   accept   409       403       403       403       403
+awarded   accept   409       403       403       403       409
 awarded   dispute  409       409       403       403       403
 awarded   cancel   cancelled 403       403       403       403
 awarded   expire   403       403       403       403       409
@@ -49,7 +51,7 @@ delivered post     409       403       403       403       403
 delivered bid      403       409       409       409       403
 delivered award    409       403       403       403       403
 delivered deliver  403       409       403       403       403
-delivered accept   accepted  403       403       403       403
+delivered accept   accepted  403       403       403       409
 delivered dispute  disputed  disputed  403       403       403
 delivered cancel   409       403       403       403       403
 delivered expire   403       403       403       403       409
@@ -57,7 +59,7 @@ accepted  post     409       403       403       403       403
 accepted  bid      403       409       409       409       403
 accepted  award    409       403       403       403       403
 accepted  deliver  403       409       403       403       403
-accepted  accept   409       403       403       403       403
+accepted  accept   409       403       403       403       409
 accepted  dispute  409       409       403       403       403
 accepted  cancel   409       403       403       403       403
 accepted  expire   403       403       403       403       409
@@ -65,7 +67,7 @@ disputed  post     409       403       403       403       403
 disputed  bid      403       409       409       409       403
 disputed  award    409       403       403       403       403
 disputed  deliver  403       409       403       403       403
-disputed  accept   accepted  403       403       403       403
+disputed  accept   accepted  403       403       403       409
 disputed  dispute  409       409       403       403       403
 disputed  cancel   409       403       403       403       403
 disputed  expire   403       403       403       403       409
@@ -73,7 +75,7 @@ cancelled post     409       403       403       403       403
 cancelled bid      403       409       409       409       403
 cancelled award    409       403       403       403       403
 cancelled deliver  403       409       403       403       403
-cancelled accept   409       403       403       403       403
+cancelled accept   409       403       403       403       409
 cancelled dispute  409       409       403       403       403
 cancelled cancel   409       403       403       403       403
 cancelled expire   403       403       403       403       409
@@ -81,7 +83,7 @@ expired   post     409       403       403       403       403
 expired   bid      403       409       409       409       403
 expired   award    409       403       403       403       403
 expired   deliver  403       409       403       403       403
-expired   accept   409       403       403       403       403
+expired   accept   409       403       403       403       409
 expired   dispute  409       409       403       403       403
 expired   cancel   409       403       403       403       403
 expired   expire   403       403       403       403       409
@@ -100,6 +102,13 @@ awarded   cancel   409       403       403       403       403
 awarded   expire   403       403       403       403       expired
 `
 
+/** What is different once a delivery has waited for 14 days. */
+const unanswered = `
+state     event    poster    awardee   bidder    stranger  clock
+delivered accept   accepted  403       403       403       accepted
+delivered dispute  409       409       403       403       403
+`
+
 /** `state event role` to what stands in the cell. */
 function cellsOf(table: string): Map<string, string> {
   const [head = '', ...lines] = table.trim().split('\n')
@@ -115,7 +124,10 @@ function cellsOf(table: string): Map<string, string> {
 
 const early = cellsOf(beforeDeadline)
 const late = new Map([...early, ...cellsOf(fromDeadline)])
+const silent = new Map([...late, ...cellsOf(unanswered)])
 const deadlineMs = Date.UTC(2026, 10, 22)
+const deliveredMs = deadlineMs - hourMs
+const answerMs = deliveredMs + answerDays * dayMs
 const states = ['none', ...jobStatuses] as const
 
 const cases = states.flatMap((status) =>
@@ -125,17 +137,19 @@ const cases = states.flatMap((status) =>
 describe('the transition matrix', () => {
   test('names every state, event and role once', () => {
     expect([...early.keys()]).toEqual(cases.map((at) => `${at.status} ${at.event} ${at.role}`))
-    expect(late.size).toBe(early.size)
+    expect([late.size, silent.size]).toEqual([early.size, early.size])
   })
 
   test.each([
     ['a millisecond before the deadline', deadlineMs - 1, early],
     ['at the deadline', deadlineMs, late],
-    ['long after the deadline', deadlineMs + maxDeadlineMs, late],
+    ['a millisecond before the time to answer is over', answerMs - 1, late],
+    ['when the time to answer is over', answerMs, silent],
+    ['long after the deadline', deadlineMs + maxDeadlineMs, silent],
   ])('holds %s', (_, nowMs, table) => {
     const found = new Map(
       cases.map(({ status, event, role }) => {
-        const decision = decide({ status, deadlineMs }, event, role, nowMs)
+        const decision = decide({ status, deadlineMs, deliveredMs }, event, role, nowMs)
         const cell = decision.ok ? decision.status : decision.code
         return [`${status} ${event} ${role}`, cell] as const
       }),
@@ -148,7 +162,7 @@ describe('the transition matrix', () => {
 
   test('gives a reason with every refusal', () => {
     for (const { status, event, role } of cases) {
-      const decision = decide({ status, deadlineMs }, event, role, deadlineMs)
+      const decision = decide({ status, deadlineMs, deliveredMs }, event, role, deadlineMs)
       if (!decision.ok) expect(decision.reason).toMatch(/^[a-z].{5,}[a-z]$/)
     }
   })
@@ -162,7 +176,12 @@ test.each([
   [maxDeadlineMs + 1, 'invalid_input'],
 ])('a job posted %i ms before its deadline: %s', (aheadMs, outcome) => {
   const nowMs = Date.UTC(2026, 10, 21)
-  const decision = decide({ status: 'none', deadlineMs: nowMs + aheadMs }, 'post', 'poster', nowMs)
+  const decision = decide(
+    { status: 'none', deadlineMs: nowMs + aheadMs, deliveredMs: null },
+    'post',
+    'poster',
+    nowMs,
+  )
   expect(decision.ok ? decision.status : decision.code).toBe(outcome)
 })
 

@@ -31,6 +31,7 @@ export async function testActions(given: {
   const folder = databasePath === undefined ? await mkdtemp(join(tmpdir(), 'ledger-writes-')) : null
   const database = await openDatabase({ url: databasePath ?? join(folder ?? '', 'ledger.db') })
   const reference = await loadReference('data')
+  const exchangeKeys = { active: signingKeyFromSeed(randomBytes(32)), retired: [] }
   let nudges = 0
   const letters: Letter[] = []
   return {
@@ -48,7 +49,7 @@ export async function testActions(given: {
       return Promise.resolve()
     },
     outbound: createPinnedFetch({ resolve: () => Promise.resolve([]) }),
-    exchangeKey: signingKeyFromSeed(randomBytes(32)),
+    exchangeKeys: () => exchangeKeys,
     payments: { mode: 'off', receiver: null, problems: () => [] },
     nudge: () => {
       nudges += 1

@@ -346,7 +346,11 @@ export function smallWorld(changes: Partial<World> = {}): World {
       total: 1,
       open: 1,
       next: null,
-      publicKey: '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
+      receiptsBy: {
+        platform: 'job-exchange',
+        rail: 'job_exchange',
+        public_key: '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
+      },
     },
     pacts: {
       settled: [

@@ -6,6 +6,7 @@ import { createHistory } from '../../../builder/history.ts'
 import { loadKeys } from '../../../builder/publish/keys.ts'
 import { emptyMemory } from '../../../builder/publish/publish.ts'
 import { railAdapters } from '../../../builder/rails/index.ts'
+import { signingKeyFromSeed } from '../../../src/auth/signing-key.ts'
 import { hourMs, minuteMs } from '../../../src/core/time.ts'
 import { openDatabase } from '../../../src/db/open.ts'
 import { version } from '../../../src/version.ts'
@@ -29,7 +30,8 @@ const options = {
   },
   pollEveryMs: 6 * hourMs,
   keys: await loadKeys({ dir: join(fixtureDir, 'keys'), nowMs }),
-  exchangeKey: '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
+  exchangeKeys: () =>
+    Promise.resolve({ active: signingKeyFromSeed(Buffer.alloc(32, 7)), retired: [] }),
   stateDir,
   publicDir: join(stateDir, 'public'),
   assetsDir: null,

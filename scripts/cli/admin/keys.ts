@@ -3,6 +3,7 @@ import { join } from 'node:path'
 
 import { loadKeys, rotateKey } from '../../../builder/publish/keys.ts'
 import { LockedError } from '../../../builder/publish/lock.ts'
+import { issuerOf, rotateExchangeKey } from '../../../src/auth/exchange-keys.ts'
 import { UsageError } from '../command.ts'
 import { table } from '../output.ts'
 import type { Session } from '../session.ts'
@@ -20,6 +21,18 @@ export async function rotate(session: Session): Promise<void> {
   await recordAct(session, settingsOf(session), { command: 'keys rotate', subject: signer.kid })
   session.print(publicKeys, table(columns, publicKeys.keys))
   session.warn('A running builder signs with the old key until it starts again.\n')
+}
+
+/** The key of the job exchange: services and builders that run take up the new one by themselves. */
+export async function rotateExchange(session: Session): Promise<void> {
+  const { dir, nowMs } = place(session)
+  const { random } = session
+  const issuer = issuerOf(await usable(rotateExchangeKey(dir, { random, nowMs })))
+  await recordAct(session, settingsOf(session), {
+    command: 'keys rotate-exchange',
+    subject: issuer.public_key,
+  })
+  session.print(issuer)
 }
 
 function place(session: Session) {

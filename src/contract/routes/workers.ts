@@ -106,8 +106,10 @@ export const workerRoutes = [
     access: 'partner',
     price: '0.005',
     summary: 'Score and ledger of a wallet',
-    description: 'The score now, and the last 50 entries that make it.',
+    description:
+      'The score now, and the last 50 entries that make it. With `cursor` the entries before them, so that the score can be recomputed from all.',
     params: { wallet: walletParameter },
+    query: pageQuery,
     answers: {
       200: {
         ...json('Score and entries.', reputation),

@@ -37,6 +37,11 @@ const jobFields = {
   awarded_bid: bidId.optional(),
   worker: wallet.optional().describe('Whose bid was taken.'),
   price_usdc: usdc.optional().describe('The price of the bid that was taken.'),
+  answer_due: time
+    .optional()
+    .describe(
+      'While a delivery waits for an answer: from then on it can no longer be disputed, and counts as accepted.',
+    ),
   receipt_id: receiptId.optional().describe('What the exchange issued when the work was accepted.'),
   created_at: time,
   updated_at: time,
@@ -73,8 +78,15 @@ const jobIssuer = model(
     platform: z.literal('job-exchange'),
     rail: z.literal('job_exchange'),
     public_key: z.string().max(44).describe('Base64 of the 32 bytes of the ed25519 key.'),
+    retired: z
+      .array(z.object({ public_key: z.string().max(44), retired_at: time }))
+      .max(100)
+      .optional()
+      .describe('Keys before it, newest first: what they have signed still holds.'),
   }),
 )
+
+export type JobIssuer = z.infer<typeof jobIssuer>
 
 export const jobList = model(
   'JobList',

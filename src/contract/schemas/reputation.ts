@@ -41,7 +41,15 @@ export const reputation = model(
     first_receipt_at: time.nullable(),
     last_receipt_at: time.nullable(),
     entries_total: count,
-    entries: z.array(reputationEntry).max(50).describe('The last 50, newest first.'),
+    entries: z
+      .array(reputationEntry)
+      .max(200)
+      .describe('Newest first; the last 50 unless asked otherwise.'),
+    next_cursor: z
+      .string()
+      .max(200)
+      .optional()
+      .describe('For the entries before these; absent where there are none.'),
     formula: z.string().max(1000),
     computed_at: time,
   }),

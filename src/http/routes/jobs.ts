@@ -7,7 +7,7 @@ import { standingIn } from '../../actions/job-write.ts'
 import type { JobWrite, Standing } from '../../actions/job-write.ts'
 import { awardJob, bidOnJob, cancelJob, disputeJob, postJob } from '../../actions/jobs.ts'
 import { requirePartner } from '../../actions/partner-access.ts'
-import { publicKeyToBase64 } from '../../auth/signing-key.ts'
+import { issuerOf } from '../../auth/exchange-keys.ts'
 import { ApiError } from '../../contract/errors.ts'
 import {
   awardBody,
@@ -18,7 +18,7 @@ import {
   jobBody,
 } from '../../contract/schemas/job.ts'
 import type { bidList, Delivery, JobList } from '../../contract/schemas/job.ts'
-import { jobExchange, jobStatuses, statusAt } from '../../core/job.ts'
+import { jobStatuses, statusAt } from '../../core/job.ts'
 import { isoTime } from '../../core/time.ts'
 import { parseWallet } from '../../core/wallet.ts'
 import { bidView, countBids, listBids } from '../../db/job-bids.ts'
@@ -83,7 +83,7 @@ function idOf(params: Readonly<Record<string, string>>): string {
 }
 
 async function jobPage(deps: ActionDeps, { query, nowMs }: ReadContext): Promise<JobList> {
-  const { siteUrl, exchangeKey } = deps
+  const { siteUrl } = deps
   const { reader } = deps.database
   const { limit, before } = pageOf(LIST, query)
   const filter = filterOf(query)
@@ -97,7 +97,7 @@ async function jobPage(deps: ActionDeps, { query, nowMs }: ReadContext): Promise
     total,
     jobs: page.rows.map((row) => jobView(row, { siteUrl, nowMs })),
     ...page.next,
-    receipts_by: { ...jobExchange, public_key: publicKeyToBase64(exchangeKey.publicKey) },
+    receipts_by: issuerOf(deps.exchangeKeys()),
     computed_at: isoTime(nowMs),
   }
 }

@@ -13,7 +13,7 @@ import { toUsdc } from '../../core/money.ts'
 import { reputationFormula, scoreAt } from '../../core/reputation.ts'
 import { isoTime, parseTime } from '../../core/time.ts'
 import { parseWallet } from '../../core/wallet.ts'
-import { lastEntries, rankOf, standingOf } from '../../db/reputation.ts'
+import { listEntries, rankOf, standingOf } from '../../db/reputation.ts'
 import { countWorkers, findWorker, listWorkers } from '../../db/workers.ts'
 import type { WorkerFilter } from '../../db/workers.ts'
 import { read, write } from '../handlers.ts'
@@ -21,7 +21,7 @@ import type { ReadContext } from '../handlers.ts'
 import { cutPage, pageOf } from '../pages.ts'
 
 const LIST = 'workers'
-const SHOWN_ENTRIES = 50
+const ENTRIES = 'reputation'
 
 export function workerHandlers(deps: ActionDeps) {
   const { reader } = deps.database
@@ -56,14 +56,16 @@ export function workerHandlers(deps: ActionDeps) {
 
 async function reputationOf(
   { database: { reader } }: ActionDeps,
-  { params, nowMs }: ReadContext,
+  { params, query, nowMs }: ReadContext,
 ): Promise<Reputation> {
   const wallet = walletOf(params)
+  const { limit, before } = pageOf(ENTRIES, query)
   const [standing, rank, entries] = await Promise.all([
     standingOf(reader, wallet.id),
     rankOf(reader, wallet.id),
-    lastEntries(reader, wallet, SHOWN_ENTRIES),
+    listEntries(reader, wallet, { limit: limit + 1, before }),
   ])
+  const page = cutPage(ENTRIES, entries, limit)
   return {
     wallet: wallet.display,
     rep_score: scoreAt(standing.epochSum, nowMs),
@@ -73,7 +75,8 @@ async function reputationOf(
     first_receipt_at: standing.firstReceiptAt,
     last_receipt_at: standing.lastReceiptAt,
     entries_total: standing.entries,
-    entries: [...entries],
+    entries: [...page.rows],
+    ...page.next,
     formula: reputationFormula,
     computed_at: isoTime(nowMs),
   }

@@ -16,6 +16,7 @@ import {
   jobList,
 } from '../../../src/contract/schemas/job.ts'
 import {
+  answerDays,
   decide,
   jobStatuses,
   maxDeadlineMs,
@@ -23,8 +24,9 @@ import {
   roleOf,
 } from '../../../src/core/job.ts'
 import type { JobEvent, JobStatus } from '../../../src/core/job.ts'
-import { hourMs, isoTime } from '../../../src/core/time.ts'
+import { dayMs, hourMs, isoTime } from '../../../src/core/time.ts'
 import { parseWallet } from '../../../src/core/wallet.ts'
+import { acceptUnanswered } from '../../../src/db/job-acceptance.ts'
 import { expireJobs } from '../../../src/db/jobs.ts'
 import { recomputeScores, standingOf } from '../../../src/db/reputation.ts'
 import { agreedUsdc, openExchange, parties } from '../../support/exchange.ts'
@@ -430,7 +432,7 @@ describe.each(jobStatuses)('a job that is %s', (status) => {
           awardee: worker === undefined ? null : parties.worker.id,
           hasBid: who === 'worker' || who === 'bidder',
         })
-        const state = { status, deadlineMs: Date.parse(deadline) }
+        const state = { status, deadlineMs: Date.parse(deadline), deliveredMs: service.clock.now() }
         const decision = decide(
           state,
           z.enum(['bid', 'award', 'deliver', 'accept', 'dispute', 'cancel']).parse(event),
@@ -497,6 +499,54 @@ describe('a deadline that has passed', () => {
     expect(rows['job_bids']).toContainEqual(
       expect.objectContaining({ job_id: id, status: 'lapsed' }),
     )
+  })
+})
+
+describe('a delivery that nobody answers', () => {
+  const expireAll = () => {
+    const { active: key } = service.actions.exchangeKeys()
+    const { siteUrl, database } = service.actions
+    return acceptUnanswered(database, { key, siteUrl, nowMs: service.clock.now() })
+  }
+
+  test('says until when it may be disputed, and can then no longer be', async () => {
+    const { id, answer_due: due } = await exchange.delivered()
+    expect(due).toBe(isoTime(service.clock.now() + answerDays * dayMs))
+    service.clock.advance(answerDays * dayMs - 1)
+    expect(await expireAll()).toBe(0)
+    const answer = await exchange.act('worker', id, 'dispute', { reason: 'No answer.' })
+    expect([answer.status, answer.body['details']]).toEqual([409, 'nobody disputed within 14 days'])
+  })
+
+  test('is accepted by time after 14 days, once, with a receipt that says so and earns nothing', async () => {
+    const { id } = await exchange.delivered()
+    const disputed = await exchange.delivered()
+    await exchange.act('poster', disputed.id, 'dispute', { reason: 'It is late.' })
+    service.clock.advance(answerDays * dayMs)
+    const counts = await Promise.all([expireAll(), expireAll()])
+    expect(counts[0] + counts[1]).toBe(1)
+    const detail = await detailOf(id)
+    expect(detail.status).toBe('accepted')
+    expect(detail.answer_due).toBeUndefined()
+    expect(detail.history.at(-1)).toMatchObject({ event: 'accept', by: 'time' })
+    expect((await detailOf(disputed.id)).status).toBe('disputed')
+    const { body } = await exchange.look(`/api/v1/receipts/${detail.receipt_id}`)
+    expect(body).toMatchObject({ platform: 'job-exchange', verification: 'verified' })
+    expect(body['summary']).toContain('neither accepted nor disputed the work within 14 days')
+    const { reader } = service.actions.database
+    expect(await standingOf(reader, parties.worker.id)).toMatchObject({ epochSum: 0, entries: 1 })
+    expect((await recomputeScores(reader)).differences).toEqual([])
+    const again = await exchange.act('poster', id, 'accept')
+    expect([again.status, again.body['details']]).toEqual([409, 'the job is accepted'])
+  })
+
+  test('may be accepted by the poster late as well, in the time before the clock comes to it', async () => {
+    const { id } = await exchange.delivered()
+    service.clock.advance((answerDays + 1) * dayMs)
+    const answer = await exchange.act('poster', id, 'accept')
+    expect(answer.status).toBe(200)
+    expect(await expireAll()).toBe(0)
+    expect((await detailOf(id)).history.at(-1)).toMatchObject({ event: 'accept', by: 'poster' })
   })
 })
 

@@ -2,26 +2,38 @@
 import { receiptId, signingText } from '../auth/messages.ts'
 import { signBytes } from '../auth/signing-key.ts'
 import type { SigningKey } from '../auth/signing-key.ts'
-import { jobExchange } from '../core/job.ts'
+import { answerDays, jobExchange } from '../core/job.ts'
 import { toUsdc } from '../core/money.ts'
 import { isoTime } from '../core/time.ts'
 import { parseWallet } from '../core/wallet.ts'
-import { jobUrl } from '../db/jobs.ts'
-import type { JobRecord } from '../db/jobs.ts'
-import type { NewReceipt } from '../db/receipts.ts'
+import { jobUrl } from './jobs.ts'
+import type { JobRecord } from './jobs.ts'
+import type { NewReceipt } from './receipts.ts'
+
+/** Whether the poster said yes, or said nothing until the time to answer was over. */
+export type AcceptedBy = 'poster' | 'clock'
 
 /**
- * States the price that was agreed and that the poster took the work for it. The exchange moves no money
+ * States the price that was agreed and that the work counts as taken for it. The exchange moves no money
  * and says so: payment is between the two.
  */
 export function jobReceipt(
   job: JobRecord,
   award: NonNullable<JobRecord['award']>,
-  issue: { readonly key: SigningKey; readonly siteUrl: string; readonly nowMs: number },
+  issue: {
+    readonly key: SigningKey
+    readonly siteUrl: string
+    readonly by: AcceptedBy
+    readonly nowMs: number
+  },
 ): NewReceipt {
   const now = isoTime(issue.nowMs)
   const evidenceUrl = jobUrl(issue.siteUrl, job.id)
-  const summary = `The poster of "${job.title}" accepted the work for the agreed price. The exchange issued this for accepted work; payment is between the two, and it saw none.`
+  const accepted =
+    issue.by === 'poster'
+      ? `The poster of "${job.title}" accepted the work for the agreed price.`
+      : `The poster of "${job.title}" neither accepted nor disputed the work within ${answerDays} days, so it counts as accepted for the agreed price.`
+  const summary = `${accepted} The exchange issued this for accepted work; payment is between the two, and it saw none.`
   const unsigned = {
     rail: jobExchange.rail,
     from_wallet: job.posterDisplay,

@@ -1,0 +1,113 @@
+/** The keys that sign the receipts of the job exchange: one active, and the public parts of those before it. */
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+
+import { z } from 'zod'
+
+import type { JobIssuer } from '../contract/schemas/job.ts'
+import { bytesToHex } from '../core/hex.ts'
+import { jobExchange } from '../core/job.ts'
+import { isoTime } from '../core/time.ts'
+import { loadKeyFile } from './key-file.ts'
+import { publicKeyToBase64, signingKeyFromSeed, signingKeyToPem } from './signing-key.ts'
+import type { SigningKey } from './signing-key.ts'
+
+/** In the folder of keys. */
+const jobExchangeKeyFile = 'job-exchange.pem'
+const retiredFile = 'job-exchange-retired.json'
+
+const retiredKey = z.strictObject({
+  public_key: z.base64().length(44),
+  retired_at: z.iso.datetime(),
+})
+const retiredKeys = z.strictObject({
+  /** Newest first. Their private parts are gone. */
+  retired: z.array(retiredKey),
+})
+
+/** The files that `loadExchangeKeys` reads. */
+export function exchangeKeyPaths(dir: string): readonly string[] {
+  return [join(dir, jobExchangeKeyFile), join(dir, retiredFile)]
+}
+
+export interface ExchangeKeys {
+  readonly active: SigningKey
+  readonly retired: readonly z.infer<typeof retiredKey>[]
+}
+
+interface Random {
+  readonly bytes: (length: number) => Uint8Array
+}
+
+/** The keys in a folder; the first is made where there is none. @throws Error for files that cannot be used. */
+export async function loadExchangeKeys(dir: string, random: Random): Promise<ExchangeKeys> {
+  const retired = await readRetired(join(dir, retiredFile))
+  const active = await loadKeyFile(join(dir, jobExchangeKeyFile), random)
+  const current = publicKeyToBase64(active.publicKey)
+  // A rotation that was cut short has listed the key that is still active.
+  return { active, retired: retired.filter(({ public_key }) => public_key !== current) }
+}
+
+/**
+ * Makes a new active key. The one before is listed first and forgotten then: whatever is cut short, no key
+ * that has signed is ever unlisted.
+ */
+export async function rotateExchangeKey(
+  dir: string,
+  { random, nowMs }: { readonly random: Random; readonly nowMs: number },
+): Promise<ExchangeKeys> {
+  const { active, retired } = await loadExchangeKeys(dir, random)
+  const old = { public_key: publicKeyToBase64(active.publicKey), retired_at: isoTime(nowMs) }
+  const listed = { retired: [old, ...retired] }
+  await replace(join(dir, retiredFile), `${JSON.stringify(listed, null, 2)}\n`, random)
+  const next = signingKeyFromSeed(random.bytes(32))
+  await replace(join(dir, jobExchangeKeyFile), signingKeyToPem(next), random)
+  return { active: next, ...listed }
+}
+
+/** Whose signature stands on receipts, as documents say it. */
+export function issuerOf({ active, retired }: ExchangeKeys): JobIssuer {
+  return {
+    ...jobExchange,
+    public_key: publicKeyToBase64(active.publicKey),
+    ...(retired.length === 0 ? {} : { retired: retired.map((key) => ({ ...key })) }),
+  }
+}
+
+async function readRetired(path: string): Promise<ExchangeKeys['retired']> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    throw error
+  }
+  const parsed = retiredKeys.safeParse(JSON.parse(text))
+  if (parsed.success) return parsed.data.retired
+  throw new Error(`${path} cannot be used: ${z.prettifyError(parsed.error)}`)
+}
+
+/** For the owner alone, whole or not at all, and on the disk before anything builds on it. */
+async function replace(path: string, text: string, random: Random): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const temporary = `${path}.${bytesToHex(random.bytes(6))}`
+  try {
+    const file = await open(temporary, 'wx', 0o600)
+    try {
+      await file.writeFile(text)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(temporary, path)
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
+  const folder = await open(dirname(path), 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}

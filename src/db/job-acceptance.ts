@@ -1,0 +1,87 @@
+/** Work that is taken: the receipt of the exchange, its entry in the ledger of reputation and the move, together. */
+import type { Kysely } from 'kysely'
+
+import type { SigningKey } from '../auth/signing-key.ts'
+import { decide, noPaymentReason } from '../core/job.ts'
+import { evidenceTenths } from '../core/reputation.ts'
+import { isoTime } from '../core/time.ts'
+import { jobReceipt } from './job-receipt.ts'
+import { moveJob, unansweredJobs } from './jobs.ts'
+import type { JobRecord } from './jobs.ts'
+import { insertReceipt } from './receipts.ts'
+import type { NewReceipt } from './receipts.ts'
+import { grantReceipt } from './reputation.ts'
+import type { Database } from './schema.ts'
+
+/** Who takes the work: the poster by its wallet, or the clock where the poster has not answered. */
+export interface Acceptance {
+  readonly by: { readonly role: 'poster'; readonly actor: string } | { readonly role: 'clock' }
+  readonly key: SigningKey
+  /** Without a slash at the end. */
+  readonly siteUrl: string
+  readonly nowMs: number
+}
+
+/**
+ * Writes an acceptance that was decided, in the caller's transaction. Answers the receipt; null, and nothing
+ * written, where the job is no longer in the state it was seen in.
+ */
+export async function writeAcceptance(
+  tx: Kysely<Database>,
+  job: JobRecord,
+  { by, key, siteUrl, nowMs }: Acceptance,
+): Promise<NewReceipt | null> {
+  const { award } = job
+  if (award === null) throw new Error('something was delivered on a job that was never awarded')
+  const receipt = jobReceipt(job, award, { key, siteUrl, by: by.role, nowMs })
+  const now = isoTime(nowMs)
+  const actor = by.role === 'clock' ? null : by.actor
+  const move = {
+    event: 'accept',
+    role: by.role,
+    actor,
+    status: 'accepted',
+    note: null,
+    now,
+  } as const
+  // The receipt stands first: the job refers to it.
+  await insertReceipt(tx, receipt)
+  if (!(await moveJob(tx, job, move, { receiptId: receipt.id }))) return null
+  await grantReceipt(tx, {
+    wallet: receipt.to,
+    receiptId: receipt.id,
+    payer: job.poster,
+    amountMicroUsdc: receipt.amountMicroUsdc,
+    tenths: evidenceTenths.exchange,
+    reason: noPaymentReason,
+    now,
+  })
+  return receipt
+}
+
+const acceptedPerWrite = 100
+
+/**
+ * Accepts what was delivered and not answered in time. Answers how many; a second run at the same time finds
+ * none, and a poster who answers meanwhile is first or second, never both.
+ */
+export async function acceptUnanswered(
+  database: { readonly write: <T>(work: (tx: Kysely<Database>) => Promise<T>) => Promise<T> },
+  by: Omit<Acceptance, 'by'>,
+): Promise<number> {
+  let accepted = 0
+  for (;;) {
+    const found = await database.write(async (tx) => {
+      const due = await unansweredJobs(tx, by.nowMs, acceptedPerWrite)
+      for (const job of due) {
+        const decision = decide(job, 'accept', 'clock', by.nowMs)
+        if (!decision.ok)
+          throw new Error(`an unanswered job cannot be accepted: ${decision.reason}`)
+        await writeAcceptance(tx, job, { ...by, by: { role: 'clock' } })
+      }
+      return due.length
+    })
+    accepted += found
+    if (found < acceptedPerWrite) return accepted
+  }
+}

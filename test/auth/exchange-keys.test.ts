@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { beforeEach, expect, test } from 'vitest'
+
+import {
+  exchangeKeyPaths,
+  issuerOf,
+  loadExchangeKeys,
+  rotateExchangeKey,
+} from '../../src/auth/exchange-keys.ts'
+import { publicKeyToBase64 } from '../../src/auth/signing-key.ts'
+
+const random = { bytes: (length: number) => randomBytes(length) }
+const nowMs = Date.UTC(2026, 10, 21)
+let dir: string
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'ledger-exchange-keys-'))
+  return () => rm(dir, { recursive: true, force: true })
+})
+
+test('a rotated key is listed as retired, newest first, and only its public part is left', async () => {
+  const first = issuerOf(await loadExchangeKeys(dir, random))
+  expect(first.retired).toBeUndefined()
+  const second = issuerOf(await rotateExchangeKey(dir, { random, nowMs }))
+  const third = issuerOf(await rotateExchangeKey(dir, { random, nowMs: nowMs + 1000 }))
+  expect(new Set([first, second, third].map((issuer) => issuer.public_key)).size).toBe(3)
+  expect(third.retired).toEqual([
+    { public_key: second.public_key, retired_at: '2026-11-21T00:00:01.000Z' },
+    { public_key: first.public_key, retired_at: '2026-11-21T00:00:00.000Z' },
+  ])
+  expect(issuerOf(await loadExchangeKeys(dir, random))).toEqual(third)
+  const paths = exchangeKeyPaths(dir)
+  expect(await readdir(dir)).toHaveLength(paths.length)
+  for (const path of paths) expect((await stat(path)).mode & 0o777).toBe(0o600)
+})
+
+test('a rotation that was cut short after the key was listed lists no key that is active', async () => {
+  const { active } = await loadExchangeKeys(dir, random)
+  const retired = [
+    { public_key: publicKeyToBase64(active.publicKey), retired_at: '2026-11-21T00:00:00.000Z' },
+  ]
+  await writeFile(exchangeKeyPaths(dir)[1] ?? '', JSON.stringify({ retired }), { mode: 0o600 })
+  expect(issuerOf(await loadExchangeKeys(dir, random)).retired).toBeUndefined()
+})
+
+test('files that cannot be used are refused and never replaced', async () => {
+  await loadExchangeKeys(dir, random)
+  const [key = '', list = ''] = exchangeKeyPaths(dir)
+  await writeFile(list, '{"retired":[{}]}')
+  await expect(rotateExchangeKey(dir, { random, nowMs })).rejects.toThrow('cannot be used')
+  await rm(list)
+  await chmod(key, 0o644)
+  await expect(loadExchangeKeys(dir, random)).rejects.toThrow('chmod 600')
+})

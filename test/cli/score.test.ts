@@ -1,0 +1,137 @@
+/** A score with more entries than one answer shows, recomputed from all of them. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { commands } from '../../scripts/cli/commands.ts'
+import { run } from '../../scripts/cli/run.ts'
+import { createClient } from '../../src/client/client.ts'
+import { parseSecretKey, secretKeyText, signerOf } from '../../src/client/signers.ts'
+import type { Signer } from '../../src/client/signers.ts'
+import { wholeReputation } from '../../src/client/verify-receipt.ts'
+import { parseWallet } from '../../src/core/wallet.ts'
+import { loadReference } from '../../src/reference.ts'
+import { systemRandom } from '../../src/runtime.ts'
+import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
+import type { PublicDir, Service } from '../support/http-service.ts'
+import { makePartner } from '../support/partners.ts'
+import { issued, receiptFacts, submission, withPlatform } from '../support/receipts.ts'
+import { ed25519Key, evmWallet, testService } from '../support/wallets.ts'
+
+const worker = evmWallet('worker')
+const platformKey = ed25519Key('platform')
+const receipts = 230
+const secret = secretKeyText('near', Buffer.alloc(32, 9))
+
+let published: PublicDir
+let service: Service
+let signer: Signer
+
+async function earn(from: number, to: number): Promise<void> {
+  const numbers = Array.from({ length: to - from }, (_, at) => from + at)
+  await Promise.all(
+    numbers.map(async (number) => {
+      const facts = receiptFacts(worker, {
+        amount_usdc: `${number}.5`,
+        from_wallet: evmWallet(`payer ${number % 7}`).address,
+      })
+      const body = await submission(worker, issued(facts, platformKey), service.clock.now())
+      const answer = await fetch(`${service.url}/api/v1/receipts`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+      if (answer.status !== 201) throw new Error(await answer.text())
+    }),
+  )
+}
+
+beforeAll(async () => {
+  published = await publicDir()
+  await published.publish(sampleDocuments)
+  const reference = withPlatform(await loadReference('data'), platformKey)
+  service = await startService(published.dir, { actions: { reference: () => reference } })
+  signer = await signerOf(parseSecretKey(secret))
+  const { id } = parseWallet(signer.wallet)
+  const wallet = { ...evmWallet('unused'), id, address: signer.wallet }
+  await makePartner(service, wallet, { handle: 'reader' })
+  for (let from = 0; from < receipts; from += 46) {
+    await earn(from, from + 46)
+    service.clock.advance(9 * 3_600_000)
+  }
+}, 60_000)
+afterAll(async () => {
+  await service.stop()
+  await published.remove()
+})
+
+function client() {
+  return createClient({
+    baseUrl: service.url,
+    serviceName: testService,
+    clock: service.clock,
+    random: systemRandom,
+    fetch,
+    signer,
+  })
+}
+
+async function typed(...args: string[]) {
+  let [out, err] = ['', '']
+  const code = await run(commands, args, {
+    environment: { LEDGER_URL: service.url, LEDGER_KEY: secret, LEDGER_SERVICE: testService },
+    clock: service.clock,
+    random: systemRandom,
+    fetch,
+    write: (text) => {
+      out += text
+    },
+    warn: (text) => {
+      err += text
+    },
+  })
+  return { code, out, err }
+}
+
+test('the answer shows the last 50 entries, and pages lead back to the first', async () => {
+  const first = await client().reputation(worker.address)
+  expect([first.entries.length, first.entries_total]).toEqual([50, receipts])
+  const whole = await wholeReputation((query) => client().reputation(worker.address, query))
+  const numbers = whole.entries.map(({ seq }) => seq)
+  expect(numbers).toHaveLength(receipts)
+  expect(numbers).toEqual(numbers.toSorted((a, b) => b - a))
+  expect(new Set(numbers).size).toBe(receipts)
+  expect(whole.entries.slice(0, 50)).toEqual(first.entries)
+  const last = await client().reputation(worker.address, {
+    limit: '200',
+    cursor: first.next_cursor,
+  })
+  expect([last.entries.length, last.next_cursor]).toEqual([receipts - 50, undefined])
+})
+
+test('what is earned while the pages are read belongs to none of them', async () => {
+  let pages = 0
+  const whole = await wholeReputation(async (query) => {
+    const page = await client().reputation(worker.address, query)
+    pages += 1
+    if (pages === 1) await earn(receipts, receipts + 1)
+    return page
+  })
+  expect(whole.entries).toHaveLength(whole.entries_total)
+})
+
+test('score verify recomputes the score from every entry, and finds one that was changed', async () => {
+  const good = await typed('score', 'verify', worker.address)
+  expect([good.code, good.err]).toEqual([0, ''])
+  expect(good.out).toContain(`${receipts + 1} of ${receipts + 1}`)
+  await service.actions.database.write((tx) =>
+    tx.updateTable('reputation').set({ epoch_sum: 1 }).where('wallet', '=', worker.id).execute(),
+  )
+  const bad = await typed('score', 'verify', worker.address)
+  expect(bad.code).not.toBe(0)
+})
+
+test('a cursor of another list is refused', async () => {
+  const cursor = Buffer.from('workers.7').toString('base64').replaceAll('=', '')
+  await expect(client().reputation(worker.address, { cursor })).rejects.toThrow(
+    'The cursor is not one of ours',
+  )
+})

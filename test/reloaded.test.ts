@@ -1,0 +1,136 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+
+import { openDatabase } from '../src/db/open.ts'
+import { createHealth } from '../src/health.ts'
+import { createLog } from '../src/log.ts'
+import { loadReference, referencePaths } from '../src/reference.ts'
+import { loadReloaded } from '../src/reloaded.ts'
+import { handClock, publicDir, sampleDocuments, startService } from './support/http-service.ts'
+import type { PublicDir } from './support/http-service.ts'
+import { issued, receiptFacts, submission } from './support/receipts.ts'
+import { ed25519Key, evmWallet } from './support/wallets.ts'
+
+const wallet = evmWallet('worker')
+const key = ed25519Key('platform')
+const platform = {
+  platform: 'example_board',
+  name: 'Example Board',
+  public_key: key.base64,
+  rails: ['x402'],
+  added_at: '2026-11-01T00:00:00.000Z',
+}
+
+let published: PublicDir
+let folder: string
+let data: string
+let lines: string
+
+beforeAll(async () => {
+  published = await publicDir()
+  await published.publish(sampleDocuments)
+})
+afterAll(() => published.remove())
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ledger-reloaded-'))
+  data = join(folder, 'data')
+  lines = ''
+  await cp('data', data, { recursive: true })
+  return () => rm(folder, { recursive: true, force: true })
+})
+
+async function openReference() {
+  const clock = handClock()
+  const log = createLog({
+    level: 'info',
+    now: clock.now,
+    write: (text) => {
+      lines += text
+    },
+    defer: (flush) => flush(),
+  })
+  const load = () => loadReference(data)
+  return await loadReloaded(
+    { name: 'the registries under data/', paths: referencePaths(data), load },
+    { clock, log },
+  )
+}
+
+const writePlatforms = (platforms: unknown) =>
+  writeFile(join(data, 'platforms.json'), JSON.stringify({ platforms }))
+
+test('a platform that is added while the service runs may issue receipts, one that is revoked no longer', async () => {
+  const reference = await openReference()
+  const service = await startService(published.dir, { actions: { reference: reference.current } })
+  const send = async (amount: string) => {
+    service.clock.advance(1000)
+    const receipt = issued(receiptFacts(wallet, { amount_usdc: amount }), key)
+    const body = await submission(wallet, receipt, service.clock.now())
+    const answer = await fetch(`${service.url}/api/v1/receipts`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    return answer.status
+  }
+  try {
+    expect(await send('1')).toBe(422)
+    await writePlatforms([platform])
+    await reference.reload()
+    expect(await send('2')).toBe(201)
+    const revoked_at = '2026-11-02T00:00:00.000Z'
+    await writePlatforms([{ ...platform, revoked_at }])
+    await reference.reload()
+    expect(await send('3')).toBe(401)
+  } finally {
+    await service.stop()
+  }
+})
+
+test('a file that cannot be used changes nothing, is told in the health of the service, and mends', async () => {
+  await writePlatforms([platform])
+  const reference = await openReference()
+  const before = reference.current()
+  const clock = handClock()
+  const database = await openDatabase({ url: join(folder, 'ledger.db') })
+  const health = createHealth({
+    database,
+    store: { state: () => ({ manifest: null, problem: null }) },
+    clock,
+    startedMonotonicMs: 0,
+    jobs: [],
+    problems: () => [reference.problem()].filter((problem) => problem !== null),
+  })
+  const whole = await readFile(join(data, 'oaths.json'), 'utf8')
+  try {
+    expect((await health()).body).toMatchObject({ status: 'ok', problems: [] })
+    await writeFile(join(data, 'oaths.json'), whole.slice(0, 100))
+    await reference.reload()
+    expect(reference.current()).toBe(before)
+    const { statusCode, body } = await health()
+    expect(statusCode).toBe(200)
+    expect(body).toMatchObject({
+      status: 'degraded',
+      problems: [expect.stringContaining('cannot be used, the old stays')],
+    })
+    expect(JSON.stringify(body)).not.toContain(folder)
+    expect(lines).toContain('not read anew')
+    await writeFile(join(data, 'oaths.json'), whole)
+    await reference.reload()
+    expect((await health()).body).toMatchObject({ status: 'ok', problems: [] })
+    expect(reference.current()).not.toBe(before)
+  } finally {
+    await database.close()
+  }
+})
+
+test('files that have not changed are not read again', async () => {
+  const reference = await openReference()
+  const before = reference.current()
+  await reference.reload()
+  expect(reference.current()).toBe(before)
+})
