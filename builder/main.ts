@@ -39,13 +39,16 @@ const everyMinute = '* * * * *'
 const everyHour = '7 * * * *'
 /** As soon as the first retry of a webhook is due. */
 const everyFiveSeconds = '*/5 * * * * *'
+/** Once an hour, away from the full hour at which everybody asks. */
+const everyHourForPacts = '41 * * * *'
 
 const { values: flags } = parseArgs({ options: { once: { type: 'boolean', default: false } } })
 const config = configOrExit()
 const clock = systemClock
 const random = systemRandom
 const log = systemLog(config.LOG_LEVEL)
-const stopped = stopSignal()
+const broken = new AbortController()
+const stopped = AbortSignal.any([stopSignal(), broken.signal])
 const pollEveryMs = config.POLL_EVERY_MINUTES * minuteMs
 const assetsDir = join(packageRoot, 'public')
 
@@ -57,6 +60,10 @@ const database = await openDatabase({
   url: config.DATABASE_URL ?? join(config.DATA_DIR, 'ledger.db'),
   // The service has the right of way: its callers wait for an answer.
   lockPatienceMs: minuteMs,
+  onBroken: (error) => {
+    log.error('the database has failed: the builder ends', { error: String(error) })
+    broken.abort(error)
+  },
 })
 const keyedHash = await loadKeyedHash(join(config.DATA_DIR, 'secrets'), random)
 const rpcUrls = {
@@ -121,6 +128,7 @@ const worker = createWorker({
 if (flags.once) await runOnce()
 else await runForever()
 await database.close()
+if (broken.signal.aborted) process.exitCode = 1
 log.flush()
 
 async function runOnce(): Promise<void> {
@@ -130,6 +138,8 @@ async function runOnce(): Promise<void> {
     railAdapters.length,
   )
   const polled = config.POLL === 'off' || (await worker.poll('all', progress))
+  // A node out of reach is a run that failed, and no reason to call the round bad: nothing known has changed.
+  if (config.POLL === 'on') await worker.pacts()
   const checked = await worker.checkReceipts()
   await worker.expire()
   const built = await worker.build('now')
@@ -146,6 +156,10 @@ async function runForever(): Promise<void> {
   await worker.build('now')
   const pollDue = async () => {
     await worker.poll('due')
+    await build()
+  }
+  const pactsAndBuild = async () => {
+    await worker.pacts()
     await build()
   }
   let delivering: Promise<unknown> = Promise.resolve()
@@ -165,12 +179,17 @@ async function runForever(): Promise<void> {
     schedule(everyFiveSeconds, deliver, { ...options, name: 'webhooks' }),
     schedule(everyHour, checkReceipts, { ...options, name: 'receipts' }),
     schedule(everyMinute, worker.tidy, { ...options, name: 'tidy' }),
-    ...(config.POLL === 'on' ? [schedule(everyMinute, pollDue, { ...options, name: 'poll' })] : []),
+    ...(config.POLL === 'on'
+      ? [
+          schedule(everyMinute, pollDue, { ...options, name: 'poll' }),
+          schedule(everyHourForPacts, pactsAndBuild, { ...options, name: 'pacts' }),
+        ]
+      : []),
   ]
   process.on('message', () => void build())
   // The service that started this builder is gone: a builder without its service would never be stopped.
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
-  const firstPoll = config.POLL === 'on' ? pollDue() : Promise.resolve()
+  const firstPoll = config.POLL === 'on' ? pollDue().then(pactsAndBuild) : Promise.resolve()
   const firstCheck = checkReceipts()
   await untilAborted(stopped)
   await Promise.all(tasks.map(async (task) => task.destroy()))

@@ -36,12 +36,14 @@ const graceMs = 10_000
 const config = configOrExit()
 const clock = systemClock
 const log = systemLog(config.LOG_LEVEL)
-const stopped = stopSignal()
+const broken = new AbortController()
+const stopped = AbortSignal.any([stopSignal(), broken.signal])
 const startedMonotonicMs = clock.monotonic()
 
 const database = await openDatabase({
   url: config.DATABASE_URL ?? join(config.DATA_DIR, 'ledger.db'),
   quickCheck: true,
+  onBroken: (error) => broken.abort(error),
 })
 const store = createDocumentStore({ publicDir: config.PUBLIC_DIR, clock, log })
 await store.reload()
@@ -123,7 +125,7 @@ const app = createApp({
     store,
     clock,
     startedMonotonicMs,
-    jobs: ['poll', 'build', 'webhooks'],
+    jobs: ['poll', 'build', 'webhooks', 'pacts', 'receipts'],
     problems,
   }),
   obstacles: () => Promise.resolve(stopped.aborted ? ['shutting down'] : []),
@@ -148,6 +150,11 @@ const flushing = Promise.all([
 ])
 await untilAborted(stopped)
 
+if (broken.signal.aborted) {
+  log.error('the database has failed: the service ends, so that the next one recovers it', {
+    error: String(broken.signal.reason),
+  })
+}
 log.info('shutting down')
 const clean = await server.close(graceMs)
 await builder?.stop()
@@ -158,4 +165,4 @@ await app.counts.flush()
 await database.close()
 log.info('stopped', { clean })
 log.flush()
-process.exitCode = clean ? 0 : 1
+process.exitCode = clean && !broken.signal.aborted ? 0 : 1
