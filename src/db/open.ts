@@ -28,6 +28,11 @@ export interface OpenOptions {
    * of may be more patient.
    */
   readonly lockPatienceMs?: number
+  /**
+   * Told once, when the disk or the file failed under a query. Nothing works from then on, and what was being
+   * committed may or may not be there: the process has to end, and the next one recovers the file.
+   */
+  readonly onBroken?: (error: DatabaseBrokenError) => void
 }
 
 export interface OpenDatabase {
@@ -77,6 +82,12 @@ export const settings = {
 export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> {
   const { readOnly = false, create = true, quickCheck = false, heldLimitMs = 5000 } = options
   const { lockPatienceMs } = options
+  let isTold = false
+  const onBroken = (error: DatabaseBrokenError): void => {
+    if (isTold) return
+    isTold = true
+    options.onBroken?.(error)
+  }
   const path = pathOf(options.url)
   const mode = readOnly ? 'read-only' : create ? 'create' : 'read-write'
   if (mode === 'create') mkdirSync(dirname(path), { recursive: true })
@@ -89,6 +100,7 @@ export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> 
       path,
       mode,
       heldLimitMs,
+      onBroken,
       ...(lockPatienceMs === undefined ? {} : { lockPatienceMs }),
     })
     const kysely = new Kysely<Database>({ dialect: createDialect(connection) })

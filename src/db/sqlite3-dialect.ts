@@ -45,6 +45,8 @@ export interface Sqlite3Options {
   readonly heldLimitMs: number
   /** How long a transaction waits for the write lock while another process has it; 5 s unless told. */
   readonly lockPatienceMs?: number
+  /** Told once, when the disk or the file has failed. */
+  readonly onBroken?: (error: DatabaseBrokenError) => void
 }
 
 const defaultLockPatienceMs = 5000
@@ -88,6 +90,7 @@ export async function openSqlite3(options: Sqlite3Options): Promise<Sqlite3Conne
     database,
     createTurn(options.heldLimitMs),
     options.lockPatienceMs ?? defaultLockPatienceMs,
+    options.onBroken ?? (() => undefined),
   )
 }
 
@@ -99,6 +102,7 @@ export class Sqlite3Connection implements DatabaseConnection {
   readonly turn: Turn
   readonly #database: sqlite3.Database
   readonly #lockPatienceMs: number
+  readonly #onBroken: (error: DatabaseBrokenError) => void
   /** Oldest use first. */
   readonly #statements = new Map<string, sqlite3.Statement>()
   #inTransaction = false
@@ -106,10 +110,16 @@ export class Sqlite3Connection implements DatabaseConnection {
   #lost: Error | null = null
   #broken: DatabaseBrokenError | null = null
 
-  constructor(database: sqlite3.Database, turn: Turn, lockPatienceMs: number) {
+  constructor(
+    database: sqlite3.Database,
+    turn: Turn,
+    lockPatienceMs: number,
+    onBroken: (error: DatabaseBrokenError) => void,
+  ) {
     this.#database = database
     this.turn = turn
     this.#lockPatienceMs = lockPatienceMs
+    this.#onBroken = onBroken
   }
 
   /** Set once the disk or the file failed; from then on the connection refuses everything. */
@@ -154,8 +164,14 @@ export class Sqlite3Connection implements DatabaseConnection {
       this.#database.exec('rollback', resolve),
     )
     if (cause === null || ended) return
-    this.#broken = new DatabaseBrokenError('A transaction could not be rolled back.', { cause })
-    throw this.#broken
+    throw this.#break(new DatabaseBrokenError('A transaction could not be rolled back.', { cause }))
+  }
+
+  #break(error: DatabaseBrokenError): DatabaseBrokenError {
+    const isFirst = this.#broken === null
+    this.#broken = error
+    if (isFirst) this.#onBroken(error)
+    return error
   }
 
   /** Runs statements without parameters or rows. */
@@ -256,7 +272,7 @@ export class Sqlite3Connection implements DatabaseConnection {
   #explain(error: Error): Error {
     const code: unknown = 'code' in error ? error.code : undefined
     const explained = meaningOf(error, code)
-    if (explained instanceof DatabaseBrokenError) this.#broken = explained
+    if (explained instanceof DatabaseBrokenError) this.#break(explained)
     if (this.#inTransaction && transactionLost.has(code)) this.#lost = explained
     return explained
   }

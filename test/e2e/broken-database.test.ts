@@ -1,0 +1,51 @@
+/** The file fails under a running service: it answers 503, says why, and ends, so that whoever watches starts it anew. */
+import { truncateSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { compileProgram } from '../support/program.ts'
+import type { Program } from '../support/program.ts'
+import { receiptFacts, submission, workerSigned } from '../support/receipts.ts'
+import { ed25519Key, nearWallet } from '../support/wallets.ts'
+import { addressOf, newLedger } from './ledger.ts'
+
+const worker = nearWallet('worker')
+let program: Program
+
+beforeAll(() => {
+  program = compileProgram()
+})
+afterAll(() => program.remove())
+
+async function post(url: string, summary: string): Promise<number> {
+  const receipt = workerSigned(receiptFacts(worker, { summary }), ed25519Key('worker'))
+  const body = JSON.stringify(await submission(worker, receipt, Date.now()))
+  const headers = { 'Content-Type': 'application/json' }
+  return (await fetch(`${url}/api/v1/receipts`, { method: 'POST', headers, body })).status
+}
+
+test('a service whose database fails answers 503, then ends with a code other than 0 and says why', async () => {
+  const ledger = newLedger(program, { POLL: 'off' })
+  const service = ledger.service({ BUILDER: 'off' })
+  const url = await addressOf(service)
+  expect(await post(url, 'before')).toBe(201)
+
+  // All that was written since the last checkpoint lies there: without it the next read finds an I/O error.
+  truncateSync(join(ledger.dataDir, 'ledger.db-wal'), 0)
+  expect((await fetch(`${url}/api/v1/receipts?rail=x402`)).status).toBe(503)
+  expect(await service.ended).toBe(1)
+  expect(service.output()).toMatch(/"level":"error","message":"the database has failed/)
+  expect(service.output()).toContain('"message":"stopped"')
+  ledger.remove()
+})
+
+test('a builder whose database fails ends with a code other than 0 and says why', async () => {
+  const ledger = newLedger(program, { POLL: 'off' })
+  const builder = ledger.builder([])
+  await builder.says('"message":"published"')
+  truncateSync(join(ledger.dataDir, 'ledger.db-wal'), 0)
+  expect(await builder.ended).toBe(1)
+  expect(builder.output()).toMatch(/"level":"error","message":"the database has failed/)
+  ledger.remove()
+})
