@@ -8,6 +8,8 @@ import { oath, tier } from '../src/contract/schemas/partner.ts'
 import { skill } from '../src/contract/schemas/skill.ts'
 import { loadArticles } from './desk/articles.ts'
 import type { ArticleSource } from './desk/articles.ts'
+import { loadAuthoredPacts } from './pacts/authored.ts'
+import type { AuthoredPacts } from './pacts/authored.ts'
 import { isErrno } from './publish/files.ts'
 import { loadAuthoredRails } from './rails/authored.ts'
 import type { AuthoredRail } from './rails/authored.ts'
@@ -18,6 +20,7 @@ export interface Authored {
   readonly tiers: readonly z.infer<typeof tier>[]
   readonly oaths: readonly z.infer<typeof oath>[]
   readonly articles: readonly ArticleSource[]
+  readonly pacts: AuthoredPacts
   readonly agentSkills: ReadonlyMap<string, string>
   readonly changelog: string | null
 }
@@ -29,17 +32,18 @@ const oathsFile = z.object({ oaths: z.array(oath) })
 
 /** Reads and checks every authored file. Throws an error that names the file and the field. */
 export async function loadAuthored(dataDir: string): Promise<Authored> {
-  const [rails, taxonomy, { tiers }, { oaths }, articles, agentSkills, changelog] =
+  const [rails, taxonomy, { tiers }, { oaths }, articles, pacts, agentSkills, changelog] =
     await Promise.all([
       loadAuthoredRails(join(dataDir, 'rails')),
       readJson(join(dataDir, 'skills.json'), skillsFile),
       readJson(join(dataDir, 'tiers.json'), tiersFile),
       readJson(join(dataDir, 'oaths.json'), oathsFile),
       loadArticles(join(dataDir, 'desk')),
+      loadAuthoredPacts(join(dataDir, 'pacts')),
       loadAgentSkills(join(dataDir, 'agent-skills')),
       readOptional(join(dataDir, '..', 'CHANGELOG.md')),
     ])
-  return { rails, taxonomy, tiers, oaths, articles, agentSkills, changelog }
+  return { rails, taxonomy, tiers, oaths, articles, pacts, agentSkills, changelog }
 }
 
 async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T> {

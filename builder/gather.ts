@@ -18,6 +18,7 @@ import { gatherCommunity } from './community.ts'
 import { weeklyArticles } from './desk/weekly.ts'
 import { gatherExchange } from './exchange.ts'
 import type { History } from './history.ts'
+import { gatherPacts } from './pacts/gather.ts'
 import type { PublicKeys } from './publish/keys.ts'
 import type { AnyRailAdapter } from './rails/adapter.ts'
 import { stateOf } from './rails/stored.ts'
@@ -105,7 +106,7 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
     signingKeys: { keys: options.publicKeys.keys.map((key) => ({ ...key })) },
     community,
     exchange,
-    pacts: { settled: [], inFlight: [] },
+    pacts: await gatherPacts(reader, authored.pacts, { siteUrl: options.site.url, nowMs }),
   }
 }
 

@@ -10,7 +10,7 @@ export interface JobDeps {
   readonly log: Log
 }
 
-export type JobName = 'poll' | 'build' | 'expire' | 'webhooks' | 'receipts'
+export type JobName = 'poll' | 'build' | 'expire' | 'webhooks' | 'pacts' | 'receipts'
 
 export interface JobResult {
   readonly detail: string | null

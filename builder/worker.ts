@@ -10,6 +10,7 @@ import { loadAuthored } from './authored.ts'
 import { build, buildSummary } from './build.ts'
 import type { BuildOptions } from './build.ts'
 import { runJob } from './jobs.ts'
+import { checkPacts } from './pacts/job.ts'
 import { emptyMemory } from './publish/publish.ts'
 import type { PollDeps, PollReport } from './rails/poll.ts'
 import { pollRound, roundSummary } from './rails/round.ts'
@@ -42,6 +43,8 @@ export interface BuilderWorker {
   readonly deliver: () => Promise<boolean>
   /** Asks the chains about receipts that are due. False where no chain that was asked could be read. */
   readonly checkReceipts: () => Promise<boolean>
+  /** Reads the escrow of pacts and looks at what its sources say. False where that failed. */
+  readonly pacts: () => Promise<boolean>
   /** Writes down what time has decided: jobs past their deadline, deliveries nobody answered, subscriptions that ran out. */
   readonly expire: () => Promise<boolean>
   /** Drops what has expired, such as messages that could not be used again anyway. */
@@ -54,6 +57,8 @@ const rebuildEveryMs = 10 * minuteMs
 const fullCheckEveryMs = dayMs
 const runsKeptMs = 90 * dayMs
 const tidyBatch = 1000
+/** What was read of the escrow until then is kept, and the next run goes on. */
+const pactsTimeoutMs = 15 * minuteMs
 /** Documents are to follow a write within seconds, however busy the ledger is. */
 const maxRestMs = 1000
 
@@ -85,6 +90,20 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
       const isOut = reports.length > 1 && reports.every(({ outcome }) => outcome === 'failed')
       if (isOut) throw new Error(detail)
       return { detail, quiet: reports.length === 0 }
+    })
+  }
+
+  async function pacts(): Promise<boolean> {
+    return await runJob('pacts', deps, true, async () => {
+      const detail = await checkPacts({
+        database,
+        clock,
+        random: deps.random,
+        chain: deps.sources.chain,
+        authored: async () => (await loadAuthored(buildOptions.dataDir)).pacts,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(pactsTimeoutMs)]),
+      })
+      return { detail, quiet: false }
     })
   }
 
@@ -161,6 +180,7 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
 
   return {
     poll,
+    pacts,
     checkReceipts,
     expire,
     deliver,

@@ -2,7 +2,6 @@ import type { z } from 'zod'
 
 import type { Flag } from '../src/contract/schemas/flag.ts'
 import type { Job, JobIssuer } from '../src/contract/schemas/job.ts'
-import type { inFlightPact, settledPact } from '../src/contract/schemas/pact.ts'
 import type { Partner, oathList, tierList } from '../src/contract/schemas/partner.ts'
 import type { Receipt } from '../src/contract/schemas/receipt.ts'
 import type { SigningKeys } from '../src/contract/schemas/service.ts'
@@ -13,6 +12,7 @@ import type { RailState } from '../src/core/rail-poll.ts'
 import type { RailStatusWord } from '../src/core/rail-status.ts'
 import type { RunRecord } from '../src/db/runs.ts'
 import type { ArticleSource } from './desk/articles.ts'
+import type { PactsWorld } from './pacts/gather.ts'
 import type { AuthoredRail } from './rails/authored.ts'
 
 /** A rail as people wrote it down, what polls made of it, and the rule its adapter follows (null: audited by hand). */
@@ -95,10 +95,7 @@ export interface World {
     /** Whose key signs the receipts of accepted jobs. */
     readonly receiptsBy: JobIssuer
   }
-  readonly pacts: {
-    readonly settled: readonly z.infer<typeof settledPact>[]
-    readonly inFlight: readonly z.infer<typeof inFlightPact>[]
-  }
+  readonly pacts: PactsWorld
 }
 
 /** What wallets and partners wrote. The lists are the newest entries; the totals count all. */

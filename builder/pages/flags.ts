@@ -71,5 +71,7 @@ const kinds: Readonly<Record<World['openFlags'][number]['kind'], string>> = {
   figures_jump: 'A figure changed ten-fold between two polls.',
   clock_skew: 'The source dates a payout in the future.',
   negative_or_impossible_figures: 'The source gave figures that cannot be true; they were refused.',
+  pact_sources_disagree:
+    'Manifest, escrow, receipts or publications of a pact say different things.',
   receipt_reversed: 'A receipt that was verified is so no longer.',
 }

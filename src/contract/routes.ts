@@ -8,6 +8,7 @@ import { feedbackRoutes } from './routes/feedback.ts'
 import { imageRoutes } from './routes/images.ts'
 import { jobRoutes } from './routes/jobs.ts'
 import { marketRoutes } from './routes/market.ts'
+import { pactManifestRoutes } from './routes/pacts.ts'
 import { partnerRoutes } from './routes/partners.ts'
 import { receiptRoutes } from './routes/receipts.ts'
 import { workerRoutes } from './routes/workers.ts'
@@ -196,7 +197,8 @@ export const routes = [
     tag: 'Pacts',
     access: 'public',
     summary: 'Settled and in-flight settlements',
-    description: 'Each settled pact once, with its explorer address and verified receipt.',
+    description:
+      'Each settled pact once, with its explorer address and verified receipt. `recorded` holds what others published about pacts, with its source and whether a node bears it out; none of it counts as settled here.',
     answers: { 200: json('The pacts.', pactList) },
     serving: documents(60),
   },
@@ -207,7 +209,8 @@ export const routes = [
     tag: 'Pacts',
     access: 'public',
     summary: 'One pact',
-    description: 'Settled or in flight, told apart by `state`.',
+    description:
+      'Settled or in flight, told apart by `state`. A pact that is only recorded stands in the list of all pacts.',
     params: { id: { schema: pactId, description: 'The `pact_id`.', example: '12' } },
     answers: {
       200: json('The pact.', z.discriminatedUnion('state', [settledPact, inFlightPact])),
@@ -215,6 +218,7 @@ export const routes = [
     },
     serving: documents(60),
   },
+  ...pactManifestRoutes,
   {
     id: 'listHonestyFlags',
     method: 'GET',

@@ -182,15 +182,15 @@ export async function verifiedPactReceipts(db: Kysely<Database>): Promise<readon
     const [, number] = /^pact-([1-9]\d{0,8})$/.exec(row.job_id ?? '') ?? []
     const { chain, tx_hash: txHash, block_number: block, block_at: blockAt } = row
     if (number === undefined || chain === null || txHash === null) return []
-    if (block === null || blockAt === null) return []
     const payer = row.from_wallet ?? row.payer
+    if (block === null || blockAt === null || payer === null) return []
     return [
       {
         receiptId: row.id,
         pactId: Number(number),
         chain,
         txHash,
-        payer: payer === null ? null : { id: payer, display: row.from_display ?? payer },
+        payer: { id: payer, display: row.from_display ?? payer },
         worker: { id: row.to_wallet, display: row.to_display },
         amountMicroUsdc: row.amount_micro_usdc,
         block,

@@ -88,11 +88,12 @@ export function hostileWorld(siteUrl: string, strings: readonly string[]): World
   const [receipt] = base.community.receipts
   const [settled] = base.pacts.settled
   const [inFlight] = base.pacts.inFlight
+  const [recorded] = base.pacts.recorded
   const [flag] = base.openFlags
   const [article] = base.articles
   const [skill] = base.taxonomy.skills
   const [job] = base.exchange.jobs
-  if (!receipt || !settled || !inFlight || !flag || !article || !skill || !job) {
+  if (!receipt || !settled || !inFlight || !recorded || !flag || !article || !skill || !job) {
     throw new Error('the small world lost an entry')
   }
   const hex = (index: number) => index.toString(16).padStart(64, '0')
@@ -212,6 +213,15 @@ export function hostileWorld(siteUrl: string, strings: readonly string[]): World
         phase_blocker: text,
         verifier_recipe: [text],
       })),
+      recorded: strings.map((text, index) => ({
+        ...recorded,
+        pact_id: `3${index}`,
+        title: text,
+        contradictions: [text],
+        source: { kind: 'publication' as const, name: text, url: text },
+      })),
+      manifests: [],
+      reproduceScript: null,
     },
     changelog: strings.join('\n\n'),
   }

@@ -117,6 +117,15 @@ const openFlags: readonly Flag[] = [
   },
 ]
 
+const pactManifests: World['pacts']['manifests'][number] = {
+  pactId: 14,
+  title: 'A report',
+  checked: { workHash: null, canonicalText: null, spec: null, refusals: [], notes: [] },
+  updatedAtMs: worldNowMs,
+  specText: '{"spec_version":"3.0.0"}\n',
+  instanceText: '{"pact_id":14}\n',
+}
+
 /**
  * A small world with one of everything: two polled rails (one paying, one with unknown figures and a name that a
  * spreadsheet would run), one that fails, one audited by hand, open flags, articles, a receipt, pacts.
@@ -367,6 +376,7 @@ export function smallWorld(changes: Partial<World> = {}): World {
           worker: wallet,
           block_number: 457426042,
           settled_at: '2026-11-20T11:05:00.000Z',
+          confirmed_by: ['receipt', 'escrow'],
         },
       ],
       inFlight: [
@@ -384,8 +394,26 @@ export function smallWorld(changes: Partial<World> = {}): World {
           verifier_recipe: ['Run the script.', 'Compare the hash.'],
           work_hash: null,
           updated_at: '2026-11-20T12:00:00.000Z',
+          confirmed_by: ['manifest'],
         },
       ],
+      recorded: [
+        {
+          pact_id: '9',
+          job_id: 'pact-9',
+          state: 'recorded',
+          title: 'A milestone',
+          verification: 'unverified',
+          confirmed: [],
+          contradictions: [],
+          chain: 'arbitrum',
+          contract: '0x220B97972d6028Acd70221890771E275e7734BFB',
+          source: { kind: 'publication', name: 'a public post', noted_on: '2026-11-01' },
+          published: { as: 'settled', amount_pact: 3000, completed_on: '2026-04-13' },
+        },
+      ],
+      manifests: [pactManifests],
+      reproduceScript: "const pact = '@PACT@'\nconsole.log(pact.pact_id)\n",
     },
     ...changes,
   }

@@ -14,6 +14,7 @@ export const flagKind = z.enum([
   'clock_skew',
   'negative_or_impossible_figures',
   'receipt_reversed',
+  'pact_sources_disagree',
 ])
 
 export const flag = model(

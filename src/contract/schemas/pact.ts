@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { count, model, time, url, usdc, wallet } from './common.ts'
+import { count, date, model, time, url, usdc, wallet } from './common.ts'
 import { receiptId } from './receipt.ts'
 
 export const pactId = z.string().regex(/^[1-9]\d{0,8}$/)
@@ -14,6 +14,11 @@ export const phaseStatus = z.enum([
   'verifying',
   'blocked',
 ])
+
+const witnesses = z
+  .array(z.enum(['receipt', 'escrow', 'manifest']))
+  .max(3)
+  .describe('The sources that bear this entry: none of them contradicts another without a flag.')
 
 export const settledPact = model(
   'SettledPact',
@@ -31,6 +36,7 @@ export const settledPact = model(
     block_number: count,
     settled_at: time,
     title: z.string().max(200).optional(),
+    confirmed_by: witnesses,
   }),
 )
 
@@ -53,6 +59,73 @@ export const inFlightPact = model(
       .regex(/^0x[0-9a-f]{64}$/)
       .nullable(),
     updated_at: time,
+    confirmed_by: witnesses,
+  }),
+)
+
+const txHash = z.string().regex(/^0x[0-9a-f]{64}$/)
+
+export const recordedPact = model(
+  'RecordedPact',
+  z.object({
+    pact_id: pactId,
+    job_id: jobId,
+    state: z.enum(['recorded']),
+    title: z.string().max(200),
+    verification: z
+      .enum(['unverified', 'confirmed', 'contradicted'])
+      .describe(
+        'Whether a node bears out what was published: `unverified` until the escrow was read, `confirmed` where every claim that the escrow can answer holds. It says nothing of a payment in USDC.',
+      ),
+    confirmed: z.array(z.string().max(40)).max(16).describe('The claims that a node bore out.'),
+    contradictions: z.array(z.string().max(300)).max(16),
+    chain: z.string().max(40),
+    contract: wallet,
+    source: z.object({
+      kind: z.enum(['publication', 'escrow']),
+      name: z.string().max(300),
+      url: url.optional(),
+      noted_on: date.optional().describe('The day on which it was copied.'),
+    }),
+    published: z
+      .object({
+        as: z.enum(['settled', 'in_flight']),
+        amount_pact: z.number().min(0).optional(),
+        completed_on: date.optional(),
+        deadline: date.optional(),
+        worker: wallet.optional(),
+        work_hash: txHash.optional(),
+        submit_work_tx: txHash.optional(),
+        submit_work_block: count.optional(),
+        approve_tx: txHash.optional(),
+        explorer_url: url.optional(),
+        note: z.string().max(500).optional(),
+      })
+      .optional()
+      .describe('What the source claims, unchecked by itself.'),
+    escrow: z
+      .object({
+        status: z.enum([
+          'Active',
+          'WorkSubmitted',
+          'Completed',
+          'Disputed',
+          'Refunded',
+          'Arbitrated',
+        ]),
+        creator: wallet,
+        recipient: wallet,
+        amount_pact: z.string().max(90).describe('Exact, in PACT.'),
+        deadline: time,
+        work_hash: txHash.nullable(),
+        last_event: z.string().max(20),
+        tx_hash: txHash,
+        block_number: count,
+        at: time,
+        explorer_url: url,
+      })
+      .optional()
+      .describe('What a node says; absent where none was asked.'),
   }),
 )
 
@@ -61,9 +134,16 @@ export const pactList = model(
   z.object({
     settled: z.array(settledPact).max(5000),
     in_flight: z.array(inFlightPact).max(5000),
+    recorded: z
+      .array(recordedPact)
+      .max(5000)
+      .describe(
+        'What others published about pacts, or the escrow shows, where this ledger holds neither a manifest nor a verified receipt.',
+      ),
     summary: z.object({
       settled_count: count,
       in_flight_count: count,
+      recorded_count: count,
       settled_usdc: usdc,
       last_settled_at: time.nullable(),
     }),

@@ -112,7 +112,7 @@ function partyProblem({ payer, worker }: PactReceipt, state: EscrowPact): string
     return `wrong_signer: it pays ${worker.id}; the recipient is ${state.recipient}`
   }
   const payers = [state.creator, pactEscrow.address.toLowerCase()]
-  if (payer === null || payers.includes(payer.id)) return null
+  if (payers.includes(payer.id)) return null
   return `it is paid by ${payer.id}; the creator is ${state.creator}`
 }
 

@@ -57,8 +57,8 @@ export interface PactReceipt {
   readonly pactId: number
   readonly chain: string
   readonly txHash: string
-  /** Null where the receipt names none. */
-  readonly payer: { readonly id: string; readonly display: string } | null
+  /** As the receipt names it, else the sender of the transfer that backs it. */
+  readonly payer: { readonly id: string; readonly display: string }
   readonly worker: { readonly id: string; readonly display: string }
   readonly amountMicroUsdc: number
   readonly block: number

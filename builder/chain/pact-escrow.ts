@@ -1,0 +1,300 @@
+/**
+ * Reads the escrow of pacts: its logs from the block that is final to the head, and `getPact` of what they name. A
+ * block above the final one is read anew each time, so one that was reorganised takes its logs with it.
+ */
+import { parseAbi } from 'viem'
+import type { PublicClient } from 'viem'
+import { z } from 'zod'
+
+import { logsAgainstState } from '../../src/core/pact/disagreements.ts'
+import { decodePact, getPactCall, pactEscrow } from '../../src/core/pact/escrow.ts'
+import type { EscrowPact } from '../../src/core/pact/escrow.ts'
+import type { EscrowEvent, PactOnChain } from '../../src/core/pact/sources.ts'
+import { minuteMs } from '../../src/core/time.ts'
+import type { ReadEscrow, StoredReading } from '../../src/db/pacts.ts'
+import { ChainError } from './errors.ts'
+import { inParallel, readLogs, selectors } from './logs.ts'
+import type { DecodedLog } from './logs.ts'
+import { quantity } from './reader.ts'
+import type { ChainReader } from './reader.ts'
+
+export const escrowAbi = parseAbi([
+  'event PactCreated(uint256 indexed pactId, address indexed creator, address indexed recipient, address arbitrator, uint256 amount, uint256 arbitratorFee, uint256 deadline, uint256 disputeWindow, uint256 arbitrationWindow)',
+  'event WorkSubmitted(uint256 indexed pactId, address indexed recipient, bytes32 workHash)',
+  'event PactApproved(uint256 indexed pactId, address indexed creator)',
+  'event PactReleased(uint256 indexed pactId, address indexed recipient, uint256 amount)',
+  'event PactRefunded(uint256 indexed pactId, address indexed creator, uint256 amount)',
+  'event PactDisputed(uint256 indexed pactId, address indexed creator)',
+  'event ArbitrationRuled(uint256 indexed pactId, address indexed arbitrator, bool favorRecipient)',
+  'event ArbitrationFinalized(uint256 indexed pactId)',
+])
+
+/** Selector of `nextPactId()`. */
+const nextPactIdCall = '0x90c0686d'
+const chunkBlocks = 100_000
+/** What one run asks of a node at most, while years are caught up with. */
+const chunksPerRun = 300
+/** A node that stands this far behind would keep pacts in a phase that they have left. */
+const maxHeadAgeMs = 60 * minuteMs
+/** Unknown numbers below `nextPactId` that one run looks at. */
+const maxGapsPerRun = 200
+const terminal: readonly EscrowPact['status'][] = ['Completed', 'Refunded', 'Arbitrated']
+
+/** Logs and `getPact` of one node contradict each other: nothing that it says of the escrow is kept. */
+export class EscrowContradiction extends ChainError {}
+
+export interface EscrowQuestion {
+  readonly reader: ChainReader
+  readonly nowMs: number
+  readonly signal: AbortSignal
+  /** What earlier runs stored; null at first. */
+  readonly stored: StoredReading | null
+  readonly known: ReadonlyMap<number, PactOnChain>
+}
+
+export interface EscrowAnswer extends ReadEscrow {
+  /** Stored logs above it are replaced. */
+  readonly aboveBlock: number
+  /** While years are caught up with, what was read before the node failed is kept; null where it did not fail. */
+  readonly failure: ChainError | null
+}
+
+/** Throws `ChainError` where the node fails, lags, is of another chain, or contradicts itself or what was final. */
+export async function readEscrow(question: EscrowQuestion): Promise<EscrowAnswer> {
+  const { reader, stored, nowMs } = question
+  const [head, final] = [await header(reader, 'latest'), await header(reader, 'finalized')]
+  if (nowMs - head.atMs > maxHeadAgeMs) {
+    const minutes = Math.round((nowMs - head.atMs) / minuteMs)
+    throw new ChainError(
+      `arbitrum RPC is behind: its head ${head.number} is ${minutes} minutes old`,
+    )
+  }
+  if (final.number > head.number) throw new ChainError('arbitrum RPC: final blocks above its head')
+  await refuseOtherPast(reader, stored, final.number)
+  const code = await reader.ask(
+    async (client) =>
+      await client.request({ method: 'eth_getCode', params: [pactEscrow.address, 'latest'] }),
+  )
+  if (code === '0x')
+    throw new ChainError('arbitrum RPC: there is no contract at the escrow address')
+  const aboveBlock = stored?.finalBlock ?? firstBlock(head.number) - 1
+  const { events, doneTo, failure } = await readEvents(question, aboveBlock + 1, head.number)
+  const caughtUp = doneTo === head.number
+  const finalBlock = Math.min(final.number, doneTo)
+  const states = caughtUp ? await readStates(question, events, aboveBlock, head) : new Map()
+  const anchor = finalBlock === final.number ? final : await header(reader, finalBlock)
+  const after = await header(reader, head.number)
+  if (after.hash !== head.hash) {
+    throw new ChainError(`arbitrum RPC: block ${head.number} was reorganised while it was read`)
+  }
+  return {
+    aboveBlock,
+    events,
+    states,
+    failure,
+    reading: { toBlock: doneTo, finalBlock, finalHash: anchor.hash, caughtUp },
+  }
+}
+
+/** A chain that is shorter than the block of the contract is a local one, and is read from its start. */
+function firstBlock(head: number): number {
+  return head < pactEscrow.firstBlock ? 0 : pactEscrow.firstBlock
+}
+
+/** What was final stays as it was: a node that tells otherwise is of another chain, or is not to be believed. */
+async function refuseOtherPast(
+  reader: ChainReader,
+  stored: StoredReading | null,
+  finalBlock: number,
+): Promise<void> {
+  if (stored === null) return
+  if (finalBlock < stored.finalBlock) {
+    throw new ChainError(
+      `arbitrum RPC is behind: block ${stored.finalBlock} was final, and it names ${finalBlock}`,
+    )
+  }
+  const { hash } = await header(reader, stored.finalBlock)
+  if (hash === stored.finalHash) return
+  throw new EscrowContradiction(
+    `arbitrum RPC: the final block ${stored.finalBlock} has another hash than it had`,
+  )
+}
+
+const headerShape = z.object({
+  number: z.string(),
+  hash: z.string().regex(/^0x[0-9a-f]{64}$/),
+  timestamp: z.string(),
+})
+
+interface Header {
+  readonly number: number
+  readonly hash: string
+  readonly atMs: number
+}
+
+async function header(
+  reader: ChainReader,
+  block: number | 'latest' | 'finalized',
+): Promise<Header> {
+  return await reader.ask(async (client) => {
+    const tag = typeof block === 'number' ? (`0x${block.toString(16)}` as const) : block
+    const answer: unknown = await client.request({
+      method: 'eth_getBlockByNumber',
+      params: [tag, false],
+    })
+    const { number, hash, timestamp } = headerShape.parse(answer)
+    return { number: quantity(number), hash, atMs: quantity(timestamp) * 1000 }
+  })
+}
+
+interface ReadEvents {
+  readonly events: readonly EscrowEvent[]
+  readonly doneTo: number
+  readonly failure: ChainError | null
+}
+
+async function readEvents(
+  { reader, signal, stored }: EscrowQuestion,
+  fromBlock: number,
+  head: number,
+): Promise<ReadEvents> {
+  const events: EscrowEvent[] = []
+  let doneTo = fromBlock - 1
+  try {
+    await readLogs({
+      reader,
+      abi: escrowAbi,
+      filters: [{ addresses: [pactEscrow.address], topics: [selectors(escrowAbi)] }],
+      fromBlock,
+      toBlock: Math.min(head, fromBlock + chunkBlocks * chunksPerRun - 1),
+      chunkBlocks,
+      signal,
+      onChunk: async ({ logs, exactTimes, toBlock }) => {
+        const found = logs.flatMap((log) => eventOf(log) ?? [])
+        events.push(...(exactTimes ? found : await exactly(reader, found)))
+        doneTo = toBlock
+      },
+    })
+  } catch (error) {
+    const isCatchingUp = stored?.caughtUp !== true && doneTo >= fromBlock
+    if (isCatchingUp && error instanceof ChainError) return { events, doneTo, failure: error }
+    throw error
+  }
+  return { events, doneTo, failure: null }
+}
+
+async function exactly(
+  reader: ChainReader,
+  events: readonly EscrowEvent[],
+): Promise<readonly EscrowEvent[]> {
+  const times = new Map<number, number>()
+  await inParallel([...new Set(events.map(({ block }) => block))], async (block) => {
+    times.set(block, await reader.blockTime(block))
+  })
+  return events.map((event) => ({ ...event, atMs: times.get(event.block) ?? event.atMs }))
+}
+
+const maxPactId = 999_999_999n
+const kinds = {
+  PactCreated: 'created',
+  WorkSubmitted: 'submitted',
+  PactApproved: 'approved',
+  PactReleased: 'released',
+  PactRefunded: 'refunded',
+  PactDisputed: 'disputed',
+  ArbitrationRuled: 'ruled',
+  ArbitrationFinalized: 'finalized',
+} as const
+
+/** Null for numbers that no record of this ledger can have: 0, and those above nine digits. */
+function eventOf({ event, block, logIndex, txHash, atMs }: DecodedLog<typeof escrowAbi>) {
+  const { pactId } = event.args
+  if (pactId < 1n || pactId > maxPactId) return null
+  return {
+    pactId: Number(pactId),
+    kind: kinds[event.eventName],
+    block,
+    logIndex,
+    txHash,
+    atMs,
+    workHash: event.eventName === 'WorkSubmitted' ? event.args.workHash.toLowerCase() : null,
+    favorRecipient: event.eventName === 'ArbitrationRuled' ? event.args.favorRecipient : null,
+  } satisfies EscrowEvent
+}
+
+/** `getPact` at the head of every pact that may have moved, and of numbers that the logs leave out. */
+async function readStates(
+  { reader, known }: EscrowQuestion,
+  events: readonly EscrowEvent[],
+  aboveBlock: number,
+  head: Header,
+): Promise<ReadonlyMap<number, EscrowPact | null>> {
+  const pacts = merged(known, events, aboveBlock)
+  const states = new Map<number, EscrowPact | null>()
+  const moving = [...pacts].flatMap(([pactId, { events: logs, state }]) => {
+    const settled = state !== null && terminal.includes(state.status)
+    return settled && logs.every(({ block }) => block <= aboveBlock) ? [] : [pactId]
+  })
+  const gaps = await unseenNumbers(reader, pacts, head.number)
+  await inParallel([...moving, ...gaps], async (pactId) => {
+    states.set(pactId, await stateAt(reader, pactId, head.number))
+  })
+  for (const [pactId, state] of states) {
+    const problem = logsAgainstState({ events: pacts.get(pactId)?.events ?? [], state })
+    if (problem === null) continue
+    throw new EscrowContradiction(
+      `arbitrum RPC contradicts itself about pact ${pactId} at block ${head.number}: ${problem}`,
+    )
+  }
+  for (const pactId of gaps) states.delete(pactId)
+  return states
+}
+
+function merged(
+  known: ReadonlyMap<number, PactOnChain>,
+  events: readonly EscrowEvent[],
+  aboveBlock: number,
+): ReadonlyMap<number, PactOnChain> {
+  const pacts = new Map<number, PactOnChain>()
+  for (const [pactId, { events: logs, state }] of known) {
+    const kept = logs.filter(({ block }) => block <= aboveBlock)
+    if (kept.length > 0) pacts.set(pactId, { events: kept, state })
+  }
+  for (const event of events) {
+    const before = pacts.get(event.pactId) ?? { events: [], state: null }
+    pacts.set(event.pactId, { ...before, events: [...before.events, event] })
+  }
+  return pacts
+}
+
+/** Numbers that the contract has given out and no log names. */
+async function unseenNumbers(
+  reader: ChainReader,
+  pacts: ReadonlyMap<number, PactOnChain>,
+  block: number,
+): Promise<readonly number[]> {
+  const next = await reader.ask(async (client) => BigInt(await call(client, nextPactIdCall, block)))
+  const numbers: number[] = []
+  for (let id = next > maxPactId ? maxPactId : next - 1n; id > 0n; id -= 1n) {
+    if (numbers.length >= maxGapsPerRun) break
+    if (!pacts.has(Number(id))) numbers.push(Number(id))
+  }
+  return numbers
+}
+
+async function stateAt(
+  reader: ChainReader,
+  pactId: number,
+  block: number,
+): Promise<EscrowPact | null> {
+  return await reader.ask(async (client) =>
+    decodePact(await call(client, getPactCall(pactId), block)),
+  )
+}
+
+async function call(client: PublicClient, data: `0x${string}`, block: number): Promise<string> {
+  return await client.request({
+    method: 'eth_call',
+    params: [{ to: pactEscrow.address, data }, `0x${block.toString(16)}`],
+  })
+}
