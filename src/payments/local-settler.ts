@@ -51,10 +51,13 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
     if (!history.success) throw new SettlementUnavailableError('The chain told no gas price')
     const baseFee = history.data.baseFeePerGas.at(-1) ?? 0n
     const asked = history.data.reward?.[0]?.[0] ?? 0n
-    const tip = asked > LEAST_TIP_WEI ? asked : LEAST_TIP_WEI
-    if (baseFee + tip > maxGasPriceWei) {
+    // What others tip is no reason to send nothing: there is room for who tips less in most blocks of Base.
+    const mostTip = maxGasPriceWei - baseFee
+    if (mostTip < LEAST_TIP_WEI) {
       throw new SettlementUnavailableError('Gas costs more right now than is paid for a settlement')
     }
+    const wanted = asked > LEAST_TIP_WEI ? asked : LEAST_TIP_WEI
+    const tip = wanted < mostTip ? wanted : mostTip
     const most = 2n * baseFee + tip
     const value = {
       maxFeePerGas: most < maxGasPriceWei ? most : maxGasPriceWei,

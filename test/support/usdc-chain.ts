@@ -19,7 +19,14 @@ const multicall3Address: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 const admin: Address = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 /** Second of them: anyone else. */
 const stranger: Address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
-const setupGas = '0x1e8480'
+/** What gas costs on Base on a quiet day. */
+const BASE_FEE_WEI = '5000000'
+/** Tips are as low as there; the node's own default is two hundred times the base fee. */
+const gas = {
+  gas: '0x1e8480',
+  maxFeePerGas: '0x3b9aca00',
+  maxPriorityFeePerGas: '0xf4240',
+} as const
 
 export const usdcAbi = parseAbi([
   'function initialize(string name, string symbol, string currency, uint8 decimals, address masterMinter, address pauser, address blacklister, address owner)',
@@ -76,7 +83,7 @@ export interface UsdcChain {
 }
 
 export async function startUsdcChain(): Promise<UsdcChain> {
-  const node = await startAnvilNode(base.id)
+  const node = await startAnvilNode(base.id, ['--block-base-fee-per-gas', BASE_FEE_WEI])
   const { url, rpc } = node
   const client = createPublicClient({
     transport: http(url, { retryCount: 0 }),
@@ -84,7 +91,7 @@ export async function startUsdcChain(): Promise<UsdcChain> {
     cacheTime: 0,
   })
   const send = async (data: Hex, from: Address): Promise<Hex> =>
-    hash.parse(await rpc('eth_sendTransaction', [{ from, to: usdcAddress, data, gas: setupGas }]))
+    hash.parse(await rpc('eth_sendTransaction', [{ from, to: usdcAddress, data, ...gas }]))
 
   await rpc('anvil_setCode', [usdcAddress, await placeToken(rpc)])
   await rpc('anvil_setCode', [multicall3Address, multicall3Code()])

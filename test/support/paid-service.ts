@@ -1,0 +1,101 @@
+/** The whole service with payments on, over a chain of this machine, with nothing published. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { getAddress } from 'viem'
+import type { Address } from 'viem'
+import { z } from 'zod'
+
+import { createWalletChain } from '../../src/chain/wallet-chain.ts'
+import type { LogLevel } from '../../src/log.ts'
+import { loadPayments } from '../../src/payments/load.ts'
+import type { PaymentSettings } from '../../src/payments/load.ts'
+import { publicDir, startService } from './http-service.ts'
+import type { HandClock, Service } from './http-service.ts'
+import type { UsdcChain } from './usdc-chain.ts'
+import { chainAccount, chainKey } from './x402-payment.ts'
+
+export interface PaidService extends Service {
+  readonly receiver: Address
+  /** The wallet that settles, where the service does it itself. */
+  readonly settler: Address
+  /** What the service asks for a read, in the words of either version. */
+  readonly terms: (path: string, version: 1 | 2) => Promise<object>
+}
+
+export interface PaidOptions {
+  readonly chain: UsdcChain
+  /** Where the service asks for the chain, if not at the node itself. */
+  readonly rpcUrl?: string
+  /** Leaves settlement to this facilitator. */
+  readonly facilitatorUrl?: string
+  readonly databasePath?: string
+  readonly level?: LogLevel
+  /** How much faster than it should the service loses patience. */
+  readonly speed?: number
+}
+
+/** Short, for tests in which the transaction of a payment is mined at once or not at all. */
+const pausesMs = [20, 40, 80, 160, 320]
+const maxGasPriceWei = 100_000_000n
+
+/** The time of the machine, by which clients sign and the chain mines. */
+function wallClock(speed: number): HandClock {
+  let aheadMs = 0
+  return {
+    now: () => Date.now() + aheadMs,
+    monotonic: () => performance.now() + aheadMs,
+    sleep: async (delayMs, signal) => {
+      await sleep(delayMs / speed, undefined, signal === undefined ? {} : { signal })
+    },
+    advance: (deltaMs) => {
+      aheadMs += deltaMs
+    },
+  }
+}
+
+const challenge = z.object({ accepts: z.tuple([z.looseObject({})]) })
+
+export async function startPaidService(options: PaidOptions): Promise<PaidService> {
+  const { chain, rpcUrl = chain.url, facilitatorUrl, databasePath, speed = 1 } = options
+  const receiver = chainAccount('receiver').address
+  const settler = chainAccount('settler').address
+  await chain.fund(settler)
+  const clock = wallClock(speed)
+  const folder = await mkdtemp(join(tmpdir(), 'ledger-paid-'))
+  const keyFile = join(folder, 'settler.key')
+  await writeFile(keyFile, `${chainKey('settler')}\n`, { mode: 0o600 })
+  const settings: PaymentSettings =
+    facilitatorUrl === undefined
+      ? { mode: 'local', receiver, keyFile, maxGasPriceWei }
+      : { mode: 'facilitator', receiver, facilitatorUrl }
+  const { request } = createWalletChain(rpcUrl, { fetch, clock })
+  const payments = await loadPayments(settings, { clock, fetch, request, pausesMs })
+  const published = await publicDir()
+  const service = await startService(published.dir, {
+    clock,
+    actions: { payments },
+    ...(databasePath === undefined ? {} : { databasePath }),
+    ...(options.level === undefined ? {} : { level: options.level }),
+  })
+  return {
+    ...service,
+    receiver: getAddress(receiver),
+    settler,
+    terms: async (path, version) => {
+      const response = await fetch(`${service.url}${path}`)
+      const body: unknown = await response.json()
+      if (version === 1) return challenge.parse(body).accepts[0]
+      const header = response.headers.get('payment-required') ?? ''
+      const text = Buffer.from(header, 'base64').toString()
+      return challenge.parse(JSON.parse(text)).accepts[0]
+    },
+    stop: async () => {
+      await service.stop()
+      await published.remove()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
