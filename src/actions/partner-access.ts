@@ -50,6 +50,21 @@ export async function requirePartner(
   return partner
 }
 
+/**
+ * The partner of the wallet that signed, in any state: who is late or gone may pay. For writes.
+ * @throws ApiError 403 `not_a_partner`, 401 `body_signature_required`.
+ */
+export async function requireOwnPartner(
+  db: Kysely<Database>,
+  proof: BearerProof,
+  nowMs: number,
+): Promise<CurrentPartner> {
+  const found = await findPartner(db, { wallet: proof.wallet.id })
+  if (found === null) throw new ApiError('not_a_partner', 'Sign up at /api/v1/partners/signup')
+  requireBinding(found, proof)
+  return partnerAt(found, nowMs)
+}
+
 /** @throws ApiError `body_signature_required` where the partner asked for that and the proof lacks it. */
 export function requireBinding(
   partner: Pick<PartnerRecord, 'requireBodySignature'>,

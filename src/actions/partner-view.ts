@@ -1,9 +1,10 @@
 /** What is answered of a partner. No form of it has an e-mail address. */
 import type { Kysely } from 'kysely'
 
-import { apiPrefix } from '../contract/route.ts'
 import type { OathEntry, OwnPartner, SignupAnswer } from '../contract/schemas/partner.ts'
+import { acceptsV1, acceptsV2 } from '../contract/x402.ts'
 import { limitPolicies } from '../core/limits.ts'
+import { toUsdc } from '../core/money.ts'
 import { dayMs, isoTime } from '../core/time.ts'
 import { parseWallet } from '../core/wallet.ts'
 import type { OathRow } from '../db/oaths.ts'
@@ -13,18 +14,33 @@ import type { Database } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
 import { tierOf } from './partner-access.ts'
 import type { CurrentPartner } from './partner-access.ts'
+import { termsOfTier } from './subscription-terms.ts'
+import { priceMicroUsdcOf, subscriptionTimes } from './subscription-view.ts'
 
 const USAGE_DAYS = 30
 
 /** The answer to a signup; where a payment is due, its terms. */
 export function signupView(
-  { reference, siteUrl }: Pick<ActionDeps, 'reference' | 'siteUrl'>,
+  deps: Pick<ActionDeps, 'reference' | 'siteUrl' | 'payments'>,
   partner: CurrentPartner,
 ): SignupAnswer {
-  if (partner.subscription.status !== 'pending') return partnerView(partner)
-  const { tier, price_usdc_month: priceUsdc } = tierOf(reference(), partner)
-  const payTo = `${siteUrl}${apiPrefix}/partners/subscription`
-  return { ...partnerView(partner), payment: { price_usdc: priceUsdc, tier, pay_to: payTo } }
+  const { status, tier } = partner.subscription
+  if (status !== 'pending') return partnerView(partner)
+  const terms = termsOfTier(deps, partner, {
+    tier,
+    amountMicroUsdc: priceMicroUsdcOf(deps.reference(), tier),
+  })
+  const isPayable = deps.payments.mode !== 'off'
+  return {
+    ...partnerView(partner),
+    payment: {
+      price_usdc: toUsdc(terms.amountMicroUsdc),
+      tier,
+      pay_to: terms.resource,
+      accepts_v1: isPayable ? [acceptsV1(terms)] : [],
+      accepts_v2: isPayable ? [acceptsV2(terms)] : [],
+    },
+  }
 }
 
 /** The record as its owner sees it. `callsLeft` is what the wallet may still call right now. */
@@ -35,12 +51,11 @@ export async function ownPartnerView(
   { callsLeft, nowMs }: { readonly callsLeft: number | null; readonly nowMs: number },
 ): Promise<OwnPartner> {
   const { wallet_rate_multiplier: multiplier, covers } = tierOf(reference(), partner)
-  const { renewsAtMs } = partner.subscription
   const since = isoTime(nowMs - USAGE_DAYS * dayMs)
   return {
     ...partnerView(partner),
     require_body_signature: partner.requireBodySignature,
-    renews_at: renewsAtMs === null ? null : isoTime(renewsAtMs),
+    ...subscriptionTimes(reference(), partner.subscription, nowMs),
     limits: {
       requests_per_minute: multiplier === null ? null : multiplier * limitPolicies.wallet.quota,
       covers: [...covers],

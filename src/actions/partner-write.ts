@@ -8,8 +8,8 @@ import type { Database } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './effect.ts'
 import type { Outcome, SignedProof, WriteRequest } from './effect.ts'
-import { requirePartner } from './partner-access.ts'
-import type { BearerProof } from './partner-access.ts'
+import { requireOwnPartner, requirePartner } from './partner-access.ts'
+import type { BearerProof, CurrentPartner } from './partner-access.ts'
 
 /** A request as the handlers hand it on. */
 export interface PartnerWrite {
@@ -50,6 +50,26 @@ export async function commitPartnerWrite(
         rowOf(statement.proof, { handle, action, nowMs, bodySha256, binding: 'statement' }),
       )
     }
+    return outcome
+  })
+}
+
+/** The same for a partner in any state of its subscription. @throws ApiError 403 where the wallet has no partner. */
+export async function commitOwnWrite(
+  deps: ActionDeps,
+  write: PartnerWrite & { readonly action: string },
+  work: (tx: Transaction<Database>, partner: CurrentPartner) => Promise<Outcome>,
+): Promise<Outcome> {
+  const { request, proof, rawSha256: bodySha256, action } = write
+  const { nowMs } = request
+  return await commitOnce(deps, request, [proof], async (tx) => {
+    const partner = await requireOwnPartner(tx, proof, nowMs)
+    const { handle } = partner
+    const outcome = await work(tx, partner)
+    await appendOath(
+      tx,
+      rowOf(proof, { handle, action, nowMs, bodySha256, binding: proof.binding }),
+    )
     return outcome
   })
 }

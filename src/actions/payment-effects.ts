@@ -7,6 +7,7 @@ import type { Transaction } from 'kysely'
 import type { PaymentPurpose, PaymentRecord } from '../db/payments.ts'
 import type { Database } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
+import { subscriptionPaid, subscriptionUndone } from './subscription-effect.ts'
 
 export interface PaymentEffect {
   /** The money has moved. It may not refuse: what was paid for is owed. */
@@ -29,5 +30,5 @@ const nothing = () => Promise.resolve()
 
 export const paymentEffects: Readonly<Record<PaymentPurpose, PaymentEffect>> = {
   read: { settled: nothing, undone: nothing },
-  subscription: { settled: nothing, undone: nothing },
+  subscription: { settled: subscriptionPaid, undone: subscriptionUndone },
 }

@@ -73,6 +73,37 @@ export function afterPurchase(
   return { subscription: subscriptionAt(paid, nowMs), bought }
 }
 
+/**
+ * The subscription without a payment that was taken back: the period is worth what was given in exchange for it
+ * alone, and what waits behind it begins earlier. Nothing changes where the period was itself exchanged meanwhile.
+ */
+export function afterUndone(
+  subscription: Subscription,
+  gone: Offer & { readonly paidMicroUsdc: number; readonly creditMicroUsdc: number },
+  nowMs: number,
+): Subscription {
+  const { tier, paidMicroUsdc, creditMicroUsdc } = gone
+  const { periods } = subscription
+  const at = periods.findLastIndex(
+    (period) => period.tier === tier && period.valueMicroUsdc === paidMicroUsdc + creditMicroUsdc,
+  )
+  const bought = periods[at]
+  if (bought === undefined) return subscription
+  const untilMs = bought.fromMs + lengthOf(creditMicroUsdc, gone)
+  const earlierMs = bought.untilMs - untilMs
+  const rest = [
+    ...periods.slice(0, at),
+    ...(creditMicroUsdc === 0 ? [] : [{ ...bought, untilMs, valueMicroUsdc: creditMicroUsdc }]),
+    ...periods.slice(at + 1).map((period) => ({
+      ...period,
+      fromMs: period.fromMs - earlierMs,
+      untilMs: period.untilMs - earlierMs,
+    })),
+  ]
+  const renewsAtMs = rest.at(-1)?.untilMs ?? bought.fromMs
+  return subscriptionAt({ ...subscription, periods: rest, renewsAtMs }, nowMs)
+}
+
 /** Where a period of a tier goes. `follows`: the end of the time it follows; null where it begins now. */
 function placeOf(
   subscription: Subscription,

@@ -1,4 +1,4 @@
-import { documents, pageQuery, privateHandler } from '../answers.ts'
+import { documents, pageQuery, privateHandler, toBePaid } from '../answers.ts'
 import { apiPrefix, json } from '../route.ts'
 import type { Parameter, Route } from '../route.ts'
 import {
@@ -6,11 +6,13 @@ import {
   oathHistory,
   oathList,
   ownPartner,
+  ownSubscription,
   partner,
   partnerChanges,
   partnerHandle,
   signupAnswer,
   signupBody,
+  subscriptionBody,
   tierList,
 } from '../schemas/partner.ts'
 
@@ -73,6 +75,36 @@ export const partnerRoutes = [
       'What is left out stays; null takes `website` or `bio_short` away. `require_body_signature` is set only by a request signed in the body-bound form; where it is true, every write of the wallet needs that form.',
     body: partnerChanges,
     answers: { 200: json('The record as it now is.', partner) },
+    serving: privateHandler,
+  },
+  {
+    id: 'changeSubscription',
+    method: 'POST',
+    path: `${apiPrefix}/partners/subscription`,
+    tag: 'Partners',
+    access: 'partner',
+    priceRange: { min: '0.000001', max: '999' },
+    summary: 'Pay for a tier, renew it, change it',
+    description: [
+      'A paid tier answers 402 with the price of 30 days, in both versions of x402; repeated with the payment, it begins them. The payment may come from any wallet; the credentials say whose subscription it is.',
+      'What was paid for a lower tier and is not used, in whole hours rounded up, counts against the price of a higher one, which begins at once; where it is worth more than 30 days, they last longer and nothing is due. The same tier, or a lower one, begins when the time that is paid for ends: at most 12 periods ahead. Paid in the 7 days after that, the same tier goes on from there.',
+      '`free` costs nothing and begins when the paid time ends. Two payments are two periods. A repeat of a payment answers as before.',
+    ].join(' '),
+    body: subscriptionBody,
+    bodyExample: { tier: 'pro' },
+    answers: { 200: json('The subscription as it now is.', ownSubscription), 402: toBePaid },
+    serving: privateHandler,
+  },
+  {
+    id: 'cancelSubscription',
+    method: 'DELETE',
+    path: `${apiPrefix}/partners/subscription`,
+    tag: 'Partners',
+    access: 'partner',
+    summary: 'Cancel the own subscription',
+    description:
+      'What is paid for stays until its end, and no grace follows. Without paid time it ends at once. Nothing is ever collected by itself, so a subscription also ends where nobody pays. Paying again, or `free`, brings it back under the same handle.',
+    answers: { 200: json('The subscription as it now is.', ownSubscription) },
     serving: privateHandler,
   },
   {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 
 import { HANDLE, isFreeHandle, subscriptionStatuses, tierNames } from '../../core/partner.ts'
+import { acceptedV1, acceptedV2 } from '../x402.ts'
 import { count, model, sha256Hex, time, url, usdc, wallet } from './common.ts'
 import {
   httpsInput,
@@ -66,6 +67,29 @@ const partnerFields = {
 export const partner = model('Partner', z.object(partnerFields))
 export type Partner = z.infer<typeof partner>
 
+const paidPeriod = z.object({ tier: tierName, from: time, until: time })
+
+const subscriptionNext = z.object({
+  kind: z
+    .enum(['tier', 'payment', 'free', 'end'])
+    .describe(
+      '`tier`: another tier begins, paid for already. `payment`: the next payment is due. `free`: the free tier begins. `end`: the subscription ends unless it is paid.',
+    ),
+  at: time,
+  tier: tierName.nullable().describe('What begins, or what is to be paid; null where it ends.'),
+  price_usdc: usdc.nullable().describe('What is due then, for 30 days; null where nothing is.'),
+})
+
+const subscriptionFields = {
+  renews_at: time
+    .nullable()
+    .describe(
+      'The end of all time that is paid for. Null for the free tier, and before the first payment.',
+    ),
+  periods: z.array(paidPeriod).max(64).describe('Time that is paid for and not over, in order.'),
+  next: subscriptionNext.nullable().describe('What comes next; null where nothing does.'),
+}
+
 const perMinute = z
   .int()
   .min(0)
@@ -79,7 +103,7 @@ export const ownPartner = model(
     require_body_signature: z
       .boolean()
       .describe('Writes of this wallet are taken only with a signature over the body.'),
-    renews_at: time.nullable().describe('Null for the free tier, and before the first payment.'),
+    ...subscriptionFields,
     limits: z.object({
       requests_per_minute: perMinute,
       covers: z.array(z.string().max(100)).max(16).describe('Premium reads that are included.'),
@@ -92,12 +116,43 @@ export const ownPartner = model(
 )
 export type OwnPartner = z.infer<typeof ownPartner>
 
+export const ownSubscription = model(
+  'OwnSubscription',
+  z.object({
+    handle: partnerHandle,
+    tier: tierName,
+    status: z.enum(subscriptionStatuses),
+    ...subscriptionFields,
+    change: z
+      .object({
+        kind: z.enum(['paid', 'credited', 'free', 'cancelled']),
+        tier: tierName,
+        paid_usdc: usdc,
+        credit_usdc: usdc.describe('What unused time of a lower tier counted for.'),
+        from: time.nullable(),
+        until: time.nullable(),
+        payer: wallet.nullable().describe('The wallet that paid; it may be any.'),
+        tx_hash: z.string().max(66).nullable(),
+      })
+      .describe('What this request did.'),
+  }),
+)
+export type OwnSubscription = z.infer<typeof ownSubscription>
+
+export const subscriptionBody = model('SubscriptionChange', z.strictObject({ tier: tierName }))
+
 export const signupAnswer = model(
   'PartnerSignupAnswer',
   z.object({
     ...partnerFields,
     payment: z
-      .object({ price_usdc: usdc, tier: tierName, pay_to: url })
+      .object({
+        price_usdc: usdc,
+        tier: tierName,
+        pay_to: url.describe('POST `{"tier"}` there with the same credentials and the payment.'),
+        accepts_v1: z.array(acceptedV1).max(4).describe('Empty where payment is not available.'),
+        accepts_v2: z.array(acceptedV2).max(4).describe('Empty where payment is not available.'),
+      })
       .optional()
       .describe('What makes a pending subscription active, and where it is paid.'),
   }),

@@ -6,14 +6,22 @@ import type { ActionDeps } from '../../actions/deps.ts'
 import { partnerAt } from '../../actions/partner-access.ts'
 import { oathView, ownPartnerView } from '../../actions/partner-view.ts'
 import { signupPartner, updatePartner } from '../../actions/partners.ts'
+import { cancelOwnSubscription, changeSubscription } from '../../actions/subscriptions.ts'
 import { ApiError } from '../../contract/errors.ts'
-import { attestationBody, partnerChanges, signupBody } from '../../contract/schemas/partner.ts'
+import {
+  attestationBody,
+  partnerChanges,
+  signupBody,
+  subscriptionBody,
+} from '../../contract/schemas/partner.ts'
 import type { oathHistory } from '../../contract/schemas/partner.ts'
 import { oathsOfHandle } from '../../db/oaths.ts'
 import { partnerView } from '../../db/partner-view.ts'
 import { countOaths, findPartner } from '../../db/partners.ts'
-import { read, write } from '../handlers.ts'
+import { read, remove, write } from '../handlers.ts'
 import { cutPage, pageOf } from '../pages.ts'
+import { partnerWrite } from '../partner-write.ts'
+import { paymentHeaderOf } from '../payment-header.ts'
 
 const LIST = 'oaths'
 
@@ -34,6 +42,18 @@ export function partnerHandlers(deps: ActionDeps) {
     }),
     updateMyPartner: write(partnerChanges, async ({ body, request, rawSha256, partner }) =>
       updatePartner(deps, { body, request, rawSha256, proof: await partner() }),
+    ),
+    changeSubscription: write(subscriptionBody, async (sent) => {
+      const { body, incoming } = sent
+      return await changeSubscription(deps, {
+        ...(await partnerWrite(sent)),
+        tier: body.tier,
+        payment: paymentHeaderOf(incoming),
+        isGone: () => incoming.socket.destroyed,
+      })
+    }),
+    cancelSubscription: remove(async (sent) =>
+      cancelOwnSubscription(deps, await partnerWrite(sent)),
     ),
     getPartner: read(async ({ params, nowMs }) => {
       const found = await findPartner(reader, { handle: params['handle'] ?? '' })

@@ -1,0 +1,155 @@
+/**
+ * What a payment for a subscription sets in motion, in the transaction that marks it settled: the period, the row in
+ * the history of oaths, and the answers by which a repeat of the request is known.
+ */
+import type { Transaction } from 'kysely'
+import { z } from 'zod'
+
+import type { JsonObject } from '../core/canonical-json.ts'
+import { toUsdc } from '../core/money.ts'
+import { tierNames } from '../core/partner.ts'
+import { afterPurchase, afterUndone } from '../core/subscription-price.ts'
+import { dayMs, isoTime } from '../core/time.ts'
+import { parseWallet } from '../core/wallet.ts'
+import {
+  findIdempotencyKey,
+  findUsedMessage,
+  insertIdempotencyKey,
+  insertUsedMessage,
+} from '../db/guard.ts'
+import { appendOath } from '../db/oaths.ts'
+import { findPartner, setSubscription } from '../db/partners.ts'
+import type { PaymentRecord } from '../db/payments.ts'
+import type { Database } from '../db/schema.ts'
+import { appendSubscriptionChange, changeByPayment } from '../db/subscription-changes.ts'
+import type { ActionDeps } from './deps.ts'
+import { partnerAt } from './partner-access.ts'
+import { subscriptionView } from './subscription-view.ts'
+
+const sha256 = z.string().length(64)
+
+/** Kept with the payment: the service may have to finish without the request. */
+export const subscriptionDetail = z.strictObject({
+  handle: z.string(),
+  tier: z.enum(tierNames),
+  price_micro_usdc: z.int().min(1),
+  /** Unix milliseconds. */
+  quoted_at: z.int(),
+  /** The request that the partner signed. */
+  wallet: z.string(),
+  message_sha256: sha256,
+  signature_sha256: sha256,
+  raw_sha256: sha256,
+  request_sha256: sha256,
+  binding: z.enum(['path', 'body']),
+  message_expires_at: z.string(),
+  idempotency_key: z.string().nullable(),
+})
+type Detail = z.infer<typeof subscriptionDetail>
+
+export const SUBSCRIPTION_ACTION = 'changeSubscription'
+
+export async function subscriptionPaid(
+  deps: ActionDeps,
+  tx: Transaction<Database>,
+  payment: PaymentRecord,
+  nowMs: number,
+): Promise<void> {
+  const detail = subscriptionDetail.parse(payment.detail)
+  const { handle, tier, price_micro_usdc: priceMicroUsdc, quoted_at: quotedAtMs } = detail
+  const partner = await findPartner(tx, { handle })
+  if (partner === null) throw new Error(`a payment is for ${handle}, which is no partner`)
+  const paidMicroUsdc = payment.amountMicroUsdc
+  const purchase = { tier, priceMicroUsdc, paidMicroUsdc, quotedAtMs }
+  const { subscription, bought } = afterPurchase(partner.subscription, purchase, nowMs)
+  const now = isoTime(nowMs)
+  await setSubscription(tx, handle, subscription, now)
+  const creditMicroUsdc = bought.valueMicroUsdc - paidMicroUsdc
+  const [from, until] = [isoTime(bought.fromMs), isoTime(bought.untilMs)]
+  const answer = subscriptionView(
+    deps.reference(),
+    partnerAt({ ...partner, subscription }, nowMs),
+    {
+      kind: 'paid',
+      tier,
+      paid_usdc: toUsdc(paidMicroUsdc),
+      credit_usdc: toUsdc(creditMicroUsdc),
+      from,
+      until,
+      payer: parseWallet(payment.payer).display,
+      tx_hash: payment.txHash,
+    },
+    nowMs,
+  )
+  await appendSubscriptionChange(tx, {
+    handle,
+    kind: 'paid',
+    paymentId: payment.id,
+    tier,
+    priceMicroUsdc,
+    paidMicroUsdc,
+    creditMicroUsdc,
+    from,
+    until,
+    answer,
+    createdAt: now,
+  })
+  await appendOath(tx, {
+    kind: 'write',
+    oathVersion: null,
+    wallet: detail.wallet,
+    handle,
+    action: SUBSCRIPTION_ACTION,
+    messageSha256: detail.message_sha256,
+    signatureSha256: detail.signature_sha256,
+    bodySha256: detail.raw_sha256,
+    binding: detail.binding,
+    createdAt: now,
+  })
+  await keepAnswer(tx, detail, answer, nowMs)
+}
+
+/** The money has moved, so whoever used message or key meanwhile is no reason to refuse: the first answer stays. */
+async function keepAnswer(
+  tx: Transaction<Database>,
+  detail: Detail,
+  body: object,
+  nowMs: number,
+): Promise<void> {
+  const { wallet, message_sha256: messageSha256, idempotency_key: key } = detail
+  const answer = { requestSha256: detail.request_sha256, status: 200, body }
+  if ((await findUsedMessage(tx, wallet, messageSha256)) === null) {
+    const expiresAt = detail.message_expires_at
+    await insertUsedMessage(tx, { wallet, messageSha256 }, { ...answer, expiresAt })
+  }
+  if (key === null || (await findIdempotencyKey(tx, wallet, key, isoTime(nowMs))) !== null) return
+  const expiresAt = isoTime(nowMs + dayMs)
+  await insertIdempotencyKey(tx, { caller: wallet, key }, { ...answer, expiresAt })
+}
+
+/** A reorganisation took the payment back: the time that it bought is gone, what was taken in exchange stays. */
+export async function subscriptionUndone(
+  deps: ActionDeps,
+  tx: Transaction<Database>,
+  payment: PaymentRecord,
+  nowMs: number,
+): Promise<void> {
+  const { handle } = subscriptionDetail.parse(payment.detail)
+  const [partner, change] = [
+    await findPartner(tx, { handle }),
+    await changeByPayment(tx, payment.id),
+  ]
+  if (partner === null || change === null) return
+  const { tier, priceMicroUsdc, paidMicroUsdc, creditMicroUsdc } = change
+  const gone = { tier, priceMicroUsdc, paidMicroUsdc, creditMicroUsdc }
+  const subscription = afterUndone(partner.subscription, gone, nowMs)
+  const now = isoTime(nowMs)
+  await setSubscription(tx, handle, subscription, now)
+  await appendSubscriptionChange(tx, {
+    ...change,
+    kind: 'undone',
+    answer: {} satisfies JsonObject,
+    createdAt: now,
+  })
+  deps.log.error('payment of a subscription undone', { handle, payment: payment.id })
+}

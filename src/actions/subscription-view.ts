@@ -1,0 +1,73 @@
+/** What a partner is told of its subscription. */
+import type { OwnSubscription } from '../contract/schemas/partner.ts'
+import { microPerUsdc } from '../core/money.ts'
+import { GRACE_MS, PATIENCE_MS, periodsFrom } from '../core/partner.ts'
+import type { Subscription, TierName } from '../core/partner.ts'
+import { isoTime } from '../core/time.ts'
+import type { Reference } from '../reference.ts'
+import type { CurrentPartner } from './partner-access.ts'
+
+type Told = Pick<OwnSubscription, 'renews_at' | 'periods' | 'next'>
+type Prices = Pick<Reference, 'tiers'>
+
+/** The state at a time, with what comes next. */
+export function subscriptionView(
+  reference: Prices,
+  { handle, subscription }: Pick<CurrentPartner, 'handle' | 'subscription'>,
+  change: OwnSubscription['change'],
+  nowMs: number,
+): OwnSubscription {
+  const { tier, status } = subscription
+  return { handle, tier, status, ...subscriptionTimes(reference, subscription, nowMs), change }
+}
+
+/** The part of it that stands in the own record as well. */
+export function subscriptionTimes(
+  reference: Prices,
+  subscription: Subscription,
+  nowMs: number,
+): Told {
+  const { renewsAtMs } = subscription
+  return {
+    renews_at: renewsAtMs === null ? null : isoTime(renewsAtMs),
+    periods: periodsFrom(subscription, nowMs).map(({ tier, fromMs, untilMs }) => ({
+      tier,
+      from: isoTime(fromMs),
+      until: isoTime(untilMs),
+    })),
+    next: nextOf(reference, subscription, nowMs),
+  }
+}
+
+function nextOf(reference: Prices, subscription: Subscription, nowMs: number): Told['next'] {
+  const { tier, status, renewsAtMs, createdAtMs, follow } = subscription
+  const due = (of: TierName) => ({ tier: of, price_usdc: priceUsdcOf(reference, of) })
+  if (status === 'pending') {
+    return { kind: 'end', at: isoTime(createdAtMs + PATIENCE_MS), ...due(tier) }
+  }
+  if (renewsAtMs === null || status === 'cancelled') return null
+  if (status === 'past_due') {
+    return { kind: 'end', at: isoTime(renewsAtMs + GRACE_MS), ...due(tier) }
+  }
+  const ahead = periodsFrom(subscription, nowMs)
+  const other = ahead.find((period) => period.tier !== tier)
+  if (other !== undefined) {
+    return { kind: 'tier', at: isoTime(other.fromMs), tier: other.tier, price_usdc: null }
+  }
+  const at = isoTime(renewsAtMs)
+  if (follow === 'free') return { kind: 'free', at, tier: 'free', price_usdc: null }
+  if (follow === 'end') return { kind: 'end', at, tier: null, price_usdc: null }
+  return { kind: 'payment', at, ...due(tier) }
+}
+
+/** What 30 days of a tier cost. */
+function priceUsdcOf({ tiers }: Prices, tier: TierName): number {
+  const found = tiers.get(tier)
+  if (found === undefined) throw new Error(`there is no tier ${tier}`)
+  return found.price_usdc_month
+}
+
+/** The same in micro-USDC. */
+export function priceMicroUsdcOf(reference: Prices, tier: TierName): number {
+  return Math.round(priceUsdcOf(reference, tier) * microPerUsdc)
+}
