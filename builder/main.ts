@@ -39,6 +39,8 @@ const everyMinute = '* * * * *'
 const everyHour = '7 * * * *'
 /** As soon as the first retry of a webhook is due. */
 const everyFiveSeconds = '*/5 * * * * *'
+/** Once an hour, away from the full hour at which everybody asks. */
+const everyHourForPacts = '41 * * * *'
 
 const { values: flags } = parseArgs({ options: { once: { type: 'boolean', default: false } } })
 const config = configOrExit()
@@ -136,6 +138,8 @@ async function runOnce(): Promise<void> {
     railAdapters.length,
   )
   const polled = config.POLL === 'off' || (await worker.poll('all', progress))
+  // A node out of reach is a run that failed, and no reason to call the round bad: nothing known has changed.
+  if (config.POLL === 'on') await worker.pacts()
   const checked = await worker.checkReceipts()
   await worker.expire()
   const built = await worker.build('now')
@@ -152,6 +156,10 @@ async function runForever(): Promise<void> {
   await worker.build('now')
   const pollDue = async () => {
     await worker.poll('due')
+    await build()
+  }
+  const pactsAndBuild = async () => {
+    await worker.pacts()
     await build()
   }
   let delivering: Promise<unknown> = Promise.resolve()
@@ -171,12 +179,17 @@ async function runForever(): Promise<void> {
     schedule(everyFiveSeconds, deliver, { ...options, name: 'webhooks' }),
     schedule(everyHour, checkReceipts, { ...options, name: 'receipts' }),
     schedule(everyMinute, worker.tidy, { ...options, name: 'tidy' }),
-    ...(config.POLL === 'on' ? [schedule(everyMinute, pollDue, { ...options, name: 'poll' })] : []),
+    ...(config.POLL === 'on'
+      ? [
+          schedule(everyMinute, pollDue, { ...options, name: 'poll' }),
+          schedule(everyHourForPacts, pactsAndBuild, { ...options, name: 'pacts' }),
+        ]
+      : []),
   ]
   process.on('message', () => void build())
   // The service that started this builder is gone: a builder without its service would never be stopped.
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
-  const firstPoll = config.POLL === 'on' ? pollDue() : Promise.resolve()
+  const firstPoll = config.POLL === 'on' ? pollDue().then(pactsAndBuild) : Promise.resolve()
   const firstCheck = checkReceipts()
   await untilAborted(stopped)
   await Promise.all(tasks.map(async (task) => task.destroy()))

@@ -2,6 +2,7 @@
 import type { Transaction } from 'kysely'
 
 import { canonicalize } from '../../src/core/canonical-json.ts'
+import type { JsonObject } from '../../src/core/canonical-json.ts'
 import type { Disagreement } from '../../src/core/pact/disagreements.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import { isoTime } from '../../src/core/time.ts'
@@ -64,7 +65,7 @@ async function read({ database, clock, chain, signal }: PactJobDeps): Promise<st
 interface Finding {
   readonly subject: string
   readonly title: string
-  readonly evidence: Readonly<Record<string, string | number>>
+  readonly evidence: JsonObject
 }
 
 async function updateFlags(
@@ -114,8 +115,7 @@ function contradictionOf(error: EscrowContradiction): Finding {
 type OpenFlag = Awaited<ReturnType<typeof listOpenFlags>>[number]
 
 function standingOf({ subject, title, evidence }: OpenFlag): Finding {
-  const kept = Object.entries(evidence).map(([name, value]) => [name, String(value)] as const)
-  return { subject, title, evidence: Object.fromEntries(kept) }
+  return { subject, title, evidence }
 }
 
 /** Opens what is new, closes what no longer holds, and replaces a flag whose evidence is another. */

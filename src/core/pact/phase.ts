@@ -52,6 +52,7 @@ function cut(text: string): string {
   return text.length <= maxTextChars ? text : `${text.slice(0, maxTextChars - 1)}…`
 }
 
+// oxlint-disable-next-line consistent-return -- the compiler sees that the switch is exhaustive
 function escrowPhase(input: PhaseInput): Phase {
   const { nowMs, manifests, onChain, reading } = input
   const state = onChain?.state ?? null
