@@ -125,7 +125,7 @@ const app = createApp({
     store,
     clock,
     startedMonotonicMs,
-    jobs: ['poll', 'build', 'webhooks'],
+    jobs: ['poll', 'build', 'webhooks', 'pacts', 'receipts'],
     problems,
   }),
   obstacles: () => Promise.resolve(stopped.aborted ? ['shutting down'] : []),
