@@ -7,6 +7,7 @@ import type { Receipt } from '../contract/schemas/receipt.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
 import { explorerUrl } from '../core/chains.ts'
 import { toUsdc } from '../core/money.ts'
+import type { CheckVerdict } from '../core/onchain.ts'
 import type { Wallet } from '../core/wallet.ts'
 import { objectFromJsonText, toJsonText } from './json.ts'
 import type { Database } from './schema.ts'
@@ -49,6 +50,20 @@ export interface ReceiptRecord extends Omit<NewReceipt, 'from' | 'to' | 'content
   readonly fromDisplay: string | null
   readonly toWallet: string
   readonly toDisplay: string
+  /** Of its last check; absent before the first. */
+  readonly check?: FoundOnchain
+}
+
+/** What a chain said of a receipt. Times are RFC 3339. */
+export interface FoundOnchain {
+  readonly verdict: CheckVerdict
+  readonly reason: string | null
+  readonly blockNumber: number | null
+  readonly blockHash: string | null
+  readonly blockAt: string | null
+  readonly logIndex: number | null
+  readonly verdictAt: string
+  readonly checkedAt: string
 }
 
 /** A new receipt as it will be read back, but for its sequence number. */
@@ -169,7 +184,42 @@ export async function findReceipt(db: Kysely<Database>, id: string): Promise<Rec
     .select(columns)
     .where('id', '=', id)
     .executeTakeFirst()
-  return row === undefined ? null : toRecord(row)
+  if (row === undefined) return null
+  const [record = null] = await withChecks(db, [toRecord(row)])
+  return record
+}
+
+/** The records with what their chains said. */
+async function withChecks(
+  db: Kysely<Database>,
+  records: readonly ReceiptRecord[],
+): Promise<readonly ReceiptRecord[]> {
+  const asked = records.filter(({ onchain }) => onchain !== 'none').map(({ id }) => id)
+  if (asked.length === 0) return records
+  const rows = await db
+    .selectFrom('receipt_checks')
+    .selectAll()
+    .where('receipt_id', 'in', asked)
+    .execute()
+  const checks = new Map(
+    rows.map((row): [string, FoundOnchain] => [
+      row.receipt_id,
+      {
+        verdict: row.verdict,
+        reason: row.reason,
+        blockNumber: row.block_number,
+        blockHash: row.block_hash,
+        blockAt: row.block_at,
+        logIndex: row.log_index,
+        verdictAt: row.verdict_at,
+        checkedAt: row.checked_at,
+      },
+    ]),
+  )
+  return records.map((record) => {
+    const check = checks.get(record.id)
+    return check === undefined ? record : { ...record, check }
+  })
 }
 
 /** The receipt with its own signature, as it was sent in: id and signature can be checked from it alone. */
@@ -199,7 +249,8 @@ export async function listReceipts(
 ): Promise<readonly ReceiptRecord[]> {
   let query = filtered(db, page.filter).select(columns)
   if (page.before !== null) query = query.where('seq', '<', page.before)
-  return (await query.orderBy('seq', 'desc').limit(page.limit).execute()).map(toRecord)
+  const rows = await query.orderBy('seq', 'desc').limit(page.limit).execute()
+  return await withChecks(db, rows.map(toRecord))
 }
 
 /** `receiptsSince(db, siteUrl)(since, limit)`: receipts accepted after a time as they are answered, newest first. */
@@ -250,9 +301,23 @@ export function receiptView(record: Omit<ReceiptRecord, 'seq'>, siteUrl: string)
     verification: record.verification,
     ...present('verification_reason', record.verificationReason),
     onchain_verified: record.onchain === 'verified',
+    ...(record.check === undefined ? {} : { onchain: onchainView(record.check) }),
     accepted_at: record.acceptedAt,
     ...present('explorer_url', explorer),
     url: receiptUrl(siteUrl, record.id),
+  }
+}
+
+function onchainView(check: FoundOnchain): NonNullable<Receipt['onchain']> {
+  const { blockNumber, logIndex } = check
+  return {
+    verdict: check.verdict,
+    ...present('reason', check.reason),
+    ...(blockNumber === null ? {} : { block_number: blockNumber }),
+    ...present('block_hash', check.blockHash),
+    ...present('block_at', check.blockAt),
+    ...(logIndex === null ? {} : { log_index: logIndex }),
+    since: check.verdictAt,
   }
 }
 

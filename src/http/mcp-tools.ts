@@ -18,13 +18,8 @@ import { receiptId, verification } from '../contract/schemas/receipt.ts'
 import { taxonomy } from '../contract/schemas/skill.ts'
 import { evidenceTenths, reputationDecayDays, reputationFormula } from '../core/reputation.ts'
 import { parseWallet } from '../core/wallet.ts'
-import {
-  contentOfReceipt,
-  countReceipts,
-  findReceipt,
-  listReceipts,
-  receiptView,
-} from '../db/receipts.ts'
+import { receiptDetailOf } from '../db/receipt-detail.ts'
+import { countReceipts, listReceipts, receiptView } from '../db/receipts.ts'
 import type { DocumentStore } from './document-store.ts'
 import { readPublished } from './live.ts'
 import { tool } from './mcp.ts'
@@ -45,9 +40,9 @@ export function mcpTools(deps: ActionDeps, store: PublishedDocuments): readonly 
     return found
   }
   const receiptOf = async (id: string) => {
-    const record = await findReceipt(reader, id)
-    if (record === null) throw new ApiError('unknown_receipt')
-    return { ...receiptView(record, siteUrl), content: await contentOfReceipt(reader, id) }
+    const found = await receiptDetailOf(reader, id, siteUrl)
+    if (found === null) throw new ApiError('unknown_receipt')
+    return found
   }
   return [
     tool({

@@ -1,5 +1,7 @@
 import { z } from 'zod'
 
+import type { JsonObject } from '../../core/canonical-json.ts'
+import { checkVerdicts } from '../../core/onchain.ts'
 import { count, model, railSlug, time, url, usdc, wallet } from './common.ts'
 import {
   amountInput,
@@ -13,6 +15,25 @@ import { railChain } from './rail.ts'
 
 export const receiptId = z.string().regex(/^rcp_[0-9a-f]{64}$/)
 export const verification = z.enum(['verified', 'pending', 'unverified', 'rejected'])
+
+const onchainCheck = model(
+  'OnchainCheck',
+  z.object({
+    verdict: z
+      .enum(checkVerdicts)
+      .describe(
+        '`final`: verified, the block is behind the `finalized` head of the chain; `safe`: provisional, behind its `safe` head; `soft`: in a block that may still be reorganised; `pending`: in no block yet; `not_found`: unknown to the node, refused after a day of it; `reverted` and `mismatch`: refused; `unchecked`: no checker for this chain.',
+      ),
+    reason: z.string().max(300).optional(),
+    block_number: count.optional(),
+    block_hash: z.string().max(66).optional(),
+    block_at: time.optional(),
+    log_index: count
+      .optional()
+      .describe('The transfer that backs this receipt and no other, by its place in the block.'),
+    since: time.describe('Since when this is so.'),
+  }),
+)
 
 export const receipt = model(
   'Receipt',
@@ -34,6 +55,9 @@ export const receipt = model(
     verification,
     verification_reason: z.string().max(300).optional(),
     onchain_verified: z.boolean(),
+    onchain: onchainCheck
+      .optional()
+      .describe('What the chain said when it was asked last; absent before the first check.'),
     accepted_at: time,
     explorer_url: url.optional(),
     url,
@@ -49,8 +73,18 @@ export const receiptDetail = model(
       .describe(
         'The receipt with its own signature, as it was sent in: id and signature can be checked from it alone.',
       ),
+    rep_delta: z
+      .number()
+      .describe(
+        'What the receipt has earned up to now, in USDC of reputation: adjustments added, reversals taken off.',
+      ),
+    onchain_checked_at: time.optional().describe('When the chain was asked last.'),
   }),
 )
+
+export type ReceiptDetail = Omit<z.infer<typeof receiptDetail>, 'content'> & {
+  readonly content: JsonObject
+}
 
 export const receiptList = model(
   'ReceiptList',

@@ -8,13 +8,8 @@ import { receiptBody } from '../../contract/schemas/receipt.ts'
 import type { receiptList } from '../../contract/schemas/receipt.ts'
 import { isoTime, parseTime } from '../../core/time.ts'
 import { parseWallet } from '../../core/wallet.ts'
-import {
-  contentOfReceipt,
-  countReceipts,
-  findReceipt,
-  listReceipts,
-  receiptView,
-} from '../../db/receipts.ts'
+import { receiptDetailOf } from '../../db/receipt-detail.ts'
+import { countReceipts, listReceipts, receiptView } from '../../db/receipts.ts'
 import type { ReceiptFilter } from '../../db/receipts.ts'
 import { read, write } from '../handlers.ts'
 import type { ReadContext } from '../handlers.ts'
@@ -44,10 +39,9 @@ export function receiptHandlers(deps: ActionDeps) {
       return { body }
     }),
     getReceipt: read(async ({ params }) => {
-      const record = await findReceipt(reader, params['id'] ?? '')
-      if (record === null) throw new ApiError('unknown_receipt')
-      const content = await contentOfReceipt(reader, record.id)
-      return { body: { ...receiptView(record, siteUrl), content } }
+      const body = await receiptDetailOf(reader, params['id'] ?? '', siteUrl)
+      if (body === null) throw new ApiError('unknown_receipt')
+      return { body }
     }),
     submitReceipt: write(receiptBody, (sent) => submitReceipt(deps, sent)),
   }

@@ -1,0 +1,24 @@
+import type { Kysely } from 'kysely'
+
+import type { ReceiptDetail } from '../contract/schemas/receipt.ts'
+import { toUsdc } from '../core/money.ts'
+import { contentOfReceipt, findReceipt, receiptView } from './receipts.ts'
+import { earnedBy } from './reputation.ts'
+import type { Database } from './schema.ts'
+
+/** A receipt as it is answered alone: with its content, and with what it has earned up to now. Null: no such receipt. */
+export async function receiptDetailOf(
+  db: Kysely<Database>,
+  id: string,
+  siteUrl: string,
+): Promise<ReceiptDetail | null> {
+  const record = await findReceipt(db, id)
+  if (record === null) return null
+  const content = await contentOfReceipt(db, id)
+  return {
+    ...receiptView(record, siteUrl),
+    content,
+    rep_delta: toUsdc(await earnedBy(db, id)),
+    ...(record.check === undefined ? {} : { onchain_checked_at: record.check.checkedAt }),
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * A real node of a chain that receipts are checked on, with a token at the address of its USDC that emits any `Transfer` a
+ * test asks for. With an epoch of four slots a block is safe four blocks later and final eight blocks later.
+ */
+import { encodeAbiParameters, parseAbi } from 'viem'
+import type { Address, Hex } from 'viem'
+import { z } from 'zod'
+
+import { chains } from '../../builder/chain/chains.ts'
+import type { EvmChainName } from '../../builder/chain/chains.ts'
+import { startAnvilNode } from './anvil.ts'
+import type { AnvilNode } from './anvil.ts'
+import { batchCode, batchOf, logOf, scriptedCode } from './scripted-contract.ts'
+import type { ScriptedLog } from './scripted-contract.ts'
+
+const tokenEvents = parseAbi([
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+  'event Approval(address indexed owner, address indexed spender, uint256 value)',
+])
+const batchAddress: Address = '0x00000000000000000000000000000000000ba7c4'
+/** Reverts whatever is asked of it. */
+const refusing: Address = '0x00000000000000000000000000000000000bad00'
+const sender: Address = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+const hash = z.string().transform((text): Hex => `0x${text.slice(2)}`)
+
+export interface Payment {
+  readonly from: string
+  readonly to: string
+  readonly usdc: number
+  /** Another contract than the token. */
+  readonly token?: Address
+  readonly event?: 'Transfer' | 'Approval'
+}
+
+export interface ReceiptChain extends AnvilNode {
+  readonly usdc: Address
+  /** Sends one transaction with these transfers; it waits for a block. */
+  readonly send: (...payments: readonly Payment[]) => Promise<Hex>
+  /** Sends a transaction that will be reverted. */
+  readonly sendReverting: (...payments: readonly Payment[]) => Promise<Hex>
+  /** `send`, and a block for it at the time. */
+  readonly pay: (atMs: number, ...payments: readonly Payment[]) => Promise<Hex>
+  /** Mines one block at the time. */
+  readonly blockAt: (atMs: number) => Promise<void>
+  /** Mines empty blocks, a second apart. */
+  readonly mine: (blocks: number) => Promise<void>
+  readonly head: () => Promise<number>
+}
+
+export const fakeToken: Address = '0x00000000000000000000000000000000000fa4e0'
+
+export async function startReceiptChain(
+  chain: EvmChainName,
+  genesisMs: number,
+): Promise<ReceiptChain> {
+  const { chainId, usdc } = chains[chain]
+  const node = await startAnvilNode(chainId, [
+    '--slots-in-an-epoch',
+    '4',
+    '--timestamp',
+    String(genesisMs / 1000),
+  ])
+  const { rpc } = node
+  await rpc('anvil_setCode', [batchAddress, batchCode])
+  await rpc('anvil_setCode', [usdc.address, scriptedCode])
+  await rpc('anvil_setCode', [fakeToken, scriptedCode])
+  await rpc('anvil_setCode', [refusing, '0x60006000fd'])
+
+  const submit = async (logs: readonly ScriptedLog[]): Promise<Hex> => {
+    const data = batchOf(logs)
+    const request = { from: sender, to: batchAddress, data, gas: '0x1e8480' }
+    return hash.parse(await rpc('eth_sendTransaction', [request]))
+  }
+  const logOfPayment = ({ from, to, usdc: amount, token, event = 'Transfer' }: Payment) => {
+    const value = BigInt(Math.round(amount * 1e6))
+    const args = { from, to, owner: from, spender: to, value }
+    return logOf(token ?? usdc.address, tokenEvents, event, args)
+  }
+  const send = async (...payments: readonly Payment[]) => await submit(payments.map(logOfPayment))
+  const blockAt = async (atMs: number) => {
+    await rpc('evm_setNextBlockTimestamp', [Math.floor(atMs / 1000)])
+    await rpc('anvil_mine', ['0x1'])
+  }
+  return {
+    ...node,
+    usdc: usdc.address,
+    send,
+    sendReverting: async (...payments) =>
+      await submit([
+        ...payments.map(logOfPayment),
+        { address: refusing, topics: [], data: encodeAbiParameters([], []) },
+      ]),
+    pay: async (atMs, ...payments) => {
+      const sent = await send(...payments)
+      await blockAt(atMs)
+      return sent
+    },
+    blockAt,
+    mine: async (blocks) => {
+      await rpc('anvil_mine', [`0x${blocks.toString(16)}`, '0x1'])
+    },
+    head: async () => Number(await rpc('eth_blockNumber', [])),
+  }
+}
