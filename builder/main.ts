@@ -112,7 +112,7 @@ const worker = createWorker({
       serviceName: config.SERVICE_NAME,
       version,
       historyUrl: webAddressOf(config.SNAPSHOT_GIT_REMOTE),
-      payments: { settlement: 'off', receiver: null },
+      payments: { settlement: config.SETTLEMENT, receiver: config.PAYMENT_RECEIVER },
     },
     pollEveryMs,
     keys,
