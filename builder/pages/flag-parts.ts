@@ -42,7 +42,7 @@ export function flagTable(
       { label: 'Doubt' },
       { label: 'Severity' },
       ...(rails === null ? [] : [{ label: 'Rail' }]),
-      { label: 'Evidence', sortable: false },
+      { label: 'Evidence', sortable: false, wide: true },
       { label: 'Opened' },
       ...(isClosed ? [{ label: 'Closed' }] : []),
     ],

@@ -35,7 +35,7 @@ export function opportunitiesPage(world: World): Page {
           { label: 'Entry', unit: 'USDC', kind: 'figure' },
           { label: 'Chain' },
           { label: 'Apply', sortable: false },
-          { label: 'Caveats', sortable: false },
+          { label: 'Caveats', sortable: false, wide: true },
         ],
         rows: found.map((entry) => {
           const volume = known(entry.unknown_figures, 'tpv_30d_usdc', entry.tpv_30d_usdc)

@@ -65,7 +65,7 @@ export function pactsPage({ pacts, rails }: World): Page {
             { label: 'Pact' },
             { label: 'Phase' },
             { label: 'Blocked by', sortable: false },
-            { label: 'Next', sortable: false },
+            { label: 'Next', sortable: false, wide: true },
             { label: 'Updated' },
           ],
           rows: inFlight.map((pact) => ({

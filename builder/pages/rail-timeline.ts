@@ -67,7 +67,7 @@ export function statusTimeline(rail: string, world: World): Twin {
       { label: 'Until' },
       { label: 'Status' },
       { label: 'Before' },
-      { label: 'Figures', sortable: false },
+      { label: 'Figures', sortable: false, wide: true },
       { label: 'Lasted', sortable: false },
     ],
     rows,

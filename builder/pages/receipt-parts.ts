@@ -34,7 +34,7 @@ export function receiptTable(id: string, caption: Said, receipts: readonly Recei
         receipt.from_wallet === undefined
           ? 'not stated'
           : cell(hash(receipt.from_wallet), receipt.from_wallet),
-        cell(hash(receipt.to_wallet), receipt.to_wallet),
+        cell(link(`/workers/${receipt.to_wallet}`, hash(receipt.to_wallet)), receipt.to_wallet),
         cell(time(Date.parse(receipt.occurred_at)), Date.parse(receipt.occurred_at)),
       ],
     })),

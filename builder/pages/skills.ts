@@ -39,7 +39,7 @@ export function skillsPage(world: World): Page {
         caption: 'The slug is what a worker lists.',
         columns: [
           { label: 'Skill' },
-          { label: 'What it is', sortable: false },
+          { label: 'What it is', sortable: false, wide: true },
           { label: 'Category' },
           { label: 'Sold on', sortable: false },
         ],

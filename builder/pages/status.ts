@@ -38,7 +38,7 @@ export function statusPage(world: World): Page {
           { label: 'Rail' },
           { label: 'Last poll' },
           { label: 'Last good poll' },
-          { label: 'Outcome' },
+          { label: 'Outcome', wide: true },
           { label: 'Last 30 days' },
         ],
         rows: rails.map(({ record, view }) => {

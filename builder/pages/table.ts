@@ -11,6 +11,8 @@ interface Column {
   readonly kind?: 'figure' | 'text'
   /** False for columns that no order is of use for. */
   readonly sortable?: boolean
+  /** For sentences: kept from becoming a word to a line where the table is wider than the screen. */
+  readonly wide?: true
 }
 
 export interface Cell {
@@ -102,7 +104,7 @@ function bodyRow(row: Row, cells: readonly MadeCell[], columns: readonly Column[
   const data = Object.entries(row.data ?? {}).map(([name, value]) => html` data-${name}="${value}"`)
   const id = row.id === undefined ? null : html` id="${row.id}"`
   return html`<tr${id}${data}>${cells.map(({ twin, order }, at) => {
-    const kind = columns[at]?.kind === 'figure' ? html` class="figure"` : null
+    const kind = cellClass(columns[at])
     // Without an order of its own a cell is sorted by its text; null stands for unknown.
     const sort = order === undefined ? null : html` data-order="${order ?? ''}"`
     return at === 0
@@ -110,4 +112,9 @@ function bodyRow(row: Row, cells: readonly MadeCell[], columns: readonly Column[
       : html`<td${kind}${sort}>${twin.html}</td>`
   })}</tr>
 `
+}
+
+function cellClass(column: Column | undefined): Html | null {
+  if (column?.kind === 'figure') return html` class="figure"`
+  return column?.wide === true ? html` class="wide"` : null
 }

@@ -2,6 +2,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
+import { mcpToolNotes } from '../../builder/pages/docs/mcp.ts'
 import { documentsOf } from '../../builder/snapshots/index.ts'
 import { loadReference } from '../../src/reference.ts'
 import { publicDir, startService } from '../support/http-service.ts'
@@ -83,6 +84,19 @@ describe.each([
     expect(client.getNegotiatedProtocolVersion()).toBe(version)
     const { tools } = await client.listTools()
     expect(tools.map(({ name }) => name).toSorted()).toEqual(Object.keys(calls()).toSorted())
+    // The guide names the same tools with the same arguments.
+    const written = tools.map(({ name, inputSchema: { properties, required = [] } }) => {
+      const args = Object.keys(properties ?? {})
+      return [name, args.map((arg) => (required.includes(arg) ? arg : `${arg}?`)).toSorted()]
+    })
+    const guide = Object.entries(mcpToolNotes).map(([name, [args]]) => [
+      name,
+      args
+        .split(', ')
+        .filter((arg) => arg !== '')
+        .toSorted(),
+    ])
+    expect(Object.fromEntries(guide)).toEqual(Object.fromEntries(written))
     for (const tool of tools) {
       expect(tool.annotations?.readOnlyHint).toBe(true)
       expect(tool.description?.length).toBeGreaterThan(20)

@@ -43,8 +43,8 @@ export function errorsPage(): Page {
           columns: [
             { label: 'Code' },
             { label: 'Status', kind: 'figure' },
-            { label: 'When', sortable: false },
-            { label: 'What to do', sortable: false },
+            { label: 'When', sortable: false, wide: true },
+            { label: 'What to do', sortable: false, wide: true },
           ],
           rows: all.map(([name, { status, message }]) => ({
             id: name,
