@@ -15,6 +15,7 @@ import type { Subscription, TierName } from '../../src/core/partner.ts'
 import {
   MOST_PERIODS,
   afterPurchase,
+  afterUndone,
   isPaidAhead,
   quoteOf,
 } from '../../src/core/subscription-price.ts'
@@ -161,6 +162,28 @@ describe('the price of a tier', () => {
     const { bought } = afterPurchase(starter, payment, quotedAtMs + 30_000)
     expect(bought.untilMs - bought.fromMs).toBe(PERIOD_MS)
   })
+})
+
+test('a payment that was taken back leaves what was given in exchange, and what waits begins earlier', () => {
+  const half = startMs + PERIOD_MS / 2
+  const starter = buy(newSubscription('pro', startMs), 'starter', startMs)
+  const offer = offerOf('pro')
+  const { dueMicroUsdc, creditMicroUsdc } = quoteOf(starter, offer, half)
+  const more = buy(buy(starter, 'pro', half), 'starter', half)
+  const money = { paidMicroUsdc: dueMicroUsdc, creditMicroUsdc }
+  const left = afterUndone(more, { ...offer, ...money }, half)
+  expect(left.periods.map((period) => [period.tier, period.valueMicroUsdc])).toEqual([
+    ['pro', creditMicroUsdc],
+    ['starter', prices.starter],
+  ])
+  const proMs = Math.ceil((PERIOD_MS * creditMicroUsdc) / prices.pro)
+  expect(left.renewsAtMs).toBe(half + proMs + PERIOD_MS)
+  const only = afterUndone(
+    buy(newSubscription('pro', startMs), 'pro', startMs),
+    { ...offer, paidMicroUsdc: prices.pro, creditMicroUsdc: 0 },
+    startMs,
+  )
+  expect(only).toMatchObject({ status: 'past_due', periods: [] })
 })
 
 describe('over any history of payments', () => {

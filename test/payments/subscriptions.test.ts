@@ -1,0 +1,408 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { paymentEffects } from '../../src/actions/payment-effects.ts'
+import { fillOath } from '../../src/auth/messages.ts'
+import { ownPartner, ownSubscription, signupAnswer } from '../../src/contract/schemas/partner.ts'
+import { GRACE_MS, PATIENCE_MS, PERIOD_MS } from '../../src/core/partner.ts'
+import { dayMs, hourMs } from '../../src/core/time.ts'
+import { expireSubscriptions } from '../../src/db/partners.ts'
+import { listPayments } from '../../src/db/payments.ts'
+import { publicDir, startService } from '../support/http-service.ts'
+import { startPaidService } from '../support/paid-service.ts'
+import type { PaidService } from '../support/paid-service.ts'
+import { makePartner, partnerClient } from '../support/partners.ts'
+import { startUsdcChain } from '../support/usdc-chain.ts'
+import type { UsdcChain } from '../support/usdc-chain.ts'
+import { evmWallet, partnerHeaders } from '../support/wallets.ts'
+import {
+  chainAccount,
+  headerOf,
+  paymentV1,
+  paymentV2,
+  signAuthorization,
+} from '../support/x402-payment.ts'
+
+let chain: UsdcChain
+let service: PaidService
+const alice = evmWallet('alice')
+const bob = evmWallet('bob')
+/** Not the wallet of any partner: who pays need not be who subscribes. */
+const payer = chainAccount('payer of subscriptions')
+const path = '/api/v1/partners/subscription'
+const usd = (usdc: number) => BigInt(Math.round(usdc * 1e6))
+
+beforeAll(async () => {
+  chain = await startUsdcChain()
+  await chain.mint(payer.address, usd(1_000_000))
+})
+afterAll(() => chain.stop())
+beforeEach(async () => {
+  service = await startPaidService({ chain })
+  return () => service.stop()
+})
+
+const ask = (tier: string, headers: Record<string, string> = {}, wallet = alice) =>
+  partnerClient(service, wallet)('POST', path, { tier }, headers)
+const me = async (wallet = alice) =>
+  ownPartner.parse((await partnerClient(service, wallet)('GET', '/api/v1/partners/me')).body)
+
+/** A payment as a client signs it, by the time of the service. */
+async function sign(usdc: number) {
+  const validBefore = BigInt(Math.floor(service.clock.now() / 1000) + 120)
+  return await signAuthorization(payer, { to: service.receiver, value: usd(usdc), validBefore })
+}
+const payment = async (usdc: number) => ({
+  'PAYMENT-SIGNATURE': headerOf(paymentV2(await sign(usdc))),
+})
+
+async function paid(tier: string, usdc: number, wallet = alice) {
+  const answer = await ask(tier, await payment(usdc), wallet)
+  expect([answer.status, answer.body['code']]).toEqual([200, undefined])
+  return ownSubscription.parse(answer.body)
+}
+const received = () => chain.balanceOf(service.receiver)
+const at = (timeMs: number) => new Date(timeMs).toISOString()
+
+async function signup(tier: string, wallet = alice, handle = 'acme-agents') {
+  const text = service.actions.reference().oaths.get('partner')?.text ?? ''
+  const timestamp = at(service.clock.now())
+  const oath = await wallet.sign(fillOath(text, { wallet: wallet.address, timestamp }))
+  const body = { handle, display_name: 'Acme', tier, timestamp, oath_signature: oath }
+  return await partnerClient(service, wallet)('POST', '/api/v1/partners/signup', body)
+}
+
+describe('a subscription', () => {
+  test('walks from its signup through payment, upgrade, lateness and renewal to its end', async () => {
+    const joined = signupAnswer.parse((await signup('starter')).body)
+    expect(joined.payment).toMatchObject({
+      price_usdc: 29,
+      pay_to: `https://ledger.test${path}`,
+      accepts_v1: [{ maxAmountRequired: '29000000', payTo: service.receiver }],
+      accepts_v2: [{ amount: '29000000', payTo: service.receiver }],
+    })
+    expect(await me()).toMatchObject({
+      status: 'pending',
+      renews_at: null,
+      next: { kind: 'end', tier: 'starter', price_usdc: 29 },
+    })
+
+    const first = await paid('starter', 29)
+    const startMs = Date.parse(first.change.from ?? '')
+    expect(first).toMatchObject({
+      status: 'active',
+      tier: 'starter',
+      renews_at: at(startMs + PERIOD_MS),
+      next: { kind: 'payment', at: at(startMs + PERIOD_MS), tier: 'starter', price_usdc: 29 },
+      change: { kind: 'paid', paid_usdc: 29, credit_usdc: 0, payer: payer.address },
+    })
+
+    service.clock.advance(startMs + 15 * dayMs - service.clock.now())
+    const offer = await ask('pro')
+    expect(offer.status).toBe(402)
+    expect(offer.headers.get('x-payment-price-usdc')).toBe('84.5')
+    const upgraded = await paid('pro', 84.5)
+    expect(upgraded).toMatchObject({
+      tier: 'pro',
+      change: { paid_usdc: 84.5, credit_usdc: 14.5 },
+    })
+    expect((await partnerClient(service, alice)('GET', '/api/v1/arbitrage')).status).not.toBe(402)
+
+    const endMs = Date.parse(upgraded.renews_at ?? '')
+    service.clock.advance(endMs - service.clock.now())
+    expect(await me()).toMatchObject({ status: 'past_due', next: { at: at(endMs + GRACE_MS) } })
+    const late = await partnerClient(service, alice)('POST', '/api/v1/jobs', {})
+    expect(late.status).toBeGreaterThanOrEqual(400)
+    service.clock.advance(3 * dayMs)
+    expect(await paid('pro', 99)).toMatchObject({
+      status: 'active',
+      renews_at: at(endMs + PERIOD_MS),
+    })
+
+    const cancelled = await partnerClient(service, alice)('DELETE', path)
+    expect(cancelled.body).toMatchObject({
+      status: 'active',
+      next: { kind: 'end', at: at(endMs + PERIOD_MS), tier: null },
+      change: { kind: 'cancelled', paid_usdc: 0 },
+    })
+    service.clock.advance(endMs + PERIOD_MS - service.clock.now() - hourMs)
+    expect((await me()).status).toBe('active')
+    service.clock.advance(hourMs)
+    expect(await me()).toMatchObject({ status: 'cancelled', next: null })
+
+    const { body } = await partnerClient(service, alice)(
+      'GET',
+      '/api/v1/partners/acme-agents/oaths',
+    )
+    const rows = z.object({ oaths: z.array(z.object({ action: z.string() })) }).parse(body).oaths
+    expect(rows.map(({ action }) => action)).toEqual([
+      'cancelSubscription',
+      'changeSubscription',
+      'changeSubscription',
+      'changeSubscription',
+      'signupPartner',
+    ])
+  })
+
+  test('is unpaid with the terms of both versions, and the payment of version 1 is as good', async () => {
+    await makePartner(service, alice, { handle: 'acme-agents' })
+    const before = await received()
+    const { status, body, headers } = await ask('team')
+    expect([status, body['code'], body['x402Version']]).toEqual([402, 'payment_required', 1])
+    expect(body['accepts']).toMatchObject([{ network: 'base', maxAmountRequired: '299000000' }])
+    const required = Buffer.from(headers.get('payment-required') ?? '', 'base64').toString()
+    expect(JSON.parse(required)).toMatchObject({
+      x402Version: 2,
+      resource: { url: `https://ledger.test${path}` },
+      accepts: [{ amount: '299000000' }],
+      extensions: { bazaar: { info: { input: { method: 'POST', body: { tier: 'team' } } } } },
+    })
+    const legacy = await ask('team', { 'X-PAYMENT': headerOf(paymentV1(await sign(299))) })
+    expect([legacy.status, legacy.body['tier']]).toEqual([200, 'team'])
+    expect(legacy.headers.get('x-payment-response')).not.toBeNull()
+    expect((await received()) - before).toBe(usd(299))
+  })
+
+  test('is not begun by a wrong amount or by the price of another tier, and nobody is charged', async () => {
+    await makePartner(service, alice, { handle: 'acme-agents' })
+    const before = await received()
+    for (const usdc of [29, 98.999999, 99.000001]) {
+      const { status, body } = await ask('pro', await payment(usdc))
+      expect([status, body['code']]).toEqual([402, 'payment_mismatch'])
+    }
+    expect(await received()).toBe(before)
+    expect((await me()).tier).toBe('free')
+    expect((await ask('gold')).status).toBe(400)
+  })
+
+  test('is for partners: others are not even asked to pay', async () => {
+    const { status, body } = await ask('pro', await payment(99), bob)
+    expect([status, body['code']]).toEqual([403, 'not_a_partner'])
+    const anyone = await fetch(`${service.url}${path}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: '{"tier":"pro"}',
+    })
+    expect(anyone.status).toBe(401)
+  })
+
+  test('needs the body-bound signature where the partner asked for that', async () => {
+    await makePartner(service, alice, { handle: 'acme-agents' })
+    const { write } = service.actions.database
+    await write((tx) => tx.updateTable('partners').set({ require_body_signature: 1 }).execute())
+    const signed = await partnerHeaders(
+      alice,
+      { method: 'POST', path, raw: '{"tier":"pro"}' },
+      { nowMs: service.clock.now(), binding: 'path' },
+    )
+    const answer = await fetch(`${service.url}${path}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...signed, ...(await payment(99)) },
+      body: '{"tier":"pro"}',
+    })
+    expect(answer.status).toBe(401)
+    expect((await me()).tier).toBe('free')
+  })
+
+  test('of a lower tier begins when the paid time ends; then it is written so as well', async () => {
+    await makePartner(service, alice, { handle: 'acme-agents', tier: 'pro' })
+    const endMs = Date.parse((await me()).renews_at ?? '')
+    const lower = await paid('starter', 29)
+    expect(lower).toMatchObject({
+      tier: 'pro',
+      renews_at: at(endMs + PERIOD_MS),
+      next: { kind: 'tier', at: at(endMs), tier: 'starter' },
+      change: { from: at(endMs), until: at(endMs + PERIOD_MS) },
+    })
+    service.clock.advance(endMs - service.clock.now())
+    expect(await me()).toMatchObject({ tier: 'starter', status: 'active' })
+    const { write, reader } = service.actions.database
+    const expire = () => write((tx) => expireSubscriptions(tx, service.clock.now()))
+    const tiers = () => reader.selectFrom('partners').select('tier').execute()
+    expect(await tiers()).toEqual([{ tier: 'pro' }])
+    expect(await expire()).toBe(1)
+    expect(await tiers()).toEqual([{ tier: 'starter' }])
+    expect(await expire()).toBe(0)
+  })
+
+  test('goes back to free when the paid time ends, and comes back under the same handle', async () => {
+    await makePartner(service, alice, { handle: 'acme-agents', tier: 'pro' })
+    const endMs = Date.parse((await me()).renews_at ?? '')
+    expect((await ask('free')).body).toMatchObject({ tier: 'pro', next: { kind: 'free' } })
+    service.clock.advance(endMs - service.clock.now())
+    expect(await me()).toMatchObject({ tier: 'free', status: 'active', renews_at: null })
+    expect((await partnerClient(service, alice)('DELETE', path)).body).toMatchObject({
+      status: 'cancelled',
+    })
+    expect((await ask('free')).body).toMatchObject({ tier: 'free', status: 'active' })
+    expect(await paid('pro', 99)).toMatchObject({ handle: 'acme-agents', tier: 'pro' })
+  })
+
+  test('that was never paid in time is gone, and begins when it is paid after all', async () => {
+    await signup('pro')
+    service.clock.advance(PATIENCE_MS)
+    expect((await me()).status).toBe('cancelled')
+    expect(await paid('pro', 99)).toMatchObject({ status: 'active', tier: 'pro' })
+  })
+
+  test('is exchanged for nothing where the unused time is worth it', async () => {
+    await makePartner(service, alice, { handle: 'acme-agents' })
+    for (let period = 0; period < 4; period += 1) await paid('starter', 29)
+    const before = await received()
+    const { status, body } = await ask('pro')
+    expect([status, body['tier']]).toEqual([200, 'pro'])
+    expect(body['change']).toMatchObject({ kind: 'credited', paid_usdc: 0, credit_usdc: 116 })
+    expect(await received()).toBe(before)
+  })
+
+  test('is paid ahead for twelve periods at most', async () => {
+    await makePartner(service, alice, { handle: 'acme-agents' })
+    for (let period = 0; period < 12; period += 1) await paid('starter', 29)
+    const before = await received()
+    const more = await ask('starter', await payment(29))
+    expect([more.status, more.body['code']]).toEqual([422, 'refused'])
+    expect(await received()).toBe(before)
+  })
+})
+
+describe('one payment', () => {
+  test('buys one period, however often and however it is sent again', async () => {
+    await makePartner(service, alice, { handle: 'acme-agents' })
+    await makePartner(service, bob, { handle: 'bobs-agents' })
+    const header = await payment(99)
+    const before = await received()
+    const first = await ask('pro', header)
+    const end = (await me()).renews_at
+    const again = await ask('pro', header)
+    expect([again.status, again.body]).toEqual([200, first.body])
+    const spent = {
+      otherTier: await ask('team', header),
+      otherPartner: await ask('pro', header, bob),
+      read: await fetch(`${service.url}/api/v1/arbitrage`, { headers: header }),
+    }
+    expect(spent.otherTier.status).toBe(402)
+    expect([spent.otherPartner.status, spent.otherPartner.body['code']]).toEqual([
+      402,
+      'authorization_already_used',
+    ])
+    expect(spent.read.status).toBe(402)
+    expect((await received()) - before).toBe(usd(99))
+    expect((await me()).renews_at).toBe(end)
+    expect((await me(bob)).tier).toBe('free')
+  })
+
+  test('sent by the same signed request twice is answered the same, and a second payment is not taken', async () => {
+    await makePartner(service, alice, { handle: 'acme-agents' })
+    const raw = '{"tier":"pro"}'
+    const signed = await partnerHeaders(
+      alice,
+      { method: 'POST', path, raw },
+      { nowMs: service.clock.now(), binding: 'body' },
+    )
+    const send = async () =>
+      await fetch(`${service.url}${path}`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', ...signed, ...(await payment(99)) },
+        body: raw,
+      })
+    const first = await send()
+    const before = await received()
+    const second = await send()
+    expect([first.status, second.status]).toEqual([200, 200])
+    expect(await second.json()).toEqual(await first.json())
+    expect(await received()).toBe(before)
+  })
+
+  test('in parallel with itself buys one period', async () => {
+    await makePartner(service, alice, { handle: 'acme-agents' })
+    const header = await payment(99)
+    const before = await received()
+    const answers = await Promise.all(Array.from({ length: 8 }, () => ask('pro', header)))
+    expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(0)
+    for (const { status } of answers) expect([200, 503]).toContain(status)
+    expect((await received()) - before).toBe(usd(99))
+    expect((await me()).periods).toHaveLength(1)
+  })
+
+  test('beside another one at the same time: both settle, and both have their period', async () => {
+    await makePartner(service, alice, { handle: 'acme-agents' })
+    const startMs = service.clock.now()
+    const headers = await Promise.all([payment(99), payment(99)])
+    const before = await received()
+    const answers = await Promise.all(headers.map((header) => ask('pro', header)))
+    expect(answers.map(({ status }) => status)).toEqual([200, 200])
+    expect((await received()) - before).toBe(usd(198))
+    const { periods, renews_at: end } = await me()
+    expect(periods).toHaveLength(2)
+    expect(periods[1]?.from).toBe(periods[0]?.until)
+    expect(Date.parse(end ?? '') - startMs).toBeGreaterThanOrEqual(2 * PERIOD_MS)
+  })
+
+  test('beside a payment for a higher tier loses nothing', async () => {
+    await makePartner(service, alice, { handle: 'acme-agents' })
+    const [starter, pro] = [await payment(29), await payment(99)]
+    const answers = await Promise.all([ask('starter', starter), ask('pro', pro)])
+    expect(answers.map(({ status }) => status)).toEqual([200, 200])
+    const { reader } = service.actions.database
+    const [row] = await reader.selectFrom('partners').select('periods').execute()
+    const periods = z
+      .array(z.object({ value_micro_usdc: z.number() }))
+      .parse(JSON.parse(row?.periods ?? ''))
+    expect(periods.reduce((sum, period) => sum + period.value_micro_usdc, 0)).toBe(128_000_000)
+    expect((await me()).tier).toBe('pro')
+  })
+
+  test('that is not mined yet is no reason to pay again, and buys its period once it is', async () => {
+    await makePartner(service, alice, { handle: 'acme-agents', tier: 'starter' })
+    service.clock.advance(10 * dayMs)
+    const price = (await ask('pro')).headers.get('x-payment-price-usdc')
+    const header = await payment(Number(price))
+    await chain.automine(false)
+    const early = await ask('pro', header)
+    expect([early.status, early.body['code']]).toEqual([503, 'settlement_pending'])
+    expect(early.headers.get('payment-required')).toBeNull()
+    expect((await me()).tier).toBe('starter')
+    await chain.mine()
+    await chain.automine(true)
+    // An hour on, the same upgrade would cost more; this one was paid for.
+    service.clock.advance(hourMs)
+    const done = await ask('pro', header)
+    expect([done.status, done.body['tier']]).toEqual([200, 'pro'])
+    const { change } = ownSubscription.parse(done.body)
+    expect(Date.parse(change.until ?? '') - Date.parse(change.from ?? '')).toBe(PERIOD_MS)
+  })
+
+  test('that a reorganisation took back for good no longer counts', async () => {
+    await makePartner(service, alice, { handle: 'acme-agents' })
+    await paid('starter', 29)
+    const end = (await me()).renews_at
+    await paid('starter', 29)
+    const { actions } = service
+    const payments = await listPayments(actions.database.reader, { afterSeq: 0, limit: 9 })
+    const last = payments.at(-1)
+    if (last === undefined) throw new Error('nothing was paid')
+    await actions.database.write((tx) =>
+      paymentEffects.subscription.undone(actions, tx, last, service.clock.now()),
+    )
+    expect((await me()).renews_at).toBe(end)
+  })
+})
+
+test('where the settlement is off nothing is sold, and the challenge offers no way to pay', async () => {
+  const published = await publicDir()
+  const off = await startService(published.dir)
+  try {
+    await makePartner(off, alice, { handle: 'acme-agents' })
+    const answer = await partnerClient(off, alice)('POST', path, { tier: 'pro' })
+    expect([answer.status, answer.body['code'], answer.body['accepts']]).toEqual([
+      402,
+      'payment_off',
+      [],
+    ])
+    expect(answer.headers.get('payment-required')).toBeNull()
+    expect((await partnerClient(off, alice)('POST', path, { tier: 'free' })).status).toBe(200)
+  } finally {
+    await off.stop()
+    await published.remove()
+  }
+})
