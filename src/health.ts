@@ -9,6 +9,7 @@ import type { RunRecord } from './db/runs.ts'
 import type { Clock } from './deps.ts'
 import type { DocumentStore } from './http/document-store.ts'
 import type { HealthAnswer } from './http/health.ts'
+import type { SettlementMode } from './payments/settler.ts'
 import { version } from './version.ts'
 
 interface HealthDeps {
@@ -20,6 +21,8 @@ interface HealthDeps {
   readonly jobs: readonly string[]
   /** What else is wrong, such as a builder that keeps dying. */
   readonly problems: () => readonly string[]
+  /** How payments reach the chain. */
+  readonly settlement: SettlementMode
 }
 
 /** How long the answer of one probe of the disk serves: health is public and a probe costs a flush. */
@@ -50,6 +53,7 @@ export function createHealth(deps: HealthDeps): () => Promise<HealthAnswer> {
             ? null
             : Math.max(0, Math.round((nowMs - Date.parse(manifest.computed_at)) / secondMs)),
         snapshot_sha256: manifest?.set_sha256 ?? null,
+        settlement: deps.settlement,
         problems,
         jobs,
       },

@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 
 import type { ActionDeps } from './actions/deps.ts'
+import { createPaymentWatch } from './actions/payment-watch.ts'
 import { createApp } from './app.ts'
 import { exchangeKeyPaths, loadExchangeKeys } from './auth/exchange-keys.ts'
 import { startBuilder } from './builder-process.ts'
@@ -16,10 +17,13 @@ import { createViewCounter } from './http/view-counter.ts'
 import { createOutbox } from './mail/outbox.ts'
 import { createSmtpMail } from './mail/smtp.ts'
 import { createPinnedFetch } from './outbound/pinned-fetch.ts'
+import { paymentSettingsOf } from './payment-settings.ts'
+import { loadPayments } from './payments/load.ts'
 import { loadReference, referencePaths } from './reference.ts'
 import { loadReloaded } from './reloaded.ts'
 import {
   configOrExit,
+  exitOnWrongSetting,
   packageRoot,
   stopSignal,
   systemClock,
@@ -89,6 +93,12 @@ const baseChain =
   config.RPC_URL_BASE === null
     ? undefined
     : createWalletChain(config.RPC_URL_BASE, { fetch, clock })
+const noBase = () => Promise.reject(new Error('RPC_URL_BASE is not set'))
+const payments = await loadPayments(paymentSettingsOf(config), {
+  clock,
+  fetch,
+  request: baseChain?.request ?? noBase,
+}).catch(exitOnWrongSetting)
 const mailFrom = config.MAIL_FROM ?? `ledger@${new URL(config.SITE_URL).hostname}`
 const mail =
   config.SMTP_URL === null
@@ -107,10 +117,11 @@ const actions: ActionDeps = {
   mail,
   outbound: createPinnedFetch({ resolve: systemResolve }),
   exchangeKeys: exchangeKeys.current,
-  payments: { mode: 'off', receiver: null, problems: () => [] },
+  payments,
   nudge: () => builder?.nudge(),
 }
 
+const paymentWatch = createPaymentWatch(actions)
 const views = createViewCounter({ database, clock, log })
 const app = createApp({
   siteUrl: config.SITE_URL,
@@ -126,7 +137,8 @@ const app = createApp({
     clock,
     startedMonotonicMs,
     jobs: ['poll', 'build', 'webhooks', 'pacts', 'receipts'],
-    problems,
+    problems: () => [...problems(), ...paymentWatch.problems()],
+    settlement: payments.mode,
   }),
   obstacles: () => Promise.resolve(stopped.aborted ? ['shutting down'] : []),
   statsSince: createStatsSince(store, receiptsSince(database.reader, config.SITE_URL)),
@@ -147,6 +159,7 @@ const flushing = Promise.all([
   ...reloaded.map(({ watch }) => watch(stopped)),
   views.flushEvery(stopped),
   app.counts.flushEvery(stopped),
+  paymentWatch.runEvery(stopped),
 ])
 await untilAborted(stopped)
 

@@ -11,6 +11,7 @@ import type { Clock, Random } from './deps.ts'
 import { createLog } from './log.ts'
 import type { LineLog } from './log.ts'
 import type { Resolve } from './outbound/pinned-fetch.ts'
+import { PaymentSettingsError } from './payments/load.ts'
 
 /** sysexits.h EX_CONFIG: the configuration is wrong, starting again does not help. */
 const exitConfig = 78
@@ -23,10 +24,15 @@ export function configOrExit(): Config {
       readFile: (path) => readFileSync(path, 'utf8'),
     })
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    process.stderr.write(`The settings are wrong:\n${error.message}\n`)
-    return process.exit(exitConfig)
+    return exitOnWrongSetting(error)
   }
+}
+
+/** Prints what is wrong with a setting and ends the process; anything else is thrown on. */
+export function exitOnWrongSetting(error: unknown): never {
+  if (!(error instanceof ConfigError) && !(error instanceof PaymentSettingsError)) throw error
+  process.stderr.write(`The settings are wrong:\n${error.message}\n`)
+  return process.exit(exitConfig)
 }
 
 export const systemClock: Clock = {

@@ -53,6 +53,7 @@ beforeAll(async () => {
         clock: service.clock,
         startedMonotonicMs: 0,
         jobs: ['poll', 'build'],
+        settlement: 'off',
         problems: () => [],
       })(),
     statsSince: async (sinceMs) =>

@@ -103,6 +103,7 @@ test('a file that cannot be used changes nothing, is told in the health of the s
     clock,
     startedMonotonicMs: 0,
     jobs: [],
+    settlement: 'off',
     problems: () => [reference.problem()].filter((problem) => problem !== null),
   })
   const whole = await readFile(join(data, 'oaths.json'), 'utf8')

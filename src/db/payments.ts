@@ -3,6 +3,7 @@
  * its way to the chain), `settled` (the money moved), `failed` (it never will). Every change names the states
  * it may follow and says whether it happened, so that two who race cannot both win.
  */
+import { sql } from 'kysely'
 import type { Kysely, Selectable } from 'kysely'
 
 import type { JsonObject } from '../core/canonical-json.ts'
@@ -218,7 +219,7 @@ export async function dropStaleReservations(
   return Number(result.numDeletedRows)
 }
 
-/** Payments of which it is not known whether they have settled, oldest first. */
+/** Payments of which it is not known whether they have settled, oldest first. Both states: the index has them. */
 export async function submittedPayments(
   db: Kysely<Database>,
   limit: number,
@@ -226,6 +227,7 @@ export async function submittedPayments(
   const rows = await db
     .selectFrom('payments')
     .selectAll()
+    .where('state', 'in', ['reserved', 'submitted'])
     .where('state', '=', 'submitted')
     .orderBy('seq')
     .limit(limit)
@@ -277,18 +279,20 @@ export async function closePayment(
   return result.numUpdatedRows === 1n
 }
 
-/** Counts for the operator. */
-export async function paymentProblems(
-  db: Kysely<Database>,
-): Promise<{ readonly submitted: number; readonly undone: number }> {
-  const { submitted, undone } = await db
-    .selectFrom('payments')
-    .select(({ fn }) => [
-      fn.count<number>('seq').filterWhere('state', '=', 'submitted').as('submitted'),
-      fn.count<number>('seq').filterWhere('finality', '=', 'undone').as('undone'),
-    ])
-    .executeTakeFirstOrThrow()
-  return { submitted, undone }
+/** How many there are of which something is still to come, or to be looked into. */
+export async function countPayments(db: Kysely<Database>): Promise<{
+  readonly submitted: number
+  readonly notFinal: number
+  readonly undone: number
+}> {
+  const { rows } = await sql<{ submitted: number; notFinal: number; undone: number }>`
+    select
+      (select count(*) from payments where state in ('reserved', 'submitted') and state = 'submitted')
+        as submitted,
+      (select count(*) from payments where finality = 'latest') as "notFinal",
+      (select count(*) from payments where finality = 'undone') as undone
+  `.execute(db)
+  return rows[0] ?? { submitted: 0, notFinal: 0, undone: 0 }
 }
 
 /** The ledger in the order of its rows, for export and reconciliation: rows after `afterSeq`. */

@@ -302,6 +302,7 @@ test('the schema is this one', async () => {
     CREATE INDEX payments_not_final on payments (block_number) where finality = 'latest'
     CREATE UNIQUE INDEX payments_once on payments (chain_id, asset, payer, nonce)
     CREATE INDEX payments_open on payments (state) where state in ('reserved', 'submitted')
+    CREATE INDEX payments_undone on payments (seq) where finality = 'undone'
     CREATE TABLE polls ( id integer primary key, rail text not null, started_at text not null, duration_ms integer not null, outcome text not null check (outcome in ('ok', 'failed')), error text, figures text, evidence text not null, rule text not null, status_after text not null ) strict
     CREATE INDEX polls_by_rail on polls (rail, started_at)
     CREATE TABLE rail_state ( rail text primary key, status text not null, status_since text not null, figures text, figures_as_of text, last_poll_id integer references polls (id), last_poll_at text, last_good_poll_at text, last_error text, last_duration_ms integer, consecutive_failures integer not null, source text not null check (source in ('audit', 'poll')) ) strict, without rowid

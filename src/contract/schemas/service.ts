@@ -31,6 +31,9 @@ export const health = model(
     database: z.enum(['ok', 'failed']),
     snapshot_age_s: z.number().min(0).nullable(),
     snapshot_sha256: sha256Hex.nullable(),
+    settlement: z
+      .enum(['off', 'local', 'facilitator'])
+      .describe('How payments reach the chain: not at all, by a wallet of ours, by a facilitator.'),
     problems: z.array(z.string().max(300)).max(50),
     jobs: z.record(z.string(), jobRun),
   }),

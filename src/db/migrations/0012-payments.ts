@@ -39,6 +39,7 @@ export const payments = {
     `create unique index payments_once on payments (chain_id, asset, payer, nonce)`,
     `create index payments_open on payments (state) where state in ('reserved', 'submitted')`,
     `create index payments_not_final on payments (block_number) where finality = 'latest'`,
+    `create index payments_undone on payments (seq) where finality = 'undone'`,
     `create index payments_by_payer on payments (payer, seq)`,
   ],
 } as const satisfies Migration

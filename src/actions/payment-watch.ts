@@ -1,0 +1,120 @@
+/**
+ * Looks after payments that no request waits for: those that a stop of the service left under way, and those that are
+ * in a block which may still be replaced. Cheap where there is nothing to do.
+ */
+import { isoTime, minuteMs, secondMs } from '../core/time.ts'
+import {
+  closePayment,
+  countPayments,
+  dropStaleReservations,
+  paymentsToFinalize,
+  submittedPayments,
+} from '../db/payments.ts'
+import type { PaymentRecord } from '../db/payments.ts'
+import type { PaymentsOn } from '../payments/settler.ts'
+import type { ActionDeps } from './deps.ts'
+import { paymentEffects } from './payment-effects.ts'
+import { giveUp, settle, standingOf } from './settlement.ts'
+
+export interface PaymentWatch {
+  /** One round: at the start, and then each minute. Never throws. */
+  readonly run: () => Promise<void>
+  /** Runs until the signal aborts. */
+  readonly runEvery: (signal: AbortSignal) => Promise<void>
+  /** What is wrong, for `/health`. */
+  readonly problems: () => readonly string[]
+}
+
+const INTERVAL_MS = minuteMs
+/** Payments of a round; the rest has to wait for the next one. */
+const ROUND = 200
+/** Longer than any request waits with a reservation. */
+const STALE_SECONDS = 300
+
+export function createPaymentWatch(deps: ActionDeps): PaymentWatch {
+  const { payments, clock, log } = deps
+  let counted: readonly string[] = []
+
+  async function round(on: PaymentsOn): Promise<void> {
+    const nowSeconds = Math.floor(clock.now() / secondMs)
+    await deps.database.write((tx) => dropStaleReservations(tx, nowSeconds - STALE_SECONDS))
+    await on.inspect()
+    const { submitted, notFinal, undone } = await countPayments(deps.database.reader)
+    if (submitted + notFinal > 0) await on.chain.requireChain()
+    if (submitted > 0) await resolveSubmitted(deps, on)
+    if (notFinal > 0) await finalize(deps, on)
+    const left = await countPayments(deps.database.reader)
+    counted = problemsOf(left)
+    if (left.undone > undone) log.error('payments were undone', { undone: left.undone })
+  }
+
+  const run = async (): Promise<void> => {
+    if (payments.mode === 'off') return
+    try {
+      await round(payments)
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      log.warn('payments not looked after', { reason })
+    }
+  }
+  return {
+    run,
+    async runEvery(signal) {
+      while (!signal.aborted) {
+        await run()
+        await clock.sleep(INTERVAL_MS, signal).catch(() => undefined)
+      }
+    },
+    problems: () => [...payments.problems(), ...counted],
+  }
+}
+
+function problemsOf({ undone }: { readonly undone: number }): readonly string[] {
+  return undone === 0
+    ? []
+    : [`settlement: a reorganisation undid ${undone} settled payments for good`]
+}
+
+/** What a process left under way: settled, without its answer, or given up. */
+async function resolveSubmitted(deps: ActionDeps, on: PaymentsOn): Promise<void> {
+  for (const payment of await submittedPayments(deps.database.reader, ROUND)) {
+    if (on.inFlight.has(`${payment.payer}:${payment.nonce}`)) continue
+    const standing = await standingOf(on, payment)
+    // Whoever paid may still come for the answer: it is not taken as delivered.
+    if (standing.kind === 'found') await settle(deps, payment, standing.in, () => false)
+    else if (standing.kind !== 'open') await giveUp(deps, payment, standing.kind)
+  }
+}
+
+/** Asks again for what stands in a block that is final by now, and follows what moved to another block. */
+async function finalize(deps: ActionDeps, on: PaymentsOn): Promise<void> {
+  const head = await on.chain.head('finalized')
+  for (const payment of await paymentsToFinalize(deps.database.reader, head.number, ROUND)) {
+    const standing = await standingOf(on, payment)
+    if (standing.kind === 'found') {
+      if (standing.in.blockNumber > head.number) continue
+      const now = isoTime(deps.clock.now())
+      await deps.database.write((tx) =>
+        closePayment(tx, payment.id, { finality: 'final', in: standing.in, now }),
+      )
+    } else if (standing.kind === 'spent' || head.timestamp >= payment.validBefore) {
+      await undo(deps, payment)
+    }
+  }
+}
+
+async function undo(deps: ActionDeps, payment: PaymentRecord): Promise<void> {
+  const nowMs = deps.clock.now()
+  await deps.database.write(async (tx) => {
+    const reason = 'a reorganisation took the transfer back'
+    if (!(await closePayment(tx, payment.id, { finality: 'undone', reason }))) return
+    await paymentEffects[payment.purpose].undone(deps, tx, payment, nowMs)
+  })
+  const { id, payer, amountMicroUsdc, txHash } = payment
+  deps.log.error('payment undone', {
+    payment: id,
+    payer,
+    amount_micro_usdc: amountMicroUsdc,
+    tx_hash: txHash,
+  })
+}
