@@ -12,6 +12,7 @@ export function changelogPage({ changelog, site }: World): Page {
     title: 'Changes',
     description: 'What changed in the interface and the service, and what is going to.',
     nav: '/docs',
+    alternates: [{ type: 'application/atom+xml', href: '/feeds/changes.atom', title: 'Versions' }],
     body: [
       changelog === null
         ? para('This installation came without its change log.')

@@ -6,7 +6,7 @@ export function feedsPage(): Page {
   return {
     path: '/feeds',
     title: 'Feeds',
-    description: 'Atom and JSON feeds of articles, changes of status and honesty flags.',
+    description: 'Atom and JSON feeds of articles, changes of status, honesty flags and versions.',
     nav: '/docs',
     body: [
       para('Follow the ledger with any feed reader, or poll a feed with If-None-Match.', 'lede'),
@@ -17,6 +17,8 @@ export function feedsPage(): Page {
         ['/feeds/transitions.json', 'Changes of status, JSON Feed'],
         ['/feeds/flags.atom', 'Honesty flags, Atom'],
         ['/feeds/flags.json', 'Honesty flags, JSON Feed'],
+        ['/feeds/changes.atom', 'Versions of the service, Atom'],
+        ['/feeds/changes.json', 'Versions of the service, JSON Feed'],
         ['/diffs/latest.md', 'What the last build changed, Markdown'],
       ]),
     ],

@@ -1,5 +1,5 @@
 import type { Flag } from '../../src/contract/schemas/flag.ts'
-/** Atom (RFC 4287) and JSON Feed 1.1 of articles, changes of status and honesty flags. */
+/** Atom (RFC 4287) and JSON Feed 1.1 of articles, changes of status, honesty flags and changes of the service. */
 import { isoTime } from '../../src/core/time.ts'
 import { xmlText } from '../../src/core/xml-text.ts'
 import { byDate } from '../desk/ranking.ts'
@@ -31,7 +31,8 @@ const maxItems = 100
 const maxAgeSeconds = 300
 
 export function* feedDocuments(world: World): Generator<PublicDocument> {
-  for (const feed of [deskFeed(world), transitionFeed(world), flagFeed(world)]) {
+  const feeds = [deskFeed(world), transitionFeed(world), flagFeed(world), changeFeed(world)]
+  for (const feed of feeds) {
     yield document(feed, 'atom', 'application/atom+xml; charset=utf-8', { text: atom(feed, world) })
     yield document(feed, 'json', 'application/feed+json', {
       json: asJson(jsonFeed(feed, world)),
@@ -113,6 +114,33 @@ function flagItem(flag: Flag, siteUrl: string): Item {
     summary: [flag.severity, flag.kind, ...numbers].join('; '),
     published: flag.opened_at,
     updated: closed ?? flag.opened_at,
+  }
+}
+
+const release = /^## \[([^\]]+)\] - (\d{4}-\d{2}-\d{2})$/
+
+/** Released versions: what is not released yet has no date and may change. */
+function changeFeed({ changelog, site }: World): Feed {
+  const sections = (changelog ?? '').split(/^(?=## )/m).flatMap((section) => {
+    const [heading = '', ...lines] = section.trim().split('\n')
+    const [, version, date] = release.exec(heading) ?? []
+    return version === undefined || date === undefined ? [] : [{ version, date, lines }]
+  })
+  return {
+    name: 'changes',
+    title: 'Agent Income Ledger: changes of interface and service',
+    page: '/changelog',
+    items: sections.slice(0, maxItems).map(({ version, date, lines }) => {
+      const at = `${date}T00:00:00.000Z`
+      return {
+        id: `${site.url}/changelog#${version}`,
+        url: `${site.url}/changelog`,
+        title: `Version ${version}`,
+        summary: lines.join(' ').replaceAll(/\s+/g, ' ').trim(),
+        published: at,
+        updated: at,
+      }
+    }),
   }
 }
 

@@ -135,6 +135,41 @@ describe('what programs find the site by', () => {
     expect(text('/feeds/transitions.atom')).toContain(
       '<title>Rail alpha: pre-traction → paying</title>',
     )
+    const changelog =
+      '# Changelog\n\n## [0.3.0] - unreleased\n\n- Soon.\n\n## [0.2.0] - 2026-11-20\n\n### Added\n\n- A <b>thing</b>.\n'
+    const changes = text('/feeds/changes.atom', [...siteOf({ ...world, changelog })])
+    expect(changes).toContain('<title>Version 0.2.0</title>')
+    expect(changes).toContain('### Added - A &lt;b&gt;thing&lt;/b&gt;.')
+    expect(changes).not.toContain('Soon')
+  })
+
+  test('the catalogues lead to what is there', () => {
+    const paths = new Set([...documents, ...documentsOf(world)].map(({ path }) => path))
+    const catalog = z
+      .object({
+        specVersion: z.literal('1.0'),
+        entries: z.array(z.object({ identifier: z.string(), type: z.string(), url: z.string() })),
+      })
+      .parse(JSON.parse(text('/.well-known/ai-catalog.json')))
+    for (const { identifier, url } of catalog.entries) {
+      expect(identifier).toMatch(/^urn:air:ledger\.test:[a-z-]+$/)
+      expect(paths).toContain(new URL(url).pathname)
+    }
+    const card = z
+      .object({ name: z.string().regex(/^[a-z.]+\/[a-z-]+$/), description: z.string().max(100) })
+      .parse(JSON.parse(text('/mcp/server-card')))
+    expect(card.name).toBe('test.ledger/agent-income-ledger')
+    expect(text('/.well-known/mcp/server-card.json')).toBe(text('/mcp/server-card'))
+  })
+
+  test('llms-full.txt has the skills and every listed page but articles', () => {
+    const all = text('/llms-full.txt')
+    expect(all).toContain('name: pacts')
+    for (const heading of ['# Sign a request', '# Rail alpha', '# Errors', '# Receipts']) {
+      expect(all).toContain(`\n${heading}\n`)
+    }
+    expect(all).not.toContain('# Second words')
+    expect(all).not.toContain('# There is nothing at this address')
   })
 })
 
