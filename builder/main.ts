@@ -89,6 +89,7 @@ const worker = createWorker({
   log,
   sources,
   pollEveryMs,
+  hasArbitrumNode: config.RPC_URL_ARBITRUM !== null,
   webhooks: createWebhooks({
     database,
     clock,

@@ -1,5 +1,6 @@
 /** The builder between its jobs: one poll and one build at a time, and no build where nothing changed. */
 import { dayMs, isoTime, minuteMs } from '../src/core/time.ts'
+import { dropNetworkWrites } from '../src/db/bounds.ts'
 import { changeToken } from '../src/db/change-token.ts'
 import { dropExpiredAnswers } from '../src/db/guard.ts'
 import { acceptUnanswered } from '../src/db/job-acceptance.ts'
@@ -25,6 +26,8 @@ export interface WorkerDeps extends PollDeps {
     readonly repository: Omit<BuildOptions['repository'], 'check'>
   }
   readonly webhooks: Webhooks
+  /** Whether the operator has set a node of arbitrum. */
+  readonly hasArbitrumNode: boolean
   readonly receipts: ReceiptChecks
   readonly signal: AbortSignal
   /** Told when a new set was published. */
@@ -99,7 +102,7 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
         database,
         clock,
         random: deps.random,
-        chain: deps.sources.chain,
+        chain: deps.hasArbitrumNode ? deps.sources.chain : null,
         authored: async () => (await loadAuthored(buildOptions.dataDir)).pacts,
         signal: AbortSignal.any([signal, AbortSignal.timeout(pactsTimeoutMs)]),
       })
@@ -201,7 +204,12 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
       // Small transactions: the service writes to the same file.
       while (!signal.aborted) {
         const dropped = await database.write((tx) => dropExpiredAnswers(tx, now, tidyBatch))
-        if (dropped < tidyBatch) return
+        if (dropped < tidyBatch) break
+      }
+      const before = isoTime(clock.now() - 2 * dayMs)
+      while (!signal.aborted) {
+        const dropped = await database.write((tx) => dropNetworkWrites(tx, before, tidyBatch))
+        if (dropped < tidyBatch) break
       }
     },
   }

@@ -12,6 +12,7 @@ import type { OpenDatabase } from '../../src/db/open.ts'
 import { escrowReading, forgetEscrow, pactsOnChain, saveReading } from '../../src/db/pacts.ts'
 import type { Database } from '../../src/db/schema.ts'
 import type { Clock, Random } from '../../src/deps.ts'
+import { chains } from '../chain/chains.ts'
 import { EscrowContradiction, readEscrow } from '../chain/pact-escrow.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { AuthoredPacts } from './authored.ts'
@@ -21,7 +22,8 @@ export interface PactJobDeps {
   readonly database: OpenDatabase
   readonly clock: Pick<Clock, 'now'>
   readonly random: Random
-  readonly chain: (name: 'arbitrum', signal: AbortSignal) => ChainReader
+  /** Null where the operator has set no node: a public one is no witness for money. */
+  readonly chain: ((name: 'arbitrum', signal: AbortSignal) => ChainReader) | null
   readonly authored: () => Promise<AuthoredPacts>
   readonly signal: AbortSignal
 }
@@ -44,6 +46,7 @@ export async function checkPacts(deps: PactJobDeps): Promise<string> {
 }
 
 async function read({ database, clock, chain, signal }: PactJobDeps): Promise<string> {
+  if (chain === null) return `the escrow was not read: ${chains.arbitrum.rpcSetting} is not set`
   const stored = await escrowReading(database.reader, escrowKey)
   const known = await pactsOnChain(database.reader)
   const question = { reader: chain('arbitrum', signal), nowMs: clock.now(), signal, stored, known }

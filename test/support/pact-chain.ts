@@ -1,0 +1,125 @@
+/**
+ * Arbitrum One as the escrow of pacts knows it, on this machine: an anvil node with an escrow of our own at the real
+ * address (`test/fixtures/contracts/PactEscrow.sol`), and tokens at those of PACT and USDC. With an epoch of four slots
+ * a block is final eight blocks later.
+ */
+import { readFileSync } from 'node:fs'
+
+import { encodeFunctionData, numberToHex } from 'viem'
+import type { Abi, Address, Hex } from 'viem'
+import { z } from 'zod'
+
+import { chains } from '../../builder/chain/chains.ts'
+import { pactEscrow } from '../../src/core/pact/escrow.ts'
+import { startAnvilNode } from './anvil.ts'
+import type { AnvilNode } from './anvil.ts'
+import { word } from './scripted-contract.ts'
+
+const hex = z.string().transform((text): Hex => `0x${text.slice(2)}`)
+const contract = z.object({ abi: z.custom<Abi>(Array.isArray), deployedBytecode: hex })
+const artefact = z
+  .object({ contracts: z.object({ PactEscrow: contract, TestToken: contract }) })
+  .parse(
+    JSON.parse(
+      readFileSync(new URL('../fixtures/contracts/pact-escrow.json', import.meta.url), 'utf8'),
+    ),
+  )
+const { PactEscrow, TestToken } = artefact.contracts
+const usdc = chains.arbitrum.usdc.address
+/** The number of the first pact that a test makes. */
+export const firstPactId = 20
+/** Storage of the escrow: the token, then the next number. */
+const tokenSlot = word(0)
+const nextIdSlot = word(1)
+
+export const creator: Address = '0x1000000000000000000000000000000000000001'
+export const worker: Address = '0x2000000000000000000000000000000000000002'
+export const arbitrator: Address = '0x3000000000000000000000000000000000000003'
+
+export interface PactChain extends AnvilNode {
+  /** Calls the escrow in a block of its own at the time; answers the transaction. */
+  readonly act: (
+    from: Address,
+    name: string,
+    args: readonly unknown[],
+    atMs: number,
+  ) => Promise<Hex>
+  /** Creates a pact of 300 PACT between creator and worker; answers the transaction. */
+  readonly create: (deadlineMs: number, atMs: number) => Promise<Hex>
+  /** Moves USDC in a block of its own at the time. */
+  readonly pay: (from: Address, to: Address, microUsdc: number, atMs: number) => Promise<Hex>
+  /** Mines empty blocks, a second apart. */
+  readonly mine: (blocks: number) => Promise<void>
+  readonly headTimeMs: () => Promise<number>
+  /** Takes a picture of the chain; what it answers goes back to it, once. */
+  readonly snapshot: () => Promise<() => Promise<void>>
+}
+
+export async function startPactChain(genesisMs: number): Promise<PactChain> {
+  const node = await startAnvilNode(pactEscrow.chainId, [
+    '--slots-in-an-epoch',
+    '4',
+    '--timestamp',
+    String(genesisMs / 1000),
+    '--auto-impersonate',
+  ])
+  const { rpc } = node
+  const parties = [creator, worker, arbitrator]
+  await rpc('anvil_setCode', [pactEscrow.address, PactEscrow.deployedBytecode])
+  for (const token of [pactEscrow.token, usdc]) {
+    await rpc('anvil_setCode', [token, TestToken.deployedBytecode])
+  }
+  await rpc('anvil_setStorageAt', [pactEscrow.address, tokenSlot, word(BigInt(pactEscrow.token))])
+  await rpc('anvil_setStorageAt', [pactEscrow.address, nextIdSlot, word(firstPactId)])
+  for (const party of parties) await rpc('anvil_setBalance', [party, numberToHex(10n ** 20n)])
+
+  const mine = async (blocks: number) => {
+    await rpc('anvil_mine', [numberToHex(blocks), '0x1'])
+  }
+  const send = async (from: Address, to: string, data: Hex, atMs: number | null): Promise<Hex> => {
+    const hash = hex.parse(
+      await rpc('eth_sendTransaction', [{ from, to, data, gas: numberToHex(1_000_000) }]),
+    )
+    if (atMs !== null) await rpc('evm_setNextBlockTimestamp', [Math.floor(atMs / 1000)])
+    await mine(1)
+    const receipt = z
+      .object({ status: z.string() })
+      .parse(await rpc('eth_getTransactionReceipt', [hash]))
+    if (receipt.status !== '0x1') throw new Error(`a transaction to ${to} was reverted`)
+    return hash
+  }
+  const call = (abi: Abi, functionName: string, args: readonly unknown[]) =>
+    encodeFunctionData({ abi, functionName, args })
+  const mint = (to: Address, value: bigint) => call(TestToken.abi, 'mint', [to, value])
+  await send(creator, pactEscrow.token, mint(creator, 10n ** 24n), null)
+  await send(creator, usdc, mint(creator, 10n ** 12n), null)
+
+  const act: PactChain['act'] = async (from, name, args, atMs) =>
+    await send(from, pactEscrow.address, call(PactEscrow.abi, name, args), atMs)
+  return {
+    ...node,
+    act,
+    create: async (deadlineMs, atMs) =>
+      await act(
+        creator,
+        'create',
+        [worker, arbitrator, 300n * 10n ** 18n, 0n, BigInt(deadlineMs / 1000), 3600n, 3600n],
+        atMs,
+      ),
+    pay: async (from, to, microUsdc, atMs) =>
+      await send(from, usdc, call(TestToken.abi, 'transfer', [to, BigInt(microUsdc)]), atMs),
+    mine,
+    headTimeMs: async () => {
+      const block = z
+        .object({ timestamp: z.string() })
+        .parse(await rpc('eth_getBlockByNumber', ['latest', false]))
+      return Number(block.timestamp) * 1000
+    },
+    snapshot: async () => {
+      const id = await rpc('evm_snapshot', [])
+      return async () => {
+        await rpc('evm_revert', [id])
+      }
+    },
+  }
+}

@@ -1,0 +1,161 @@
+/** A ledger that holds manifests of one pact and looks at a chain: its job, its checks of receipts, its documents. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { createChainReader } from '../../builder/chain/reader.ts'
+import { loadAuthoredPacts } from '../../builder/pacts/authored.ts'
+import { gatherPacts } from '../../builder/pacts/gather.ts'
+import type { PactsWorld } from '../../builder/pacts/gather.ts'
+import { checkPacts } from '../../builder/pacts/job.ts'
+import { createReceiptChecks } from '../../builder/receipts.ts'
+import { checkManifests } from '../../src/core/pact/check.ts'
+import { pactEscrow } from '../../src/core/pact/escrow.ts'
+import { isoDate, isoTime } from '../../src/core/time.ts'
+import { parseWallet } from '../../src/core/wallet.ts'
+import { listClosedFlags, listOpenFlags } from '../../src/db/flags.ts'
+import { insertReceipt } from '../../src/db/receipts.ts'
+import { systemRandom } from '../../src/runtime.ts'
+import { tempDatabase, tempFolder } from '../db/temp-database.ts'
+
+export const pactSite = 'https://ledger.test'
+
+/** A small manifest of a pact, with its specification. */
+export function manifestsOf(pactId: number, deadlineMs: number) {
+  const identity = {
+    spec_version: '3.0.0',
+    pact_id: pactId,
+    chain_id: pactEscrow.chainId,
+    contract_address: pactEscrow.address,
+  }
+  const spec = {
+    ...identity,
+    manifest_kind: 'report',
+    title: 'A report on tides',
+    deadline: isoDate(deadlineMs),
+    canonical_form:
+      'Keep only the fields named in `fields`, at every level. Write RFC 8785 JSON: sorted members, no white space, UTF-8, no newline at the end.',
+    hash: 'keccak256',
+    fields: {
+      spec_version: 'string',
+      pact_id: 'integer',
+      chain_id: 'integer',
+      contract_address: 'address',
+      report: { title: 'string', sha256: 'string', pages: 'integer' },
+    },
+    source: 'Agreed by its parties.',
+  }
+  const report = { title: 'Tides — ébb', sha256: 'ab'.repeat(32), pages: 12 }
+  const instance = { ...identity, report, _note: 'stripped' }
+  const { workHash } = checkManifests(
+    { spec: { json: spec }, instance: { json: instance } },
+    { pactId, chainId: pactEscrow.chainId, contractAddress: pactEscrow.address },
+  )
+  if (workHash === null) throw new Error('the manifests of the test have no hash')
+  return { spec, instance, workHash }
+}
+
+export async function pactLedger(rpcUrl: string, genesisMs: number) {
+  const database = await tempDatabase()
+  const dir = tempFolder()
+  const clock = { nowMs: genesisMs }
+  const signal = new AbortController().signal
+  const outside = { fetch, timeoutMs: 5000, retries: 0 }
+  const deps = {
+    database,
+    clock: { now: () => clock.nowMs },
+    random: systemRandom,
+    authored: async () => await loadAuthoredPacts(dir),
+    signal,
+  }
+  let url = rpcUrl
+  return {
+    database,
+    dir,
+    /** The time at which everything happens from now on. */
+    at: (nowMs: number) => {
+      clock.nowMs = nowMs
+    },
+    /** Asks another node from now on. */
+    ask: (rpcUrl: string) => {
+      url = rpcUrl
+    },
+    hold: (pactId: number, manifests: { readonly spec: object; readonly instance: object }) => {
+      const at = join(dir, String(pactId))
+      mkdirSync(at, { recursive: true })
+      const about = {
+        pact_id: pactId,
+        title: 'A report on tides',
+        updated_at: isoTime(genesisMs),
+        source: 'a test',
+      }
+      writeFileSync(join(at, 'pact.json'), JSON.stringify(about))
+      writeFileSync(join(at, 'spec.json'), JSON.stringify(manifests.spec))
+      writeFileSync(join(at, 'instance.json'), JSON.stringify(manifests.instance))
+    },
+    publish: (pacts: readonly object[]) => {
+      const published = { noted_on: '2026-11-01', note: 'Copied.', pacts }
+      writeFileSync(join(dir, 'published.json'), JSON.stringify(published))
+    },
+    check: async (): Promise<string> =>
+      await checkPacts({ ...deps, chain: (name) => createChainReader(name, url, outside) }),
+    checkWithoutNode: async (): Promise<string> => await checkPacts({ ...deps, chain: null }),
+    checkReceipts: async () =>
+      await createReceiptChecks({
+        ...deps,
+        clock: {
+          ...deps.clock,
+          monotonic: () => performance.now(),
+          sleep: () => Promise.resolve(),
+        },
+        ...outside,
+        rpcUrls: { arbitrum: url },
+      }).run(),
+    pacts: async (): Promise<PactsWorld> =>
+      await gatherPacts(database.reader, await loadAuthoredPacts(dir), {
+        siteUrl: pactSite,
+        nowMs: clock.nowMs,
+      }),
+    openFlags: async () =>
+      (await listOpenFlags(database.reader)).filter(({ kind }) => kind === 'pact_sources_disagree'),
+    closedFlags: async () => await listClosedFlags(database.reader, 100),
+    /** A receipt that waits for its chain. */
+    receipt: async (receipt: {
+      readonly id: string
+      readonly pactId: number
+      readonly txHash: string
+      readonly from: string
+      readonly to: string
+      readonly chain?: string
+      readonly microUsdc?: number
+    }) => {
+      const id = `rcp_${receipt.id.padStart(64, '0')}`
+      await database.write(
+        async (tx) =>
+          await insertReceipt(tx, {
+            id,
+            kind: 'signed',
+            rail: 'pact',
+            chain: receipt.chain ?? 'arbitrum',
+            txHash: receipt.txHash,
+            from: parseWallet(receipt.from),
+            to: parseWallet(receipt.to),
+            amountMicroUsdc: receipt.microUsdc ?? 12_500_000,
+            assetSymbol: 'USDC',
+            occurredAt: isoTime(clock.nowMs),
+            summary: null,
+            jobId: `pact-${receipt.pactId}`,
+            evidenceUrl: null,
+            platform: null,
+            publicKey: null,
+            submitter: receipt.to.toLowerCase(),
+            content: {},
+            verification: 'pending',
+            verificationReason: null,
+            onchain: 'pending',
+            acceptedAt: isoTime(clock.nowMs),
+          }),
+      )
+      return id
+    },
+  }
+}
