@@ -230,11 +230,13 @@ async function charge<T>(
 async function mined<T>(sale: Sale<T>, submitted: PaymentRecord): Promise<SettledIn> {
   const { deps, payments, asked, key } = sale
   const { txHash } = submitted
-  for (const pauseMs of [0, ...payments.pausesMs]) {
+  const pausesMs = [0, ...payments.pausesMs]
+  for (const [look, pauseMs] of pausesMs.entries()) {
     if (pauseMs > 0) await deps.clock.sleep(pauseMs)
     const standing = await lookFor(payments, submitted)
     if (standing.kind === 'found') return standing.in
-    if (standing.kind === 'open') continue
+    // Of several nodes behind one address one may lag: bad news are believed when patience ends.
+    if (standing.kind === 'open' || look < pausesMs.length - 1) continue
     await giveUp(deps, submitted, standing.kind)
     if (standing.kind === 'spent') {
       const details = 'The authorization was cancelled, or used for another transfer'
@@ -252,7 +254,8 @@ async function lookFor(payments: PaymentsOn, submitted: PaymentRecord): Promise<
     if (submitted.txHash === null) return await searched(payments, submitted)
     const fate = await payments.chain.fateOf(submitted.txHash, meantBy(submitted))
     if (fate.kind === 'transferred') return { kind: 'found', in: fate }
-    if (fate.kind === 'unknown') return { kind: 'open' }
+    // A success without the transfer cannot be: that node knows nothing.
+    if (fate.kind === 'unknown' || fate.kind === 'other') return { kind: 'open' }
     // It failed: by the end of its time, or because a stranger's copy of it came first.
     const standing = await searched(payments, submitted)
     return standing.kind === 'open' ? { kind: 'dead' } : standing

@@ -2,6 +2,7 @@
  * Whatever goes wrong between the payer, the service and the chain, a payer gets once what was paid for, or is not
  * charged; and nobody learns a key or a signature from it.
  */
+import { encodeEventTopics } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 
@@ -9,7 +10,7 @@ import { startPaidService } from '../support/paid-service.ts'
 import type { PaidService } from '../support/paid-service.ts'
 import { rpcError, rpcResult, startRpcProxy } from '../support/rpc-proxy.ts'
 import type { ProxyRules, RpcProxy } from '../support/rpc-proxy.ts'
-import { startUsdcChain } from '../support/usdc-chain.ts'
+import { startUsdcChain, usdcAbi, usdcAddress } from '../support/usdc-chain.ts'
 import type { UsdcChain } from '../support/usdc-chain.ts'
 import {
   chainAccount,
@@ -251,7 +252,10 @@ describe('a stranger who settles first', () => {
 })
 
 describe('a chain that', () => {
-  it('has the wrong id is sent nothing', async () => {
+  it('turns out to have the wrong id is sent nothing', async () => {
+    await paid.stop()
+    rules = { instead: () => ({ status: 500, body: 'not yet' }) }
+    paid = await startPaidService({ chain, rpcUrl: proxy.url, level: 'debug' })
     const signed = await sign()
     rules = {
       instead: (request) =>
@@ -261,8 +265,14 @@ describe('a chain that', () => {
     expect([answer.status, answer.code]).toEqual([503, 'payment_unavailable'])
     expect(answer.headers.get('payment-required')).toBeNull()
     expect(await charged()).toBe(0n)
+    expect(await chain.sentBy(paid.settler)).toEqual([])
     rules = {}
     await expectDeliveredOnce(signed)
+  })
+
+  it('has the wrong id stops the start', async () => {
+    rules = { instead: (request) => rpcResult(request, '0x1') }
+    await expect(startPaidService({ chain, rpcUrl: proxy.url })).rejects.toThrow('RPC_URL_BASE')
   })
 
   it.each([
@@ -305,68 +315,112 @@ describe('a chain that', () => {
     expect(await charged()).toBe(0n)
   })
 
-  it('shows the receipt of another transaction is not believed', async () => {
-    const other = await chain.call('0x06fdde03')
-    const { blockHash } = await chain.client.getTransactionReceipt({ hash: other })
+  it.each<readonly [string, (receipt: ForgedReceipt) => object]>([
+    ['for another transaction', (receipt) => ({ ...receipt, transactionHash: someHash })],
+    ['that failed', (receipt) => ({ ...receipt, status: '0x0' })],
+    ['without logs', (receipt) => ({ ...receipt, logs: [] })],
+    ['of another amount', withTransfer({ data: word('7d1') })],
+    ['from another payer', withTransfer({ from: stranger })],
+    ['to another receiver', withTransfer({ to: stranger })],
+    [
+      'of another token',
+      (receipt) => ({
+        ...receipt,
+        logs: receipt.logs.map((log) => ({ ...log, address: stranger })),
+      }),
+    ],
+    [
+      'of another authorization',
+      (receipt) => ({
+        ...receipt,
+        logs: receipt.logs.map((log) => ({
+          ...log,
+          topics: log.topics.map((topic, at) =>
+            at === 2 && log.logIndex === '0x0' ? someHash : topic,
+          ),
+        })),
+      }),
+    ],
+    ['of a transfer elsewhere in the block', withTransfer({ logIndex: '0x5' })],
+  ])('shows a receipt %s, of what is not mined, is not believed', async (_, forge) => {
     const signed = await sign()
     await chain.automine(false)
-    rules = {
-      instead: (request) =>
-        request.method === 'eth_getTransactionReceipt'
-          ? rpcResult(request, {
-              transactionHash: other,
-              status: '0x1',
-              blockNumber: '0x1',
-              blockHash,
-              logs: [],
-            })
-          : undefined,
-    }
-    expectPending(await buy(signed))
-    rules = {}
-    await chain.mine()
-    await expectDeliveredOnce(signed)
-  })
-
-  it.each([
-    ['another amount', (text: string) => text.replaceAll(/7d0"/g, '001"')],
-    ['another payer', (text: string) => text.replaceAll(addressWord(payer.address), strangerWord)],
-    [
-      'another receiver',
-      (text: string) =>
-        text.replaceAll(addressWord(chainAccount('receiver').address), strangerWord),
-    ],
-    [
-      'another token',
-      (text: string) =>
-        text.replaceAll(
-          /"address":"0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"/gi,
-          `"address":"${chainAccount('token').address.toLowerCase()}"`,
-        ),
-    ],
-    ['no logs', (text: string) => text.replace(/"logs":\[.*?\](?=,"logsBloom)/, '"logs":[]')],
-  ])('shows a settlement with %s is not believed', async (_, forge) => {
-    const signed = await sign()
     let forged = 0
     rules = {
-      change: ({ method }, answer) => {
-        if (method !== 'eth_getTransactionReceipt') return answer
-        const text = forge(answer)
-        if (text !== answer) forged += 1
-        return text
+      instead: (request) => {
+        if (request.method !== 'eth_getTransactionReceipt') return undefined
+        forged += 1
+        const receipt = receiptOf(signed, String(request.params[0]), paid.receiver)
+        return rpcResult(request, forge(receipt))
       },
     }
     const answer = await buy(signed)
     expect(forged).toBeGreaterThan(0)
     expect(answer.status).not.toBe(200)
-    expect(answer.headers.get('payment-required')).toBeNull()
     rules = {}
+    await chain.mine()
     await expectDeliveredOnce(signed)
   })
 })
 
-const addressWord = (address: string) => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
-const strangerWord = addressWord(chainAccount('somebody else').address)
+const word = (hex: string) => `0x${hex.replace('0x', '').toLowerCase().padStart(64, '0')}`
+const stranger = chainAccount('somebody else').address.toLowerCase()
+const someHash = `0x${'12'.repeat(32)}`
+
+interface ForgedReceipt {
+  readonly transactionHash: string
+  readonly logs: readonly ForgedLog[]
+}
+
+interface ForgedLog {
+  readonly address: string
+  readonly topics: readonly string[]
+  readonly data: string
+  readonly logIndex: string
+}
+
+/** As the node would show it, were the payment mined. */
+function receiptOf({ authorization }: SignedAuthorization, hash: string, payTo: string) {
+  const [used, transfer] = ['AuthorizationUsed', 'Transfer'].map((name) =>
+    encodeEventTopics({
+      abi: usdcAbi,
+      eventName: name === 'Transfer' ? name : 'AuthorizationUsed',
+    }),
+  )
+  const place = { transactionHash: hash, blockNumber: '0x1', blockHash: someHash }
+  const from = word(authorization.from)
+  const logs = [
+    { topics: [String(used), from, authorization.nonce], data: '0x', logIndex: '0x0' },
+    { topics: [String(transfer), from, word(payTo)], data: word('7d0'), logIndex: '0x1' },
+  ]
+  return {
+    ...place,
+    status: '0x1',
+    logs: logs.map((log) => ({ ...place, address: usdcAddress, ...log })),
+  }
+}
+
+function withTransfer(changes: {
+  readonly from?: string
+  readonly to?: string
+  readonly data?: string
+  readonly logIndex?: string
+}) {
+  const { from, to, ...rest } = changes
+  return (receipt: ForgedReceipt): object => ({
+    ...receipt,
+    logs: receipt.logs.map((log) => {
+      if (log.logIndex === '0x0') return log
+      const [topic = '', wasFrom = '', wasTo = ''] = log.topics
+      const topics = [
+        topic,
+        from === undefined ? wasFrom : word(from),
+        to === undefined ? wasTo : word(to),
+      ]
+      return { ...log, topics, ...rest }
+    }),
+  })
+}
 
 describe('a reorganisation', () => {
   it('before the payer has the answer leaves a payment that can still settle', async () => {

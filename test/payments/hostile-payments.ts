@@ -232,7 +232,7 @@ export const hostilePayments: readonly HostilePayment[] = [
   withSignature('a signature of half bytes', (signature) => signature.slice(0, -1)),
   withSignature('a signature of words', () => 'signed, the payer'),
   withSignature('a wallet that is yet to be made', undeployed),
-  withSignature('a signature of four thousand bytes', () => `0x${'ab'.repeat(4000)}`),
+  withSignature('a signature of two thousand bytes', () => `0x${'ab'.repeat(2000)}`),
 
   accepting('accepts less', (accepted) => ({ ...accepted, amount: '1' })),
   accepting('accepts another receiver', (accepted) => ({

@@ -64,7 +64,7 @@ export interface UsdcChain {
   /** Sets what the address has of the chain's own coin. */
   readonly fund: (address: Address, wei?: bigint) => Promise<void>
   readonly balanceOf: (address: Address) => Promise<bigint>
-  /** Calls the token, as its owner or as anyone; answers the transaction's hash. */
+  /** Calls the token, as its owner or as anyone; answers the hash of the transaction, which is mined unless that was stopped. */
   readonly call: (data: Hex, as?: 'owner' | 'anyone') => Promise<Hex>
   /** Authorizations that were used up to now, in the order of the chain. */
   readonly usedAuthorizations: () => Promise<
@@ -90,15 +90,25 @@ export async function startUsdcChain(): Promise<UsdcChain> {
     pollingInterval: 20,
     cacheTime: 0,
   })
-  const send = async (data: Hex, from: Address): Promise<Hex> =>
-    hash.parse(await rpc('eth_sendTransaction', [{ from, to: usdcAddress, data, ...gas }]))
+  let isAutomining = false
+  const send = async (data: Hex, from: Address): Promise<Hex> => {
+    const sent = hash.parse(
+      await rpc('eth_sendTransaction', [{ from, to: usdcAddress, data, ...gas }]),
+    )
+    if (isAutomining) await client.waitForTransactionReceipt({ hash: sent })
+    return sent
+  }
 
   await rpc('anvil_setCode', [usdcAddress, await placeToken(rpc)])
   await rpc('anvil_setCode', [multicall3Address, multicall3Code()])
   // One block for all of them: they take effect in the order in which they were sent.
   for (const data of initialisation) await send(data, admin)
   await rpc('anvil_mine', ['0x1'])
-  await rpc('evm_setAutomine', [true])
+  const automine = async (on: boolean): Promise<void> => {
+    await rpc('evm_setAutomine', [on])
+    isAutomining = on
+  }
+  await automine(true)
 
   return {
     url,
@@ -129,9 +139,7 @@ export async function startUsdcChain(): Promise<UsdcChain> {
       return logs.map(({ args, transactionHash }) => ({ ...args, transaction: transactionHash }))
     },
     sentBy: async (address) => await transactionsOf(client, address),
-    automine: async (on) => {
-      await rpc('evm_setAutomine', [on])
-    },
+    automine,
     mine: async (blocks = 1) => {
       await rpc('anvil_mine', [`0x${blocks.toString(16)}`])
     },
