@@ -2,41 +2,23 @@
  * The compiled service killed with SIGKILL a hundred times while eight clients post receipts: whatever was answered
  * with 2xx is there, once, with what it earned; what was not answered can be sent again and is there once.
  */
-import { cpSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { recomputeScores } from '../../src/db/reputation.ts'
-import { compileProgram } from '../support/program.ts'
 import type { Program } from '../support/program.ts'
-import { issued, receiptFacts, submission } from '../support/receipts.ts'
-import { ed25519Key, nearWallet } from '../support/wallets.ts'
+import { boardReceipt, compileBoardProgram, sendReceipt } from './board.ts'
 import { addressOf, newLedger } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
 
 const kills = 100
 const clients = 8
 const timeoutMs = 600_000
-const platformKey = ed25519Key('platform')
-const worker = nearWallet('worker')
 
 let program: Program
 
 beforeAll(() => {
-  program = compileProgram()
-  const data = join(program.dir, 'data')
-  rmSync(data)
-  cpSync('data', data, { recursive: true, filter: (path) => !path.endsWith('data/run') })
-  const platform = {
-    platform: 'example_board',
-    name: 'Example Board',
-    public_key: platformKey.base64,
-    rails: ['x402'],
-    added_at: '2026-01-01T00:00:00.000Z',
-  }
-  writeFileSync(join(data, 'platforms.json'), JSON.stringify({ platforms: [platform] }))
+  program = compileBoardProgram()
 })
 afterAll(() => program.remove())
 
@@ -48,35 +30,6 @@ interface Sent {
 
 let made = 0
 
-async function receiptText(): Promise<string> {
-  made += 1
-  const facts = receiptFacts(worker, {
-    from_wallet: nearWallet(`payer ${made % 50}`).address,
-    occurred_at: '2026-01-02T00:00:00.000Z',
-    summary: `number ${made}`,
-  })
-  return JSON.stringify(await submission(worker, issued(facts, platformKey), Date.now()))
-}
-
-/** Sends a receipt and answers its id and status, or null where no whole answer came. */
-async function send(
-  url: string,
-  raw: string,
-): Promise<{ readonly status: number; readonly receiptId: string } | null> {
-  try {
-    const headers = { 'Content-Type': 'application/json' }
-    const answer = await fetch(`${url}/api/v1/receipts`, { method: 'POST', headers, body: raw })
-    const text = await answer.text()
-    const receiptId = /"receipt_id":"(rcp_[0-9a-f]{64})"/.exec(text)?.[1]
-    if (receiptId === undefined) throw new Error(`refused with ${answer.status}: ${text}`)
-    return { status: answer.status, receiptId }
-  } catch (error) {
-    // What fetch throws where a connection ends; everything else is a failure of the test.
-    if (error instanceof TypeError) return null
-    throw error
-  }
-}
-
 /** Posts from all clients at once until the service, killed after so many answers, is gone. */
 async function postUntilKilled(ledger: Ledger, killAfter: number): Promise<readonly Sent[]> {
   const service = ledger.service({ BUILDER: 'off' })
@@ -85,8 +38,9 @@ async function postUntilKilled(ledger: Ledger, killAfter: number): Promise<reado
   let answered = 0
   const client = async () => {
     for (;;) {
-      const raw = await receiptText()
-      const answer = await send(url, raw)
+      made += 1
+      const raw = await boardReceipt(made)
+      const answer = await sendReceipt(url, raw)
       sent.push({ raw, receiptId: answer?.receiptId ?? null })
       if (answer === null) return
       expect(answer.status).toBe(201)
@@ -136,7 +90,7 @@ test(
     const before = await wholeReceipts(ledger)
     expect(unanswered.length).toBeGreaterThan(0)
     for (const raw of unanswered) {
-      const again = await send(url, raw)
+      const again = await sendReceipt(url, raw)
       if (again === null) throw new Error('the service is gone')
       expect(again.status).toBe(before.has(again.receiptId) ? 200 : 201)
       acknowledged.add(again.receiptId)

@@ -1,0 +1,149 @@
+/**
+ * Power cuts at every flush of a service that takes receipts, replayed: strace records what the compiled service did to
+ * its database and what it answered, in one order; each disk that a cut could leave is opened and looked at.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { openDatabase } from '../../src/db/open.ts'
+import { recomputeScores } from '../../src/db/reputation.ts'
+import type { Program } from '../support/program.ts'
+import { boardReceipt, compileBoardProgram, sendReceipt } from './board.ts'
+import { disksAfterCuts, readTrace, tracedBytes, tracedCalls } from './recorded-disk.ts'
+import type { Disk } from './recorded-disk.ts'
+
+const clients = 4
+const receipts = 400
+const seed = 20_261_121
+const timeoutMs = 600_000
+
+let program: Program
+let root: string
+
+beforeAll(() => {
+  program = compileBoardProgram()
+  root = mkdtempSync(join(tmpdir(), 'ledger-power-cut-'))
+})
+afterAll(() => {
+  program.remove()
+  rmSync(root, { recursive: true, force: true })
+})
+
+/** Runs the service under strace while clients post; answers the ids of all receipts that were answered. */
+async function record(tracePath: string, dataDir: string): Promise<ReadonlySet<string>> {
+  const traced = ['-f', '-y', '-xx', '-s', String(tracedBytes), '-e', `trace=${tracedCalls}`]
+  const quiet = ['-qq', '--seccomp-bpf', '-e', 'signal=none', '-o', tracePath]
+  const strace = spawn('strace', [...traced, ...quiet, process.execPath, program.service], {
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      DATA_DIR: dataDir,
+      PUBLIC_DIR: join(root, 'public'),
+      PORT: '0',
+      LIMITS: 'off',
+      POLL: 'off',
+      BUILDER: 'off',
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const ended = once(strace, 'close')
+  await once(strace, 'spawn')
+  let said = ''
+  const port = await new Promise<string>((resolve, reject) => {
+    strace.stderr.on('data', (chunk: Buffer) => {
+      said += chunk.toString('utf8')
+      const found = /"message":"listening".*?"port":(\d+)/.exec(said)?.[1]
+      if (found !== undefined) resolve(found)
+    })
+    strace.once('close', () => reject(new Error(`the service ended: ${said}`)))
+  })
+  const answered = new Set<string>()
+  let made = 0
+  const client = async (): Promise<void> => {
+    while (made < receipts) {
+      made += 1
+      const answer = await sendReceipt(`http://127.0.0.1:${port}`, await boardReceipt(made))
+      expect(answer?.status).toBe(201)
+      if (answer !== null) answered.add(answer.receiptId)
+    }
+  }
+  await Promise.all(Array.from({ length: clients }, client))
+  const service = readFileSync(`/proc/${strace.pid}/task/${strace.pid}/children`, 'utf8').trim()
+  process.kill(Number(service), 'SIGTERM')
+  await ended
+  return answered
+}
+
+/** What is wrong with a disk; empty where all that was answered is there, once, and what it earned with it. */
+async function problemsOf(disk: Disk): Promise<readonly string[]> {
+  const dir = join(root, 'disk')
+  rmSync(dir, { recursive: true, force: true })
+  mkdirSync(dir)
+  for (const [file, bytes] of disk.files) writeFileSync(join(dir, file), bytes)
+  const problems: string[] = []
+  const { reader, close } = await openDatabase({ url: join(dir, 'ledger.db') })
+  try {
+    const { rows } = await sql<{ integrity_check: string }>`pragma integrity_check`.execute(reader)
+    for (const { integrity_check: found } of rows) if (found !== 'ok') problems.push(found)
+    const stored = await reader.selectFrom('receipts').select('id').execute()
+    const entries = await reader.selectFrom('reputation_ledger').select('receipt_id').execute()
+    const used = await reader.selectFrom('used_messages').select('message_sha256').execute()
+    const ids = new Set(stored.map(({ id }) => id))
+    const earned = new Set(entries.map(({ receipt_id: id }) => id))
+    for (const id of disk.answered)
+      if (!ids.has(id)) problems.push(`${id} was answered and is gone`)
+    for (const id of ids) if (!earned.has(id)) problems.push(`${id} has no entry`)
+    const counts = [stored.length, entries.length, used.length]
+    if (counts.some((count) => count !== ids.size)) problems.push(`twice: ${counts.join(' ')}`)
+    const { differences } = await recomputeScores(reader)
+    for (const { field } of differences) problems.push(`another ${field} than the entries say`)
+  } finally {
+    await close()
+  }
+  return problems
+}
+
+test(
+  'after a power cut at any flush every receipt that was answered is there, once, with what it earned',
+  async () => {
+    const tracePath = join(root, 'trace')
+    const dataDir = join(root, 'data')
+    const answered = await record(tracePath, dataDir)
+    const events = await readTrace(tracePath, dataDir)
+    const recorded = events.flatMap((event) => (event.kind === 'answer' ? event.receiptIds : []))
+    expect(new Set(recorded)).toEqual(answered)
+    expect(answered.size).toBe(receipts)
+
+    let disks = 0
+    let withAnswers = 0
+    for (const disk of disksAfterCuts(events, randomFrom(seed))) {
+      expect(await problemsOf(disk), disk.name).toEqual([])
+      disks += 1
+      if (disk.answered.size > 0) withAnswers += 1
+    }
+    const flushes = events.filter(({ kind }) => kind === 'sync').length
+    // The file itself was written too: checkpoints are among what was cut.
+    expect(events.some((event) => event.kind === 'write' && event.file === 'ledger.db')).toBe(true)
+    expect(withAnswers).toBeGreaterThan(100)
+    process.stdout.write(
+      `${flushes} flushes, ${disks} disks, ${withAnswers} of them after answers\n`,
+    )
+  },
+  timeoutMs,
+)
+
+/** Mulberry32. */
+function randomFrom(start: number): () => number {
+  let state = start
+  return () => {
+    state = (state + 0x6d_2b_79_f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

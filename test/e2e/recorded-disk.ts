@@ -1,0 +1,206 @@
+/**
+ * What a program did to the files of its database, as strace saw it, and the disks that a power cut can leave of it:
+ * what was flushed is there; of what was not, nothing, all, or any sectors are.
+ */
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+
+/** The calls by which SQLite writes, and those by which Node answers. */
+export const tracedCalls = 'pwrite64,fsync,fdatasync,ftruncate,unlink,write,writev'
+/** A write of a page in hex, and the answer to one request, with room to spare. */
+export const tracedBytes = 70_000
+
+interface Write {
+  readonly kind: 'write'
+  readonly file: string
+  readonly offset: number
+  readonly bytes: Buffer
+}
+
+interface Truncate {
+  readonly kind: 'truncate'
+  readonly file: string
+  readonly size: number
+}
+
+type Change = Write | Truncate
+
+export type DiskEvent =
+  | Change
+  | { readonly kind: 'sync'; readonly file: string }
+  | { readonly kind: 'unlink'; readonly file: string }
+  | { readonly kind: 'answer'; readonly receiptIds: readonly string[] }
+
+/** Reads the output of `strace -f -y -xx`; files are told by the name that follows `directory`. */
+export async function readTrace(path: string, directory: string): Promise<readonly DiskEvent[]> {
+  const events: DiskEvent[] = []
+  /** What a thread has called and not come back from: a flush counts from its end on. */
+  const underWay = new Map<string, DiskEvent>()
+  for await (const line of createInterface({ input: createReadStream(path) })) {
+    const [, thread = '', text = ''] = /^(\d+)\s+(.*)$/.exec(line) ?? []
+    if (text.startsWith('<... ')) {
+      const event = underWay.get(thread)
+      underWay.delete(thread)
+      if (event !== undefined) events.push(succeeded(event, text))
+      continue
+    }
+    const event = eventOf(text, directory)
+    if (event === null) continue
+    // A flush may be cut off before its end; everything else may have happened as soon as it was begun.
+    if (event.kind !== 'sync') events.push(event)
+    else if (text.endsWith('<unfinished ...>')) underWay.set(thread, event)
+    else events.push(succeeded(event, text))
+  }
+  return events
+}
+
+function succeeded(event: DiskEvent, text: string): DiskEvent {
+  if (!/ = \d+$/.test(text)) throw new Error(`a call failed while it was recorded: ${text}`)
+  return event
+}
+
+const WRITTEN = /^pwrite64\(\d+<([^>]*)>, "((?:\\x[0-9a-f]{2})*)"(\.\.\.)?, (\d+), (\d+)/
+const SYNCED = /^(?:fsync|fdatasync)\(\d+<([^>]*)>/
+const TRUNCATED = /^ftruncate\(\d+<([^>]*)>, (\d+)/
+const UNLINKED = /^unlink\("((?:\\x[0-9a-f]{2})*)"/
+const SENT = /^writev?\(/
+
+function eventOf(text: string, directory: string): DiskEvent | null {
+  const fileOf = (path: string | undefined): string | null => {
+    const plain = unhex(path ?? '').toString()
+    const inside = plain.startsWith(`${directory}/`) ? plain.slice(directory.length + 1) : null
+    // The index of the WAL is shared memory: whoever opens the file after a cut makes it anew.
+    return inside === 'ledger.db' || inside === 'ledger.db-wal' ? inside : null
+  }
+  const written = WRITTEN.exec(text)
+  if (written !== null) {
+    const [, path, hex = '', cut, length, offset] = written
+    const file = fileOf(path)
+    if (file === null) return null
+    const bytes = unhex(hex)
+    if (cut !== undefined || bytes.length !== Number(length)) throw new Error('a write was cut off')
+    return { kind: 'write', file, offset: Number(offset), bytes }
+  }
+  const synced = SYNCED.exec(text)
+  if (synced !== null) {
+    const file = fileOf(synced[1])
+    return file === null ? null : { kind: 'sync', file }
+  }
+  const truncated = TRUNCATED.exec(text)
+  if (truncated !== null) {
+    const file = fileOf(truncated[1])
+    return file === null ? null : { kind: 'truncate', file, size: Number(truncated[2]) }
+  }
+  const unlinked = UNLINKED.exec(text)
+  if (unlinked !== null) {
+    const file = fileOf(unlinked[1])
+    return file === null ? null : { kind: 'unlink', file }
+  }
+  return SENT.test(text) ? answerIn(text) : null
+}
+
+/** The receipts that an answer with 201 names. */
+function answerIn(text: string): DiskEvent | null {
+  const parts = [...text.matchAll(/"((?:\\x[0-9a-f]{2})+)"/g)]
+  const sent = parts.map(([, hex = '']) => unhex(hex).toString('latin1')).join('')
+  if (!sent.startsWith('HTTP/1.1 201 ')) return null
+  const ids = [...sent.matchAll(/"receipt_id":"(rcp_[0-9a-f]{64})"/g)]
+  return { kind: 'answer', receiptIds: ids.map(([, id = '']) => id) }
+}
+
+/** `\x61\x62` as bytes; text that is no such thing stays as it is. */
+function unhex(text: string): Buffer {
+  return text.startsWith('\\x') ? Buffer.from(text.replaceAll('\\x', ''), 'hex') : Buffer.from(text)
+}
+
+export interface Disk {
+  readonly files: ReadonlyMap<string, Buffer>
+  /** Receipts that were answered before the power went. */
+  readonly answered: ReadonlySet<string>
+  /** For the message of a failure. */
+  readonly name: string
+}
+
+const SECTOR_BYTES = 512
+const fates = ['nothing', 'everything', 'some sectors'] as const
+type Fate = (typeof fates)[number]
+
+/** Before each flush has ended, and after the last call: every disk that the cut can leave there. */
+export function* disksAfterCuts(
+  events: readonly DiskEvent[],
+  random: () => number,
+): Generator<Disk> {
+  const flushed = new Map<string, Buffer>()
+  const pending = new Map<string, Change[]>()
+  const answered = new Set<string>()
+  let cuts = 0
+
+  function* cut(): Generator<Disk> {
+    cuts += 1
+    const unsure = [...pending.values()].some((changes) => changes.length > 0)
+    for (const fate of unsure ? fates : (['nothing'] as const)) {
+      const files = new Map(flushed)
+      for (const [file, changes] of pending) {
+        const left = changes.flatMap((change) => leftOf(change, fate, random))
+        if (left.length > 0) files.set(file, changed(flushed.get(file), left))
+      }
+      const name = `cut ${cuts}, ${fate} of what was not flushed`
+      yield { files, answered: new Set(answered), name }
+    }
+  }
+
+  for (const event of events) {
+    switch (event.kind) {
+      case 'answer':
+        for (const id of event.receiptIds) answered.add(id)
+        break
+      case 'sync':
+        yield* cut()
+        flushed.set(event.file, changed(flushed.get(event.file), pending.get(event.file) ?? []))
+        pending.delete(event.file)
+        break
+      case 'unlink':
+        flushed.delete(event.file)
+        pending.delete(event.file)
+        break
+      case 'write':
+      case 'truncate':
+        pending.set(event.file, [...(pending.get(event.file) ?? []), event])
+    }
+  }
+  yield* cut()
+}
+
+/** A disk writes whole sectors, in any order. */
+function leftOf(change: Change, fate: Fate, random: () => number): readonly Change[] {
+  if (fate === 'nothing') return []
+  if (fate === 'everything') return [change]
+  if (change.kind === 'truncate') return random() < 0.5 ? [change] : []
+  const sectors: Write[] = []
+  for (let at = 0; at < change.bytes.length; at += SECTOR_BYTES) {
+    if (random() < 0.5) continue
+    const bytes = change.bytes.subarray(at, at + SECTOR_BYTES)
+    sectors.push({ ...change, offset: change.offset + at, bytes })
+  }
+  return sectors
+}
+
+function changed(before: Buffer | undefined, changes: readonly Change[]): Buffer {
+  let size = before?.length ?? 0
+  for (const change of changes) {
+    if (change.kind === 'write') size = Math.max(size, change.offset + change.bytes.length)
+  }
+  const content = Buffer.alloc(size)
+  before?.copy(content)
+  let length = before?.length ?? 0
+  for (const change of changes) {
+    if (change.kind === 'write') {
+      change.bytes.copy(content, change.offset)
+      length = Math.max(length, change.offset + change.bytes.length)
+    } else {
+      content.fill(0, change.size)
+      length = change.size
+    }
+  }
+  return content.subarray(0, length)
+}
