@@ -70,6 +70,10 @@ export async function applyFacts(
   for (const receipt of receipts) {
     const isMoved = moved.has(receipt)
     if (!isMoved && isSettled(receipt, deps.nowMs)) continue
+    if (!isMoved && isWithheld(receipt, facts)) {
+      deps.tally.errors += 1
+      continue
+    }
     const verdict = verdictOf(receipt, facts, { nowMs: deps.nowMs, taken })
     if (verdict === null) continue
     deps.tally.checked += 1
@@ -84,13 +88,17 @@ export async function applyFacts(
   }
 }
 
-/** Whether the block in which it was seen is gone. A standing block has moved nothing. */
+/** Whether the block in which it was seen is gone: the transaction is in another, or another block is in its place. */
 function wasMoved({ check }: CheckedReceipt, facts: TransactionFacts): boolean {
-  if (check === null || check.block_hash === null || facts.kind === 'standing') return false
-  if (facts.kind === 'mined' || facts.kind === 'reverted') {
-    return facts.block.hash !== check.block_hash
-  }
-  return true
+  const hash = check?.block_hash ?? null
+  if (hash === null) return false
+  if (facts.kind === 'mined' || facts.kind === 'reverted') return facts.block.hash !== hash
+  return 'gone' in facts && facts.gone.includes(hash)
+}
+
+/** A node that withholds a receipt whose block nothing has replaced says nothing. */
+function isWithheld({ check }: CheckedReceipt, facts: TransactionFacts): boolean {
+  return 'gone' in facts && (check?.block_hash ?? null) !== null
 }
 
 /** Shown in public as verified or provisional. */

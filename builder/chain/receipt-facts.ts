@@ -2,16 +2,28 @@
  * What a chain says of transactions, asked for many at once: receipts in batches or whole blocks of them, one header for
  * each block, the heads once. Answers are taken apart strictly: what does not fit together is an error, not a fact.
  */
-import type { Address, Hex } from 'viem'
-import { z } from 'zod'
+import type { Hex } from 'viem'
 
 import type { Finality } from '../../src/core/onchain.ts'
 import { secondMs } from '../../src/core/time.ts'
 import type { DueTransaction } from '../../src/db/receipt-checks.ts'
 import { requireChainId } from './batch.ts'
-import type { BatchRpc, RpcAnswer, RpcQuestion } from './batch.ts'
+import type { BatchRpc, RpcAnswer } from './batch.ts'
 import { chains } from './chains.ts'
 import { ChainError } from './errors.ts'
+import {
+  blockReceipts,
+  header,
+  headerQuestion,
+  parsed,
+  receiptOf,
+  receiptQuestion,
+  toHex,
+  transaction,
+  transactionQuestion,
+  transferOf,
+} from './receipt-answers.ts'
+import type { Found, Header, Receipt, TokenTransfer } from './receipt-answers.ts'
 
 export interface SeenBlock {
   readonly number: number
@@ -21,19 +33,11 @@ export interface SeenBlock {
   readonly finality: Finality
 }
 
-/** A `Transfer` of the token that the chain's table names; wallets in lower case, value in units of the token. */
-export interface TokenTransfer {
-  readonly from: string
-  readonly to: string
-  readonly value: bigint
-  readonly logIndex: number
-}
-
 export type TransactionFacts =
   /** Something did not answer, or not in a way that can be true: nothing is known. */
   | { readonly kind: 'error'; readonly reason: string }
-  | { readonly kind: 'not found' }
-  | { readonly kind: 'pending' }
+  /** In no block. `gone`: hashes of blocks in which it was seen and in whose place others stand now. */
+  | { readonly kind: 'not found' | 'pending'; readonly gone: readonly string[] }
   /** The block in which it was seen still stands. */
   | { readonly kind: 'standing'; readonly block: SeenBlock }
   | { readonly kind: 'reverted'; readonly block: SeenBlock }
@@ -60,47 +64,6 @@ const trialBlocks = 8
 const blocksPerRequest = 10
 /** JSON-RPC: the method does not exist. */
 const noSuchMethod = -32_601
-
-const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
-
-const hash = z
-  .string()
-  .regex(/^0x[0-9a-f]{64}$/i)
-  .transform((text): Hex => `0x${text.slice(2).toLowerCase()}`)
-const quantity = z
-  .string()
-  .regex(/^0x[0-9a-f]{1,13}$/i)
-  .transform(Number)
-const address = z
-  .string()
-  .regex(/^0x[0-9a-f]{40}$/i)
-  .transform((text): Address => `0x${text.slice(2).toLowerCase()}`)
-
-const header = z.object({ number: quantity, hash, timestamp: quantity })
-const log = z.object({
-  address,
-  topics: z.array(hash),
-  data: z.string().regex(/^0x[0-9a-f]*$/i),
-  logIndex: quantity,
-  blockNumber: quantity,
-  blockHash: hash,
-  transactionHash: hash,
-  removed: z.boolean().optional(),
-})
-const receipt = z.object({
-  transactionHash: hash,
-  blockHash: hash,
-  blockNumber: quantity,
-  status: z.enum(['0x0', '0x1']),
-  logs: z.array(log),
-})
-const blockReceipts = z.array(z.looseObject({ transactionHash: hash }))
-const transaction = z.object({ hash, blockHash: hash.nullable() })
-
-type Header = z.infer<typeof header>
-type Receipt = z.infer<typeof receipt>
-/** Null: the node does not have it. */
-type Found<Thing> = Thing | null | ChainError
 
 export interface FactsReader {
   readonly heads: Heads
@@ -281,15 +244,14 @@ function unminedFact(
 ): TransactionFacts {
   const inPool = parsed(rpc, answer, transaction, 'a transaction')
   if (inPool instanceof ChainError) return { kind: 'error', reason: inPool.message }
-  const stands = due?.seenIn.some(({ number, hash: seenHash }) => {
+  const gone = (due?.seenIn ?? []).flatMap(({ number, hash: seenHash }) => {
     const known = headers.get(number) ?? null
-    return known !== null && !(known instanceof ChainError) && known.hash === seenHash
+    return known === null || known instanceof ChainError || known.hash === seenHash
+      ? []
+      : [seenHash]
   })
-  if (stands === true) {
-    return { kind: 'error', reason: `${rpc.chain} RPC: a block that stands, without its receipt` }
-  }
-  if (inPool === null) return { kind: 'not found' }
-  if (inPool.hash === txHash) return { kind: 'pending' }
+  if (inPool === null) return { kind: 'not found', gone }
+  if (inPool.hash === txHash) return { kind: 'pending', gone }
   return { kind: 'error', reason: `${rpc.chain} RPC: a transaction that was not asked for` }
 }
 
@@ -307,19 +269,6 @@ function minedFact(reading: Reading, mined: Receipt): TransactionFacts {
   const usdc: string = chains[rpc.chain].usdc.address
   const transfers = mined.logs.flatMap((one) => (one.address === usdc ? transferOf(one) : []))
   return { kind: 'mined', block, transfers }
-}
-
-/** ERC-20 `Transfer(address indexed from, address indexed to, uint256 value)`; other events give nothing. */
-function transferOf({ topics, data, logIndex }: z.infer<typeof log>): TokenTransfer[] {
-  const [topic, from, to, ...more] = topics
-  if (topic !== transferTopic || from === undefined || to === undefined || more.length > 0)
-    return []
-  if (data.length !== 66) return []
-  return [{ from: walletOf(from), to: walletOf(to), value: BigInt(data), logIndex }]
-}
-
-function walletOf(topic: Hex): string {
-  return `0x${topic.slice(-40)}`
 }
 
 function blockOf({ heads }: Reading, { number, hash: blockHash, timestamp }: Header): SeenBlock {
@@ -340,59 +289,11 @@ async function askHeaders({ rpc, headers }: Reading, numbers: readonly number[])
   }
 }
 
-/** The receipt, if it is of this transaction and all its logs are of it and of its block. */
-function receiptOf(rpc: BatchRpc, answer: RpcAnswer | undefined, txHash: string): Found<Receipt> {
-  const found = parsed(rpc, answer, receipt, 'a receipt')
-  if (found === null || found instanceof ChainError) return found
-  if (found.transactionHash !== txHash) {
-    return new ChainError(`${rpc.chain} RPC: the receipt of another transaction`)
-  }
-  const fits = found.logs.every(
-    (one) =>
-      one.removed !== true &&
-      one.transactionHash === txHash &&
-      one.blockHash === found.blockHash &&
-      one.blockNumber === found.blockNumber,
-  )
-  const places = new Set(found.logs.map(({ logIndex }) => logIndex))
-  if (fits && places.size === found.logs.length) return found
-  return new ChainError(`${rpc.chain} RPC: a receipt whose logs are not its own`)
-}
-
-function parsed<Thing>(
-  rpc: BatchRpc,
-  answer: RpcAnswer | undefined,
-  schema: z.ZodType<Thing>,
-  what: string,
-): Found<Thing> {
-  if (answer === undefined) return new ChainError(`${rpc.chain} RPC: a question without an answer`)
-  if ('error' in answer) return answer.error
-  if (answer.result === null) return null
-  const read = schema.safeParse(answer.result)
-  return read.success ? read.data : new ChainError(`${rpc.chain} RPC: not ${what}`)
-}
-
 function numberOf(rpc: BatchRpc, head: Found<Header> | undefined): number {
   if (head instanceof ChainError) throw head
   if (head === null || head === undefined)
     throw new ChainError(`${rpc.chain} RPC: a head is missing`)
   return head.number
-}
-
-function headerQuestion(block: string): RpcQuestion {
-  return { method: 'eth_getBlockByNumber', params: [block, false] }
-}
-
-function receiptQuestion(txHash: string): RpcQuestion {
-  return { method: 'eth_getTransactionReceipt', params: [txHash] }
-}
-
-function transactionQuestion(txHash: string): RpcQuestion {
-  return { method: 'eth_getTransactionByHash', params: [txHash] }
-}
-
-function toHex(number: number): Hex {
-  return `0x${number.toString(16)}`
 }
 
 /** So many of the list, evenly spread over it. */

@@ -4,7 +4,8 @@ import { hourMs, isoTime } from '../../src/core/time.ts'
 import type { CheckedReceipt } from '../../src/db/receipt-checks.ts'
 import { chains } from './chains.ts'
 import type { EvmChainName } from './chains.ts'
-import type { SeenBlock, TokenTransfer, TransactionFacts } from './receipt-facts.ts'
+import type { TokenTransfer } from './receipt-answers.ts'
+import type { SeenBlock, TransactionFacts } from './receipt-facts.ts'
 
 /**
  * How far the block may lie from `occurred_at`, on either side: issuers round to days and name zones wrongly, and an
@@ -38,23 +39,17 @@ export function verdictOf(
   facts: TransactionFacts,
   { nowMs, taken }: { readonly nowMs: number; readonly taken: ReadonlySet<number> },
 ): Verdict | null {
-  switch (facts.kind) {
-    case 'error':
-      return null
-    case 'pending':
-      return { verdict: 'pending', reason: 'The transaction is in no block yet' }
-    case 'not found':
-      return missingVerdict(receipt, nowMs)
-    case 'standing':
-      return standingVerdict(receipt, facts.block)
-    case 'reverted':
-      return { verdict: 'reverted', reason: 'The transaction was reverted', block: facts.block }
-    case 'mined':
-      return (
-        standingVerdict(receipt, facts.block) ??
-        minedVerdict(receipt, facts.block, facts.transfers, taken)
-      )
+  if (facts.kind === 'error') return null
+  if (facts.kind === 'not found') return missingVerdict(receipt, nowMs)
+  if (facts.kind === 'pending') {
+    return { verdict: 'pending', reason: 'The transaction is in no block yet' }
   }
+  if (facts.kind === 'standing') return standingVerdict(receipt, facts.block)
+  if (facts.kind === 'reverted') {
+    return { verdict: 'reverted', reason: 'The transaction was reverted', block: facts.block }
+  }
+  const { block, transfers } = facts
+  return standingVerdict(receipt, block) ?? minedVerdict(receipt, block, transfers, taken)
 }
 
 function missingVerdict({ chain, check }: CheckedReceipt, nowMs: number): Verdict {

@@ -227,10 +227,11 @@ export async function untoldReceipts(
     .select(['id', 'chain', 'tx_hash', 'verification', 'verification_reason'])
     .where('onchain', '=', 'pending')
     .where('chain', 'not in', [...checkable])
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('receipt_checks')
+    .where((where) =>
+      where.not(
+        where.exists(
+          where
+            .selectFrom('receipt_checks')
             .select('receipt_id')
             .whereRef('receipt_checks.receipt_id', '=', 'receipts.id'),
         ),

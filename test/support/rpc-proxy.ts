@@ -24,7 +24,10 @@ export interface CannedAnswer {
 
 export interface RpcProxy {
   readonly url: string
+  /** Every question, those of batches one by one. */
   readonly requests: readonly RpcRequest[]
+  /** How many HTTP requests there were. */
+  readonly posts: () => number
   /** Block ranges of the `eth_getLogs` so far. */
   readonly ranges: () => readonly { readonly from: number; readonly to: number }[]
   readonly stop: () => Promise<void>
@@ -66,30 +69,37 @@ export function rangeOf(request: RpcRequest): { from: number; to: number } | nul
 export async function startRpcProxy(nodeUrl: string, rules: ProxyRules = {}): Promise<RpcProxy> {
   const requests: RpcRequest[] = []
 
-  async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const text = Buffer.concat(await incoming.toArray()).toString()
-    const request = rpcRequest.parse(JSON.parse(text))
+  let posts = 0
+
+  async function answerOne(request: RpcRequest): Promise<CannedAnswer> {
     requests.push(request)
     const canned = rules.instead?.(request)
-    if (canned?.silent === true) return
-    if (canned !== undefined) {
-      response.writeHead(canned.status ?? 200, {
-        'content-type': canned.contentType ?? 'application/json',
-      })
-      response.end(canned.body)
-      return
-    }
-    await rules.before?.(request)
+    if (canned !== undefined) return canned
     const headers = { 'content-type': 'application/json' }
-    const node = await fetch(nodeUrl, { method: 'POST', headers, body: text })
-    const body = await node.text()
-    const changed = rules.change === undefined ? body : rules.change(request, body)
-    if (changed === null) {
-      response.destroy()
-      return
-    }
-    response.writeHead(node.status, headers)
-    response.end(changed)
+    const body = JSON.stringify({ jsonrpc: '2.0', ...request })
+    const node = await fetch(nodeUrl, { method: 'POST', headers, body })
+    const text = await node.text()
+    return { status: node.status, body: rules.change?.(request, text) ?? text }
+  }
+
+  /** A batch is answered by what its questions are answered, or by the first answer that is no 200. */
+  async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    posts += 1
+    const sent = z
+      .union([rpcRequest, z.array(rpcRequest)])
+      .parse(JSON.parse(Buffer.concat(await incoming.toArray()).toString()))
+    const answers: CannedAnswer[] = []
+    for (const request of Array.isArray(sent) ? sent : [sent])
+      answers.push(await answerOne(request))
+    const whole = answers.find(({ status = 200, silent }) => status !== 200 || silent === true)
+    if (whole?.silent === true) return
+    const [first] = answers
+    const text = answers.map(({ body }) => body).join(',')
+    const shown = whole ?? first
+    response.writeHead(shown?.status ?? 200, {
+      'content-type': shown?.contentType ?? 'application/json',
+    })
+    response.end(whole?.body ?? (Array.isArray(sent) ? `[${text}]` : text))
   }
 
   const server = createServer((incoming, response) => {
@@ -103,6 +113,7 @@ export async function startRpcProxy(nodeUrl: string, rules: ProxyRules = {}): Pr
   return {
     url: `http://127.0.0.1:${address.port}`,
     requests,
+    posts: () => posts,
     ranges: () => requests.flatMap((request) => rangeOf(request) ?? []),
     stop: async () => {
       server.closeAllConnections()
