@@ -1,0 +1,141 @@
+/** From the start of the process to its first answer, and its memory at rest, with a ledger of a million receipts. */
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, statSync } from 'node:fs'
+import { get } from 'node:http'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { packageRoot } from '../../../src/runtime.ts'
+import { freePort, scriptPath } from '../processes.ts'
+import { compare, interleave } from '../rounds.ts'
+import { makeLedger, workersCount } from '../start/ledger.ts'
+import type { Suite } from '../suite.ts'
+
+const LOOK_EVERY_MS = 2
+const REST_MS = 3000
+const PATIENCE_MS = 120_000
+const bytesPerMb = 2 ** 20
+const peerName = 'empty Hono app'
+
+interface Sample {
+  readonly firstAnswerMs: number
+  /** Resident, a while after the first answer. */
+  readonly restMb: number
+}
+
+export const start: Suite = {
+  about: 'start to first answer and memory at rest, with a million receipts',
+  run: async ({ dir, quick, say }) => {
+    const receipts = quick ? 200_000 : 1_000_000
+    const databasePath = join(dir, 'run/ledger.db')
+    say(`  ${receipts} receipts are written`)
+    await makeLedger(databasePath, receipts)
+    const service = async (): Promise<Sample> =>
+      await startOnce([join(packageRoot, 'dist/src/main.js')], (port) => ({
+        PORT: String(port),
+        HOST: '127.0.0.1',
+        DATA_DIR: join(dir, 'run'),
+        PUBLIC_DIR: join(dir, 'public'),
+        BUILDER: 'off',
+        LOG_LEVEL: 'warn',
+      }))
+    const hono = async (): Promise<Sample> =>
+      await startOnce(
+        [scriptPath(new URL('../start/hono-app.js', import.meta.url))],
+        () => ({}),
+        true,
+      )
+    await service()
+    const samples = await interleave(
+      [
+        { name: 'service', measure: service },
+        { name: peerName, measure: hono },
+      ],
+      quick ? 3 : 7,
+    )
+    const of = (name: string) => samples.get(name) ?? []
+    const peerMs = of(peerName).map(({ firstAnswerMs }) => firstAnswerMs)
+    const firstMs = of('service').map(({ firstAnswerMs }) => firstAnswerMs)
+    return {
+      rows: [
+        compare({
+          what: 'start to first answer',
+          unit: 'ms',
+          ours: firstMs,
+          peerName,
+          peer: peerMs,
+        }),
+        compare({
+          what: 'of it, more than the peer',
+          unit: 'ms',
+          ours: firstMs.map((ms, round) => ms - (peerMs[round] ?? Number.NaN)),
+          peerName,
+          peer: peerMs,
+          target: { of: 'ours', atMost: 500 },
+        }),
+        compare({
+          what: 'memory at rest',
+          unit: 'MB',
+          ours: of('service').map(({ restMb }) => restMb),
+          peerName,
+          peer: of(peerName).map(({ restMb }) => restMb),
+          target: { of: 'ours', atMost: 150 },
+        }),
+      ],
+      skipped: [],
+      facts: {
+        receipts,
+        workers: Math.min(receipts, workersCount),
+        database_mb: Math.round(statSync(databasePath).size / bytesPerMb),
+        node: process.version,
+      },
+    }
+  },
+}
+
+async function startOnce(
+  args: readonly string[],
+  envOf: (port: number) => Readonly<Record<string, string>>,
+  portIsArgument = false,
+): Promise<Sample> {
+  const port = await freePort()
+  const startedMs = performance.now()
+  const child = spawn(process.execPath, [...args, ...(portIsArgument ? [String(port)] : [])], {
+    stdio: 'ignore',
+    env: { ...process.env, ...envOf(port) },
+  })
+  try {
+    const firstAnswerMs = (await firstAnswerAt(child, port, startedMs + PATIENCE_MS)) - startedMs
+    await sleep(REST_MS)
+    return { firstAnswerMs, restMb: residentMb(child.pid ?? 0) }
+  } finally {
+    const ended = once(child, 'exit')
+    child.kill('SIGTERM')
+    await ended
+  }
+}
+
+async function firstAnswerAt(child: ChildProcess, port: number, untilMs: number): Promise<number> {
+  while (performance.now() < untilMs && child.exitCode === null) {
+    if (await answers(port)) return performance.now()
+    await sleep(LOOK_EVERY_MS)
+  }
+  throw new Error('the process does not answer')
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const options = { port, host: '127.0.0.1', path: '/healthz', agent: false }
+    get(options, (response) => {
+      response.resume()
+      resolve(response.statusCode === 200)
+    }).on('error', () => resolve(false))
+  })
+}
+
+function residentMb(pid: number): number {
+  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+  return Number(kilobytes) / 1024
+}
