@@ -7,16 +7,19 @@ import { x402Facilitator } from '@x402/core/facilitator'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { toFacilitatorEvmSigner } from '@x402/evm'
 import { registerExactEvmScheme } from '@x402/evm/exact/facilitator'
-import { createWalletClient, http, nonceManager, publicActions } from 'viem'
+import { createNonceManager, createWalletClient, http, publicActions } from 'viem'
 import type { VerifyTypedDataParameters } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { base } from 'viem/chains'
+import { jsonRpc } from 'viem/nonce'
 import { z } from 'zod'
 
 import { chainKey } from './x402-payment.ts'
 
 /** Verifies and settles with a wallet of its own, which needs the chain's coin. */
 export function referenceFacilitator(rpcUrl: string, wallet = 'facilitator'): x402Facilitator {
+  // One of its own: that of viem is shared by all and remembers what a snapshot has forgotten.
+  const nonceManager = createNonceManager({ source: jsonRpc() })
   const account = privateKeyToAccount(chainKey(wallet), { nonceManager })
   const client = createWalletClient({
     account,
@@ -85,7 +88,10 @@ export async function serveFacilitator(facilitator: x402Facilitator): Promise<Ht
     calls.push(path)
     const truth = await truthOf(path, incoming)
     const changed = behaviour(path, truth)
-    if (changed === 'lost') return
+    if (changed === 'lost') {
+      response.destroy()
+      return
+    }
     response.writeHead(changed?.status ?? 200, { 'content-type': 'application/json' })
     response.end(JSON.stringify(changed === undefined ? truth : changed.body))
   }
