@@ -24,7 +24,7 @@ export interface Command {
   readonly operands?: readonly Operand[]
   readonly options?: Readonly<Record<string, Option>>
   /** Adds what all commands of a kind have: the address, the key, what is printed instead of sent. */
-  readonly kind: 'local' | 'read' | 'signed' | 'write' | 'admin'
+  readonly kind: 'local' | 'read' | 'sold' | 'signed' | 'write' | 'admin'
   /** The exit code; 0 where nothing is returned. */
   readonly run: (session: Session, input: Input) => Promise<number | void>
 }
@@ -72,10 +72,19 @@ const repeats: Readonly<Record<string, Option>> = {
   'idempotency-key': { value: 'text', doc: 'key under which a repeat is answered like the first' },
 }
 
+/** Of commands that may be paid for. */
+export const paymentFile: Readonly<Record<string, Option>> = {
+  'payment-file': {
+    value: 'path',
+    doc: 'file with the x402 payment, in base64 as it stands in its header',
+  },
+}
+
 const shared: Readonly<Record<Command['kind'], Readonly<Record<string, Option>>>> = {
   local: output,
   admin: output,
   read: { ...address, ...output },
+  sold: { ...paymentFile, ...key, ...shown, ...address, ...output },
   signed: { ...key, ...shown, ...address, ...output },
   write: { ...key, ...repeats, ...shown, ...address, ...output },
 }

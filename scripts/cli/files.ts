@@ -5,6 +5,7 @@ import { isJsonObject } from '../../src/client/json.ts'
 import type { JsonObject } from '../../src/core/canonical-json.ts'
 import { StrictJsonError, parseStrictJson } from '../../src/core/strict-json.ts'
 import { UsageError } from './command.ts'
+import type { Input } from './command.ts'
 
 /** @throws UsageError that names the file. */
 export function readBytes(path: string): Buffer {
@@ -26,6 +27,15 @@ export function readJsonObject(path: string): JsonObject {
     throw new UsageError(`${path} is not JSON: ${error.message}`)
   }
   throw new UsageError(`${path} does not hold a JSON object`)
+}
+
+/** The payment of a command that may be paid for; undefined where none was given. @throws UsageError */
+export function paymentOf(input: Input): string | undefined {
+  const path = input.text('payment-file')
+  if (path === undefined) return undefined
+  const text = readBytes(path).toString('utf8').trim()
+  if (/^[A-Za-z0-9+/]{1,8192}={0,2}$/.test(text)) return text
+  throw new UsageError(`${path} does not hold a payment in base64`)
 }
 
 /** Writes a file that is not there yet. @throws UsageError */

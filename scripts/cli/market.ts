@@ -3,6 +3,7 @@ import { severity } from '../../src/contract/schemas/flag.ts'
 import { skillCategory } from '../../src/contract/schemas/skill.ts'
 import { UsageError } from './command.ts'
 import type { Command, Input, Operand } from './command.ts'
+import { paymentOf } from './files.ts'
 import { given } from './given.ts'
 import { table } from './output.ts'
 
@@ -21,16 +22,17 @@ export const marketCommands: readonly Command[] = [
       rail: { value: 'slug', doc: 'only events of this rail' },
       severity: { value: severity.options.join('|'), doc: 'only events of this severity' },
     },
-    kind: 'signed',
+    kind: 'sold',
     run: async (session, input) => {
-      const { calls } = await session.signing()
+      const { calls } = await session.paying()
       const { text } = input
       const query = given({
         since: text('since'),
         rail: text('rail'),
         severity: text('severity'),
       })
-      await session.perform(await calls.alertFeed(query), ({ events, next_poll_hint: next }) => {
+      const call = await calls.alertFeed(query, { payment: paymentOf(input) })
+      await session.perform(call, ({ events, next_poll_hint: next }) => {
         const rows = table(['created_at', 'kind', 'severity', 'rail', 'title'], events)
         return `${rows}Next: --since ${next.since}, in ${next.after_seconds} s.\n`
       })
@@ -125,9 +127,11 @@ export const marketCommands: readonly Command[] = [
   {
     words: 'arbitrage',
     summary: 'Rails by expected USD a day, with what speaks against each',
-    kind: 'signed',
-    run: async (session) =>
-      session.perform(await (await session.signing()).calls.arbitrage(), ({ ranking, caveats }) => {
+    kind: 'sold',
+    run: async (session, input) => {
+      const { calls } = await session.paying()
+      const call = await calls.arbitrage({ payment: paymentOf(input) })
+      await session.perform(call, ({ ranking, caveats }) => {
         const columns = [
           'rail',
           'status',
@@ -137,7 +141,8 @@ export const marketCommands: readonly Command[] = [
           'confidence',
         ]
         return `${table(columns, ranking)}${caveats.map((caveat) => `- ${caveat}\n`).join('')}`
-      }),
+      })
+    },
   },
   {
     words: 'feedback',

@@ -1,8 +1,9 @@
 /** Partners: subscription and attestation endpoint. */
 import { newestOath } from '../../src/client/sign.ts'
 import { tierName } from '../../src/contract/schemas/partner.ts'
-import { UsageError } from './command.ts'
+import { UsageError, paymentFile } from './command.ts'
 import type { Command } from './command.ts'
+import { paymentOf } from './files.ts'
 import { given } from './given.ts'
 
 export const partnerCommands: readonly Command[] = [
@@ -49,6 +50,33 @@ export const partnerCommands: readonly Command[] = [
     summary: 'Your own record with subscription, limits and usage',
     kind: 'signed',
     run: async (session) => session.perform(await (await session.signing()).calls.me()),
+  },
+  {
+    words: 'partner subscribe',
+    summary: 'Pay for a tier, renew it or change it; free needs no payment',
+    description:
+      'Without a payment it says what is due. Any wallet may pay; your key says whose subscription it is.',
+    operands: [{ name: 'tier', doc: tierName.options.join(', ') }],
+    options: paymentFile,
+    kind: 'write',
+    run: async (session, input) => {
+      const tier = tierName.safeParse(input.operand('tier'))
+      if (!tier.success) throw new UsageError(`the tier is one of ${tierName.options.join(', ')}`)
+      const { calls } = await session.signing()
+      await session.perform(
+        await calls.changeSubscription(
+          { tier: tier.data },
+          { payment: paymentOf(input), idempotencyKey: input.text('idempotency-key') },
+        ),
+      )
+    },
+  },
+  {
+    words: 'partner cancel',
+    summary: 'Cancel your subscription; what is paid for stays until its end',
+    kind: 'signed',
+    run: async (session) =>
+      session.perform(await (await session.signing()).calls.cancelSubscription()),
   },
   {
     words: 'partner attestation',

@@ -3,6 +3,7 @@ import {
   CallError,
   LedgerError,
   LedgerUnreachableError,
+  PaymentRequiredError,
   UnexpectedAnswerError,
 } from '../../src/client/errors.ts'
 import { KeyFormatError } from '../../src/client/signers.ts'
@@ -75,6 +76,7 @@ function ended(error: unknown, command: Command, { warn }: Outside): number {
       ...(error.details === undefined ? [] : [error.details]),
       ...error.issues.map(({ path, message }) => `  ${path}: ${message}`),
       ...(error.retryAfterSeconds === null ? [] : [`Try again in ${error.retryAfterSeconds} s.`]),
+      ...(error instanceof PaymentRequiredError ? howToPay(error) : []),
     ]
     warn(`${plain(lines.join('\n'))}\n`)
     return error.status >= 500 ? exitCodes.unreachable : exitCodes.refused
@@ -84,4 +86,16 @@ function ended(error: unknown, command: Command, { warn }: Outside): number {
     return exitCodes.refused
   }
   throw error
+}
+
+function howToPay({ offer }: PaymentRequiredError): readonly string[] {
+  const { priceUsdc, accepts, paymentRequired } = offer
+  const [way] = accepts
+  if (way === undefined) return [`It costs ${priceUsdc} USDC, and payment is not available here.`]
+  return [
+    `It costs ${priceUsdc} USDC on ${way.network}, paid to ${way.payTo} by x402 (${way.resource}).`,
+    'Have any x402 client sign a payment for these terms, write it to a file in base64 and repeat',
+    'with --payment-file. One payment buys one answer; what fails is not charged.',
+    ...(paymentRequired === null ? [] : [`PAYMENT-REQUIRED: ${paymentRequired}`]),
+  ]
 }

@@ -30,6 +30,8 @@ export interface Session extends Outside {
   readonly reader: () => LedgerClient
   /** A client that signs. @throws UsageError where no key is given. */
   readonly signing: () => Promise<LedgerClient>
+  /** A client that signs where a key is given: for what partners read and everybody else pays for. */
+  readonly paying: () => Promise<LedgerClient>
   readonly signer: () => Promise<Signer>
   /** The ed25519 key for receipts. @throws UsageError where none is given. */
   readonly receiptKey: (file: string | undefined) => ReceiptKey
@@ -67,6 +69,10 @@ export function createSession(outside: Outside, input: Input): Session {
     reader,
     signer,
     signing: async () => createClient({ ...options, signer: await signer() }),
+    paying: async () => {
+      const key = findKey(input.text('key-file'), 'LEDGER_KEY', environment)
+      return key === null ? reader() : createClient({ ...options, signer: await signerOf(key) })
+    },
     receiptKey: (file) => {
       const key =
         findKey(file, 'LEDGER_RECEIPT_KEY', environment) ??

@@ -35,12 +35,19 @@ export interface Call<Id extends RouteId> {
   readonly request: PreparedRequest
 }
 
+/** How what is sold is paid for, where no tier covers it. */
+export interface PayOptions {
+  /** Base64 of an x402 payment of either version, for the terms of a `PaymentRequiredError`. */
+  readonly payment?: string | undefined
+}
+
 export interface CallParts {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string | undefined>>
   readonly body?: object
   readonly partner?: PartnerForm
   readonly idempotencyKey?: string | undefined
+  readonly payment?: string | undefined
   readonly signed?: readonly SignedText[]
 }
 
@@ -51,7 +58,7 @@ export async function callOf<Id extends RouteId>(
   parts: CallParts = {},
 ): Promise<Call<Id>> {
   const route = routeOf(id)
-  const { params = {}, body, partner, idempotencyKey, signed } = parts
+  const { params = {}, body, partner, idempotencyKey, payment, signed } = parts
   const query: Record<string, string> = {}
   for (const [name, value] of Object.entries(parts.query ?? {})) {
     if (value !== undefined) query[name] = value
@@ -69,6 +76,7 @@ export async function callOf<Id extends RouteId>(
     ...(body === undefined ? {} : { body }),
     ...(partner === undefined ? {} : { partner }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    ...(payment === undefined ? {} : { payment }),
     ...(signed === undefined ? {} : { signed }),
   })
   return { route: id, request }

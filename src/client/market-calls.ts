@@ -1,16 +1,20 @@
 /** Alerts, applications, the ranking, and what anybody may say. */
 import { callOf } from './call.ts'
-import type { BodyOf, QueryOf } from './call.ts'
+import type { BodyOf, PayOptions, QueryOf } from './call.ts'
+import { partnerIfAny } from './prepare.ts'
 import type { Caller } from './prepare.ts'
 import type { WriteOptions } from './writes.ts'
 
 export function marketCalls(caller: Caller) {
   return {
-    arbitrage: () => callOf(caller, 'getArbitrage', { partner: 'v1' }),
+    /** Sold: by a partner whose tier covers it, or paid for. @throws PaymentRequiredError */
+    arbitrage: (pay: PayOptions = {}) =>
+      callOf(caller, 'getArbitrage', { ...partnerIfAny(caller), ...pay }),
     applyToRail: (body: BodyOf<'applyToRail'>, options: WriteOptions = {}) =>
       callOf(caller, 'applyToRail', { body, partner: 'v2', ...options }),
-    alertFeed: (query: QueryOf<'getAlertFeed'> = {}) =>
-      callOf(caller, 'getAlertFeed', { query, partner: 'v1' }),
+    /** Sold, as `arbitrage`. */
+    alertFeed: (query: QueryOf<'getAlertFeed'> = {}, pay: PayOptions = {}) =>
+      callOf(caller, 'getAlertFeed', { query, ...partnerIfAny(caller), ...pay }),
     subscribeAlerts: (body: BodyOf<'subscribeAlerts'>, options: WriteOptions = {}) =>
       callOf(caller, 'subscribeAlerts', { body, partner: 'v2', ...options }),
     alertSubscriptions: () => callOf(caller, 'listAlertSubscriptions', { partner: 'v1' }),

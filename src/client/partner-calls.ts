@@ -2,7 +2,7 @@
 import { messages } from '../auth/messages.ts'
 import { isoTime } from '../core/time.ts'
 import { callOf } from './call.ts'
-import type { BodyOf, QueryOf } from './call.ts'
+import type { BodyOf, PayOptions, QueryOf } from './call.ts'
 import { requireSigner, signedText } from './prepare.ts'
 import type { Caller } from './prepare.ts'
 import { swear } from './sign.ts'
@@ -30,6 +30,13 @@ export function partnerCalls(caller: Caller) {
         ...options,
       })
     },
+    /** Pays for a tier, renews it or changes it. @throws PaymentRequiredError with the price */
+    changeSubscription: (
+      body: BodyOf<'changeSubscription'>,
+      options: WriteOptions & PayOptions = {},
+    ) => callOf(caller, 'changeSubscription', { body, partner: 'v2', ...options }),
+    /** What is paid for stays until its end. */
+    cancelSubscription: () => callOf(caller, 'cancelSubscription', { partner: 'v2' }),
     updateMe: (changes: BodyOf<'updateMyPartner'>) =>
       callOf(caller, 'updateMyPartner', { body: changes, partner: 'v2' }),
     /** Signed in the body by the bound wallet, or by one of the oath history where none is bound. */

@@ -48,6 +48,8 @@ export interface RequestParts {
   readonly body?: object
   readonly partner?: PartnerForm
   readonly idempotencyKey?: string
+  /** Base64 of an x402 payment, of either version. */
+  readonly payment?: string
   /** Texts in the body that were signed before. */
   readonly signed?: readonly SignedText[]
 }
@@ -69,11 +71,17 @@ export async function prepare(caller: Caller, parts: RequestParts): Promise<Prep
       ...(method === 'POST'
         ? { 'Idempotency-Key': parts.idempotencyKey ?? newIdempotencyKey(caller.random) }
         : {}),
+      ...(parts.payment === undefined ? {} : { 'PAYMENT-SIGNATURE': parts.payment }),
       ...partner?.headers,
     },
     body,
     signed: [...(parts.signed ?? []), ...(partner === null ? [] : [partner.signed])],
   }
+}
+
+/** For what is sold: a partner whose tier covers it signs, everybody else pays. */
+export function partnerIfAny({ signer }: Pick<Caller, 'signer'>): { readonly partner?: 'v1' } {
+  return signer === null ? {} : { partner: 'v1' }
 }
 
 /** 128 bits of randomness in hex. */

@@ -1,6 +1,7 @@
 /** What can be read. Snapshots are public; partner reads are signed. */
 import { callOf } from './call.ts'
-import type { QueryOf } from './call.ts'
+import type { PayOptions, QueryOf } from './call.ts'
+import { partnerIfAny } from './prepare.ts'
 import type { Caller } from './prepare.ts'
 
 export function readCalls(caller: Caller) {
@@ -29,7 +30,16 @@ export function readCalls(caller: Caller) {
     worker: (wallet: string) => callOf(caller, 'getWorker', { params: { wallet } }),
     receipts: (query: QueryOf<'listReceipts'> = {}) => callOf(caller, 'listReceipts', { query }),
     receipt: (id: string) => callOf(caller, 'getReceipt', { params: { id } }),
-    reputation: (wallet: string, query: QueryOf<'getReputation'> = {}) =>
-      callOf(caller, 'getReputation', { params: { wallet }, query, partner: 'v1' }),
+    /** Sold: by a partner whose tier covers it, or paid for. @throws PaymentRequiredError */
+    reputation: (wallet: string, query: QueryOf<'getReputation'> = {}, pay: PayOptions = {}) =>
+      callOf(caller, 'getReputation', {
+        params: { wallet },
+        query,
+        ...partnerIfAny(caller),
+        ...pay,
+      }),
+    /** Sold, as `reputation`. */
+    card: (query: QueryOf<'getCard'> = {}, pay: PayOptions = {}) =>
+      callOf(caller, 'getCard', { query, ...partnerIfAny(caller), ...pay }),
   } as const
 }

@@ -1,5 +1,6 @@
 /** Partners, as far as an operator may move them. */
 import { tierName } from '../../../src/contract/schemas/partner.ts'
+import { grantTier } from '../../../src/core/partner.ts'
 import { dayMs, isoTime } from '../../../src/core/time.ts'
 import {
   findPartner,
@@ -8,6 +9,7 @@ import {
   setSubscription,
 } from '../../../src/db/partners.ts'
 import type { PartnerRecord } from '../../../src/db/partners.ts'
+import { appendSubscriptionChange } from '../../../src/db/subscription-changes.ts'
 import { UsageError, exitCodes } from '../command.ts'
 import type { Input } from '../command.ts'
 import { table } from '../output.ts'
@@ -58,15 +60,23 @@ export async function setTier(session: Session, input: Input): Promise<number> {
     const changed = await database.write(async (tx) => {
       const partner = await findPartner(tx, { handle })
       if (partner === null) return null
-      const renewsAtMs = tier.data === 'free' ? null : nowMs + days * dayMs
-      const next = {
-        ...partner.subscription,
+      const given = grantTier(partner.subscription, { tier: tier.data, days }, nowMs)
+      const now = isoTime(nowMs)
+      await setSubscription(tx, handle, given, now)
+      await appendSubscriptionChange(tx, {
+        handle,
+        kind: 'granted',
+        paymentId: null,
         tier: tier.data,
-        status: 'active',
-        renewsAtMs,
-      } as const
-      await setSubscription(tx, handle, next, isoTime(nowMs))
-      return { ...partner, subscription: next }
+        priceMicroUsdc: 0,
+        paidMicroUsdc: 0,
+        creditMicroUsdc: 0,
+        from: tier.data === 'free' ? null : now,
+        until: tier.data === 'free' ? null : isoTime(nowMs + days * dayMs),
+        answer: { reason },
+        createdAt: now,
+      })
+      return { ...partner, subscription: given }
     })
     if (changed === null) {
       session.warn('There is no such partner.\n')
