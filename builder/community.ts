@@ -3,6 +3,7 @@ import { encodeCursor } from '../src/core/cursor.ts'
 import { toUsdc } from '../src/core/money.ts'
 import { scoreAt } from '../src/core/reputation.ts'
 import { dayMs, isoTime } from '../src/core/time.ts'
+import { lookAlikes } from '../src/db/names.ts'
 import type { OpenDatabase } from '../src/db/open.ts'
 import { partnerView } from '../src/db/partner-view.ts'
 import { countPartners, newestPartners } from '../src/db/partners.ts'
@@ -42,6 +43,11 @@ export async function gatherCommunity(
     newestPartners(reader, firstPage),
     countPartners(reader),
   ])
+  const marked = await lookAlikes(
+    reader,
+    'partner',
+    partners.map(({ wallet }) => wallet),
+  )
   const shownWorkers = workers.slice(0, firstPage)
   const shownReceipts = receipts.slice(0, firstPage)
   const newestMs = newest === null ? null : Date.parse(newest)
@@ -56,7 +62,10 @@ export async function gatherCommunity(
     leaderboard: ranked(standings, scoredAt(newestMs, nowMs)),
     leaderboardAsOf: isoTime(scoredAt(newestMs, nowMs)),
     leaderboardArchived: ranked(standings, newestMs ?? 0),
-    partners: partners.map(partnerView),
+    partners: partners.map((partner) => ({
+      ...partnerView(partner),
+      ...(marked.has(partner.wallet) ? { looks_like_another: true as const } : {}),
+    })),
     partnersTotal,
   }
 }
@@ -74,6 +83,7 @@ function ranked(standings: readonly RankedStanding[], atMs: number): Community['
     rank: index + 1,
     wallet: standing.display,
     display_name: standing.displayName,
+    ...(standing.looksLikeAnother ? { looks_like_another: true as const } : {}),
     claimed: standing.claimed,
     rep_score: scoreAt(standing.epochSum, atMs),
     receipts_count: standing.receipts,

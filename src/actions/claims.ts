@@ -5,31 +5,35 @@ import type { ClaimBody, WalletClaimBody } from '../contract/schemas/claim.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
 import { isoTime } from '../core/time.ts'
 import { findClaimOfWallet, putClaim } from '../db/claims.ts'
+import { putName } from '../db/names.ts'
 import { appendOath } from '../db/oaths.ts'
+import { countOfNetwork } from './bounds.ts'
 import { claimView } from './claim-view.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './effect.ts'
 import type { Outcome, WriteRequest } from './effect.ts'
 import { claimWithCode, sendClaimCode } from './email-claims.ts'
 import { oathRow, requireOath } from './oaths.ts'
+import type { Sender } from './sender.ts'
 import { verifySignedBody } from './signed-body.ts'
 
 interface Sent<Body> {
+  readonly sender: Pick<Sender, 'network'>
   readonly body: Body
   readonly json: JsonObject
   readonly request: WriteRequest
 }
 
 export async function claimSpot(deps: ActionDeps, sent: Sent<ClaimBody>): Promise<Outcome> {
-  const { body, json, request } = sent
-  if ('signature' in body) return await claimByWallet(deps, { body, json, request })
+  const { body, request } = sent
+  if ('signature' in body) return await claimByWallet(deps, { ...sent, body })
   return 'code' in body
     ? await claimWithCode(deps, body, request)
     : await sendClaimCode(deps, body, request)
 }
 
 async function claimByWallet(deps: ActionDeps, sent: Sent<WalletClaimBody>): Promise<Outcome> {
-  const { body, json, request } = sent
+  const { body, json, request, sender } = sent
   const proof = await verifySignedBody(deps, request, { json, ...body, message: messages.claim })
   const signature = body.oath_signature
   const oath = await requireOath(deps, { kind: 'claim', json, ...body, signature })
@@ -39,6 +43,7 @@ async function claimByWallet(deps: ActionDeps, sent: Sent<WalletClaimBody>): Pro
     if (before?.method === 'wallet') {
       throw new ApiError('spot_claimed', 'This wallet has claimed its spot')
     }
+    await countOfNetwork(tx, deps, { what: 'registration', sender, nowMs: request.nowMs })
     await putClaim(tx, {
       wallet: proof.wallet,
       displayName: body.display_name,
@@ -46,6 +51,7 @@ async function claimByWallet(deps: ActionDeps, sent: Sent<WalletClaimBody>): Pro
       now,
       ...(before === null ? {} : { replaced: before.id }),
     })
+    await putName(tx, { wallet: proof.wallet.id, kind: 'claim', name: body.display_name, now })
     await appendOath(tx, oathRow(oath, { action: 'claimSpot', handle: null, now }))
     const answer = await claimView(tx, deps.siteUrl, {
       wallet: proof.wallet,

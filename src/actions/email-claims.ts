@@ -19,6 +19,7 @@ import {
   putEmailCode,
   recordSend,
 } from '../db/claims.ts'
+import { putName } from '../db/names.ts'
 import type { Database } from '../db/schema.ts'
 import { findWorker } from '../db/workers.ts'
 import type { Random } from '../deps.ts'
@@ -91,6 +92,8 @@ export async function claimWithCode(
     await dropEmailCode(tx, emailHash)
     const { displayName } = sent
     await putClaim(tx, { wallet, displayName, emailHash, now })
+    if (wallet !== null)
+      await putName(tx, { wallet: wallet.id, kind: 'claim', name: displayName, now })
     return { status: 201, body: await claimView(tx, deps.siteUrl, { wallet, displayName, now }) }
   })
 }

@@ -6,6 +6,7 @@ import { parseUsdc } from '../core/money.ts'
 import { isoTime, parseTime } from '../core/time.ts'
 import { bidView, putBid, takeBid } from '../db/job-bids.ts'
 import { findJob, insertJob, jobView } from '../db/jobs.ts'
+import { requireRoomForBid, requireRoomForJob } from './bounds.ts'
 import type { ActionDeps } from './deps.ts'
 import type { Outcome } from './effect.ts'
 import { makeMove, requireMove, standingIn } from './job-write.ts'
@@ -31,6 +32,7 @@ export async function postJob(deps: ActionDeps, write: JobWrite<JobBody>): Promi
       nowMs,
     )
     if (!decision.ok) throw invalidField('deadline', decision.reason)
+    await requireRoomForJob(tx, proof.wallet.id, nowMs)
     await insertJob(tx, {
       id,
       poster: proof.wallet,
@@ -64,6 +66,7 @@ export async function bidOnJob(
   return await commitPartnerWrite(deps, { ...write, action: 'bidOnJob' }, async (tx) => {
     const standing = await standingIn(tx, jobId, proof.wallet.id)
     requireMove(standing, 'bid', nowMs)
+    if (standing.bid === null) await requireRoomForBid(tx, proof.wallet.id)
     const bid = await putBid(tx, { id, jobId, bidder: proof.wallet, terms, now: isoTime(nowMs) })
     const isNew = standing.bid === null
     await makeMove(tx, standing, {

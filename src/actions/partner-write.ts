@@ -5,10 +5,11 @@ import { isoTime } from '../core/time.ts'
 import { appendOath } from '../db/oaths.ts'
 import type { NewOathRow } from '../db/oaths.ts'
 import type { Database } from '../db/schema.ts'
+import { requireRoomForWrite } from './bounds.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './effect.ts'
 import type { Outcome, SignedProof, WriteRequest } from './effect.ts'
-import { requireOwnPartner, requirePartner } from './partner-access.ts'
+import { requireOwnPartner, requirePartner, tierOf } from './partner-access.ts'
 import type { BearerProof, CurrentPartner } from './partner-access.ts'
 
 /** A request as the handlers hand it on. */
@@ -39,7 +40,10 @@ export async function commitPartnerWrite(
   const { nowMs } = request
   const proofs = statement === undefined ? [proof] : [proof, statement.proof]
   return await commitOnce(deps, request, proofs, async (tx) => {
-    const { handle } = await requirePartner(tx, proof, { use: 'write', nowMs })
+    const partner = await requirePartner(tx, proof, { use: 'write', nowMs })
+    const { handle } = partner
+    const { wallet_rate_multiplier: multiplier } = tierOf(deps.reference(), partner)
+    await requireRoomForWrite(tx, { handle, multiplier }, nowMs)
     const outcome = await work(tx)
     const { binding } = proof
     await appendOath(tx, rowOf(proof, { handle, action, nowMs, bodySha256: rawSha256, binding }))

@@ -8,10 +8,12 @@ import type { JsonObject } from '../core/canonical-json.ts'
 import { newSubscription } from '../core/partner.ts'
 import { isoTime } from '../core/time.ts'
 import type { Wallet } from '../core/wallet.ts'
+import { putName } from '../db/names.ts'
 import { appendOath } from '../db/oaths.ts'
 import { partnerView } from '../db/partner-view.ts'
 import { findPartner, insertPartner, updateProfile } from '../db/partners.ts'
 import type { Database } from '../db/schema.ts'
+import { countOfNetwork } from './bounds.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './effect.ts'
 import type { Outcome, SignedProof, WriteRequest } from './effect.ts'
@@ -22,9 +24,11 @@ import type { BearerProof } from './partner-access.ts'
 import { signupView } from './partner-view.ts'
 import { commitPartnerWrite } from './partner-write.ts'
 import type { PartnerWrite } from './partner-write.ts'
+import type { Sender } from './sender.ts'
 import { invalidField, requireTimely } from './signed-body.ts'
 
 export interface Signup {
+  readonly sender: Pick<Sender, 'network'>
   readonly body: SignupBody
   readonly json: JsonObject
   readonly request: WriteRequest
@@ -37,11 +41,12 @@ export interface Signup {
  * @throws ApiError 401 for the oath, 409 where the handle or the wallet has a partner.
  */
 export async function signupPartner(deps: ActionDeps, signup: Signup): Promise<Outcome> {
-  const { body, request, proof } = signup
+  const { body, request, proof, sender } = signup
   const { oath, proof: oathProof } = await swornProof(deps, signup)
   const now = isoTime(request.nowMs)
   return await commitOnce(deps, request, [proof, oathProof], async (tx) => {
     await requireFree(tx, body.handle, proof.wallet)
+    await countOfNetwork(tx, deps, { what: 'registration', sender, nowMs: request.nowMs })
     const at = { action: 'signupPartner', handle: body.handle, now }
     const record = await insertPartner(tx, {
       handle: body.handle,
@@ -58,6 +63,8 @@ export async function signupPartner(deps: ActionDeps, signup: Signup): Promise<O
       oathSeq: await appendOath(tx, oathRow(oath, at)),
       now,
     })
+    const name = body.display_name
+    await putName(tx, { wallet: proof.wallet.id, kind: 'partner', name, now })
     return { status: 201, body: signupView(deps, partnerAt(record, request.nowMs)) }
   })
 }
@@ -104,6 +111,10 @@ export async function updatePartner(
   return await commitPartnerWrite(deps, { ...sent, action: 'updateMyPartner' }, async (tx) => {
     const { nowMs } = request
     const partner = await requirePartner(tx, proof, { use: 'write', nowMs })
+    if (body.display_name !== undefined) {
+      const name = body.display_name
+      await putName(tx, { wallet: proof.wallet.id, kind: 'partner', name, now: isoTime(nowMs) })
+    }
     const record = await updateProfile(tx, partner.handle, {
       displayName: body.display_name ?? partner.displayName,
       skills: body.skills ?? partner.skills,

@@ -21,9 +21,16 @@ export function windowStart({ windowMs }: Quota, nowMs: number): string {
  * @throws ApiError `rate_limited` with the time until one of them leaves the window.
  */
 export function requireQuota(limit: Quota, times: readonly string[], nowMs: number): void {
-  const oldest = times[times.length - limit.quota]
-  if (oldest === undefined) return
-  const waitMs = Math.max(secondMs, Date.parse(oldest) + limit.windowMs - nowMs)
+  requireRoom(limit, times[times.length - limit.quota] ?? null, nowMs)
+}
+
+/**
+ * `nthLast`: when the last but `quota - 1` came, where that is in the window.
+ * @throws ApiError `rate_limited` with the time until it leaves the window.
+ */
+export function requireRoom(limit: Quota, nthLast: string | null, nowMs: number): void {
+  if (nthLast === null) return
+  const waitMs = Math.max(secondMs, Date.parse(nthLast) + limit.windowMs - nowMs)
   const seconds = Math.ceil(waitMs / secondMs)
   throw new ApiError('rate_limited', limit.details, {
     headers: {

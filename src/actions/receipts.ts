@@ -11,27 +11,39 @@ import { earnedBy, grantReceipt, standingOf } from '../db/reputation.ts'
 import type { Database } from '../db/schema.ts'
 import { findWorker } from '../db/workers.ts'
 import { acceptedView, grantOf, isReceiptKey } from './accepted-receipt.ts'
+import { countOfNetwork, requireRoomForUnverified } from './bounds.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './effect.ts'
 import type { Outcome, WriteRequest } from './effect.ts'
 import { draftReceipt } from './receipt-draft.ts'
 import { takeIn } from './receipt-intake.ts'
+import type { Sender } from './sender.ts'
 import { verifySignedBody } from './signed-body.ts'
 
 /** Answers what the receipt came to: 201, or 200 where its content was there already. */
 export async function submitReceipt(
   deps: ActionDeps,
-  sent: { readonly body: ReceiptBody; readonly json: JsonObject; readonly request: WriteRequest },
+  sent: {
+    readonly body: ReceiptBody
+    readonly json: JsonObject
+    readonly request: WriteRequest
+    readonly sender: Pick<Sender, 'network'>
+  },
 ): Promise<Outcome> {
-  const { json, body, request } = sent
+  const { json, body, request, sender } = sent
   const { siteUrl } = deps
   const { nowMs } = request
   const proof = await verifySignedBody(deps, request, { json, ...body, message: messages.receipt })
   const draft = await draftReceipt(deps, { body, json, proof, nowMs })
-  const taken = await takeIn(deps, { request, proof, draft })
+  // What its worker alone has signed is bounded, which no group looks after.
+  const taken = draft.kind === 'platform' ? await takeIn(deps, { request, proof, draft }) : null
   if (taken !== null) return taken
   return await commitOnce(deps, request, [proof], async (tx) => {
-    const { isNew, record } = await acceptReceipt(tx, draft)
+    const { isNew, record } = await acceptReceipt(tx, draft, async () => {
+      if (draft.kind !== 'signed') return
+      await requireRoomForUnverified(tx, draft.to.id, nowMs)
+      await countOfNetwork(tx, deps, { what: 'receipt', sender, nowMs })
+    })
     const { epochSum } = await standingOf(tx, record.toWallet)
     const earnedMicroUsdc = await earnedBy(tx, record.id)
     const answer = acceptedView(record, { earnedMicroUsdc, epochSum, siteUrl, nowMs })
@@ -41,14 +53,18 @@ export async function submitReceipt(
 
 /**
  * Stores a receipt whose signatures were checked, and what it earns at once. A content that is
- * there already changes nothing.
+ * there already changes nothing; `requireRoom` is asked before one that is new.
  * @throws ApiError 403 where the worker has named another key for its receipts.
  */
 export async function acceptReceipt(
   tx: Kysely<Database>,
   draft: NewReceipt,
+  requireRoom: () => Promise<void> = () => Promise.resolve(),
 ): Promise<{ readonly isNew: boolean; readonly record: ReceiptRecord }> {
   if (draft.kind === 'signed') await requireReceiptKey(tx, draft)
+  const known = await findReceipt(tx, draft.id)
+  if (known !== null) return { isNew: false, record: known }
+  await requireRoom()
   const isNew = await insertReceipt(tx, draft)
   const grant = grantOf(draft)
   if (isNew && grant !== null) await grantReceipt(tx, grant)

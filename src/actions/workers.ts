@@ -8,23 +8,31 @@ import type { RegisterBody } from '../contract/schemas/worker.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
 import { mayUse } from '../core/partner.ts'
 import { isoTime } from '../core/time.ts'
+import { putName } from '../db/names.ts'
 import { appendOath } from '../db/oaths.ts'
 import { findPartner } from '../db/partners.ts'
 import type { Database } from '../db/schema.ts'
-import { putWorker } from '../db/workers.ts'
+import { findWorker, putWorker } from '../db/workers.ts'
+import { countOfNetwork } from './bounds.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './effect.ts'
 import type { Outcome, WriteRequest } from './effect.ts'
 import { oathRow, requireOath } from './oaths.ts'
 import { partnerAt } from './partner-access.ts'
+import type { Sender } from './sender.ts'
 import { invalidField, verifySignedBody } from './signed-body.ts'
 
 /** Answers the worker: 201, or 200 where the wallet was registered and now says something else. */
 export async function registerWorker(
   deps: ActionDeps,
-  sent: { readonly body: RegisterBody; readonly json: JsonObject; readonly request: WriteRequest },
+  sent: {
+    readonly body: RegisterBody
+    readonly json: JsonObject
+    readonly request: WriteRequest
+    readonly sender: Pick<Sender, 'network'>
+  },
 ): Promise<Outcome> {
-  const { body, json, request } = sent
+  const { body, json, request, sender } = sent
   const { oath_signature: oathSignature, receipt_key: receiptKey = null } = body
   if (receiptKey !== null) requireKey(receiptKey)
   const proof = await verifySignedBody(deps, request, { json, ...body, message: messages.register })
@@ -36,7 +44,10 @@ export async function registerWorker(
   return await commitOnce(deps, request, [proof], async (tx) => {
     const { nowMs } = request
     await requireSkills(deps, tx, { walletId: proof.wallet.id, skills: body.skills, nowMs })
-    const { worker, isNew } = await putWorker(tx, {
+    if ((await findWorker(tx, proof.wallet.id)) === null) {
+      await countOfNetwork(tx, deps, { what: 'registration', sender, nowMs })
+    }
+    const { isNew } = await putWorker(tx, {
       wallet: proof.wallet,
       displayName: body.display_name ?? null,
       skills: body.skills,
@@ -48,6 +59,10 @@ export async function registerWorker(
     if (oath !== null) {
       await appendOath(tx, oathRow(oath, { action: 'registerWorker', handle: null, now }))
     }
+    const name = body.display_name ?? null
+    await putName(tx, { wallet: proof.wallet.id, kind: 'worker', name, now })
+    const worker = await findWorker(tx, proof.wallet.id)
+    if (worker === null) throw new Error('a worker is gone in its own transaction')
     return { status: isNew ? 201 : 200, body: worker }
   })
 }

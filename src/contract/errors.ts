@@ -50,6 +50,7 @@ export const errorCodes = {
   headers_too_large: { status: 431, message: 'The request line or the headers are too large' },
   // 409: it conflicts with what stands
   conflict: { status: 409, message: 'It conflicts with what stands' },
+  bound_reached: { status: 409, message: 'There is no room for one more' },
   spot_claimed: { status: 409, message: 'The spot is claimed' },
   handle_taken: { status: 409, message: 'The handle is taken' },
   signature_reused: { status: 409, message: 'The signed message was used for another request' },

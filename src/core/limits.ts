@@ -39,6 +39,25 @@ export const limitPolicies = {
 
 export type PolicyName = keyof typeof limitPolicies
 
+/**
+ * Bounds on what one caller may leave in the ledger. They are counted from the rows themselves, in the
+ * transaction of the write, so they hold across a restart.
+ */
+export const writeBounds = {
+  /** Jobs of a partner that take bids. */
+  openJobs: 100,
+  /** Bids of a partner that wait for an award. */
+  openBids: 200,
+  /** Signed writes of a partner in 24 hours, times the multiplier of its tier; none where that is unlimited. */
+  partnerWritesPerDay: 2000,
+  /** Receipts of a worker in 24 hours that nothing but its own signature shows. */
+  unverifiedReceiptsPerDay: 200,
+  /** The same of all workers together, per IPv4 address or IPv6 /64. */
+  unverifiedReceiptsPerNetworkPerDay: 2000,
+  /** First registrations, claims and signups in 24 hours, per IPv4 address or IPv6 /64. */
+  registrationsPerNetworkPerDay: 200,
+} as const
+
 export interface LimitDecision {
   readonly allowed: boolean
   /** Requests left after this one; 0 where it is refused. */

@@ -118,12 +118,13 @@ export async function dropExpiredAnswers(
 ): Promise<number> {
   let dropped = 0
   for (const table of ['used_messages', 'idempotency_keys'] as const) {
-    const { numAffectedRows } = await sql`
-      delete from ${sql.table(table)} where rowid in (
-        select rowid from ${sql.table(table)} where expires_at <= ${now} limit ${limit}
+    const { numDeletedRows } = await db
+      .deleteFrom(table)
+      .where(
+        sql<boolean>`rowid in (select rowid from ${sql.table(table)} where expires_at <= ${now} limit ${limit})`,
       )
-    `.execute(db)
-    dropped += Number(numAffectedRows ?? 0n)
+      .executeTakeFirstOrThrow()
+    dropped += Number(numDeletedRows)
   }
   return dropped
 }

@@ -21,6 +21,7 @@ import { payments } from './migrations/0012-payments.ts'
 import { receiptChecks } from './migrations/0013-receipt-checks.ts'
 import { pacts } from './migrations/0014-pacts.ts'
 import { subscriptions } from './migrations/0015-subscriptions.ts'
+import { bounds } from './migrations/0016-bounds.ts'
 import type { Migration } from './migrations/migration.ts'
 
 export const migrations = [
@@ -39,6 +40,7 @@ export const migrations = [
   receiptChecks,
   pacts,
   subscriptions,
+  bounds,
 ] as const satisfies readonly Migration[]
 
 /**

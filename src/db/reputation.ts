@@ -12,6 +12,7 @@ import {
   weightOf,
 } from '../core/reputation.ts'
 import type { EntryEffect, Standing } from '../core/reputation.ts'
+import { lookAlikes } from './names.ts'
 import type { Database } from './schema.ts'
 import type { ReputationLedgerTable, ReputationTable } from './tables/receipts.ts'
 
@@ -355,6 +356,8 @@ export interface RankedStanding extends Standing {
   /** Of the claim, else of the worker; null where the wallet has given itself no name. */
   readonly displayName: string | null
   readonly claimed: boolean
+  /** The name looks like one that another wallet had before. */
+  readonly looksLikeAnother: boolean
 }
 
 /** The wallets with receipts that count, best first; ties by the earlier first receipt, then the wallet. */
@@ -384,8 +387,14 @@ export async function topStandings(
     .orderBy('reputation.wallet')
     .limit(limit)
     .execute()
+  const wallets = rows.map(({ wallet }) => wallet)
+  const [claims, workers] = await Promise.all([
+    lookAlikes(db, 'claim', wallets),
+    lookAlikes(db, 'worker', wallets),
+  ])
   return rows.map((row) => ({
     ...toStanding(row),
+    looksLikeAnother: (row.claim_name === null ? workers : claims).has(row.wallet),
     wallet: row.wallet,
     display: row.display,
     displayName: row.claim_name ?? row.worker_name,

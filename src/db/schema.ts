@@ -5,6 +5,7 @@
 import type { Generated, GeneratedAlways } from 'kysely'
 
 import type { AlertsTables } from './tables/alerts.ts'
+import type { BoundsTables } from './tables/bounds.ts'
 import type { FeedbackTables } from './tables/feedback.ts'
 import type { JobsTables } from './tables/jobs.ts'
 import type { PactsTables } from './tables/pacts.ts'
@@ -22,6 +23,7 @@ export interface Database
     ReceiptsTables,
     AlertsTables,
     FeedbackTables,
+    BoundsTables,
     PactsTables,
     PaymentsTables,
     PartnersTables {

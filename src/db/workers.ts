@@ -6,11 +6,13 @@ import { z } from 'zod'
 import type { Worker } from '../contract/schemas/worker.ts'
 import type { Wallet } from '../core/wallet.ts'
 import { fromJsonText, toJsonText } from './json.ts'
+import { lookAlikes } from './names.ts'
 import type { Database } from './schema.ts'
 import type { WorkersTable } from './tables/workers.ts'
 
 const columns = [
   'seq',
+  'wallet',
   'display',
   'display_name',
   'skills',
@@ -99,7 +101,25 @@ export async function findWorker(db: Kysely<Database>, walletId: string): Promis
     .select(columns)
     .where('wallet', '=', walletId)
     .executeTakeFirst()
-  return row === undefined ? null : toRecord(row).worker
+  if (row === undefined) return null
+  const [marked] = await withMarks(db, [row])
+  return marked?.worker ?? null
+}
+
+/** The rows as workers, those whose names look like earlier ones marked. */
+async function withMarks(db: Kysely<Database>, rows: readonly Row[]): Promise<WorkerRow[]> {
+  const marked = await lookAlikes(
+    db,
+    'worker',
+    rows.map(({ wallet }) => wallet),
+  )
+  return rows.map((row) => {
+    const { seq, worker } = toRecord(row)
+    return {
+      seq,
+      worker: marked.has(row.wallet) ? { ...worker, looks_like_another: true } : worker,
+    }
+  })
 }
 
 export interface WorkerFilter {
@@ -117,7 +137,7 @@ export async function listWorkers(
 ): Promise<readonly WorkerRow[]> {
   let query = filtered(db, page.filter).select(columns)
   if (page.before !== null) query = query.where('seq', '<', page.before)
-  return (await query.orderBy('seq', 'desc').limit(page.limit).execute()).map(toRecord)
+  return await withMarks(db, await query.orderBy('seq', 'desc').limit(page.limit).execute())
 }
 
 export async function countWorkers(db: Kysely<Database>, filter?: WorkerFilter): Promise<number> {

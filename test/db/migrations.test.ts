@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Kysely, sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 
+import { skeletonOf } from '../../src/core/look-alike.ts'
 import { DatabaseRefusedError } from '../../src/db/errors.ts'
 import { migrate, migrations, refuseOtherSchema } from '../../src/db/migrations.ts'
 import type { Database } from '../../src/db/schema.ts'
@@ -119,6 +120,11 @@ const earlyRows: Record<string, readonly string[]> = {
     `insert into subscription_changes (handle, kind, tier, price_micro_usdc, paid_micro_usdc,
       credit_micro_usdc, answer, created_at)
       values ('acme', 'free', 'free', 0, 0, 0, '{}', '2026-01-01T00:00:00.000Z')`,
+  ],
+  '0016_bounds': [
+    `insert into network_writes (what, network, created_at)
+      values ('receipt', 'n', '2026-01-01T00:00:00.000Z')`,
+    `insert into names values ('0xbb', 'worker', 'bob', '2026-01-01T00:00:00.000Z')`,
   ],
 }
 
@@ -276,6 +282,7 @@ test('the schema is this one', async () => {
     CREATE TABLE job_bids ( seq integer primary key, id text not null unique, job_id text not null references jobs (id), bidder text not null, bidder_display text not null, price_micro_usdc integer not null, eta_hours integer not null, proposal text not null, status text not null check (status in ('open', 'awarded', 'rejected', 'lapsed')), created_at text not null, updated_at text not null, unique (job_id, bidder) ) strict
     CREATE UNIQUE INDEX job_bids_awarded on job_bids (job_id) where status = 'awarded'
     CREATE INDEX job_bids_by_job on job_bids (job_id, seq)
+    CREATE INDEX job_bids_open_by_bidder on job_bids (bidder) where status = 'open'
     CREATE TABLE job_deliveries ( seq integer primary key, id text not null unique, job_id text not null unique references jobs (id), deliverer text not null, uri text not null, content_sha256 text not null, note text, statement text not null, created_at text not null ) strict
     CREATE TABLE job_moves ( seq integer primary key autoincrement, job_id text not null references jobs (id), event text not null check (event in ('post', 'bid', 'award', 'deliver', 'accept', 'dispute', 'cancel', 'expire')), role text not null check (role in ('poster', 'awardee', 'bidder', 'stranger', 'clock')), actor text, status_after text not null, note text, created_at text not null ) strict
     CREATE TRIGGER job_moves_are_final before update on job_moves begin select raise(abort, 'the moves of jobs are append-only'); end
@@ -288,8 +295,14 @@ test('the schema is this one', async () => {
     CREATE INDEX jobs_by_deadline on jobs (deadline) where status in ('open', 'awarded')
     CREATE INDEX jobs_by_poster on jobs (poster, seq)
     CREATE INDEX jobs_by_status on jobs (status, seq)
+    CREATE INDEX jobs_open_by_poster on jobs (poster) where status = 'open'
     CREATE TABLE kept_counts ( name text primary key, body blob not null, saved_at text not null ) strict, without rowid
     CREATE TABLE meta ( key text primary key, value text not null ) strict, without rowid
+    CREATE TABLE names ( wallet text not null, kind text not null check (kind in ('worker', 'claim', 'partner')), skeleton text not null, since text not null, primary key (wallet, kind) ) strict, without rowid
+    CREATE INDEX names_by_skeleton on names (skeleton, since)
+    CREATE TABLE network_writes ( id integer primary key, what text not null check (what in ('registration', 'receipt')), network text not null, created_at text not null ) strict
+    CREATE INDEX network_writes_by_network on network_writes (network, what, created_at)
+    CREATE INDEX network_writes_by_time on network_writes (created_at)
     CREATE TABLE oath_history ( seq integer primary key autoincrement, kind text not null check (kind in ('worker', 'claim', 'partner', 'write')), oath_version integer, wallet text not null, handle text, action text not null, message_sha256 text not null, signature_sha256 text not null, body_sha256 text not null, binding text not null check (binding in ('path', 'body', 'statement')), created_at text not null ) strict
     CREATE INDEX oath_history_by_handle on oath_history (handle, seq) where handle is not null
     CREATE INDEX oath_history_by_wallet on oath_history (wallet, seq)
@@ -320,6 +333,7 @@ test('the schema is this one', async () => {
     CREATE INDEX receipts_checked on receipts (onchain_checked_at) where onchain_checked_at is not null
     CREATE INDEX receipts_on_chain on receipts (onchain, onchain_checked_at) where onchain <> 'none'
     CREATE INDEX receipts_to_check on receipts (chain, seq) where onchain = 'pending'
+    CREATE INDEX receipts_unverified_by_worker on receipts (to_wallet, accepted_at) where kind = 'signed' and verification <> 'verified'
     CREATE TABLE reputation ( wallet text primary key, display text not null, epoch_sum real not null, entries integer not null, receipts integer not null, lifetime_micro_usdc integer not null, first_receipt_at text, last_receipt_at text ) strict, without rowid
     CREATE INDEX reputation_by_score on reputation (epoch_sum desc, first_receipt_at, wallet) where receipts > 0
     CREATE TABLE reputation_ledger ( seq integer primary key autoincrement, wallet text not null, receipt_id text references receipts (id), kind text not null check (kind in ('receipt_verified', 'receipt_reversed', 'flag', 'adjustment')), payer text, payer_rank integer, amount_micro_usdc integer not null, weight real not null, value_micro_usdc integer not null, reason text not null, counts_from text not null, created_at text not null ) strict
@@ -373,4 +387,17 @@ test('events of the same time, or of a clock that went back, get times that grow
     '05.126',
     '05.200',
   ])
+})
+
+test('names that were there before are compared with new ones as if they had been written since', async () => {
+  const db = await emptyDatabase()
+  await migrate(db, migrations.slice(0, 15))
+  const names = ['Ledger Bot', '1llusi0n_5', 'modern.vv-clay', 'Zoë', '--']
+  for (const [at, name] of names.entries()) {
+    await sql`insert into workers (wallet, display, display_name, skills, registered_at, updated_at)
+      values (${`0x${at}`}, 'x', ${name}, '[]', '2026-01-01T00:00:00.000Z', 'x')`.execute(db)
+  }
+  await migrate(db)
+  const rows = await db.selectFrom('names').select('skeleton').orderBy('wallet').execute()
+  expect(rows.map(({ skeleton }) => skeleton)).toEqual(names.slice(0, 3).map(skeletonOf))
 })

@@ -72,7 +72,7 @@ const anyObject = z.record(z.string(), z.unknown())
 /** Calls with the bearer of a wallet; each call is signed at its own millisecond, so that no two are the same. */
 export function partnerClient(service: Pick<Service, 'url' | 'clock'>, wallet: TestWallet) {
   return async (
-    method: 'GET' | 'POST' | 'DELETE',
+    method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
     path: string,
     body?: object,
     headers: Readonly<Record<string, string>> = {},

@@ -1,7 +1,7 @@
 import type { Route } from '../../../src/contract/route.ts'
 import { routes } from '../../../src/contract/routes.ts'
 /** The guides: the front page of the documentation, signing, verifying, limits, contact. */
-import { limitPolicies } from '../../../src/core/limits.ts'
+import { limitPolicies, writeBounds } from '../../../src/core/limits.ts'
 import type { World } from '../../world.ts'
 import { codeBlock, facts, links, list, para, section, steps } from '../blocks.ts'
 import type { Page } from '../page.ts'
@@ -237,6 +237,7 @@ export function limitsPage(): Page {
         caption: 'Requests under /api/v1. Pages, feeds and what they load are not counted.',
         columns: [
           { label: 'Who', sortable: false },
+  const bounds = writeBounds
           { label: 'Limit', sortable: false },
           { label: 'At once', sortable: false },
         ],
@@ -291,6 +292,51 @@ export function contactPage(): Page {
     title: 'Report a figure, a fault or a weakness',
     description: 'How to tell the operator of this ledger that something is wrong.',
     nav: '/docs',
+      table({
+        id: 'bounds',
+        caption: 'How much one caller may leave in the ledger.',
+        columns: [
+          { label: 'Who', sortable: false },
+          { label: 'What', sortable: false },
+          { label: 'At most', sortable: false },
+        ],
+        rows: [
+          { cells: ['partner', 'open jobs', String(bounds.openJobs)] },
+          { cells: ['partner', 'open bids', String(bounds.openBids)] },
+          {
+            cells: [
+              'partner, times the multiplier of the tier',
+              'signed writes in 24 hours',
+              String(bounds.partnerWritesPerDay),
+            ],
+          },
+          {
+            cells: [
+              'worker',
+              'receipts in 24 hours that only the worker has signed',
+              String(bounds.unverifiedReceiptsPerDay),
+            ],
+          },
+          {
+            cells: [
+              'IPv4 address or IPv6 /64',
+              'the same, of all workers',
+              String(bounds.unverifiedReceiptsPerNetworkPerDay),
+            ],
+          },
+          {
+            cells: [
+              'IPv4 address or IPv6 /64',
+              'first registrations, claims and signups in 24 hours',
+              String(bounds.registrationsPerNetworkPerDay),
+            ],
+          },
+        ],
+        empty: '',
+      }),
+      list([
+        say`No room for one more job or bid is ${link('/docs/errors#bound_reached', '409')}, whose ${code('details')} say what makes room; a share of the day that is used up is ${link('/docs/errors#rate_limited', '429')}.`,
+      ]),
     body: [
       para(
         'Reports are welcome, and most welcome with a way to see the fault for oneself: an address, a time, the bytes that were received.',

@@ -18,6 +18,7 @@ export const remedies: Readonly<Partial<Record<ErrorCode, string>>> = {
   not_acceptable: 'Accept identity, gzip or br.',
   request_timeout: 'Send the request faster, or in one piece.',
   headers_too_large: 'Send fewer headers.',
+  bound_reached: 'Read details: it names the bound, and what makes room.',
   signature_reused: 'Take a new timestamp: a signed message is good for one write.',
   request_in_progress: 'Wait for the first answer, then ask again with the same key.',
   idempotency_key_reused: 'Use a new key for a new body.',

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { model, time, url, wallet } from './common.ts'
-import { lineInput, signatureInput, timeInput, walletInput } from './input.ts'
+import { nameInput, signatureInput, timeInput, walletInput } from './input.ts'
 
 /** An address as people have one; anything stranger is not sent to. ASCII, one `@`, a domain with a dot. */
 const email = z
@@ -17,7 +17,7 @@ export const walletClaimBody = model(
   'WalletClaim',
   z.strictObject({
     wallet: walletInput,
-    display_name: lineInput(80),
+    display_name: nameInput,
     timestamp: timeInput,
     signature: signatureInput,
     oath_signature: signatureInput.describe('Over the claim oath, filled in.'),
@@ -27,7 +27,7 @@ export type WalletClaimBody = z.infer<typeof walletClaimBody>
 
 export const emailClaimBody = model(
   'EmailClaim',
-  z.strictObject({ email, display_name: lineInput(80), wallet: walletInput.optional() }),
+  z.strictObject({ email, display_name: nameInput, wallet: walletInput.optional() }),
 )
 export type EmailClaimBody = z.infer<typeof emailClaimBody>
 

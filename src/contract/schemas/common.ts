@@ -24,6 +24,11 @@ export const railSlug = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/)
 export const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/)
 /** A wallet as it is answered: EIP-55, Solana base58 or a NEAR implicit account. */
 export const wallet = z.string().min(32).max(64)
+/** On what has a display name. */
+export const looksLikeAnother = z
+  .literal(true)
+  .optional()
+  .describe('The name looks like one that another wallet had before: look at the wallet.')
 /** Names of JSON figures; used where a document says which of its own figures are unknown. */
 export const evidence = z.record(
   z.string(),

@@ -1,6 +1,7 @@
 /** Fields of request bodies. Stricter than what is answered: nothing is trimmed, rounded or put right. */
 import { z } from 'zod'
 
+import { mixesScripts } from '../../core/look-alike.ts'
 import { parseUsdc } from '../../core/money.ts'
 import { parseTime } from '../../core/time.ts'
 import { WalletError, parseWallet } from '../../core/wallet.ts'
@@ -82,6 +83,11 @@ function textOf(maxLength: number, unfit: RegExp, message: string) {
     .refine((text) => text.trim() === text, 'must not begin or end with white space')
 }
 
-const INVISIBLE = String.raw`\u00AD\u061C\u115F\u1160\u180E\u200B-\u200F\u2028-\u202E\u2060-\u2069\u3164\uFEFF\uFFA0\uFFF9-\uFFFB\u{E0000}-\u{E0FFF}`
+const INVISIBLE = String.raw`\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u2028-\u202E\u2060-\u206F\u2800\u3164\uFEFF\uFFA0\uFFF9-\uFFFB\u{E0000}-\u{E0FFF}`
 const UNFIT_FOR_LINES = new RegExp(String.raw`[\p{Cc}\p{Cn}\p{Co}${INVISIBLE}]`, 'u')
 const UNFIT_FOR_TEXT = new RegExp(String.raw`(?![\n\t])[\p{Cc}\p{Cn}\p{Co}${INVISIBLE}]`, 'u')
+
+/** A name that people know each other by: a line whose words do not mix letters that look alike. */
+export const nameInput = lineInput(80)
+  .refine((text) => !mixesScripts(text), 'a word mixes Latin, Cyrillic and Greek letters')
+  .refine((text) => !/\p{M}{5}/u.test(text), 'a letter has too many marks')

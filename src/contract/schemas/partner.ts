@@ -2,10 +2,10 @@ import { z } from 'zod'
 
 import { HANDLE, isFreeHandle, subscriptionStatuses, tierNames } from '../../core/partner.ts'
 import { acceptedV1, acceptedV2 } from '../x402.ts'
-import { count, model, sha256Hex, time, url, usdc, wallet } from './common.ts'
+import { count, looksLikeAnother, model, sha256Hex, time, url, usdc, wallet } from './common.ts'
 import {
   httpsInput,
-  lineInput,
+  nameInput,
   signatureInput,
   textInput,
   timeInput,
@@ -49,6 +49,7 @@ export const partnerHandle = z.string().regex(HANDLE, 'must be 3 to 32 of a-z, 0
 const partnerFields = {
   handle: partnerHandle,
   display_name: z.string().max(80),
+  looks_like_another: looksLikeAnother,
   wallet,
   tier: tierName,
   status: z.enum(subscriptionStatuses),
@@ -166,7 +167,7 @@ const declaredSkills = z
   .refine((skills) => new Set(skills).size === skills.length, 'a skill stands twice')
 
 const profile = {
-  display_name: lineInput(80),
+  display_name: nameInput,
   website: httpsInput,
   bio_short: textInput(280),
   skills: declaredSkills,

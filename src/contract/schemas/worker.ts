@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
-import { count, model, time, url, wallet } from './common.ts'
+import { count, looksLikeAnother, model, time, url, wallet } from './common.ts'
 import {
   httpsInput,
-  lineInput,
+  nameInput,
   signatureInput,
   textInput,
   timeInput,
@@ -16,6 +16,7 @@ export const worker = model(
   z.object({
     wallet,
     display_name: z.string().max(80).optional(),
+    looks_like_another: looksLikeAnother,
     skills: z.array(z.string().max(64)).min(1).max(32),
     url: url.optional(),
     bio: z.string().max(1000).optional(),
@@ -43,6 +44,7 @@ export const leaderboardEntry = model(
     rank: z.int().min(1),
     wallet,
     display_name: z.string().max(80).nullable(),
+    looks_like_another: looksLikeAnother,
     claimed: z.boolean(),
     rep_score: z.number().min(0).max(1e15),
     receipts_count: count,
@@ -75,7 +77,7 @@ export const registerBody = model(
   'WorkerRegistration',
   z.strictObject({
     wallet: walletInput,
-    display_name: lineInput(80).optional(),
+    display_name: nameInput.optional(),
     skills: skillsInput,
     url: httpsInput.optional(),
     bio: textInput(1000).optional(),

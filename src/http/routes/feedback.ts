@@ -2,11 +2,10 @@
 import type { ActionDeps } from '../../actions/deps.ts'
 import { submitFeedback } from '../../actions/feedback.ts'
 import { proposeSkill } from '../../actions/proposals.ts'
-import type { Sender } from '../../actions/sender.ts'
 import { feedbackBody } from '../../contract/schemas/feedback.ts'
 import { proposalBody } from '../../contract/schemas/skill.ts'
 import { write } from '../handlers.ts'
-import { networkWords } from '../network-key.ts'
+import { senderOf } from '../sender.ts'
 
 export function feedbackHandlers(deps: ActionDeps) {
   return {
@@ -17,10 +16,4 @@ export function feedbackHandlers(deps: ActionDeps) {
       submitFeedback(deps, { body: sent.body, request: sent.request, sender: senderOf(sent) }),
     ),
   }
-}
-
-/** One IPv4 address is one sender, and one /64 of IPv6: whoever has that may send from any address in it. */
-function senderOf(sent: { readonly address: string; readonly userAgent: string }): Sender {
-  const words = networkWords(sent.address)
-  return { network: words === null ? 'unknown' : words.join('.'), userAgent: sent.userAgent }
 }

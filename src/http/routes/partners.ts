@@ -15,6 +15,7 @@ import {
   subscriptionBody,
 } from '../../contract/schemas/partner.ts'
 import type { oathHistory } from '../../contract/schemas/partner.ts'
+import { lookAlikes } from '../../db/names.ts'
 import { oathsOfHandle } from '../../db/oaths.ts'
 import { partnerView } from '../../db/partner-view.ts'
 import { countOaths, findPartner } from '../../db/partners.ts'
@@ -22,6 +23,7 @@ import { read, remove, write } from '../handlers.ts'
 import { cutPage, pageOf } from '../pages.ts'
 import { partnerWrite } from '../partner-write.ts'
 import { paymentHeaderOf } from '../payment-header.ts'
+import { senderOf } from '../sender.ts'
 
 const LIST = 'oaths'
 
@@ -29,8 +31,14 @@ const LIST = 'oaths'
 export function partnerHandlers(deps: ActionDeps) {
   const { reader } = deps.database
   return {
-    signupPartner: write(signupBody, async ({ body, json, request, partner }) =>
-      signupPartner(deps, { body, json, request, proof: await partner() }),
+    signupPartner: write(signupBody, async ({ body, json, request, partner, ...from }) =>
+      signupPartner(deps, {
+        body,
+        json,
+        request,
+        proof: await partner(),
+        sender: senderOf(from),
+      }),
     ),
     getMyPartner: read(async ({ partner, nowMs, walletCallsLeft }) => {
       const { wallet } = await partner()
@@ -58,7 +66,9 @@ export function partnerHandlers(deps: ActionDeps) {
     getPartner: read(async ({ params, nowMs }) => {
       const found = await findPartner(reader, { handle: params['handle'] ?? '' })
       if (found === null) throw new ApiError('unknown_partner')
-      return { body: partnerView(partnerAt(found, nowMs)) }
+      const view = partnerView(partnerAt(found, nowMs))
+      const marked = await lookAlikes(reader, 'partner', [found.wallet])
+      return { body: marked.has(found.wallet) ? { ...view, looks_like_another: true } : view }
     }),
     listPartnerOaths: read(async ({ params, query }) => {
       const { handle = '' } = params

@@ -14,6 +14,7 @@ import type { ReceiptFilter } from '../../db/receipts.ts'
 import { read, write } from '../handlers.ts'
 import type { ReadContext } from '../handlers.ts'
 import { cutPage, pageOf } from '../pages.ts'
+import { senderOf } from '../sender.ts'
 
 const LIST = 'receipts'
 
@@ -43,7 +44,9 @@ export function receiptHandlers(deps: ActionDeps) {
       if (body === null) throw new ApiError('unknown_receipt')
       return { body }
     }),
-    submitReceipt: write(receiptBody, (sent) => submitReceipt(deps, sent)),
+    submitReceipt: write(receiptBody, (sent) =>
+      submitReceipt(deps, { ...sent, sender: senderOf(sent) }),
+    ),
   }
 }
 

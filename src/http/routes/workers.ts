@@ -19,6 +19,7 @@ import type { WorkerFilter } from '../../db/workers.ts'
 import { read, write } from '../handlers.ts'
 import type { ReadContext } from '../handlers.ts'
 import { cutPage, pageOf } from '../pages.ts'
+import { senderOf } from '../sender.ts'
 
 const LIST = 'workers'
 const ENTRIES = 'reputation'
@@ -48,8 +49,10 @@ export function workerHandlers(deps: ActionDeps) {
       if (worker === null) throw new ApiError('unknown_worker')
       return { body: worker }
     }),
-    registerWorker: write(registerBody, (sent) => registerWorker(deps, sent)),
-    claimSpot: write(claimBody, (sent) => claimSpot(deps, sent)),
+    registerWorker: write(registerBody, (sent) =>
+      registerWorker(deps, { ...sent, sender: senderOf(sent) }),
+    ),
+    claimSpot: write(claimBody, (sent) => claimSpot(deps, { ...sent, sender: senderOf(sent) })),
     getReputation: read(async (context) => ({ body: await reputationOf(deps, context) })),
   }
 }

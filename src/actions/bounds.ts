@@ -1,0 +1,111 @@
+/** What one caller may leave in the ledger: asked in the transaction of the write. */
+import type { Kysely } from 'kysely'
+
+import { ApiError } from '../contract/errors.ts'
+import { writeBounds } from '../core/limits.ts'
+import { dayMs, isoTime } from '../core/time.ts'
+import {
+  countOpenBids,
+  countOpenJobs,
+  insertNetworkWrite,
+  nthLastOfNetwork,
+  nthLastUnverified,
+  nthLastWrite,
+} from '../db/bounds.ts'
+import type { NetworkWrite } from '../db/bounds.ts'
+import type { Database } from '../db/schema.ts'
+import type { ActionDeps } from './deps.ts'
+import { requireRoom, windowStart } from './quota.ts'
+import type { Quota } from './quota.ts'
+import { senderHashes } from './sender.ts'
+import type { Sender } from './sender.ts'
+
+/** @throws ApiError `bound_reached` */
+export async function requireRoomForJob(
+  tx: Kysely<Database>,
+  poster: string,
+  nowMs: number,
+): Promise<void> {
+  if ((await countOpenJobs(tx, poster, isoTime(nowMs))) < writeBounds.openJobs) return
+  throw new ApiError(
+    'bound_reached',
+    `A partner has at most ${writeBounds.openJobs} open jobs: award or cancel one first`,
+  )
+}
+
+/** @throws ApiError `bound_reached` */
+export async function requireRoomForBid(tx: Kysely<Database>, bidder: string): Promise<void> {
+  if ((await countOpenBids(tx, bidder)) < writeBounds.openBids) return
+  throw new ApiError(
+    'bound_reached',
+    `A partner has at most ${writeBounds.openBids} open bids: wait until one is taken, rejected or lapses`,
+  )
+}
+
+/** `multiplier` is that of the tier; null where there is no limit. @throws ApiError `rate_limited` */
+export async function requireRoomForWrite(
+  tx: Kysely<Database>,
+  partner: { readonly handle: string; readonly multiplier: number | null },
+  nowMs: number,
+): Promise<void> {
+  if (partner.multiplier === null) return
+  const quota = perDay('partner-writes', writeBounds.partnerWritesPerDay * partner.multiplier, {
+    what: 'writes of this partner',
+    advice: 'a higher tier has more',
+  })
+  requireRoom(quota, await nthLastWrite(tx, partner.handle, windowOf(quota, nowMs)), nowMs)
+}
+
+/** @throws ApiError `rate_limited` */
+export async function requireRoomForUnverified(
+  tx: Kysely<Database>,
+  worker: string,
+  nowMs: number,
+): Promise<void> {
+  const quota = perDay('unverified-receipts', writeBounds.unverifiedReceiptsPerDay, {
+    what: 'receipts of this worker that nothing but its signature shows',
+    advice: 'send in those that a platform has issued or a chain has confirmed, or wait',
+  })
+  requireRoom(quota, await nthLastUnverified(tx, worker, windowOf(quota, nowMs)), nowMs)
+}
+
+const ofNetwork = {
+  registration: perDay('registrations', writeBounds.registrationsPerNetworkPerDay, {
+    what: 'registrations, claims and signups from this network',
+    advice: 'what is registered already can be changed at any time',
+  }),
+  receipt: perDay('unverified-receipts', writeBounds.unverifiedReceiptsPerNetworkPerDay, {
+    what: 'unverified receipts from this network',
+    advice: 'send in those that a platform has issued, or wait',
+  }),
+} as const satisfies Record<NetworkWrite, Quota>
+
+/** Counts one more write of the network. @throws ApiError `rate_limited` where it has had its share. */
+export async function countOfNetwork(
+  tx: Kysely<Database>,
+  deps: Pick<ActionDeps, 'keyedHash'>,
+  by: {
+    readonly what: NetworkWrite
+    readonly sender: Pick<Sender, 'network'>
+    readonly nowMs: number
+  },
+): Promise<void> {
+  const { what, sender, nowMs } = by
+  const quota = ofNetwork[what]
+  const { today, known } = senderHashes(deps, `network ${what}`, [sender.network], nowMs)
+  const nthLast = await nthLastOfNetwork(tx, { what, networks: known }, windowOf(quota, nowMs))
+  requireRoom(quota, nthLast, nowMs)
+  await insertNetworkWrite(tx, { what, network: today, now: isoTime(nowMs) })
+}
+
+function perDay(
+  name: string,
+  quota: number,
+  { what, advice }: { readonly what: string; readonly advice: string },
+): Quota {
+  return { name, quota, windowMs: dayMs, details: `Over ${quota} ${what} in 24 hours: ${advice}` }
+}
+
+function windowOf(quota: Quota, nowMs: number): { readonly nth: number; readonly after: string } {
+  return { nth: quota.quota, after: windowStart(quota, nowMs) }
+}

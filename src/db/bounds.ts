@@ -1,0 +1,112 @@
+/** Counts of what one caller has left in the ledger. */
+import { sql } from 'kysely'
+import type { Kysely } from 'kysely'
+
+import type { Database } from './schema.ts'
+
+/** Jobs of a poster that take bids; one past its deadline does not, whether or not that is written yet. */
+export async function countOpenJobs(
+  db: Kysely<Database>,
+  poster: string,
+  now: string,
+): Promise<number> {
+  const { total } = await db
+    .selectFrom('jobs')
+    .select(sql<number>`count(*)`.as('total'))
+    .where(sql<boolean>`status = 'open'`)
+    .where('poster', '=', poster)
+    .where('deadline', '>', now)
+    .executeTakeFirstOrThrow()
+  return total
+}
+
+/** Bids of a bidder that are neither taken nor rejected nor lapsed. */
+export async function countOpenBids(db: Kysely<Database>, bidder: string): Promise<number> {
+  const { total } = await db
+    .selectFrom('job_bids')
+    .select(sql<number>`count(*)`.as('total'))
+    .where(sql<boolean>`status = 'open'`)
+    .where('bidder', '=', bidder)
+    .executeTakeFirstOrThrow()
+  return total
+}
+
+/** When the n-th last write of a partner was that is no older than `after`; null where there are fewer. */
+export async function nthLastWrite(
+  db: Kysely<Database>,
+  handle: string,
+  { nth, after }: { readonly nth: number; readonly after: string },
+): Promise<string | null> {
+  const row = await db
+    .selectFrom('oath_history')
+    .select('created_at')
+    .where('handle', '=', handle)
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .offset(nth - 1)
+    .executeTakeFirst()
+  return row === undefined || row.created_at <= after ? null : row.created_at
+}
+
+/** The same of receipts that only their worker has signed and nothing else has shown. */
+export async function nthLastUnverified(
+  db: Kysely<Database>,
+  worker: string,
+  { nth, after }: { readonly nth: number; readonly after: string },
+): Promise<string | null> {
+  const row = await db
+    .selectFrom('receipts')
+    .select('accepted_at')
+    .where(sql<boolean>`kind = 'signed' and verification <> 'verified'`)
+    .where('to_wallet', '=', worker)
+    .where('accepted_at', '>', after)
+    .orderBy('accepted_at', 'desc')
+    .limit(1)
+    .offset(nth - 1)
+    .executeTakeFirst()
+  return row?.accepted_at ?? null
+}
+
+export type NetworkWrite = 'registration' | 'receipt'
+
+/** The same of what came from a network, known by one of its hashes. */
+export async function nthLastOfNetwork(
+  db: Kysely<Database>,
+  from: { readonly what: NetworkWrite; readonly networks: readonly string[] },
+  { nth, after }: { readonly nth: number; readonly after: string },
+): Promise<string | null> {
+  const row = await db
+    .selectFrom('network_writes')
+    .select('created_at')
+    .where('network', 'in', from.networks)
+    .where('what', '=', from.what)
+    .where('created_at', '>', after)
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .offset(nth - 1)
+    .executeTakeFirst()
+  return row?.created_at ?? null
+}
+
+export async function insertNetworkWrite(
+  db: Kysely<Database>,
+  row: { readonly what: NetworkWrite; readonly network: string; readonly now: string },
+): Promise<void> {
+  const { what, network, now } = row
+  await db.insertInto('network_writes').values({ what, network, created_at: now }).execute()
+}
+
+/** Drops at most `limit` rows that no bound counts any more; answers how many went. */
+export async function dropNetworkWrites(
+  db: Kysely<Database>,
+  before: string,
+  limit: number,
+): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('network_writes')
+    .where(
+      sql<boolean>`id in (select id from network_writes where created_at < ${before} limit ${limit})`,
+    )
+    .executeTakeFirstOrThrow()
+  return Number(numDeletedRows)
+}

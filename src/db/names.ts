@@ -1,0 +1,58 @@
+/** Display names as they look: who had one first. Workers, claims and partners are one crowd here. */
+import { sql } from 'kysely'
+import type { Kysely } from 'kysely'
+
+import { skeletonOf } from '../core/look-alike.ts'
+import type { Database } from './schema.ts'
+
+export type NameKind = 'worker' | 'claim' | 'partner'
+
+/** Keeps what a name looks like, with the name itself; one that looks as before keeps its time. */
+export async function putName(
+  db: Kysely<Database>,
+  named: {
+    /** The wallet's `id`. */
+    readonly wallet: string
+    readonly kind: NameKind
+    /** Null: the wallet has taken its name away. */
+    readonly name: string | null
+    readonly now: string
+  },
+): Promise<void> {
+  const { wallet, kind, name, now } = named
+  const skeleton = name === null ? null : skeletonOf(name)
+  if (skeleton === null) {
+    await db.deleteFrom('names').where('wallet', '=', wallet).where('kind', '=', kind).execute()
+    return
+  }
+  await db
+    .insertInto('names')
+    .values({ wallet, kind, skeleton, since: now })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['wallet', 'kind'])
+        .doUpdateSet({ skeleton, since: now })
+        .where('names.skeleton', '<>', skeleton),
+    )
+    .execute()
+}
+
+/** Of these wallets, those whose name looks like one that another wallet had before. */
+export async function lookAlikes(
+  db: Kysely<Database>,
+  kind: NameKind,
+  wallets: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (wallets.length === 0) return new Set()
+  const rows = await db
+    .selectFrom('names as own')
+    .innerJoin('names as other', 'other.skeleton', 'own.skeleton')
+    .select('own.wallet')
+    .distinct()
+    .where('own.wallet', 'in', wallets)
+    .where('own.kind', '=', kind)
+    .whereRef('other.wallet', '<>', 'own.wallet')
+    .where(sql<boolean>`(other.since, other.wallet) < (own.since, own.wallet)`)
+    .execute()
+  return new Set(rows.map(({ wallet }) => wallet))
+}

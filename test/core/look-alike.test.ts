@@ -1,0 +1,55 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+
+import { mixesScripts, skeletonOf } from '../../src/core/look-alike.ts'
+
+test.each([
+  ['PayPal', 'РауРаӏ'],
+  ['Ledger Bot', 'ledger-bot'],
+  ['Ledger', 'Ӏedger'],
+  ['modern', 'modem'],
+  ['Illusion', '1llusi0n'],
+  ['Zoë', 'Zoe'],
+  ['worker', 'ｗｏｒｋｅｒ'],
+  ['Vera', 'VERA '],
+  ['Scope', 'Ѕсоре'],
+  ['Nova', 'Νονα'],
+])('%s and %s are taken for one another', (one, other) => {
+  expect(skeletonOf(other)).toBe(skeletonOf(one))
+})
+
+test.each([
+  ['Anna', 'Hanna'],
+  ['North', 'South'],
+  ['Иван', 'Петр'],
+  ['team 2', 'team 3'],
+  ['日本', '中国'],
+])('%s and %s are not', (one, other) => {
+  expect(skeletonOf(other)).not.toBe(skeletonOf(one))
+})
+
+test('a name of pictures alone has no skeleton', () => {
+  expect(skeletonOf('🙂🙂')).toBeNull()
+})
+
+test('a skeleton is its own: it does not change when it is taken again', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme', maxLength: 40 }), (name) => {
+      const once = skeletonOf(name)
+      if (once === null || /rn|vv|cl/.test(once)) return
+      expect(skeletonOf(once)).toBe(once)
+    }),
+  )
+})
+
+test.each([
+  ['Pаypal', true],
+  ['Αgent', true],
+  ['Агент Smith', false],
+  ['Ledger Бот', false],
+  ['Ωmega', true],
+  ['東京Bot', false],
+  ['Zoë', false],
+])('%s mixes alphabets in one word: %s', (name, isMixed) => {
+  expect(mixesScripts(name)).toBe(isMixed)
+})

@@ -1,0 +1,204 @@
+/** What one caller may leave in the ledger: the last that fits, the first that does not, and what makes room. */
+import { sql } from 'kysely'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { writeBounds } from '../../src/core/limits.ts'
+import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
+import { parseWallet } from '../../src/core/wallet.ts'
+import { dropNetworkWrites } from '../../src/db/bounds.ts'
+import { putBid } from '../../src/db/job-bids.ts'
+import { insertJob } from '../../src/db/jobs.ts'
+import { openExchange, parties } from '../support/exchange.ts'
+import type { Exchange } from '../support/exchange.ts'
+import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
+import type { PublicDir, Service } from '../support/http-service.ts'
+import { makePartner, partnerClient } from '../support/partners.ts'
+import { receiptFacts, submission, workerSigned } from '../support/receipts.ts'
+import { ed25519Key, evmWallet, signedBody } from '../support/wallets.ts'
+
+const anyObject = z.record(z.string(), z.unknown())
+
+let published: PublicDir
+let service: Service
+let exchange: Exchange
+
+beforeAll(async () => {
+  published = await publicDir()
+  await published.publish(sampleDocuments)
+})
+afterAll(() => published.remove())
+
+beforeEach(async () => {
+  service = await startService(published.dir)
+  exchange = await openExchange(service)
+  return () => service.stop()
+})
+
+async function send(path: string, body: object) {
+  const answer = await fetch(`${service.url}/api/v1${path}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const { status, headers } = answer
+  return { status, headers, body: anyObject.parse(await answer.json()) }
+}
+
+/** Jobs that the poster has left open, without the requests for them. */
+async function openJobs(count: number, poster = parties.poster): Promise<string[]> {
+  const nowMs = service.clock.now()
+  const ids = Array.from({ length: count }, (_, at) => `job_${String(at).padStart(24, '0')}`)
+  await service.actions.database.write(async (tx) => {
+    for (const id of ids) {
+      await insertJob(tx, {
+        id,
+        poster: parseWallet(poster.address),
+        title: 'Open',
+        description: 'Work.',
+        skills: ['technical-writing'],
+        budgetMicroUsdc: 1,
+        deadlineMs: nowMs + 2 * hourMs,
+        now: isoTime(nowMs),
+      })
+    }
+  })
+  return ids
+}
+
+const post = () =>
+  partnerClient(service, parties.poster)('POST', '/api/v1/jobs', exchange.postBody())
+
+test('a partner has at most 100 open jobs; one that is cancelled or past its deadline makes room', async () => {
+  const [first = ''] = await openJobs(writeBounds.openJobs - 1)
+  expect((await post()).status).toBe(201)
+  const before = await exchange.rows()
+  const refused = await post()
+  expect([refused.status, refused.body['code']]).toEqual([409, 'bound_reached'])
+  expect(refused.body['details']).toBe(
+    'A partner has at most 100 open jobs: award or cancel one first',
+  )
+  expect(await exchange.rows()).toEqual(before)
+  expect((await exchange.act('poster', first, 'cancel')).status).toBe(200)
+  expect((await post()).status).toBe(201)
+  expect((await post()).status).toBe(409)
+  service.clock.advance(2 * hourMs)
+  expect((await post()).status).toBe(201)
+})
+
+test('a partner has at most 200 open bids; an own bid may be changed at the bound', async () => {
+  const ids = await openJobs(writeBounds.openBids + 1)
+  const now = isoTime(service.clock.now())
+  const terms = { priceMicroUsdc: 1, etaHours: 1, proposal: 'Mine.' }
+  await service.actions.database.write(async (tx) => {
+    for (const [at, jobId] of ids.slice(2).entries()) {
+      const bidder = parseWallet(parties.worker.address)
+      await putBid(tx, { id: `bid_${at}`, jobId, bidder, terms, now })
+    }
+  })
+  const body = { price_usdc: 1, eta_hours: 1, proposal: 'Mine.' }
+  const [first = '', second = ''] = ids
+  expect((await exchange.act('worker', first, 'bid', body)).status).toBe(201)
+  const refused = await exchange.act('worker', second, 'bid', body)
+  expect([refused.status, refused.body['code']]).toEqual([409, 'bound_reached'])
+  expect((await exchange.act('worker', first, 'bid', body)).status).toBe(200)
+  expect((await exchange.act('bidder', second, 'bid', body)).status).toBe(201)
+})
+
+test('a partner makes 2000 writes a day times its tier, and as many as it likes where that is unlimited', async () => {
+  const team = evmWallet('team')
+  await makePartner(service, team, { handle: 'team', tier: 'team' })
+  await service.actions.database.write(async (tx) => {
+    for (const handle of ['poster', 'team']) {
+      await sql`
+        with recursive counted (n) as (select 1 union all select n + 1 from counted where n < ${writeBounds.partnerWritesPerDay})
+        insert into oath_history (kind, wallet, handle, action, message_sha256, signature_sha256, body_sha256, binding, created_at)
+        select 'write', 'w', ${handle}, 'postJob', 'm', 's', 'b', 'body', ${isoTime(service.clock.now())} from counted
+      `.execute(tx)
+    }
+  })
+  const refused = await post()
+  expect([refused.status, refused.body['code']]).toEqual([429, 'rate_limited'])
+  expect(refused.body['details']).toBe(
+    'Over 2000 writes of this partner in 24 hours: a higher tier has more',
+  )
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(86_000)
+  const free = await partnerClient(service, team)('POST', '/api/v1/jobs', exchange.postBody())
+  expect(free.status).toBe(201)
+  service.clock.advance(dayMs)
+  expect((await post()).status).toBe(201)
+})
+
+/** A receipt that nothing but the worker's signature shows. */
+async function unverified(name: string, amount: string) {
+  const worker = evmWallet(name)
+  const facts = receiptFacts(worker, { amount_usdc: amount })
+  return await submission(worker, workerSigned(facts, ed25519Key('own')), service.clock.now())
+}
+
+test('a worker sends in 200 receipts a day that nothing else shows; the same ones again are answered', async () => {
+  const first = await unverified('worker', '1')
+  expect((await send('/receipts', first)).status).toBe(201)
+  const { database } = service.actions
+  await database.write(async (tx) => {
+    const { seq: _seq, ...row } = await tx
+      .selectFrom('receipts')
+      .selectAll()
+      .executeTakeFirstOrThrow()
+    for (let at = 2; at < writeBounds.unverifiedReceiptsPerDay; at += 1) {
+      await tx
+        .insertInto('receipts')
+        .values({ ...row, id: `${row.id}${at}` })
+        .execute()
+    }
+  })
+  expect((await send('/receipts', await unverified('worker', '2'))).status).toBe(201)
+  const refused = await send('/receipts', await unverified('worker', '3'))
+  expect([refused.status, refused.body['code']]).toEqual([429, 'rate_limited'])
+  expect(refused.body['details']).toContain('that a platform has issued or a chain has confirmed')
+  expect(refused.headers.get('ratelimit-policy')).toBe('"unverified-receipts";q=200;w=86400')
+  expect((await send('/receipts', first)).status).toBe(200)
+  expect((await send('/receipts', await unverified('other', '1'))).status).toBe(201)
+  service.clock.advance(dayMs)
+  expect((await send('/receipts', await unverified('worker', '3'))).status).toBe(201)
+})
+
+/** As if the network had sent so many of the same before. */
+async function fillNetwork(what: string, count: number): Promise<void> {
+  await service.actions.database.write(async (tx) => {
+    await sql`
+      with recursive counted (n) as (select 1 union all select n + 1 from counted where n < ${count})
+      insert into network_writes (what, network, created_at)
+      select what, network, created_at from counted, (select * from network_writes where what = ${what} limit 1)
+    `.execute(tx)
+  })
+}
+
+test('a network sends in 2000 such receipts a day, whatever wallets it makes', async () => {
+  expect((await send('/receipts', await unverified('one', '1'))).status).toBe(201)
+  await fillNetwork('receipt', writeBounds.unverifiedReceiptsPerNetworkPerDay - 1)
+  expect((await send('/receipts', await unverified('two', '1'))).status).toBe(429)
+})
+
+test('a network registers 200 wallets a day; who is registered goes on, and the next day is open', async () => {
+  const register = async (name: string) => {
+    service.clock.advance(1)
+    const body = { skills: [...service.actions.reference().skills].slice(0, 1) }
+    const nowMs = service.clock.now()
+    return await send(
+      '/workers/register',
+      await signedBody(evmWallet(name), 'register', body, { nowMs }),
+    )
+  }
+  expect((await register('one')).status).toBe(201)
+  await fillNetwork('registration', writeBounds.registrationsPerNetworkPerDay - 1)
+  const refused = await register('two')
+  expect([refused.status, refused.body['code']]).toEqual([429, 'rate_limited'])
+  expect(refused.body['details']).toContain('registrations, claims and signups from this network')
+  expect((await register('one')).status).toBe(200)
+  service.clock.advance(dayMs)
+  expect((await register('two')).status).toBe(201)
+  const { database } = service.actions
+  const before = isoTime(service.clock.now() - dayMs / 2)
+  expect(await database.write((tx) => dropNetworkWrites(tx, before, 1000))).toBe(200)
+})

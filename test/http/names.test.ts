@@ -1,0 +1,131 @@
+/** Names that are made to be taken for others: refused, or marked wherever they are shown. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { gatherCommunity } from '../../builder/community.ts'
+import { loadReference } from '../../src/reference.ts'
+import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
+import type { PublicDir, Service } from '../support/http-service.ts'
+import { makePartner, partnerClient } from '../support/partners.ts'
+import { issued, receiptFacts, submission, withPlatform } from '../support/receipts.ts'
+import { ed25519Key, evmWallet, signedBody } from '../support/wallets.ts'
+import type { TestWallet } from '../support/wallets.ts'
+
+const anyObject = z.record(z.string(), z.unknown())
+const alice = evmWallet('alice')
+const mallory = evmWallet('mallory')
+const platformKey = ed25519Key('platform')
+
+let published: PublicDir
+let service: Service
+
+beforeAll(async () => {
+  published = await publicDir()
+  await published.publish(sampleDocuments)
+})
+afterAll(() => published.remove())
+beforeEach(async () => {
+  const reference = withPlatform(await loadReference('data'), platformKey)
+  service = await startService(published.dir, { actions: { reference: () => reference } })
+  return () => service.stop()
+})
+
+async function send(path: string, body: object) {
+  const answer = await fetch(`${service.url}/api/v1${path}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  return { status: answer.status, body: anyObject.parse(await answer.json()) }
+}
+
+async function register(wallet: TestWallet, display_name: string) {
+  service.clock.advance(1)
+  const skills = [...service.actions.reference().skills].slice(0, 1)
+  const nowMs = service.clock.now()
+  return await send(
+    '/workers/register',
+    await signedBody(wallet, 'register', { skills, display_name }, { nowMs }),
+  )
+}
+
+async function earn(wallet: TestWallet): Promise<void> {
+  const facts = receiptFacts(wallet, { from_wallet: evmWallet('payer').address })
+  await send('/receipts', await submission(wallet, issued(facts, platformKey), service.clock.now()))
+}
+
+async function read(path: string) {
+  return anyObject.parse(await (await fetch(`${service.url}/api/v1${path}`)).json())
+}
+
+const gather = () =>
+  gatherCommunity(service.actions.database, {
+    siteUrl: 'https://ledger.test',
+    nowMs: service.clock.now(),
+  })
+
+describe('threat 21: two display names that look alike', () => {
+  test('are both taken, and the second is marked wherever it is shown', async () => {
+    expect((await register(alice, 'Ledger Bot')).body['looks_like_another']).toBeUndefined()
+    const second = await register(mallory, '1edger-bot')
+    expect([second.status, second.body['looks_like_another']]).toEqual([201, true])
+    expect((await read(`/workers/${mallory.address}`))['looks_like_another']).toBe(true)
+    expect((await read(`/workers/${alice.address}`))['looks_like_another']).toBeUndefined()
+    const { workers } = await read('/workers?limit=10')
+    expect(workers).toMatchObject([{ looks_like_another: true }, { display_name: 'Ledger Bot' }])
+    await earn(alice)
+    await earn(mallory)
+    const { leaderboard, workers: shown } = await gather()
+    const marks = new Map(leaderboard.map((row) => [row.wallet, row.looks_like_another]))
+    expect([marks.get(alice.address), marks.get(mallory.address)]).toEqual([undefined, true])
+    expect(shown.map((worker) => worker.looks_like_another)).toEqual([true, undefined])
+  })
+
+  test('are one crowd: a partner is marked for the name of a worker', async () => {
+    await register(alice, 'Nova')
+    await makePartner(service, mallory, { handle: 'nova' })
+    const change = { display_name: 'Νονα' }
+    const signed = partnerClient(service, mallory)
+    const before = await read('/partners/nova')
+    expect(before['looks_like_another']).toBeUndefined()
+    expect((await signed('PATCH', '/api/v1/partners/me', change)).status).toBe(200)
+    expect((await read('/partners/nova'))['looks_like_another']).toBe(true)
+    expect((await gather()).partners).toMatchObject([{ looks_like_another: true }])
+  })
+
+  test('no longer do when the first has another name, and taking it back comes second', async () => {
+    await register(alice, 'Ledger Bot')
+    await register(mallory, 'ledger bot')
+    await register(alice, 'Something else')
+    expect((await read(`/workers/${mallory.address}`))['looks_like_another']).toBeUndefined()
+    expect((await register(alice, 'Ledger Bot')).body['looks_like_another']).toBe(true)
+  })
+})
+
+describe('threat 21: names of letters that cannot be told apart or seen', () => {
+  test.each([
+    ['Cyrillic in a Latin word', 'Pаypal'],
+    ['Greek in a Latin word', 'Αgent'],
+    ['a zero-width space', 'Led\u200Bger'],
+    ['a right-to-left override', 'Ledger\u202Etob'],
+    ['an isolate', 'Ledger\u2066bot'],
+    ['a soft hyphen', 'Led\u00ADger'],
+    ['a combining joiner', 'Led\u034Fger'],
+    ['a blank of Braille', 'Ledger\u2800'],
+    ['a Hangul filler', 'Ledger\u3164'],
+    ['tags', 'Ledger\u{E0041}'],
+    ['a tower of marks', `L${'\u0316'.repeat(9)}edger`],
+    ['a letter in two pieces', 'Zoe\u0308'],
+  ])('%s is refused, and nothing is written', async (_what, name) => {
+    const { status, body } = await register(alice, name)
+    expect([status, body['code']]).toEqual([400, 'invalid_input'])
+    expect((await read(`/workers/${alice.address}`))['code']).toBe('unknown_worker')
+  })
+
+  test.each(['Zoë', 'Агент Смит', '東京エージェント', 'Ledger Бот', 'مرحبا', 'Bot 🤖'])(
+    '%s is a name like any other',
+    async (name) => {
+      expect((await register(alice, name)).status).toBe(201)
+    },
+  )
+})
