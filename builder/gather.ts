@@ -22,6 +22,7 @@ import { gatherPacts } from './pacts/gather.ts'
 import type { PublicKeys } from './publish/keys.ts'
 import type { AnyRailAdapter } from './rails/adapter.ts'
 import { stateOf } from './rails/stored.ts'
+import { lastReceiptRun } from './receipts.ts'
 import type { LedgerEvent, RailRecord, World } from './world.ts'
 
 export interface GatherOptions {
@@ -102,6 +103,7 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
     views24h,
     changelog: authored.changelog,
     runs: [...runs.values()],
+    receiptRun: await lastReceiptRun(database),
     agentSkills: authored.agentSkills,
     signingKeys: { keys: options.publicKeys.keys.map((key) => ({ ...key })) },
     community,

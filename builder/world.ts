@@ -14,6 +14,7 @@ import type { RunRecord } from '../src/db/runs.ts'
 import type { ArticleSource } from './desk/articles.ts'
 import type { PactsWorld } from './pacts/gather.ts'
 import type { AuthoredRail } from './rails/authored.ts'
+import type { ReceiptRun } from './receipts.ts'
 
 /** A rail as people wrote it down, what polls made of it, and the rule its adapter follows (null: audited by hand). */
 export interface RailRecord {
@@ -81,6 +82,8 @@ export interface World {
   readonly changelog: string | null
   /** The last run of each job. */
   readonly runs: readonly RunRecord[]
+  /** What the chains of receipts were asked last; null before the first time. */
+  readonly receiptRun: ReceiptRun | null
   /** Texts of the agent skill files by name, placeholders unfilled. */
   readonly agentSkills: ReadonlyMap<string, string>
   readonly signingKeys: SigningKeys

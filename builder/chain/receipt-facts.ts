@@ -37,7 +37,8 @@ export type TransactionFacts =
   /** Something did not answer, or not in a way that can be true: nothing is known. */
   | { readonly kind: 'error'; readonly reason: string }
   /** In no block. `gone`: hashes of blocks in which it was seen and in whose place others stand now. */
-  | { readonly kind: 'not found' | 'pending'; readonly gone: readonly string[] }
+  | { readonly kind: 'not found'; readonly gone: readonly string[] }
+  | { readonly kind: 'pending'; readonly gone: readonly string[] }
   /** The block in which it was seen still stands. */
   | { readonly kind: 'standing'; readonly block: SeenBlock }
   | { readonly kind: 'reverted'; readonly block: SeenBlock }

@@ -45,6 +45,7 @@ const singlePages: readonly ((world: World) => Page)[] = [
   modelsPage,
   signingPage,
   verifyingPage,
+  receiptsGuide,
   errorsPage,
   limitsPage,
   mcpPage,

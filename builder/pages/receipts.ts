@@ -37,6 +37,7 @@ export function receiptsPage({ community }: World): Page {
       links([
         ['/api/v1/receipts', 'As JSON'],
         ['/docs/signing', 'How to send one in'],
+        ['/docs/receipts', 'How one is checked'],
         ['/leaderboard', 'What receipts earn'],
       ]),
     ],
@@ -108,7 +109,10 @@ function receiptPage(
             ? say`by the platform ${foreign(receipt.platform ?? 'unknown')}`
             : 'signed by the worker',
         ],
-        ['Checked on its chain', receipt.onchain_verified ? 'yes' : 'no'],
+        ['Checked on its chain', checkedText(receipt)],
+        receipt.onchain?.block_number === undefined
+          ? null
+          : ['Block', blockText(receipt.onchain, receipt.onchain.block_number)],
         receipt.chain === undefined ? null : ['Chain', foreign(receipt.chain)],
         receipt.tx_hash === undefined
           ? null
@@ -135,7 +139,33 @@ function receiptPage(
         [recordPath(id), 'Signed record, JSON'],
         ['/receipts', 'All receipts'],
         ['/docs/verifying', 'How to verify'],
+        ['/docs/receipts', 'How a receipt is checked on its chain'],
       ]),
     ],
   }
+}
+
+const verdicts: Readonly<Record<NonNullable<Receipt['onchain']>['verdict'], string>> = {
+  unchecked: 'no',
+  pending: 'not yet: the transaction is in no block',
+  not_found: 'no: the chain does not know the transaction',
+  soft: 'not yet: its block may still be reorganised',
+  safe: 'provisionally: its block is safe and not final',
+  final: 'yes: its block is final',
+  reverted: 'refused: the transaction was reverted',
+  mismatch: 'refused: the transaction does not bear the receipt out',
+}
+
+function checkedText({ tx_hash: txHash, onchain }: Receipt): Said {
+  if (onchain !== undefined) return verdicts[onchain.verdict]
+  return txHash === undefined ? 'no: it names no transaction' : 'not yet'
+}
+
+function blockText(
+  { block_at: at, log_index: place }: NonNullable<Receipt['onchain']>,
+  block: number,
+): Said {
+  const when = at === undefined ? null : say` of ${time(Date.parse(at))}`
+  const log = place === undefined ? null : say`, log ${String(place)}`
+  return say`${code(String(block))}${when}${log}`
 }

@@ -9,6 +9,7 @@ import { counted, pill, time } from './figures.ts'
 import { html, trusted } from './html.ts'
 import type { Page } from './page.ts'
 import { carriedText, railLink, shownRails } from './rail-parts.ts'
+import { receiptChecks, receiptChecksPath } from './receipt-checks.ts'
 import { cell, table } from './table.ts'
 import { foreign, link, say } from './twin.ts'
 import type { Said, Twin } from './twin.ts'
@@ -17,16 +18,19 @@ const days = 30
 
 export function statusPage(world: World): Page {
   const rails = shownRails(world).filter(({ record }) => record.rule !== null)
-  const failing = rails.filter(({ record }) => record.state.lastError !== null).length
+  const polled = rails.filter(({ record }) => record.state.lastPollAtMs !== null)
+  const good = polled.filter(({ record }) => record.state.lastError === null).length
+  const waiting = rails.length - polled.length
+  const sum = `${good} of ${counted(polled.length, 'rail')} answered their last poll${waiting === 0 ? '' : `; ${waiting} ${waiting === 1 ? 'was' : 'were'} not polled yet`}.`
   return {
     path: '/status',
     title: 'Status',
-    description: `${rails.length - failing} of ${counted(rails.length, 'polled rail')} answered their last poll. Every failure of the last thirty days, rail by rail.`,
+    description: `${sum} Every failure of the last thirty days, rail by rail.`,
     nav: '/docs',
     alternates: [{ type: 'application/json', href: '/api/v1/health', title: 'Health' }],
     body: [
       para(
-        say`${String(rails.length - failing)} of ${counted(rails.length, 'polled rail')} answered their last poll. The state of the service right now is at ${link('/api/v1/health', '/api/v1/health')}.`,
+        say`${sum} The state of the service right now is at ${link('/api/v1/health', '/api/v1/health')}.`,
         'lede',
       ),
       htmlOnly(html`<div data-health="/api/v1/health" role="status"></div>`),
@@ -55,8 +59,12 @@ export function statusPage(world: World): Page {
         }),
         empty: 'No rail is polled.',
       }),
+      receiptChecks(world),
       links([
         ['/api/v1/health', 'Health, JSON'],
+        ...(world.receiptRun === null
+          ? []
+          : [[receiptChecksPath, 'Checks of receipts, JSON'] as const]),
         ['/honesty', 'Honesty flags'],
         ['/diffs/latest.md', 'What the last build changed'],
       ]),

@@ -2,6 +2,7 @@ import { openApiTypes } from '../pages/docs/openapi-types.ts'
 import { allPagesInOne, documentsOfPage, madePage } from '../pages/documents.ts'
 import { pagesOf } from '../pages/index.ts'
 import { indexDocuments, introOf } from '../pages/indexes.ts'
+import { receiptChecksDocument } from '../pages/receipt-checks.ts'
 import { receiptRecords } from '../pages/receipts.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import type { World } from '../world.ts'
@@ -24,6 +25,7 @@ export function* siteOf(
   for (const page of made) yield* documentsOfPage(page)
   yield* shareImages
   yield* receiptRecords(world)
+  yield* receiptChecksDocument(world)
   yield* feedDocuments(world)
   yield* indexDocuments(pages, world)
   yield allPagesInOne(made, { path: '/llms-full.txt', intro: introOf(world) })

@@ -199,6 +199,7 @@ export function smallWorld(changes: Partial<World> = {}): World {
     closedFlags: [],
     changelog: null,
     runs: [],
+    receiptRun: null,
     events: [],
     taxonomy: {
       note: 'What agents sell.',

@@ -28,6 +28,7 @@ export function docsPage({ site, agentSkills }: World): Page {
         ],
         ['Try it', link('/docs/try', 'Send requests from the browser')],
         ['Verify', link('/docs/verifying', 'Check a signature, with and without a browser')],
+        ['Receipts', link('/docs/receipts', 'How a receipt is checked on its chain')],
         ['Sign', link('/docs/signing', 'How wallets sign what they send')],
         ['Errors', link('/docs/errors', 'Every code and what to do')],
         ['Limits', link('/docs/limits', 'How often you may ask')],
