@@ -13,7 +13,7 @@ import type {
   SettledDecision,
 } from '../../src/core/pact/decide.ts'
 import { pactAmount, pactEscrow } from '../../src/core/pact/escrow.ts'
-import type { PactOnChain } from '../../src/core/pact/sources.ts'
+import type { EscrowEvent, PactOnChain } from '../../src/core/pact/sources.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { checksumAddress } from '../../src/core/wallet.ts'
 import { escrowReading, pactsOnChain, verifiedPactReceipts } from '../../src/db/pacts.ts'
@@ -30,6 +30,8 @@ export interface PactsWorld {
   readonly settled: readonly Settled[]
   readonly inFlight: readonly InFlight[]
   readonly recorded: readonly Recorded[]
+  /** Logs of the escrow by `pact_id`, oldest first. */
+  readonly events: ReadonlyMap<string, readonly EscrowEvent[]>
   readonly manifests: readonly HeldManifests[]
   readonly reproduceScript: string | null
 }
@@ -65,6 +67,7 @@ export async function gatherPacts(
     settled: decisions.settled.map(settledView),
     inFlight: decisions.inFlight.map((one) => inFlightView(one, at.siteUrl)),
     recorded: decisions.recorded.map((one) => recordedView(one, onChain.get(one.pactId) ?? null)),
+    events: new Map([...onChain].map(([pactId, { events }]) => [String(pactId), events])),
     manifests: authored.manifests,
     reproduceScript: authored.reproduceScript,
   }

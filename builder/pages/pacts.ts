@@ -1,31 +1,26 @@
-/** `/pacts` and a page for each pact. */
-import { pathOf } from '../../src/contract/routes.ts'
+/** `/pacts` */
 import type { World } from '../world.ts'
-import { facts, links, para, section, steps, verifyBox } from './blocks.ts'
-import { amount, counted, hash, pill, time, usdc } from './figures.ts'
+import { links, para, section, verifyBox } from './blocks.ts'
+import { amount, hash, pill, time } from './figures.ts'
+import { pactPath, sourceOf } from './pact.ts'
 import type { Page } from './page.ts'
 import { receiptPath } from './receipt-parts.ts'
 import { cell, table } from './table.ts'
-import { address, code, foreign, link, say } from './twin.ts'
+import { foreign, link, say } from './twin.ts'
 
-type Settled = World['pacts']['settled'][number]
-type InFlight = World['pacts']['inFlight'][number]
-
-function pactPath(id: string): string {
-  return `/pacts/${id}`
-}
+type Recorded = World['pacts']['recorded'][number]
 
 export function pactsPage({ pacts, rails }: World): Page {
-  const { settled, inFlight } = pacts
+  const { settled, inFlight, recorded } = pacts
   return {
     path: '/pacts',
     title: 'Pacts',
-    description: `${settled.length} settled and ${inFlight.length} in flight: agreements whose payment can be checked on a chain.`,
+    description: `${settled.length} settled and ${inFlight.length} in flight: agreements whose payment can be checked on a chain. ${recorded.length} more are recorded.`,
     nav: '/pacts',
     alternates: [{ type: 'application/json', href: '/api/v1/pacts', title: 'JSON' }],
     body: [
       para(
-        say`A pact is an agreement between a payer and a worker. It is in flight until a receipt for it is verified on its chain, and settled from then on. ${link('/pacts/SKILL.md', 'How an agent checks one')}.`,
+        say`A pact is an agreement between a payer and a worker. It is in flight until a receipt for it is verified on its chain, and settled from then on: its manifest, the escrow contract and the receipt must agree, and where they do not, an ${link('/honesty', 'honesty flag')} says so. ${link('/pacts/SKILL.md', 'How an agent checks one')}.`,
         'lede',
       ),
       section(
@@ -80,6 +75,7 @@ export function pactsPage({ pacts, rails }: World): Page {
           empty: 'No pact is in flight.',
         }),
       ),
+      section('recorded', 'Recorded, not settled here', recordedTable(recorded)),
       verifyBox('/api/v1/pacts', '/api/v1/pacts'),
       links([
         ['/api/v1/pacts', 'As JSON'],
@@ -92,78 +88,29 @@ export function pactsPage({ pacts, rails }: World): Page {
   }
 }
 
-export function* pactPages({ pacts, community }: World): Generator<Page> {
-  const receipts = new Set(community.receipts.map((receipt) => receipt.receipt_id))
-  for (const pact of pacts.settled) yield settledPage(pact, receipts.has(pact.receipt_id))
-  for (const pact of pacts.inFlight) yield inFlightPage(pact)
-}
-
-function settledPage(pact: Settled, hasReceipt: boolean): Page {
-  const receipt = code(pact.receipt_id)
-  return {
-    path: pactPath(pact.pact_id),
-    title: pact.title ?? `Pact ${pact.pact_id}`,
-    description: `${usdc(pact.amount_usdc).md} settled on ${pact.chain}.`,
-    nav: '/pacts',
-    body: [
-      para(say`${pill('settled')} ${usdc(pact.amount_usdc)} on ${pact.chain}`, 'lede'),
-      facts([
-        ['Pact', code(pact.job_id)],
-        ['Settled', time(Date.parse(pact.settled_at))],
-        ['Payer', code(pact.payer)],
-        ['Worker', code(pact.worker)],
-        ['Transaction', link(pact.explorer_url, code(pact.tx_hash))],
-        ['Block', String(pact.block_number)],
-        ['Verified receipt', hasReceipt ? link(receiptPath(pact.receipt_id), receipt) : receipt],
-      ]),
-      checkSection(pact.pact_id),
+function recordedTable(recorded: readonly Recorded[]) {
+  return table({
+    id: 'recorded-pacts',
+    caption:
+      'What others have published about pacts, or the escrow shows. The ledger holds no verified receipt for any of them; unverified means that no node was asked.',
+    columns: [
+      { label: 'Pact' },
+      { label: 'Verification' },
+      { label: 'Claimed' },
+      { label: 'Amount', unit: 'PACT' },
+      { label: 'By the escrow' },
+      { label: 'Source', sortable: false },
     ],
-  }
-}
-
-function inFlightPage(pact: InFlight): Page {
-  return {
-    path: pactPath(pact.pact_id),
-    title: pact.title,
-    description: `Pact ${pact.pact_id}, in flight: ${pact.phase_status}.`,
-    nav: '/pacts',
-    body: [
-      para(
-        say`${pill('in flight')} ${pill(pact.phase_status)} A pact in flight proves no payment.`,
-        'lede',
-      ),
-      facts([
-        ['Pact', code(pact.job_id)],
-        ['Blocked by', pact.phase_blocker === null ? 'nothing' : foreign(pact.phase_blocker)],
-        ['Next', foreign(pact.next_action)],
-        ['Specification', address(pact.spec_uri)],
-        ['Manifest', address(pact.instance_uri)],
-        ['Script that reproduces the hash', address(pact.reproduce_uri)],
-        ['Hash of the work', pact.work_hash === null ? 'none yet' : code(pact.work_hash)],
-        ['Updated', time(Date.parse(pact.updated_at))],
-      ]),
-      pact.verifier_recipe.length === 0
-        ? null
-        : section(
-            'recipe',
-            `How to verify it, in ${counted(pact.verifier_recipe.length, 'step')}`,
-            steps(pact.verifier_recipe.map(foreign)),
-          ),
-      checkSection(pact.pact_id),
-    ],
-  }
-}
-
-function checkSection(id: string) {
-  const json = pathOf('getPact', { id })
-  return section(
-    'check',
-    'Check it',
-    verifyBox(json, json),
-    links([
-      [json, 'As JSON'],
-      ['/pacts', 'All pacts'],
-      ['/pacts/SKILL.md', 'Skill file for agents'],
-    ]),
-  )
+    rows: recorded.map((pact) => ({
+      cells: [
+        cell(link(pactPath(pact.pact_id), foreign(pact.title)), pact.job_id),
+        pill(pact.verification),
+        pact.published === undefined ? 'nothing' : pact.published.as.replace('_', ' '),
+        String(pact.published?.amount_pact ?? pact.escrow?.amount_pact ?? 'not stated'),
+        pact.escrow?.status ?? 'not read',
+        sourceOf(pact),
+      ],
+    })),
+    empty: 'Nothing is recorded beyond the pacts above.',
+  })
 }

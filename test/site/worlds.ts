@@ -220,6 +220,7 @@ export function hostileWorld(siteUrl: string, strings: readonly string[]): World
         contradictions: [text],
         source: { kind: 'publication' as const, name: text, url: text },
       })),
+      events: new Map(),
       manifests: [],
       reproduceScript: null,
     },

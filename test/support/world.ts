@@ -413,6 +413,21 @@ export function smallWorld(changes: Partial<World> = {}): World {
           published: { as: 'settled', amount_pact: 3000, completed_on: '2026-04-13' },
         },
       ],
+      events: new Map([
+        [
+          '12',
+          (['created', 'submitted', 'approved'] as const).map((kind, at) => ({
+            pactId: 12,
+            kind,
+            block: 457426040 + at,
+            logIndex: at,
+            txHash,
+            atMs: Date.parse('2026-11-20T11:00:00Z') + at * 60_000,
+            workHash: null,
+            favorRecipient: null,
+          })),
+        ],
+      ]),
       manifests: [pactManifests],
       reproduceScript: "const pact = '@PACT@'\nconsole.log(pact.pact_id)\n",
     },
