@@ -126,11 +126,12 @@ afterAll(async () => {
 })
 
 async function referenceVerdict(payment: unknown, version: 1 | 2): Promise<ReferenceVerdict> {
+  // What the header would carry: members that are undefined are not there.
+  const asSent: unknown = JSON.parse(JSON.stringify(payment))
   const requirements = await paid.terms('/api/v1/alerts/feed', version)
   const { paymentPayload, paymentRequirements } = facilitatorCall.parse({
     x402Version: version,
-    // What the header would carry: members that are undefined are not there.
-    paymentPayload: JSON.parse(JSON.stringify(payment)),
+    paymentPayload: asSent,
     paymentRequirements: requirements,
   })
   try {

@@ -141,7 +141,7 @@ export async function startUsdcChain(): Promise<UsdcChain> {
     sentBy: async (address) => await transactionsOf(client, address),
     automine,
     mine: async (blocks = 1) => {
-      await rpc('anvil_mine', [`0x${blocks.toString(16)}`])
+      await rpc('anvil_mine', [`0x${blocks.toString(16)}`, '0x1'])
     },
     reorg: async (depth) => {
       await rpc('anvil_reorg', [depth, []])
