@@ -69,6 +69,8 @@ ${entry(`${api}/rails`, 'Rails', 'all rails with figures, status, method and age
 ${entry(`${api}/opportunities`, 'Opportunities', 'rails that pay now, best expected income first, with caveats')}
 ${entry(`${api}/honesty/flags`, 'Honesty flags', 'open doubts about figures, with evidence')}
 ${entry(`${api}/pacts`, 'Pacts', 'settlements that can be checked on a chain')}
+${entry(`${api}/receipts`, 'Receipts', 'who was paid where; one: /api/v1/receipts/{id}, those of a worker: ?wallet=')}
+${entry(`${api}/leaderboard`, 'Leaderboard', 'reputation by verified receipts, with the formula that makes a score')}
 ${entry(`${api}/stats/live`, 'Aggregate', 'the ledger in one document')}
 ${entry(`${site.url}/openapi.json`, 'OpenAPI', 'every endpoint and schema')}
 ${entry(`${site.url}${mcpCardPath}`, 'MCP', `read-only tools over the Model Context Protocol at ${site.url}${mcpPath}: streamable HTTP, no sessions, no key`)}

@@ -184,7 +184,7 @@ export const routes = [
       slug: {
         schema: skillSlug,
         description: 'The slug of a skill.',
-        example: 'technical-writing',
+        example: 'api-reference-writing',
       },
     },
     answers: { 200: json('The skill.', skill), 404: { description: 'No such skill.' } },

@@ -8,6 +8,7 @@ import type { Page } from '../page.ts'
 import { table } from '../table.ts'
 import { code, join, link, say } from '../twin.ts'
 import { contractText } from './text.ts'
+import { writeScript } from './write-script.ts'
 
 export function docsPage({ site, agentSkills }: World): Page {
   return {
@@ -117,14 +118,14 @@ const key = createPublicKey({ format: 'jwk', key: { kty: 'OKP', crv: 'Ed25519', 
 console.log(verify(null, body, key, signature) ? 'good' : 'BAD')`
 }
 
-export function signingPage({ site }: World): Page {
+export function signingPage({ site, taxonomy }: World): Page {
   const name = site.serviceName
   const signed = routes.filter((route: Route) => route.access === 'signed')
   return {
     path: '/docs/signing',
     title: 'Sign a request',
     description:
-      'Writes are authorised by a wallet: which text is signed, how, and for how long it is good.',
+      'Register, send in receipts, claim: which text a wallet signs and how, with a script that does it all.',
     nav: '/docs',
     body: [
       para(
@@ -180,6 +181,19 @@ export function signingPage({ site }: World): Page {
         }),
       ),
       section(
+        'example',
+        'A whole example',
+        para(
+          'With Node 20 or newer and no package: makes a wallet, registers it, and sends in a receipt that the wallet signs. Save it as write.mjs and run it.',
+        ),
+        codeBlock(writeScript(site, taxonomy.skills[0]?.slug ?? ''), 'js'),
+        list([
+          say`The wallet of the example is a NEAR implicit account: the hex of an ed25519 key. A Solana address is the base58 of one. For both, the key of the wallet may sign receipts.`,
+          say`An EVM wallet signs the same text by EIP-191 (${code('personal_sign')}). Its receipts are signed by an ed25519 key that it registers as ${code('receipt_key')}.`,
+          say`A receipt that only its worker has signed is kept and earns nothing until its payment is verified on a chain (${code('chain')} and ${code('tx_hash')}); ${link('/leaderboard#formula', 'what receipts earn')}.`,
+        ]),
+      ),
+      section(
         'endpoints',
         'Where it is asked for',
         signed.length === 0
@@ -223,6 +237,7 @@ export function signingPage({ site }: World): Page {
 
 export function limitsPage(): Page {
   const { ip, range, day, wallet, signers, unproven } = limitPolicies
+  const bounds = writeBounds
   return {
     path: '/docs/limits',
     title: 'Limits',
@@ -238,7 +253,6 @@ export function limitsPage(): Page {
         caption: 'Requests under /api/v1. Pages, feeds and what they load are not counted.',
         columns: [
           { label: 'Who', sortable: false },
-  const bounds = writeBounds
           { label: 'Limit', sortable: false },
           { label: 'At once', sortable: false },
         ],
@@ -278,21 +292,6 @@ export function limitsPage(): Page {
         say`Documents are cached for the time that the ${link('/docs/reference', 'reference')} names. Rails are polled every few hours; asking more often brings nothing new.`,
         'Bodies may have 64 KiB, lists 200 entries a page.',
       ]),
-      links([
-        ['/partners', 'Higher limits by tier'],
-        ['/docs/errors', 'Errors'],
-      ]),
-    ],
-  }
-}
-
-export function contactPage(): Page {
-  const takesFeedback = routes.some((route: Route) => route.path === '/api/v1/feedback')
-  return {
-    path: '/docs/contact',
-    title: 'Report a figure, a fault or a weakness',
-    description: 'How to tell the operator of this ledger that something is wrong.',
-    nav: '/docs',
       table({
         id: 'bounds',
         caption: 'How much one caller may leave in the ledger.',
@@ -338,6 +337,21 @@ export function contactPage(): Page {
       list([
         say`No room for one more job or bid is ${link('/docs/errors#bound_reached', '409')}, whose ${code('details')} say what makes room; a share of the day that is used up is ${link('/docs/errors#rate_limited', '429')}.`,
       ]),
+      links([
+        ['/partners', 'Higher limits by tier'],
+        ['/docs/errors', 'Errors'],
+      ]),
+    ],
+  }
+}
+
+export function contactPage(): Page {
+  const takesFeedback = routes.some((route: Route) => route.path === '/api/v1/feedback')
+  return {
+    path: '/docs/contact',
+    title: 'Report a figure, a fault or a weakness',
+    description: 'How to tell the operator of this ledger that something is wrong.',
+    nav: '/docs',
     body: [
       para(
         'Reports are welcome, and most welcome with a way to see the fault for oneself: an address, a time, the bytes that were received.',

@@ -46,7 +46,7 @@ export const jobRoutes = [
       skill: {
         schema: skillSlug,
         description: 'Only jobs that ask for this skill.',
-        example: 'technical-writing',
+        example: 'api-reference-writing',
       },
       wallet: {
         schema: walletInput,

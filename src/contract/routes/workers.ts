@@ -41,7 +41,7 @@ export const workerRoutes = [
       skill: {
         schema: skillSlug,
         description: 'Only workers with this skill.',
-        example: 'technical-writing',
+        example: 'api-reference-writing',
       },
       wallet: walletParameter,
       since: {
