@@ -14,6 +14,7 @@ import { registerExactEvmScheme } from '@x402/evm/exact/client'
 import { decodePaymentResponseHeader, wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { formatUnits } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { z } from 'zod'
 
 import { arbitrage } from '../src/contract/schemas/arbitrage.ts'
 import { startUsdcChain } from '../test/support/usdc-chain.ts'
@@ -24,8 +25,12 @@ const ROWS_SHOWN = 5
 const say = (text: string) => void process.stdout.write(`${text}\n`)
 const show = (value: unknown) => say(JSON.stringify(value, null, 2))
 const usdc = (micro: bigint) => `${formatUnits(micro, 6)} USDC`
-const decoded = (header: string | null): unknown =>
-  JSON.parse(Buffer.from(header ?? '', 'base64').toString('utf8'))
+/** What a header of x402 holds, but for `extensions`: those speak to catalogues, at length. */
+function decoded(header: string | null): unknown {
+  const text = Buffer.from(header ?? '', 'base64').toString('utf8')
+  const { extensions: _, ...rest } = z.looseObject({}).parse(JSON.parse(text))
+  return rest
+}
 
 const folder = mkdtempSync(join(tmpdir(), 'ledger-example-'))
 const chain = await startUsdcChain()

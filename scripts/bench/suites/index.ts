@@ -2,6 +2,7 @@ import type { Suite } from '../suite.ts'
 import { builder } from './builder.ts'
 import { limiter } from './limiter.ts'
 import { origin } from './origin.ts'
+import { payments } from './payments.ts'
 import { start } from './start.ts'
 import { verify } from './verify.ts'
 import { visible } from './visible.ts'
@@ -16,4 +17,5 @@ export const suites = {
   visible,
   limiter,
   start,
+  payments,
 } as const satisfies Record<string, Suite>
