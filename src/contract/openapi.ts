@@ -270,6 +270,12 @@ function response(route: Route, status: number, answer: Answer): JsonObject {
         schema: schemaOf(answer.schema ?? errorModel),
         ...(example === undefined ? {} : { example: asJson(example) }),
       },
+      ...Object.fromEntries(
+        (answer.otherTypes ?? []).map((type) => [
+          type,
+          { schema: { type: 'string', format: 'binary' } },
+        ]),
+      ),
     },
   }
 }

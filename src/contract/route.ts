@@ -5,6 +5,8 @@ export interface Answer {
   readonly description: string
   readonly schema?: z.ZodType
   readonly contentType?: string
+  /** Types that are answered instead where the query asks for them; bytes, not text. */
+  readonly otherTypes?: readonly string[]
   /** A short one, for catalogues. */
   readonly example?: object
 }

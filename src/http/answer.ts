@@ -22,10 +22,10 @@ export function answerJson(c: ApiContext, body: unknown, options: AnswerOptions)
   return answerText(c, JSON.stringify(body), { ...options, contentType: 'application/json' })
 }
 
-/** Answers text as it is. Limits are told wherever no shared cache can keep them. */
+/** Answers text or bytes as they are. Limits are told wherever no shared cache can keep them. */
 export function answerText(
   c: ApiContext,
-  text: string,
+  text: string | Uint8Array<ArrayBuffer>,
   options: AnswerOptions & { readonly contentType: string },
 ): Response {
   const { status = 200, cache, headers, contentType } = options

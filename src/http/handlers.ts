@@ -69,8 +69,13 @@ interface AnyReadAnswer {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** JSON, or text in the content type that the registry has for the route. */
-export type ReadAnswer = AnyReadAnswer & ({ readonly body: object } | { readonly text: string })
+/** JSON, text in the content type that the registry has for the route, or bytes of another that it names. */
+export type ReadAnswer = AnyReadAnswer &
+  (
+    | { readonly body: object }
+    | { readonly text: string }
+    | { readonly bytes: Uint8Array<ArrayBuffer>; readonly contentType: string }
+  )
 
 /** The answer of a write, where it needs more headers than all have. */
 export interface WriteAnswer extends Outcome {
@@ -212,6 +217,9 @@ async function answerRead(
   const { headers, cache = cacheOf(route) } = answer
   const options = { cache, ...(headers === undefined ? {} : { headers }) }
   if ('body' in answer) return answerJson(c, answer.body, options)
+  if ('bytes' in answer) {
+    return answerText(c, answer.bytes, { ...options, contentType: answer.contentType })
+  }
   return answerText(c, answer.text, {
     ...options,
     contentType: route.answers[200]?.contentType ?? 'text/plain; charset=utf-8',

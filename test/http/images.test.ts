@@ -1,6 +1,8 @@
+import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { documentsOf } from '../../builder/snapshots/index.ts'
+import { sha256Hex } from '../../src/auth/messages.ts'
 import { publicDir, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
 import { makePartner } from '../support/partners.ts'
@@ -23,14 +25,15 @@ afterAll(async () => {
   await published.remove()
 })
 
-async function ask(page: string | null, wallet = alice): Promise<Response> {
+async function ask(page: string | null, wallet = alice, format?: string): Promise<Response> {
   const headers = await partnerHeaders(
     wallet,
     { method: 'GET', path },
     { nowMs: service.clock.now() },
   )
-  const query = page === null ? '' : `?page=${encodeURIComponent(page)}`
-  return await fetch(`${service.url}${path}${query}`, { headers })
+  const named = page === null ? {} : { page }
+  const query = new URLSearchParams({ ...named, ...(format === undefined ? {} : { format }) })
+  return await fetch(`${service.url}${path}?${query}`, { headers })
 }
 
 describe('the picture of a page', () => {
@@ -60,6 +63,25 @@ describe('the picture of a page', () => {
     expect(headers.get('cache-control')).toBe('private, no-store')
   })
 
+  test('is a PNG of the same size where that is asked for, made once for each published set', async () => {
+    const first = await ask('/rails/alpha', alice, 'png')
+    expect(first.status).toBe(200)
+    expect(first.headers.get('content-type')).toBe('image/png')
+    expect(first.headers.get('cache-control')).toBe('private, no-store')
+    const bytes = Buffer.from(await first.arrayBuffer())
+    expect(await sharp(bytes).metadata()).toMatchObject({ format: 'png', width: 1200, height: 630 })
+    const again = await Promise.all(
+      ['/rails/alpha', '/', '/desk', '/pacts'].map((page) => ask(page, alice, 'png')),
+    )
+    const pictures = await Promise.all(again.map((answer) => answer.arrayBuffer()))
+    expect(Buffer.from(pictures[0] ?? new ArrayBuffer(0)).equals(bytes)).toBe(true)
+    expect(new Set(pictures.map((picture) => sha256Hex(Buffer.from(picture)))).size).toBe(4)
+  })
+
+  test('is in no other format: 400', async () => {
+    expect((await ask('/', alice, 'webp')).status).toBe(400)
+  })
+
   test('is of the home page where none is named', async () => {
     expect(await (await ask(null)).text()).toBe(await (await ask('/')).text())
   })
@@ -73,8 +95,8 @@ describe('the picture of a page', () => {
     },
   )
 
-  test('asks for a signature, and for a partner', async () => {
-    expect((await fetch(`${service.url}${path}?page=/`)).status).toBe(401)
+  test('asks to be paid, or for the signature of a partner', async () => {
+    expect((await fetch(`${service.url}${path}?page=/`)).status).toBe(402)
     expect((await ask('/', evmWallet('mallory'))).status).toBe(403)
   })
 

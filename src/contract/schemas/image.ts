@@ -20,3 +20,5 @@ export const cardPage = z
     /^\/(?:opportunities|honesty|leaderboard|pacts|desk|rails\/[a-z0-9][a-z0-9_-]{0,63}|desk\/[a-z0-9]+(?:-[a-z0-9]+)*)?$/,
     `must be the path of a page: ${cardPages.join(', ')}`,
   )
+
+export const cardFormat = z.enum(['svg', 'png'])

@@ -5,7 +5,7 @@ import { ApiError } from '../../contract/errors.ts'
 import { pathOf } from '../../contract/routes.ts'
 import { deskFeed } from '../../contract/schemas/desk.ts'
 import { flagList } from '../../contract/schemas/flag.ts'
-import { cardPages } from '../../contract/schemas/image.ts'
+import { cardFormat, cardPages } from '../../contract/schemas/image.ts'
 import { opportunityList } from '../../contract/schemas/opportunity.ts'
 import { pactList } from '../../contract/schemas/pact.ts'
 import { railHistory, railList } from '../../contract/schemas/rail.ts'
@@ -26,48 +26,70 @@ import {
 import type { DocumentStore } from '../document-store.ts'
 import { read } from '../handlers.ts'
 import { readPublished } from '../live.ts'
+import { createRasterizer } from '../rasterizer.ts'
 
 type PublishedDocuments = Pick<DocumentStore, 'get' | 'state'>
 
 export function imageHandlers(store: PublishedDocuments) {
-  const picture = createPictures(store)
+  const pictures = createPictures(store)
   return {
     getCard: read(
-      ({ query }) =>
-        Promise.resolve({
-          text: picture(query['page'] ?? '/'),
-          headers: { 'Content-Security-Policy': imagePolicy },
-        }),
+      async ({ query }) => {
+        const picture = pictures(query['page'] ?? '/')
+        const headers = { 'Content-Security-Policy': imagePolicy }
+        if (cardFormat.parse(query['format'] ?? 'svg') === 'svg')
+          return { text: picture.svg, headers }
+        return { bytes: await picture.png(), contentType: 'image/png', headers }
+      },
       // Nobody is to sign, or to pay, for a page that there is not.
       ({ query }) => {
-        picture(query['page'] ?? '/')
+        pictures(query['page'] ?? '/')
       },
     ),
   }
+}
+
+interface Picture {
+  readonly svg: string
+  readonly png: () => Promise<Uint8Array<ArrayBuffer>>
 }
 
 /** Where the picture is opened by itself, nothing in it may run or load. */
 const imagePolicy = "default-src 'none'; sandbox"
 
 /** Pictures by page, each drawn once per published set; there are as many as there are pages. */
-function createPictures(store: PublishedDocuments): (page: string) => string {
-  let drawn: { readonly set: string; readonly pictures: Map<string, string> } | null = null
+function createPictures(store: PublishedDocuments): (page: string) => Picture {
+  let drawn: { readonly set: string; readonly pictures: Map<string, Picture> } | null = null
+  const rasterize = createRasterizer()
   return (page) => {
     const { manifest } = store.state()
     if (manifest === null) throw new ApiError('unavailable', 'Nothing has been published yet')
     if (drawn?.set !== manifest.set_sha256)
       drawn = { set: manifest.set_sha256, pictures: new Map() }
     const { pictures } = drawn
-    const kept = pictures.get(page)
-    if (kept !== undefined) return kept
+    const known = pictures.get(page)
+    if (known !== undefined) return known
     const card = cardOf(page, store)
     if (card === null) {
       const message = `is no page of the ledger; pages: ${cardPages.join(', ')}`
       throw new ApiError('invalid_input', undefined, { issues: [{ path: 'page', message }] })
     }
-    const picture = ogCard(card)
+    const svg = ogCard(card)
+    const picture = { svg, png: kept(() => rasterize(svg)) }
     pictures.set(page, picture)
     return picture
+  }
+}
+
+/** What was made once is kept; what failed is made again. */
+function kept<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null
+  return async () => {
+    made ??= make().catch((error: unknown) => {
+      made = null
+      throw error
+    })
+    return await made
   }
 }
 
