@@ -141,6 +141,24 @@ export const adminCommands: readonly Command[] = [
     run: async (session, input) => (await import('./admin/partners.ts')).setTier(session, input),
   }),
   admin({
+    words: 'payments export',
+    summary: 'Every payment for a read or a subscription, oldest first',
+    options: { csv: { doc: 'as CSV with a header, safe to open in a spreadsheet' } },
+    run: async (session, input) =>
+      (await import('./admin/payments.ts')).exportPayments(session, input),
+  }),
+  admin({
+    words: 'payments reconcile',
+    summary: 'Hold every payment against the chain; exit code 1 where they differ',
+    description:
+      'Asks RPC_URL_BASE for every USDC that came to the receiver and looks for its row, and for the transfer of every settled row.',
+    options: {
+      'from-block': { value: 'number', doc: 'first block; that of the first row unless given' },
+      'to-block': { value: 'number', doc: 'last block; the newest unless given' },
+    },
+    run: async (session, input) => (await import('./admin/payments.ts')).reconcile(session, input),
+  }),
+  admin({
     words: 'scores check',
     summary: 'Recompute every score from its entries; exit code 1 where one differs',
     run: async (session) => (await import('./admin/scores.ts')).check(session),

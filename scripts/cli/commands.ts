@@ -4,6 +4,7 @@ import type { Command } from './command.ts'
 import { jobCommands } from './jobs.ts'
 import { keyCommands } from './keys.ts'
 import { marketCommands } from './market.ts'
+import { pactCommands } from './pacts.ts'
 import { partnerCommands } from './partners.ts'
 import { readCommands } from './reads.ts'
 import { receiptCommands } from './receipts.ts'
@@ -15,6 +16,7 @@ export const commands: readonly Command[] = [
   ...workerCommands,
   ...receiptCommands,
   ...verifyCommands,
+  ...pactCommands,
   ...partnerCommands,
   ...jobCommands,
   ...marketCommands,

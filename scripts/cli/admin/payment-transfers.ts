@@ -1,0 +1,81 @@
+/** Every USDC that came to a receiver on Base, with the authorization that moved it where one did. */
+import { getAddress, parseAbi } from 'viem'
+
+import { addressTopic, readChunk, readLogs, selectors } from '../../../builder/chain/logs.ts'
+import type { ChainReader } from '../../../builder/chain/reader.ts'
+import { paymentAsset } from '../../../src/contract/x402.ts'
+
+export interface ReceivedTransfer {
+  readonly txHash: string
+  readonly block: number
+  /** Lower case. */
+  readonly payer: string
+  readonly amountMicroUsdc: bigint
+  /** Of the EIP-3009 authorization; null for a transfer of another kind. */
+  readonly nonce: string | null
+}
+
+const transferAbi = parseAbi([
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+])
+const usedAbi = parseAbi([
+  'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
+])
+/** What public nodes give at once. */
+const CHUNK_BLOCKS = 2000
+
+/** In the order of the chain. @throws ChainError */
+export async function transfersTo(
+  reader: ChainReader,
+  range: {
+    readonly receivers: ReadonlySet<string>
+    readonly fromBlock: number
+    readonly toBlock: number
+  },
+): Promise<readonly ReceivedTransfer[]> {
+  const { receivers, fromBlock, toBlock } = range
+  const token = getAddress(paymentAsset.address)
+  const found: ReceivedTransfer[] = []
+  const to = [...receivers].map(addressTopic)
+  await readLogs({
+    reader,
+    abi: transferAbi,
+    filters: [{ addresses: [token], topics: [selectors(transferAbi), null, to] }],
+    fromBlock,
+    toBlock,
+    chunkBlocks: CHUNK_BLOCKS,
+    signal: new AbortController().signal,
+    onChunk: async (chunk) => {
+      if (chunk.logs.length === 0) return
+      const payers = new Set(chunk.logs.map(({ event }) => event.args.from))
+      const used = await readChunk(
+        {
+          reader,
+          abi: usedAbi,
+          filters: [
+            { addresses: [token], topics: [selectors(usedAbi), [...payers].map(addressTopic)] },
+          ],
+        },
+        chunk.fromBlock,
+        chunk.toBlock,
+      )
+      // The token logs the use right before the transfer that it allows.
+      const nonces = new Map(
+        used.logs.map(({ txHash, logIndex, event }) => [`${txHash}:${logIndex + 1}`, event.args]),
+      )
+      for (const { txHash, block, logIndex, event } of chunk.logs) {
+        const { from, value } = event.args
+        const authorized = nonces.get(`${txHash}:${logIndex}`)
+        const isPayers = authorized?.authorizer === from
+        found.push({
+          txHash,
+          block,
+          payer: from.toLowerCase(),
+          amountMicroUsdc: value,
+          nonce: isPayers ? authorized.nonce.toLowerCase() : null,
+        })
+      }
+    },
+  })
+  return found
+}

@@ -1,0 +1,153 @@
+import { ChainError } from '../../../builder/chain/errors.ts'
+/** The ledger of payments: exported, and held against the chain. */
+import { createChainReader } from '../../../builder/chain/reader.ts'
+import { csv } from '../../../builder/snapshots/csv.ts'
+import type { Cell } from '../../../builder/snapshots/csv.ts'
+import { LedgerUnreachableError } from '../../../src/client/errors.ts'
+import { decimalUsdc } from '../../../src/contract/x402.ts'
+import { minuteMs, parseTime } from '../../../src/core/time.ts'
+import type { OpenDatabase } from '../../../src/db/open.ts'
+import { listPayments } from '../../../src/db/payments.ts'
+import type { PaymentRecord } from '../../../src/db/payments.ts'
+import { UsageError, exitCodes } from '../command.ts'
+import type { Input } from '../command.ts'
+import { table } from '../output.ts'
+import type { Session } from '../session.ts'
+import { transfersTo } from './payment-transfers.ts'
+import { reconciliation } from './reconciliation.ts'
+import { settingsOf, withDatabase } from './settings.ts'
+
+const PAGE = 1000
+
+const columns = [
+  'time',
+  'kind',
+  'payer',
+  'amount_usdc',
+  'resource',
+  'state',
+  'tx_hash',
+  'block',
+  'handle',
+] as const
+
+/** Every payment, oldest first; with `--csv` as RFC 4180, safe to open in a spreadsheet. */
+export async function exportPayments(session: Session, input: Input): Promise<void> {
+  const payments = (await readPayments(session)).map(view)
+  if (input.flag('csv')) {
+    session.write(
+      csv(
+        columns,
+        payments.map((row) => columns.map((column): Cell => row[column])),
+      ),
+    )
+    return
+  }
+  session.print({ count: payments.length, payments }, table(columns, payments))
+}
+
+async function readPayments(session: Session): Promise<readonly PaymentRecord[]> {
+  return await withDatabase(session, async ({ reader }) => await allPayments(reader), true)
+}
+
+async function allPayments(reader: OpenDatabase['reader']): Promise<readonly PaymentRecord[]> {
+  const all: PaymentRecord[] = []
+  for (;;) {
+    const afterSeq = all.at(-1)?.seq ?? 0
+    const page = await listPayments(reader, { afterSeq, limit: PAGE })
+    all.push(...page)
+    if (page.length < PAGE) return all
+  }
+}
+
+function view(payment: PaymentRecord) {
+  const handle = payment.detail?.['handle']
+  return {
+    time: payment.settledAt ?? payment.submittedAt ?? payment.reservedAt,
+    kind: payment.purpose,
+    payer: payment.payer,
+    amount_usdc: decimalUsdc(payment.amountMicroUsdc),
+    resource: payment.resource,
+    state: payment.finality === 'undone' ? 'undone' : payment.state,
+    tx_hash: payment.txHash,
+    block: payment.blockNumber,
+    handle: typeof handle === 'string' ? handle : null,
+  }
+}
+
+/** A stranger may have settled an authorization before we reserved it, and clocks differ. */
+const EARLIER_MS = 60 * minuteMs
+
+/** Exit code 1 where rows and chain differ. @throws LedgerUnreachableError where the chain does not answer. */
+export async function reconcile(session: Session, input: Input): Promise<number> {
+  const { RPC_URL_BASE: rpcUrl, PAYMENT_RECEIVER: receiver } = settingsOf(session)
+  if (rpcUrl === null) throw new UsageError('RPC_URL_BASE is needed: the rows are held against it')
+  const payments = await readPayments(session)
+  const receivers = new Set(
+    [receiver, ...payments.map(({ payTo }) => payTo)].flatMap((address) =>
+      address === null ? [] : [address.toLowerCase()],
+    ),
+  )
+  if (receivers.size === 0) throw new UsageError('PAYMENT_RECEIVER is not set and no row has one')
+  const reader = createChainReader('base', rpcUrl, { fetch: session.fetch })
+  try {
+    const toBlock =
+      blockOf(input, 'to-block') ??
+      Number(await reader.ask(async (client) => await client.getBlockNumber({ cacheTime: 0 })))
+    const fromBlock = blockOf(input, 'from-block') ?? (await firstBlock(reader, payments, toBlock))
+    const transfers = await transfersTo(reader, { receivers, fromBlock, toBlock })
+    // Rows are written before their money moves: read now, each of these transfers has its own.
+    const result = reconciliation({
+      payments: await readPayments(session),
+      transfers,
+      fromBlock,
+      toBlock,
+    })
+    const { differences, ...totals } = result
+    const columnsOfDifference = [
+      'kind',
+      'payment',
+      'tx_hash',
+      'block',
+      'payer',
+      'amount_usdc',
+      'detail',
+    ]
+    const text =
+      differences.length === 0
+        ? `${summary(totals)}Rows and chain agree.\n`
+        : `${summary(totals)}${table(columnsOfDifference, differences)}`
+    session.print(result, text)
+    return differences.length === 0 ? exitCodes.ok : exitCodes.refused
+  } catch (error) {
+    if (error instanceof ChainError) throw new LedgerUnreachableError(error.message)
+    throw error
+  }
+}
+
+function summary(totals: object): string {
+  return Object.entries(totals)
+    .map(([name, value]) => `${name} ${String(value)}\n`)
+    .join('')
+}
+
+/** Shortly before the first row; without rows nothing can be missing, and the last block will do. */
+async function firstBlock(
+  reader: ReturnType<typeof createChainReader>,
+  payments: readonly PaymentRecord[],
+  toBlock: number,
+): Promise<number> {
+  const [first] = payments
+  if (first === undefined) return toBlock
+  const settled = payments.flatMap(({ blockNumber }) => (blockNumber === null ? [] : [blockNumber]))
+  const byTime = await reader.blockAtTime((parseTime(first.reservedAt) ?? 0) - EARLIER_MS)
+  return Math.min(byTime, toBlock, ...settled)
+}
+
+function blockOf(input: Input, name: string): number | null {
+  const text = input.text(name)
+  if (text === undefined) return null
+  if (!/^(?:0|[1-9]\d{0,11})$/.test(text))
+    throw new UsageError(`--${name} is the number of a block`)
+  return Number(text)
+}

@@ -1,0 +1,115 @@
+/** Rows of the ledger of payments against transfers of the chain. Pure. */
+import { decimalUsdc } from '../../../src/contract/x402.ts'
+import type { PaymentRecord } from '../../../src/db/payments.ts'
+import type { ReceivedTransfer } from './payment-transfers.ts'
+
+export interface Difference {
+  /**
+   * `unexplained`: money that no row explains. `row_not_settled`: the money came, the row does not say so.
+   * `row_differs`: another amount, transaction or block. `missing`: the row says that it came, the chain does not.
+   */
+  readonly kind: 'unexplained' | 'row_not_settled' | 'row_differs' | 'missing'
+  readonly payment: string | null
+  readonly tx_hash: string | null
+  readonly block: number | null
+  readonly payer: string
+  readonly amount_usdc: string
+  readonly detail: string
+}
+
+export interface Reconciliation {
+  readonly from_block: number
+  readonly to_block: number
+  readonly rows: number
+  readonly settled_rows: number
+  readonly settled_usdc: string
+  readonly transfers: number
+  readonly received_usdc: string
+  readonly differences: readonly Difference[]
+}
+
+/** Rows in blocks outside of the range are left out; those that never reached a block are looked for in all of it. */
+export function reconciliation(given: {
+  readonly payments: readonly PaymentRecord[]
+  readonly transfers: readonly ReceivedTransfer[]
+  readonly fromBlock: number
+  readonly toBlock: number
+}): Reconciliation {
+  const { payments, transfers, fromBlock, toBlock } = given
+  const rows = new Map(payments.map((row) => [`${row.payer}:${row.nonce}`, row]))
+  const seen = new Set<string>()
+  const differences: Difference[] = []
+  for (const transfer of transfers) {
+    const row =
+      transfer.nonce === null ? undefined : rows.get(`${transfer.payer}:${transfer.nonce}`)
+    if (row !== undefined) seen.add(row.id)
+    const found = transferDifference(transfer, row)
+    if (found !== null) differences.push(found)
+  }
+  const settled = payments.filter(
+    ({ state, finality, blockNumber }) =>
+      state === 'settled' &&
+      finality !== 'undone' &&
+      blockNumber !== null &&
+      blockNumber >= fromBlock &&
+      blockNumber <= toBlock,
+  )
+  for (const row of settled) {
+    if (!seen.has(row.id)) differences.push(missing(row))
+  }
+  const sum = (amounts: readonly bigint[]) =>
+    decimalUsdc(Number(amounts.reduce((total, amount) => total + amount, 0n)))
+  return {
+    from_block: fromBlock,
+    to_block: toBlock,
+    rows: payments.length,
+    settled_rows: settled.length,
+    settled_usdc: sum(settled.map(({ amountMicroUsdc }) => BigInt(amountMicroUsdc))),
+    transfers: transfers.length,
+    received_usdc: sum(transfers.map(({ amountMicroUsdc }) => amountMicroUsdc)),
+    differences,
+  }
+}
+
+function transferDifference(
+  transfer: ReceivedTransfer,
+  row: PaymentRecord | undefined,
+): Difference | null {
+  const { txHash, block, payer, amountMicroUsdc, nonce } = transfer
+  const told = {
+    payment: row?.id ?? null,
+    tx_hash: txHash,
+    block,
+    payer,
+    amount_usdc: decimalUsdc(Number(amountMicroUsdc)),
+  }
+  if (row === undefined) {
+    const detail = nonce === null ? 'not by an authorization' : `authorization ${nonce}`
+    return { kind: 'unexplained', ...told, detail }
+  }
+  if (row.state !== 'settled' || row.finality === 'undone') {
+    const state = row.finality === 'undone' ? 'undone' : row.state
+    return { kind: 'row_not_settled', ...told, detail: `the row is ${state}` }
+  }
+  const differing = [
+    ...(BigInt(row.amountMicroUsdc) === amountMicroUsdc
+      ? []
+      : [`the row has ${decimalUsdc(row.amountMicroUsdc)} USDC`]),
+    ...(row.txHash === txHash ? [] : [`the row has transaction ${row.txHash}`]),
+    ...(row.blockNumber === block ? [] : [`the row has block ${row.blockNumber}`]),
+  ]
+  if (differing.length === 0) return null
+  return { kind: 'row_differs', ...told, detail: differing.join('; ') }
+}
+
+function missing(row: PaymentRecord): Difference {
+  return {
+    kind: 'missing',
+    payment: row.id,
+    tx_hash: row.txHash,
+    block: row.blockNumber,
+    payer: row.payer,
+    amount_usdc: decimalUsdc(row.amountMicroUsdc),
+    detail: 'the chain has no such transfer',
+  }
+}
