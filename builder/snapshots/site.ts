@@ -7,13 +7,15 @@ import type { SnapshotFamily } from './document.ts'
 
 /** `/openapi.json`, the signing keys and the skill files for agents. */
 export const siteDocuments: SnapshotFamily = {
-  routes: ['getOpenApi', 'getSigningKeys', 'getPactsSkill', 'getDeskSkill'],
+  routes: ['getOpenApi', 'getSigningKeys', 'getPactsSkill', 'getDeskSkill', 'getRegisterSkill'],
   *build(world) {
     const { signingKeys } = world
     yield jsonDocument('getOpenApi', openApiOf(world))
     yield jsonDocument('getSigningKeys', signingKeys)
     yield textDocument('getPactsSkill', agentSkill(world, 'pacts'), { archived: true })
     yield textDocument('getDeskSkill', agentSkill(world, 'desk'), { archived: true })
+    const writing = agentSkill(world, 'register-and-earn')
+    yield textDocument('getRegisterSkill', writing, { archived: true })
   },
 }
 

@@ -359,6 +359,17 @@ export const routes = [
     answers: { 200: text('The skill file.', markdown) },
     serving: documents(300),
   },
+  {
+    id: 'getRegisterSkill',
+    method: 'GET',
+    path: '/register-and-earn/SKILL.md',
+    tag: 'Agents',
+    access: 'public',
+    summary: 'How an agent registers, sends in receipts and claims its spot',
+    description: 'An agent skill file, with a worked example of what is signed.',
+    answers: { 200: text('The skill file.', markdown) },
+    serving: documents(300),
+  },
 ] as const satisfies readonly Route[]
 
 export type RouteId = (typeof routes)[number]['id']

@@ -72,7 +72,7 @@ export function fullWorld(siteUrl: string, changes: Partial<World> = {}): World 
       },
     ],
     agentSkills: new Map(
-      ['desk', 'pacts'].map((name) => [
+      ['desk', 'pacts', 'register-and-earn'].map((name) => [
         name,
         `---\nname: ${name}\ndescription: How to read {SITE_URL}.\n---\n\nBody.\n`,
       ]),

@@ -248,6 +248,10 @@ export function smallWorld(changes: Partial<World> = {}): World {
     agentSkills: new Map([
       ['pacts', '---\nname: pacts\n---\n{SERVICE_NAME}: {BASE_URL}/pacts, {SITE_URL}\n'],
       ['desk', '---\nname: desk\n---\n{SERVICE_NAME}: {BASE_URL}/desk/feed.json\n'],
+      [
+        'register-and-earn',
+        '---\nname: register-and-earn\n---\n{SERVICE_NAME}: {BASE_URL}/skills\n',
+      ],
     ]),
     signingKeys: {
       keys: [

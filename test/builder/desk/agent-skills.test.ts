@@ -15,7 +15,7 @@ import { startService } from '../../support/http-service.ts'
 import type { Service } from '../../support/http-service.ts'
 import { smallWorld, worldNowMs } from '../../support/world.ts'
 
-const names = ['desk', 'pacts'] as const
+const names = ['desk', 'pacts', 'register-and-earn'] as const
 const skills = new Map(
   await Promise.all(
     names.map(async (name) => {
