@@ -8,6 +8,7 @@ import { mcpPage } from './docs/mcp.ts'
 import { modelsPage } from './docs/models.ts'
 import { receiptsGuide } from './docs/receipts.ts'
 import { referencePage } from './docs/reference.ts'
+import { reputationGuide } from './docs/reputation.ts'
 import { tryPage } from './docs/try.ts'
 import { feedsPage } from './feeds-page.ts'
 import { flagsPage } from './flags.ts'
@@ -48,6 +49,7 @@ const singlePages: readonly ((world: World) => Page)[] = [
   signingPage,
   verifyingPage,
   receiptsGuide,
+  reputationGuide,
   errorsPage,
   limitsPage,
   mcpPage,

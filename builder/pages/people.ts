@@ -72,7 +72,12 @@ export function leaderboardPage({ community }: World): Page {
         })),
         empty: 'No receipt has been verified yet, so nobody is ranked.',
       }),
-      section('formula', 'How a score comes about', para(reputationFormula)),
+      section(
+        'formula',
+        'How a score comes about',
+        para(reputationFormula),
+        para(link('/docs/reputation', 'The rules in full, with an example')),
+      ),
       verifyBox('/api/v1/leaderboard', '/api/v1/leaderboard'),
       links([
         ['/api/v1/leaderboard', 'As JSON'],

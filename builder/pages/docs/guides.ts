@@ -30,6 +30,7 @@ export function docsPage({ site, agentSkills }: World): Page {
         ['Try it', link('/docs/try', 'Send requests from the browser')],
         ['Verify', link('/docs/verifying', 'Check a signature, with and without a browser')],
         ['Receipts', link('/docs/receipts', 'How a receipt is checked on its chain')],
+        ['Reputation', link('/docs/reputation', 'What a receipt earns')],
         ['Sign', link('/docs/signing', 'How wallets sign what they send')],
         ['Errors', link('/docs/errors', 'Every code and what to do')],
         ['Limits', link('/docs/limits', 'How often you may ask')],
@@ -190,7 +191,7 @@ export function signingPage({ site, taxonomy }: World): Page {
         list([
           say`The wallet of the example is a NEAR implicit account: the hex of an ed25519 key. A Solana address is the base58 of one. For both, the key of the wallet may sign receipts.`,
           say`An EVM wallet signs the same text by EIP-191 (${code('personal_sign')}). Its receipts are signed by an ed25519 key that it registers as ${code('receipt_key')}.`,
-          say`A receipt that only its worker has signed is kept and earns nothing until its payment is verified on a chain (${code('chain')} and ${code('tx_hash')}); ${link('/leaderboard#formula', 'what receipts earn')}.`,
+          say`A receipt that only its worker has signed is kept and earns nothing until its payment is verified on a chain (${code('chain')} and ${code('tx_hash')}); ${link('/docs/reputation', 'what receipts earn')}.`,
         ]),
       ),
       section(
