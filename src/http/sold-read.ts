@@ -1,8 +1,8 @@
-import type { ActionDeps } from '../actions/deps.ts'
 /**
  * A read that is sold: free for partners whose tier includes it, for its price to everybody else. The answer is made
  * before the payment is taken and sent after it has settled.
  */
+import type { ActionDeps } from '../actions/deps.ts'
 import { notCovered, receiverOf, unpaid } from '../actions/premium.ts'
 import { purchase } from '../actions/purchase.ts'
 import { bazaarExtension } from '../contract/bazaar.ts'

@@ -1,0 +1,219 @@
+/** What who has not paid is told, without a chain: none is asked before there is a payment. */
+import { once } from 'node:events'
+import { IncomingMessage, request } from 'node:http'
+import { json } from 'node:stream/consumers'
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+
+import { documentsOf } from '../../builder/snapshots/index.ts'
+import { loadPayments } from '../../src/payments/load.ts'
+import { publicDir, startService } from '../support/http-service.ts'
+import type { PublicDir, Service } from '../support/http-service.ts'
+import { makePartner, partnerClient } from '../support/partners.ts'
+import { evmWallet, partnerHeaders } from '../support/wallets.ts'
+import { smallWorld, worldNowMs } from '../support/world.ts'
+
+const receiver = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+const asset = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+const wallet = evmWallet('of a worker').address
+const sold = [
+  ['/api/v1/arbitrage', '0.01', '10000', 'application/json'],
+  [`/api/v1/reputation/${wallet}`, '0.005', '5000', 'application/json'],
+  ['/api/v1/alerts/feed?since=2026-11-20T00:00:00Z', '0.002', '2000', 'application/json'],
+  ['/api/v1/og', '0.001', '1000', 'image/svg+xml'],
+] as const
+
+const anyObject = z.record(z.string(), z.unknown())
+const headerChallenge = (headers: Headers) =>
+  anyObject.parse(
+    JSON.parse(Buffer.from(headers.get('payment-required') ?? '', 'base64').toString()),
+  )
+
+let published: PublicDir
+let service: Service
+let off: Service
+
+beforeAll(async () => {
+  published = await publicDir()
+  await published.publish([...documentsOf(smallWorld())], worldNowMs)
+  const noNode = () => Promise.reject(new Error('no node'))
+  const clock = {
+    now: () => 0,
+    monotonic: () => 0,
+    sleep: () => new Promise<void>(() => undefined),
+  }
+  const payments = await loadPayments(
+    { mode: 'facilitator', receiver, facilitatorUrl: 'http://127.0.0.1:9' },
+    { clock, fetch, request: noNode },
+  )
+  service = await startService(published.dir, { actions: { payments } })
+  off = await startService(published.dir)
+})
+
+afterAll(async () => {
+  await service.stop()
+  await off.stop()
+  await published.remove()
+})
+
+describe.each(sold)('GET %s without anything', (path, price, amount, mimeType) => {
+  it('is 402 with the headers of the specification', async () => {
+    const { status, headers } = await fetch(`${service.url}${path}`)
+    expect(status).toBe(402)
+    expect(headers.get('x-accepted-payment')).toBe('x402')
+    expect(headers.get('x-payment-receiver')).toBe(receiver)
+    expect(headers.get('x-payment-price-usdc')).toBe(price)
+    expect(headers.get('cache-control')).toBe('no-store')
+  })
+
+  it('carries the terms of both versions, made from the address of the site and not from Host', async () => {
+    const { headers, body } = await get(service, path, { Host: 'elsewhere.test' })
+    const resource = `https://ledger.test${path}`
+    const terms = {
+      scheme: 'exact',
+      asset,
+      payTo: receiver,
+      maxTimeoutSeconds: 120,
+      extra: { name: 'USD Coin', version: '2' },
+    }
+    expect(body).toMatchObject({
+      x402Version: 1,
+      error: 'Payment is required',
+      code: 'payment_required',
+      docs: 'https://ledger.test/docs/errors#payment_required',
+      accepts: [{ ...terms, network: 'base', maxAmountRequired: amount, resource, mimeType }],
+    })
+    expect(headerChallenge(headers)).toMatchObject({
+      x402Version: 2,
+      error: 'payment_required',
+      resource: { url: resource, mimeType },
+      accepts: [{ ...terms, network: 'eip155:8453', amount }],
+    })
+    // Proxies have room for so much, and clients send part of it back.
+    expect(headers.get('payment-required')?.length).toBeLessThan(3000)
+  })
+
+  it('can be read by a script of another site', async () => {
+    const { headers } = await fetch(`${service.url}${path}`)
+    const exposed = (headers.get('access-control-expose-headers') ?? '').split(', ')
+    expect(exposed).toEqual(
+      expect.arrayContaining([
+        'X-Accepted-Payment',
+        'X-Payment-Receiver',
+        'X-Payment-Price-USDC',
+        'PAYMENT-REQUIRED',
+        'PAYMENT-RESPONSE',
+        'X-PAYMENT-RESPONSE',
+      ]),
+    )
+    const preflight = await fetch(`${service.url}${path}`, { method: 'OPTIONS' })
+    const allowed = (preflight.headers.get('access-control-allow-headers') ?? '').split(', ')
+    expect(allowed).toEqual(
+      expect.arrayContaining(['PAYMENT-SIGNATURE', 'X-PAYMENT', 'Access-Control-Expose-Headers']),
+    )
+  })
+
+  it('says that nothing can be paid where payment is switched off', async () => {
+    const { status, headers, body } = await get(off, path, {})
+    expect(status).toBe(402)
+    expect(body).toMatchObject({ code: 'payment_off', x402Version: 1, accepts: [] })
+    expect(headers.get('payment-required')).toBeNull()
+    expect(headers.get('x-accepted-payment')).toBe('x402')
+    expect(headers.get('x-payment-price-usdc')).toBe(price)
+    // The token refuses every transfer to it.
+    expect(headers.get('x-payment-receiver')).toBe(`0x${'0'.repeat(40)}`)
+    const paid = await get(off, path, { 'X-PAYMENT': 'e30=' })
+    expect(paid).toMatchObject({ status: 402, body: { code: 'payment_off' } })
+  })
+
+  it('is 401 with credentials that are no good, whatever else is shown', async () => {
+    const credentials = { Authorization: 'Bearer nobody:nothing', 'X-Partner-Timestamp': '1' }
+    for (const headers of [credentials, { ...credentials, 'X-PAYMENT': 'e30=' }]) {
+      const answer = await get(service, path, headers)
+      expect(answer.status).toBe(401)
+      expect(answer.headers.get('payment-required')).toBeNull()
+    }
+  })
+})
+
+describe('a partner', () => {
+  const partner = evmWallet('a partner of the free tier')
+  beforeAll(() => makePartner(service, partner, { handle: 'free-one' }))
+
+  it('whose tier does not include the read is told the terms', async () => {
+    const { status, body, headers } = await partnerClient(service, partner)(
+      'GET',
+      '/api/v1/arbitrage',
+    )
+    expect(status).toBe(402)
+    expect(body).toMatchObject({
+      code: 'tier_required',
+      details: 'The tier free does not include /arbitrage',
+      accepts: [{ maxAmountRequired: '10000' }],
+    })
+    expect(headerChallenge(headers)).toMatchObject({ error: 'tier_required' })
+  })
+
+  it('whose tier includes it is served, and a payment that comes along is left alone', async () => {
+    const path = '/api/v1/alerts/feed'
+    const signed = await partnerHeaders(
+      partner,
+      { method: 'GET', path },
+      { nowMs: service.clock.now() },
+    )
+    for (const headers of [signed, { ...signed, 'X-PAYMENT': 'no payment at all' }]) {
+      const answer = await get(service, path, headers)
+      expect(answer.status).toBe(200)
+      expect(answer.headers.get('cache-control')).toBe('private, no-store')
+      expect(answer.headers.get('payment-response')).toBeNull()
+    }
+  })
+
+  it('has its own record for free only: that is not sold', async () => {
+    const { status, headers } = await fetch(`${service.url}/api/v1/partners/me`)
+    expect(status).toBe(401)
+    expect(headers.get('x-payment-price-usdc')).toBeNull()
+  })
+})
+
+describe('a payment header', () => {
+  it('that is no payment is 400, and says what is wrong with it', async () => {
+    const { status, body } = await get(service, '/api/v1/alerts/feed', {
+      'PAYMENT-SIGNATURE': Buffer.from('{"x402Version":2}').toString('base64'),
+    })
+    expect(status).toBe(400)
+    expect(body).toMatchObject({ code: 'payment_malformed', issues: [{}, {}] })
+  })
+
+  it('that stands twice is refused', async () => {
+    const asking = request(`${service.url}/api/v1/alerts/feed`, {
+      headers: { 'X-PAYMENT': ['e30=', 'e30='] },
+    }).end()
+    const [answer] = z.tuple([z.instanceof(IncomingMessage)]).parse(await once(asking, 'response'))
+    expect(answer.statusCode).toBe(400)
+    expect(await json(answer)).toMatchObject({ code: 'malformed_request' })
+  })
+
+  it('of a HEAD is not looked at', async () => {
+    const headers = { 'X-PAYMENT': 'e30=' }
+    const answer = await fetch(`${service.url}/api/v1/alerts/feed`, { method: 'HEAD', headers })
+    expect(answer.status).toBe(402)
+    expect(answer.headers.get('payment-required')).not.toBeNull()
+  })
+})
+
+it('a page that there is not is nothing to pay for', async () => {
+  const answer = await get(service, '/api/v1/og?page=/rails/nowhere', {})
+  expect(answer.status).toBe(400)
+})
+
+async function get(at: Service, path: string, headers: Readonly<Record<string, string>>) {
+  const response = await fetch(`${at.url}${path}`, { headers })
+  const text = await response.text()
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: anyObject.parse(JSON.parse(text)),
+  }
+}
