@@ -20,6 +20,8 @@ export interface CannedAnswer {
   readonly body: string
   /** Keeps the request open without an answer. */
   readonly silent?: boolean
+  /** Closes the connection without an answer. */
+  readonly lost?: boolean
 }
 
 export interface RpcProxy {
@@ -75,11 +77,14 @@ export async function startRpcProxy(nodeUrl: string, rules: ProxyRules = {}): Pr
     requests.push(request)
     const canned = rules.instead?.(request)
     if (canned !== undefined) return canned
+    await rules.before?.(request)
     const headers = { 'content-type': 'application/json' }
     const body = JSON.stringify({ jsonrpc: '2.0', ...request })
     const node = await fetch(nodeUrl, { method: 'POST', headers, body })
     const text = await node.text()
-    return { status: node.status, body: rules.change?.(request, text) ?? text }
+    const changed = rules.change === undefined ? text : rules.change(request, text)
+    if (changed === null) return { body: '', lost: true }
+    return { status: node.status, body: changed }
   }
 
   /** A batch is answered by what its questions are answered, or by the first answer that is no 200. */
@@ -91,6 +96,10 @@ export async function startRpcProxy(nodeUrl: string, rules: ProxyRules = {}): Pr
     const answers: CannedAnswer[] = []
     for (const request of Array.isArray(sent) ? sent : [sent])
       answers.push(await answerOne(request))
+    if (answers.some(({ lost }) => lost === true)) {
+      response.destroy()
+      return
+    }
     const whole = answers.find(({ status = 200, silent }) => status !== 200 || silent === true)
     if (whole?.silent === true) return
     const [first] = answers
