@@ -1,0 +1,125 @@
+/** What stops the start: a payment setting that cannot be used, said without the secret in it. */
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+import { ConfigError, parseConfig } from '../../src/config.ts'
+import { paymentSettingsOf } from '../../src/payment-settings.ts'
+import { PaymentSettingsError, loadPayments } from '../../src/payments/load.ts'
+import { systemClock } from '../../src/runtime.ts'
+import { chainKey } from '../support/x402-payment.ts'
+
+const receiver = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+const local = {
+  SETTLEMENT: 'local',
+  PAYMENT_RECEIVER: receiver,
+  RPC_URL_BASE: 'https://rpc.test/key',
+  SETTLER_KEY_FILE: '/run/settler.key',
+}
+const facilitator = {
+  SETTLEMENT: 'facilitator',
+  PAYMENT_RECEIVER: receiver,
+  RPC_URL_BASE: 'https://rpc.test/key',
+  FACILITATOR_URL: 'https://facilitator.test/x402/',
+}
+const parse = (variables: Readonly<Record<string, string>>) =>
+  parseConfig({ variables, readFile: () => '' })
+
+describe('payment settings', () => {
+  it('are off with nothing set', () => {
+    expect(paymentSettingsOf(parse({}))).toEqual({ mode: 'off', receiver: null })
+  })
+
+  it('are taken where they are whole', () => {
+    expect(paymentSettingsOf(parse({ ...local, SETTLER_MAX_GAS_GWEI: '0.05' }))).toEqual({
+      mode: 'local',
+      receiver,
+      keyFile: local.SETTLER_KEY_FILE,
+      maxGasPriceWei: 50_000_000n,
+    })
+    expect(paymentSettingsOf(parse(facilitator))).toMatchObject({
+      mode: 'facilitator',
+      facilitatorUrl: facilitator.FACILITATOR_URL,
+    })
+  })
+
+  it.each([
+    ['PAYMENT_RECEIVER', local],
+    ['RPC_URL_BASE', local],
+    ['SETTLER_KEY_FILE', local],
+    ['PAYMENT_RECEIVER', facilitator],
+    ['RPC_URL_BASE', facilitator],
+    ['FACILITATOR_URL', facilitator],
+  ])('that lack %s stop the start', (name, whole) => {
+    const wanted = `${name}: must be set where SETTLEMENT is ${whole.SETTLEMENT}`
+    expect(() => parse({ ...whole, [name]: '' })).toThrow(wanted)
+  })
+
+  it.each([
+    ['in lower case', receiver.toLowerCase()],
+    ['with a wrong checksum', receiver.replace('C8', 'c8')],
+    ['of no length', '0x7099'],
+    ['that is nobody', `0x${'0'.repeat(40)}`],
+    ['that is the token', '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'],
+  ])('with a receiver %s stop the start', (_, address) => {
+    expect(() => parse({ ...local, PAYMENT_RECEIVER: address })).toThrow(ConfigError)
+  })
+})
+
+describe("the settling wallet's key file", () => {
+  const key = chainKey('settler')
+  let folder: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'ledger-settler-'))
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  const load = (keyFile: string) =>
+    loadPayments(
+      { mode: 'local', receiver, keyFile, maxGasPriceWei: 1n },
+      { clock: systemClock, fetch, request: () => Promise.reject(new Error('no node')) },
+    )
+  const refusal = async (keyFile: string): Promise<string> => {
+    const error: unknown = await load(keyFile).catch((error: unknown) => error)
+    expect(error).toBeInstanceOf(PaymentSettingsError)
+    const text = error instanceof Error ? `${error.message}${error.stack}` : ''
+    expect(text).not.toContain(key.slice(2, 20))
+    return text
+  }
+
+  it.each([0o640, 0o604, 0o660, 0o601, 0o644])('is refused with the mode %o', async (mode) => {
+    const file = join(folder, `open-${mode}`)
+    await writeFile(file, key)
+    await chmod(file, mode)
+    expect(await refusal(file)).toContain('SETTLER_KEY_FILE: the file is open to others')
+  })
+
+  it.each([
+    ['nothing', ''],
+    ['a key without 0x', key.slice(2)],
+    ['a key and more', `${key} ${key}`],
+    ['half a key', key.slice(0, 40)],
+    ['zero', `0x${'0'.repeat(64)}`],
+    ['the order of the curve', `0x${'f'.repeat(64)}`],
+  ])('that holds %s is refused', async (name, text) => {
+    const file = join(folder, name)
+    await writeFile(file, text, { mode: 0o600 })
+    expect(await refusal(file)).toMatch(/SETTLER_KEY_FILE: the file (?:must hold|holds no key)/)
+  })
+
+  it('that is not there is refused', async () => {
+    expect(await refusal(join(folder, 'nowhere'))).toContain('the file cannot be read')
+  })
+
+  it('of the owner alone is taken, also while the node is out of reach', async () => {
+    const file = join(folder, 'good')
+    await writeFile(file, `${key}\n`, { mode: 0o600 })
+    const payments = await load(file)
+    expect(payments).toMatchObject({ mode: 'local', receiver })
+    expect(
+      JSON.stringify(payments, (_, value: unknown) => (value instanceof Set ? [] : value)),
+    ).not.toContain(key.slice(2))
+  })
+})
