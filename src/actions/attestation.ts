@@ -16,10 +16,11 @@ import { partnerView } from '../db/partner-view.ts'
 import { findPartner, isInOathHistory, moveAttestation } from '../db/partners.ts'
 import type { Attestation, PartnerRecord } from '../db/partners.ts'
 import type { Database } from '../db/schema.ts'
+import { requireRoomForWrite } from './bounds.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './effect.ts'
 import type { Outcome, Refusal, SignedProof, WriteRequest } from './effect.ts'
-import { partnerAt } from './partner-access.ts'
+import { partnerAt, tierOf } from './partner-access.ts'
 import {
   invalidField,
   requireSignature,
@@ -52,7 +53,15 @@ export async function setAttestationEndpoint(
   const before = await findPartner(deps.database.reader, { handle })
   if (before === null) throw new ApiError('unknown_partner')
   await requireRight(deps, before, proof, request.nowMs)
-  return await commitOnce(deps, request, [proof], (tx) => bind(tx, write, proof, before))
+  return await commitOnce(deps, request, [proof], async (tx) => {
+    const { nowMs } = request
+    const { wallet_rate_multiplier: multiplier } = tierOf(
+      deps.reference(),
+      partnerAt(before, nowMs),
+    )
+    await requireRoomForWrite(tx, { handle, multiplier }, nowMs)
+    return await bind(tx, write, proof, before)
+  })
 }
 
 async function signedStatement(
