@@ -1,5 +1,3 @@
-import { erc6492SignatureValidatorByteCode } from 'viem'
-
 import { bytesToHex } from '../core/hex.ts'
 import { personalSignHash, verifyPersonalSign } from './eip191.ts'
 import { SchemeUnavailableError, invalid } from './verdict.ts'
@@ -82,6 +80,8 @@ async function checkInOrder(claim: Claim, request: Request): Promise<SignatureVe
   if (claim.signature.endsWith(WRAPPED_SUFFIX)) {
     // A call without a recipient runs the validator as if it were being deployed, and answers what
     // it returns: one byte. It deploys the wallet for the length of the call, then asks it.
+    // Loaded here, since few are asked for it: viem is a quarter of what a start would load.
+    const { erc6492SignatureValidatorByteCode } = await import('viem')
     const data =
       erc6492SignatureValidatorByteCode +
       word(claim.address.slice(2)) +

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -19,8 +19,13 @@ export interface OpenOptions {
   readonly readOnly?: boolean
   /** Creates the file and its folder where there is none (default), or refuses to start. */
   readonly create?: boolean
-  /** Reads every page before the start. Takes about a second for each gigabyte or two. */
+  /**
+   * Reads every page, which takes about a second for each gigabyte or two: before the start where that is soon done,
+   * else beside the first queries. Damage that is found then is told to `onBroken`.
+   */
   readonly quickCheck?: boolean
+  /** Larger files are checked beside the first queries; 32 MiB unless told. */
+  readonly checkFirstUpToBytes?: number
   /** How long one transaction may keep the connection from others; twice that, one `write` the writer. */
   readonly heldLimitMs?: number
   /**
@@ -50,6 +55,8 @@ export interface OpenDatabase {
 
 /** `AIL1`: marks the file as this program's (https://sqlite.org/fileformat2.html#application_id). */
 export const applicationId = 0x41_49_4c_31
+
+const defaultCheckFirstBytes = 32 * 2 ** 20
 
 /** Two seconds in all. */
 const busyTries = 200
@@ -81,7 +88,7 @@ export const settings = {
  */
 export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> {
   const { readOnly = false, create = true, quickCheck = false, heldLimitMs = 5000 } = options
-  const { lockPatienceMs } = options
+  const { lockPatienceMs, checkFirstUpToBytes = defaultCheckFirstBytes } = options
   let isTold = false
   const onBroken = (error: DatabaseBrokenError): void => {
     if (isTold) return
@@ -115,12 +122,14 @@ export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> 
     if (!marked && readOnly) throw otherApplication()
     await apply(db, settings)
     if (!marked) await sql.raw(`pragma application_id = ${applicationId}`).execute(db)
-    if (quickCheck) await check(db)
+    const checkFirst = statSync(path).size <= checkFirstUpToBytes
+    if (quickCheck && checkFirst) await check(db)
     await (readOnly ? refuseOtherSchema(db) : migrate(db))
 
     const { kysely: reader } = await connect(readOnly ? 'read-only' : 'read-write')
     await apply(reader, { ...settings, query_only: 1 })
 
+    const checking = quickCheck && !checkFirst ? startCheck(path, heldLimitMs, onBroken) : null
     const writer = createWriter(db, connection, 2 * heldLimitMs)
     return {
       db,
@@ -128,7 +137,9 @@ export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> 
       write: readOnly ? refuseWrite : writer.write,
       broken: () => connection.broken,
       close: async () => {
-        await writer.close()
+        const written = writer.close()
+        await checking?.stop()
+        await written
         await reader.destroy()
         await db.destroy()
       },
@@ -228,6 +239,38 @@ function otherApplication(): DatabaseRefusedError {
 async function check(db: Kysely<Database>): Promise<void> {
   const found = await scalar(db, 'pragma quick_check(1)')
   if (found !== 'ok') throw new DatabaseBrokenError(`The file is damaged: ${String(found)}`)
+}
+
+/** The same on a connection of its own, while others are used. */
+function startCheck(
+  path: string,
+  heldLimitMs: number,
+  onBroken: (error: DatabaseBrokenError) => void,
+): { readonly stop: () => Promise<void> } {
+  let isStopped = false
+  let interrupt = (): void => undefined
+  const run = async (): Promise<void> => {
+    const connection = await openSqlite3({ path, mode: 'read-only', heldLimitMs, onBroken })
+    const db = new Kysely<Database>({ dialect: createDialect(connection) })
+    interrupt = () => connection.interrupt()
+    try {
+      if (!isStopped) await check(db)
+    } finally {
+      interrupt = () => undefined
+      await db.destroy()
+    }
+  }
+  const ended = run().catch((error: unknown) => {
+    // What else goes wrong is no finding: the file can still be read and written, or the queries tell.
+    if (!isStopped && error instanceof DatabaseBrokenError) onBroken(error)
+  })
+  return {
+    stop: async () => {
+      isStopped = true
+      interrupt()
+      await ended
+    },
+  }
 }
 
 /** The only column of the only row. */

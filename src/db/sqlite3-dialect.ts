@@ -195,6 +195,11 @@ export class Sqlite3Connection implements DatabaseConnection {
     throw new Error('Streaming is not supported on this database: page through the rows by key.')
   }
 
+  /** Ends the statement that runs now, which then fails as unavailable. */
+  interrupt(): void {
+    this.#database.interrupt()
+  }
+
   /** Closes the file. Waits for nobody: the caller takes the turn first. */
   async close(): Promise<void> {
     for (const statement of this.#statements.values()) statement.finalize()

@@ -2,13 +2,11 @@
 import { open } from 'node:fs/promises'
 
 import type { PrivateKeyAccount } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
 
 import type { Clock, Fetch } from '../deps.ts'
 import { WrongChainError, createUsdcChain } from './chain.ts'
 import type { ChainRequest } from './chain.ts'
 import { createFacilitator } from './facilitator.ts'
-import { createLocalSettler } from './local-settler.ts'
 import { SettlementUnavailableError } from './settler.ts'
 import type { Payments, Settler } from './settler.ts'
 
@@ -90,6 +88,7 @@ async function settlerOf(
     return createFacilitator({ ...deps, url: settings.facilitatorUrl.replace(/\/+$/, '') })
   }
   const { keyFile, maxGasPriceWei } = settings
+  const { createLocalSettler } = await import('./local-settler.ts')
   return createLocalSettler({ ...deps, account: await loadAccount(keyFile), maxGasPriceWei })
 }
 
@@ -104,6 +103,8 @@ async function loadAccount(path: string): Promise<PrivateKeyAccount> {
       'SETTLER_KEY_FILE: the file must hold one private key, 0x and 64 hex digits',
     )
   }
+  // Loaded where payments are settled here, and nowhere else: it would double the time of a start.
+  const { privateKeyToAccount } = await import('viem/accounts')
   try {
     return privateKeyToAccount(`0x${text.slice(2)}`)
   } catch {

@@ -1,10 +1,10 @@
-import { statSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { Kysely, sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 
-import { DatabaseRefusedError } from '../../src/db/errors.ts'
+import { DatabaseBrokenError, DatabaseRefusedError } from '../../src/db/errors.ts'
 import { setMeta } from '../../src/db/meta.ts'
 import { applicationId, openDatabase, refuseOldSqlite } from '../../src/db/open.ts'
 import type { Database } from '../../src/db/schema.ts'
@@ -74,6 +74,41 @@ test('the folder and the file are created, unless that is switched off', async (
   expect(statSync(path).isFile()).toBe(true)
   const again = await openDatabase({ url: path, create: false, quickCheck: true })
   await again.close()
+})
+
+test('damage of a large file is found beside the first queries and told once', async () => {
+  const path = join(tempFolder(), 'ledger.db')
+  const before = await openDatabase({ url: path })
+  for (let at = 0; at < 200; at += 1) {
+    await before.write((tx) => setMeta(tx, `key ${at}`, 'x'.repeat(500)))
+  }
+  await before.close()
+  const bytes = readFileSync(path)
+  // The last page: no query of the start reads it.
+  writeFileSync(path, Buffer.concat([bytes.subarray(0, -4096), Buffer.alloc(4096, 0xff)]))
+
+  const told: Error[] = []
+  const damaged = await openDatabase({
+    url: path,
+    quickCheck: true,
+    checkFirstUpToBytes: 0,
+    onBroken: (error) => told.push(error),
+  })
+  await expect.poll(() => told.length).toBe(1)
+  expect(told[0]).toBeInstanceOf(DatabaseBrokenError)
+  await damaged.close()
+})
+
+test('a check that goes on beside the queries ends with the database', async () => {
+  const path = join(tempFolder(), 'ledger.db')
+  const told: Error[] = []
+  const open = { url: path, quickCheck: true, checkFirstUpToBytes: 0 }
+  for (let round = 0; round < 5; round += 1) {
+    const database = await openDatabase({ ...open, onBroken: (error) => told.push(error) })
+    await database.write((tx) => setMeta(tx, `round ${round}`, '1'))
+    await database.close()
+  }
+  expect(told).toEqual([])
 })
 
 for (const prefix of ['sqlite:', 'sqlite://']) {

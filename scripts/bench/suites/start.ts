@@ -8,8 +8,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { packageRoot } from '../../../src/runtime.ts'
+import { cpuNs } from '../load.ts'
 import { freePort, scriptPath } from '../processes.ts'
-import { compare, interleave } from '../rounds.ts'
+import { alongside, compare, interleave } from '../rounds.ts'
 import { makeLedger, workersCount } from '../start/ledger.ts'
 import type { Suite } from '../suite.ts'
 
@@ -21,6 +22,8 @@ const peerName = 'empty Hono app'
 
 interface Sample {
   readonly firstAnswerMs: number
+  /** CPU time of the process until then; null where the system does not tell. */
+  readonly cpuMs: number | null
   /** Resident, a while after the first answer. */
   readonly restMb: number
 }
@@ -66,6 +69,11 @@ export const start: Suite = {
           ours: firstMs,
           peerName,
           peer: peerMs,
+          also: alongside(
+            'cpu ms',
+            of('service').map(({ cpuMs }) => cpuMs),
+            of(peerName).map(({ cpuMs }) => cpuMs),
+          ),
         }),
         compare({
           what: 'of it, more than the peer',
@@ -108,8 +116,10 @@ async function startOnce(
   })
   try {
     const firstAnswerMs = (await firstAnswerAt(child, port, startedMs + PATIENCE_MS)) - startedMs
+    const pid = child.pid ?? 0
+    const ranNs = cpuNs([pid])
     await sleep(REST_MS)
-    return { firstAnswerMs, restMb: residentMb(child.pid ?? 0) }
+    return { firstAnswerMs, cpuMs: ranNs === null ? null : ranNs / 1e6, restMb: residentMb(pid) }
   } finally {
     const ended = once(child, 'exit')
     child.kill('SIGTERM')
