@@ -6,6 +6,7 @@ import { errorsPage } from './docs/errors.ts'
 import { contactPage, docsPage, limitsPage, signingPage, verifyingPage } from './docs/guides.ts'
 import { mcpPage } from './docs/mcp.ts'
 import { modelsPage } from './docs/models.ts'
+import { payingPage } from './docs/paying.ts'
 import { receiptsGuide } from './docs/receipts.ts'
 import { referencePage } from './docs/reference.ts'
 import { reputationGuide } from './docs/reputation.ts'
@@ -50,6 +51,7 @@ const singlePages: readonly ((world: World) => Page)[] = [
   verifyingPage,
   receiptsGuide,
   reputationGuide,
+  payingPage,
   errorsPage,
   limitsPage,
   mcpPage,

@@ -73,6 +73,7 @@ ${entry(`${api}/receipts`, 'Receipts', 'who was paid where; one: /api/v1/receipt
 ${entry(`${api}/leaderboard`, 'Leaderboard', 'reputation by verified receipts, with the formula that makes a score')}
 ${entry(`${api}/stats/live`, 'Aggregate', 'the ledger in one document')}
 ${entry(`${site.url}/openapi.json`, 'OpenAPI', 'every endpoint and schema')}
+${entry(`${site.url}/.well-known/x402`, 'Offers', 'reads that are sold per request in USDC, and whether they can be paid for here')}
 ${entry(`${site.url}${mcpCardPath}`, 'MCP', `read-only tools over the Model Context Protocol at ${site.url}${mcpPath}: streamable HTTP, no sessions, no key`)}
 ${entry(`${site.url}/snapshot.json`, 'Manifest', 'every document with its hash, signed')}
 ${entry(`${site.url}/llms-full.txt`, 'All pages in one file', 'the documentation, the skills, the lists and every rail as Markdown')}

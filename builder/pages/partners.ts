@@ -3,6 +3,7 @@ import { pathOf } from '../../src/contract/routes.ts'
 import type { Partner } from '../../src/contract/schemas/partner.ts'
 import type { World } from '../world.ts'
 import { codeBlock, facts, folded, links, list, para, section } from './blocks.ts'
+import { soldTable } from './docs/paying.ts'
 import { amount, counted, day, pill, time } from './figures.ts'
 import type { Page } from './page.ts'
 import { workerPath, workerWallets } from './people.ts'
@@ -53,6 +54,14 @@ export function partnersPage({ tiers, oaths, community }: World): Page {
       }),
       ...tiers.map((tier) => section(`tier-${tier.tier}`, tier.name, list(tier.features))),
       section(
+        'per-request',
+        'Without a subscription',
+        para(
+          say`Premium reads are also sold one by one. ${link('/docs/paying', 'How to pay')}, for a read and for a tier; what is unused counts in an upgrade.`,
+        ),
+        soldTable({ tiers }),
+      ),
+      section(
         'partners-heading',
         'Who they are',
         searchForm({
@@ -76,6 +85,7 @@ export function partnersPage({ tiers, oaths, community }: World): Page {
         ['/api/v1/partners/tiers', 'Tiers as JSON'],
         ['/api/v1/oaths', 'Oaths as JSON'],
         ['/docs/signing', 'How to sign'],
+        ['/docs/paying', 'How to pay'],
       ]),
     ],
   }

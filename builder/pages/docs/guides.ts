@@ -32,6 +32,7 @@ export function docsPage({ site, agentSkills }: World): Page {
         ['Receipts', link('/docs/receipts', 'How a receipt is checked on its chain')],
         ['Reputation', link('/docs/reputation', 'What a receipt earns')],
         ['Sign', link('/docs/signing', 'How wallets sign what they send')],
+        ['Pay', link('/docs/paying', 'Reads and subscriptions in USDC, by x402')],
         ['Errors', link('/docs/errors', 'Every code and what to do')],
         ['Limits', link('/docs/limits', 'How often you may ask')],
         [
