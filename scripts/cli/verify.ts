@@ -15,7 +15,13 @@ import {
 import type { Check } from '../../src/client/verify.ts'
 import { reputation } from '../../src/contract/schemas/reputation.ts'
 import type { SigningKeys } from '../../src/contract/schemas/service.ts'
-import { MANIFEST_FILE, MANIFEST_PATH, MANIFEST_SIGNATURE_FILE } from '../../src/core/documents.ts'
+import {
+  MANIFEST_FILE,
+  MANIFEST_PATH,
+  MANIFEST_SIGNATURE_FILE,
+  manifestSchema,
+} from '../../src/core/documents.ts'
+import { minuteMs } from '../../src/core/time.ts'
 import { printChecks } from './checks.ts'
 import { UsageError } from './command.ts'
 import type { Command, Input, Option } from './command.ts'
@@ -54,15 +60,25 @@ export const verifyCommands: readonly Command[] = [
     options: {
       ...keysOption,
       dir: { value: 'path', doc: 'a published directory (public/current) instead of the site' },
+      'max-age': {
+        value: 'minutes',
+        doc: 'refuse an older set: a good signature on it still holds',
+      },
     },
     kind: 'read',
     run: async (session, input) => {
       const dir = input.text('dir')
       const open = () => (dir === undefined ? siteSource(session) : directorySource(dir))
-      const checks = await verifyStandingSet(open, input.text('keys'))
+      const maxAge = input.text('max-age')
+      if (maxAge !== undefined && !/^[1-9]\d{0,6}$/.test(maxAge)) {
+        throw new UsageError('--max-age is a number of minutes')
+      }
+      const found = await verifyStandingSet(open, input.text('keys'))
+      const count = found.length - 2
+      const age = maxAge === undefined ? [] : [await ageOf(session, open(), Number(maxAge))]
+      const checks = [...found, ...age]
       const bad = checks.filter(({ good }) => !good)
-      const count = checks.length - 2
-      const shown = bad.length > 0 ? bad : checks.slice(0, 2)
+      const shown = bad.length > 0 ? bad : [...found.slice(0, 2), ...age]
       return printChecks(session, { documents: Math.max(0, count) }, shown)
     },
   },
@@ -193,6 +209,16 @@ function siteSource(session: Session): Source {
     keys: () => bytesAt(session, `${site}${keysPath}`),
     document: ({ path }) => bytesAt(session, `${site}${path}`),
   }
+}
+
+/** Whether the set is younger: whoever holds the newer ones back can show an old one with a good signature. */
+async function ageOf(session: Session, source: Source, maxMinutes: number): Promise<Check> {
+  const parsed = manifestSchema.safeParse(
+    JSON.parse(Buffer.from(await source.manifest()).toString()),
+  )
+  const computedMs = parsed.success ? Date.parse(parsed.data.computed_at) : Number.NaN
+  const minutes = Math.floor((session.clock.now() - computedMs) / minuteMs)
+  return { what: 'age', good: minutes <= maxMinutes, detail: `computed ${minutes} minutes ago` }
 }
 
 /** The manifest and every document below a directory, by the keys in it: the first two checks are the manifest's. */

@@ -58,7 +58,7 @@ test('what is published of a key is named after its bytes and verifies what the 
   expect(JSON.stringify(publicKeys)).not.toContain('PRIVATE')
 })
 
-test('rotation retires the key, forgets its private part and goes on knowing its signatures', async () => {
+test('row 16: rotation retires the key, forgets its private part and goes on knowing its signatures', async () => {
   const old = await load()
   const message = Buffer.from('signed before')
   const signature = old.signer.sign(message)

@@ -1,0 +1,56 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { loadKeys } from '../../builder/publish/keys.ts'
+import { publish } from '../../builder/publish/publish.ts'
+import { documentsOf } from '../../builder/snapshots/index.ts'
+import { commands } from '../../scripts/cli/commands.ts'
+import { run } from '../../scripts/cli/run.ts'
+import { hourMs, minuteMs } from '../../src/core/time.ts'
+import { systemRandom } from '../../src/runtime.ts'
+import { handClock } from '../support/http-service.ts'
+import { smallWorld, worldNowMs } from '../support/world.ts'
+
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ledger-old-set-'))
+  const nowMs = worldNowMs
+  const { signer, ring, publicKeys } = await loadKeys({ dir: join(folder, 'keys'), nowMs })
+  const signingKeys = { keys: publicKeys.keys.map((key) => ({ ...key })) }
+  const documents = [...documentsOf(smallWorld({ signingKeys }))]
+  const quiet = () => undefined
+  const log = { debug: quiet, info: quiet, warn: quiet, error: quiet }
+  const publicDir = join(folder, 'public')
+  await publish({ publicDir, documents, assetsDir: null, signer, ring, nowMs, log })
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+async function verify(nowMs: number, ...options: string[]) {
+  let out = ''
+  const dir = join(folder, 'public', 'current')
+  const code = await run(commands, ['snapshot', 'verify', '--dir', dir, ...options], {
+    environment: {},
+    clock: handClock(nowMs),
+    random: systemRandom,
+    fetch: () => Promise.reject(new TypeError('fetch failed')),
+    write: (text) => {
+      out += text
+    },
+    warn: () => undefined,
+  })
+  return { code, out }
+}
+
+test('row 15: yesterday’s set with its good signature is refused by who asks for a newer one', async () => {
+  const tomorrow = worldNowMs + 24 * hourMs
+  expect((await verify(tomorrow)).code).toBe(0)
+  const old = await verify(tomorrow, '--max-age', '60')
+  expect(old.code).toBe(1)
+  expect(old.out).toContain('computed 1440 minutes ago')
+  expect((await verify(worldNowMs + 59 * minuteMs, '--max-age', '60')).code).toBe(0)
+  expect((await verify(tomorrow, '--max-age', 'soon')).code).toBe(2)
+})

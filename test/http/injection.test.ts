@@ -1,0 +1,88 @@
+/** SQL of others: statements hold no text of a request, so what looks like SQL is text. */
+import { readFile, readdir } from 'node:fs/promises'
+
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { openExchange, parties } from '../support/exchange.ts'
+import type { Exchange } from '../support/exchange.ts'
+import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
+import type { PublicDir, Service } from '../support/http-service.ts'
+
+let published: PublicDir
+let service: Service
+let exchange: Exchange
+
+beforeAll(async () => {
+  published = await publicDir()
+  await published.publish(sampleDocuments)
+  service = await startService(published.dir)
+  exchange = await openExchange(service)
+})
+afterAll(async () => {
+  await service.stop()
+  await published.remove()
+})
+
+const payloads = [
+  `' or '1'='1`,
+  `'; drop table jobs; --`,
+  `") or 1=1 --`,
+  `1 union select wallet, display from workers`,
+  `x' || (select email from partners) || '`,
+  `\\'; delete from oath_history; --`,
+  `%27%20or%201%3D1`,
+  `robert'); attach database '/tmp/x' as x; --`,
+] as const
+
+test('row 27: queries and paths that look like SQL find nothing, break nothing and change nothing', async () => {
+  await exchange.post()
+  const before = await exchange.rows()
+  const paths = [
+    ...['jobs', 'workers', 'receipts'].flatMap((list) =>
+      ['skill', 'wallet', 'status', 'since', 'cursor', 'limit', 'rail', 'chain'].map(
+        (name) => (text: string) => `/api/v1/${list}?${name}=${encodeURIComponent(text)}`,
+      ),
+    ),
+    ...['jobs', 'workers', 'receipts', 'partners', 'rails', 'skills', 'pacts'].map(
+      (list) => (text: string) => `/api/v1/${list}/${encodeURIComponent(text)}`,
+    ),
+  ]
+  for (const pathOf of paths) {
+    for (const payload of payloads) {
+      const answer = await fetch(`${service.url}${pathOf(payload)}`)
+      await answer.arrayBuffer()
+      expect([pathOf(payload), [400, 404].includes(answer.status)]).toEqual([pathOf(payload), true])
+    }
+  }
+  expect(await exchange.rows()).toEqual(before)
+})
+
+test('row 27: texts that look like SQL are kept and answered letter by letter', async () => {
+  for (const payload of payloads) {
+    const { id, title } = await exchange.post({ title: payload })
+    expect(title).toBe(payload)
+    const bid = await exchange.bid(id, 'worker', { proposal: payload })
+    expect(bid.proposal).toBe(payload)
+    const { body } = await exchange.look(`/api/v1/jobs/${id}`)
+    expect(z.object({ title: z.string() }).parse(body).title).toBe(payload)
+  }
+  const { reader } = service.actions.database
+  const { rows } = await sql<{ total: number }>`select count(*) as total from jobs`.execute(reader)
+  expect(rows[0]?.total).toBeGreaterThan(payloads.length)
+  expect(parties.poster.id).toMatch(/^0x/)
+})
+
+test('row 27: no statement is put together from text but those of the migrations and the settings', async () => {
+  const found: string[] = []
+  for (const folder of ['src', 'builder']) {
+    for (const name of await readdir(folder, { recursive: true })) {
+      if (!name.endsWith('.ts')) continue
+      const text = await readFile(`${folder}/${name}`, 'utf8')
+      if (/\bsql\s*\.\s*(?:raw|lit)\b/.test(text)) found.push(`${folder}/${name}`)
+    }
+  }
+  // Settings of the connection are pragmas, which take no parameters.
+  expect(found.toSorted()).toEqual(['src/db/migrations.ts', 'src/db/open.ts'])
+})
