@@ -172,7 +172,7 @@ async function settle(
       reason: `verified on ${receipt.chain} in block ${number}`,
       now,
     })
-    await clearDoubt(tx, receipt, `verified in block ${number}`, deps)
+    if (receipt.check !== null) await clearDoubt(tx, receipt, `verified in block ${number}`, deps)
     const outcome = { verification: 'verified', verificationReason: null } as const
     await setOutcome(tx, receipt.id, { ...outcome, onchain: 'verified', block: number, now })
     return

@@ -68,7 +68,7 @@ export async function startReceiptChain(
 
   const submit = async (logs: readonly ScriptedLog[]): Promise<Hex> => {
     const data = batchOf(logs)
-    const request = { from: sender, to: batchAddress, data, gas: '0x1e8480' }
+    const request = { from: sender, to: batchAddress, data, gas: '0x30d40' }
     return hash.parse(await rpc('eth_sendTransaction', [request]))
   }
   const logOfPayment = ({ from, to, usdc: amount, token, event = 'Transfer' }: Payment) => {

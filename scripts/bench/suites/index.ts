@@ -2,7 +2,9 @@ import type { Suite } from '../suite.ts'
 import { builder } from './builder.ts'
 import { limiter } from './limiter.ts'
 import { origin } from './origin.ts'
+import { pages } from './pages.ts'
 import { payments } from './payments.ts'
+import { receipts } from './receipts.ts'
 import { start } from './start.ts'
 import { verify } from './verify.ts'
 import { visible } from './visible.ts'
@@ -12,10 +14,12 @@ import { writes } from './writes.ts'
 export const suites = {
   origin,
   builder,
+  pages,
   writes,
   verify,
   visible,
   limiter,
   start,
   payments,
+  receipts,
 } as const satisfies Record<string, Suite>
