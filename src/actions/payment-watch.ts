@@ -14,7 +14,7 @@ import type { PaymentRecord } from '../db/payments.ts'
 import type { PaymentsOn } from '../payments/settler.ts'
 import type { ActionDeps } from './deps.ts'
 import { paymentEffects } from './payment-effects.ts'
-import { giveUp, settle, standingOf } from './settlement.ts'
+import { giveUp, meantBy, settle, standingOf } from './settlement.ts'
 
 export interface PaymentWatch {
   /** One round: at the start, and then each minute. Never throws. */
@@ -97,10 +97,20 @@ async function finalize(deps: ActionDeps, on: PaymentsOn): Promise<void> {
       await deps.database.write((tx) =>
         closePayment(tx, payment.id, { finality: 'final', in: standing.in, now }),
       )
-    } else if (standing.kind === 'spent' || head.timestamp >= payment.validBefore) {
+    } else if (standing.kind === 'spent' || (await isLost(on, payment, head))) {
       await undo(deps, payment)
     }
   }
+}
+
+/** Not on the final chain, and too late to come. */
+async function isLost(
+  { chain }: PaymentsOn,
+  payment: PaymentRecord,
+  { timestamp }: { readonly timestamp: number },
+): Promise<boolean> {
+  if (timestamp < payment.validBefore) return false
+  return !(await chain.isSpent(meantBy(payment), 'finalized'))
 }
 
 async function undo(deps: ActionDeps, payment: PaymentRecord): Promise<void> {

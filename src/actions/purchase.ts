@@ -174,6 +174,8 @@ async function sellUsed<T>(
     if (standing.kind === 'found') {
       return await deliver(sale, reserved, { value: await asked.produce(), in: standing.in })
     }
+    // One look says used, the other does not see by what: to sign anew might be to pay twice.
+    if (standing.kind === 'open') throw pending(stillPending(key.payer, null))
   }
   throw refusal(asked, refusalCodes[reason], message, key.payer)
 }
@@ -311,13 +313,14 @@ async function resume<T>(sale: Sale<T>, known: PaymentRecord): Promise<Bought<T>
 
 /**
  * Under way, and not mined. A transaction that no node knows of was lost with the process that signed it, or on the
- * way: it is sent anew. The token takes the authorization once, however often it is sent.
+ * way, and a facilitator may never have been asked: it is sent anew. The token takes the authorization once, however
+ * often it is sent.
  */
 async function again<T>(sale: Sale<T>, known: PaymentRecord): Promise<Bought<T>> {
   const { payments, asked, authorization, key } = sale
   const stays = pending(stillPending(key.payer, known.txHash))
   if (timeProblem(authorization, asked.nowMs) !== null) throw stays
-  if (known.txHash === null || (await payments.chain.isKnown(known.txHash))) throw stays
+  if (known.txHash !== null && (await payments.chain.isKnown(known.txHash))) throw stays
   const checked = await payments.settler.check(authorization, asked.terms)
   if (!checked.ok) throw stays
   return await charge(sale, known, { value: await asked.produce(), gas: checked.gas })

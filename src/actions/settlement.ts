@@ -1,4 +1,9 @@
-/** Where a payment stands on the chain, and what follows from it. Used by requests and by the watch alike. */
+/**
+ * Where a payment stands on the chain, and what follows from it. Used by requests and by the watch alike.
+ *
+ * One confirmation is enough to deliver, whatever the amount: nobody would wait a quarter of an hour for an answer.
+ * Until its block is final a payment is followed, and what a reorganisation undoes is taken back by its effect.
+ */
 import { ApiError } from '../contract/errors.ts'
 import { isoTime, parseTime, secondMs } from '../core/time.ts'
 import { claimDelivery, failPayment, findPayment, settlePayment } from '../db/payments.ts'
@@ -8,7 +13,7 @@ import type { ActionDeps } from './deps.ts'
 import { paymentEffects } from './payment-effects.ts'
 
 /**
- * `open`: it may settle yet. `spent`: the authorization moved something else, or was cancelled. `dead`: it can never
+ * `open`: it may settle yet, or has where nobody sees it so far. `spent`: the authorization moved something else, or was cancelled. `dead`: it can never
  * settle any more. Nobody was charged for us in the last two.
  */
 export type Standing =
@@ -53,7 +58,8 @@ export async function searched(
   if (await chain.isSpent(meant)) {
     const since = (parseTime(payment.reservedAt) ?? 0) / secondMs - SEEN_BEFORE_SECONDS
     const found = await chain.findTransfer(meant, since)
-    return found === null ? { kind: 'spent' } : { kind: 'found', in: found }
+    if (found === null) return { kind: 'open' }
+    return found === 'elsewhere' ? { kind: 'spent' } : { kind: 'found', in: found }
   }
   const { timestamp } = await chain.head('latest')
   return { kind: timestamp >= payment.validBefore + SURELY_EXPIRED_SECONDS ? 'dead' : 'open' }

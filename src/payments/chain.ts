@@ -59,11 +59,14 @@ export interface UsdcChain {
   /** Whether the node has the transaction, mined or waiting. */
   readonly isKnown: (txHash: string) => Promise<boolean>
   readonly fateOf: (txHash: string, authorization: Meant) => Promise<TransactionFate>
-  /** The transfer that used the authorization since a time, whoever sent it; null where it moved something else. */
+  /**
+   * The transfer that used the authorization since a time, whoever sent it. `elsewhere`: it was cancelled, or moved
+   * something else. Null where its use is not to be found, as on a node that lags.
+   */
   readonly findTransfer: (
     authorization: Meant,
     sinceUnixSeconds: number,
-  ) => Promise<FoundTransfer | null>
+  ) => Promise<FoundTransfer | 'elsewhere' | null>
 }
 
 type Key = Pick<Authorization, 'from' | 'nonce'>
@@ -132,15 +135,17 @@ export function createUsdcChain(
   async function transferIn(
     authorization: Meant,
     used: z.infer<typeof logEntry>,
-  ): Promise<FoundTransfer | null> {
+  ): Promise<FoundTransfer | 'elsewhere' | null> {
     const { transactionHash: txHash, blockNumber, blockHash } = used
+    if (used.topics[0] !== topics.authorizationUsed) return 'elsewhere'
     const inBlock = await logs({
       blockHash,
       address: paymentAsset.address,
       topics: [[topics.authorizationUsed, topics.transfer], [addressTopic(authorization.from)]],
     })
     const own = inBlock.filter((log) => log.transactionHash === txHash)
-    return holdsTransfer(own, authorization) ? { txHash, blockNumber, blockHash } : null
+    if (own.length === 0) return null
+    return holdsTransfer(own, authorization) ? { txHash, blockNumber, blockHash } : 'elsewhere'
   }
 
   let isRightChain = false
@@ -188,9 +193,13 @@ export function createUsdcChain(
           fromBlock: hex(Math.max(first, to - LOG_RANGE + 1)),
           toBlock: hex(to),
           address: paymentAsset.address,
-          topics: [topics.authorizationUsed, addressTopic(authorization.from), authorization.nonce],
+          topics: [
+            [topics.authorizationUsed, topics.authorizationCanceled],
+            addressTopic(authorization.from),
+            authorization.nonce,
+          ],
         })
-        const [used] = found.filter((log) => isUse(log, authorization))
+        const used = found.find((log) => isEnd(log, authorization))
         if (used !== undefined) return await transferIn(authorization, used)
       }
       return null
@@ -251,13 +260,17 @@ const receipt = z.object({
 
 type Log = z.infer<typeof logEntry>
 
-function isUse({ address, topics: found }: Log, { from, nonce }: Key): boolean {
+/** The end of an authorization: used, or cancelled. */
+function isEnd({ address, topics: found }: Log, { from, nonce }: Key): boolean {
   return (
     address === paymentAsset.address.toLowerCase() &&
-    found[0] === topics.authorizationUsed &&
     found[1] === addressTopic(from) &&
     found[2] === nonce
   )
+}
+
+function isUse(log: Log, key: Key): boolean {
+  return isEnd(log, key) && log.topics[0] === topics.authorizationUsed
 }
 
 /**

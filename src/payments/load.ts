@@ -7,6 +7,7 @@ import type { Clock, Fetch } from '../deps.ts'
 import { WrongChainError, createUsdcChain } from './chain.ts'
 import type { ChainRequest } from './chain.ts'
 import { createFacilitator } from './facilitator.ts'
+import { createLocalSettler } from './local-settler.ts'
 import { SettlementUnavailableError } from './settler.ts'
 import type { Payments, Settler } from './settler.ts'
 
@@ -88,7 +89,6 @@ async function settlerOf(
     return createFacilitator({ ...deps, url: settings.facilitatorUrl.replace(/\/+$/, '') })
   }
   const { keyFile, maxGasPriceWei } = settings
-  const { createLocalSettler } = await import('./local-settler.ts')
   return createLocalSettler({ ...deps, account: await loadAccount(keyFile), maxGasPriceWei })
 }
 

@@ -2,11 +2,12 @@
  * Settles with a wallet of our own. Its transactions leave one after the other: a nonce is taken, signed, noted and
  * sent before the next one is, so that none waits for one that was never sent.
  */
-import { keccak256 } from 'viem'
 import type { Address, Hex, PrivateKeyAccount } from 'viem'
 import { z } from 'zod'
 
 import { paymentAsset } from '../contract/x402.ts'
+import { bytesToHex } from '../core/hex.ts'
+import { keccak256 } from '../core/keccak256.ts'
 import type { Clock } from '../deps.ts'
 import { bigQuantity, hex, nodeErrorOf, quantity, settlementCall } from './chain.ts'
 import type { NodeError, UsdcChain } from './chain.ts'
@@ -82,7 +83,8 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
       gas: gas + (gas * SPARE_GAS_PERCENT) / 100n,
       ...price,
     })
-    return { raw, hash: keccak256(raw) }
+    const digest = keccak256(Buffer.from(raw.slice(2), 'hex'))
+    return { raw, hash: `0x${bytesToHex(digest)}` }
   }
 
   /** True where it left, or may have. False: the nonce was somebody else's, and a new one has to be asked for. */

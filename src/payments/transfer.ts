@@ -17,10 +17,12 @@ const STATE_SELECTOR = 'e94a0102'
 /** EIP-1271 `isValidSignature(bytes32,bytes)`; also its answer for yes. */
 export const EIP1271_SELECTOR = '1626ba7e'
 
-/** Topics of the two logs that a transfer leaves, in this order and next to each other. */
+/** Topics of logs. A transfer leaves `authorizationUsed` and `transfer`, in this order and next to each other. */
 export const topics = {
   /** `AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)`. */
   authorizationUsed: '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5',
+  /** `AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)`. */
+  authorizationCanceled: '0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81',
   /** `Transfer(address indexed from, address indexed to, uint256 value)`. */
   transfer: '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef',
 } as const
