@@ -1,3 +1,4 @@
+import { writeBounds } from '../../core/limits.ts'
 import { documents, pageQuery, privateHandler } from '../answers.ts'
 import { apiPrefix, json } from '../route.ts'
 import type { Parameter, Route } from '../route.ts'
@@ -77,7 +78,7 @@ export const jobRoutes = [
     tag: 'Jobs',
     access: 'partner',
     summary: 'Post a job',
-    description: 'By an active partner. Skills outside the taxonomy are stored as given.',
+    description: `By an active partner, with at most ${writeBounds.openJobs} jobs open at a time. Skills outside the taxonomy are stored as given.`,
     body: jobBody,
     answers: { 200: json(repeated, job), 201: json('Posted; open for bids.', job) },
     serving: privateHandler,
@@ -118,8 +119,7 @@ export const jobRoutes = [
     tag: 'Jobs',
     access: 'partner',
     summary: 'Bid on a job',
-    description:
-      'By an active partner other than the poster, while the job is open. One bid of each bidder: bidding again replaces its terms and answers 200.',
+    description: `By an active partner other than the poster, while the job is open. One bid of each bidder: bidding again replaces its terms and answers 200. A partner has at most ${writeBounds.openBids} open bids.`,
     params: { id },
     body: bidBody,
     answers: { 200: json('Bid before; now as sent.', bid), 201: json('Placed.', bid), 404: noJob },
@@ -146,7 +146,7 @@ export const jobRoutes = [
     access: 'partner',
     summary: 'Deliver the work',
     description:
-      'By the awarded bidder, before the deadline. Beside the partner bearer the same wallet signs `<service>-deliver-v1:{WALLET}:{TIMESTAMP}:{JOB_ID}:{BODY_SHA256}` in the body. The address is checked and not fetched.',
+      'By the awarded bidder, before the deadline. Beside the partner bearer the same wallet signs `<service>-deliver-v1:{WALLET}:{TIMESTAMP}:{JOB_ID}:{BODY_SHA256}` in the body. The address is checked and not fetched. The poster has 14 days to answer, until `answer_due` of the job: a delivery that nobody accepted or disputed by then is accepted by time.',
     params: { id },
     body: deliverBody,
     answers: {
@@ -178,7 +178,7 @@ export const jobRoutes = [
     access: 'partner',
     summary: 'Dispute a delivery',
     description:
-      'By the poster or the awarded bidder, once something was delivered and before it was accepted. The reason is public. A dispute ends where the poster accepts after all.',
+      'By the poster or the awarded bidder, once something was delivered and before it was accepted, within 14 days. The reason is public. A dispute ends where the poster accepts after all.',
     params: { id },
     body: disputeBody,
     answers: { 200: json('Disputed.', job), 404: noJob },

@@ -72,7 +72,7 @@ export const receiptRoutes = [
     access: 'signed',
     summary: 'Send in a receipt',
     description:
-      'The receipt is the body without `wallet`, `timestamp` and `signature`. Its own ed25519 signature (`platform_signature` or `worker_signature`) covers the canonical JSON of the receipt, or of the whole body, with signature fields set to `""`. Its id is `rcp_` and the SHA-256 of the canonical JSON of the receipt with signature fields set to `""`: the same receipt again is no second one and answers 200. The submitting wallet signs `<service>-receipt-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}`.',
+      'The receipt is the body without `wallet`, `timestamp` and `signature`. Its own ed25519 signature (`platform_signature` or `worker_signature`) covers the canonical JSON of the receipt, or of the whole body, with signature fields set to `""`. Its id is `rcp_` and the SHA-256 of the canonical JSON of the receipt with signature fields set to `""`: the same receipt again is no second one and answers 200. The submitting wallet signs `<service>-receipt-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}`. Of what only its worker has signed 200 are taken in 24 hours.',
     body: receiptBody,
     answers: {
       200: json('Accepted before.', acceptedReceipt),

@@ -2,16 +2,17 @@ import type { Migration } from './migration.ts'
 
 /** `skeletonOf` for names of plain letters. */
 const plainSkeleton = [
-  ...[' ', '.', '_', '-'].map((gone) => [gone, ''] as const),
-  ...[
-    ['0', 'o'],
-    ['1', 'l'],
-    ['i', 'l'],
-    ['5', 's'],
-    ['rn', 'm'],
-    ['vv', 'w'],
-    ['cl', 'd'],
-  ],
+  [' ', ''],
+  ['.', ''],
+  ['_', ''],
+  ['-', ''],
+  ['0', 'o'],
+  ['1', 'l'],
+  ['i', 'l'],
+  ['5', 's'],
+  ['rn', 'm'],
+  ['vv', 'w'],
+  ['cl', 'd'],
 ].reduce((text, [from, to]) => `replace(${text}, '${from}', '${to}')`, 'lower(name)')
 
 /** What bounds on writes are counted by, and who had a name first. */

@@ -3,6 +3,7 @@ import { createPrivateKey, sign } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 
 import { bodySha256, messages, receiptId, signingText } from '../../../src/auth/messages.ts'
 import { verifySignature } from '../../../src/auth/schemes.ts'
@@ -25,7 +26,7 @@ const key = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' })
 const signed = (text: string) => sign(null, Buffer.from(text), key).toString('base64')
 const registration = objectFromJsonText(fenced('json register'))
 const receipt = objectFromJsonText(fenced('json receipt'))
-const timestamp = String(registration['timestamp'])
+const timestamp = z.string().parse(registration['timestamp'])
 
 test('the JSON of the example is canonical, its text and its signature are what they must be', async () => {
   const [message = '', signature = ''] = fenced('text register').split('\n')
