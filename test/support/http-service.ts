@@ -8,6 +8,7 @@ import { z } from 'zod'
 
 import type { PublicDocument } from '../../builder/publish/document.ts'
 import { loadKeys } from '../../builder/publish/keys.ts'
+import type { PublicKeys } from '../../builder/publish/keys.ts'
 import { publish } from '../../builder/publish/publish.ts'
 import type { Published } from '../../builder/publish/publish.ts'
 import type { ActionDeps } from '../../src/actions/deps.ts'
@@ -47,6 +48,8 @@ export function handClock(startMs = Date.UTC(2026, 10, 21, 6)): HandClock {
 
 /** A directory that documents are published to with real keys, as the builder does it. */
 export interface PublicDir {
+  /** Of the key that signs, as `/.well-known/signing-keys.json` lists them. */
+  readonly publicKeys: PublicKeys
   readonly dir: string
   readonly publish: (documents: readonly PublicDocument[], nowMs?: number) => Promise<Published>
   readonly remove: () => Promise<void>
@@ -56,11 +59,12 @@ export async function publicDir(): Promise<PublicDir> {
   const root = await mkdtemp(join(tmpdir(), 'ledger-http-'))
   const dir = join(root, 'public')
   const startMs = Date.UTC(2026, 10, 21, 5, 30, 15, 250)
-  const { signer, ring } = await loadKeys({ dir: join(root, 'keys'), nowMs: startMs })
+  const { signer, ring, publicKeys } = await loadKeys({ dir: join(root, 'keys'), nowMs: startMs })
   const silent = () => undefined
   const log = { debug: silent, info: silent, warn: silent, error: silent }
   return {
     dir,
+    publicKeys,
     publish: (documents, nowMs = startMs) =>
       publish({ publicDir: dir, documents, assetsDir: null, signer, ring, nowMs, log }),
     remove: () => rm(root, { recursive: true, force: true }),

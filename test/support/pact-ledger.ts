@@ -110,9 +110,9 @@ export async function pactLedger(rpcUrl: string, genesisMs: number) {
         ...outside,
         rpcUrls: { arbitrum: url },
       }).run(),
-    pacts: async (): Promise<PactsWorld> =>
+    pacts: async (siteUrl = pactSite): Promise<PactsWorld> =>
       await gatherPacts(database.reader, await loadAuthoredPacts(dir), {
-        siteUrl: pactSite,
+        siteUrl,
         nowMs: clock.nowMs,
       }),
     openFlags: async () =>

@@ -1,0 +1,122 @@
+/** What a node says of the transactions behind a pact. */
+import { z } from 'zod'
+
+import type { pactList } from '../contract/schemas/pact.ts'
+import { microPerUsdc } from '../core/money.ts'
+import { pactEscrow } from '../core/pact/escrow.ts'
+import type { Check } from './verify.ts'
+
+/** Asks a node; the result is checked by the schema. @throws UnexpectedAnswerError */
+export type AskNode = <Result>(
+  schema: z.ZodType<Result>,
+  method: string,
+  params: readonly unknown[],
+) => Promise<Result>
+
+type List = z.infer<typeof pactList>
+
+/** USDC as Circle issues it on Arbitrum One. */
+const usdc = '0xaf88d065e77c8cc2239327c5edb3a432268e5831'
+const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+
+const transactionReceipt = z
+  .object({
+    status: z.string(),
+    blockNumber: z.string(),
+    blockHash: z.string(),
+    logs: z.array(z.object({ address: z.string(), topics: z.array(z.string()), data: z.string() })),
+  })
+  .nullable()
+type TransactionReceipt = NonNullable<z.infer<typeof transactionReceipt>>
+const block = z.object({ number: z.string(), hash: z.string() }).nullable()
+
+/** Whether the transaction of a settled pact moved at least its amount from payer to worker, in a block that is final. */
+export async function payment(
+  ask: AskNode,
+  pact: List['settled'][number],
+): Promise<readonly Check[]> {
+  const what = 'payment'
+  const receipt = await receiptOf(ask, pact.tx_hash)
+  const problem = await receiptProblem(ask, receipt)
+  if (receipt === null || problem !== null) return [{ what, good: false, detail: problem ?? '' }]
+  const number = Number(receipt.blockNumber)
+  const moved = receipt.logs
+    .filter(
+      ({ address, topics, data }) =>
+        address.toLowerCase() === usdc &&
+        topics[0] === transferTopic &&
+        /^0x[0-9a-f]{64}$/.test(data) &&
+        topics[1] === topicOf(pact.payer) &&
+        topics[2] === topicOf(pact.worker),
+    )
+    .reduce((sum, { data }) => sum + BigInt(data), 0n)
+  const stated = BigInt(Math.round(pact.amount_usdc * microPerUsdc))
+  const head = await ask(block, 'eth_getBlockByNumber', ['finalized', false])
+  return [
+    {
+      what,
+      good: moved >= stated,
+      detail: `${Number(moved) / microPerUsdc} of ${pact.amount_usdc} USDC went from payer to worker in ${pact.tx_hash}`,
+    },
+    {
+      what: 'block',
+      good: number === pact.block_number,
+      detail: `it is in block ${number}; the ledger states ${pact.block_number}`,
+    },
+    {
+      what: 'finality',
+      good: head !== null && Number(head.number) >= number,
+      detail: `the chain is final to block ${head === null ? 'unknown' : Number(head.number)}`,
+    },
+  ]
+}
+
+/** Whether the transactions that a publication names are what it says they are. */
+export async function record(
+  ask: AskNode,
+  pact: List['recorded'][number],
+): Promise<readonly Check[]> {
+  const checks: Check[] = []
+  const { submit_work_tx: submission, approve_tx: approval } = pact.published ?? {}
+  for (const [what, txHash] of [
+    ['published submission', submission],
+    ['published payment', approval],
+  ] as const) {
+    if (txHash === undefined) continue
+    const receipt = await receiptOf(ask, txHash)
+    const problem = await receiptProblem(ask, receipt)
+    const topic = `0x${BigInt(pact.pact_id).toString(16).padStart(64, '0')}`
+    const names =
+      receipt?.logs.some(
+        ({ address, topics }) =>
+          address.toLowerCase() === pactEscrow.address.toLowerCase() && topics[1] === topic,
+      ) === true
+    checks.push({
+      what,
+      good: problem === null && names,
+      detail:
+        problem ??
+        `${txHash} ${names ? 'has' : 'has no'} log of the escrow for pact ${pact.pact_id}`,
+    })
+  }
+  return checks
+}
+
+async function receiptOf(ask: AskNode, txHash: string): Promise<TransactionReceipt | null> {
+  return await ask(transactionReceipt, 'eth_getTransactionReceipt', [txHash])
+}
+
+/** Null where the transaction succeeded in a block that stands. */
+async function receiptProblem(
+  ask: AskNode,
+  receipt: TransactionReceipt | null,
+): Promise<string | null> {
+  if (receipt === null) return 'the node does not know the transaction'
+  if (receipt.status !== '0x1') return 'the transaction was reverted'
+  const stands = await ask(block, 'eth_getBlockByNumber', [receipt.blockNumber, false])
+  return stands?.hash === receipt.blockHash ? null : 'its block was reorganised'
+}
+
+function topicOf(wallet: string): string {
+  return `0x${wallet.slice(2).toLowerCase().padStart(64, '0')}`
+}
