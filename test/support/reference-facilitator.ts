@@ -14,6 +14,7 @@ import { base } from 'viem/chains'
 import { jsonRpc } from 'viem/nonce'
 import { z } from 'zod'
 
+import { receiptOf } from './usdc-chain.ts'
 import { chainKey } from './x402-payment.ts'
 
 /** Verifies and settles with a wallet of its own, which needs the chain's coin. */
@@ -25,7 +26,6 @@ export function referenceFacilitator(rpcUrl: string, wallet = 'facilitator'): x4
     account,
     chain: base,
     transport: http(rpcUrl, { retryCount: 0 }),
-    pollingInterval: 20,
   }).extend(publicActions)
   const signer = toFacilitatorEvmSigner({
     address: account.address,
@@ -39,7 +39,7 @@ export function referenceFacilitator(rpcUrl: string, wallet = 'facilitator'): x4
         ...(dataSuffix === undefined ? {} : { dataSuffix }),
       }),
     sendTransaction: async (args) => await client.sendTransaction(args),
-    waitForTransactionReceipt: async (args) => await client.waitForTransactionReceipt(args),
+    waitForTransactionReceipt: async ({ hash }) => await receiptOf(client, hash),
     getCode: async (args) => await client.getCode(args),
   })
   return registerExactEvmScheme(new x402Facilitator(), { signer, networks: 'eip155:8453' })

@@ -5,9 +5,17 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
-import { createPublicClient, encodeFunctionData, getAbiItem, http, parseAbi } from 'viem'
-import type { Address, Hex, PublicClient } from 'viem'
+import {
+  TransactionReceiptNotFoundError,
+  createPublicClient,
+  encodeFunctionData,
+  getAbiItem,
+  http,
+  parseAbi,
+} from 'viem'
+import type { Address, Hex, PublicClient, TransactionReceipt } from 'viem'
 import { base } from 'viem/chains'
 import { z } from 'zod'
 
@@ -19,6 +27,7 @@ const multicall3Address: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 const admin: Address = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 /** Second of them: anyone else. */
 const stranger: Address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+const RECEIPT_POLL_MS = 5
 /** What gas costs on Base on a quiet day. */
 const BASE_FEE_WEI = '5000000'
 /** Tips are as low as there; the node's own default is two hundred times the base fee. */
@@ -95,7 +104,7 @@ export async function startUsdcChain(): Promise<UsdcChain> {
     const sent = hash.parse(
       await rpc('eth_sendTransaction', [{ from, to: usdcAddress, data, ...gas }]),
     )
-    if (isAutomining) await client.waitForTransactionReceipt({ hash: sent })
+    if (isAutomining) await receiptOf(client, sent)
     return sent
   }
 
@@ -211,6 +220,24 @@ const initialisation: readonly Hex[] = [
   call({ abi: usdcAbi, functionName: 'initializeV2_2', args: [[], 'USDC'] }),
   call({ abi: usdcAbi, functionName: 'configureMinter', args: [admin, 2n ** 128n] }),
 ]
+
+/**
+ * The receipt of a transaction, once it is mined. viem's own wait looks again with each new block only: where the block
+ * came before its first look, and none follows, it never ends.
+ */
+export async function receiptOf(
+  client: Pick<PublicClient, 'getTransactionReceipt'>,
+  hash: Hex,
+): Promise<TransactionReceipt> {
+  for (;;) {
+    try {
+      return await client.getTransactionReceipt({ hash })
+    } catch (error) {
+      if (!(error instanceof TransactionReceiptNotFoundError)) throw error
+      await sleep(RECEIPT_POLL_MS)
+    }
+  }
+}
 
 async function transactionsOf(
   client: PublicClient,
