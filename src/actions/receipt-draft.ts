@@ -1,5 +1,5 @@
 /** A receipt as it was sent in, checked by everything that needs no database. */
-import { decodeEd25519Signature, verifyEd25519 } from '../auth/ed25519.ts'
+import { decodeEd25519Signature, verifyEd25519Aside } from '../auth/ed25519.ts'
 import { receiptId, signingText } from '../auth/messages.ts'
 import { SigningKeyError, publicKeyFromBase64 } from '../auth/signing-key.ts'
 import { ApiError } from '../contract/errors.ts'
@@ -143,7 +143,7 @@ async function requireReceiptSignature(
   const signature = decodeEd25519Signature(signatureText.replace(ALGORITHM, ''))
   if (signature === null) throw new ApiError('signature_invalid', `${who}_signature is malformed`)
   for (const signed of [receiptOf(json), json]) {
-    const verdict = verifyEd25519(signingText(signed), signature, publicKey)
+    const verdict = await verifyEd25519Aside(signingText(signed), signature, publicKey)
     if (verdict.valid) return
   }
   throw new ApiError('signature_invalid', `${who}_signature does not verify over the receipt`)

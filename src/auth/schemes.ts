@@ -2,7 +2,7 @@ import { walletPublicKey } from '../core/wallet.ts'
 import type { Wallet, WalletKind } from '../core/wallet.ts'
 import { verifyContractSignature } from './contract-wallet.ts'
 import type { WalletChain } from './contract-wallet.ts'
-import { decodeEd25519Signature, verifyEd25519 } from './ed25519.ts'
+import { decodeEd25519Signature, verifyEd25519Aside } from './ed25519.ts'
 import { verifyPersonalSign } from './eip191.ts'
 import { invalid } from './verdict.ts'
 import type { SignatureVerdict } from './verdict.ts'
@@ -52,5 +52,5 @@ async function verifyEd25519Wallet(claim: SignatureClaim): Promise<SignatureVerd
   if (publicKey === null || signature === null) {
     return invalid('an ed25519 signature is 64 bytes in base58, base64 or lower-case hex')
   }
-  return verifyEd25519(claim.message, signature, publicKey)
+  return await verifyEd25519Aside(claim.message, signature, publicKey)
 }
