@@ -1,7 +1,14 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { ExactEvmScheme } from '@x402/evm'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { paymentEffects } from '../../src/actions/payment-effects.ts'
+import { createPaymentWatch } from '../../src/actions/payment-watch.ts'
 import { fillOath } from '../../src/auth/messages.ts'
 import { ownPartner, ownSubscription, signupAnswer } from '../../src/contract/schemas/partner.ts'
 import { GRACE_MS, PATIENCE_MS, PERIOD_MS } from '../../src/core/partner.ts'
@@ -161,6 +168,26 @@ describe('a subscription', () => {
     expect([legacy.status, legacy.body['tier']]).toEqual([200, 'team'])
     expect(legacy.headers.get('x-payment-response')).not.toBeNull()
     expect((await received()) - before).toBe(usd(299))
+  })
+
+  test('is paid for by the client of the x402 project, once its own cap allows that much', async () => {
+    await makePartner(service, alice, { handle: 'acme-agents' })
+    const raw = '{"tier":"pro"}'
+    const signed = await partnerHeaders(
+      alice,
+      { method: 'POST', path, raw },
+      { nowMs: service.clock.now(), binding: 'body' },
+    )
+    const schemes = [{ network: 'eip155:8453', client: new ExactEvmScheme(payer) }] as const
+    const spendControls = { maxAmountPerPayment: '$99' } as const
+    const client = x402Client.fromConfig({ schemes: [...schemes], spendControls })
+    const answer = await wrapFetchWithPayment(fetch, client)(`${service.url}${path}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...signed },
+      body: raw,
+    })
+    expect(answer.status).toBe(200)
+    expect(ownSubscription.parse(await answer.json())).toMatchObject({ tier: 'pro' })
   })
 
   test('is not begun by a wrong amount or by the price of another tier, and nobody is charged', async () => {
@@ -370,6 +397,26 @@ describe('one payment', () => {
     expect([done.status, done.body['tier']]).toEqual([200, 'pro'])
     const { change } = ownSubscription.parse(done.body)
     expect(Date.parse(change.until ?? '') - Date.parse(change.from ?? '')).toBe(PERIOD_MS)
+  })
+
+  test('whose payer never comes back still buys its period, after a restart of the service', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'ledger-restart-'))
+    const databasePath = join(folder, 'ledger.db')
+    await service.stop()
+    service = await startPaidService({ chain, databasePath })
+    await makePartner(service, alice, { handle: 'acme-agents' })
+    await chain.automine(false)
+    expect((await ask('pro', await payment(99))).status).toBe(503)
+    await service.stop()
+    await chain.mine()
+    await chain.automine(true)
+    service = await startPaidService({ chain, databasePath })
+    expect((await me()).tier).toBe('free')
+    await createPaymentWatch(service.actions).run()
+    expect(await me()).toMatchObject({ tier: 'pro', status: 'active' })
+    await createPaymentWatch(service.actions).run()
+    expect((await me()).periods).toHaveLength(1)
+    rmSync(folder, { recursive: true, force: true })
   })
 
   test('that a reorganisation took back for good no longer counts', async () => {

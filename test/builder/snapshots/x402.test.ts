@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 
+import { payingPage } from '../../../builder/pages/docs/paying.ts'
 import { x402DiscoveryOf } from '../../../builder/snapshots/x402.ts'
 import { x402Discovery } from '../../../src/contract/schemas/x402.ts'
 import { loadReference } from '../../../src/reference.ts'
@@ -45,4 +46,20 @@ test.each([
   expect(found.offers.flatMap((offer) => [...offer.accepts_v1, ...offer.accepts_v2])).toEqual([])
   expect(found.offers.map(({ price_usdc: price }) => price)).toContain(0.01)
   expect(found.instructions).toContain('not available')
+})
+
+test('the guide names the receiver where one can pay, and says so where one cannot', () => {
+  const world = smallWorld()
+  const textWith = (payments: typeof world.site.payments) => {
+    const { body } = payingPage({ ...world, site: { ...world.site, payments } })
+    const blocks = typeof body === 'function' ? body() : body
+    return blocks.map((block) => block?.md ?? '').join('\n')
+  }
+  const on = textWith({ settlement: 'facilitator', receiver })
+  expect(on).toContain(receiver)
+  expect(on).not.toContain('Payment is off here')
+  expect(on).toContain('0.005')
+  const off = textWith({ settlement: 'off', receiver })
+  expect(off).toContain('Payment is off here')
+  expect(off).not.toContain(receiver)
 })
