@@ -127,9 +127,9 @@ describe('the feed of alerts', () => {
     )
   })
 
-  test('is for partners only', async () => {
+  test('is for partners, and for whoever pays', async () => {
     const bare = await fetch(`${service.url}/api/v1/alerts/feed`)
-    expect(bare.status).toBe(401)
+    expect(bare.status).toBe(402)
     const stranger = await partnerClient(service, evmWallet('stranger'))(
       'GET',
       '/api/v1/alerts/feed',

@@ -88,7 +88,7 @@ describe('the ranking', () => {
       if (status === 402) expect(answer.body['code']).toBe('tier_required')
     }
     expect((await ask()).status).toBe(403)
-    expect((await fetch(`${service.url}${path}`)).status).toBe(401)
+    expect((await fetch(`${service.url}${path}`)).status).toBe(402)
   })
 
   test('is 503 before anything was published', async () => {
