@@ -98,7 +98,7 @@ describe('what programs find the site by', () => {
         skills: z.array(z.object({ name: z.string(), url: z.string(), digest: z.string() })),
       })
       .parse(JSON.parse(text('/.well-known/agent-skills/index.json')))
-    expect(skills.map(({ name }) => name)).toEqual(['desk', 'pacts'])
+    expect(skills.map(({ name }) => name)).toEqual(['desk', 'pacts', 'register-and-earn'])
     for (const { url, digest } of skills) {
       const body = text(new URL(url).pathname, [...documentsOf(world)])
       expect(digest).toBe(`sha256:${createHash('sha256').update(body).digest('hex')}`)
@@ -165,9 +165,10 @@ describe('what programs find the site by', () => {
   test('llms-full.txt has the skills and every listed page but articles', () => {
     const all = text('/llms-full.txt')
     expect(all).toContain('name: pacts')
-    for (const heading of ['# Sign a request', '# Rail alpha', '# Errors', '# Receipts']) {
+    for (const heading of ['# Sign a request', '# Errors', '# Receipts']) {
       expect(all).toContain(`\n${heading}\n`)
     }
+    expect(all).not.toContain('# Rail alpha')
     expect(all).not.toContain('# Second words')
     expect(all).not.toContain('# There is nothing at this address')
   })
