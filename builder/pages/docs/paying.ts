@@ -165,7 +165,7 @@ function subscription(url: string): readonly Twin[] {
       say`${code('{"tier":"free"}')} costs nothing and begins when the paid time ends.`,
       say`${code('DELETE')} on the same path cancels: what is paid for stays until its end, no grace follows.`,
       `At most ${MOST_PERIODS} periods are paid for at once. Two payments at the same time are two periods; a repeat of one payment is answered as before and buys nothing.`,
-      'The price of an upgrade falls with the hours. One that you were told holds for ten minutes.',
+      'The price of an upgrade rises from hour to hour, as less of the old tier is unused. One that you were told holds for ten minutes more.',
       say`${code('@x402/fetch')} refuses more than one dollar for a payment unless told: ${code("x402Client.fromConfig({ schemes, spendControls: { maxAmountPerPayment: '$99' } })")}.`,
     ]),
   ]
