@@ -91,7 +91,7 @@ export const settings = {
     secret: true,
   },
   RPC_URL_ARBITRUM: {
-    doc: 'JSON-RPC of Arbitrum One; unset: rails are read at a public endpoint, and receipts there are not checked.',
+    doc: 'JSON-RPC of Arbitrum One; unset: rails are read at a public endpoint, receipts there are not checked, and the escrow of pacts is not read.',
     schema: rpcUrl,
     default: null,
     secret: true,

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -227,6 +227,36 @@ describe('the recipe of a pact', () => {
     expect(Number(`0x${words[11]}`)).toBe(1)
     const last = found.at(-1)?.replace('"$RPC"', chain.url).split(' ').slice(1) ?? []
     expect((await ledgerCommand(...last)).code).toBe(0)
+  })
+})
+
+describe('the commands of the skill file', () => {
+  const skill = readFileSync(
+    new URL('../../../data/agent-skills/pacts/SKILL.md', import.meta.url),
+    'utf8',
+  )
+  const block = (part: string): string => {
+    const blocks = [...skill.matchAll(/```sh\n([\s\S]*?)\n```/g)].map(([, text = '']) => text)
+    return (blocks.find((text) => text.includes(part)) ?? '')
+      .replaceAll('{SITE_URL}', service.url)
+      .replaceAll('https://arb1.arbitrum.io/rpc', chain.url)
+      .replace('ID=16', `ID=${id}`)
+      .replace('verify 16', `verify ${id}`)
+  }
+
+  test('compute the hash, ask the escrow, and check all of it at once', async () => {
+    await submitted()
+    await look()
+    const hash = await command('sh', ['-ec', block('reproduce.mjs')])
+    expect(hash).toEqual({ code: 0, out: manifests.workHash, err: '' })
+    const { out } = await command('sh', ['-ec', block('printf')])
+    const words = /"result":"0x([0-9a-f]+)"/.exec(out)?.[1]?.match(/.{64}/g) ?? []
+    expect(words).toHaveLength(12)
+    expect(words[1]).toBe(worker.slice(2).padStart(64, '0'))
+    expect(Number(`0x${words[5]}`) * 1000).toBe(deadlineMs)
+    expect(`0x${words[10]}`).toBe(manifests.workHash)
+    const [, , ...args] = block('pact verify').split(' ')
+    expect((await ledgerCommand(...args)).code).toBe(0)
   })
 })
 
