@@ -7,7 +7,7 @@ import type { Hex } from 'viem'
 import type { Finality } from '../../src/core/onchain.ts'
 import { secondMs } from '../../src/core/time.ts'
 import type { DueTransaction } from '../../src/db/receipt-checks.ts'
-import { requireChainId } from './batch.ts'
+import { BudgetSpent, requireChainId } from './batch.ts'
 import type { BatchRpc, RpcAnswer } from './batch.ts'
 import { chains } from './chains.ts'
 import { ChainError } from './errors.ts'
@@ -60,6 +60,7 @@ export type FactsByHash = ReadonlyMap<string, TransactionFacts>
 const perRound = 400
 /** Fewer than this are asked for one by one: whole blocks would not pay. */
 const leastForBlocks = 40
+const mostPerTransaction = 3
 const probeSize = 50
 const trialBlocks = 8
 const blocksPerRequest = 10
@@ -104,7 +105,9 @@ async function* readFacts(
   due: readonly DueTransaction[],
 ): AsyncGenerator<FactsByHash> {
   const unseen: DueTransaction[] = []
-  for (const part of parts(due, perRound)) {
+  for (let at = 0; at < due.length;) {
+    const part = due.slice(at, at + roundSize(reading.rpc, perRound))
+    at += part.length
     await askHeaders(
       reading,
       part.flatMap(({ seenIn }) => seenIn.map(({ number }) => number)),
@@ -156,7 +159,8 @@ async function* askReceipts(
   let byBlocks = waiting.length >= leastForBlocks
   let isTried = false
   while (waiting.length > 0) {
-    const probe = byBlocks ? spread(waiting, probeSize) : waiting.slice(0, perRound)
+    const most = roundSize(rpc, byBlocks ? probeSize : perRound)
+    const probe = byBlocks ? spread(waiting, most) : waiting.slice(0, most)
     const found = new Map<string, Found<Receipt>>()
     const answers = await rpc.ask(probe.map((txHash) => receiptQuestion(txHash)))
     for (const [at, txHash] of probe.entries()) {
@@ -297,12 +301,15 @@ function numberOf(rpc: BatchRpc, head: Found<Header> | undefined): number {
   return head.number
 }
 
+/** A transaction costs at most its receipt, its block and a header: what is begun can be finished and written. */
+function roundSize(rpc: BatchRpc, most: number): number {
+  const affordable = Math.floor(rpc.left() / mostPerTransaction)
+  if (affordable === 0) throw new BudgetSpent()
+  return Math.min(most, affordable)
+}
+
 /** So many of the list, evenly spread over it. */
 function spread<Item>(items: readonly Item[], count: number): Item[] {
   const step = Math.max(1, items.length / count)
-  return items.filter((_, at) => at % step < 1)
-}
-
-function* parts<Item>(items: readonly Item[], size: number): Generator<readonly Item[]> {
-  for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size)
+  return items.filter((_, at) => at % step < 1).slice(0, count)
 }

@@ -1,0 +1,200 @@
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { createReceiptChecks } from '../../builder/receipts.ts'
+import { hourMs, isoTime } from '../../src/core/time.ts'
+import { parseWallet } from '../../src/core/wallet.ts'
+import { openDatabase } from '../../src/db/open.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import { insertReceipt } from '../../src/db/receipts.ts'
+import { recomputeScores } from '../../src/db/reputation.ts'
+import { tempFolder } from '../db/temp-database.ts'
+import { handClock } from '../support/http-service.ts'
+import { startReceiptChain } from '../support/receipt-chain.ts'
+import type { ReceiptChain } from '../support/receipt-chain.ts'
+import { startRpcProxy } from '../support/rpc-proxy.ts'
+import { evmWallet } from '../support/wallets.ts'
+import { compiled } from './publish/compiled.ts'
+
+const startMs = Date.UTC(2026, 10, 20)
+const nowMs = startMs + 2 * hourMs
+const perBlock = 12
+const blocks = 20
+const total = perBlock * blocks
+const worker = parseWallet(evmWallet('worker').address)
+
+let chain: ReceiptChain
+let child: ReturnType<typeof compiled>
+const hashes: string[] = []
+
+beforeAll(async () => {
+  child = compiled('test/builder/receipts-child.ts')
+  chain = await startReceiptChain('arbitrum', startMs)
+  while (hashes.length < total) {
+    for (let at = 0; at < perBlock; at += 1) {
+      const from = evmWallet(`payer ${hashes.length}`).address
+      hashes.push(await chain.send({ from, to: worker.id, usdc: 2 }))
+    }
+    await chain.mine(1)
+  }
+  await chain.mine(20)
+})
+afterAll(async () => {
+  await chain.stop()
+  rmSync(child.dir, { recursive: true })
+})
+
+async function ledger(): Promise<OpenDatabase> {
+  const database = await openDatabase({ url: join(tempFolder(), 'ledger.db') })
+  await database.write(async (tx) => {
+    for (const [number, txHash] of hashes.entries()) {
+      await insertReceipt(tx, receiptOf(txHash, number))
+    }
+  })
+  return database
+}
+
+function receiptOf(txHash: string, number: number) {
+  const occurredAt = isoTime(startMs)
+  return {
+    id: `rcp_${txHash.slice(2)}`,
+    kind: 'signed',
+    rail: 'x402',
+    chain: 'arbitrum',
+    txHash,
+    from: null,
+    to: worker,
+    amountMicroUsdc: 2_000_000,
+    assetSymbol: 'USDC',
+    occurredAt,
+    summary: null,
+    jobId: null,
+    evidenceUrl: null,
+    platform: null,
+    publicKey: null,
+    submitter: worker.id,
+    content: { number },
+    verification: 'pending',
+    verificationReason: null,
+    onchain: 'pending',
+    acceptedAt: occurredAt,
+  } as const
+}
+
+const checksOf = (database: OpenDatabase, rpcUrl: string, maxCalls?: number) =>
+  createReceiptChecks({
+    database,
+    clock: handClock(nowMs),
+    random: { bytes: (length) => randomBytes(length), unit: () => 0.5 },
+    fetch,
+    rpcUrls: { arbitrum: rpcUrl },
+    signal: new AbortController().signal,
+    ...(maxCalls === undefined ? {} : { maxCalls }),
+  })
+
+async function verified({ reader }: OpenDatabase): Promise<number> {
+  const rows = await reader
+    .selectFrom('receipts')
+    .select('id')
+    .where('onchain', '=', 'verified')
+    .execute()
+  return rows.length
+}
+
+/** Every receipt is verified, has earned once, and the scores are what the entries come to. */
+async function expectAllDone(database: OpenDatabase): Promise<void> {
+  expect(await verified(database)).toBe(total)
+  const entries = await database.reader
+    .selectFrom('reputation_ledger')
+    .select(['kind', 'receipt_id', 'value_micro_usdc'])
+    .execute()
+  expect(new Set(entries.map(({ receipt_id }) => receipt_id)).size).toBe(total)
+  expect(entries).toHaveLength(total)
+  expect(entries.every((entry) => entry.value_micro_usdc === 2_000_000)).toBe(true)
+  expect((await recomputeScores(database.reader)).differences).toEqual([])
+}
+
+/** Runs the job in a process of its own and kills it at the nth line that it says. */
+async function killedAt(path: string, line: number): Promise<void> {
+  const job = spawn(process.execPath, [child.script, path, chain.url, String(nowMs)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let lines = 0
+  for await (const chunk of job.stdout.setEncoding('utf8') as AsyncIterable<string>) {
+    lines += chunk.split('\n').length - 1
+    if (lines >= line) job.kill('SIGKILL')
+  }
+}
+
+test('a run that is killed in the middle is finished by the next, and nothing earns twice', async () => {
+  const database = await ledger()
+  const after: number[] = []
+  for (const line of [1, 2, 3, 4, 5]) {
+    await killedAt(database.path, line)
+    after.push(await verified(database))
+    const found = await recomputeScores(database.reader)
+    expect([found.entries, found.differences]).toEqual([after.at(-1), []])
+  }
+  expect(after.some((done) => done > 0 && done < total)).toBe(true)
+  await checksOf(database, chain.url).run()
+  await expectAllDone(database)
+  await database.close()
+})
+
+test('calls grow with blocks and batches: receipts that share blocks cost far less than one call each', async () => {
+  const database = await ledger()
+  const proxy = await startRpcProxy(chain.url)
+  const { chains } = await checksOf(database, proxy.url).run()
+  await proxy.stop()
+  const [report] = chains
+  expect(report).toMatchObject({ due: total, verified: total, rpc_calls: proxy.requests.length })
+  expect(report?.rpc_requests).toBe(proxy.posts())
+  const asked = (method: string) => proxy.requests.filter((one) => one.method === method).length
+  // One header for each block, and the three heads.
+  expect(asked('eth_getBlockByNumber')).toBe(blocks + 3)
+  expect(asked('eth_getBlockReceipts')).toBeLessThanOrEqual(blocks)
+  expect(proxy.requests.length).toBeLessThan(total / 2)
+  expect(proxy.posts()).toBeLessThan(30)
+  await expectAllDone(database)
+  await database.close()
+})
+
+test('a node without receipts of whole blocks is asked for single ones, in batches', async () => {
+  const database = await ledger()
+  const proxy = await startRpcProxy(chain.url, {
+    instead: ({ id, method }) =>
+      method === 'eth_getBlockReceipts'
+        ? {
+            body: JSON.stringify({
+              jsonrpc: '2.0',
+              id,
+              error: { code: -32_601, message: 'the method does not exist' },
+            }),
+          }
+        : undefined,
+  })
+  await checksOf(database, proxy.url).run()
+  await proxy.stop()
+  const single = proxy.requests.filter(({ method }) => method === 'eth_getTransactionReceipt')
+  expect(single).toHaveLength(total)
+  expect(proxy.posts()).toBeLessThan(30)
+  await expectAllDone(database)
+  await database.close()
+})
+
+test('a run stops at its budget of calls, and the next ones go on until all is done', async () => {
+  const database = await ledger()
+  const done: number[] = []
+  for (let run = 0; run < 30 && done.at(-1) !== total; run += 1) {
+    const { chains } = await checksOf(database, chain.url, 40).run()
+    expect(chains[0]?.rpc_calls).toBeLessThanOrEqual(40)
+    done.push(await verified(database))
+  }
+  expect(done.length).toBeGreaterThan(1)
+  await expectAllDone(database)
+  await database.close()
+})
