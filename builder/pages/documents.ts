@@ -61,26 +61,21 @@ function form(
   return { ...described, body: make(), archive: null }
 }
 
-/** Every listed page but articles and the change log, one below the other: for agents that read a site as one file. */
+/** Guides, lists and skills one below the other: for agents that read a site as one file. Of rails there is the API. */
 export function allPagesInOne(
   made: readonly MadePage[],
   { path, intro }: { readonly path: string; readonly intro: string },
 ): PublicDocument {
   const shown = made.filter(
-    ({ page }) =>
-      page.listed !== false && !page.path.startsWith('/desk/') && page.path !== '/changelog',
+    ({ page, revision }) => page.listed !== false && isGuideOrList(page.path) && revision === null,
   )
-  const revision = revisionOf([
-    intro,
-    shown.map((entry) => [entry.page.path, entry.revision ?? entry.markdown()]),
-  ])
-  return deferred(
-    { path, contentType: 'text/plain; charset=utf-8', maxAgeSeconds },
-    revision,
-    () => ({
-      text: [intro, ...shown.map((entry) => entry.markdown())].join('\n\n'),
-    }),
-  )
+  const text = [intro, ...shown.map((entry) => entry.markdown())].join('\n\n')
+  const contentType = 'text/plain; charset=utf-8'
+  return { path, contentType, maxAgeSeconds, body: { text }, archive: null }
+}
+
+function isGuideOrList(path: string): boolean {
+  return path.startsWith('/docs/') || (!path.slice(1).includes('/') && path !== '/changelog')
 }
 
 function markdownPage({ path, title, description }: Page, body: string, siteUrl: string): string {

@@ -76,7 +76,7 @@ ${entry(`${site.url}/openapi.json`, 'OpenAPI', 'every endpoint and schema')}
 ${entry(`${site.url}/.well-known/x402`, 'Offers', 'reads that are sold per request in USDC, and whether they can be paid for here')}
 ${entry(`${site.url}${mcpCardPath}`, 'MCP', `read-only tools over the Model Context Protocol at ${site.url}${mcpPath}: streamable HTTP, no sessions, no key`)}
 ${entry(`${site.url}/snapshot.json`, 'Manifest', 'every document with its hash, signed')}
-${entry(`${site.url}/llms-full.txt`, 'All pages in one file', 'the documentation, the skills, the lists and every rail as Markdown')}
+${entry(`${site.url}/llms-full.txt`, 'All pages in one file', 'the documentation, the skills and the lists as Markdown')}
 
 ## Skills
 
@@ -108,7 +108,7 @@ export function introOf(world: World): string {
   const skills = [...world.agentSkills.keys()].map((name) => agentSkill(world, name).trim())
   const head = `# Agent Income Ledger, all pages
 
-> The documentation, the lists and every rail as Markdown, after the skill files. The index is ${world.site.url}/llms.txt.`
+> The documentation and the lists as Markdown, after the skill files. The index is ${world.site.url}/llms.txt.`
   return [head, ...skills].join('\n\n')
 }
 

@@ -162,7 +162,7 @@ describe('what programs find the site by', () => {
     expect(text('/.well-known/mcp/server-card.json')).toBe(text('/mcp/server-card'))
   })
 
-  test('llms-full.txt has the skills and every listed page but articles', () => {
+  test('llms-full.txt has the skills, the guides and the lists', () => {
     const all = text('/llms-full.txt')
     expect(all).toContain('name: pacts')
     for (const heading of ['# Sign a request', '# Errors', '# Receipts']) {
@@ -267,7 +267,7 @@ describe('a site of a thousand pages', () => {
       const made: string[] = []
       const next = noted([...siteOf({ ...large, rails: [named, ...others] })], made)
       const second = await space.publish(next, { memory })
-      const dependent = ['/llms-full.txt', '/rails/rail-0', '/rails/rail-0.md']
+      const dependent = ['/rails/rail-0', '/rails/rail-0.md']
       expect(second.changed).toEqual(dependent)
       expect(new Set(made)).toEqual(new Set(dependent))
     } finally {
