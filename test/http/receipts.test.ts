@@ -360,6 +360,8 @@ describe('reputation', () => {
       entries_total: 6,
     })
     expect(score.rep_score).toBeCloseTo(24.666666, 5)
+    const ownEntry = score.entries.find(({ weight }) => weight === 0)
+    expect(ownEntry?.reason).toBe('payer and worker are one wallet')
     expect(score.entries.map(({ weight }) => weight)).toEqual([0.8, 0, 0.2, 0.8 / 3, 0.4, 0.8])
     await expectScoresHold()
   })

@@ -29,6 +29,7 @@ import type { JobFilter } from '../../db/jobs.ts'
 import { read, write } from '../handlers.ts'
 import type { ReadContext, WriteContext } from '../handlers.ts'
 import { cutPage, pageOf } from '../pages.ts'
+import { partnerWrite } from '../partner-write.ts'
 
 const LIST = 'jobs'
 const BIDS = 'bids'
@@ -73,8 +74,7 @@ export function jobHandlers(deps: ActionDeps) {
 }
 
 async function jobWrite<Body>(sent: WriteContext<Body>): Promise<JobWrite<Body>> {
-  const { body, request, rawSha256 } = sent
-  return { body, request, rawSha256, proof: await sent.partner() }
+  return { ...(await partnerWrite(sent)), body: sent.body }
 }
 
 /** The form was checked against the registry before the handler ran. */

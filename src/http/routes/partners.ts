@@ -48,8 +48,8 @@ export function partnerHandlers(deps: ActionDeps) {
       const seen = { callsLeft: walletCallsLeft(), nowMs }
       return { body: await ownPartnerView(reader, deps, current, seen) }
     }),
-    updateMyPartner: write(partnerChanges, async ({ body, request, rawSha256, partner }) =>
-      updatePartner(deps, { body, request, rawSha256, proof: await partner() }),
+    updateMyPartner: write(partnerChanges, async (sent) =>
+      updatePartner(deps, { ...(await partnerWrite(sent)), body: sent.body }),
     ),
     changeSubscription: write(subscriptionBody, async (sent) => {
       const { body, incoming } = sent
