@@ -45,9 +45,12 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function admin(args: readonly string[], changes: Record<string, string> = {}) {
+const admin = (args: readonly string[], changes: Record<string, string> = {}) =>
+  operator(['payments', ...args], changes)
+
+async function operator(args: readonly string[], changes: Record<string, string> = {}) {
   let [out, err] = ['', '']
-  const code = await run(commands, ['admin', 'payments', ...args], {
+  const code = await run(commands, ['admin', ...args], {
     environment: {
       DATA_DIR: folder,
       DATABASE_URL: `sqlite:${databasePath}`,
@@ -127,6 +130,18 @@ test('payments for reads and a subscription are exported and agree with the chai
     `,read,${payer.address.toLowerCase()},0.002,https://ledger.test/api/v1/alerts/feed?rail=x402,settled,0x`,
   )
   expect(lines[3]).toMatch(/,subscription,.*,29,.*,settled,0x[0-9a-f]{64},\d+,acme-agents$/)
+})
+
+test('a tier that the operator gives holds back what was paid for', async () => {
+  const days = ['--days', '7', '--reason', 'gift', '--json']
+  const given = await operator(['partners', 'set-tier', 'acme-agents', 'team', ...days])
+  expect([given.code, JSON.parse(given.out)]).toMatchObject([0, { tier: 'team', status: 'active' }])
+  const { body } = await partnerClient(service, alice)('GET', '/api/v1/partners/me')
+  expect(body).toMatchObject({
+    tier: 'team',
+    periods: [{ tier: 'team' }, { tier: 'starter' }],
+    next: { kind: 'tier', tier: 'starter' },
+  })
 })
 
 test('money that no row explains is a difference, by an authorization or not', async () => {
