@@ -44,6 +44,9 @@ function switchedOff(config: Config): string[] {
     chains.length === 0 || config.POLL === 'off'
       ? null
       : `public RPC endpoints are used for ${chains.join(', ').toLowerCase()} (RPC_URL_<CHAIN>)`,
+    config.SETTLEMENT === 'off'
+      ? 'payment is off (SETTLEMENT=off): premium reads are for partners, paid tiers cannot be bought'
+      : null,
     config.SNAPSHOT_GIT_REMOTE === null
       ? 'the snapshot repository is not pushed anywhere (SNAPSHOT_GIT_REMOTE)'
       : null,

@@ -304,7 +304,7 @@ const challengeHeaders: JsonObject = {
 const priceHeaders: JsonObject = {
   'X-Accepted-Payment': textHeader('`x402`.'),
   'X-Payment-Receiver': textHeader(
-    'The address that is paid; missing where payment is not available.',
+    'The address that is paid; that of nobody, all zeros, where none is set: USDC refuses transfers to it.',
   ),
   'X-Payment-Price-USDC': textHeader('The price as a decimal.'),
   'PAYMENT-REQUIRED': textHeader(

@@ -57,7 +57,8 @@ export async function loadPayments(
     const wrongChain = await chain.requireChain().then(
       () => null,
       (error: unknown) => {
-        if (error instanceof SettlementUnavailableError) return `settlement: ${error.message}`
+        if (error instanceof SettlementUnavailableError)
+          return `settlement: ${error.message.replace(/^The /, 'the ')}`
         throw error
       },
     )
