@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -28,6 +31,10 @@ import { fullWorld } from './worlds.ts'
 const platformKey = ed25519Key('platform')
 const veteran = evmWallet('veteran')
 const newcomer = evmWallet('newcomer')
+const axeSource = readFileSync(
+  createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
+  'utf8',
+)
 const accepted = z.object({ receipt_id: z.string() })
 let published: PublicDir
 let service: Service
@@ -238,6 +245,32 @@ describe('things that have no page of their own', () => {
     await page.getByText('1 found.').waitFor()
     expect(await page.locator('#workers tbody').innerText()).toContain('Worker 0')
     await close()
+  })
+
+  test('are readable by everyone: axe finds no serious violation, light or dark, and a phone holds them', async () => {
+    const paths = [
+      `/receipts/${oldest}`,
+      `/view/worker?id=${veteran.address}`,
+      `/jobs/${jobId}`,
+      '/view/partner?id=poster',
+    ]
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const options = { colorScheme, bypassCSP: true, viewport: { width: 360, height: 740 } }
+      const { page, close } = await watchedPage(browser, service.url, options)
+      for (const path of paths) {
+        await page.goto(`${service.url}${path}`)
+        await page.locator('main .facts').first().waitFor()
+        await page.evaluate(axeSource)
+        const found: unknown = await page.evaluate('axe.run().then(({ violations }) => violations)')
+        const serious = z
+          .array(z.object({ id: z.string(), impact: z.string().nullable() }))
+          .parse(found)
+          .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        expect(serious, path).toEqual([])
+        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360)
+      }
+      await close()
+    }
   })
 
   test('and what there is not, in words', async () => {
