@@ -33,7 +33,7 @@ async function ask(page: string | null, wallet = alice, format?: string): Promis
   )
   const named = page === null ? {} : { page }
   const query = new URLSearchParams({ ...named, ...(format === undefined ? {} : { format }) })
-  return await fetch(`${service.url}${path}?${query}`, { headers })
+  return await fetch(`${service.url}${path}?${String(query)}`, { headers })
 }
 
 describe('the picture of a page', () => {

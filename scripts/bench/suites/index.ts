@@ -1,5 +1,6 @@
 import type { Suite } from '../suite.ts'
 import { builder } from './builder.ts'
+import { images } from './images.ts'
 import { limiter } from './limiter.ts'
 import { origin } from './origin.ts'
 import { pages } from './pages.ts'
@@ -18,6 +19,7 @@ export const suites = {
   writes,
   verify,
   visible,
+  images,
   limiter,
   start,
   payments,
