@@ -6,7 +6,7 @@ import { codeBlock, facts, folded, links, list, para, section } from './blocks.t
 import { soldTable } from './docs/paying.ts'
 import { amount, counted, day, pill, time } from './figures.ts'
 import type { Page } from './page.ts'
-import { workerPath, workerWallets } from './people.ts'
+import { nameOf, workerPath, workerWallets } from './people.ts'
 import { searchForm } from './search.ts'
 import { cell, table } from './table.ts'
 import { address, code, foreign, join, link, say } from './twin.ts'
@@ -106,7 +106,11 @@ function partnerTable(partners: readonly Partner[], total: number): Twin {
     rows: partners.map((partner) => ({
       cells: [
         cell(
-          link(partnerPath(partner.handle), foreign(partner.display_name)),
+          nameOf(
+            partner.display_name,
+            partner,
+            link(partnerPath(partner.handle), foreign(partner.display_name)),
+          ),
           partner.display_name.toLowerCase(),
         ),
         partner.tier,

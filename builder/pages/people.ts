@@ -8,13 +8,22 @@ import type { Page } from './page.ts'
 import { receiptTable } from './receipt-parts.ts'
 import { more, searchForm } from './search.ts'
 import { cell, table } from './table.ts'
-import { address, code, foreign, join, link, say } from './twin.ts'
+import { address, code, foreign, join, link, say, small } from './twin.ts'
 import type { Twin } from './twin.ts'
 
 type WorkerEntry = Community['workers'][number]
 
 export function workerPath(wallet: string): string {
   return `/workers/${wallet}`
+}
+
+/** A name as its owner wrote it, with a word of warning where it looks like an earlier one. */
+export function nameOf(
+  name: string,
+  { looks_like_another: isLookAlike }: { readonly looks_like_another?: true | undefined },
+  shown: Twin = foreign(name),
+): Twin {
+  return isLookAlike === true ? say`${shown} ${small('looks like another')}` : shown
 }
 
 /** The wallet as a link where a page is built for it. */
@@ -62,7 +71,7 @@ export function leaderboardPage({ community }: World): Page {
             cell(entry.rank, entry.rank),
             entry.display_name === null
               ? cell('unclaimed', '')
-              : cell(foreign(entry.display_name), entry.display_name.toLowerCase()),
+              : cell(nameOf(entry.display_name, entry), entry.display_name.toLowerCase()),
             cell(walletLink(entry.wallet, pages), entry.wallet),
             cell(amount(entry.rep_score), entry.rep_score),
             cell(count(entry.receipts_count), entry.receipts_count),
@@ -125,7 +134,7 @@ export function workersPage({ community }: World): Page {
           cells: [
             worker.display_name === undefined
               ? cell('no name', '')
-              : cell(foreign(worker.display_name), worker.display_name.toLowerCase()),
+              : cell(nameOf(worker.display_name, worker), worker.display_name.toLowerCase()),
             cell(walletLink(worker.wallet, pages), worker.wallet),
             join(worker.skills.map(foreign), ', '),
             cell(day(Date.parse(worker.registered_at)), Date.parse(worker.registered_at)),
@@ -175,6 +184,9 @@ function workerPage(
     body: () => [
       facts([
         ['Wallet', code(wallet)],
+        (place ?? worker)?.looks_like_another === true
+          ? ['Name', 'looks like one that another wallet had before']
+          : null,
         [
           'Rank',
           place === undefined ? 'not ranked' : say`${place.rank}, score ${amount(place.rep_score)}`,

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { gatherCommunity } from '../../builder/community.ts'
+import { siteOf } from '../../builder/snapshots/pages.ts'
 import { loadReference } from '../../src/reference.ts'
 import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
@@ -10,6 +11,7 @@ import { makePartner, partnerClient } from '../support/partners.ts'
 import { issued, receiptFacts, submission, withPlatform } from '../support/receipts.ts'
 import { ed25519Key, evmWallet, signedBody } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
+import { smallWorld } from '../support/world.ts'
 
 const anyObject = z.record(z.string(), z.unknown())
 const alice = evmWallet('alice')
@@ -79,6 +81,15 @@ describe('threat 21: two display names that look alike', () => {
     const marks = new Map(leaderboard.map((row) => [row.wallet, row.looks_like_another]))
     expect([marks.get(alice.address), marks.get(mallory.address)]).toEqual([undefined, true])
     expect(shown.map((worker) => worker.looks_like_another)).toEqual([true, undefined])
+    const skill = '---\nname: any\ndescription: Any.\n---\n'
+    const agentSkills = new Map(['desk', 'pacts', 'register-and-earn'].map((name) => [name, skill]))
+    const pages = [...siteOf(smallWorld({ community: await gather(), agentSkills }))]
+    for (const path of ['/workers.md', '/leaderboard.md']) {
+      const page = pages.find((document) => document.path === path)
+      const body = page === undefined ? null : 'make' in page.body ? page.body.make() : page.body
+      const text = body !== null && 'text' in body ? body.text : ''
+      expect(text.match(/looks like another/g)).toHaveLength(1)
+    }
   })
 
   test('are one crowd: a partner is marked for the name of a worker', async () => {
