@@ -211,13 +211,13 @@ export const written: NonNullable<paths['/api/v1/rails/{name}']['post']> = 1
   })
 })
 
-/** Three hundred rails, workers and receipts each, and their lists. */
+/** Forty rails, workers and receipts each, and their lists. */
 function largeWorld(): World {
   const [rail] = world.rails
   const [worker] = world.community.workers
   const [receipt] = world.community.receipts
   if (!rail || !worker || !receipt) throw new Error('the small world lost an entry')
-  const numbers = Array.from({ length: 300 }, (_, index) => index)
+  const numbers = Array.from({ length: 40 }, (_, index) => index)
   const hex = (index: number) => index.toString(16).padStart(64, '0')
   const polls = world.history.get('alpha') ?? []
   return {
@@ -253,14 +253,14 @@ function noted(all: readonly PublicDocument[], made: string[]): PublicDocument[]
   })
 }
 
-describe('a site of a thousand pages', () => {
+describe('a site of many pages', () => {
   test('makes and writes after one change only what depends on it', async () => {
     const large = largeWorld()
     const space = await workspace()
     const memory = emptyMemory()
     try {
       const first = await space.publish([...siteOf(large)], { memory })
-      expect(first.changed.length).toBeGreaterThan(1900)
+      expect(first.changed.length).toBeGreaterThan(250)
       const [changed, ...others] = large.rails
       if (changed === undefined) throw new Error('no rail')
       const named = { ...changed, authored: { ...changed.authored, notes: 'A new note.' } }
@@ -366,9 +366,7 @@ function changedWorlds(): readonly (readonly [string, World])[] {
   ]
 }
 
-test('what is kept from an earlier build is what would be made anew', async () => {
-  const space = await workspace()
-  const memory = emptyMemory()
+test('two bodies of one revision are the same, whatever changed in the world', () => {
   const images = [{ path: '/share/home.png' }, { path: '/share/rails/alpha.png' }].map(
     ({ path }): PublicDocument => ({
       path,
@@ -378,21 +376,25 @@ test('what is kept from an earlier build is what would be made anew', async () =
       archive: null,
     }),
   )
-  try {
-    await space.publish([...siteOf(world)], { memory })
-    const cases = changedWorlds().map(([name, changed]) => [name, changed, []] as const)
-    for (const [name, changed, shown] of [...cases, ['pictures', world, images] as const]) {
-      const { manifest } = await space.publish([...siteOf(changed, shown)], { memory })
-      const published = new Map(manifest.documents.map((entry) => [entry.path, entry.sha256]))
-      const anew = [...siteOf(changed, shown)].map((document) => {
-        const bytes = renderBody(document, '')
-        return [document.path, createHash('sha256').update(bytes).digest('hex')] as const
-      })
-      expect(anew.length).toBe(published.size)
-      const differing = anew.filter(([path, hash]) => published.get(path) !== hash)
-      expect([name, differing.map(([path]) => path)]).toEqual([name, []])
+  const none: readonly PublicDocument[] = []
+  const cases = changedWorlds().map(([name, changed]) => [name, changed, none] as const)
+  const known = new Map<string, string>()
+  let kept = 0
+  for (const [name, changed, shown] of [
+    ['as it is', world, none] as const,
+    ...cases,
+    ['pictures', world, images] as const,
+  ]) {
+    for (const document of siteOf(changed, shown)) {
+      const { body, path } = document
+      if (!('make' in body)) continue
+      const key = `${path} ${body.revision}`
+      const bytes = Buffer.from(renderBody(document, '')).toString('utf8')
+      const before = known.get(key)
+      if (before !== undefined) kept += 1
+      expect(before ?? bytes, `${name}: ${path}`).toBe(bytes)
+      known.set(key, bytes)
     }
-  } finally {
-    space.remove()
   }
+  expect(kept).toBeGreaterThan(300)
 })
