@@ -25,7 +25,7 @@ export interface Authored {
   readonly changelog: string | null
 }
 
-const agentSkillNames = ['desk', 'pacts'] as const
+const agentSkillNames = ['desk', 'pacts', 'register-and-earn'] as const
 const skillsFile = z.object({ note: z.string(), skills: z.array(skill) })
 const tiersFile = z.object({ tiers: z.array(tier) })
 const oathsFile = z.object({ oaths: z.array(oath) })
