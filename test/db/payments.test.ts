@@ -1,0 +1,118 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { beforeEach, describe, expect, it } from 'vitest'
+
+import { openDatabase } from '../../src/db/open.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import {
+  claimDelivery,
+  closePayment,
+  failPayment,
+  findPayment,
+  listPayments,
+  releasePayment,
+  reservePayment,
+  settlePayment,
+  submitPayment,
+} from '../../src/db/payments.ts'
+import type { NewPayment } from '../../src/db/payments.ts'
+
+const now = '2026-11-21T06:00:00.000Z'
+const foundIn = { txHash: '0xaa', blockNumber: 7, blockHash: '0xbb' }
+const payment = (changes: Partial<NewPayment> = {}): NewPayment => ({
+  id: 'pay_1',
+  chainId: 8453,
+  asset: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+  payer: `0x${'11'.repeat(20)}`,
+  nonce: `0x${'22'.repeat(32)}`,
+  payTo: `0x${'33'.repeat(20)}`,
+  amountMicroUsdc: 2000,
+  validAfter: 0,
+  validBefore: 1_795_240_120,
+  signatureSha256: '44'.repeat(32),
+  purpose: 'read',
+  resource: 'https://ledger.test/api/v1/alerts/feed',
+  detail: null,
+  settler: 'local',
+  reservedAt: now,
+  ...changes,
+})
+
+let database: OpenDatabase
+beforeEach(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'ledger-payments-'))
+  database = await openDatabase({ url: join(folder, 'ledger.db') })
+  return async () => {
+    await database.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+})
+
+/** The same change by many at once; how many of them were told that it was theirs. */
+async function wins(
+  change: (db: Parameters<typeof claimDelivery>[0], at: number) => Promise<boolean>,
+) {
+  const tries = Array.from({ length: 20 }, (_, at) => database.write((tx) => change(tx, at)))
+  return (await Promise.all(tries)).filter(Boolean).length
+}
+
+const reserve = (changes?: Partial<NewPayment>) =>
+  database.write((tx) => reservePayment(tx, payment(changes)))
+const submit = (txHash: string) =>
+  database.write((tx) => submitPayment(tx, 'pay_1', { txHash, now }))
+const state = async () => (await findPayment(database.reader, payment()))?.state
+
+describe('an authorization', () => {
+  it('is reserved, settled and delivered by one of all who try', async () => {
+    expect(await wins((tx, at) => reservePayment(tx, payment({ id: `pay_${at + 1}` })))).toBe(1)
+    expect(await submit('0xaa')).toBe(true)
+    expect(await wins((tx) => settlePayment(tx, 'pay_1', foundIn, now))).toBe(1)
+    expect(await wins((tx) => claimDelivery(tx, 'pay_1', now))).toBe(1)
+    expect(await reserve({ id: 'pay_again' })).toBe(false)
+  })
+
+  it('is free again after a reservation that is given back, and only then', async () => {
+    await reserve()
+    expect(await reserve({ id: 'pay_2' })).toBe(false)
+    await database.write((tx) => releasePayment(tx, 'pay_1'))
+    expect(await reserve({ id: 'pay_2' })).toBe(true)
+  })
+
+  it('that was handed over is not given back, since it may yet settle', async () => {
+    await reserve()
+    await submit('0xaa')
+    await database.write((tx) => releasePayment(tx, 'pay_1'))
+    expect(await state()).toBe('submitted')
+  })
+
+  it('that failed can be tried again, in the same row', async () => {
+    await reserve()
+    await submit('0xaa')
+    expect(await database.write((tx) => failPayment(tx, 'pay_1', 'dead'))).toBe(true)
+    expect(await reserve({ id: 'pay_2' })).toBe(true)
+    expect(await listPayments(database.reader, { afterSeq: 0, limit: 9 })).toMatchObject([
+      { seq: 1, id: 'pay_2', state: 'reserved', reason: null, txHash: null, submittedAt: null },
+    ])
+  })
+
+  it('that has settled can neither fail nor be sent again', async () => {
+    await reserve()
+    await submit('0xaa')
+    await database.write((tx) => settlePayment(tx, 'pay_1', foundIn, now))
+    expect(await database.write((tx) => failPayment(tx, 'pay_1', 'late'))).toBe(false)
+    expect(await submit('0xcc')).toBe(false)
+    expect(await state()).toBe('settled')
+  })
+
+  it('that was undone is delivered no more', async () => {
+    await reserve()
+    await submit('0xaa')
+    await database.write((tx) => settlePayment(tx, 'pay_1', foundIn, now))
+    await database.write((tx) =>
+      closePayment(tx, 'pay_1', { finality: 'undone', reason: 'a reorganisation' }),
+    )
+    expect(await database.write((tx) => claimDelivery(tx, 'pay_1', now))).toBe(false)
+  })
+})
