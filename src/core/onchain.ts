@@ -17,10 +17,5 @@ export const checkVerdicts = [
 ] as const
 export type CheckVerdict = (typeof checkVerdicts)[number]
 
-export const finalities = ['soft', 'safe', 'final'] as const satisfies readonly CheckVerdict[]
 /** How settled a block is by the heads that the chain itself names. */
-export type Finality = (typeof finalities)[number]
-
-export function isMined(verdict: CheckVerdict): verdict is Finality {
-  return verdict === 'soft' || verdict === 'safe' || verdict === 'final'
-}
+export type Finality = Extract<CheckVerdict, 'soft' | 'safe' | 'final'>

@@ -1,14 +1,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { createReceiptChecks, receiptsSummary } from '../../builder/receipts.ts'
+import { renderBody } from '../../builder/publish/document.ts'
+import { createReceiptChecks, lastReceiptRun, receiptsSummary } from '../../builder/receipts.ts'
 import type { ChainReport, ReceiptCheckDeps } from '../../builder/receipts.ts'
+import { siteOf } from '../../builder/snapshots/pages.ts'
 import { acceptedReceipt, receiptDetail } from '../../src/contract/schemas/receipt.ts'
 import { dayMs, hourMs, minuteMs } from '../../src/core/time.ts'
 import { eventsSince } from '../../src/db/events.ts'
 import { listOpenFlags } from '../../src/db/flags.ts'
 import { recomputeScores, topStandings } from '../../src/db/reputation.ts'
 import { loadReference } from '../../src/reference.ts'
+import { fullWorld } from '../site/worlds.ts'
 import { handClock, publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
 import { fakeToken, startReceiptChain } from '../support/receipt-chain.ts'
@@ -521,6 +524,27 @@ describe('a node in trouble', () => {
   async function transactionOf(receipt: string): Promise<string> {
     return (await detailOf(receipt)).tx_hash ?? ''
   }
+})
+
+describe('a run', () => {
+  test('is published by chain, on the status page and as a document', async () => {
+    await sendSigned(await chain.pay(paidMs, payment()))
+    await sendSigned(await chain.pay(paidMs + minuteMs, payment({ usdc: 1 })))
+    await chain.mine(15)
+    const found = await run()
+    expect(receiptsSummary(found)).toMatch(/^arbitrum: 2 due, 1 verified, 1 failed, \d+ RPC calls$/)
+    const receiptRun = await lastReceiptRun(service.actions.database)
+    expect(receiptRun).toEqual(found)
+    const documents = [...siteOf({ ...fullWorld('https://ledger.test'), receiptRun })]
+    const text = (path: string) => {
+      const document = documents.find((one) => one.path === path)
+      return document === undefined ? '' : Buffer.from(renderBody(document, '')).toString('utf8')
+    }
+    expect(JSON.parse(text('/status/receipts.json'))).toEqual(JSON.parse(JSON.stringify(found)))
+    expect(text('/status.md')).toMatch(
+      /\| arbitrum \| checked \| 2 \| 1 \| 0 \| 0 \| 1 \| 0 \| 0 \|/,
+    )
+  })
 })
 
 describe('a chain that is not asked', () => {
