@@ -5,7 +5,8 @@ import type { WalletChain } from '../auth/contract-wallet.ts'
 import type { Clock, Fetch } from '../deps.ts'
 import { readLimited } from './read-limited.ts'
 
-const MAX_ANSWER_BYTES = 64 * 1024
+/** A block of Base names each of its transactions, of which there are thousands in a busy one. */
+const MAX_ANSWER_BYTES = 1024 * 1024
 
 const rpcAnswer = z.union([
   z.object({ error: z.looseObject({ code: z.number(), message: z.string() }) }),

@@ -218,6 +218,19 @@ describe('a stranger who settles first', () => {
     expect(await chain.sentBy(paid.settler)).toEqual([])
   })
 
+  it('is found where blocks are as full as those of Base', async () => {
+    const hashes = JSON.stringify(Array.from({ length: 3000 }, () => someHash))
+    const signed = await sign()
+    await chain.call(settlementCall(signed))
+    rules = {
+      change: ({ method }, answer) =>
+        method === 'eth_getBlockByNumber'
+          ? answer.replace(/"transactions":\[[^\]]*\]/, `"transactions":${hashes}`)
+          : answer,
+    }
+    await expectDeliveredOnce(signed)
+  })
+
   it('between our look and our transaction changes nothing for the payer', async () => {
     const signed = await sign()
     let isFirst = true
