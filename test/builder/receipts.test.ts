@@ -465,6 +465,11 @@ describe('a node in trouble', () => {
   const lies: Readonly<Record<string, ProxyRules['change']>> = {
     'the receipt of another transaction': (_, text) =>
       text.replaceAll(/"transactionHash":"0x../g, '"transactionHash":"0x00'),
+    'the receipt of another transaction, which was reverted': (_, text) =>
+      text
+        .replaceAll(/"transactionHash":"0x../g, '"transactionHash":"0x00')
+        .replace(/"logs":\[[^\]]*\][^\]]*\]/, '"logs":[]')
+        .replace('"status":"0x1"', '"status":"0x0"'),
     'another block hash': (_, text) => text.replaceAll(/"blockHash":"0x../g, '"blockHash":"0x00'),
     'removed logs': (_, text) => text.replaceAll('"removed":false', '"removed":true'),
     'logs of another transaction': (_, text) => {
@@ -506,20 +511,26 @@ describe('a node in trouble', () => {
     expect(await detailOf(id)).toEqual(before)
   })
 
-  test('that withholds the receipt of a block that still stands reverses nothing', async () => {
-    const other = await sendSigned(await chain.pay(paidMs + hourMs, payment()))
-    await chain.mine(15)
-    await runOf()
-    await sendSigned(await transactionOf(other), { summary: 'again' })
-    const withheld = await runBehind({
-      change: (request, text) =>
-        request.method === 'eth_getTransactionReceipt'
-          ? text.replace(/"result":\{.*\}/, '"result":null}')
-          : text,
+  for (const [blocks, verdict] of [
+    [5, 'safe'],
+    [15, 'final'],
+  ] as const) {
+    test(`that withholds the receipt of a block that still stands changes nothing: ${verdict}`, async () => {
+      const other = await sendSigned(await chain.pay(paidMs + hourMs, payment()))
+      await chain.mine(blocks)
+      await runOf()
+      expect((await detailOf(other)).onchain?.verdict).toBe(verdict)
+      await sendSigned(await transactionOf(other), { summary: 'again' })
+      const withheld = await runBehind({
+        change: (request, text) =>
+          request.method === 'eth_getTransactionReceipt'
+            ? text.replace(/"result":\{.*\}/, '"result":null}')
+            : text,
+      })
+      expect(withheld).toMatchObject({ reversed: 0, failed: 0 })
+      expect((await detailOf(other)).onchain?.verdict).toBe(verdict)
     })
-    expect(withheld).toMatchObject({ reversed: 0, failed: 0 })
-    expect(await detailOf(other)).toMatchObject({ verification: 'verified', rep_delta: 5 })
-  })
+  }
 
   async function transactionOf(receipt: string): Promise<string> {
     return (await detailOf(receipt)).tx_hash ?? ''
