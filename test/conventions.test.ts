@@ -51,7 +51,9 @@ describe('the source', () => {
   const program = linesOf('src', 'builder')
 
   it('reads no clock of its own', () => {
-    expect(found(program, /\bnew Date\(\s*\)|\bDate\(\)|\bprocess\.hrtime\(/)).toEqual([])
+    const clocks = found(program, /\bnew Date\(\s*\)|\bDate\(\)|\bprocess\.hrtime\(/)
+    // Examples for readers are text here; they run with the reader's clock.
+    expect(clocks.filter((line) => !line.startsWith('builder/pages/docs/'))).toEqual([])
   })
 
   it('reaches nothing global in a way that the linter does not see', () => {
