@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config'
+
+/** What breaks and who attacks: faults of disks, clocks and neighbours, and requests that are made to do harm. */
+export default defineConfig({
+  test: {
+    root: new URL('../..', import.meta.url).pathname,
+    include: ['test/faults/**/*.test.ts'],
+    env: { TZ: 'UTC' },
+    expect: { poll: { timeout: 60_000 } },
+    retry: 0,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+  },
+})
