@@ -59,6 +59,8 @@ try {
       DATABASE_URL: '',
       BUILDER: 'inside',
       POLL: 'off',
+      // Whether it is ready is asked so often that the limit of an address might be used up.
+      LIMITS: 'off',
       SETTLEMENT: 'local',
       SETTLER_KEY_FILE: settlerKeyFile,
       PAYMENT_RECEIVER: receiver,

