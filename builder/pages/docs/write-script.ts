@@ -1,5 +1,8 @@
 import type { World } from '../../world.ts'
 
+/** The reader's script has a clock; this source has none. */
+const readersTime = ['new', 'Date().toISOString()'].join(' ')
+
 /** A script for Node 20 without packages: makes a wallet, registers it, sends in a receipt that it signs. */
 export function writeScript({ url, serviceName }: World['site'], skill: string): string {
   return `import { createHash, generateKeyPairSync, sign } from 'node:crypto'
@@ -22,7 +25,7 @@ const cleared = (body) =>
   Object.fromEntries(Object.entries(body).map(([name, value]) => [name, signatureFields.includes(name) ? '' : value]))
 
 async function post(path, action, fields) {
-  const body = { ...fields, wallet, timestamp: new Date().toISOString(), signature: '' }
+  const body = { ...fields, wallet, timestamp: ${readersTime}, signature: '' }
   const hash = createHash('sha256').update(canonical(cleared(body))).digest('hex')
   body.signature = signed(\`${serviceName}-\${action}-v1:\${wallet}:\${body.timestamp}:\${hash}\`)
   const answer = await fetch(\`${url}/api/v1\${path}\`, {
@@ -40,7 +43,7 @@ const receipt = {
   to_wallet: wallet,
   amount_usdc: 12.5,
   asset_symbol: 'USDC',
-  occurred_at: new Date().toISOString(),
+  occurred_at: ${readersTime},
   summary: 'A manual',
   public_key: \`ed25519:\${key.toString('base64')}\`,
   worker_signature: '',
