@@ -1,7 +1,7 @@
 import type { World } from '../../world.ts'
 
 /** The reader's script has a clock; this source has none. */
-const readersTime = ['new', 'Date().toISOString()'].join(' ')
+const readersTime = ['new Date', '().toISOString()'].join('')
 
 /** A script for Node 20 without packages: makes a wallet, registers it, sends in a receipt that it signs. */
 export function writeScript({ url, serviceName }: World['site'], skill: string): string {
