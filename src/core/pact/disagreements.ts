@@ -54,12 +54,11 @@ export function manifestAgainstEscrow(
   manifests: PactManifests,
   onChain: PactOnChain | null,
 ): Disagreement[] {
-  const { refusals, notes, workHash, spec } = manifests.checked
+  const { refusals, workHash, spec } = manifests.checked
   const found = refusals.map(({ code, reason }): Disagreement => ({
     between: 'manifest and escrow',
     text: `${code}: ${reason}`,
   }))
-  found.push(...notes.map((text) => ({ between: 'publisher and manifest', text })))
   if (onChain === null) return found
   const { state, events } = onChain
   const submitted = submittedHash(events) ?? state?.workHash ?? null
