@@ -19,12 +19,20 @@ export const siteDocuments: SnapshotFamily = {
   },
 }
 
-export function openApiOf({ site }: World) {
-  return openApiDocument(routes, {
-    serviceName: site.serviceName,
-    siteUrl: site.url,
-    version: site.version,
-  })
+type OpenApi = ReturnType<typeof openApiDocument>
+/** Several documents are made of it, in every build; it is the same as long as the site is. */
+const openApis = new WeakMap<World['site'], OpenApi>()
+
+export function openApiOf({ site }: World): OpenApi {
+  const made =
+    openApis.get(site) ??
+    openApiDocument(routes, {
+      serviceName: site.serviceName,
+      siteUrl: site.url,
+      version: site.version,
+    })
+  openApis.set(site, made)
+  return made
 }
 
 /** The text of a skill file as it is published. */
