@@ -174,7 +174,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
     expect((await get(list, 'Authorization: Bearer x', ...filler)).status).toBe(200)
   })
 
-  test('nothing of a request but its path and coding reaches the service on a cached read', async () => {
+  test('nothing of a request but its path, its coding and a word for Accept reaches the service on a cached read', async () => {
     const headers = await headersSeen(
       get(
         echo('unkeyed'),
@@ -189,6 +189,7 @@ describe.skipIf(!isRunnable('nginx'))('nginx with the shipped configuration', ()
     )
     expect(headers).toEqual({
       host: 'ledger',
+      accept: '*/*',
       'accept-encoding': 'br',
       'x-forwarded-for': '127.0.0.1',
     })

@@ -10,6 +10,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadKeys } from '../../../builder/publish/keys.ts'
 import { publish } from '../../../builder/publish/publish.ts'
 import { documentsOf } from '../../../builder/snapshots/index.ts'
+import { siteOf } from '../../../builder/snapshots/pages.ts'
+import { routes } from '../../../src/contract/routes.ts'
 import { parseFrontMatter } from '../../../src/core/front-matter.ts'
 import { startService } from '../../support/http-service.ts'
 import type { Service } from '../../support/http-service.ts'
@@ -47,7 +49,12 @@ describe.each(names)('the agent skill %s', (name) => {
   })
 
   test('names only addresses that are served', () => {
-    const paths = new Set([...documentsOf(smallWorld())].map(({ path }) => path))
+    const world = smallWorld()
+    const documents = [...documentsOf(world), ...siteOf(world)].map(({ path }) => path)
+    const handled = routes.filter(({ serving }) => serving.kind === 'handler')
+    // What stands before the first parameter is what a skill can name.
+    const named = handled.map(({ path }) => path.replace(/\/\{.*$/, ''))
+    const paths = new Set([...documents, ...named])
     const known = ['/api/v1/rails/x402', '/api/v1/rails/pact', '/desk/five-statuses.md']
     const addresses = [
       ...textOf(name).matchAll(/\{(SITE|BASE)_URL\}(\/[A-Za-z0-9._/-]*[A-Za-z0-9])/g),
