@@ -49,7 +49,7 @@ describe.each(names)('the agent skill %s', (name) => {
   })
 
   test('names only addresses that are served', () => {
-    const world = smallWorld()
+    const world = smallWorld({ agentSkills: skills })
     const documents = [...documentsOf(world), ...siteOf(world)].map(({ path }) => path)
     const handled = routes.filter(({ serving }) => serving.kind === 'handler')
     // What stands before the first parameter is what a skill can name.
