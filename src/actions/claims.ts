@@ -29,7 +29,7 @@ export async function claimSpot(deps: ActionDeps, sent: Sent<ClaimBody>): Promis
   if ('signature' in body) return await claimByWallet(deps, { ...sent, body })
   return 'code' in body
     ? await claimWithCode(deps, body, request)
-    : await sendClaimCode(deps, body, request)
+    : await sendClaimCode(deps, { ...sent, body })
 }
 
 async function claimByWallet(deps: ActionDeps, sent: Sent<WalletClaimBody>): Promise<Outcome> {

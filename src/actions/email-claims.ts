@@ -27,6 +27,7 @@ import { claimView } from './claim-view.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce, priorAnswer } from './effect.ts'
 import type { Outcome, WriteRequest } from './effect.ts'
+import type { Sender } from './sender.ts'
 import { requireWallet } from './signed-body.ts'
 
 const CODE_LIFE_MS = 15 * minuteMs
@@ -34,31 +35,44 @@ const MAX_TRIES = 5
 /** Codes an hour: to one address, and asked for from one place. Each is a letter to a stranger. */
 const MAX_SENDS = { toEmail: 3, fromRemote: 10 } as const
 
-/** Sends a code and answers 202. The letter goes out before the code holds: what is acknowledged was sent. */
+/**
+ * Sends a letter and answers 202. The letter goes out before the code holds: what is acknowledged was sent. An
+ * address that has its claim is told so by letter, and whoever asked learns nothing of it.
+ */
 export async function sendClaimCode(
   deps: ActionDeps,
-  body: EmailClaimBody,
-  request: WriteRequest,
+  sent: {
+    readonly body: EmailClaimBody
+    readonly request: WriteRequest
+    readonly sender: Pick<Sender, 'network'>
+  },
 ): Promise<Outcome> {
+  const { body, request, sender } = sent
   const prior = await priorAnswer(deps, request, [])
   if (prior !== null) return prior
   const { nowMs } = request
   const emailHash = hashOf(deps, body.email)
+  // Who has a network has all addresses in it.
+  const remoteHash = deps.keyedHash('email-sender', sender.network)
   const wallet = body.wallet === undefined ? null : requireWallet(body.wallet, 'wallet')
-  await deps.database.write(async (tx) => {
-    await requireFree(tx, emailHash, wallet)
-    await countSend(tx, { emailHash, remoteHash: request.remoteKey, nowMs })
+  const isClaimed = await deps.database.write(async (tx) => {
+    await requireFreeWallet(tx, wallet)
+    await countSend(tx, { emailHash, remoteHash, nowMs })
+    return (await findClaimOfEmail(tx, emailHash)) !== null
   })
   const code = sixDigits(deps.random)
-  await sendLetter(deps, body.email, code)
+  const lines = isClaimed ? claimedLetter(deps) : codeLetter(deps, code, wallet)
+  await sendLetter(deps, body.email, lines)
   const expiresAt = isoTime(nowMs + CODE_LIFE_MS)
   return await commitOnce(deps, request, [], async (tx) => {
-    await putEmailCode(tx, emailHash, {
-      codeHash: codeHashOf(deps, emailHash, code),
-      displayName: body.display_name,
-      walletId: wallet?.id ?? null,
-      expiresAt,
-    })
+    if (!isClaimed) {
+      await putEmailCode(tx, emailHash, {
+        codeHash: codeHashOf(deps, emailHash, code),
+        displayName: body.display_name,
+        walletId: wallet?.id ?? null,
+        expiresAt,
+      })
+    }
     const answer: z.infer<typeof codeSent> = {
       status: 'code_sent',
       expires_at: expiresAt,
@@ -88,7 +102,10 @@ export async function claimWithCode(
       return { refused: new ApiError('code_invalid') }
     }
     const wallet = sent.walletId === null ? null : requireWallet(sent.walletId, 'wallet')
-    await requireFree(tx, emailHash, wallet)
+    if ((await findClaimOfEmail(tx, emailHash)) !== null) {
+      throw new ApiError('spot_claimed', 'This address has claimed a spot')
+    }
+    await requireFreeWallet(tx, wallet)
     await dropEmailCode(tx, emailHash)
     const { displayName } = sent
     await putClaim(tx, { wallet, displayName, emailHash, now })
@@ -100,17 +117,10 @@ export async function claimWithCode(
 
 /**
  * An address is no key: it cannot take a spot that a signature stands behind, nor one that another
- * address has.
+ * address has. Both are on the leaderboard for all to see.
  * @throws ApiError 409
  */
-async function requireFree(
-  tx: Kysely<Database>,
-  emailHash: string,
-  wallet: Wallet | null,
-): Promise<void> {
-  if ((await findClaimOfEmail(tx, emailHash)) !== null) {
-    throw new ApiError('spot_claimed', 'This address has claimed a spot')
-  }
+async function requireFreeWallet(tx: Kysely<Database>, wallet: Wallet | null): Promise<void> {
   if (wallet === null) return
   const isTaken =
     (await findClaimOfWallet(tx, wallet.id)) !== null || (await findWorker(tx, wallet.id)) !== null
@@ -134,19 +144,32 @@ async function countSend(
   await recordSend(tx, { ...send, now })
 }
 
-async function sendLetter(deps: ActionDeps, to: string, code: string): Promise<void> {
+/** Names the wallet, so that nobody claims by their code what somebody else has asked for. */
+function codeLetter(
+  { siteUrl }: Pick<ActionDeps, 'siteUrl'>,
+  code: string,
+  wallet: Wallet | null,
+): readonly string[] {
+  const spot = wallet === null ? 'a spot' : `the spot of the wallet ${wallet.display}`
+  return [
+    `Your code is ${code}.`,
+    '',
+    `It holds for ${CODE_LIFE_MS / minuteMs} minutes. Whoever asked for it wants to claim ${spot} on the leaderboard of ${siteUrl} with this address.`,
+    'If that was not you, nothing happens as long as you keep the code to yourself.',
+  ]
+}
+
+function claimedLetter({ siteUrl }: Pick<ActionDeps, 'siteUrl'>): readonly string[] {
+  return [
+    `Somebody asked for a code to claim a spot on the leaderboard of ${siteUrl} with this address.`,
+    'It has claimed one already, and has no second: there is no code.',
+  ]
+}
+
+async function sendLetter(deps: ActionDeps, to: string, lines: readonly string[]): Promise<void> {
   try {
-    await deps.mail({
-      to,
-      subject: 'Your code for the Agent Income Ledger',
-      text: [
-        `Your code is ${code}.`,
-        '',
-        `It holds for ${CODE_LIFE_MS / minuteMs} minutes. Whoever asked for it wants to claim a spot on the leaderboard of ${deps.siteUrl} with this address.`,
-        'If that was not you, nothing happens as long as you keep the code to yourself.',
-        '',
-      ].join('\n'),
-    })
+    const subject = 'Your code for the Agent Income Ledger'
+    await deps.mail({ to, subject, text: [...lines, ''].join('\n') })
   } catch (error) {
     const reason = redact(error instanceof Error ? error.message : String(error))
     deps.log.error('a letter could not be sent', { reason: reason.replaceAll(to, '[address]') })

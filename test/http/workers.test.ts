@@ -315,7 +315,24 @@ describe('a claim by e-mail', () => {
       body: { wallet: null, display_name: 'Zoë', rank: null },
     })
     expect((await post(path, { email, code: letterCode() })).status).toBe(401)
-    expect((await post(path, { email, display_name: 'Again' })).status).toBe(409)
+  })
+
+  test('of an address that has its claim is told to nobody but the address', async () => {
+    const asked = await post(path, { email, display_name: 'Zoë' })
+    await post(path, { email, code: letterCode() })
+    const again = await post(path, { email, display_name: 'Again' })
+    expect(again).toEqual(asked)
+    const letter = service.actions.letters.at(-1)
+    expect(letter?.to).toBe(email)
+    expect(letter?.text).toMatch(/has claimed one already/)
+    expect(letter?.text).not.toMatch(/\d{6}/)
+    const { reader } = service.actions.database
+    expect(await reader.selectFrom('email_codes').select('tries').execute()).toEqual([])
+  })
+
+  test('says in the letter which wallet it is for', async () => {
+    await post(path, { email, display_name: 'Zoë', wallet: alice.id })
+    expect(service.actions.letters.at(-1)?.text).toContain(`of the wallet ${alice.address}`)
   })
 
   test('keeps neither the address nor the code', async () => {
@@ -395,6 +412,22 @@ describe('a claim by e-mail', () => {
     expect((await post(path, { email: 'x@ledger.example', display_name: 'Z' })).status).toBe(429)
     service.clock.advance(3_600_001)
     expect((await post(path, { email, display_name: 'Zoë' })).status).toBe(202)
+  })
+
+  test('sends ten codes an hour to one /64, whatever addresses in it ask', async () => {
+    await service.stop()
+    service = await startService(published.dir, { trustedProxies: ['127.0.0.1'] })
+    const ask = async (sent: number, address: string) => {
+      const answer = await fetch(`${service.url}${path}`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': address },
+        body: JSON.stringify({ email: `w${sent}@ledger.example`, display_name: 'Zoë' }),
+      })
+      return answer.status
+    }
+    for (let sent = 0; sent < 10; sent += 1) expect(await ask(sent, `2001:db8::${sent}`)).toBe(202)
+    expect(await ask(10, '2001:db8::ffff:1')).toBe(429)
+    expect(await ask(10, '2001:db8:0:1::1')).toBe(202)
   })
 
   test('answers 503 where the letter is not taken, and the code that was not sent is none', async () => {
