@@ -10,7 +10,7 @@ import {
   paymentsToFinalize,
   submittedPayments,
 } from '../db/payments.ts'
-import type { PaymentRecord } from '../db/payments.ts'
+import type { PaymentCounts, PaymentRecord } from '../db/payments.ts'
 import type { PaymentsOn } from '../payments/settler.ts'
 import type { ActionDeps } from './deps.ts'
 import { paymentEffects } from './payment-effects.ts'
@@ -26,10 +26,12 @@ export interface PaymentWatch {
 }
 
 const INTERVAL_MS = minuteMs
-/** Payments of a round; the rest has to wait for the next one. */
-const ROUND = 200
+/** Payments read at once. */
+const PART = 200
 /** Longer than any request waits with a reservation. */
 const STALE_SECONDS = 300
+/** By then it is known of every payment that ran out what became of it, if only the chain can be asked. */
+const OVERDUE_SECONDS = 600
 
 export function createPaymentWatch(deps: ActionDeps): PaymentWatch {
   const { payments, clock, log } = deps
@@ -39,23 +41,33 @@ export function createPaymentWatch(deps: ActionDeps): PaymentWatch {
     const nowSeconds = Math.floor(clock.now() / secondMs)
     await deps.database.write((tx) => dropStaleReservations(tx, nowSeconds - STALE_SECONDS))
     await on.inspect()
-    const { submitted, notFinal, undone } = await countPayments(deps.database.reader)
+    const { submitted, notFinal, undone } = await count()
     if (submitted + notFinal > 0) await on.chain.requireChain()
     if (submitted > 0) await resolveSubmitted(deps, on)
     if (notFinal > 0) await finalize(deps, on)
-    const left = await countPayments(deps.database.reader)
-    counted = problemsOf(left)
+    const left = await count()
     if (left.undone > undone) log.error('payments were undone', { undone: left.undone })
   }
 
-  const run = async (): Promise<void> => {
-    if (payments.mode === 'off') return
+  const count = async (): Promise<PaymentCounts> => {
+    const nowSeconds = Math.floor(clock.now() / secondMs)
+    return await countPayments(deps.database.reader, nowSeconds - OVERDUE_SECONDS)
+  }
+
+  const attempt = async (work: () => Promise<void>): Promise<void> => {
     try {
-      await round(payments)
+      await work()
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       log.warn('payments not looked after', { reason })
     }
+  }
+  const run = async (): Promise<void> => {
+    if (payments.mode !== 'off') await attempt(() => round(payments))
+    // What is overdue is told also where the chain is out of reach, or payment was switched off meanwhile.
+    await attempt(async () => {
+      counted = problemsOf(await count())
+    })
   }
   return {
     run,
@@ -69,15 +81,39 @@ export function createPaymentWatch(deps: ActionDeps): PaymentWatch {
   }
 }
 
-function problemsOf({ undone }: { readonly undone: number }): readonly string[] {
-  return undone === 0
-    ? []
-    : [`settlement: a reorganisation undid ${undone} settled payments for good`]
+function problemsOf({ undone, overdue }: PaymentCounts): readonly string[] {
+  return [
+    ...(overdue === 0
+      ? []
+      : [
+          `settlement: ${overdue} payments have run out, and whether they went through is not known`,
+        ]),
+    ...(undone === 0
+      ? []
+      : [`settlement: a reorganisation undid ${undone} settled payments for good`]),
+  ]
+}
+
+/** All rows that a query gives in parts, those left as they are included. */
+async function* inParts(
+  read: (part: {
+    readonly afterSeq: number
+    readonly limit: number
+  }) => Promise<readonly PaymentRecord[]>,
+): AsyncGenerator<PaymentRecord> {
+  for (let afterSeq = 0; ;) {
+    const part = await read({ afterSeq, limit: PART })
+    yield* part
+    const last = part.at(-1)
+    if (last === undefined || part.length < PART) return
+    afterSeq = last.seq
+  }
 }
 
 /** What a process left under way: settled, without its answer, or given up. */
 async function resolveSubmitted(deps: ActionDeps, on: PaymentsOn): Promise<void> {
-  for (const payment of await submittedPayments(deps.database.reader, ROUND)) {
+  const { reader } = deps.database
+  for await (const payment of inParts((part) => submittedPayments(reader, part))) {
     if (on.inFlight.has(`${payment.payer}:${payment.nonce}`)) continue
     const standing = await standingOf(on, payment)
     // Whoever paid may still come for the answer: it is not taken as delivered.
@@ -89,7 +125,8 @@ async function resolveSubmitted(deps: ActionDeps, on: PaymentsOn): Promise<void>
 /** Asks again for what stands in a block that is final by now, and follows what moved to another block. */
 async function finalize(deps: ActionDeps, on: PaymentsOn): Promise<void> {
   const head = await on.chain.head('finalized')
-  for (const payment of await paymentsToFinalize(deps.database.reader, head.number, ROUND)) {
+  const { reader } = deps.database
+  for await (const payment of inParts((part) => paymentsToFinalize(reader, head.number, part))) {
     const standing = await standingOf(on, payment)
     if (standing.kind === 'found') {
       if (standing.in.blockNumber > head.number) continue

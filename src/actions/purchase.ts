@@ -21,6 +21,7 @@ import type { PaymentKey, PaymentPurpose, PaymentRecord, SettledIn } from '../db
 import { outcomeHeaders, paymentOff, paymentRequired } from '../payments/challenge.ts'
 import type { Asked } from '../payments/challenge.ts'
 import { isSignedByKey, termsProblem, timeProblem } from '../payments/check.ts'
+import type { PaymentProblem } from '../payments/check.ts'
 import { MalformedPaymentError, decodePayment } from '../payments/codec.ts'
 import type { DecodedPayment } from '../payments/codec.ts'
 import { SettlementUnavailableError } from '../payments/settler.ts'
@@ -59,7 +60,7 @@ export interface Bought<T> {
 export async function purchase<T>(deps: ActionDeps, asked: Purchase<T>): Promise<Bought<T>> {
   const { payments } = deps
   if (payments.mode === 'off') {
-    throw paymentOff('payment_off', asked.terms, 'Nothing was charged')
+    throw paymentOff('payment_off', asked.terms, 'Nothing was sent to the chain for this request')
   }
   const payment = decode(asked.header)
   const { from: payer, nonce } = payment.authorization
@@ -121,7 +122,7 @@ async function sell<T>(sale: Sale<T>): Promise<Bought<T>> {
   const known = await findPayment(deps.database.reader, key)
   if (known?.state === 'submitted' || known?.state === 'settled') return await resume(sale, known)
   const late = timeProblem(authorization, asked.nowMs)
-  if (late !== null) throw refusal(asked, late.code, late.details, key.payer)
+  if (late !== null) return await sellLate(sale, known, late)
   await payments.chain.requireChain()
   const reserved = await reserve(sale, known)
   try {
@@ -133,6 +134,21 @@ async function sell<T>(sale: Sale<T>): Promise<Bought<T>> {
     await deps.database.write((tx) => releasePayment(tx, reserved.id))
     throw error
   }
+}
+
+/** Too late to be sent. What was given up and went through all the same is served nevertheless. */
+async function sellLate<T>(
+  sale: Sale<T>,
+  known: PaymentRecord | null,
+  late: PaymentProblem,
+): Promise<Bought<T>> {
+  const { payments, asked, key } = sale
+  if (known?.state === 'failed' && isFor(known, asked)) {
+    await payments.chain.requireChain()
+    const standing = await searched(payments, known)
+    if (standing.kind === 'found') return await serveFound(sale, known, standing.in)
+  }
+  throw refusal(asked, late.code, late.details, key.payer)
 }
 
 /** @param left a reservation that a process took into its end: nothing was handed to anybody for it. */
@@ -171,9 +187,7 @@ async function sellUsed<T>(
   const { asked, payments, key } = sale
   if (reason === 'used') {
     const standing = await searched(payments, reserved)
-    if (standing.kind === 'found') {
-      return await deliver(sale, reserved, { value: await asked.produce(), in: standing.in })
-    }
+    if (standing.kind === 'found') return await serveFound(sale, reserved, standing.in)
     // One look says used, the other does not see by what: to sign anew might be to pay twice.
     if (standing.kind === 'open') throw pending(stillPending(key.payer, null))
   }
@@ -197,27 +211,13 @@ async function charge<T>(
   const { deps, payments, asked, authorization, key } = sale
   const { terms } = asked
   if (asked.isGone()) throw pending(stillPending(key.payer, null))
-  let submitted = false
   const record = async (txHash: string | null): Promise<void> => {
     const now = isoTime(deps.clock.now())
     const noted = await deps.database.write((tx) => submitPayment(tx, reserved.id, { txHash, now }))
     if (!noted) throw pending(stillPending(key.payer, null))
-    submitted = true
   }
-  const submission = await payments.settler
-    .submit(authorization, { gas, terms }, record)
-    .catch(async (error: unknown) => {
-      if (submitted && error instanceof SettlementUnavailableError) {
-        await giveUp(deps, reserved, error.message)
-      }
-      throw error
-    })
-  if (submission.kind === 'refused') {
-    const { reason, message } = submission.refusal
-    await giveUp(deps, reserved, message)
-    throw refusal(asked, refusalCodes[reason], message, key.payer)
-  }
-  const { txHash } = submission
+  // Once noted it stays so, also where a node refuses it: the words of one node are no proof that none has it.
+  const { txHash } = await payments.settler.submit(authorization, { gas, terms }, record)
   if (txHash !== null && payments.settler.mode === 'facilitator') {
     await deps.database.write((tx) => setPaymentHash(tx, reserved.id, txHash))
   }
@@ -233,12 +233,17 @@ async function mined<T>(sale: Sale<T>, submitted: PaymentRecord): Promise<Settle
   const { deps, payments, asked, key } = sale
   const { txHash } = submitted
   const pausesMs = [0, ...payments.pausesMs]
+  const patienceMs = pausesMs.reduce((sum, pauseMs) => sum + pauseMs, 0)
+  const beganMs = deps.clock.monotonic()
   for (const [look, pauseMs] of pausesMs.entries()) {
     if (pauseMs > 0) await deps.clock.sleep(pauseMs)
     const standing = await lookFor(payments, submitted)
     if (standing.kind === 'found') return standing.in
+    // A node that stalls takes its time for each look.
+    const isOver = deps.clock.monotonic() - beganMs >= patienceMs || look === pausesMs.length - 1
+    if (!isOver) continue
+    if (standing.kind === 'open') break
     // Of several nodes behind one address one may lag: bad news are believed when patience ends.
-    if (standing.kind === 'open' || look < pausesMs.length - 1) continue
     await giveUp(deps, submitted, standing.kind)
     if (standing.kind === 'spent') {
       const details = 'The authorization was cancelled, or used for another transfer'
@@ -285,27 +290,46 @@ async function deliver<T>(
   throw pending(stillPending(key.payer, payment.txHash))
 }
 
+/**
+ * The money is seen to have moved before the answer was made: that is written down first, so that it can be asked for
+ * again, at any time, where making the answer fails.
+ */
+async function serveFound<T>(
+  sale: Sale<T>,
+  { id }: PaymentRecord,
+  foundIn: SettledIn,
+): Promise<Bought<T>> {
+  const { payment } = await settle(sale.deps, { ...sale.key, id }, foundIn, () => false)
+  return await serveSettled(sale, payment)
+}
+
+/** Of two who come for the same answer the second finds it taken. */
+async function serveSettled<T>(sale: Sale<T>, settled: PaymentRecord): Promise<Bought<T>> {
+  const { deps, asked } = sale
+  if (settled.deliveredAt !== null || settled.finality === 'undone') throw alreadyUsed(sale)
+  const value = await asked.produce()
+  const now = isoTime(deps.clock.now())
+  const delivered = await deps.database.write(
+    async (tx) => !asked.isGone() && (await claimDelivery(tx, settled.id, now)),
+  )
+  if (!delivered) throw alreadyUsed(sale)
+  return boughtFor(settled, value)
+}
+
+/** A payment buys what it was made for, and nothing else. */
+function isFor<T>(known: PaymentRecord, { terms, purpose }: Purchase<T>): boolean {
+  return known.resource === terms.resource && known.purpose === purpose
+}
+
 /** A payment that was seen before: served where the money has moved and nothing was delivered for it. */
 async function resume<T>(sale: Sale<T>, known: PaymentRecord): Promise<Bought<T>> {
   const { deps, payments, asked, key } = sale
-  const { terms, purpose } = asked
-  if (known.resource !== terms.resource || known.purpose !== purpose) throw alreadyUsed(sale)
-  if (known.state === 'settled') {
-    if (known.deliveredAt !== null || known.finality === 'undone') throw alreadyUsed(sale)
-    const value = await asked.produce()
-    const now = isoTime(deps.clock.now())
-    const delivered = await deps.database.write(
-      async (tx) => !asked.isGone() && (await claimDelivery(tx, known.id, now)),
-    )
-    if (!delivered) throw alreadyUsed(sale)
-    return boughtFor(known, value)
-  }
+  if (!isFor(known, asked)) throw alreadyUsed(sale)
+  if (known.state === 'settled') return await serveSettled(sale, known)
   await payments.chain.requireChain()
   const standing = await standingOf(payments, known)
   if (standing.kind === 'open') return await again(sale, known)
-  if (standing.kind === 'found') {
-    return await deliver(sale, known, { value: await asked.produce(), in: standing.in })
-  }
+  if (standing.kind === 'found') return await serveFound(sale, known, standing.in)
   await giveUp(deps, known, standing.kind)
   if (standing.kind === 'spent') throw alreadyUsed(sale)
   throw refusal(asked, 'payment_expired', 'It ran out before it was mined', key.payer)

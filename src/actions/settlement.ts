@@ -13,8 +13,8 @@ import type { ActionDeps } from './deps.ts'
 import { paymentEffects } from './payment-effects.ts'
 
 /**
- * `open`: it may settle yet, or has where nobody sees it so far. `spent`: the authorization moved something else, or was cancelled. `dead`: it can never
- * settle any more. Nobody was charged for us in the last two.
+ * `open`: it may settle yet, or has where nobody sees it so far. `spent`: the authorization moved something else, or
+ * was cancelled. `dead`: it can never settle any more. Nobody was charged for us in the last two.
  */
 export type Standing =
   | { readonly kind: 'found'; readonly in: SettledIn }

@@ -68,7 +68,8 @@ export async function changeSubscription(
   const known = authorization === null ? null : await paymentOf(deps, authorization)
   const ownDetail = known === null ? null : detailFor(known, partner.handle, tier)
   const isUsed = known?.state === 'settled' || known?.state === 'submitted'
-  if (known?.state === 'settled' && ownDetail !== null) return await repeated(deps, known)
+  const isDone = known?.state === 'settled' && known.finality !== 'undone'
+  if (isDone && ownDetail !== null) return await repeated(deps, known)
   const offer = { tier, priceMicroUsdc: priceMicroUsdcOf(deps.reference(), tier) }
   const { subscription } = partner
   const quote = quoteOf(subscription, offer, nowMs)

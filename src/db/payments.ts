@@ -219,16 +219,23 @@ export async function dropStaleReservations(
   return Number(result.numDeletedRows)
 }
 
+/** A part of what is gone through in the order of the rows: those after `afterSeq`. */
+interface Part {
+  readonly afterSeq: number
+  readonly limit: number
+}
+
 /** Payments of which it is not known whether they have settled, oldest first. Both states: the index has them. */
 export async function submittedPayments(
   db: Kysely<Database>,
-  limit: number,
+  { afterSeq, limit }: Part,
 ): Promise<readonly PaymentRecord[]> {
   const rows = await db
     .selectFrom('payments')
     .selectAll()
     .where('state', 'in', ['reserved', 'submitted'])
     .where('state', '=', 'submitted')
+    .where('seq', '>', afterSeq)
     .orderBy('seq')
     .limit(limit)
     .execute()
@@ -239,14 +246,15 @@ export async function submittedPayments(
 export async function paymentsToFinalize(
   db: Kysely<Database>,
   upToBlock: number,
-  limit: number,
+  { afterSeq, limit }: Part,
 ): Promise<readonly PaymentRecord[]> {
   const rows = await db
     .selectFrom('payments')
     .selectAll()
     .where('finality', '=', 'latest')
     .where('block_number', '<=', upToBlock)
-    .orderBy('block_number')
+    .where('seq', '>', afterSeq)
+    .orderBy('seq')
     .limit(limit)
     .execute()
   return rows.map(toRecord)
@@ -280,25 +288,35 @@ export async function closePayment(
 }
 
 /** How many there are of which something is still to come, or to be looked into. */
-export async function countPayments(db: Kysely<Database>): Promise<{
+export interface PaymentCounts {
   readonly submitted: number
+  /** Of these, whose authorization ran out before the time asked about. */
+  readonly overdue: number
   readonly notFinal: number
   readonly undone: number
-}> {
-  const { rows } = await sql<{ submitted: number; notFinal: number; undone: number }>`
+}
+
+/** @param overdueBefore Unix seconds. */
+export async function countPayments(
+  db: Kysely<Database>,
+  overdueBefore: number,
+): Promise<PaymentCounts> {
+  const { rows } = await sql<PaymentCounts>`
     select
       (select count(*) from payments where state in ('reserved', 'submitted') and state = 'submitted')
         as submitted,
+      (select count(*) from payments where state in ('reserved', 'submitted') and state = 'submitted'
+        and valid_before < ${overdueBefore}) as overdue,
       (select count(*) from payments where finality = 'latest') as "notFinal",
       (select count(*) from payments where finality = 'undone') as undone
   `.execute(db)
-  return rows[0] ?? { submitted: 0, notFinal: 0, undone: 0 }
+  return rows[0] ?? { submitted: 0, overdue: 0, notFinal: 0, undone: 0 }
 }
 
 /** The ledger in the order of its rows, for export and reconciliation: rows after `afterSeq`. */
 export async function listPayments(
   db: Kysely<Database>,
-  page: { readonly afterSeq: number; readonly limit: number },
+  page: Part,
 ): Promise<readonly PaymentRecord[]> {
   const rows = await db
     .selectFrom('payments')

@@ -4,8 +4,13 @@ import { z } from 'zod'
 import { StrictJsonError, parseStrictJson } from '../core/strict-json.ts'
 import type { Authorization } from './settler.ts'
 
-/** Refused before anything is decoded. Payments of plain keys take about 1 KiB. */
-const MAX_HEADER_BYTES = 8192
+/**
+ * Refused before anything is decoded. Payments of plain keys take about 1 KiB, and what clients send back of the
+ * terms as much again; the server takes 8 KiB of headers in all, and answers 431 to more.
+ */
+const MAX_HEADER_BYTES = 7168
+/** Of a contract wallet; more has no room in the header. */
+const MAX_SIGNATURE_BYTES = 2048
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
 /** What the payer says of the terms; compared with ours and never used for anything else. */
@@ -45,7 +50,10 @@ const uint256 = decimal
 const text = z.string().max(200)
 
 const exactPayload = z.object({
-  signature: z.string().regex(/^0x(?:[0-9a-fA-F]{2}){1,4096}$/, 'must be 0x and hex'),
+  signature: z
+    .string()
+    .regex(/^0x(?:[0-9a-fA-F]{2})+$/, 'must be 0x and hex')
+    .max(2 + 2 * MAX_SIGNATURE_BYTES, `has more than ${MAX_SIGNATURE_BYTES} bytes`),
   authorization: z.object({
     from: address,
     to: address,

@@ -89,7 +89,7 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
         },
       )
       const hash = answer?.transaction?.toLowerCase() ?? ''
-      return { kind: 'sent', txHash: transactionHash.test(hash) ? hash : null }
+      return { txHash: transactionHash.test(hash) ? hash : null }
     },
     doubt: () => undefined,
     inspect: () => Promise.resolve([]),

@@ -127,7 +127,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
             throw unavailable(error)
           })
           await record(hash)
-          if (await send(raw, hash)) return { kind: 'sent', txHash: hash }
+          if (await send(raw, hash)) return { txHash: hash }
         }
         throw new SettlementUnavailableError('The settling wallet is used by somebody else as well')
       }),

@@ -27,10 +27,10 @@ export type CheckVerdict =
   | { readonly ok: true; readonly gas: bigint }
   | { readonly ok: false; readonly refusal: Refusal }
 
-/** `refused`: nothing was handed to anybody. `sent`: it may be on its way, whatever the node said. */
-export type Submission =
-  | { readonly kind: 'sent'; readonly txHash: string | null }
-  | { readonly kind: 'refused'; readonly refusal: Refusal }
+/** It may be on its way, whatever the node said. The hash is null where nobody has told it. */
+export interface Submission {
+  readonly txHash: string | null
+}
 
 export interface Settler {
   readonly mode: Exclude<SettlementMode, 'off'>
@@ -41,7 +41,8 @@ export interface Settler {
   readonly check: (authorization: Authorization, terms: PaymentTerms) => Promise<CheckVerdict>
   /**
    * Sends it. `record` is awaited before anything leaves, with the hash of the transaction where it is known.
-   * @throws SettlementUnavailableError where nothing left and it may be tried again, and what `record` throws.
+   * @throws SettlementUnavailableError where it may be tried again, and what `record` throws. Where `record` was
+   *   called before, all that is known is that a node did not want it.
    */
   readonly submit: (
     authorization: Authorization,
@@ -54,7 +55,7 @@ export interface Settler {
   readonly inspect: () => Promise<readonly string[]>
 }
 
-/** No payment can be settled now; nothing was charged. The message is for the payer. */
+/** No payment can be settled now; the same one may be sent again. The message is for the payer. */
 export class SettlementUnavailableError extends Error {
   override readonly name = 'SettlementUnavailableError'
 }

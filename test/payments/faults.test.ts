@@ -48,12 +48,14 @@ beforeAll(async () => {
 beforeEach(async () => {
   rules = {}
   restore = await chain.snapshot()
-  paid = await startPaidService({ chain, rpcUrl: proxy.url, level: 'debug' })
+  paid = await startPaidService({ chain, rpcUrl: `${proxy.url}/${nodeKey}`, level: 'debug' })
 })
 
 /** Everything that a payer or an operator was told in any of the tests. */
 const told: string[] = []
-const secrets: string[] = [chainKey('settler').slice(2)]
+/** Stands in the address of the node, as the keys of hosted ones do. */
+const nodeKey = 'b5f0a1c2d3e4'
+const secrets: string[] = [chainKey('settler').slice(2), nodeKey]
 
 afterEach(async () => {
   rules = {}
@@ -96,6 +98,11 @@ async function buy(signed: SignedAuthorization, path = '/api/v1/alerts/feed'): P
   const settlement =
     result === null ? null : anyObject.parse(JSON.parse(Buffer.from(result, 'base64').toString()))
   return { status, code, headers, settlement }
+}
+
+async function row() {
+  const [first] = await listPayments(paid.actions.database.reader, { afterSeq: 0, limit: 2 })
+  return first
 }
 
 const charged = async () => funds - (await chain.balanceOf(payer.address))
@@ -148,6 +155,15 @@ describe('one payment', () => {
     const other = await buy(signed, '/api/v1/alerts/feed?rail=x402')
     expect(other.status).toBe(402)
     await expectDeliveredOnce(signed)
+  })
+
+  it('that a stranger brought is kept where there is nothing to deliver', async () => {
+    const signed = await signAuthorization(payer, { to: paid.receiver, value: 10_000n })
+    await chain.call(settlementCall(signed))
+    const answer = await buy(signed, '/api/v1/arbitrage')
+    expect([answer.status, answer.code]).toEqual([503, 'unavailable'])
+    expect(answer.headers.get('payment-required')).toBeNull()
+    expect(await row()).toMatchObject({ state: 'settled', deliveredAt: null })
   })
 
   it('is not taken where there is nothing to deliver', async () => {
@@ -317,6 +333,63 @@ describe('a chain that', () => {
     expect(answer.status).toBe(503)
     expect(await charged()).toBe(0n)
     rules = {}
+    await expectDeliveredOnce(signed)
+  })
+
+  it('refuses the transaction and takes it nevertheless has been paid', async () => {
+    const signed = await sign()
+    rules = {
+      instead: (request) =>
+        request.method === 'eth_getTransactionByHash' ? rpcResult(request, null) : undefined,
+      change: (request, answer) =>
+        request.method === 'eth_sendRawTransaction'
+          ? rpcError(request, -32000, 'upstream timed out').body
+          : answer,
+    }
+    const answer = await buy(signed)
+    expect([answer.status, answer.code]).toEqual([503, 'payment_unavailable'])
+    expect(answer.headers.get('payment-required')).toBeNull()
+    rules = {}
+    // The payer may never come back: what was paid is known all the same.
+    await createPaymentWatch(paid.actions).run()
+    expect(await row()).toMatchObject({ state: 'settled', deliveredAt: null })
+    await expectDeliveredOnce(signed)
+  })
+
+  it('shows a failure of what goes through later has been paid, also when it is late', async () => {
+    const signed = await sign()
+    await chain.automine(false)
+    rules = {
+      instead: (request) => {
+        if (request.method !== 'eth_getTransactionReceipt') return undefined
+        const receipt = receiptOf(signed, String(request.params[0]), paid.receiver)
+        return rpcResult(request, { ...receipt, status: '0x0' })
+      },
+    }
+    expect(await buy(signed)).toMatchObject({ status: 402, code: 'payment_refused' })
+    expect(await row()).toMatchObject({ state: 'failed' })
+    rules = {}
+    await chain.mine()
+    paid.clock.advance(3_600_000)
+    await expectDeliveredOnce(signed)
+  })
+
+  it('stalls after it took the transaction keeps the payer no longer than one that answers', async () => {
+    await paid.stop()
+    paid = await startPaidService({ chain, rpcUrl: proxy.url, level: 'debug', speed: 40 })
+    const signed = await sign()
+    await chain.automine(false)
+    let looks = 0
+    rules = {
+      instead: ({ method }) => {
+        if (method === 'eth_getTransactionReceipt') looks += 1
+        return looks > 0 ? { body: '', silent: true } : undefined
+      },
+    }
+    expectPending(await buy(signed))
+    expect(looks).toBe(1)
+    rules = {}
+    await chain.mine()
     await expectDeliveredOnce(signed)
   })
 
@@ -490,8 +563,7 @@ describe('a reorganisation', () => {
     await watch.run()
     expect(watch.problems()).toEqual([])
     const [used] = await chain.usedAuthorizations()
-    const [row] = await listPayments(paid.actions.database.reader, { afterSeq: 0, limit: 2 })
-    expect(row).toMatchObject({ finality: 'final', txHash: used?.transaction })
+    expect(await row()).toMatchObject({ finality: 'final', txHash: used?.transaction })
     await expectUsed(signed)
   })
 })

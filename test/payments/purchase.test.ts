@@ -265,6 +265,9 @@ describe('a contract wallet', () => {
   const wallet = '0x00000000000000000000000000000000000c0de1'
   /** Answers the magic value of EIP-1271 to every question. */
   const yes = '0x631626ba7e60e01b60005260206000f3'
+  /** Does so after so many rounds of 26 gas. */
+  const yesAfter = (rounds: number) =>
+    `0x61${rounds.toString(16).padStart(4, '0')}5b6001900380600357${yes.slice(2)}`
   /** Never ends. */
   const loop = '0x5b600056'
   const pay = async () => ({
@@ -279,6 +282,17 @@ describe('a contract wallet', () => {
     expect((await buy(signed)).status).toBe(200)
     expect(await chain.balanceOf(wallet)).toBe(0n)
     expect(await buy(signed)).toMatchObject({ status: 402, code: 'authorization_already_used' })
+  })
+
+  it('that costs more gas than 300,000 to settle pays nothing and costs nothing, and is taken below', async () => {
+    await chain.mint(wallet, price)
+    await chain.rpc('anvil_setCode', [wallet, yesAfter(9000)])
+    const signed = await pay()
+    expect((await buy(signed)).status).toBe(402)
+    expect(await chain.sentBy(paid.settler)).toEqual([])
+    expect(await ledger()).toEqual([])
+    await chain.rpc('anvil_setCode', [wallet, yesAfter(4000)])
+    expect((await buy(signed)).status).toBe(200)
   })
 
   it('that burns gas over its signature, or is not there, pays nothing and costs nothing', async () => {

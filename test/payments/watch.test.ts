@@ -107,12 +107,14 @@ describe('a payment that a stop left under way', () => {
   it('and never reached a node is sent anew for who comes for it', async () => {
     const signed = await sign()
     rules = lostOnTheWay
+    await chain.automine(false)
     expect(await buy(signed)).toEqual({ status: 503, code: 'settlement_pending' })
     await restart()
     await watched().run()
     expect(await rows()).toMatchObject([{ state: 'submitted' }])
     expect(await buy(signed)).toEqual({ status: 503, code: 'settlement_pending' })
     rules = {}
+    await chain.automine(true)
     expect((await buy(signed)).status).toBe(200)
     expect(await charged()).toBe(price)
     expect(await chain.sentBy(paid.settler)).toHaveLength(1)
@@ -121,12 +123,35 @@ describe('a payment that a stop left under way', () => {
   it('and never reached a node is given up when it has run out, and nobody was charged', async () => {
     const signed = await sign()
     rules = lostOnTheWay
+    await chain.automine(false)
     await buy(signed)
     rules = {}
     await later(300)
     await watched().run()
     expect(await rows()).toMatchObject([{ state: 'failed', reason: 'dead' }])
     expect(await charged()).toBe(0n)
+  })
+
+  it('and that cannot be looked for is shown when its time is over, and no longer when it was found', async () => {
+    const signed = await sign()
+    await chain.automine(false)
+    await buy(signed)
+    await chain.mine()
+    const watch = watched()
+    const outOfReach = 'settlement: the chain is out of reach'
+    rules = { instead: () => ({ status: 502, body: '' }) }
+    await watch.run()
+    expect(watch.problems()).toEqual([outOfReach])
+    paid.clock.advance(3_600_000)
+    await watch.run()
+    expect(watch.problems()).toEqual([
+      outOfReach,
+      'settlement: 1 payments have run out, and whether they went through is not known',
+    ])
+    rules = {}
+    await watch.run()
+    expect(watch.problems()).toEqual([])
+    expect(await rows()).toMatchObject([{ state: 'settled', deliveredAt: null }])
   })
 
   const lostOnTheWay: ProxyRules = {

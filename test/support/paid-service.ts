@@ -12,6 +12,7 @@ import { createWalletChain } from '../../src/chain/wallet-chain.ts'
 import type { LogLevel } from '../../src/log.ts'
 import { loadPayments } from '../../src/payments/load.ts'
 import type { PaymentSettings } from '../../src/payments/load.ts'
+import type { Payments } from '../../src/payments/settler.ts'
 import { publicDir, startService } from './http-service.ts'
 import type { HandClock, Service } from './http-service.ts'
 import type { UsdcChain } from './usdc-chain.ts'
@@ -37,8 +38,12 @@ export interface PaidOptions {
   readonly speed?: number
 }
 
-/** Short, for tests in which the transaction of a payment is mined at once or not at all. */
-const pausesMs = [20, 40, 80, 160, 320]
+/**
+ * How long the service waits for a transaction: far longer than a loaded machine needs where each is mined when it
+ * comes, and not long where none is mined.
+ */
+const patientMs = [20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10_240]
+const impatientMs = [20, 40, 80]
 const maxGasPriceWei = 100_000_000n
 
 /** The time of the machine, by which clients sign and the chain mines. */
@@ -46,7 +51,7 @@ function wallClock(speed: number): HandClock {
   let aheadMs = 0
   return {
     now: () => Date.now() + aheadMs,
-    monotonic: () => performance.now() + aheadMs,
+    monotonic: () => performance.now() * speed + aheadMs,
     sleep: async (delayMs, signal) => {
       await sleep(delayMs / speed, undefined, signal === undefined ? {} : { signal })
     },
@@ -72,7 +77,10 @@ export async function startPaidService(options: PaidOptions): Promise<PaidServic
       ? { mode: 'local', receiver, keyFile, maxGasPriceWei }
       : { mode: 'facilitator', receiver, facilitatorUrl }
   const { request } = createWalletChain(rpcUrl, { fetch, clock })
-  const payments = await loadPayments(settings, { clock, fetch, request, pausesMs })
+  const loaded = await loadPayments(settings, { clock, fetch, request })
+  const payments: Payments = Object.defineProperty(loaded, 'pausesMs', {
+    get: () => (chain.isAutomining() ? patientMs : impatientMs),
+  })
   const published = await publicDir()
   const service = await startService(published.dir, {
     clock,

@@ -83,6 +83,8 @@ export interface UsdcChain {
   readonly sentBy: (address: Address) => Promise<readonly ChainTransaction[]>
   /** Whether a block is mined with every transaction. */
   readonly automine: (on: boolean) => Promise<void>
+  /** Whether a transaction is mined when it comes. */
+  readonly isAutomining: () => boolean
   readonly mine: (blocks?: number) => Promise<void>
   /** Replaces so many of the last blocks by empty ones, and forgets their transactions. */
   readonly reorg: (depth: number) => Promise<void>
@@ -149,6 +151,7 @@ export async function startUsdcChain(): Promise<UsdcChain> {
     },
     sentBy: async (address) => await transactionsOf(client, address),
     automine,
+    isAutomining: () => isAutomining,
     mine: async (blocks = 1) => {
       await rpc('anvil_mine', [`0x${blocks.toString(16)}`, '0x1'])
     },

@@ -138,7 +138,7 @@ function whenWrong(): readonly Twin[] {
     list([
       say`The answer is made before the payment is taken and sent after it has settled: a request that fails charges nobody. ${link('/docs/errors', 'Every error of a payment')} says whether anything was charged.`,
       say`503 ${link('/docs/errors#settlement_pending', code('settlement_pending'))} means: on its way. Send the same request with the same payment after ${code('Retry-After')}; do not sign another one. It is delivered once it is mined, also after a restart.`,
-      say`402 with another code than ${code('payment_required')} means that this payment buys nothing and moved nothing; ${code('details')} says why, and the terms are there again.`,
+      say`402 with another code than ${code('payment_required')} means that this payment buys nothing, or nothing more; ${code('details')} says why, and the terms are there again.`,
       'One authorization buys one answer. Sent again after it was delivered, it is refused.',
       'If a stranger brings your authorization to the chain first, it is still honoured, once.',
       'There are no refunds: an answer that was delivered is paid for, and what is not delivered is not charged.',

@@ -27,7 +27,8 @@ export const remedies: Readonly<Partial<Record<ErrorCode, string>>> = {
     'Send the base64 of the JSON of one payment; numbers as plain decimal strings. Nothing was charged.',
   payment_required:
     'Pay as accepts or PAYMENT-REQUIRED says, or subscribe to a tier that covers it.',
-  payment_off: 'Subscribe to a tier that covers it; this installation takes no payments.',
+  payment_off:
+    'This installation takes no payments at the moment. Partners read what their tier includes.',
   payment_mismatch: 'Sign anew for the terms of this answer. Nothing was charged.',
   payment_expired: 'Sign anew; compare your clock with the Date header. Nothing was charged.',
   payment_signature_invalid:
@@ -37,7 +38,7 @@ export const remedies: Readonly<Partial<Record<ErrorCode, string>>> = {
   authorization_already_used:
     'An authorization buys one answer: sign a new one with a new nonce for the next.',
   payment_unavailable:
-    'Send the same payment again after Retry-After. Do not sign another one: nothing was charged so far.',
+    'Send the same payment again after Retry-After. Do not sign another one: this one may yet be taken, once.',
   settlement_pending:
     'Send the same payment again after Retry-After: it is delivered once it is on the chain. Do not sign another one.',
 }
