@@ -141,7 +141,7 @@ function checkOf(
 
 function nextAt(verdict: Verdict, isSame: boolean, nowMs: number): string | null {
   if (verdict.verdict === 'final') return isSame ? null : isoTime(nowMs + secondLookMs)
-  if (isRefused(verdict)) return null
+  if (isRefused(verdict) && !('block' in verdict && verdict.block.finality !== 'final')) return null
   return isoTime(nowMs + againMs)
 }
 
@@ -178,6 +178,7 @@ async function settle(
     return
   }
   if (isRefused(verdict) && 'reason' in verdict) {
+    if (receipt.onchain === 'failed') return
     tally.failed += 1
     const { reason } = verdict
     await takeBack(tx, receipt, { reason, evidence: {}, isShown: false }, deps)

@@ -121,12 +121,17 @@ async function* readFacts(
     if (facts.size > 0) yield facts
   }
   const bySeen = new Map(unseen.map((one) => [one.txHash, one]))
-  const ordered = unseen.toSorted((a, b) => (a.occurredAt < b.occurredAt ? -1 : 1))
-  const rounds = askReceipts(
-    reading,
-    ordered.map(({ txHash }) => txHash),
-  )
-  for await (const found of rounds) yield await composed(reading, found, bySeen)
+  for (let at = 0; at < unseen.length;) {
+    // Whoever has waited longest comes first; within what can be paid for, neighbours in time share blocks.
+    const part = unseen.slice(at, at + roundSize(reading.rpc, unseen.length))
+    at += part.length
+    const ordered = part.toSorted((a, b) => (a.occurredAt < b.occurredAt ? -1 : 1))
+    const rounds = askReceipts(
+      reading,
+      ordered.map(({ txHash }) => txHash),
+    )
+    for await (const found of rounds) yield await composed(reading, found, bySeen)
+  }
 }
 
 /** What the headers alone say of a transaction that was seen before; null where its receipt is needed. */

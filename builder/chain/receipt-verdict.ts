@@ -61,9 +61,12 @@ function missingVerdict({ chain, check }: CheckedReceipt, nowMs: number): Verdic
   return { verdict: 'not_found', reason, isOver }
 }
 
-/** The transfer that backs it is where it was; only the heads have moved on. */
+/** The transfer that backs it, or what it was refused for, is where it was; only the heads have moved on. */
 function standingVerdict({ check }: CheckedReceipt, block: SeenBlock): Verdict | null {
   if (check === null || check.block_hash !== block.hash) return null
+  if (check.verdict === 'reverted' || check.verdict === 'mismatch') {
+    return { verdict: check.verdict, reason: check.reason ?? '', block }
+  }
   const { log_index: logIndex, payer } = check
   if (logIndex === null || payer === null) return null
   return { verdict: block.finality, block, transfer: { logIndex, payer } }
@@ -100,7 +103,8 @@ function chooseTransfer(
   const least = unitsOf(receipt)
   if (least === null) return `${asset} is no token that is checked on ${receipt.chain}`
   const conditions: readonly (readonly [(transfer: TokenTransfer) => boolean, string])[] = [
-    [() => true, `The transaction moves no ${asset}`],
+    // Anyone can have a token log a transfer of nothing between any two wallets.
+    [({ value }) => value > 0n, `The transaction moves no ${asset}`],
     [({ to }) => to === toWallet, `The transaction moves no ${asset} to ${toDisplay}`],
     [
       ({ from }) => fromWallet === null || from === fromWallet,

@@ -80,7 +80,10 @@ async function updateFlags(
   const pacts = await authored()
   return await database.write(async (tx) => {
     const { decisions } = await decisionsOf(tx, pacts, nowMs)
-    const findings = [...decisions.disagreements].slice(0, maxFlags).map(findingOf)
+    const findings = [...decisions.disagreements]
+      .toSorted((a, b) => Number(isByStrangers(a)) - Number(isByStrangers(b)))
+      .slice(0, maxFlags)
+      .map(findingOf)
     const open = (await listOpenFlags(tx)).filter(({ kind }) => kind === flagKind)
     if (typeof outcome === 'string') {
       // Read well: whatever contradicted itself does so no longer.
@@ -94,6 +97,11 @@ async function updateFlags(
     await settleFlags(tx, deps, { findings, open, at: isoTime(nowMs) })
     return findings.length
   })
+}
+
+/** What strangers write is told only where there is room for it. */
+function isByStrangers([, disagreements]: readonly [number, readonly Disagreement[]]): boolean {
+  return disagreements.every(({ byStranger }) => byStranger === true)
 }
 
 function findingOf([pactId, disagreements]: readonly [number, readonly Disagreement[]]): Finding {

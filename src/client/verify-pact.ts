@@ -190,7 +190,12 @@ function escrowChecks(
     const detail = `the ledger says ${record.phase_status}, the escrow ${escrow.status}`
     checks.push({ what: 'escrow and record', good, detail })
   }
-  if (record?.state === 'settled') checks.push(partiesCheck(escrow, record))
+  if (record?.state === 'settled') {
+    checks.push(partiesCheck(escrow, record))
+    const good = statusesOf['verifying']?.includes(escrow.status) === true
+    const detail = `the ledger says settled, the escrow ${escrow.status}`
+    checks.push({ what: 'escrow and record', good, detail })
+  }
   if (escrow.workHash !== null && workHash !== null) {
     const good = escrow.workHash === workHash
     const detail = good

@@ -29,7 +29,10 @@ interface DueRow {
   readonly block_hash: string | null
 }
 
-/** Transactions of receipts that wait for their chain, those of the earliest receipts first; `now` is RFC 3339. */
+/**
+ * Transactions of receipts that wait for their chain, those that have waited longest first, so that a run that cannot do
+ * all leaves none behind for good; `now` is RFC 3339.
+ */
 export async function dueTransactions(
   db: Kysely<Database>,
   chain: string,
@@ -38,14 +41,16 @@ export async function dueTransactions(
 ): Promise<readonly DueTransaction[]> {
   const { rows } = await sql<DueRow>`
     select tx_hash, occurred_at, block_number, block_hash from (
-      select r.seq, r.tx_hash, r.occurred_at, c.block_number, c.block_hash
+      select r.seq, r.tx_hash, r.occurred_at, c.block_number, c.block_hash,
+        coalesce(c.next_at, r.accepted_at) as due_since
       from receipts r left join receipt_checks c on c.receipt_id = r.id
       where r.chain = ${chain} and r.onchain = 'pending' and (c.next_at is null or c.next_at <= ${now})
       union all
-      select r.seq, r.tx_hash, r.occurred_at, c.block_number, c.block_hash
+      select r.seq, r.tx_hash, r.occurred_at, c.block_number, c.block_hash, c.next_at as due_since
       from receipt_checks c join receipts r on r.id = c.receipt_id
-      where c.chain = ${chain} and c.next_at <= ${now} and r.onchain = 'verified'
-    ) order by seq limit ${limit}
+      where c.chain = ${chain} and c.next_at <= ${now}
+        and r.onchain in ('verified', 'failed')
+    ) order by due_since, seq limit ${limit}
   `.execute(db)
   const found = new Map<string, DueTransaction>()
   for (const row of rows) {
@@ -110,7 +115,10 @@ const checkColumns = [
   'next_at',
 ] as const satisfies readonly (keyof CheckRow)[]
 
-/** All receipts that name a transaction and were not refused for it, in the order of their acceptance. */
+/**
+ * All receipts that name a transaction and were not refused for good, in the order of their acceptance. A refusal is not
+ * for good while its block may be reorganised.
+ */
 export async function receiptsOfTransaction(
   db: Kysely<Database>,
   chain: string,
@@ -136,7 +144,15 @@ export async function receiptsOfTransaction(
     ])
     .where('receipts.chain', '=', chain)
     .where('receipts.tx_hash', '=', txHash)
-    .where('receipts.onchain', 'in', ['pending', 'verified'])
+    .where((where) =>
+      where.or([
+        where('receipts.onchain', 'in', ['pending', 'verified']),
+        where.and([
+          where('receipts.onchain', '=', 'failed'),
+          where('receipt_checks.next_at', 'is not', null),
+        ]),
+      ]),
+    )
     .orderBy('receipts.seq')
     .execute()
   return rows.map((row) => ({

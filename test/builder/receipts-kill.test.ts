@@ -85,10 +85,10 @@ function receiptOf(txHash: string, number: number) {
   } as const
 }
 
-const checksOf = (database: OpenDatabase, rpcUrl: string, maxCalls?: number) =>
+const checksOf = (database: OpenDatabase, rpcUrl: string, maxCalls?: number, atMs = nowMs) =>
   createReceiptChecks({
     database,
-    clock: handClock(nowMs),
+    clock: handClock(atMs),
     random: { bytes: (length) => randomBytes(length), unit: () => 0.5 },
     fetch,
     rpcUrls: { arbitrum: rpcUrl },
@@ -196,5 +196,23 @@ test('a run stops at its budget of calls, and the next ones go on until all is d
   }
   expect(done.length).toBeGreaterThan(1)
   await expectAllDone(database)
+  await database.close()
+})
+
+test('receipts of transactions that nobody knows do not keep those behind them waiting', async () => {
+  const database = await openDatabase({ url: join(tempFolder(), 'ledger.db') })
+  const unknown = Array.from({ length: 30 }, (_, at) => `0x${String(at).padStart(64, 'e')}`)
+  const known = hashes.slice(0, 5)
+  await database.write(async (tx) => {
+    for (const [number, txHash] of [...unknown, ...known].entries()) {
+      const occurredAt = isoTime(startMs + number)
+      await insertReceipt(tx, { ...receiptOf(txHash, number), occurredAt })
+    }
+  })
+  // One run has calls for a part of the unknown, which are due again when the next one begins.
+  for (let hour = 0; hour < 4; hour += 1) {
+    await checksOf(database, chain.url, 40, nowMs + hour * hourMs).run()
+  }
+  expect(await verified(database)).toBe(known.length)
   await database.close()
 })

@@ -14,7 +14,7 @@ import { loadReference } from '../../src/reference.ts'
 import { fullWorld } from '../site/worlds.ts'
 import { handClock, publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
-import { fakeToken, startReceiptChain } from '../support/receipt-chain.ts'
+import { fakeToken, refusing, startReceiptChain } from '../support/receipt-chain.ts'
 import type { Payment, ReceiptChain } from '../support/receipt-chain.ts'
 import {
   issued,
@@ -256,6 +256,11 @@ describe('a transaction that does not bear out its receipt', () => {
     Record<string, { paid?: Partial<Payment>; changes?: object; reason: RegExp }>
   > = {
     'less than the stated amount': { paid: { usdc: 9.999999 }, reason: /less USDC/ },
+    'of nothing, which anyone can log': {
+      paid: { usdc: 0 },
+      changes: { amount_usdc: 0 },
+      reason: /moves no USDC$/,
+    },
     'to another wallet': { paid: { to: bob.address }, reason: /no USDC to 0x/ },
     'from another payer': {
       paid: { from: bob.address },
@@ -290,6 +295,10 @@ describe('a transaction that does not bear out its receipt', () => {
       expect(found.verification_reason).toMatch(reason)
       expect(await entriesOf(alice)).toEqual([])
       expect(await openFlags()).toEqual([])
+      // Its block may still be reorganised; once that is final, the refusal is.
+      await chain.mine(15)
+      expect(await runOf()).toMatchObject({ due: 1, checked: 1, failed: 0, rpc_calls: 5 })
+      expect(await detailOf(id)).toMatchObject({ verification: 'rejected' })
       service.clock.advance(7 * dayMs)
       expect((await run()).chains).toEqual([])
     })
@@ -450,6 +459,84 @@ describe('a chain that was reorganised', () => {
     ])
     expect(await openFlags()).toEqual([])
     await expectScoresHold()
+  })
+})
+
+describe('receipts of one transaction', () => {
+  test('are moved together to a block in which its logs have other numbers', async () => {
+    const before = await chain.rpc('evm_snapshot', [])
+    const payments = [payment({ usdc: 10 }), payment({ usdc: 30 })] as const
+    const hash = await chain.send(...payments)
+    await chain.blockAt(paidMs)
+    const ids = [
+      await sendIssued(hash, { amount_usdc: 10 }),
+      await sendIssued(hash, { amount_usdc: 30 }),
+    ]
+    const places = async () =>
+      (await Promise.all(ids.map(detailOf))).map(({ onchain }) => onchain?.log_index)
+    await chain.mine(5)
+    expect(await runOf()).toMatchObject({ due: 1, provisional: 2 })
+    expect(await places()).toEqual([0, 1])
+    await chain.rpc('evm_revert', [before])
+    await chain.blockAt(paidMs + minuteMs)
+    expect(await chain.send(...payments)).toBe(hash)
+    await chain.sendAhead(payment({ to: bob.address }))
+    await chain.blockAt(paidMs + 2 * minuteMs)
+    await chain.mine(15)
+    // The first now has the number that the second had.
+    expect(await runOf()).toMatchObject({ reversed: 2, verified: 2, failed: 0 })
+    expect(await places()).toEqual([1, 2])
+    expect(await entriesOf(alice)).toEqual([
+      'receipt_verified 8',
+      'receipt_verified 12',
+      'receipt_reversed -8',
+      'receipt_verified 10',
+      'receipt_reversed -12',
+      'receipt_verified 15',
+    ])
+    await expectScoresHold()
+  })
+})
+
+describe('a refusal', () => {
+  test('falls with its block: what is then mined well is verified and earns', async () => {
+    const before = await chain.rpc('evm_snapshot', [])
+    const hash = await chain.sendReverting(payment())
+    await chain.blockAt(paidMs)
+    const id = await sendIssued(hash)
+    expect(await runOf()).toMatchObject({ failed: 1, reversed: 1 })
+    await chain.rpc('evm_revert', [before])
+    await chain.blockAt(paidMs + minuteMs)
+    await chain.rpc('anvil_setCode', [refusing, '0x'])
+    expect(await chain.sendReverting(payment())).toBe(hash)
+    await chain.blockAt(paidMs + 2 * minuteMs)
+    expect(await runOf()).toMatchObject({ waiting: 1, failed: 0, reversed: 0 })
+    expect(await detailOf(id)).toMatchObject({ verification: 'pending', rep_delta: 0 })
+    await chain.mine(15)
+    expect(await runOf()).toMatchObject({ verified: 1 })
+    expect(await detailOf(id)).toMatchObject({ verification: 'verified', rep_delta: 10 })
+    expect(await entriesOf(alice)).toEqual([
+      'receipt_verified 8',
+      'receipt_reversed -8',
+      'receipt_verified 10',
+    ])
+    expect(await openFlags()).toEqual([])
+    await expectScoresHold()
+  })
+
+  test('falls with its block: what is mined nowhere any more waits again', async () => {
+    const before = await chain.rpc('evm_snapshot', [])
+    const hash = await chain.sendReverting(payment())
+    await chain.blockAt(paidMs)
+    const id = await sendSigned(hash)
+    expect(await runOf()).toMatchObject({ failed: 1 })
+    await chain.rpc('evm_revert', [before])
+    await chain.mine(3)
+    expect(await runOf()).toMatchObject({ waiting: 1 })
+    expect(await detailOf(id)).toMatchObject({
+      verification: 'pending',
+      onchain: { verdict: 'not_found' },
+    })
   })
 })
 

@@ -19,8 +19,11 @@ const tokenEvents = parseAbi([
 ])
 const batchAddress: Address = '0x00000000000000000000000000000000000ba7c4'
 /** Reverts whatever is asked of it. */
-const refusing: Address = '0x00000000000000000000000000000000000bad00'
+export const refusing: Address = '0x00000000000000000000000000000000000bad00'
 const sender: Address = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+const hastySender: Address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+/** Stated, so that one transaction has one hash, whatever blocks came before it. */
+const fees = { maxFeePerGas: '0x2540be400', maxPriorityFeePerGas: '0x3b9aca00' } as const
 const hash = z.string().transform((text): Hex => `0x${text.slice(2)}`)
 
 export interface Payment {
@@ -36,6 +39,8 @@ export interface ReceiptChain extends AnvilNode {
   readonly usdc: Address
   /** Sends one transaction with these transfers; it waits for a block. */
   readonly send: (...payments: readonly Payment[]) => Promise<Hex>
+  /** `send` by another, with a fee that puts it before what waits for the same block. */
+  readonly sendAhead: (...payments: readonly Payment[]) => Promise<Hex>
   /** Sends a transaction that will be reverted. */
   readonly sendReverting: (...payments: readonly Payment[]) => Promise<Hex>
   /** `send`, and a block for it at the time. */
@@ -66,9 +71,9 @@ export async function startReceiptChain(
   await rpc('anvil_setCode', [fakeToken, scriptedCode])
   await rpc('anvil_setCode', [refusing, '0x60006000fd'])
 
-  const submit = async (logs: readonly ScriptedLog[]): Promise<Hex> => {
+  const submit = async (logs: readonly ScriptedLog[], by: object = {}): Promise<Hex> => {
     const data = batchOf(logs)
-    const request = { from: sender, to: batchAddress, data, gas: '0x30d40' }
+    const request = { from: sender, to: batchAddress, data, gas: '0x30d40', ...fees, ...by }
     return hash.parse(await rpc('eth_sendTransaction', [request]))
   }
   const logOfPayment = ({ from, to, usdc: amount, token, event = 'Transfer' }: Payment) => {
@@ -85,6 +90,12 @@ export async function startReceiptChain(
     ...node,
     usdc: usdc.address,
     send,
+    sendAhead: async (...payments) =>
+      await submit(payments.map(logOfPayment), {
+        from: hastySender,
+        maxFeePerGas: '0x4a817c800',
+        maxPriorityFeePerGas: '0x4a817c800',
+      }),
     sendReverting: async (...payments) =>
       await submit([
         ...payments.map(logOfPayment),

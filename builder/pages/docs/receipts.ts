@@ -59,7 +59,7 @@ export function receiptsGuide({ site }: World): Page {
           say`${code('final')}: verified. Only now does the evidence of the chain count: a receipt of a worker earns in full, one that a platform has issued is raised to the full amount. It is looked at once more a day later.`,
           say`${code('safe')}: provisional. Shown as such, and earning nothing yet. ${code('soft')}: in a block that may still be reorganised. Both are looked at again every hour.`,
           say`${code('pending')} and ${code('not_found')}: looked at again every hour; unknown for ${String(missingHours)} hours and at least ${String(missedAtLeast)} runs, the receipt is refused.`,
-          say`${code('reverted')} and ${code('mismatch')}: refused at once and for good, with the reason. What a platform’s word had earned is taken back.`,
+          say`${code('reverted')} and ${code('mismatch')}: refused at once, with the reason, and for good once the block is final: one that was reorganised away takes its refusal with it. What a platform’s word had earned is taken back.`,
           say`A node that is out of reach, behind, of another chain, or whose answers do not fit together changes no verdict.`,
           say`Where another block stands in the place of the one that was seen, the chain was reorganised: what the receipt had earned is taken back by an entry of the ledger, its transfer is free again, and a ${link('/honesty', 'flag')} says so. It is looked at further, earns again once its transaction is final in another block, and the flag is closed.`,
         ]),

@@ -61,7 +61,7 @@ weight = evidence * payer`,
         'changes',
         'What changes it later',
         list([
-          say`Entries are never changed. Where better evidence is found, the entry is reversed and written anew; where a payment turns out not to have happened, it is ${link('/docs/receipts', 'reversed')}.`,
+          say`Entries are never changed. Where better evidence is found, an ${code('adjustment')} adds the difference; where a payment turns out not to have happened, an entry with a negative ${code('delta')} ${link('/docs/receipts', 'takes back')} what was earned, aged like what it reverses.`,
           say`${code('GET /api/v1/reputation/{wallet}')} answers the score with the entries that make it, for a partner or for payment. Folded in the order of ${code('seq')}, they give the same score to the last bit.`,
           say`The first fifty wallets are at ${link('/leaderboard', 'the leaderboard')}, which is free and signed.`,
         ]),
@@ -78,5 +78,5 @@ weight = evidence * payer`,
 function example(amountUsdc: number, payerRank: number, ageDays: number): string {
   const worth = valueMicroUsdc(amountUsdc * 1e6, evidenceTenths.onchain, payerRank) / 1e6
   const now = worth * Math.exp(-ageDays / reputationDecayDays)
-  return `A receipt of ${amountText(amountUsdc)} USDC, found on its chain, the second from its payer, is worth ${amountText(worth)} on the day it was paid and ${amountText(now)} when it is ${ageDays} days old.`
+  return `A receipt of ${amountText(amountUsdc)} USDC, found on its chain, the second from its payer, is worth ${amountText(worth)} on the day it counts from and ${amountText(now)} when it is ${ageDays} days old.`
 }

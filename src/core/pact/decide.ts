@@ -46,10 +46,14 @@ export interface PactDecisions {
   readonly disagreements: ReadonlyMap<number, readonly Disagreement[]>
 }
 
-const byTheEscrow: PublishedVerdict = {
-  verification: 'confirmed',
-  confirmed: ['status'],
-  contradictions: [],
+/** Of what only the escrow shows: its logs alone, before its state was read, confirm nothing. */
+function byTheEscrow(seen: PactOnChain | null): PublishedVerdict {
+  const isRead = (seen?.state ?? null) !== null
+  return {
+    verification: isRead ? 'confirmed' : 'unverified',
+    confirmed: isRead ? ['status'] : [],
+    contradictions: [],
+  }
 }
 
 /** Each pact stands in one group only, in the order of its number. */
@@ -85,10 +89,13 @@ export function decidePacts(sources: PactSources): PactDecisions {
       settled.push({ pactId, receipt, manifests, witnesses })
     } else if (manifests !== null) {
       const facts = { nowMs: sources.nowMs, manifests, onChain: seen, reading }
-      const phase = phaseOf({ ...facts, disagreements: found })
+      // Anyone can pay a wallet of their own and write the job id of this pact.
+      const disagreements = found.filter(({ byStranger }) => byStranger !== true)
+      const phase = phaseOf({ ...facts, disagreements })
       inFlight.push({ pactId, manifests, phase, witnesses })
     } else if (published !== null || seen !== null) {
-      const verdict = published === null ? byTheEscrow : judgePublished(published, seen, reading)
+      const verdict =
+        published === null ? byTheEscrow(seen) : judgePublished(published, seen, reading)
       recorded.push({ pactId, published, verdict })
     }
     const contradicted = published === null ? [] : againstPublished(published, seen, sources)

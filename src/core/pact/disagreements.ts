@@ -14,6 +14,8 @@ export interface Disagreement {
   /** The two that disagree, such as `manifest and escrow`. */
   readonly between: string
   readonly text: string
+  /** By a receipt that no party of the pact gave: it is told, and holds nothing up. */
+  readonly byStranger?: true
 }
 
 /** The statuses that `getPact` may have after the last log of a pact. */
@@ -86,21 +88,29 @@ export function receiptAgainstEscrow(
   onChain: PactOnChain | null,
   reading: EscrowReading | null,
 ): ReceiptVerdict {
+  const problemOf = (text: string): Disagreement => ({
+    between: 'receipt and escrow',
+    text: `${receipt.receiptId}: ${text}`,
+  })
   const disagrees = (text: string): ReceiptVerdict => ({
     kind: 'disagrees',
-    problem: { between: 'receipt and escrow', text: `${receipt.receiptId}: ${text}` },
+    problem: problemOf(text),
+  })
+  const stranger = (text: string): ReceiptVerdict => ({
+    kind: 'disagrees',
+    problem: { ...problemOf(text), byStranger: true },
   })
   if (receipt.chain !== pactEscrow.chain) {
-    return disagrees(`it is on ${receipt.chain}; the escrow is on ${pactEscrow.chain}`)
+    return stranger(`it is on ${receipt.chain}; the escrow is on ${pactEscrow.chain}`)
   }
   if (reading === null) return { kind: 'settles' }
   const state = onChain?.state ?? null
   if (state === null) {
     if (!reading.caughtUp || receipt.block > reading.toBlock) return { kind: 'waits' }
-    return disagrees(`the escrow has no pact ${receipt.pactId}`)
+    return stranger(`the escrow has no pact ${receipt.pactId}`)
   }
   const party = partyProblem(receipt, state)
-  if (party !== null) return disagrees(party)
+  if (party !== null) return stranger(party)
   if (paidRecipient(onChain)) return { kind: 'settles' }
   if (receipt.block > reading.toBlock) return { kind: 'waits' }
   return disagrees(`the escrow has not paid the recipient: it says ${state.status}`)

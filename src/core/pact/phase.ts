@@ -66,7 +66,7 @@ function escrowPhase(input: PhaseInput): Phase {
     return {
       status: 'verifying',
       blocker: null,
-      nextAction: `The escrow has paid. The worker sends in a receipt with job_id pact-${manifests.pactId} and the transaction that paid; the hourly check then settles the pact.`,
+      nextAction: `The escrow has paid out its PACT. A receipt of this ledger is of USDC: the worker sends in one with job_id pact-${manifests.pactId} and the transaction in which the creator or the escrow paid the recipient USDC; the hourly check then settles the pact.`,
       sinceMs,
     }
   }

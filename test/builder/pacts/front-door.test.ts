@@ -426,6 +426,41 @@ describe('pact verify', () => {
     expect(out).toContain(`BAD   manifest: ${refusal}`)
   })
 
+  test('finds a settled one not borne out by an escrow that has not paid', async () => {
+    await submitted()
+    const before = await chain.snapshot()
+    await chain.act(creator, 'approve', [id], genesisMs + 3 * dayMs)
+    await look()
+    const paidMs = genesisMs + 3 * dayMs + hourMs
+    const txHash = await chain.pay(creator, worker, 12_500_000, paidMs)
+    const [pact] = (await ledger.pacts(service.url)).inFlight
+    if (pact === undefined) throw new Error('no pact is in flight')
+    await before()
+    const { pact_id, job_id, confirmed_by } = pact
+    const boast = {
+      pact_id,
+      job_id,
+      confirmed_by,
+      state: 'settled' as const,
+      chain: 'arbitrum',
+      tx_hash: txHash,
+      explorer_url: `https://arbiscan.io/tx/${txHash}`,
+      receipt_id: `rcp_${'1'.repeat(64)}`,
+      amount_usdc: 12.5,
+      payer: creator,
+      worker,
+      block_number: 1,
+      settled_at: isoTime(paidMs),
+    }
+    const pacts = await ledger.pacts(service.url)
+    await publish(Promise.resolve({ ...pacts, inFlight: [], settled: [boast] }))
+    const { code, out } = await verify()
+    expect(code).toBe(1)
+    expect(out).toContain(
+      'BAD   escrow and record: the ledger says settled, the escrow WorkSubmitted',
+    )
+  })
+
   test('refuses work with another hash than its manifest', async () => {
     await submitted(`0x${'99'.repeat(32)}`)
     await look()

@@ -283,10 +283,15 @@ describe('a verified receipt does not settle a pact', () => {
     ledger.at(genesisMs + 3 * dayMs + hourMs)
     await ledger.receipt({ id: '3', pactId: id, txHash, from: creator, to: arbitrator })
     await settle()
-    const { groups, blocker } = await look()
+    // A stranger's receipt is told and holds nothing up.
+    const { groups, phase, blocker } = await look()
     expect(groups).toEqual(inFlightOnly)
-    expect(blocker).toContain(`wrong_signer: it pays ${arbitrator}; the recipient is ${worker}`)
-    expect(await ledger.openFlags()).toHaveLength(1)
+    expect({ phase, blocker }).toEqual({ phase: 'verifying', blocker: null })
+    const [flag, ...more] = await ledger.openFlags()
+    expect(more).toEqual([])
+    expect(flag?.evidence['finding_1']).toContain(
+      `wrong_signer: it pays ${arbitrator}; the recipient is ${worker}`,
+    )
   })
 
   test('that the escrow has not paid', async () => {

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { chains, evmChains } from '../../builder/chain/chains.ts'
+import type { EvmChainName } from '../../builder/chain/chains.ts'
+import { createReceiptChecks } from '../../builder/receipts.ts'
+import { explorerUrl } from '../../src/core/chains.ts'
+import { hourMs, isoTime } from '../../src/core/time.ts'
+import { parseWallet } from '../../src/core/wallet.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import { receiptsOfTransaction } from '../../src/db/receipt-checks.ts'
+import { insertReceipt } from '../../src/db/receipts.ts'
+import { systemRandom } from '../../src/runtime.ts'
+import { tempDatabase } from '../db/temp-database.ts'
+import { handClock } from '../support/http-service.ts'
+import { startReceiptChain } from '../support/receipt-chain.ts'
+import type { ReceiptChain } from '../support/receipt-chain.ts'
+import { evmWallet } from '../support/wallets.ts'
+
+const genesisMs = Date.UTC(2026, 10, 20)
+const paidMs = genesisMs + hourMs
+const worker = evmWallet('worker').address
+const payer = evmWallet('payer').address
+
+async function addReceipt(database: OpenDatabase, chain: string, txHash: string): Promise<void> {
+  const id = `rcp_${chain.padEnd(64, '0')}`
+  const occurredAt = isoTime(paidMs)
+  await database.write(async (tx) => {
+    await insertReceipt(tx, {
+      id,
+      kind: 'signed',
+      rail: 'x402',
+      chain,
+      txHash,
+      from: parseWallet(payer),
+      to: parseWallet(worker),
+      amountMicroUsdc: 2_000_000,
+      assetSymbol: 'USDC',
+      occurredAt,
+      summary: null,
+      jobId: null,
+      evidenceUrl: null,
+      platform: null,
+      publicKey: null,
+      submitter: parseWallet(worker).id,
+      content: { chain },
+      verification: 'pending',
+      verificationReason: null,
+      onchain: 'pending',
+      acceptedAt: occurredAt,
+    })
+  })
+}
+
+describe.each(evmChains)('receipts on %s', (chain: EvmChainName) => {
+  const others = evmChains.filter((name) => name !== chain)
+  let node: ReceiptChain
+  beforeAll(async () => {
+    node = await startReceiptChain(chain, genesisMs)
+  })
+  afterAll(async () => await node.stop())
+
+  async function check(database: OpenDatabase) {
+    const rpcUrls = Object.fromEntries(evmChains.map((name) => [name, node.url]))
+    const checks = createReceiptChecks({
+      database,
+      clock: handClock(paidMs + hourMs),
+      random: systemRandom,
+      fetch,
+      rpcUrls,
+      signal: new AbortController().signal,
+      retries: 0,
+    })
+    return (await checks.run()).chains
+  }
+
+  test('are verified by the USDC of that chain, and by its node alone', async () => {
+    const database = await tempDatabase()
+    const hash = await node.pay(paidMs, { from: payer, to: worker, usdc: 2 })
+    await node.mine(15)
+    for (const name of evmChains) await addReceipt(database, name, hash)
+    const reports = new Map((await check(database)).map((one) => [one.chain, one]))
+    expect(reports.get(chain)).toMatchObject({ state: 'checked', due: 1, verified: 1, errors: 0 })
+    for (const other of others) {
+      expect(reports.get(other)).toMatchObject({
+        state: 'failed',
+        verified: 0,
+        reason: `${other} RPC: it is of chain ${chains[chain].chainId}, not ${chains[other].chainId}`,
+      })
+    }
+    const [found] = await receiptsOfTransaction(database.reader, chain, hash)
+    expect(found).toMatchObject({ onchain: 'verified', check: { verdict: 'final', log_index: 0 } })
+    expect(explorerUrl(chain, hash)).toBe(`${chains[chain].explorerTx}${hash}`)
+    await database.close()
+  })
+
+  test('are refused where the transfer is of the USDC of another chain', async () => {
+    const database = await tempDatabase()
+    const [other = chain] = others
+    const { address } = chains[other].usdc
+    await node.rpc('anvil_setCode', [address, await node.rpc('eth_getCode', [node.usdc, 'latest'])])
+    const foreign = { from: payer, to: worker, usdc: 2, token: address }
+    const hash = await node.pay(paidMs + hourMs / 2, foreign)
+    await addReceipt(database, chain, hash)
+    expect(await check(database)).toMatchObject([{ chain, failed: 1, verified: 0 }])
+    await database.close()
+  })
+})
