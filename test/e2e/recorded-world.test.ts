@@ -11,7 +11,7 @@ import { minuteMs, hourMs, isoTime } from '../../src/core/time.ts'
 import { eventsSince } from '../../src/db/events.ts'
 import { compileProgram } from '../support/program.ts'
 import type { Program } from '../support/program.ts'
-import { inventory, newLedger, problemsOfSet, withHooks } from './ledger.ts'
+import { newLedger, problemsOfSet, withHooks } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
 import { daysAgo, firstPollMs, startRecordedSources } from './recorded-sources.ts'
 import type { RecordedSources } from './recorded-sources.ts'
@@ -390,12 +390,19 @@ describe('a recorded world', () => {
     commitOfTheDay = head()
   })
 
-  it('writes no file and makes no commit when it is built again', async () => {
-    const before = inventory(ledger.publicDir)
-    const { documents } = ledger.manifest()
+  /** A run asks the chains of receipts and pacts; when it did stands here. */
+  const tellsOfRuns = ['/llms-full.txt', '/status', '/status.md', '/status/receipts.json']
+  const changedSince = (before: ReadonlyMap<string, string>) =>
+    ledger
+      .manifest()
+      .documents.filter(({ path, sha256 }) => before.get(path) !== sha256)
+      .map(({ path }) => path)
+      .toSorted()
+
+  it('makes no commit when it is built again, and writes only what tells of the run', async () => {
+    const before = new Map(ledger.manifest().documents.map((entry) => [entry.path, entry.sha256]))
     await runOnce(firstPollMs + 10 * minuteMs, { POLL: 'off' })
-    expect(inventory(ledger.publicDir)).toEqual(before)
-    expect(ledger.manifest().documents).toEqual(documents)
+    expect(changedSince(before)).toEqual(tellsOfRuns)
     expect(head()).toBe(commitOfTheDay)
   })
 
@@ -403,18 +410,14 @@ describe('a recorded world', () => {
     const before = new Map(ledger.manifest().documents.map((entry) => [entry.path, entry.sha256]))
     await runOnce(secondPollMs)
     expect(head()).toBe(commitOfTheDay)
-    const changed = ledger
-      .manifest()
-      .documents.filter(({ path, sha256 }) => before.get(path) !== sha256)
-      .map(({ path }) => path)
     const api = '/api/v1'
     const perRail = railAdapters.flatMap(({ rail }) => [
       ...['', '/history', '/history.csv'].map((end) => `${api}/rails/${rail}${end}`),
       ...['', '.md'].map((end) => `/rails/${rail}${end}`),
     ])
     const lists = ['/rails', '/rails.csv', '/opportunities'].map((path) => `${api}${path}`)
-    const pages = ['/', '/index.md', '/status', '/status.md']
-    expect(changed.toSorted()).toEqual([...lists, ...perRail, ...pages].toSorted())
+    const pages = ['/', '/index.md', ...tellsOfRuns]
+    expect(changedSince(before)).toEqual([...lists, ...perRail, ...pages].toSorted())
     expect(railOf('x402')).toMatchObject({ polled_at: isoTime(secondPollMs), tpv_30d_usdc: 5 })
   })
 
