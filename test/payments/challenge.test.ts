@@ -186,6 +186,16 @@ describe('a payment header', () => {
     expect(body).toMatchObject({ code: 'payment_malformed', issues: [{}, {}] })
   })
 
+  it('has seven kibibytes at most, of the eight that all headers have', async () => {
+    const ask = (length: number) =>
+      get(service, '/api/v1/alerts/feed', { 'PAYMENT-SIGNATURE': 'e30='.repeat(length / 4) })
+    expect(await ask(7168)).toMatchObject({ status: 400, body: { code: 'payment_malformed' } })
+    const { status, body } = await ask(7172)
+    expect(status).toBe(400)
+    expect(body['details']).toBe('A payment has at most 7168 bytes')
+    expect(await ask(8192)).toMatchObject({ status: 431, body: { code: 'headers_too_large' } })
+  })
+
   it('that stands twice is refused', async () => {
     const asking = request(`${service.url}/api/v1/alerts/feed`, {
       headers: { 'X-PAYMENT': ['e30=', 'e30='] },

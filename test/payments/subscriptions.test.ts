@@ -14,7 +14,7 @@ import { ownPartner, ownSubscription, signupAnswer } from '../../src/contract/sc
 import { GRACE_MS, PATIENCE_MS, PERIOD_MS } from '../../src/core/partner.ts'
 import { dayMs, hourMs } from '../../src/core/time.ts'
 import { expireSubscriptions } from '../../src/db/partners.ts'
-import { listPayments } from '../../src/db/payments.ts'
+import { closePayment, listPayments } from '../../src/db/payments.ts'
 import { publicDir, startService } from '../support/http-service.ts'
 import { startPaidService } from '../support/paid-service.ts'
 import type { PaidService } from '../support/paid-service.ts'
@@ -423,14 +423,19 @@ describe('one payment', () => {
     await makePartner(service, alice, { handle: 'acme-agents' })
     await paid('starter', 29)
     const end = (await me()).renews_at
-    await paid('starter', 29)
+    const header = await payment(29)
+    expect((await ask('starter', header)).status).toBe(200)
     const { actions } = service
     const payments = await listPayments(actions.database.reader, { afterSeq: 0, limit: 9 })
     const last = payments.at(-1)
     if (last === undefined) throw new Error('nothing was paid')
-    await actions.database.write((tx) =>
-      paymentEffects.subscription.undone(actions, tx, last, service.clock.now()),
-    )
+    await actions.database.write(async (tx) => {
+      await closePayment(tx, last.id, { finality: 'undone', reason: 'a reorganisation' })
+      await paymentEffects.subscription.undone(actions, tx, last, service.clock.now())
+    })
+    expect((await me()).renews_at).toBe(end)
+    const again = await ask('starter', header)
+    expect([again.status, again.body['code']]).toEqual([402, 'authorization_already_used'])
     expect((await me()).renews_at).toBe(end)
   })
 })

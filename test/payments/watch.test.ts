@@ -77,8 +77,8 @@ const watched = () => createPaymentWatch(paid.actions)
 const charged = async () => funds - (await chain.balanceOf(payer.address))
 const rows = () => listPayments(paid.actions.database.reader, { afterSeq: 0, limit: 100 })
 
-async function buy(signed: SignedAuthorization) {
-  const response = await fetch(`${paid.url}${feed}`, {
+async function buy(signed: SignedAuthorization, { url } = paid) {
+  const response = await fetch(`${url}${feed}`, {
     headers: { 'PAYMENT-SIGNATURE': headerOf(paymentV2(signed)) },
   })
   const { code } = z.looseObject({ code: z.string().optional() }).parse(await response.json())
@@ -197,6 +197,20 @@ describe('a reservation that a stop left', () => {
     await watched().run()
     expect(await findPayment(paid.actions.database.reader, payment)).toBeNull()
   })
+})
+
+it('two services on one database answer one payment once', async () => {
+  const other = await start()
+  const signed = await sign()
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, at) => buy(signed, at % 2 === 0 ? paid : other)),
+  )
+  answers.push(await buy(signed, paid), await buy(signed, other))
+  await other.stop()
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+  expect(answers.slice(-2)).toContainEqual({ status: 402, code: 'authorization_already_used' })
+  expect(await charged()).toBe(price)
+  expect(await chain.usedAuthorizations()).toHaveLength(1)
 })
 
 describe('a settled payment', () => {
