@@ -16,6 +16,7 @@ import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './effect.ts'
 import type { Outcome, WriteRequest } from './effect.ts'
 import { draftReceipt } from './receipt-draft.ts'
+import type { Submission } from './receipt-group.ts'
 import { takeIn } from './receipt-intake.ts'
 import type { Sender } from './sender.ts'
 import { verifySignedBody } from './signed-body.ts'
@@ -31,13 +32,23 @@ export async function submitReceipt(
   },
 ): Promise<Outcome> {
   const { json, body, request, sender } = sent
-  const { siteUrl } = deps
   const { nowMs } = request
   const proof = await verifySignedBody(deps, request, { json, ...body, message: messages.receipt })
   const draft = await draftReceipt(deps, { body, json, proof, nowMs })
+  const submission = { request, proof, draft }
   // What its worker alone has signed is bounded, which no group looks after.
-  const taken = draft.kind === 'platform' ? await takeIn(deps, { request, proof, draft }) : null
-  if (taken !== null) return taken
+  const taken = draft.kind === 'platform' ? await takeIn(deps, submission) : null
+  return taken ?? (await takeAlone(deps, { ...submission, sender }))
+}
+
+/** Decides on one receipt by itself: also on a repeat, and on one that is refused. */
+export async function takeAlone(
+  deps: Pick<ActionDeps, 'database' | 'keyedHash' | 'nudge' | 'siteUrl'>,
+  sent: Submission & { readonly sender: Pick<Sender, 'network'> },
+): Promise<Outcome> {
+  const { request, proof, draft, sender } = sent
+  const { siteUrl } = deps
+  const { nowMs } = request
   return await commitOnce(deps, request, [proof], async (tx) => {
     const { isNew, record } = await acceptReceipt(tx, draft, async () => {
       if (draft.kind !== 'signed') return

@@ -1,7 +1,20 @@
 /** Receipts sent at once share their statements; what they come to is what they would have come to one by one. */
+import fc from 'fast-check'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
+import type { Outcome } from '../../src/actions/effect.ts'
+import { draftReceipt } from '../../src/actions/receipt-draft.ts'
+import { acceptGroup } from '../../src/actions/receipt-group.ts'
+import type { Submission } from '../../src/actions/receipt-group.ts'
+import { takeAlone } from '../../src/actions/receipts.ts'
+import { sha256Hex } from '../../src/auth/messages.ts'
+import { ApiError } from '../../src/contract/errors.ts'
+import { receiptBody } from '../../src/contract/schemas/receipt.ts'
+import type { JsonObject } from '../../src/core/canonical-json.ts'
+import { minuteMs } from '../../src/core/time.ts'
+import { parseWallet } from '../../src/core/wallet.ts'
 import { findReceipt } from '../../src/db/receipts.ts'
 import { recomputeScores, standingOf } from '../../src/db/reputation.ts'
 import { loadReference } from '../../src/reference.ts'
@@ -113,4 +126,178 @@ test('receipts sent at once come to the same as one after the other', async () =
   expect(one.receipts).toHaveLength(60)
   expect(one.differences).toEqual([])
   expect(one).toEqual(other)
+})
+
+/** What the ledger holds after some receipts. */
+async function tablesOf({ actions }: Service) {
+  const db = actions.database.reader
+  return {
+    receipts: await db.selectFrom('receipts').selectAll().orderBy('seq').execute(),
+    entries: await db.selectFrom('reputation_ledger').selectAll().orderBy('seq').execute(),
+    standings: await db.selectFrom('reputation').selectAll().orderBy('wallet').execute(),
+    messages: await db.selectFrom('used_messages').selectAll().orderBy('message_sha256').execute(),
+    keys: await db.selectFrom('idempotency_keys').selectAll().orderBy('key').execute(),
+    differences: (await recomputeScores(db)).differences,
+  }
+}
+
+/** One of few receipts, submitters, messages, requests and keys, so that they meet in all ways. */
+const drawn = fc.record({
+  receipt: fc.nat(11),
+  submitter: fc.nat(1),
+  message: fc.option(fc.nat(3), { freq: 2 }),
+  request: fc.option(fc.nat(2), { freq: 3 }),
+  key: fc.option(fc.nat(2), { freq: 2 }),
+})
+type Drawn = typeof drawn extends fc.Arbitrary<infer Value> ? Value : never
+
+const texts = [
+  'plain',
+  'Größe "in" \\ Zoll',
+  '🧾 日本語',
+  '\uFFFD<&>',
+  "it's; --",
+  '{"a":1}',
+] as const
+
+async function submissionOf(one: Drawn, at: number, service: Service): Promise<Submission> {
+  const worker = workers[one.receipt % 2 === 0 ? 0 : 1]
+  const from = [...payers, undefined][one.receipt % 4]?.address
+  const facts = receiptFacts(worker, {
+    amount_usdc: `${one.receipt}.00000${one.receipt % 10}`,
+    summary: `${texts[one.receipt % texts.length]} ${one.receipt}`,
+    ...(from === undefined ? {} : { from_wallet: from }),
+  })
+  const submitter = workers[one.submitter === 0 ? 0 : 1]
+  const nowMs = service.clock.now() + at
+  const sent = await submission(submitter, issued(facts, platformKey), nowMs)
+  const json: JsonObject = { ...sent }
+  const proof = {
+    wallet: parseWallet(submitter.address),
+    messageSha256: sha256Hex(`message ${one.message ?? `of its own ${at}`}`),
+    signatureSha256: sha256Hex(sent.signature),
+    timestampMs: nowMs,
+    expiresAtMs: nowMs + 10 * minuteMs,
+    timely: true,
+  }
+  const draft = await draftReceipt(service.actions, {
+    body: receiptBody.parse(json),
+    json,
+    proof,
+    nowMs,
+  })
+  const request = {
+    requestSha256: sha256Hex(`request ${one.request ?? `of its own ${at}`}`),
+    nowMs,
+    idempotencyKey: one.key === null ? null : `key-${one.key}`,
+    remoteKey: 'remote',
+  }
+  return { request, proof, draft }
+}
+
+test('a group comes to what its receipts come to alone, whatever repeats whatever', async () => {
+  const reference = withPlatform(await loadReference('data'), platformKey)
+  const actions = { reference: () => reference }
+  const groups = fc.array(fc.array(drawn, { minLength: 1, maxLength: 9 }), { maxLength: 5 })
+  const ends = new Map<number | string, number>()
+  const alone = async ({ actions: deps }: Service, one: Submission): Promise<Outcome | string> => {
+    try {
+      return await takeAlone(deps, { ...one, sender: { network: 'here' } })
+    } catch (error) {
+      if (error instanceof ApiError) return error.code
+      throw error
+    }
+  }
+  await fc.assert(
+    fc.asyncProperty(groups, async (sent) => {
+      const [grouped, single] = [
+        await startService(published.dir, { actions }),
+        await startService(published.dir, { actions }),
+      ]
+      try {
+        let at = 0
+        for (const group of sent) {
+          const submissions: Submission[] = []
+          for (const one of group) submissions.push(await submissionOf(one, (at += 1), grouped))
+          const outcomes = await grouped.actions.database.write((tx) =>
+            acceptGroup(tx, submissions, grouped.actions.siteUrl),
+          )
+          const taken = [...submissions.entries()].map(([of, one]) => ({ one, of: outcomes[of] }))
+          for (const { one, of } of taken.filter((each) => each.of !== null)) {
+            ends.set('grouped', (ends.get('grouped') ?? 0) + 1)
+            expect(await alone(single, one)).toEqual(of)
+          }
+          // What a group leaves over comes after it.
+          for (const { one } of taken.filter((each) => each.of === null)) {
+            const end = await alone(grouped, one)
+            const name = typeof end === 'string' ? end : end.status
+            ends.set(name, (ends.get(name) ?? 0) + 1)
+            expect(await alone(single, one)).toEqual(end)
+          }
+        }
+        const tables = await tablesOf(grouped)
+        expect(tables.differences).toEqual([])
+        expect(tables).toEqual(await tablesOf(single))
+      } finally {
+        await grouped.stop()
+        await single.stop()
+      }
+    }),
+    {
+      numRuns: 10,
+      endOnFailure: true,
+      examples: [
+        [
+          [
+            [
+              { receipt: 1, submitter: 0, message: 0, request: 0, key: 0 },
+              { receipt: 1, submitter: 0, message: 0, request: 0, key: 0 },
+              { receipt: 2, submitter: 0, message: 0, request: 1, key: null },
+              { receipt: 3, submitter: 0, message: null, request: 1, key: 0 },
+              { receipt: 3, submitter: 1, message: null, request: null, key: 0 },
+            ],
+          ],
+        ],
+      ],
+    },
+  )
+  const seen = ['grouped', 200, 'idempotency_key_reused', 'signature_reused']
+  expect([...ends.keys()]).toEqual(expect.arrayContaining(seen))
+})
+
+test('one that cannot be written is refused by itself, and those sent beside it are taken', async () => {
+  const reference = withPlatform(await loadReference('data'), platformKey)
+  const service = await startService(published.dir, { actions: { reference: () => reference } })
+  try {
+    const { database } = service.actions
+    await database.write((tx) =>
+      sql`create trigger poison before insert on receipts when new.summary = 'poison'
+        begin select raise(abort, 'poisoned'); end`.execute(tx),
+    )
+    const send = async (body: object) => {
+      const answer = await fetch(`${service.url}/api/v1/receipts`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+      return answer.status
+    }
+    const bodies: object[] = []
+    for (let at = 0; at < 30; at += 1) {
+      const summary = at % 10 === 5 ? 'poison' : `${at}`
+      const facts = receiptFacts(workers[0], { amount_usdc: 1 + at, summary })
+      const receipt = issued(facts, platformKey)
+      bodies.push(await submission(workers[0], receipt, service.clock.now() + at))
+    }
+    const answers = await Promise.all(bodies.map(send))
+    expect(answers).toEqual(bodies.map((_, at) => (at % 10 === 5 ? 500 : 201)))
+    const { receipts, entries, messages, differences } = await tablesOf(service)
+    expect([receipts.length, entries.length, messages.length]).toEqual([27, 27, 27])
+    expect(entries.map(({ payer_rank: rank }) => rank)).toEqual(entries.map((_, at) => at + 1))
+    expect(differences).toEqual([])
+    await database.write((tx) => sql`drop trigger poison`.execute(tx))
+    expect(await send(bodies[5] ?? {})).toBe(201)
+  } finally {
+    await service.stop()
+  }
 })
