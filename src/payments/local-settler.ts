@@ -59,11 +59,9 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
     }
     const wanted = asked > LEAST_TIP_WEI ? asked : LEAST_TIP_WEI
     const tip = wanted < mostTip ? wanted : mostTip
-    const most = 2n * baseFee + tip
-    const value = {
-      maxFeePerGas: most < maxGasPriceWei ? most : maxGasPriceWei,
-      maxPriorityFeePerGas: tip,
-    }
+    // No more is paid than the block asks for and the tip; less room would stop all that come after this one, whenever
+    // the base fee rises past it.
+    const value = { maxFeePerGas: maxGasPriceWei, maxPriorityFeePerGas: tip }
     fees = { atMs: nowMs, value }
     return value
   }

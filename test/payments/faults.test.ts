@@ -210,6 +210,19 @@ describe('a settlement', () => {
     await expectNoneReverted()
   })
 
+  it('is mined although blocks become dearer meanwhile, as far as the operator lets it', async () => {
+    await chain.automine(false)
+    const signed = await sign()
+    expectPending(await buy(signed))
+    const { baseFeePerGas } = await chain.client.getBlock()
+    await chain.rpc('anvil_setNextBlockBaseFeePerGas', [
+      `0x${(10n * (baseFeePerGas ?? 0n)).toString(16)}`,
+    ])
+    await chain.mine()
+    await expectDeliveredOnce(signed)
+    await expectNoneReverted()
+  })
+
   it('leaves no gap for those that come after one that was refused', async () => {
     const poor = chainAccount('a payer without funds')
     const terms = { to: paid.receiver, value: price }
