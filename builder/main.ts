@@ -140,7 +140,7 @@ async function runOnce(): Promise<void> {
   )
   const polled = config.POLL === 'off' || (await worker.poll('all', progress))
   // A node out of reach is a run that failed, and no reason to call the round bad: nothing known has changed.
-  if (config.POLL === 'on') await worker.pacts()
+  await worker.pacts()
   const checked = await worker.checkReceipts()
   await worker.expire()
   const built = await worker.build('now')
@@ -179,19 +179,17 @@ async function runForever(): Promise<void> {
     schedule(everyMinute, expireAndBuild, { ...options, name: 'build' }),
     schedule(everyFiveSeconds, deliver, { ...options, name: 'webhooks' }),
     schedule(everyHour, checkReceipts, { ...options, name: 'receipts' }),
+    schedule(everyHourForPacts, pactsAndBuild, { ...options, name: 'pacts' }),
     schedule(everyMinute, worker.tidy, { ...options, name: 'tidy' }),
-    ...(config.POLL === 'on'
-      ? [
-          schedule(everyMinute, pollDue, { ...options, name: 'poll' }),
-          schedule(everyHourForPacts, pactsAndBuild, { ...options, name: 'pacts' }),
-        ]
-      : []),
+    ...(config.POLL === 'on' ? [schedule(everyMinute, pollDue, { ...options, name: 'poll' })] : []),
   ]
   process.on('message', () => void build())
   // The service that started this builder is gone: a builder without its service would never be stopped.
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
-  const firstPoll = config.POLL === 'on' ? pollDue().then(pactsAndBuild) : Promise.resolve()
-  const firstCheck = checkReceipts()
+  const firstPoll = config.POLL === 'on' ? pollDue() : Promise.resolve()
+  const firstCheck = checkReceipts().then(async () => {
+    if (!stopped.aborted) await pactsAndBuild()
+  })
   await untilAborted(stopped)
   await Promise.all(tasks.map(async (task) => task.destroy()))
   await firstPoll.catch(() => undefined)

@@ -83,6 +83,10 @@ async function submitted(hash = manifests.workHash): Promise<void> {
 }
 async function settled(): Promise<void> {
   await submitted()
+  await settledFrom()
+}
+/** The rest of the way, once work is submitted. */
+async function settledFrom(): Promise<void> {
   await chain.act(creator, 'approve', [id], genesisMs + 3 * dayMs)
   const paidMs = genesisMs + 3 * dayMs + hourMs
   const txHash = await chain.pay(creator, worker, 12_500_000, paidMs)
@@ -257,6 +261,22 @@ describe('the commands of the skill file', () => {
     expect(`0x${words[10]}`).toBe(manifests.workHash)
     const [, , ...args] = block('pact verify').split(' ')
     expect((await ledgerCommand(...args)).code).toBe(0)
+  })
+
+  test('find the payment of a settled pact, and miss one that is no more', async () => {
+    const [, script = ''] = /```js\n([\s\S]*?)\n```/.exec(skill) ?? []
+    const file = join(dir, 'pact.mjs')
+    writeFileSync(file, script.replaceAll('{BASE_URL}', `${service.url}/api/v1`))
+    const run = async () => await command(process.execPath, [file, String(id), chain.url])
+    await submitted()
+    const before = await chain.snapshot()
+    await look()
+    expect((await run()).err).toContain(`pact ${id} is not settled`)
+    await settledFrom()
+    await look()
+    expect(await run()).toEqual({ code: 0, out: 'paid 12.5 of 12.5 USDC', err: '' })
+    await before()
+    expect(await run()).toEqual({ code: 1, out: 'NOT BORNE OUT 0 of 12.5 USDC', err: '' })
   })
 })
 
