@@ -44,15 +44,21 @@ export async function lookAlikes(
   wallets: readonly string[],
 ): Promise<ReadonlySet<string>> {
   if (wallets.length === 0) return new Set()
+  // The first one found is enough: names that thousands have cost no more than others.
   const rows = await db
     .selectFrom('names as own')
-    .innerJoin('names as other', 'other.skeleton', 'own.skeleton')
     .select('own.wallet')
-    .distinct()
     .where('own.wallet', 'in', wallets)
     .where('own.kind', '=', kind)
-    .whereRef('other.wallet', '<>', 'own.wallet')
-    .where(sql<boolean>`(other.since, other.wallet) < (own.since, own.wallet)`)
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('names as other')
+          .select('other.wallet')
+          .whereRef('other.skeleton', '=', 'own.skeleton')
+          .whereRef('other.wallet', '<>', 'own.wallet')
+          .where(sql<boolean>`(other.since, other.wallet) < (own.since, own.wallet)`),
+      ),
+    )
     .execute()
   return new Set(rows.map(({ wallet }) => wallet))
 }
