@@ -11,7 +11,10 @@ export interface Reloaded<Value> {
   readonly current: () => Value
   /** Why what lies there now is not taken; null where it is. */
   readonly problem: () => string | null
-  /** Reads anew where the files have changed. Never throws: what cannot be used is logged, and the old stays. */
+  /**
+   * Reads anew where the files have changed or the last read failed. Never throws: what cannot be used is logged,
+   * once for each reason, and the old stays.
+   */
   readonly reload: () => Promise<void>
   readonly watch: (signal: AbortSignal) => Promise<void>
 }
@@ -39,7 +42,7 @@ export async function loadReloaded<Value>(
 
   const look = async (): Promise<void> => {
     const mark = await markOf(paths)
-    if (mark === seen) return
+    if (mark === seen && problem === null) return
     // Before the read: what changes while it is read is read again.
     seen = mark
     try {
@@ -48,8 +51,9 @@ export async function loadReloaded<Value>(
       log.info('read anew', { what: name })
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      problem = redact(withoutDirectories(`${name} cannot be used, the old stays: ${reason}`))
-      log.error('not read anew', { what: name, error: problem })
+      const told = redact(withoutDirectories(`${name} cannot be used, the old stays: ${reason}`))
+      if (told !== problem) log.error('not read anew', { what: name, error: told })
+      problem = told
     }
   }
 

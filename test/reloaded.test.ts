@@ -135,3 +135,36 @@ test('files that have not changed are not read again', async () => {
   await reference.reload()
   expect(reference.current()).toBe(before)
 })
+
+test('a read that failed for a passing reason is made again, and is told once', async () => {
+  const clock = handClock()
+  const log = createLog({
+    level: 'info',
+    now: clock.now,
+    write: (text) => {
+      lines += text
+    },
+    defer: (flush) => flush(),
+  })
+  let fault: Error | null = null
+  let reads = 0
+  const load = () => {
+    reads += 1
+    return fault === null ? Promise.resolve(reads) : Promise.reject(fault)
+  }
+  const path = join(data, 'platforms.json')
+  const read = await loadReloaded({ name: 'the file', paths: [path], load }, { clock, log })
+  fault = new Error('too many open files')
+  await writePlatforms([])
+  await read.reload()
+  await read.reload()
+  expect(read.current()).toBe(1)
+  expect(read.problem()).toContain('too many open files')
+  expect(lines.match(/not read anew/g)).toHaveLength(1)
+  fault = null
+  await read.reload()
+  expect(read.current()).toBe(4)
+  expect(read.problem()).toBeNull()
+  await read.reload()
+  expect(read.current()).toBe(4)
+})
