@@ -26,7 +26,7 @@ const decayMs = reputationDecayDays * dayMs
 export const evidenceTenths = { onchain: 10, platform: 8, exchange: 0, signed: 0 } as const
 
 export const reputationFormula =
-  'rep_score = sum over ledger entries of amount_usdc * weight * exp(-age_days / 60); weight = evidence (1 verified on chain, 0.8 issued by a registered platform, 0 issued by the job exchange for accepted work, which shows no payment, 0 self-signed only) * payer (1, 1/2, 1/3, ... for the first, second, third, ... verified receipt of one payer; 0 when payer and worker are one wallet); amount_usdc * weight is rounded down to 6 decimals; the age of an entry counts from counts_from'
+  'rep_score = sum over ledger entries of amount_usdc * weight * exp(-age_days / 60); weight = evidence (1 verified on chain, 0.8 issued by a registered platform, 0 issued by the job exchange for accepted work, which shows no payment, 0 self-signed only) * payer (1, 1/2, 1/3, ... for the first, second, third, ... verified receipt of one payer; 0 when payer and worker are one wallet); amount_usdc * weight is rounded down to 6 decimals; a reversal counts with its negative; the age of an entry counts from counts_from'
 
 /** What an entry weighs. `payerRank` counts the receipts of one payer from 1; null: payer and worker are one. */
 export function weightOf(tenths: number, payerRank: number | null): number {
