@@ -22,10 +22,12 @@ import type { Database } from '../db/schema.ts'
 import { fieldProblem, forwardApplication } from '../outbound/application.ts'
 import type { Forwarded } from '../outbound/application.ts'
 import { outboundUserAgent } from '../outbound/user-agent.ts'
+import { requireRoomForWrite } from './bounds.ts'
 import type { ActionDeps } from './deps.ts'
+import { isAfterRestore } from './effect.ts'
 import type { Outcome } from './effect.ts'
 import { newId } from './new-id.ts'
-import { requirePartner } from './partner-access.ts'
+import { requirePartner, tierOf } from './partner-access.ts'
 import { commitPartnerWrite } from './partner-write.ts'
 import type { PartnerWrite } from './partner-write.ts'
 import { requireQuota, windowStart } from './quota.ts'
@@ -114,8 +116,13 @@ async function begin(
       }
       return { ...earlier, isNew: false }
     }
-    if (!proof.timely) throw new ApiError('signature_expired')
-    await requirePartner(tx, proof, { use: 'write', nowMs })
+    // Whatever the end of the write would refuse is refused before anything is sent.
+    if (!proof.timely || !(await isAfterRestore(deps, request, [proof]))) {
+      throw new ApiError('signature_expired')
+    }
+    const partner = await requirePartner(tx, proof, { use: 'write', nowMs })
+    const { wallet_rate_multiplier: multiplier } = tierOf(deps.reference(), partner)
+    await requireRoomForWrite(tx, { handle: partner.handle, multiplier }, nowMs)
     return { ...(await record(tx, deps, write, { worker, mode: 'forwarded' })), isNew: true }
   })
 }

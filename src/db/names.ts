@@ -50,9 +50,10 @@ export async function lookAlikes(
     .select('own.wallet')
     .where('own.wallet', 'in', wallets)
     .where('own.kind', '=', kind)
-    .where(({ exists, selectFrom }) =>
-      exists(
-        selectFrom('names as other')
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('names as other')
           .select('other.wallet')
           .whereRef('other.skeleton', '=', 'own.skeleton')
           .whereRef('other.wallet', '<>', 'own.wallet')

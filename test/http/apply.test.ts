@@ -1,7 +1,10 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { hourMs, minuteMs } from '../../src/core/time.ts'
+import { writeBounds } from '../../src/core/limits.ts'
+import { hourMs, isoTime, minuteMs } from '../../src/core/time.ts'
+import { setRestoredAt } from '../../src/db/restored.ts'
 import type { PinnedFetch } from '../../src/outbound/pinned-fetch.ts'
 import { OutboundError } from '../../src/outbound/pinned-fetch.ts'
 import { loadReference } from '../../src/reference.ts'
@@ -313,6 +316,27 @@ describe('threat 34: the quota of a partner', () => {
     expect((await apply(olas, {}, bob)).status).toBe(201)
     service.clock.advance(hourMs)
     expect((await apply(olas)).status).toBe(201)
+  })
+
+  test('ends with the share of writes a day, and nothing is sent that would be refused afterwards', async () => {
+    await service.actions.database.write((tx) =>
+      sql`
+        with recursive counted (n) as (select 1 union all select n + 1 from counted where n < ${writeBounds.partnerWritesPerDay})
+        insert into oath_history (kind, wallet, handle, action, message_sha256, signature_sha256, body_sha256, binding, created_at)
+        select 'write', 'w', 'alice', 'postJob', 'm', 's', 'b', 'body', ${isoTime(service.clock.now())} from counted
+      `.execute(tx),
+    )
+    expect((await apply(olas)).status).toBe(429)
+    expect(receiver.connections()).toBe(0)
+    expect(await rows()).toEqual([])
+  })
+
+  test('counts for nothing where the signature is older than a restored ledger: nothing is sent', async () => {
+    const { database } = service.actions
+    await database.write((tx) => setRestoredAt(tx, isoTime(service.clock.now() + 60_000)))
+    expect((await apply(olas)).status).toBe(401)
+    expect(receiver.connections()).toBe(0)
+    expect(await rows()).toEqual([])
   })
 
   test('is had by partners only', async () => {
