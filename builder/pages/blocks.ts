@@ -121,7 +121,7 @@ export function codeBlock(text: string, language: string): Twin {
 }
 
 export function notice(title: string, said: Said): Twin {
-  const { html: inner, md } = say`${strong(title)} ${said}`
+  const { html: inner, md } = say`${strong(`${title}.`)} ${said}`
   return { html: html`<p class="notice" role="note">${inner}</p>`, md: `> ${md.trim()}` }
 }
 
@@ -164,6 +164,19 @@ export function verifyBox(documentPath: string, what: string): Twin {
 /** HTML that has no other form; the Markdown form says something else instead, or nothing. */
 export function htmlOnly(content: Html, md = ''): Twin {
   return { html: content, md }
+}
+
+/** Where the parts of a long page are, folded away where they are many. In Markdown the headings tell. */
+export function contents(entries: readonly (readonly [href: string, label: string])[]): Twin {
+  const { html: row } = links(entries)
+  const inner =
+    entries.length <= 20
+      ? row
+      : html`<details>
+          <summary>On this page: ${entries.length} entries</summary>
+          ${row}
+        </details>`
+  return htmlOnly(html`<nav aria-label="On this page">${inner}</nav>`)
 }
 
 /** Links in a row. */

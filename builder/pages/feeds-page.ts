@@ -1,6 +1,15 @@
 /** `/feeds`: what can be followed. */
 import { links, para } from './blocks.ts'
 import type { Page } from './page.ts'
+import { table } from './table.ts'
+import { code, link } from './twin.ts'
+
+const feeds = [
+  ['desk', 'Articles of the desk', '/desk'],
+  ['transitions', 'Changes of status', '/'],
+  ['flags', 'Honesty flags', '/honesty'],
+  ['changes', 'Versions of the service', '/changelog'],
+] as const
 
 export function feedsPage(): Page {
   return {
@@ -10,17 +19,23 @@ export function feedsPage(): Page {
     nav: '/docs',
     body: [
       para('Follow the ledger with any feed reader, or poll a feed with If-None-Match.', 'lede'),
-      links([
-        ['/feeds/desk.atom', 'Articles of the desk, Atom'],
-        ['/feeds/desk.json', 'Articles of the desk, JSON Feed'],
-        ['/feeds/transitions.atom', 'Changes of status, Atom'],
-        ['/feeds/transitions.json', 'Changes of status, JSON Feed'],
-        ['/feeds/flags.atom', 'Honesty flags, Atom'],
-        ['/feeds/flags.json', 'Honesty flags, JSON Feed'],
-        ['/feeds/changes.atom', 'Versions of the service, Atom'],
-        ['/feeds/changes.json', 'Versions of the service, JSON Feed'],
-        ['/diffs/latest.md', 'What the last build changed, Markdown'],
-      ]),
+      table({
+        id: 'feeds',
+        caption: 'The last hundred entries of each.',
+        columns: ['Feed', 'Atom', 'JSON Feed'].map((label) => ({
+          label,
+          sortable: false,
+        })),
+        rows: feeds.map(([name, title, page]) => ({
+          cells: [
+            link(page, title),
+            link(`/feeds/${name}.atom`, code(`${name}.atom`)),
+            link(`/feeds/${name}.json`, code(`${name}.json`)),
+          ],
+        })),
+        empty: '',
+      }),
+      links([['/diffs/latest.md', 'What the last build changed, Markdown']]),
     ],
   }
 }

@@ -2,19 +2,20 @@
 import { pathOf } from '../../src/contract/routes.ts'
 import { explorerUrl } from '../../src/core/chains.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
-import type { EscrowEventKind } from '../../src/core/pact/sources.ts'
+import type { EscrowEvent, EscrowEventKind } from '../../src/core/pact/sources.ts'
 import type { World } from '../world.ts'
 import { facts, links, para, section, steps, verifyBox } from './blocks.ts'
 import { counted, hash, pill, time, usdc } from './figures.ts'
 import type { Page } from './page.ts'
 import { receiptPath } from './receipt-parts.ts'
 import { table } from './table.ts'
-import { address, code, foreign, link, say } from './twin.ts'
+import { address, code, concat, foreign, link, say } from './twin.ts'
 import type { Said, Twin } from './twin.ts'
 
 type Settled = World['pacts']['settled'][number]
 type InFlight = World['pacts']['inFlight'][number]
 type Recorded = World['pacts']['recorded'][number]
+type Logs = readonly EscrowEvent[]
 
 export function pactPath(id: string): string {
   return `/pacts/${id}`
@@ -27,11 +28,13 @@ export function sourceOf({ source }: Recorded): Said {
 
 export function* pactPages({ pacts, community }: World): Generator<Page> {
   const receipts = new Set(community.receipts.map((receipt) => receipt.receipt_id))
+  const logsOf = ({ pact_id: id }: Settled | InFlight | Recorded): Logs =>
+    pacts.events.get(id) ?? []
   for (const pact of pacts.settled) {
-    yield settledPage(pact, receipts.has(pact.receipt_id), timeline(pacts, pact.pact_id))
+    yield settledPage(pact, receipts.has(pact.receipt_id), logsOf(pact))
   }
-  for (const pact of pacts.inFlight) yield inFlightPage(pact, timeline(pacts, pact.pact_id))
-  for (const pact of pacts.recorded) yield recordedPage(pact, timeline(pacts, pact.pact_id))
+  for (const pact of pacts.inFlight) yield inFlightPage(pact, logsOf(pact))
+  for (const pact of pacts.recorded) yield recordedPage(pact, logsOf(pact))
 }
 
 const eventTexts: Readonly<Record<EscrowEventKind, string>> = {
@@ -46,7 +49,7 @@ const eventTexts: Readonly<Record<EscrowEventKind, string>> = {
 }
 
 /** What the escrow logged of a pact, one row for each log. */
-function timeline({ events }: World['pacts'], id: string): Twin {
+function timeline(logs: Logs): Twin {
   return section(
     'timeline',
     'What the escrow logged',
@@ -59,7 +62,7 @@ function timeline({ events }: World['pacts'], id: string): Twin {
         { label: 'Block', kind: 'figure', sortable: false },
         { label: 'Transaction', sortable: false },
       ],
-      rows: (events.get(id) ?? []).map(({ kind, atMs, block, txHash }) => ({
+      rows: logs.map(({ kind, atMs, block, txHash }) => ({
         cells: [
           eventTexts[kind],
           time(atMs),
@@ -82,7 +85,7 @@ function witnesses(names: Settled['confirmed_by']): Said {
   return names.length === 0 ? 'nothing yet' : names.map((name) => witnessTexts[name]).join(', ')
 }
 
-function recordedPage(pact: Recorded, logs: Twin): Page {
+function recordedPage(pact: Recorded, logs: Logs): Page {
   const { published, escrow } = pact
   const worker = published?.worker ?? escrow?.recipient
   const claimedHash = published?.work_hash ?? escrow?.work_hash ?? null
@@ -91,7 +94,8 @@ function recordedPage(pact: Recorded, logs: Twin): Page {
     title: pact.title,
     description: `Pact ${pact.pact_id}, recorded and ${pact.verification}: no verified receipt.`,
     nav: '/pacts',
-    body: [
+    madeOf: [pact, logs],
+    body: () => [
       para(
         say`${pill('recorded')} ${pill(pact.verification)} ${verificationTexts[pact.verification]} It is no proof of payment.`,
         'lede',
@@ -127,7 +131,7 @@ function recordedPage(pact: Recorded, logs: Twin): Page {
           : ['A node contradicts', foreign(pact.contradictions.join('; '))],
         published?.note === undefined ? null : ['Note', foreign(published.note)],
       ]),
-      logs,
+      timeline(logs),
       section(
         'check',
         'Check it',
@@ -148,14 +152,15 @@ const verificationTexts: Readonly<Record<Recorded['verification'], string>> = {
   contradicted: 'A node says otherwise than what was published.',
 }
 
-function settledPage(pact: Settled, hasReceipt: boolean, logs: Twin): Page {
+function settledPage(pact: Settled, hasReceipt: boolean, logs: Logs): Page {
   const receipt = code(pact.receipt_id)
   return {
     path: pactPath(pact.pact_id),
     title: pact.title ?? `Pact ${pact.pact_id}`,
     description: `${usdc(pact.amount_usdc).md} settled on ${pact.chain}.`,
     nav: '/pacts',
-    body: [
+    madeOf: [pact, hasReceipt, logs],
+    body: () => [
       para(say`${pill('settled')} ${usdc(pact.amount_usdc)} on ${pact.chain}`, 'lede'),
       facts([
         ['Pact', code(pact.job_id)],
@@ -167,19 +172,20 @@ function settledPage(pact: Settled, hasReceipt: boolean, logs: Twin): Page {
         ['Verified receipt', hasReceipt ? link(receiptPath(pact.receipt_id), receipt) : receipt],
         ['Rests on', witnesses(pact.confirmed_by)],
       ]),
-      logs,
+      timeline(logs),
       checkSection(pact.pact_id),
     ],
   }
 }
 
-function inFlightPage(pact: InFlight, logs: Twin): Page {
+function inFlightPage(pact: InFlight, logs: Logs): Page {
   return {
     path: pactPath(pact.pact_id),
     title: pact.title,
     description: `Pact ${pact.pact_id}, in flight: ${pact.phase_status}.`,
     nav: '/pacts',
-    body: [
+    madeOf: [pact, logs],
+    body: () => [
       para(
         say`${pill('in flight')} ${pill(pact.phase_status)} A pact in flight proves no payment.`,
         'lede',
@@ -195,17 +201,24 @@ function inFlightPage(pact: InFlight, logs: Twin): Page {
         ['Rests on', witnesses(pact.confirmed_by)],
         ['Updated', time(Date.parse(pact.updated_at))],
       ]),
-      logs,
+      timeline(logs),
       pact.verifier_recipe.length === 0
         ? null
         : section(
             'recipe',
             `How to verify it, in ${counted(pact.verifier_recipe.length, 'step')}`,
-            steps(pact.verifier_recipe.map(foreign)),
+            steps(pact.verifier_recipe.map(withCode)),
           ),
       checkSection(pact.pact_id),
     ],
   }
+}
+
+/** A text from outside in which commands stand between backticks. */
+function withCode(text: string): Twin {
+  const parts = text.split('`')
+  if (parts.length % 2 === 0) return foreign(text)
+  return concat(parts.map((part, at) => (at % 2 === 1 ? code(part) : foreign(part))))
 }
 
 function checkSection(id: string) {

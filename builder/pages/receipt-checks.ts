@@ -26,7 +26,7 @@ export function receiptChecks({ receiptRun }: World): Twin {
   const rows = receiptRun?.chains ?? []
   const when: Said =
     receiptRun === null
-      ? 'not yet'
+      ? 'and have not been asked yet'
       : say`the last time from ${time(Date.parse(receiptRun.started_at))} to ${time(Date.parse(receiptRun.finished_at))}`
   return section(
     'receipts',
@@ -48,7 +48,7 @@ export function receiptChecks({ receiptRun }: World): Twin {
           report.reason === undefined ? '' : foreign(report.reason),
         ],
       })),
-      empty: say`Chains are asked about receipts every hour, ${when}; nothing was due. ${link('/docs/receipts', 'How a receipt is checked')}`,
+      empty: say`Chains are asked about receipts every hour, ${when}${receiptRun === null ? null : '; nothing was due'}. ${link('/docs/receipts', 'How a receipt is checked')}`,
     }),
   )
 }

@@ -21,7 +21,11 @@ export function statusPage(world: World): Page {
   const polled = rails.filter(({ record }) => record.state.lastPollAtMs !== null)
   const good = polled.filter(({ record }) => record.state.lastError === null).length
   const waiting = rails.length - polled.length
-  const sum = `${good} of ${counted(polled.length, 'rail')} answered their last poll${waiting === 0 ? '' : `; ${waiting} ${waiting === 1 ? 'was' : 'were'} not polled yet`}.`
+  const rest = waiting === 0 ? '' : `; ${waiting} ${waiting === 1 ? 'was' : 'were'} not polled yet`
+  const sum =
+    polled.length === 0
+      ? `None of ${counted(waiting, 'rail')} was polled yet.`
+      : `${good} of ${counted(polled.length, 'rail')} answered their last poll${rest}.`
   return {
     path: '/status',
     title: 'Status',

@@ -2,6 +2,7 @@
 import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
 
+import { apiPrefix } from '../contract/route.ts'
 import type { Log } from '../deps.ts'
 import { answerFailure } from './answer.ts'
 import type { HonoEnv, RequestContext } from './context.ts'
@@ -77,12 +78,17 @@ export function installErrors(
   })
   hono.notFound((c) => {
     const known = knownPath(c.req.path)
-    const isEarly = known?.isDocument === true && store.state().manifest === null
+    const isEarly = store.state().manifest === null && mayBePublished(c.req.path, known)
     const failure: Failure = isEarly
       ? { code: 'unavailable', details: 'Nothing has been published yet' }
       : { code: known?.notFound ?? 'not_found' }
     return answerFailure(c, failure, deps)
   })
+}
+
+/** Pages stand in no registry: outside of the API anything may be one, once there is a first build. */
+function mayBePublished(path: string, known: ReturnType<RouteTable>): boolean {
+  return known === null ? !path.startsWith(`${apiPrefix}/`) : known.isDocument
 }
 
 function logFault(log: Log, error: Error): void {

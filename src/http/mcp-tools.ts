@@ -92,23 +92,26 @@ export function mcpTools(deps: ActionDeps, store: PublishedDocuments): readonly 
     tool({
       name: 'list_pacts',
       ...about('listPacts'),
-      input: z.object({ state: z.enum(['settled', 'in_flight']).optional(), limit }),
+      input: z.object({ state: z.enum(['settled', 'in_flight', 'recorded']).optional(), limit }),
       call({ state, limit: most }) {
-        const { settled, in_flight: inFlight, summary } = published().pacts
+        const { summary, settled, in_flight: inFlight, recorded } = published().pacts
+        const shown = <Pact>(group: string, pacts: readonly Pact[]): readonly Pact[] =>
+          state === undefined || state === group ? pacts.slice(0, most) : []
         return {
           summary,
-          settled: state === 'in_flight' ? [] : settled.slice(0, most),
-          in_flight: state === 'settled' ? [] : inFlight.slice(0, most),
+          settled: shown('settled', settled),
+          in_flight: shown('in_flight', inFlight),
+          recorded: shown('recorded', recorded),
         }
       },
     }),
     tool({
       name: 'get_pact',
-      ...about('getPact'),
+      ...about('getPact', 'Recorded pacts, which prove no payment, are found here too.'),
       input: z.object({ pact_id: pactId }),
       call({ pact_id: id }) {
-        const { settled, in_flight: inFlight } = published().pacts
-        const found = [...settled, ...inFlight].find((pact) => pact.pact_id === id)
+        const { settled, in_flight: inFlight, recorded } = published().pacts
+        const found = [...settled, ...inFlight, ...recorded].find((pact) => pact.pact_id === id)
         if (found === undefined) throw new ApiError('unknown_pact')
         return found
       },
@@ -184,7 +187,7 @@ export function mcpTools(deps: ActionDeps, store: PublishedDocuments): readonly 
           Object.entries(evidenceTenths).map(([kind, tenths]) => [kind, tenths / 10]),
         ),
         decay_days: reputationDecayDays,
-        docs: `${siteUrl}/docs`,
+        docs: `${siteUrl}/docs/reputation`,
       }),
     }),
   ]
@@ -276,6 +279,7 @@ function howToEarn(entry: Rail, { opportunities, flags, skills }: Published, dep
       `Register the wallet that is to be paid: POST ${siteUrl}${routeOf('registerWorker').path}`,
       `Send in a signed receipt of each payment: POST ${siteUrl}${routeOf('submitReceipt').path}`,
     ],
+    signing: `${siteUrl}/register-and-earn/SKILL.md`,
     docs: `${siteUrl}/rails/${entry.rail}`,
   }
 }

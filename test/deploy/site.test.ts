@@ -153,6 +153,23 @@ describe.each(edges)('the site behind %s with the shipped configuration', (progr
         expect(record.headers.get('content-type')).toBe('application/json')
       })
 
+      test('answers every document from its file, with its bytes and in its type', async () => {
+        // One that has read nothing yet, so that it has nothing but the files.
+        const fresh = await start({ servicePort: service.address.port, publicDir: published.dir })
+        const differing: string[] = []
+        for (const { path, size, content_type: type } of manifest.documents) {
+          const { status, headers, body } = await send(fresh.address, `GET ${path}`, [])
+          const answered = headers.get('content-type')
+          if (status !== 200 || body.length !== size || answered !== type) {
+            differing.push(`${path}: ${status}, ${body.length} of ${size} bytes, ${answered}`)
+          }
+        }
+        const live = await send(fresh.address, 'GET /api/v1/stats/live', [])
+        await fresh.stop()
+        expect(differing).toEqual([])
+        expect(live.headers.get('cache-control')).toContain('max-age=5,')
+      })
+
       test('says so on a page to people, and in the error body to programs', async () => {
         const person = await get('/workers/0x8617E340B3D01FA5F11F306F4090FD50E238070D', browser)
         expect([person.status, person.headers.get('cache-control')]).toEqual([503, 'no-store'])

@@ -112,10 +112,16 @@ describe('an error of a page', () => {
     })
   })
 
-  test('is a plain page where nothing has been published yet', async () => {
-    const { status, headers, body } = await send(bare.address, 'GET /none', [browser])
-    expect([status, headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8'])
-    expect(body.toString()).toContain('There is nothing at this address.')
+  test('is a plain page where nothing has been published yet, and says to come again', async () => {
+    for (const path of ['/', '/none', '/docs/signing', '/llms.txt']) {
+      const { status, headers, body } = await send(bare.address, `GET ${path}`, [browser])
+      const shown = [path, status, headers.get('content-type'), headers.get('retry-after')]
+      expect(shown).toEqual([path, 503, 'text/html; charset=utf-8', '5'])
+      expect(body.toString()).toContain('try again in a minute')
+    }
+    const program = await send(bare.address, 'GET /.well-known/api-catalog', [])
+    expect([program.status, program.headers.get('retry-after')]).toEqual([503, '5'])
+    expect((await send(bare.address, 'GET /api/v1/none', [])).status).toBe(404)
   })
 
   test('has no body for HEAD, and the length of the page', async () => {

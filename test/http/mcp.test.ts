@@ -58,7 +58,10 @@ const calls = () =>
         entry_requirements: ['a wallet'],
       },
     ],
-    list_pacts: [{ state: 'settled' }, { settled: [{ pact_id: '12' }], in_flight: [] }],
+    list_pacts: [
+      { state: 'recorded' },
+      { settled: [], in_flight: [], recorded: [{ pact_id: '9', state: 'recorded' }] },
+    ],
     get_pact: [{ pact_id: '14' }, { state: 'in_flight', phase_status: 'submitted' }],
     list_receipts: [{ wallet: alice.address }, { total: 1, receipts: [{ rail: 'x402' }] }],
     get_receipt: [{ receipt_id: receiptId }, { receipt_id: receiptId, platform: 'example_board' }],

@@ -12,8 +12,11 @@ export const mcpToolNotes = {
   list_rails: ['status?, chain?, category?, limit?', 'Rails with the figures that matter.'],
   get_rail: ['rail', 'All that is published about one rail.'],
   list_opportunities: ['limit?', 'Rails that pay now, best expected income first, with caveats.'],
-  how_to_earn: ['rail', 'Entry, caveats and steps for one rail.'],
-  list_pacts: ['state?, limit?', 'Settlements that can be checked on a chain.'],
+  how_to_earn: ['rail', 'Entry, caveats and steps for one rail, and how to sign them.'],
+  list_pacts: [
+    'state?, limit?',
+    'Pacts that are settled, in flight, or recorded from others and no proof of payment.',
+  ],
   get_pact: ['pact_id', 'One pact.'],
   list_receipts: ['rail?, wallet?, status?, limit?', 'Receipts, newest first.'],
   get_receipt: ['receipt_id', 'One receipt with its content and own signature.'],

@@ -3,7 +3,7 @@ import type { JsonValue } from '../../../src/core/canonical-json.ts'
 import { list, member, text } from '../../publish/facts.ts'
 import { openApiOf } from '../../snapshots/site.ts'
 import type { World } from '../../world.ts'
-import { links, para, section } from '../blocks.ts'
+import { contents, links, para, section } from '../blocks.ts'
 import { counted } from '../figures.ts'
 import type { Page } from '../page.ts'
 import { table } from '../table.ts'
@@ -24,6 +24,7 @@ export function modelsPage(world: World): Page {
         say`What the answers and bodies of the ${link('/docs/reference', 'endpoints')} hold.`,
         'lede',
       ),
+      contents(schemas.map(([name]) => [`#${name}`, name])),
       ...schemas.map(([name, schema]) => section(name, name, fieldTable(name, schema))),
       links([
         ['/openapi.json', 'OpenAPI 3.0.3'],

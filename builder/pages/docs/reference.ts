@@ -3,7 +3,7 @@ import type { Parameter, Route } from '../../../src/contract/route.ts'
 import { routes } from '../../../src/contract/routes.ts'
 import { models } from '../../../src/contract/schemas/common.ts'
 import type { World } from '../../world.ts'
-import { facts, heading, links, list, para, section, stacked } from '../blocks.ts'
+import { contents, facts, heading, links, list, para, section, stacked } from '../blocks.ts'
 import { counted } from '../figures.ts'
 import type { Page } from '../page.ts'
 import { code, link, say } from '../twin.ts'
@@ -35,15 +35,20 @@ export function referencePage({ site }: World): Page {
         ['/docs/models', 'Fields of every model'],
         ['/docs/try', 'Try it in the browser'],
       ]),
+      contents(tags.map((tag) => [`#${tagId(tag)}`, tag])),
       ...tags.map((tag) =>
         section(
-          `tag-${tag.toLowerCase()}`,
+          tagId(tag),
           tag,
           ...routes.filter((route) => route.tag === tag).map((route) => endpoint(route)),
         ),
       ),
     ],
   }
+}
+
+function tagId(tag: string): string {
+  return `tag-${tag.toLowerCase().replaceAll(' ', '-')}`
 }
 
 function endpoint(route: Route): Twin {
