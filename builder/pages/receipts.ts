@@ -102,7 +102,7 @@ function receiptPage(
         ],
         ['From', receipt.from_wallet === undefined ? 'not stated' : wallet(receipt.from_wallet)],
         ['To', wallet(receipt.to_wallet)],
-        ['Amount', say`${usdc(receipt.amount_usdc)} (${receipt.asset_symbol})`],
+        ['Amount', usdc(receipt.amount_usdc)],
         [
           'Issued',
           receipt.kind === 'platform'

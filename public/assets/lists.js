@@ -259,7 +259,7 @@ const views = {
           ['Rail', railLink(receipt.rail)],
           ['From', receipt.from_wallet === undefined ? 'not stated' : code(receipt.from_wallet)],
           ['To', workerLink(receipt.to_wallet)],
-          ['Amount', `${amount(receipt.amount_usdc)} USDC (${receipt.asset_symbol})`],
+          ['Amount', `${amount(receipt.amount_usdc)} USDC`],
           ['Issued', issuer],
           ['Checked on its chain', receipt.onchain_verified ? 'yes' : 'no'],
           fact('Chain', receipt.chain),

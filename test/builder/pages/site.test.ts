@@ -82,6 +82,55 @@ describe('the site', () => {
   })
 })
 
+describe('the page of a receipt', () => {
+  test('says what its chain said', () => {
+    const [receipt] = world.community.receipts
+    if (receipt === undefined) throw new Error('the world has no receipt')
+    const since = '2026-11-20T12:00:00.000Z'
+    const said = (onchain: NonNullable<typeof receipt.onchain>): string => {
+      const receipts = [{ ...receipt, onchain }]
+      const changed = { ...world, community: { ...world.community, receipts } }
+      return text(`/receipts/${receipt.receipt_id}.md`, [...siteOf(changed)])
+    }
+    const final = said({ verdict: 'final', block_number: 457_426_042, log_index: 7, since })
+    expect(final).toContain('Checked on its chain: yes: its block is final')
+    expect(final).toContain('Block: `457426042`, log 7')
+    expect(said({ verdict: 'mismatch', since })).toContain('refused: the transaction does not bear')
+  })
+})
+
+describe('the page of a pact', () => {
+  const page = (verifierRecipe: readonly string[]) => {
+    const inFlight = world.pacts.inFlight.map((pact) => ({
+      ...pact,
+      verifier_recipe: [...verifierRecipe],
+    }))
+    const changed = { ...world, pacts: { ...world.pacts, inFlight } }
+    return text('/pacts/14', [...siteOf(changed)])
+  }
+
+  test('shows the commands of its recipe as code, and a lone backtick as it is', () => {
+    expect(page(['Fetch it: `curl <x>` now'])).toContain('<code>curl &lt;x&gt;</code>')
+    expect(page(['A lone ` stays'])).toContain('A lone ` stays')
+  })
+
+  test('is not made again while its pact is the same', () => {
+    const revisions = (from: World) =>
+      [...siteOf(from)]
+        .filter(({ path }) => /^\/pacts\/\d+$/.test(path))
+        .map(({ path, body }) => [path, 'make' in body ? body.revision : null] as const)
+    const [settled] = world.pacts.settled
+    if (settled === undefined) throw new Error('the world has no settled pact')
+    const before = new Map(revisions(world))
+    const changed = { ...settled, title: 'Another title' }
+    const after = revisions({ ...world, pacts: { ...world.pacts, settled: [changed] } })
+    expect([...before.values()]).not.toContain(null)
+    expect(after.filter(([path, revision]) => before.get(path) !== revision)).toEqual([
+      [`/pacts/${settled.pact_id}`, expect.any(String)],
+    ])
+  })
+})
+
 describe('what programs find the site by', () => {
   test('llms.txt names every listed page by its Markdown, which is there', () => {
     const paths = new Set([...documents, ...documentsOf(world)].map(({ path }) => path))
@@ -361,6 +410,7 @@ function changedWorlds(): readonly (readonly [string, World])[] {
       'another settlement',
       { ...world, pacts: { ...world.pacts, settled: [{ ...settled, pact_id: '99' }] } },
     ],
+    ['no logs of the escrow', { ...world, pacts: { ...world.pacts, events: new Map() } }],
     ['another text', { ...world, articles: [{ ...article, body: 'Another.' }, ...articles] }],
     ['another excerpt', { ...world, articles: [{ ...article, excerpt: 'Another.' }, ...articles] }],
   ]
