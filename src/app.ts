@@ -152,7 +152,9 @@ export function createApp(deps: AppDeps): App {
       limiter === null ? nothingKept : createKeptCounts({ ...deps.actions, days: limiter.days }),
     failureAnswer: (failure) => errorAnswer(failure, docsUrl, requestId()),
     listener: (req, res) => {
-      if (!serveDocument(req, res)) enter(req, res)
+      // Node takes a request line without a version for one of HTTP/0.9, which has no headers, and reads on.
+      if (req.httpVersionMajor !== 1) refuse(req, res, { code: 'malformed_request' })
+      else if (!serveDocument(req, res)) enter(req, res)
     },
   }
 }

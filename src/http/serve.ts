@@ -87,7 +87,7 @@ function listen(server: Server, host: string, port: number): Promise<void> {
 
 const foreignMethod: Failure = {
   code: 'method_not_allowed',
-  headers: { Allow: 'GET, HEAD, POST, PATCH, OPTIONS' },
+  headers: { Allow: 'GET, HEAD, POST, PATCH, DELETE, OPTIONS' },
 }
 
 /** By the codes of Node's parser; everything else is a malformed request. */
@@ -105,7 +105,7 @@ function parseFailure(error: Error): Failure {
 
 /** Says it over the bare socket and closes: what follows on it cannot be understood. */
 function refuseBytes(socket: Duplex, answer: ErrorAnswer): void {
-  if (!socket.writable || isAnswering(socket)) {
+  if (!socket.writable || isAnswered(socket)) {
     socket.destroy()
     return
   }
@@ -115,10 +115,16 @@ function refuseBytes(socket: Duplex, answer: ErrorAnswer): void {
   socket.end(`${statusLine}${lines.join('')}\r\n${answer.body}`)
 }
 
-/** True where part of another answer is on its way, which a second one would end up inside of. */
-function isAnswering(socket: Duplex): boolean {
+/**
+ * True where part of another answer is on its way, which a second one would end up inside of, and where the answer has
+ * gone out before its request was whole: a second one would be taken for that of the next request.
+ */
+function isAnswered(socket: Duplex): boolean {
   const message: unknown = Reflect.get(socket, '_httpMessage')
-  return message instanceof Object && Reflect.get(message, 'headersSent') === true
+  if (message instanceof Object) return Reflect.get(message, 'headersSent') === true
+  const parser: unknown = Reflect.get(socket, 'parser')
+  const incoming: unknown = parser instanceof Object ? Reflect.get(parser, 'incoming') : null
+  return incoming instanceof Object && Reflect.get(incoming, 'complete') === false
 }
 
 async function close(

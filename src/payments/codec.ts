@@ -95,7 +95,7 @@ export function decodePayment(header: string): DecodedPayment {
   if (!parsed.success) {
     const issues = parsed.error.issues.map(({ path, message }) => ({
       path: path.join('.'),
-      message,
+      message: message.endsWith('received undefined') ? 'is missing' : message,
     }))
     throw new MalformedPaymentError('The payment lacks a member or has a wrong one', issues)
   }

@@ -146,7 +146,7 @@ test('methods that Node cannot parse, and CONNECT, are 405 as well', async () =>
   for (const line of ['FOO /api/v1/rails', 'get /api/v1/rails', 'CONNECT ledger.test:443']) {
     const answer = await send(service.address, line)
     expectError(answer, 405, 'method_not_allowed')
-    expect(answer.headers.get('allow')).toBe('GET, HEAD, POST, PATCH, OPTIONS')
+    expect(answer.headers.get('allow')).toBe('GET, HEAD, POST, PATCH, DELETE, OPTIONS')
   }
 })
 
@@ -177,6 +177,13 @@ test('bare line feeds and bytes that are no HTTP are 400', async () => {
     expect([400, 405]).toContain(answer.status)
     expect(answer.headers.get('cache-control')).toBe('no-store')
     expect(JSON.parse(answer.body.toString())).toHaveProperty('code')
+  }
+})
+
+test('a request line without a version is 400, whatever stands below it', async () => {
+  for (const path of ['/api/v1/rails', '/api/v1/health', '/nothing']) {
+    const answer = parseAnswer(await exchange(service.address, `GET ${path}\r\nHost: a\r\n\r\n`))
+    expectError(answer, 400, 'malformed_request')
   }
 })
 

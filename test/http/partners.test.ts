@@ -178,6 +178,7 @@ describe('signup', () => {
     ['an unknown tier', { tier: 'gold' }],
     ['an unknown field', { wallet: alice.address }],
     ['a website of another scheme', { website: 'http://acme.test/' }],
+    ['a website that is read in two ways', { website: String.raw`https://acme.test/\..\x` }],
     ['a name with an invisible mark', { display_name: 'Ac\u200Bme' }],
   ])('%s is 400', async (_, changes) => {
     expect((await join(alice, changes)).status).toBe(400)

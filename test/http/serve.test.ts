@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+
 import { afterEach, expect, test } from 'vitest'
 
 import { ApiError } from '../../src/contract/errors.ts'
@@ -85,6 +87,18 @@ test('headers that trickle in are cut off after five seconds with 408', async ()
   expect(answer.status).toBe(408)
   expect(answer.headers.get('cache-control')).toBe('no-store')
   expect(JSON.parse(answer.body.toString())).toMatchObject({ code: 'request_timeout' })
+})
+
+test('a request that was answered before it was whole is not answered again when its rest is malformed', async () => {
+  const service = await start()
+  for (const path of ['/', '/api/v1/health', '/api/v1/nothing']) {
+    const socket = await open(service.address)
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n`)
+    const all = received(socket)
+    await once(socket, 'data')
+    socket.write('no size of a chunk\r\n')
+    expect([...(await all).toString('latin1').matchAll(/HTTP\/1\.1 \d/g)]).toHaveLength(1)
+  }
 })
 
 test('an address that is taken is an error of the start', async () => {

@@ -117,6 +117,6 @@ describe('a payment in a header', () => {
     } catch (error) {
       issues = error instanceof MalformedPaymentError ? error.issues : error
     }
-    expect(issues).toMatchObject([{ path: 'payload.authorization.nonce' }])
+    expect(issues).toEqual([{ path: 'payload.authorization.nonce', message: 'is missing' }])
   })
 })

@@ -54,8 +54,12 @@ export const httpsInput = z
   .refine((text) => isHttpsUrl(text), 'must be an https address without user name or password')
   .meta({ format: 'uri', example: 'https://ledger.example/work' })
 
+/** As RFC 3986 spells it: a backslash, a quote or a bracket in the path is read in two ways. */
+const HTTPS_URI =
+  /^https:\/\/(?:[\w.~!$&'()*+,;=:@%-]+|\[[0-9A-Fa-f:.]+\](?::\d+)?)(?:[/?](?:[\w.~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?(?:#(?:[\w.~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?$/
+
 function isHttpsUrl(text: string): boolean {
-  if (!/^https:\/\/[\x21-\x7e]+$/.test(text) || !URL.canParse(text)) return false
+  if (!HTTPS_URI.test(text) || !URL.canParse(text)) return false
   const { username, password } = new URL(text)
   return username === '' && password === ''
 }
