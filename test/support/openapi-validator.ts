@@ -19,7 +19,14 @@ export interface OpenApiValidator {
   /** Path templates of the document that a concrete path matches. */
   readonly templateOf: (path: string) => string | null
   /** What is wrong with an answer; empty when it is as described. */
-  readonly problems: (path: string, status: number, contentType: string, body: unknown) => string[]
+  readonly problems: (
+    path: string,
+    status: number,
+    contentType: string,
+    body: unknown,
+    /** In lower case; `get` unless told. */
+    method?: string,
+  ) => string[]
 }
 
 /** Checks answers against an OpenAPI 3.0.3 document, as a client would that has nothing else. */
@@ -43,13 +50,13 @@ export function openApiValidator(json: unknown): OpenApiValidator {
 
   return {
     templateOf,
-    problems: (path, status, contentType, body) => {
+    problems: (path, status, contentType, body, method = 'get') => {
       const template = templateOf(path)
       if (template === null) return [`${path} is not described`]
-      const operation = answer.parse(api.paths[template]?.['get'])
+      const operation = answer.parse(api.paths[template]?.[method])
       const media = operation.responses[String(status)]?.content?.[contentType.split(';')[0] ?? '']
       if (media === undefined) return [`${path} ${status} ${contentType} is not described`]
-      const key = `${template} ${status} ${contentType}`
+      const key = `${method} ${template} ${status} ${contentType}`
       const validate = compiled.get(key) ?? ajv.compile(absolute(toJsonSchema(media.schema)))
       compiled.set(key, validate)
       return validate(body)

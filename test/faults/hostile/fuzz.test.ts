@@ -1,0 +1,211 @@
+import { createHash } from 'node:crypto'
+/**
+ * Thousands of requests made from `/openapi.json`: good, nearly good and hostile ones, signed and unsigned, against the
+ * whole service over real sockets and a real database. `FUZZ_SEED` and `FUZZ_RUNS` (requests for each operation, times
+ * its weight) change what is sent; a seed that failed sends the same again.
+ */
+
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { openApiDocument } from '../../../src/contract/openapi.ts'
+import { routes } from '../../../src/contract/routes.ts'
+import { canonicalize } from '../../../src/core/canonical-json.ts'
+import { version } from '../../../src/version.ts'
+import { openApiValidator } from '../../support/openapi-validator.ts'
+import { send } from '../../support/raw-http.ts'
+import { problemsOf } from './invariants.ts'
+import { plansFor, render } from './requests.ts'
+import type { Operation, Plan, Rendered } from './requests.ts'
+import { startTarget } from './target.ts'
+import type { Target } from './target.ts'
+import { answerOf, sendBytes } from './wire.ts'
+
+const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121)
+const runs = Number(process.env['FUZZ_RUNS'] ?? 20)
+
+const parameter = z.object({ in: z.string(), name: z.string(), schema: z.unknown() })
+const operation = z.looseObject({
+  operationId: z.string(),
+  parameters: z.array(parameter).optional(),
+  requestBody: z
+    .object({ content: z.object({ 'application/json': z.object({ schema: z.unknown() }) }) })
+    .optional(),
+  security: z.array(z.record(z.string(), z.unknown())).optional(),
+})
+const document = z.object({
+  paths: z.record(z.string(), z.record(z.string(), operation)),
+  components: z.object({ schemas: z.record(z.string(), z.unknown()) }),
+})
+
+const own: unknown = JSON.parse(
+  JSON.stringify(
+    openApiDocument(routes, {
+      serviceName: 'agent-income-ledger',
+      siteUrl: 'https://ledger.test',
+      version,
+    }),
+  ),
+)
+
+function operationsOf(json: unknown): readonly Operation[] {
+  return Object.entries(document.parse(json).paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId, parameters = [], ...rest }]) => ({
+      id: operationId,
+      method: method.toUpperCase(),
+      path,
+      parameters,
+      body: rest.requestBody?.content['application/json'].schema ?? null,
+      asksForPartner: rest.security?.some((scheme) => 'partnerBearer' in scheme) ?? false,
+    })),
+  )
+}
+
+const operations = operationsOf(own)
+const { schemas } = document.parse(own).components
+const api = openApiValidator(own)
+
+/**
+ * Operations and what they say where a row is meant to stay: a try that was counted, the look whether the database
+ * takes writes. Tested beside what writes it.
+ */
+const meantToWrite = new Set(['claimSpot code_invalid', 'claimSpot unavailable', 'getHealth '])
+
+let target: Target
+const tally = new Map<string, number>()
+
+beforeAll(async () => {
+  target = await startTarget()
+})
+afterAll(async () => {
+  await target.stop()
+  const sum = [...tally.values()].reduce((total, count) => total + count, 0)
+  const listed = [...tally]
+    .toSorted(([a], [b]) => a.localeCompare(b))
+    .map(([status, count]) => `${status}: ${count}`)
+  console.info(`seed ${seed}, ${sum} requests (${listed.join(', ')})`)
+})
+
+/** Reads of documents find little to break; writes most. */
+function weightOf({ method, parameters, asksForPartner }: Operation): number {
+  if (method !== 'GET') return 5
+  return asksForPartner || parameters.length > 1 ? 3 : 1
+}
+
+/** Each operation is asked differently. */
+function hashOf(id: string): number {
+  return createHash('sha256').update(id).digest().readInt32BE(0)
+}
+
+interface State {
+  version: number
+  tables: ReadonlyMap<string, string>
+}
+
+async function attempt(plan: Plan, its: Operation, state: State): Promise<void> {
+  const rendered = await render(target, its, plan)
+  const first = await sent(plan, rendered, state)
+  if (!plan.again || first === null) return
+  const second = await sent(plan, rendered, state)
+  if (plan.method === 'GET' || plan.method === 'HEAD' || first.status >= 300) return
+  const isOnce = its.asksForPartner || its.body !== null
+  const hasProof = rendered.credentials.length > 0 || rendered.bytes.includes('"signature":')
+  if (!isOnce || !hasProof || second === null) return
+  if (second.status >= 300 || canonical(second.body) !== canonical(first.body)) {
+    throw new Error(
+      `sent again it is ${second.status}: ${second.body.toString()}\n${shown(rendered)}`,
+    )
+  }
+}
+
+async function sent(plan: Plan, rendered: Rendered, state: State) {
+  const { bytes, path } = rendered
+  const came = await sendBytes(target.service.address, bytes)
+  const answer = came === 'quiet' ? null : answerOf(came)
+  if (answer === null) throw new Error(`no answer\n${shown(rendered)}`)
+  const kind = String(answer.status)
+  tally.set(kind, (tally.get(kind) ?? 0) + 1)
+  const problems = [
+    ...problemsOf({ method: plan.method, path, bytes }, answer, { api, secrets: target.secrets }),
+    ...(await trespasses(plan, answer, state)),
+  ]
+  if (problems.length > 0) {
+    throw new Error(
+      `${problems.join('\n')}\n${shown(rendered)}\n=> ${answer.status} ${answer.body.toString().slice(0, 2000)}`,
+    )
+  }
+  return answer
+}
+
+const canonical = (body: Buffer): string => canonicalize(JSON.parse(body.toString()))
+const shown = ({ bytes }: Rendered) => bytes.toString('utf8').slice(0, 3000)
+
+/** Tables that a refused request, or a read, has changed. */
+async function trespasses(
+  plan: Plan,
+  answer: { readonly status: number; readonly body: Buffer },
+  state: State,
+): Promise<readonly string[]> {
+  const now = await target.version()
+  if (now === state.version) return []
+  const before = state.tables
+  state.version = now
+  state.tables = await target.tables()
+  const method = plan.method === 'HEAD' ? 'GET' : plan.method
+  const isWrite = method !== 'GET'
+  if (isWrite && answer.status < 300) return []
+  const code = /"code":"(\w+)"/.exec(answer.body.toString())?.[1] ?? ''
+  const [path = ''] = plan.path.split('?')
+  const template = api.templateOf(path)
+  const operationId = operations.find((its) => its.method === method && its.path === template)?.id
+  if (meantToWrite.has(`${operationId} ${code}`)) return []
+  return [...state.tables]
+    .filter(([table, digest]) => before.get(table) !== digest)
+    .map(([table]) => `a refused request changed ${table}`)
+}
+
+test('the description that is served is the one that requests are made from', async () => {
+  const { body } = await send(target.service.address, 'GET /openapi.json')
+  const ids = (all: readonly Operation[]) => all.map(({ id }) => id).toSorted()
+  expect(ids(operationsOf(JSON.parse(body.toString())))).toEqual(ids(operations))
+})
+
+describe(`seed ${seed}`, () => {
+  test.each(operations.map((its) => [`${its.method} ${its.path}`, its] as const))(
+    '%s answers whatever it is asked as it is described, and what it refuses changes nothing',
+    async (_name, its) => {
+      const known = await target.prepare(its)
+      const state: State = { version: await target.version(), tables: await target.tables() }
+      const property = fc.asyncProperty(plansFor(its, schemas, known), (plan) =>
+        attempt(plan, its, state),
+      )
+      await fc.assert(property, {
+        seed: seed ^ hashOf(its.id),
+        numRuns: runs * weightOf(its),
+        endOnFailure: true,
+      })
+    },
+  )
+})
+
+describe('after all of it', () => {
+  test('no log holds a signature, a payment or a secret', () => {
+    const log = target.service
+      .lines()
+      .map((line) => JSON.stringify(line))
+      .join('\n')
+    expect(log).not.toMatch(/0x[0-9a-f]{130}|[A-Za-z0-9+/]{86}==/i)
+    expect(log).not.toMatch(/eyJ4NDAy[A-Za-z0-9+/]+/)
+    expect(target.service.lines().filter((line) => line['level'] === 'error')).toEqual([])
+  })
+
+  test('nobody has reached the prototype of anything', () => {
+    expect(Reflect.get({}, 'isAdmin')).toBeUndefined()
+  })
+
+  test('the service answers as before', async () => {
+    const { status } = await send(target.service.address, 'GET /api/v1/rails')
+    expect(status).toBe(200)
+  })
+})

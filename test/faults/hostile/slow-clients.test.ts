@@ -1,0 +1,154 @@
+/**
+ * Clients that are slow on purpose: request lines, headers, bodies and reads that take for ever. Their connections end,
+ * others are answered meanwhile, and what they hold is little.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import {
+  jsonDocument,
+  publicDir,
+  sampleDocuments,
+  startService,
+} from '../../support/http-service.ts'
+import type { PublicDir, Service } from '../../support/http-service.ts'
+import { open, received, send } from '../../support/raw-http.ts'
+import { answersOf } from './wire.ts'
+
+/** Of each kind. */
+const CLIENTS = 60
+/** Between two bytes of a client. */
+const DRIP_MS = 250
+/** Text that a reader of a few bytes a second would take days for. */
+const LARGE_BYTES = 7 * 2 ** 20
+
+let published: PublicDir
+let service: Service
+
+beforeAll(async () => {
+  published = await publicDir()
+  const large = jsonDocument('/api/v1/rails/large', { text: 'ledger '.repeat(LARGE_BYTES / 7) })
+  await published.publish([...sampleDocuments, large])
+  service = await startService(published.dir)
+})
+
+afterAll(async () => {
+  await service.stop()
+  await published.remove()
+})
+
+/** Sends the beginning, then one piece after another for as long as anybody listens; all that came back. */
+async function drip(beginning: string, piece: string): Promise<Buffer> {
+  const socket = await open(service.address)
+  socket.on('error', () => undefined)
+  const dripping = setInterval(() => socket.write(piece), DRIP_MS)
+  const all = received(socket)
+  socket.write(beginning)
+  const bytes = await all
+  clearInterval(dripping)
+  return bytes
+}
+
+async function othersAreAnswered(): Promise<void> {
+  for (const path of ['/api/v1/rails', '/api/v1/health', '/api/v1/jobs']) {
+    expect((await send(service.address, `GET ${path}`)).status).toBe(200)
+  }
+}
+
+const line = 'POST /api/v1/feedback HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n'
+
+test('what is sent a byte at a time is cut off with 408, and others are answered meanwhile', async () => {
+  const kinds = [
+    ['a request line', 'GET /', 'a'],
+    ['headers', 'GET /api/v1/rails HTTP/1.1\r\nHost: a\r\nX-A: ', 'b'],
+    ['more headers', 'GET /api/v1/rails HTTP/1.1\r\nHost: a\r\n', 'X-A: b\r\n'],
+    ['a second request', 'GET /api/v1/jobs HTTP/1.1\r\nHost: a\r\n\r\nGET /', 'a'],
+    ['a body', `${line}Content-Length: 60000\r\n\r\n{"message":"`, 'a'],
+    ['chunks', `${line}Transfer-Encoding: chunked\r\n\r\n`, '1\r\na\r\n'],
+    [
+      'a body that nobody reads',
+      'GET /api/v1/nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 9000\r\n\r\n',
+      'a',
+    ],
+  ] as const
+  const slow = kinds.map(async ([kind, beginning, piece]) => {
+    const ends = await Promise.all(Array.from({ length: CLIENTS }, () => drip(beginning, piece)))
+    const statuses = ends.map((bytes) =>
+      answersOf(bytes)
+        .map(({ status }) => status)
+        .join(),
+    )
+    return [kind, [...new Set(statuses)].toSorted()] as const
+  })
+  await othersAreAnswered()
+  const seen = Object.fromEntries(await Promise.all(slow))
+  expect(seen).toEqual({
+    'a request line': ['408'],
+    headers: ['408'],
+    'more headers': ['408'],
+    'a second request': ['200,408'],
+    'a body': ['408'],
+    chunks: ['408'],
+    // Answered before it was whole: it has had its answer.
+    'a body that nobody reads': ['404'],
+  })
+  await othersAreAnswered()
+})
+
+test('who says nothing at all is cut off', async () => {
+  const sockets = await Promise.all(Array.from({ length: CLIENTS }, () => open(service.address)))
+  await othersAreAnswered()
+  await Promise.all(sockets.map((socket) => received(socket)))
+})
+
+test('answers that nobody takes are held once, and end', async () => {
+  const before = process.memoryUsage().rss
+  const ended = Array.from({ length: CLIENTS }, async () => {
+    const socket = await open(service.address)
+    socket.on('error', () => undefined)
+    socket.pause()
+    socket.write('GET /api/v1/rails/large HTTP/1.1\r\nHost: a\r\n\r\n')
+    return socket
+  })
+  const sockets = await Promise.all(ended)
+  await othersAreAnswered()
+  // One copy for each would be 420 MB. What the kernel has taken is nobody's memory here.
+  expect(process.memoryUsage().rss - before).toBeLessThan((CLIENTS / 2) * LARGE_BYTES)
+  for (const socket of sockets) socket.destroy()
+  await othersAreAnswered()
+})
+
+const hasTool = spawnSync('slowhttptest', ['-h']).error === undefined
+
+describe.runIf(hasTool)('slowhttptest', () => {
+  test.each([
+    ['headers', ['-H', '-x', '24', '-t', 'GET'], '/api/v1/health'],
+    ['bodies', ['-B', '-s', '8192', '-t', 'POST', '-x', '10'], '/api/v1/feedback'],
+    ['reads', ['-X', '-w', '10', '-y', '20', '-n', '5', '-z', '32'], '/api/v1/rails/large'],
+  ])('finds the service available while it is slow with %s', async (_name, how, path) => {
+    const folder = mkdtempSync(join(tmpdir(), 'ledger-slow-'))
+    const bounds = ['-c', '150', '-r', '150', '-i', '2', '-p', '10', '-l', '6']
+    const child = spawn('slowhttptest', [...bounds, ...how, '-u', `${service.url}${path}`], {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let said = ''
+    child.stdout.on('data', (chunk: Buffer) => {
+      said += chunk.toString('utf8')
+    })
+    await once(child, 'close')
+    rmSync(folder, { recursive: true, force: true })
+    const plain = stripVTControlCharacters(said)
+    const verdicts = [...plain.matchAll(/service available:\s+(\w+)/g)].map(
+      ([, verdict]) => verdict,
+    )
+    expect(new Set(verdicts)).toEqual(new Set(['YES']))
+    await othersAreAnswered()
+  })
+})

@@ -1,0 +1,266 @@
+/** The service under attack: everything published, everybody signed up, payments on, and something of each kind to harm. */
+import { createHash } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { sql } from 'kysely'
+import { z } from 'zod'
+
+import { diffDocument, factsOf, nextFacts } from '../../../builder/publish/last-facts.ts'
+import { documentsOf } from '../../../builder/snapshots/index.ts'
+import { createWalletChain } from '../../../src/chain/wallet-chain.ts'
+import { maxAgeOf } from '../../../src/contract/routes.ts'
+import { isoTime, minuteMs } from '../../../src/core/time.ts'
+import { findPartner, setSubscription } from '../../../src/db/partners.ts'
+import { receiptsSince } from '../../../src/db/receipts.ts'
+import { createHealth } from '../../../src/health.ts'
+import { createStatsSince } from '../../../src/http/live.ts'
+import { loadPayments } from '../../../src/payments/load.ts'
+import { loadReference } from '../../../src/reference.ts'
+import { agreedUsdc, openExchange, parties } from '../../support/exchange.ts'
+import type { Exchange } from '../../support/exchange.ts'
+import { handClock, publicDir, startService } from '../../support/http-service.ts'
+import type { Service } from '../../support/http-service.ts'
+import { makePartner, partnerClient } from '../../support/partners.ts'
+import { issued, receiptFacts, submission, withPlatform } from '../../support/receipts.ts'
+import { startUsdcChain } from '../../support/usdc-chain.ts'
+import {
+  ed25519Key,
+  evmWallet,
+  nearWallet,
+  signedBody,
+  solanaWallet,
+} from '../../support/wallets.ts'
+import type { TestWallet } from '../../support/wallets.ts'
+import { smallWorld } from '../../support/world.ts'
+import { chainAccount, chainKey } from '../../support/x402-payment.ts'
+import type { Dictionary } from './values.ts'
+
+/** What the service itself must never tell: where it lies and what it signs with. */
+export interface Target {
+  readonly service: Service
+  readonly receiver: `0x${string}`
+  readonly secrets: readonly string[]
+  /** Who can sign, by the address as it is printed. */
+  readonly wallets: ReadonlyMap<string, TestWallet>
+  /** Puts new jobs of every state into the ledger, and answers what is there to be named. */
+  readonly prepare: (operation: { readonly path: string }) => Promise<Dictionary>
+  /** One hash for each table. */
+  readonly tables: () => Promise<ReadonlyMap<string, string>>
+  /** Changes with every commit that wrote something. */
+  readonly version: () => Promise<number>
+  readonly stop: () => Promise<void>
+}
+
+/** A payer who has nothing: good payments of theirs are refused after everything else was checked. */
+export const payer = chainAccount('hostile payer')
+export const platformKey = ed25519Key('platform')
+export const workerKey = ed25519Key('own')
+
+const outsiders = {
+  stranger: evmWallet('nobody yet'),
+  solana: solanaWallet('fuzz'),
+  near: nearWallet('fuzz'),
+} as const
+
+export async function startTarget(): Promise<Target> {
+  const chain = await startUsdcChain()
+  const folder = await mkdtemp(join(tmpdir(), 'ledger-hostile-'))
+  const keyFile = join(folder, 'settler.key')
+  await writeFile(keyFile, chainKey('settler'), { mode: 0o600 })
+  const clock = handClock()
+  const receiver = chainAccount('receiver').address
+  const { request } = createWalletChain(chain.url, { fetch, clock })
+  const payments = await loadPayments(
+    { mode: 'local', receiver, keyFile, maxGasPriceWei: 100_000_000n },
+    { clock, fetch, request, pausesMs: [20, 40] },
+  )
+  const reference = withPlatform(await loadReference('data'), platformKey)
+  const published = await publicDir()
+  const documents = [...documentsOf(smallWorld())]
+  const diff = diffDocument(nextFacts(null, factsOf(documents)), maxAgeOf('getLatestDiff'))
+  await published.publish([...documents, diff])
+  const databasePath = join(folder, 'ledger.db')
+  const service = await startService(published.dir, {
+    clock,
+    databasePath,
+    actions: { payments, reference: () => reference },
+    health: async () =>
+      await createHealth({
+        database: service.actions.database,
+        store: service.store,
+        clock,
+        startedMonotonicMs: 0,
+        jobs: ['poll', 'build'],
+        settlement: payments.mode,
+        problems: payments.problems,
+      })(),
+    statsSince: async (sinceMs) => {
+      const { database } = service.actions
+      return await createStatsSince(
+        service.store,
+        receiptsSince(database.reader, 'https://ledger.test'),
+      )(sinceMs)
+    },
+  })
+  const exchange = await openExchange(service)
+  const rich = evmWallet('rich')
+  await makePartner(service, rich, { handle: 'rich', tier: 'enterprise' })
+  await populate(service)
+  let hasStories = false
+  const subscribed = await subscriptionsOf(service)
+  const everybody = [...Object.values(parties), ...Object.values(outsiders), rich]
+  return {
+    service,
+    receiver,
+    secrets: [folder, published.dir, process.cwd(), chainKey('settler').slice(2), chain.url],
+    wallets: new Map(everybody.map((wallet) => [wallet.address, wallet])),
+    prepare: async ({ path }) => {
+      // Bounds of the day are tested elsewhere; here they would only keep attacks from what they aim at.
+      clock.advance(30 * minuteMs)
+      await service.actions.database.write(async (tx) => {
+        for (const { handle, subscription } of subscribed) {
+          await setSubscription(tx, handle, subscription, isoTime(clock.now()))
+        }
+        await tx.updateTable('partners').set({ require_body_signature: 0 }).execute()
+      })
+      // Those of other operations would fill what a partner may have open.
+      if (path.includes('/jobs') || !hasStories) await stories(exchange)
+      hasStories = true
+      return await dictionaryOf(service, everybody)
+    },
+    tables: () => tablesOf(exchange),
+    version: async () => {
+      const { reader } = service.actions.database
+      const { rows } = await sql<{ data_version: number }>`pragma data_version`.execute(reader)
+      return rows[0]?.data_version ?? 0
+    },
+    stop: async () => {
+      await service.stop()
+      await published.remove()
+      await rm(folder, { recursive: true, force: true })
+      await chain.stop()
+    },
+  }
+}
+
+/** A worker with a receipt, a claim to be made, a subscription. */
+async function populate(service: Service): Promise<void> {
+  const { clock, url, actions } = service
+  const send = async (path: string, body: object) => {
+    const answer = await fetch(`${url}/api/v1${path}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`)
+  }
+  const worker = evmWallet('bidder')
+  const skills = [...actions.reference().skills].slice(0, 2)
+  const nowMs = clock.now()
+  await send('/workers/register', await signedBody(worker, 'register', { skills }, { nowMs }))
+  const facts = receiptFacts(worker, { from_wallet: evmWallet('payer').address })
+  await send('/receipts', await submission(worker, issued(facts, platformKey), nowMs))
+  const subscribed = await partnerClient(service, parties.poster)(
+    'POST',
+    '/api/v1/alerts/subscribe',
+    { url: 'https://hooks.example.com/alerts' },
+  )
+  if (subscribed.status !== 201) throw new Error(JSON.stringify(subscribed.body))
+}
+
+/** As they stand: attackers who are partners may cancel them. */
+async function subscriptionsOf({ actions }: Service) {
+  const handles = [...Object.keys(parties), 'rich']
+  const partners = await Promise.all(
+    handles.map((handle) => findPartner(actions.database.reader, { handle })),
+  )
+  return partners.flatMap((partner) => (partner === null ? [] : [partner]))
+}
+
+/** One job of each state that verbs begin from. */
+async function stories(exchange: Exchange): Promise<void> {
+  await exchange.post()
+  const { id } = await exchange.post()
+  await exchange.bid(id, 'worker', { price_usdc: agreedUsdc })
+  await exchange.awarded()
+  await exchange.delivered()
+}
+
+const NEWEST = 8
+
+async function dictionaryOf(
+  service: Service,
+  everybody: readonly TestWallet[],
+): Promise<Dictionary> {
+  const { reader } = service.actions.database
+  const newest = async (table: string, by = 'created_at') => {
+    const { rows } = await sql<{ value: string }>`
+      select id as value from ${sql.table(table)} order by ${sql.ref(by)} desc limit ${NEWEST}
+    `.execute(reader)
+    return rows.map(({ value }) => value)
+  }
+  const jobs = await newest('jobs')
+  const wallets = everybody.map(({ address }) => address)
+  const spellings = [...wallets, ...wallets.map((wallet) => wallet.toLowerCase())]
+  const codes = service.actions.letters.flatMap(({ text }) => /\b\d{6}\b/.exec(text)?.[0] ?? [])
+  const reference = service.actions.reference()
+  return {
+    id: [...jobs, ...(await newest('receipts', 'seq')), ...(await newest('alert_subscriptions'))],
+    job_id: jobs,
+    bid_id: await newest('job_bids'),
+    handle: [...Object.keys(parties), 'rich', 'me', 'tiers', 'new-handle'],
+    wallet: spellings,
+    to_wallet: wallets,
+    from_wallet: wallets,
+    worker_wallet: wallets,
+    rail: [...reference.rails.keys(), 'alpha', 'beta'],
+    rails: [...reference.rails.keys()],
+    surface: [...reference.rails.keys()],
+    name: ['alpha', 'beta', 'weekly-47', 'technical-writing'],
+    skill: [...reference.skills].slice(0, 4),
+    skills: [...reference.skills].slice(0, 4),
+    slug: ['technical-writing', 'weekly-47', ...[...reference.skills].slice(0, 3)],
+    platform: ['example_board'],
+    asset_symbol: ['USDC'],
+    budget_usdc: ['40.5', '12', '0.000001'],
+    price_usdc: ['37.5', '12'],
+    amount_usdc: ['10', '0.25', '1000000000'],
+    cursor: await cursorsOf(service),
+    occurred_at: ['2026-11-20T12:00:00.000Z', '2026-11-19T12:00:00.000Z'],
+    deadline: ['2027-01-20T12:00:00.000Z', '2027-02-20T12:00:00.000Z'],
+    uri: ['https://files.example.com/manual.pdf'],
+    url: ['https://hooks.example.com/alerts', 'https://attest.example.com/x'],
+    content_sha256: ['ab'.repeat(32)],
+    email: ['a@ledger.example', 'b@ledger.example', 'c@ledger.example'],
+    code: ['000000', ...codes],
+    public_key: [`ed25519:${workerKey.base64}`],
+    receipt_key: [workerKey.base64],
+    timestamp: ['@now', '@now', '@now', '@now', '@now', '@now', '@old', '@ahead'],
+    signature: ['@signature'],
+    oath_signature: ['@oath_signature'],
+    platform_signature: ['@platform_signature'],
+    worker_signature: ['@worker_signature'],
+  }
+}
+
+const page = z.object({ next_cursor: z.string() })
+
+async function cursorsOf({ url }: Service): Promise<readonly string[]> {
+  const lists = ['jobs', 'receipts', 'workers', 'partners/poster/oaths']
+  const pages = await Promise.all(
+    lists.map(async (list) => await (await fetch(`${url}/api/v1/${list}?limit=1`)).json()),
+  )
+  return pages.flatMap((json) => page.safeParse(json).data?.next_cursor ?? [])
+}
+
+async function tablesOf(exchange: Exchange): Promise<ReadonlyMap<string, string>> {
+  const rows = z.record(z.string(), z.array(z.unknown())).parse(await exchange.rows())
+  return new Map(
+    Object.entries(rows).map(([table, own]) => [
+      table,
+      createHash('sha256').update(JSON.stringify(own)).digest('base64'),
+    ]),
+  )
+}
