@@ -187,9 +187,11 @@ async function runForever(): Promise<void> {
   // The service that started this builder is gone: a builder without its service would never be stopped.
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
   const firstPoll = config.POLL === 'on' ? pollDue() : Promise.resolve()
-  const firstCheck = checkReceipts().then(async () => {
+  const checkFirst = async () => {
+    await checkReceipts()
     if (!stopped.aborted) await pactsAndBuild()
-  })
+  }
+  const firstCheck = checkFirst()
   await untilAborted(stopped)
   await Promise.all(tasks.map(async (task) => task.destroy()))
   await firstPoll.catch(() => undefined)
