@@ -96,8 +96,9 @@ async function expectWell(): Promise<void> {
 describe('a past that cannot be read', () => {
   beforeEach(async () => {
     const clock = { ...withHooks(program, testClock), TEST_CLOCK_MS: String(firstPollMs) }
-    ledger = newLedger(program, { ...sources.env, POLL: 'off' })
-    expect(await build({ ...clock, POLL: 'on' })).toBe(0)
+    // The recorded chain stands still: by the clock of later builds its head is weeks old.
+    ledger = newLedger(program, { ...sources.env, POLL: 'off', RPC_URL_ARBITRUM: '' })
+    expect(await build({ ...clock, ...sources.env, POLL: 'on' })).toBe(0)
     service = ledger.service({ BUILDER: 'off' })
     url = await addressOf(service)
     expect(await health()).toMatchObject({ status: 'ok' })
@@ -163,7 +164,7 @@ describe('a machine without git', () => {
     expect(jobs.build.detail).toMatch(/^\d+ documents changed, not archived: git is not installed$/)
     expect(await build()).toBe(0)
     expect(ledger.git('log', '--format=%s').trim()).toMatch(/^ledger: first build, /)
-    expect((await health()).jobs.build.detail).toMatch(/^committed [0-9a-f]{7}$/)
+    expect((await health()).jobs.build.detail).toMatch(/\bcommitted [0-9a-f]{7}$/)
     service.kill('SIGTERM')
     await service.ended
     ledger.remove()

@@ -139,6 +139,7 @@ const plays: Readonly<Record<EvmChain, (anvil: Anvil) => Promise<void>>> = {
     await quote(anvil, feeds.arbitrum, 2000)
     await keepPact(anvil, 12n, 61, 71)
     await keepPact(anvil, 13n, 62, 72)
+    await keepNoOtherPacts(anvil, 14)
     await anvil.block(daysAgo(12), [pactApproved(12n, 61), pactPaid(71, '300')])
     await anvil.block(
       daysAgo(3),
@@ -290,6 +291,17 @@ async function keepPact(
   const abi = parseAbi(['function getPact(uint256 pactId) view'])
   const call = encodeFunctionData({ abi, args: [pactId] })
   await anvil.answer(escrow, call, encodeAbiParameters(inputs, [record]))
+}
+/** The escrow answers zeros for numbers that it does not have. */
+async function keepNoOtherPacts(anvil: Anvil, next: number): Promise<void> {
+  const uint = [{ type: 'uint256' }] as const
+  const abi = parseAbi(['function nextPactId() view', 'function getPact(uint256 pactId) view'])
+  const asked = encodeFunctionData({ abi, functionName: 'nextPactId' })
+  await anvil.answer(escrow, asked, encodeAbiParameters(uint, [BigInt(next)]))
+  for (let pactId = 0; pactId < 12; pactId += 1) {
+    const call = encodeFunctionData({ abi, functionName: 'getPact', args: [BigInt(pactId)] })
+    await anvil.answer(escrow, call, `0x${'0'.repeat(12 * 64)}`)
+  }
 }
 function pactApproved(pactId: bigint, creator: number): ScriptedLog {
   return logOf(escrow, escrowEvents, 'PactApproved', { pactId, creator: wallet(creator) })

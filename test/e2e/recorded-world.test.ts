@@ -224,6 +224,8 @@ const flagsOfTheDay = [
   'concentrated erc8004_base',
   'concentrated poidh_arbitrum',
   'concentrated virtuals_acp',
+  // Published pacts whose numbers the recorded escrow does not have, or has otherwise.
+  ...Array.from({ length: 6 }, () => 'pact_sources_disagree pact'),
   'self_dealing superteam_earn',
   'self_dealing x402',
 ]

@@ -62,11 +62,12 @@ describe('two builders on one ledger', () => {
     const told = await ledger.withDatabase(async ({ reader }) => {
       const events = await eventsSince(reader, { time: '2020-01-01T00:00:00.000Z' }, 10_000)
       return events.map(
-        ({ kind, rail, data }) => `${kind} ${rail} ${JSON.stringify(data['flag_kind'])}`,
+        ({ kind, rail, title, data }) =>
+          `${kind} ${rail} ${JSON.stringify(data['flag_kind'])} ${title}`,
       )
     })
-    expect(told).toHaveLength(14)
-    expect(new Set(told).size).toBe(14)
+    expect(told).toHaveLength(20)
+    expect(new Set(told).size).toBe(20)
     ledger.remove()
   })
 
@@ -78,7 +79,11 @@ describe('two builders on one ledger', () => {
     expect(await other.ended).toBe(1)
     expect(other.output()).toContain(`is held by process ${holder.pid}`)
     const runs = await ledger.withDatabase(async ({ reader }) => {
-      return await reader.selectFrom('job_runs').select(['job', 'outcome', 'detail']).execute()
+      return await reader
+        .selectFrom('job_runs')
+        .select(['job', 'outcome', 'detail'])
+        .where('job', '=', 'build')
+        .execute()
     })
     expect(runs).toMatchObject([{ job: 'build', outcome: 'failed' }])
     expect(runs[0]?.detail).toContain('is held by process')
