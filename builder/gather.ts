@@ -52,6 +52,8 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
   const { database, nowMs, adapters } = options
   const { reader } = database
   const from = isoTime(nowMs - eventsMs)
+  // Before the reads begin: one that failed while this is awaited would be nobody's to catch.
+  const exchangeKeys = await options.exchangeKeys()
   const [authored, states, history, flags, closed, eventRows, views24h, community, exchange, runs] =
     await Promise.all([
       loadAuthored(options.dataDir),
@@ -65,7 +67,7 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
       gatherExchange(database, {
         siteUrl: options.site.url,
         nowMs,
-        receiptsBy: issuerOf(await options.exchangeKeys()),
+        receiptsBy: issuerOf(exchangeKeys),
       }),
       lastRuns(reader),
     ])
