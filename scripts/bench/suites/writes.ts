@@ -8,6 +8,8 @@ import { cpuNs } from '../load.ts'
 import { runWorker, startSteps } from '../processes.ts'
 import { alongside, compare, interleave, median } from '../rounds.ts'
 import type { Row, Suite, SuiteContext } from '../suite.ts'
+import { lookAtLoop, watchedEnv } from '../writes/loop-delay.ts'
+import type { LoopDelay } from '../writes/loop-delay.ts'
 import { startWriteService } from '../writes/service.ts'
 import type { WriteService } from '../writes/service.ts'
 
@@ -33,6 +35,7 @@ interface Sample {
   /** Of all threads of the process. */
   readonly cpuUs: number | null
   readonly latency: z.infer<typeof loadResult> | null
+  readonly loop: LoopDelay | null
 }
 
 export const writes: Suite = {
@@ -41,11 +44,14 @@ export const writes: Suite = {
     const size = context.quick
       ? { rounds: 3, warm: 2000, count: 4000 }
       : { rounds: 7, warm: 4000, count: 12_000 }
-    const service = await startWriteService(context.dir, { BUILDER: 'off' })
+    const service = await startWriteService(context.dir, {
+      BUILDER: 'off',
+      ...watchedEnv(loopFile(context.dir)),
+    })
     let runs = 0
     const load = async (): Promise<Sample> => {
       runs += 1
-      return await loadService(service, `run ${runs}`, size)
+      return await loadService(service, `run ${runs}`, size, loopFile(context.dir))
     }
     try {
       context.say('  a first run, whose rows the inserts alone write again')
@@ -114,27 +120,45 @@ function rowsOf(
       target: { of: 'ratio', atMost: 5 },
       also: alongside('p95 ms', ms('p95Ms'), ms('p50Ms')),
     }),
+    compare({
+      what: 'event loop held up at most',
+      unit: 'ms',
+      ours: ours.map(({ loop }) => loop?.maxMs ?? 0),
+      peerName: 'p99 of its turns',
+      peer: ours.map(({ loop }) => loop?.p99Ms ?? 0),
+      target: { of: 'ours', atMost: 20 },
+    }),
   ]
 }
 
-async function loadService(service: WriteService, seed: string, size: Size): Promise<Sample> {
+const loopFile = (dir: string): string => join(dir, 'loop.json')
+
+async function loadService(
+  service: WriteService,
+  seed: string,
+  size: Size,
+  delays: string,
+): Promise<Sample> {
   const { warm, count } = size
   const args = [service.origin, seed, String(warm), String(count), String(CONNECTIONS)]
   const load = await startSteps(loadScript, args)
   await load.until('signed')
   load.next()
   await load.until('warm')
+  const [pid = 0] = service.pids()
+  await lookAtLoop(pid, delays)
   const before = cpuNs(service.pids())
   load.next()
   const latency = loadResult.parse(await load.result())
   const after = cpuNs(service.pids())
+  const loop = await lookAtLoop(pid, delays)
   const cpuUs = before === null || after === null ? null : (after - before) / 1000 / count
-  return { perSecond: latency.perSecond, cpuUs, latency }
+  return { perSecond: latency.perSecond, cpuUs, latency, loop }
 }
 
 async function checksAlone({ warm, count }: Size): Promise<Sample> {
   const args = ['checks', String(warm), String(count)]
-  return { ...ceilingResult.parse(await runWorker(checksScript, args)), latency: null }
+  return { ...ceilingResult.parse(await runWorker(checksScript, args)), latency: null, loop: null }
 }
 
 async function insertsAlone(
@@ -146,5 +170,5 @@ async function insertsAlone(
   const args = [databasePath, target, String(GROUP), String(count)]
   const result = ceilingResult.parse(await runWorker(insertsScript, args))
   for (const suffix of ['', '-wal', '-shm']) rmSync(`${target}${suffix}`, { force: true })
-  return { ...result, latency: null }
+  return { ...result, latency: null, loop: null }
 }
