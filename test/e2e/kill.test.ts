@@ -218,12 +218,13 @@ describe('a builder killed with SIGKILL', () => {
       const transitions = await ledger.withDatabase(async ({ reader }) => {
         const events = await eventsSince(reader, { time: '2020-01-01T00:00:00.000Z' }, 10_000)
         return events.map(
-          ({ kind, rail, data }) => `${kind} ${rail} ${JSON.stringify(data['flag_kind'])}`,
+          ({ kind, rail, title, data }) =>
+            `${kind} ${rail} ${JSON.stringify(data['flag_kind'])} ${title}`,
         )
       })
-      // Nine changes of status and five flags, each told once however often it was polled.
+      // Nine changes of status, five flags of rails and six of pacts, each told once however often it was read.
       expect(transitions.toSorted()).toEqual([...new Set(transitions)].toSorted())
-      expect(transitions).toHaveLength(14)
+      expect(transitions).toHaveLength(20)
       ledger.remove()
     },
     timeoutMs,
