@@ -158,6 +158,11 @@ const plants: Readonly<Record<string, Plant>> = {
     code: "import { partner } from './partner.ts'\n\nexport const plant = () => partner\n",
     rule: 'no-cycle',
   },
+  'two modules import each other’s types': {
+    file: 'src/plant.ts',
+    code: "import type { Partner } from './partner.ts'\n\nexport const plant = (it: Partner) => it\n",
+    rule: 'no-cycle',
+  },
   'the clock is read': {
     file: 'src/plant.ts',
     code: 'export const at = () => Date.now()\n',
@@ -224,7 +229,7 @@ describe('the linter reports it when', () => {
     add(file, code)
     add(
       join(dirname(file), 'partner.ts'),
-      "import { plant } from './plant.ts'\n\nexport const partner = () => plant\n",
+      "import { plant } from './plant.ts'\n\nexport type Partner = typeof plant\nexport const partner = () => plant\n",
     )
     const { stdout } = spawnSync(join(root, 'node_modules/.bin/oxlint'), ['--format=json'], {
       cwd: place,

@@ -1,4 +1,5 @@
-import type { Flag, Severity } from '../../src/contract/schemas/flag.ts'
+import type { Flag } from '../../src/contract/schemas/flag.ts'
+import type { Severity } from '../../src/core/flags/kind.ts'
 import { jsonDocument } from './document.ts'
 import type { SnapshotFamily } from './document.ts'
 

@@ -4,19 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 
 import { socketLoad } from './socket-load.ts'
-
-export interface LoadOptions {
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly connections: number
-  readonly durationMs: number
-}
-
-export interface LoadResult {
-  readonly requestsPerSecond: number
-  readonly p50Ms: number
-  readonly p99Ms: number
-}
+import type { LoadOptions, LoadResult } from './socket-load.ts'
 
 export interface LoadGenerator {
   readonly name: string

@@ -5,7 +5,18 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 
-import type { LoadOptions, LoadResult } from './load.ts'
+export interface LoadOptions {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly connections: number
+  readonly durationMs: number
+}
+
+export interface LoadResult {
+  readonly requestsPerSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
 
 export async function socketLoad(options: LoadOptions): Promise<LoadResult> {
   const url = new URL(options.url)

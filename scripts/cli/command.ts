@@ -1,4 +1,5 @@
 /** What a command is. Help, parsing and dispatch are made from this and from nothing else. */
+import type { Input } from './input.ts'
 import type { Session } from './session.ts'
 
 export interface Operand {
@@ -29,23 +30,8 @@ export interface Command {
   readonly run: (session: Session, input: Input) => Promise<number | void>
 }
 
-/** What was typed, checked against the command: required options are there, flags have no value. */
-export interface Input {
-  readonly operand: (name: string) => string
-  readonly text: (name: string) => string | undefined
-  /** An option that the table says is required. */
-  readonly needed: (name: string) => string
-  readonly list: (name: string) => readonly string[]
-  readonly flag: (name: string) => boolean
-}
-
 /** How every command ends. */
 export const exitCodes = { ok: 0, refused: 1, usage: 2, unreachable: 3 } as const
-
-/** What was typed cannot be done as it stands. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError'
-}
 
 const output: Readonly<Record<string, Option>> = {
   json: { doc: 'print one JSON value instead of text' },

@@ -4,8 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { isJsonObject } from '../../src/client/json.ts'
 import type { JsonObject } from '../../src/core/canonical-json.ts'
 import { StrictJsonError, parseStrictJson } from '../../src/core/strict-json.ts'
-import { UsageError } from './command.ts'
-import type { Input } from './command.ts'
+import { UsageError } from './input.ts'
+import type { Input } from './input.ts'
 
 /** @throws UsageError that names the file. */
 export function readBytes(path: string): Buffer {

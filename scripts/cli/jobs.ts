@@ -4,10 +4,11 @@ import { createHash } from 'node:crypto'
 import type { z } from 'zod'
 
 import type { jobList } from '../../src/contract/schemas/job.ts'
-import { UsageError } from './command.ts'
-import type { Command, Input, Operand } from './command.ts'
+import type { Command, Operand } from './command.ts'
 import { readBytes } from './files.ts'
 import { given } from './given.ts'
+import { UsageError } from './input.ts'
+import type { Input } from './input.ts'
 import { table } from './output.ts'
 
 const job: Operand = { name: 'job', doc: 'id of the job' }

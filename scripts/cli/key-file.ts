@@ -3,7 +3,7 @@ import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
 
 import { KeyFormatError, parseSecretKey } from '../../src/client/signers.ts'
 import type { SecretKey } from '../../src/client/signers.ts'
-import { UsageError } from './command.ts'
+import { UsageError } from './input.ts'
 
 const OTHERS = 0o077
 const MAX_BYTES = 16_384

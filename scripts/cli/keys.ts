@@ -1,8 +1,8 @@
 /** New keys. */
 import { parseSecretKey, receiptKeyOf, secretKeyText, signerOf } from '../../src/client/signers.ts'
-import { UsageError } from './command.ts'
 import type { Command } from './command.ts'
 import { writeNewFile } from './files.ts'
+import { UsageError } from './input.ts'
 
 const kinds = ['evm', 'solana', 'near', 'ed25519'] as const
 

@@ -1,10 +1,11 @@
 /** Alerts, applications, the ranking, and what anybody may say. */
 import { severity } from '../../src/contract/schemas/flag.ts'
 import { skillCategory } from '../../src/contract/schemas/skill.ts'
-import { UsageError } from './command.ts'
-import type { Command, Input, Operand } from './command.ts'
+import type { Command, Operand } from './command.ts'
 import { paymentOf } from './files.ts'
 import { given } from './given.ts'
+import { UsageError } from './input.ts'
+import type { Input } from './input.ts'
 import { table } from './output.ts'
 
 const subscription: Operand = { name: 'subscription', doc: 'id of the subscription' }

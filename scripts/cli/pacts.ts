@@ -13,9 +13,9 @@ import { checkAttestations, pactAttestation } from '../../src/core/pact/check.ts
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import { StrictJsonError, parseStrictJson } from '../../src/core/strict-json.ts'
 import { printChecks } from './checks.ts'
-import { UsageError } from './command.ts'
 import type { Command } from './command.ts'
 import { readBytes } from './files.ts'
+import { UsageError } from './input.ts'
 import type { Session } from './session.ts'
 
 export const pactCommands: readonly Command[] = [

@@ -1,8 +1,10 @@
 /** From what was typed to a command and its input. */
 import { parseArgs } from 'node:util'
 
-import { UsageError, optionsOf } from './command.ts'
-import type { Command, Input } from './command.ts'
+import { optionsOf } from './command.ts'
+import type { Command } from './command.ts'
+import { UsageError } from './input.ts'
+import type { Input } from './input.ts'
 
 export interface Typed {
   readonly command: Command

@@ -1,10 +1,11 @@
 /** Partners: subscription and attestation endpoint. */
 import { newestOath } from '../../src/client/sign.ts'
 import { tierName } from '../../src/contract/schemas/partner.ts'
-import { UsageError, paymentFile } from './command.ts'
+import { paymentFile } from './command.ts'
 import type { Command } from './command.ts'
 import { paymentOf } from './files.ts'
 import { given } from './given.ts'
+import { UsageError } from './input.ts'
 
 export const partnerCommands: readonly Command[] = [
   {

@@ -6,8 +6,8 @@ import { z } from 'zod'
 import type { PlatformKeys } from '../../src/client/verify-receipt.ts'
 import { platform } from '../../src/contract/schemas/platform.ts'
 import { packageRoot } from '../../src/runtime.ts'
-import { UsageError } from './command.ts'
 import { readJsonObject } from './files.ts'
+import { UsageError } from './input.ts'
 
 const platformsFile = z.strictObject({ platforms: z.array(platform) })
 export type PlatformsFile = z.infer<typeof platformsFile>

@@ -23,9 +23,10 @@ import {
 } from '../../src/core/documents.ts'
 import { minuteMs } from '../../src/core/time.ts'
 import { printChecks } from './checks.ts'
-import { UsageError } from './command.ts'
-import type { Command, Input, Option } from './command.ts'
+import type { Command, Option } from './command.ts'
 import { readBytes, readJsonObject } from './files.ts'
+import { UsageError } from './input.ts'
+import type { Input } from './input.ts'
 import type { Session } from './session.ts'
 
 const keysPath = '/.well-known/signing-keys.json'

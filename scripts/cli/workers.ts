@@ -1,8 +1,8 @@
 /** Workers: registration and the claim of a spot. */
 import { newestOath } from '../../src/client/sign.ts'
-import { UsageError } from './command.ts'
 import type { Command } from './command.ts'
 import { given } from './given.ts'
+import { UsageError } from './input.ts'
 
 export const workerCommands: readonly Command[] = [
   {

@@ -1,8 +1,9 @@
 /** Who wants to be told of events by webhook. */
 import type { Kysely, Selectable } from 'kysely'
 
+import type { Severity } from '../core/flags/kind.ts'
 import { fromJsonText, toJsonText } from './json.ts'
-import type { Database, Severity } from './schema.ts'
+import type { Database } from './schema.ts'
 import type { AlertSubscriptionsTable } from './tables/alerts.ts'
 
 export interface NewSubscription {

@@ -2,9 +2,10 @@
 import type { Kysely, Selectable } from 'kysely'
 
 import type { JsonObject } from '../core/canonical-json.ts'
+import type { Severity } from '../core/flags/kind.ts'
 import { isoTime } from '../core/time.ts'
 import { objectFromJsonText, toJsonText } from './json.ts'
-import type { Database, EventsTable, Severity } from './schema.ts'
+import type { Database, EventsTable } from './schema.ts'
 
 export interface NewEvent {
   readonly id: string

@@ -3,8 +3,9 @@ import type { Kysely, Selectable } from 'kysely'
 import { sql } from 'kysely'
 
 import type { JsonObject } from '../core/canonical-json.ts'
+import type { Severity } from '../core/flags/kind.ts'
 import { objectFromJsonText, toJsonText } from './json.ts'
-import type { Database, FlagsTable, Severity } from './schema.ts'
+import type { Database, FlagsTable } from './schema.ts'
 
 /** What an open flag is about. */
 export interface FlagKey {

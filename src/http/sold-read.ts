@@ -12,7 +12,7 @@ import type { Route } from '../contract/route.ts'
 import { termsOf } from '../contract/x402.ts'
 import type { Asked } from '../payments/challenge.ts'
 import type { RequestContext } from './context.ts'
-import type { ReadAnswer, ReadContext } from './handlers.ts'
+import type { ReadAnswer, ReadContext } from './handler-context.ts'
 import { showsCredentials } from './partner-auth.ts'
 import { paymentHeaderOf } from './payment-header.ts'
 

@@ -3,8 +3,8 @@ import { z } from 'zod'
 
 import { paymentAsset } from '../contract/x402.ts'
 import type { Clock } from '../deps.ts'
-import type { Authorization } from './settler.ts'
-import { SettlementUnavailableError } from './settler.ts'
+import type { Authorization } from './authorization.ts'
+import { SettlementUnavailableError } from './authorization.ts'
 import {
   EIP1271_SELECTOR,
   addressTopic,

@@ -4,8 +4,8 @@ import type { ErrorCode } from '../contract/errors.ts'
 import { paymentAsset, paymentScheme } from '../contract/x402.ts'
 import type { PaymentTerms } from '../contract/x402.ts'
 import { secondMs } from '../core/time.ts'
+import type { Authorization } from './authorization.ts'
 import type { DecodedPayment } from './codec.ts'
-import type { Authorization } from './settler.ts'
 import { transferDigest } from './transfer.ts'
 
 /** Why a payment buys nothing, for the payer. */

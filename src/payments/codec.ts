@@ -2,7 +2,7 @@
 import { z } from 'zod'
 
 import { StrictJsonError, parseStrictJson } from '../core/strict-json.ts'
-import type { Authorization } from './settler.ts'
+import type { Authorization } from './authorization.ts'
 
 /**
  * Refused before anything is decoded. Payments of plain keys take about 1 KiB, and what clients send back of the

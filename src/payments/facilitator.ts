@@ -8,8 +8,9 @@ import { readLimited } from '../chain/read-limited.ts'
 import { acceptsV2 } from '../contract/x402.ts'
 import type { PaymentTerms } from '../contract/x402.ts'
 import type { Clock, Fetch } from '../deps.ts'
-import { SettlementUnavailableError } from './settler.ts'
-import type { Authorization, Refusal, Settler } from './settler.ts'
+import { SettlementUnavailableError } from './authorization.ts'
+import type { Authorization } from './authorization.ts'
+import type { Refusal, Settler } from './settler.ts'
 
 export interface FacilitatorDeps {
   /** Without a slash at the end. */

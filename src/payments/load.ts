@@ -4,11 +4,11 @@ import { open } from 'node:fs/promises'
 import type { PrivateKeyAccount } from 'viem'
 
 import type { Clock, Fetch } from '../deps.ts'
+import { SettlementUnavailableError } from './authorization.ts'
 import { WrongChainError, createUsdcChain } from './chain.ts'
 import type { ChainRequest } from './chain.ts'
 import { createFacilitator } from './facilitator.ts'
 import { createLocalSettler } from './local-settler.ts'
-import { SettlementUnavailableError } from './settler.ts'
 import type { Payments, Settler } from './settler.ts'
 
 export type PaymentSettings =

@@ -9,10 +9,11 @@ import { paymentAsset } from '../contract/x402.ts'
 import { bytesToHex } from '../core/hex.ts'
 import { keccak256 } from '../core/keccak256.ts'
 import type { Clock } from '../deps.ts'
+import { SettlementUnavailableError } from './authorization.ts'
+import type { Authorization } from './authorization.ts'
 import { bigQuantity, hex, nodeErrorOf, quantity, settlementCall } from './chain.ts'
 import type { NodeError, UsdcChain } from './chain.ts'
-import { SettlementUnavailableError } from './settler.ts'
-import type { Authorization, CheckVerdict, Refusal, Settler } from './settler.ts'
+import type { CheckVerdict, Refusal, Settler } from './settler.ts'
 
 export interface LocalSettlerDeps {
   readonly account: PrivateKeyAccount

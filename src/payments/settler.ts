@@ -1,19 +1,7 @@
 /** Who brings a signed authorization to the chain. Types only. */
 import type { PaymentTerms } from '../contract/x402.ts'
+import type { Authorization } from './authorization.ts'
 import type { UsdcChain } from './chain.ts'
-
-/** A signed EIP-3009 transfer. Addresses and the nonce in lower case; times are Unix seconds. */
-export interface Authorization {
-  readonly from: string
-  readonly to: string
-  readonly value: bigint
-  readonly validAfter: bigint
-  readonly validBefore: bigint
-  /** 0x and 64 hex digits. */
-  readonly nonce: string
-  /** 0x and lower-case hex; 65 bytes with v 27 or 28 where it is a plain key's. */
-  readonly signature: string
-}
 
 export type SettlementMode = 'off' | 'local' | 'facilitator'
 
@@ -53,11 +41,6 @@ export interface Settler {
   readonly doubt: () => void
   /** What is wrong with it, in words for the operator; asks the chain. Never throws. */
   readonly inspect: () => Promise<readonly string[]>
-}
-
-/** No payment can be settled now; the same one may be sent again. The message is for the payer. */
-export class SettlementUnavailableError extends Error {
-  override readonly name = 'SettlementUnavailableError'
 }
 
 /** The payments of this installation. */

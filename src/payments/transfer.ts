@@ -4,7 +4,7 @@
  */
 import { bytesToHex, hexToBytes } from '../core/hex.ts'
 import { keccak256 } from '../core/keccak256.ts'
-import type { Authorization } from './settler.ts'
+import type { Authorization } from './authorization.ts'
 
 /** `TransferWithAuthorization(address from,…,bytes32 nonce)`, hashed (EIP-3009; `EIP3009.sol` of the token). */
 const TYPE_HASH = '7c7c6cdb67a18743f49ec6fa9b35f50d52ed05cbed4cc592e13b44501c1a2267'

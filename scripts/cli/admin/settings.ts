@@ -10,7 +10,7 @@ import { isoTime } from '../../../src/core/time.ts'
 import { DatabaseRefusedError, DatabaseUnavailableError } from '../../../src/db/errors.ts'
 import { openDatabase } from '../../../src/db/open.ts'
 import type { OpenDatabase } from '../../../src/db/open.ts'
-import { UsageError } from '../command.ts'
+import { UsageError } from '../input.ts'
 import type { Session } from '../session.ts'
 
 /** The settings as the service has them: the environment, and `.env` where a variable is not set. */

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
+import { severities } from '../../core/flags/kind.ts'
 import { count, evidence, model, railSlug, time } from './common.ts'
 
-export const severity = z.enum(['info', 'warning', 'critical'])
-export type Severity = z.infer<typeof severity>
+export const severity = z.enum(severities)
 
 export const flagKind = z.enum([
   'poll_failed',

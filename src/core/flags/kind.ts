@@ -17,10 +17,11 @@ export interface FlagContext {
   readonly pollEveryMs: number
 }
 
-export type FlagSeverity = 'info' | 'warning' | 'critical'
+export const severities = ['info', 'warning', 'critical'] as const
+export type Severity = (typeof severities)[number]
 
 export interface FlagFinding {
-  readonly severity: FlagSeverity
+  readonly severity: Severity
   readonly title: string
   readonly evidence: Readonly<Record<string, string | number | boolean | null>>
 }

@@ -1,4 +1,4 @@
-import type { Severity } from '../schema.ts'
+import type { Severity } from '../../core/flags/kind.ts'
 
 export interface AlertsTables {
   alert_subscriptions: AlertSubscriptionsTable

@@ -21,8 +21,8 @@ import { eventsSince } from '../../db/events.ts'
 import { deliveriesOf } from '../../db/webhooks.ts'
 import type { DeliveryRecord } from '../../db/webhooks.ts'
 import { alertEventOf } from '../../outbound/alert-message.ts'
+import type { ReadContext } from '../handler-context.ts'
 import { read, remove, write } from '../handlers.ts'
-import type { ReadContext } from '../handlers.ts'
 import { partnerWrite } from '../partner-write.ts'
 
 const DEFAULT_LIMIT = 50
