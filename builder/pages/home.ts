@@ -69,7 +69,7 @@ function carriedNotice(rails: readonly ShownRail[], world: World): Twin | null {
   if (carried.length === 0) return null
   const oldest = Math.min(...carried.map(({ view }) => Date.parse(view.figures_as_of)))
   return notice(
-    `${carried.length} of ${counted(polledRails.length, 'polled rail')} show figures that are not of a fresh poll.`,
+    `${carried.length} of ${counted(polledRails.length, 'polled rail')} show figures that are not of a fresh poll`,
     say`The oldest are of ${day(oldest)}, ${ageText(world.nowMs - oldest)} ago; each row says which. Sums hold none that are stale.${byHand}`,
   )
 }

@@ -90,7 +90,7 @@ function carriedNotice(view: Rail, world: World): Twin | null {
   if (carried === null) return null
   const why =
     view.poll_error === undefined ? null : say` The last poll failed: ${foreign(view.poll_error)}`
-  return notice(`These figures are not live: ${carried}.`, say`${why}`)
+  return notice(`These figures are not live: ${carried}`, say`${why}`)
 }
 
 function figureTable(view: Rail): Twin {
