@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import { apiPrefix } from '../contract/route.ts'
 import type { claim } from '../contract/schemas/claim.ts'
 import type { Wallet } from '../core/wallet.ts'
-import { rankOf } from '../db/reputation.ts'
+import { rankOf } from '../db/leaderboard.ts'
 import type { Database } from '../db/schema.ts'
 
 /** What a claim is answered with. `siteUrl` has no slash at the end. */

@@ -1,15 +1,24 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 
-import { errorCodes } from './errors.ts'
+import {
+  challengeHeaders,
+  documentHeaders,
+  priceHeaders,
+  retryHeaders,
+  settledHeaders,
+} from './openapi/answer-headers.ts'
+import type { Json, JsonObject } from './openapi/json.ts'
+import {
+  contentDigest,
+  idempotencyKey,
+  partnerTimestamp,
+  paymentHeaders,
+} from './openapi/request-headers.ts'
+import { asJson, componentSchemas, schemaOf } from './openapi/schemas.ts'
+import { partnerSecurity, securitySchemes } from './openapi/security.ts'
 import type { Answer, Parameter, Route } from './route.ts'
-import { models } from './schemas/common.ts'
 import { errorModel } from './schemas/service.ts'
 import { paymentAsset, paymentScheme } from './x402.ts'
-
-type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
-interface JsonObject {
-  [key: string]: Json
-}
 
 export interface OpenApiOptions {
   readonly serviceName: string
@@ -109,9 +118,6 @@ function operation(route: Route): JsonObject {
   }
 }
 
-/** Either header form; both need the time that is signed. */
-const partnerSecurity: Json[] = [{ partnerBearer: [] }, { partnerWallet: [], partnerSignature: [] }]
-
 /** A read that is sold per request may be paid by anyone; a subscription is a partner's. */
 function securityOf(route: Route): Json[] {
   if (route.access !== 'partner') return []
@@ -138,68 +144,6 @@ function paymentInfo({ price, priceRange }: Route): JsonObject {
 
 const guidance =
   'Rails, opportunities, flags, pacts and articles are public: read them without credentials and check their signatures. Operations with x-payment-info answer 402 where no tier covers them: pay USDC on Base by x402 and repeat the request, or subscribe. Whether payment is taken here stands in /.well-known/x402.'
-
-const paymentHeader = (name: string, version: number): JsonObject => ({
-  name,
-  in: 'header',
-  required: false,
-  description: `Base64 of the JSON of an x402 payment, as version ${version} names the header; either version is taken in either.`,
-  schema: { type: 'string', maxLength: 8192, pattern: '^[A-Za-z0-9+/]+={0,2}$' },
-})
-
-const paymentHeaders = [paymentHeader('PAYMENT-SIGNATURE', 2), paymentHeader('X-PAYMENT', 1)]
-
-const signedMessage =
-  'The signature covers `<service>-partner-auth-v1:{TIMESTAMP}:{METHOD}:{PATH}`, or better `<service>-partner-auth-v2:{TIMESTAMP}:{METHOD}:{PATH}:{RAW_SHA256}` with the lower-case hex SHA-256 of the raw body.'
-
-const securitySchemes: JsonObject = {
-  partnerBearer: {
-    type: 'http',
-    scheme: 'bearer',
-    bearerFormat: '<wallet>:<signature>',
-    description: `\`Authorization: Bearer <wallet>:<signature>\`. ${signedMessage}`,
-  },
-  partnerWallet: {
-    type: 'apiKey',
-    in: 'header',
-    name: 'X-Partner-Wallet',
-    description: 'The wallet that signed.',
-  },
-  partnerSignature: {
-    type: 'apiKey',
-    in: 'header',
-    name: 'X-Partner-Signature',
-    description: signedMessage,
-  },
-}
-
-const partnerTimestamp: JsonObject = {
-  name: 'X-Partner-Timestamp',
-  in: 'header',
-  required: false,
-  description:
-    'The time signed: Unix seconds (10 digits) or milliseconds (13 digits), within five minutes. Where it is missing, the `Date` header in Unix seconds.',
-  schema: { type: 'string', pattern: '^([1-9][0-9]{9}|[1-9][0-9]{12})$', maxLength: 13 },
-  example: '1795240000000',
-}
-
-const idempotencyKey: JsonObject = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  required: false,
-  description:
-    'For 24 hours the same key with the same body answers with the first result; with another body 422.',
-  schema: { type: 'string', minLength: 1, maxLength: 257 },
-  example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
-}
-
-const contentDigest: JsonObject = {
-  name: 'Content-Digest',
-  in: 'header',
-  required: false,
-  description: 'RFC 9530. Checked where it stands: `sha-256` or `sha-512` of the raw body.',
-  schema: { type: 'string', maxLength: 500 },
-}
 
 function isWrite(route: Route): boolean {
   return route.method === 'POST' || route.method === 'PATCH'
@@ -282,123 +226,4 @@ function response(route: Route, status: number, answer: Answer): JsonObject {
 
 function mediaType(answer: Answer): string {
   return (answer.contentType ?? 'application/json').split(';')[0] ?? 'application/json'
-}
-
-const textHeader = (description: string, maxLength = 200): JsonObject => ({
-  description,
-  schema: { type: 'string', maxLength },
-})
-
-const documentHeaders: JsonObject = {
-  'Cache-Control': textHeader('`public` with the max-age of this document.'),
-  ETag: textHeader('Strong validator of the bytes.'),
-  'Last-Modified': textHeader('When the facts of this document last changed.'),
-  'X-Signature': textHeader('`ed25519:` and the base64 signature over the bytes of the body.'),
-  'X-Signature-Key': textHeader('`kid` of the key in /.well-known/signing-keys.json.'),
-}
-
-const challengeHeaders: JsonObject = {
-  'WWW-Authenticate': textHeader('`Bearer`.'),
-}
-
-const priceHeaders: JsonObject = {
-  'X-Accepted-Payment': textHeader('`x402`.'),
-  'X-Payment-Receiver': textHeader(
-    'The address that is paid; that of nobody, all zeros, where none is set: USDC refuses transfers to it.',
-  ),
-  'X-Payment-Price-USDC': textHeader('The price as a decimal.'),
-  'PAYMENT-REQUIRED': textHeader(
-    'Base64 of the challenge of x402 version 2; missing where payment is not available.',
-    8192,
-  ),
-}
-
-const settledHeaders: JsonObject = {
-  'PAYMENT-RESPONSE': textHeader('After a payment: base64 of how it was settled.', 4096),
-  'X-PAYMENT-RESPONSE': textHeader('The same, under the name of version 1.', 4096),
-}
-
-const retryHeaders: JsonObject = {
-  'Retry-After': {
-    description: 'Whole seconds.',
-    schema: { type: 'integer', format: 'int32', minimum: 1, maximum: 86400 },
-  },
-}
-
-function componentSchemas(): JsonObject {
-  const { schemas } = z.toJSONSchema(models, {
-    target: 'openapi-3.0',
-    unrepresentable: 'any',
-    io: 'input',
-    uri: (id) => `#/components/schemas/${id}`,
-  })
-  const entries = Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))
-  return Object.fromEntries(
-    entries.map(([id, schema]) => [id, correct(asJson(schema), errorCodeEnum(id))]),
-  )
-}
-
-/** The codes are known, but a client must live with new ones: they are named in the description, not in an enum. */
-function errorCodeEnum(id: string): string | null {
-  return id === 'Error' ? `One of ${Object.keys(errorCodes).join(', ')}.` : null
-}
-
-function schemaOf(schema: z.ZodType): Json {
-  const known = models.get(schema)
-  if (known !== undefined) return { $ref: `#/components/schemas/${known.id}` }
-  if (schema instanceof z.ZodDiscriminatedUnion) return unionOf(schema)
-  const emitted = z.toJSONSchema(schema, {
-    target: 'openapi-3.0',
-    unrepresentable: 'any',
-    io: 'input',
-  })
-  return correct(asJson(emitted), null)
-}
-
-/** zod emits no discriminator; OpenAPI clients need it to tell the members apart. */
-function unionOf(schema: z.ZodDiscriminatedUnion): Json {
-  const members = schema.options.filter((option) => option instanceof z.ZodType).map(schemaOf)
-  return { oneOf: members, discriminator: { propertyName: schema.def.discriminator } }
-}
-
-function asJson(value: unknown): Json {
-  return z.json().parse(JSON.parse(JSON.stringify(value)))
-}
-
-const verbatim = new Set(['example', 'default', 'enum'])
-
-/** Takes out of an emitted schema what OpenAPI 3.0.3 does not know, and what says nothing. */
-function correct(value: Json, codeNote: string | null): Json {
-  if (Array.isArray(value)) return value.map((item) => correct(item, null))
-  if (value === null || typeof value !== 'object') return value
-  const result: JsonObject = {}
-  for (const [key, member] of Object.entries(value)) {
-    if (key === '$schema' || key === '$id' || key === 'examples') continue
-    if (key === 'id' && typeof member === 'string') continue
-    if (key === 'pattern' && typeof value['format'] === 'string') continue
-    if (key === 'maximum' && member === Number.MAX_SAFE_INTEGER) continue
-    if (key === 'minimum' && member === Number.MIN_SAFE_INTEGER) continue
-    if (key === 'propertyNames') continue
-    result[key] = verbatim.has(key) ? member : correct(member, null)
-  }
-  const all = result['allOf']
-  if (Array.isArray(all) && all.length === 1 && Object.keys(result).length === 1)
-    return all[0] ?? {}
-  if (
-    result['nullable'] === true &&
-    result['type'] === undefined &&
-    result['allOf'] !== undefined
-  ) {
-    result['type'] = 'object'
-  }
-  if (result['type'] === 'integer' && result['format'] === undefined) result['format'] = 'int64'
-  const properties = result['properties']
-  if (codeNote !== null && isObject(properties) && isObject(properties['code'])) {
-    properties['code'] = { ...properties['code'], description: codeNote }
-  }
-  return result
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

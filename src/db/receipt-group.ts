@@ -8,8 +8,8 @@ import { idempotencyKeyRow, usedMessageRow } from './guard.ts'
 import type { NewAnswer } from './guard.ts'
 import { receiptRow } from './receipts.ts'
 import type { NewReceipt } from './receipts.ts'
-import { entryRow, standingRow, toStanding } from './reputation.ts'
-import type { LedgerWallet, NewEntry, StandingRow } from './reputation.ts'
+import { entryRow, standingRow, toStanding } from './reputation-rows.ts'
+import type { LedgerWallet, NewEntry, StandingRow } from './reputation-rows.ts'
 import type { Database } from './schema.ts'
 
 export interface Asked {

@@ -1,56 +1,20 @@
 /** The append-only ledger of reputation, and the standing that each write keeps beside it. */
-import { sql } from 'kysely'
-import type { Kysely, Selectable } from 'kysely'
+import type { Kysely } from 'kysely'
 
 import type { ReputationEntry } from '../contract/schemas/reputation.ts'
 import { toUsdc } from '../core/money.ts'
+import { applyEntry, evidenceTenths, valueMicroUsdc, weightOf } from '../core/reputation.ts'
+import type { Standing } from '../core/reputation.ts'
 import {
-  applyEntry,
-  evidenceTenths,
-  noStanding,
-  valueMicroUsdc,
-  weightOf,
-} from '../core/reputation.ts'
-import type { EntryEffect, Standing } from '../core/reputation.ts'
-import { lookAlikes } from './names.ts'
+  entryColumns,
+  entryRow,
+  standingColumns,
+  standingRow,
+  toEntry,
+  toStanding,
+} from './reputation-rows.ts'
+import type { LedgerWallet, NewEntry, StoredEntry } from './reputation-rows.ts'
 import type { Database } from './schema.ts'
-import type { ReputationLedgerTable, ReputationTable } from './tables/receipts.ts'
-
-/** Whose ledger it is: the key of the rows, and the form that answers print. */
-export interface LedgerWallet {
-  readonly id: string
-  readonly display: string
-}
-
-export interface NewEntry extends EntryEffect {
-  readonly receiptId: string | null
-  readonly payer: string | null
-  readonly payerRank: number | null
-  readonly reason: string
-}
-
-const standingColumns = [
-  'epoch_sum',
-  'entries',
-  'receipts',
-  'lifetime_micro_usdc',
-  'first_receipt_at',
-  'last_receipt_at',
-] as const satisfies readonly (keyof ReputationTable)[]
-
-export type StandingRow = Pick<Selectable<ReputationTable>, (typeof standingColumns)[number]>
-
-export function toStanding(row: StandingRow | undefined): Standing {
-  if (row === undefined) return noStanding
-  return {
-    epochSum: row.epoch_sum,
-    entries: row.entries,
-    receipts: row.receipts,
-    lifetimeMicroUsdc: row.lifetime_micro_usdc,
-    firstReceiptAt: row.first_receipt_at,
-    lastReceiptAt: row.last_receipt_at,
-  }
-}
 
 /** The standing of a wallet; that of an empty ledger where it has none. */
 export async function standingOf(db: Kysely<Database>, walletId: string): Promise<Standing> {
@@ -77,35 +41,6 @@ export async function appendEntry(
     .onConflict((conflict) => conflict.column('wallet').doUpdateSet(values))
     .execute()
   return standing
-}
-
-export function entryRow(walletId: string, entry: NewEntry) {
-  return {
-    wallet: walletId,
-    receipt_id: entry.receiptId,
-    kind: entry.kind,
-    payer: entry.payer,
-    payer_rank: entry.payerRank,
-    amount_micro_usdc: entry.amountMicroUsdc,
-    weight: entry.weight,
-    value_micro_usdc: entry.valueMicroUsdc,
-    reason: entry.reason,
-    counts_from: entry.countsFrom,
-    created_at: entry.createdAt,
-  }
-}
-
-export function standingRow(wallet: LedgerWallet, standing: Standing) {
-  return {
-    wallet: wallet.id,
-    display: wallet.display,
-    epoch_sum: standing.epochSum,
-    entries: standing.entries,
-    receipts: standing.receipts,
-    lifetime_micro_usdc: standing.lifetimeMicroUsdc,
-    first_receipt_at: standing.firstReceiptAt,
-    last_receipt_at: standing.lastReceiptAt,
-  }
 }
 
 export interface Grant {
@@ -264,43 +199,6 @@ function sumOf(entries: readonly StoredEntry[]): { weight: number; valueMicroUsd
   return { weight, valueMicroUsdc: sum }
 }
 
-interface StoredEntry extends NewEntry {
-  readonly seq: number
-  readonly wallet: string
-}
-
-const entryColumns = [
-  'seq',
-  'wallet',
-  'receipt_id',
-  'kind',
-  'payer',
-  'payer_rank',
-  'amount_micro_usdc',
-  'weight',
-  'value_micro_usdc',
-  'reason',
-  'counts_from',
-  'created_at',
-] as const satisfies readonly (keyof ReputationLedgerTable)[]
-
-function toEntry(row: Selectable<ReputationLedgerTable>): StoredEntry {
-  return {
-    seq: row.seq,
-    wallet: row.wallet,
-    receiptId: row.receipt_id,
-    kind: row.kind,
-    payer: row.payer,
-    payerRank: row.payer_rank,
-    amountMicroUsdc: row.amount_micro_usdc,
-    weight: row.weight,
-    valueMicroUsdc: row.value_micro_usdc,
-    reason: row.reason,
-    countsFrom: row.counts_from,
-    createdAt: row.created_at,
-  }
-}
-
 async function entriesOfReceipt(
   db: Kysely<Database>,
   receiptId: string,
@@ -350,73 +248,6 @@ export async function listEntries(
   }))
 }
 
-export interface RankedStanding extends Standing {
-  readonly wallet: string
-  readonly display: string
-  /** Of the claim, else of the worker; null where the wallet has given itself no name. */
-  readonly displayName: string | null
-  readonly claimed: boolean
-  /** The name looks like one that another wallet had before. */
-  readonly looksLikeAnother: boolean
-}
-
-/** The wallets with receipts that count, best first; ties by the earlier first receipt, then the wallet. */
-export async function topStandings(
-  db: Kysely<Database>,
-  limit: number,
-): Promise<readonly RankedStanding[]> {
-  const rows = await db
-    .selectFrom('reputation')
-    .leftJoin('claims', 'claims.wallet', 'reputation.wallet')
-    .leftJoin('workers', 'workers.wallet', 'reputation.wallet')
-    .select([
-      'reputation.wallet',
-      'reputation.display',
-      'claims.display_name as claim_name',
-      'workers.display_name as worker_name',
-      'epoch_sum',
-      'entries',
-      'receipts',
-      'lifetime_micro_usdc',
-      'first_receipt_at',
-      'last_receipt_at',
-    ])
-    .where('receipts', '>', 0)
-    .orderBy('epoch_sum', 'desc')
-    .orderBy('first_receipt_at')
-    .orderBy('reputation.wallet')
-    .limit(limit)
-    .execute()
-  const wallets = rows.map(({ wallet }) => wallet)
-  const [claims, workers] = await Promise.all([
-    lookAlikes(db, 'claim', wallets),
-    lookAlikes(db, 'worker', wallets),
-  ])
-  return rows.map((row) => ({
-    ...toStanding(row),
-    looksLikeAnother: (row.claim_name === null ? workers : claims).has(row.wallet),
-    wallet: row.wallet,
-    display: row.display,
-    displayName: row.claim_name ?? row.worker_name,
-    claimed: row.claim_name !== null,
-  }))
-}
-
-/** The rank of a wallet from 1; null where it has no receipt that counts. */
-export async function rankOf(db: Kysely<Database>, walletId: string): Promise<number | null> {
-  const standing = await standingOf(db, walletId)
-  if (standing.receipts <= 0) return null
-  const first = standing.firstReceiptAt ?? ''
-  const { rows } = await sql<{ better: number }>`
-    select count(*) as better from reputation where receipts > 0 and (
-      epoch_sum > ${standing.epochSum} or (epoch_sum = ${standing.epochSum} and (
-        first_receipt_at < ${first} or (first_receipt_at = ${first} and wallet < ${walletId})
-      ))
-    )
-  `.execute(db)
-  return (rows[0]?.better ?? 0) + 1
-}
-
 /** Number and time of the newest entry; null before the first. */
 export async function newestEntryAt(db: Kysely<Database>): Promise<string | null> {
   const row = await db
@@ -426,71 +257,4 @@ export async function newestEntryAt(db: Kysely<Database>): Promise<string | null
     .limit(1)
     .executeTakeFirst()
   return row?.created_at ?? null
-}
-
-export interface ScoreDifference {
-  readonly wallet: string
-  readonly field: keyof Standing
-  readonly stored: string
-  readonly recomputed: string
-}
-
-const entriesPerPage = 5000
-
-/**
- * Folds all entries anew and compares: every stored standing must be equal to the last bit. Runs in one
- * read transaction of the caller's, where writes go on meanwhile.
- */
-export async function recomputeScores(db: Kysely<Database>): Promise<{
-  readonly wallets: number
-  readonly entries: number
-  readonly differences: readonly ScoreDifference[]
-}> {
-  const folded = new Map<string, Standing>()
-  let entries = 0
-  for (let after = 0; ;) {
-    const rows = await db
-      .selectFrom('reputation_ledger')
-      .select(entryColumns)
-      .where('seq', '>', after)
-      .orderBy('seq')
-      .limit(entriesPerPage)
-      .execute()
-    for (const entry of rows.map(toEntry)) {
-      folded.set(entry.wallet, applyEntry(folded.get(entry.wallet) ?? noStanding, entry))
-      after = entry.seq
-    }
-    entries += rows.length
-    if (rows.length < entriesPerPage) break
-  }
-  const stored = await db
-    .selectFrom('reputation')
-    .select(['wallet', ...standingColumns])
-    .execute()
-  const kept = new Map(stored.map((row) => [row.wallet, toStanding(row)]))
-  const wallets = new Set([...folded.keys(), ...kept.keys()])
-  const differences = [...wallets].flatMap((wallet) =>
-    differencesOf(wallet, kept.get(wallet) ?? noStanding, folded.get(wallet) ?? noStanding),
-  )
-  return { wallets: wallets.size, entries, differences }
-}
-
-const standingFields = [
-  'epochSum',
-  'entries',
-  'receipts',
-  'lifetimeMicroUsdc',
-  'firstReceiptAt',
-  'lastReceiptAt',
-] as const satisfies readonly (keyof Standing)[]
-
-function differencesOf(wallet: string, stored: Standing, recomputed: Standing): ScoreDifference[] {
-  return standingFields
-    .filter((field) => stored[field] !== recomputed[field])
-    .map((field) => ({
-      wallet,
-      field,
-      stored: String(stored[field]),
-      recomputed: String(recomputed[field]),
-    }))
 }

@@ -12,7 +12,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { openDatabase } from '../../src/db/open.ts'
-import { recomputeScores } from '../../src/db/reputation.ts'
+import { recomputeScores } from '../../src/db/score-check.ts'
 import type { Program } from '../support/program.ts'
 import { boardReceipt, compileBoardProgram, sendReceipt } from './board.ts'
 import { disksAfterCuts, readTrace, tracedBytes, tracedCalls } from './recorded-disk.ts'

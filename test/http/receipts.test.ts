@@ -5,12 +5,8 @@ import { receiptId, signingText } from '../../src/auth/messages.ts'
 import { acceptedReceipt, receiptDetail, receiptList } from '../../src/contract/schemas/receipt.ts'
 import { reputation } from '../../src/contract/schemas/reputation.ts'
 import { dayMs } from '../../src/core/time.ts'
-import {
-  appendEntry,
-  raiseEvidence,
-  recomputeScores,
-  reverseReceipt,
-} from '../../src/db/reputation.ts'
+import { appendEntry, raiseEvidence, reverseReceipt } from '../../src/db/reputation.ts'
+import { recomputeScores } from '../../src/db/score-check.ts'
 import { loadReference } from '../../src/reference.ts'
 import { handClock, publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'

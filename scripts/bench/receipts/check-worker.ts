@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 
 import { createReceiptChecks } from '../../../builder/receipts.ts'
 import { openDatabase } from '../../../src/db/open.ts'
-import { recomputeScores } from '../../../src/db/reputation.ts'
+import { recomputeScores } from '../../../src/db/score-check.ts'
 import { systemClock } from '../../../src/runtime.ts'
 import { fixtureNowMs } from './fixture.ts'
 

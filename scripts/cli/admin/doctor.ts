@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { recomputeScores } from '../../../src/db/reputation.ts'
+import { recomputeScores } from '../../../src/db/score-check.ts'
 import { printChecks } from '../checks.ts'
 import type { Session } from '../session.ts'
 import { verifyDirectory } from '../verify.ts'

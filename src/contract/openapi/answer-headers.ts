@@ -1,0 +1,43 @@
+/** Headers that answers carry. */
+import type { JsonObject } from './json.ts'
+
+const textHeader = (description: string, maxLength = 200): JsonObject => ({
+  description,
+  schema: { type: 'string', maxLength },
+})
+
+export const documentHeaders: JsonObject = {
+  'Cache-Control': textHeader('`public` with the max-age of this document.'),
+  ETag: textHeader('Strong validator of the bytes.'),
+  'Last-Modified': textHeader('When the facts of this document last changed.'),
+  'X-Signature': textHeader('`ed25519:` and the base64 signature over the bytes of the body.'),
+  'X-Signature-Key': textHeader('`kid` of the key in /.well-known/signing-keys.json.'),
+}
+
+export const challengeHeaders: JsonObject = {
+  'WWW-Authenticate': textHeader('`Bearer`.'),
+}
+
+export const priceHeaders: JsonObject = {
+  'X-Accepted-Payment': textHeader('`x402`.'),
+  'X-Payment-Receiver': textHeader(
+    'The address that is paid; that of nobody, all zeros, where none is set: USDC refuses transfers to it.',
+  ),
+  'X-Payment-Price-USDC': textHeader('The price as a decimal.'),
+  'PAYMENT-REQUIRED': textHeader(
+    'Base64 of the challenge of x402 version 2; missing where payment is not available.',
+    8192,
+  ),
+}
+
+export const settledHeaders: JsonObject = {
+  'PAYMENT-RESPONSE': textHeader('After a payment: base64 of how it was settled.', 4096),
+  'X-PAYMENT-RESPONSE': textHeader('The same, under the name of version 1.', 4096),
+}
+
+export const retryHeaders: JsonObject = {
+  'Retry-After': {
+    description: 'Whole seconds.',
+    schema: { type: 'integer', format: 'int32', minimum: 1, maximum: 86400 },
+  },
+}

@@ -1,0 +1,40 @@
+/** Headers that requests may carry, as parameters. */
+import type { JsonObject } from './json.ts'
+
+const paymentHeader = (name: string, version: number): JsonObject => ({
+  name,
+  in: 'header',
+  required: false,
+  description: `Base64 of the JSON of an x402 payment, as version ${version} names the header; either version is taken in either.`,
+  schema: { type: 'string', maxLength: 8192, pattern: '^[A-Za-z0-9+/]+={0,2}$' },
+})
+
+export const paymentHeaders = [paymentHeader('PAYMENT-SIGNATURE', 2), paymentHeader('X-PAYMENT', 1)]
+
+export const partnerTimestamp: JsonObject = {
+  name: 'X-Partner-Timestamp',
+  in: 'header',
+  required: false,
+  description:
+    'The time signed: Unix seconds (10 digits) or milliseconds (13 digits), within five minutes. Where it is missing, the `Date` header in Unix seconds.',
+  schema: { type: 'string', pattern: '^([1-9][0-9]{9}|[1-9][0-9]{12})$', maxLength: 13 },
+  example: '1795240000000',
+}
+
+export const idempotencyKey: JsonObject = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'For 24 hours the same key with the same body answers with the first result; with another body 422.',
+  schema: { type: 'string', minLength: 1, maxLength: 257 },
+  example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
+}
+
+export const contentDigest: JsonObject = {
+  name: 'Content-Digest',
+  in: 'header',
+  required: false,
+  description: 'RFC 9530. Checked where it stands: `sha-256` or `sha-512` of the raw body.',
+  schema: { type: 'string', maxLength: 500 },
+}

@@ -1,0 +1,84 @@
+/** Schemas from zod's own emitter, corrected where OpenAPI 3.0.3 and it differ. */
+import { z } from 'zod'
+
+import { errorCodes } from '../errors.ts'
+import { models } from '../schemas/common.ts'
+import type { Json, JsonObject } from './json.ts'
+
+export function componentSchemas(): JsonObject {
+  const { schemas } = z.toJSONSchema(models, {
+    target: 'openapi-3.0',
+    unrepresentable: 'any',
+    io: 'input',
+    uri: (id) => `#/components/schemas/${id}`,
+  })
+  const entries = Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(
+    entries.map(([id, schema]) => [id, correct(asJson(schema), errorCodeEnum(id))]),
+  )
+}
+
+/** The codes are known, but a client must live with new ones: they are named in the description, not in an enum. */
+function errorCodeEnum(id: string): string | null {
+  return id === 'Error' ? `One of ${Object.keys(errorCodes).join(', ')}.` : null
+}
+
+export function schemaOf(schema: z.ZodType): Json {
+  const known = models.get(schema)
+  if (known !== undefined) return { $ref: `#/components/schemas/${known.id}` }
+  if (schema instanceof z.ZodDiscriminatedUnion) return unionOf(schema)
+  const emitted = z.toJSONSchema(schema, {
+    target: 'openapi-3.0',
+    unrepresentable: 'any',
+    io: 'input',
+  })
+  return correct(asJson(emitted), null)
+}
+
+/** zod emits no discriminator; OpenAPI clients need it to tell the members apart. */
+function unionOf(schema: z.ZodDiscriminatedUnion): Json {
+  const members = schema.options.filter((option) => option instanceof z.ZodType).map(schemaOf)
+  return { oneOf: members, discriminator: { propertyName: schema.def.discriminator } }
+}
+
+export function asJson(value: unknown): Json {
+  return z.json().parse(JSON.parse(JSON.stringify(value)))
+}
+
+const verbatim = new Set(['example', 'default', 'enum'])
+
+/** Takes out of an emitted schema what OpenAPI 3.0.3 does not know, and what says nothing. */
+function correct(value: Json, codeNote: string | null): Json {
+  if (Array.isArray(value)) return value.map((item) => correct(item, null))
+  if (value === null || typeof value !== 'object') return value
+  const result: JsonObject = {}
+  for (const [key, member] of Object.entries(value)) {
+    if (key === '$schema' || key === '$id' || key === 'examples') continue
+    if (key === 'id' && typeof member === 'string') continue
+    if (key === 'pattern' && typeof value['format'] === 'string') continue
+    if (key === 'maximum' && member === Number.MAX_SAFE_INTEGER) continue
+    if (key === 'minimum' && member === Number.MIN_SAFE_INTEGER) continue
+    if (key === 'propertyNames') continue
+    result[key] = verbatim.has(key) ? member : correct(member, null)
+  }
+  const all = result['allOf']
+  if (Array.isArray(all) && all.length === 1 && Object.keys(result).length === 1)
+    return all[0] ?? {}
+  if (
+    result['nullable'] === true &&
+    result['type'] === undefined &&
+    result['allOf'] !== undefined
+  ) {
+    result['type'] = 'object'
+  }
+  if (result['type'] === 'integer' && result['format'] === undefined) result['format'] = 'int64'
+  const properties = result['properties']
+  if (codeNote !== null && isObject(properties) && isObject(properties['code'])) {
+    properties['code'] = { ...properties['code'], description: codeNote }
+  }
+  return result
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

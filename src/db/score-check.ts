@@ -1,0 +1,74 @@
+/** Every score from its entries, beside the one that is kept. */
+import type { Kysely } from 'kysely'
+
+import { applyEntry, noStanding } from '../core/reputation.ts'
+import type { Standing } from '../core/reputation.ts'
+import { entryColumns, standingColumns, toEntry, toStanding } from './reputation-rows.ts'
+import type { Database } from './schema.ts'
+
+export interface ScoreDifference {
+  readonly wallet: string
+  readonly field: keyof Standing
+  readonly stored: string
+  readonly recomputed: string
+}
+
+const entriesPerPage = 5000
+
+/**
+ * Folds all entries anew and compares: every stored standing must be equal to the last bit. Runs in one
+ * read transaction of the caller's, where writes go on meanwhile.
+ */
+export async function recomputeScores(db: Kysely<Database>): Promise<{
+  readonly wallets: number
+  readonly entries: number
+  readonly differences: readonly ScoreDifference[]
+}> {
+  const folded = new Map<string, Standing>()
+  let entries = 0
+  for (let after = 0; ;) {
+    const rows = await db
+      .selectFrom('reputation_ledger')
+      .select(entryColumns)
+      .where('seq', '>', after)
+      .orderBy('seq')
+      .limit(entriesPerPage)
+      .execute()
+    for (const entry of rows.map(toEntry)) {
+      folded.set(entry.wallet, applyEntry(folded.get(entry.wallet) ?? noStanding, entry))
+      after = entry.seq
+    }
+    entries += rows.length
+    if (rows.length < entriesPerPage) break
+  }
+  const stored = await db
+    .selectFrom('reputation')
+    .select(['wallet', ...standingColumns])
+    .execute()
+  const kept = new Map(stored.map((row) => [row.wallet, toStanding(row)]))
+  const wallets = new Set([...folded.keys(), ...kept.keys()])
+  const differences = [...wallets].flatMap((wallet) =>
+    differencesOf(wallet, kept.get(wallet) ?? noStanding, folded.get(wallet) ?? noStanding),
+  )
+  return { wallets: wallets.size, entries, differences }
+}
+
+const standingFields = [
+  'epochSum',
+  'entries',
+  'receipts',
+  'lifetimeMicroUsdc',
+  'firstReceiptAt',
+  'lastReceiptAt',
+] as const satisfies readonly (keyof Standing)[]
+
+function differencesOf(wallet: string, stored: Standing, recomputed: Standing): ScoreDifference[] {
+  return standingFields
+    .filter((field) => stored[field] !== recomputed[field])
+    .map((field) => ({
+      wallet,
+      field,
+      stored: String(stored[field]),
+      recomputed: String(recomputed[field]),
+    }))
+}
