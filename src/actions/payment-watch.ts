@@ -86,12 +86,16 @@ function problemsOf({ undone, overdue }: PaymentCounts): readonly string[] {
     ...(overdue === 0
       ? []
       : [
-          `settlement: ${overdue} payments have run out, and whether they went through is not known`,
+          `settlement: ${numbered(overdue, 'payment')} ran out, and whether money moved is not known`,
         ]),
     ...(undone === 0
       ? []
-      : [`settlement: a reorganisation undid ${undone} settled payments for good`]),
+      : [`settlement: a reorganisation undid ${numbered(undone, 'settled payment')} for good`]),
   ]
+}
+
+function numbered(count: number, noun: string): string {
+  return count === 1 ? `1 ${noun}` : `${count} ${noun}s`
 }
 
 /** All rows that a query gives in parts, those left as they are included. */

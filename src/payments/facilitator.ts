@@ -5,7 +5,7 @@
 import { z } from 'zod'
 
 import { readLimited } from '../chain/read-limited.ts'
-import { acceptsV2 } from '../contract/x402.ts'
+import { acceptsV2, paymentAsset, paymentScheme } from '../contract/x402.ts'
 import type { PaymentTerms } from '../contract/x402.ts'
 import type { Clock, Fetch } from '../deps.ts'
 import { SettlementUnavailableError } from './authorization.ts'
@@ -33,26 +33,34 @@ const settleAnswer = z.object({
   errorReason: z.string().max(200).optional(),
   transaction: z.string().max(100).optional(),
 })
+/** What a facilitator settles (x402 specification v2, section 7.3). */
+const supportedAnswer = z.object({
+  kinds: z.array(z.object({ x402Version: z.number(), scheme: z.string(), network: z.string() })),
+})
 const transactionHash = /^0x[0-9a-f]{64}$/
 
 export function createFacilitator(deps: FacilitatorDeps): Settler {
-  const post = async <Schema extends z.ZodType>(
-    path: '/verify' | '/settle',
+  /** A POST where there is a body. */
+  const ask = async <Schema extends z.ZodType>(
+    path: '/verify' | '/settle' | '/supported',
     schema: Schema,
-    body: object,
+    body: object | null,
     timeoutMs: number,
   ): Promise<z.infer<Schema>> => {
     const stop = new AbortController()
+    const accept = { 'accept-encoding': 'identity' }
+    const form =
+      body === null
+        ? { method: 'GET', headers: accept }
+        : {
+            method: 'POST',
+            headers: { ...accept, 'content-type': 'application/json' },
+            body: JSON.stringify(body),
+          }
     try {
       const answer = await Promise.race([
         deps
-          .fetch(`${deps.url}${path}`, {
-            method: 'POST',
-            headers: { 'content-type': 'application/json', 'accept-encoding': 'identity' },
-            body: JSON.stringify(body),
-            redirect: 'error',
-            signal: stop.signal,
-          })
+          .fetch(`${deps.url}${path}`, { ...form, redirect: 'error', signal: stop.signal })
           .then(async (response) => await readLimited(response, MAX_ANSWER_BYTES)),
         deps.clock.sleep(timeoutMs, stop.signal).then(() => {
           throw new SettlementUnavailableError('The facilitator did not answer in time')
@@ -70,7 +78,7 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
     mode: 'facilitator',
     async check(authorization, terms) {
       const asked = requestOf(authorization, terms)
-      const { isValid, invalidReason } = await post(
+      const { isValid, invalidReason } = await ask(
         '/verify',
         verifyAnswer,
         asked,
@@ -83,7 +91,7 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
       // From here on it may be on its way, whatever comes back.
       await record(null)
       const asked = requestOf(authorization, terms)
-      const answer = await post('/settle', settleAnswer, asked, SETTLE_TIMEOUT_MS).catch(
+      const answer = await ask('/settle', settleAnswer, asked, SETTLE_TIMEOUT_MS).catch(
         (error: unknown) => {
           if (error instanceof SettlementUnavailableError) return null
           throw error
@@ -93,7 +101,22 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
       return { txHash: transactionHash.test(hash) ? hash : null }
     },
     doubt: () => undefined,
-    inspect: () => Promise.resolve([]),
+    async inspect() {
+      const supported = await ask('/supported', supportedAnswer, null, VERIFY_TIMEOUT_MS).catch(
+        (error: unknown) => {
+          if (error instanceof SettlementUnavailableError) return error
+          throw error
+        },
+      )
+      if (supported instanceof SettlementUnavailableError) {
+        return [`settlement: ${supported.message.replace(/^The /, 'the ')}`]
+      }
+      const settles = supported.kinds.some(
+        ({ x402Version, scheme, network }) =>
+          x402Version === 2 && scheme === paymentScheme && network === paymentAsset.network.v2,
+      )
+      return settles ? [] : ['settlement: the facilitator does not settle exact payments on Base']
+    },
   }
 }
 

@@ -2,6 +2,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 
+import { createWalletChain } from '../../src/chain/wallet-chain.ts'
+import { loadPayments } from '../../src/payments/load.ts'
+import { systemClock } from '../../src/runtime.ts'
 import { startPaidService } from '../support/paid-service.ts'
 import type { PaidService } from '../support/paid-service.ts'
 import { referenceFacilitator, serveFacilitator } from '../support/reference-facilitator.ts'
@@ -184,5 +187,25 @@ describe('a facilitator', () => {
     expect(status).toBe(402)
     expect(headers.get('payment-required')).not.toBeNull()
     expect(facilitator.calls).not.toContain('/settle')
+  })
+
+  it.each([
+    ['works', undefined, []],
+    ['is down', 'lost', ['settlement: the facilitator is out of reach']],
+    [
+      'settles elsewhere',
+      { body: { kinds: [{ x402Version: 2, scheme: 'exact', network: 'eip155:1' }] } },
+      ['settlement: the facilitator does not settle exact payments on Base'],
+    ],
+  ] as const)('that %s is told in the state of the service', async (_, answer, problems) => {
+    facilitator.behave((path) => (path === '/supported' ? answer : undefined))
+    const { request } = createWalletChain(chain.url, { fetch, clock: systemClock })
+    const payments = await loadPayments(
+      { mode: 'facilitator', receiver: paid.receiver, facilitatorUrl: facilitator.url },
+      { clock: systemClock, fetch, request },
+    )
+    if (payments.mode === 'off') throw new Error('payments are off')
+    await payments.inspect()
+    expect(payments.problems()).toEqual(problems)
   })
 })

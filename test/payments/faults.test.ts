@@ -561,7 +561,7 @@ describe('a reorganisation', () => {
     await chain.mine(400)
     await watch.run()
     expect(watch.problems()).toEqual([
-      'settlement: a reorganisation undid 1 settled payments for good',
+      'settlement: a reorganisation undid 1 settled payment for good',
     ])
     expect((await buy(signed)).status).toBe(402)
   })

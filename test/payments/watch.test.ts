@@ -146,7 +146,7 @@ describe('a payment that a stop left under way', () => {
     await watch.run()
     expect(watch.problems()).toEqual([
       outOfReach,
-      'settlement: 1 payments have run out, and whether they went through is not known',
+      'settlement: 1 payment ran out, and whether money moved is not known',
     ])
     rules = {}
     await watch.run()
@@ -244,7 +244,7 @@ describe('a settled payment', () => {
       { state: 'settled', finality: 'undone', reason: 'a reorganisation took the transfer back' },
     ])
     expect(watch.problems()).toEqual([
-      'settlement: a reorganisation undid 1 settled payments for good',
+      'settlement: a reorganisation undid 1 settled payment for good',
     ])
     expect(paid.lines()).toContainEqual(expect.objectContaining({ message: 'payment undone' }))
     expect(await buy(signed)).toMatchObject({ status: 402 })
