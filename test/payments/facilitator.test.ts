@@ -132,6 +132,8 @@ describe('a facilitator', () => {
   })
 
   it('that names another transaction than the one that settled is not believed', async () => {
+    await paid.stop()
+    paid = await startPaidService({ chain, facilitatorUrl: facilitator.url, speed: 20 })
     facilitator.behave((path, truth) =>
       path === '/settle' ? { body: { ...truth, transaction: `0x${'12'.repeat(32)}` } } : undefined,
     )
@@ -151,7 +153,7 @@ describe('a facilitator', () => {
       }),
     )
     await paid.stop()
-    paid = await startPaidService({ chain, facilitatorUrl: liar.url })
+    paid = await startPaidService({ chain, facilitatorUrl: liar.url, speed: 20 })
     const signed = await sign()
     const answer = await buy(signed)
     expect(answer.status).not.toBe(200)
