@@ -2,15 +2,23 @@ import { redact, withoutDirectories } from '../src/core/redact.ts'
 import { isoTime } from '../src/core/time.ts'
 import type { OpenDatabase } from '../src/db/open.ts'
 import { finishRun, startRun } from '../src/db/runs.ts'
+import type { JobName } from '../src/db/runs.ts'
 import type { Clock, Log } from '../src/deps.ts'
 
 export interface JobDeps {
   readonly database: OpenDatabase
   readonly clock: Clock
   readonly log: Log
+  /** Told how every run went, also one that is not kept. */
+  readonly onRun?: (run: RunTold) => void
 }
 
-export type JobName = 'poll' | 'build' | 'expire' | 'webhooks' | 'pacts' | 'receipts'
+export interface RunTold {
+  readonly job: JobName
+  readonly outcome: 'ok' | 'failed'
+  readonly finishedMs: number
+  readonly tookMs: number
+}
 
 export interface JobResult {
   readonly detail: string | null
@@ -31,6 +39,7 @@ export async function runJob(
   work: () => Promise<JobResult>,
 ): Promise<boolean> {
   const { database, clock, log } = deps
+  const startedMonotonicMs = clock.monotonic()
   const startedAt = isoTime(clock.now())
   const announced = announce ? await database.write((tx) => startRun(tx, job, startedAt)) : null
   let outcome: 'ok' | 'failed' = 'ok'
@@ -42,10 +51,12 @@ export async function runJob(
     result = { detail: reasonOf(error), quiet: false }
     log.error(`job ${job} failed`, { detail: result.detail, stack: stackOf(error) })
   }
+  const finishedMs = clock.now()
+  deps.onRun?.({ job, outcome, finishedMs, tookMs: clock.monotonic() - startedMonotonicMs })
   if (announced === null && result.quiet) return true
   // The run is public; the log is where the operator finds the directory.
   const detail = result.detail === null ? null : withoutDirectories(result.detail)
-  const end = { finishedAt: isoTime(clock.now()), outcome, detail }
+  const end = { finishedAt: isoTime(finishedMs), outcome, detail }
   await database.write(async (tx) => {
     await finishRun(tx, announced ?? (await startRun(tx, job, startedAt)), end)
   })

@@ -8,6 +8,7 @@ import { schedule } from 'node-cron'
 import { loadExchangeKeys } from '../src/auth/exchange-keys.ts'
 import { minuteMs } from '../src/core/time.ts'
 import { openDatabase } from '../src/db/open.ts'
+import { createProcessReadings } from '../src/metrics/process.ts'
 import { createPinnedFetch } from '../src/outbound/pinned-fetch.ts'
 import { webhookSecret } from '../src/outbound/standard-webhook.ts'
 import { outboundUserAgent } from '../src/outbound/user-agent.ts'
@@ -31,6 +32,7 @@ import { userAgentOf } from './rails/http-client.ts'
 import { railAdapters } from './rails/index.ts'
 import { createSources } from './rails/sources.ts'
 import { createReceiptChecks } from './receipts.ts'
+import { createReporter } from './report.ts'
 import { createWebhooks } from './webhooks.ts'
 import { createWorker } from './worker.ts'
 
@@ -81,7 +83,14 @@ const sources = createSources({
   rpcUrls,
   railBaseUrls: config.railBaseUrls,
 })
+const reporter = createReporter({
+  dataDir: config.DATA_DIR,
+  clock,
+  log,
+  process: createProcessReadings(process, clock.now()),
+})
 const worker = createWorker({
+  onRun: reporter.ran,
   database,
   clock,
   random,
@@ -154,6 +163,7 @@ async function runForever(): Promise<void> {
     await worker.expire()
     await build()
   }
+  const reporting = reporter.reportEvery(stopped)
   await worker.build('now')
   const pollDue = async () => {
     await worker.poll('due')
@@ -198,5 +208,6 @@ async function runForever(): Promise<void> {
   await firstCheck.catch(() => undefined)
   await delivering.catch(() => undefined)
   await checking.catch(() => undefined)
+  await reporting
   if (process.connected) process.disconnect()
 }

@@ -11,6 +11,7 @@ import { loadAuthored } from './authored.ts'
 import { build, buildSummary } from './build.ts'
 import type { BuildOptions } from './build.ts'
 import { runJob } from './jobs.ts'
+import type { JobDeps } from './jobs.ts'
 import { checkPacts } from './pacts/job.ts'
 import { emptyMemory } from './publish/publish.ts'
 import type { PollDeps, PollReport } from './rails/poll.ts'
@@ -21,7 +22,7 @@ import type { ReceiptChecks } from './receipts.ts'
 import { webhooksSummary } from './webhooks.ts'
 import type { Webhooks } from './webhooks.ts'
 
-export interface WorkerDeps extends PollDeps {
+export interface WorkerDeps extends PollDeps, Pick<JobDeps, 'onRun'> {
   readonly buildOptions: Omit<BuildOptions, 'nowMs' | 'repository' | 'memory'> & {
     readonly repository: Omit<BuildOptions['repository'], 'check'>
   }

@@ -21,7 +21,7 @@ import type { Failure } from './http/errors.ts'
 import { installHandlers } from './http/handlers.ts'
 import { aliveHandler, healthHandler, readyHandler } from './http/health.ts'
 import type { HealthAnswer } from './http/health.ts'
-import { createErrorPages, installViews } from './http/html-pages.ts'
+import { createErrorPages, installViews, isViewPath } from './http/html-pages.ts'
 import { createKeptCounts } from './http/kept-counts.ts'
 import type { KeptCounts } from './http/kept-counts.ts'
 import { createLimiter } from './http/limiter.ts'
@@ -32,13 +32,16 @@ import { createMcp } from './http/mcp.ts'
 import { createNetworkHash } from './http/network-key.ts'
 import { createOrigin } from './http/origin.ts'
 import { createPartnerAuth } from './http/partner-auth.ts'
-import { createRequestIds, createRequestLog } from './http/request-log.ts'
+import { createRequestIds, createRequestLog, toBoth } from './http/request-log.ts'
 import { createRouteTable } from './http/route-table.ts'
 import { apiHandlers } from './http/routes.ts'
 import { createSignedCalls } from './http/signed-call.ts'
 import { statsSinceHandler } from './http/stats.ts'
 import { withFields } from './log.ts'
 import type { LineLog } from './log.ts'
+import { createHttpObserver } from './metrics/http.ts'
+import type { HttpObserver } from './metrics/http.ts'
+import type { Meter } from './metrics/meter.ts'
 
 export interface AppDeps {
   /** Without a slash at the end; links are made from it and never from a request. */
@@ -58,6 +61,8 @@ export interface AppDeps {
   /** Counts one read of an article. Called on the way of every such read: it may not wait. */
   readonly countView: (slug: string) => void
   readonly actions: ActionDeps
+  /** Counts what goes through the front door; nothing is counted without one. */
+  readonly meter?: Meter
 }
 
 export interface App {
@@ -87,10 +92,11 @@ export function createApp(deps: AppDeps): App {
   const docsUrl = `${deps.siteUrl}/docs/errors`
   const forReader = createErrorPages(store)
   const requestId = createRequestIds(deps.random.bytes(6))
-  const requestLog = createRequestLog(log, clock)
-  const knownPath = createRouteTable([...routes, ...operatorRoutes, mcpRoute])
+  const observer = observerOf(deps)
+  const requestLog = toBoth(createRequestLog(log, clock), observer?.answered ?? null)
+  const knownPath = createRouteTable(allRoutes)
   const clientAddress = createClientAddress(deps.trustedProxies)
-  const limiter = deps.limits === 'off' ? null : createLimiter(clock)
+  const limiter = deps.limits === 'off' ? null : observed(createLimiter(clock), observer)
   const admission = limiter === null ? null : admissionOf(limiter, deps, clientAddress)
 
   const hono = new Hono<HonoEnv>()
@@ -143,18 +149,58 @@ export function createApp(deps: AppDeps): App {
     countView: deps.countView,
     dynamicQueries: queriesOfDocuments(routes),
   })
-  const dispatch = createDispatch({ hono, docsUrl, requestLog })
+  const handOver = createDispatch({ hono, docsUrl, requestLog })
+  const dispatch =
+    observer === null
+      ? handOver
+      : (context: RequestContext): void => {
+          observer.began()
+          context.outgoing.once('close', observer.ended)
+          handOver(context)
+        }
   const enter = createEntry({ store, admission, knownPath, begin, refuse, dispatch })
 
   return {
     hono,
     counts:
       limiter === null ? nothingKept : createKeptCounts({ ...deps.actions, days: limiter.days }),
-    failureAnswer: (failure) => errorAnswer(failure, docsUrl, requestId()),
+    failureAnswer: (failure) => {
+      observer?.malformed()
+      return errorAnswer(failure, docsUrl, requestId())
+    },
     listener: (req, res) => {
       // Node takes a request line without a version for one of HTTP/0.9, which has no headers, and reads on.
       if (req.httpVersionMajor !== 1) refuse(req, res, { code: 'malformed_request' })
       else if (!serveDocument(req, res)) enter(req, res)
+    },
+  }
+}
+
+const allRoutes = [...routes, ...operatorRoutes, mcpRoute] as const
+
+function observerOf({ meter, clock, store }: AppDeps): HttpObserver | null {
+  if (meter === undefined) return null
+  return createHttpObserver({
+    meter,
+    clock,
+    templates: allRoutes.map(({ path }) => path),
+    isPage: (path) => store.get(path) !== undefined || isViewPath(path),
+  })
+}
+
+/** The limiter, with every refusal told by the policies that it came from. */
+function observed(limiter: Limiter, observer: HttpObserver | null): Limiter {
+  if (observer === null) return limiter
+  return {
+    ...limiter,
+    take: (claims) => {
+      const taken = limiter.take(claims)
+      if (!taken) {
+        for (const claim of claims) {
+          if (limiter.remaining(claim) === 0) observer.limited(claim.policy)
+        }
+      }
+      return taken
     },
   }
 }

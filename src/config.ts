@@ -27,6 +27,16 @@ export const settings = {
     default: '8787',
   },
   HOST: { doc: 'Address to listen on.', schema: z.string().min(1), default: '127.0.0.1' },
+  METRICS_PORT: {
+    doc: 'TCP port of the metrics in Prometheus text form; 0 takes a free one; unset: none are kept.',
+    schema: z.coerce.number().int().min(0).max(65535),
+    default: null,
+  },
+  METRICS_HOST: {
+    doc: 'Address that the metrics listen on; they are for operators and have no limits.',
+    schema: z.string().min(1),
+    default: '127.0.0.1',
+  },
   SITE_URL: {
     doc: 'Public address of the site; all links are made from it, never from a request.',
     schema: siteUrl,
@@ -200,6 +210,9 @@ export function parseConfig(environment: Environment): Config {
   const railBaseUrls = parseRailBaseUrls(environment.variables, problems)
   if (values['LIMITS'] === 'off' && !loopback.test(String(values['HOST']))) {
     problems.push('LIMITS: off is only allowed where HOST is a loopback address')
+  }
+  if (Number(values['METRICS_PORT']) > 0 && values['METRICS_PORT'] === values['PORT']) {
+    problems.push('METRICS_PORT: must be another port than PORT')
   }
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each value was parsed by the schema that types it

@@ -16,6 +16,12 @@ import { serve } from './http/serve.ts'
 import { createViewCounter } from './http/view-counter.ts'
 import { createOutbox } from './mail/outbox.ts'
 import { createSmtpMail } from './mail/smtp.ts'
+import { createWriteObserver } from './metrics/database.ts'
+import { createMeter } from './metrics/meter.ts'
+import { counted, countedPayments } from './metrics/outside.ts'
+import { createProcessReadings } from './metrics/process.ts'
+import { serveMetrics } from './metrics/serve.ts'
+import { createServiceMetrics } from './metrics/service.ts'
 import { createPinnedFetch } from './outbound/pinned-fetch.ts'
 import { paymentSettingsOf } from './payment-settings.ts'
 import { loadPayments } from './payments/load.ts'
@@ -43,11 +49,13 @@ const log = systemLog(config.LOG_LEVEL)
 const broken = new AbortController()
 const stopped = AbortSignal.any([stopSignal(), broken.signal])
 const startedMonotonicMs = clock.monotonic()
+const meter = config.METRICS_PORT === null ? null : createMeter()
 
 const database = await openDatabase({
   url: config.DATABASE_URL ?? join(config.DATA_DIR, 'ledger.db'),
   quickCheck: true,
   onBroken: (error) => broken.abort(error),
+  ...(meter === null ? {} : { observer: createWriteObserver(meter) }),
 })
 const store = createDocumentStore({ publicDir: config.PUBLIC_DIR, clock, log })
 await store.reload()
@@ -88,22 +96,28 @@ const problems = () =>
 process.on('SIGHUP', () => {
   for (const one of reloaded) void one.reload()
 })
-// Contract wallets are asked on Base, where USDC is paid; without a node of our own only plain keys are taken.
-const baseChain =
-  config.RPC_URL_BASE === null
-    ? undefined
-    : createWalletChain(config.RPC_URL_BASE, { fetch, clock })
-const noBase = () => Promise.reject(new Error('RPC_URL_BASE is not set'))
-const payments = await loadPayments(paymentSettingsOf(config), {
-  clock,
-  fetch,
-  request: baseChain?.request ?? noBase,
-}).catch(exitOnWrongSetting)
 const mailFrom = config.MAIL_FROM ?? `ledger@${new URL(config.SITE_URL).hostname}`
 const mail =
   config.SMTP_URL === null
     ? createOutbox(join(config.DATA_DIR, 'outbox'), mailFrom, { clock, random: systemRandom })
     : createSmtpMail(config.SMTP_URL, mailFrom)
+const outside = counted(meter, {
+  fetch,
+  mail,
+  outbound: createPinnedFetch({ resolve: systemResolve }),
+})
+// Contract wallets are asked on Base, where USDC is paid; without a node of our own only plain keys are taken.
+const baseChain =
+  config.RPC_URL_BASE === null
+    ? undefined
+    : createWalletChain(config.RPC_URL_BASE, { fetch: outside.fetch, clock })
+const noBase = () => Promise.reject(new Error('RPC_URL_BASE is not set'))
+const loadedPayments = await loadPayments(paymentSettingsOf(config), {
+  clock,
+  fetch: outside.fetch,
+  request: baseChain?.request ?? noBase,
+}).catch(exitOnWrongSetting)
+const payments = countedPayments(meter, loadedPayments)
 const actions: ActionDeps = {
   database,
   clock,
@@ -114,8 +128,8 @@ const actions: ActionDeps = {
   reference: reference.current,
   walletChain: (kind) => (kind === 'evm' ? baseChain : undefined),
   keyedHash: await loadKeyedHash(join(config.DATA_DIR, 'secrets'), systemRandom),
-  mail,
-  outbound: createPinnedFetch({ resolve: systemResolve }),
+  mail: outside.mail,
+  outbound: outside.outbound,
   exchangeKeys: exchangeKeys.current,
   payments,
   nudge: () => builder?.nudge(),
@@ -124,6 +138,7 @@ const actions: ActionDeps = {
 const paymentWatch = createPaymentWatch(actions)
 const views = createViewCounter({ database, clock, log })
 const app = createApp({
+  ...(meter === null ? {} : { meter }),
   siteUrl: config.SITE_URL,
   clock,
   random: systemRandom,
@@ -153,6 +168,29 @@ const server = await serve(app.listener, {
   failureAnswer: app.failureAnswer,
 })
 log.info('listening', { host: server.address.host, port: server.address.port })
+const metricsServer =
+  meter === null || config.METRICS_PORT === null
+    ? null
+    : await serveMetrics({
+        host: config.METRICS_HOST,
+        port: config.METRICS_PORT,
+        log,
+        render: createServiceMetrics({
+          meter,
+          clock,
+          database,
+          store,
+          dataDir: config.DATA_DIR,
+          publicDir: config.PUBLIC_DIR,
+          nodeVersion: process.version,
+          process: createProcessReadings(process, clock.now()),
+          settlementProblems: paymentWatch.problems,
+        }),
+      })
+if (metricsServer !== null) {
+  const { host, port } = metricsServer.address
+  log.info('metrics', { host, port })
+}
 process.stdout.write(welcome(config, server.address))
 
 const flushing = Promise.all([
@@ -170,6 +208,7 @@ if (broken.signal.aborted) {
 }
 log.info('shutting down')
 const clean = await server.close(graceMs)
+await metricsServer?.close()
 await builder?.stop()
 await watching
 await flushing

@@ -10,7 +10,7 @@ import type { Database } from './schema.ts'
 import { createDialect, openSqlite3 } from './sqlite3-dialect.ts'
 import type { Sqlite3Connection } from './sqlite3-dialect.ts'
 import { createWriter } from './writer.ts'
-import type { Write } from './writer.ts'
+import type { Write, WriteObserver } from './writer.ts'
 
 export interface OpenOptions {
   /** `sqlite:` and a path, as in `DATABASE_URL`, or a path. */
@@ -38,6 +38,8 @@ export interface OpenOptions {
    * committed may or may not be there: the process has to end, and the next one recovers the file.
    */
   readonly onBroken?: (error: DatabaseBrokenError) => void
+  /** Told of the queue and of every transaction of `write`. */
+  readonly observer?: WriteObserver
 }
 
 export interface OpenDatabase {
@@ -130,7 +132,7 @@ export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> 
     await apply(reader, { ...settings, query_only: 1 })
 
     const checking = quickCheck && !checkFirst ? startCheck(path, heldLimitMs, onBroken) : null
-    const writer = createWriter(db, connection, 2 * heldLimitMs)
+    const writer = createWriter(db, connection, 2 * heldLimitMs, options.observer)
     return {
       db,
       reader,

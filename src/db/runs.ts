@@ -3,6 +3,10 @@ import type { Kysely, Selectable } from 'kysely'
 
 import type { Database, JobRunsTable } from './schema.ts'
 
+/** Every cron job. */
+export const jobNames = ['poll', 'build', 'expire', 'webhooks', 'pacts', 'receipts'] as const
+export type JobName = (typeof jobNames)[number]
+
 export type RunOutcome = 'ok' | 'failed' | 'skipped'
 
 export interface RunRecord {
@@ -82,6 +86,26 @@ export async function lastRuns(db: Kysely<Database>): Promise<ReadonlyMap<string
     .orderBy('job')
     .execute()
   return new Map(rows.map((row) => [row.job, toRecord(row)]))
+}
+
+/** When each of the jobs last ended well, RFC 3339; those that never did are left out. */
+export async function lastSuccesses(
+  db: Kysely<Database>,
+  jobs: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>()
+  for (const job of jobs) {
+    const row = await db
+      .selectFrom('job_runs')
+      .select('finished_at')
+      .where('job', '=', job)
+      .where('outcome', '=', 'ok')
+      .orderBy('started_at', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+    if (row !== undefined && row.finished_at !== null) found.set(job, row.finished_at)
+  }
+  return found
 }
 
 /** Forgets runs that started before a time, but never the last of a job. The number forgotten. */

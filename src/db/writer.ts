@@ -31,6 +31,16 @@ interface Job<DB> {
   readonly reject: (error: unknown) => void
 }
 
+/** Told of the queue and of every transaction; called between writes, it may not wait. */
+export interface WriteObserver {
+  /** How many writes wait now. */
+  readonly waiting: (writes: number) => void
+  /** A transaction of so many writes was committed; the commit took this long, its flush included. */
+  readonly committed: (writes: number, ms: number) => void
+  /** A transaction failed as a whole. */
+  readonly failed: (error: unknown) => void
+}
+
 /** Tells the caller; kept until the commit. */
 type Settle = () => void
 
@@ -42,6 +52,7 @@ export function createWriter<DB>(
   db: Kysely<DB>,
   connection: Sqlite3Connection,
   workLimitMs: number,
+  observer: WriteObserver | null = null,
 ): Writer<DB> {
   const dialect = createDialect(connection)
   const shared = { config: { dialect }, dialect, driver: dialect.createDriver() }
@@ -59,6 +70,7 @@ export function createWriter<DB>(
         return () => resolve(value)
       }
       queue.push({ run, reject })
+      observer?.waiting(queue.length)
       draining ??= drain()
     })
   }
@@ -69,9 +81,12 @@ export function createWriter<DB>(
         await connection.turn.take()
       } catch (error) {
         for (const job of queue.splice(0)) job.reject(error)
+        observer?.failed(error)
+        observer?.waiting(0)
         continue
       }
       const batch = queue.splice(0, batchLimit)
+      observer?.waiting(queue.length)
       try {
         const unreached = await runBatch(batch)
         if (unreached.length > 0) queue = [...unreached, ...queue]
@@ -95,7 +110,9 @@ export function createWriter<DB>(
           settles.push(await runJob(job, savepoint))
           if (connection.lost !== null) throw connection.lost
         }
+        const beganMs = performance.now()
         await connection.commit()
+        observer?.committed(batch.length, performance.now() - beganMs)
       } catch (error) {
         await connection.rollback()
         throw error
@@ -103,6 +120,7 @@ export function createWriter<DB>(
     } catch (error) {
       const failed = reached === 0 ? batch : batch.slice(0, reached)
       for (const job of failed) job.reject(error)
+      observer?.failed(error)
       return batch.slice(failed.length)
     }
     for (const settle of settles) settle()

@@ -2,7 +2,7 @@
 import type { Clock } from '../deps.ts'
 import type { LineLog } from '../log.ts'
 
-interface RequestLine {
+export interface RequestLine {
   readonly requestId: string
   readonly method: string
   /** The raw target; its query is cut off. */
@@ -31,6 +31,15 @@ export function createRequestLog(log: LineLog, clock: Pick<Clock, 'monotonic'>):
       ms: Math.round((clock.monotonic() - startedMs) * 100) / 100,
       bytes,
     })
+  }
+}
+
+/** Tells both of every finished request; null where nobody wants to know. */
+export function toBoth(first: RequestLog, second: RequestLog): RequestLog {
+  if (first === null || second === null) return first ?? second
+  return (line) => {
+    first(line)
+    second(line)
   }
 }
 

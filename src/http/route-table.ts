@@ -57,7 +57,7 @@ function knownPath(routes: readonly TableRoute[]): KnownPath {
 }
 
 /** `/rails/{name}/history.csv` as an expression; a parameter is one segment or the part of one. */
-function patternOf(path: string): RegExp {
+export function patternOf(path: string): RegExp {
   const parts = path
     .split(/\{\w+\}/)
     .map((part) => part.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`))

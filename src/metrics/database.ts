@@ -1,0 +1,105 @@
+/** What the database and its disk tell, and the counts of the one writer. */
+import { stat, statfs } from 'node:fs/promises'
+
+import type { Kysely } from 'kysely'
+
+import { DatabaseBrokenError, BusyError, DiskFullError } from '../db/errors.ts'
+import type { OpenDatabase } from '../db/open.ts'
+import { jobNames, lastSuccesses } from '../db/runs.ts'
+import type { Database } from '../db/schema.ts'
+import type { WriteObserver } from '../db/writer.ts'
+import { observe } from './meter.ts'
+import type { Meter } from './meter.ts'
+
+export function createWriteObserver(meter: Meter): WriteObserver {
+  const queue = meter.gauge('ledger_write_queue', {})
+  const size = meter.histogram('ledger_write_group_size', {})
+  const seconds = meter.histogram('ledger_write_commit_seconds', {})
+  // There from the start: an alert on a counter that appears with its first failure misses that failure.
+  for (const cause of ['busy', 'full', 'broken', 'unavailable']) {
+    meter.counter('ledger_write_failures_total', { cause })
+  }
+  return {
+    waiting: (writes) => {
+      queue.value = writes
+    },
+    committed: (writes, ms) => {
+      observe(size, writes)
+      observe(seconds, ms / 1000)
+    },
+    failed: (error) => {
+      meter.counter('ledger_write_failures_total', { cause: causeOf(error) }).value += 1
+    },
+  }
+}
+
+function causeOf(error: unknown): 'busy' | 'full' | 'broken' | 'unavailable' {
+  if (error instanceof BusyError) return 'busy'
+  if (error instanceof DiskFullError) return 'full'
+  return error instanceof DatabaseBrokenError ? 'broken' : 'unavailable'
+}
+
+/** Sizes of the files, and room on the disks that hold them. */
+export async function readDisk(
+  meter: Meter,
+  places: { readonly database: string; readonly data: string; readonly public: string },
+): Promise<void> {
+  const files = { database: places.database, wal: `${places.database}-wal` }
+  for (const [file, path] of Object.entries(files)) {
+    const found = await stat(path).catch(() => null)
+    meter.gauge('ledger_database_bytes', { file }).value = found?.size ?? 0
+  }
+  for (const [place, path] of Object.entries({ data: places.data, public: places.public })) {
+    const { bavail, blocks, bsize } = await statfs(path)
+    meter.gauge('ledger_disk_free_bytes', { place }).value = bavail * bsize
+    meter.gauge('ledger_disk_size_bytes', { place }).value = blocks * bsize
+  }
+}
+
+/** What the rows say of rails, jobs, payments and deliveries. Reads only, beside the writer. */
+export async function readRows(meter: Meter, { reader }: OpenDatabase): Promise<void> {
+  const rails = await reader
+    .selectFrom('rail_state')
+    .select(['rail', 'last_good_poll_at', 'consecutive_failures'])
+    .execute()
+  meter.clear('ledger_rail_last_good_poll_timestamp_seconds')
+  meter.clear('ledger_rail_failures')
+  for (const { rail, last_good_poll_at: at, consecutive_failures: failures } of rails) {
+    meter.gauge('ledger_rail_failures', { rail }).value = failures
+    if (at !== null) {
+      const name = 'ledger_rail_last_good_poll_timestamp_seconds'
+      meter.gauge(name, { rail }).value = Date.parse(at) / 1000
+    }
+  }
+  for (const [job, at] of await lastSuccesses(reader, jobNames)) {
+    jobSucceeded(meter, job, Date.parse(at) / 1000)
+  }
+  for (const [state, rows] of await paymentStates(reader)) {
+    meter.gauge('ledger_payments', { state }).value = rows
+  }
+  const pending = await reader
+    .selectFrom('alert_deliveries')
+    .select(({ fn }) => fn.countAll<number>().as('rows'))
+    .where('status', '=', 'pending')
+    .executeTakeFirst()
+  meter.gauge('ledger_webhooks_pending', {}).value = pending?.rows ?? 0
+}
+
+/** The later of what two sources say. */
+export function jobSucceeded(meter: Meter, job: string, atSeconds: number): void {
+  const cell = meter.gauge('ledger_job_last_success_timestamp_seconds', { job })
+  cell.value = Math.max(cell.value, atSeconds)
+}
+
+async function paymentStates(db: Kysely<Database>): Promise<ReadonlyMap<string, number>> {
+  const rows = await db
+    .selectFrom('payments')
+    .select(({ fn }) => ['state', fn.countAll<number>().as('rows')])
+    .groupBy('state')
+    .execute()
+  const none = ['reserved', 'submitted', 'settled', 'failed'].map((state): [string, number] => [
+    state,
+    0,
+  ])
+  return new Map([...none, ...rows.map(({ state, rows: n }): [string, number] => [state, n])])
+}

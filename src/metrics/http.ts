@@ -1,0 +1,109 @@
+/** What is counted of requests. The label of a route is a template of the registry and never what a caller sent. */
+import type { PolicyName } from '../core/limits.ts'
+import type { Clock } from '../deps.ts'
+import type { RequestLine } from '../http/request-log.ts'
+import { patternOf } from '../http/route-table.ts'
+import type { Cell, HistogramCell, Meter } from './meter.ts'
+import { observe } from './meter.ts'
+
+/** Told of everything that goes through the front door. Called on the way of every request: it may not wait. */
+export interface HttpObserver {
+  readonly answered: (line: RequestLine) => void
+  /** Work began that may wait for something; and it ended. */
+  readonly began: () => void
+  readonly ended: () => void
+  /** A policy refused a request. */
+  readonly limited: (policy: PolicyName) => void
+  /** Bytes came that were no request. */
+  readonly malformed: () => void
+}
+
+interface Deps {
+  readonly meter: Meter
+  readonly clock: Pick<Clock, 'monotonic'>
+  /** Templates of all routes, `{name}` for parameters. */
+  readonly templates: readonly string[]
+  /** Whether a path outside of the registry is a page, or what a page loads. */
+  readonly isPage: (path: string) => boolean
+}
+
+const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS'])
+/** Paths whose route is remembered: more than there are documents in most sets, and bounded. */
+const MAX_REMEMBERED = 8192
+
+interface RouteCells {
+  readonly route: string
+  readonly seconds: HistogramCell
+  /** By method and class of status. */
+  readonly counts: Map<string, Cell>
+}
+
+export function createHttpObserver({ meter, clock, templates, isPage }: Deps): HttpObserver {
+  const exact = new Set(templates.filter((template) => !template.includes('{')))
+  const patterns = [...new Set(templates)]
+    .filter((template) => template.includes('{'))
+    .map((template) => ({ template, pattern: patternOf(template) }))
+  const byRoute = new Map<string, RouteCells>()
+  let byPath = new Map<string, RouteCells>()
+  const inFlight = meter.gauge('ledger_http_in_flight', {})
+  const malformed = meter.counter('ledger_http_malformed_total', {})
+  const offered = meter.counter('ledger_payments_offered_total', {})
+  const unavailable = meter.counter('ledger_http_unavailable_total', {})
+
+  const routeOf = (path: string): string => {
+    if (exact.has(path)) return path
+    const found = patterns.find(({ pattern }) => pattern.test(path))
+    return found?.template ?? (isPage(path) ? 'page' : 'unknown')
+  }
+  const cellsOf = (path: string): RouteCells => {
+    const known = byPath.get(path)
+    if (known !== undefined) return known
+    const route = routeOf(path)
+    const cells = byRoute.get(route) ?? {
+      route,
+      seconds: meter.histogram('ledger_http_request_seconds', { route }),
+      counts: new Map<string, Cell>(),
+    }
+    byRoute.set(route, cells)
+    // What does not exist is not remembered: pages come into being, and made-up paths are without end.
+    if (route !== 'unknown') {
+      if (byPath.size >= MAX_REMEMBERED) byPath = new Map()
+      byPath.set(path, cells)
+    }
+    return cells
+  }
+  const countOf = (cells: RouteCells, sent: string, code: number): Cell => {
+    const method = methods.has(sent) ? sent : 'other'
+    const status = `${Math.floor(code / 100)}xx`
+    const key = `${method} ${status}`
+    const known = cells.counts.get(key)
+    if (known !== undefined) return known
+    const { route } = cells
+    const cell = meter.counter('ledger_http_requests_total', { method, route, status })
+    cells.counts.set(key, cell)
+    return cell
+  }
+
+  return {
+    answered: ({ method, target, status, startedMs }) => {
+      const mark = target.indexOf('?')
+      const cells = cellsOf(mark === -1 ? target : target.slice(0, mark))
+      countOf(cells, method, status).value += 1
+      observe(cells.seconds, (clock.monotonic() - startedMs) / 1000)
+      if (status === 402) offered.value += 1
+      if (status === 503) unavailable.value += 1
+    },
+    began: () => {
+      inFlight.value += 1
+    },
+    ended: () => {
+      inFlight.value -= 1
+    },
+    limited: (policy) => {
+      meter.counter('ledger_limiter_refusals_total', { policy }).value += 1
+    },
+    malformed: () => {
+      malformed.value += 1
+    },
+  }
+}

@@ -1,0 +1,82 @@
+/** The port of the metrics: a server of its own, which knows one address and nothing of the public one. */
+import { createServer } from 'node:http'
+import type { RequestListener } from 'node:http'
+
+import type { Log } from '../deps.ts'
+import { expositionType } from './exposition.ts'
+
+export interface MetricsServer {
+  readonly address: { readonly host: string; readonly port: number }
+  readonly close: () => Promise<void>
+}
+
+interface Options {
+  readonly host: string
+  /** 0 takes a free one. */
+  readonly port: number
+  /** The whole answer, made anew. */
+  readonly render: () => Promise<string>
+  readonly log: Log
+}
+
+const PATH = '/metrics'
+const TIMEOUT_MS = 5000
+/** Of scrapers; there are one or two. */
+const MAX_CONNECTIONS = 32
+const MAX_HEADER_BYTES = 8192
+
+/** Listens. Rejects where the address cannot be had. */
+export async function serveMetrics({ host, port, render, log }: Options): Promise<MetricsServer> {
+  const answer: RequestListener = (req, res) => {
+    const end = (status: number, text: string, headers: Readonly<Record<string, string>> = {}) => {
+      const body = Buffer.from(text)
+      res.writeHead(status, {
+        'Content-Type': 'text/plain; charset=utf-8',
+        'Cache-Control': 'no-store',
+        'Content-Length': body.byteLength,
+        ...headers,
+      })
+      res.end(req.method === 'HEAD' ? undefined : body)
+    }
+    req.resume()
+    if (req.url?.split('?', 1)[0] !== PATH) end(404, `Metrics are at ${PATH}\n`)
+    else if (req.method !== 'GET' && req.method !== 'HEAD')
+      end(405, 'GET\n', { Allow: 'GET, HEAD' })
+    else {
+      render().then(
+        (text) => end(200, text, { 'Content-Type': expositionType }),
+        (error: unknown) => {
+          log.error('the metrics could not be made', { error: String(error) })
+          end(500, 'The metrics could not be made\n')
+        },
+      )
+    }
+  }
+  const server = createServer(
+    {
+      headersTimeout: TIMEOUT_MS,
+      requestTimeout: TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    },
+    answer,
+  )
+  server.maxConnections = MAX_CONNECTIONS
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.removeListener('error', reject)
+      resolve()
+    })
+  })
+  const bound = server.address()
+  if (bound === null || typeof bound === 'string') throw new Error('the server has no TCP address')
+  return {
+    address: { host: bound.address, port: bound.port },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

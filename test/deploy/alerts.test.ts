@@ -1,0 +1,82 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+
+import { describe, expect, test } from 'vitest'
+
+import { metricSpecs } from '../../src/metrics/catalogue.ts'
+
+const rules = readFileSync('scripts/deploy/alerts.yml', 'utf8')
+const runbook = readFileSync('scripts/deploy/README.md', 'utf8')
+
+interface Rule {
+  readonly name: string
+  readonly expression: string
+  readonly severity: string | undefined
+}
+
+/** The rules, by the form that the file keeps: one `- alert:` each, its members below. */
+const found: readonly Rule[] = rules
+  .split(/^ {6}- alert: /m)
+  .slice(1)
+  .map((text) => ({
+    name: /^\w+/.exec(text)?.[0] ?? '',
+    expression: /^ {8}expr: (?:>-\n)?([\s\S]*?)\n {8}(?:for|labels):/m.exec(text)?.[1] ?? '',
+    severity: /severity: (\w+)/.exec(text)?.[1],
+  }))
+
+/** Names of series in an expression: what stands outside of quotes and selectors and is no function. */
+function seriesOf(expression: string): readonly string[] {
+  const bare = expression.replaceAll(/"[^"]*"/g, '').replaceAll(/\{[^}]*\}/g, '')
+  return bare.match(/\b(?:ledger|process|nodejs)_\w+/g) ?? []
+}
+
+describe('the alerts', () => {
+  test('name metrics that the service has', () => {
+    expect(found.length).toBeGreaterThan(15)
+    for (const { name, expression } of found) {
+      const series = seriesOf(expression)
+      const families = series.map((one) => one.replace(/_(?:bucket|sum|count)$/, ''))
+      const unknown = families.filter((family) => metricSpecs[family] === undefined)
+      expect({ name, unknown }).toEqual({ name, unknown: [] })
+      expect({ name, isAboutSomething: series.length > 0 || expression.includes('up{') }).toEqual({
+        name,
+        isAboutSomething: true,
+      })
+    }
+  })
+
+  test('select by labels that the metrics have', () => {
+    for (const { name, expression } of found) {
+      for (const [, series = '', labels = ''] of expression.matchAll(/(\w+)\{([^}]*)\}/g)) {
+        const known: readonly string[] = metricSpecs[series]?.labels ?? []
+        const asked = [...labels.matchAll(/(\w+)(?:=~|!~|!=|=)"/g)].map(([, label = '']) => label)
+        // `job` and `instance` come from Prometheus itself.
+        const unknown = asked.filter((label) => label !== 'job' && !known.includes(label))
+        expect({ name, unknown }).toEqual({ name, unknown: [] })
+      }
+    }
+  })
+
+  test('say how urgent they are, and the runbook says what to do', () => {
+    for (const { name, severity } of found) {
+      expect({ name, isKnown: severity === 'page' || severity === 'ticket' }).toEqual({
+        name,
+        isKnown: true,
+      })
+      const [, section = ''] = runbook.split(new RegExp(`^### ${name}$`, 'm'))
+      const text = section.split(/^##/m)[0] ?? ''
+      expect({ name, isSaid: text.trim().length > 80 }).toEqual({ name, isSaid: true })
+    }
+    const [, chapter = ''] = runbook.split(/^## Alerts$/m)
+    const headings = [...(chapter.split(/^## /m)[0] ?? '').matchAll(/^### (\w+)$/gm)]
+    expect(headings.map(([, name]) => name)).toEqual(found.map(({ name }) => name))
+  })
+
+  test('are rules to Prometheus, where its tool is installed', () => {
+    const ran = spawnSync('promtool', ['check', 'rules', 'scripts/deploy/alerts.yml'], {
+      encoding: 'utf8',
+    })
+    const isMissing = ran.error !== undefined && 'code' in ran.error && ran.error.code === 'ENOENT'
+    if (!isMissing) expect(`${ran.stdout}${ran.stderr}`).toContain(`${found.length} rules found`)
+  })
+})
