@@ -1,10 +1,12 @@
 /** The directory of the next generation, which nobody sees before it has its name. */
 import { dirname, join } from 'node:path'
 
-import { makeDirectories, syncDirectory, writeNew } from './files.ts'
+import { makeDirectories, writeUnflushed } from './files.ts'
+import { flushAll } from './flush.ts'
 
 export interface Building {
   readonly root: string
+  /** Leaves the bytes to the cache of the system: they are safe once `flush` has resolved. */
   readonly write: (file: string, bytes: Uint8Array) => Promise<void>
   /** Makes the directories of files to come. */
   readonly prepare: (files: Iterable<string>) => Promise<void>
@@ -19,6 +21,7 @@ export function createBuilding(
   }: { readonly nowMs: number; readonly beforeStep?: (step: string) => void },
 ): Building {
   const directories = new Set<string>()
+  const files: string[] = []
   const making = new Map<string, Promise<void>>()
   const make = async (file: string) => {
     step?.(`make ${dirname(file)}`)
@@ -37,11 +40,13 @@ export function createBuilding(
     write: async (file, bytes) => {
       await prepare([file])
       step?.(`write ${file}`)
-      await writeNew(join(root, file), bytes, { mtimeMs: nowMs })
+      writeUnflushed(join(root, file), bytes, nowMs)
+      files.push(join(root, file))
     },
     flush: async () => {
-      step?.('flush directories')
-      for (const directory of directories) await syncDirectory(directory)
+      step?.('flush files')
+      const deepestFirst = [...directories].sort((left, right) => right.length - left.length)
+      await flushAll({ root, files, directories: deepestFirst })
     },
   }
 }

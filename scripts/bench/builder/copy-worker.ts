@@ -5,17 +5,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import {
-  inParallel,
-  makeDirectories,
-  syncDirectory,
-  writeNew,
-} from '../../../builder/publish/files.ts'
+import { createBuilding } from '../../../builder/publish/building.ts'
 import { openDatabase } from '../../../src/db/open.ts'
-import { fixtureIn } from './fixture.ts'
+import { fixtureIn, nowMs } from './fixture.ts'
 
 const PAGE_ROWS = 5000
-const WRITES_AT_ONCE = 16
 
 const [fixtureDir = '', publishedDir = '', targetDir = ''] = process.argv.slice(2)
 const files = readdirSync(publishedDir, { recursive: true, withFileTypes: true })
@@ -27,11 +21,9 @@ const database = await openDatabase({ url: fixtureIn(fixtureDir).databasePath })
 const startedMs = performance.now()
 const before = process.cpuUsage()
 const rows = await readRows()
-const directories = await makeDirectories(targetDir, files)
-await inParallel([...bytesOf], WRITES_AT_ONCE, async ([file, bytes]) => {
-  await writeNew(join(targetDir, file), bytes)
-})
-for (const directory of directories) await syncDirectory(directory)
+const building = createBuilding(targetDir, { nowMs })
+for (const [file, bytes] of bytesOf) await building.write(file, bytes)
+await building.flush()
 const ms = performance.now() - startedMs
 const { user, system } = process.cpuUsage(before)
 const cpuMs = (user + system) / 1000

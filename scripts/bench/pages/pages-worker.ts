@@ -2,19 +2,12 @@
 import { readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 
-import {
-  inParallel,
-  makeDirectories,
-  syncDirectory,
-  writeNew,
-} from '../../../builder/publish/files.ts'
+import { createBuilding } from '../../../builder/publish/building.ts'
 import { loadKeys } from '../../../builder/publish/keys.ts'
 import { emptyMemory, publish } from '../../../builder/publish/publish.ts'
 import { siteOf } from '../../../builder/snapshots/pages.ts'
 import type { World } from '../../../builder/world.ts'
 import { largeWorld, nowMs, oneReceiptRejected } from './large-world.ts'
-
-const WRITES_AT_ONCE = 16
 
 const [dir = ''] = process.argv.slice(2)
 const publicDir = join(dir, 'public')
@@ -52,11 +45,9 @@ async function copied(from: string, to: string) {
     .map((entry) => join(entry.parentPath, entry.name).slice(from.length + 1))
   const bytes = files.map((file) => [file, readFileSync(join(from, file))] as const)
   return await timed(async () => {
-    const directories = await makeDirectories(to, files)
-    await inParallel(bytes, WRITES_AT_ONCE, async ([file, body]) => {
-      await writeNew(join(to, file), body)
-    })
-    for (const directory of directories) await syncDirectory(directory)
+    const building = createBuilding(to, { nowMs })
+    for (const [file, body] of bytes) await building.write(file, body)
+    await building.flush()
     return files.length
   })
 }

@@ -243,7 +243,7 @@ describe('a build', () => {
   })
 
   test('keeps the inode, the time and the stamp of what did not change', async () => {
-    const steady = jsonDocument('/api/v1/rails/steady', { figures: 'x'.repeat(300) })
+    const steady = jsonDocument('/api/v1/rails/steady', { figures: 'x'.repeat(1200) })
     await place.publish([steady, jsonDocument('/api/v1/rails', { n: 1 })])
     const old = statSync(inCurrent('api/v1/rails/steady.json.br'))
 

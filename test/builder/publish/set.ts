@@ -72,7 +72,7 @@ export function textDocument(path: string, contentType: string, text: string): P
 /** Every document carries the version of the world; one of them never changes. */
 export function worldOf(version: number, rails = 12): PublicDocument[] {
   const names = Array.from({ length: rails }, (_, index) => `rail-${index}`)
-  const filler = 'figures of a rail that pays agents, '.repeat(20)
+  const filler = 'figures of a rail that pays agents, '.repeat(40)
   return [
     jsonDocument('/api/v1/rails', { version, rails: names, filler }),
     ...names.map((rail) => jsonDocument(`/api/v1/rails/${rail}`, { version, rail, filler })),

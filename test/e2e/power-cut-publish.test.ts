@@ -1,0 +1,136 @@
+/**
+ * What of a published set is flushed when it gets its name: strace records every call of a builder on its files. A power
+ * cut keeps what was flushed and may take the rest, so nothing that a reader can reach may be among the rest.
+ */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+import { afterAll, beforeAll, beforeEach, afterEach, expect, test } from 'vitest'
+
+import { compiled } from '../builder/publish/compiled.ts'
+import { readSet, versionsOf, workspace } from '../builder/publish/set.ts'
+import type { Workspace } from '../builder/publish/set.ts'
+
+const never = '1000000'
+const tracedCalls = 'openat,write,pwrite64,mkdir,link,fsync,syncfs,rename,symlink,symlinkat'
+
+let child: ReturnType<typeof compiled>
+let place: Workspace
+
+beforeAll(() => {
+  child = compiled('test/builder/publish/crash-child.ts')
+})
+afterAll(() => {
+  rmSync(child.dir, { recursive: true })
+})
+beforeEach(async () => {
+  place = await workspace()
+})
+afterEach(() => {
+  place.remove()
+})
+
+test('a small set is flushed file by file', () => {
+  const flushes = recorded({ rails: 12, path: programs(['sync']) })
+  expect(flushes).toMatchObject({ unflushed: [], ofTheFileSystem: 0 })
+  expect(flushes.files).toBeGreaterThan(30)
+})
+
+test('a large set is flushed with its file system', () => {
+  const flushes = recorded({ rails: 120, path: programs(['sync']) })
+  expect(flushes).toMatchObject({ unflushed: [], ofTheFileSystem: 1 })
+  expect(flushes.files).toBeGreaterThan(256)
+})
+
+test('where there is no program that does it, a large set is flushed file by file', () => {
+  const flushes = recorded({ rails: 120, path: programs([]) })
+  expect(flushes).toMatchObject({ unflushed: [], ofTheFileSystem: 0 })
+})
+
+test('where the program fails, a large set is flushed file by file', () => {
+  const flushes = recorded({ rails: 120, path: programs(['false as sync']) })
+  expect(flushes).toMatchObject({ unflushed: [], ofTheFileSystem: 0 })
+})
+
+/** A directory to look for programs in, with no others than these. */
+function programs(names: readonly string[]): string {
+  const dir = join(place.root, 'bin')
+  mkdirSync(dir)
+  for (const name of names) {
+    const [from = '', as = from] = name.split(' as ')
+    symlinkSync(execFileSync('which', [from], { encoding: 'utf8' }).trim(), join(dir, as))
+  }
+  return dir
+}
+
+interface Flushes {
+  readonly files: number
+  readonly ofTheFileSystem: number
+  /** Files and directories of the generation that could be lost when it got its name, and names after that. */
+  readonly unflushed: readonly string[]
+}
+
+/** Publishes a first set and then, under strace, a second one of which most is new. */
+function recorded({ rails, path }: { rails: number; path: string }): Flushes {
+  const publishing = [child.script, place.publicDir, place.keysDir]
+  const env = { PATH: path }
+  const trace = join(place.root, 'trace')
+  const strace = execFileSync('which', ['strace'], { encoding: 'utf8' }).trim()
+  execFileSync(process.execPath, [...publishing, '1', never, String(rails)], { env })
+  const flags = ['-f', '-y', '-qq', '-s', '300', '-e', `trace=${tracedCalls}`, '-o', trace]
+  const program = [process.execPath, ...publishing, '2', never, String(rails)]
+  execFileSync(strace, [...flags, ...program], { env })
+  expect(versionsOf(readSet(place.publicDir, place.keys.publicKeys))).toEqual([2])
+  return flushesIn(readFileSync(trace, 'utf8'), place.publicDir)
+}
+
+/** Calls count from their end on, all but writes, which count from their beginning. */
+function flushesIn(trace: string, publicDir: string): Flushes {
+  const building = join(publicDir, 'generations/.building')
+  const dirty = new Set<string>()
+  const written = new Set<string>()
+  const unflushed: string[] = []
+  const underWay = new Map<string, string>()
+  let ofTheFileSystem = 0
+  for (const line of trace.split('\n')) {
+    const [, thread = '', text = ''] = /^(\d+)\s+(.*)$/.exec(line) ?? []
+    if (text.endsWith('<unfinished ...>')) {
+      underWay.set(thread, text.slice(0, -'<unfinished ...>'.length))
+      continue
+    }
+    const resumed = /^<\.\.\. \w+ resumed>(.*)$/.exec(text)?.[1]
+    const call = resumed === undefined ? text : `${underWay.get(thread)}${resumed}`
+    if (!/ = \d+(?:<.*>)?$/.test(call)) continue
+    const [, name = ''] = /^(\w+)\(/.exec(call) ?? []
+    const named = [...call.matchAll(/"(\/[^"]*)"/g)].map(([, quoted = '']) => quoted)
+    const [, opened = ''] = /^\w+\(\d+<(\/[^>]*)>/.exec(call) ?? []
+    const [path = '', target = ''] = opened === '' ? named : [opened]
+    const inside = (at: string): boolean => at === building || at.startsWith(`${building}/`)
+    if (name === 'openat' && call.includes('O_CREAT') && inside(path)) {
+      written.add(path)
+      dirty.add(path).add(dirname(path))
+    }
+    if ((name === 'write' || name === 'pwrite64') && inside(path)) dirty.add(path)
+    if (name === 'mkdir' && inside(path)) dirty.add(path).add(dirname(path))
+    if (name === 'link' && inside(target)) dirty.add(dirname(target))
+    if (name === 'fsync') dirty.delete(path)
+    if (name === 'syncfs') {
+      ofTheFileSystem += 1
+      dirty.clear()
+    }
+    if (name === 'rename' && path === building) {
+      unflushed.push(...[...dirty].filter(inside))
+      dirty.clear()
+      dirty.add(dirname(building))
+    }
+    if (name === 'rename' && target === join(publicDir, 'current')) {
+      unflushed.push(...dirty)
+      dirty.clear()
+      dirty.add(publicDir)
+    }
+  }
+  // What was flushed last is the switch itself.
+  unflushed.push(...[...dirty].filter((at) => at === publicDir))
+  return { files: written.size, ofTheFileSystem, unflushed }
+}
