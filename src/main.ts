@@ -51,12 +51,24 @@ const stopped = AbortSignal.any([stopSignal(), broken.signal])
 const startedMonotonicMs = clock.monotonic()
 const meter = config.METRICS_PORT === null ? null : createMeter()
 
-const database = await openDatabase({
-  url: config.DATABASE_URL ?? join(config.DATA_DIR, 'ledger.db'),
-  quickCheck: true,
-  onBroken: (error) => broken.abort(error),
-  ...(meter === null ? {} : { observer: createWriteObserver(meter) }),
-})
+const dataDir = join(packageRoot, 'data')
+// At once: the one waits for the disk while the other is checked.
+const [database, reference] = await Promise.all([
+  openDatabase({
+    url: config.DATABASE_URL ?? join(config.DATA_DIR, 'ledger.db'),
+    quickCheck: true,
+    onBroken: (error) => broken.abort(error),
+    ...(meter === null ? {} : { observer: createWriteObserver(meter) }),
+  }),
+  loadReloaded(
+    {
+      name: 'the registries under data/',
+      paths: referencePaths(dataDir),
+      load: () => loadReference(dataDir),
+    },
+    { clock, log },
+  ),
+])
 const store = createDocumentStore({ publicDir: config.PUBLIC_DIR, clock, log })
 await store.reload()
 const watching = store.watch(stopped)
@@ -70,15 +82,6 @@ const builder =
         log,
         onPublished: () => void store.reload(),
       })
-const dataDir = join(packageRoot, 'data')
-const reference = await loadReloaded(
-  {
-    name: 'the registries under data/',
-    paths: referencePaths(dataDir),
-    load: () => loadReference(dataDir),
-  },
-  { clock, log },
-)
 const keysDir = join(config.DATA_DIR, 'keys')
 const exchangeKeys = await loadReloaded(
   {

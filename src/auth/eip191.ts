@@ -1,6 +1,4 @@
 import type { Secp256k1 } from '@bitauth/libauth/build/lib/crypto/secp256k1-types.js'
-// The one module of libauth that is needed: its index takes six times as long to load.
-import { instantiateSecp256k1 } from '@bitauth/libauth/build/lib/crypto/secp256k1.js'
 
 import { bytesToHex } from '../core/hex.ts'
 import { keccak256 } from '../core/keccak256.ts'
@@ -74,6 +72,12 @@ function recover(curve: Secp256k1, hash: Uint8Array, signature: string): string 
 let instance: Promise<Secp256k1> | undefined
 
 function secp256k1(): Promise<Secp256k1> {
-  instance ??= instantiateSecp256k1()
+  instance ??= instantiate()
   return instance
+}
+
+async function instantiate(): Promise<Secp256k1> {
+  // The one module of libauth that is needed: its index takes six times as long to load.
+  const { instantiateSecp256k1 } = await import('@bitauth/libauth/build/lib/crypto/secp256k1.js')
+  return await instantiateSecp256k1()
 }

@@ -1,7 +1,7 @@
 /** Counts of what one caller has left in the ledger. */
-import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
 
+import { sql } from './kysely.ts'
 import type { Database } from './schema.ts'
 
 /** Jobs of a poster that take bids; one past its deadline does not, whether or not that is written yet. */

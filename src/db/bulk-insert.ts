@@ -1,7 +1,7 @@
 /** Many rows of one table in one statement. */
-import { CompiledQuery } from 'kysely'
 import type { Kysely } from 'kysely'
 
+import { CompiledQuery } from './kysely.ts'
 import type { Database } from './schema.ts'
 
 type Value = string | number | null

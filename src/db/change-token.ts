@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
-import { sql } from 'kysely'
 
+import { sql } from './kysely.ts'
 import type { Database } from './schema.ts'
 
 /**

@@ -1,8 +1,8 @@
 /** Claims of leaderboard spots, and the codes that are sent by e-mail for them. */
-import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
 
 import type { Wallet } from '../core/wallet.ts'
+import { sql } from './kysely.ts'
 import type { Database } from './schema.ts'
 
 export interface Claimed {

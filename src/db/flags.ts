@@ -1,10 +1,10 @@
 /** Honesty flags. At most one is open for a kind, a rail and a subject at any time. */
 import type { Kysely, Selectable } from 'kysely'
-import { sql } from 'kysely'
 
 import type { JsonObject } from '../core/canonical-json.ts'
 import type { Severity } from '../core/flags/kind.ts'
 import { objectFromJsonText, toJsonText } from './json.ts'
+import { sql } from './kysely.ts'
 import type { Database, FlagsTable } from './schema.ts'
 
 /** What an open flag is about. */

@@ -2,11 +2,11 @@
  * The rows that let a write happen only once. They are looked up and written in the transaction of the
  * effect, so that two equal requests at the same time are one after the other here.
  */
-import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
 
 import type { JsonObject } from '../core/canonical-json.ts'
 import { objectFromJsonText, toJsonText } from './json.ts'
+import { sql } from './kysely.ts'
 import type { Database } from './schema.ts'
 
 /** What the first request of its kind was answered. */

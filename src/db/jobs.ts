@@ -1,5 +1,4 @@
 /** Jobs of the exchange and every move they made. Deliveries and bids have files of their own. */
-import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
 import { z } from 'zod'
 
@@ -12,6 +11,7 @@ import { dayMs, isoTime } from '../core/time.ts'
 import type { Wallet } from '../core/wallet.ts'
 import { lapseBids } from './job-bids.ts'
 import { fromJsonText, toJsonText } from './json.ts'
+import { sql } from './kysely.ts'
 import type { Database } from './schema.ts'
 
 export interface NewJob {

@@ -2,10 +2,10 @@
  * The schema, as the steps that led to it. A step that was released is never changed: a change is a new
  * step at the end of the list.
  */
-import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
 
 import { DatabaseRefusedError } from './errors.ts'
+import { sql } from './kysely.ts'
 import { polls } from './migrations/0001-polls.ts'
 import { flagsEvents } from './migrations/0002-flags-events.ts'
 import { folds } from './migrations/0003-folds.ts'

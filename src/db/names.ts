@@ -1,8 +1,8 @@
 /** Display names as they look: who had one first. Workers, claims and partners are one crowd here. */
-import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
 
 import { skeletonOf } from '../core/look-alike.ts'
+import { sql } from './kysely.ts'
 import type { Database } from './schema.ts'
 
 export type NameKind = 'worker' | 'claim' | 'partner'

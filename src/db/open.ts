@@ -2,9 +2,8 @@ import { mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { Kysely, sql } from 'kysely'
-
 import { BusyError, DatabaseBrokenError, DatabaseRefusedError } from './errors.ts'
+import { Kysely, sql } from './kysely.ts'
 import { migrate, refuseOtherSchema } from './migrations.ts'
 import type { Database } from './schema.ts'
 import { createDialect, openSqlite3 } from './sqlite3-dialect.ts'

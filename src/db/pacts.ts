@@ -1,11 +1,11 @@
 /** What was read of the escrow of pacts, and the verified receipts that name a pact. */
-import { sql } from 'kysely'
 import type { Kysely, Transaction } from 'kysely'
 
 import type { EscrowPact } from '../core/pact/escrow.ts'
 import type { EscrowEvent, EscrowReading, PactOnChain, PactReceipt } from '../core/pact/sources.ts'
 import { isoTime } from '../core/time.ts'
 import { objectFromJsonText, toJsonText } from './json.ts'
+import { sql } from './kysely.ts'
 import type { Database } from './schema.ts'
 
 /** How far an escrow was read, with the block on which the next reading is anchored. */

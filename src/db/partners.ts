@@ -1,5 +1,4 @@
 /** Partners: who they are, what they have subscribed to, and where they attest. */
-import { sql } from 'kysely'
 import type { Kysely, Selectable } from 'kysely'
 import { z } from 'zod'
 
@@ -8,6 +7,7 @@ import type { PaidPeriod, Subscription, TierName } from '../core/partner.ts'
 import { isoTime } from '../core/time.ts'
 import type { Wallet } from '../core/wallet.ts'
 import { fromJsonText, toJsonText } from './json.ts'
+import { sql } from './kysely.ts'
 import type { Database } from './schema.ts'
 import type { PartnersTable } from './tables/partners.ts'
 

@@ -3,11 +3,11 @@
  * its way to the chain), `settled` (the money moved), `failed` (it never will). Every change names the states
  * it may follow and says whether it happened, so that two who race cannot both win.
  */
-import { sql } from 'kysely'
 import type { Kysely, Selectable } from 'kysely'
 
 import type { JsonObject } from '../core/canonical-json.ts'
 import { objectFromJsonText, toJsonText } from './json.ts'
+import { sql } from './kysely.ts'
 import type { Database } from './schema.ts'
 import type { PaymentsTable } from './tables/payments.ts'
 

@@ -1,7 +1,7 @@
 /** What the chains say of receipts, and which of them are to be asked about again. */
-import { sql } from 'kysely'
 import type { Kysely, Selectable } from 'kysely'
 
+import { sql } from './kysely.ts'
 import type { OnchainState, Verification } from './receipts.ts'
 import type { Database } from './schema.ts'
 import type { ReceiptChecksTable } from './tables/receipts.ts'

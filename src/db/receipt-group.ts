@@ -1,11 +1,11 @@
 /** What many receipts need to know and leave behind, in one statement for each table: a round trip for all of them. */
-import { CompiledQuery } from 'kysely'
 import type { Kysely } from 'kysely'
 
 import type { Standing } from '../core/reputation.ts'
 import { insertRows, insertWholeRows } from './bulk-insert.ts'
 import { idempotencyKeyRow, usedMessageRow } from './guard.ts'
 import type { NewAnswer } from './guard.ts'
+import { CompiledQuery } from './kysely.ts'
 import { receiptRow } from './receipts.ts'
 import type { NewReceipt } from './receipts.ts'
 import { entryRow, standingRow, toStanding } from './reputation-rows.ts'

@@ -1,5 +1,4 @@
 /** Receipts as they were accepted, and what was found out about them since. */
-import { sql } from 'kysely'
 import type { Kysely, Selectable } from 'kysely'
 
 import { apiPrefix } from '../contract/route.ts'
@@ -10,6 +9,7 @@ import { toUsdc } from '../core/money.ts'
 import type { CheckVerdict } from '../core/onchain.ts'
 import type { Wallet } from '../core/wallet.ts'
 import { objectFromJsonText, toJsonText } from './json.ts'
+import { sql } from './kysely.ts'
 import type { Database } from './schema.ts'
 import type { ReceiptsTable } from './tables/receipts.ts'
 

@@ -22,8 +22,6 @@ import type {
   QueryResult,
   RootOperationNode,
 } from 'kysely'
-import { createQueryId, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
-import { IdentifierNode, RawNode } from 'kysely'
 import sqlite3 from 'sqlite3'
 
 import {
@@ -34,6 +32,14 @@ import {
   ParameterError,
   UnsafeIntegerError,
 } from './errors.ts'
+import {
+  IdentifierNode,
+  RawNode,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  createQueryId,
+} from './kysely.ts'
 import { createTurn } from './turn.ts'
 import type { Turn } from './turn.ts'
 

@@ -1,11 +1,11 @@
 /** Registered workers. */
-import { sql } from 'kysely'
 import type { Kysely, Selectable } from 'kysely'
 import { z } from 'zod'
 
 import type { Worker } from '../contract/schemas/worker.ts'
 import type { Wallet } from '../core/wallet.ts'
 import { fromJsonText, toJsonText } from './json.ts'
+import { sql } from './kysely.ts'
 import { lookAlikes } from './names.ts'
 import type { Database } from './schema.ts'
 import type { WorkersTable } from './tables/workers.ts'

@@ -3,11 +3,11 @@
  * each stands in its own savepoint, so one that throws undoes only itself. No promise settles before
  * the commit: what a caller acknowledges afterwards is durable.
  */
-import { SingleConnectionProvider, Transaction } from 'kysely'
 import type { Kysely } from 'kysely'
 
 import { createSavepoint, JobConnection, withinWorkLimit } from './job.ts'
 import type { Savepoint } from './job.ts'
+import { SingleConnectionProvider, Transaction } from './kysely.ts'
 import { createDialect } from './sqlite3-dialect.ts'
 import type { Sqlite3Connection } from './sqlite3-dialect.ts'
 
