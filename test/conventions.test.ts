@@ -64,6 +64,15 @@ describe('the source', () => {
     expect(found(program, /\bimport\(\s*['"`]\.|\brequire\(/)).toEqual([])
   })
 
+  it('loads at a start no package that is needed later, and Kysely in the one quick way', () => {
+    // A client of the library signs at once.
+    const service = linesOf('src').filter(({ file }) => !/\/(?:client|db\/kysely\.ts)/.test(file))
+    const slow =
+      /^import (?!type )[^']*from '(?:kysely|nodemailer|sharp|viem|@bitauth|@modelcontextprotocol)\b.*/gm
+    const text = service.map((line) => line.text).join('\n')
+    expect(text.match(slow) ?? []).toEqual([])
+  })
+
   it('has classes only for errors and for the database driver', () => {
     const classes = found(program, /^(?:export )?(?:abstract )?class /)
     const others = classes.filter(

@@ -1,8 +1,8 @@
 /** Who stands where, by the standings that each write keeps. */
-import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
 
 import type { Standing } from '../core/reputation.ts'
+import { sql } from './kysely.ts'
 import { lookAlikes } from './names.ts'
 import { toStanding } from './reputation-rows.ts'
 import { standingOf } from './reputation.ts'
