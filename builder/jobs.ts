@@ -41,10 +41,11 @@ export async function runJob(
   const { database, clock, log } = deps
   const startedMonotonicMs = clock.monotonic()
   const startedAt = isoTime(clock.now())
-  const announced = announce ? await database.write((tx) => startRun(tx, job, startedAt)) : null
+  let announced: number | null = null
   let outcome: 'ok' | 'failed' = 'ok'
   let result: JobResult
   try {
+    if (announce) announced = await database.write((tx) => startRun(tx, job, startedAt))
     result = await work()
   } catch (error) {
     outcome = 'failed'
@@ -57,9 +58,15 @@ export async function runJob(
   // The run is public; the log is where the operator finds the directory.
   const detail = result.detail === null ? null : withoutDirectories(result.detail)
   const end = { finishedAt: isoTime(finishedMs), outcome, detail }
-  await database.write(async (tx) => {
-    await finishRun(tx, announced ?? (await startRun(tx, job, startedAt)), end)
-  })
+  try {
+    await database.write(async (tx) => {
+      await finishRun(tx, announced ?? (await startRun(tx, job, startedAt)), end)
+    })
+  } catch (error) {
+    // A database without room or out of reach: the log alone tells of the run, and the next one comes.
+    log.error(`the run of job ${job} could not be written`, { outcome, reason: reasonOf(error) })
+    return false
+  }
   return outcome === 'ok'
 }
 

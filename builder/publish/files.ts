@@ -108,8 +108,18 @@ export async function makeDirectories(root: string, files: Iterable<string>): Pr
     for (let at = dirname(file); at !== '.'; at = dirname(at)) directories.add(join(root, at))
   }
   const shallowFirst = [...directories].sort((left, right) => left.length - right.length)
-  for (const directory of shallowFirst) await mkdir(directory, { recursive: true })
+  await mkdir(dirname(root), { recursive: true })
+  for (const directory of shallowFirst) await makeDirectory(directory)
   return shallowFirst.reverse()
+}
+
+/** One level: making all of a path at once tells a full disk as a missing folder. */
+async function makeDirectory(path: string): Promise<void> {
+  try {
+    await mkdir(path)
+  } catch (error) {
+    if (!isErrno(error, 'EEXIST')) throw error
+  }
 }
 
 const SLICE = 32

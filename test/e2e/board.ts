@@ -11,8 +11,8 @@ const platformKey = ed25519Key('platform')
 const worker = nearWallet('worker')
 const payers = 50
 
-export function compileBoardProgram(): Program {
-  const program = compileProgram()
+export function compileBoardProgram(...more: readonly string[]): Program {
+  const program = compileProgram(...more)
   const data = join(program.dir, 'data')
   rmSync(data)
   cpSync('data', data, { recursive: true, filter: (path) => !path.endsWith('data/run') })

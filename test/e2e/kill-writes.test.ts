@@ -2,14 +2,13 @@
  * The compiled service killed with SIGKILL a hundred times while eight clients post receipts: whatever was answered
  * with 2xx is there, once, with what it earned; what was not answered can be sent again and is there once.
  */
-import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { recomputeScores } from '../../src/db/score-check.ts'
 import type { Program } from '../support/program.ts'
 import { boardReceipt, compileBoardProgram, sendReceipt } from './board.ts'
 import { addressOf, newLedger } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
+import { wholeReceipts } from './whole-receipts.ts'
 
 const kills = 100
 const clients = 8
@@ -51,22 +50,6 @@ async function postUntilKilled(ledger: Ledger, killAfter: number): Promise<reado
   await Promise.all(Array.from({ length: clients }, client))
   await service.ended
   return sent
-}
-
-/** Ids of all receipts; the file is sound, each receipt earned once, and the scores are what the entries say. */
-async function wholeReceipts(ledger: Ledger): Promise<ReadonlySet<string>> {
-  return await ledger.withDatabase(async ({ reader }) => {
-    const { rows } = await sql`pragma quick_check`.execute(reader)
-    expect(rows).toEqual([{ quick_check: 'ok' }])
-    const receipts = await reader.selectFrom('receipts').select('id').execute()
-    const entries = await reader.selectFrom('reputation_ledger').select('receipt_id').execute()
-    const messages = await reader.selectFrom('used_messages').select('wallet').execute()
-    const ids = new Set(receipts.map(({ id }) => id))
-    expect([receipts.length, entries.length, messages.length]).toEqual(Array(3).fill(ids.size))
-    expect(new Set(entries.map(({ receipt_id: id }) => id))).toEqual(ids)
-    expect((await recomputeScores(reader)).differences).toEqual([])
-    return ids
-  })
 }
 
 test(

@@ -28,9 +28,14 @@ export interface Ledger {
   readonly remove: () => void
 }
 
-export function newLedger(program: Program, settings: Readonly<Record<string, string>>): Ledger {
+/** @param places where a folder is not to lie in a new directory, which goes with the ledger. */
+export function newLedger(
+  program: Program,
+  settings: Readonly<Record<string, string>>,
+  places: { readonly dataDir?: string; readonly publicDir?: string } = {},
+): Ledger {
   const root = mkdtempSync(join(tmpdir(), 'ledger-e2e-'))
-  const [dataDir, publicDir] = [join(root, 'data'), join(root, 'public')]
+  const { dataDir = join(root, 'data'), publicDir = join(root, 'public') } = places
   // Kept code makes the many starts of one program cheaper; a Node that has no such cache ignores it.
   const cache = { NODE_COMPILE_CACHE: join(program.dir, 'compile-cache') }
   const env = { ...cache, ...settings, DATA_DIR: dataDir, PUBLIC_DIR: publicDir }

@@ -1,0 +1,88 @@
+/**
+ * Another process that keeps the write lock of the database: shorter than a writer's patience (5 s) nobody notices,
+ * longer and writes are refused in words, are good when sent again, and none is lost or there twice.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { compileBoardProgram } from '../../e2e/board.ts'
+import { addressOf, newLedger } from '../../e2e/ledger.ts'
+import type { Ledger } from '../../e2e/ledger.ts'
+import type { Program, Running } from '../../support/program.ts'
+import { createClients } from '../disk/clients.ts'
+
+let program: Program
+let ledger: Ledger
+let service: Running
+let url: string
+const clients = createClients(6)
+
+beforeAll(async () => {
+  program = compileBoardProgram('test/faults/database/lock-child.ts')
+  ledger = newLedger(program, { POLL: 'off' })
+  expect(await ledger.builder(['--once']).ended).toBe(0)
+  service = ledger.service({ BUILDER: 'off' })
+  url = await addressOf(service)
+})
+afterAll(async () => {
+  service.kill('SIGTERM')
+  expect(await service.ended).toBe(0)
+  ledger.remove()
+  program.remove()
+})
+
+/** Resolves when the lock is held; what it answers gives it back. */
+async function lock(): Promise<() => Promise<void>> {
+  const script = join(program.dir, 'test/faults/database/lock-child.js')
+  const holder = spawn(process.execPath, [script, join(ledger.dataDir, 'ledger.db')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const ended = once(holder, 'close')
+  await once(holder.stdout, 'data')
+  return async () => {
+    holder.stdin.end()
+    await ended
+  }
+}
+
+async function expectReads(): Promise<void> {
+  for (const path of ['/api/v1/rails', '/api/v1/receipts?rail=x402']) {
+    const answer = await fetch(`${url}${path}`)
+    expect(answer.status).toBe(200)
+    await answer.json()
+  }
+}
+
+describe('a database that another process has locked', () => {
+  test('for three seconds takes every write late, and reads at once', async () => {
+    const free = await lock()
+    const posting = clients.post(url, 3)
+    await expectReads()
+    await delay(3000)
+    await free()
+    const told = await posting
+    expect(told.map(({ status }) => status)).toEqual(told.map(() => 201))
+    expect(await clients.expectKept(ledger)).toBe(told.length)
+  })
+
+  test('for ten seconds refuses writes until it is free, and reads at once', async () => {
+    const free = await lock()
+    const heldUntil = delay(10_000)
+    const told = await clients.post(url, 1)
+    expect(told.map(({ status }) => status)).toEqual(told.map(() => 503))
+    await expectReads()
+    const health = await fetch(`${url}/api/v1/health`)
+    expect([health.status, await health.json()]).toMatchObject([503, { database: 'failed' }])
+    expect(await clients.expectKept(ledger)).toBe(18)
+    await heldUntil
+    await free()
+    await clients.retry(url)
+    expect((await clients.post(url, 3)).every(({ status }) => status === 201)).toBe(true)
+    expect(await clients.expectKept(ledger)).toBe(18 + told.length + 18)
+    await expect.poll(async () => (await fetch(`${url}/api/v1/health`)).status).toBe(200)
+  })
+})

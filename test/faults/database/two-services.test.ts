@@ -1,0 +1,88 @@
+/**
+ * Two services on one database, as after a deployment that did not stop the old one: both take writes at once, none is
+ * lost or there twice, what one has seen the other knows, and each counts its own limits.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { boardReceipt, compileBoardProgram } from '../../e2e/board.ts'
+import { addressOf, newLedger } from '../../e2e/ledger.ts'
+import type { Ledger } from '../../e2e/ledger.ts'
+import { wholeReceipts } from '../../e2e/whole-receipts.ts'
+import type { Program, Running } from '../../support/program.ts'
+import { nearWallet, signedBody } from '../../support/wallets.ts'
+import { createClients } from '../disk/clients.ts'
+
+let program: Program
+let ledger: Ledger
+let services: readonly Running[]
+let urls: readonly string[]
+
+beforeAll(async () => {
+  program = compileBoardProgram()
+  ledger = newLedger(program, { POLL: 'off' })
+  expect(await ledger.builder(['--once']).ended).toBe(0)
+  // Started together: one of them finds the other at work on the schema.
+  services = [1, 2].map(() => ledger.service({ BUILDER: 'off', LIMITS: 'on' }))
+  urls = await Promise.all(services.map(addressOf))
+})
+afterAll(async () => {
+  for (const service of services) service.kill('SIGTERM')
+  for (const { ended } of services) expect(await ended).toBe(0)
+  ledger.remove()
+  program.remove()
+})
+
+const answer = z.looseObject({ code: z.string().optional() })
+
+async function post(url: string, path: string, raw: string) {
+  const headers = { 'Content-Type': 'application/json' }
+  const response = await fetch(`${url}${path}`, { method: 'POST', headers, body: raw })
+  return { status: response.status, body: answer.parse(await response.json()) }
+}
+
+describe('two services on one database', () => {
+  test('take writes side by side: all are there, once', async () => {
+    const before = (await wholeReceipts(ledger)).size
+    const sides = urls.map((url) => ({ url, clients: createClients(4) }))
+    const told = await Promise.all(sides.map(({ url, clients }) => clients.post(url, 15)))
+    expect(told.flat().map(({ status }) => status)).toEqual(told.flat().map(() => 201))
+    expect((await wholeReceipts(ledger)).size).toBe(before + told.flat().length)
+  })
+
+  test('take the same receipt once, whichever of them it reaches first', async () => {
+    for (let at = 0; at < 10; at += 1) {
+      const raw = await boardReceipt(100_000 + at)
+      const answers = await Promise.all(urls.map((url) => post(url, '/api/v1/receipts', raw)))
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 201])
+    }
+    await wholeReceipts(ledger)
+  })
+
+  test('take a signed statement once: what one has taken, the other answers as the first did', async () => {
+    for (let at = 0; at < 5; at += 1) {
+      const wallet = nearWallet(`two services ${at}`)
+      const profile = { display_name: `worker ${at}`, skills: ['agent-news-reporting'] }
+      const body = await signedBody(wallet, 'register', profile, { nowMs: Date.now() })
+      const raw = JSON.stringify(body)
+      const answers = await Promise.all(
+        urls.map((url) => post(url, '/api/v1/workers/register', raw)),
+      )
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 201])
+      expect(answers[0]?.body).toEqual(answers[1]?.body)
+    }
+  })
+
+  test('count limits apart: who is stopped at one is served by the other', async () => {
+    const [first = '', second = ''] = urls
+    let status = 200
+    let asked = 0
+    while (status === 200) {
+      status = (await fetch(`${first}/api/v1/rails`)).status
+      asked += 1
+    }
+    expect(status).toBe(429)
+    expect(asked).toBeGreaterThan(60)
+    expect((await fetch(`${second}/api/v1/rails`)).status).toBe(200)
+  })
+})

@@ -1,0 +1,127 @@
+/**
+ * A disk that fails under a builder that publishes: the set of before is served whole, the run is known as failed and
+ * `/health` says so, and the build after the fault publishes what was held up.
+ */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { compileBoardProgram } from '../../e2e/board.ts'
+import { addressOf, newLedger, problemsOfSet, withHooks } from '../../e2e/ledger.ts'
+import type { Ledger } from '../../e2e/ledger.ts'
+import type { Program, Running } from '../../support/program.ts'
+import { createClients } from './clients.ts'
+import { inject, noInjection } from './inject.ts'
+
+const pidHook = 'test/support/pid-hook.ts'
+/** Below PUBLIC_DIR. */
+const next = 'generations/.building'
+
+const publishing: readonly {
+  readonly name: string
+  readonly calls: string
+  readonly error: 'EIO' | 'ENOSPC' | 'EROFS'
+  readonly path: string
+}[] = [
+  { name: 'no room for a folder', calls: 'mkdir', error: 'ENOSPC', path: next },
+  {
+    name: 'no room for a document',
+    calls: 'write',
+    error: 'ENOSPC',
+    path: `${next}/api/v1/leaderboard.json`,
+  },
+  {
+    name: 'a document that cannot be flushed',
+    calls: 'fsync',
+    error: 'EIO',
+    path: `${next}/api/v1/leaderboard.json`,
+  },
+  {
+    name: 'no room for the manifest',
+    calls: 'write',
+    error: 'ENOSPC',
+    path: `${next}/snapshot.json`,
+  },
+  { name: 'a folder that cannot be flushed', calls: 'fsync', error: 'EIO', path: next },
+  { name: 'a generation that gets no name', calls: 'rename', error: 'EIO', path: next },
+  { name: 'generations that cannot be flushed', calls: 'fsync', error: 'EIO', path: 'generations' },
+  { name: 'no room for the link', calls: 'symlink', error: 'ENOSPC', path: '.current.next' },
+  { name: 'a switch that fails', calls: 'rename', error: 'EROFS', path: '.current.next' },
+  { name: 'a switch that cannot be flushed', calls: 'fsync', error: 'EIO', path: '' },
+]
+
+const health = z.object({
+  status: z.string(),
+  problems: z.array(z.string()),
+  snapshot_sha256: z.string(),
+  jobs: z.object({ build: z.object({ outcome: z.string(), detail: z.string().optional() }) }),
+})
+const healthOf = async (url: string) =>
+  health.parse(await (await fetch(`${url}/api/v1/health`)).json())
+const well = { status: 'ok', problems: [], jobs: { build: { outcome: 'ok' } } }
+
+let program: Program
+let ledger: Ledger
+let service: Running
+let url: string
+const clients = createClients(2)
+
+beforeAll(async () => {
+  program = compileBoardProgram(pidHook)
+  ledger = newLedger(program, { POLL: 'off' })
+  service = ledger.service(withHooks(program, pidHook))
+  url = await addressOf(service)
+  await service.says('"message":"serving"')
+})
+afterAll(async () => {
+  service.kill('SIGTERM')
+  await service.ended
+  ledger.remove()
+  program.remove()
+})
+
+/** The last builder that the service has started. */
+function builderPid(): number {
+  const started = [...service.output().matchAll(/builder\/main\.js runs as process (\d+)/g)]
+  return Number(started.at(-1)?.[1])
+}
+
+const skipped = noInjection === null ? '' : ` (left out: ${noInjection})`
+
+describe.skipIf(noInjection !== null)(`a disk that fails under the builder${skipped}`, () => {
+  test.for(publishing)('$name', async ({ calls, error, path }, { onTestFinished }) => {
+    await expect.poll(async () => await healthOf(url)).toMatchObject(well)
+    const before = ledger.manifest().set_sha256
+    const fault = await inject(builderPid(), {
+      calls,
+      does: `error=${error}`,
+      paths: [join(ledger.publicDir, path)],
+    })
+    onTestFinished(async () => void (await fault.heal()))
+    await clients.post(url, 2)
+    await expect
+      .poll(async () => await healthOf(url))
+      .toMatchObject({
+        status: 'degraded',
+        problems: ['the last run of the job build failed'],
+        jobs: { build: { outcome: 'failed', detail: expect.stringContaining(error) as string } },
+      })
+    expect(problemsOfSet(ledger)).toEqual([])
+    // Only behind the switch is the new set there; a reader cannot tell that it is not flushed yet.
+    if (path !== '') expect(ledger.manifest().set_sha256).toBe(before)
+    expect((await healthOf(url)).snapshot_sha256).toBe(before)
+    expect((await fetch(`${url}/api/v1/rails`)).status).toBe(200)
+    expect(await fault.heal()).toBeGreaterThan(0)
+
+    await clients.post(url, 1)
+    await expect.poll(async () => await healthOf(url)).toMatchObject(well)
+    expect(ledger.manifest().set_sha256).not.toBe(before)
+    await expect
+      .poll(async () => (await healthOf(url)).snapshot_sha256)
+      .toBe(ledger.manifest().set_sha256)
+    expect(problemsOfSet(ledger)).toEqual([])
+    expect(readdirSync(ledger.publicDir).toSorted()).toEqual(['current', 'generations'])
+  })
+})

@@ -1,0 +1,107 @@
+/**
+ * A file system that runs full. Of the database: writes are refused in words, reads go on, nothing acknowledged is
+ * lost, and writes work as soon as there is room. Of the published files: the old set is served whole until there is.
+ */
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { compileBoardProgram } from '../../e2e/board.ts'
+import { addressOf, newLedger, problemsOfSet } from '../../e2e/ledger.ts'
+import type { Program } from '../../support/program.ts'
+import { createClients } from './clients.ts'
+import { mountSmallDisk, noMount } from './small-disk.ts'
+
+let program: Program
+
+beforeAll(() => {
+  program = compileBoardProgram()
+})
+afterAll(() => program.remove())
+
+const health = z.object({
+  status: z.string(),
+  database: z.string(),
+  problems: z.array(z.string()),
+  snapshot_sha256: z.string(),
+  jobs: z.object({ build: z.object({ detail: z.string().optional() }) }),
+})
+async function healthOf(url: string) {
+  const answer = await fetch(`${url}/api/v1/health`)
+  return { code: answer.status, ...health.parse(await answer.json()) }
+}
+
+const well = { code: 200, status: 'ok', problems: [] }
+
+const skipped = noMount === null ? '' : ` (left out, no file system can be mounted: ${noMount})`
+
+describe.skipIf(noMount !== null)(`a file system that is full${skipped}`, () => {
+  test('under the database refuses writes, keeps what was acknowledged, and reads go on', async () => {
+    const disk = mountSmallDisk('16m')
+    const ledger = newLedger(program, { POLL: 'off' }, { dataDir: join(disk.dir, 'data') })
+    expect(await ledger.builder(['--once']).ended).toBe(0)
+    const clients = createClients()
+    const service = ledger.service({ BUILDER: 'off' })
+    const url = await addressOf(service)
+    expect((await clients.post(url, 4)).every(({ status }) => status === 201)).toBe(true)
+
+    disk.fill(64 * 1024)
+    const told = await clients.post(url, 12)
+    expect(told.some(({ status }) => status === 503)).toBe(true)
+    for (const path of ['/api/v1/rails', '/api/v1/receipts?rail=x402&limit=5']) {
+      expect((await fetch(`${url}${path}`)).status).toBe(200)
+    }
+    expect(await healthOf(url)).toMatchObject({ code: 503, database: 'failed' })
+    service.kill('SIGTERM')
+    expect(await service.ended).toBe(0)
+
+    // A service that starts on a full disk has all that there was, and serves it.
+    const next = ledger.service({ BUILDER: 'off' })
+    const nextUrl = await addressOf(next)
+    expect((await fetch(`${nextUrl}/api/v1/rails`)).status).toBe(200)
+    expect((await fetch(`${nextUrl}/api/v1/receipts?rail=x402&limit=5`)).status).toBe(200)
+    disk.free()
+    await clients.retry(nextUrl)
+    expect((await clients.post(nextUrl, 4)).every(({ status }) => status === 201)).toBe(true)
+    expect(await clients.expectKept(ledger)).toBe(8 * 4 + told.length + 8 * 4)
+    await expect.poll(async () => await healthOf(nextUrl)).toMatchObject(well)
+    next.kill('SIGTERM')
+    expect(await next.ended).toBe(0)
+    ledger.remove()
+    disk.remove()
+  })
+
+  test('under the published set leaves the old one whole until there is room', async () => {
+    const disk = mountSmallDisk('48m')
+    const ledger = newLedger(program, { POLL: 'off' }, { publicDir: join(disk.dir, 'public') })
+    const service = ledger.service()
+    const url = await addressOf(service)
+    await service.says('"message":"serving"')
+    await expect.poll(async () => await healthOf(url)).toMatchObject(well)
+    const before = ledger.manifest().set_sha256
+    const clients = createClients(2)
+    disk.fill(16 * 1024)
+    expect((await clients.post(url, 3)).every(({ status }) => status === 201)).toBe(true)
+    await expect
+      .poll(async () => await healthOf(url))
+      .toMatchObject({
+        code: 200,
+        status: 'degraded',
+        problems: ['the last run of the job build failed'],
+        jobs: { build: { detail: expect.stringContaining('ENOSPC') as string } },
+        snapshot_sha256: before,
+      })
+    expect(ledger.manifest().set_sha256).toBe(before)
+    expect(problemsOfSet(ledger)).toEqual([])
+    disk.free()
+    expect((await clients.post(url, 1)).every(({ status }) => status === 201)).toBe(true)
+    await expect.poll(async () => await healthOf(url)).toMatchObject(well)
+    expect(ledger.manifest().set_sha256).not.toBe(before)
+    expect(problemsOfSet(ledger)).toEqual([])
+    service.kill('SIGTERM')
+    expect(await service.ended).toBe(0)
+    ledger.remove()
+    disk.remove()
+  })
+})

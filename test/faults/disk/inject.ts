@@ -1,0 +1,75 @@
+/** System calls of a running process made to fail, or to take their time, with strace: the disk as the kernel shows it. */
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export interface Fault {
+  /** System calls, as strace names them. */
+  readonly calls: string
+  /** What is done to them, such as `error=EIO` or `delay_enter=200000` (microseconds). */
+  readonly does: string
+  /** Only calls on these files, by their whole path; all unless given. */
+  readonly paths?: readonly string[]
+}
+
+export interface Injection {
+  /** Lets go of the process: from then on its calls succeed again. Answers how many calls were tampered with. */
+  readonly heal: () => Promise<number>
+}
+
+/** Why no call of a process can be tampered with here, or null where it can. */
+export const noInjection: string | null = (() => {
+  const sleeper = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {
+    stdio: 'ignore',
+  })
+  try {
+    const tried = spawnSync(
+      'timeout',
+      ['-s', 'INT', '0.5', 'strace', '-p', String(sleeper.pid), '-o', '/dev/null'],
+      { encoding: 'utf8' },
+    )
+    if (tried.error !== undefined) return tried.error.message
+    return tried.stderr.includes('attached') ? null : `strace: ${tried.stderr.trim()}`
+  } finally {
+    sleeper.kill('SIGKILL')
+  }
+})()
+
+/** Resolves when every thread of the process is under the fault. */
+export async function inject(pid: number, { calls, does, paths = [] }: Fault): Promise<Injection> {
+  const folder = mkdtempSync(join(tmpdir(), 'ledger-strace-'))
+  const record = join(folder, 'record')
+  const where = paths.flatMap((path) => ['-P', path])
+  const strace = spawn(
+    'strace',
+    ['-f', '-o', record, '-e', `trace=${calls}`, '-e', `inject=${calls}:${does}`, ...where].concat([
+      '-e',
+      'signal=none',
+      '-p',
+      String(pid),
+    ]),
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  )
+  const ended = once(strace, 'close')
+  let said = ''
+  await new Promise<void>((resolve, reject) => {
+    strace.stderr.on('data', (chunk: Buffer) => {
+      said += chunk.toString('utf8')
+      if (/Process \d+ attached/.test(said)) resolve()
+    })
+    strace.once('close', () => reject(new Error(`strace ended: ${said}`)))
+  })
+  let injected: number | null = null
+  return {
+    heal: async () => {
+      if (injected !== null) return injected
+      strace.kill('SIGINT')
+      await ended
+      injected = readFileSync(record, 'utf8').match(/\((?:INJECTED|DELAYED)\)/g)?.length ?? 0
+      rmSync(folder, { recursive: true, force: true })
+      return injected
+    },
+  }
+}
