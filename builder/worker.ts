@@ -1,4 +1,5 @@
 /** The builder between its jobs: one poll and one build at a time, and no build where nothing changed. */
+import { redact } from '../src/core/redact.ts'
 import { dayMs, isoTime, minuteMs } from '../src/core/time.ts'
 import { dropNetworkWrites } from '../src/db/bounds.ts'
 import { changeToken } from '../src/db/change-token.ts'
@@ -194,7 +195,13 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
       const next = queue.then(async () => {
         if (when === 'if changed') await rest()
         if (waiting === next) waiting = null
-        return await buildNow(when)
+        try {
+          return await buildNow(when)
+        } catch (error) {
+          // A database that does not answer now: the builds that come after this one are not lost with it.
+          deps.log.error('no build', { reason: redact(String(error)) })
+          return false
+        }
       })
       queue = next
       waiting = next

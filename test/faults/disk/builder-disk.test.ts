@@ -38,16 +38,9 @@ const publishing: readonly {
     error: 'EIO',
     path: `${next}/api/v1/leaderboard.json`,
   },
-  {
-    name: 'no room for the manifest',
-    calls: 'write',
-    error: 'ENOSPC',
-    path: `${next}/snapshot.json`,
-  },
   { name: 'a folder that cannot be flushed', calls: 'fsync', error: 'EIO', path: next },
   { name: 'a generation that gets no name', calls: 'rename', error: 'EIO', path: next },
   { name: 'generations that cannot be flushed', calls: 'fsync', error: 'EIO', path: 'generations' },
-  { name: 'no room for the link', calls: 'symlink', error: 'ENOSPC', path: '.current.next' },
   { name: 'a switch that fails', calls: 'rename', error: 'EROFS', path: '.current.next' },
   { name: 'a switch that cannot be flushed', calls: 'fsync', error: 'EIO', path: '' },
 ]
@@ -61,6 +54,8 @@ const health = z.object({
 const healthOf = async (url: string) =>
   health.parse(await (await fetch(`${url}/api/v1/health`)).json())
 const well = { status: 'ok', problems: [], jobs: { build: { outcome: 'ok' } } }
+
+const containing = (text: string): unknown => expect.stringContaining(text)
 
 let program: Program
 let ledger: Ledger
@@ -106,7 +101,7 @@ describe.skipIf(noInjection !== null)(`a disk that fails under the builder${skip
       .toMatchObject({
         status: 'degraded',
         problems: ['the last run of the job build failed'],
-        jobs: { build: { outcome: 'failed', detail: expect.stringContaining(error) as string } },
+        jobs: { build: { outcome: 'failed', detail: containing(error) } },
       })
     expect(problemsOfSet(ledger)).toEqual([])
     // Only behind the switch is the new set there; a reader cannot tell that it is not flushed yet.
@@ -123,5 +118,44 @@ describe.skipIf(noInjection !== null)(`a disk that fails under the builder${skip
       .toBe(ledger.manifest().set_sha256)
     expect(problemsOfSet(ledger)).toEqual([])
     expect(readdirSync(ledger.publicDir).toSorted()).toEqual(['current', 'generations'])
+  })
+
+  test('no room for its own rows: it publishes all the same, and says that the run is not written', async ({
+    onTestFinished,
+  }) => {
+    await expect.poll(async () => await healthOf(url)).toMatchObject(well)
+    const builder = builderPid()
+    const before = ledger.manifest().set_sha256
+    const paths = [join(ledger.dataDir, 'ledger.db-wal')]
+    const fault = await inject(builder, { calls: 'pwrite64', does: 'error=ENOSPC', paths })
+    onTestFinished(async () => void (await fault.heal()))
+    await clients.post(url, 1)
+    await service.says('the run of job build could not be written')
+    await expect.poll(async () => (await healthOf(url)).snapshot_sha256).not.toBe(before)
+    const between = ledger.manifest().set_sha256
+    expect(await fault.heal()).toBeGreaterThan(0)
+    await clients.post(url, 1)
+    await expect.poll(async () => (await healthOf(url)).snapshot_sha256).not.toBe(between)
+    expect(builderPid()).toBe(builder)
+  })
+
+  test('a flush of its own rows that fails: it ends, and the next one goes on from there', async ({
+    onTestFinished,
+  }) => {
+    await expect.poll(async () => await healthOf(url)).toMatchObject(well)
+    const builder = builderPid()
+    const paths = [join(ledger.dataDir, 'ledger.db-wal')]
+    const fault = await inject(builder, { calls: 'fsync,fdatasync', does: 'error=EIO', paths })
+    onTestFinished(async () => void (await fault.heal()))
+    await clients.post(url, 1)
+    await service.says('the database has failed: the builder ends')
+    await expect.poll(builderPid).not.toBe(builder)
+    expect(await fault.heal()).toBeGreaterThan(0)
+    const before = ledger.manifest().set_sha256
+    await expect.poll(async () => await healthOf(url)).toMatchObject(well)
+    await clients.post(url, 1)
+    await expect.poll(async () => (await healthOf(url)).snapshot_sha256).not.toBe(before)
+    expect(problemsOfSet(ledger)).toEqual([])
+    await clients.expectKept(ledger)
   })
 })

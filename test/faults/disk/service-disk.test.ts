@@ -18,7 +18,7 @@ interface DiskFault {
   readonly calls: string
   readonly does: string
   readonly files: readonly ('ledger.db' | 'ledger.db-wal')[]
-  readonly then: 'ends' | 'goes on'
+  readonly service: 'ends' | 'goes on'
   /** Whether writes are refused while it lasts. */
   readonly refuses: boolean
 }
@@ -29,7 +29,7 @@ const faults: readonly DiskFault[] = [
     calls: 'fsync,fdatasync',
     does: 'error=EIO',
     files: ['ledger.db-wal'],
-    then: 'ends',
+    service: 'ends',
     refuses: true,
   },
   {
@@ -37,7 +37,7 @@ const faults: readonly DiskFault[] = [
     calls: 'fsync,fdatasync',
     does: 'error=EIO:when=3',
     files: ['ledger.db-wal'],
-    then: 'ends',
+    service: 'ends',
     refuses: true,
   },
   {
@@ -45,7 +45,7 @@ const faults: readonly DiskFault[] = [
     calls: 'pwrite64',
     does: 'error=EIO:when=20',
     files: ['ledger.db-wal'],
-    then: 'ends',
+    service: 'ends',
     refuses: true,
   },
   {
@@ -53,7 +53,7 @@ const faults: readonly DiskFault[] = [
     calls: 'pread64',
     does: 'error=EIO',
     files: ['ledger.db', 'ledger.db-wal'],
-    then: 'ends',
+    service: 'ends',
     refuses: true,
   },
   {
@@ -61,7 +61,7 @@ const faults: readonly DiskFault[] = [
     calls: 'pwrite64',
     does: 'error=ENOSPC:when=9..40+3',
     files: ['ledger.db-wal'],
-    then: 'goes on',
+    service: 'goes on',
     refuses: true,
   },
   {
@@ -69,7 +69,7 @@ const faults: readonly DiskFault[] = [
     calls: 'pwrite64',
     does: 'error=ENOSPC',
     files: ['ledger.db-wal'],
-    then: 'goes on',
+    service: 'goes on',
     refuses: true,
   },
   {
@@ -77,7 +77,7 @@ const faults: readonly DiskFault[] = [
     calls: 'fsync,fdatasync',
     does: 'delay_exit=150000',
     files: ['ledger.db-wal'],
-    then: 'goes on',
+    service: 'goes on',
     refuses: false,
   },
 ]
@@ -111,7 +111,7 @@ const skipped = noInjection === null ? '' : ` (left out: ${noInjection})`
 describe.skipIf(noInjection !== null)(`a disk that fails under the service${skipped}`, () => {
   const clients = createClients()
 
-  test.for(faults)('$name', async ({ calls, does, files, then, refuses }) => {
+  test.for(faults)('$name', async ({ calls, does, files, service: outcome, refuses }) => {
     const { service, url } = await start()
     const calm = await clients.post(url, 4)
     expect(calm.every(({ status }) => status === 201)).toBe(true)
@@ -123,7 +123,7 @@ describe.skipIf(noInjection !== null)(`a disk that fails under the service${skip
     expect(list.status).toBe(calls === 'pread64' ? 503 : 200)
     const told = await clients.post(url, 12)
     expect(told.some(({ receiptId }) => receiptId === null)).toBe(refuses)
-    if (then === 'ends') {
+    if (outcome === 'ends') {
       expect(await service.ended).toBe(1)
       expect(service.output()).toMatch(/"level":"error","message":"the database has failed/)
       expect(await fault.heal()).toBeGreaterThan(0)
