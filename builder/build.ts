@@ -37,6 +37,8 @@ export interface BuildOptions extends Omit<GatherOptions, 'publicKeys'> {
   /** What this process knows of its builds before; absent: everything is read and rendered anew. */
   readonly memory?: PublishMemory
   readonly log: Log
+  /** Called as soon as a set is there to be read: before pictures are drawn and facts archived. */
+  readonly onPublished?: () => void
 }
 
 export interface Built {
@@ -71,8 +73,8 @@ export async function build(options: BuildOptions): Promise<Built> {
     diffDocument(next, maxAgeOf('getLatestDiff')),
     ...(await readVendored()),
   ]
-  const publishWith = async (images: readonly PublicDocument[]) =>
-    await publish({
+  const publishWith = async (images: readonly PublicDocument[]) => {
+    const published = await publish({
       publicDir,
       documents: [...others, ...siteOf(world, images)],
       assetsDir,
@@ -82,6 +84,9 @@ export async function build(options: BuildOptions): Promise<Built> {
       log,
       memory,
     })
+    options.onPublished?.()
+    return published
+  }
   const published = await withShareImages(join(stateDir, 'share'), world, publishWith, log)
   if (next !== last) await saveLastFacts(factsPath, next)
   const archived = await archive({

@@ -24,7 +24,7 @@ import { webhooksSummary } from './webhooks.ts'
 import type { Webhooks } from './webhooks.ts'
 
 export interface WorkerDeps extends PollDeps, Pick<JobDeps, 'onRun'> {
-  readonly buildOptions: Omit<BuildOptions, 'nowMs' | 'repository' | 'memory'> & {
+  readonly buildOptions: Omit<BuildOptions, 'nowMs' | 'repository' | 'memory' | 'onPublished'> & {
     readonly repository: Omit<BuildOptions['repository'], 'check'>
   }
   readonly webhooks: Webhooks
@@ -32,7 +32,7 @@ export interface WorkerDeps extends PollDeps, Pick<JobDeps, 'onRun'> {
   readonly hasArbitrumNode: boolean
   readonly receipts: ReceiptChecks
   readonly signal: AbortSignal
-  /** Told when a new set was published. */
+  /** Told when a set is there to be read. */
   readonly onPublished: () => void
 }
 
@@ -64,8 +64,8 @@ const runsKeptMs = 90 * dayMs
 const tidyBatch = 1000
 /** What was read of the escrow until then is kept, and the next run goes on. */
 const pactsTimeoutMs = 15 * minuteMs
-/** Documents are to follow a write within seconds, however busy the ledger is. */
-const maxRestMs = 1000
+/** Documents are to follow a write within two seconds, however busy the ledger is. */
+const maxRestMs = 500
 
 export function createWorker(deps: WorkerDeps): BuilderWorker {
   const { database, clock, buildOptions, signal } = deps
@@ -138,8 +138,8 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
     const nowMs = clock.now()
     const went = await runJob('build', deps, false, async () => {
       const repository = { ...buildOptions.repository, check } as const
-      const built = await build({ ...buildOptions, repository, nowMs, memory })
-      deps.onPublished()
+      const { onPublished } = deps
+      const built = await build({ ...buildOptions, repository, nowMs, memory, onPublished })
       const detail = buildSummary(built)
       // A build that went well is also the end of a failure, or the first that anyone hears of builds.
       const wasWell = (await lastRuns(database.reader)).get('build')?.outcome === 'ok'
@@ -158,7 +158,7 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
   /** The build that waits for the one that runs; whoever asks meanwhile is served by it. */
   let waiting: Promise<boolean> | null = null
 
-  /** Under a stream of writes a build rests for as long as the last one took: it gets half of a core, not all. */
+  /** Under a stream of writes a short build rests for as long as the last one took: it gets half of a core, not all. */
   async function rest(): Promise<void> {
     const restMs = Math.min(maxRestMs, builtEndMs - builtAtMs) - (clock.monotonic() - builtEndMs)
     if (restMs > 0) await clock.sleep(restMs, signal).catch(() => undefined)

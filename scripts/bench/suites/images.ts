@@ -12,11 +12,10 @@ import { evmSigner } from '../../../src/client/signers.ts'
 import { runWorker } from '../processes.ts'
 import { compare, median } from '../rounds.ts'
 import type { Suite } from '../suite.ts'
-import { startWriteService } from '../writes/service.ts'
+import { firstBuild, startWriteService } from '../writes/service.ts'
 
 const sharpResult = z.object({ ms: z.array(z.number()) })
 const sharpScript = new URL('../images/sharp-worker.js', import.meta.url)
-const PATIENCE_MS = 120_000
 const WARM_PICTURES = 4
 const peerName = 'sharp alone'
 
@@ -33,7 +32,7 @@ export const images: Suite = {
         random: { bytes: (length) => randomBytes(length) },
         signer: await evmSigner(randomBytes(32)),
       })
-      await firstBuild(client)
+      await firstBuild(service.origin)
       await signUp(client)
       const { rails } = await client.rails()
       const pages = rails.map(({ rail }) => `/rails/${rail}`)
@@ -100,16 +99,6 @@ async function timed(
   const ms = performance.now() - startedMs
   if (answer.status !== 200) throw new Error(`${page} was answered with ${answer.status}`)
   return { ms, text: format === 'svg' ? bytes.toString('utf8') : '' }
-}
-
-async function firstBuild(client: LedgerClient): Promise<void> {
-  const deadlineMs = performance.now() + PATIENCE_MS
-  while (performance.now() < deadlineMs) {
-    const { jobs } = await client.health()
-    if (jobs['build']?.outcome === 'ok') return
-    await sleep(200)
-  }
-  throw new Error(`no build in ${PATIENCE_MS} ms`)
 }
 
 async function signUp(client: LedgerClient): Promise<void> {

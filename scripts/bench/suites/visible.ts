@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { compare } from '../rounds.ts'
 import type { Suite } from '../suite.ts'
 import { createReceiptMaker } from '../writes/receipts.ts'
-import { startWriteService } from '../writes/service.ts'
+import { firstBuild, startWriteService } from '../writes/service.ts'
 
 const listPath = '/api/v1/receipts'
 const LOOK_EVERY_MS = 10
@@ -40,7 +40,8 @@ export const visible: Suite = {
     const lists: number[] = []
     const byIds: number[] = []
     try {
-      // The first build, which draws every page and picture, is not what is measured.
+      // Before the first build the list is answered from the database.
+      await firstBuild(service.origin)
       await seenAfterMs(listPath, await post(), performance.now())
       for (let round = 0; round < rounds; round += 1) {
         say(`  round ${round + 1} of ${rounds}`)

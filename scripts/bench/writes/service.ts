@@ -1,6 +1,9 @@
 /** The compiled service on a folder of its own, with a platform in its registry that the load issues receipts for. */
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { z } from 'zod'
 
 import { packageRoot } from '../../../src/runtime.ts'
 import { freePort, startServer } from '../processes.ts'
@@ -58,4 +61,21 @@ export async function startWriteService(
     readyPath: '/healthz',
   })
   return { ...server, databasePath: join(dataDir, 'ledger.db'), publicDir }
+}
+
+const BUILD_PATIENCE_MS = 120_000
+const healthOfBuild = z.object({
+  jobs: z.object({ build: z.object({ outcome: z.string() }).optional() }),
+})
+
+/** Resolves when the first build, which draws every page and picture, is over. */
+export async function firstBuild(origin: string): Promise<void> {
+  const deadlineMs = performance.now() + BUILD_PATIENCE_MS
+  while (performance.now() < deadlineMs) {
+    const answer = await fetch(`${origin}/api/v1/health`)
+    const { jobs } = healthOfBuild.parse(await answer.json())
+    if (jobs.build?.outcome === 'ok') return
+    await sleep(200)
+  }
+  throw new Error(`no build in ${BUILD_PATIENCE_MS} ms`)
 }
