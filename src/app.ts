@@ -5,7 +5,7 @@ import { Hono } from 'hono'
 
 import type { ActionDeps } from './actions/deps.ts'
 import { walletTerms } from './actions/partner-access.ts'
-import { apiPrefix, mcpPath } from './contract/route.ts'
+import { apiPrefix, healthPath, mcpPath } from './contract/route.ts'
 import type { Route } from './contract/route.ts'
 import { routes } from './contract/routes.ts'
 import type { Clock, Random } from './deps.ts'
@@ -33,6 +33,7 @@ import { createNetworkHash } from './http/network-key.ts'
 import { createOrigin } from './http/origin.ts'
 import { createPartnerAuth } from './http/partner-auth.ts'
 import { createRequestIds, createRequestLog, toBoth } from './http/request-log.ts'
+import { createRooms } from './http/room.ts'
 import { createRouteTable } from './http/route-table.ts'
 import { apiHandlers } from './http/routes.ts'
 import { createSignedCalls } from './http/signed-call.ts'
@@ -97,18 +98,21 @@ export function createApp(deps: AppDeps): App {
   const knownPath = createRouteTable(allRoutes)
   const clientAddress = createClientAddress(deps.trustedProxies)
   const limiter = deps.limits === 'off' ? null : observed(createLimiter(clock), observer)
+  const rooms = createRooms()
   const admission = limiter === null ? null : admissionOf(limiter, deps, clientAddress)
 
   const hono = new Hono<HonoEnv>()
   hono.get('/healthz', aliveHandler)
   hono.get('/readyz', readyHandler(deps.obstacles))
-  hono.get(`${apiPrefix}/health`, healthHandler(deps.health))
-  hono.get(`${apiPrefix}/stats/live`, statsSinceHandler(deps.statsSince))
+  hono.get(healthPath, healthHandler(deps.health))
+  const statsSince = statsSinceHandler(deps.statsSince)
+  hono.get(`${apiPrefix}/stats/live`, (c) => rooms.read.run(() => statsSince(c)))
   installHandlers(hono, apiHandlers(deps.actions, store), {
     routes,
     actions: deps.actions,
     partnerAuth: createPartnerAuth(deps.actions),
     knownPath,
+    rooms,
     addressOf: (incoming) =>
       clientAddress(incoming.socket.remoteAddress, forwardedForOf(incoming)) ?? '',
   })
@@ -119,9 +123,9 @@ export function createApp(deps: AppDeps): App {
       tools: mcpTools(deps.actions, store),
       log,
     }),
-    deps.siteUrl,
+    { siteUrl: deps.siteUrl, room: rooms.read },
   )
-  installViews(hono, deps.actions, store)
+  installViews(hono, deps.actions, store, rooms.read)
   installErrors(hono, { docsUrl, forReader, knownPath, store })
 
   const begin = (incoming: IncomingMessage, outgoing: ServerResponse): RequestContext => {
@@ -158,7 +162,7 @@ export function createApp(deps: AppDeps): App {
           context.outgoing.once('close', observer.ended)
           handOver(context)
         }
-  const enter = createEntry({ store, admission, knownPath, begin, refuse, dispatch })
+  const enter = createEntry({ store, admission, knownPath, rooms, begin, refuse, dispatch })
 
   return {
     hono,

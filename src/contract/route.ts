@@ -52,6 +52,8 @@ export interface Route {
 }
 
 export const apiPrefix = '/api/v1'
+/** Answered however busy the service is: it says whether it is. */
+export const healthPath = `${apiPrefix}/health`
 /** The tools for agents, over the Model Context Protocol. */
 export const mcpPath = '/mcp'
 

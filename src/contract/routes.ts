@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 import { documents } from './answers.ts'
-import { apiPrefix, json, text } from './route.ts'
+import { apiPrefix, healthPath, json, text } from './route.ts'
 import type { Parameter, Route } from './route.ts'
 import { alertRoutes } from './routes/alerts.ts'
 import { feedbackRoutes } from './routes/feedback.ts'
@@ -40,7 +40,7 @@ export const routes = [
   {
     id: 'getHealth',
     method: 'GET',
-    path: `${apiPrefix}/health`,
+    path: healthPath,
     tag: 'Service',
     access: 'public',
     summary: 'State of the service and of its cron jobs',

@@ -1,6 +1,7 @@
 /** Every request that is not a read of a published document: judged in order of cost, then handed to Hono. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
+import { apiPrefix, healthPath, mcpPath } from '../contract/route.ts'
 import { isLimited } from './admission.ts'
 import type { Admission } from './admission.ts'
 import type { RequestContext } from './context.ts'
@@ -10,13 +11,16 @@ import { headerFailure, isForeignMethod, targetFailure } from './gate.ts'
 import { preflightHeaders } from './headers.ts'
 import { isViewPath } from './html-pages.ts'
 import { showsCredentials } from './partner-auth.ts'
+import { showsPayment } from './payment-header.ts'
 import { seeHeaders } from './request-headers.ts'
+import type { Room, Rooms } from './room.ts'
 import type { KnownPath, RouteTable } from './route-table.ts'
 
 export interface EntryDeps {
   readonly store: Pick<DocumentStore, 'get'>
   readonly admission: Admission
   readonly knownPath: RouteTable
+  readonly rooms: Rooms
   readonly begin: (req: IncomingMessage, res: ServerResponse) => RequestContext
   readonly refuse: (req: IncomingMessage, res: ServerResponse, failure: Failure) => void
   /** Hono, which answers whatever comes this far. */
@@ -28,7 +32,7 @@ const documentMethods = ['GET', 'HEAD', 'OPTIONS'] as const
 const anyMethods: readonly string[] = documentMethods
 
 export function createEntry(deps: EntryDeps): (req: IncomingMessage, res: ServerResponse) => void {
-  const { store, admission, knownPath, begin, refuse, dispatch } = deps
+  const { store, admission, knownPath, rooms, begin, refuse, dispatch } = deps
 
   const methodsOf = (path: string, known: KnownPath | null): readonly string[] | null => {
     if (store.get(path) === undefined) return known?.methods ?? null
@@ -58,6 +62,12 @@ export function createEntry(deps: EntryDeps): (req: IncomingMessage, res: Server
       res.end()
       return
     }
+    // Before anything is counted or read. Those that come in between are looked at again when they are whole.
+    const room = roomOf(path, req, rooms)
+    if (room?.isFull() === true) {
+      refuse(req, res, room.refusal())
+      return
+    }
     if (admission === null || !(isLimited(path) || isViewPath(path))) {
       dispatch(begin(req, res))
       return
@@ -82,6 +92,13 @@ export function createEntry(deps: EntryDeps): (req: IncomingMessage, res: Server
       admission.headers(peer, forwardedFor)
     dispatch({ ...begin(req, res), limitHeaders })
   }
+}
+
+/** Where a request will need room; null where it needs none, or it is for later to say. */
+function roomOf(path: string, req: IncomingMessage, rooms: Rooms): Room | null {
+  if (path === mcpPath) return rooms.read
+  if (!path.startsWith(apiPrefix) || path === healthPath || showsPayment(req)) return null
+  return req.method === 'GET' || req.method === 'HEAD' ? rooms.read : rooms.write
 }
 
 /** A signature is to come: in the body, or in headers that stand there. */

@@ -20,8 +20,10 @@ import type { ApiContext, HonoEnv } from './context.ts'
 import type { AnyContext, ReadAnswer, ReadContext, WriteContext } from './handler-context.ts'
 import { idempotencyKeyOf } from './idempotency-key.ts'
 import type { PartnerAuth } from './partner-auth.ts'
+import { showsPayment } from './payment-header.ts'
 import { readJsonBody } from './read-body.ts'
 import type { JsonBody } from './read-body.ts'
+import type { Room, Rooms } from './room.ts'
 import type { RouteTable } from './route-table.ts'
 import { isSold, sellRead } from './sold-read.ts'
 import { validate } from './validate.ts'
@@ -91,6 +93,7 @@ export interface HandlerDeps {
   readonly actions: ActionDeps
   readonly partnerAuth: PartnerAuth
   readonly knownPath: RouteTable
+  readonly rooms: Rooms
   /** The caller's address, behind our own proxies. */
   readonly addressOf: (incoming: IncomingMessage) => string
 }
@@ -133,9 +136,11 @@ async function answerWrite(
   const signedBy = async (wallet: Wallet) => c.env.signedCall?.prove(wallet)
   const request = { requestSha256, nowMs, idempotencyKey, remoteKey, signedBy }
   const context = { ...shared, rawSha256, request }
-  const { status, body, headers } = await (handler.kind === 'remove'
-    ? handler.handle(context)
-    : handler.handle(json, { ...context, json }))
+  const { status, body, headers } = await inRoom(c, route, deps, () =>
+    handler.kind === 'remove'
+      ? handler.handle(context)
+      : handler.handle(json, { ...context, json }),
+  )
   return answerJson(c, body, {
     status,
     cache: 'private, no-store',
@@ -160,9 +165,9 @@ async function answerRead(
   const context: ReadContext = { ...anyContext(c, params, deps, noBody), query }
   handler.check?.(context)
   const produce = () => handler.handle(context)
-  const answer = isSold(route)
-    ? await sellRead(deps.actions, route, { env: c.env, context }, produce)
-    : await produce()
+  const answer = await inRoom(c, route, deps, () =>
+    isSold(route) ? sellRead(deps.actions, route, { env: c.env, context }, produce) : produce(),
+  )
   const { headers, cache = cacheOf(route) } = answer
   const options = { cache, ...(headers === undefined ? {} : { headers }) }
   if ('body' in answer) return answerJson(c, answer.body, options)
@@ -173,6 +178,24 @@ async function answerRead(
     ...options,
     contentType: route.answers[200]?.contentType ?? 'text/plain; charset=utf-8',
   })
+}
+
+/** What was neither checked nor done counts against nobody. @throws ApiError 503 */
+function inRoom<T>(
+  { env: { incoming, outgoing, signedCall } }: ApiContext,
+  route: Route,
+  { rooms }: HandlerDeps,
+  work: () => Promise<T>,
+): Promise<T> {
+  const room = roomOf(route, incoming, rooms)
+  if (room.isFull()) signedCall?.withdraw()
+  return room.run(work, () => outgoing.destroyed)
+}
+
+function roomOf(route: Route, incoming: IncomingMessage, rooms: Rooms): Room {
+  const hasPrice = route.price !== undefined || route.priceRange !== undefined
+  if (hasPrice && showsPayment(incoming)) return rooms.payment
+  return route.method === 'GET' ? rooms.read : rooms.write
 }
 
 const EMPTY_SHA256 = sha256Hex('')

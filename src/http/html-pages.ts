@@ -27,6 +27,7 @@ import type { StoredDocument } from './documents.ts'
 import type { ErrorAnswer } from './errors.ts'
 import { contentSecurityPolicy } from './headers.ts'
 import { prefersHtml } from './negotiate.ts'
+import type { Room } from './room.ts'
 
 /** The answer to an error as the caller wants to read it: a page where the request is a browser's, else as it is. */
 export type ForReader = (req: IncomingMessage, answer: ErrorAnswer) => ErrorAnswer
@@ -114,10 +115,12 @@ export function installViews(
   hono: Hono<HonoEnv>,
   deps: ActionDeps,
   store: Pick<DocumentStore, 'get'>,
+  room: Room,
 ): void {
   for (const [kind, { missing, exists }] of entriesOf(viewed)) {
     hono.get(`${kind}/:id`, async (c) => {
-      if (!(await exists(deps, c.req.param('id')))) throw new ApiError(missing)
+      const isThere = await room.run(() => exists(deps, c.req.param('id')))
+      if (!isThere) throw new ApiError(missing)
       const page = store.get(viewPages[kind])
       if (page === undefined) throw new ApiError('unavailable', 'Nothing has been published yet')
       const { body } = page.variants.identity

@@ -7,11 +7,16 @@ import { answerText, queryOf } from './answer.ts'
 import type { HonoEnv } from './context.ts'
 import type { Mcp } from './mcp.ts'
 import { readJsonBody } from './read-body.ts'
+import type { Room } from './room.ts'
 
 /** Headers that the protocol gives a meaning to; nothing else of a request is handed on. */
 const meaningful = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name'] as const
 
-export function installMcp(hono: Hono<HonoEnv>, mcp: Mcp, siteUrl: string): void {
+export function installMcp(
+  hono: Hono<HonoEnv>,
+  mcp: Mcp,
+  { siteUrl, room }: { readonly siteUrl: string; readonly room: Room },
+): void {
   const ownOrigin = new URL(siteUrl).origin
   hono.post(mcpPath, async (c) => {
     queryOf(c, [])
@@ -25,7 +30,10 @@ export function installMcp(hono: Hono<HonoEnv>, mcp: Mcp, siteUrl: string): void
       if (value !== undefined) headers.set(name, value)
     }
     const request = new Request(`http://localhost${mcpPath}`, { method: 'POST', headers })
-    const answer = await mcp(request, json)
+    const answer = await room.run(
+      () => mcp(request, json),
+      () => c.env.outgoing.destroyed,
+    )
     return answerText(c, await answer.text(), {
       status: answer.status,
       cache: 'no-store',

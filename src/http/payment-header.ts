@@ -10,3 +10,8 @@ export function paymentHeaderOf(incoming: IncomingMessage): string | null {
   const legacy = onlyHeader(incoming, 'x-payment')
   return onlyHeader(incoming, 'payment-signature') ?? legacy
 }
+
+/** Whether a request shows a payment, good or not. */
+export function showsPayment({ headers }: IncomingMessage): boolean {
+  return headers['x-payment'] !== undefined || headers['payment-signature'] !== undefined
+}

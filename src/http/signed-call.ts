@@ -28,6 +28,8 @@ export interface SignedCall {
    * @throws ApiError `rate_limited`
    */
   readonly prove: (wallet: Wallet) => Promise<void>
+  /** The call was turned away before anything was checked: it counts against nobody. */
+  readonly withdraw: () => void
   /** Calls that the wallet has left; null where it has no limit, or none was proven. */
   readonly remaining: () => number | null
 }
@@ -69,6 +71,11 @@ export function createSignedCalls(deps: SignedCallDeps): SignedCalls {
         if (limiter.take(claims)) return
         const { code, details, headers = {} } = refusalOf(limiter, claims)
         throw new ApiError(code, details, { headers })
+      },
+      withdraw() {
+        if (isProven) return
+        isProven = true
+        limiter.giveBack(unproven)
       },
       remaining() {
         const [claim] = claims

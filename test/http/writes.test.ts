@@ -14,6 +14,7 @@ import { getMeta, setMeta } from '../../src/db/meta.ts'
 import { installHandlers, read, write } from '../../src/http/handlers.ts'
 import type { Handler } from '../../src/http/handlers.ts'
 import { createPartnerAuth } from '../../src/http/partner-auth.ts'
+import { createRooms } from '../../src/http/room.ts'
 import { createRouteTable } from '../../src/http/route-table.ts'
 import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
@@ -147,6 +148,7 @@ beforeEach(async () => {
     actions: service.actions,
     partnerAuth: createPartnerAuth(service.actions),
     knownPath: createRouteTable(testRoutes),
+    rooms: createRooms(),
     addressOf: ({ socket }) => socket.remoteAddress ?? '',
   })
   return () => service.stop()

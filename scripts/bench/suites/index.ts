@@ -3,6 +3,7 @@ import { builder } from './builder.ts'
 import { images } from './images.ts'
 import { limiter } from './limiter.ts'
 import { origin } from './origin.ts'
+import { overload } from './overload.ts'
 import { pages } from './pages.ts'
 import { payments } from './payments.ts'
 import { receipts } from './receipts.ts'
@@ -17,6 +18,7 @@ export const suites = {
   builder,
   pages,
   writes,
+  overload,
   verify,
   visible,
   images,

@@ -1,0 +1,107 @@
+/**
+ * How much may be under way at once. What comes beyond that is refused at once, for far less than doing it would cost,
+ * so a flood slows down nobody but itself: those who are inside are answered as fast as ever, and nobody waits in a
+ * line that is longer than their patience.
+ *
+ * A plain bound and not one on time in the queue (CoDel): the work per request is much the same, so a bound on how many
+ * is a bound on how long, and it does not depend on a clock that stalls together with the event loop.
+ */
+import { ApiError } from '../contract/errors.ts'
+import type { Failure } from './errors.ts'
+
+/**
+ * Four times what the writer needs under way to be as fast as it gets, and a fraction of a second of its work. Purchases
+ * wait for a block of the chain, so they have a room of their own.
+ */
+const roomLimits = { write: 256, read: 256, payment: 256 } as const
+
+export type RoomName = keyof typeof roomLimits
+
+export interface Room {
+  /** True where another request would be refused. Counts nothing. */
+  readonly isFull: () => boolean
+  readonly refusal: () => Failure
+  /**
+   * Does the work in its turn. Come here once the request is whole: a body that drips in must not take up room.
+   * @param isGone asked right before: nobody is left to answer.
+   * @throws ApiError `unavailable` where the room is full
+   */
+  readonly run: <T>(work: () => Promise<T>, isGone?: () => boolean) => Promise<T>
+}
+
+export type Rooms = Readonly<Record<RoomName, Room>>
+
+const reasons = {
+  write: 'Too many writes are under way',
+  read: 'Too many requests are under way',
+  payment: 'Too many payments are under way',
+} as const satisfies Record<RoomName, string>
+
+/** Of one process: its rooms share one event loop. */
+export function createRooms(): Rooms {
+  const turn = createTurns()
+  return {
+    write: createRoom('write', turn),
+    read: createRoom('read', turn),
+    payment: createRoom('payment', turn),
+  }
+}
+
+function createRoom(name: RoomName, turn: () => Promise<void>): Room {
+  const limit = roomLimits[name]
+  let underWay = 0
+  let refused = 0
+  const isFull = () => underWay >= limit
+  const refusal = (): Failure => {
+    refused += 1
+    // Not all at the same second again.
+    const seconds = 1 + (refused % 3)
+    return {
+      code: 'unavailable',
+      details: `${reasons[name]}; nothing was done`,
+      headers: { 'Retry-After': String(seconds) },
+    }
+  }
+  return {
+    isFull,
+    refusal,
+    async run(work, isGone = () => false) {
+      if (isFull()) throw errorOf(refusal())
+      underWay += 1
+      try {
+        await turn()
+        if (isGone()) throw new ApiError('malformed_request', 'The connection has ended')
+        return await work()
+      } finally {
+        underWay -= 1
+      }
+    },
+  }
+}
+
+function errorOf({ code, details, headers = {} }: Failure): ApiError {
+  return new ApiError(code, details, { headers })
+}
+
+/**
+ * Starts of a turn of the event loop. Checking a signature takes a third of a millisecond of it, and libuv takes one
+ * new connection in a turn: with all of them started in one, who comes new would wait for all of them.
+ */
+const startsPerTurn = 4
+
+function createTurns(): () => Promise<void> {
+  const waiting: (() => void)[] = []
+  let started = 0
+  const next = (): void => {
+    const starting = waiting.splice(0, startsPerTurn)
+    started = starting.length
+    if (started > 0) setImmediate(next)
+    for (const start of starting) start()
+  }
+  return () => {
+    if (started >= startsPerTurn) return new Promise((resolve) => waiting.push(resolve))
+    if (started === 0) setImmediate(next)
+    started += 1
+    return Promise.resolve()
+  }
+}

@@ -1,0 +1,221 @@
+/** More at once than the service does at once: who is inside is answered, everybody else is told so at once. */
+import type { Socket } from 'node:net'
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { recomputeScores } from '../../src/db/score-check.ts'
+import { createRooms } from '../../src/http/room.ts'
+import { loadReference } from '../../src/reference.ts'
+import { otherConnection, tempDatabase } from '../db/temp-database.ts'
+import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
+import type { PublicDir } from '../support/http-service.ts'
+import { open, parseAnswer } from '../support/raw-http.ts'
+import type { RawAnswer } from '../support/raw-http.ts'
+import { issued, receiptFacts, submission, withPlatform } from '../support/receipts.ts'
+import { ed25519Key, evmWallet, nearWallet, partnerHeaders } from '../support/wallets.ts'
+
+const AT_ONCE = 256
+const TOO_MANY = 44
+const platformKey = ed25519Key('platform')
+const workers = Array.from({ length: 6 }, (_, at) => nearWallet(`worker ${at}`))
+
+let published: PublicDir
+
+beforeAll(async () => {
+  published = await publicDir()
+  await published.publish(sampleDocuments)
+})
+afterAll(() => published.remove())
+
+/** Receipts signed and ready to be sent, all different. */
+async function signedReceipts(count: number, nowMs: number): Promise<readonly string[]> {
+  return await Promise.all(
+    Array.from({ length: count }, async (_, at) => {
+      const worker = workers[at % workers.length] ?? nearWallet('worker')
+      const facts = receiptFacts(worker, { amount_usdc: 1, summary: `Job ${at}` })
+      return JSON.stringify(await submission(worker, issued(facts, platformKey), nowMs))
+    }),
+  )
+}
+
+/** One request over a connection of its own: `begun` once the service has looked at its head. */
+interface Held {
+  readonly begun: Promise<unknown>
+  readonly answered: Promise<RawAnswer>
+  readonly sendBody: () => void
+  readonly end: () => void
+}
+
+const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
+
+function held(socket: Socket, body: string): Held {
+  let text = ''
+  let told = (): void => undefined
+  const until = async (isThere: () => boolean): Promise<void> => {
+    while (!isThere()) {
+      await new Promise<void>((resolve) => {
+        told = resolve
+      })
+    }
+  }
+  socket.on('data', (chunk: Buffer) => {
+    text += chunk.toString('latin1')
+    told()
+  })
+  const rest = () => text.slice(CONTINUE.length)
+  const isWhole = () => {
+    const end = rest().indexOf('\r\n\r\n')
+    const length = Number(/^content-length: (\d+)/im.exec(rest())?.[1])
+    return end !== -1 && rest().length >= end + 4 + length
+  }
+  const length = `Content-Length: ${Buffer.byteLength(body)}`
+  const head = [
+    'Host: ledger.test',
+    'Content-Type: application/json',
+    'Expect: 100-continue',
+    length,
+  ]
+  socket.write(`POST /api/v1/receipts HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n`)
+  const begun = until(() => text.startsWith(CONTINUE))
+  const answered = begun.then(async () => {
+    await until(isWhole)
+    return parseAnswer(Buffer.from(rest(), 'latin1'))
+  })
+  return { begun, answered, sendBody: () => socket.write(body), end: () => socket.destroy() }
+}
+
+test(`of ${AT_ONCE + TOO_MANY} writes at once ${AT_ONCE} are taken, the others refused before a signature is checked`, async () => {
+  const database = await tempDatabase({ heldLimitMs: 60_000, lockPatienceMs: 60_000 })
+  const reference = withPlatform(await loadReference('data'), platformKey)
+  let checks = 0
+  const service = await startService(published.dir, {
+    limits: 'on',
+    actions: {
+      database,
+      reference: () => reference,
+      walletChain: () => {
+        checks += 1
+        return undefined
+      },
+    },
+  })
+  const bodies = await signedReceipts(AT_ONCE + TOO_MANY, service.clock.now())
+  const writes = await Promise.all(
+    bodies.map(async (body) => held(await open(service.address), body)),
+  )
+  await Promise.all(writes.map(({ begun }) => begun))
+
+  const other = await otherConnection(database.path)
+  await other.begin()
+  const refused: { readonly at: number; readonly answer: RawAnswer }[] = []
+  const answered: number[] = []
+  const watch = async (at: number, write: Held): Promise<void> => {
+    const answer = await write.answered
+    answered.push(at)
+    if (answer.status === 503) refused.push({ at, answer })
+  }
+  const watched = Promise.all(writes.map((write, at) => watch(at, write)))
+  for (const write of writes) write.sendBody()
+  await expect.poll(() => refused.length).toBe(TOO_MANY)
+
+  // Nobody has been taken so far, and whoever was refused knows when to come back.
+  expect(answered).toHaveLength(TOO_MANY)
+  for (const { answer } of refused) {
+    expect(answer.headers.get('retry-after')).toMatch(/^[123]$/)
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    expect(JSON.parse(answer.body.toString())).toMatchObject({
+      code: 'unavailable',
+      details: 'Too many writes are under way; nothing was done',
+    })
+  }
+  await expect.poll(() => checks).toBe(AT_ONCE)
+
+  // Those who come now are refused at the door; their bodies need not even arrive. Readers notice nothing.
+  const post = (path: string, body: string) =>
+    fetch(service.url + path, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body,
+    })
+  const late = await open(service.address)
+  const lateAnswer = new Promise<Buffer>((resolve) => {
+    late.once('data', resolve)
+  })
+  late.write(
+    'POST /api/v1/workers/register HTTP/1.1\r\nHost: ledger.test\r\nContent-Length: 900\r\n\r\n',
+  )
+  expect(parseAnswer(await lateAnswer).status).toBe(503)
+  late.destroy()
+  for (const path of ['/api/v1/rails', '/api/v1/receipts?limit=1', '/api/v1/health', '/']) {
+    expect([path, (await fetch(service.url + path)).status]).toEqual([path, 200])
+  }
+  expect(checks).toBe(AT_ONCE)
+
+  await other.rollback()
+  await watched
+  const answers = await Promise.all(writes.map((write) => write.answered))
+  expect(answers.filter(({ status }) => status === 201)).toHaveLength(AT_ONCE)
+
+  // The next ones are answered as if nothing had been, the refused ones among them.
+  for (const { at } of refused)
+    expect((await post('/api/v1/receipts', bodies[at] ?? '')).status).toBe(201)
+  const rows = await database.db.selectFrom('receipts').select('id').execute()
+  expect(new Set(rows.map(({ id }) => id)).size).toBe(bodies.length)
+  expect(rows).toHaveLength(bodies.length)
+  expect(await recomputeScores(database.db)).toMatchObject({
+    entries: bodies.length,
+    differences: [],
+  })
+
+  // What was not checked counted against nobody: of 600 calls without a proof this is the first.
+  const path = '/api/v1/partners/me'
+  const nowMs = service.clock.now()
+  const forged = { ...evmWallet('alice'), sign: evmWallet('mallory').sign }
+  const headers = await partnerHeaders(forged, { method: 'GET', path }, { nowMs })
+  const unproven = await fetch(service.url + path, { headers })
+  expect(unproven.headers.get('ratelimit')).toBe('"unproven";r=599;t=2')
+
+  for (const write of writes) write.end()
+  await service.stop()
+})
+
+test('bodies that do not come take up no room', async () => {
+  const reference = withPlatform(await loadReference('data'), platformKey)
+  const service = await startService(published.dir, { actions: { reference: () => reference } })
+  const [body = '', ...others] = await signedReceipts(AT_ONCE + TOO_MANY, service.clock.now())
+  const writes = await Promise.all(
+    others.map(async (other) => held(await open(service.address), other)),
+  )
+  await Promise.all(writes.map(({ begun }) => begun))
+  const answer = await fetch(`${service.url}/api/v1/receipts`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body,
+  })
+  expect(answer.status).toBe(201)
+  for (const write of writes) write.end()
+  await service.stop()
+})
+
+test('a room does nothing for who is gone, and is free again after every end', async () => {
+  const { write: room, read } = createRooms()
+  let done = 0
+  const work = () => {
+    done += 1
+    return Promise.resolve()
+  }
+  await expect(room.run(work, () => true)).rejects.toThrow()
+  expect(done).toBe(0)
+  for (let round = 0; round < 2; round += 1) {
+    const stuck = Promise.allSettled(
+      Array.from({ length: AT_ONCE }, () => room.run(() => Promise.reject(new Error('no luck')))),
+    )
+    expect(room.isFull()).toBe(true)
+    await expect(room.run(work)).rejects.toMatchObject({ code: 'unavailable' })
+    await read.run(work)
+    const ends = await stuck
+    expect(ends.filter(({ status }) => status === 'rejected')).toHaveLength(AT_ONCE)
+    expect(room.isFull()).toBe(false)
+  }
+  expect(done).toBe(2)
+})
