@@ -25,6 +25,7 @@ import {
 } from '../../core/page-cards.ts'
 import type { DocumentStore } from '../document-store.ts'
 import { read } from '../handlers.ts'
+import { keepBytes } from '../kept-bytes.ts'
 import { readPublished } from '../live.ts'
 import { createRasterizer } from '../rasterizer.ts'
 
@@ -57,45 +58,51 @@ interface Picture {
 /** Where the picture is opened by itself, nothing in it may run or load. */
 const imagePolicy = "default-src 'none'; sandbox"
 
-/** Pictures by page, each drawn once per published set; there are as many as there are pages. */
+/** About 180 pictures. */
+const MAX_PNG_BYTES = 16 * 2 ** 20
+
+type Rails = z.infer<typeof railList>['rails']
+
+interface DrawnSet {
+  readonly set: string
+  /** SVG by page; there are as many as there are pages. */
+  readonly drawings: Map<string, string>
+  rails: Rails | null
+}
+
+/**
+ * Pictures by page: drawn once for each published set, and made a PNG again only where the drawing is another one.
+ */
 function createPictures(store: PublishedDocuments): (page: string) => Picture {
-  let drawn: { readonly set: string; readonly pictures: Map<string, Picture> } | null = null
-  const rasterize = createRasterizer()
+  let drawn: DrawnSet | null = null
+  const pngOf = keepBytes(createRasterizer(), MAX_PNG_BYTES)
   return (page) => {
     const { manifest } = store.state()
     if (manifest === null) throw new ApiError('unavailable', 'Nothing has been published yet')
-    if (drawn?.set !== manifest.set_sha256)
-      drawn = { set: manifest.set_sha256, pictures: new Map() }
-    const { pictures } = drawn
-    const known = pictures.get(page)
-    if (known !== undefined) return known
-    const card = cardOf(page, store)
-    if (card === null) {
-      const message = `is no page of the ledger; pages: ${cardPages.join(', ')}`
-      throw new ApiError('invalid_input', undefined, { issues: [{ path: 'page', message }] })
+    if (drawn?.set !== manifest.set_sha256) {
+      drawn = { set: manifest.set_sha256, drawings: new Map(), rails: null }
     }
-    const svg = ogCard(card)
-    const picture = { svg, png: kept(() => rasterize(svg)) }
-    pictures.set(page, picture)
-    return picture
+    const current = drawn
+    let svg = current.drawings.get(page)
+    if (svg === undefined) {
+      const rails = () => (current.rails ??= readPublished(store, 'listRails', railList).rails)
+      svg = ogCard(cardOrThrow(page, store, rails))
+      current.drawings.set(page, svg)
+    }
+    const drawing = svg
+    return { svg, png: async () => await pngOf(drawing) }
   }
 }
 
-/** What was made once is kept; what failed is made again. */
-function kept<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | null = null
-  return async () => {
-    made ??= make().catch((error: unknown) => {
-      made = null
-      throw error
-    })
-    return await made
-  }
+function cardOrThrow(page: string, store: PublishedDocuments, rails: () => Rails): Card {
+  const card = cardOf(page, store, rails)
+  if (card !== null) return card
+  const message = `is no page of the ledger; pages: ${cardPages.join(', ')}`
+  throw new ApiError('invalid_input', undefined, { issues: [{ path: 'page', message }] })
 }
 
 /** Null where there is no such page. */
-function cardOf(page: string, store: PublishedDocuments): Card | null {
-  const rails = () => readPublished(store, 'listRails', railList).rails
+function cardOf(page: string, store: PublishedDocuments, rails: () => Rails): Card | null {
   switch (page) {
     case '/':
       return homeCard(readPublished(store, 'getStatsDaily', stats), rails())
@@ -120,11 +127,7 @@ function cardOf(page: string, store: PublishedDocuments): Card | null {
   }
 }
 
-function railOf(
-  name: string,
-  rails: z.infer<typeof railList>['rails'],
-  store: PublishedDocuments,
-): Card | null {
+function railOf(name: string, rails: Rails, store: PublishedDocuments): Card | null {
   const rail = rails.find((candidate) => candidate.rail === name)
   if (rail === undefined) return null
   const history = store.get(pathOf('getRailHistory', { name }))

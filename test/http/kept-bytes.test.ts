@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest'
+
+import { keepBytes } from '../../src/http/kept-bytes.ts'
+
+/** Makes as many bytes as the number in front says, and lists what was made. */
+function maker(maxBytes: number, fail: () => boolean = () => false) {
+  const made: string[] = []
+  const get = keepBytes(async (source) => {
+    made.push(source)
+    await Promise.resolve()
+    if (fail()) throw new Error('no picture')
+    return new Uint8Array(Number.parseInt(source, 10))
+  }, maxBytes)
+  return { made, get }
+}
+
+describe('what took long to make', () => {
+  test('is made once, for all who ask at the same time and for who asks later', async () => {
+    const { made, get } = maker(100)
+    const [one, two] = await Promise.all([get('10 a'), get('10 a')])
+    expect(two).toBe(one)
+    expect(await get('10 a')).toBe(one)
+    expect(made).toEqual(['10 a'])
+  })
+
+  test('gives way by last use where there is no room, and is made anew', async () => {
+    const { made, get } = maker(100)
+    for (const source of ['40 a', '40 b', '40 a', '40 c', '40 a']) await get(source)
+    expect(made).toEqual(['40 a', '40 b', '40 c'])
+    await get('40 b')
+    expect(made.at(-1)).toBe('40 b')
+  })
+
+  test('is not kept where it alone is larger than the room', async () => {
+    const { made, get } = maker(100)
+    for (const source of ['101 a', '101 a', '10 b', '10 b']) await get(source)
+    expect(made).toEqual(['101 a', '101 a', '10 b'])
+  })
+
+  test('is made again where it failed', async () => {
+    let isBroken = true
+    const { made, get } = maker(100, () => isBroken)
+    await expect(get('10 a')).rejects.toThrow('no picture')
+    isBroken = false
+    expect(await get('10 a')).toHaveLength(10)
+    expect(made).toEqual(['10 a', '10 a'])
+  })
+})
