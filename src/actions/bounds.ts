@@ -69,16 +69,19 @@ export async function requireRoomForUnverified(
   requireRoom(quota, await nthLastUnverified(tx, worker, windowOf(quota, nowMs)), nowMs)
 }
 
+/** `times`: how many networks the one that is counted stands for. */
 const ofNetwork = {
-  registration: perDay('registrations', writeBounds.registrationsPerNetworkPerDay, {
-    what: 'registrations, claims and signups from this network',
-    advice: 'what is registered already can be changed at any time',
-  }),
-  receipt: perDay('unverified-receipts', writeBounds.unverifiedReceiptsPerNetworkPerDay, {
-    what: 'unverified receipts from this network',
-    advice: 'send in those that a platform has issued, or wait',
-  }),
-} as const satisfies Record<NetworkWrite, Quota>
+  registration: (times) =>
+    perDay('registrations', times * writeBounds.registrationsPerNetworkPerDay, {
+      what: 'registrations, claims and signups from this network',
+      advice: 'what is registered already can be changed at any time',
+    }),
+  receipt: (times) =>
+    perDay('unverified-receipts', times * writeBounds.unverifiedReceiptsPerNetworkPerDay, {
+      what: 'unverified receipts from this network',
+      advice: 'send in those that a platform has issued, or wait',
+    }),
+} as const satisfies Record<NetworkWrite, (times: number) => Quota>
 
 /** Counts one more write of the network. @throws ApiError `rate_limited` where it has had its share. */
 export async function countOfNetwork(
@@ -86,16 +89,21 @@ export async function countOfNetwork(
   deps: Pick<ActionDeps, 'keyedHash'>,
   by: {
     readonly what: NetworkWrite
-    readonly sender: Pick<Sender, 'network'>
+    readonly sender: Pick<Sender, 'network' | 'range'>
     readonly nowMs: number
   },
 ): Promise<void> {
   const { what, sender, nowMs } = by
-  const quota = ofNetwork[what]
-  const { today, known } = senderHashes(deps, `network ${what}`, [sender.network], nowMs)
-  const nthLast = await nthLastOfNetwork(tx, { what, networks: known }, windowOf(quota, nowMs))
-  requireRoom(quota, nthLast, nowMs)
-  await insertNetworkWrite(tx, { what, network: today, now: isoTime(nowMs) })
+  const { network, range } = sender
+  const counted = [{ parts: [network], times: 1 }]
+  if (range !== null) counted.push({ parts: ['range', range], times: writeBounds.networksOfRange })
+  for (const { parts, times } of counted) {
+    const quota = ofNetwork[what](times)
+    const { today, known } = senderHashes(deps, `network ${what}`, parts, nowMs)
+    const nthLast = await nthLastOfNetwork(tx, { what, networks: known }, windowOf(quota, nowMs))
+    requireRoom(quota, nthLast, nowMs)
+    await insertNetworkWrite(tx, { what, network: today, now: isoTime(nowMs) })
+  }
 }
 
 function perDay(

@@ -18,7 +18,7 @@ import type { Sender } from './sender.ts'
 import { verifySignedBody } from './signed-body.ts'
 
 interface Sent<Body> {
-  readonly sender: Pick<Sender, 'network'>
+  readonly sender: Pick<Sender, 'network' | 'range'>
   readonly body: Body
   readonly json: JsonObject
   readonly request: WriteRequest

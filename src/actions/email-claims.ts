@@ -44,7 +44,7 @@ export async function sendClaimCode(
   sent: {
     readonly body: EmailClaimBody
     readonly request: WriteRequest
-    readonly sender: Pick<Sender, 'network'>
+    readonly sender: Pick<Sender, 'network' | 'range'>
   },
 ): Promise<Outcome> {
   const { body, request, sender } = sent

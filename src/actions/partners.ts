@@ -28,7 +28,7 @@ import type { Sender } from './sender.ts'
 import { invalidField, requireTimely } from './signed-body.ts'
 
 export interface Signup {
-  readonly sender: Pick<Sender, 'network'>
+  readonly sender: Pick<Sender, 'network' | 'range'>
   readonly body: SignupBody
   readonly json: JsonObject
   readonly request: WriteRequest

@@ -28,7 +28,7 @@ export async function submitReceipt(
     readonly body: ReceiptBody
     readonly json: JsonObject
     readonly request: WriteRequest
-    readonly sender: Pick<Sender, 'network'>
+    readonly sender: Pick<Sender, 'network' | 'range'>
   },
 ): Promise<Outcome> {
   const { json, body, request, sender } = sent
@@ -44,7 +44,7 @@ export async function submitReceipt(
 /** Decides on one receipt by itself: also on a repeat, and on one that is refused. */
 export async function takeAlone(
   deps: Pick<ActionDeps, 'database' | 'keyedHash' | 'nudge' | 'siteUrl'>,
-  sent: Submission & { readonly sender: Pick<Sender, 'network'> },
+  sent: Submission & { readonly sender: Pick<Sender, 'network' | 'range'> },
 ): Promise<Outcome> {
   const { request, proof, draft, sender } = sent
   const { siteUrl } = deps

@@ -5,6 +5,8 @@ import type { ActionDeps } from './deps.ts'
 export interface Sender {
   /** An IPv4 address or the /64 of an IPv6 one, as text. */
   readonly network: string
+  /** The /48 of an IPv6 address, as text; null for IPv4. */
+  readonly range: string | null
   readonly userAgent: string
 }
 

@@ -29,7 +29,7 @@ export async function registerWorker(
     readonly body: RegisterBody
     readonly json: JsonObject
     readonly request: WriteRequest
-    readonly sender: Pick<Sender, 'network'>
+    readonly sender: Pick<Sender, 'network' | 'range'>
   },
 ): Promise<Outcome> {
   const { body, json, request, sender } = sent

@@ -56,6 +56,8 @@ export const writeBounds = {
   unverifiedReceiptsPerNetworkPerDay: 2000,
   /** First registrations, claims and signups in 24 hours, per IPv4 address or IPv6 /64. */
   registrationsPerNetworkPerDay: 200,
+  /** How many times as much of both an IPv6 /48 may leave, which holds 65,536 networks of 64 bits. */
+  networksOfRange: 10,
 } as const
 
 export interface LimitDecision {

@@ -60,7 +60,10 @@ function trustedIn(trustedProxies: readonly string[]): (address: string) => bool
 }
 
 function addTo(list: BlockList, entry: string): void {
-  const [address = '', prefix, ...rest] = entry.split('/')
+  const [written = '', prefix, ...rest] = entry.split('/')
+  // Addresses are looked up in their IPv4 form, so this is how one has to stand in the list.
+  const ipv4 = prefix === undefined ? mapped.exec(written)?.[1] : undefined
+  const address = ipv4 ?? written
   const bits = isIP(address) === 6 ? 128 : 32
   const isRange = prefix !== undefined && /^\d{1,3}$/.test(prefix) && Number(prefix) <= bits
   if (isIP(address) === 0 || rest.length > 0 || (prefix !== undefined && !isRange)) {

@@ -30,6 +30,11 @@ export function networkWords(address: string): readonly [number, number] | null 
   return isMapped ? [MAPPED_PREFIX, word(6)] : [word(0), word(2)]
 }
 
+/** Whether the words are those of an IPv4 address. */
+export function isIpv4([first]: readonly [number, number]): boolean {
+  return first === MAPPED_PREFIX
+}
+
 /**
  * Hashes addresses under a secret of the process, so that nobody can choose addresses that meet in
  * one slot. Answers the same object every time, filled anew: read it before the next call.
@@ -48,8 +53,8 @@ export function createNetworkHash(
     const words = address === undefined ? null : networkWords(address)
     const [first, second] = words ?? [0, 0]
     network.host = hash(first, second, HOST_TAG)
-    const isIpv4 = first === MAPPED_PREFIX || words === null
-    network.range = isIpv4 ? null : hash(first, second & 0xffff_0000, RANGE_TAG)
+    const hasRange = words !== null && !isIpv4(words)
+    network.range = !hasRange ? null : hash(first, second & 0xffff_0000, RANGE_TAG)
   }
   hashInto(undefined)
   return (address) => {

@@ -1,8 +1,12 @@
 import type { Sender } from '../actions/sender.ts'
-import { networkWords } from './network-key.ts'
+import { isIpv4, networkWords } from './network-key.ts'
 
 /** One IPv4 address is one sender, and one /64 of IPv6: whoever has that may send from any address in it. */
 export function senderOf(sent: { readonly address: string; readonly userAgent: string }): Sender {
-  const words = networkWords(sent.address)
-  return { network: words === null ? 'unknown' : words.join('.'), userAgent: sent.userAgent }
+  const { address, userAgent } = sent
+  const words = networkWords(address)
+  if (words === null) return { network: 'unknown', range: null, userAgent }
+  const [first, second] = words
+  const range = isIpv4(words) ? null : `${first}.${second >>> 16}`
+  return { network: words.join('.'), range, userAgent }
 }

@@ -66,9 +66,12 @@ export function createSignedCalls(deps: SignedCallDeps): SignedCalls {
       async prove(wallet) {
         if (isProven) return
         isProven = true
-        limiter.giveBack(unproven)
         claims = claimsOf(await deps.termsOf(wallet.id), deps.walletKey(wallet.id), networkKey)
-        if (limiter.take(claims)) return
+        // A wallet that goes on beyond its limit has its signatures checked for nothing: that stays counted.
+        if (limiter.take(claims)) {
+          limiter.giveBack(unproven)
+          return
+        }
         const { code, details, headers = {} } = refusalOf(limiter, claims)
         throw new ApiError(code, details, { headers })
       },

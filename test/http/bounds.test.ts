@@ -202,3 +202,41 @@ test('a network registers 200 wallets a day; who is registered goes on, and the 
   const before = isoTime(service.clock.now() - dayMs / 2)
   expect(await database.write((tx) => dropNetworkWrites(tx, before, 1000))).toBe(200)
 })
+
+test('a /48 of IPv6 registers as many as ten of its networks', async () => {
+  const behind = await startService(published.dir, { trustedProxies: ['127.0.0.1'] })
+  const register = async (name: string, address: string) => {
+    behind.clock.advance(1)
+    const body = { skills: [...behind.actions.reference().skills].slice(0, 1) }
+    const nowMs = behind.clock.now()
+    const answer = await fetch(`${behind.url}/api/v1/workers/register`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'X-Forwarded-For': address },
+      body: JSON.stringify(await signedBody(evmWallet(name), 'register', body, { nowMs })),
+    })
+    return answer.status
+  }
+  expect(await register('one', '2001:db8:1:1::1')).toBe(201)
+  const { database } = behind.actions
+  const rows = () => database.db.selectFrom('network_writes').select('network').execute()
+  expect(await rows()).toHaveLength(2)
+  // As if others of its networks had registered, one wallet short of what all may.
+  const quota = writeBounds.networksOfRange * writeBounds.registrationsPerNetworkPerDay
+  const [, range] = await rows()
+  const more = Array.from({ length: quota - 2 }, () => ({
+    what: 'registration' as const,
+    network: range?.network ?? '',
+    created_at: isoTime(behind.clock.now()),
+  }))
+  for (let at = 0; at < more.length; at += 500) {
+    await database.db
+      .insertInto('network_writes')
+      .values(more.slice(at, at + 500))
+      .execute()
+  }
+  expect(await register('two', '2001:db8:1:ffff::1')).toBe(201)
+  expect(await register('three', '2001:db8:1:abcd::1')).toBe(429)
+  expect(await register('four', '2001:db8:2:1::1')).toBe(201)
+  expect(await register('five', '203.0.113.1')).toBe(201)
+  await behind.stop()
+})

@@ -139,6 +139,21 @@ test('behind own proxies the client is the first address from the right that is 
   expect(counted(left)).toEqual({ 200: 120, 429: 10 })
 })
 
+test('behind own proxies a header of its own line counts as the end of the list; other headers never count', async () => {
+  const service = await limited({ trustedProxies: ['127.0.0.1'] })
+  const get = (...lines: readonly string[]) => send(service.address, 'GET /api/v1/health', lines)
+  const left = async (...lines: readonly string[]) =>
+    (await get(...lines)).headers.get('ratelimit')?.split(';')[1]
+  expect(await left('X-Forwarded-For: 203.0.113.1')).toBe('r=119')
+  expect(await left('X-Forwarded-For: 192.0.2.5', 'x-forwarded-for: 203.0.113.1')).toBe('r=118')
+  expect(await left('X-Forwarded-For: 203.0.113.1', 'X-Forwarded-For: 203.0.113.2')).toBe('r=119')
+  expect(await left('X-Forwarded-For: ', 'X-Forwarded-For: 203.0.113.1')).toBe('r=117')
+  expect(await left('Forwarded: for=203.0.113.1', 'X-Real-IP: 203.0.113.1')).toBe('r=119')
+  expect(await left('CF-Connecting-IP: 203.0.113.1', 'True-Client-IP: 203.0.113.1')).toBe('r=118')
+  expect(await left('X-Forwarded-For: [2001:db8:1:2::7]:51234')).toBe('r=119')
+  expect(await left('X-Forwarded-For: 2001:db8:1:2:ffff::8')).toBe('r=118')
+})
+
 test('10,000 addresses of one IPv6 /64 are one client', async () => {
   const service = await limited({ trustedProxies: ['127.0.0.1'] })
   const { clock } = service
@@ -187,6 +202,32 @@ describe('memory', () => {
     expect(limiter.bytes).toBe(before)
     expect(before).toBe(6 * 12 * 2 ** 12)
     expect(limiter.take(hot)).toBe(false)
+  })
+
+  test('a million addresses neither free one that is at its limit nor stand in the way of others', () => {
+    const clock = handClock()
+    const limiter = createLimiter(clock)
+    const networkOf = createNetworkHash([7, 11])
+    const take = (address: string): boolean => {
+      const { host } = networkOf(address)
+      return limiter.take([
+        { policy: 'ip', key: host },
+        { policy: 'day', key: host },
+      ])
+    }
+    for (let at = 0; at < 120; at += 1) expect(take('203.0.113.1')).toBe(true)
+    for (let at = 0; at < 60; at += 1) expect(take('203.0.113.2')).toBe(true)
+    let refused = 0
+    for (let at = 0; at < 1_000_000; at += 1) {
+      const isTaken = take(`100.${64 + (at >>> 16)}.${(at >>> 8) & 255}.${at & 255}`)
+      if (!isTaken) refused += 1
+    }
+    expect(refused).toBe(0)
+    expect(take('203.0.113.1')).toBe(false)
+    for (let at = 0; at < 60; at += 1) expect(take('203.0.113.2')).toBe(true)
+    expect(take('203.0.113.2')).toBe(false)
+    for (let at = 0; at < 120; at += 1) expect(take('203.0.113.3')).toBe(true)
+    expect(take('203.0.113.3')).toBe(false)
   })
 
   test('a table forgets what has run out and keeps what has not', () => {

@@ -206,6 +206,17 @@ describe('signed calls and the limits of the address', () => {
       429: 1,
     })
   })
+
+  test('a wallet that goes on beyond its limit is refused at the door in the end', async () => {
+    const service = await limited()
+    await makePartner(service, alice, { handle: 'acme' })
+    const { statuses } = await reads(service, alice, 300 + 600)
+    expect(statuses).toEqual({ 200: 300, 429: 600 })
+    const { last } = await reads(service, alice, 1)
+    expect(last.headers.get('ratelimit-policy')).toBe('"unproven";q=60;w=60')
+    service.clock.advance(1000)
+    expect((await reads(service, alice, 2)).statuses).toEqual({ 200: 2 })
+  })
 })
 
 test('a flood of other wallets does not push out one that is at its limit', () => {

@@ -333,6 +333,13 @@ export function limitsPage(): Page {
               String(bounds.registrationsPerNetworkPerDay),
             ],
           },
+          {
+            cells: [
+              'IPv6 /48',
+              'both of these, of all its networks',
+              `${bounds.networksOfRange} times as many`,
+            ],
+          },
         ],
         empty: '',
       }),
