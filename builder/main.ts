@@ -14,6 +14,7 @@ import { webhookSecret } from '../src/outbound/standard-webhook.ts'
 import { outboundUserAgent } from '../src/outbound/user-agent.ts'
 import {
   configOrExit,
+  exitOnUnusableDatabase,
   packageRoot,
   stopSignal,
   systemClock,
@@ -66,7 +67,7 @@ const database = await openDatabase({
     log.error('the database has failed: the builder ends', { error: String(error) })
     broken.abort(error)
   },
-})
+}).catch(exitOnUnusableDatabase)
 const keyedHash = await loadKeyedHash(join(config.DATA_DIR, 'secrets'), random)
 const rpcUrls = {
   base: config.RPC_URL_BASE,

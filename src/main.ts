@@ -29,6 +29,7 @@ import { loadReference, referencePaths } from './reference.ts'
 import { loadReloaded } from './reloaded.ts'
 import {
   configOrExit,
+  exitOnUnusableDatabase,
   exitOnWrongSetting,
   packageRoot,
   stopSignal,
@@ -59,7 +60,7 @@ const [database, reference] = await Promise.all([
     quickCheck: true,
     onBroken: (error) => broken.abort(error),
     ...(meter === null ? {} : { observer: createWriteObserver(meter) }),
-  }),
+  }).catch(exitOnUnusableDatabase),
   loadReloaded(
     {
       name: 'the registries under data/',

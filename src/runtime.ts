@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 import { ConfigError, parseConfig } from './config.ts'
 import type { Config } from './config.ts'
+import { DatabaseBrokenError, DatabaseRefusedError, DatabaseUnavailableError } from './db/errors.ts'
 import type { Clock, Random } from './deps.ts'
 import { createLog } from './log.ts'
 import type { LineLog } from './log.ts'
@@ -34,6 +35,24 @@ export function exitOnWrongSetting(error: unknown): never {
   process.stderr.write(`The settings are wrong:\n${error.message}\n`)
   return process.exit(exitConfig)
 }
+
+/**
+ * Prints why the database cannot be used, and what helps, and ends the process; anything else is thrown on.
+ * A disk that failed may be well the next time: whoever watches starts the process again.
+ */
+export function exitOnUnusableDatabase(error: unknown): never {
+  const isUnusable =
+    error instanceof DatabaseRefusedError || error instanceof DatabaseUnavailableError
+  if (!isUnusable) throw error
+  process.stderr.write(`The database cannot be used: ${error.message}\n`)
+  if (error instanceof DatabaseBrokenError) process.stderr.write(brokenAdvice)
+  return process.exit(error instanceof DatabaseRefusedError ? exitConfig : 1)
+}
+
+const brokenAdvice = `What was published stays as it is. While nothing runs on the database,
+  agent-income-ledger admin doctor            says what is damaged,
+  agent-income-ledger admin restore <backup>  puts a backup in its place.
+`
 
 export const systemClock: Clock = {
   now: () => Date.now(),

@@ -156,10 +156,13 @@ async function searchBlock(
 }
 
 /** Ties the poll's abort signal to every request, beside the time-out that viem sets. */
-function boundFetch({ fetch, signal }: ChainReaderOptions) {
+/** viem's own limit ends with the headers of an answer; this one holds until its last byte. */
+function boundFetch({ fetch, signal, timeoutMs = defaultTimeoutMs }: ChainReaderOptions) {
   return async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const url = input instanceof Request ? input.url : input
-    const signals = [signal, init?.signal].filter((one) => one !== undefined && one !== null)
+    const signals = [signal, init?.signal, AbortSignal.timeout(timeoutMs)].filter(
+      (one) => one !== undefined && one !== null,
+    )
     try {
       return untypedFailure(await fetch(url, { ...init, signal: AbortSignal.any(signals) }))
     } catch (error) {

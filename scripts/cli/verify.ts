@@ -1,6 +1,7 @@
 /** Documents, whole snapshots and scores, checked without trust in the service. */
 import { dirname, join, relative, resolve, sep } from 'node:path'
 
+import { sha256Hex } from '../../src/auth/messages.ts'
 import { CallError, UnexpectedAnswerError } from '../../src/client/errors.ts'
 import { siteUrlOf } from '../../src/client/prepare.ts'
 import { send } from '../../src/client/transport.ts'
@@ -19,8 +20,10 @@ import {
   MANIFEST_FILE,
   MANIFEST_PATH,
   MANIFEST_SIGNATURE_FILE,
+  encodedFile,
   manifestSchema,
 } from '../../src/core/documents.ts'
+import type { ManifestEntry } from '../../src/core/documents.ts'
 import { minuteMs } from '../../src/core/time.ts'
 import { printChecks } from './checks.ts'
 import type { Command, Option } from './command.ts'
@@ -185,6 +188,8 @@ interface Source {
     readonly path: string
     readonly file: string
   }) => Promise<Uint8Array | null>
+  /** The bytes of a compressed form, null where there is none; null as a whole where only a server has them. */
+  readonly form: ((file: string) => Uint8Array | null) | null
 }
 
 function directorySource(dir: string): Source {
@@ -194,6 +199,7 @@ function directorySource(dir: string): Source {
     signature: async () => (await at(MANIFEST_SIGNATURE_FILE)).toString('utf8'),
     keys: () => at(keysPath.slice(1)),
     document: async ({ file }) => (isThere(join(dir, file)) ? await at(file) : null),
+    form: (file) => (isThere(join(dir, file)) ? readBytes(join(dir, file)) : null),
   }
 }
 
@@ -209,6 +215,7 @@ function siteSource(session: Session): Source {
     },
     keys: () => bytesAt(session, `${site}${keysPath}`),
     document: ({ path }) => bytesAt(session, `${site}${path}`),
+    form: null,
   }
 }
 
@@ -256,9 +263,24 @@ async function verifySet(source: Source, pinned: string | undefined): Promise<re
   )
   const all = [...checks]
   for (const entry of manifest?.documents ?? []) {
-    all.push(await verifyEntry(entry, await source.document(entry), keys))
+    const check = await verifyEntry(entry, await source.document(entry), keys)
+    all.push(check.good ? (badForm(entry, source) ?? check) : check)
   }
   return all
+}
+
+/** A compressed form that is another than the manifest says; null where all are as published, or are not at hand. */
+function badForm(entry: ManifestEntry, { form }: Source): Check | null {
+  if (form === null) return null
+  for (const encoding of ['br', 'gzip'] as const) {
+    const described = entry.encodings[encoding]
+    if (described === undefined) continue
+    const bytes = form(encodedFile(entry.file, encoding))
+    if (bytes !== null && sha256Hex(bytes) === described.sha256) continue
+    const detail = `the ${encoding} form ${bytes === null ? 'is missing' : 'has another SHA-256'}`
+    return { what: entry.path, good: false, detail }
+  }
+  return null
 }
 
 async function keysOf(

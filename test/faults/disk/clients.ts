@@ -16,6 +16,7 @@ export interface Told {
 export interface Clients {
   /** Posts from all clients at once, each so many receipts or until nobody answers. */
   readonly post: (url: string, each: number) => Promise<readonly Told[]>
+  readonly send: (url: string, raw: string) => Promise<Told>
   /** Sends again what got no 2xx: each is taken now, and is there once. */
   readonly retry: (url: string) => Promise<void>
   /** All that was acknowledged is in the file, once, with what it earned; answers how many that are. */
@@ -38,6 +39,7 @@ export function createClients(count = 8): Clients {
     return told
   }
   return {
+    send,
     post: async (url, each) => {
       const told: Told[] = []
       const client = async () => {

@@ -1,0 +1,148 @@
+/**
+ * A database with flipped bytes: whoever starts on it says what is wrong and what to do, nothing false is published,
+ * and what was published before is there to read.
+ */
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { sql } from 'kysely'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+
+import { compileBoardProgram } from '../../e2e/board.ts'
+import { addressOf, newLedger, problemsOfSet } from '../../e2e/ledger.ts'
+import type { Ledger } from '../../e2e/ledger.ts'
+import { wholeReceipts } from '../../e2e/whole-receipts.ts'
+import { run } from '../../support/program.ts'
+import type { Program, Running } from '../../support/program.ts'
+import { createClients } from '../disk/clients.ts'
+
+type Damage = (bytes: Buffer, pageOf: (name: string) => number) => void
+
+const leaderboard = 'api/v1/leaderboard.json'
+const pageBytes = 4096
+/** Bytes of a page turned over, from its head on. */
+const flip = (bytes: Buffer, at: number, count: number): void => {
+  for (let offset = at; offset < at + count; offset += 1) {
+    bytes[offset] = (bytes[offset] ?? 0) ^ 0xa5
+  }
+}
+
+const damages: readonly { readonly name: string; readonly does: Damage }[] = [
+  { name: 'the head of the file', does: (bytes) => flip(bytes, 0, 16) },
+  { name: 'the page of a table', does: (bytes, of) => flip(bytes, of('receipts'), 64) },
+  {
+    name: 'the page of an index',
+    does: (bytes, of) => flip(bytes, of('sqlite_autoindex_receipts_1'), 64),
+  },
+  { name: 'the schema', does: (bytes) => flip(bytes, 100, 64) },
+]
+
+let program: Program
+/** What is damaged: copied for each test. */
+let sound: Ledger
+let ledger: Ledger
+let pages: ReadonlyMap<string, number>
+let before: string
+
+beforeAll(async () => {
+  program = compileBoardProgram('scripts/cli/main.ts')
+  sound = newLedger(program, { POLL: 'off' })
+  const service = sound.service({ BUILDER: 'off' })
+  const url = await addressOf(service)
+  await createClients(4).post(url, 15)
+  service.kill('SIGTERM')
+  expect(await service.ended).toBe(0)
+  expect(await sound.builder(['--once']).ended).toBe(0)
+  before = sound.manifest().set_sha256
+  pages = await sound.withDatabase(async ({ reader }) => {
+    const { rows } = await sql<{ name: string; rootpage: number }>`
+      select name, rootpage from sqlite_schema`.execute(reader)
+    return new Map(rows.map(({ name, rootpage }) => [name, (rootpage - 1) * pageBytes]))
+  })
+})
+afterAll(() => {
+  sound.remove()
+  program.remove()
+})
+beforeEach(() => {
+  ledger = newLedger(program, { POLL: 'off' })
+  cpSync(sound.dataDir, ledger.dataDir, { recursive: true })
+  cpSync(sound.publicDir, ledger.publicDir, { recursive: true, verbatimSymlinks: true })
+  return () => ledger.remove()
+})
+
+function damage(does: Damage): void {
+  const path = join(ledger.dataDir, 'ledger.db')
+  const bytes = readFileSync(path)
+  does(bytes, (name) => {
+    const page = pages.get(name)
+    if (page === undefined) throw new Error(`no ${name}`)
+    return page
+  })
+  writeFileSync(path, bytes)
+}
+
+const doctor = (): Running =>
+  run(join(program.dir, 'scripts/cli/main.js'), ['admin', 'doctor'], ledger.env)
+
+describe('a damaged database', () => {
+  test.for(damages)('$name: nobody takes it for sound', async ({ name, does }) => {
+    damage(does)
+    const service = ledger.service({ BUILDER: 'off' })
+    expect(await service.ended).toBe(1)
+    expect(service.output()).toMatch(/^The database cannot be used: .+/m)
+    expect(service.output()).toContain('agent-income-ledger admin restore <backup>')
+    expect(service.output()).not.toMatch(/^\s+at /m)
+
+    const looked = doctor()
+    expect(await looked.ended).not.toBe(0)
+    expect(looked.output()).toMatch(/BAD +integrity of the database|database is broken/)
+
+    const builder = ledger.builder(['--once'])
+    // An index that no document asks hinders nobody who builds; what is published is true all the same.
+    if (name !== 'the page of an index') {
+      expect(await builder.ended).toBe(1)
+      expect(ledger.manifest().set_sha256).toBe(before)
+    }
+    await builder.ended
+    expect(ledger.document(leaderboard)).toEqual(sound.document(leaderboard))
+    expect(problemsOfSet(ledger)).toEqual([])
+  })
+
+  test('under a service that runs: it ends, and until then answers from what was published', async () => {
+    const service = ledger.service({ BUILDER: 'off' })
+    const url = await addressOf(service)
+    damage((bytes, of) => flip(bytes, of('receipts'), 64))
+    expect((await fetch(`${url}/api/v1/rails`)).status).toBe(200)
+    expect((await fetch(`${url}/api/v1/receipts?rail=x402`)).status).toBe(503)
+    expect(await service.ended).toBe(1)
+    expect(service.output()).toMatch(/"level":"error","message":"the database has failed/)
+    expect(ledger.manifest().set_sha256).toBe(before)
+  })
+
+  test('in the log of commits: what stands before the damage is whole, the rest can be sent again', async () => {
+    const service = ledger.service({ BUILDER: 'off' })
+    const url = await addressOf(service)
+    const clients = createClients(1)
+    const told = await clients.post(url, 20)
+    service.kill('SIGKILL')
+    await service.ended
+    const path = join(ledger.dataDir, 'ledger.db-wal')
+    const bytes = readFileSync(path)
+    flip(bytes, Math.floor(bytes.length / 2), 16)
+    writeFileSync(path, bytes)
+
+    const next = ledger.service({ BUILDER: 'off' })
+    const nextUrl = await addressOf(next)
+    const left = await wholeReceipts(ledger)
+    expect(left.size).toBeLessThan(60 + told.length)
+    expect(left.size).toBeGreaterThan(60)
+    for (const { raw, receiptId } of told) {
+      const status = left.has(receiptId ?? '') ? 200 : 201
+      expect(await clients.send(nextUrl, raw)).toMatchObject({ status, receiptId })
+    }
+    expect((await wholeReceipts(ledger)).size).toBe(60 + told.length)
+    next.kill('SIGTERM')
+    expect(await next.ended).toBe(0)
+  })
+})

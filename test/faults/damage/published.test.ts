@@ -1,0 +1,210 @@
+/**
+ * Published files that were cut off or changed, and a damaged archive: the service goes on with the last set that was
+ * whole and says what is wrong, the tools name it, and the builder mends what it can make anew and nothing else.
+ */
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { compileBoardProgram } from '../../e2e/board.ts'
+import { addressOf, newLedger, problemsOfSet } from '../../e2e/ledger.ts'
+import type { Ledger } from '../../e2e/ledger.ts'
+import { run } from '../../support/program.ts'
+import type { Program } from '../../support/program.ts'
+import { createClients } from '../disk/clients.ts'
+
+let program: Program
+let sound: Ledger
+let ledger: Ledger
+
+beforeAll(async () => {
+  program = compileBoardProgram('scripts/cli/main.ts')
+  sound = newLedger(program, { POLL: 'off' })
+  const service = sound.service({ BUILDER: 'off' })
+  await createClients(2).post(await addressOf(service), 5)
+  service.kill('SIGTERM')
+  await service.ended
+  expect(await sound.builder(['--once']).ended).toBe(0)
+})
+afterAll(() => {
+  sound.remove()
+  program.remove()
+})
+beforeEach(() => {
+  ledger = newLedger(program, { POLL: 'off' })
+  cpSync(sound.dataDir, ledger.dataDir, { recursive: true })
+  cpSync(sound.publicDir, ledger.publicDir, { recursive: true, verbatimSymlinks: true })
+  return () => ledger.remove()
+})
+
+const health = z.object({
+  status: z.string(),
+  problems: z.array(z.string()),
+  snapshot_sha256: z.string().nullable(),
+})
+const healthOf = async (url: string) =>
+  health.parse(await (await fetch(`${url}/api/v1/health`)).json())
+const verify = () =>
+  run(
+    join(program.dir, 'scripts/cli/main.js'),
+    ['snapshot', 'verify', '--dir', join(ledger.publicDir, 'current')],
+    ledger.env,
+  )
+const inSet = (file: string): string => join(ledger.publicDir, 'current', file)
+
+/** Another byte somewhere in the middle. */
+function change(path: string): void {
+  const bytes = readFileSync(path)
+  const at = Math.floor(bytes.length / 2)
+  bytes[at] = (bytes[at] ?? 0) ^ 1
+  writeFileSync(path, bytes)
+}
+const cut = (path: string): void => truncateSync(path, Math.floor(readFileSync(path).length / 2))
+
+const damages: readonly {
+  readonly name: string
+  readonly file: string
+  readonly does: (path: string) => void
+  /** What `/health` of a service that finds it says. */
+  readonly problem: RegExp
+}[] = [
+  {
+    name: 'a document cut off',
+    file: 'api/v1/rails.json',
+    does: cut,
+    problem: /^\/api\/v1\/rails does not match its hash$/,
+  },
+  {
+    name: 'a document changed by a bit',
+    file: 'api/v1/rails.json',
+    does: change,
+    problem: /^\/api\/v1\/rails does not match its hash$/,
+  },
+  {
+    name: 'a document gone',
+    file: 'api/v1/rails.json',
+    does: (path) => rmSync(path),
+    problem: /^\/api\/v1\/rails cannot be read$/,
+  },
+  {
+    name: 'a compressed form changed',
+    file: 'api/v1/rails.json.br',
+    does: change,
+    problem: /^\/api\/v1\/rails does not match its hash$/,
+  },
+  {
+    name: 'the manifest cut off',
+    file: 'snapshot.json',
+    does: cut,
+    problem: /^the manifest is not JSON$/,
+  },
+  {
+    name: 'the manifest changed by a bit',
+    file: 'snapshot.json',
+    does: change,
+    problem: /manifest|hash/,
+  },
+  {
+    name: 'the signature cut off',
+    file: 'snapshot.json.sig',
+    does: cut,
+    problem: /^the signature of the set is malformed$/,
+  },
+]
+
+describe('a published set that was damaged', () => {
+  test.for(damages)('$name', async ({ file, does, problem }) => {
+    does(inSet(file))
+    const next = ledger.service({ BUILDER: 'off' })
+    const nextUrl = await addressOf(next)
+    expect(await healthOf(nextUrl)).toMatchObject({
+      status: 'degraded',
+      problems: [expect.stringMatching(problem)],
+      snapshot_sha256: null,
+    })
+    expect((await fetch(`${nextUrl}/api/v1/rails`)).status).toBe(503)
+    next.kill('SIGTERM')
+    expect(await next.ended).toBe(0)
+
+    const verifying = verify()
+    expect(await verifying.ended).not.toBe(0)
+    expect(verifying.output()).toMatch(/BAD|not|manifest/)
+
+    const builder = ledger.builder(['--once'])
+    expect(await builder.ended).toBe(1)
+    expect(builder.output()).toMatch(/cannot be read back, so it is not overwritten: .+ Restore it/)
+  })
+
+  test('is read on from memory by a service that had read it before', async () => {
+    const service = ledger.service({ BUILDER: 'off' })
+    const url = await addressOf(service)
+    const read = async () => await (await fetch(`${url}/api/v1/rails`)).text()
+    const whole = await read()
+    for (const { file, does } of damages.filter(({ file }) => file !== 'snapshot.json')) {
+      if (existsSync(inSet(file))) does(inSet(file))
+    }
+    expect(await read()).toBe(whole)
+    service.kill('SIGTERM')
+    expect(await service.ended).toBe(0)
+  })
+
+  test('is published anew once the operator has removed the link, as the builder says', async () => {
+    cut(inSet('api/v1/rails.json'))
+    rmSync(join(ledger.publicDir, 'current'))
+    expect(await ledger.builder(['--once']).ended).toBe(0)
+    expect(problemsOfSet(ledger)).toEqual([])
+    const verifying = verify()
+    expect(await verifying.ended, verifying.output()).toBe(0)
+  })
+})
+
+const archives: readonly {
+  readonly name: string
+  readonly does: (repository: string) => void
+  readonly anew: boolean
+}[] = [
+  {
+    name: 'without its objects',
+    does: (repository) => rmSync(join(repository, 'objects'), { recursive: true }),
+    anew: true,
+  },
+  {
+    name: 'locked by a git that is long gone',
+    does: (repository) => {
+      for (const lock of ['index.lock', 'HEAD.lock', 'refs/heads/main.lock']) {
+        mkdirSync(join(repository, 'refs/heads'), { recursive: true })
+        writeFileSync(join(repository, lock), '')
+        utimesSync(join(repository, lock), 0, 0)
+      }
+    },
+    anew: false,
+  },
+]
+
+describe('an archive that was damaged', () => {
+  test.for(archives)(
+    '$name: the facts are published, and archived again',
+    async ({ does, anew }) => {
+      does(join(ledger.dataDir, 'snapshots.git'))
+      const builder = ledger.builder(['--once'])
+      expect(await builder.ended, builder.output()).toBe(0)
+      expect(builder.output().includes('the snapshot repository was damaged and begun anew')).toBe(
+        anew,
+      )
+      expect(problemsOfSet(ledger)).toEqual([])
+      ledger.git('fsck', '--full', '--strict', '--no-dangling')
+      expect(ledger.git('ls-tree', '-r', '--name-only', 'main')).toContain('api/v1/rails/x402.json')
+    },
+  )
+})

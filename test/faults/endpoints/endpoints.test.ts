@@ -1,0 +1,55 @@
+/**
+ * Every kind of question to others against every way to be answered badly: it ends, with a reason in words that tell no
+ * key, without a gigabyte in memory and without a step inside; and the next question to somebody else is answered.
+ */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { kinds } from './kinds.ts'
+import { misbehaviours, startLiar } from './liar.ts'
+
+/** What answers well to whatever is asked of it, and lies inside. */
+const inside = createServer((request, response) => {
+  visits += 1
+  request.resume()
+  response.writeHead(200, { 'content-type': 'application/json' }).end('{"secret":"of the cloud"}')
+})
+let visits = 0
+let insideUrl = ''
+
+beforeAll(async () => {
+  inside.listen(0, '127.0.0.1')
+  await once(inside, 'listening')
+  const address = inside.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  insideUrl = `http://127.0.0.1:${address.port}`
+})
+afterAll(async () => {
+  inside.close()
+  await once(inside, 'close')
+})
+
+/** What a receiver of webhooks may say after its 200 is nobody's concern. */
+const fine = new Set([
+  'answers with a page',
+  'answers with nothing',
+  'answers another type',
+  'answers 200 with an error',
+])
+
+describe.each(kinds)('$name that', ({ name, tls, mostBytes, ask }) => {
+  test.each(misbehaviours)('$name', async (misbehaviour) => {
+    const liar = await startLiar(misbehaviour, insideUrl, tls)
+    const reason = await ask(liar)
+    const isFine = name === 'the receiver of a webhook' && fine.has(misbehaviour.name)
+    if (isFine) expect(reason).toBeNull()
+    else expect(reason).toMatch(/\w{3}/)
+    expect(reason ?? '').not.toContain('hidden-key')
+    expect(liar.connections()).toBeGreaterThan(0)
+    await liar.stop()
+    expect(liar.sent()).toBeLessThanOrEqual(mostBytes)
+    expect(visits).toBe(0)
+  })
+})

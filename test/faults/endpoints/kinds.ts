@@ -1,0 +1,138 @@
+/** Everything that the ledger asks of others over HTTP, each with one question and a clock that is in a hurry. */
+import { setTimeout as delay } from 'node:timers/promises'
+
+import { createBatchRpc } from '../../../builder/chain/batch.ts'
+import { createChainReader } from '../../../builder/chain/reader.ts'
+import { createHttp } from '../../../builder/rails/http-client.ts'
+import { solanaRpc } from '../../../builder/rails/solana-rpc.ts'
+import { createWalletChain } from '../../../src/chain/wallet-chain.ts'
+import type { Clock } from '../../../src/deps.ts'
+import { createPinnedFetch } from '../../../src/outbound/pinned-fetch.ts'
+import { createUsdcChain } from '../../../src/payments/chain.ts'
+import { createFacilitator } from '../../../src/payments/facilitator.ts'
+import type { Liar } from './liar.ts'
+
+/** What a caller is waited for, real time; the limits themselves have tests of their own. */
+const patienceMs = 400
+/** Waits of any length are over soon. */
+const hurried: Clock = {
+  now: () => Date.UTC(2026, 10, 21),
+  monotonic: () => performance.now(),
+  sleep: async (delayMs, signal) => {
+    const options = signal === undefined ? {} : { signal }
+    await delay(Math.min(patienceMs, delayMs), undefined, options)
+  },
+}
+const signal = new AbortController().signal
+const random = { bytes: (length: number) => Buffer.alloc(length), unit: () => 0.5 }
+const base = { fetch, clock: hurried }
+const httpOptions = { ...base, random, signal, userAgent: 'ledger.test', retries: 0 }
+const plain = ({ port }: Liar): string => `http://127.0.0.1:${port}`
+
+export interface Kind {
+  readonly name: string
+  readonly tls: boolean
+  /** The most it may take of an answer, with what lies in buffers on the way. */
+  readonly mostBytes: number
+  /** Answers in words why nothing came of it, or null where it was satisfied. */
+  readonly ask: (liar: Liar) => Promise<string | null>
+}
+
+const MiB = 2 ** 20
+const onTheWay = 16 * MiB
+
+async function reason(asking: Promise<unknown>): Promise<string | null> {
+  try {
+    await asking
+    return null
+  } catch (error) {
+    return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  }
+}
+
+export const kinds: readonly Kind[] = [
+  {
+    name: 'the source of a rail',
+    tls: false,
+    mostBytes: 16 * MiB + onTheWay,
+    ask: async (liar) => {
+      const asking = createHttp(httpOptions).json(`${plain(liar)}/v1/agents?key=hidden-key`)
+      // What the adapter then makes of an answer of another type has tests for each rail.
+      return await reason(asking.then(({ body }) => refuseOtherType(body)))
+    },
+  },
+  {
+    name: 'a node of Solana',
+    tls: false,
+    mostBytes: 16 * MiB + onTheWay,
+    ask: async (liar) => {
+      const rpc = solanaRpc(createHttp(httpOptions), `${plain(liar)}/?key=hidden-key`)
+      return await reason(rpc.transaction('5'.repeat(88)))
+    },
+  },
+  {
+    name: 'a node of Base, for rails',
+    tls: false,
+    mostBytes: 64 * MiB + onTheWay,
+    ask: async (liar) => {
+      const options = { fetch, timeoutMs: patienceMs, retries: 0 }
+      const reader = createChainReader('base', `${plain(liar)}/?key=hidden-key`, options)
+      return await reason(reader.settledHead())
+    },
+  },
+  {
+    name: 'a node of Base, for receipts',
+    tls: false,
+    mostBytes: 64 * MiB + onTheWay,
+    ask: async (liar) => {
+      const options = { ...base, signal, maxCalls: 10, timeoutMs: patienceMs, retries: 0 }
+      const rpcUrl = `${plain(liar)}/?key=hidden-key`
+      const rpc = createBatchRpc({ ...options, chain: 'base', rpcUrl })
+      const [answer] = await rpc.ask([{ method: 'eth_blockNumber', params: [] }])
+      if (answer === undefined) return 'no answer'
+      return 'error' in answer ? answer.error.message : null
+    },
+  },
+  {
+    name: 'a node of Base, for payments',
+    tls: false,
+    mostBytes: MiB + onTheWay,
+    ask: async (liar) => {
+      const { request } = createWalletChain(`${plain(liar)}/?key=hidden-key`, base)
+      return await reason(createUsdcChain(request, base).requireChain())
+    },
+  },
+  {
+    name: 'a facilitator',
+    tls: false,
+    mostBytes: MiB + onTheWay,
+    ask: async (liar) => {
+      const problems = await createFacilitator({ ...base, url: plain(liar) }).inspect()
+      return problems.length === 0 ? null : problems.join('; ')
+    },
+  },
+  {
+    name: 'the receiver of a webhook',
+    tls: true,
+    mostBytes: MiB + onTheWay,
+    ask: async ({ port, ca }) => {
+      const testNetwork = { allowAddresses: ['127.0.0.1'], port, ca }
+      const send = createPinnedFetch({ resolve: async () => ['127.0.0.1'], testNetwork })
+      const url = 'https://hooks.example.com/hook'
+      const limits = { timeoutMs: patienceMs, maxAnswerBytes: 64 * 1024, signal }
+      const request = { url, method: 'POST', headers: {}, body: '{}' } as const
+      // Any 2xx is a receipt, whatever it says: the body of the answer is nobody's concern.
+      const isTaken = (status: number): boolean => status >= 200 && status <= 299
+      const answered = send(request, limits).then(({ status }) =>
+        isTaken(status) ? null : Promise.reject(new Error(`status ${status}`)),
+      )
+      return await reason(answered)
+    },
+  },
+]
+
+function refuseOtherType(body: unknown): void {
+  if (typeof body !== 'object' || body === null || Array.isArray(body) || 'error' in body) {
+    throw new Error('another type')
+  }
+}
