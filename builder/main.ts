@@ -55,8 +55,9 @@ const stopped = AbortSignal.any([stopSignal(), broken.signal])
 const pollEveryMs = config.POLL_EVERY_MINUTES * minuteMs
 const assetsDir = join(packageRoot, 'public')
 
-const keys = await loadKeys({ dir: join(config.DATA_DIR, 'keys'), nowMs: clock.now() })
 const keysDir = join(config.DATA_DIR, 'keys')
+const keys = () => loadKeys({ dir: keysDir, nowMs: clock.now() })
+await keys()
 const exchangeKeys = () => loadExchangeKeys(keysDir, random)
 await exchangeKeys()
 const database = await openDatabase({

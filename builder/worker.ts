@@ -14,6 +14,7 @@ import type { BuildOptions } from './build.ts'
 import { runJob } from './jobs.ts'
 import type { JobDeps } from './jobs.ts'
 import { checkPacts } from './pacts/job.ts'
+import type { Keys } from './publish/keys.ts'
 import { emptyMemory } from './publish/publish.ts'
 import type { PollDeps, PollReport } from './rails/poll.ts'
 import { pollRound, roundSummary } from './rails/round.ts'
@@ -24,7 +25,12 @@ import { webhooksSummary } from './webhooks.ts'
 import type { Webhooks } from './webhooks.ts'
 
 export interface WorkerDeps extends PollDeps, Pick<JobDeps, 'onRun'> {
-  readonly buildOptions: Omit<BuildOptions, 'nowMs' | 'repository' | 'memory' | 'onPublished'> & {
+  readonly buildOptions: Omit<
+    BuildOptions,
+    'nowMs' | 'repository' | 'memory' | 'keys' | 'onPublished'
+  > & {
+    /** Read anew for every build, since they may have been rotated. */
+    readonly keys: () => Promise<Keys>
     readonly repository: Omit<BuildOptions['repository'], 'check'>
   }
   readonly webhooks: Webhooks
@@ -128,8 +134,16 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
     })
   }
 
+  /** A key that cannot be read is the failure of the build that needs it. */
+  async function signingKid(): Promise<string> {
+    return await buildOptions.keys().then(
+      ({ signer }) => signer.kid,
+      () => 'unreadable',
+    )
+  }
+
   async function buildNow(when: 'now' | 'if changed'): Promise<boolean> {
-    const token = await changeToken(database.reader)
+    const token = `${await changeToken(database.reader)} ${await signingKid()}`
     const monotonicMs = clock.monotonic()
     const isFresh = token === builtToken && monotonicMs - builtAtMs < rebuildEveryMs
     if (when === 'if changed' && isFresh) return true
@@ -139,7 +153,8 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
     const went = await runJob('build', deps, false, async () => {
       const repository = { ...buildOptions.repository, check } as const
       const { onPublished } = deps
-      const built = await build({ ...buildOptions, repository, nowMs, memory, onPublished })
+      const keys = await buildOptions.keys()
+      const built = await build({ ...buildOptions, keys, repository, nowMs, memory, onPublished })
       const detail = buildSummary(built)
       // A build that went well is also the end of a failure, or the first that anyone hears of builds.
       const wasWell = (await lastRuns(database.reader)).get('build')?.outcome === 'ok'

@@ -182,7 +182,12 @@ export const adminCommands: readonly Command[] = [
   }),
   admin({
     words: 'doctor',
-    summary: 'Look at database, scores, keys and the published set; change nothing',
-    run: async (session) => (await import('./admin/doctor.ts')).doctor(session),
+    summary: 'Look at everything and say what to do; change nothing',
+    description:
+      'Database, scores, rows against documents, keys and secrets, the published set, the snapshot repository, disks, clock\nand jobs. Exit code 1 where something is to be done. It may run beside the service.',
+    options: {
+      'min-free': { value: 'MiB', doc: 'room that must be left on the disks; 512 unless given' },
+    },
+    run: async (session, input) => (await import('./admin/doctor.ts')).doctor(session, input),
   }),
 ]

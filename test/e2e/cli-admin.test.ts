@@ -188,7 +188,9 @@ describe('an operator, while the service runs', () => {
   })
 
   test('finds everything well, then a score that nobody earned, then keys that others can read', async () => {
-    expect(await admin('doctor')).toMatchObject({ code: 0 })
+    // A write asks for a build, and the build publishes the key that the rotation has made.
+    await done(['receipt', 'post', '--rail', 'x402', '--amount', '3'])
+    await expect.poll(async () => (await admin('doctor')).code).toBe(0)
     expect(await admin('scores', 'check')).toMatchObject({ code: 0 })
     await withDatabase(async (db) => {
       await sql`insert into reputation values ('0xabc', '0xabc', 5.5, 1, 1, 1, null, null)`.execute(
@@ -238,7 +240,10 @@ describe('a backup', () => {
     const restored = await admin('restore', at('backup.db'))
     expect(restored).toMatchObject({ code: 0 })
     expect(existsSync(String(resultOf(restored)['kept_as']))).toBe(true)
-    expect((await admin('doctor')).code).toBe(0)
+    // What is published may tell of the receipt that the backup does not have, until the next build.
+    const findings = z.array(answered).parse(resultOf(await admin('doctor'))['checks'])
+    const wrong = findings.filter(({ good }) => good === false).map(({ what }) => what)
+    expect(wrong.filter((what) => what !== 'documents against rows')).toEqual([])
     await shell.start()
 
     const gone = await shell.cli(['receipt', 'verify', String(first['receipt_id'])])

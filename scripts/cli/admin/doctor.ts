@@ -1,56 +1,94 @@
-/** Looks at everything that an installation needs, and changes nothing. */
-import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
-
-import { recomputeScores } from '../../../src/db/score-check.ts'
-import { printChecks } from '../checks.ts'
+/** Looks at everything that an installation needs, says what to do where it is not well, and changes nothing. */
+import { secondMs } from '../../../src/core/time.ts'
+import { exitCodes } from '../command.ts'
+import { UsageError } from '../input.ts'
+import type { Input } from '../input.ts'
+import { describe, plain } from '../output.ts'
 import type { Session } from '../session.ts'
-import { verifyDirectory } from '../verify.ts'
-import { examine } from './integrity.ts'
-import type { Finding } from './integrity.ts'
-import { settingsOf, withDatabase } from './settings.ts'
+import type { DoctorCheck, Look, Patient } from './doctor/check.ts'
+import { databaseChecks } from './doctor/database.ts'
+import { fileChecks } from './doctor/files.ts'
+import { publishedChecks } from './doctor/published.ts'
+import { databasePath, openExisting, settingsOf } from './settings.ts'
 
-export async function doctor(session: Session): Promise<number> {
-  const { DATA_DIR, PUBLIC_DIR } = settingsOf(session)
-  const database = await withDatabase(
-    session,
-    async ({ db }) => [...(await examine(db)), await scores(db)],
-    true,
-  )
-  const checks = [
-    ...database,
-    await ownerOnly('signing keys', join(DATA_DIR, 'keys')),
-    await ownerOnly('signing keys', join(DATA_DIR, 'keys', 'signing-keys.json')),
-    await ownerOnly('secret of hashes', join(DATA_DIR, 'secrets', 'hash.key')),
-    await published(join(PUBLIC_DIR, 'current')),
-  ]
-  return printChecks(session, { data_dir: DATA_DIR, public_dir: PUBLIC_DIR }, checks)
+/** Everything that is looked at, in the order in which it is told. */
+export const doctorChecks: readonly DoctorCheck[] = [
+  ...databaseChecks,
+  ...fileChecks,
+  ...publishedChecks,
+]
+
+/** So often what a running builder may just be changing is looked at before it is called bad. */
+const LOOKS = 3
+const BETWEEN_LOOKS_MS = 2 * secondMs
+const DEFAULT_MIN_FREE_MIB = 512
+
+interface Finding extends Look {
+  readonly what: string
+  /** Only where something is to be done. */
+  readonly remedy?: string
 }
 
-async function scores(db: Parameters<typeof recomputeScores>[0]): Promise<Finding> {
-  const { wallets, differences } = await db.transaction().execute((tx) => recomputeScores(tx))
-  const what = 'scores'
-  return differences.length === 0
-    ? { what, good: true, detail: `${wallets} wallets, each what its entries come to` }
-    : { what, good: false, detail: `${differences.length} differ: see admin scores check` }
-}
-
-async function ownerOnly(what: string, path: string): Promise<Finding> {
-  const found = await stat(path).catch(() => null)
-  if (found === null) return { what, good: false, detail: `${path} is missing` }
-  const mode = found.mode & 0o777
-  const good = process.platform === 'win32' || (mode & 0o077) === 0
-  return { what, good, detail: `${path} has mode ${mode.toString(8)}` }
-}
-
-async function published(dir: string): Promise<Finding> {
-  const what = 'published set'
-  if ((await stat(dir).catch(() => null)) === null) {
-    return { what, good: false, detail: `${dir} is missing: nothing is published yet` }
+export async function doctor(session: Session, input: Input): Promise<number> {
+  const config = settingsOf(session)
+  const minFree = input.text('min-free') ?? String(DEFAULT_MIN_FREE_MIB)
+  if (!/^\d{1,9}$/.test(minFree)) throw new UsageError('--min-free is a number of MiB')
+  const path = databasePath(config)
+  const opened = await openExisting(path, true).catch((error: unknown) => {
+    if (error instanceof UsageError) return error
+    throw error
+  })
+  const isOpen = !(opened instanceof UsageError)
+  const patient: Patient = {
+    config,
+    nowMs: session.clock.now(),
+    databasePath: path,
+    database: isOpen ? opened : null,
+    refusal: isOpen ? null : opened.message,
+    minFreeBytes: Number(minFree) * 2 ** 20,
   }
-  const checks = await verifyDirectory(dir)
-  const bad = checks.find(({ good }) => !good)
-  return bad === undefined
-    ? { what, good: true, detail: `${checks.length - 2} documents, each as it was signed` }
-    : { what, good: false, detail: `${bad.what}: ${bad.detail}` }
+  try {
+    const findings: Finding[] = []
+    for (const check of doctorChecks) {
+      const look = await lookAt(session, check, patient)
+      if (look === null) continue
+      const { what, remedy } = check
+      findings.push({ what, ...look, ...(look.good ? {} : { remedy }) })
+    }
+    return print(session, config, findings)
+  } finally {
+    if (isOpen) await opened.close()
+  }
+}
+
+async function lookAt(
+  { clock }: Session,
+  check: DoctorCheck,
+  patient: Patient,
+): Promise<Look | null> {
+  for (let looks = 1; ; looks += 1) {
+    // One that cannot be looked at is a finding, and the others are looked at all the same.
+    const found = await check.look(patient).catch((error: unknown) => ({
+      good: false,
+      detail: `cannot be looked at: ${error instanceof Error ? error.message : String(error)}`,
+    }))
+    if (found === null || found.good || check.moves !== true || looks === LOOKS) return found
+    await clock.sleep(BETWEEN_LOOKS_MS)
+  }
+}
+
+function print(
+  session: Session,
+  { DATA_DIR, PUBLIC_DIR }: Patient['config'],
+  checks: readonly Finding[],
+): number {
+  const good = checks.every((check) => check.good)
+  const subject = { data_dir: DATA_DIR, public_dir: PUBLIC_DIR }
+  const lines = checks.map(({ what, good: holds, detail, remedy }) => {
+    const line = `${holds ? 'good' : 'BAD '}  ${plain(what)}: ${plain(detail)}\n`
+    return remedy === undefined ? line : `${line}      What to do: ${remedy}\n`
+  })
+  const end = good ? 'All is well.\n' : 'Something is to be done.\n'
+  session.print({ ...subject, good, checks }, `${describe(subject)}${lines.join('')}${end}`)
+  return good ? exitCodes.ok : exitCodes.refused
 }

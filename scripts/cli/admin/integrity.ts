@@ -14,10 +14,8 @@ export interface Finding {
 
 /** Every page, every reference between rows. Reads the whole file. */
 export async function examine(db: Kysely<Database>): Promise<readonly Finding[]> {
-  const pages = await sql<{ integrity_check: string }>`pragma integrity_check(20)`.execute(db)
-  const problems = pages.rows.map((row) => row.integrity_check).filter((text) => text !== 'ok')
-  const references = await sql<{ table: string }>`pragma foreign_key_check`.execute(db)
-  const orphans = new Set(references.rows.map((row) => row.table))
+  const problems = await brokenPages(db)
+  const orphans = await brokenReferences(db)
   return [
     {
       what: 'integrity of the database',
@@ -26,10 +24,22 @@ export async function examine(db: Kysely<Database>): Promise<readonly Finding[]>
     },
     {
       what: 'references between rows',
-      good: orphans.size === 0,
-      detail: orphans.size === 0 ? 'none is broken' : `broken in ${[...orphans].join(', ')}`,
+      good: orphans.length === 0,
+      detail: orphans.length === 0 ? 'none is broken' : `broken in ${orphans.join(', ')}`,
     },
   ]
+}
+
+/** What SQLite finds wrong with pages and indexes; the first twenty. */
+export async function brokenPages(db: Kysely<Database>): Promise<readonly string[]> {
+  const { rows } = await sql<{ integrity_check: string }>`pragma integrity_check(20)`.execute(db)
+  return rows.map((row) => row.integrity_check).filter((text) => text !== 'ok')
+}
+
+/** Tables with rows that refer to rows that are not there. */
+export async function brokenReferences(db: Kysely<Database>): Promise<readonly string[]> {
+  const { rows } = await sql<{ table: string }>`pragma foreign_key_check`.execute(db)
+  return [...new Set(rows.map((row) => row.table))]
 }
 
 /** Rows of every table, by name. */

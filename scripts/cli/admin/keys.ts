@@ -20,7 +20,9 @@ export async function rotate(session: Session): Promise<void> {
   const { publicKeys, signer } = await usable(rotateKey(place(session)))
   await recordAct(session, settingsOf(session), { command: 'keys rotate', subject: signer.kid })
   session.print(publicKeys, table(columns, publicKeys.keys))
-  session.warn('A running builder signs with the old key until it starts again.\n')
+  session.warn(
+    'A running builder signs with the new key from its next build on, within a minute.\n',
+  )
 }
 
 /** The key of the job exchange: services and builders that run take up the new one by themselves. */

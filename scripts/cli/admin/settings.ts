@@ -50,7 +50,8 @@ export async function withDatabase<T>(
   }
 }
 
-async function openExisting(path: string, readOnly: boolean): Promise<OpenDatabase> {
+/** @throws UsageError where there is no file, or none that this program can use. */
+export async function openExisting(path: string, readOnly: boolean): Promise<OpenDatabase> {
   if (!existsSync(path)) throw new UsageError(`there is no database at ${path}: see DATA_DIR`)
   try {
     return await openDatabase({ url: path, create: false, readOnly })

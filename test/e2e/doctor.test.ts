@@ -1,0 +1,260 @@
+/** Each thing that the doctor looks at is broken once: it finds that and nothing else, and says what to do. */
+import {
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import { rotateKey } from '../../builder/publish/keys.ts'
+import { doctorChecks } from '../../scripts/cli/admin/doctor.ts'
+import { withPlainFile } from '../../scripts/cli/admin/integrity.ts'
+import type { Program } from '../support/program.ts'
+import { boardReceipt, compileBoardProgram, sendReceipt } from './board.ts'
+import { addressOf, newLedger } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
+import { admin, diagnose } from './operator.ts'
+
+let program: Program
+let ledger: Ledger
+
+beforeAll(async () => {
+  program = compileBoardProgram()
+  ledger = newLedger(program, { POLL: 'off' })
+  const service = ledger.service({ BUILDER: 'off' })
+  const url = await addressOf(service)
+  for (let at = 0; at < 5; at += 1) await sendReceipt(url, await boardReceipt(at))
+  service.kill('SIGTERM')
+  await service.ended
+  expect(await ledger.builder(['--once']).ended).toBe(0)
+}, 120_000)
+afterAll(() => {
+  ledger.remove()
+  program.remove()
+})
+
+/** Statements on the file as it lies there, with none of the program's own checks. */
+async function sqlOn(...statements: readonly string[]): Promise<void> {
+  await withPlainFile(join(ledger.dataDir, 'ledger.db'), 'read-write', async (db) => {
+    for (const statement of statements) await sql.raw(statement).execute(db)
+  })
+}
+
+const inData = (...names: string[]) => join(ledger.dataDir, ...names)
+
+/** Changes a file; what is answered puts it back. */
+function changed(path: string, change: (text: string) => string): () => void {
+  const before = readFileSync(path)
+  writeFileSync(path, change(before.toString('utf8')))
+  return () => writeFileSync(path, before)
+}
+
+function opened(path: string): () => void {
+  chmodSync(path, 0o644)
+  return () => chmodSync(path, 0o600)
+}
+
+type Undo = () => void | Promise<void>
+
+/** By what the doctor calls it: how it is broken, and what the finding must say. */
+const breaks: Readonly<
+  Record<
+    string,
+    { readonly says: RegExp; readonly args?: string[]; readonly harm: () => Promise<Undo> | Undo }
+  >
+> = {
+  database: {
+    says: /^.*0016_later.*later one/,
+    harm: async () => {
+      const rename = (from: string, to: string) =>
+        `update schema_migrations set name = '${to}' where name = '${from}'`
+      await sqlOn(rename('0016_bounds', '0016_later'))
+      return async () => await sqlOn(rename('0016_later', '0016_bounds'))
+    },
+  },
+  'pages of the database': {
+    says: /row .* missing from index article_views_by_hour/,
+    harm: async () => {
+      const define = (text: string) => [
+        'pragma writable_schema = on',
+        `update sqlite_schema set sql = '${text}' where name = 'article_views_by_hour'`,
+      ]
+      await sqlOn(
+        `insert into article_views values ('a', 1, 2)`,
+        `insert into article_views values ('b', 2, 1)`,
+      )
+      await sqlOn(...define('CREATE INDEX article_views_by_hour on article_views (views)'))
+      return async () => {
+        await sqlOn(...define('CREATE INDEX article_views_by_hour on article_views (hour)'))
+        await sqlOn('delete from article_views')
+      }
+    },
+  },
+  'references between rows': {
+    says: /^broken in rail_state$/,
+    harm: async () => {
+      const columns = 'rail, status, status_since, last_poll_id, consecutive_failures, source'
+      await sqlOn(
+        'pragma foreign_keys = off',
+        `insert into rail_state (${columns}) values ('no-rail', 'paying', '', 999, 0, 'poll')`,
+      )
+      return async () => await sqlOn(`delete from rail_state where rail = 'no-rail'`)
+    },
+  },
+  'scores against entries': {
+    says: /^4 figures differ/,
+    harm: async () => {
+      await sqlOn(`insert into reputation values ('0xabc', '0xabc', 5.5, 1, 1, 1, null, null)`)
+      return async () => await sqlOn(`delete from reputation where wallet = '0xabc'`)
+    },
+  },
+  'write-ahead log': {
+    says: /^300 MiB$/,
+    harm: () => {
+      const wal = inData('ledger.db-wal')
+      writeFileSync(wal, '')
+      truncateSync(wal, 300 * 2 ** 20)
+      return () => rmSync(wal)
+    },
+  },
+  clock: {
+    says: /something was written at 2090-/,
+    harm: async () => {
+      const time = '2090-01-01T00:00:00.000Z'
+      await sqlOn(
+        `insert into job_runs (job, started_at, finished_at, outcome) values ('expire', '${time}', '${time}', 'ok')`,
+      )
+      return async () => await sqlOn(`delete from job_runs where started_at = '${time}'`)
+    },
+  },
+  'jobs of the builder': {
+    says: /^pacts: the node is away$/,
+    harm: async () => {
+      const time = '2026-01-01T00:00:00.000Z'
+      await sqlOn(
+        `insert into job_runs (job, started_at, finished_at, outcome, detail)
+         values ('pacts', '${time}', '${time}', 'failed', 'the node is away')`,
+      )
+      return async () => await sqlOn(`delete from job_runs where detail = 'the node is away'`)
+    },
+  },
+  'signing keys': {
+    says: /signing-keys\.json is open to others.*chmod 600/,
+    harm: () => opened(inData('keys', 'signing-keys.json')),
+  },
+  secrets: { says: /hash\.key has mode 644$/, harm: () => opened(inData('secrets', 'hash.key')) },
+  'room on the disks': {
+    says: /MiB free/,
+    args: ['--min-free', '999999999'],
+    harm: () => () => undefined,
+  },
+  'published set': {
+    says: /favicon/,
+    harm: () =>
+      changed(
+        join(realpathSync(join(ledger.publicDir, 'current')), 'favicon.svg'),
+        (text) => `${text} `,
+      ),
+  },
+  'published keys': {
+    says: /^published: \w{16} \(active\); held here: \w{16} \(active\), \w{16} \(retired\)$/,
+    harm: async () => {
+      const undo = changed(inData('keys', 'signing-keys.json'), (text) => text)
+      await rotateKey({ dir: inData('keys'), nowMs: Date.now() })
+      return undo
+    },
+  },
+  'documents against rows': {
+    says: /^receipt rcp_[0-9a-f]{64} has another row$/,
+    harm: async () => {
+      const change = (by: string) =>
+        `update receipts set amount_micro_usdc = amount_micro_usdc ${by} where seq = (select min(seq) from receipts)`
+      await sqlOn(change('+ 1'))
+      return async () => await sqlOn(change('- 1'))
+    },
+  },
+  'snapshot repository': {
+    says: /^git fsck:/,
+    harm: () => {
+      const folder = inData('snapshots.git', 'objects', 'aa')
+      const path = join(folder, 'a'.repeat(38))
+      mkdirSync(folder, { recursive: true })
+      writeFileSync(path, 'no object')
+      return () => rmSync(path)
+    },
+  },
+  'snapshots against documents': {
+    says: /published no more$/,
+    harm: () => {
+      const head = ledger.git('rev-parse', 'main').trim()
+      const blob = ledger.git('rev-parse', 'main:api/v1/stats/live.json').trim()
+      const index = inData('index')
+      const env = ['-c', 'user.name=x', '-c', 'user.email=x@x']
+      process.env['GIT_INDEX_FILE'] = index
+      ledger.git('read-tree', 'main')
+      ledger.git('update-index', '--add', '--cacheinfo', `100644,${blob},api/v1/never.json`)
+      const tree = ledger.git('write-tree').trim()
+      delete process.env['GIT_INDEX_FILE']
+      const commit = ledger.git(...env, 'commit-tree', tree, '-p', head, '-m', 'by hand').trim()
+      ledger.git('update-ref', 'refs/heads/main', commit)
+      return () => {
+        ledger.git('update-ref', 'refs/heads/main', head)
+        rmSync(index, { force: true })
+      }
+    },
+  },
+}
+
+describe('the doctor', () => {
+  test('finds a ledger that is well to be well, and has looked at everything', async () => {
+    const { good, checks } = await diagnose(ledger)
+    expect(checks.filter((check) => !check.good)).toEqual([])
+    expect(good).toBe(true)
+    expect(checks.map(({ what }) => what)).toEqual(doctorChecks.map(({ what }) => what))
+    expect(checks.some(({ remedy }) => remedy !== undefined)).toBe(false)
+    const said = await admin(ledger, 'doctor')
+    expect(said.out).toContain('All is well.')
+  })
+
+  test('is tried by breaking everything that it looks at', () => {
+    expect(Object.keys(breaks)).toEqual(doctorChecks.map(({ what }) => what))
+  })
+
+  test.each(Object.entries(breaks))(
+    'finds it broken and nothing else: %s',
+    async (what, { says, args = [], harm }) => {
+      const undo = await harm()
+      try {
+        const { checks } = await diagnose(ledger, ...args)
+        const found = checks.filter(({ good }) => !good)
+        expect(found.map((one) => one.what)).toEqual([what])
+        expect(found[0]?.detail).toMatch(says)
+        expect(found[0]?.remedy).toBe(doctorChecks.find((check) => check.what === what)?.remedy)
+        expect(found[0]?.remedy?.length).toBeGreaterThan(40)
+      } finally {
+        await undo()
+      }
+    },
+  )
+
+  test('tells of a database that is gone, and of all that can be looked at without it', async () => {
+    const path = inData('ledger.db')
+    renameSync(path, `${path}.away`)
+    const { checks } = await diagnose(ledger)
+    renameSync(`${path}.away`, path)
+    expect(checks.filter(({ good }) => !good).map(({ what }) => what)).toEqual(['database'])
+    expect(checks.map(({ what }) => what)).toContain('published set')
+  })
+
+  test('finds everything as it was when all is undone', async () => {
+    expect((await diagnose(ledger)).good).toBe(true)
+  })
+})

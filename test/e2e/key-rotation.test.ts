@@ -1,0 +1,111 @@
+/**
+ * The signing key is rotated again and again while receipts come in, the builder builds, and a reader checks every
+ * document that it fetches against the published keys: not one check fails.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { parseSigningKeys, verifyDocument } from '../../src/client/verify.ts'
+import type { SigningKeys } from '../../src/contract/schemas/service.ts'
+import type { Program } from '../support/program.ts'
+import { boardReceipt, compileBoardProgram, sendReceipt } from './board.ts'
+import { addressOf, newLedger } from './ledger.ts'
+import { admin } from './operator.ts'
+
+const rotations = 3
+/** A receipt comes with every so many reads: each asks for a build. */
+const readsPerReceipt = 20
+const keysPath = '/.well-known/signing-keys.json'
+
+let program: Program
+
+beforeAll(() => {
+  program = compileBoardProgram()
+})
+afterAll(() => program.remove())
+
+async function keysOf(url: string): Promise<SigningKeys> {
+  const answer = await fetch(url + keysPath)
+  const keys = parseSigningKeys(new Uint8Array(await answer.arrayBuffer()))
+  if (keys === null) throw new Error(`${keysPath} holds no keys`)
+  return keys
+}
+
+/** A reader as the documentation describes one: keys are kept, and fetched anew where one is not among them. */
+function createReader(url: string) {
+  let keys: SigningKeys = { keys: [] }
+  const kids = new Set<string>()
+  const failures: string[] = []
+  let checked = 0
+  return {
+    failures,
+    kids,
+    checked: () => checked,
+    read: async (path: string): Promise<void> => {
+      const answer = await fetch(url + path)
+      const bytes = new Uint8Array(await answer.arrayBuffer())
+      const signature = answer.headers.get('x-signature') ?? ''
+      const kid = answer.headers.get('x-signature-key') ?? ''
+      if (!keys.keys.some((key) => key.kid === kid)) keys = await keysOf(url)
+      const check = await verifyDocument(bytes, { signature, kid }, keys)
+      checked += 1
+      kids.add(kid)
+      if (!check.good || answer.status !== 200) {
+        failures.push(`${path} (${answer.status}): ${check.what}: ${check.detail}`)
+      }
+    },
+  }
+}
+
+test(`no check of a signature fails while the key is rotated ${rotations} times under writes and builds`, async () => {
+  const ledger = newLedger(program, { POLL: 'off' })
+  const service = ledger.service()
+  const url = await addressOf(service)
+  await service.says('"message":"serving"')
+  const reader = createReader(url)
+  const paths = [
+    '/snapshot.json',
+    keysPath,
+    '/api/v1/stats/live',
+    '/api/v1/receipts',
+    '/api/v1/leaderboard',
+    '/api/v1/rails',
+    '/',
+  ]
+  const load = { isOver: false }
+  let made = 0
+  const work = async () => {
+    for (let at = 0; !load.isOver; at += 1) {
+      await reader.read(paths[at % paths.length] ?? '/')
+      if (at % readsPerReceipt > 0) continue
+      made += 1
+      await sendReceipt(url, await boardReceipt(made))
+    }
+  }
+  const working = work()
+  const active: string[] = []
+  for (let at = 0; at < rotations; at += 1) {
+    expect(await admin(ledger, 'keys', 'rotate')).toMatchObject({ code: 0 })
+    const listed = parseSigningKeys(
+      Buffer.from((await admin(ledger, 'keys', 'list', '--json')).out),
+    )
+    const kid = listed?.keys.find(({ status }) => status === 'active')?.kid ?? ''
+    active.push(kid)
+    // Documents that the new key has signed are read before it is rotated again.
+    await expect.poll(() => reader.kids.has(kid), { interval: 20 }).toBe(true)
+  }
+  load.isOver = true
+  await working
+  expect(reader.failures).toEqual([])
+  const published = await keysOf(url)
+  expect(published.keys.length).toBe(rotations + 1)
+  expect(published.keys[0]).toMatchObject({ kid: active.at(-1), status: 'active' })
+  expect(active.every((kid) => reader.kids.has(kid))).toBe(true)
+  for (const path of paths) await reader.read(path)
+  expect(reader.failures).toEqual([])
+  service.kill('SIGTERM')
+  expect(await service.ended).toBe(0)
+  process.stdout.write(
+    `rotation: ${rotations} rotations, ${made} receipts, ${reader.checked()} checks of signatures, 0 failed\n`,
+  )
+  ledger.remove()
+}, 300_000)

@@ -1,0 +1,53 @@
+/** The operator's command line, run in this process on the folders of a ledger. */
+import { z } from 'zod'
+
+import { commands } from '../../scripts/cli/commands.ts'
+import { run } from '../../scripts/cli/run.ts'
+import { systemClock, systemRandom } from '../../src/runtime.ts'
+import type { Ledger } from './ledger.ts'
+
+export interface Told {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+export async function admin(
+  { dataDir, publicDir }: Pick<Ledger, 'dataDir' | 'publicDir'>,
+  ...args: readonly string[]
+): Promise<Told> {
+  let [out, err] = ['', '']
+  const code = await run(commands, ['admin', ...args], {
+    environment: { DATA_DIR: dataDir, PUBLIC_DIR: publicDir },
+    // What is looked at again is looked at at once: nobody else works on these folders, or the test waits itself.
+    clock: { ...systemClock, sleep: () => Promise.resolve() },
+    random: systemRandom,
+    fetch: () => Promise.reject(new Error('an operator asks no server')),
+    write: (text) => (out += text),
+    warn: (text) => (err += text),
+  })
+  return { code, out, err }
+}
+
+const diagnosis = z.object({
+  good: z.boolean(),
+  checks: z.array(
+    z.object({
+      what: z.string(),
+      good: z.boolean(),
+      detail: z.string(),
+      remedy: z.string().optional(),
+    }),
+  ),
+})
+
+/** What the doctor says. */
+export async function diagnose(
+  ledger: Pick<Ledger, 'dataDir' | 'publicDir'>,
+  ...args: readonly string[]
+): Promise<z.infer<typeof diagnosis>> {
+  const { code, out } = await admin(ledger, 'doctor', '--json', ...args)
+  const told = diagnosis.parse(JSON.parse(out))
+  if (told.good !== (code === 0)) throw new Error(`exit code ${code} of ${out}`)
+  return told
+}

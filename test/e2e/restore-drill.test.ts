@@ -1,0 +1,148 @@
+/**
+ * The drill of a restore, from end to end: a backup is taken while receipts come in, restored into an empty folder, and
+ * a service started on it. Everything that was answered before the backup is there to the last byte, and nothing that
+ * was signed before the restore can be used again.
+ */
+import { createHash } from 'node:crypto'
+import { cpSync, existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { sql } from 'kysely'
+import type { Kysely } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { withPlainFile } from '../../scripts/cli/admin/integrity.ts'
+import type { Database } from '../../src/db/schema.ts'
+import { recomputeScores } from '../../src/db/score-check.ts'
+import { readExposition, total } from '../metrics/exposition.ts'
+import type { Program } from '../support/program.ts'
+import { boardReceipt, compileBoardProgram, sendReceipt } from './board.ts'
+import { addressOf, newLedger } from './ledger.ts'
+import { admin } from './operator.ts'
+
+const clients = 6
+const beforeBackup = 150
+const afterBackup = 60
+
+let program: Program
+
+beforeAll(() => {
+  program = compileBoardProgram()
+})
+afterAll(() => program.remove())
+
+/** Of every table that a receipt writes to: the hash of each row, by its key. */
+const tables = {
+  receipts: 'id',
+  reputation_ledger: 'receipt_id',
+  used_messages: "wallet || ' ' || message_sha256",
+} as const
+
+async function rowHashes(db: Kysely<Database>): Promise<ReadonlyMap<string, string>> {
+  const hashes = new Map<string, string>()
+  for (const [table, key] of Object.entries(tables)) {
+    const { rows } = await sql<
+      Record<string, unknown>
+    >`select ${sql.raw(key)} as row_key, * from ${sql.table(table)}`.execute(db)
+    for (const row of rows) {
+      const hash = createHash('sha256')
+        .update(JSON.stringify(Object.entries(row)))
+        .digest('hex')
+      hashes.set(`${table} ${String(row['row_key'])}`, hash)
+    }
+  }
+  return hashes
+}
+
+const hashesIn = async (file: string) => await withPlainFile(file, 'read-only', rowHashes)
+
+const errorBody = z.object({ code: z.string() })
+
+async function post(url: string, raw: string): Promise<{ status: number; code: string | null }> {
+  const headers = { 'Content-Type': 'application/json' }
+  const answer = await fetch(`${url}/api/v1/receipts`, { method: 'POST', headers, body: raw })
+  const body = errorBody.safeParse(await answer.json())
+  return { status: answer.status, code: body.data?.code ?? null }
+}
+
+test('what was answered before a backup is there after its restore, and nothing signed before counts again', async () => {
+  const ledger = newLedger(program, { POLL: 'off' })
+  const service = ledger.service({ BUILDER: 'off', METRICS_PORT: '0' })
+  const url = await addressOf(service)
+  const answered: { readonly id: string; readonly raw: string }[] = []
+  const load = { isEnough: false }
+  let made = 0
+  const reached = async (count: number) =>
+    await expect.poll(() => answered.length, { interval: 5 }).toBeGreaterThanOrEqual(count)
+  const client = async () => {
+    while (!load.isEnough) {
+      made += 1
+      const raw = await boardReceipt(made)
+      const answer = await sendReceipt(url, raw)
+      if (answer === null) throw new Error('the service is gone')
+      answered.push({ id: answer.receiptId, raw })
+    }
+  }
+  const running = Promise.all(Array.from({ length: clients }, client))
+  await reached(beforeBackup)
+  const before = answered.length
+  const backup = join(ledger.dataDir, '..', 'backup.db')
+  expect(await admin(ledger, 'backup', backup)).toMatchObject({ code: 0 })
+  const whenDone = answered.length
+  await reached(whenDone + afterBackup)
+  load.isEnough = true
+  await running
+  const port = /"message":"metrics".*?"port":(\d+)/.exec(service.output())?.[1]
+  const metrics = readExposition(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text())
+  const route = { route: '/api/v1/receipts', method: 'POST', status: '2xx' }
+  expect(total(metrics, 'ledger_http_requests_total', route)).toBe(answered.length)
+  service.kill('SIGTERM')
+  expect(await service.ended).toBe(0)
+  const original = await hashesIn(join(ledger.dataDir, 'ledger.db'))
+
+  // Another machine: the backup, and the keys from their own.
+  const restored = newLedger(program, { POLL: 'off' })
+  for (const folder of ['keys', 'secrets']) {
+    const from = join(ledger.dataDir, folder)
+    if (existsSync(from)) cpSync(from, join(restored.dataDir, folder), { recursive: true })
+  }
+  const damaged = join(ledger.dataDir, '..', 'damaged.db')
+  const bytes = readFileSync(backup)
+  bytes[5000] = (bytes[5000] ?? 0) ^ 0xff
+  writeFileSync(damaged, bytes)
+  cpSync(`${backup}.manifest.json`, `${damaged}.manifest.json`)
+  expect((await admin(restored, 'restore', damaged)).code).toBe(1)
+  expect(readdirSync(restored.dataDir).filter((name) => name.startsWith('ledger.db'))).toEqual([])
+  expect(await admin(restored, 'restore', backup)).toMatchObject({ code: 0 })
+
+  const held = await hashesIn(join(restored.dataDir, 'ledger.db'))
+  const lost = answered.slice(0, before).filter(({ id }) => !held.has(`receipts ${id}`))
+  expect(lost).toEqual([])
+  const altered = [...held].filter(([key, hash]) => original.get(key) !== hash)
+  expect(altered).toEqual([])
+  await restored.withDatabase(async ({ reader }) => {
+    expect((await recomputeScores(reader)).differences).toEqual([])
+  })
+
+  const second = restored.service({ BUILDER: 'off' })
+  const secondUrl = await addressOf(second)
+  const unknown = answered.filter(({ id }) => !held.has(`receipts ${id}`))
+  expect(unknown.length).toBeGreaterThanOrEqual(afterBackup - clients)
+  for (const { raw } of unknown) {
+    expect(await post(secondUrl, raw)).toEqual({ status: 401, code: 'signature_expired' })
+  }
+  for (const { raw } of answered.slice(0, 5)) {
+    expect((await post(secondUrl, raw)).status).not.toBe(201)
+  }
+  const rows = await hashesIn(join(restored.dataDir, 'ledger.db'))
+  expect([...rows.keys()].toSorted()).toEqual([...held.keys()].toSorted())
+  expect((await post(secondUrl, await boardReceipt(made + 1))).status).toBe(201)
+  second.kill('SIGTERM')
+  expect(await second.ended).toBe(0)
+  process.stdout.write(
+    `drill: ${before} answered before the backup, 0 lost, 0 of ${held.size} rows altered; ${unknown.length} replays refused\n`,
+  )
+  restored.remove()
+  ledger.remove()
+}, 300_000)
