@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { ActionDeps } from './actions/deps.ts'
 import { createPaymentWatch } from './actions/payment-watch.ts'
 import { createApp } from './app.ts'
+import { createCheckThread } from './auth/check-thread.ts'
 import { exchangeKeyPaths, loadExchangeKeys } from './auth/exchange-keys.ts'
 import { startBuilder } from './builder-process.ts'
 import { createWalletChain } from './chain/wallet-chain.ts'
@@ -100,6 +101,10 @@ const problems = () =>
 process.on('SIGHUP', () => {
   for (const one of reloaded) void one.reload()
 })
+const checks = createCheckThread(
+  new URL(`auth/check-worker${import.meta.url.slice(-3)}`, import.meta.url),
+  log,
+)
 const mailFrom = config.MAIL_FROM ?? `ledger@${new URL(config.SITE_URL).hostname}`
 const mail =
   config.SMTP_URL === null
@@ -131,6 +136,7 @@ const actions: ActionDeps = {
   siteUrl: config.SITE_URL,
   reference: reference.current,
   walletChain: (kind) => (kind === 'evm' ? baseChain : undefined),
+  checkAside: checks.check,
   keyedHash: await loadKeyedHash(join(config.DATA_DIR, 'secrets'), systemRandom),
   mail: outside.mail,
   outbound: outside.outbound,
@@ -216,6 +222,7 @@ await metricsServer?.close()
 await builder?.stop()
 await watching
 await flushing
+await checks.close()
 await views.flush()
 await app.counts.flush()
 await database.close()

@@ -1,4 +1,5 @@
 /** What every write is given. Types only. */
+import type { CheckSignature } from '../auth/check.ts'
 import type { WalletChain } from '../auth/contract-wallet.ts'
 import type { ExchangeKeys } from '../auth/exchange-keys.ts'
 import type { WalletKind } from '../core/wallet.ts'
@@ -22,6 +23,8 @@ export interface ActionDeps {
   readonly reference: () => Reference
   /** The chain on which contract wallets of a kind are asked; undefined where none is set. */
   readonly walletChain: (kind: WalletKind) => WalletChain | undefined
+  /** The arithmetic of signatures, off the event loop. */
+  readonly checkAside: CheckSignature
   /** Hex of a keyed hash: what is stored can be compared, and not guessed by who lacks the key. */
   readonly keyedHash: KeyedHash
   readonly mail: Mail

@@ -1,6 +1,7 @@
 /** A receipt as it was sent in, checked by everything that needs no database. */
-import { decodeEd25519Signature, verifyEd25519Aside } from '../auth/ed25519.ts'
-import { receiptId, signingText } from '../auth/messages.ts'
+import { ed25519Check } from '../auth/check.ts'
+import { decodeEd25519Signature } from '../auth/ed25519.ts'
+import { receiptIdOf, signingText } from '../auth/messages.ts'
 import { SigningKeyError, publicKeyFromBase64 } from '../auth/signing-key.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { Platform } from '../contract/schemas/platform.ts'
@@ -11,8 +12,9 @@ import { parseUsdc } from '../core/money.ts'
 import { isoTime, minuteMs, parseTime } from '../core/time.ts'
 import type { NewReceipt, OnchainState, Verification } from '../db/receipts.ts'
 import type { ActionDeps } from './deps.ts'
-import type { SignedProof } from './effect.ts'
-import { invalidField, requireWallet } from './signed-body.ts'
+import { invalidField, orUnavailable, requireWallet } from './signed-body.ts'
+
+type DraftDeps = Pick<ActionDeps, 'reference' | 'checkAside'>
 
 /** Clocks differ: a payment may lie this far ahead of ours. */
 const CLOCK_SKEW_MS = 5 * minuteMs
@@ -24,15 +26,14 @@ const ALGORITHM = /^ed25519:/
  *   somebody else than the worker sends in what only the worker has signed, 422 by the ledger's rules.
  */
 export async function draftReceipt(
-  deps: Pick<ActionDeps, 'reference'>,
+  deps: DraftDeps,
   sent: {
     readonly body: ReceiptBody
     readonly json: JsonObject
-    readonly proof: SignedProof
     readonly nowMs: number
   },
 ): Promise<NewReceipt> {
-  const { body, json, proof, nowMs } = sent
+  const { body, json, nowMs } = sent
   const rail = deps.reference().rails.get(body.rail)
   if (rail === undefined) throw new ApiError('refused', `There is no rail ${body.rail}`)
   const chain = body.chain ?? (rail.chain === 'off-chain' ? null : rail.chain)
@@ -44,10 +45,12 @@ export async function draftReceipt(
   const to = requireWallet(body.to_wallet, 'to_wallet')
   const from =
     body.from_wallet === undefined ? null : requireWallet(body.from_wallet, 'from_wallet')
-  const issuer = await requireIssuer(deps, { ...sent, workerId: to.id })
+  const submitter = requireWallet(body.wallet, 'wallet')
   const content = receiptOf(json)
+  const text = signingText(content)
+  const issuer = await requireIssuer(deps, { ...sent, text, isByWorker: submitter.id === to.id })
   return {
-    id: receiptId(content),
+    id: receiptIdOf(text),
     rail: body.rail,
     chain,
     txHash,
@@ -59,7 +62,7 @@ export async function draftReceipt(
     summary: body.summary ?? null,
     jobId: body.job_id ?? null,
     evidenceUrl: body.evidence_url ?? null,
-    submitter: proof.wallet.id,
+    submitter: submitter.id,
     content,
     acceptedAt: isoTime(nowMs),
     ...issuer,
@@ -91,31 +94,41 @@ function requirePast(text: string, nowMs: number): string {
 type Issuer = Pick<NewReceipt, 'kind' | 'platform' | 'publicKey'>
 
 async function requireIssuer(
-  deps: Pick<ActionDeps, 'reference'>,
+  deps: DraftDeps,
   sent: {
     readonly body: ReceiptBody
     readonly json: JsonObject
-    readonly proof: SignedProof
     readonly nowMs: number
-    readonly workerId: string
+    /** The worker sends it in. */
+    readonly isByWorker: boolean
+    /** The signing text of the receipt alone. */
+    readonly text: string
   },
 ): Promise<Issuer> {
-  const { body, json, proof, nowMs, workerId } = sent
+  const { body, nowMs, isByWorker } = sent
   if ('platform' in body) {
     const platform = requirePlatform(deps, body, nowMs)
-    await requireReceiptSignature(json, body.platform_signature, platform.public_key, 'platform')
+    await requireReceiptSignature(deps, sent, {
+      signature: body.platform_signature,
+      publicKey: platform.public_key,
+      who: 'platform',
+    })
     return { kind: 'platform', platform: body.platform, publicKey: null }
   }
-  if (proof.wallet.id !== workerId) {
+  if (!isByWorker) {
     throw new ApiError('forbidden', 'A receipt without a platform is sent in by its worker')
   }
   const publicKey = body.public_key.replace(ALGORITHM, '')
-  await requireReceiptSignature(json, body.worker_signature, publicKey, 'worker')
+  await requireReceiptSignature(deps, sent, {
+    signature: body.worker_signature,
+    publicKey,
+    who: 'worker',
+  })
   return { kind: 'signed', platform: null, publicKey }
 }
 
 function requirePlatform(
-  deps: Pick<ActionDeps, 'reference'>,
+  deps: DraftDeps,
   body: { readonly platform: string; readonly rail: string },
   nowMs: number,
 ): Platform {
@@ -134,17 +147,17 @@ function requirePlatform(
 
 /** The signature covers the receipt alone, as an issuer has it before it is sent in, or the whole body. */
 async function requireReceiptSignature(
-  json: JsonObject,
-  signatureText: string,
-  publicKeyText: string,
-  who: string,
+  { checkAside }: DraftDeps,
+  { json, text }: { readonly json: JsonObject; readonly text: string },
+  signed: { readonly signature: string; readonly publicKey: string; readonly who: string },
 ): Promise<void> {
-  const publicKey = keyOf(publicKeyText)
-  const signature = decodeEd25519Signature(signatureText.replace(ALGORITHM, ''))
+  const { who } = signed
+  const publicKey = keyOf(signed.publicKey)
+  const signature = decodeEd25519Signature(signed.signature.replace(ALGORITHM, ''))
   if (signature === null) throw new ApiError('signature_invalid', `${who}_signature is malformed`)
-  for (const signed of [receiptOf(json), json]) {
-    const verdict = await verifyEd25519Aside(signingText(signed), signature, publicKey)
-    if (verdict.valid) return
+  for (const textOf of [() => text, () => signingText(json)]) {
+    const check = ed25519Check(textOf(), signature, publicKey)
+    if ((await orUnavailable(checkAside(check))).valid) return
   }
   throw new ApiError('signature_invalid', `${who}_signature does not verify over the receipt`)
 }

@@ -33,12 +33,22 @@ export async function submitReceipt(
 ): Promise<Outcome> {
   const { json, body, request, sender } = sent
   const { nowMs } = request
-  const proof = await verifySignedBody(deps, request, { json, ...body, message: messages.receipt })
-  const draft = await draftReceipt(deps, { body, json, proof, nowMs })
+  // Both signatures are checked at once. Where neither holds, the wallet's is told of.
+  const [proving, drafting] = await Promise.allSettled([
+    verifySignedBody(deps, request, { json, ...body, message: messages.receipt }),
+    draftReceipt(deps, { body, json, nowMs }),
+  ])
+  const proof = valueOf(proving)
+  const draft = valueOf(drafting)
   const submission = { request, proof, draft }
   // What its worker alone has signed is bounded, which no group looks after.
   const taken = draft.kind === 'platform' ? await takeIn(deps, submission) : null
   return taken ?? (await takeAlone(deps, { ...submission, sender }))
+}
+
+function valueOf<Value>(settled: PromiseSettledResult<Value>): Value {
+  if (settled.status === 'rejected') throw settled.reason
+  return settled.value
 }
 
 /** Decides on one receipt by itself: also on a repeat, and on one that is refused. */

@@ -25,7 +25,7 @@ export interface BodyStatement {
   ) => string
 }
 
-type VerifyDeps = Pick<ActionDeps, 'serviceName' | 'walletChain'>
+type VerifyDeps = Pick<ActionDeps, 'serviceName' | 'walletChain' | 'checkAside'>
 
 /**
  * Checks who signed a body, and when.
@@ -68,7 +68,7 @@ export function requireTimely(
 
 /** @throws ApiError `signature_invalid` with the reason, `unavailable` where nobody can say now. */
 export async function requireSignature(
-  deps: Pick<ActionDeps, 'walletChain'>,
+  deps: Pick<ActionDeps, 'walletChain' | 'checkAside'>,
   claim: { readonly message: string; readonly signature: string; readonly wallet: Wallet },
   what = '',
 ): Promise<void> {
@@ -78,12 +78,22 @@ export async function requireSignature(
 
 /** The verdict over a signature of a wallet. @throws ApiError `unavailable` where its chain is out of reach. */
 export async function checkSignature(
-  deps: Pick<ActionDeps, 'walletChain'>,
+  deps: Pick<ActionDeps, 'walletChain' | 'checkAside'>,
   claim: { readonly message: string; readonly signature: string; readonly wallet: Wallet },
 ): Promise<SignatureVerdict> {
   const chain = deps.walletChain(claim.wallet.kind)
+  const { checkAside: check } = deps
+  return await orUnavailable(
+    verifySignature({ ...claim, check, ...(chain === undefined ? {} : { chain }) }),
+  )
+}
+
+/** @throws ApiError `unavailable` where nobody could check it. */
+export async function orUnavailable(
+  checking: Promise<SignatureVerdict>,
+): Promise<SignatureVerdict> {
   try {
-    return await verifySignature({ ...claim, ...(chain === undefined ? {} : { chain }) })
+    return await checking
   } catch (error) {
     if (!(error instanceof SchemeUnavailableError)) throw error
     throw new ApiError('unavailable', error.message)

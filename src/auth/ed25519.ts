@@ -21,32 +21,8 @@ export function verifyEd25519(
 ): SignatureVerdict {
   const problem = formProblem(signature, publicKey)
   if (problem !== null) return invalid(problem)
-  return verdictOf(verify(null, bytesOf(message), publicKeyObject(publicKey), signature))
-}
-
-/** The same on another thread, for paths that many take at once: the loop is free meanwhile. */
-export async function verifyEd25519Aside(
-  message: string | Uint8Array,
-  signature: Uint8Array,
-  publicKey: Uint8Array,
-): Promise<SignatureVerdict> {
-  const problem = formProblem(signature, publicKey)
-  if (problem !== null) return invalid(problem)
-  const key = publicKeyObject(publicKey)
-  return await new Promise((resolve, reject) => {
-    verify(null, bytesOf(message), key, signature, (error, isGood) => {
-      if (error === null) resolve(verdictOf(isGood))
-      else reject(error)
-    })
-  })
-}
-
-function bytesOf(message: string | Uint8Array): Uint8Array {
-  return typeof message === 'string' ? Buffer.from(message) : message
-}
-
-function verdictOf(isGood: boolean): SignatureVerdict {
-  return isGood
+  const bytes = typeof message === 'string' ? Buffer.from(message) : message
+  return verify(null, bytes, publicKeyObject(publicKey), signature)
     ? { valid: true }
     : invalid('the signature is not by this key over the expected message')
 }

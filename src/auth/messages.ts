@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 import { canonicalize, zeroSignatureFields } from '../core/canonical-json.ts'
 
@@ -68,10 +68,15 @@ export function signingText(body: object): string {
 
 /** The id that a receipt has everywhere, of its content alone: `rcp_` and 64 hex digits. */
 export function receiptId(receipt: object): string {
-  return `rcp_${bodySha256(receipt)}`
+  return receiptIdOf(signingText(receipt))
+}
+
+/** The same where the signing text is there already. */
+export function receiptIdOf(text: string): string {
+  return `rcp_${sha256Hex(text)}`
 }
 
 /** Lower-case hex SHA-256 of bytes, or of the UTF-8 of a text. */
 export function sha256Hex(data: string | Uint8Array): string {
-  return createHash('sha256').update(data).digest('hex')
+  return hash('sha256', data, 'hex')
 }

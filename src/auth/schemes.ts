@@ -1,9 +1,10 @@
 import { walletPublicKey } from '../core/wallet.ts'
 import type { Wallet, WalletKind } from '../core/wallet.ts'
 import { verifyContractSignature } from './contract-wallet.ts'
+import { checkHere, ed25519Check } from './check.ts'
+import type { CheckSignature } from './check.ts'
 import type { WalletChain } from './contract-wallet.ts'
-import { decodeEd25519Signature, verifyEd25519Aside } from './ed25519.ts'
-import { verifyPersonalSign } from './eip191.ts'
+import { decodeEd25519Signature } from './ed25519.ts'
 import { invalid } from './verdict.ts'
 import type { SignatureVerdict } from './verdict.ts'
 
@@ -15,6 +16,8 @@ export interface SignatureClaim {
   readonly wallet: Wallet
   /** The wallet's chain, where contract wallets are to be taken. */
   readonly chain?: WalletChain
+  /** Who does the arithmetic; the thread that asks, unless told. */
+  readonly check?: CheckSignature
 }
 
 type Scheme = (claim: SignatureClaim) => Promise<SignatureVerdict>
@@ -40,8 +43,8 @@ export async function verifySignature(claim: SignatureClaim): Promise<SignatureV
  * wallets are served when the node is down. All else is a contract wallet's, in its own order.
  */
 async function verifyEvm(claim: SignatureClaim): Promise<SignatureVerdict> {
-  const { message, signature, wallet, chain } = claim
-  const plain = await verifyPersonalSign(message, signature, wallet.id)
+  const { message, signature, wallet, chain, check = checkHere } = claim
+  const plain = await check({ scheme: 'eip191', message, signature, address: wallet.id })
   if (plain.valid || chain === undefined) return plain
   return verifyContractSignature(message, signature, wallet.id, chain)
 }
@@ -52,5 +55,6 @@ async function verifyEd25519Wallet(claim: SignatureClaim): Promise<SignatureVerd
   if (publicKey === null || signature === null) {
     return invalid('an ed25519 signature is 64 bytes in base58, base64 or lower-case hex')
   }
-  return await verifyEd25519Aside(claim.message, signature, publicKey)
+  const { message, check = checkHere } = claim
+  return await check(ed25519Check(message, signature, publicKey))
 }

@@ -43,7 +43,7 @@ export type PartnerAuth = (incoming: IncomingMessage, target: SignedTarget) => P
 const REMEMBERED = 4096
 
 export function createPartnerAuth(
-  deps: Pick<ActionDeps, 'serviceName' | 'walletChain'>,
+  deps: Pick<ActionDeps, 'serviceName' | 'walletChain' | 'checkAside'>,
 ): PartnerAuth {
   const verified = createMemory<Binding>(REMEMBERED)
   return async (incoming, target) => {
@@ -90,7 +90,7 @@ function messagesOf(
 
 /** Tries first what clients send most: bound to the body for writes, to the path for reads. */
 async function bindingOf(
-  deps: Pick<ActionDeps, 'walletChain'>,
+  deps: Pick<ActionDeps, 'walletChain' | 'checkAside'>,
   claim: {
     readonly texts: Readonly<Record<Binding, string>>
     readonly signature: string

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import type { ActionDeps } from '../../src/actions/deps.ts'
+import { checkHere } from '../../src/auth/check.ts'
 import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { Clock, Log } from '../../src/deps.ts'
@@ -43,6 +44,7 @@ export async function testActions(given: {
     siteUrl: 'https://ledger.test',
     reference: () => reference,
     walletChain: () => undefined,
+    checkAside: checkHere,
     keyedHash: keyedHashOf(randomBytes(32)),
     mail: (letter) => {
       letters.push(letter)

@@ -18,6 +18,7 @@ export interface WriteService extends ServerProcess {
 export async function startWriteService(
   dir: string,
   env: Readonly<Record<string, string>>,
+  nodeArgs: readonly string[] = [],
 ): Promise<WriteService> {
   const program = join(dir, 'program')
   mkdirSync(program, { recursive: true })
@@ -46,7 +47,7 @@ export async function startWriteService(
   const port = await freePort()
   const server = await startServer({
     program: process.execPath,
-    args: [join(program, 'dist/src/main.js')],
+    args: [...nodeArgs, join(program, 'dist/src/main.js')],
     env: {
       PORT: String(port),
       HOST: '127.0.0.1',
