@@ -80,6 +80,7 @@ export function createCheckThread(entry: URL, log: Log): CheckThread {
       batches += 1
       running.sent.set(batches, batch)
       const sent: CheckBatch = { id: batches, checks: batch.map(({ check }) => check) }
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- A thread has no origin.
       running.worker.postMessage(sent)
     }
   }

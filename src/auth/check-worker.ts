@@ -24,5 +24,6 @@ parentPort?.on('message', (batch: CheckBatch) => {
 async function answer({ id, checks }: CheckBatch): Promise<void> {
   const verdicts: SignatureVerdict[] = []
   for (const check of checks) verdicts.push(await checkHere(check))
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- A thread has no origin.
   parentPort?.postMessage({ id, verdicts } satisfies BatchVerdicts)
 }

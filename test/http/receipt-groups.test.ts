@@ -184,7 +184,6 @@ async function submissionOf(one: Drawn, at: number, service: Service): Promise<S
   const draft = await draftReceipt(service.actions, {
     body: receiptBody.parse(json),
     json,
-    proof,
     nowMs,
   })
   const request = {
