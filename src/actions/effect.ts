@@ -22,8 +22,8 @@ export interface WriteRequest {
   /** The clock, read once. */
   readonly nowMs: number
   readonly idempotencyKey: string | null
-  /** Who calls, where no wallet has signed: a keyed hash of the address. */
-  readonly remoteKey: string
+  /** Who calls, asked where no wallet has signed: a keyed hash of the address. */
+  readonly remoteKey: () => string
   /** Told of a wallet whose signature was checked; throws where it calls too often. */
   readonly signedBy?: (wallet: Wallet) => Promise<void>
 }
@@ -187,7 +187,7 @@ export function answersToKeep({ request, proofs, outcome }: Written) {
 
 /** Whose idempotency keys these are: the wallet that signed, or where no wallet did, the address. */
 function callerOf({ remoteKey }: WriteRequest, proofs: readonly SignedProof[]): string {
-  return proofs[0]?.wallet.id ?? remoteKey
+  return proofs[0]?.wallet.id ?? remoteKey()
 }
 
 function statusOf({ status }: FirstAnswer): Outcome['status'] {

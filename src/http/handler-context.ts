@@ -14,8 +14,8 @@ export interface AnyContext {
   readonly log: Log
   /** The clock, read once. */
   readonly nowMs: number
-  /** A keyed hash of the caller's address: for limits and idempotency, not to be shown. */
-  readonly remoteKey: string
+  /** A keyed hash of the caller's address, made when it is asked for: for idempotency, not to be shown. */
+  readonly remoteKey: () => string
   /** The address itself, behind our own proxies; for fingerprints that hash it at once. */
   readonly address: string
   readonly userAgent: string

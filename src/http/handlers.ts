@@ -236,7 +236,7 @@ function anyContext(
     incoming,
     log,
     nowMs,
-    remoteKey: deps.actions.keyedHash('remote', address),
+    remoteKey: () => deps.actions.keyedHash('remote', address),
     address,
     userAgent: incoming.headers['user-agent'] ?? '',
     async partner() {

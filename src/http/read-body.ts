@@ -1,5 +1,5 @@
 /** The body of a write: its type, its bytes, its digest, its JSON. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 
 import { ApiError } from '../contract/errors.ts'
@@ -30,7 +30,7 @@ export async function readJsonBody(incoming: IncomingMessage): Promise<JsonBody>
   }
   const raw = await readBytes(incoming)
   checkDigest(onlyHeader(incoming, 'content-digest'), raw)
-  return { json: parseObject(raw), rawSha256: hash('sha256', raw).toString('hex') }
+  return { json: parseObject(raw), rawSha256: hash('sha256', raw, 'hex') }
 }
 
 /** What was not read would be taken for the next request. */
@@ -78,13 +78,9 @@ function checkDigest(header: string | null, raw: Buffer): void {
     const [, algorithm, digest = ''] = DIGEST_MEMBER.exec(member) ?? []
     if (algorithm === undefined && UNKNOWN_MEMBER.test(member) && !/^sha-(?:256|512)=/.test(member))
       continue
-    const found = hash(algorithm === 'sha-512' ? 'sha512' : 'sha256', raw).toString('base64')
+    const found = hash(algorithm === 'sha-512' ? 'sha512' : 'sha256', raw, 'base64')
     if (algorithm === undefined || digest !== found) throw new ApiError('digest_mismatch')
   }
-}
-
-function hash(algorithm: 'sha256' | 'sha512', bytes: Buffer): Buffer {
-  return createHash(algorithm).update(bytes).digest()
 }
 
 function parseObject(raw: Buffer): JsonObject {

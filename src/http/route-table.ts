@@ -32,9 +32,12 @@ type TableRoute = Pick<Route, 'method' | 'path' | 'serving'> & Partial<Pick<Rout
 /** The registry must be given whole: a path that no route matches is unknown. */
 export function createRouteTable(routes: readonly TableRoute[]): RouteTable {
   const patterns = routes.map((route) => ({ pattern: patternOf(route.path), route }))
+  const exact = new Map(
+    routes.map(({ path }) => [path, knownPath(routes.filter((route) => route.path === path))]),
+  )
   return (path) => {
-    const exact = routes.filter((route) => route.path === path)
-    if (exact.length > 0) return knownPath(exact)
+    const known = exact.get(path)
+    if (known !== undefined) return known
     const found = patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route)
     return found.length > 0 ? knownPath(found) : null
   }

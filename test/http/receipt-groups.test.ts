@@ -190,7 +190,7 @@ async function submissionOf(one: Drawn, at: number, service: Service): Promise<S
     requestSha256: sha256Hex(`request ${one.request ?? `of its own ${at}`}`),
     nowMs,
     idempotencyKey: one.key === null ? null : `key-${one.key}`,
-    remoteKey: 'remote',
+    remoteKey: () => 'remote',
   }
   return { request, proof, draft }
 }
