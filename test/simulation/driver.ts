@@ -1,0 +1,162 @@
+/**
+ * Stands in for the package `sqlite3` in this suite (see `vitest.config.ts`): the same driver and the same SQLite, but
+ * each operation is handed to the machine of the simulation, which decides when it runs and whether it fails.
+ */
+import { createRequire } from 'node:module'
+
+import type sqlite3 from 'sqlite3'
+
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the package is says its own description.
+const real = createRequire(import.meta.url)('sqlite3') as typeof sqlite3
+
+type Failed = Error | null
+export type Rows = readonly Readonly<Record<string, unknown>>[]
+
+/** One operation of a connection that waits for its turn. */
+export interface Operation {
+  readonly connection: Database
+  readonly sql: string
+  readonly parameters: readonly unknown[]
+  /** Does it on the real file; what came of it is kept until `finish`. */
+  readonly execute: () => Promise<Failed>
+  /** Tells the program, of success where `error` is null. */
+  readonly finish: (error: Failed) => void
+}
+
+/** What a connection runs on. */
+export interface Machine {
+  readonly opened: (connection: Database) => void
+  readonly submit: (operation: Operation) => void
+}
+
+let mounted: Machine | null = null
+
+/** Connections that are opened from now on run on this machine. */
+export function mount(machine: Machine | null): void {
+  mounted = machine
+}
+
+class Statement {
+  readonly #connection: Database
+  readonly #sql: string
+  #prepared: sqlite3.Statement | null = null
+
+  constructor(connection: Database, sql: string) {
+    this.#connection = connection
+    this.#sql = sql
+  }
+
+  all(parameters: readonly unknown[], done: (error: Failed, rows: Rows) => void): void {
+    let found: Rows = []
+    this.#submit(
+      parameters,
+      (statement) =>
+        new Promise((resolve) => {
+          statement.all<Readonly<Record<string, unknown>>>([...parameters], (error, rows) => {
+            found = rows
+            resolve(error)
+          })
+        }),
+      (error) => done(error, error === null ? found : []),
+    )
+  }
+
+  run(
+    parameters: readonly unknown[],
+    done: (this: { readonly changes: number; readonly lastID: number }, error: Failed) => void,
+  ): void {
+    let came = { changes: 0, lastID: 0 }
+    this.#submit(
+      parameters,
+      (statement) =>
+        new Promise((resolve) => {
+          statement.run([...parameters], function finished(error) {
+            came = { changes: this.changes, lastID: this.lastID }
+            resolve(error)
+          })
+        }),
+      (error) => done.call(came, error),
+    )
+  }
+
+  finalize(): void {
+    this.#prepared?.finalize()
+    this.#prepared = null
+  }
+
+  #submit(
+    parameters: readonly unknown[],
+    work: (statement: sqlite3.Statement) => Promise<Failed>,
+    finish: (error: Failed) => void,
+  ): void {
+    const execute = async (): Promise<Failed> => {
+      if (this.#prepared !== null) return await work(this.#prepared)
+      const made = await this.#connection.reallyPrepare(this.#sql)
+      if (made instanceof Error) return made
+      this.#prepared = made
+      return await work(made)
+    }
+    const connection = this.#connection
+    connection.machine.submit({ connection, sql: this.#sql, parameters, execute, finish })
+  }
+}
+
+class Database {
+  readonly machine: Machine
+  readonly #database: sqlite3.Database
+  readonly #statements = new Set<Statement>()
+
+  constructor(path: string, flags: number, done: (error: Failed) => void) {
+    if (mounted === null) throw new Error('a database is opened outside of the simulation')
+    this.machine = mounted
+    this.#database = new real.Database(path, flags, done)
+    this.machine.opened(this)
+  }
+
+  exec(sql: string, done: (error: Failed) => void): void {
+    const execute = () => this.reallyExec(sql)
+    this.machine.submit({ connection: this, sql, parameters: [], execute, finish: done })
+  }
+
+  /** Prepared when it first runs: a statement that cannot be prepared fails there. */
+  prepare(sql: string, done: (error: Failed) => void): Statement {
+    const statement = new Statement(this, sql)
+    this.#statements.add(statement)
+    process.nextTick(done, null)
+    return statement
+  }
+
+  reallyExec(sql: string): Promise<Failed> {
+    return new Promise((resolve) => {
+      this.#database.exec(sql, resolve)
+    })
+  }
+
+  reallyPrepare(sql: string): Promise<sqlite3.Statement | Error> {
+    return new Promise((resolve) => {
+      const made: sqlite3.Statement = this.#database.prepare(sql, (error) => resolve(error ?? made))
+    })
+  }
+
+  interrupt(): void {
+    this.#database.interrupt()
+  }
+
+  /** As when its process ends: what was not committed is gone. */
+  close(done: (error: Failed) => void): void {
+    for (const statement of this.#statements) statement.finalize()
+    this.#statements.clear()
+    this.#database.close(done)
+  }
+}
+
+export type { Database }
+
+export default {
+  Database,
+  OPEN_READWRITE: real.OPEN_READWRITE,
+  OPEN_CREATE: real.OPEN_CREATE,
+  OPEN_READONLY: real.OPEN_READONLY,
+}
+/** For who looks at the file from outside of the simulated processes. */
+export { real as realSqlite3 }

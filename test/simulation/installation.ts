@@ -1,0 +1,62 @@
+/** What one installation of the ledger is made of, prepared once: an empty database, keys, what people wrote. */
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { loadKeys } from '../../builder/publish/keys.ts'
+import type { Keys } from '../../builder/publish/keys.ts'
+import type { ExchangeKeys } from '../../src/auth/exchange-keys.ts'
+import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
+import { openDatabase } from '../../src/db/open.ts'
+import { loadReference } from '../../src/reference.ts'
+import type { Reference } from '../../src/reference.ts'
+import { keyedHashOf } from '../../src/secret.ts'
+import { withPlatform } from '../support/receipts.ts'
+import { mount } from './driver.ts'
+import { takeOverThreads } from './machine.ts'
+import { platformKey } from './requests.ts'
+
+export interface Installation {
+  readonly dir: string
+  /** A file in the present schema without a row. */
+  readonly emptyDatabase: string
+  readonly dataDir: string
+  readonly reference: Reference
+  readonly keys: Keys
+  readonly exchangeKeys: ExchangeKeys
+  readonly keyedHash: ReturnType<typeof keyedHashOf>
+  readonly remove: () => void
+}
+
+export const startMs = Date.UTC(2026, 10, 21, 6)
+/** Rails that builds show; the others are data like them. */
+export const rails = ['x402', 'olas', 'job_exchange'] as const
+
+export async function prepareInstallation(): Promise<Installation> {
+  const memory = '/dev/shm'
+  const dir = mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), 'ledger-simulation-'))
+  takeOverThreads()
+  const emptyDatabase = join(dir, 'empty.db')
+  mount({
+    opened: () => undefined,
+    submit: ({ execute, finish }) => void execute().then(finish),
+  })
+  const database = await openDatabase({ url: emptyDatabase })
+  await database.close()
+  mount(null)
+  const dataDir = join(dir, 'data')
+  cpSync('data', dataDir, { recursive: true, filter: (path) => !path.startsWith('data/run') })
+  for (const name of readdirSync(join(dataDir, 'rails'))) {
+    if (!rails.some((rail) => name === `${rail}.json`)) rmSync(join(dataDir, 'rails', name))
+  }
+  return {
+    dir,
+    emptyDatabase,
+    dataDir,
+    reference: withPlatform(await loadReference('data'), platformKey),
+    keys: await loadKeys({ dir: join(dir, 'keys'), nowMs: startMs }),
+    exchangeKeys: { active: signingKeyFromSeed(new Uint8Array(32).fill(7)), retired: [] },
+    keyedHash: keyedHashOf(new Uint8Array(32).fill(9)),
+    remove: () => rmSync(dir, { recursive: true, force: true }),
+  }
+}

@@ -1,0 +1,22 @@
+import { prepareInstallation } from './installation.ts'
+import { runSeeds, warmUp } from './runs.ts'
+import type { Totals } from './runs.ts'
+import { chosen, laneOf } from './seeds.ts'
+
+/** Runs the seeds of one lane and prints what they came to: the suite has two, for two cores. */
+export async function runLane(lane: 0 | 1): Promise<Totals> {
+  const installation = await prepareInstallation()
+  try {
+    await warmUp(installation)
+    const startedMs = performance.now()
+    const totals = await runSeeds(laneOf(lane), installation)
+    const seconds = Math.round((performance.now() - startedMs) / 1000)
+    const told = Object.entries(totals).map(([name, count]) => `${count} ${name}`)
+    process.stdout.write(
+      `simulation, lane ${lane}, SIMULATION_FIRST=${chosen.first}: ${told.join(', ')} in ${seconds} s\n`,
+    )
+    return totals
+  } finally {
+    installation.remove()
+  }
+}

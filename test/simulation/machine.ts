@@ -1,0 +1,374 @@
+/**
+ * The machine that the processes of the ledger run on. Whatever they wait for (a statement, a flush, a signature checked
+ * on another thread, a timer, a source that answers) waits here, and one thing at a time is let go, in an order that
+ * comes from the seed. Between two of them the program runs until it waits for everything again.
+ */
+import crypto from 'node:crypto'
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+
+import type { Clock } from '../../src/deps.ts'
+import type { Database, Machine as DriverMachine, Operation } from './driver.ts'
+import { mount } from './driver.ts'
+import type { Chance } from './random.ts'
+
+export type ProcessName = 'service' | 'builder'
+
+export interface Process {
+  readonly name: ProcessName
+  readonly connections: Database[]
+  isAlive: boolean
+  /** While it starts, alone on the machine, its operations run as they come. */
+  isStarting: boolean
+  /** Its database has failed under it: it ends itself as soon as it can. */
+  isBroken: boolean
+}
+
+/** What an operation is to a transaction. */
+export type Stage = 'begin' | 'read' | 'write' | 'savepoint' | 'commit' | 'rollback'
+export type FaultKind =
+  | 'busy'
+  | 'full'
+  | 'full, undone'
+  | 'interrupted'
+  | 'refused'
+  | 'failed'
+  | 'failed, but done'
+  | 'died before'
+  | 'died after'
+
+export interface Fault {
+  readonly kind: FaultKind
+  readonly process: ProcessName
+  readonly stage: Stage | 'any'
+  /** Operations of the stage that go well before. */
+  skip: number
+}
+
+interface Waiting {
+  readonly process: Process
+  readonly what: string
+  readonly release: () => Promise<void>
+  readonly drop: () => void
+}
+
+export interface Machine {
+  readonly nowMs: () => number
+  readonly moveClock: (byMs: number) => void
+  readonly clockOf: (process: Process) => Clock
+  readonly startProcess: (
+    name: ProcessName,
+    open: (process: Process) => Promise<void>,
+  ) => Promise<Process>
+  /** Drops all that the process waits for and closes its files: what was not committed is gone. */
+  readonly kill: (process: Process) => Promise<void>
+  readonly arm: (fault: Fault) => void
+  readonly disarm: () => void
+  readonly waiting: () => number
+  /** Lets one waiting thing go and runs the program until it waits again. Answers a process that died of it. */
+  readonly step: () => Promise<Process | null>
+  readonly settle: () => Promise<void>
+  /** Answers `value` when the seed lets it. */
+  readonly answer: <T>(process: Process, what: string, value: () => T) => Promise<T>
+  /** How many faults came about so far, and stretches of a lock held by the other process. */
+  readonly troubles: () => number
+  readonly faults: () => number
+  readonly steps: () => number
+}
+
+const codes = {
+  busy: 'SQLITE_BUSY',
+  full: 'SQLITE_FULL',
+  'full, undone': 'SQLITE_FULL',
+  interrupted: 'SQLITE_INTERRUPT',
+  // Of one statement alone: its transaction goes on.
+  refused: 'SQLITE_TOOBIG',
+  failed: 'SQLITE_IOERR',
+  'failed, but done': 'SQLITE_IOERR',
+} as const
+
+const startMonotonicMs = 1000
+
+export function createMachine(given: {
+  readonly chance: Chance
+  readonly startMs: number
+  readonly log: (line: string) => void
+  /** Told after every change that is in the file now, before the program hears of it. */
+  readonly committed: (process: Process) => Promise<void>
+}): Machine {
+  const { chance, log } = given
+  let nowMs = given.startMs
+  let monotonicMs = startMonotonicMs
+  let pending: Waiting[] = []
+  let armed: Fault[] = []
+  /** The connection that has the write lock of the file. */
+  let holder: Database | null = null
+  let died: Process | null = null
+  let troubles = 0
+  let faults = 0
+  let steps = 0
+
+  const submitTo = (process: Process): DriverMachine => ({
+    opened: (connection) => process.connections.push(connection),
+    submit: (operation) => {
+      if (!process.isAlive) globalThis.process.nextTick(operation.finish, gone())
+      else if (process.isStarting) void operation.execute().then(operation.finish)
+      else {
+        pending.push({
+          process,
+          what: `${process.connections.indexOf(operation.connection)} ${brief(operation.sql)}`,
+          release: () => perform(process, operation),
+          drop: () => operation.finish(gone()),
+        })
+      }
+    },
+  })
+
+  function dueFault(process: Process, stage: Stage): FaultKind | null {
+    for (const fault of armed) {
+      if (fault.process !== process.name || (fault.stage !== 'any' && fault.stage !== stage))
+        continue
+      if (!isPossible(fault.kind, stage)) continue
+      if (fault.skip > 0) {
+        fault.skip -= 1
+        continue
+      }
+      armed = armed.filter((one) => one !== fault)
+      faults += 1
+      troubles += 1
+      return fault.kind
+    }
+    return null
+  }
+
+  async function perform(process: Process, operation: Operation): Promise<void> {
+    const { connection, sql } = operation
+    const stage = stageOf(sql)
+    const isLocked = holder !== null && holder !== connection
+    const isOwn = holder === connection
+    if (isLocked && (stage === 'begin' || stage === 'write')) {
+      troubles += 1
+      log(`  ${process.name}: the lock is held by another`)
+      operation.finish(failure('busy'))
+      return
+    }
+    const fault = dueFault(process, stage)
+    if (fault !== null) log(`  ${process.name}: ${fault} at ${brief(sql)}`)
+    if (fault === 'died before') {
+      died = process
+      return
+    }
+    const isSkipped =
+      fault === 'busy' ||
+      fault === 'failed' ||
+      fault === 'interrupted' ||
+      fault === 'refused' ||
+      fault === 'full' ||
+      fault === 'full, undone'
+    let error: Error | null = null
+    if (isSkipped) {
+      const isUndone = fault === 'full, undone' || (fault === 'interrupted' && stage !== 'read')
+      if (isOwn && isUndone) await end(connection, 'rollback')
+    } else {
+      error = await operation.execute()
+      if (error === null && stage === 'begin') holder = connection
+      if (isOwn && (stage === 'rollback' || (stage === 'commit' && error === null))) holder = null
+      if (error === null && (stage === 'commit' || (stage === 'write' && !isOwn))) {
+        await given.committed(process)
+      }
+    }
+    if (fault === 'died after') died = process
+    else operation.finish(fault === null ? error : failure(fault))
+  }
+
+  async function end(connection: Database, how: 'rollback'): Promise<void> {
+    await connection.reallyExec(how)
+    holder = null
+  }
+
+  async function settle(): Promise<void> {
+    await turnOfTheLoop()
+    await turnOfTheLoop()
+  }
+
+  const answer: Machine['answer'] = (process, what, value) =>
+    new Promise((resolve, reject) => {
+      const release = async (): Promise<void> => {
+        try {
+          resolve(value())
+        } catch (error) {
+          reject(error instanceof Error ? error : new Error(String(error)))
+        }
+      }
+      if (process.isAlive) pending.push({ process, what, release, drop: () => reject(gone()) })
+      else reject(gone())
+    })
+
+  return {
+    nowMs: () => nowMs,
+    moveClock: (byMs) => {
+      nowMs += byMs
+      monotonicMs += Math.max(0, byMs)
+    },
+    clockOf: (process) => ({
+      now: () => nowMs,
+      monotonic: () => monotonicMs,
+      sleep: (delayMs) =>
+        answer(process, 'timer', () => {
+          monotonicMs += delayMs
+        }),
+    }),
+    startProcess: async (name, open) => {
+      const process: Process = {
+        name,
+        connections: [],
+        isAlive: true,
+        isStarting: true,
+        isBroken: false,
+      }
+      mount(submitTo(process))
+      if (name === 'service') verifyLater = (what, value) => answer(process, what, value)
+      await open(process)
+      mount(null)
+      await settle()
+      process.isStarting = false
+      return process
+    },
+    kill: async (process) => {
+      process.isAlive = false
+      const own = pending.filter((one) => one.process === process)
+      pending = pending.filter((one) => one.process !== process)
+      for (const { drop } of own) drop()
+      await settle()
+      for (const connection of process.connections) {
+        if (holder === connection) holder = null
+        await new Promise<void>((resolve, reject) => {
+          connection.close((error) => (error === null ? resolve() : reject(error)))
+        })
+      }
+    },
+    arm: (fault) => armed.push(fault),
+    disarm: () => {
+      armed = []
+    },
+    waiting: () => pending.length,
+    step: async () => {
+      const [next] = pending.splice(chance.below(pending.length), 1)
+      if (next === undefined) return null
+      steps += 1
+      log(`  ${next.process.name}: ${next.what}`)
+      died = null
+      await next.release()
+      await settle()
+      return died
+    },
+    settle,
+    answer,
+    troubles: () => troubles,
+    faults: () => faults,
+    steps: () => steps,
+  }
+}
+
+/** Whether a disk can do this to an operation. */
+function isPossible(kind: FaultKind, stage: Stage): boolean {
+  return stagesOf[kind].includes(stage)
+}
+
+const anyStage = ['begin', 'read', 'write', 'savepoint', 'commit', 'rollback'] as const
+const stagesOf: Readonly<Record<FaultKind, readonly Stage[]>> = {
+  busy: ['begin'],
+  full: ['write', 'commit'],
+  'full, undone': ['write', 'commit'],
+  interrupted: ['read', 'write'],
+  refused: ['read', 'write'],
+  failed: anyStage,
+  'failed, but done': anyStage,
+  'died before': anyStage,
+  'died after': anyStage,
+}
+
+function stageOf(sql: string): Stage {
+  if (sql.includes('begin immediate')) return 'begin'
+  const [word = ''] = /^\s*\w+/.exec(sql.toLowerCase()) ?? []
+  switch (word.trim()) {
+    case 'commit':
+      return 'commit'
+    case 'rollback':
+      return sql.startsWith('rollback to') ? 'savepoint' : 'rollback'
+    case 'savepoint':
+    case 'release':
+      return 'savepoint'
+    case 'insert':
+    case 'update':
+    case 'delete':
+    case 'replace':
+      return 'write'
+    default:
+      return 'read'
+  }
+}
+
+function failure(kind: keyof typeof codes): Error {
+  const code = codes[kind]
+  return Object.assign(new Error(`${code}: made by the simulation`), { code })
+}
+
+function gone(): Error {
+  return new Error('the process is gone')
+}
+
+function brief(sql: string): string {
+  return sql.replaceAll(/\s+/g, ' ').trim().slice(0, 72)
+}
+
+function turnOfTheLoop(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
+}
+
+/**
+ * What Node does on threads of its own ends when it ends, whatever the seed. So authored files are read at once, and
+ * signatures that the program has checked aside are checked at once and told when the seed lets it.
+ */
+let verifyLater: (<T>(what: string, value: () => T) => Promise<T>) | null = null
+const verifyNow = crypto.verify
+
+type VerifyArguments = Parameters<typeof crypto.verify>
+type VerifyDone = (error: Error | null, isGood: boolean) => void
+
+async function tellLater(
+  check: () => boolean,
+  later: NonNullable<typeof verifyLater>,
+  done: VerifyDone,
+): Promise<void> {
+  let isGood = false
+  let failed: Error | null = null
+  try {
+    isGood = await later('signature', check)
+  } catch (error) {
+    failed = error instanceof Error ? error : new Error(String(error))
+  }
+  done(failed, isGood)
+}
+
+export function takeOverThreads(): void {
+  const verify = (...given: [...VerifyArguments, VerifyDone?]): boolean | undefined => {
+    const [algorithm, data, key, signature, done] = given
+    if (done === undefined || verifyLater === null)
+      return verifyNow(algorithm, data, key, signature)
+    void tellLater(() => verifyNow(algorithm, data, key, signature), verifyLater, done)
+    return undefined
+  }
+  Object.assign(crypto, { verify })
+  for (const [name, read] of [
+    ['readFile', fs.readFileSync],
+    ['readdir', fs.readdirSync],
+  ] as const) {
+    const atOnce = async (...given: readonly unknown[]): Promise<unknown> =>
+      await Promise.resolve(Reflect.apply(read, fs, given))
+    Object.assign(fs.promises, { [name]: atOnce })
+  }
+  syncBuiltinESMExports()
+}

@@ -1,0 +1,236 @@
+/** The two processes of the ledger as their entries put them together, on a machine of the simulation. */
+import { createServer } from 'node:http'
+import type { Server } from 'node:http'
+
+import { gatherWorld } from '../../builder/gather.ts'
+import { createHistory } from '../../builder/history.ts'
+import type { AnyRailAdapter } from '../../builder/rails/adapter.ts'
+import { createSources } from '../../builder/rails/sources.ts'
+import { communityDocuments } from '../../builder/snapshots/community.ts'
+import { flagDocuments } from '../../builder/snapshots/flags.ts'
+import { jobDocuments } from '../../builder/snapshots/jobs.ts'
+import { partnerDocuments } from '../../builder/snapshots/partners.ts'
+import { railDocuments } from '../../builder/snapshots/rails.ts'
+import { statsDocuments } from '../../builder/snapshots/stats.ts'
+import { createWorker } from '../../builder/worker.ts'
+import type { BuilderWorker } from '../../builder/worker.ts'
+import { createApp } from '../../src/app.ts'
+import { openDatabase } from '../../src/db/open.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import type { LineLog } from '../../src/log.ts'
+import { figures } from '../support/figures.ts'
+import type { Installation } from './installation.ts'
+import type { Machine, Process } from './machine.ts'
+import { createChance, seedFor } from './random.ts'
+import type { Chance } from './random.ts'
+
+export interface ServiceProcess {
+  readonly process: Process
+  readonly server: Server
+}
+
+export interface BuilderProcess {
+  readonly process: Process
+  readonly worker: Pick<BuilderWorker, 'expire' | 'tidy' | 'poll'>
+  /** Documents by path, as they would be published. */
+  readonly build: (nowMs: number) => Promise<ReadonlyMap<string, unknown>>
+}
+
+export interface Host {
+  readonly machine: Machine
+  readonly installation: Installation
+  readonly path: string
+  readonly seed: number
+  /** Of the processes that there were, one after the other. */
+  readonly generation: number
+  /** How long a transaction waits for the lock of the file: not at all, or for as long as it takes. */
+  readonly isPatient: boolean
+  /** Told of what the program says itself that should not be. */
+  readonly fault: (text: string) => void
+}
+
+const siteUrl = 'https://ledger.test'
+const serviceName = 'agent-income-ledger'
+const pollEveryMs = 900_000
+/** Far beyond what any run takes: the limit on how long a connection is held is tested elsewhere. */
+const heldLimitMs = 600_000
+
+async function open({ path, isPatient }: Host, process: Process): Promise<OpenDatabase> {
+  return await openDatabase({
+    url: path,
+    create: false,
+    heldLimitMs,
+    lockPatienceMs: isPatient ? 1e9 : 0,
+    onBroken: () => {
+      process.isBroken = true
+    },
+  })
+}
+
+function randomOf(chance: Chance) {
+  return { bytes: chance.bytes, unit: () => chance.below(1e6) / 1e6 }
+}
+
+const silent = () => undefined
+
+/** Errors are what a run must not show, unless the machine has made trouble; the simulation tells which. */
+function logOf(host: Host, process: Process): LineLog {
+  const error: LineLog['error'] = (message, fields) => {
+    const reason = String(fields?.['reason'] ?? fields?.['detail'] ?? '')
+    // Sources that say nothing usable are what polls are for.
+    if (process.isAlive && message !== 'job poll failed') host.fault(`${message}: ${reason}`)
+  }
+  const log = { debug: silent, info: silent, warn: silent, error }
+  return { ...log, isEnabled: () => false, flush: silent }
+}
+
+export async function startService(host: Host): Promise<ServiceProcess> {
+  const { machine, installation, seed, generation } = host
+  let server: Server | undefined
+  const process = await machine.startProcess('service', async (process) => {
+    const database = await open(host, process)
+    const clock = machine.clockOf(process)
+    const random = randomOf(createChance(seedFor(seed, `service ${generation}`)))
+    const log = logOf(host, process)
+    const app = createApp({
+      siteUrl,
+      clock,
+      random,
+      log,
+      store: { get: () => undefined, state: () => ({ manifest: null, problem: null }) },
+      limits: 'off',
+      trustedProxies: [],
+      health: () => Promise.resolve({ statusCode: 200, body: { status: 'ok' } }),
+      obstacles: () => Promise.resolve([]),
+      statsSince: () => Promise.resolve({}),
+      countView: silent,
+      actions: {
+        database,
+        clock,
+        random,
+        log,
+        serviceName,
+        siteUrl,
+        reference: () => installation.reference,
+        walletChain: () => undefined,
+        keyedHash: installation.keyedHash,
+        mail: () => Promise.resolve(),
+        outbound: () => Promise.reject(new Error('nothing is fetched')),
+        exchangeKeys: () => installation.exchangeKeys,
+        payments: { mode: 'off', receiver: null, problems: () => [] },
+        nudge: silent,
+      },
+    })
+    server = createServer({ requireHostHeader: false }, app.listener)
+  })
+  if (server === undefined) throw new Error('the service did not start')
+  return { process, server }
+}
+
+export async function startBuilder(host: Host): Promise<BuilderProcess> {
+  const { machine, installation, seed, generation } = host
+  const { dataDir, keys, exchangeKeys } = installation
+  let made: Omit<BuilderProcess, 'process'> | undefined
+  const process = await machine.startProcess('builder', async (process) => {
+    const database = await open(host, process)
+    const clock = machine.clockOf(process)
+    const chance = createChance(seedFor(seed, `builder ${generation}`))
+    const random = randomOf(chance)
+    const log = logOf(host, process)
+    const adapters = [
+      adapter('x402', machine, process, chance),
+      adapter('olas', machine, process, chance),
+    ]
+    const gather = {
+      database,
+      history: createHistory(database.reader),
+      dataDir,
+      adapters,
+      site: {
+        url: siteUrl,
+        serviceName,
+        version: '0.0.0',
+        historyUrl: null,
+        payments: { settlement: 'off', receiver: null },
+      },
+      pollEveryMs,
+      exchangeKeys: () => Promise.resolve(exchangeKeys),
+    } as const
+    const fetch = () => Promise.reject(new Error('nothing is fetched'))
+    const nothing = () => Promise.reject(new Error('not in the simulation'))
+    const worker = createWorker({
+      database,
+      clock,
+      random,
+      fetch,
+      log,
+      pollEveryMs,
+      sources: createSources({
+        fetch,
+        clock,
+        random,
+        userAgent: 'simulation',
+        rpcUrls: {},
+        railBaseUrls: new Map(),
+      }),
+      hasArbitrumNode: false,
+      webhooks: { run: nothing },
+      receipts: { run: nothing },
+      signal: new AbortController().signal,
+      onPublished: silent,
+      buildOptions: {
+        ...gather,
+        keys,
+        stateDir: installation.dir,
+        publicDir: installation.dir,
+        assetsDir: null,
+        repository: { remote: null, env: {} },
+        log,
+      },
+    })
+    made = {
+      worker,
+      build: async (nowMs) => {
+        const world = await gatherWorld({ ...gather, publicKeys: keys.publicKeys, nowMs })
+        const families = [
+          statsDocuments,
+          communityDocuments,
+          jobDocuments,
+          partnerDocuments,
+          flagDocuments,
+          railDocuments,
+        ]
+        const documents = new Map<string, unknown>()
+        for (const { path, body } of families.flatMap((family) => [...family.build(world)])) {
+          if ('json' in body) documents.set(path, body.json)
+        }
+        // Partners are on pages, and no document of the API.
+        return documents.set('/partners', world.community.partners)
+      },
+    }
+  })
+  if (made === undefined) throw new Error('the builder did not start')
+  return { process, ...made }
+}
+
+/** A source that answers when the seed lets it: with other figures each time, or not at all. */
+function adapter(rail: string, machine: Machine, process: Process, chance: Chance): AnyRailAdapter {
+  return {
+    rail,
+    rule: { name: rail, version: '1', text: 'All payouts count.' },
+    hosts: [],
+    chains: [],
+    measure: () =>
+      machine.answer(process, `${rail} answers`, () => {
+        if (rail === 'x402' && chance.happens(0.3)) throw new Error('HTTP 500')
+        const measured = figures({
+          uniqueWorkers30d: 1 + chance.below(8),
+          topWorkerShare: chance.pick([0.2, 0.5, 0.95] as const),
+          tpv30dMicroUsdc: chance.pick([0, 1_000_000, 50_000_000_000] as const),
+          lastPayoutAtMs: machine.nowMs() - 3_600_000,
+        })
+        const measurement = { figures: measured, removed30d: {}, notes: [], evidence: [] }
+        return { measurement, counters: {} }
+      }),
+  }
+}

@@ -1,0 +1,87 @@
+/** Many seeds, or one; what fails is made shorter and told in a way that it can be run again. */
+import type { Installation } from './installation.ts'
+import { planOf } from './plan.ts'
+import type { Step } from './plan.ts'
+import { countersOf } from './random.ts'
+import { counted, simulate } from './simulation.ts'
+import type { Counted, Outcome } from './simulation.ts'
+
+const shortenings = 200
+const shownLines = 400
+
+export type Totals = Record<Counted | 'seeds', number>
+
+/**
+ * Runs every seed of the list. @throws Error at the first that fails, with the shortest history found that fails, and
+ * how it is run again.
+ */
+export async function runSeeds(
+  seeds: readonly number[],
+  installation: Installation,
+): Promise<Totals> {
+  const totals = countersOf(['seeds', ...counted])
+  for (const seed of seeds) {
+    const outcome = await simulate(seed, planOf(seed), installation)
+    totals.seeds += 1
+    for (const name of counted) totals[name] += outcome.tally[name]
+    if (outcome.problem !== null) throw new Error(await report(seed, outcome, installation))
+  }
+  return totals
+}
+
+/** What Node and the program load at their first use is loaded here: its time belongs to no history. */
+export async function warmUp(installation: Installation): Promise<void> {
+  for (let seed = 1; seed <= 5; seed += 1) await simulate(seed, planOf(seed), installation)
+}
+
+/** The steps of a seed that `SIMULATION_KEEP` names, all of them where it names none. */
+export function stepsOf(seed: number, keep: string | undefined): readonly Step[] {
+  const steps = planOf(seed)
+  if (keep === undefined) return steps
+  const kept = new Set(keep.split(',').map(Number))
+  return steps.filter((_, at) => kept.has(at))
+}
+
+async function report(seed: number, outcome: Outcome, installation: Installation): Promise<string> {
+  const keep = await shorten(seed, outcome.problem ?? '', installation)
+  const steps = stepsOf(seed, keep.join(','))
+  const { lines, problem } = await simulate(seed, steps, installation)
+  const history = lines.slice(-shownLines).map((line) => line.slice(0, 240))
+  const all = `SIMULATION_SEED=${seed} npm run test:simulation`
+  const short = `SIMULATION_SEED=${seed} SIMULATION_KEEP=${keep.join(',')} npm run test:simulation`
+  return [
+    `Seed ${seed}: ${outcome.problem ?? ''}`,
+    `With ${steps.length} of its ${planOf(seed).length} steps: ${problem ?? 'nothing'}`,
+    ...history,
+    `The whole of it again: ${all}`,
+    `The short of it again: ${short}`,
+  ].join('\n')
+}
+
+/** Leaves out steps, in ever smaller pieces, as long as anything is still wrong. */
+async function shorten(
+  seed: number,
+  problem: string,
+  installation: Installation,
+): Promise<readonly number[]> {
+  const steps = planOf(seed)
+  let kept = steps.map((_, at) => at)
+  let left = shortenings
+  for (let size = Math.ceil(kept.length / 2); size >= 1 && left > 0; size = Math.floor(size / 2)) {
+    for (let from = kept.length - size; from > -size && left > 0; from -= size) {
+      const start = Math.max(0, from)
+      const fewer = [...kept.slice(0, start), ...kept.slice(from + size)]
+      left -= 1
+      const tried = fewer.flatMap((at) => steps[at] ?? [])
+      const outcome = await simulate(seed, tried, installation)
+      if (isAlike(outcome.problem, problem)) kept = fewer
+    }
+  }
+  return kept
+}
+
+/** The same words but for names and numbers: what is cut to must still be the thing that was found. */
+function isAlike(found: string | null, wanted: string): boolean {
+  const words = (text: string) => text.replaceAll(/[^a-z ]*\d[^ ]*|".*/g, '').slice(0, 30)
+  return found !== null && words(found) === words(wanted)
+}

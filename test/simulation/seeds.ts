@@ -1,0 +1,22 @@
+/** Which seeds this run takes: `SIMULATION_SEEDS` of them from `SIMULATION_FIRST` on, or the one of `SIMULATION_SEED`. */
+import { z } from 'zod'
+
+const count = z.coerce.number().int().min(1).max(10_000_000)
+
+export const chosen = {
+  seeds: count.parse(process.env['SIMULATION_SEEDS'] ?? '2000'),
+  /** Others in every run, unless told: what holds for the same seeds every time may hold for no others. */
+  first: count.parse(process.env['SIMULATION_FIRST'] ?? String(1 + (Date.now() % 1_000_000))),
+  one:
+    process.env['SIMULATION_SEED'] === undefined
+      ? null
+      : count.parse(process.env['SIMULATION_SEED']),
+  keep: process.env['SIMULATION_KEEP'],
+} as const
+
+/** The seeds of one of two lanes. */
+export function laneOf(lane: 0 | 1): readonly number[] {
+  const { first, one, seeds } = chosen
+  if (one !== null) return []
+  return Array.from({ length: seeds }, (_, at) => first + at).filter((seed) => seed % 2 === lane)
+}
