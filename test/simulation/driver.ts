@@ -36,6 +36,12 @@ export function mount(machine: Machine | null): void {
   mounted = machine
 }
 
+/** A machine that does at once what it is told: for what happens while nothing of the simulation runs. */
+export const plainMachine: Machine = {
+  opened: () => undefined,
+  submit: ({ execute, finish }) => void execute().then(finish),
+}
+
 class Statement {
   readonly #connection: Database
   readonly #sql: string

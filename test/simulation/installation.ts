@@ -8,11 +8,12 @@ import type { Keys } from '../../builder/publish/keys.ts'
 import type { ExchangeKeys } from '../../src/auth/exchange-keys.ts'
 import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
 import { openDatabase } from '../../src/db/open.ts'
+import { setRestoredAt } from '../../src/db/restored.ts'
 import { loadReference } from '../../src/reference.ts'
 import type { Reference } from '../../src/reference.ts'
 import { keyedHashOf } from '../../src/secret.ts'
 import { withPlatform } from '../support/receipts.ts'
-import { mount } from './driver.ts'
+import { mount, plainMachine } from './driver.ts'
 import { takeOverThreads } from './machine.ts'
 import { platformKey } from './requests.ts'
 
@@ -37,10 +38,7 @@ export async function prepareInstallation(): Promise<Installation> {
   const dir = mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), 'ledger-simulation-'))
   takeOverThreads()
   const emptyDatabase = join(dir, 'empty.db')
-  mount({
-    opened: () => undefined,
-    submit: ({ execute, finish }) => void execute().then(finish),
-  })
+  mount(plainMachine)
   const database = await openDatabase({ url: emptyDatabase })
   await database.close()
   mount(null)
@@ -59,4 +57,13 @@ export async function prepareInstallation(): Promise<Installation> {
     keyedHash: keyedHashOf(new Uint8Array(32).fill(9)),
     remove: () => rmSync(dir, { recursive: true, force: true }),
   }
+}
+
+/** As the command that puts a backup back ends: the file says when that was. */
+export async function markRestored(path: string, restoredAt: string): Promise<void> {
+  mount(plainMachine)
+  const database = await openDatabase({ url: path, create: false })
+  await setRestoredAt(database.db, restoredAt)
+  await database.close()
+  mount(null)
 }

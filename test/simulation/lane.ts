@@ -9,11 +9,14 @@ export async function runLane(lane: 0 | 1): Promise<Totals> {
   try {
     await warmUp(installation)
     const startedMs = performance.now()
+    const before = process.cpuUsage()
     const totals = await runSeeds(laneOf(lane), installation)
     const seconds = Math.round((performance.now() - startedMs) / 1000)
+    const { user, system } = process.cpuUsage(before)
+    const busy = Math.round((user + system) / 1e6)
     const told = Object.entries(totals).map(([name, count]) => `${count} ${name}`)
     process.stdout.write(
-      `simulation, lane ${lane}, SIMULATION_FIRST=${chosen.first}: ${told.join(', ')} in ${seconds} s\n`,
+      `simulation, lane ${lane}, SIMULATION_FIRST=${chosen.first}: ${told.join(', ')} in ${seconds} s, ${busy} s of them on a processor\n`,
     )
     return totals
   } finally {

@@ -110,7 +110,13 @@ export function judge(state: State, asked: Asked, nowMs: number): Verdict {
     if (held.requestSha !== asked.requestSha) return refused('idempotency_key_reused')
     return { kind: 'repeat', status: held.status, body: held.body }
   }
-  if (!isTimely) return refused('signature_expired')
+  const { restoredMs } = state
+  // What the file has lost may have held what this would repeat.
+  const isLost =
+    restoredMs !== null &&
+    nowMs <= restoredMs + 2 * windowMs &&
+    asked.proofs.some(({ timestampMs }) => timestampMs <= restoredMs)
+  if (!isTimely || isLost) return refused('signature_expired')
   const verdict = rule(state, asked, nowMs)
   if (verdict.kind !== 'taken') return verdict
   return {

@@ -12,6 +12,8 @@ const others = [
   'kill service',
   'kill builder',
   'power',
+  'back up',
+  'put back',
   'build',
   'expire',
   'tidy',
@@ -47,10 +49,12 @@ const weights = {
   'kill service': 1,
   'kill builder': 0.5,
   power: 0.7,
+  'back up': 0.4,
+  'put back': 0.3,
   build: 2,
   expire: 1.5,
   tidy: 0.5,
-  poll: 0.7,
+  poll: 1.2,
 } as const satisfies Record<Step['kind'], number>
 
 export function planOf(seed: number): readonly Step[] {

@@ -78,7 +78,7 @@ function logOf(host: Host, process: Process): LineLog {
   const error: LineLog['error'] = (message, fields) => {
     const reason = String(fields?.['reason'] ?? fields?.['detail'] ?? '')
     // Sources that say nothing usable are what polls are for.
-    if (process.isAlive && message !== 'job poll failed') host.fault(`${message}: ${reason}`)
+    if (process.isAlive && !reason.includes('rails polled')) host.fault(`${message}: ${reason}`)
   }
   const log = { debug: silent, info: silent, warn: silent, error }
   return { ...log, isEnabled: () => false, flush: silent }

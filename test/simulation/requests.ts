@@ -161,7 +161,7 @@ function senderOf({ chance }: Circumstances) {
 }
 
 function someone(chance: Chance): TestWallet {
-  return wallets[chance.happens(0.08) ? 3 : chance.below(3)] ?? wallets[0]
+  return wallets[chance.happens(0.03) ? 3 : chance.below(3)] ?? wallets[0]
 }
 
 /** When a client says that it signs: mostly now, at times by a clock that is wrong. */
@@ -322,7 +322,7 @@ async function bearer(
 
 async function signup(at: Circumstances): Promise<Sent> {
   const { chance, reference } = at
-  const index = chance.happens(0.12) ? 3 : chance.below(3)
+  const index = chance.happens(0.05) ? 3 : chance.below(3)
   const wallet = wallets[index] ?? wallets[0]
   const handle = chance.happens(0.85) ? (handles[index] ?? handles[0]) : chance.pick(handles)
   const [name, looks] = chance.pick(names)

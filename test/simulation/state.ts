@@ -102,6 +102,8 @@ export interface State {
   readonly used: Map<string, Kept>
   /** By caller and key. */
   readonly keys: Map<string, Kept>
+  /** When the file was put back from a backup; null where it never was. */
+  readonly restoredMs: number | null
 }
 
 export function emptyState(): State {
@@ -120,6 +122,7 @@ export function emptyState(): State {
     proposals: [],
     used: new Map(),
     keys: new Map(),
+    restoredMs: null,
   }
 }
 
@@ -139,6 +142,7 @@ export function copyOf(state: State): State {
     proposals: [...state.proposals],
     used: new Map(state.used),
     keys: new Map(state.keys),
+    restoredMs: state.restoredMs,
   }
 }
 

@@ -1,0 +1,326 @@
+/**
+ * Watches the file and the answers. After every commit it says which requests have taken effect, and lets the model
+ * write the same; of every answer it says whether it is right in one of the states that there were while the request
+ * was under way.
+ */
+import { z } from 'zod'
+
+import type { Answer } from './call.ts'
+import { compareDump } from './compare.ts'
+import { dumpSql, newsSql, soundSql } from './eye.ts'
+import type { Eye } from './eye.ts'
+import { isSame, misfit } from './likeness.ts'
+import { heldKey, judge, moveByClock, usedKey } from './model.ts'
+import type { Verdict } from './model.ts'
+import type { Sent } from './requests.ts'
+import { copyOf, dayMs, emptyState, iso } from './state.ts'
+import type { State } from './state.ts'
+
+/** A request under way. */
+export interface Flight {
+  readonly name: string
+  readonly sent: Sent | null
+  /** What a read must be answered with, in a state; null where it must not be found. */
+  readonly look: ((state: State, nowMs: number) => object | null) | null
+  readonly nowMs: number
+  readonly fromVersion: number
+  /** How many there had been when all was well last. */
+  readonly troubles: number
+  /** A change of the endpoint was refused because another came first, and that is in the history. */
+  lostRace: boolean
+}
+
+/** A request that took effect: the rows are there, and one of the requests that asked for it may say so first. */
+interface Effect {
+  readonly status: number
+  readonly body: Readonly<Record<string, unknown>>
+  readonly flights: ReadonlySet<Flight>
+  isTold: boolean
+}
+
+/** What the builder is about, where it is the builder that has committed. */
+export interface ClockWork {
+  readonly kind: string
+  /** The clock as it read it. */
+  readonly nowMs: number
+}
+
+const anyBody = z.record(z.string(), z.unknown())
+const text = z.string()
+const news = z.object({
+  used: z.array(z.tuple([text, text, text, z.number(), anyBody])),
+  keys: z.array(z.tuple([text, text, text, z.number(), anyBody, text])),
+  feedback: z.array(z.tuple([text, text, text])),
+  proposals: z.array(z.tuple([text, text, text])),
+  audit: z.array(z.tuple([z.number(), text, text.nullable(), text, text, text])),
+  moves: z.array(z.tuple([z.number(), text, text])),
+  issued: z.array(z.tuple([text, text])),
+  last: z.array(z.number()),
+})
+type News = z.infer<typeof news>
+
+export interface Witness {
+  readonly state: () => State
+  /** All states so far; the last is the present one. */
+  readonly versions: readonly State[]
+  readonly flights: ReadonlySet<Flight>
+  readonly begun: (flight: Omit<Flight, 'fromVersion' | 'lostRace'>) => Flight
+  /** `isExcused`: the machine has made trouble, so that the ledger may say that it cannot. */
+  readonly answered: (flight: Flight, answer: Answer, isExcused: boolean) => void
+  /** Nobody will answer what is under way. */
+  readonly cutOff: () => void
+  /** Requests that nobody has answered, to be sent again. */
+  readonly takeUnsettled: () => readonly Sent[]
+  readonly observe: (eye: Eye, clock: ClockWork | null) => Promise<void>
+  /** The whole file against the model. */
+  readonly examine: (eye: Eye) => Promise<void>
+  /** The file was put back as it was in an earlier state. */
+  readonly putBack: (eye: Eye, to: State, nowMs: number) => Promise<void>
+}
+
+export function createWitness(given: {
+  readonly log: (line: string) => void
+  readonly wrong: (what: string) => void
+  readonly tally: Record<'requests' | 'taken' | 'repeats' | 'refused' | 'unanswered', number>
+}): Witness {
+  const { log, wrong, tally } = given
+  let last: readonly number[] = [0, 0, 0, 0, 0, 0]
+  let lostRaces = 0
+  let state = emptyState()
+  const versions: State[] = [copyOf(state)]
+  const effects: Effect[] = []
+  const effective = new Set<Flight>()
+  const flights = new Set<Flight>()
+  const unsettled: Sent[] = []
+
+  async function observe(eye: Eye, clock: ClockWork | null): Promise<void> {
+    const found = news.parse(await eye.json(newsSql, last))
+    last = found.last
+    const told = new Set<string>()
+    for (const [wallet, sha, requestSha, status, body] of found.used) {
+      if (told.has(`${wallet} ${sha}`)) continue
+      const proof = `${wallet} ${sha}`
+      const audit = found.audit.find(([, by, , , message]) => by === wallet && message === sha)
+      noteLostRaces(found, audit?.[0] ?? 0)
+      const candidates = [...flights].filter(
+        ({ sent, nowMs }) =>
+          sent?.requestSha === requestSha &&
+          sent.proofs.some((one) => usedKey(one) === proof) &&
+          (audit === undefined || audit[5] === iso(nowMs)),
+      )
+      const flight = takeEffect(candidates, { status, body }, `message ${sha.slice(0, 8)}`)
+      for (const one of flight?.sent?.proofs ?? []) told.add(usedKey(one))
+    }
+    noteUnsigned(found)
+    noteLostRaces(found, Infinity)
+    for (const [, job, event] of found.moves) {
+      const [receiptId = null] = found.issued.find(([, of]) => of === job) ?? []
+      const what = moveByClock(state, { job, event, receiptId }, clock?.nowMs ?? Number.NaN)
+      if (what !== null) wrong(`${event} of ${job} by the clock: ${what}`)
+      versions.push(copyOf(state))
+      log(`    ${event} of ${job} by the clock`)
+    }
+    if (clock?.kind === 'tidy') {
+      const { nowMs } = clock
+      for (const kept of [state.used, state.keys]) {
+        for (const [key, { untilMs }] of kept) if (untilMs <= nowMs) kept.delete(key)
+      }
+      versions.push(copyOf(state))
+    }
+  }
+
+  /** Who came second to an endpoint is in the history all the same; those before a row of it, in its order. */
+  function noteLostRaces(found: News, before: number): void {
+    for (const [seq, wallet, handle, action, message, createdAt] of found.audit) {
+      if (action !== 'updateAttestationEndpoint.conflict' || seq >= before || seq <= lostRaces)
+        continue
+      lostRaces = seq
+      const flight = [...flights].find(
+        ({ sent, nowMs }) =>
+          sent?.proofs.some(({ sha }) => sha === message) === true && iso(nowMs) === createdAt,
+      )
+      if (flight === undefined) wrong('a lost race is in the history that nobody ran')
+      else flight.lostRace = true
+      state.audit.push(['write', wallet, handle, action, createdAt])
+      versions.push(copyOf(state))
+    }
+  }
+
+  /** Writes without a wallet are known by the key they carry, or by their words. */
+  function noteUnsigned(found: News): void {
+    const fresh = found.keys.filter(([caller, key, requestSha, , , expiresAt]) => {
+      const kept = state.keys.get(`${caller} ${key}`)
+      return kept?.requestSha !== requestSha || iso(kept.untilMs) !== expiresAt
+    })
+    const isUnsigned = ({ sent }: Flight): boolean => sent !== null && sent.proofs.length === 0
+    const unsigned = [...flights].filter(isUnsigned)
+    const holding = ([caller, key, requestSha, , , expiresAt]: News['keys'][number]) =>
+      unsigned.filter(
+        ({ sent, nowMs }) =>
+          sent !== null &&
+          heldKey(sent) === `${caller} ${key}` &&
+          sent.requestSha === requestSha &&
+          iso(nowMs + dayMs) === expiresAt,
+      )
+    for (const [id, words, createdAt] of [...found.feedback, ...found.proposals]) {
+      const isFeedback = id.startsWith('fbk_')
+      const keyed = fresh.find(
+        ([, , , status, body]) =>
+          status !== 200 && (body['feedback_id'] ?? body['proposal_id']) === id,
+      )
+      const candidates =
+        keyed === undefined
+          ? unsigned.filter(
+              ({ sent, nowMs }) =>
+                sent !== null &&
+                sent.key === null &&
+                'text' in sent.intent &&
+                sent.intent.text === words &&
+                iso(nowMs) === createdAt,
+            )
+          : holding(keyed)
+      const body = isFeedback
+        ? { feedback_id: id, deduplicated: false }
+        : { proposal_id: id, slug: slugOf(candidates[0]), status: 'pending' }
+      takeEffect(candidates, { status: isFeedback ? 201 : 202, body }, `words "${words}"`)
+    }
+    for (const held of fresh) {
+      const [caller, key, requestSha, status, body, expiresAt] = held
+      const kept = state.keys.get(`${caller} ${key}`)
+      if (kept?.requestSha === requestSha && iso(kept.untilMs) === expiresAt) continue
+      takeEffect(holding(held), { status, body }, `key ${key}`)
+    }
+  }
+
+  /** The candidate that the rows belong to, after the model has written the same. */
+  function takeEffect(
+    candidates: readonly Flight[],
+    answer: { readonly status: number; readonly body: Effect['body'] },
+    what: string,
+  ): Flight | null {
+    let reason = 'nobody asked for it'
+    for (const flight of candidates) {
+      const { sent, nowMs } = flight
+      if (sent === null || effective.has(flight)) continue
+      const verdict = judge(state, sent, nowMs)
+      const unfit = verdict.kind === 'taken' ? misfitOf(verdict, answer) : tell(verdict)
+      if (unfit !== null || verdict.kind !== 'taken') {
+        reason = `${flight.name}: ${unfit ?? ''}`
+        continue
+      }
+      verdict.write(state, answer.body)
+      versions.push(copyOf(state))
+      const twins = candidates.filter((one) => one.sent?.requestSha === sent.requestSha)
+      effects.push({ ...answer, flights: new Set(twins), isTold: false })
+      effective.add(flight)
+      log(`    ${flight.name} is in the ledger`)
+      return flight
+    }
+    wrong(`rows of ${what} that should not be: ${reason}`)
+    return null
+  }
+
+  function answered(flight: Flight, answer: Answer, isExcused: boolean): void {
+    flights.delete(flight)
+    const { status, body } = answer
+    const code = typeof body['code'] === 'string' ? body['code'] : null
+    log(`${flight.name} is answered ${status}${code === null ? '' : ` ${code}`}`)
+    if (status >= 500) {
+      tally.unanswered += 1
+      if (!isExcused) wrong(`${flight.name} was answered ${status} although nothing was wrong`)
+      if (flight.sent !== null) unsettled.push(flight.sent)
+      return
+    }
+    const window = versions.slice(flight.fromVersion)
+    if (flight.look !== null) {
+      const { look } = flight
+      const misfits = window.map((seen) => {
+        const wanted = look(seen, flight.nowMs)
+        if (wanted === null) return status === 404 ? null : `answered ${status}, and not 404`
+        return status === 200 ? misfit(wanted, body) : `answered ${status}, and not 200`
+      })
+      if (!misfits.includes(null)) wrong(`${flight.name}: ${misfits.at(-1) ?? ''}`)
+      return
+    }
+    const { sent } = flight
+    if (sent === null) return
+    const effect = effects.find(
+      (one) =>
+        !one.isTold && one.flights.has(flight) && one.status === status && isSame(one.body, body),
+    )
+    if (effect !== undefined) {
+      effect.isTold = true
+      tally.taken += 1
+      return
+    }
+    const verdicts = window.map((seen) => judge(seen, sent, flight.nowMs))
+    const isRight = verdicts.some((verdict) =>
+      verdict.kind === 'repeat'
+        ? verdict.status === status && isSame(verdict.body, body)
+        : verdict.kind === 'refused' && code !== null && verdict.codes.includes(code),
+    )
+    if (isRight || (flight.lostRace && code === 'conflict')) {
+      if (code === null) tally.repeats += 1
+      else tally.refused += 1
+      return
+    }
+    const wanted = [...new Set(verdicts.map(tell))].join(' or ')
+    wrong(`${flight.name} was answered ${status} ${code ?? ''}, and not: ${wanted}`)
+  }
+
+  async function examine(eye: Eye): Promise<void> {
+    for (const unfit of compareDump(await eye.json(dumpSql), state)) wrong(`in the file: ${unfit}`)
+    const sound = z.record(z.string(), z.number()).parse(await eye.json(soundSql))
+    for (const [what, count] of Object.entries(sound)) {
+      if (count !== 0) wrong(`in the file: ${count} ${what}`)
+    }
+  }
+
+  return {
+    state: () => state,
+    versions,
+    flights,
+    begun: (flight) => {
+      const under = { ...flight, fromVersion: versions.length - 1, lostRace: false }
+      tally.requests += 1
+      flights.add(under)
+      return under
+    },
+    answered,
+    cutOff: () => {
+      for (const { sent } of flights) {
+        tally.unanswered += 1
+        if (sent !== null) unsettled.push(sent)
+      }
+      flights.clear()
+    },
+    takeUnsettled: () => unsettled.splice(0),
+    observe,
+    examine,
+    putBack: async (eye, to, nowMs) => {
+      state = { ...copyOf(to), restoredMs: nowMs }
+      versions.push(copyOf(state))
+      // Rows are numbered on from there.
+      last = news.parse(await eye.json(newsSql, last)).last
+      lostRaces = last[3] ?? 0
+    },
+  }
+}
+
+function slugOf(flight: Flight | undefined): string {
+  const intent = flight?.sent?.intent
+  return intent?.kind === 'propose' ? intent.slug : ''
+}
+
+function misfitOf(
+  verdict: Extract<Verdict, { readonly kind: 'taken' }>,
+  answer: { readonly status: number; readonly body: Effect['body'] },
+): string | null {
+  if (verdict.status !== answer.status) return `status ${answer.status}, and not ${verdict.status}`
+  return misfit(verdict.answer, answer.body)
+}
+
+function tell(verdict: Verdict): string {
+  if (verdict.kind === 'refused') return `refused as ${verdict.codes.join(' or ')}`
+  return `${verdict.kind} with ${verdict.status}`
+}
