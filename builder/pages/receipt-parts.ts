@@ -21,7 +21,7 @@ export function receiptTable(id: string, caption: Said, receipts: readonly Recei
       { label: 'Amount', unit: 'USDC', kind: 'figure' },
       { label: 'From' },
       { label: 'To' },
-      { label: 'Paid' },
+      { label: 'Dated' },
     ],
     rows: receipts.map((receipt) => ({
       // The search of the page looks for whole identifiers and wallets, which the cells show shortened.

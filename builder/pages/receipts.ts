@@ -1,5 +1,6 @@
 /** `/receipts` with its search, and a page and a signed record for each receipt. */
 import type { Receipt } from '../../src/contract/schemas/receipt.ts'
+import { jobExchange } from '../../src/core/job.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import { asJson } from '../snapshots/document.ts'
 import type { World } from '../world.ts'
@@ -18,7 +19,7 @@ export function receiptsPage({ community }: World): Page {
   return {
     path: '/receipts',
     title: 'Receipts',
-    description: `${counted(receiptsTotal, 'receipt')} sent in, ${receiptsVerified} verified: proofs that somebody was paid on a rail.`,
+    description: `${counted(receiptsTotal, 'receipt')} that somebody was paid on a rail; ${receiptsVerified} of them verified.`,
     nav: '/receipts',
     alternates: [{ type: 'application/json', href: '/api/v1/receipts', title: 'JSON' }],
     body: [
@@ -79,7 +80,7 @@ function receiptPage(
   return {
     path: receiptPath(id),
     title: `Receipt ${id.slice(0, 12)}…${id.slice(-6)}`,
-    description: `${usdc(receipt.amount_usdc).md} paid on ${receipt.rail}: ${receipt.verification}.`,
+    description: `${usdc(receipt.amount_usdc).md} ${claimOf(receipt)} on ${receipt.rail}: ${receipt.verification}.`,
     nav: '/receipts',
     listed: false,
     madeOf: [
@@ -90,7 +91,7 @@ function receiptPage(
     ],
     body: () => [
       para(
-        say`${pill(receipt.verification)} ${usdc(receipt.amount_usdc)} paid at ${time(Date.parse(receipt.occurred_at))}`,
+        say`${pill(receipt.verification)} ${usdc(receipt.amount_usdc)} ${claimOf(receipt)} at ${time(Date.parse(receipt.occurred_at))}`,
         'lede',
       ),
       receipt.verification_reason === undefined ? null : para(foreign(receipt.verification_reason)),
@@ -143,6 +144,12 @@ function receiptPage(
       ]),
     ],
   }
+}
+
+/** What may be said of the amount: only what was verified was paid. */
+function claimOf({ platform, verification }: Receipt): string {
+  if (platform === jobExchange.platform) return 'agreed for accepted work'
+  return verification === 'verified' ? 'paid' : 'said to be paid'
 }
 
 const verdicts: Readonly<Record<NonNullable<Receipt['onchain']>['verdict'], string>> = {

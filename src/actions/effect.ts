@@ -77,7 +77,8 @@ export async function commitOnce(
   const done = await deps.database.write(async (tx) => {
     const first = await firstAnswer(tx, request, proofs, caller)
     if (first !== null) return { outcome: first, isNew: false }
-    if (proofs.some((proof) => !proof.timely)) throw new ApiError('signature_expired')
+    const late = proofs.find((proof) => !proof.timely)
+    if (late !== undefined) throw expired(late.timestampMs, request.nowMs)
     await refuseOlderThanRestore(deps, request, proofs)
     const outcome = await decide(tx)
     if ('refused' in outcome) return { outcome, isNew: false }
@@ -102,6 +103,12 @@ export async function priorAnswer(
 ): Promise<Outcome | null> {
   const caller = callerOf(request, proofs)
   return await firstAnswer(deps.database.reader, request, proofs, caller)
+}
+
+/** Says what time it is here: a client's clock may be wrong. */
+export function expired(timestampMs: number, nowMs: number): ApiError {
+  const [signed, now] = [timestampMs, nowMs].map(isoTime)
+  return new ApiError('signature_expired', `It was signed at ${signed}, and here it is ${now}`)
 }
 
 /** As long as a signature from before a restore could still be timely, with room to spare. */

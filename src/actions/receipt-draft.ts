@@ -1,7 +1,7 @@
 /** A receipt as it was sent in, checked by everything that needs no database. */
 import { ed25519Check } from '../auth/check.ts'
 import { decodeEd25519Signature } from '../auth/ed25519.ts'
-import { receiptIdOf, signingText } from '../auth/messages.ts'
+import { receiptIdOf, sha256Hex, signingText } from '../auth/messages.ts'
 import { SigningKeyError, publicKeyFromBase64 } from '../auth/signing-key.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { Platform } from '../contract/schemas/platform.ts'
@@ -159,7 +159,11 @@ async function requireReceiptSignature(
     const check = ed25519Check(textOf(), signature, publicKey)
     if ((await orUnavailable(checkAside(check))).valid) return
   }
-  throw new ApiError('signature_invalid', `${who}_signature does not verify over the receipt`)
+  const expected = sha256Hex(text)
+  throw new ApiError(
+    'signature_invalid',
+    `${who}_signature does not verify over the receipt: its signing text has the SHA-256 ${expected}`,
+  )
 }
 
 function keyOf(text: string): Uint8Array {
@@ -188,5 +192,5 @@ function verificationOf(
         verificationReason: 'Signed by the worker alone: nothing shows the payment',
         onchain,
       }
-    : { verification: 'pending', verificationReason: 'The chain is asked within the hour', onchain }
+    : { verification: 'pending', verificationReason: 'Its chain is asked every hour, where this installation has a node of it: see /status', onchain }
 }

@@ -9,6 +9,7 @@ import type { JsonObject } from '../core/canonical-json.ts'
 import { WalletError, parseWallet } from '../core/wallet.ts'
 import type { Wallet } from '../core/wallet.ts'
 import type { ActionDeps } from './deps.ts'
+import { expired } from './effect.ts'
 import type { SignedProof, WriteRequest } from './effect.ts'
 
 export interface BodyStatement {
@@ -24,6 +25,9 @@ export interface BodyStatement {
     from: { readonly wallet: string; readonly timestamp: string; readonly bodySha256: string },
   ) => string
 }
+
+/** Of a message in an error. */
+const MAX_SHOWN = 800
 
 type VerifyDeps = Pick<ActionDeps, 'serviceName' | 'walletChain' | 'checkAside'>
 
@@ -62,18 +66,20 @@ export function requireTimely(
   request: Pick<WriteRequest, 'nowMs' | 'idempotencyKey'>,
 ): boolean {
   const timely = isWithinWindow(timestampMs, request.nowMs)
-  if (!timely && request.idempotencyKey === null) throw new ApiError('signature_expired')
+  if (!timely && request.idempotencyKey === null) throw expired(timestampMs, request.nowMs)
   return timely
 }
 
-/** @throws ApiError `signature_invalid` with the reason, `unavailable` where nobody can say now. */
+/** @throws ApiError `signature_invalid` with the reason and the message that was checked, `unavailable` where nobody can say now. */
 export async function requireSignature(
   deps: Pick<ActionDeps, 'walletChain' | 'checkAside'>,
   claim: { readonly message: string; readonly signature: string; readonly wallet: Wallet },
   what = '',
 ): Promise<void> {
   const verdict = await checkSignature(deps, claim)
-  if (!verdict.valid) throw new ApiError('signature_invalid', `${what}${verdict.reason}`)
+  if (!verdict.valid) {
+    throw new ApiError('signature_invalid', `${what}${verdict.reason}: ${claim.message.slice(0, MAX_SHOWN)}`)
+  }
 }
 
 /** The verdict over a signature of a wallet. @throws ApiError `unavailable` where its chain is out of reach. */

@@ -70,7 +70,8 @@ export function jobReceipt(
     publicKey: null,
     submitter: job.poster,
     content,
-    verification: 'verified',
+    // What counts as verified is a payment, and nobody has shown one.
+    verification: 'unverified',
     verificationReason: 'Issued by the exchange for accepted work; it saw no payment',
     onchain: 'none',
     acceptedAt: now,

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 
 import type { ActionDeps } from '../actions/deps.ts'
+import { issuerOf } from '../auth/exchange-keys.ts'
 import { verifyReceipt } from '../client/verify-receipt.ts'
 import { holds } from '../client/verify.ts'
 import { ApiError } from '../contract/errors.ts'
@@ -156,12 +157,17 @@ export function mcpTools(deps: ActionDeps, store: PublishedDocuments): readonly 
       input: z.object({ receipt_id: receiptId }),
       async call({ receipt_id: id }) {
         const { content, ...receipt } = await receiptOf(id)
-        const keys = new Map(
+        const keys = new Map<string, string | readonly string[]>(
           [...deps.reference().platforms.values()].map((entry) => [
             entry.platform,
             entry.public_key,
           ]),
         )
+        const exchange = issuerOf(deps.exchangeKeys())
+        keys.set(exchange.platform, [
+          exchange.public_key,
+          ...(exchange.retired ?? []).map((key) => key.public_key),
+        ])
         const { kind, checks } = await verifyReceipt(content, keys, id)
         const { verification: state, onchain_verified, explorer_url } = receipt
         return {

@@ -105,7 +105,10 @@ async function bindingOf(
     if (verdict.valid) return binding
     reason = verdict.reason
   }
-  throw new ApiError('signature_invalid', reason)
+  throw new ApiError(
+    'signature_invalid',
+    `${reason}: ${texts.path.slice(0, MAX_SHOWN)} or ${texts.body.slice(0, MAX_SHOWN)}`,
+  )
 }
 
 interface Credentials {
@@ -115,6 +118,12 @@ interface Credentials {
   readonly timestamp: string
 }
 
+/** Of a message in an error. */
+const MAX_SHOWN = 800
+
+const howToSend =
+  'Send Authorization: Bearer <wallet>:<signature>, or X-Partner-Wallet and X-Partner-Signature; and the time that was signed in X-Partner-Timestamp'
+
 const BEARER = /^Bearer +([^\s:]{1,100}):([^\s]{1,17000})$/i
 
 function credentialsOf(incoming: IncomingMessage): Credentials {
@@ -123,7 +132,7 @@ function credentialsOf(incoming: IncomingMessage): Credentials {
   const signature = onlyHeader(incoming, 'x-partner-signature')
   const timestamp = timestampOf(incoming)
   if (authorization === null) {
-    if (wallet === null && signature === null) throw new ApiError('credentials_missing')
+    if (wallet === null && signature === null) throw new ApiError('credentials_missing', howToSend)
     if (wallet === null || signature === null) {
       throw new ApiError(
         'credentials_malformed',

@@ -1,5 +1,5 @@
 /** What zod finds wrong, as the `issues` of the error body. */
-import type { z } from 'zod'
+import { z } from 'zod'
 
 import { ApiError } from '../contract/errors.ts'
 import type { Issue } from '../contract/errors.ts'
@@ -7,6 +7,7 @@ import type { Issue } from '../contract/errors.ts'
 const MAX_ISSUES = 100
 const MAX_PATH = 300
 const MAX_MESSAGE = 500
+const MAX_DETAILS = 1000
 
 /** @throws ApiError `invalid_input` with every field that is wrong. */
 export function validate<Schema extends z.ZodType>(
@@ -15,20 +16,89 @@ export function validate<Schema extends z.ZodType>(
 ): z.infer<Schema> {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  const issues = parsed.error.issues.flatMap(issuesOf).slice(0, MAX_ISSUES)
-  throw new ApiError('invalid_input', undefined, { issues })
+  const forms = formsOf(schema)
+  const issues = parsed.error.issues
+    .flatMap((issue) => issuesOf(issue, forms, value))
+    .slice(0, MAX_ISSUES)
+  throw new ApiError('invalid_input', choiceOf(forms), { issues })
 }
 
-function issuesOf(issue: z.core.$ZodIssue): Issue[] {
+/** Fields of one form of a body, by whether they must be there. */
+type Form = Readonly<Record<string, 'required' | 'optional'>>
+
+function formsOf(schema: z.ZodType): readonly Form[] {
+  if (schema instanceof z.ZodUnion) {
+    return schema.options
+      .filter((option) => option instanceof z.ZodType)
+      .flatMap((option) => formsOf(option))
+  }
+  if (!(schema instanceof z.ZodObject)) return []
+  const fields = Object.entries<z.core.$ZodType>(schema.shape)
+  return [
+    Object.fromEntries(
+      fields.map(([name, field]) => [
+        name,
+        z.safeParse(field, undefined).success ? 'optional' : 'required',
+      ]),
+    ),
+  ]
+}
+
+/** What each form needs, where there are several. */
+function choiceOf(forms: readonly Form[]): string | undefined {
+  if (forms.length < 2) return undefined
+  const needed = forms.map((form) =>
+    Object.keys(form)
+      .filter((name) => form[name] === 'required')
+      .join(', '),
+  )
+  return `The body has one of ${forms.length} forms. They need: ${needed.join('; or ')}`.slice(
+    0,
+    MAX_DETAILS,
+  )
+}
+
+function unknownField(name: string, forms: readonly Form[]): string {
+  const form = forms.find((candidate) => name in candidate)
+  if (form === undefined) {
+    const known = [...new Set(forms.flatMap((each) => Object.keys(each)))]
+    return known.length === 0
+      ? 'is not a known field'
+      : `is not a known field; known are ${known.join(', ')}`
+  }
+  const partners = Object.keys(form).filter(
+    (other) =>
+      other !== name && form[other] === 'required' && !forms.every((each) => other in each),
+  )
+  return `goes with ${partners.join(', ')}`
+}
+
+function issuesOf(issue: z.core.$ZodIssue, forms: readonly Form[], sent: unknown): Issue[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => issueAt([...issue.path, key], 'is not a known field'))
+    return issue.keys.map((key) =>
+      issueAt(
+        [...issue.path, key],
+        issue.path.length === 0 ? unknownField(key, forms) : 'is not a known field',
+      ),
+    )
   }
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     const [closest = []] = issue.errors.toSorted((a, b) => weightOf(a) - weightOf(b))
-    return closest.flatMap((inner) => issuesOf({ ...inner, path: [...issue.path, ...inner.path] }))
+    return closest.flatMap((inner) =>
+      issuesOf({ ...inner, path: [...issue.path, ...inner.path] }, forms, sent),
+    )
   }
-  const isMissing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined')
-  return [issueAt(issue.path, isMissing ? 'is missing' : issue.message)]
+  if (valueAt(sent, issue.path) !== undefined) return [issueAt(issue.path, issue.message)]
+  const isPlain = issue.code === 'invalid_type'
+  return [issueAt(issue.path, isPlain ? 'is missing' : `is missing: ${issue.message}`)]
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (inner, name) =>
+      typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined,
+    value,
+  )
 }
 
 /** How far a value is from one form of several; each unknown field counts. */

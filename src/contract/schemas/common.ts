@@ -20,8 +20,12 @@ export const url = z.url().max(2048)
 export const usdc = z.number().min(0).max(maxAmountUsdc)
 export const count = z.int().min(0)
 export const share = z.number().min(0).max(1)
-export const railSlug = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/)
-export const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/)
+export const railSlug = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be the slug of a rail in lower case, such as x402')
+export const sha256Hex = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in 64 lower-case hex digits')
 /** A wallet as it is answered: EIP-55, Solana base58 or a NEAR implicit account. */
 export const wallet = z.string().min(32).max(64)
 /** On what has a display name. */

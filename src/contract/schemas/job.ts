@@ -15,8 +15,8 @@ import {
 import { receiptId } from './receipt.ts'
 import { skillsInput } from './worker.ts'
 
-export const jobId = z.string().regex(/^job_[0-9a-f]{24}$/)
-const bidId = z.string().regex(/^bid_[0-9a-f]{24}$/)
+export const jobId = z.string().regex(/^job_[0-9a-f]{24}$/, 'must be job_ and 24 hex digits')
+const bidId = z.string().regex(/^bid_[0-9a-f]{24}$/, 'must be bid_ and 24 hex digits')
 const deliveryId = z.string().regex(/^dlv_[0-9a-f]{24}$/)
 export const jobStatus = z.enum(jobStatuses)
 const bidStatus = z.enum(['open', 'awarded', 'rejected', 'lapsed'])

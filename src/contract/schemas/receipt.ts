@@ -13,7 +13,7 @@ import {
 } from './input.ts'
 import { railChain } from './rail.ts'
 
-export const receiptId = z.string().regex(/^rcp_[0-9a-f]{64}$/)
+export const receiptId = z.string().regex(/^rcp_[0-9a-f]{64}$/, 'must be rcp_ and 64 hex digits')
 export const verification = z.enum(['verified', 'pending', 'unverified', 'rejected'])
 
 const onchainCheck = model(
@@ -98,8 +98,15 @@ export const receiptList = model(
 )
 
 /** 32 bytes in padded base64, with or without the name of the algorithm. */
-const ed25519Key = z.string().regex(/^(?:ed25519:)?[A-Za-z0-9+/]{43}=$/)
-const ed25519Signature = z.string().regex(/^(?:ed25519:)?[A-Za-z0-9+/]{86}==$/)
+const ed25519Key = z
+  .string()
+  .regex(/^(?:ed25519:)?[A-Za-z0-9+/]{43}=$/, 'must be the base64 of 32 bytes, an ed25519 key')
+const ed25519Signature = z
+  .string()
+  .regex(
+    /^(?:ed25519:)?[A-Za-z0-9+/]{86}==$/,
+    'must be ed25519: and the base64 of 64 bytes; the signature of a wallet goes into signature',
+  )
 
 const facts = {
   rail: railSlug,

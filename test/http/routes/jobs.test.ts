@@ -141,7 +141,7 @@ describe('a job from post to receipt', () => {
       rail: 'job_exchange',
       kind: 'platform',
       platform: 'job-exchange',
-      verification: 'verified',
+      verification: 'unverified',
       onchain_verified: false,
       from_wallet: parties.poster.address,
       to_wallet: parties.worker.address,
@@ -532,7 +532,7 @@ describe('a delivery that nobody answers', () => {
     expect(detail.history.at(-1)).toMatchObject({ event: 'accept', by: 'time' })
     expect((await detailOf(disputed.id)).status).toBe('disputed')
     const { body } = await exchange.look(`/api/v1/receipts/${detail.receipt_id}`)
-    expect(body).toMatchObject({ platform: 'job-exchange', verification: 'verified' })
+    expect(body).toMatchObject({ platform: 'job-exchange', verification: 'unverified' })
     expect(body['summary']).toContain('neither accepted nor disputed the work within 14 days')
     const { reader } = service.actions.database
     expect(await standingOf(reader, parties.worker.id)).toMatchObject({ epochSum: 0, entries: 1 })
