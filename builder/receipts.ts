@@ -65,6 +65,8 @@ export type ChainReport = z.infer<typeof chainReport>
 const receiptRun = z.object({
   started_at: z.string(),
   finished_at: z.string(),
+  /** Chains whose node is set; receipts on others wait. Absent in runs of earlier versions. */
+  nodes: z.array(z.string()).optional(),
   chains: z.array(chainReport),
 })
 /** One run as it is published: counts by chain, and why one was not checked. */
@@ -89,11 +91,17 @@ export function createReceiptChecks(deps: ReceiptCheckDeps): ReceiptChecks {
   return {
     run: async () => {
       const startedAt = isoTime(clock.now())
+      const nodes = evmChains.filter((chain) => (deps.rpcUrls[chain] ?? null) !== null)
       const reports: ChainReport[] = []
       for (const chain of evmChains) reports.push(...(await checkChain(deps, chain)))
       reports.push(...(await tellOthers(deps)))
       await closeOldDoubts(deps)
-      const run = { started_at: startedAt, finished_at: isoTime(clock.now()), chains: reports }
+      const run = {
+        started_at: startedAt,
+        finished_at: isoTime(clock.now()),
+        nodes,
+        chains: reports,
+      }
       await database.write((tx) => setMeta(tx, runKey, JSON.stringify(run)))
       return run
     },

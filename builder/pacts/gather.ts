@@ -112,7 +112,7 @@ export function manifestUris(siteUrl: string, pactId: number) {
 function inFlightView(decision: InFlightDecision, siteUrl: string): InFlight {
   const { pactId, manifests, phase, witnesses } = decision
   const uris = manifestUris(siteUrl, pactId)
-  const { workHash } = manifests.checked
+  const { workHash, notes } = manifests.checked
   return {
     ...idsOf(pactId),
     state: 'in_flight',
@@ -123,6 +123,7 @@ function inFlightView(decision: InFlightDecision, siteUrl: string): InFlight {
     next_action: phase.nextAction,
     verifier_recipe: recipeOf({ pactId, siteUrl, uris, workHash }),
     work_hash: workHash,
+    ...(notes.length === 0 ? {} : { manifest_notes: [...notes] }),
     updated_at: isoTime(phase.sinceMs),
     confirmed_by: [...witnesses],
   }

@@ -20,10 +20,13 @@ export function homePage(world: World): Page {
   const rails = shownRails(world)
   const stats = statsOf(world)
   const paying = stats.rails_paying
-  const description = `What ${counted(rails.length, 'income channel')} for AI agents really pay: figures with method, age, evidence and signature. ${paying} pay now.`
+  const isLive = rails.every(
+    ({ view }) => view.status !== 'paying' || carriedText(view, world) === null,
+  )
+  const description = `What ${counted(rails.length, 'income channel')} for AI agents really pay: figures with method, age, evidence and signature. ${paying} pay${isLive ? ' now' : ', as last read'}.`
   return {
     path: '/',
-    title: `${paying} of ${counted(rails.length, 'rail')} ${paying === 1 ? 'pays' : 'pay'} AI agents now`,
+    title: `${paying} of ${counted(rails.length, 'rail')} ${paying === 1 ? 'pays' : 'pay'} AI agents${isLive ? ' now' : ', as last read'}`,
     description,
     nav: '/',
     alternates: [

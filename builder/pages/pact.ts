@@ -198,6 +198,7 @@ function inFlightPage(pact: InFlight, logs: Logs): Page {
         ['Manifest', address(pact.instance_uri)],
         ['Script that reproduces the hash', address(pact.reproduce_uri)],
         ['Hash of the work', pact.work_hash === null ? 'none yet' : code(pact.work_hash)],
+        ...(pact.manifest_notes ?? []).map((note) => ['Note', foreign(note)] as const),
         ['Rests on', witnesses(pact.confirmed_by)],
         ['Updated', time(Date.parse(pact.updated_at))],
       ]),

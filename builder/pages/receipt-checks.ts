@@ -28,12 +28,19 @@ export function receiptChecks({ receiptRun }: World): Twin {
     receiptRun === null
       ? 'and have not been asked yet'
       : say`the last time from ${time(Date.parse(receiptRun.started_at))} to ${time(Date.parse(receiptRun.finished_at))}`
+  const nodes = receiptRun?.nodes
+  const where: Said =
+    nodes === undefined
+      ? null
+      : nodes.length === 0
+        ? ' No node is set for any chain, so receipts on chains wait.'
+        : ` Nodes are set for ${nodes.join(', ')}; receipts on other chains wait.`
   return section(
     'receipts',
     'Checks of receipts',
     table({
       id: 'receipt-checks',
-      caption: say`Chains are asked about receipts every hour, ${when}. An error changes no verdict. ${link('/docs/receipts', 'How a receipt is checked')}`,
+      caption: say`Chains are asked about receipts every hour, ${when}.${where} An error changes no verdict. ${link('/docs/receipts', 'How a receipt is checked')}`,
       columns: [
         { label: 'Chain' },
         { label: 'Outcome' },
@@ -48,7 +55,7 @@ export function receiptChecks({ receiptRun }: World): Twin {
           report.reason === undefined ? '' : foreign(report.reason),
         ],
       })),
-      empty: say`Chains are asked about receipts every hour, ${when}${receiptRun === null ? null : '; nothing was due'}. ${link('/docs/receipts', 'How a receipt is checked')}`,
+      empty: say`Chains are asked about receipts every hour, ${when}${receiptRun === null ? null : '; nothing was due'}.${where} ${link('/docs/receipts', 'How a receipt is checked')}`,
     }),
   )
 }

@@ -7,7 +7,7 @@ import type { World } from '../world.ts'
 import { jsonDocument, textDocument } from './document.ts'
 import type { SnapshotFamily } from './document.ts'
 
-/** `/pacts`, one document per pact that is settled or in flight, and the manifests that the ledger holds. */
+/** `/pacts`, one document per pact, and the manifests that the ledger holds. */
 export const pactDocuments: SnapshotFamily = {
   routes: ['listPacts', 'getPact', 'getPactSpec', 'getPactInstance', 'getPactReproduce'],
   *build({ pacts, site }) {
@@ -34,7 +34,7 @@ export const pactDocuments: SnapshotFamily = {
       },
       { stamped: true },
     )
-    for (const pact of [...settled, ...inFlight]) {
+    for (const pact of [...settled, ...inFlight, ...recorded]) {
       yield jsonDocument('getPact', pact, { params: { id: pact.pact_id } })
     }
     for (const held of pacts.manifests) yield* manifestDocuments(held, pacts, site)

@@ -192,5 +192,10 @@ function verificationOf(
         verificationReason: 'Signed by the worker alone: nothing shows the payment',
         onchain,
       }
-    : { verification: 'pending', verificationReason: 'Its chain is asked every hour, where this installation has a node of it: see /status', onchain }
+    : {
+        verification: 'pending',
+        verificationReason:
+          'Its chain is asked every hour, where this installation has a node of it: see /status',
+        onchain,
+      }
 }

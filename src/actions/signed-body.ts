@@ -78,7 +78,10 @@ export async function requireSignature(
 ): Promise<void> {
   const verdict = await checkSignature(deps, claim)
   if (!verdict.valid) {
-    throw new ApiError('signature_invalid', `${what}${verdict.reason}: ${claim.message.slice(0, MAX_SHOWN)}`)
+    throw new ApiError(
+      'signature_invalid',
+      `${what}${verdict.reason}: ${claim.message.slice(0, MAX_SHOWN)}`,
+    )
   }
 }
 

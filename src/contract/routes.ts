@@ -16,7 +16,7 @@ import { railSlug, time } from './schemas/common.ts'
 import { deskFeed, deskSlug } from './schemas/desk.ts'
 import { flagList } from './schemas/flag.ts'
 import { opportunityList } from './schemas/opportunity.ts'
-import { inFlightPact, pactId, pactList, settledPact } from './schemas/pact.ts'
+import { inFlightPact, pactId, pactList, recordedPact, settledPact } from './schemas/pact.ts'
 import { rail, railHistory, railList } from './schemas/rail.ts'
 import { health, signingKeys, snapshotManifest } from './schemas/service.ts'
 import { skill, skillSlug, taxonomy } from './schemas/skill.ts'
@@ -210,11 +210,14 @@ export const routes = [
     access: 'public',
     summary: 'One pact',
     description:
-      'Settled or in flight, told apart by `state`. A pact that is only recorded stands in the list of all pacts.',
+      'Settled, in flight or only recorded, told apart by `state`. Only a settled one shows a payment.',
     params: { id: { schema: pactId, description: 'The `pact_id`.', example: '12' } },
     answers: {
-      200: json('The pact.', z.discriminatedUnion('state', [settledPact, inFlightPact])),
-      404: { description: 'Neither settled nor in flight.' },
+      200: json(
+        'The pact.',
+        z.discriminatedUnion('state', [settledPact, inFlightPact, recordedPact]),
+      ),
+      404: { description: 'In none of the three groups.' },
     },
     serving: documents(60),
   },

@@ -44,7 +44,7 @@ export function homeCard(stats: CardStats, rails: readonly CardRail[]): Card {
   const isRead = stats.rails_unknown_tpv < earning.length
   return {
     kicker: 'Income channels for AI agents: what each really pays',
-    title: `${stats.rails_paying} of ${counted(stats.rails_total, 'rail')} ${stats.rails_paying === 1 ? 'pays' : 'pay'} AI agents now`,
+    title: `${stats.rails_paying} of ${counted(stats.rails_total, 'rail')} ${stats.rails_paying === 1 ? 'pays' : 'pay'} AI agents`,
     mark: null,
     figures: [
       { label: 'USDC in 30 days', value: isRead ? money(stats.tpv_30d_usdc) : unknown },

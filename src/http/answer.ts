@@ -70,7 +70,10 @@ export function queryOf<Name extends string>(
     const match = known.find((candidate) => candidate === name)
     if (match === undefined) {
       const listed = known.length === 0 ? 'none' : known.join(', ')
-      throw new ApiError('unknown_parameter', `Known parameters: ${listed}`)
+      throw new ApiError(
+        'unknown_parameter',
+        `${name.slice(0, 100)} is not known; known parameters: ${listed}`,
+      )
     }
     if (values.length > 1) {
       throw new ApiError('invalid_input', undefined, {

@@ -38,7 +38,7 @@ async function ask(page: string | null, wallet = alice, format?: string): Promis
 
 describe('the picture of a page', () => {
   test.each([
-    ['/', '2 of 4 rails pay AI agents now'],
+    ['/', '2 of 4 rails pay AI agents'],
     ['/rails/alpha', 'Rail alpha'],
     ['/opportunities', 'agents now'],
     ['/honesty', '2 open doubts about figures'],

@@ -25,7 +25,9 @@ export const opportunity = model(
         'What one worker other than the largest earns a day on average; null where a figure for it is unknown.',
       ),
     caveats: z.array(z.string().max(500)).max(32),
-    listed_at: time.describe('Since when the rail has been paying.'),
+    listed_at: time.describe(
+      'When its status became paying: by a poll, or by the audit where none has said otherwise.',
+    ),
     polled_at: time,
   }),
 )

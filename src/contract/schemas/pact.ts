@@ -58,6 +58,13 @@ export const inFlightPact = model(
       .string()
       .regex(/^0x[0-9a-f]{64}$/)
       .nullable(),
+    manifest_notes: z
+      .array(z.string().max(500))
+      .max(8)
+      .optional()
+      .describe(
+        'What a reader of the manifest should know and the hash does not cover; its own words are quoted.',
+      ),
     updated_at: time,
     confirmed_by: witnesses,
   }),

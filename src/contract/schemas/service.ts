@@ -74,6 +74,8 @@ export const snapshotManifest = model(
     computed_at: time,
     count,
     documents: z.array(manifestEntry).max(1_000_000),
-    set_sha256: sha256Hex,
+    set_sha256: sha256Hex.describe(
+      'SHA-256 of one line for each document in this order: its `sha256`, two spaces, its `file`, a line feed; what `sha256sum --check` reads.',
+    ),
   }),
 )

@@ -87,7 +87,7 @@ export function checkManifests(
       ...identityRefusals('instance', instance, expected),
       ...claimRefusals(instance, workHash),
     ],
-    notes: hashNotes(instance, workHash, canonicalText),
+    notes: [...hashNotes(instance, workHash, canonicalText), ...ownNote(instance, spec.data)],
   }
 }
 
@@ -196,6 +196,15 @@ function hashNotes(instance: JsonObject, workHash: string, canonicalText: string
   return [
     `the instance states computed_workhash ${shown(stated)}, which is ${newline ? 'the hash with a newline after the canonical text' : 'not its hash'}; the field is stripped`,
   ]
+}
+
+const MAX_QUOTE = 300
+
+/** What the publisher says of the manifest outside of what is hashed. */
+function ownNote(instance: JsonObject, { fields }: PactSpec): string[] {
+  const note = instance['_note']
+  if (typeof note !== 'string' || '_note' in fields) return []
+  return [`the instance says of itself, in a field that is stripped: "${note.slice(0, MAX_QUOTE)}"`]
 }
 
 function shown(value: JsonValue): string {

@@ -94,9 +94,10 @@ test.each([
   expect(codes(check(manifest(file)))).toEqual(expected)
 })
 
-test('a hash that a manifest states with a newline is told, and is no reason to refuse it', () => {
+test('a hash that a manifest states with a newline, and what it says of itself, are told and no reason to refuse it', () => {
   expect(check(clean).notes).toEqual([
     'the instance states computed_workhash 0x15910c74edbb5327478de30e3e681fe4063ae13f632753fa8c705f118b2a1641, which is the hash with a newline after the canonical text; the field is stripped',
+    expect.stringMatching(/^the instance says of itself, .*"THIS IS A PLACEHOLDER/),
   ])
 })
 

@@ -1,0 +1,113 @@
+/** What a refusal tells: enough to send the right thing next. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { bodySha256, messages } from '../../src/auth/messages.ts'
+import { hourMs, isoTime } from '../../src/core/time.ts'
+import { publicDir, startService } from '../support/http-service.ts'
+import type { PublicDir, Service } from '../support/http-service.ts'
+import { evmWallet, signedBody, testService } from '../support/wallets.ts'
+
+let published: PublicDir
+let service: Service
+const alice = evmWallet('alice')
+
+beforeAll(async () => {
+  published = await publicDir()
+  service = await startService(published.dir)
+})
+
+afterAll(async () => {
+  await service.stop()
+  await published.remove()
+})
+
+const refusal = z.looseObject({
+  code: z.string(),
+  details: z.string().optional(),
+  issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+})
+
+async function refused(path: string, body: object, headers = {}) {
+  const answer = await fetch(`${service.url}/api/v1${path}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+  const { code, details, issues = [] } = refusal.parse(await answer.json())
+  const told = Object.fromEntries(issues.map((issue) => [issue.path, issue.message]))
+  return { status: answer.status, code, details, told }
+}
+
+async function registration(nowMs = service.clock.now()) {
+  const skills = [...service.actions.reference().skills].slice(0, 1)
+  return await signedBody(alice, 'register', { skills }, { nowMs })
+}
+
+describe('a refusal', () => {
+  test('of a signature quotes the message that was checked', async () => {
+    const body = { ...(await registration()), bio: 'added after it was signed' }
+    const { code, details } = await refused('/workers/register', body)
+    const { wallet, timestamp } = z
+      .object({ wallet: z.string(), timestamp: z.string() })
+      .parse(body)
+    const expected = { wallet, timestamp, bodySha256: bodySha256(body) }
+    expect(code).toBe('signature_invalid')
+    expect(details).toContain(messages.register(testService, expected))
+  })
+
+  test('of an old signature tells the time here', async () => {
+    const nowMs = service.clock.now()
+    const answer = await refused('/workers/register', await registration(nowMs - hourMs))
+    expect(answer).toMatchObject({
+      code: 'signature_expired',
+      details: `It was signed at ${isoTime(nowMs - hourMs)}, and here it is ${isoTime(nowMs)}`,
+    })
+  })
+
+  test('of a partner call without credentials names the headers', async () => {
+    const { code, details } = await refused('/partners/subscription', { tier: 'free' })
+    expect(code).toBe('credentials_missing')
+    expect(details).toMatch(/Authorization: Bearer .*X-Partner-Timestamp/)
+  })
+
+  test('of an unknown field lists the known ones', async () => {
+    const { told } = await refused('/feedback', { message: 'hello', massage: 'hello' })
+    expect(told).toEqual({
+      massage: 'is not a known field; known are message, page, contact, rating',
+    })
+  })
+
+  test('of a field of another form says what goes with it', async () => {
+    const { told } = await refused('/receipts', {
+      rail: 'x402',
+      to_wallet: alice.address,
+      amount_usdc: 1,
+      asset_symbol: 'USDC',
+      occurred_at: isoTime(service.clock.now()),
+      wallet: alice.address,
+      timestamp: isoTime(service.clock.now()),
+      signature: '0x',
+      platform: 'market',
+      public_key: `${'A'.repeat(43)}=`,
+      worker_signature: `0x${'1'.repeat(130)}`,
+    })
+    expect(told).toEqual({
+      platform: 'goes with platform_signature',
+      worker_signature:
+        'must be ed25519: and the base64 of 64 bytes; the signature of a wallet goes into signature',
+    })
+  })
+
+  test('of a body with several forms names what each needs', async () => {
+    const { details } = await refused('/claim', {})
+    expect(details).toBe(
+      'The body has one of 3 forms. They need: wallet, display_name, timestamp, signature, oath_signature; or email, display_name; or email, code',
+    )
+  })
+
+  test('of a choice that is missing says so, and what the choice is', async () => {
+    const { told } = await refused('/partners/subscription', {})
+    expect(told['tier']).toMatch(/^is missing: .*"starter"/)
+  })
+})
