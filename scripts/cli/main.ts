@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command line: `npx agent-income-ledger <command>`. */
+/** The command line: `agent-income-ledger <command>`. */
 import { systemClock, systemRandom } from '../../src/runtime.ts'
 import { commands } from './commands.ts'
 import { run } from './run.ts'
