@@ -5,7 +5,13 @@ export default defineConfig({
     root: new URL('..', import.meta.url).pathname,
     include: ['test/**/*.test.ts'],
     // Suites with a command of their own: whole processes that are killed and restarted, and a real browser.
-    exclude: ['test/e2e/**', 'test/faults/**', 'test/simulation/**', 'test/site/**'],
+    exclude: [
+      'test/e2e/**',
+      'test/faults/**',
+      'test/simulation/**',
+      'test/site/**',
+      'test/soak/**',
+    ],
     env: { TZ: 'UTC' },
     isolate: false,
     restoreMocks: true,

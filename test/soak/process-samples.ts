@@ -1,0 +1,51 @@
+/** What processes hold while they run, second by second. */
+import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
+
+export interface Sample {
+  readonly atMs: number
+  readonly residentMiB: number
+  readonly descriptors: number
+  readonly threads: number
+}
+
+/** Null where the process is gone. */
+export function sampleOf(pid: number): Sample | null {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    const number = (name: string) =>
+      Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1])
+    return {
+      atMs: performance.now(),
+      residentMiB: number('VmRSS') / 1024,
+      descriptors: readdirSync(`/proc/${pid}/fd`).length,
+      threads: number('Threads'),
+    }
+  } catch {
+    return null
+  }
+}
+
+export function childrenOf(pid: number): readonly number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+  return text === '' ? [] : text.split(' ').map(Number)
+}
+
+export function fileMiB(path: string): number {
+  return existsSync(path) ? statSync(path).size / 2 ** 20 : 0
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((left, right) => left - right)
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+}
+
+/** How much the value grows over the whole of the samples, by the line that fits them best. */
+export function trendOf(samples: readonly Sample[], of: (sample: Sample) => number): number {
+  const mean = (values: readonly number[]) =>
+    values.reduce((sum, value) => sum + value, 0) / values.length
+  const at = samples.map(({ atMs }) => atMs)
+  const [meanAt, meanValue] = [mean(at), mean(samples.map(of))]
+  const above = samples.reduce((sum, one) => sum + (one.atMs - meanAt) * (of(one) - meanValue), 0)
+  const below = samples.reduce((sum, one) => sum + (one.atMs - meanAt) ** 2, 0)
+  return (above / below) * ((at.at(-1) ?? 0) - (at[0] ?? 0))
+}

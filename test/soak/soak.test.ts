@@ -1,0 +1,223 @@
+/**
+ * The compiled service and builder under mixed load at 70 % of what they took at the beginning: nothing that is held
+ * grows, nothing fails, everything acknowledged is there afterwards.
+ */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+
+import { examine } from '../../scripts/cli/admin/integrity.ts'
+import { verifyDirectory } from '../../scripts/cli/verify.ts'
+import { holds } from '../../src/client/verify.ts'
+import { recomputeScores } from '../../src/db/score-check.ts'
+import { compileBoardProgram } from '../e2e/board.ts'
+import { addressOf, newLedger, problemsOfSet } from '../e2e/ledger.ts'
+import type { Ledger } from '../e2e/ledger.ts'
+import type { Program, Running } from '../support/program.ts'
+import { startUsdcChain } from '../support/usdc-chain.ts'
+import type { UsdcChain } from '../support/usdc-chain.ts'
+import { chainAccount, chainKey } from '../support/x402-payment.ts'
+import { feedPrice, payer, receiver, startLoad } from './load.ts'
+import type { Load } from './load.ts'
+import { childrenOf, fileMiB, median, sampleOf, trendOf } from './process-samples.ts'
+import type { Sample } from './process-samples.ts'
+
+const CLIENTS = 16
+const SHARE_OF_CAPACITY = 0.7
+const EVERY_MS = 500
+const funds = 10_000_000_000n
+const settler = chainAccount('settler').address
+/** What heaps and caches may still settle by in the second half; a builder's heap is that of one build. */
+const SETTLING_MIB = { service: 48, builder: 128 } as const
+/** The bound of the file that the service sets (64 MiB), and what one transaction may add. */
+const WAL_MIB = 72
+const PATIENCE_MS = 60_000
+
+let program: Program
+let chain: UsdcChain
+let ledger: Ledger
+let service: Running
+let url: string
+
+beforeAll(async () => {
+  program = compileBoardProgram()
+  chain = await startUsdcChain()
+  await chain.mint(payer.address, funds)
+  await chain.fund(settler, 10n ** 21n)
+  const keyFile = join(program.dir, 'settler.key')
+  writeFileSync(keyFile, `${chainKey('settler')}\n`, { mode: 0o600 })
+  ledger = newLedger(program, {
+    POLL: 'off',
+    LOG_LEVEL: 'warn',
+    SETTLEMENT: 'local',
+    SETTLER_KEY_FILE: keyFile,
+    PAYMENT_RECEIVER: receiver,
+    RPC_URL_BASE: chain.url,
+    TRUSTED_PROXIES: '127.0.0.1',
+  })
+  await ledger.builder(['--once']).ended
+  service = ledger.service({ LOG_LEVEL: 'info' })
+  url = await addressOf(service)
+})
+
+afterAll(async () => {
+  service.kill('SIGKILL')
+  await service.ended
+  await chain.stop()
+  ledger.remove()
+  program.remove()
+})
+
+/** As fast as the clients go, or at a rate. Answers what was done in a second. */
+async function drive(load: Load, durationMs: number, perSecond: number | null): Promise<number> {
+  const startMs = performance.now()
+  let begun = 0
+  const client = async (): Promise<void> => {
+    for (;;) {
+      const dueMs = perSecond === null ? 0 : (begun / perSecond) * 1000
+      begun += 1
+      const waitMs = startMs + dueMs - performance.now()
+      if (waitMs > 0) await sleep(waitMs)
+      if (performance.now() - startMs >= durationMs) return
+      await load.next()
+    }
+  }
+  const before = load.requests.length
+  await Promise.all(Array.from({ length: CLIENTS }, client))
+  return ((load.requests.length - before) / (performance.now() - startMs)) * 1000
+}
+
+interface Held {
+  readonly service: readonly Sample[]
+  readonly builder: readonly Sample[]
+  readonly walMiB: readonly number[]
+}
+
+async function watch(during: Promise<unknown>): Promise<Held> {
+  const held = { service: [] as Sample[], builder: [] as Sample[], walMiB: [] as number[] }
+  const over = new AbortController()
+  const ended = during.finally(() => over.abort())
+  while (!over.signal.aborted) {
+    const own = sampleOf(service.pid)
+    if (own !== null) held.service.push(own)
+    const [builderPid] = childrenOf(service.pid)
+    const child = builderPid === undefined ? null : sampleOf(builderPid)
+    if (child !== null) held.builder.push(child)
+    held.walMiB.push(fileMiB(join(ledger.dataDir, 'ledger.db-wal')))
+    await sleep(EVERY_MS)
+  }
+  await ended
+  return held
+}
+
+const secondHalf = (samples: readonly Sample[]) => samples.slice(Math.floor(samples.length / 2))
+const most = (samples: readonly Sample[], of: (sample: Sample) => number) =>
+  Math.max(...samples.map(of))
+
+test('under mixed load nothing grows, nothing fails, and all that was acknowledged is there', async () => {
+  const soakMs = inject('soakMs')
+  const load = await startLoad(url)
+  const capacity = await drive(load, Math.max(5000, soakMs / 12), null)
+  const measuredFrom = load.requests.length
+  const rate = capacity * SHARE_OF_CAPACITY
+  const driven = drive(load, soakMs, rate)
+  const held = await watch(driven)
+
+  // What was asked: by kind, by status, and whether the end was slower than the beginning.
+  const requests = load.requests.slice(measuredFrom)
+  const quarter = Math.floor(requests.length / 4)
+  const [first, last] = [requests.slice(0, quarter), requests.slice(-quarter)]
+  const p99 = (some: readonly { readonly tookMs: number }[]) =>
+    some.map(({ tookMs }) => tookMs).toSorted((a, b) => a - b)[Math.floor(some.length * 0.99)] ?? 0
+  const slowMs = 50 * median(requests.map(({ tookMs }) => tookMs))
+  const slowShare = (some: typeof requests) =>
+    some.filter(({ tookMs }) => tookMs > slowMs).length / some.length
+  const rows = [...new Set(requests.map(({ kind }) => kind))].map((kind) => {
+    const some = requests.filter((one) => one.kind === kind)
+    const statuses = [...new Set(some.map(({ status }) => status))].join(' ')
+    return `${kind.padEnd(10)} ${String(some.length).padStart(8)}  p50 ${median(
+      some.map(({ tookMs }) => tookMs),
+    )
+      .toFixed(1)
+      .padStart(7)} ms  p99 ${p99(some).toFixed(1).padStart(8)} ms  ${statuses}`
+  })
+  const grown = (samples: readonly Sample[]) =>
+    trendOf(secondHalf(samples), ({ residentMiB }) => residentMiB)
+  const { acknowledged } = load
+  const figures = {
+    seconds: soakMs / 1000,
+    capacity: `${capacity.toFixed(0)} requests a second, ${rate.toFixed(0)} asked for, ${(await driven).toFixed(0)} done`,
+    acknowledged: `${acknowledged.receipts.length} receipts, ${acknowledged.workers.length} workers, ${acknowledged.jobs.length} jobs, ${acknowledged.payments} payments`,
+    'p99 of the last quarter to the first': (p99(last) / p99(first)).toFixed(2),
+    'resident MiB of the service, its trend in the second half': `${most(held.service, ({ residentMiB }) => residentMiB).toFixed(0)}, ${grown(held.service).toFixed(1)}`,
+    'resident MiB of the builder, its trend in the second half': `${most(held.builder, ({ residentMiB }) => residentMiB).toFixed(0)}, ${grown(held.builder).toFixed(1)}`,
+    'descriptors of the service at most': most(held.service, ({ descriptors }) => descriptors),
+    'threads of the service at most': most(held.service, ({ threads }) => threads),
+    'write-ahead log at most, MiB': Math.max(...held.walMiB).toFixed(1),
+  }
+  const lines = Object.entries(figures).map(([name, value]) => `${name}: ${value}`)
+  process.stdout.write(`${[...rows, ...lines].join('\n')}\n`)
+
+  const failed = load.requests.filter(({ status }) => status >= 400)
+  expect(new Set(failed.map(({ kind, status }) => `${kind} ${status}`))).toEqual(new Set())
+  expect(slowShare(last)).toBeLessThan(slowShare(first) + 0.1)
+  for (const name of ['service', 'builder'] as const) {
+    const samples = held[name]
+    expect(grown(samples)).toBeLessThan(SETTLING_MIB[name])
+    const [third = [], fourth = []] = halves(secondHalf(samples))
+    for (const of of ['descriptors', 'threads'] as const) {
+      expect(most(fourth, (one) => one[of])).toBeLessThanOrEqual(
+        most(third, (one) => one[of]) + CLIENTS,
+      )
+    }
+  }
+  expect(Math.max(...held.walMiB)).toBeLessThan(WAL_MIB)
+
+  // What was acknowledged, by the service itself and in its file.
+  const every = Math.max(1, Math.floor(acknowledged.receipts.length / 200))
+  for (const [at, id] of acknowledged.receipts.entries()) {
+    if (at % every !== 0) continue
+    const answer = await fetch(`${url}/api/v1/receipts/${id}`)
+    expect([id, answer.status]).toEqual([id, 200])
+    await answer.arrayBuffer()
+  }
+  await published(`"total":${acknowledged.receipts.length}`)
+  service.kill('SIGTERM')
+  expect(await service.ended).toBe(0)
+  expect(problemsOfSet(ledger)).toEqual([])
+  const checks = await verifyDirectory(join(ledger.publicDir, 'current'))
+  expect(checks.filter(({ good }) => !good)).toEqual([])
+  expect(holds(checks)).toBe(true)
+
+  await ledger.withDatabase(async ({ reader }) => {
+    const receipts = await reader.selectFrom('receipts').select('id').execute()
+    expect(receipts.map(({ id }) => id).toSorted()).toEqual(acknowledged.receipts.toSorted())
+    const workers = await reader.selectFrom('workers').select('wallet').execute()
+    const there = new Set(workers.map(({ wallet }) => wallet))
+    expect(acknowledged.workers.filter((wallet) => !there.has(wallet))).toEqual([])
+    const jobs = await reader.selectFrom('jobs').select('id').execute()
+    expect(jobs.map(({ id }) => id).toSorted()).toEqual(acknowledged.jobs.toSorted())
+    expect((await recomputeScores(reader)).differences).toEqual([])
+    expect((await examine(reader)).filter(({ good }) => !good)).toEqual([])
+  })
+  expect(await chain.usedAuthorizations()).toHaveLength(acknowledged.payments)
+  expect(await chain.balanceOf(payer.address)).toBe(
+    funds - BigInt(acknowledged.payments) * feedPrice,
+  )
+})
+
+function halves(samples: readonly Sample[]): readonly (readonly Sample[])[] {
+  const middle = Math.floor(samples.length / 2)
+  return [samples.slice(0, middle), samples.slice(middle)]
+}
+
+/** Waits until the list of receipts that the builder publishes holds the text. */
+async function published(text: string): Promise<void> {
+  await expect
+    .poll(async () => await (await fetch(`${url}/api/v1/receipts`)).text(), {
+      timeout: PATIENCE_MS,
+    })
+    .toContain(text)
+}
