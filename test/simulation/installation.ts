@@ -6,15 +6,18 @@ import { join } from 'node:path'
 import { loadKeys } from '../../builder/publish/keys.ts'
 import type { Keys } from '../../builder/publish/keys.ts'
 import type { ExchangeKeys } from '../../src/auth/exchange-keys.ts'
+import { verifySignature } from '../../src/auth/schemes.ts'
 import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
+import { parseWallet } from '../../src/core/wallet.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import { setRestoredAt } from '../../src/db/restored.ts'
 import { loadReference } from '../../src/reference.ts'
 import type { Reference } from '../../src/reference.ts'
 import { keyedHashOf } from '../../src/secret.ts'
 import { withPlatform } from '../support/receipts.ts'
+import { evmWallet } from '../support/wallets.ts'
 import { mount, plainMachine } from './driver.ts'
-import { takeOverThreads } from './machine.ts'
+import { readFilesAtOnce } from './machine.ts'
 import { platformKey } from './requests.ts'
 
 export interface Installation {
@@ -36,7 +39,8 @@ export const rails = ['x402', 'olas', 'job_exchange'] as const
 export async function prepareInstallation(): Promise<Installation> {
   const memory = '/dev/shm'
   const dir = mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), 'ledger-simulation-'))
-  takeOverThreads()
+  readFilesAtOnce()
+  await loadWhatIsLoadedLate()
   const emptyDatabase = join(dir, 'empty.db')
   mount(plainMachine)
   const database = await openDatabase({ url: emptyDatabase })
@@ -57,6 +61,13 @@ export async function prepareInstallation(): Promise<Installation> {
     keyedHash: keyedHashOf(new Uint8Array(32).fill(9)),
     remove: () => rmSync(dir, { recursive: true, force: true }),
   }
+}
+
+/** The curve of Ethereum comes with the first signature that needs it, in a time that no seed has chosen. */
+async function loadWhatIsLoadedLate(): Promise<void> {
+  const { address, sign } = evmWallet('anyone')
+  const signed = { message: 'anything', signature: await sign('anything') }
+  await verifySignature({ ...signed, wallet: parseWallet(address) })
 }
 
 /** As the command that puts a backup back ends: the file says when that was. */

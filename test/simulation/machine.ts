@@ -3,7 +3,6 @@
  * on another thread, a timer, a source that answers) waits here, and one thing at a time is let go, in an order that
  * comes from the seed. Between two of them the program runs until it waits for everything again.
  */
-import crypto from 'node:crypto'
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 
@@ -227,7 +226,6 @@ export function createMachine(given: {
         isBroken: false,
       }
       mount(submitTo(process))
-      if (name === 'service') verifyLater = (what, value) => answer(process, what, value)
       await open(process)
       mount(null)
       await settle()
@@ -328,40 +326,8 @@ function turnOfTheLoop(): Promise<void> {
   })
 }
 
-/**
- * What Node does on threads of its own ends when it ends, whatever the seed. So authored files are read at once, and
- * signatures that the program has checked aside are checked at once and told when the seed lets it.
- */
-let verifyLater: (<T>(what: string, value: () => T) => Promise<T>) | null = null
-const verifyNow = crypto.verify
-
-type VerifyArguments = Parameters<typeof crypto.verify>
-type VerifyDone = (error: Error | null, isGood: boolean) => void
-
-async function tellLater(
-  check: () => boolean,
-  later: NonNullable<typeof verifyLater>,
-  done: VerifyDone,
-): Promise<void> {
-  let isGood = false
-  let failed: Error | null = null
-  try {
-    isGood = await later('signature', check)
-  } catch (error) {
-    failed = error instanceof Error ? error : new Error(String(error))
-  }
-  done(failed, isGood)
-}
-
-export function takeOverThreads(): void {
-  const verify = (...given: [...VerifyArguments, VerifyDone?]): boolean | undefined => {
-    const [algorithm, data, key, signature, done] = given
-    if (done === undefined || verifyLater === null)
-      return verifyNow(algorithm, data, key, signature)
-    void tellLater(() => verifyNow(algorithm, data, key, signature), verifyLater, done)
-    return undefined
-  }
-  Object.assign(crypto, { verify })
+/** Files that people wrote are read at once: what Node reads on a thread ends when it ends, whatever the seed. */
+export function readFilesAtOnce(): void {
   for (const [name, read] of [
     ['readFile', fs.readFileSync],
     ['readdir', fs.readdirSync],

@@ -15,6 +15,7 @@ import { statsDocuments } from '../../builder/snapshots/stats.ts'
 import { createWorker } from '../../builder/worker.ts'
 import type { BuilderWorker } from '../../builder/worker.ts'
 import { createApp } from '../../src/app.ts'
+import { checkHere } from '../../src/auth/check.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import type { LineLog } from '../../src/log.ts'
@@ -113,6 +114,11 @@ export async function startService(host: Host): Promise<ServiceProcess> {
         siteUrl,
         reference: () => installation.reference,
         walletChain: () => undefined,
+        // On a thread of its own, which ends when it ends; here the seed says when.
+        checkAside: async (check) => {
+          await machine.answer(process, 'check', () => null)
+          return await checkHere(check)
+        },
         keyedHash: installation.keyedHash,
         mail: () => Promise.resolve(),
         outbound: () => Promise.reject(new Error('nothing is fetched')),
@@ -180,7 +186,7 @@ export async function startBuilder(host: Host): Promise<BuilderProcess> {
       onPublished: silent,
       buildOptions: {
         ...gather,
-        keys,
+        keys: () => Promise.resolve(keys),
         stateDir: installation.dir,
         publicDir: installation.dir,
         assetsDir: null,

@@ -244,12 +244,14 @@ function registration({ chance, reference }: Circumstances): { body: object; int
 /** From a small pool, so that the same content comes again under another signature. */
 function receipt({ chance }: Circumstances, sender: TestWallet): { body: object; intent: Intent } {
   const isIssued = chance.happens(0.75)
-  const worker = isIssued || chance.happens(0.1) ? someone(chance) : sender
-  const payer = chance.happens(0.85) ? someone(chance) : null
+  // Half of them are of one pair: the order among the receipts of a pair is what their weight depends on.
+  const isOfPair = isIssued && chance.happens(0.5)
+  const worker = isOfPair ? wallets[0] : isIssued || chance.happens(0.1) ? someone(chance) : sender
+  const payer = isOfPair ? wallets[1] : chance.happens(0.85) ? someone(chance) : null
   const amount = chance.pick(['0.000001', '1', '2.5', '33.333333'] as const)
   const facts = receiptFacts(worker, {
     amount_usdc: amount,
-    occurred_at: `2026-11-0${1 + chance.below(4)}T12:00:00.000Z`,
+    occurred_at: `2026-11-0${1 + chance.below(9)}T12:00:00.000Z`,
     ...(payer === null ? {} : { from_wallet: payer.address }),
   })
   const made = isIssued ? issued(facts, platformKey) : workerSigned(facts, ownKey)
