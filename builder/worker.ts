@@ -1,4 +1,6 @@
 /** The builder between its jobs: one poll and one build at a time, and no build where nothing changed. */
+import type { Kysely } from 'kysely'
+
 import { redact } from '../src/core/redact.ts'
 import { dayMs, isoTime, minuteMs } from '../src/core/time.ts'
 import { dropNetworkWrites } from '../src/db/bounds.ts'
@@ -8,6 +10,7 @@ import { acceptUnanswered } from '../src/db/job-acceptance.ts'
 import { expireJobs } from '../src/db/jobs.ts'
 import { expireSubscriptions } from '../src/db/partners.ts'
 import { dropRunsBefore, lastRuns } from '../src/db/runs.ts'
+import type { Database } from '../src/db/schema.ts'
 import { loadAuthored } from './authored.ts'
 import { build, buildSummary } from './build.ts'
 import type { BuildOptions } from './build.ts'
@@ -21,6 +24,7 @@ import { pollRound, roundSummary } from './rails/round.ts'
 import type { RoundOptions } from './rails/round.ts'
 import { receiptsSummary } from './receipts.ts'
 import type { ReceiptChecks } from './receipts.ts'
+import { createSettledTime } from './settled-time.ts'
 import { webhooksSummary } from './webhooks.ts'
 import type { Webhooks } from './webhooks.ts'
 
@@ -76,6 +80,7 @@ const maxRestMs = 500
 export function createWorker(deps: WorkerDeps): BuilderWorker {
   const { database, clock, buildOptions, signal } = deps
   const memory = emptyMemory()
+  const settledTime = createSettledTime(clock)
   let builtToken: string | null = null
   let builtAtMs = Number.NEGATIVE_INFINITY
   let builtEndMs = Number.NEGATIVE_INFINITY
@@ -179,6 +184,13 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
     if (restMs > 0) await clock.sleep(restMs, signal).catch(() => undefined)
   }
 
+  /** In small transactions: the service writes to the same file. */
+  async function dropAll(drop: (tx: Kysely<Database>) => Promise<number>): Promise<void> {
+    while (!signal.aborted) {
+      if ((await database.write(drop)) < tidyBatch) return
+    }
+  }
+
   async function deliver(): Promise<boolean> {
     return await runJob('webhooks', deps, false, async () => {
       const detail = webhooksSummary(await deps.webhooks.run())
@@ -223,17 +235,13 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
       return next
     },
     tidy: async () => {
-      const now = isoTime(clock.now())
-      // Small transactions: the service writes to the same file.
-      while (!signal.aborted) {
-        const dropped = await database.write((tx) => dropExpiredAnswers(tx, now, tidyBatch))
-        if (dropped < tidyBatch) break
+      const settledMs = settledTime()
+      if (settledMs !== null) {
+        const expired = isoTime(settledMs)
+        await dropAll((tx) => dropExpiredAnswers(tx, expired, tidyBatch))
       }
       const before = isoTime(clock.now() - 2 * dayMs)
-      while (!signal.aborted) {
-        const dropped = await database.write((tx) => dropNetworkWrites(tx, before, tidyBatch))
-        if (dropped < tidyBatch) break
-      }
+      await dropAll((tx) => dropNetworkWrites(tx, before, tidyBatch))
     },
   }
 }

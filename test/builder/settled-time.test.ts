@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+
+import { clockTrustMs, createSettledTime } from '../../builder/settled-time.ts'
+import { hourMs, minuteMs } from '../../src/core/time.ts'
+
+const startMs = Date.UTC(2026, 10, 21)
+
+/** Asked once a minute of a clock whose time on the wall is off by what the table says, minute by minute. */
+function askedEachMinute(offsetsMs: readonly number[]): readonly (number | null)[] {
+  const clock = { at: 0, offsetMs: 0 }
+  const settled = createSettledTime({
+    now: () => startMs + clock.at + clock.offsetMs,
+    monotonic: () => clock.at,
+  })
+  return offsetsMs.map((offsetMs, minute) => {
+    clock.at = minute * minuteMs
+    clock.offsetMs = offsetMs
+    const time = settled()
+    return time === null ? null : time - startMs
+  })
+}
+
+const trustMinutes = clockTrustMs / minuteMs
+
+test('nothing is settled before the clock was watched for ten minutes, then what it showed at their beginning', () => {
+  const settled = askedEachMinute(Array.from({ length: 14 }, () => 0))
+  expect(settled).toEqual([
+    ...Array.from({ length: trustMinutes }, () => null),
+    ...[0, 1, 2, 3].map((minute) => minute * minuteMs),
+  ])
+})
+
+test('a leap ahead that is put right settles nothing of what lies ahead', () => {
+  const leaping = Array.from({ length: 30 }, (_, minute) =>
+    minute > 12 && minute < 20 ? 2 * hourMs : 0,
+  )
+  for (const time of askedEachMinute(leaping)) expect(time ?? 0).toBeLessThan(30 * minuteMs)
+})
+
+test('a clock that was put right for good is followed after ten minutes', () => {
+  const moved = Array.from({ length: 40 }, (_, minute) => (minute > 12 ? 2 * hourMs : 0))
+  expect(askedEachMinute(moved).at(-1)).toBe(2 * hourMs + 29 * minuteMs)
+})
