@@ -65,11 +65,23 @@ function typeTwin(schema: JsonValue): Twin {
   const words = list(member(schema, 'enum')).map((word) => code(text(word) ?? JSON.stringify(word)))
   if (words.length > 0) return say`${join(words, ', ')}${nullable}`
   const items = member(schema, 'items')
-  if (items !== undefined) return say`array of ${typeTwin(items)}${nullable}`
+  if (items !== undefined)
+    return say`array of ${typeTwin(items)}${limits(schema, 'Items', 'entries')}${nullable}`
   const parts = ['allOf', 'oneOf', 'anyOf'].flatMap((key) => list(member(schema, key)))
   if (parts.length > 0) return say`${join(parts.map(typeTwin), ' or ')}${nullable}`
   const format = text(member(schema, 'format'))
   const type = text(member(schema, 'type')) ?? 'anything'
   const isOdd = format !== null && !['int64', 'int32', 'uri'].includes(format)
-  return say`${type}${isOdd ? `, ${format}` : ''}${nullable}`
+  const form = text(member(schema, 'pattern'))
+  return say`${type}${isOdd ? `, ${format}` : ''}${limits(schema, 'Length', 'characters')}${limits(schema, 'imum', '')}${form === null ? null : say`, ${code(form)}`}${nullable}`
+}
+
+/** `, 1 to 32 entries` of `minItems` and `maxItems`, and so on; nothing where there is no limit. */
+function limits(schema: JsonValue, name: 'Items' | 'Length' | 'imum', unit: string): string {
+  const [least, most] = ['min', 'max'].map((end) => member(schema, `${end}${name}`))
+  const of = unit === '' ? '' : ` ${unit}`
+  if (typeof most !== 'number') return typeof least === 'number' ? `, at least ${least}${of}` : ''
+  return typeof least === 'number' && least > 0
+    ? `, ${least} to ${most}${of}`
+    : `, at most ${most}${of}`
 }
