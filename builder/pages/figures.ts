@@ -39,7 +39,7 @@ export function counted(value: number, noun: string): string {
   return `${grouped(String(value))} ${noun}${value === 1 ? '' : 's'}`
 }
 
-function grouped(number: string): string {
+export function grouped(number: string): string {
   const [whole = '', fraction] = number.split('.')
   const groups = whole.replace(/\B(?=(?:\d{3})+$)/g, ',')
   return fraction === undefined ? groups : `${groups}.${fraction}`

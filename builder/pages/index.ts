@@ -2,6 +2,7 @@
 import type { World } from '../world.ts'
 import { changelogPage } from './changelog.ts'
 import { articlePage, deskPage } from './desk.ts'
+import { costPage } from './docs/cost.ts'
 import { errorsPage } from './docs/errors.ts'
 import { contactPage, docsPage, limitsPage, signingPage, verifyingPage } from './docs/guides.ts'
 import { mcpPage } from './docs/mcp.ts'
@@ -56,6 +57,7 @@ const singlePages: readonly ((world: World) => Page)[] = [
   limitsPage,
   mcpPage,
   tryPage,
+  costPage,
   contactPage,
   changelogPage,
   feedsPage,

@@ -44,6 +44,7 @@ export function docsPage({ site, agentSkills }: World): Page {
         ],
         ['Feeds', link('/feeds', 'Articles, changes of status, flags')],
         ['Prices', link('/partners', 'Tiers of partners')],
+        ['Cost', link('/docs/cost', 'What a ledger of one’s own costs to run')],
         ['Changes', link('/changelog', 'What changed, and what will')],
         ['Report', link('/docs/contact', 'A wrong figure, a fault, a weakness')],
       ]),

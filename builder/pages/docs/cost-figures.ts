@@ -1,0 +1,67 @@
+/**
+ * What the page of costs reckons with. Sizes were measured on a set of 60 rails with ninety days of polls, 334 workers
+ * and 334 receipts, in the codings that are served; they stand here and are not read from the set that is published, so
+ * that the page stays the same while documents change.
+ */
+import { maxAgeOf } from '../../../src/contract/routes.ts'
+import type { ReadKind } from './edge-cache.ts'
+
+export const measuredOn = '2026-11-21'
+
+export interface NamedKind extends ReadKind {
+  readonly name: string
+  readonly plainBytes: number
+}
+
+/** Pages, and what else stands in no route of the API. */
+const pageSeconds = 300
+/** Four polls a day, and what people write in between. */
+const withPolls = 4
+const withWrites = 24 * 60
+
+export const readKinds: readonly NamedKind[] = [
+  kind('All rails, JSON', 0.25, 1, 117_886, 22_505, maxAgeOf('listRails'), withPolls),
+  kind('One rail, JSON', 0.2, 60, 1963, 844, maxAgeOf('getRail'), withPolls),
+  kind('Opportunities', 0.1, 1, 1567, 492, maxAgeOf('listOpportunities'), withPolls),
+  kind('Live aggregate', 0.1, 1, 292, 292, maxAgeOf('getStatsLive'), withWrites),
+  kind('History of a rail', 0.05, 60, 108_123, 11_153, maxAgeOf('getRailHistory'), withPolls),
+  kind('Leaderboard', 0.05, 1, 635, 635, maxAgeOf('getLeaderboard'), withWrites),
+  kind('Newest receipts', 0.05, 1, 180_612, 6652, maxAgeOf('listReceipts'), withWrites),
+  kind('Page of a rail', 0.08, 60, 37_723, 6649, pageSeconds, withPolls),
+  kind('Page of a rail, Markdown', 0.05, 60, 6253, 1951, pageSeconds, withPolls),
+  kind('Home page', 0.04, 1, 126_246, 5355, pageSeconds, withWrites),
+  kind('OpenAPI', 0.03, 1, 300_539, 23_578, maxAgeOf('getOpenApi'), 0.1),
+]
+
+function kind(
+  name: string,
+  share: number,
+  documents: number,
+  plainBytes: number,
+  bodyBytes: number,
+  maxAgeSeconds: number,
+  changesPerDay: number,
+): NamedKind {
+  return { name, share, documents, plainBytes, bodyBytes, maxAgeSeconds, changesPerDay }
+}
+
+export const edge = { points: 100, keepsSeconds: 86_400, headerBytes: 1100 } as const
+
+export const readsPerDay = [1e6, 1e9] as const
+
+/** Nobody's prices: examples, to be put in place of by the reader's own. USD. */
+export const examplePrices = { perMillionReads: 0.6, perGb: 0.02, perOriginGb: 0.08 } as const
+
+/** Answers of the largest document above, by one process that shared two cores with its load and other work. */
+export const originPerSecond = 16_000
+
+/** Receipts that a platform has issued and a plain wallet sends in, with their entry in the ledger of reputation. */
+export const writes = {
+  bytesPerReceipt: 2083,
+  /** All threads of the service, on a machine with other work, which makes it more. */
+  cpuMicroseconds: 920,
+  /** Callers at once when it was measured; as many receipts share a flush at most. */
+  groupSize: 64,
+  diskBytes: 1e12,
+  perDay: [1000, 100_000, 10_000_000],
+} as const
