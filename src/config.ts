@@ -62,6 +62,11 @@ export const settings = {
     schema: z.string().regex(/^sqlite:./, 'must be sqlite:<path>'),
     default: null,
   },
+  LITESTREAM: {
+    doc: '`on` where Litestream copies the database: it alone writes the log back then.',
+    schema: onOff,
+    default: 'off',
+  },
   BUILDER: {
     doc: '`inside` runs the builder in the service, `off` leaves it to a process of its own.',
     schema: z.enum(['inside', 'off']),

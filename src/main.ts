@@ -59,6 +59,7 @@ const [database, reference] = await Promise.all([
   openDatabase({
     url: config.DATABASE_URL ?? join(config.DATA_DIR, 'ledger.db'),
     quickCheck: true,
+    checkpoints: config.LITESTREAM === 'on' ? 'others' : 'own',
     onBroken: (error) => broken.abort(error),
     ...(meter === null ? {} : { observer: createWriteObserver(meter) }),
   }).catch(exitOnUnusableDatabase),

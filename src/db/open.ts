@@ -37,6 +37,11 @@ export interface OpenOptions {
    * committed may or may not be there: the process has to end, and the next one recovers the file.
    */
   readonly onBroken?: (error: DatabaseBrokenError) => void
+  /**
+   * `others`: nothing that is committed here writes the log back into the file; Litestream, which has to see every frame
+   * first, does so.
+   */
+  readonly checkpoints?: 'own' | 'others'
   /** Told of the queue and of every transaction of `write`. */
   readonly observer?: WriteObserver
 }
@@ -121,14 +126,16 @@ export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> 
     refuseOldSqlite(String(await scalar(db, 'select sqlite_version()')))
     const marked = await whileBusy(() => isMarked(db))
     if (!marked && readOnly) throw otherApplication()
-    await apply(db, settings)
+    const wanted =
+      options.checkpoints === 'others' ? { ...settings, wal_autocheckpoint: 0 } : settings
+    await apply(db, wanted)
     if (!marked) await sql.raw(`pragma application_id = ${applicationId}`).execute(db)
     const checkFirst = statSync(path).size <= checkFirstUpToBytes
     if (quickCheck && checkFirst) await check(db)
     await (readOnly ? refuseOtherSchema(db) : migrate(db))
 
     const { kysely: reader } = await connect(readOnly ? 'read-only' : 'read-write')
-    await apply(reader, { ...settings, query_only: 1 })
+    await apply(reader, { ...wanted, query_only: 1 })
 
     const checking = quickCheck && !checkFirst ? startCheck(path, heldLimitMs, onBroken) : null
     const writer = createWriter(db, connection, 2 * heldLimitMs, options.observer)

@@ -34,7 +34,7 @@ export async function doctor(session: Session, input: Input): Promise<number> {
   const minFree = input.text('min-free') ?? String(DEFAULT_MIN_FREE_MIB)
   if (!/^\d{1,9}$/.test(minFree)) throw new UsageError('--min-free is a number of MiB')
   const path = databasePath(config)
-  const opened = await openExisting(path, true).catch((error: unknown) => {
+  const opened = await openExisting(config, true).catch((error: unknown) => {
     if (error instanceof UsageError) return error
     throw error
   })

@@ -42,7 +42,7 @@ export async function withDatabase<T>(
   readOnly = false,
 ): Promise<T> {
   const config = settingsOf(session)
-  const database = await openExisting(databasePath(config), readOnly)
+  const database = await openExisting(config, readOnly)
   try {
     return await work(database, config)
   } finally {
@@ -51,10 +51,12 @@ export async function withDatabase<T>(
 }
 
 /** @throws UsageError where there is no file, or none that this program can use. */
-export async function openExisting(path: string, readOnly: boolean): Promise<OpenDatabase> {
+export async function openExisting(config: Config, readOnly: boolean): Promise<OpenDatabase> {
+  const path = databasePath(config)
+  const checkpoints = config.LITESTREAM === 'on' ? 'others' : 'own'
   if (!existsSync(path)) throw new UsageError(`there is no database at ${path}: see DATA_DIR`)
   try {
-    return await openDatabase({ url: path, create: false, readOnly })
+    return await openDatabase({ url: path, create: false, readOnly, checkpoints })
   } catch (error) {
     const isExpected =
       error instanceof DatabaseRefusedError ||

@@ -1,0 +1,43 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { sql } from 'kysely'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+
+import { setMeta } from '../../src/db/meta.ts'
+import { openDatabase } from '../../src/db/open.ts'
+
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'ledger-litestream-'))
+})
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Sizes of the file and of its log after some 8 MB of writes, and what a connection says of checkpoints. */
+async function written(checkpoints: 'own' | 'others') {
+  const url = join(folder, `${checkpoints}.db`)
+  const database = await openDatabase({ url, checkpoints })
+  for (let at = 0; at < 80; at += 1) {
+    await database.write((tx) => setMeta(tx, `key ${at}`, 'x'.repeat(100_000)))
+  }
+  const pragma = await sql<{ wal_autocheckpoint: number }>`pragma wal_autocheckpoint`.execute(
+    database.reader,
+  )
+  const sizes = { file: statSync(url).size, wal: statSync(`${url}-wal`).size }
+  await database.close()
+  return { ...sizes, setting: pragma.rows[0]?.wal_autocheckpoint }
+}
+
+test('with Litestream nothing here writes the log back; without it the log is written back in passing', async () => {
+  const others = await written('others')
+  expect(others.setting).toBe(0)
+  expect(others.wal).toBeGreaterThan(8_000_000)
+  const own = await written('own')
+  expect(own.setting).toBe(1000)
+  expect(own.file).toBeGreaterThan(2 * others.file)
+  expect(own.wal).toBeLessThan(others.wal)
+})
