@@ -27,6 +27,8 @@ export interface ServeOptions {
   readonly port: number
   readonly clock: Pick<Clock, 'sleep'>
   readonly failureAnswer: (failure: Failure) => ErrorAnswer
+  /** Above it a connection is closed when it comes; 10,000 unless told. */
+  readonly maxConnections?: number
 }
 
 export interface RunningServer {
@@ -41,7 +43,7 @@ export interface RunningServer {
 /** Listens. Rejects where the address cannot be had. */
 export async function serve(
   listener: (req: IncomingMessage, res: ServerResponse) => void,
-  { host, port, clock, failureAnswer }: ServeOptions,
+  { host, port, clock, failureAnswer, maxConnections = MAX_CONNECTIONS }: ServeOptions,
 ): Promise<RunningServer> {
   const server = createServer(
     {
@@ -56,7 +58,7 @@ export async function serve(
     listener,
   )
   server.maxHeadersCount = NO_HEADER_COUNT_LIMIT
-  server.maxConnections = MAX_CONNECTIONS
+  server.maxConnections = maxConnections
   server.timeout = SOCKET_TIMEOUT_MS
   server.on('clientError', (error, socket) => {
     refuseBytes(socket, failureAnswer(parseFailure(error)))

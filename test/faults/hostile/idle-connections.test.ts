@@ -1,0 +1,102 @@
+/** Connections that are opened and left: they keep nobody else out, and are closed before long. */
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import type { Socket } from 'node:net'
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { serve } from '../../../src/http/serve.ts'
+import { publicDir, sampleDocuments, startService } from '../../support/http-service.ts'
+import type { PublicDir } from '../../support/http-service.ts'
+import { send } from '../../support/raw-http.ts'
+import type { Address } from '../../support/raw-http.ts'
+
+const WANTED = 5000
+/** Both ends of a connection are of this process, which needs some for itself. */
+const SPARE = 500
+
+let published: PublicDir
+
+beforeAll(async () => {
+  published = await publicDir()
+  await published.publish(sampleDocuments)
+})
+afterAll(() => published.remove())
+
+function descriptorsAllowed(): number {
+  const limits = readFileSync('/proc/self/limits', 'utf8')
+  return Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? 1024)
+}
+
+interface Idle {
+  readonly socket: Socket
+  readonly closed: Promise<string>
+}
+
+/** A connection that says nothing; `closed` is what was said to it. */
+function leaveOpen({ host, port }: Address): Promise<Idle> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, host)
+    let text = ''
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString('latin1')
+    })
+    const closed = new Promise<string>((done) => {
+      socket.once('close', () => done(text))
+    })
+    socket.once('error', reject)
+    socket.once('connect', () => resolve({ socket, closed }))
+  })
+}
+
+test('thousands of connections that say nothing keep nobody out, and are closed with 408', async () => {
+  const count = Math.min(WANTED, Math.floor((descriptorsAllowed() - SPARE) / 2))
+  const service = await startService(published.dir)
+  const idle: Idle[] = []
+  for (let at = 0; at < count; at += 250) {
+    const more = Array.from({ length: Math.min(250, count - at) }, () => leaveOpen(service.address))
+    idle.push(...(await Promise.all(more)))
+  }
+  for (const path of ['/api/v1/rails', '/api/v1/receipts?limit=1', '/api/v1/health', '/']) {
+    expect([path, (await send(service.address, `GET ${path}`)).status]).toEqual([path, 200])
+  }
+  const said = await Promise.all(idle.map(({ closed }) => closed))
+  expect(said.filter((text) => !text.startsWith('HTTP/1.1 408 '))).toEqual([])
+  expect((await send(service.address, 'GET /api/v1/rails')).status).toBe(200)
+  await service.stop()
+  process.stdout.write(`${count} connections left open\n`)
+})
+
+test('connections above the bound are closed at once, and those below it are served', async () => {
+  const service = await startService(published.dir)
+  const bounded = await serve(service.app.listener, {
+    host: '127.0.0.1',
+    port: 0,
+    clock: service.clock,
+    failureAnswer: service.app.failureAnswer,
+    maxConnections: 3,
+  })
+  const { address } = bounded
+  const [first, second, third] = [
+    await leaveOpen(address),
+    await leaveOpen(address),
+    await leaveOpen(address),
+  ]
+  const fourth = await leaveOpen(address)
+  expect(await fourth.closed).toBe('')
+  third.socket.write('GET /api/v1/rails HTTP/1.1\r\nHost: ledger.test\r\nConnection: close\r\n\r\n')
+  expect(await third.closed).toMatch(/^HTTP\/1\.1 200 /)
+  // The service has to hear that the third has gone before there is room for another.
+  const status = async (): Promise<number> => {
+    const idle = await leaveOpen(address)
+    idle.socket.write(
+      'GET /api/v1/rails HTTP/1.1\r\nHost: ledger.test\r\nConnection: close\r\n\r\n',
+    )
+    return Number((await idle.closed).split(' ')[1] ?? 0)
+  }
+  await expect.poll(status).toBe(200)
+  first.socket.destroy()
+  second.socket.destroy()
+  await bounded.close(1000)
+  await service.stop()
+})
