@@ -5,8 +5,8 @@ const count = z.coerce.number().int().min(1).max(10_000_000)
 
 export const chosen = {
   seeds: count.parse(process.env['SIMULATION_SEEDS'] ?? '2000'),
-  /** Others in every run, unless told: what holds for the same seeds every time may hold for no others. */
-  first: count.parse(process.env['SIMULATION_FIRST'] ?? String(1 + (Date.now() % 1_000_000))),
+  /** The same in every run, so that a change of the program is what a failure comes of; others find more. */
+  first: count.parse(process.env['SIMULATION_FIRST'] ?? '1'),
   one:
     process.env['SIMULATION_SEED'] === undefined
       ? null

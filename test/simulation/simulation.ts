@@ -128,7 +128,9 @@ export async function simulate(
         moveClock(1 + chance.below(60_000))
         return
       case 'leap':
-        moveClock(chance.pick([1.1, 7.3, 26, 13.5 * 24, 15 * 24] as const) * 3_600_000 + chance.below(1000))
+        moveClock(
+          chance.pick([1.1, 7.3, 26, 13.5 * 24, 15 * 24] as const) * 3_600_000 + chance.below(1000),
+        )
         return
       case 'back':
         moveClock(-(chance.pick([1, 9, 130, 1500] as const) * 60_000 + chance.below(1000)))
