@@ -18,6 +18,8 @@ import { before, disksAfterCuts, tracedCalls } from './recorded-tree.ts'
 import type { Disk } from './recorded-tree.ts'
 
 const seed = 20_261_121
+/** A build under strace, on a machine that may be busy. */
+const timeoutMs = 600_000
 let program: Program
 
 beforeAll(() => {
@@ -54,43 +56,58 @@ function setOn({ read }: Disk): string {
   return manifest.set_sha256
 }
 
-test('after a power cut at any flush a reader finds the old set whole, or the new one', async () => {
-  const ledger = newLedger(program, { POLL: 'off' })
-  expect(await ledger.builder(['--once']).ended).toBe(0)
-  const oldSet = ledger.manifest().set_sha256
-  const rail = join(program.dir, 'data/rails/olas.json')
-  const authored: unknown = JSON.parse(readFileSync(rail, 'utf8'))
-  writeFileSync(rail, JSON.stringify({ ...Object(authored), notes: 'another note' }))
+test(
+  'after a power cut at any flush a reader finds the old set whole, or the new one',
+  async () => {
+    const ledger = newLedger(program, { POLL: 'off' })
+    expect(await ledger.builder(['--once']).ended).toBe(0)
+    const oldSet = ledger.manifest().set_sha256
+    const rail = join(program.dir, 'data/rails/olas.json')
+    const authored: unknown = JSON.parse(readFileSync(rail, 'utf8'))
+    writeFileSync(rail, JSON.stringify({ ...Object(authored), notes: 'another note' }))
 
-  const tree = before(ledger.publicDir)
-  const record = join(program.dir, 'trace')
-  const how = ['-f', '-y', '-qq', '--seccomp-bpf', '-e', 'signal=none', '-s', '4096', '-o', record]
-  const strace = spawn(
-    'strace',
-    [...how, '-e', `trace=${tracedCalls}`, process.execPath, program.builder, '--once'],
-    { env: { PATH: process.env['PATH'] ?? '', ...ledger.env }, stdio: 'ignore' },
-  )
-  await once(strace, 'close')
-  expect(strace.exitCode).toBe(0)
-  const newSet = ledger.manifest().set_sha256
-  expect(newSet).not.toBe(oldSet)
+    const tree = before(ledger.publicDir)
+    const record = join(program.dir, 'trace')
+    const how = [
+      '-f',
+      '-y',
+      '-qq',
+      '--seccomp-bpf',
+      '-e',
+      'signal=none',
+      '-s',
+      '4096',
+      '-o',
+      record,
+    ]
+    const strace = spawn(
+      'strace',
+      [...how, '-e', `trace=${tracedCalls}`, process.execPath, program.builder, '--once'],
+      { env: { PATH: process.env['PATH'] ?? '', ...ledger.env }, stdio: 'ignore' },
+    )
+    await once(strace, 'close')
+    expect(strace.exitCode).toBe(0)
+    const newSet = ledger.manifest().set_sha256
+    expect(newSet).not.toBe(oldSet)
 
-  const found = new Map([oldSet, newSet].map((set) => [set, 0]))
-  for (const disk of disksAfterCuts(
-    tree,
-    readFileSync(record, 'utf8').split('\n'),
-    randomFrom(seed),
-  )) {
-    const set = setOn(disk)
-    expect(found.has(set), disk.name).toBe(true)
-    found.set(set, (found.get(set) ?? 0) + 1)
-  }
-  const [old = 0, made = 0] = found.values()
-  expect(old).toBeGreaterThan(20)
-  expect(made).toBeGreaterThan(2)
-  process.stdout.write(`publishing: ${old} disks with the old set, ${made} with the new one\n`)
-  ledger.remove()
-})
+    const found = new Map([oldSet, newSet].map((set) => [set, 0]))
+    for (const disk of disksAfterCuts(
+      tree,
+      readFileSync(record, 'utf8').split('\n'),
+      randomFrom(seed),
+    )) {
+      const set = setOn(disk)
+      expect(found.has(set), disk.name).toBe(true)
+      found.set(set, (found.get(set) ?? 0) + 1)
+    }
+    const [old = 0, made = 0] = found.values()
+    expect(old).toBeGreaterThan(20)
+    expect(made).toBeGreaterThan(2)
+    process.stdout.write(`publishing: ${old} disks with the old set, ${made} with the new one\n`)
+    ledger.remove()
+  },
+  timeoutMs,
+)
 
 /** Mulberry32. */
 function randomFrom(start: number): () => number {
