@@ -52,13 +52,26 @@ export function cpuNs(pids: readonly number[]): number | null {
     let total = 0
     for (const pid of pids) {
       for (const task of readdirSync(`/proc/${pid}/task`)) {
-        total += Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0])
+        total += ranNs(pid, task)
       }
     }
     return total
   } catch {
     return null
   }
+}
+
+/** The same of one thread; that of the event loop has the id of its process. */
+export function threadCpuNs(pid: number, thread: number): number | null {
+  try {
+    return ranNs(pid, String(thread))
+  } catch {
+    return null
+  }
+}
+
+function ranNs(pid: number, task: string): number {
+  return Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0])
 }
 
 /** The process and all that it started. */

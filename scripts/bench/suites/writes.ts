@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { z } from 'zod'
 
-import { cpuNs } from '../load.ts'
+import { cpuNs, threadCpuNs } from '../load.ts'
 import { runWorker, startSteps } from '../processes.ts'
 import { alongside, compare, interleave, median } from '../rounds.ts'
 import type { Row, Suite, SuiteContext } from '../suite.ts'
@@ -27,6 +27,7 @@ const loadResult = z.object({
   p95Ms: z.number(),
   p99Ms: z.number(),
   maxMs: z.number(),
+  cpuUs: z.number(),
 })
 const ceilingResult = z.object({ perSecond: z.number(), cpuUs: z.number() })
 
@@ -34,6 +35,8 @@ interface Sample {
   readonly perSecond: number
   /** Of all threads of the process. */
   readonly cpuUs: number | null
+  /** Of its event loop alone. */
+  readonly loopCpuUs: number | null
   readonly latency: z.infer<typeof loadResult> | null
   readonly loop: LoopDelay | null
 }
@@ -72,6 +75,7 @@ export const writes: Suite = {
           connections: CONNECTIONS,
           receipts_per_round: size.count,
           group_of_inserts_alone: GROUP,
+          ...cpuFacts(of('service')),
           longest_answer_ms: Math.round(
             Math.max(...of('service').map(({ latency }) => latency?.maxMs ?? 0)),
           ),
@@ -131,6 +135,19 @@ function rowsOf(
   ]
 }
 
+/** Where the CPU time of a receipt went, and how many a second two cores could do at that cost. */
+function cpuFacts(ours: readonly Sample[]): Readonly<Record<string, number>> {
+  const all = median(ours.map(({ cpuUs }) => cpuUs ?? 0))
+  const eventLoop = median(ours.map(({ loopCpuUs }) => loopCpuUs ?? 0))
+  const load = median(ours.map(({ latency }) => latency?.cpuUs ?? 0))
+  return {
+    cpu_us_event_loop: Math.round(eventLoop),
+    cpu_us_other_threads: Math.round(all - eventLoop),
+    cpu_us_load_generator: Math.round(load),
+    two_cores_could_do_per_second: Math.round(2e6 / (all + load)),
+  }
+}
+
 const loopFile = (dir: string): string => join(dir, 'loop.json')
 
 async function loadService(
@@ -148,17 +165,31 @@ async function loadService(
   const [pid = 0] = service.pids()
   await lookAtLoop(pid, delays)
   const before = cpuNs(service.pids())
+  const loopBefore = threadCpuNs(pid, pid)
   load.next()
   const latency = loadResult.parse(await load.result())
   const after = cpuNs(service.pids())
+  const loopAfter = threadCpuNs(pid, pid)
   const loop = await lookAtLoop(pid, delays)
-  const cpuUs = before === null || after === null ? null : (after - before) / 1000 / count
-  return { perSecond: latency.perSecond, cpuUs, latency, loop }
+  const each = (from: number | null, to: number | null) =>
+    from === null || to === null ? null : (to - from) / 1000 / count
+  return {
+    perSecond: latency.perSecond,
+    cpuUs: each(before, after),
+    loopCpuUs: each(loopBefore, loopAfter),
+    latency,
+    loop,
+  }
 }
 
 async function checksAlone({ warm, count }: Size): Promise<Sample> {
   const args = ['checks', String(warm), String(count)]
-  return { ...ceilingResult.parse(await runWorker(checksScript, args)), latency: null, loop: null }
+  return {
+    ...ceilingResult.parse(await runWorker(checksScript, args)),
+    loopCpuUs: null,
+    latency: null,
+    loop: null,
+  }
 }
 
 async function insertsAlone(
@@ -170,5 +201,5 @@ async function insertsAlone(
   const args = [databasePath, target, String(GROUP), String(count)]
   const result = ceilingResult.parse(await runWorker(insertsScript, args))
   for (const suffix of ['', '-wal', '-shm']) rmSync(`${target}${suffix}`, { force: true })
-  return { ...result, latency: null, loop: null }
+  return { ...result, loopCpuUs: null, latency: null, loop: null }
 }

@@ -1,7 +1,7 @@
 /**
  * `<origin> <seed> <warm> <count> <connections>`: signs all receipts, then posts them over kept-alive connections,
  * each sending its next when the answer to the last is there. Prints what the ones after the first `warm` took, and
- * the marks of time between which they ran. Waits for a line on standard input before it posts.
+ * the CPU time of this process for each. Waits for a line on standard input before it posts.
  */
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -26,7 +26,9 @@ await once(process.stdin, 'data')
 await post(requests.slice(0, warm))
 process.stdout.write('warm\n')
 await once(process.stdin, 'data')
+const cpu = process.cpuUsage()
 const { latenciesMs, elapsedMs } = await post(requests.slice(warm))
+const { user, system } = process.cpuUsage(cpu)
 latenciesMs.sort((left, right) => left - right)
 const at = (share: number): number => latenciesMs[Math.floor(latenciesMs.length * share)] ?? 0
 const result = {
@@ -35,6 +37,7 @@ const result = {
   p95Ms: at(0.95),
   p99Ms: at(0.99),
   maxMs: latenciesMs.at(-1) ?? 0,
+  cpuUs: (user + system) / count,
 }
 process.stdout.write(`${JSON.stringify(result)}\n`)
 process.exit(0)
