@@ -84,10 +84,10 @@ function errorOf({ code, details, headers = {} }: Failure): ApiError {
 }
 
 /**
- * Starts of a turn of the event loop. Checking a signature takes a third of a millisecond of it, and libuv takes one
- * new connection in a turn: with all of them started in one, who comes new would wait for all of them.
+ * Starts of a turn of the event loop: few enough that new connections, of which libuv takes one in a turn, need not wait
+ * for all of a room, and so many that a flood of refusals in every turn does not starve who was let in. Four starved them.
  */
-const startsPerTurn = 4
+const startsPerTurn = 32
 
 function createTurns(): () => Promise<void> {
   const waiting: (() => void)[] = []
