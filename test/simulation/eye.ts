@@ -47,6 +47,7 @@ const list = (columns: string, from: string, all = '*'): string =>
 /** Rows that are new: after the numbers of the last look. */
 export const newsSql = `select json_object(
   'used', ${list('wallet, message_sha256, request_sha256, status, json(answer)', 'used_messages where rowid > ?1 order by rowid')},
+  'held', ${list('wallet, message_sha256', 'used_messages')},
   'keys', ${list('caller, key, request_sha256, status, json(answer), expires_at', 'idempotency_keys')},
   'feedback', ${list('id, message, created_at', 'feedback where rowid > ?2 order by rowid')},
   'proposals', ${list('id, description, created_at', 'skill_proposals where rowid > ?3 order by rowid')},

@@ -49,6 +49,7 @@ const anyBody = z.record(z.string(), z.unknown())
 const text = z.string()
 const news = z.object({
   used: z.array(z.tuple([text, text, text, z.number(), anyBody])),
+  held: z.array(z.tuple([text, text])),
   keys: z.array(z.tuple([text, text, text, z.number(), anyBody, text])),
   feedback: z.array(z.tuple([text, text, text])),
   proposals: z.array(z.tuple([text, text, text])),
@@ -101,7 +102,9 @@ export function createWitness(given: {
       if (told.has(`${wallet} ${sha}`)) continue
       const proof = `${wallet} ${sha}`
       const audit = found.audit.find(([, by, , , message]) => by === wallet && message === sha)
-      noteLostRaces(found, audit?.[0] ?? 0)
+      // The history has a claim by its oath, and not by its message.
+      const claim = found.audit.find(([, by, , action]) => by === wallet && action === 'claimSpot')
+      noteLostRaces(found, (audit ?? claim)?.[0] ?? 0)
       const candidates = [...flights].filter(
         ({ sent, nowMs }) =>
           sent?.requestSha === requestSha &&
@@ -121,11 +124,23 @@ export function createWitness(given: {
       log(`    ${event} of ${job} by the clock`)
     }
     if (clock?.kind === 'tidy') {
-      const { nowMs } = clock
-      for (const kept of [state.used, state.keys]) {
-        for (const [key, { untilMs }] of kept) if (untilMs <= nowMs) kept.delete(key)
-      }
+      // What it drops has expired; what it keeps, because the clock may have jumped, is its own affair.
+      noteDropped(state.used, found.held, clock.nowMs)
+      noteDropped(state.keys, found.keys, clock.nowMs)
       versions.push(copyOf(state))
+    }
+  }
+
+  function noteDropped(
+    kept: State['used'],
+    rows: readonly (readonly unknown[])[],
+    nowMs: number,
+  ): void {
+    const there = new Set(rows.map(([by, name]) => `${String(by)} ${String(name)}`))
+    for (const [key, { untilMs }] of kept) {
+      if (there.has(key)) continue
+      if (untilMs > nowMs) wrong(`${key} was dropped although it had not expired`)
+      kept.delete(key)
     }
   }
 
