@@ -8,6 +8,7 @@ import { oath, tier } from '../src/contract/schemas/partner.ts'
 import { skill } from '../src/contract/schemas/skill.ts'
 import { loadArticles } from './desk/articles.ts'
 import type { ArticleSource } from './desk/articles.ts'
+import { marksBelow, marksOf } from './files-read.ts'
 import { loadAuthoredPacts } from './pacts/authored.ts'
 import type { AuthoredPacts } from './pacts/authored.ts'
 import { isErrno } from './publish/files.ts'
@@ -25,6 +26,8 @@ export interface Authored {
   readonly changelog: string | null
 }
 
+/** Lies beside what people wrote, and is written to all the time. */
+const runtimeState = 'run'
 const agentSkillNames = ['desk', 'pacts', 'register-and-earn'] as const
 const skillsFile = z.object({ note: z.string(), skills: z.array(skill) })
 const tiersFile = z.object({ tiers: z.array(tier) })
@@ -44,6 +47,17 @@ export async function loadAuthored(dataDir: string): Promise<Authored> {
       readOptional(join(dataDir, '..', 'CHANGELOG.md')),
     ])
   return { rails, taxonomy, tiers, oaths, articles, pacts, agentSkills, changelog }
+}
+
+/** The same for one build after the other: read again where a file is another than it was. */
+export function createAuthored(dataDir: string): () => Promise<Authored> {
+  let last: { readonly marks: string; readonly authored: Authored } | null = null
+  return async () => {
+    const changelog = marksOf(join(dataDir, '..', 'CHANGELOG.md'))
+    const marks = `${changelog}\n${marksBelow(dataDir, [runtimeState])}`
+    if (last?.marks !== marks) last = { marks, authored: await loadAuthored(dataDir) }
+    return last.authored
+  }
 }
 
 async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T> {

@@ -1,32 +1,23 @@
 /** One build: gather the world, derive the documents, publish what changed, archive the facts. */
 import { join } from 'node:path'
 
-import { maxAgeOf } from '../src/contract/routes.ts'
 import type { Log } from '../src/deps.ts'
 import { gatherWorld } from './gather.ts'
 import type { GatherOptions } from './gather.ts'
-import { sharedPages } from './pages/share.ts'
+import { emptyBuildMemory } from './memory.ts'
+import type { BuildMemory } from './memory.ts'
+import type { SharedPage } from './pages/share.ts'
 import { archive } from './publish/archive.ts'
 import type { Archived, ArchiveOptions } from './publish/archive.ts'
 import { archiveFiles } from './publish/document.ts'
 import type { PublicDocument } from './publish/document.ts'
 import type { Keys } from './publish/keys.ts'
-import {
-  diffDocument,
-  factsOf,
-  loadLastFacts,
-  nextFacts,
-  saveLastFacts,
-} from './publish/last-facts.ts'
-import { emptyMemory, publish } from './publish/publish.ts'
-import type { Published, PublishMemory } from './publish/publish.ts'
+import { factsOf, nextFacts } from './publish/last-facts.ts'
+import { publish } from './publish/publish.ts'
+import type { Published } from './publish/publish.ts'
 import { readShareImages, renderShareImages } from './publish/share-images.ts'
-import { readVendored } from './publish/vendored.ts'
-import { documentsOf } from './snapshots/index.ts'
-import { siteOf } from './snapshots/pages.ts'
-import type { World } from './world.ts'
 
-export interface BuildOptions extends Omit<GatherOptions, 'publicKeys'> {
+export interface BuildOptions extends Omit<GatherOptions, 'publicKeys' | 'memory'> {
   readonly keys: Keys
   /** Runtime state: the snapshot repository and what the last build knew. */
   readonly stateDir: string
@@ -34,10 +25,10 @@ export interface BuildOptions extends Omit<GatherOptions, 'publicKeys'> {
   /** Assets made by hand; null for none. */
   readonly assetsDir: string | null
   readonly repository: Pick<ArchiveOptions, 'remote' | 'env' | 'check'>
-  /** What this process knows of its builds before; absent: everything is read and rendered anew. */
-  readonly memory?: PublishMemory
+  /** Absent: everything is read and rendered anew. */
+  readonly memory?: BuildMemory
   readonly log: Log
-  /** Called as soon as a set is there to be read: before pictures are drawn and facts archived. */
+  /** Called as soon as a set is there to be read: before many pictures are drawn and before facts are archived. */
   readonly onPublished?: () => void
 }
 
@@ -61,66 +52,74 @@ export async function build(options: BuildOptions): Promise<Built> {
     nowMs,
     log,
     repository,
-    memory = emptyMemory(),
+    memory = emptyBuildMemory(options),
   } = options
-  const world = await gatherWorld({ ...options, publicKeys: keys.publicKeys })
-  const facts = [...documentsOf(world)]
-  const factsPath = join(stateDir, 'last-facts.json')
-  const last = await loadLastFacts(factsPath)
-  const next = nextFacts(last, factsOf(facts))
-  const others = [
-    ...facts,
-    diffDocument(next, maxAgeOf('getLatestDiff')),
-    ...(await readVendored()),
-  ]
+  const { publicKeys } = keys
+  const world = await gatherWorld({ ...options, publicKeys, memory: memory.gather })
+  const documents = memory.snapshotsOf(world)
+  const facts = factsOf(documents)
+  const next = nextFacts(await memory.lastFacts.load(), facts)
+  const others = [...documents, memory.diffOf(next), ...(await memory.vendored())]
   const publishWith = async (images: readonly PublicDocument[]) => {
     const published = await publish({
       publicDir,
-      documents: [...others, ...siteOf(world, images)],
+      documents: [...others, ...memory.siteOf(world, images)],
       assetsDir,
       signer: keys.signer,
       ring: keys.ring,
       nowMs,
       log,
-      memory,
+      memory: memory.publish,
     })
     options.onPublished?.()
     return published
   }
-  const published = await withShareImages(join(stateDir, 'share'), world, publishWith, log)
-  if (next !== last) await saveLastFacts(factsPath, next)
+  const drawings = memory.drawingsOf(world)
+  const published = await withShareImages(join(stateDir, 'share'), drawings, publishWith, log)
+  await memory.lastFacts.keep(next, facts)
   const archived = await archive({
     repoDir: join(stateDir, 'snapshots.git'),
-    files: archiveFiles(others),
+    files: archiveFiles(others, memory.archive.texts),
     message: next.message,
     nowMs,
     author,
+    memory: memory.archive,
     ...repository,
   })
   report(published, archived, log)
   return { published, archived }
 }
 
+/** So many pictures are drawn sooner than a second generation is made. */
+const fewPictures = 2
+
 /**
  * Publishes with the pictures of pages that there are, and again with those that are new or changed: figures never
- * wait for pictures. What goes wrong with a picture is told and tried again by the next build.
+ * wait for pictures, unless for a few. What goes wrong with a picture is told and tried again by the next build.
  */
 async function withShareImages(
   dir: string,
-  world: World,
+  drawings: readonly SharedPage[],
   publishWith: (images: readonly PublicDocument[]) => Promise<Published>,
   log: Log,
 ): Promise<Published> {
-  const drawings = [...sharedPages(world)]
   const { documents, pending } = await readShareImages(dir, drawings)
-  const first = await publishWith(documents)
-  if (pending.length === 0) return first
-  try {
-    await renderShareImages(dir, drawings, pending)
-  } catch (error) {
-    log.warn('no new share images', { error: error instanceof Error ? error.message : 'unknown' })
-    return first
+  const render = async () => {
+    try {
+      await renderShareImages(dir, drawings, pending)
+      return true
+    } catch (error) {
+      log.warn('no new share images', { error: error instanceof Error ? error.message : 'unknown' })
+      return false
+    }
   }
+  if (pending.length === 0) return await publishWith(documents)
+  if (pending.length <= fewPictures) {
+    await render()
+    return await publishWith((await readShareImages(dir, drawings)).documents)
+  }
+  const first = await publishWith(documents)
+  if (!(await render())) return first
   const second = await publishWith((await readShareImages(dir, drawings)).documents)
   const changed = [...new Set([...first.changed, ...second.changed])].sort()
   return { ...second, changed, removed: [...new Set([...first.removed, ...second.removed])] }

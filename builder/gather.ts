@@ -1,9 +1,12 @@
+import { isDeepStrictEqual } from 'node:util'
+
 import { issuerOf } from '../src/auth/exchange-keys.ts'
 import type { ExchangeKeys } from '../src/auth/exchange-keys.ts'
 import type { Flag } from '../src/contract/schemas/flag.ts'
 import { flagKind } from '../src/contract/schemas/flag.ts'
+import { entriesOf } from '../src/core/entries.ts'
 import { withSiteUrl } from '../src/core/site-url.ts'
-import { isoTime, dayMs, hourOf } from '../src/core/time.ts'
+import { isoTime, dayMs, hourOf, minuteMs } from '../src/core/time.ts'
 import { eventsSince } from '../src/db/events.ts'
 import type { EventRecord } from '../src/db/events.ts'
 import { listClosedFlags, listOpenFlags } from '../src/db/flags.ts'
@@ -13,7 +16,7 @@ import { loadRailStates } from '../src/db/polls.ts'
 import { lastRuns } from '../src/db/runs.ts'
 import { viewsSince } from '../src/db/views.ts'
 import { withAcceptedSkills } from './accepted-skills.ts'
-import { loadAuthored } from './authored.ts'
+import { createAuthored } from './authored.ts'
 import { gatherCommunity } from './community.ts'
 import { weeklyArticles } from './desk/weekly.ts'
 import { gatherExchange } from './exchange.ts'
@@ -23,6 +26,7 @@ import type { PublicKeys } from './publish/keys.ts'
 import type { AnyRailAdapter } from './rails/adapter.ts'
 import { stateOf } from './rails/stored.ts'
 import { lastReceiptRun } from './receipts.ts'
+import { remembering } from './remembering.ts'
 import type { LedgerEvent, RailRecord, World } from './world.ts'
 
 export interface GatherOptions {
@@ -36,8 +40,30 @@ export interface GatherOptions {
   /** The keys that sign receipts of accepted jobs: read anew, since they may have been rotated. */
   readonly exchangeKeys: () => Promise<ExchangeKeys>
   readonly nowMs: number
+  /** What this process gathered before; absent: everything is read and derived anew. */
+  readonly memory?: GatherMemory
 }
 
+/** Parts of the world that did not change are the same values from build to build. */
+export interface GatherMemory {
+  readonly authored: ReturnType<typeof createAuthored>
+  readonly articlesOf: typeof articlesOf
+  /** The last world, but with the articles that people wrote alone. */
+  parts: World | null
+  articles: World['articles']
+}
+
+export function emptyGatherMemory(dataDir: string): GatherMemory {
+  return {
+    authored: createAuthored(dataDir),
+    articlesOf: remembering(articlesOf),
+    parts: null,
+    articles: [],
+  }
+}
+
+/** What is told of ages changes no more often: the world stands still for so long. */
+const worldStepMs = 10 * minuteMs
 const viewHours = 24
 /** Events that documents are made of: those of a year. */
 const eventsMs = 373 * dayMs
@@ -49,14 +75,14 @@ const closedFlagsLimit = 500
  * written meanwhile. Throws `PastUnreadableError` where what is stored cannot be read.
  */
 export async function gatherWorld(options: GatherOptions): Promise<World> {
-  const { database, nowMs, adapters } = options
+  const { database, nowMs, adapters, memory = emptyGatherMemory(options.dataDir) } = options
   const { reader } = database
   const from = isoTime(nowMs - eventsMs)
   // Before the reads begin: one that failed while this is awaited would be nobody's to catch.
   const exchangeKeys = await options.exchangeKeys()
   const [authored, states, history, flags, closed, eventRows, views24h, community, exchange, runs] =
     await Promise.all([
-      loadAuthored(options.dataDir),
+      memory.authored(),
       loadRailStates(reader),
       options.history(),
       listOpenFlags(reader),
@@ -78,30 +104,22 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
     rule: rules.get(rail.rail) ?? null,
     evidence: history.evidence.get(rail.rail) ?? [],
   }))
-  const events = eventRows.map(eventOf)
-  const weekly = weeklyArticles({
-    nowMs,
-    rails,
-    history: history.polls,
-    events,
-    siteUrl: options.site.url,
-  })
-  return {
-    nowMs,
+  const world: World = {
+    nowMs: Math.floor(nowMs / worldStepMs) * worldStepMs,
     site: options.site,
     pollEveryMs: options.pollEveryMs,
     rails,
     history: history.polls,
     openFlags: flags.map(flagOf),
     closedFlags: closed.map(flagOf),
-    events,
+    events: eventRows.map(eventOf),
     taxonomy: {
       ...authored.taxonomy,
       skills: await withAcceptedSkills(reader, authored.taxonomy.skills),
     },
     tiers: [...authored.tiers],
     oaths: [...authored.oaths],
-    articles: [...authored.articles, ...weekly],
+    articles: authored.articles,
     views24h,
     changelog: authored.changelog,
     runs: [...runs.values()],
@@ -112,6 +130,36 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
     exchange,
     pacts: await gatherPacts(reader, authored.pacts, { siteUrl: options.site.url, nowMs }),
   }
+  memory.parts = withSameParts(world, memory.parts)
+  memory.articles = same(memory.articles, memory.articlesOf(memory.parts))
+  return { ...memory.parts, articles: memory.articles }
+}
+
+/** The parts of the world before where they are equal to those of the new one. */
+function withSameParts(world: World, before: World | null): World {
+  if (before === null) return world
+  // The history is made anew only where there are new polls; events are never changed and come in order.
+  const { history, events, ...others } = world
+  const parts = entriesOf(others).map(([part, value]) => [part, same(before[part], value)] as const)
+  const isGrown =
+    events.length !== before.events.length ||
+    events[0]?.seq !== before.events[0]?.seq ||
+    events.at(-1)?.seq !== before.events.at(-1)?.seq
+  return {
+    ...world,
+    ...Object.fromEntries(parts),
+    history,
+    events: isGrown ? events : before.events,
+  }
+}
+
+function same<T>(before: T, now: T): T {
+  return isDeepStrictEqual(before, now) ? before : now
+}
+
+/** What people wrote, then what the ledger wrote itself. */
+function articlesOf({ nowMs, rails, history, events, site, articles }: World): World['articles'] {
+  return [...articles, ...weeklyArticles({ nowMs, rails, history, events, siteUrl: site.url })]
 }
 
 function flagOf(row: FlagRecord): Flag {

@@ -21,8 +21,9 @@ const pageSize = 5000
  * happened since the last one and not what ever happened.
  */
 export function createHistory(reader: Kysely<Database>): () => Promise<History> {
-  const polls = new Map<string, PollRecord[]>()
-  const evidence = new Map<string, readonly EvidencePointer[]>()
+  // Never changed in place: who holds one sees by it whether anything is new.
+  let polls: ReadonlyMap<string, readonly PollRecord[]> = new Map()
+  let evidence: ReadonlyMap<string, readonly EvidencePointer[]> = new Map()
   let lastId = 0
   return async () => {
     const newestGood = new Map<string, StoredPoll>()
@@ -35,14 +36,19 @@ export function createHistory(reader: Kysely<Database>): () => Promise<History> 
         else ofRail.push(pollRecordOf(row))
         if (row.outcome === 'ok') newestGood.set(row.rail, row)
       }
-      for (const [rail, oldestFirst] of added) {
-        polls.set(rail, [...oldestFirst.reverse(), ...(polls.get(rail) ?? [])])
-      }
+      const longer = [...added].map(
+        ([rail, oldestFirst]) =>
+          [rail, [...oldestFirst.reverse(), ...(polls.get(rail) ?? [])]] as const,
+      )
+      if (longer.length > 0) polls = new Map([...polls, ...longer])
       // Only now: rows that could not be read are met again by the next build.
       lastId = rows.at(-1)?.id ?? lastId
       if (rows.length < pageSize) break
     }
-    for (const [rail, row] of newestGood) evidence.set(rail, evidenceOf(row))
+    if (newestGood.size > 0) {
+      const read = [...newestGood].map(([rail, row]) => [rail, evidenceOf(row)] as const)
+      evidence = new Map([...evidence, ...read])
+    }
     return { polls, evidence }
   }
 }

@@ -16,9 +16,9 @@ import { build, buildSummary } from './build.ts'
 import type { BuildOptions } from './build.ts'
 import { runJob } from './jobs.ts'
 import type { JobDeps } from './jobs.ts'
+import { emptyBuildMemory } from './memory.ts'
 import { checkPacts } from './pacts/job.ts'
 import type { Keys } from './publish/keys.ts'
-import { emptyMemory } from './publish/publish.ts'
 import type { PollDeps, PollReport } from './rails/poll.ts'
 import { pollRound, roundSummary } from './rails/round.ts'
 import type { RoundOptions } from './rails/round.ts'
@@ -68,7 +68,10 @@ export interface BuilderWorker {
 
 /** Ages, stale marks, windows of views and weekly articles change with time alone. */
 const rebuildEveryMs = 10 * minuteMs
-/** Once a day every published file and every object of the snapshot repository is read back. */
+/**
+ * Once a day all is derived, rendered and hashed anew, and every published file and every object of the snapshot
+ * repository is read back.
+ */
 const fullCheckEveryMs = dayMs
 const runsKeptMs = 90 * dayMs
 const tidyBatch = 1000
@@ -79,7 +82,7 @@ const maxRestMs = 500
 
 export function createWorker(deps: WorkerDeps): BuilderWorker {
   const { database, clock, buildOptions, signal } = deps
-  const memory = emptyMemory()
+  let memory = emptyBuildMemory(buildOptions)
   const settledTime = createSettledTime(clock)
   let builtToken: string | null = null
   let builtAtMs = Number.NEGATIVE_INFINITY
@@ -153,7 +156,7 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
     const isFresh = token === builtToken && monotonicMs - builtAtMs < rebuildEveryMs
     if (when === 'if changed' && isFresh) return true
     const check = monotonicMs - checkedAtMs >= fullCheckEveryMs ? 'full' : 'quick'
-    if (check === 'full') memory.checked.clear()
+    if (check === 'full') memory = emptyBuildMemory(buildOptions)
     const nowMs = clock.now()
     const went = await runJob('build', deps, false, async () => {
       const repository = { ...buildOptions.repository, check } as const

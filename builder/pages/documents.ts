@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 
 import { maxAgeOf } from '../../src/contract/routes.ts'
-import { lazily } from '../lazily.ts'
+import { keptOnce } from '../kept-once.ts'
 import type { DocumentBody, PublicDocument } from '../publish/document.ts'
 import { deferred } from '../snapshots/document.ts'
 import type { World } from '../world.ts'
@@ -11,11 +11,12 @@ import { layout } from './layout.ts'
 import { shareImage, twinPath } from './page.ts'
 import type { Page } from './page.ts'
 import { markdownText } from './twin.ts'
+import type { Twin } from './twin.ts'
 
 /** Pages are cached like the other documents that people read. */
 const maxAgeSeconds = maxAgeOf('getDeskFeed')
 
-/** A page whose two forms are made when they are needed, and once. */
+/** A page whose two forms are made when they are needed. */
 export interface MadePage {
   readonly page: Page
   /** Of all that the page is made of; null where nobody says what that is. */
@@ -24,17 +25,44 @@ export interface MadePage {
   readonly markdown: () => string
 }
 
-/** `images`: paths of the pictures that are published; a page refers to no other. */
-export function madePage(page: Page, { site }: World, images: ReadonlySet<string>): MadePage {
+export interface PublishedPage {
+  readonly made: MadePage
+  readonly documents: readonly PublicDocument[]
+}
+
+/** The documents of pages, made again where the page, or whether it has a picture, is another than it was. */
+export function createPageDocuments(
+  site: World['site'],
+): (page: Page, images: ReadonlySet<string>) => PublishedPage {
+  const known = new WeakMap<Page, PublishedPage & { readonly image: string | null }>()
+  return (page, images) => {
+    const image = images.has(shareImage(page.path)) ? shareImage(page.path) : null
+    const before = known.get(page)
+    if (before !== undefined && before.image === image) return before
+    const made = madePage(page, site, image)
+    const published = { made, image, documents: [...documentsOfPage(made)] }
+    known.set(page, published)
+    return published
+  }
+}
+
+/** `image`: the path of its picture, if one is published; a page refers to no other. */
+function madePage(page: Page, site: World['site'], image: string | null): MadePage {
   const { body: given, madeOf, ...about } = page
-  const body = lazily(() => stacked(typeof given === 'function' ? given() : given))
-  const imagePath = shareImage(page.path)
-  const image = images.has(imagePath) ? imagePath : null
+  const body = () => stacked(typeof given === 'function' ? given() : given)
+  const htmlOf = (twin: Twin) => layout(page, twin.html, { site, image })
+  const markdownOf = (twin: Twin) => markdownPage(page, twin.md, site.url)
+  if (madeOf === undefined) {
+    const twin = body()
+    const [htmlText, markdown] = [htmlOf(twin), markdownOf(twin)]
+    return { page, revision: null, html: () => htmlText, markdown: () => markdown }
+  }
+  const twin = keptOnce(body)
   return {
     page,
-    revision: madeOf === undefined ? null : revisionOf([about, site, image, madeOf]),
-    html: () => layout(page, body().html, { site, image }),
-    markdown: () => markdownPage(page, body().md, site.url),
+    revision: revisionOf([about, site, image, madeOf]),
+    html: () => htmlOf(twin()),
+    markdown: () => markdownOf(twin()),
   }
 }
 
@@ -42,7 +70,7 @@ export function revisionOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('base64url')
 }
 
-export function* documentsOfPage(made: MadePage): Generator<PublicDocument> {
+function* documentsOfPage(made: MadePage): Generator<PublicDocument> {
   const { page } = made
   yield form(made, page.path, 'text/html; charset=utf-8', made.html)
   if (page.markdown === false) return

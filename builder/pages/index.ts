@@ -1,4 +1,5 @@
 /** Every page of the site, in the order of the index for agents. */
+import { remembering } from '../remembering.ts'
 import type { World } from '../world.ts'
 import { changelogPage } from './changelog.ts'
 import { articlePage, deskPage } from './desk.ts'
@@ -65,14 +66,23 @@ const singlePages: readonly ((world: World) => Page)[] = [
   unavailablePage,
 ]
 
-export function* pagesOf(world: World): Generator<Page> {
-  for (const page of singlePages) yield page(world)
-  for (const rail of shownRails(world)) yield railPage(rail, world)
-  for (const article of world.articles) yield articlePage(article, world)
-  yield* pactPages(world)
-  yield* jobPages(world)
-  yield* workerPages(world)
-  yield* receiptPages(world)
-  yield* partnerPages(world)
-  yield* viewPagesOf()
+/** Many of a kind. */
+const pageKinds: readonly ((world: World) => Iterable<Page>)[] = [
+  (world) => shownRails(world).map((rail) => railPage(rail, world)),
+  (world) => world.articles.map((article) => articlePage(article, world)),
+  pactPages,
+  jobPages,
+  workerPages,
+  receiptPages,
+  partnerPages,
+  viewPagesOf,
+]
+
+/** For one world after the other: pages are described again where a part of the world that they read is another. */
+export function createPages(): (world: World) => readonly Page[] {
+  const kinds = [
+    ...singlePages.map((page) => remembering((world: World) => [page(world)])),
+    ...pageKinds.map((kind) => remembering((world: World) => [...kind(world)])),
+  ]
+  return (world) => kinds.flatMap((kind) => kind(world))
 }

@@ -3,6 +3,7 @@ import { toUsdc } from '../../src/core/money.ts'
 import { ogCard } from '../../src/core/og-card.ts'
 import { articleCard, homeCard, railCard } from '../../src/core/page-cards.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
+import { remembering } from '../remembering.ts'
 import { statsOf } from '../snapshots/stats.ts'
 import type { PollRecord, World } from '../world.ts'
 import { articlePath } from './desk.ts'
@@ -15,10 +16,25 @@ export interface SharedPage {
   readonly svg: string
 }
 
-export function* sharedPages(world: World): Generator<SharedPage> {
+export function sharedPages(world: World): readonly SharedPage[] {
+  return createSharedPages()(world)
+}
+
+/** The same for one world after the other: drawn again is what reads a part that is another. */
+export function createSharedPages(): (world: World) => readonly SharedPage[] {
+  const kinds = [homeShared, railsShared, articlesShared].map((kind) =>
+    remembering((world: World) => [...kind(world)]),
+  )
+  return (world) => kinds.flatMap((kind) => kind(world))
+}
+
+function* homeShared(world: World): Generator<SharedPage> {
   const rails = shownRails(world).map(({ view }) => view)
   yield shared('/', ogCard(homeCard(statsOf(world), rails)))
-  for (const rail of rails) {
+}
+
+function* railsShared(world: World): Generator<SharedPage> {
+  for (const { view: rail } of shownRails(world)) {
     const polls = newestMonth(world.history.get(rail.rail) ?? []).map(({ polledAtMs, figures }) => {
       const volume = figures?.tpv30dMicroUsdc ?? null
       return {
@@ -28,7 +44,10 @@ export function* sharedPages(world: World): Generator<SharedPage> {
     })
     yield shared(railPath(rail.rail), ogCard(railCard(rail, polls)))
   }
-  for (const article of world.articles) {
+}
+
+function* articlesShared({ articles }: World): Generator<SharedPage> {
+  for (const article of articles) {
     yield shared(articlePath(article.slug), ogCard(articleCard(article)))
   }
 }

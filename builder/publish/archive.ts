@@ -9,6 +9,7 @@ import { mkdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 
 import { isoTime } from '../../src/core/time.ts'
+import type { PublicDocument } from './document.ts'
 import { namesIn } from './files.ts'
 import {
   FAST_IMPORT,
@@ -18,7 +19,7 @@ import {
   treeOf,
   treeOfFiles,
 } from './git-tree.ts'
-import type { Tree } from './git-tree.ts'
+import type { BlobNames, Tree } from './git-tree.ts'
 import { GIT_TIMEOUT_MS, GitError, GitMissingError, REMOTE_NAME, runGit } from './git.ts'
 import type { Git, GitEnvironment } from './git.ts'
 import { LockedError, acquireLock } from './lock.ts'
@@ -39,6 +40,20 @@ export interface ArchiveOptions {
   /** `full` reads every object back before it is built upon (at start, once a day); `quick` does not. */
   readonly check: 'full' | 'quick'
   readonly branch?: string
+  /** What this process archived before; absent: all is read back. */
+  readonly memory?: ArchiveMemory
+}
+
+export interface ArchiveMemory {
+  /** Texts of archived documents, so that those of the same document are made once. */
+  readonly texts: WeakMap<PublicDocument, string>
+  readonly names: BlobNames
+  /** The last commit that was read or made, and what it holds: a commit never changes. */
+  commit: { readonly name: string; readonly tree: Tree } | null
+}
+
+export function emptyArchiveMemory(): ArchiveMemory {
+  return { texts: new WeakMap(), names: new Map(), commit: null }
 }
 
 export interface Archived {
@@ -114,18 +129,23 @@ async function record(git: Git, options: ArchiveOptions, outcome: Mutable<Archiv
 
 /** Answers the new commit, or null where the last one holds these very files. */
 async function commit(git: Git, branch: string, options: ArchiveOptions): Promise<string | null> {
+  const { memory = emptyArchiveMemory() } = options
   const parent = await headOf(git, branch)
   if (parent === null) await assertUnused(git, branch)
-  const wanted = treeOfFiles(options.files)
-  const change = treeDifference(await treeOf(git, parent), wanted)
+  const wanted = treeOfFiles(options.files, memory.names)
+  const held = options.check === 'quick' && memory.commit?.name === parent ? memory.commit : null
+  const before = held?.tree ?? (await treeOf(git, parent))
+  if (parent !== null) memory.commit = { name: parent, tree: before }
+  const change = treeDifference(before, wanted)
   if (change.written.length + change.deleted.length === 0) return null
   const { message, author, nowMs } = options
   const stream = fastImportStream({ branch, parent, message, author, nowMs }, options.files, change)
   await runGit(git, FAST_IMPORT, stream)
   const head = await headOf(git, branch)
-  if (head === parent || !sameTree(await treeOf(git, head), wanted)) {
+  if (head === null || head === parent || !sameTree(await treeOf(git, head), wanted)) {
     throw new GitError('git fast-import: the commit does not hold what was sent')
   }
+  memory.commit = { name: head, tree: wanted }
   await runGit(git, ['gc', '--auto', '--quiet'])
   return head
 }

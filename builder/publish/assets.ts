@@ -3,9 +3,13 @@ import { readFile, readdir } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 
 import { CURRENT_LINK, GENERATIONS_DIR } from '../../src/core/documents.ts'
+import { marksOf } from '../files-read.ts'
 import type { PublicDocument } from './document.ts'
 
 const MAX_AGE_SECONDS = 300
+
+/** By file, what was read of it, good as long as it bears these marks. */
+export type KnownAssets = Map<string, { readonly marks: string; readonly document: PublicDocument }>
 
 const CONTENT_TYPES = {
   '.avif': 'image/avif',
@@ -35,7 +39,10 @@ const CONTENT_TYPES = {
  * `publish` itself keeps there, since the directory may be the one that is published into.
  * @throws Error for a file of a kind that no content type is known for.
  */
-export async function readAssets(dir: string): Promise<PublicDocument[]> {
+export async function readAssets(
+  dir: string,
+  known: KnownAssets = new Map(),
+): Promise<PublicDocument[]> {
   const entries = await readdir(dir, { recursive: true, withFileTypes: true })
   const files = entries
     .filter((entry) => entry.isFile())
@@ -49,15 +56,23 @@ export async function readAssets(dir: string): Promise<PublicDocument[]> {
     .sort()
   const assets: PublicDocument[] = []
   for (const file of files) {
-    assets.push({
-      path: assetPath(file),
-      contentType: contentTypeOf(file),
-      maxAgeSeconds: MAX_AGE_SECONDS,
-      body: { bytes: await readFile(join(dir, file)) },
-      archive: null,
-    })
+    const marks = marksOf(join(dir, file))
+    const before = known.get(file)
+    const document = before?.marks === marks ? before.document : await readAsset(dir, file)
+    known.set(file, { marks, document })
+    assets.push(document)
   }
   return assets
+}
+
+async function readAsset(dir: string, file: string): Promise<PublicDocument> {
+  return {
+    path: assetPath(file),
+    contentType: contentTypeOf(file),
+    maxAgeSeconds: MAX_AGE_SECONDS,
+    body: { bytes: await readFile(join(dir, file)) },
+    archive: null,
+  }
 }
 
 function assetPath(file: string): string {

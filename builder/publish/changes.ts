@@ -211,6 +211,7 @@ function documentChanges(before: Facts, after: Facts): Change[] {
 }
 
 function same(left: JsonValue | undefined, right: JsonValue | undefined): boolean {
-  if (left === undefined || right === undefined) return left === right
+  if (left === right) return true
+  if (left === undefined || right === undefined) return false
   return canonicalize(left) === canonicalize(right)
 }

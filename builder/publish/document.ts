@@ -59,13 +59,19 @@ function messageOf(error: unknown): string {
 
 /**
  * The tree of the git archive: file by file the archived facts, JSON pretty-printed with sorted
- * keys, so that a line of a diff is a fact that changed.
+ * keys, so that a line of a diff is a fact that changed. `known`: texts of documents that were made before.
  */
-export function archiveFiles(documents: readonly PublicDocument[]): Map<string, string> {
+export function archiveFiles(
+  documents: readonly PublicDocument[],
+  known: WeakMap<PublicDocument, string> = new WeakMap(),
+): Map<string, string> {
   const files = new Map<string, string>()
-  for (const { path, contentType, archive } of documents) {
+  for (const document of documents) {
+    const { path, contentType, archive } = document
     if (archive === null) continue
-    const text = typeof archive === 'string' ? archive : prettySorted(archive)
+    const text =
+      typeof archive === 'string' ? archive : (known.get(document) ?? prettySorted(archive))
+    known.set(document, text)
     files.set(documentFile(path, contentType), text)
   }
   return files

@@ -47,9 +47,25 @@ function splitOnce(text: string, separator: string): [string, string] {
   return [text.slice(0, at), text.slice(at + separator.length)]
 }
 
-/** The tree that the files would make. */
-export function treeOfFiles(files: ReadonlyMap<string, Uint8Array | string>): Tree {
-  return new Map([...files].map(([path, content]) => [path, blobName(Buffer.from(content))]))
+/** By path, the last content and its name. */
+export type BlobNames = Map<
+  string,
+  { readonly content: Uint8Array | string; readonly name: string }
+>
+
+/** The tree that the files would make. `known`: contents whose names need not be worked out again. */
+export function treeOfFiles(
+  files: ReadonlyMap<string, Uint8Array | string>,
+  known: BlobNames = new Map(),
+): Tree {
+  const tree = new Map<string, string>()
+  for (const [path, content] of files) {
+    const before = known.get(path)
+    const name = before?.content === content ? before.name : blobName(Buffer.from(content))
+    known.set(path, { content, name })
+    tree.set(path, name)
+  }
+  return tree
 }
 
 /** git's name of a file's content: SHA-1 over a header and the bytes. */

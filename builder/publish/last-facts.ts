@@ -1,20 +1,21 @@
 /**
  * The archived facts of one build, kept so that the next one can say what moved. In a build:
  *
- *     const last = await loadLastFacts(file)
- *     const next = nextFacts(last, factsOf(documents))
+ *     const facts = factsOf(documents)
+ *     const next = nextFacts(await store.load(), facts)
  *     const all = [...documents, diffDocument(next, 60)]
  *     await publish({ documents: all, … })
- *     if (next !== last) await saveLastFacts(file, next)
+ *     await store.keep(next, facts)
  *     await archive({ files: archiveFiles(all), message: next.message, … })
  */
 import { mkdir } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 
 import { z } from 'zod'
 
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import type { JsonValue } from '../../src/core/canonical-json.ts'
+import { marksOf } from '../files-read.ts'
 import { changesBetween } from './changes.ts'
 import { diffMarkdown } from './diff.ts'
 import type { PublicDocument } from './document.ts'
@@ -72,6 +73,32 @@ const lastFactsSchema = z.object({
   diff: z.string(),
   message: z.string(),
 })
+
+/** The facts of the last build as a file of the state directory, read again only where another process wrote it. */
+export interface LastFactsStore {
+  readonly load: () => Promise<LastFacts | null>
+  /**
+   * Call it after publishing. Writes only where `next` is not what was loaded; `facts` are those of the build, which are
+   * then equal to those that were loaded, and the same values in the next build.
+   */
+  readonly keep: (next: LastFacts, facts: Facts) => Promise<void>
+}
+
+export function createLastFacts(stateDir: string): LastFactsStore {
+  const path = join(stateDir, 'last-facts.json')
+  let known: { readonly marks: string; readonly last: LastFacts | null } | null = null
+  return {
+    load: async () => {
+      const marks = marksOf(path)
+      if (known?.marks !== marks) known = { marks, last: await loadLastFacts(path) }
+      return known.last
+    },
+    keep: async (next, facts) => {
+      if (next !== known?.last) await saveLastFacts(path, next)
+      known = { marks: marksOf(path), last: { ...next, facts } }
+    },
+  }
+}
 
 /** Null where nothing was kept, or where it cannot be read: what moved is then told as a first build. */
 export async function loadLastFacts(path: string): Promise<LastFacts | null> {

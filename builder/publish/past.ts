@@ -1,6 +1,6 @@
 /** What was published last, read back and checked before anything is built on it. */
 import { createHash } from 'node:crypto'
-import { lstatSync, readFileSync, readlinkSync, statSync } from 'node:fs'
+import { lstatSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
 import {
@@ -14,6 +14,7 @@ import {
   parseManifestSignature,
 } from '../../src/core/documents.ts'
 import type { Manifest } from '../../src/core/documents.ts'
+import { marksOf } from '../files-read.ts'
 import { inSlices } from './files.ts'
 import type { KeyRing } from './keys.ts'
 
@@ -28,6 +29,8 @@ export interface Past {
   readonly manifest: Manifest
   /** False where it was signed by a key that is not ours (any more): everything is signed again. */
   readonly ours: boolean
+  /** How many of its files were read, since they were not known. */
+  readonly hashed: number
 }
 
 /**
@@ -35,6 +38,11 @@ export interface Past {
  * changes `ctime`. It never outlives the process.
  */
 export type CheckedFiles = Map<string, { readonly sha256: string; readonly marks: string }>
+
+/** The last manifest that this process parsed: one of the same bytes need not be parsed again. */
+export interface ParsedManifest {
+  last: { readonly bytes: Buffer; readonly manifest: Manifest } | null
+}
 
 const LINK_TARGET = new RegExp(`^${GENERATIONS_DIR}/(\\d{8,15})$`)
 
@@ -46,7 +54,10 @@ const LINK_TARGET = new RegExp(`^${GENERATIONS_DIR}/(\\d{8,15})$`)
 export async function readPast(
   publicDir: string,
   ring: KeyRing,
-  checked: CheckedFiles = new Map(),
+  { checked, parsed }: { readonly checked: CheckedFiles; readonly parsed: ParsedManifest } = {
+    checked: new Map(),
+    parsed: { last: null },
+  },
 ): Promise<Past | null> {
   const link = join(publicDir, CURRENT_LINK)
   if (lstatSync(link, { throwIfNoEntry: false }) === undefined) return null
@@ -55,9 +66,14 @@ export async function readPast(
     const generation = Number(LINK_TARGET.exec(target)?.[1] ?? Number.NaN)
     if (Number.isNaN(generation)) throw new Error(`it points to ${target}, not to a generation`)
     const directory = join(publicDir, target)
-    const { manifest, ours } = readManifest(directory, ring)
-    await inSlices(filesNamedIn(manifest), (named) => assertHash(directory, named, checked))
-    return { generation, directory, manifest, ours }
+    const { manifest, ours } = readManifest(directory, ring, parsed)
+    let hashed = 0
+    await inSlices(filesNamedIn(manifest), (named) => {
+      if (isKnown(directory, named, checked)) return
+      assertHash(directory, named)
+      hashed += 1
+    })
+    return { generation, directory, manifest, ours, hashed }
   } catch (error) {
     throw new PastUnreadableError(
       `The published set ${link} cannot be read back, so it is not overwritten: ${reasonOf(error)}. ` +
@@ -68,7 +84,11 @@ export async function readPast(
   }
 }
 
-function readManifest(directory: string, ring: KeyRing): { manifest: Manifest; ours: boolean } {
+function readManifest(
+  directory: string,
+  ring: KeyRing,
+  parsed: ParsedManifest,
+): { manifest: Manifest; ours: boolean } {
   const bytes = readFileSync(join(directory, MANIFEST_FILE))
   const line = readFileSync(join(directory, MANIFEST_SIGNATURE_FILE), 'utf8')
   const signed = parseManifestSignature(line)
@@ -77,11 +97,14 @@ function readManifest(directory: string, ring: KeyRing): { manifest: Manifest; o
   if (verdict === 'bad') {
     throw new Error(`${MANIFEST_FILE} does not fit its signature by ${signed.kid}`)
   }
+  const ours = verdict === 'good'
+  if (parsed.last?.bytes.equals(bytes) === true) return { manifest: parsed.last.manifest, ours }
   const manifest = manifestSchema.parse(JSON.parse(bytes.toString('utf8')))
   if (sha256(Buffer.from(manifestSetText(manifest.documents))) !== manifest.set_sha256) {
     throw new Error(`set_sha256 in ${MANIFEST_FILE} is not that of its documents`)
   }
-  return { manifest, ours: verdict === 'good' }
+  parsed.last = { bytes, manifest }
+  return { manifest, ours }
 }
 
 interface NamedFile {
@@ -100,12 +123,13 @@ function* filesNamedIn({ documents }: Manifest): Generator<NamedFile> {
   }
 }
 
-function assertHash(directory: string, named: NamedFile, checked: CheckedFiles): void {
-  const { file, sha256: expected, size } = named
-  const path = join(directory, file)
-  const known = checked.get(file)
-  if (known?.sha256 === expected && known.marks === marksOf(path)) return
-  const bytes = readFileSync(path)
+function isKnown(directory: string, named: NamedFile, checked: CheckedFiles): boolean {
+  const known = checked.get(named.file)
+  return known?.sha256 === named.sha256 && known.marks === marksOf(`${directory}/${named.file}`)
+}
+
+function assertHash(directory: string, { file, sha256: expected, size }: NamedFile): void {
+  const bytes = readFileSync(join(directory, file))
   if (bytes.length !== size || sha256(bytes) !== expected) {
     throw new Error(`${file} is not what ${MANIFEST_FILE} says (SHA-256 ${expected})`)
   }
@@ -122,13 +146,8 @@ export async function rememberChecked(
 ): Promise<void> {
   checked.clear()
   await inSlices(filesNamedIn(manifest), ({ file, sha256: hash }) => {
-    checked.set(file, { sha256: hash, marks: marksOf(join(directory, file)) })
+    checked.set(file, { sha256: hash, marks: marksOf(`${directory}/${file}`) })
   })
-}
-
-function marksOf(path: string): string {
-  const { ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true })
-  return `${ino} ${size} ${mtimeNs} ${ctimeNs}`
 }
 
 export function sha256(bytes: Uint8Array): string {

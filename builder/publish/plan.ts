@@ -74,7 +74,9 @@ export async function draftPlan(
     const described = { content_type: document.contentType, max_age: document.maxAgeSeconds }
     const trusted = past?.ours === true && options.ring.kids.has(old.kid)
     if (trusted && isRendered(document, old, options.rendered)) {
-      entries.push({ ...old, ...described })
+      const isDescribed =
+        old.content_type === described.content_type && old.max_age === described.max_age
+      entries.push(isDescribed ? old : { ...old, ...described })
       return
     }
     const bytes = renderBody(document, old.changed_at)
@@ -182,5 +184,11 @@ function manifestOf(documents: ManifestEntry[], nowMs: number): Manifest {
 }
 
 function sameEntries(left: readonly ManifestEntry[], right: readonly ManifestEntry[]): boolean {
-  return left.length === right.length && canonicalize(left) === canonicalize(right)
+  return (
+    left.length === right.length &&
+    left.every((entry, index) => {
+      const other = right[index]
+      return entry === other || canonicalize(entry) === canonicalize(other ?? null)
+    })
+  )
 }

@@ -22,16 +22,25 @@ import {
 import type { Manifest } from '../../src/core/documents.ts'
 import type { Log } from '../../src/deps.ts'
 import { readAssets } from './assets.ts'
+import type { KnownAssets } from './assets.ts'
 import { createBuilding } from './building.ts'
 import type { Building } from './building.ts'
 import { compress } from './compress.ts'
 import type { PublicDocument } from './document.ts'
-import { inParallel, inSlices, isErrno, namesIn, syncDirectory, writeNew } from './files.ts'
+import {
+  inParallel,
+  inSlices,
+  isErrno,
+  namesIn,
+  removeDirectory,
+  syncDirectory,
+  writeNew,
+} from './files.ts'
 import type { KeyRing, Signer } from './keys.ts'
 import { acquireLock } from './lock.ts'
 import type { Lock } from './lock.ts'
 import { readPast, rememberChecked } from './past.ts'
-import type { CheckedFiles, Past } from './past.ts'
+import type { CheckedFiles, ParsedManifest, Past } from './past.ts'
 import { draftPlan, nothingRendered } from './plan.ts'
 import type { Plan, Rendered } from './plan.ts'
 
@@ -44,10 +53,17 @@ const WRITES_AT_ONCE = 16
 export interface PublishMemory {
   readonly rendered: Rendered
   readonly checked: CheckedFiles
+  readonly parsed: ParsedManifest
+  readonly assets: KnownAssets
 }
 
 export function emptyMemory(): PublishMemory {
-  return { rendered: nothingRendered(), checked: new Map() }
+  return {
+    rendered: nothingRendered(),
+    checked: new Map(),
+    parsed: { last: null },
+    assets: new Map(),
+  }
 }
 
 export interface PublishOptions {
@@ -84,13 +100,14 @@ export interface Published {
  */
 export async function publish(options: PublishOptions): Promise<Published> {
   const { publicDir, log, memory = emptyMemory() } = options
-  const { rendered, checked } = memory
+  const { rendered, checked, parsed } = memory
   await mkdir(publicDir, { recursive: true })
   const lock = acquireLock(join(publicDir, LOCK_FILE), options.nowMs)
   try {
-    const past = await readPast(publicDir, options.ring, checked)
+    const past = await readPast(publicDir, options.ring, { checked, parsed })
     await clearHalfMade(past, options)
-    const assets = options.assetsDir === null ? [] : await readAssets(options.assetsDir)
+    const assets =
+      options.assetsDir === null ? [] : await readAssets(options.assetsDir, memory.assets)
     const building = createBuilding(halfMade(publicDir), options)
     const plan = await draftPlan([...options.documents, ...assets], past, {
       ...options,
@@ -100,16 +117,22 @@ export async function publish(options: PublishOptions): Promise<Published> {
     const { changed, removed, unchanged } = plan
     if (past !== null && !plan.differs) {
       // The builder before this one may have died between its switch and its pruning.
-      await prune(past.generation, options)
-      await rememberChecked(past.directory, past.manifest, checked)
+      const pruned = await prune(past.generation, options)
+      if (pruned > 0 || past.hashed > 0) {
+        await rememberChecked(past.directory, past.manifest, checked)
+      }
       return { generation: past.generation, changed, removed, unchanged, manifest: past.manifest }
     }
     if (past !== null && !past.ours) log.warn('signed by a key that is not ours: all signed again')
     const generation = await nextGeneration(publicDir)
-    const manifest = await writeGeneration(plan, past, generation, { ...options, building })
+    const { manifest, bytes } = await writeGeneration(plan, past, generation, {
+      ...options,
+      building,
+    })
     await switchTo(generation, lock, options)
     await prune(generation, options)
     const directory = join(publicDir, GENERATIONS_DIR, generationName(generation))
+    parsed.last = { bytes, manifest }
     await rememberChecked(directory, manifest, checked)
     const counts = { changed: changed.length, removed: removed.length, unchanged }
     log.info('published', { generation, ...counts })
@@ -154,7 +177,7 @@ async function writeGeneration(
   past: Past | null,
   generation: number,
   options: PublishOptions & { readonly building: Building },
-): Promise<Manifest> {
+): Promise<{ readonly manifest: Manifest; readonly bytes: Buffer }> {
   const { building, beforeStep: step } = options
   const { root, write } = building
   const home = join(options.publicDir, GENERATIONS_DIR)
@@ -177,7 +200,7 @@ async function writeGeneration(
   await rename(root, join(home, generationName(generation)))
   step?.('flush the generations')
   await syncDirectory(home)
-  return manifest
+  return { manifest, bytes }
 }
 
 /** Hard links share the bytes and their time; where a file system has none, the bytes are copied. */
@@ -191,7 +214,7 @@ async function keep(
   await inSlices(files, (file) => {
     step?.(`link ${file}`)
     try {
-      linkSync(join(from, file), join(to, file))
+      linkSync(`${from}/${file}`, `${to}/${file}`)
     } catch (error) {
       if (!LINK_REFUSALS.some((code) => isErrno(error, code))) throw error
       refused.push(file)
@@ -217,11 +240,14 @@ async function switchTo(generation: number, lock: Lock, options: PublishOptions)
   await syncDirectory(publicDir)
 }
 
-async function prune(generation: number, options: PublishOptions): Promise<void> {
+/** Answers how many were removed. */
+async function prune(generation: number, options: PublishOptions): Promise<number> {
   const { beforeStep: step } = options
   const sorted = (await generations(options.publicDir)).sort((left, right) => right - left)
-  for (const old of sorted.filter((number) => number <= generation).slice(KEPT_GENERATIONS)) {
+  const surplus = sorted.filter((number) => number <= generation).slice(KEPT_GENERATIONS)
+  for (const old of surplus) {
     step?.(`remove generation ${old}`)
-    await rm(join(options.publicDir, GENERATIONS_DIR, generationName(old)), { recursive: true })
+    await removeDirectory(join(options.publicDir, GENERATIONS_DIR, generationName(old)))
   }
+  return surplus.length
 }

@@ -3,6 +3,7 @@
  * directory, named by the hash of its drawing; `index.json` says which one a page shows.
  */
 import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -42,9 +43,9 @@ export async function readShareImages(
   const pending: Drawing[] = []
   for (const drawing of drawings) {
     const name = index[drawing.image]
-    const bytes = name === undefined ? null : await readIfExists(fileOf(dir, name))
-    if (bytes !== null) documents.push(documentOf(drawing.image, bytes))
-    if (bytes === null || name !== nameOf(drawing)) pending.push(drawing)
+    const isThere = name !== undefined && existsSync(fileOf(dir, name))
+    if (isThere) documents.push(documentOf(drawing.image, dir, name))
+    if (!isThere || name !== nameOf(drawing)) pending.push(drawing)
   }
   return { documents, pending }
 }
@@ -82,7 +83,16 @@ async function readIndex(dir: string): Promise<z.infer<typeof indexSchema>> {
   }
 }
 
-function nameOf({ svg }: Drawing): string {
+/** By the drawing itself: in most builds it is the one of the build before. */
+const names = new WeakMap<Drawing, string>()
+
+function nameOf(drawing: Drawing): string {
+  const name = names.get(drawing) ?? hashOf(drawing)
+  names.set(drawing, name)
+  return name
+}
+
+function hashOf({ svg }: Drawing): string {
   return createHash('sha256').update(`${renderer}\n${svg}`, 'utf8').digest('hex')
 }
 
@@ -90,6 +100,8 @@ function fileOf(dir: string, name: string): string {
   return join(dir, `${name}.png`)
 }
 
-function documentOf(path: string, bytes: Uint8Array): PublicDocument {
-  return { path, contentType: 'image/png', maxAgeSeconds, body: { bytes }, archive: null }
+function documentOf(path: string, dir: string, name: string): PublicDocument {
+  const make = () => ({ bytes: readFileSync(fileOf(dir, name)) })
+  const body = { revision: name, make }
+  return { path, contentType: 'image/png', maxAgeSeconds, body, archive: null }
 }

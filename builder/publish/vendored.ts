@@ -27,6 +27,12 @@ const files = [
 /** A day: the packages are pinned, and a new version comes with a new installation. */
 const maxAgeSeconds = 86_400
 
+/** Read once: packages are of the installation that the process began with. */
+export function createVendored(): () => Promise<readonly PublicDocument[]> {
+  let read: readonly PublicDocument[] | null = null
+  return async () => (read ??= await readVendored())
+}
+
 export async function readVendored(): Promise<PublicDocument[]> {
   return await Promise.all(
     files.map(async ({ path, module, contentType }) => {

@@ -1,4 +1,5 @@
 import type { PublicDocument } from '../publish/document.ts'
+import { remembering } from '../remembering.ts'
 import type { World } from '../world.ts'
 import { communityDocuments } from './community.ts'
 import { deskDocuments } from './desk.ts'
@@ -33,6 +34,14 @@ export const snapshotFamilies: readonly SnapshotFamily[] = [
 ]
 
 /** All documents of the world. */
-export function* documentsOf(world: World): Generator<PublicDocument> {
-  for (const family of snapshotFamilies) yield* family.build(world)
+export function documentsOf(world: World): readonly PublicDocument[] {
+  return createSnapshots()(world)
+}
+
+/** The same for one world after the other: a family is derived again where a part of the world that it reads is another. */
+export function createSnapshots(): (world: World) => readonly PublicDocument[] {
+  const families = snapshotFamilies.map((family) =>
+    remembering((world: World) => [...family.build(world)]),
+  )
+  return (world) => families.flatMap((family) => family(world))
 }

@@ -1,10 +1,13 @@
 import { openApiTypes } from '../pages/docs/openapi-types.ts'
-import { allPagesInOne, documentsOfPage, madePage } from '../pages/documents.ts'
-import { pagesOf } from '../pages/index.ts'
+import { allPagesInOne, createPageDocuments } from '../pages/documents.ts'
+import type { MadePage } from '../pages/documents.ts'
+import { createPages } from '../pages/index.ts'
 import { indexDocuments, introOf } from '../pages/indexes.ts'
+import type { Page } from '../pages/page.ts'
 import { receiptChecksDocument } from '../pages/receipt-checks.ts'
 import { receiptRecords } from '../pages/receipts.ts'
 import type { PublicDocument } from '../publish/document.ts'
+import { remembering, sameItems } from '../remembering.ts'
 import type { World } from '../world.ts'
 import { asJson } from './document.ts'
 import { feedDocuments } from './feeds.ts'
@@ -15,21 +18,53 @@ import { openApiOf } from './site.ts'
  * world as the documents of the API; the API describes none of them, so they stand in no route. `shareImages` are the
  * pictures that there are of pages.
  */
-export function* siteOf(
+export function siteOf(
   world: World,
   shareImages: readonly PublicDocument[] = [],
-): Generator<PublicDocument> {
-  const pages = [...pagesOf(world)]
-  const images = new Set(shareImages.map(({ path }) => path))
-  const made = pages.map((page) => madePage(page, world, images))
-  for (const page of made) yield* documentsOfPage(page)
-  yield* shareImages
-  yield* receiptRecords(world)
-  yield* receiptChecksDocument(world)
-  yield* feedDocuments(world)
-  yield* indexDocuments(pages, world)
-  yield allPagesInOne(made, { path: '/llms-full.txt', intro: introOf(world) })
-  yield {
+): readonly PublicDocument[] {
+  return createSite()(world, shareImages)
+}
+
+/** The same for one world after the other: what depends on no part that is another is not made again. */
+export function createSite(): (
+  world: World,
+  shareImages: readonly PublicDocument[],
+) => readonly PublicDocument[] {
+  const pagesOf = createPages()
+  const formsOf = remembering(({ site }: World) => createPageDocuments(site))
+  const ofTheWorld = [receiptRecords, receiptChecksDocument, feedDocuments].map((kind) =>
+    remembering((world: World) => [...kind(world)]),
+  )
+  const indexes = remembering((input: World & { readonly pages: readonly Page[] }) => [
+    ...indexDocuments(input.pages, input),
+  ])
+  const inOne = remembering((input: World & { readonly made: readonly MadePage[] }) =>
+    allPagesInOne(input.made, { path: '/llms-full.txt', intro: introOf(input) }),
+  )
+  const types = remembering(typesDocument)
+  let pages: readonly Page[] = []
+  let made: readonly MadePage[] = []
+  return (world, shareImages) => {
+    const images = new Set(shareImages.map(({ path }) => path))
+    pages = sameItems(pages, pagesOf(world))
+    const published = pages.map((page) => formsOf(world)(page, images))
+    made = sameItems(
+      made,
+      published.map((page) => page.made),
+    )
+    return [
+      ...published.flatMap(({ documents }) => documents),
+      ...shareImages,
+      ...ofTheWorld.flatMap((kind) => kind(world)),
+      ...indexes({ ...world, pages }),
+      inOne({ ...world, made }),
+      types(world),
+    ]
+  }
+}
+
+function typesDocument(world: World): PublicDocument {
+  return {
     path: '/openapi.d.ts',
     contentType: 'text/plain; charset=utf-8',
     maxAgeSeconds: 300,

@@ -1,16 +1,16 @@
-/** `<fixture dir> <state dir>`: a full build in a fresh process, then one where nothing changed. */
+/** `<fixture dir> <state dir>`: a full build in a fresh process, one where nothing changed, one after one new receipt. */
 import { join } from 'node:path'
 
 import { build } from '../../../builder/build.ts'
 import { createHistory } from '../../../builder/history.ts'
+import { emptyBuildMemory } from '../../../builder/memory.ts'
 import { loadKeys } from '../../../builder/publish/keys.ts'
-import { emptyMemory } from '../../../builder/publish/publish.ts'
 import { railAdapters } from '../../../builder/rails/index.ts'
 import { signingKeyFromSeed } from '../../../src/auth/signing-key.ts'
 import { hourMs, minuteMs } from '../../../src/core/time.ts'
 import { openDatabase } from '../../../src/db/open.ts'
 import { version } from '../../../src/version.ts'
-import { fixtureIn, nowMs } from './fixture.ts'
+import { addReceipt, fixtureIn, nowMs } from './fixture.ts'
 
 const [fixtureDir = '', stateDir = ''] = process.argv.slice(2)
 const { dataDir, databasePath } = fixtureIn(fixtureDir)
@@ -35,7 +35,7 @@ const options = {
   stateDir,
   publicDir: join(stateDir, 'public'),
   assetsDir: null,
-  memory: emptyMemory(),
+  memory: emptyBuildMemory({ dataDir, stateDir }),
   repository: { remote: null, env: process.env, check: 'quick' },
   log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
 } as const
@@ -43,10 +43,12 @@ const options = {
 const full = await timed(nowMs)
 const fullPeakMb = process.resourceUsage().maxRSS / 1024
 const unchanged = await timed(nowMs + minuteMs)
+await database.write(addReceipt)
+const oneReceipt = await timed(nowMs + 2 * minuteMs)
 await database.close()
 const { ms, cpuMs, documents } = full
 process.stdout.write(
-  `${JSON.stringify({ full: { ms, cpuMs, documents }, fullPeakMb, unchanged })}\n`,
+  `${JSON.stringify({ full: { ms, cpuMs, documents }, fullPeakMb, unchanged, oneReceipt })}\n`,
 )
 
 async function timed(

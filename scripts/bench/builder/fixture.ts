@@ -2,6 +2,7 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { sql } from 'kysely'
 import type { Transaction } from 'kysely'
 
 import { loadAuthoredRails } from '../../../builder/rails/authored.ts'
@@ -14,6 +15,7 @@ import { openDatabase } from '../../../src/db/open.ts'
 import { insertPoll, saveRailState } from '../../../src/db/polls.ts'
 import type { Database } from '../../../src/db/schema.ts'
 import { packageRoot } from '../../../src/runtime.ts'
+import { makeLedger } from '../start/ledger.ts'
 
 export const railsCount = 60
 const pollsPerDay = 4
@@ -36,12 +38,15 @@ export function fixtureIn(dir: string): Fixture {
   return { dataDir: join(dir, 'data'), databasePath: join(dir, 'ledger.db') }
 }
 
-export async function makeFixture(dir: string): Promise<Fixture> {
+/** With so many receipts, of at most `workersCount` workers. */
+export async function makeFixture(dir: string, receipts: number): Promise<Fixture> {
   const fixture = fixtureIn(dir)
   copyAuthored(fixture.dataDir)
+  await makeLedger(fixture.databasePath, receipts)
   const rails = await loadAuthoredRails(join(fixture.dataDir, 'rails'))
   const database = await openDatabase({ url: fixture.databasePath })
   try {
+    await database.write(registerWorkers)
     for (const [at, rail] of rails.entries()) {
       await database.write((tx) => addYear(tx, rail, at))
     }
@@ -49,6 +54,27 @@ export async function makeFixture(dir: string): Promise<Fixture> {
     await database.close()
   }
   return fixture
+}
+
+/** Everybody who has receipts, by a name and with two skills. */
+async function registerWorkers(tx: Transaction<Database>): Promise<void> {
+  await sql`
+    insert into workers (wallet, display, display_name, skills, registered_at, updated_at)
+    select wallet, display, 'Worker ' || substr(wallet, 3), '["api-reference-writing","data-labelling"]',
+      first_receipt_at, first_receipt_at
+    from reputation order by wallet`.execute(tx)
+}
+
+/** One more receipt, such as the newest one. */
+export async function addReceipt(tx: Transaction<Database>): Promise<void> {
+  await sql`
+    insert into receipts (id, kind, rail, chain, tx_hash, from_wallet, from_display, to_wallet, to_display,
+      amount_micro_usdc, asset_symbol, occurred_at, summary, platform, submitter, content, verification, onchain,
+      accepted_at)
+    select 'rcp_' || lower(hex(randomblob(32))), kind, rail, chain, '0x' || lower(hex(randomblob(32))), from_wallet,
+      from_display, to_wallet, to_display, amount_micro_usdc, asset_symbol, occurred_at, summary, platform,
+      submitter, content, verification, onchain, accepted_at
+    from receipts order by seq desc limit 1`.execute(tx)
 }
 
 function copyAuthored(dataDir: string): void {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createBuilding } from '../../../builder/publish/building.ts'
 import { loadKeys } from '../../../builder/publish/keys.ts'
 import { emptyMemory, publish } from '../../../builder/publish/publish.ts'
-import { siteOf } from '../../../builder/snapshots/pages.ts'
+import { createSite } from '../../../builder/snapshots/pages.ts'
 import type { World } from '../../../builder/world.ts'
 import { largeWorld, nowMs, oneReceiptRejected } from './large-world.ts'
 
@@ -14,6 +14,7 @@ const publicDir = join(dir, 'public')
 const keys = await loadKeys({ dir: join(dir, 'keys'), nowMs })
 const world = await largeWorld(dir, keys.publicKeys)
 const memory = emptyMemory()
+const siteOf = createSite()
 const quiet = () => undefined
 const log = { debug: quiet, info: quiet, warn: quiet, error: quiet }
 const { signer, ring } = keys
@@ -35,7 +36,7 @@ process.stdout.write(
 
 /** Rendering and publishing together, as a build does it. */
 async function built(of: World) {
-  const documents = [...siteOf(of)]
+  const documents = siteOf(of, [])
   return await publish({ publicDir, documents, assetsDir: null, signer, ring, nowMs, log, memory })
 }
 

@@ -32,8 +32,9 @@ export const builder: Suite = {
   about: `full and unchanged builds of ${railsCount} rails with a year of polls`,
   run: async ({ dir, quick, say }) => {
     const rounds = quick ? 3 : 7
+    const receipts = quick ? 100_000 : 1_000_000
     say(`  ${pollsCount} polls are written`)
-    await makeFixture(dir)
+    await makeFixture(dir, receipts)
     const builds: z.infer<typeof buildResult>[] = []
     const copies: z.infer<typeof copyResult>[] = []
     for (let round = 0; round < rounds; round += 1) {
