@@ -24,6 +24,7 @@ import { createLog } from '../../src/log.ts'
 import type { LogLevel } from '../../src/log.ts'
 import { testActions } from './actions.ts'
 import type { TestActions } from './actions.ts'
+import { expectNoSecrets } from './no-secrets.ts'
 
 const logLine = z.record(z.string(), z.unknown())
 
@@ -155,6 +156,8 @@ export async function startService(
       await server.close(1000)
       await app.counts.flush()
       await actions.close()
+      log.flush()
+      expectNoSecrets(text)
     },
   }
 }

@@ -4,6 +4,8 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { expectNoSecrets } from './no-secrets.ts'
+
 const repository = new URL('../..', import.meta.url).pathname
 
 export interface Program {
@@ -73,7 +75,10 @@ export function run(
   }
   child.stdout.on('data', take)
   child.stderr.on('data', take)
-  const ended = once(child, 'close').then(([code]: (number | null)[]) => code ?? null)
+  const ended = once(child, 'close').then(([code]: (number | null)[]) => {
+    expectNoSecrets(output)
+    return code ?? null
+  })
   return {
     pid: child.pid ?? -1,
     output: () => output,
