@@ -26,9 +26,11 @@ export function createHistory(reader: Kysely<Database>): () => Promise<History> 
   let evidence: ReadonlyMap<string, readonly EvidencePointer[]> = new Map()
   let lastId = 0
   return async () => {
+    // Taken over at the end, together: rows that could not be read are met again by the next build.
+    let read = { polls, lastId }
     const newestGood = new Map<string, StoredPoll>()
     for (;;) {
-      const rows = await pollsAfter(reader, lastId, pageSize)
+      const rows = await pollsAfter(reader, read.lastId, pageSize)
       const added = new Map<string, PollRecord[]>()
       for (const row of rows) {
         const ofRail = added.get(row.rail)
@@ -40,15 +42,17 @@ export function createHistory(reader: Kysely<Database>): () => Promise<History> 
         ([rail, oldestFirst]) =>
           [rail, [...oldestFirst.reverse(), ...(polls.get(rail) ?? [])]] as const,
       )
-      if (longer.length > 0) polls = new Map([...polls, ...longer])
-      // Only now: rows that could not be read are met again by the next build.
-      lastId = rows.at(-1)?.id ?? lastId
+      read = {
+        polls: longer.length > 0 ? new Map([...read.polls, ...longer]) : read.polls,
+        lastId: rows.at(-1)?.id ?? read.lastId,
+      }
       if (rows.length < pageSize) break
     }
     if (newestGood.size > 0) {
-      const read = [...newestGood].map(([rail, row]) => [rail, evidenceOf(row)] as const)
-      evidence = new Map([...evidence, ...read])
+      const pointers = [...newestGood].map(([rail, row]) => [rail, evidenceOf(row)] as const)
+      evidence = new Map([...evidence, ...pointers])
     }
+    ;({ polls, lastId } = read)
     return { polls, evidence }
   }
 }

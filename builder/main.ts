@@ -27,7 +27,7 @@ import { loadKeyedHash } from '../src/secret.ts'
 import { version } from '../src/version.ts'
 import { createHistory } from './history.ts'
 import { railProgress } from './progress.ts'
-import { loadKeys } from './publish/keys.ts'
+import { loadKeys, readKeys } from './publish/keys.ts'
 import { webAddressOf } from './publish/remote.ts'
 import { userAgentOf } from './rails/http-client.ts'
 import { railAdapters } from './rails/index.ts'
@@ -56,8 +56,8 @@ const pollEveryMs = config.POLL_EVERY_MINUTES * minuteMs
 const assetsDir = join(packageRoot, 'public')
 
 const keysDir = join(config.DATA_DIR, 'keys')
-const keys = () => loadKeys({ dir: keysDir, nowMs: clock.now() })
-await keys()
+await loadKeys({ dir: keysDir, nowMs: clock.now() })
+const keys = () => readKeys(keysDir)
 const exchangeKeys = () => loadExchangeKeys(keysDir, random)
 await exchangeKeys()
 const database = await openDatabase({

@@ -98,7 +98,7 @@ export function createApp(deps: AppDeps): App {
   const knownPath = createRouteTable(allRoutes)
   const clientAddress = createClientAddress(deps.trustedProxies)
   const limiter = deps.limits === 'off' ? null : observed(createLimiter(clock), observer)
-  const rooms = createRooms()
+  const rooms = createRooms(observer?.shed)
   const admission = limiter === null ? null : admissionOf(limiter, deps, clientAddress)
 
   const hono = new Hono<HonoEnv>()

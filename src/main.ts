@@ -95,17 +95,19 @@ const exchangeKeys = await loadReloaded(
   { clock, log },
 )
 const reloaded = [reference, exchangeKeys] as const
-const problems = () =>
-  [builder?.problem() ?? null, ...reloaded.map(({ problem }) => problem())].filter(
-    (problem) => problem !== null,
-  )
-process.on('SIGHUP', () => {
-  for (const one of reloaded) void one.reload()
-})
 const checks = createCheckThread(
   new URL(`auth/check-worker${import.meta.url.slice(-3)}`, import.meta.url),
   log,
 )
+const problems = () =>
+  [
+    builder?.problem() ?? null,
+    checks.problem(),
+    ...reloaded.map(({ problem }) => problem()),
+  ].filter((problem) => problem !== null)
+process.on('SIGHUP', () => {
+  for (const one of reloaded) void one.reload()
+})
 const mailFrom = config.MAIL_FROM ?? `ledger@${new URL(config.SITE_URL).hostname}`
 const mail =
   config.SMTP_URL === null
@@ -171,14 +173,7 @@ const app = createApp({
   countView: views.count,
   actions,
 })
-await app.counts.load()
-const server = await serve(app.listener, {
-  host: config.HOST,
-  port: config.PORT,
-  clock,
-  failureAnswer: app.failureAnswer,
-})
-log.info('listening', { host: server.address.host, port: server.address.port })
+// Before anybody is answered: a port that is taken ends the start and no request.
 const metricsServer =
   meter === null || config.METRICS_PORT === null
     ? null
@@ -198,6 +193,14 @@ const metricsServer =
           settlementProblems: paymentWatch.problems,
         }),
       })
+await app.counts.load()
+const server = await serve(app.listener, {
+  host: config.HOST,
+  port: config.PORT,
+  clock,
+  failureAnswer: app.failureAnswer,
+})
+log.info('listening', { host: server.address.host, port: server.address.port })
 if (metricsServer !== null) {
   const { host, port } = metricsServer.address
   log.info('metrics', { host, port })

@@ -86,6 +86,15 @@ export async function loadKeys(options: {
 }
 
 /**
+ * The keys of a directory as they are now: makes none, so that keys that were moved away are missed and not replaced.
+ * @throws Error as `loadKeys`, and where there is no file.
+ */
+export async function readKeys(dir: string): Promise<Keys> {
+  await refuseLoose(dir, OWNER_ONLY_DIRECTORY)
+  return openKeys(await readKeyFile(join(dir, SIGNING_KEYS_FILE)))
+}
+
+/**
  * Makes a new active key and retires the one before, whose private part is forgotten. Documents that
  * the old key signed stay valid: it remains listed. Processes that hold the old signer keep using it
  * until they load again.

@@ -21,7 +21,7 @@ import { outcomeHeaders, paymentOff, paymentRequired } from '../payments/challen
 import type { Asked } from '../payments/challenge.ts'
 import { MalformedPaymentError, decodePayment } from '../payments/codec.ts'
 import type { ActionDeps } from './deps.ts'
-import { priorAnswer } from './effect.ts'
+import { expired, priorAnswer } from './effect.ts'
 import type { Outcome } from './effect.ts'
 import { partnerAt, requireOwnPartner } from './partner-access.ts'
 import type { CurrentPartner } from './partner-access.ts'
@@ -61,7 +61,7 @@ export async function changeSubscription(
   const { nowMs } = request
   const prior = await priorAnswer(deps, request, [proof])
   if (prior !== null) return prior
-  if (!proof.timely) throw new ApiError('signature_expired')
+  if (!proof.timely) throw expired(proof.timestampMs, nowMs)
   const partner = await requireOwnPartner(deps.database.reader, proof, nowMs)
   if (tier === 'free') return await toFree(deps, sent)
   const authorization = sent.payment === null ? null : authorizationOf(sent.payment)

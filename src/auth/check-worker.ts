@@ -17,6 +17,12 @@ export interface BatchVerdicts {
   readonly verdicts: readonly SignatureVerdict[]
 }
 
+/** Said once, when the code is loaded. */
+export type Ready = 'ready'
+
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- A thread has no origin.
+parentPort?.postMessage('ready' satisfies Ready)
+
 parentPort?.on('message', (batch: CheckBatch) => {
   void answer(batch)
 })

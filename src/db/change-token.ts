@@ -5,7 +5,7 @@ import type { Database } from './schema.ts'
 
 /**
  * A text that differs whenever something was written that public documents are made of. Cheap: one row, read by the
- * ends of indexes. Every signed write leaves a used message. Runs of jobs and probes of the disk are left out: no document shows them.
+ * ends of indexes. Every signed write leaves a used message. Of runs only that of the receipts is in it: what shows the others is made anew every ten minutes.
  */
 export async function changeToken(db: Kysely<Database>): Promise<string> {
   const { rows } = await sql<{ token: string }>`
@@ -23,6 +23,7 @@ export async function changeToken(db: Kysely<Database>): Promise<string> {
       (select coalesce(max(decided_at), '') from skill_proposals) || '.' ||
       (select coalesce(max(id), 0) from claims) || '.' ||
       (select coalesce(max(revision), 0) from escrow_readings) || '.' ||
+      coalesce((select json_extract(value, '$.finished_at') from meta where key = 'receipts_run'), '') || '.' ||
       (select coalesce(max(rowid), 0) from used_messages) as token
   `.execute(db)
   return rows[0]?.token ?? ''

@@ -48,13 +48,16 @@ export function createDispatch({
   }
 }
 
+/** The client left before it was answered; the number is nginx's, and no answer has it. */
+const CLIENT_GONE = 499
+
 function logRequest(requestLog: NonNullable<RequestLog>, context: RequestContext): void {
   const { incoming, outgoing, requestId, startedMs, bytes } = context
   requestLog({
     requestId,
     method: incoming.method ?? '',
     target: incoming.url ?? '',
-    status: outgoing.statusCode,
+    status: outgoing.headersSent ? outgoing.statusCode : CLIENT_GONE,
     startedMs,
     bytes,
   })

@@ -9,13 +9,14 @@
 import { ApiError } from '../contract/errors.ts'
 import type { Failure } from './errors.ts'
 
+export const roomNames = ['write', 'read', 'payment'] as const
+export type RoomName = (typeof roomNames)[number]
+
 /**
  * Four times what the writer needs under way to be as fast as it gets, and a fraction of a second of its work. Purchases
  * wait for a block of the chain, so they have a room of their own.
  */
-const roomLimits = { write: 256, read: 256, payment: 256 } as const
-
-export type RoomName = keyof typeof roomLimits
+const roomLimits: Readonly<Record<RoomName, number>> = { write: 256, read: 256, payment: 256 }
 
 export interface Room {
   /** True where another request would be refused. Counts nothing. */
@@ -37,23 +38,28 @@ const reasons = {
   payment: 'Too many payments are under way',
 } as const satisfies Record<RoomName, string>
 
-/** Of one process: its rooms share one event loop. */
-export function createRooms(): Rooms {
+/** Of one process: its rooms share one event loop. `shed` is told of each request that is refused. */
+export function createRooms(shed: (room: RoomName) => void = () => undefined): Rooms {
   const turn = createTurns()
   return {
-    write: createRoom('write', turn),
-    read: createRoom('read', turn),
-    payment: createRoom('payment', turn),
+    write: createRoom('write', turn, shed),
+    read: createRoom('read', turn, shed),
+    payment: createRoom('payment', turn, shed),
   }
 }
 
-function createRoom(name: RoomName, turn: () => Promise<void>): Room {
+function createRoom(
+  name: RoomName,
+  turn: () => Promise<void>,
+  shed: (room: RoomName) => void,
+): Room {
   const limit = roomLimits[name]
   let underWay = 0
   let refused = 0
   const isFull = () => underWay >= limit
   const refusal = (): Failure => {
     refused += 1
+    shed(name)
     // Not all at the same second again.
     const seconds = 1 + (refused % 3)
     return {

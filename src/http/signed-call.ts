@@ -66,7 +66,12 @@ export function createSignedCalls(deps: SignedCallDeps): SignedCalls {
       async prove(wallet) {
         if (isProven) return
         isProven = true
-        claims = claimsOf(await deps.termsOf(wallet.id), deps.walletKey(wallet.id), networkKey)
+        const terms = await deps.termsOf(wallet.id).catch((error: unknown) => {
+          // Not the caller's doing.
+          limiter.giveBack(unproven)
+          throw error
+        })
+        claims = claimsOf(terms, deps.walletKey(wallet.id), networkKey)
         // A wallet that goes on beyond its limit has its signatures checked for nothing: that stays counted.
         if (limiter.take(claims)) {
           limiter.giveBack(unproven)

@@ -59,7 +59,7 @@ function choiceOf(forms: readonly Form[]): string | undefined {
 }
 
 function unknownField(name: string, forms: readonly Form[]): string {
-  const form = forms.find((candidate) => name in candidate)
+  const form = forms.find((candidate) => Object.hasOwn(candidate, name))
   if (form === undefined) {
     const known = [...new Set(forms.flatMap((each) => Object.keys(each)))]
     return known.length === 0
@@ -68,19 +68,23 @@ function unknownField(name: string, forms: readonly Form[]): string {
   }
   const partners = Object.keys(form).filter(
     (other) =>
-      other !== name && form[other] === 'required' && !forms.every((each) => other in each),
+      other !== name &&
+      form[other] === 'required' &&
+      !forms.every((each) => Object.hasOwn(each, other)),
   )
-  return `goes with ${partners.join(', ')}`
+  return partners.length === 0 ? 'is not a field of this form' : `goes with ${partners.join(', ')}`
 }
 
 function issuesOf(issue: z.core.$ZodIssue, forms: readonly Form[], sent: unknown): Issue[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) =>
-      issueAt(
-        [...issue.path, key],
-        issue.path.length === 0 ? unknownField(key, forms) : 'is not a known field',
-      ),
-    )
+    return issue.keys
+      .slice(0, MAX_ISSUES)
+      .map((key) =>
+        issueAt(
+          [...issue.path, key],
+          issue.path.length === 0 ? unknownField(key, forms) : 'is not a known field',
+        ),
+      )
   }
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     const [closest = []] = issue.errors.toSorted((a, b) => weightOf(a) - weightOf(b))

@@ -44,6 +44,11 @@ export const catalogue = {
     help: 'Requests answered with 503.',
     labels: [],
   },
+  ledger_shed_total: {
+    kind: 'counter',
+    help: 'Requests refused with 503 since as many of their kind were under way as may be.',
+    labels: ['room'],
+  },
   ledger_limiter_refusals_total: {
     kind: 'counter',
     help: 'Requests over a limit, by the policies that refused them.',

@@ -46,7 +46,12 @@ export async function readDisk(
 ): Promise<void> {
   const files = { database: places.database, wal: `${places.database}-wal` }
   for (const [file, path] of Object.entries(files)) {
-    const found = await stat(path).catch(() => null)
+    const found = await stat(path).catch((error: unknown) => {
+      // Before the first write, and after the last one was taken over, there is no log.
+      const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+      if (file === 'wal' && isMissing) return null
+      throw error
+    })
     meter.gauge('ledger_database_bytes', { file }).value = found?.size ?? 0
   }
   for (const [place, path] of Object.entries({ data: places.data, public: places.public })) {

@@ -2,6 +2,8 @@
 import type { PolicyName } from '../core/limits.ts'
 import type { Clock } from '../deps.ts'
 import type { RequestLine } from '../http/request-log.ts'
+import { roomNames } from '../http/room.ts'
+import type { RoomName } from '../http/room.ts'
 import { patternOf } from '../http/route-table.ts'
 import type { Cell, HistogramCell, Meter } from './meter.ts'
 import { observe } from './meter.ts'
@@ -14,6 +16,8 @@ export interface HttpObserver {
   readonly ended: () => void
   /** A policy refused a request. */
   readonly limited: (policy: PolicyName) => void
+  /** A room was full, and a request was refused for it. */
+  readonly shed: (room: RoomName) => void
   /** Bytes came that were no request. */
   readonly malformed: () => void
 }
@@ -30,6 +34,8 @@ interface Deps {
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS'])
 /** Paths whose route is remembered: more than there are documents in most sets, and bounded. */
 const MAX_REMEMBERED = 8192
+/** Longer ones are looked up each time: no document has one, and a part of a text keeps the whole alive. */
+const MAX_TARGET_LENGTH = 300
 
 interface RouteCells {
   readonly route: string
@@ -49,13 +55,17 @@ export function createHttpObserver({ meter, clock, templates, isPage }: Deps): H
   const malformed = meter.counter('ledger_http_malformed_total', {})
   const offered = meter.counter('ledger_payments_offered_total', {})
   const unavailable = meter.counter('ledger_http_unavailable_total', {})
+  // From the start, so that a rate sees the first.
+  for (const room of roomNames) meter.counter('ledger_shed_total', { room })
 
   const routeOf = (path: string): string => {
     if (exact.has(path)) return path
     const found = patterns.find(({ pattern }) => pattern.test(path))
     return found?.template ?? (isPage(path) ? 'page' : 'unknown')
   }
-  const cellsOf = (path: string): RouteCells => {
+  const cellsOf = (target: string): RouteCells => {
+    const mark = target.indexOf('?')
+    const path = mark === -1 ? target : target.slice(0, mark)
     const known = byPath.get(path)
     if (known !== undefined) return known
     const route = routeOf(path)
@@ -66,7 +76,7 @@ export function createHttpObserver({ meter, clock, templates, isPage }: Deps): H
     }
     byRoute.set(route, cells)
     // What does not exist is not remembered: pages come into being, and made-up paths are without end.
-    if (route !== 'unknown') {
+    if (route !== 'unknown' && target.length <= MAX_TARGET_LENGTH) {
       if (byPath.size >= MAX_REMEMBERED) byPath = new Map()
       byPath.set(path, cells)
     }
@@ -86,8 +96,7 @@ export function createHttpObserver({ meter, clock, templates, isPage }: Deps): H
 
   return {
     answered: ({ method, target, status, startedMs }) => {
-      const mark = target.indexOf('?')
-      const cells = cellsOf(mark === -1 ? target : target.slice(0, mark))
+      const cells = cellsOf(target)
       countOf(cells, method, status).value += 1
       observe(cells.seconds, (clock.monotonic() - startedMs) / 1000)
       if (status === 402) offered.value += 1
@@ -101,6 +110,9 @@ export function createHttpObserver({ meter, clock, templates, isPage }: Deps): H
     },
     limited: (policy) => {
       meter.counter('ledger_limiter_refusals_total', { policy }).value += 1
+    },
+    shed: (room) => {
+      meter.counter('ledger_shed_total', { room }).value += 1
     },
     malformed: () => {
       malformed.value += 1

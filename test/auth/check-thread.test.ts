@@ -52,7 +52,8 @@ function scripted(name: string, source: string): CheckThread {
   const file = JSON.stringify(join(dir, `${name}.state`))
   const head = `import { parentPort as port } from 'node:worker_threads'
 import { existsSync, writeFileSync } from 'node:fs'
-const file = ${file}\n`
+const file = ${file}
+port.postMessage('ready')\n`
   writeFileSync(join(dir, `${name}.js`), head + source)
   return threadOf(`${name}.js`)
 }
@@ -126,15 +127,26 @@ test('a thread that ends refuses what it had not answered, and the next check st
   expect(await thread.check(check)).toEqual({ valid: true })
 })
 
-test('a thread that cannot be loaded, or answers too little, is no verdict', async () => {
+test('where no thread can be loaded the checks are made on the spot, and the operator is told', async () => {
   const check = await personal('a message')
-  await expect(threadOf('is not there.js').check(check)).rejects.toThrow(SchemeUnavailableError)
+  const thread = threadOf('is not there.js')
+  expect(thread.problem()).toBeNull()
+  for (const message of ['a message', 'another']) {
+    expect(await thread.check({ ...check, message })).toEqual(
+      await checkHere({ ...check, message }),
+    )
+  }
   expect(said).toEqual(['the thread that checks signatures has failed'])
+  expect(thread.problem()).toMatch(/^signatures: no thread/)
+})
+
+test('a thread that answers too little is no verdict', async () => {
   const forgets = scripted(
     'forgets',
     `port.on('message', ({ id }) => port.postMessage({ id, verdicts: [] }))`,
   )
-  await expect(forgets.check(check)).rejects.toThrow(SchemeUnavailableError)
+  await expect(forgets.check(await personal('a message'))).rejects.toThrow(SchemeUnavailableError)
+  expect(forgets.problem()).toBeNull()
 })
 
 test('after its end nothing is checked any more', async () => {

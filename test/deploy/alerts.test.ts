@@ -72,11 +72,13 @@ describe('the alerts', () => {
     expect(headings.map(([, name]) => name)).toEqual(found.map(({ name }) => name))
   })
 
-  test('are rules to Prometheus, where its tool is installed', () => {
-    const ran = spawnSync('promtool', ['check', 'rules', 'scripts/deploy/alerts.yml'], {
-      encoding: 'utf8',
-    })
-    const isMissing = ran.error !== undefined && 'code' in ran.error && ran.error.code === 'ENOENT'
-    if (!isMissing) expect(`${ran.stdout}${ran.stderr}`).toContain(`${found.length} rules found`)
+  const promtool = spawnSync('promtool', ['--version']).error === undefined
+  test.skipIf(!promtool)('are rules to Prometheus', () => {
+    const { stdout, stderr } = spawnSync(
+      'promtool',
+      ['check', 'rules', 'scripts/deploy/alerts.yml'],
+      { encoding: 'utf8' },
+    )
+    expect(`${stdout}${stderr}`).toContain(`${found.length} rules found`)
   })
 })

@@ -25,6 +25,26 @@ export const databaseChecks: readonly DoctorCheck[] = [
         database === null ? bad(refusal ?? 'cannot be opened') : well(databasePath),
       ),
   },
+  // Before whatever takes long: its time was taken at the start.
+  {
+    what: 'clock',
+    remedy:
+      'The clock of this machine has gone back, or was wrong when rows were written: set it right (`timedatectl`, NTP). Signed writes are judged by it.',
+    look: ifOpen(async ({ db }, { nowMs }) => {
+      const { rows } = await sql<{ newest: string | null }>`
+        select max(at) as newest from (
+          select max(accepted_at) as at from receipts
+          union all select max(started_at) from job_runs
+          union all select max(created_at) from events
+          union all select value from meta where key = 'restored_at'
+        )`.execute(db)
+      const newest = rows[0]?.newest ?? null
+      if (newest === null) return well('nothing to hold it against yet')
+      return Date.parse(newest) <= nowMs + CLOCK_TOLERANCE_MS
+        ? well(`${isoTime(nowMs)}, after all that was written`)
+        : bad(`${isoTime(nowMs)}, but something was written at ${newest}`)
+    }),
+  },
   {
     what: 'pages of the database',
     remedy:
@@ -66,25 +86,6 @@ export const databaseChecks: readonly DoctorCheck[] = [
       const detail = `${Math.ceil(size / 2 ** 20)} MiB`
       return size <= MAX_WAL_BYTES ? well(detail) : bad(detail)
     },
-  },
-  {
-    what: 'clock',
-    remedy:
-      'The clock of this machine has gone back, or was wrong when rows were written: set it right (`timedatectl`, NTP). Signed writes are judged by it.',
-    look: ifOpen(async ({ db }, { nowMs }) => {
-      const { rows } = await sql<{ newest: string | null }>`
-        select max(at) as newest from (
-          select max(accepted_at) as at from receipts
-          union all select max(started_at) from job_runs
-          union all select max(created_at) from events
-          union all select value from meta where key = 'restored_at'
-        )`.execute(db)
-      const newest = rows[0]?.newest ?? null
-      if (newest === null) return well('nothing to hold it against yet')
-      return Date.parse(newest) <= nowMs + CLOCK_TOLERANCE_MS
-        ? well(`${isoTime(nowMs)}, after all that was written`)
-        : bad(`${isoTime(nowMs)}, but something was written at ${newest}`)
-    }),
   },
   {
     what: 'jobs of the builder',

@@ -8,7 +8,7 @@ import { archiveFiles } from '../../../../builder/publish/document.ts'
 import { headOf, treeOf, treeOfFiles } from '../../../../builder/publish/git-tree.ts'
 import { GitError, GitMissingError, runGit } from '../../../../builder/publish/git.ts'
 import type { Git } from '../../../../builder/publish/git.ts'
-import { loadKeys } from '../../../../builder/publish/keys.ts'
+import { readKeys } from '../../../../builder/publish/keys.ts'
 import { pathOf } from '../../../../src/contract/routes.ts'
 import { receipt } from '../../../../src/contract/schemas/receipt.ts'
 import { CURRENT_LINK, MANIFEST_FILE, manifestSchema } from '../../../../src/core/documents.ts'
@@ -27,7 +27,7 @@ export const publishedChecks: readonly DoctorCheck[] = [
   {
     what: 'published set',
     remedy:
-      'Restart the builder: it reads its last set back, refuses what was changed, and makes it anew. Where it says that it cannot, move PUBLIC_DIR/generations away and start it again.',
+      'The builder writes over nothing that it cannot read back, and says so. Put the set back from a backup, or remove the link PUBLIC_DIR/current and restart the builder: everything is published anew.',
     moves: true,
     look: async ({ config }) => {
       const dir = await currentDir(config.PUBLIC_DIR)
@@ -44,10 +44,10 @@ export const publishedChecks: readonly DoctorCheck[] = [
     remedy:
       'A build publishes the keys: wait a minute after a rotation, else restart the builder. A key that is published and unknown here means that DATA_DIR/keys was lost or replaced: put it back from its backup.',
     moves: true,
-    look: async ({ config, nowMs }) => {
+    look: async ({ config }) => {
       const set = await readSet(config.PUBLIC_DIR)
       const dir = join(config.DATA_DIR, 'keys')
-      const keys = await loadKeys({ dir, nowMs }).catch(() => null)
+      const keys = await readKeys(dir).catch(() => null)
       if (set === null || keys === null) return null
       const published = keyList.parse(await set.json(pathOf('getSigningKeys')))
       const held = keyList.parse(keys.publicKeys)
