@@ -22,6 +22,7 @@ import { receiptChecks } from './migrations/0013-receipt-checks.ts'
 import { pacts } from './migrations/0014-pacts.ts'
 import { subscriptions } from './migrations/0015-subscriptions.ts'
 import { bounds } from './migrations/0016-bounds.ts'
+import { paymentStates } from './migrations/0017-payment-states.ts'
 import type { Migration } from './migrations/migration.ts'
 
 export const migrations = [
@@ -41,6 +42,7 @@ export const migrations = [
   pacts,
   subscriptions,
   bounds,
+  paymentStates,
 ] as const satisfies readonly Migration[]
 
 /**

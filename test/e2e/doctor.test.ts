@@ -2,6 +2,7 @@
 import {
   chmodSync,
   mkdirSync,
+  existsSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -225,7 +226,19 @@ describe('the doctor', () => {
   })
 
   test('is tried by breaking everything that it looks at', () => {
-    expect(Object.keys(breaks)).toEqual(doctorChecks.map(({ what }) => what))
+    expect(Object.keys(breaks).toSorted()).toEqual(doctorChecks.map(({ what }) => what).toSorted())
+  })
+
+  test('tells of keys that are missing, and makes none', async () => {
+    const [file, aside] = ['signing-keys.json', 'aside.json'].map((name) => inData('keys', name))
+    renameSync(file ?? '', aside ?? '')
+    try {
+      const { checks } = await diagnose(ledger)
+      expect(checks.filter(({ good }) => !good).map(({ what }) => what)).toContain('signing keys')
+      expect(existsSync(file ?? '')).toBe(false)
+    } finally {
+      renameSync(aside ?? '', file ?? '')
+    }
   })
 
   test.each(Object.entries(breaks))(

@@ -42,7 +42,10 @@ const fine = new Set([
 describe.each(kinds)('$name that', ({ name, tls, mostBytes, ask }) => {
   test.each(misbehaviours)('$name', async (misbehaviour) => {
     const liar = await startLiar(misbehaviour, insideUrl, tls)
+    const mostKib = process.resourceUsage().maxRSS
     const reason = await ask(liar)
+    // A gigabyte that was unfolded would show here, wherever it was kept.
+    expect(process.resourceUsage().maxRSS - mostKib).toBeLessThan(300_000)
     const isFine = name === 'the receiver of a webhook' && fine.has(misbehaviour.name)
     if (isFine) expect(reason).toBeNull()
     else expect(reason).toMatch(/\w{3}/)
