@@ -1,6 +1,6 @@
 /**
- * What a cache in front leaves for the origin: the exact expectation for reads that come independently of each other
- * (Poisson), document by document. Reads spread evenly over documents of a kind and points of presence, which leaves
+ * What a cache in front leaves for the origin: the expectation for reads that come independently of each other (Poisson),
+ * document by document; that a copy was forgotten and that it was changed count as independent. Reads spread evenly over documents of a kind and points of presence, which leaves
  * the most misses: any other spread has fewer.
  */
 
@@ -63,8 +63,9 @@ function kindDay(reads: number, kind: ReadKind, edge: Edge): EdgeDay {
   const caches = hasShield ? 1 : points
   const rate = hasShield ? perSecond : perPoint
   const fetches = caches * missesPerSecond(rate, maxAgeSeconds) * documents * daySeconds
-  const gapSeconds = maxAgeSeconds + 1 / rate
-  const isSame = Math.exp((-changesPerDay / daySeconds) * gapSeconds)
+  // No change while the copy was fresh, nor in the wait for the read after it.
+  const changes = changesPerDay / daySeconds
+  const isSame = Math.exp(-changes * maxAgeSeconds) * (rate / (rate + changes))
   const isKept = 1 - Math.exp(-rate * edge.keepsSeconds)
   // A copy opens the shield's cycle at one point; each other point with a read before it is old asks once.
   const perCycle = 1 + (points - 1) * (1 - Math.exp(-perPoint * maxAgeSeconds))

@@ -118,7 +118,7 @@ describe.skipIf(noFakedClock !== null)(`a clock that jumps${skipped}`, () => {
     expect((await post('/api/v1/workers/register', body)).status).toBe(200)
   })
 
-  test('never takes the times of events and documents back', async () => {
+  test('never takes the times of events back', async () => {
     const times = await ledger.withDatabase(async ({ reader }) => {
       const events = await eventsSince(reader, { time: '2020-01-01T00:00:00.000Z' }, 10_000)
       return events.map(({ createdAt }) => createdAt)
