@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 import { schedule } from 'node-cron'
 
 import { loadExchangeKeys } from '../src/auth/exchange-keys.ts'
-import { minuteMs } from '../src/core/time.ts'
+import { minuteMs, secondMs } from '../src/core/time.ts'
 import { openDatabase } from '../src/db/open.ts'
 import { createProcessReadings } from '../src/metrics/process.ts'
 import { createPinnedFetch } from '../src/outbound/pinned-fetch.ts'
@@ -25,6 +25,7 @@ import {
 } from '../src/runtime.ts'
 import { loadKeyedHash } from '../src/secret.ts'
 import { version } from '../src/version.ts'
+import { watchForJumps } from './clock-jumps.ts'
 import { createHistory } from './history.ts'
 import { railProgress } from './progress.ts'
 import { loadKeys, readKeys } from './publish/keys.ts'
@@ -40,8 +41,6 @@ import { createWorker } from './worker.ts'
 const everyMinute = '* * * * *'
 /** Not at the full hour, when everybody asks. */
 const everyHour = '7 * * * *'
-/** As soon as the first retry of a webhook is due. */
-const everyFiveSeconds = '*/5 * * * * *'
 /** Once an hour, away from the full hour at which everybody asks. */
 const everyHourForPacts = '41 * * * *'
 
@@ -160,6 +159,16 @@ async function runOnce(): Promise<void> {
   process.exitCode = polled && checked && built && delivered ? 0 : 1
 }
 
+/** By the steady clock: what is due is read from the rows, and a clock that is set must not hold it up. */
+async function deliverEvery(pauseMs: number): Promise<void> {
+  while (!stopped.aborted) {
+    await worker.deliver().catch((error: unknown) => {
+      log.error('webhooks could not be delivered', { error: String(error) })
+    })
+    await clock.sleep(pauseMs, stopped).catch(() => undefined)
+  }
+}
+
 async function runForever(): Promise<void> {
   const build = async () => void (await worker.build('if changed'))
   const expireAndBuild = async () => {
@@ -176,11 +185,7 @@ async function runForever(): Promise<void> {
     await worker.pacts()
     await build()
   }
-  let delivering: Promise<unknown> = Promise.resolve()
-  const deliver = async () => {
-    delivering = worker.deliver()
-    await delivering
-  }
+  const delivering = deliverEvery(5 * secondMs)
   let checking: Promise<unknown> = Promise.resolve()
   const checkReceipts = async () => {
     checking = worker.checkReceipts()
@@ -190,12 +195,15 @@ async function runForever(): Promise<void> {
   const options = { noOverlap: true } as const
   const tasks = [
     schedule(everyMinute, expireAndBuild, { ...options, name: 'build' }),
-    schedule(everyFiveSeconds, deliver, { ...options, name: 'webhooks' }),
     schedule(everyHour, checkReceipts, { ...options, name: 'receipts' }),
     schedule(everyHourForPacts, pactsAndBuild, { ...options, name: 'pacts' }),
     schedule(everyMinute, worker.tidy, { ...options, name: 'tidy' }),
     ...(config.POLL === 'on' ? [schedule(everyMinute, pollDue, { ...options, name: 'poll' })] : []),
   ]
+  const watching = watchForJumps(clock, stopped, (jumpMs) => {
+    log.warn('the clock was set', { jump_s: Math.round(jumpMs / secondMs) })
+    for (const task of tasks) void Promise.resolve(task.stop()).then(async () => await task.start())
+  })
   process.on('message', () => void build())
   // The service that started this builder is gone: a builder without its service would never be stopped.
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
@@ -209,7 +217,8 @@ async function runForever(): Promise<void> {
   await Promise.all(tasks.map(async (task) => task.destroy()))
   await firstPoll.catch(() => undefined)
   await firstCheck.catch(() => undefined)
-  await delivering.catch(() => undefined)
+  await delivering
+  await watching
   await checking.catch(() => undefined)
   await reporting
   if (process.connected) process.disconnect()

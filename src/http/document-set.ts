@@ -4,6 +4,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { brotliDecompress, gunzip } from 'node:zlib'
 
+import { verifyEd25519 } from '../auth/ed25519.ts'
+import { pathOf } from '../contract/routes.ts'
+import { signingKeys } from '../contract/schemas/service.ts'
 import {
   encodedFile,
   MANIFEST_CONTENT_TYPE,
@@ -29,6 +32,8 @@ export class BrokenSetError extends Error {
   override readonly name = 'BrokenSetError'
 }
 
+const keysPath = pathOf('getSigningKeys')
+
 /** Files open at once while loading. */
 const READERS = 16
 
@@ -53,7 +58,10 @@ export async function readDocumentSet(
     }
   }
   await Promise.all(Array.from({ length: READERS }, read))
-  documents.set(MANIFEST_PATH, await manifestDocument(directory, manifestBytes, manifest))
+  documents.set(
+    MANIFEST_PATH,
+    await manifestDocument(directory, manifestBytes, manifest, documents.get(keysPath)),
+  )
   return { documents, manifest }
 }
 
@@ -115,10 +123,32 @@ async function readDocument(
   })
 }
 
+/**
+ * The manifest as it was signed, by a key that the set itself publishes. Who may sign is for readers to judge, by keys that
+ * they kept; here it is about bytes that have changed since, which no hash in the set covers.
+ */
+function requireSigned(
+  manifest: Buffer,
+  { signature, kid }: { readonly signature: string; readonly kid: string },
+  keys: StoredDocument | undefined,
+): void {
+  // A set without the document of keys is not one of the builder's.
+  if (keys === undefined) return
+  const parsed = signingKeys.safeParse(JSON.parse(keys.variants.identity.body.toString('utf8')))
+  const key = parsed.data?.keys.find((candidate) => candidate.kid === kid)
+  if (key === undefined)
+    throw new BrokenSetError('the set is signed by a key that it does not publish')
+  const publicKey = Buffer.from(key.public_key, 'base64')
+  if (!verifyEd25519(manifest, Buffer.from(signature, 'base64'), publicKey).valid) {
+    throw new BrokenSetError('the manifest is not what was signed')
+  }
+}
+
 async function manifestDocument(
   directory: string,
   bytes: Buffer,
   manifest: Manifest,
+  keys: StoredDocument | undefined,
 ): Promise<StoredDocument> {
   const line = await readOrThrow(
     join(directory, MANIFEST_SIGNATURE_FILE),
@@ -126,6 +156,7 @@ async function manifestDocument(
   )
   const signed = parseManifestSignature(line.toString('utf8'))
   if (signed === null) throw new BrokenSetError('the signature of the set is malformed')
+  requireSigned(bytes, signed, keys)
   const entry: DocumentFacts = {
     path: MANIFEST_PATH,
     sha256: sha256(bytes),

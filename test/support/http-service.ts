@@ -11,9 +11,11 @@ import { loadKeys } from '../../builder/publish/keys.ts'
 import type { PublicKeys } from '../../builder/publish/keys.ts'
 import { publish } from '../../builder/publish/publish.ts'
 import type { Published } from '../../builder/publish/publish.ts'
+import { asJson } from '../../builder/snapshots/document.ts'
 import type { ActionDeps } from '../../src/actions/deps.ts'
 import { createApp } from '../../src/app.ts'
 import type { App, AppDeps } from '../../src/app.ts'
+import { pathOf } from '../../src/contract/routes.ts'
 import type { JsonValue } from '../../src/core/canonical-json.ts'
 import type { Clock } from '../../src/deps.ts'
 import { createDocumentStore } from '../../src/http/document-store.ts'
@@ -66,8 +68,15 @@ export async function publicDir(): Promise<PublicDir> {
   return {
     dir,
     publicKeys,
-    publish: (documents, nowMs = startMs) =>
-      publish({ publicDir: dir, documents, assetsDir: null, signer, ring, nowMs, log }),
+    publish: (given, nowMs = startMs) => {
+      // A world brings keys of its own; a set publishes those that sign it.
+      const documents = given.map((document) =>
+        document.path === pathOf('getSigningKeys')
+          ? { ...document, body: { json: asJson(publicKeys), stamp: null } }
+          : document,
+      )
+      return publish({ publicDir: dir, documents, assetsDir: null, signer, ring, nowMs, log })
+    },
     remove: () => rm(root, { recursive: true, force: true }),
   }
 }

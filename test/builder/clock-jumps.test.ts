@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+
+import { watchForJumps } from '../../builder/clock-jumps.ts'
+import { hourMs } from '../../src/core/time.ts'
+
+test('a clock that is set is told once, by how much, and slow looks are no jumps', async () => {
+  const stop = new AbortController()
+  const told: number[] = []
+  let steadyMs = 0
+  let aheadMs = 1_000_000
+  // What the clock on the wall is set by during each pause, and how long the pause took.
+  const pauses = [
+    [0, 1000],
+    [2 * hourMs, 1000],
+    [0, 60_000],
+    [-3 * hourMs, 1000],
+    [50, 1000],
+  ]
+  await watchForJumps(
+    {
+      now: () => steadyMs + aheadMs,
+      monotonic: () => steadyMs,
+      sleep: () => {
+        const [setMs, tookMs] = pauses.shift() ?? []
+        if (setMs === undefined || tookMs === undefined) stop.abort()
+        aheadMs += setMs ?? 0
+        steadyMs += tookMs ?? 0
+        return Promise.resolve()
+      },
+    },
+    stop.signal,
+    (jumpMs) => told.push(jumpMs),
+  )
+  expect(told).toEqual([2 * hourMs, -3 * hourMs])
+})
