@@ -26,9 +26,6 @@ export interface BodyStatement {
   ) => string
 }
 
-/** Of a message in an error. */
-const MAX_SHOWN = 800
-
 type VerifyDeps = Pick<ActionDeps, 'serviceName' | 'walletChain' | 'checkAside'>
 
 /**
@@ -80,9 +77,14 @@ export async function requireSignature(
   if (!verdict.valid) {
     throw new ApiError(
       'signature_invalid',
-      `${what}${verdict.reason}: ${claim.message.slice(0, MAX_SHOWN)}`,
+      `${what}${verdict.reason}: ${shownMessage(claim.message)}`,
     )
   }
+}
+
+/** A message that was to be signed, as an error quotes it. */
+export function shownMessage(message: string): string {
+  return message.slice(0, 800)
 }
 
 /** The verdict over a signature of a wallet. @throws ApiError `unavailable` where its chain is out of reach. */

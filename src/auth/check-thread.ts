@@ -51,7 +51,6 @@ export function createCheckThread(entry: URL, log: Log): CheckThread {
   let gathered: Waiting[] = []
   let isClosed = false
   let batches = 0
-
   let tryAgainAt = 0
 
   const start = (): Running => {

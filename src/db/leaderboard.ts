@@ -4,7 +4,7 @@ import type { Kysely } from 'kysely'
 import type { Standing } from '../core/reputation.ts'
 import { sql } from './kysely.ts'
 import { lookAlikes } from './names.ts'
-import { toStanding } from './reputation-rows.ts'
+import { standingColumns, toStanding } from './reputation-rows.ts'
 import { standingOf } from './reputation.ts'
 import type { Database } from './schema.ts'
 
@@ -32,12 +32,7 @@ export async function topStandings(
       'reputation.display',
       'claims.display_name as claim_name',
       'workers.display_name as worker_name',
-      'epoch_sum',
-      'entries',
-      'receipts',
-      'lifetime_micro_usdc',
-      'first_receipt_at',
-      'last_receipt_at',
+      ...standingColumns,
     ])
     .where('receipts', '>', 0)
     .orderBy('epoch_sum', 'desc')

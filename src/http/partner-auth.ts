@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http'
 
 import type { ActionDeps } from '../actions/deps.ts'
 import type { SignedProof } from '../actions/effect.ts'
-import { checkSignature, requireTimely, signedProof } from '../actions/signed-body.ts'
+import { checkSignature, requireTimely, shownMessage, signedProof } from '../actions/signed-body.ts'
 import { messages, sha256Hex } from '../auth/messages.ts'
 import { parsePartnerTimestamp, unixSecondsOfDateHeader } from '../auth/timestamps.ts'
 import { ApiError } from '../contract/errors.ts'
@@ -107,7 +107,7 @@ async function bindingOf(
   }
   throw new ApiError(
     'signature_invalid',
-    `${reason}: ${texts.path.slice(0, MAX_SHOWN)} or ${texts.body.slice(0, MAX_SHOWN)}`,
+    `${reason}: ${shownMessage(texts.path)} or ${shownMessage(texts.body)}`,
   )
 }
 
@@ -117,9 +117,6 @@ interface Credentials {
   /** As it stands in the message. */
   readonly timestamp: string
 }
-
-/** Of a message in an error. */
-const MAX_SHOWN = 800
 
 const howToSend =
   'Send Authorization: Bearer <wallet>:<signature>, or X-Partner-Wallet and X-Partner-Signature; and the time that was signed in X-Partner-Timestamp'
