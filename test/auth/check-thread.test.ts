@@ -1,7 +1,6 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -12,6 +11,7 @@ import { checkHere, ed25519Check } from '../../src/auth/check.ts'
 import type { SignatureCheck } from '../../src/auth/check.ts'
 import { SchemeUnavailableError } from '../../src/auth/verdict.ts'
 import { loadReference } from '../../src/reference.ts'
+import { compiled } from '../builder/publish/compiled.ts'
 import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import { issued, receiptFacts, submission, withPlatform } from '../support/receipts.ts'
 import { ed25519Key, evmWallet } from '../support/wallets.ts'
@@ -42,7 +42,7 @@ function threadOf(entry: string): CheckThread {
     warn: silent,
     error: (message: string) => void said.push(message),
   }
-  const thread = createCheckThread(pathToFileURL(join(dir, entry)), log)
+  const thread = createCheckThread(pathToFileURL(resolve(dir, entry)), log)
   open.push(thread)
   return thread
 }
@@ -70,21 +70,8 @@ async function personal(message: string): Promise<SignatureCheck> {
 }
 
 test('the thread finds what a check on the spot finds, each for its own question', async () => {
-  const config = {
-    extends: join(repository, 'tsconfig.json'),
-    compilerOptions: {
-      noEmit: false,
-      noCheck: true,
-      outDir: dir,
-      rootDir: repository,
-      typeRoots: [join(repository, 'node_modules/@types')],
-    },
-    include: [],
-    files: [join(repository, 'src/auth/check-worker.ts')],
-  }
-  writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify(config))
-  execFileSync(join(repository, 'node_modules/.bin/tsc'), ['-p', dir], { stdio: 'pipe' })
-  const thread = threadOf('src/auth/check-worker.js')
+  const worker = compiled('src/auth/check-worker.ts')
+  const thread = threadOf(worker.script)
   const checks: SignatureCheck[] = []
   for (let at = 0; at < 40; at += 1) {
     const good = await personal(`message ${at}`)
@@ -99,6 +86,7 @@ test('the thread finds what a check on the spot finds, each for its own question
   const verdicts = await Promise.all(checks.map((check) => thread.check(check)))
   expect(verdicts).toEqual(await Promise.all(checks.map(checkHere)))
   expect(verdicts.filter(({ valid }) => valid)).toHaveLength(40 + 26 + 32)
+  rmSync(worker.dir, { recursive: true })
 })
 
 test('a batch that overtakes another takes nothing of its verdicts', async () => {

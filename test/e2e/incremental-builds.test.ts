@@ -32,6 +32,7 @@ import type { Database } from '../../src/db/schema.ts'
 import { addViews } from '../../src/db/views.ts'
 import { putWorker } from '../../src/db/workers.ts'
 import { figures } from '../support/figures.ts'
+import { randomFrom } from '../support/random.ts'
 
 const builds = 10
 const timeoutMs = 600_000
@@ -224,14 +225,3 @@ test(
   },
   timeoutMs,
 )
-
-/** Mulberry32. */
-function randomFrom(start: number): () => number {
-  let state = start
-  return () => {
-    state = (state + 0x6d_2b_79_f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}

@@ -14,6 +14,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openDatabase } from '../../src/db/open.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import type { Program } from '../support/program.ts'
+import { randomFrom } from '../support/random.ts'
 import { boardReceipt, compileBoardProgram, sendReceipt } from './board.ts'
 import { disksAfterCuts, readTrace, tracedBytes, tracedCalls } from './recorded-disk.ts'
 import type { Disk } from './recorded-disk.ts'
@@ -136,14 +137,3 @@ test(
   },
   timeoutMs,
 )
-
-/** Mulberry32. */
-function randomFrom(start: number): () => number {
-  let state = start
-  return () => {
-    state = (state + 0x6d_2b_79_f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}

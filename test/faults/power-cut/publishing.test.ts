@@ -14,6 +14,7 @@ import { encodedFile, manifestSchema } from '../../../src/core/documents.ts'
 import { compileBoardProgram } from '../../e2e/board.ts'
 import { newLedger } from '../../e2e/ledger.ts'
 import type { Program } from '../../support/program.ts'
+import { randomFrom } from '../../support/random.ts'
 import { before, disksAfterCuts, tracedCalls } from './recorded-tree.ts'
 import type { Disk } from './recorded-tree.ts'
 
@@ -108,14 +109,3 @@ test(
   },
   timeoutMs,
 )
-
-/** Mulberry32. */
-function randomFrom(start: number): () => number {
-  let state = start
-  return () => {
-    state = (state + 0x6d_2b_79_f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
