@@ -14,6 +14,7 @@ import { eventsSince } from '../../src/db/events.ts'
 import { createDocumentStore } from '../../src/http/document-store.ts'
 import { compileProgram } from '../support/program.ts'
 import type { Program, Running } from '../support/program.ts'
+import { randomFrom } from '../support/random.ts'
 import { addressOf, newLedger, problemsOfSet, withHooks } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
 import { firstPollMs, startRecordedSources } from './recorded-sources.ts'
@@ -120,17 +121,6 @@ async function expectServed(ledger: Ledger, version: number): Promise<void> {
 /** Given again by `KILL_SEED`, the moments of the kills are the same. */
 const seed = Number(process.env['KILL_SEED'] ?? Date.now() % 2 ** 31)
 
-/** Numbers that look random and are the same for the same seed (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
 async function killed(running: Running): Promise<void> {
   running.kill('SIGKILL')
   await running.ended
@@ -203,7 +193,7 @@ describe('a builder killed with SIGKILL', () => {
     'while it polls loses no poll that was told and tells none twice',
     async () => {
       process.stdout.write(`kills while polling: KILL_SEED=${seed}\n`)
-      const random = seeded(seed)
+      const random = randomFrom(seed)
       const clock = { ...withHooks(program, testClock), TEST_CLOCK_MS: String(firstPollMs) }
       const ledger = newLedger(program, { ...sources.env, ...clock })
       for (let kill = 0; kill < kills.whilePolling; kill += 1) {
@@ -234,7 +224,7 @@ describe('a builder killed with SIGKILL', () => {
     'together with its service, or under it, is made good by the next start',
     async () => {
       process.stdout.write(`kills under the service: KILL_SEED=${seed}\n`)
-      const random = seeded(seed)
+      const random = randomFrom(seed)
       const ledger = newLedger(program, { POLL: 'off' })
       for (let kill = 0; kill < kills.underService; kill += 1) {
         write(kill + 1)

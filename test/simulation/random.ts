@@ -1,3 +1,5 @@
+import { randomFrom } from '../support/random.ts'
+
 /** Chance that comes from one number: the same number, the same draws. */
 export interface Chance {
   /** A whole number from 0 up to `end`, exclusive. */
@@ -10,15 +12,9 @@ export interface Chance {
   readonly bytes: (length: number) => Uint8Array
 }
 
-/** Mulberry32: 32 bits of state are plenty for a few hundred draws. */
+/** A state of 32 bits is plenty for a few hundred draws. */
 export function createChance(seed: number): Chance {
-  let state = seed >>> 0
-  const next = (): number => {
-    state = (state + 0x6d_2b_79_f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
+  const next = randomFrom(seed)
   const below = (end: number): number => Math.floor(next() * end)
   return {
     below,

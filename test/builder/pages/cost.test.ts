@@ -4,6 +4,7 @@ import { readKinds } from '../../../builder/pages/docs/cost-figures.ts'
 import { costPage } from '../../../builder/pages/docs/cost.ts'
 import { edgeDay } from '../../../builder/pages/docs/edge-cache.ts'
 import type { Edge, ReadKind } from '../../../builder/pages/docs/edge-cache.ts'
+import { randomFrom } from '../../support/random.ts'
 
 const daySeconds = 86_400
 const page: ReadKind = {
@@ -15,20 +16,9 @@ const page: ReadKind = {
 }
 const edge: Edge = { points: 10, hasShield: false, keepsSeconds: 1e9, headerBytes: 500 }
 
-/** Numbers in [0, 1), the same ones every time (mulberry32). */
-function numbers(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
 /** Reads one document for `days` days, one read after the other, with caches that count seconds. */
 function playedOut(readsPerDay: number, { points, hasShield }: Edge, days: number) {
-  const random = numbers(20_261_121)
+  const random = randomFrom(20_261_121)
   const freshUntil = Array.from({ length: points }, () => 0)
   let shieldUntil = 0
   let now = 0
