@@ -6,12 +6,12 @@ import { z } from 'zod'
 
 import { oath, tier } from '../src/contract/schemas/partner.ts'
 import { skill } from '../src/contract/schemas/skill.ts'
+import { isErrno } from '../src/core/errno.ts'
 import { loadArticles } from './desk/articles.ts'
 import type { ArticleSource } from './desk/articles.ts'
 import { marksBelow, marksOf } from './files-read.ts'
 import { loadAuthoredPacts } from './pacts/authored.ts'
 import type { AuthoredPacts } from './pacts/authored.ts'
-import { isErrno } from './publish/files.ts'
 import { loadAuthoredRails } from './rails/authored.ts'
 import type { AuthoredRail } from './rails/authored.ts'
 

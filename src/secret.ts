@@ -4,6 +4,7 @@ import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import type { KeyedHash } from './actions/deps.ts'
+import { isErrno } from './core/errno.ts'
 import type { Random } from './deps.ts'
 
 const SECRET_BYTES = 32
@@ -31,7 +32,7 @@ async function readIfThere(path: string): Promise<Buffer | null> {
   try {
     secret = await readFile(path)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    if (isErrno(error, 'ENOENT')) return null
     throw error
   }
   if (secret.length !== SECRET_BYTES) throw new Error(`${path} does not hold ${SECRET_BYTES} bytes`)
@@ -44,7 +45,7 @@ async function make(path: string, random: Pick<Random, 'bytes'>): Promise<Uint8A
   await writeFile(temporary, secret, { mode: 0o600, flag: 'wx', flush: true })
   // Linked, not renamed: a process that started at the same time may have been first.
   await link(temporary, path).catch((error: unknown) => {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    if (!isErrno(error, 'EEXIST')) throw error
   })
   await rm(temporary)
   return (await readIfThere(path)) ?? secret

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 
 import { z } from 'zod'
 
+import { isErrno } from '../../src/core/errno.ts'
 import { checkManifests } from '../../src/core/pact/check.ts'
 import type { ReadManifest } from '../../src/core/pact/check.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import type { PactManifests, PublishedPact } from '../../src/core/pact/sources.ts'
 import { StrictJsonError, parseStrictJsonText } from '../../src/core/strict-json.ts'
-import { isErrno } from '../publish/files.ts'
 
 /** The manifests of a pact with their texts as they are served; null where there is no such file, or no JSON in it. */
 export interface HeldManifests extends PactManifests {

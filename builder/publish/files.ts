@@ -14,9 +14,7 @@ import { dirname, join } from 'node:path'
 import { hrtime, pid } from 'node:process'
 import { setImmediate } from 'node:timers/promises'
 
-export function isErrno(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code
-}
+import { isErrno } from '../../src/core/errno.ts'
 
 /** Writes a file that nobody can see yet and flushes it. Refuses to overwrite. */
 export async function writeNew(

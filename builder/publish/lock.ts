@@ -8,7 +8,7 @@ import { hrtime, kill, pid } from 'node:process'
 
 import { z } from 'zod'
 
-import { isErrno } from './files.ts'
+import { isErrno } from '../../src/core/errno.ts'
 
 /** Where the holder's process cannot be seen (another machine or container), age alone decides. */
 const FOREIGN_STALE_MS = 10 * 60_000

@@ -20,6 +20,7 @@ import {
   formatManifestSignature,
 } from '../../src/core/documents.ts'
 import type { Manifest } from '../../src/core/documents.ts'
+import { isErrno } from '../../src/core/errno.ts'
 import type { Log } from '../../src/deps.ts'
 import { readAssets } from './assets.ts'
 import type { KnownAssets } from './assets.ts'
@@ -27,15 +28,7 @@ import { createBuilding } from './building.ts'
 import type { Building } from './building.ts'
 import { compress } from './compress.ts'
 import type { PublicDocument } from './document.ts'
-import {
-  inParallel,
-  inSlices,
-  isErrno,
-  namesIn,
-  removeDirectory,
-  syncDirectory,
-  writeNew,
-} from './files.ts'
+import { inParallel, inSlices, namesIn, removeDirectory, syncDirectory, writeNew } from './files.ts'
 import type { KeyRing, Signer } from './keys.ts'
 import { acquireLock } from './lock.ts'
 import type { Lock } from './lock.ts'

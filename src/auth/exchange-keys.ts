@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { z } from 'zod'
 
 import type { JobIssuer } from '../contract/schemas/job.ts'
+import { isErrno } from '../core/errno.ts'
 import { bytesToHex } from '../core/hex.ts'
 import { jobExchange } from '../core/job.ts'
 import { isoTime } from '../core/time.ts'
@@ -79,7 +80,7 @@ async function readRetired(path: string): Promise<ExchangeKeys['retired']> {
   try {
     text = await readFile(path, 'utf8')
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    if (isErrno(error, 'ENOENT')) return []
     throw error
   }
   const parsed = retiredKeys.safeParse(JSON.parse(text))

@@ -2,6 +2,7 @@
 import { link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
+import { isErrno } from '../core/errno.ts'
 import { bytesToHex } from '../core/hex.ts'
 import { signingKeyFromPem, signingKeyFromSeed, signingKeyToPem } from './signing-key.ts'
 import type { SigningKey } from './signing-key.ts'
@@ -27,7 +28,7 @@ async function readKey(path: string): Promise<SigningKey | null> {
   try {
     pem = await readFile(path, 'utf8')
   } catch (error) {
-    if (isCode(error, 'ENOENT')) return null
+    if (isErrno(error, 'ENOENT')) return null
     throw error
   }
   const mode = (await stat(path)).mode & 0o777
@@ -46,12 +47,8 @@ async function makeKey(
   await writeFile(temporary, signingKeyToPem(key), { mode: 0o600, flag: 'wx', flush: true })
   // Linked, not renamed: whoever was first stays.
   await link(temporary, path).catch((error: unknown) => {
-    if (!isCode(error, 'EEXIST')) throw error
+    if (!isErrno(error, 'EEXIST')) throw error
   })
   await rm(temporary)
   return (await readKey(path)) ?? key
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 
 import { z } from 'zod'
 
+import { isErrno } from '../core/errno.ts'
 import { secondMs } from '../core/time.ts'
 
 const count = z.int().min(0)
@@ -45,7 +46,7 @@ export async function writeBuilderReport(dataDir: string, report: BuilderReport)
 /** Null where no builder has reported yet. @throws Error where the file is none of ours. */
 export async function readBuilderReport(dataDir: string): Promise<BuilderReport | null> {
   const text = await readFile(join(dataDir, FILE), 'utf8').catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    if (isErrno(error, 'ENOENT')) return null
     throw error
   })
   return text === null ? null : builderReport.parse(JSON.parse(text))

@@ -3,6 +3,7 @@ import { stat, statfs } from 'node:fs/promises'
 
 import type { Kysely } from 'kysely'
 
+import { isErrno } from '../core/errno.ts'
 import { DatabaseBrokenError, BusyError, DiskFullError } from '../db/errors.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import { jobNames, lastSuccesses } from '../db/runs.ts'
@@ -48,8 +49,7 @@ export async function readDisk(
   for (const [file, path] of Object.entries(files)) {
     const found = await stat(path).catch((error: unknown) => {
       // Before the first write, and after the last one was taken over, there is no log.
-      const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
-      if (file === 'wal' && isMissing) return null
+      if (file === 'wal' && isErrno(error, 'ENOENT')) return null
       throw error
     })
     meter.gauge('ledger_database_bytes', { file }).value = found?.size ?? 0

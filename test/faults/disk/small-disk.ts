@@ -4,7 +4,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { isErrno } from '../../../builder/publish/files.ts'
+import { isErrno } from '../../../src/core/errno.ts'
 
 export interface SmallDisk {
   readonly dir: string
