@@ -11,7 +11,7 @@ import { checkHere, ed25519Check } from '../../src/auth/check.ts'
 import type { SignatureCheck } from '../../src/auth/check.ts'
 import { SchemeUnavailableError } from '../../src/auth/verdict.ts'
 import { loadReference } from '../../src/reference.ts'
-import { compiled } from '../builder/publish/compiled.ts'
+import { compile } from '../support/compile.ts'
 import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import { issued, receiptFacts, submission, withPlatform } from '../support/receipts.ts'
 import { ed25519Key, evmWallet } from '../support/wallets.ts'
@@ -70,8 +70,9 @@ async function personal(message: string): Promise<SignatureCheck> {
 }
 
 test('the thread finds what a check on the spot finds, each for its own question', async () => {
-  const worker = compiled('src/auth/check-worker.ts')
-  const thread = threadOf(worker.script)
+  const workerFile = 'src/auth/check-worker.ts'
+  const compiled = compile(workerFile)
+  const thread = threadOf(compiled.scriptOf(workerFile))
   const checks: SignatureCheck[] = []
   for (let at = 0; at < 40; at += 1) {
     const good = await personal(`message ${at}`)
@@ -86,7 +87,7 @@ test('the thread finds what a check on the spot finds, each for its own question
   const verdicts = await Promise.all(checks.map((check) => thread.check(check)))
   expect(verdicts).toEqual(await Promise.all(checks.map(checkHere)))
   expect(verdicts.filter(({ valid }) => valid)).toHaveLength(40 + 26 + 32)
-  rmSync(worker.dir, { recursive: true })
+  compiled.remove()
 })
 
 test('a batch that overtakes another takes nothing of its verdicts', async () => {

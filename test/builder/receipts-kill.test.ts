@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -13,12 +12,13 @@ import type { OpenDatabase } from '../../src/db/open.ts'
 import { insertReceipt } from '../../src/db/receipts.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { tempFolder } from '../db/temp-database.ts'
+import { compile } from '../support/compile.ts'
+import type { Compiled } from '../support/compile.ts'
 import { handClock } from '../support/http-service.ts'
 import { startReceiptChain } from '../support/receipt-chain.ts'
 import type { ReceiptChain } from '../support/receipt-chain.ts'
 import { startRpcProxy } from '../support/rpc-proxy.ts'
 import { evmWallet } from '../support/wallets.ts'
-import { compiled } from './publish/compiled.ts'
 
 const startMs = Date.UTC(2026, 10, 20)
 const nowMs = startMs + 2 * hourMs
@@ -28,11 +28,12 @@ const total = perBlock * blocks
 const worker = parseWallet(evmWallet('worker').address)
 
 let chain: ReceiptChain
-let child: ReturnType<typeof compiled>
+const childFile = 'test/builder/receipts-child.ts'
+let child: Compiled
 const hashes: string[] = []
 
 beforeAll(async () => {
-  child = compiled('test/builder/receipts-child.ts')
+  child = compile(childFile)
   chain = await startReceiptChain('arbitrum', startMs)
   while (hashes.length < total) {
     for (let at = 0; at < perBlock; at += 1) {
@@ -45,7 +46,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await chain.stop()
-  rmSync(child.dir, { recursive: true })
+  child.remove()
 })
 
 async function ledger(): Promise<OpenDatabase> {
@@ -120,7 +121,7 @@ async function expectAllDone(database: OpenDatabase): Promise<void> {
 
 /** Runs the job in a process of its own and kills it at the nth line that it says. */
 async function killedAt(path: string, line: number): Promise<void> {
-  const job = spawn(process.execPath, [child.script, path, chain.url, String(nowMs)], {
+  const job = spawn(process.execPath, [child.scriptOf(childFile), path, chain.url, String(nowMs)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let lines = 0

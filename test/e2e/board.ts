@@ -2,7 +2,7 @@
 import { cpSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { compileProgram } from '../support/program.ts'
+import { installProgram } from '../support/program.ts'
 import type { Program } from '../support/program.ts'
 import { issued, receiptFacts, submission } from '../support/receipts.ts'
 import { ed25519Key, nearWallet } from '../support/wallets.ts'
@@ -11,8 +11,8 @@ const platformKey = ed25519Key('platform')
 const worker = nearWallet('worker')
 const payers = 50
 
-export function compileBoardProgram(...more: readonly string[]): Program {
-  const program = compileProgram(...more)
+export function installBoardProgram(): Program {
+  const program = installProgram()
   const data = join(program.dir, 'data')
   rmSync(data)
   cpSync('data', data, { recursive: true, filter: (path) => !path.endsWith('data/run') })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { compileProgram } from '../support/program.ts'
+import { installProgram } from '../support/program.ts'
 import type { Program } from '../support/program.ts'
 import { receiptFacts, submission, workerSigned } from '../support/receipts.ts'
 import { ed25519Key, nearWallet } from '../support/wallets.ts'
@@ -14,7 +14,7 @@ const worker = nearWallet('worker')
 let program: Program
 
 beforeAll(() => {
-  program = compileProgram()
+  program = installProgram()
 })
 afterAll(() => program.remove())
 

@@ -237,7 +237,7 @@ describe('where there is no ledger', () => {
   })
 
   test('and a reader of the output that stops early is no failure', async () => {
-    const main = join(shell.program.dir, 'scripts/cli/main.js')
+    const main = shell.program.scriptOf('scripts/cli/main.ts')
     const ended = await shell.bash(
       `set -o pipefail; '${process.execPath}' '${main}' --help | head -1`,
     )

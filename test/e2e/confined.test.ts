@@ -11,7 +11,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 
-import { compileProgram } from '../support/program.ts'
+import { installProgram } from '../support/program.ts'
 import type { Program } from '../support/program.ts'
 
 const calls =
@@ -21,7 +21,7 @@ let program: Program
 let root: string
 
 beforeAll(() => {
-  program = compileProgram('scripts/cli/main.ts')
+  program = installProgram()
   root = mkdtempSync(join(tmpdir(), 'ledger-confined-'))
   for (const name of ['data', 'public', 'elsewhere']) mkdirSync(join(root, name))
 })
@@ -71,7 +71,7 @@ test('nothing is written outside of DATA_DIR and PUBLIC_DIR', async () => {
   const backup = join(root, 'data', 'backup.db')
   execFileSync(
     process.execPath,
-    [join(program.dir, 'scripts/cli/main.js'), 'admin', 'backup', backup],
+    [program.scriptOf('scripts/cli/main.ts'), 'admin', 'backup', backup],
     { env },
   )
   child.kill('SIGTERM')

@@ -19,7 +19,7 @@ import { rotateKey } from '../../builder/publish/keys.ts'
 import { doctorChecks } from '../../scripts/cli/admin/doctor.ts'
 import { withPlainFile } from '../../scripts/cli/admin/integrity.ts'
 import type { Program } from '../support/program.ts'
-import { boardReceipt, compileBoardProgram, sendReceipt } from './board.ts'
+import { boardReceipt, installBoardProgram, sendReceipt } from './board.ts'
 import { addressOf, newLedger } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
 import { admin, diagnose } from './operator.ts'
@@ -28,7 +28,7 @@ let program: Program
 let ledger: Ledger
 
 beforeAll(async () => {
-  program = compileBoardProgram()
+  program = installBoardProgram()
   ledger = newLedger(program, { POLL: 'off' })
   const service = ledger.service({ BUILDER: 'off' })
   const url = await addressOf(service)

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseSigningKeys, verifyDocument } from '../../src/client/verify.ts'
 import type { SigningKeys } from '../../src/contract/schemas/service.ts'
 import type { Program } from '../support/program.ts'
-import { boardReceipt, compileBoardProgram, sendReceipt } from './board.ts'
+import { boardReceipt, installBoardProgram, sendReceipt } from './board.ts'
 import { addressOf, newLedger } from './ledger.ts'
 import { admin } from './operator.ts'
 
@@ -19,7 +19,7 @@ const keysPath = '/.well-known/signing-keys.json'
 let program: Program
 
 beforeAll(() => {
-  program = compileBoardProgram()
+  program = installBoardProgram()
 })
 afterAll(() => program.remove())
 

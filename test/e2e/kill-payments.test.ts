@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { compileProgram } from '../support/program.ts'
+import { installProgram } from '../support/program.ts'
 import type { Program, Running } from '../support/program.ts'
 import { startRpcProxy } from '../support/rpc-proxy.ts'
 import type { ProxyRules, RpcProxy } from '../support/rpc-proxy.ts'
@@ -41,7 +41,7 @@ let keyFile: string
 let rules: ProxyRules = {}
 
 beforeAll(async () => {
-  program = compileProgram()
+  program = installProgram()
   chain = await startUsdcChain()
   await chain.mint(payer.address, funds)
   await chain.fund(settler)

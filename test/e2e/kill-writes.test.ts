@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { Program } from '../support/program.ts'
-import { boardReceipt, compileBoardProgram, sendReceipt } from './board.ts'
+import { boardReceipt, installBoardProgram, sendReceipt } from './board.ts'
 import { addressOf, newLedger } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
 import { wholeReceipts } from './whole-receipts.ts'
@@ -17,7 +17,7 @@ const timeoutMs = 600_000
 let program: Program
 
 beforeAll(() => {
-  program = compileBoardProgram()
+  program = installBoardProgram()
 })
 afterAll(() => program.remove())
 

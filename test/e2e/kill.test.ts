@@ -12,7 +12,7 @@ import { z } from 'zod'
 
 import { eventsSince } from '../../src/db/events.ts'
 import { createDocumentStore } from '../../src/http/document-store.ts'
-import { compileProgram } from '../support/program.ts'
+import { installProgram } from '../support/program.ts'
 import type { Program, Running } from '../support/program.ts'
 import { randomFrom } from '../support/random.ts'
 import { addressOf, newLedger, problemsOfSet, withHooks } from './ledger.ts'
@@ -33,7 +33,7 @@ let sources: RecordedSources
 let hooked: Record<string, string>
 
 beforeAll(async () => {
-  program = compileProgram(killHook, testClock)
+  program = installProgram()
   // A copy of what people wrote, so that every build has something new to tell.
   rmSync(join(program.dir, 'data'))
   cpSync('data', join(program.dir, 'data'), {

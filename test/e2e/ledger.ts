@@ -68,7 +68,7 @@ export function newLedger(
 
 /** The setting that loads hooks, compiled with the program, before it starts. */
 export function withHooks(program: Program, ...hooks: readonly string[]): { NODE_OPTIONS: string } {
-  const urls = hooks.map((hook) => pathToFileURL(join(program.dir, hook.replace(/\.ts$/, '.js'))))
+  const urls = hooks.map((hook) => pathToFileURL(program.scriptOf(hook)))
   return { NODE_OPTIONS: urls.map(({ href }) => `--import=${href}`).join(' ') }
 }
 

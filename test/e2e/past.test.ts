@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 
-import { compileProgram } from '../support/program.ts'
+import { installProgram } from '../support/program.ts'
 import type { Program, Running } from '../support/program.ts'
 import { addressOf, inventory, newLedger, problemsOfSet, withHooks } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
@@ -47,7 +47,7 @@ let service: Running
 let url: string
 
 beforeAll(async () => {
-  program = compileProgram(testClock)
+  program = installProgram()
   sources = await startRecordedSources()
 })
 

@@ -3,26 +3,27 @@
  * cut keeps what was flushed and may take the rest, so nothing that a reader can reach may be among the rest.
  */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 import { afterAll, beforeAll, beforeEach, afterEach, expect, test } from 'vitest'
 
-import { compiled } from '../builder/publish/compiled.ts'
 import { readSet, versionsOf, workspace } from '../builder/publish/set.ts'
 import type { Workspace } from '../builder/publish/set.ts'
+import { installProgram } from '../support/program.ts'
+import type { Program } from '../support/program.ts'
 
 const never = '1000000'
 const tracedCalls = 'openat,write,pwrite64,mkdir,link,fsync,syncfs,rename,symlink,symlinkat'
 
-let child: ReturnType<typeof compiled>
+let program: Program
 let place: Workspace
 
 beforeAll(() => {
-  child = compiled('test/builder/publish/crash-child.ts')
+  program = installProgram()
 })
 afterAll(() => {
-  rmSync(child.dir, { recursive: true })
+  program.remove()
 })
 beforeEach(async () => {
   place = await workspace()
@@ -73,14 +74,18 @@ interface Flushes {
 
 /** Publishes a first set and then, under strace, a second one of which most is new. */
 function recorded({ rails, path }: { rails: number; path: string }): Flushes {
-  const publishing = [child.script, place.publicDir, place.keysDir]
+  const publishing = [
+    program.scriptOf('test/builder/publish/crash-child.ts'),
+    place.publicDir,
+    place.keysDir,
+  ]
   const env = { PATH: path }
   const trace = join(place.root, 'trace')
   const strace = execFileSync('which', ['strace'], { encoding: 'utf8' }).trim()
   execFileSync(process.execPath, [...publishing, '1', never, String(rails)], { env })
   const flags = ['-f', '-y', '-qq', '-s', '300', '-e', `trace=${tracedCalls}`, '-o', trace]
-  const program = [process.execPath, ...publishing, '2', never, String(rails)]
-  execFileSync(strace, [...flags, ...program], { env })
+  const command = [process.execPath, ...publishing, '2', never, String(rails)]
+  execFileSync(strace, [...flags, ...command], { env })
   expect(versionsOf(readSet(place.publicDir, place.keys.publicKeys))).toEqual([2])
   return flushesIn(readFileSync(trace, 'utf8'), place.publicDir)
 }

@@ -15,7 +15,7 @@ import { openDatabase } from '../../src/db/open.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import type { Program } from '../support/program.ts'
 import { randomFrom } from '../support/random.ts'
-import { boardReceipt, compileBoardProgram, sendReceipt } from './board.ts'
+import { boardReceipt, installBoardProgram, sendReceipt } from './board.ts'
 import { disksAfterCuts, readTrace, tracedBytes, tracedCalls } from './recorded-disk.ts'
 import type { Disk } from './recorded-disk.ts'
 
@@ -28,7 +28,7 @@ let program: Program
 let root: string
 
 beforeAll(() => {
-  program = compileBoardProgram()
+  program = installBoardProgram()
   root = mkdtempSync(join(tmpdir(), 'ledger-power-cut-'))
 })
 afterAll(() => {

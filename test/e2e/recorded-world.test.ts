@@ -9,7 +9,7 @@ import { railAdapters } from '../../builder/rails/index.ts'
 import { rail as railShape } from '../../src/contract/schemas/rail.ts'
 import { minuteMs, hourMs, isoTime } from '../../src/core/time.ts'
 import { eventsSince } from '../../src/db/events.ts'
-import { compileProgram } from '../support/program.ts'
+import { installProgram } from '../support/program.ts'
 import type { Program } from '../support/program.ts'
 import { newLedger, problemsOfSet, withHooks } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
@@ -251,7 +251,7 @@ let sources: RecordedSources
 let ledger: Ledger
 
 beforeAll(async () => {
-  program = compileProgram(testClock)
+  program = installProgram()
   sources = await startRecordedSources()
   ledger = newLedger(program, { ...sources.env, ...withHooks(program, testClock) })
 })

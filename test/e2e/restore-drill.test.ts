@@ -17,7 +17,7 @@ import type { Database } from '../../src/db/schema.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { readExposition, total } from '../metrics/exposition.ts'
 import type { Program } from '../support/program.ts'
-import { boardReceipt, compileBoardProgram, sendReceipt } from './board.ts'
+import { boardReceipt, installBoardProgram, sendReceipt } from './board.ts'
 import { addressOf, newLedger } from './ledger.ts'
 import { admin } from './operator.ts'
 
@@ -28,7 +28,7 @@ const afterBackup = 60
 let program: Program
 
 beforeAll(() => {
-  program = compileBoardProgram()
+  program = installBoardProgram()
 })
 afterAll(() => program.remove())
 

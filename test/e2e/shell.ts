@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { compileProgram, run } from '../support/program.ts'
+import { installProgram, run } from '../support/program.ts'
 import type { Program, Running } from '../support/program.ts'
 
 export interface Ended {
@@ -31,7 +31,7 @@ export interface Shell {
 }
 
 export function openShell(): Shell {
-  const program = compileProgram('scripts/cli/main.ts')
+  const program = installProgram()
   const folder = mkdtempSync(join(tmpdir(), 'ledger-cli-'))
   const [dataDir, publicDir] = [join(folder, 'data'), join(folder, 'public')]
   const places = { DATA_DIR: dataDir, PUBLIC_DIR: publicDir, POLL: 'off', LIMITS: 'off' }
@@ -49,7 +49,7 @@ export function openShell(): Shell {
     publicDir,
     url: () => url,
     cli: (args, env = {}) =>
-      ended(process.execPath, [join(program.dir, 'scripts/cli/main.js'), ...args], folder, {
+      ended(process.execPath, [program.scriptOf('scripts/cli/main.ts'), ...args], folder, {
         ...places,
         LEDGER_URL: url,
         ...env,

@@ -10,7 +10,7 @@ import { deskFeed } from '../../src/contract/schemas/desk.ts'
 import { errorModel, signingKeys, snapshotManifest } from '../../src/contract/schemas/service.ts'
 import { statsLive } from '../../src/contract/schemas/stats.ts'
 import { openApiValidator } from '../support/openapi-validator.ts'
-import { compileProgram, run } from '../support/program.ts'
+import { installProgram, run } from '../support/program.ts'
 import type { Program, Running } from '../support/program.ts'
 
 /** The prefix of an ed25519 public key in SPKI form (RFC 8410). */
@@ -26,7 +26,7 @@ const get = (path: string) => fetch(`${base}${path}`)
 const patience = { timeout: 90_000, interval: 200 }
 
 beforeAll(async () => {
-  program = compileProgram()
+  program = installProgram()
   state = mkdtempSync(join(tmpdir(), 'ledger-start-'))
   service = run(program.service, [], {
     PORT: '0',

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 
 import { eventsSince } from '../../src/db/events.ts'
-import { compileProgram } from '../support/program.ts'
+import { installProgram } from '../support/program.ts'
 import type { Program, Running } from '../support/program.ts'
 import { addressOf, newLedger, problemsOfSet, withHooks } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
@@ -20,7 +20,7 @@ let program: Program
 let sources: RecordedSources
 
 beforeAll(async () => {
-  program = compileProgram(testClock, lockHook, pidHook)
+  program = installProgram()
   sources = await startRecordedSources()
 })
 

@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     root: new URL('../..', import.meta.url).pathname,
     include: ['test/faults/**/*.test.ts'],
+    globalSetup: 'test/support/compiled-program.ts',
     env: { TZ: 'UTC' },
     expect: { poll: { timeout: 60_000 } },
     retry: 0,

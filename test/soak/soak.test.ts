@@ -12,7 +12,7 @@ import { examine } from '../../scripts/cli/admin/integrity.ts'
 import { verifyDirectory } from '../../scripts/cli/verify.ts'
 import { holds } from '../../src/client/verify.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
-import { compileBoardProgram } from '../e2e/board.ts'
+import { installBoardProgram } from '../e2e/board.ts'
 import { addressOf, newLedger, problemsOfSet } from '../e2e/ledger.ts'
 import type { Ledger } from '../e2e/ledger.ts'
 import type { Program, Running } from '../support/program.ts'
@@ -42,7 +42,7 @@ let service: Running
 let url: string
 
 beforeAll(async () => {
-  program = compileBoardProgram()
+  program = installBoardProgram()
   chain = await startUsdcChain()
   await chain.mint(payer.address, funds)
   await chain.fund(settler, 10n ** 21n)

@@ -7,6 +7,7 @@ export default defineConfig({
   test: {
     root: new URL('../..', import.meta.url).pathname,
     include: ['test/soak/**/*.test.ts'],
+    globalSetup: 'test/support/compiled-program.ts',
     env: { TZ: 'UTC' },
     retry: 0,
     testTimeout: soakMs + 300_000,

@@ -1,49 +1,32 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { inject } from 'vitest'
+
+import { compiledIn } from './compile.ts'
+import type { Compiled } from './compile.ts'
 import { expectNoSecrets } from './no-secrets.ts'
 
-const repository = new URL('../..', import.meta.url).pathname
-
-export interface Program {
-  readonly dir: string
+export interface Program extends Compiled {
   readonly service: string
   readonly builder: string
-  readonly remove: () => void
 }
 
 /**
- * The whole program as `npm start` would compile it, in a directory of its own: any Node can run it, and no test sees
- * what another one compiles. `more` are files of the repository that are compiled with it, such as hooks for tests.
+ * The program as `npm start` would run it, in a directory of its own: a test may change what lies beside the code. The
+ * directory is a copy of what the suite compiled once, together with the hooks that tests load into it.
  */
-export function compileProgram(...more: readonly string[]): Program {
+export function installProgram(): Program {
   const dir = mkdtempSync(join(tmpdir(), 'ledger-program-'))
-  const config = {
-    extends: join(repository, 'tsconfig.json'),
-    compilerOptions: {
-      noEmit: false,
-      noCheck: true,
-      outDir: dir,
-      rootDir: repository,
-      typeRoots: [join(repository, 'node_modules/@types')],
-    },
-    include: [],
-    files: ['src/main.ts', 'builder/main.ts', ...more].map((file) => join(repository, file)),
-  }
-  writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify(config))
-  writeFileSync(join(dir, 'package.json'), '{"type":"module"}')
-  for (const name of ['node_modules', 'data', 'public']) {
-    symlinkSync(join(repository, name), join(dir, name))
-  }
-  execFileSync(join(repository, 'node_modules/.bin/tsc'), ['-p', dir], { stdio: 'pipe' })
+  cpSync(inject('compiledProgram'), dir, { recursive: true, verbatimSymlinks: true })
+  const program = compiledIn(dir)
   return {
-    dir,
-    service: join(dir, 'src/main.js'),
-    builder: join(dir, 'builder/main.js'),
-    remove: () => rmSync(dir, { recursive: true, force: true }),
+    ...program,
+    service: program.scriptOf('src/main.ts'),
+    builder: program.scriptOf('builder/main.ts'),
   }
 }
 

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { compiled } from './compiled.ts'
+import { compile } from '../../support/compile.ts'
+import type { Compiled } from '../../support/compile.ts'
 import { readSet, startMs, versionsOf, workspace, worldOf } from './set.ts'
 import type { Workspace } from './set.ts'
 
@@ -14,15 +15,16 @@ const KILLS = 50
 const TIMEOUT_MS = 300_000
 
 let place: Workspace
-let child: ReturnType<typeof compiled>
+const childFile = 'test/builder/publish/crash-child.ts'
+let child: Compiled
 
 beforeAll(async () => {
   place = await workspace()
-  child = compiled('test/builder/publish/crash-child.ts')
+  child = compile(childFile)
 })
 afterAll(() => {
   place.remove()
-  rmSync(child.dir, { recursive: true })
+  child.remove()
 })
 
 test(
@@ -110,7 +112,13 @@ async function runChild(
   at = place,
   stdio: 'inherit' | 'ignore' = 'inherit',
 ): Promise<string | null> {
-  const args = [child.script, at.publicDir, at.keysDir, String(version), String(dieAtStep)]
+  const args = [
+    child.scriptOf(childFile),
+    at.publicDir,
+    at.keysDir,
+    String(version),
+    String(dieAtStep),
+  ]
   const running = spawn(process.execPath, args, { stdio })
   await once(running, 'exit')
   return running.signalCode

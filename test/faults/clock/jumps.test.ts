@@ -12,7 +12,7 @@ import { z } from 'zod'
 
 import { hourMs, minuteMs } from '../../../src/core/time.ts'
 import { eventsSince } from '../../../src/db/events.ts'
-import { compileBoardProgram } from '../../e2e/board.ts'
+import { installBoardProgram } from '../../e2e/board.ts'
 import { addressOf, newLedger, problemsOfSet } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import type { Program, Running } from '../../support/program.ts'
@@ -32,7 +32,7 @@ let service: Running
 let url: string
 
 beforeAll(async () => {
-  program = compileBoardProgram()
+  program = installBoardProgram()
   folder = mkdtempSync(join(tmpdir(), 'ledger-clock-'))
   clock = fakedClock(folder)
   ledger = newLedger(program, { POLL: 'off' })

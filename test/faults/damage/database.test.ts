@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
-import { compileBoardProgram } from '../../e2e/board.ts'
+import { installBoardProgram } from '../../e2e/board.ts'
 import { addressOf, newLedger, problemsOfSet } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import { wholeReceipts } from '../../e2e/whole-receipts.ts'
@@ -45,7 +45,7 @@ let pages: ReadonlyMap<string, number>
 let before: string
 
 beforeAll(async () => {
-  program = compileBoardProgram('scripts/cli/main.ts')
+  program = installBoardProgram()
   sound = newLedger(program, { POLL: 'off' })
   const service = sound.service({ BUILDER: 'off' })
   const url = await addressOf(service)
@@ -83,7 +83,7 @@ function damage(does: Damage): void {
 }
 
 const doctor = (): Running =>
-  run(join(program.dir, 'scripts/cli/main.js'), ['admin', 'doctor'], ledger.env)
+  run(program.scriptOf('scripts/cli/main.ts'), ['admin', 'doctor'], ledger.env)
 
 describe('a damaged database', () => {
   test.for(damages)('$name: nobody takes it for sound', async ({ name, does }) => {

@@ -17,7 +17,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { compileBoardProgram } from '../../e2e/board.ts'
+import { installBoardProgram } from '../../e2e/board.ts'
 import { addressOf, newLedger, problemsOfSet } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import { run } from '../../support/program.ts'
@@ -29,7 +29,7 @@ let sound: Ledger
 let ledger: Ledger
 
 beforeAll(async () => {
-  program = compileBoardProgram('scripts/cli/main.ts')
+  program = installBoardProgram()
   sound = newLedger(program, { POLL: 'off' })
   const service = sound.service({ BUILDER: 'off' })
   await createClients(2).post(await addressOf(service), 5)
@@ -57,7 +57,7 @@ const healthOf = async (url: string) =>
   health.parse(await (await fetch(`${url}/api/v1/health`)).json())
 const verify = () =>
   run(
-    join(program.dir, 'scripts/cli/main.js'),
+    program.scriptOf('scripts/cli/main.ts'),
     ['snapshot', 'verify', '--dir', join(ledger.publicDir, 'current')],
     ledger.env,
   )

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { compileBoardProgram } from '../../e2e/board.ts'
+import { installBoardProgram } from '../../e2e/board.ts'
 import { addressOf, newLedger } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import type { Program, Running } from '../../support/program.ts'
@@ -22,7 +22,7 @@ let url: string
 const clients = createClients(6)
 
 beforeAll(async () => {
-  program = compileBoardProgram('test/faults/database/lock-child.ts')
+  program = installBoardProgram()
   ledger = newLedger(program, { POLL: 'off' })
   expect(await ledger.builder(['--once']).ended).toBe(0)
   service = ledger.service({ BUILDER: 'off' })
@@ -37,7 +37,7 @@ afterAll(async () => {
 
 /** Resolves when the lock is held; what it answers gives it back. */
 async function lock(): Promise<() => Promise<void>> {
-  const script = join(program.dir, 'test/faults/database/lock-child.js')
+  const script = program.scriptOf('test/faults/database/lock-child.ts')
   const holder = spawn(process.execPath, [script, join(ledger.dataDir, 'ledger.db')], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { boardReceipt, compileBoardProgram } from '../../e2e/board.ts'
+import { boardReceipt, installBoardProgram } from '../../e2e/board.ts'
 import { addressOf, newLedger } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import { wholeReceipts } from '../../e2e/whole-receipts.ts'
@@ -19,7 +19,7 @@ let services: readonly Running[]
 let urls: readonly string[]
 
 beforeAll(async () => {
-  program = compileBoardProgram()
+  program = installBoardProgram()
   ledger = newLedger(program, { POLL: 'off' })
   expect(await ledger.builder(['--once']).ended).toBe(0)
   // Started together: one of them finds the other at work on the schema.

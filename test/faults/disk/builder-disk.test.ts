@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { compileBoardProgram } from '../../e2e/board.ts'
+import { installBoardProgram } from '../../e2e/board.ts'
 import { addressOf, newLedger, problemsOfSet, withHooks } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import type { Program, Running } from '../../support/program.ts'
@@ -64,7 +64,7 @@ let url: string
 const clients = createClients(2)
 
 beforeAll(async () => {
-  program = compileBoardProgram(pidHook)
+  program = installBoardProgram()
   ledger = newLedger(program, { POLL: 'off' })
   service = ledger.service(withHooks(program, pidHook))
   url = await addressOf(service)

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { compileBoardProgram } from '../../e2e/board.ts'
+import { installBoardProgram } from '../../e2e/board.ts'
 import { addressOf, newLedger, problemsOfSet } from '../../e2e/ledger.ts'
 import type { Program } from '../../support/program.ts'
 import { createClients } from './clients.ts'
@@ -18,7 +18,7 @@ const containing = (text: string): unknown => expect.stringContaining(text)
 let program: Program
 
 beforeAll(() => {
-  program = compileBoardProgram()
+  program = installBoardProgram()
 })
 afterAll(() => program.remove())
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { compileBoardProgram } from '../../e2e/board.ts'
+import { installBoardProgram } from '../../e2e/board.ts'
 import { addressOf, newLedger } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import type { Program, Running } from '../../support/program.ts'
@@ -86,7 +86,7 @@ let program: Program
 let ledger: Ledger
 
 beforeAll(async () => {
-  program = compileBoardProgram()
+  program = installBoardProgram()
   ledger = newLedger(program, { POLL: 'off' })
   expect(await ledger.builder(['--once']).ended).toBe(0)
 })

@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { encodedFile, manifestSchema } from '../../../src/core/documents.ts'
-import { compileBoardProgram } from '../../e2e/board.ts'
+import { installBoardProgram } from '../../e2e/board.ts'
 import { newLedger } from '../../e2e/ledger.ts'
 import type { Program } from '../../support/program.ts'
 import { randomFrom } from '../../support/random.ts'
@@ -24,7 +24,7 @@ const timeoutMs = 600_000
 let program: Program
 
 beforeAll(() => {
-  program = compileBoardProgram()
+  program = installBoardProgram()
 })
 afterAll(() => program.remove())
 

@@ -1,0 +1,28 @@
+/** What a suite of whole processes needs is compiled once, before its first test: tests take copies (`installProgram`). */
+import type { TestProject } from 'vitest/node'
+
+import { compile } from './compile.ts'
+
+const files = [
+  'src/main.ts',
+  'builder/main.ts',
+  'scripts/cli/main.ts',
+  'test/support/kill-hook.ts',
+  'test/support/lock-hook.ts',
+  'test/support/pid-hook.ts',
+  'test/support/test-clock.ts',
+  'test/builder/publish/crash-child.ts',
+  'test/faults/database/lock-child.ts',
+]
+
+export function setup(project: TestProject): () => void {
+  const { dir, remove } = compile(...files)
+  project.provide('compiledProgram', dir)
+  return remove
+}
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    compiledProgram: string
+  }
+}
