@@ -21,6 +21,7 @@ import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './effect.ts'
 import type { Outcome, Refusal, SignedProof, WriteRequest } from './effect.ts'
 import { partnerAt, tierOf } from './partner-access.ts'
+import type { CurrentPartner } from './partner-access.ts'
 import {
   invalidField,
   requireSignature,
@@ -55,10 +56,10 @@ export async function setAttestationEndpoint(
   await requireRight(deps, before, proof, request.nowMs)
   return await commitOnce(deps, request, [proof], async (tx) => {
     const { nowMs } = request
-    const { wallet_rate_multiplier: multiplier } = tierOf(
-      deps.reference(),
-      partnerAt(before, nowMs),
-    )
+    // It may have been cancelled since, and that was acknowledged.
+    const current = partnerAt((await findPartner(tx, { handle })) ?? before, nowMs)
+    requireStanding(current)
+    const { wallet_rate_multiplier: multiplier } = tierOf(deps.reference(), current)
     await requireRoomForWrite(tx, { handle, multiplier }, nowMs)
     return await bind(tx, write, proof, before)
   })
@@ -79,15 +80,18 @@ async function signedStatement(
   return signedProof({ message, signature, wallet, timestampMs, timely })
 }
 
+function requireStanding({ subscription }: CurrentPartner): void {
+  if (subscription.status !== 'cancelled') return
+  throw new ApiError('not_a_partner', 'The subscription is cancelled')
+}
+
 async function requireRight(
   { database }: ActionDeps,
   partner: PartnerRecord,
   { wallet }: SignedProof,
   nowMs: number,
 ): Promise<void> {
-  if (partnerAt(partner, nowMs).subscription.status === 'cancelled') {
-    throw new ApiError('not_a_partner', 'The subscription is cancelled')
-  }
+  requireStanding(partnerAt(partner, nowMs))
   const bound = partner.attestation.wallet
   if (bound !== null) {
     if (bound === wallet.id) return

@@ -4,9 +4,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { z } from 'zod'
 
 import { messages, sha256Hex } from '../../src/auth/messages.ts'
+import { cancelSubscription } from '../../src/core/partner.ts'
+import { isoTime } from '../../src/core/time.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
-import { releaseAttestation } from '../../src/db/partners.ts'
+import { findPartner, releaseAttestation, setSubscription } from '../../src/db/partners.ts'
 import { tempFolder } from '../db/temp-database.ts'
 import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
@@ -209,6 +211,34 @@ test('row 17: of two changes at once one wins, the other is 409, and both are in
     'updateAttestationEndpoint',
     'updateAttestationEndpoint.conflict',
   ])
+})
+
+test('a change whose partner was cancelled while it was looked at is 403, and leaves nothing', async () => {
+  const opened = await openDatabase({ url: join(tempFolder(), 'ledger.db') })
+  onTestFinished(() => opened.close())
+  let isArmed = false
+  const database: OpenDatabase = {
+    ...opened,
+    write: async (work) => {
+      if (isArmed) {
+        isArmed = false
+        const found = await findPartner(opened.reader, { handle: 'acme-agents' })
+        if (found === null) throw new Error('there is no partner')
+        const { now } = service.clock
+        const ended = cancelSubscription(found.subscription, now())
+        await opened.write((tx) => setSubscription(tx, found.handle, ended, isoTime(now())))
+      }
+      return await opened.write(work)
+    },
+  }
+  await service.stop()
+  service = await startService(published.dir, { actions: { database } })
+  await makePartner(service, alice, { handle: 'acme-agents' })
+  const body = await statement(alice, endpoint)
+  isArmed = true
+  const answer = await patch(body)
+  expect([answer.status, answer.body['code']]).toEqual([403, 'not_a_partner'])
+  expect(await actions()).toEqual(['signupPartner'])
 })
 
 /** Lets nobody pass before `size` have come. */
