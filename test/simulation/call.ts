@@ -36,7 +36,7 @@ export function send(server: Server, call: Call, answered: (answer: Answer) => v
   const headers = {
     Host: 'ledger.test',
     Connection: 'close',
-    ...(call.method === 'GET'
+    ...(call.raw === ''
       ? {}
       : {
           'Content-Type': 'application/json',

@@ -2,8 +2,8 @@
 import { z } from 'zod'
 
 import { isSame } from './likeness.ts'
-import { countedOf, iso } from './state.ts'
-import type { State } from './state.ts'
+import { countedOf, iso } from './model/reading.ts'
+import type { State } from './model/state.ts'
 
 const dump = z.record(z.string(), z.array(z.array(z.unknown())))
 
@@ -27,7 +27,7 @@ export function compareDump(found: unknown, state: State): readonly string[] {
 type Row = readonly unknown[]
 
 function wantedRows(state: State): Record<string, readonly Row[]> {
-  const { workers, names, receipts, entries, claims, partners, jobs } = state
+  const { workers, names, receipts, entries, claims, partners, subscriptions, jobs } = state
   const timed = ({ id, text, atMs }: State['feedback'][number]): Row => [id, text, iso(atMs)]
   const wallets = [...new Set(entries.map(({ wallet }) => wallet))]
   return {
@@ -78,9 +78,38 @@ function wantedRows(state: State): Record<string, readonly Row[]> {
       handle,
       one.wallet,
       one.name,
+      one.tier,
+      one.status,
+      one.website,
+      one.bindsBody ? 1 : 0,
       one.url,
       one.signedMs === null ? null : iso(one.signedMs),
       iso(one.atMs),
+    ]),
+    changes: state.changes,
+    webhooks: sorted(
+      [...subscriptions].map(([id, { wallet, url, rails, atMs }]) => [
+        id,
+        wallet,
+        url,
+        rails,
+        'active',
+        iso(atMs),
+      ]),
+    ),
+    'deliveries of webhooks': sorted(
+      [...subscriptions].flatMap(([id, { tries }]) =>
+        Array.from({ length: tries }, () => [id, 'test', 'pending']),
+      ),
+    ),
+    applications: state.applications.map(([id, by, rail, worker, mode, at]) => [
+      id,
+      by,
+      rail,
+      worker,
+      mode,
+      mode,
+      at,
     ]),
     jobs: [...jobs].map(([id, one]) => [
       id,

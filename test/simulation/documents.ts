@@ -2,8 +2,8 @@
 import { z } from 'zod'
 
 import { isNear, isSame } from './likeness.ts'
-import { iso, scoreOf, countedOf, statusAt } from './state.ts'
-import type { State } from './state.ts'
+import { iso, scoreOf, countedOf, statusAt } from './model/reading.ts'
+import type { State } from './model/state.ts'
 
 const stats = z.object({
   workers_total: z.number(),
@@ -61,7 +61,7 @@ export function compareDocuments(
 
   const live = read('/stats/live', stats)
   expectOne('workers_total', live.workers_total, (state) => state.workers.size)
-  expectOne('partners_total', live.partners_total, (state) => state.partners.size)
+  expectOne('partners_total', live.partners_total, (state) => standing(state).length)
   expectOne('receipts_total', live.receipts_total, (state) => state.receipts.size)
   expectOne('receipts_verified', live.receipts_verified, verified)
   expectOne('jobs_total', live.jobs_total, (state) => state.jobs.size)
@@ -111,10 +111,15 @@ export function compareDocuments(
     new Map(shown.map((one) => [one.handle, one]))
   expectOne('the partners', byHandle(partners.parse(documents.get('/partners'))), (state) =>
     byHandle(
-      [...state.partners].map(([handle, { url }]) => ({ handle, attestation_endpoint_url: url })),
+      standing(state).map(([handle, { url }]) => ({ handle, attestation_endpoint_url: url })),
     ),
   )
   return unfit
+}
+
+/** Those that pay or need not, as far as it was written down. */
+function standing({ partners }: State) {
+  return [...partners].filter(([, { status }]) => status === 'active')
 }
 
 function failure(): never {

@@ -18,7 +18,7 @@ import { withPlatform } from '../support/receipts.ts'
 import { evmWallet } from '../support/wallets.ts'
 import { mount, plainMachine } from './driver.ts'
 import { readFilesAtOnce } from './machine.ts'
-import { platformKey } from './requests.ts'
+import { platformKey } from './requests/people.ts'
 
 export interface Installation {
   readonly dir: string

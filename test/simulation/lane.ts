@@ -1,3 +1,5 @@
+import { expect } from 'vitest'
+
 import { prepareInstallation } from './installation.ts'
 import { runSeeds, warmUp } from './runs.ts'
 import type { Totals } from './runs.ts'
@@ -22,4 +24,17 @@ export async function runLane(lane: 0 | 1): Promise<Totals> {
   } finally {
     installation.remove()
   }
+}
+
+/** Seeds from which on a lane has come across everything that matters. */
+const enough = 200
+
+/** A run in which nothing happens finds nothing. */
+export function expectMuch(totals: Totals): void {
+  const { seeds, taken, accepted, disputed, expired } = totals
+  const silent = totals['accepted by silence']
+  expect(seeds === 0 || taken > 0).toBe(true)
+  if (seeds < enough) return
+  const came = { accepted, silent, disputed, expired }
+  for (const [end, jobs] of Object.entries(came)) expect(jobs, end).toBeGreaterThan(seeds / 50)
 }

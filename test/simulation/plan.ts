@@ -1,12 +1,15 @@
 /** What happens in a run, in order. Each step has a seed of its own, so that one can be left out and the others stay. */
-import { createChance, seedFor } from './random.ts'
-import type { kinds } from './requests.ts'
+import { createChance, namesOf, seedFor } from './random.ts'
+import type { Chance } from './random.ts'
+import type { kinds } from './requests/operations.ts'
 
 const others = [
   'again',
   'look',
   'tick',
   'leap',
+  'nearly a fortnight',
+  'over a fortnight',
   'back',
   'fault',
   'kill service',
@@ -23,6 +26,8 @@ const others = [
 export interface Step {
   readonly kind: (typeof kinds)[number] | (typeof others)[number]
   readonly salt: number
+  /** Waits until nothing is under way, and is done as it leads on: see `Circumstances`. */
+  readonly isWilling: boolean
 }
 
 const weights = {
@@ -31,6 +36,13 @@ const weights = {
   claim: 3,
   signup: 4,
   attest: 3,
+  profile: 2.5,
+  free: 1.5,
+  leave: 0.8,
+  subscribe: 2,
+  unsubscribe: 1,
+  try: 1.5,
+  apply: 1.5,
   post: 4,
   bid: 6,
   award: 4,
@@ -44,6 +56,8 @@ const weights = {
   look: 4,
   tick: 5,
   leap: 1.5,
+  'nearly a fortnight': 0.1,
+  'over a fortnight': 0.1,
   back: 1,
   fault: 5,
   'kill service': 1,
@@ -57,11 +71,46 @@ const weights = {
   poll: 1.2,
 } as const satisfies Record<Step['kind'], number>
 
+/** From the first word to the last, as jobs should go, with the ways in which they end. */
+const beginning = ['post', 'bid', 'award', 'deliver'] as const
+const ends = {
+  accepted: ['accept'],
+  'accepted late': ['nearly a fortnight', 'expire', 'accept'],
+  'accepted by silence': ['nearly a fortnight', 'expire', 'tick', 'over a fortnight', 'expire'],
+  'silence at once': ['over a fortnight', 'expire'],
+  disputed: ['dispute', 'accept'],
+  'disputed late': ['nearly a fortnight', 'dispute', 'over a fortnight', 'expire'],
+  'disputed too late': ['over a fortnight', 'dispute', 'expire'],
+} as const satisfies Readonly<Record<string, readonly Step['kind'][]>>
+
+const endNames = namesOf(ends)
+
+/** Of the jobs of a run: none, one or two are walked to their ends, in between all the rest. */
+function lives(chance: Chance, step: (kind: Step['kind'], isWilling: boolean) => Step): Step[][] {
+  const count = chance.weighted({ none: 4, one: 5, two: 1 })
+  const numbers = { none: 0, one: 1, two: 2 } as const
+  return Array.from({ length: numbers[count] }, () =>
+    [...beginning, ...ends[chance.pick(endNames)]].map((kind) => step(kind, true)),
+  )
+}
+
 export function planOf(seed: number): readonly Step[] {
   const chance = createChance(seedFor(seed, 'plan'))
-  const length = 15 + chance.below(40)
-  const step = (kind: Step['kind']): Step => ({ kind, salt: chance.below(2 ** 32) })
+  const step = (kind: Step['kind'], isWilling = false): Step => ({
+    kind,
+    salt: chance.below(2 ** 32),
+    isWilling,
+  })
+  const length = 10 + chance.below(34)
   // Most of what partners do needs partners.
-  const signups = Array.from({ length: 2 + chance.below(4) }, () => step('signup'))
-  return [...signups, ...Array.from({ length }, () => step(chance.weighted(weights)))]
+  const signups = Array.from({ length: 2 + chance.below(3) }, (_, at) => step('signup', at < 2))
+  const steps = Array.from({ length }, () => step(chance.weighted(weights)))
+  for (const life of lives(chance, step)) {
+    let at = chance.below(steps.length + 1)
+    for (const one of life) {
+      steps.splice(at, 0, one)
+      at = Math.min(steps.length, at + 1 + chance.below(3))
+    }
+  }
+  return [...signups, ...steps]
 }

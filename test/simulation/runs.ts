@@ -1,10 +1,11 @@
 /** Many seeds, or one; what fails is made shorter and told in a way that it can be run again. */
 import type { Installation } from './installation.ts'
+import { counted } from './outcome.ts'
+import type { Counted, Outcome } from './outcome.ts'
 import { planOf } from './plan.ts'
 import type { Step } from './plan.ts'
 import { countersOf } from './random.ts'
-import { counted, simulate } from './simulation.ts'
-import type { Counted, Outcome } from './simulation.ts'
+import { simulate } from './simulation.ts'
 
 const shortenings = 200
 const shownLines = 400

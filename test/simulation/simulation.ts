@@ -1,51 +1,28 @@
 /** One run: the steps of a plan, taken while the machine lets one thing go after the other, and all of it judged. */
 import { createHash } from 'node:crypto'
-import { copyFileSync, existsSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
 
-import { send } from './call.ts'
-import type { Call } from './call.ts'
-import { compareDocuments } from './documents.ts'
+import { webhookSecret } from '../../src/outbound/standard-webhook.ts'
+import { createClients } from './clients.ts'
+import { createDisks } from './disks.ts'
 import { openEye } from './eye.ts'
 import type { Eye } from './eye.ts'
+import { faultOf } from './faults.ts'
 import { markRestored, startMs } from './installation.ts'
 import type { Installation } from './installation.ts'
 import { createMachine } from './machine.ts'
-import type { Fault, FaultKind, Stage } from './machine.ts'
+import { dayMs, iso } from './model/reading.ts'
+import { copyOf } from './model/state.ts'
+import type { State } from './model/state.ts'
+import { counted } from './outcome.ts'
+import type { Outcome } from './outcome.ts'
 import type { Step } from './plan.ts'
 import { startBuilder, startService } from './processes.ts'
 import type { BuilderProcess, Host, ServiceProcess } from './processes.ts'
 import { countersOf, createChance, seedFor } from './random.ts'
-import type { Chance } from './random.ts'
-import { again, request } from './requests.ts'
-import type { Sent } from './requests.ts'
-import { copyOf, iso, statusAt } from './state.ts'
-import type { State } from './state.ts'
+import { createTasks } from './tasks.ts'
 import { createWitness } from './witness.ts'
-import type { ClockWork, Flight } from './witness.ts'
 
-export interface Outcome {
-  /** What went wrong first; null where nothing did. */
-  readonly problem: string | null
-  readonly lines: readonly string[]
-  /** Of the whole history. */
-  readonly hash: string
-  readonly tally: Readonly<Record<Counted, number>>
-}
-
-export const counted = [
-  'requests',
-  'taken',
-  'repeats',
-  'refused',
-  'unanswered',
-  'faults',
-  'restarts',
-  'builds',
-  'jobs',
-  'statements',
-] as const
-export type Counted = (typeof counted)[number]
+const minuteMs = 60_000
 
 export async function simulate(
   seed: number,
@@ -64,34 +41,29 @@ export async function simulate(
     chance: order,
     startMs,
     log,
-    committed: ({ name }) => witness.observe(eye, name === 'builder' ? task : null),
+    committed: ({ name }) => witness.observe(eye, name === 'builder' ? tasks.current() : null),
   })
   const crowd = order.pick([1, 2, 4, 8, 16] as const)
-  const files: string[] = []
+  const disks = createDisks(installation.dir, seed)
   let generation = 0
-  let path = newPath()
-  copyFileSync(installation.emptyDatabase, path)
+  let path = disks.copyOf(installation.emptyDatabase)
   let eye: Eye = await openEye(path)
-  const witness = createWitness({ log, wrong, tally })
-  const sentBefore: Sent[] = []
-  let task: ClockWork | null = null
   let backup: { readonly path: string; readonly state: State } | null = null
-  let calm = 0
   let problem: string | null = null
   let service: ServiceProcess
   let builder: BuilderProcess
-
-  function newPath(): string {
-    const made = join(installation.dir, `${seed}-${files.length}.db`)
-    files.push(made)
-    return made
-  }
-
-  const isWell = (): boolean => problem === null
+  const secretOf = (id: string) => webhookSecret(installation.keyedHash, id)
+  const witness = createWitness({ log, wrong, secretOf, tally })
+  const tasks = createTasks({ machine, witness, tally, log, wrong })
+  const clients = createClients({ machine, installation, witness, service: () => service, log })
 
   function wrong(what: string): void {
     log(`WRONG: ${what}`)
     problem ??= what
+  }
+
+  function isWell(): boolean {
+    return problem === null
   }
 
   function host(): Host {
@@ -105,176 +77,60 @@ export async function simulate(
   }
 
   function stamp(): string {
-    return iso(machine.nowMs()).slice(0, 23)
-  }
-
-  function start(flight: Pick<Flight, 'name' | 'sent' | 'look'>, call: Call): void {
-    // Whoever comes while others still suffer from a trouble may suffer with them.
-    if (witness.flights.size === 0) calm = machine.troubles()
-    const { process, server } = service
-    const under = witness.begun({ ...flight, nowMs: machine.nowMs(), troubles: calm })
-    send(server, call, (answer) => {
-      if (!process.isAlive || !witness.flights.has(under)) return
-      witness.answered(under, answer, process.isBroken || machine.troubles() > under.troubles)
-    })
+    return iso(machine.nowMs())
   }
 
   async function take(step: Step, number: number): Promise<void> {
     const chance = createChance(step.salt)
-    const { kind } = step
+    const { kind, isWilling } = step
     // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- the others are requests.
     switch (kind) {
       case 'tick':
-        moveClock(1 + chance.below(60_000))
-        return
-      case 'leap':
-        moveClock(
-          chance.pick([1.1, 7.3, 26, 13.5 * 24, 15 * 24] as const) * 3_600_000 + chance.below(1000),
-        )
-        return
+        return moveClock(1 + chance.below(minuteMs))
+      case 'leap': {
+        const hours = chance.pick([1.1, 7.3, 26, 13.5 * 24, 15 * 24] as const)
+        return moveClock(hours * 60 * minuteMs + chance.below(1000))
+      }
+      case 'nearly a fortnight':
+        return moveClock(13.01 * dayMs + chance.below(0.95 * dayMs))
+      case 'over a fortnight':
+        return moveClock(14.01 * dayMs + chance.below(dayMs))
       case 'back':
-        moveClock(-(chance.pick([1, 9, 130, 1500] as const) * 60_000 + chance.below(1000)))
-        return
+        return moveClock(-(chance.pick([1, 9, 130, 1500] as const) * minuteMs + chance.below(1000)))
       case 'fault': {
         const fault = faultOf(chance)
-        log(
-          `${stamp()} #${number} to come: ${fault.kind} at ${fault.stage} of the ${fault.process}, after ${fault.skip}`,
-        )
-        machine.arm(fault)
-        return
+        const where = `${fault.stage} of the ${fault.process}, after ${fault.skip}`
+        log(`${stamp()} #${number} to come: ${fault.kind} at ${where}`)
+        return machine.arm(fault)
       }
       case 'kill service':
-        await restart('service')
-        return
+        return await restart('service')
       case 'kill builder':
-        await restart('builder')
-        return
+        return await restart('builder')
       case 'power':
-        await restart('both')
-        return
+        return await restart('both')
       case 'back up':
-        backup = { path: copyOfDisk(), state: copyOf(witness.state()) }
-        log(`${stamp()} a backup is made`)
-        return
+        backup = { path: disks.copyOf(path), state: copyOf(witness.state()) }
+        return log(`${stamp()} a backup is made`)
       case 'put back':
-        if (backup !== null) await restart('both', backup)
-        return
+        return backup === null ? undefined : await restart('both', backup)
       case 'build':
       case 'expire':
       case 'tidy':
       case 'poll':
-        runTask(kind)
-        return
+        return tasks.start(builder, kind, stamp())
       case 'look':
-        look(chance, number)
-        return
-      case 'again': {
-        const sent = sentBefore[chance.below(sentBefore.length)]
-        if (sent === undefined) return
-        const isUnderWay = [...witness.flights].some((flight) => flight.sent?.raw === sent.raw)
-        if (sent.proofs.length === 0 && isUnderWay) return
-        post(again(sent, number, chance.happens(0.2)), `again #${sent.number}`)
-        return
-      }
-      default: {
-        const { reference } = installation
-        const remoteKey = (address: string) => installation.keyedHash('remote', address)
-        const state = witness.state()
-        const at = { number, state, nowMs: machine.nowMs(), reference, chance, remoteKey }
-        const sent = await request(kind, at)
-        if (sent === null) return
-        sentBefore.push(sent)
-        post(sent, '')
-      }
+        return clients.look(number, chance)
+      case 'again':
+        return clients.askAgain(number, chance)
+      default:
+        return await clients.ask(kind, { number, chance, isWilling })
     }
   }
 
   function moveClock(byMs: number): void {
     machine.moveClock(Math.round(byMs))
     log(`${stamp()} the clock goes ${byMs > 0 ? 'on' : 'back'}`)
-  }
-
-  function post(sent: Sent, how: string): void {
-    const name = `#${sent.number} ${sent.intent.kind} ${how}`.trim()
-    log(`${stamp()} ${name} ${sent.method} ${sent.path} ${sent.key ?? ''} ${sent.raw}`)
-    start({ name, sent, look: null }, sent)
-  }
-
-  function look(chance: Chance, number: number): void {
-    const what = chance.pick(['receipts', 'jobs', 'partners'] as const)
-    const ids = [...witness.state()[what].keys()]
-    const id = ids[chance.below(ids.length)]
-    if (id === undefined) return
-    const path = `/api/v1/${what}/${id}`
-    const wanted = {
-      receipts: (seen: State) => {
-        const found = seen.receipts.get(id)
-        return found === undefined
-          ? null
-          : { receipt_id: id, amount_usdc: found.amountMicro / 1e6, accepted_at: iso(found.atMs) }
-      },
-      jobs: (seen: State, nowMs: number) => {
-        const found = seen.jobs.get(id)
-        return found === undefined
-          ? null
-          : { id, status: statusAt(found, nowMs), bids_count: found.bids.size }
-      },
-      partners: (seen: State) => {
-        const found = seen.partners.get(id)
-        return found === undefined ? null : { handle: id, attestation_endpoint_url: found.url }
-      },
-    }[what]
-    const name = `#${number} look at ${path}`
-    log(`${stamp()} ${name}`)
-    const call = { method: 'GET', path, headers: {}, raw: '', address: '192.0.2.9' }
-    start({ name, sent: null, look: wanted }, call)
-  }
-
-  function runTask(kind: 'build' | 'expire' | 'tidy' | 'poll'): void {
-    if (task !== null) return
-    const { process, worker, build } = builder
-    const nowMs = machine.nowMs()
-    const from = witness.versions.length - 1
-    const troubles = machine.troubles()
-    const mine = { kind, nowMs }
-    task = mine
-    log(`${stamp()} the builder begins to ${kind}`)
-    const work = {
-      build: async () => {
-        const documents = await build(nowMs)
-        if (!process.isAlive) return
-        tally.builds += 1
-        for (const unfit of compareDocuments(documents, witness.versions.slice(from), nowMs)) {
-          wrong(`a published document: ${unfit}`)
-        }
-      },
-      expire: () => worker.expire(),
-      tidy: () => worker.tidy(),
-      poll: () => worker.poll('all'),
-    }[kind]
-    void conclude(work, mine, troubles)
-  }
-
-  async function conclude(
-    work: () => Promise<unknown>,
-    mine: { readonly kind: string; readonly nowMs: number },
-    troubles: number,
-  ): Promise<void> {
-    const { process } = builder
-    let failed: unknown = null
-    try {
-      const went = await work()
-      if (went === false && mine.kind !== 'poll') failed = new Error('it says so itself')
-      tally.jobs += 1
-    } catch (error) {
-      failed = error
-    }
-    if (task === mine) task = null
-    if (!process.isAlive) return
-    log(`the builder has ${failed === null ? 'ended' : 'failed'} to ${mine.kind}`)
-    if (failed !== null && machine.troubles() === troubles && !process.isBroken) {
-      wrong(`the builder failed to ${mine.kind}: ${failed instanceof Error ? failed.message : ''}`)
-    }
   }
 
   async function restart(
@@ -284,14 +140,14 @@ export async function simulate(
     log(`${stamp()} ${which === 'both' ? 'all processes die' : `the ${which} dies`}`)
     tally.restarts += 1
     const isPower = which === 'both'
-    if (isPower) path = copyOfDisk(from?.path)
+    if (isPower) path = disks.copyOf(from?.path ?? path)
     if (which !== 'builder') {
       await machine.kill(service.process)
       witness.cutOff()
     }
     if (which !== 'service') {
       await machine.kill(builder.process)
-      task = null
+      tasks.drop()
     }
     if (isPower) {
       await eye.close()
@@ -307,18 +163,9 @@ export async function simulate(
     await witness.examine(eye)
   }
 
-  /** As the disk has it at this moment, with whatever was not yet moved from the log into the file. */
-  function copyOfDisk(of = path): string {
-    const next = newPath()
-    for (const end of ['', '-wal']) {
-      if (existsSync(`${of}${end}`)) copyFileSync(`${of}${end}`, `${next}${end}`)
-    }
-    return next
-  }
-
   /** Looks at what a machine would find that starts with this disk. */
   async function loseAll(): Promise<void> {
-    path = copyOfDisk()
+    path = disks.copyOf(path)
     await eye.close()
     eye = await openEye(path)
     await witness.examine(eye)
@@ -330,7 +177,9 @@ export async function simulate(
     while (isWell()) {
       const canStep = at < todo.length
       const hasRoom = witness.flights.size < crowd
-      const mayStep = canStep && (machine.waiting() === 0 || (hasRoom && order.happens(0.12)))
+      const isPatient = todo[at]?.isWilling === true
+      const mayStep =
+        canStep && (machine.waiting() === 0 || (hasRoom && !isPatient && order.happens(0.12)))
       const broken = [service.process, builder.process].find(({ isBroken }) => isBroken)
       if (broken !== undefined && (machine.waiting() === 0 || order.happens(0.1))) {
         await restart(broken.name)
@@ -352,7 +201,7 @@ export async function simulate(
   async function settleAll(): Promise<void> {
     machine.disarm()
     for (const [at, sent] of witness.takeUnsettled().entries()) {
-      post(again(sent, 1000 + at, false), `again #${sent.number}`)
+      clients.insist(sent, 1000 + at)
       await machine.settle()
       await run([], 0)
     }
@@ -366,50 +215,29 @@ export async function simulate(
     await run(steps, 0)
     machine.disarm()
     await run([], 0)
-    if (problem === null) await settleAll()
+    if (isWell()) await settleAll()
     for (const kind of ['expire', 'build'] as const) {
-      if (problem !== null) break
-      runTask(kind)
+      if (!isWell()) break
+      tasks.start(builder, kind, stamp())
       await machine.settle()
       await run([], 0)
     }
-    if (problem === null) await witness.examine(eye)
-    if (problem === null) await loseAll()
+    if (isWell()) await witness.examine(eye)
+    if (isWell()) await loseAll()
   } catch (error) {
     wrong(error instanceof Error ? (error.stack ?? error.message) : String(error))
   } finally {
     await machine.kill(service.process)
     await machine.kill(builder.process)
     await eye.close()
-    for (const file of files)
-      for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true })
+    disks.removeAll()
   }
   tally.faults = machine.faults()
   tally.statements = machine.steps()
+  for (const [, event, role] of witness.state().moves) {
+    if (event === 'accept') tally[role === 'clock' ? 'accepted by silence' : 'accepted'] += 1
+    if (event === 'dispute') tally.disputed += 1
+    if (event === 'expire') tally.expired += 1
+  }
   return { problem, lines, hash: hash.digest('hex'), tally }
-}
-
-function faultOf(chance: Chance): Fault {
-  const kind = chance.weighted<FaultKind>({
-    busy: 3,
-    full: 2,
-    'full, undone': 2,
-    interrupted: 2,
-    refused: 3,
-    failed: 2,
-    'failed, but done': 3,
-    'died before': 4,
-    'died after': 5,
-  })
-  const stage = chance.weighted<Stage | 'any'>({
-    any: 4,
-    commit: 5,
-    write: 3,
-    begin: 1,
-    savepoint: 1,
-    read: 1,
-    rollback: 0.3,
-  })
-  const process = chance.happens(0.8) ? 'service' : 'builder'
-  return { kind, stage: kind === 'busy' ? 'begin' : stage, process, skip: chance.below(6) }
 }

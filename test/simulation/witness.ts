@@ -10,11 +10,14 @@ import { compareDump } from './compare.ts'
 import { dumpSql, newsSql, soundSql } from './eye.ts'
 import type { Eye } from './eye.ts'
 import { isSame, misfit } from './likeness.ts'
-import { heldKey, judge, moveByClock, usedKey } from './model.ts'
-import type { Verdict } from './model.ts'
-import type { Sent } from './requests.ts'
-import { copyOf, dayMs, emptyState, iso } from './state.ts'
-import type { State } from './state.ts'
+import { moveByClock } from './model/job-ends.ts'
+import { heldKey, judge, usedKey } from './model/judge.ts'
+import { endByClock } from './model/partners.ts'
+import { dayMs, iso } from './model/reading.ts'
+import { copyOf, emptyState } from './model/state.ts'
+import type { State } from './model/state.ts'
+import type { Verdict } from './model/verdict.ts'
+import type { Sent } from './requests/sent.ts'
 
 /** A request under way. */
 export interface Flight {
@@ -54,6 +57,7 @@ const news = z.object({
   feedback: z.array(z.tuple([text, text, text])),
   proposals: z.array(z.tuple([text, text, text])),
   audit: z.array(z.tuple([z.number(), text, text.nullable(), text, text, text])),
+  ended: z.array(z.tuple([text])),
   moves: z.array(z.tuple([z.number(), text, text])),
   issued: z.array(z.tuple([text, text])),
   last: z.array(z.number()),
@@ -82,6 +86,8 @@ export interface Witness {
 export function createWitness(given: {
   readonly log: (line: string) => void
   readonly wrong: (what: string) => void
+  /** Of a webhook, by its id. */
+  readonly secretOf: (id: string) => string
   readonly tally: Record<'requests' | 'taken' | 'repeats' | 'refused' | 'unanswered', number>
 }): Witness {
   const { log, wrong, tally } = given
@@ -122,6 +128,13 @@ export function createWitness(given: {
       if (what !== null) wrong(`${event} of ${job} by the clock: ${what}`)
       versions.push(copyOf(state))
       log(`    ${event} of ${job} by the clock`)
+    }
+    for (const [handle] of found.ended) {
+      if (state.partners.get(handle)?.status === 'cancelled') continue
+      const what = endByClock(state, handle, clock?.nowMs ?? Number.NaN)
+      if (what !== null) wrong(`the end of ${handle} by the clock: ${what}`)
+      versions.push(copyOf(state))
+      log(`    the signup of ${handle} ends by the clock`)
     }
     if (clock?.kind === 'tidy') {
       // What it drops has expired; what it keeps, because the clock may have jumped, is its own affair.
@@ -235,9 +248,17 @@ export function createWitness(given: {
     return null
   }
 
+  /** The secret of a webhook is in no row: it is made of its id each time. */
+  function withoutSecret({ secret, ...rest }: Answer['body']): Answer['body'] {
+    if (secret === undefined) return rest
+    if (secret !== given.secretOf(String(rest['id']))) wrong('a secret is not that of its webhook')
+    return rest
+  }
+
   function answered(flight: Flight, answer: Answer, isExcused: boolean): void {
     flights.delete(flight)
-    const { status, body } = answer
+    const { status } = answer
+    const body = withoutSecret(answer.body)
     const code = typeof body['code'] === 'string' ? body['code'] : null
     log(`${flight.name} is answered ${status}${code === null ? '' : ` ${code}`}`)
     if (status >= 500) {

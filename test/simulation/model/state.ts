@@ -39,10 +39,25 @@ export interface Entry {
 export interface Partner {
   readonly wallet: string
   readonly name: string
+  readonly tier: 'free' | 'starter'
+  /** As it was written last; see `standingAt`. */
+  readonly status: 'active' | 'pending' | 'cancelled'
+  readonly website: string | null
+  /** Its writes are taken only with a signature over the body. */
+  readonly bindsBody: boolean
   readonly url: string | null
   /** When the endpoint was signed; null where it never was. */
   readonly signedMs: number | null
   readonly atMs: number
+}
+
+export interface Subscription {
+  readonly wallet: string
+  readonly url: string
+  readonly rails: readonly string[] | null
+  readonly atMs: number
+  /** Deliveries that were asked for to try it out. */
+  readonly tries: number
 }
 
 export interface Bid {
@@ -65,6 +80,10 @@ export interface Job {
 
 /** kind, wallet, handle, action, time. */
 export type AuditRow = readonly [string, string, string | null, string, string]
+/** handle, kind, tier, time. */
+export type ChangeRow = readonly [string, string, string, string]
+/** id, partner, rail, worker, mode, time. */
+export type ApplicationRow = readonly [string, string, string, string, string, string]
 /** job, event, role, actor, status after it. */
 export type Move = readonly [string, string, string, string | null, string]
 
@@ -91,6 +110,11 @@ export interface State {
   readonly entries: Entry[]
   readonly claims: Map<string, { readonly name: string; readonly atMs: number }>
   readonly partners: Map<string, Partner>
+  /** What became of subscriptions to tiers. */
+  readonly changes: ChangeRow[]
+  /** Webhooks. */
+  readonly subscriptions: Map<string, Subscription>
+  readonly applications: ApplicationRow[]
   readonly jobs: Map<string, Job>
   /** id, job, wallet. */
   readonly deliveries: (readonly [string, string, string])[]
@@ -114,6 +138,9 @@ export function emptyState(): State {
     entries: [],
     claims: new Map(),
     partners: new Map(),
+    changes: [],
+    subscriptions: new Map(),
+    applications: [],
     jobs: new Map(),
     deliveries: [],
     moves: [],
@@ -134,6 +161,9 @@ export function copyOf(state: State): State {
     entries: [...state.entries],
     claims: new Map(state.claims),
     partners: new Map(state.partners),
+    changes: [...state.changes],
+    subscriptions: new Map(state.subscriptions),
+    applications: [...state.applications],
     jobs: new Map(state.jobs),
     deliveries: [...state.deliveries],
     moves: [...state.moves],
@@ -144,48 +174,4 @@ export function copyOf(state: State): State {
     keys: new Map(state.keys),
     restoredMs: state.restoredMs,
   }
-}
-
-export const dayMs = 86_400_000
-
-export function iso(timeMs: number): string {
-  return new Date(timeMs).toISOString()
-}
-
-/** The score of a wallet in USDC, by the published formula. */
-export function scoreOf(entries: readonly Entry[], wallet: string, nowMs: number): number {
-  let sum = 0
-  for (const entry of entries) {
-    if (entry.wallet !== wallet) continue
-    sum += entry.valueMicro * Math.exp((entry.atMs - nowMs) / (60 * dayMs))
-  }
-  return Math.max(0, sum) / 1e6
-}
-
-/** Receipts that count, by wallet. */
-export function countedOf(entries: readonly Entry[], wallet: string): readonly Entry[] {
-  return entries.filter((entry) => entry.wallet === wallet && entry.rank !== null)
-}
-
-export function partnerOf(state: State, wallet: string): string | null {
-  for (const [handle, partner] of state.partners) if (partner.wallet === wallet) return handle
-  return null
-}
-
-/** A deadline that has passed ends what waits for it, whether or not anyone has written that down. */
-export function statusAt(job: Job, nowMs: number): string {
-  const isOver = nowMs >= job.deadlineMs && (job.status === 'open' || job.status === 'awarded')
-  return isOver ? 'expired' : job.status
-}
-
-export function isLookAlike(state: State, kind: string, wallet: string): boolean {
-  const own = state.names.get(`${kind} ${wallet}`)
-  if (own === undefined) return false
-  for (const other of state.names.values()) {
-    if (other.wallet === wallet || other.looks !== own.looks) continue
-    if (other.sinceMs < own.sinceMs || (other.sinceMs === own.sinceMs && other.wallet < wallet)) {
-      return true
-    }
-  }
-  return false
 }

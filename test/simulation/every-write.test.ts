@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+
+import type { Route } from '../../src/contract/route.ts'
+import { routes } from '../../src/contract/routes.ts'
+import { planOf } from './plan.ts'
+import { kinds, leftOut, operations } from './requests/operations.ts'
+import { chosen } from './seeds.ts'
+
+const all: readonly Route[] = routes
+const writes = all.filter(({ method }) => method !== 'GET').map(({ id }) => id)
+
+test('every write of the API is a kind of request that runs make, or is left out with a reason', () => {
+  const drawn: readonly string[] = Object.values(operations)
+  expect([...drawn, ...Object.keys(leftOut)].toSorted()).toEqual(writes.toSorted())
+})
+
+test('plans draw every kind of request, and walk jobs to each of their ends', () => {
+  const count = Math.max(chosen.seeds, 200)
+  const steps = Array.from({ length: count }, (_, at) => planOf(chosen.first + at)).flat()
+  const drawn = new Set(steps.filter(({ isWilling }) => !isWilling).map(({ kind }) => kind))
+  expect(kinds.filter((kind) => !drawn.has(kind))).toEqual([])
+  const led = new Set(steps.filter(({ isWilling }) => isWilling).map(({ kind }) => kind))
+  for (const kind of ['deliver', 'accept', 'dispute', 'over a fortnight'] as const) {
+    expect(led).toContain(kind)
+  }
+})

@@ -1,0 +1,44 @@
+/** Reads of single things, and what they must answer in each state. */
+import { iso, statusAt } from './model/reading.ts'
+import type { State } from './model/state.ts'
+import type { Chance } from './random.ts'
+
+export interface Look {
+  readonly path: string
+  /** Members that the answer must have; null where the thing must not be found. */
+  readonly wanted: (seen: State, nowMs: number) => object | null
+}
+
+/** At one of the things that there are, or null where there is none of the kind. */
+export function lookAt(chance: Chance, state: State): Look | null {
+  const what = chance.pick(['receipts', 'jobs', 'partners'] as const)
+  const ids = [...state[what].keys()]
+  const id = ids[chance.below(ids.length)]
+  if (id === undefined) return null
+  const wanted = {
+    receipts: (seen: State) => {
+      const found = seen.receipts.get(id)
+      return found === undefined
+        ? null
+        : { receipt_id: id, amount_usdc: found.amountMicro / 1e6, accepted_at: iso(found.atMs) }
+    },
+    jobs: (seen: State, nowMs: number) => {
+      const found = seen.jobs.get(id)
+      return found === undefined
+        ? null
+        : { id, status: statusAt(found, nowMs), bids_count: found.bids.size }
+    },
+    partners: (seen: State) => {
+      const found = seen.partners.get(id)
+      return found === undefined
+        ? null
+        : {
+            handle: id,
+            display_name: found.name,
+            tier: found.tier,
+            attestation_endpoint_url: found.url,
+          }
+    },
+  }[what]
+  return { path: `/api/v1/${what}/${id}`, wanted }
+}

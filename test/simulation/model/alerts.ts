@@ -1,0 +1,85 @@
+/** Webhooks that partners ask for, and applications that they hand in. */
+import type { Asked, Of } from './intent.ts'
+import { writerOf } from './partners.ts'
+import { iso } from './reading.ts'
+import type { State } from './state.ts'
+import { refused } from './verdict.ts'
+import type { Body, Taken, Verdict } from './verdict.ts'
+
+const mostSubscriptions = 10
+
+export function subscribe(state: State, asked: Of<'subscribe'>, nowMs: number): Verdict {
+  const { wallet, intent } = asked
+  const { url, rails } = intent
+  return asPartner(state, asked, nowMs, (audited) => {
+    const own = [...state.subscriptions.values()].filter((one) => one.wallet === wallet)
+    if (own.length >= mostSubscriptions) return refused('refused')
+    const answer = { url, rails, severity: null, status: 'active', created_at: iso(nowMs) }
+    return audited('subscribeAlerts', { status: 201, answer }, (next, { id }) => {
+      next.subscriptions.set(String(id), { wallet, url, rails, atMs: nowMs, tries: 0 })
+    })
+  })
+}
+
+/** What waits for it goes with it. */
+export function unsubscribe(state: State, asked: Of<'unsubscribe'>, nowMs: number): Verdict {
+  const { id } = asked.intent
+  return asPartner(state, asked, nowMs, (audited) => {
+    if (state.subscriptions.get(id)?.wallet !== asked.wallet) return refused('unknown_subscription')
+    const answer = { id, status: 'deleted' }
+    return audited('unsubscribeAlerts', { status: 200, answer }, (next) => {
+      next.subscriptions.delete(id)
+    })
+  })
+}
+
+/** One that waits is enough; nobody delivers here. */
+export function testAlerts(state: State, asked: Of<'try'>, nowMs: number): Verdict {
+  const { id } = asked.intent
+  return asPartner(state, asked, nowMs, (audited) => {
+    const found = state.subscriptions.get(id)
+    if (found?.wallet !== asked.wallet) return refused('unknown_subscription')
+    if (found.tries > 0) return refused('conflict')
+    const answer = { status: 'pending' }
+    return audited('testAlerts', { status: 202, answer }, (next) => {
+      next.subscriptions.set(id, { ...found, tries: 1 })
+    })
+  })
+}
+
+/** No rail that there is takes applications from us: each is told where to apply. */
+export function apply(state: State, asked: Of<'apply'>, nowMs: number): Verdict {
+  const { rail, worker } = asked.intent
+  return asPartner(state, asked, nowMs, (audited) => {
+    const answer = { rail, mode: 'manual', outcome: 'manual', submitted_at: iso(nowMs) }
+    return audited('applyToRail', { status: 201, answer }, (next, { application_id: id }) => {
+      const by = asked.wallet
+      next.applications.push([String(id), by, rail, worker, 'manual', iso(nowMs)])
+    })
+  })
+}
+
+type Audited = (
+  action: string,
+  taken: Pick<Taken, 'status' | 'answer'>,
+  write: (next: State, answer: Body) => void,
+) => Taken
+
+/** For who may write as a partner; what is taken stands in the history. */
+function asPartner(
+  state: State,
+  asked: Asked,
+  nowMs: number,
+  decide: (audited: Audited) => Verdict,
+): Verdict {
+  const writer = writerOf(state, asked, nowMs)
+  if ('kind' in writer) return writer
+  return decide((action, taken, write) => ({
+    kind: 'taken',
+    ...taken,
+    write: (next, answer) => {
+      write(next, answer)
+      next.audit.push(['write', asked.wallet, writer.handle, action, iso(nowMs)])
+    },
+  }))
+}

@@ -1,0 +1,160 @@
+/** Partners: how they come, what they say of themselves, how they leave and come back. */
+import type { Asked, Of } from './intent.ts'
+import { rename } from './names.ts'
+import { activePartnerOf, dayMs, iso, partnerOf, standingAt } from './reading.ts'
+import type { Partner, State } from './state.ts'
+import { refused } from './verdict.ts'
+import type { Body, Verdict } from './verdict.ts'
+
+/** How long a signup waits for its first payment. */
+const patienceMs = 14 * dayMs
+
+type Own = { readonly handle: string; readonly partner: Partner }
+
+/** The partner that may write as who signed, or why there is none. */
+export function writerOf(
+  state: State,
+  { wallet, isBound }: Pick<Asked, 'wallet' | 'isBound'>,
+  nowMs: number,
+): Own | Verdict {
+  if (activePartnerOf(state, wallet, nowMs) === null) return refused('not_a_partner')
+  return ownOf(state, { wallet, isBound })
+}
+
+/** The same, in whatever state the subscription is. */
+function ownOf(
+  state: State,
+  { wallet, isBound }: Pick<Asked, 'wallet' | 'isBound'>,
+): Own | Verdict {
+  const handle = partnerOf(state, wallet)
+  const partner = handle === null ? undefined : state.partners.get(handle)
+  if (handle === null || partner === undefined) return refused('not_a_partner')
+  if (partner.bindsBody && !isBound) return refused('body_signature_required')
+  return { handle, partner }
+}
+
+export function signup(state: State, asked: Of<'signup'>, nowMs: number): Verdict {
+  const { intent, wallet, display } = asked
+  const { handle, name, tier } = intent
+  if (partnerOf(state, wallet) !== null) return refused('conflict')
+  if (state.partners.has(handle)) return refused('handle_taken')
+  const now = iso(nowMs)
+  const status = tier === 'free' ? 'active' : 'pending'
+  return {
+    kind: 'taken',
+    status: 201,
+    answer: { handle, wallet: display, display_name: name, tier, status, created_at: now },
+    write: (next) => {
+      const none = { url: null, signedMs: null, website: null, bindsBody: false }
+      next.partners.set(handle, { wallet, name, tier, status, atMs: nowMs, ...none })
+      rename(next, { kind: 'partner', wallet, looks: intent.looks, nowMs })
+      next.audit.push(['partner', wallet, handle, 'signupPartner', now])
+    },
+  }
+}
+
+/** Whether the endpoint is theirs to move is asked before it is looked whether they have moved it. */
+export function mayAttest(state: State, asked: Of<'attest'>, nowMs: number): Verdict | null {
+  const partner = state.partners.get(asked.intent.handle)
+  if (partner === undefined) return refused('unknown_partner')
+  if (standingAt(partner, nowMs) === 'cancelled') return refused('not_a_partner')
+  return partner.wallet === asked.wallet ? null : refused('forbidden')
+}
+
+export function attest(state: State, asked: Of<'attest'>, nowMs: number): Verdict {
+  const { handle, url } = asked.intent
+  const partner = state.partners.get(handle)
+  const signedMs = asked.proofs[0]?.timestampMs ?? 0
+  if (partner === undefined) return refused('unknown_partner')
+  if (partner.signedMs !== null && signedMs < partner.signedMs) return refused('conflict')
+  return {
+    kind: 'taken',
+    status: 200,
+    answer: { handle, attestation_endpoint_url: url, attestation_signed_at: iso(signedMs) },
+    write: (next) => {
+      next.partners.set(handle, { ...partner, url, signedMs })
+      next.audit.push(['write', asked.wallet, handle, 'updateAttestationEndpoint', iso(nowMs)])
+    },
+  }
+}
+
+export function profile(state: State, asked: Of<'profile'>, nowMs: number): Verdict {
+  const writer = writerOf(state, asked, nowMs)
+  if ('kind' in writer) return writer
+  const { handle, partner } = writer
+  const { named, website, bindsBody } = asked.intent
+  const after = {
+    ...partner,
+    name: named?.name ?? partner.name,
+    website: website ?? partner.website,
+    bindsBody: bindsBody ?? partner.bindsBody,
+  }
+  return {
+    kind: 'taken',
+    status: 200,
+    answer: {
+      handle,
+      display_name: after.name,
+      website: after.website ?? undefined,
+      attestation_endpoint_url: partner.url,
+    },
+    write: (next) => {
+      next.partners.set(handle, after)
+      if (named !== null) {
+        rename(next, { kind: 'partner', wallet: asked.wallet, looks: named.looks, nowMs })
+      }
+      next.audit.push(['write', asked.wallet, handle, 'updateMyPartner', iso(nowMs)])
+    },
+  }
+}
+
+/** The free tier is had at once: nothing here was paid for. */
+export function toFree(state: State, asked: Of<'free'>, nowMs: number): Verdict {
+  const own = ownOf(state, asked)
+  if ('kind' in own) return own
+  const after = { ...own.partner, tier: 'free', status: 'active' } as const
+  return changed(asked, { handle: own.handle, after, kind: 'free', nowMs })
+}
+
+/** Who has gone already goes once more. */
+export function leave(state: State, asked: Of<'leave'>, nowMs: number): Verdict {
+  const own = ownOf(state, asked)
+  if ('kind' in own) return own
+  const after = { ...own.partner, status: 'cancelled' } as const
+  return changed(asked, { handle: own.handle, after, kind: 'cancelled', nowMs })
+}
+
+function changed(
+  { wallet }: Pick<Asked, 'wallet'>,
+  of: {
+    readonly handle: string
+    readonly after: Partner
+    readonly kind: 'free' | 'cancelled'
+    readonly nowMs: number
+  },
+): Verdict {
+  const { handle, after, kind, nowMs } = of
+  const { tier, status } = after
+  const action = kind === 'free' ? 'changeSubscription' : 'cancelSubscription'
+  const none = { paid_usdc: 0, credit_usdc: 0, from: null, until: null, payer: null, tx_hash: null }
+  const answer: Body = { handle, tier, status, periods: [], change: { ...none, kind, tier } }
+  return {
+    kind: 'taken',
+    status: 200,
+    answer,
+    write: (next) => {
+      next.partners.set(handle, after)
+      next.changes.push([handle, kind, tier, iso(nowMs)])
+      next.audit.push(['write', wallet, handle, action, iso(nowMs)])
+    },
+  }
+}
+
+/** A signup that never paid, ended by the builder. Answers what is wrong with it; null where nothing is. */
+export function endByClock(state: State, handle: string, nowMs: number): string | null {
+  const partner = state.partners.get(handle)
+  if (partner?.status !== 'pending') return 'it waits for no payment'
+  if (!(nowMs >= partner.atMs + patienceMs)) return 'it may still pay'
+  state.partners.set(handle, { ...partner, status: 'cancelled' })
+  return null
+}

@@ -1,0 +1,50 @@
+/** Workers, and spots on the leaderboard. */
+import type { Of } from './intent.ts'
+import { rename } from './names.ts'
+import { activePartnerOf, isLookAlike, iso } from './reading.ts'
+import type { State } from './state.ts'
+import { refused } from './verdict.ts'
+import type { Verdict } from './verdict.ts'
+
+export function register(state: State, asked: Of<'register'>, nowMs: number): Verdict {
+  const { intent, wallet, display } = asked
+  if (intent.isOutside && activePartnerOf(state, wallet, nowMs) === null) return refused('refused')
+  const before = state.workers.get(wallet)
+  const registeredMs = before?.registeredMs ?? nowMs
+  const { name, skills, receiptKey, looks } = intent
+  const write = (next: State): void => {
+    next.workers.set(wallet, { name, skills, receiptKey, registeredMs, updatedMs: nowMs })
+    rename(next, { kind: 'worker', wallet, looks, nowMs })
+  }
+  const after = { ...state, names: new Map(state.names), workers: new Map(state.workers) }
+  write(after)
+  return {
+    kind: 'taken',
+    status: before === undefined ? 201 : 200,
+    answer: {
+      wallet: display,
+      display_name: name ?? undefined,
+      skills,
+      registered_at: iso(registeredMs),
+      updated_at: iso(nowMs),
+      looks_like_another: isLookAlike(after, 'worker', wallet) ? true : undefined,
+    },
+    write,
+  }
+}
+
+export function claim(state: State, asked: Of<'claim'>, nowMs: number): Verdict {
+  const { intent, wallet, display } = asked
+  const now = iso(nowMs)
+  if (state.claims.has(wallet)) return refused('spot_claimed')
+  return {
+    kind: 'taken',
+    status: 201,
+    answer: { wallet: display, display_name: intent.name, claimed_at: now },
+    write: (next) => {
+      next.claims.set(wallet, { name: intent.name, atMs: nowMs })
+      rename(next, { kind: 'claim', wallet, looks: intent.looks, nowMs })
+      next.audit.push(['claim', wallet, null, 'claimSpot', now])
+    },
+  }
+}

@@ -1,0 +1,28 @@
+/** What a run came to. */
+
+export interface Outcome {
+  /** What went wrong first; null where nothing did. */
+  readonly problem: string | null
+  readonly lines: readonly string[]
+  /** Of the whole history. */
+  readonly hash: string
+  readonly tally: Readonly<Record<Counted, number>>
+}
+
+export const counted = [
+  'requests',
+  'taken',
+  'repeats',
+  'refused',
+  'unanswered',
+  'faults',
+  'restarts',
+  'builds',
+  'jobs',
+  'accepted',
+  'accepted by silence',
+  'disputed',
+  'expired',
+  'statements',
+] as const
+export type Counted = (typeof counted)[number]

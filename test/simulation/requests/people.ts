@@ -1,0 +1,31 @@
+/** Who the clients are: their keys, names, and where they come from. */
+import { ed25519Key, evmWallet, nearWallet, solanaWallet } from '../../support/wallets.ts'
+import type { TestWallet } from '../../support/wallets.ts'
+import type { Chance } from '../random.ts'
+
+export const platformKey = ed25519Key('platform')
+export const ownKey = ed25519Key('own')
+export const otherKey = ed25519Key('other')
+
+/** Signatures of the last kind cost most of all that a run does, so there is one such wallet, and it is seldom drawn. */
+export const wallets = [
+  nearWallet('ada'),
+  nearWallet('bob'),
+  solanaWallet('cyd'),
+  evmWallet('dan'),
+] as const
+export const addresses = ['192.0.2.7', '192.0.2.8', '2001:db8::9'] as const
+export const agents = ['curl/8', 'agent/1'] as const
+export const handles = ['first', 'second', 'third', 'fourth'] as const
+/** Each with what it looks like. */
+export const names = [
+  ['Orion', 'orion'],
+  ['0rion', 'orion'],
+  ['Barn', 'bam'],
+  ['Bam', 'bam'],
+  ['Vivid Vole', 'vivid'],
+] as const
+
+export function someone(chance: Chance): TestWallet {
+  return wallets[chance.happens(0.03) ? 3 : chance.below(3)] ?? wallets[0]
+}

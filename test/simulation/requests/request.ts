@@ -1,0 +1,40 @@
+/** Requests that clients of the ledger make: most of them good, some not, some the same as before. */
+import type { Intent } from '../model/intent.ts'
+import { apply, ofWebhook, subscribe } from './alerts.ts'
+import { exchange } from './jobs.ts'
+import { attest, leave, profile, signup, toFree } from './partners.ts'
+import type { Circumstances, Sent } from './sent.ts'
+import { statement } from './statements.ts'
+import { feedback, propose } from './words.ts'
+
+type Make = (at: Circumstances) => Sent | null | Promise<Sent | null>
+
+const makers = {
+  register: async (at) => await statement('register', at),
+  receipt: async (at) => await statement('receipt', at),
+  claim: async (at) => await statement('claim', at),
+  signup,
+  attest,
+  profile,
+  free: toFree,
+  leave,
+  subscribe,
+  unsubscribe: async (at) => await ofWebhook('unsubscribe', at),
+  try: async (at) => await ofWebhook('try', at),
+  apply,
+  post: async (at) => await exchange('post', at),
+  bid: async (at) => await exchange('bid', at),
+  award: async (at) => await exchange('award', at),
+  deliver: async (at) => await exchange('deliver', at),
+  accept: async (at) => await exchange('accept', at),
+  dispute: async (at) => await exchange('dispute', at),
+  cancel: async (at) => await exchange('cancel', at),
+  feedback,
+  propose,
+} as const satisfies Readonly<Record<Intent['kind'], Make>>
+
+/** A request of the kind, or null where there is nothing that it could be about. */
+export async function request(kind: Intent['kind'], at: Circumstances): Promise<Sent | null> {
+  const make: Make = makers[kind]
+  return await make(at)
+}

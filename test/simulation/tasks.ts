@@ -1,0 +1,91 @@
+/** What the builder does by its clock: one thing at a time, and each judged when it ends. */
+import { compareDocuments } from './documents.ts'
+import type { Machine } from './machine.ts'
+import { overdue } from './model/job-ends.ts'
+import type { Counted } from './outcome.ts'
+import type { BuilderProcess } from './processes.ts'
+import type { ClockWork, Witness } from './witness.ts'
+
+export type TaskKind = 'build' | 'expire' | 'tidy' | 'poll'
+
+export interface Tasks {
+  /** What it is about now. */
+  readonly current: () => ClockWork | null
+  readonly start: (builder: BuilderProcess, kind: TaskKind, stamp: string) => void
+  /** Its process has died. */
+  readonly drop: () => void
+}
+
+export function createTasks(given: {
+  readonly machine: Machine
+  readonly witness: Pick<Witness, 'versions' | 'state'>
+  readonly tally: Record<Counted, number>
+  readonly log: (line: string) => void
+  readonly wrong: (what: string) => void
+}): Tasks {
+  const { machine, witness, tally, log, wrong } = given
+  let task: ClockWork | null = null
+
+  async function build({ process, build }: BuilderProcess, nowMs: number): Promise<void> {
+    const from = witness.versions.length - 1
+    const documents = await build(nowMs)
+    if (!process.isAlive) return
+    tally.builds += 1
+    for (const unfit of compareDocuments(documents, witness.versions.slice(from), nowMs)) {
+      wrong(`a published document: ${unfit}`)
+    }
+  }
+
+  /** What was due when it began is written down when it has ended well. */
+  async function expire({ process, worker }: BuilderProcess, nowMs: number): Promise<boolean> {
+    const due = overdue(witness.state(), nowMs)
+    const went = await worker.expire()
+    if (!went || !process.isAlive) return went
+    const left = new Set(overdue(witness.state(), nowMs))
+    for (const job of due) if (left.has(job)) wrong(`the time of ${job} is over, and it goes on`)
+    return went
+  }
+
+  async function conclude(
+    { process }: BuilderProcess,
+    work: () => Promise<unknown>,
+    mine: ClockWork,
+    troubles: number,
+  ): Promise<void> {
+    let failed: unknown = null
+    try {
+      const went = await work()
+      if (went === false && mine.kind !== 'poll') failed = new Error('it says so itself')
+      tally.jobs += 1
+    } catch (error) {
+      failed = error
+    }
+    if (task === mine) task = null
+    if (!process.isAlive) return
+    log(`the builder has ${failed === null ? 'ended' : 'failed'} to ${mine.kind}`)
+    if (failed !== null && machine.troubles() === troubles && !process.isBroken) {
+      wrong(`the builder failed to ${mine.kind}: ${failed instanceof Error ? failed.message : ''}`)
+    }
+  }
+
+  return {
+    current: () => task,
+    start: (builder, kind, stamp) => {
+      if (task !== null) return
+      const nowMs = machine.nowMs()
+      const mine = { kind, nowMs }
+      task = mine
+      log(`${stamp} the builder begins to ${kind}`)
+      const work = {
+        build: () => build(builder, nowMs),
+        expire: () => expire(builder, nowMs),
+        tidy: () => builder.worker.tidy(),
+        poll: () => builder.worker.poll('all'),
+      }[kind]
+      void conclude(builder, work, mine, machine.troubles())
+    },
+    drop: () => {
+      task = null
+    },
+  }
+}
