@@ -1,10 +1,11 @@
 /** The entry of the service: settings → database → dependencies → listen → shut down. */
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 
 import type { ActionDeps } from './actions/deps.ts'
 import { createPaymentWatch } from './actions/payment-watch.ts'
 import { createApp } from './app.ts'
-import { createCheckThread } from './auth/check-thread.ts'
+import { createCheckThreads } from './auth/check-threads.ts'
 import { exchangeKeyPaths, loadExchangeKeys } from './auth/exchange-keys.ts'
 import { startBuilder } from './builder-process.ts'
 import { createWalletChain } from './chain/wallet-chain.ts'
@@ -95,9 +96,9 @@ const exchangeKeys = await loadReloaded(
   { clock, log },
 )
 const reloaded = [reference, exchangeKeys] as const
-const checks = createCheckThread(
+const checks = createCheckThreads(
   new URL(`auth/check-worker${import.meta.url.slice(-3)}`, import.meta.url),
-  log,
+  { cores: availableParallelism(), log },
 )
 const problems = () =>
   [

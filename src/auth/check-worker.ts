@@ -1,4 +1,4 @@
-/** The other side of `check-thread`: takes checks of signatures by the batch and answers their verdicts. */
+/** The other side of `check-threads`: takes checks of signatures by the batch and answers their verdicts. */
 import { parentPort } from 'node:worker_threads'
 
 import { checkHere } from './check.ts'

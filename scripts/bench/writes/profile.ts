@@ -18,7 +18,7 @@ const parts = [
   ['garbage collection', /^\(garbage collector\)$/],
   ['waiting', /^\(idle\)$/],
   [
-    'messages to the thread of the checks',
+    'messages to the threads of the checks',
     /\/src\/auth\/check-thread|internal\/worker|^postMessage$/,
   ],
   ['statements handed to SQLite, rows', /\/src\/db\/|\/kysely\//],

@@ -5,8 +5,8 @@ import { pathToFileURL } from 'node:url'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { createCheckThread } from '../../src/auth/check-thread.ts'
-import type { CheckThread } from '../../src/auth/check-thread.ts'
+import { createCheckThreads } from '../../src/auth/check-threads.ts'
+import type { CheckThreads } from '../../src/auth/check-threads.ts'
 import { checkHere, ed25519Check } from '../../src/auth/check.ts'
 import type { SignatureCheck } from '../../src/auth/check.ts'
 import { SchemeUnavailableError } from '../../src/auth/verdict.ts'
@@ -21,7 +21,7 @@ const wallet = evmWallet('alice')
 const key = ed25519Key('platform')
 
 let dir: string
-const open: CheckThread[] = []
+const open: CheckThreads[] = []
 const said: string[] = []
 
 beforeAll(() => {
@@ -34,7 +34,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-function threadOf(entry: string): CheckThread {
+function threadsOf(entry: string, cores = 1): CheckThreads {
   const silent = () => undefined
   const log = {
     debug: silent,
@@ -42,20 +42,20 @@ function threadOf(entry: string): CheckThread {
     warn: silent,
     error: (message: string) => void said.push(message),
   }
-  const thread = createCheckThread(pathToFileURL(resolve(dir, entry)), log)
-  open.push(thread)
-  return thread
+  const threads = createCheckThreads(pathToFileURL(resolve(dir, entry)), { cores, log })
+  open.push(threads)
+  return threads
 }
 
-/** A thread that does what `source` says with `port`, `existsSync`, `writeFileSync` and the path of a `file` of its own. */
-function scripted(name: string, source: string): CheckThread {
+/** A thread that does what `source` says with `port`, `threadId`, `existsSync`, `writeFileSync` and the path of a `file` of its own. */
+function scripted(name: string, source: string, cores = 1): CheckThreads {
   const file = JSON.stringify(join(dir, `${name}.state`))
-  const head = `import { parentPort as port } from 'node:worker_threads'
+  const head = `import { parentPort as port, threadId } from 'node:worker_threads'
 import { existsSync, writeFileSync } from 'node:fs'
 const file = ${file}
 port.postMessage('ready')\n`
   writeFileSync(join(dir, `${name}.js`), head + source)
-  return threadOf(`${name}.js`)
+  return threadsOf(`${name}.js`, cores)
 }
 
 /** Ends at the first batch that it ever gets; the thread after it finds everything valid. */
@@ -69,10 +69,13 @@ async function personal(message: string): Promise<SignatureCheck> {
   return { scheme: 'eip191', message, signature, address: wallet.address.toLowerCase() }
 }
 
-test('the thread finds what a check on the spot finds, each for its own question', async () => {
+/** What one turn of the event loop gathers is one batch. */
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+test('two threads find what a check on the spot finds, each for its own question', async () => {
   const workerFile = 'src/auth/check-worker.ts'
   const compiled = compile(workerFile)
-  const thread = threadOf(compiled.scriptOf(workerFile))
+  const thread = threadsOf(compiled.scriptOf(workerFile), 2)
   const checks: SignatureCheck[] = []
   for (let at = 0; at < 40; at += 1) {
     const good = await personal(`message ${at}`)
@@ -118,14 +121,14 @@ test('a thread that ends refuses what it had not answered, and the next check st
 
 test('where no thread can be loaded the checks are made on the spot, and the operator is told', async () => {
   const check = await personal('a message')
-  const thread = threadOf('is not there.js')
+  const thread = threadsOf('is not there.js')
   expect(thread.problem()).toBeNull()
   for (const message of ['a message', 'another']) {
     expect(await thread.check({ ...check, message })).toEqual(
       await checkHere({ ...check, message }),
     )
   }
-  expect(said).toEqual(['the thread that checks signatures has failed'])
+  expect(said).toEqual(['a thread that checks signatures has failed'])
   expect(thread.problem()).toMatch(/^signatures: no thread/)
 })
 
@@ -136,6 +139,61 @@ test('a thread that answers too little is no verdict', async () => {
   )
   await expect(forgets.check(await personal('a message'))).rejects.toThrow(SchemeUnavailableError)
   expect(forgets.problem()).toBeNull()
+})
+
+/** Says who it is, but to `hold` nothing until it is told `release`; ends by `die`. */
+const obeys = `const held = []
+const say = ({ id, checks }) => {
+  port.postMessage({ id, verdicts: checks.map(() => ({ valid: false, reason: String(threadId) })) })
+}
+port.on('message', (batch) => {
+  const [{ message }] = batch.checks
+  if (message === 'die') process.exit(1)
+  if (message === 'hold') { held.push(batch); return }
+  say(batch)
+  if (message === 'release') for (const one of held.splice(0)) say(one)
+})`
+
+test('work that waits brings a second thread where there is a second core, and the one goes on when the other ends', async () => {
+  const threads = scripted('obeys', obeys, 2)
+  const check = await personal('')
+  const tell = (message: string) => threads.check({ ...check, message })
+  const first = await tell('who')
+  const ofFirst = tell('hold')
+  await turn()
+  let second = first
+  while (JSON.stringify(second) === JSON.stringify(first)) second = await tell('who')
+  const ofSecond = tell('hold')
+  await turn()
+  // Both have as much to do: the first is asked.
+  const ended = await Promise.allSettled([tell('die'), ofFirst])
+  expect(ended.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  expect([await tell('release'), await ofSecond]).toEqual([second, second])
+})
+
+test('one core has one thread', async () => {
+  const threads = scripted('alone', obeys)
+  const check = await personal('')
+  const tell = (message: string) => threads.check({ ...check, message })
+  const held = tell('hold')
+  await turn()
+  const said: unknown[] = []
+  for (let at = 0; at < 40; at += 1) said.push(await tell('who'))
+  said.push(await tell('release'), await held)
+  expect(new Set(said.map((verdict) => JSON.stringify(verdict))).size).toBe(1)
+})
+
+test('what the threads have not answered when they are closed is refused', async () => {
+  const threads = scripted('left', obeys, 2)
+  const check = { ...(await personal('')), message: 'hold' }
+  const left: Promise<unknown>[] = []
+  for (let at = 0; at < 3; at += 1) {
+    left.push(threads.check(check))
+    await turn()
+  }
+  const settled = Promise.allSettled([...left, threads.check(check)])
+  await threads.close()
+  expect((await settled).map(({ status }) => status)).toEqual(Array(4).fill('rejected'))
 })
 
 test('after its end nothing is checked any more', async () => {
