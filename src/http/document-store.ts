@@ -1,12 +1,10 @@
 /** The published set that is being served, and the switch to the next one. */
-import { readlink, stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
-
-import { CURRENT_LINK, MANIFEST_FILE } from '../core/documents.ts'
 import type { Manifest } from '../core/documents.ts'
 import type { Clock, Log } from '../deps.ts'
 import { BrokenSetError, readDocumentSet } from './document-set.ts'
 import type { StoredDocument } from './documents.ts'
+import { currentSet, setsBefore } from './published-sets.ts'
+import type { SetPlace } from './published-sets.ts'
 
 interface StoreState {
   /** Manifest of the set that is served; null before the first. */
@@ -20,7 +18,8 @@ export interface DocumentStore {
   readonly state: () => StoreState
   /**
    * Serves what is published now. All of it at once: a reader sees the old set or the new one. A set
-   * that cannot be read whole is refused, the old one stays, and `state().problem` says why.
+   * that cannot be read whole is refused, the old one stays, and `state().problem` says why. Where there
+   * is no old one yet, after a start, it is the newest one on the disk that is whole.
    */
   readonly reload: () => Promise<void>
   /** Reloads whenever the symlink points elsewhere, until the signal aborts. For a builder next door. */
@@ -31,6 +30,9 @@ const WATCH_INTERVAL_MS = 1000
 /** A set refused once is tried again this late: its files do not change any more. */
 const RETRY_INTERVAL_MS = 30_000
 
+const NOTHING_YET = 'nothing has been published yet'
+const MISSING = 'the published set is gone'
+
 interface Deps {
   readonly publicDir: string
   readonly clock: Pick<Clock, 'monotonic' | 'sleep'>
@@ -40,35 +42,67 @@ interface Deps {
 export function createDocumentStore({ publicDir, clock, log }: Deps): DocumentStore {
   let documents: ReadonlyMap<string, StoredDocument> = new Map()
   let manifest: Manifest | null = null
-  let problem: string | null = 'nothing has been published yet'
+  let problem: string | null = NOTHING_YET
   let served: string | null = null
   let refused: { readonly mark: string; readonly atMs: number } | null = null
+  /** What is added to `problem` while the set that is served was found after a start, in place of a damaged one. */
+  let substitution = ''
   let running: Promise<void> = Promise.resolve()
+
+  /** Serves the set there. Answers why it cannot be, else null. */
+  const take = async ({ directory, mark }: SetPlace): Promise<string | null> => {
+    try {
+      const set = await readDocumentSet(directory, documents)
+      documents = set.documents
+      manifest = set.manifest
+      served = mark
+      return null
+    } catch (error) {
+      if (!(error instanceof BrokenSetError)) throw error
+      return error.message
+    }
+  }
+
+  /** The newest set that is whole, of those before the one that is refused. */
+  const takeOlder = async (current: SetPlace | null): Promise<void> => {
+    for (const place of await setsBefore(publicDir, current)) {
+      const reason = await take(place)
+      if (reason === null && manifest !== null) {
+        const { computed_at: computedAt } = manifest
+        substitution = `; until there is a good one, the set of ${computedAt} is served`
+        log.error('an older published set is served', {
+          set: place.name,
+          documents: documents.size,
+          computed_at: computedAt,
+        })
+        return
+      }
+      log.error('older published set refused', { set: place.name, reason })
+    }
+  }
 
   const load = async (): Promise<void> => {
     const current = await currentSet(publicDir)
-    if (current === null) {
-      problem = manifest === null ? 'nothing has been published yet' : 'the published set is gone'
-      return
-    }
-    if (current.mark === served) {
+    if (current !== null && current.mark === served) {
       problem = null
+      substitution = ''
       return
     }
-    try {
-      const set = await readDocumentSet(current.directory, documents)
-      documents = set.documents
-      manifest = set.manifest
-      served = current.mark
+    const reason = current === null ? MISSING : await take(current)
+    if (reason === null) {
       problem = null
       refused = null
-      log.info('serving', { documents: documents.size, computed_at: manifest.computed_at })
-    } catch (error) {
-      if (!(error instanceof BrokenSetError)) throw error
-      problem = error.message
-      refused = { mark: current.mark, atMs: clock.monotonic() }
-      log.error('published set refused', { reason: error.message })
+      substitution = ''
+      log.info('serving', { documents: documents.size, computed_at: manifest?.computed_at })
+      return
     }
+    if (current !== null) {
+      refused = { mark: current.mark, atMs: clock.monotonic() }
+      log.error('published set refused', { reason })
+    }
+    if (manifest === null) await takeOlder(current)
+    const isEarly = current === null && manifest === null
+    problem = isEarly ? NOTHING_YET : `${reason}${substitution}`
   }
 
   const reload = (): Promise<void> => {
@@ -95,25 +129,6 @@ export function createDocumentStore({ publicDir, clock, log }: Deps): DocumentSt
         await clock.sleep(WATCH_INTERVAL_MS, signal).catch(ignoreAbort(signal))
       }
     },
-  }
-}
-
-interface CurrentSet {
-  /** The generation by its own name, so that a switch while it is read cannot mix two sets. */
-  readonly directory: string
-  /** Tells one set from another, also where a name is used anew after the directory was emptied. */
-  readonly mark: string
-}
-
-/** Null where nothing is published. */
-async function currentSet(publicDir: string): Promise<CurrentSet | null> {
-  try {
-    const target = await readlink(join(publicDir, CURRENT_LINK))
-    const directory = resolve(publicDir, target)
-    const { ino, mtimeMs, size } = await stat(join(directory, MANIFEST_FILE))
-    return { directory, mark: `${target} ${ino} ${mtimeMs} ${size}` }
-  } catch {
-    return null
   }
 }
 

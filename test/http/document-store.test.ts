@@ -1,8 +1,18 @@
-import { readFile, readlink, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import {
+  readFile,
+  readlink,
+  rename,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
 
 import { createDocumentStore } from '../../src/http/document-store.ts'
 import type { DocumentStore } from '../../src/http/document-store.ts'
@@ -42,6 +52,9 @@ afterEach(() => published.remove())
 function numbered(number: number) {
   return ['a', 'b', 'c', 'd'].map((name) => jsonDocument(`/api/v1/${name}`, { number }))
 }
+
+const numberOf = (name: string): unknown =>
+  z.object({ number: z.number() }).parse(JSON.parse(numberAt(`/api/v1/${name}`) ?? '')).number
 
 function numberAt(path: string): string | undefined {
   return store.get(path)?.variants.identity.body.toString()
@@ -171,6 +184,133 @@ test('a damaged set next to a service is refused while the old one is served, un
   } finally {
     await service.stop()
   }
+})
+
+/** A store as it is after a start: nothing in memory. */
+function started(): DocumentStore {
+  const silent = () => undefined
+  const log = {
+    debug: silent,
+    info: silent,
+    warn: silent,
+    error: (said: string) => void problems.push(said),
+  }
+  return createDocumentStore({ publicDir: published.dir, clock, log })
+}
+
+const lengthOfDay = 86_400_000
+const aged = (days: number) => clock.now() + days * lengthOfDay
+
+describe('a start on a damaged set', () => {
+  test.each(damages)('%s: the set before it is served', async (_name, damage, file, problem) => {
+    const { manifest } = await published.publish(numbered(1), aged(1))
+    await published.publish(numbered(2), aged(2))
+    await unlinkedCopy(await currentFile(file))
+    await damage(await currentFile(file))
+    store = started()
+    await store.reload()
+    expect(['a', 'b', 'c', 'd'].map(numberOf)).toEqual([1, 1, 1, 1])
+    const { problem: said, manifest: served } = store.state()
+    expect(served).toEqual(manifest)
+    const [reason = '', rest] = said?.split('; ') ?? []
+    expect(reason).toMatch(problem)
+    expect(rest).toBe(`until there is a good one, the set of ${manifest.computed_at} is served`)
+    expect(problems).toEqual(['published set refused', 'an older published set is served'])
+  })
+
+  test('is one of the newest set that is whole, and no other', async () => {
+    for (const number of [1, 2, 3]) {
+      await published.publish(numbered(number), aged(number))
+      if (number > 1) {
+        await unlinkedCopy(await currentFile('api/v1/c.json'))
+        await flip(await currentFile('api/v1/c.json'))
+        await rename(join(published.dir, 'current'), join(published.dir, `was-${number}`))
+      }
+    }
+    await rename(join(published.dir, 'was-3'), join(published.dir, 'current'))
+    store = started()
+    await store.reload()
+    expect(['a', 'b', 'c', 'd'].map(numberOf)).toEqual([1, 1, 1, 1])
+    expect(problems).toEqual([
+      'published set refused',
+      'older published set refused',
+      'an older published set is served',
+    ])
+  })
+
+  test('serves nothing where no set is whole, rather than what does not match', async () => {
+    await published.publish(numbered(1), aged(1))
+    await published.publish(numbered(2), aged(2))
+    // The bytes that both sets share by a hard link.
+    await published.publish([...numbered(2), jsonDocument('/api/v1/e', { number: 2 })], aged(3))
+    await flip(await currentFile('api/v1/a.json'))
+    await flip(join(published.dir, 'generations', '00000001', 'api/v1/a.json'))
+    store = started()
+    await store.reload()
+    expect(store.get('/api/v1/b')).toBeUndefined()
+    expect(store.state()).toEqual({
+      manifest: null,
+      problem: '/api/v1/a does not match its hash',
+    })
+  })
+
+  test('never serves a set that was not switched to, such as that of a builder that died', async () => {
+    await published.publish(numbered(1), aged(1))
+    await published.publish(numbered(2), aged(2))
+    const link = join(published.dir, 'current')
+    await rm(link)
+    await symlink('generations/00000001', link)
+    await unlinkedCopy(await currentFile('api/v1/a.json'))
+    await flip(await currentFile('api/v1/a.json'))
+    store = started()
+    await store.reload()
+    expect(store.get('/api/v1/a')).toBeUndefined()
+  })
+
+  test('where the link is gone as well serves the newest set, until it is published anew', async () => {
+    await published.publish(numbered(1), aged(1))
+    await rm(join(published.dir, 'current'))
+    store = started()
+    await store.reload()
+    expect(numberOf('a')).toBe(1)
+    expect(store.state().problem).toMatch(/^the published set is gone; until there is a good one, /)
+    await published.publish(numbered(2), aged(2))
+    await store.reload()
+    expect(numberOf('a')).toBe(2)
+    expect(store.state().problem).toBeNull()
+  })
+
+  test('answers as the older set was signed, and as the next good one once it is there', async () => {
+    await published.publish(numbered(1), aged(1))
+    const before = await startService(published.dir)
+    const headersOf = async (url: string) => {
+      const answer = await fetch(`${url}/api/v1/a`)
+      const names = ['etag', 'last-modified', 'cache-control', 'x-signature', 'x-signature-key']
+      return [await answer.text(), ...names.map((name) => answer.headers.get(name))]
+    }
+    const whole = await headersOf(before.url)
+    await before.stop()
+    await published.publish(numbered(2), aged(2))
+    await unlinkedCopy(await currentFile('api/v1/b.json'))
+    await flip(await currentFile('api/v1/b.json'))
+
+    const service = await startService(published.dir)
+    try {
+      expect(await headersOf(service.url)).toEqual(whole)
+      expect(service.lines().map(({ level, message }) => [level, message])).toEqual(
+        expect.arrayContaining([['error', 'an older published set is served']]),
+      )
+      await service.store.reload()
+      expect(service.store.state().problem).toContain('; until there is a good one, ')
+      await rm(join(published.dir, 'current'))
+      await published.publish(numbered(3), aged(3))
+      await service.store.reload()
+      expect((await headersOf(service.url))[0]).toBe('{"number":3}')
+      expect(service.store.state().problem).toBeNull()
+    } finally {
+      await service.stop()
+    }
+  })
 })
 
 test('a compressed form that is not the one that was published is never served', async () => {

@@ -1,18 +1,22 @@
 /**
  * Published files that were cut off or changed, and a damaged archive: the service goes on with the last set that was
- * whole and says what is wrong, the tools name it, and the builder mends what it can make anew and nothing else.
+ * whole, also after a start, and says what is wrong, the tools name it, and the builder mends what it can make anew and
+ * nothing else.
  */
+import { hash } from 'node:crypto'
 import {
   cpSync,
   existsSync,
   mkdirSync,
   readFileSync,
+  readdirSync,
+  realpathSync,
   rmSync,
   truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -27,15 +31,26 @@ import { createClients } from '../disk/clients.ts'
 let program: Program
 let sound: Ledger
 let ledger: Ledger
+/** The hash of the set before the one that is current. */
+let olderSha256 = ''
+
+const shaOfCurrent = (): string =>
+  z
+    .object({ set_sha256: z.string() })
+    .parse(JSON.parse(readFileSync(join(sound.publicDir, 'current/snapshot.json'), 'utf8')))
+    .set_sha256
 
 beforeAll(async () => {
   program = installBoardProgram()
   sound = newLedger(program, { POLL: 'off' })
+  expect(await sound.builder(['--once']).ended).toBe(0)
+  olderSha256 = shaOfCurrent()
   const service = sound.service({ BUILDER: 'off' })
   await createClients(2).post(await addressOf(service), 5)
   service.kill('SIGTERM')
   await service.ended
   expect(await sound.builder(['--once']).ended).toBe(0)
+  expect(shaOfCurrent()).not.toBe(olderSha256)
 })
 afterAll(() => {
   sound.remove()
@@ -55,6 +70,21 @@ const health = z.object({
 })
 const healthOf = async (url: string) =>
   health.parse(await (await fetch(`${url}/api/v1/health`)).json())
+
+const served = z.object({
+  documents: z.array(z.object({ path: z.string(), sha256: z.string() })),
+})
+/** What many read has the bytes, and the tag, that the manifest which is served says. */
+async function expectServedWhole(url: string): Promise<void> {
+  const { documents } = served.parse(await (await fetch(`${url}/snapshot.json`)).json())
+  for (const path of ['/api/v1/rails', '/api/v1/stats/live', '/llms.txt', '/']) {
+    const answer = await fetch(url + path, { headers: { 'Accept-Encoding': 'identity' } })
+    const sha256 = hash('sha256', Buffer.from(await answer.arrayBuffer()))
+    expect(documents).toContainEqual(expect.objectContaining({ path, sha256 }))
+    expect(answer.headers.get('etag')).toBe(`"${sha256}"`)
+  }
+}
+
 const verify = () =>
   run(
     program.scriptOf('scripts/cli/main.ts'),
@@ -128,12 +158,14 @@ describe('a published set that was damaged', () => {
     does(inSet(file))
     const next = ledger.service({ BUILDER: 'off' })
     const nextUrl = await addressOf(next)
-    expect(await healthOf(nextUrl)).toMatchObject({
-      status: 'degraded',
-      problems: [expect.stringMatching(problem)],
-      snapshot_sha256: null,
-    })
-    expect((await fetch(`${nextUrl}/api/v1/rails`)).status).toBe(503)
+    const { status, problems, snapshot_sha256: served } = await healthOf(nextUrl)
+    expect({ status, served }).toEqual({ status: 'degraded', served: olderSha256 })
+    const [said = '', ...more] = problems
+    expect(more).toEqual([])
+    expect(said.split('; ')[0]).toMatch(problem)
+    expect(said).toMatch(/; until there is a good one, the set of \d{4}-\S+Z is served$/)
+    expect(next.output()).toContain('an older published set is served')
+    await expectServedWhole(nextUrl)
     next.kill('SIGTERM')
     expect(await next.ended).toBe(0)
 
@@ -144,6 +176,26 @@ describe('a published set that was damaged', () => {
     const builder = ledger.builder(['--once'])
     expect(await builder.ended).toBe(1)
     expect(builder.output()).toMatch(/cannot be read back, so it is not overwritten: .+ Restore it/)
+  })
+
+  test('is not served where there is no older one, and nothing else is lost', async () => {
+    const generations = join(ledger.publicDir, 'generations')
+    const current = basename(realpathSync(join(ledger.publicDir, 'current')))
+    for (const name of readdirSync(generations)) {
+      if (name !== current) rmSync(join(generations, name), { recursive: true })
+    }
+    change(inSet('api/v1/rails.json'))
+    const service = ledger.service({ BUILDER: 'off' })
+    const url = await addressOf(service)
+    expect(await healthOf(url)).toEqual({
+      status: 'degraded',
+      problems: ['/api/v1/rails does not match its hash'],
+      snapshot_sha256: null,
+    })
+    const statuses = async (path: string) => (await fetch(`${url}/api/v1${path}`)).status
+    expect([await statuses('/rails'), await statuses('/receipts?limit=1')]).toEqual([503, 200])
+    service.kill('SIGTERM')
+    expect(await service.ended).toBe(0)
   })
 
   test('is read on from memory by a service that had read it before', async () => {
