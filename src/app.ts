@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { Hono } from 'hono'
 
-import type { ActionDeps } from './actions/deps.ts'
+import type { ActionDeps, InstalledDeps, Outside } from './actions/deps.ts'
 import { walletTerms } from './actions/partner-access.ts'
 import { apiPrefix, healthPath, mcpPath } from './contract/route.ts'
 import type { Route } from './contract/route.ts'
@@ -30,10 +30,11 @@ import { installMcp } from './http/mcp-route.ts'
 import { mcpTools } from './http/mcp-tools.ts'
 import { createMcp } from './http/mcp.ts'
 import { createNetworkHash } from './http/network-key.ts'
+import { onceOver } from './http/once-over.ts'
 import { createOrigin } from './http/origin.ts'
 import { createPartnerAuth } from './http/partner-auth.ts'
 import { createRequestIds, createRequestLog, toBoth } from './http/request-log.ts'
-import { createRooms } from './http/room.ts'
+import { createRooms, outsideOf } from './http/room.ts'
 import { createRouteTable } from './http/route-table.ts'
 import { apiHandlers } from './http/routes.ts'
 import { createSignedCalls } from './http/signed-call.ts'
@@ -61,7 +62,7 @@ export interface AppDeps {
   readonly statsSince: (sinceMs: number) => Promise<unknown>
   /** Counts one read of an article. Called on the way of every such read: it may not wait. */
   readonly countView: (slug: string) => void
-  readonly actions: ActionDeps
+  readonly actions: InstalledDeps
   /** Counts what goes through the front door; nothing is counted without one. */
   readonly meter?: Meter
 }
@@ -99,6 +100,7 @@ export function createApp(deps: AppDeps): App {
   const clientAddress = createClientAddress(deps.trustedProxies)
   const limiter = deps.limits === 'off' ? null : observed(createLimiter(clock), observer)
   const rooms = createRooms(observer?.shed)
+  const actions = boundedActions(deps.actions, outsideOf(rooms))
   const admission = limiter === null ? null : admissionOf(limiter, deps, clientAddress)
 
   const hono = new Hono<HonoEnv>()
@@ -107,10 +109,10 @@ export function createApp(deps: AppDeps): App {
   hono.get(healthPath, healthHandler(deps.health))
   const statsSince = statsSinceHandler(deps.statsSince)
   hono.get(`${apiPrefix}/stats/live`, (c) => rooms.read.run(() => statsSince(c)))
-  installHandlers(hono, apiHandlers(deps.actions, store), {
+  installHandlers(hono, apiHandlers(actions, store), {
     routes,
-    actions: deps.actions,
-    partnerAuth: createPartnerAuth(deps.actions),
+    actions,
+    partnerAuth: createPartnerAuth(actions),
     knownPath,
     rooms,
     addressOf: (incoming) =>
@@ -120,12 +122,12 @@ export function createApp(deps: AppDeps): App {
     hono,
     createMcp({
       siteUrl: deps.siteUrl,
-      tools: mcpTools(deps.actions, store),
+      tools: mcpTools(actions, store),
       log,
     }),
     { siteUrl: deps.siteUrl, room: rooms.read },
   )
-  installViews(hono, deps.actions, store, rooms.read)
+  installViews(hono, actions, store, rooms.read)
   installErrors(hono, { docsUrl, forReader, knownPath, store })
 
   const begin = (incoming: IncomingMessage, outgoing: ServerResponse): RequestContext => {
@@ -159,7 +161,7 @@ export function createApp(deps: AppDeps): App {
       ? handOver
       : (context: RequestContext): void => {
           observer.began()
-          context.outgoing.once('close', observer.ended)
+          onceOver(context, observer.ended)
           handOver(context)
         }
   const enter = createEntry({ store, admission, knownPath, rooms, begin, refuse, dispatch })
@@ -181,6 +183,15 @@ export function createApp(deps: AppDeps): App {
 }
 
 const allRoutes = [...routes, ...operatorRoutes, mcpRoute] as const
+
+/** Nobody who stalls can hold up more than what waits for them. */
+function boundedActions(given: InstalledDeps, outside: Outside): ActionDeps {
+  const walletChain: ActionDeps['walletChain'] = (kind) => {
+    const chain = given.walletChain(kind)
+    return chain === undefined ? undefined : { ...chain, bounded: outside.chain }
+  }
+  return { ...given, walletChain, outside }
+}
 
 function observerOf({ meter, clock, store }: AppDeps): HttpObserver | null {
   if (meter === undefined) return null

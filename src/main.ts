@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 
-import type { ActionDeps } from './actions/deps.ts'
+import type { InstalledDeps } from './actions/deps.ts'
 import { createPaymentWatch } from './actions/payment-watch.ts'
 import { createApp } from './app.ts'
 import { createCheckThreads } from './auth/check-threads.ts'
@@ -131,7 +131,7 @@ const loadedPayments = await loadPayments(paymentSettingsOf(config), {
   request: baseChain?.request ?? noBase,
 }).catch(exitOnWrongSetting)
 const payments = countedPayments(meter, loadedPayments)
-const actions: ActionDeps = {
+const actions: InstalledDeps = {
   database,
   clock,
   random: systemRandom,

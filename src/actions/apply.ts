@@ -24,7 +24,7 @@ import type { Forwarded } from '../outbound/application.ts'
 import { outboundUserAgent } from '../outbound/user-agent.ts'
 import { requireRoomForWrite } from './bounds.ts'
 import type { ActionDeps } from './deps.ts'
-import { isAfterRestore } from './effect.ts'
+import { requireFresh } from './effect.ts'
 import type { Outcome } from './effect.ts'
 import { newId } from './new-id.ts'
 import { requirePartner, tierOf } from './partner-access.ts'
@@ -64,10 +64,12 @@ export async function apply(
       return await finish(tx, deps, begun, { end: manual, applyUrl })
     })
   }
-  const begun = await begin(deps, write, worker.display)
-  const end = begun.isNew
-    ? await forward(deps, block, { id: begun.id, body, worker: worker.display })
-    : lost
+  const { begun, end } = await deps.outside.rail(async () => {
+    const started = await begin(deps, write, worker.display)
+    if (!started.isNew) return { begun: started, end: lost }
+    const sent = { id: started.id, body, worker: worker.display }
+    return { begun: started, end: await forward(deps, block, sent) }
+  })
   return await commitPartnerWrite(deps, action, (tx) => finish(tx, deps, begun, { end, applyUrl }))
 }
 
@@ -117,9 +119,7 @@ async function begin(
       return { ...earlier, isNew: false }
     }
     // Whatever the end of the write would refuse is refused before anything is sent.
-    if (!proof.timely || !(await isAfterRestore(deps, request, [proof]))) {
-      throw new ApiError('signature_expired')
-    }
+    await requireFresh(deps, request, [proof])
     const partner = await requirePartner(tx, proof, { use: 'write', nowMs })
     const { wallet_rate_multiplier: multiplier } = tierOf(deps.reference(), partner)
     await requireRoomForWrite(tx, { handle: partner.handle, multiplier }, nowMs)

@@ -75,6 +75,7 @@ async function signedStatement(
   const timely = requireTimely(timestampMs, request)
   const wallet = requireWallet(body.wallet, 'wallet')
   const message = messages.attestationEndpoint(deps.serviceName, { timestamp, handle, url })
+  await request.namedBy?.(wallet)
   await requireSignature(deps, { message, signature, wallet })
   await request.signedBy?.(wallet)
   return signedProof({ message, signature, wallet, timestampMs, timely })

@@ -10,7 +10,8 @@ import type { PinnedFetch } from '../outbound/pinned-fetch.ts'
 import type { Payments } from '../payments/settler.ts'
 import type { Reference } from '../reference.ts'
 
-export interface ActionDeps {
+/** What the installation gives. */
+export interface InstalledDeps {
   readonly database: OpenDatabase
   readonly clock: Clock
   readonly random: Random
@@ -37,6 +38,19 @@ export interface ActionDeps {
   /** Asks the builder for a build soon: public documents are to show what was committed. */
   readonly nudge: () => void
 }
+
+export interface ActionDeps extends InstalledDeps {
+  readonly outside: Outside
+}
+
+/**
+ * Work that waits for somebody outside, bounded by whom it waits for: a node of a chain, a mail server, a rail. Whatever
+ * must not be left half done is begun inside.
+ * @throws ApiError `unavailable` where as many wait as may; nothing was begun
+ */
+export type Outside = Readonly<
+  Record<'chain' | 'mail' | 'rail', <T>(work: () => Promise<T>) => Promise<T>>
+>
 
 /** `purpose` keeps the hashes of one use from standing for those of another. */
 export type KeyedHash = (purpose: string, text: string) => string

@@ -24,6 +24,8 @@ export interface WriteRequest {
   readonly idempotencyKey: string | null
   /** Who calls, asked where no wallet has signed: a keyed hash of the address. */
   readonly remoteKey: () => string
+  /** Told of the wallet that is said to have signed, before its signature is checked; throws where it calls too often. */
+  readonly namedBy?: (wallet: Wallet) => Promise<void>
   /** Told of a wallet whose signature was checked; throws where it calls too often. */
   readonly signedBy?: (wallet: Wallet) => Promise<void>
 }
@@ -77,9 +79,7 @@ export async function commitOnce(
   const done = await deps.database.write(async (tx) => {
     const first = await firstAnswer(tx, request, proofs, caller)
     if (first !== null) return { outcome: first, isNew: false }
-    const late = proofs.find((proof) => !proof.timely)
-    if (late !== undefined) throw expired(late.timestampMs, request.nowMs)
-    await refuseOlderThanRestore(deps, request, proofs)
+    await requireFresh(deps, request, proofs)
     const outcome = await decide(tx)
     if ('refused' in outcome) return { outcome, isNew: false }
     await keepAnswer(tx, { request, proofs, outcome })
@@ -114,12 +114,18 @@ export function expired(timestampMs: number, nowMs: number): ApiError {
 /** As long as a signature from before a restore could still be timely, with room to spare. */
 const restoreGuardMs = 10 * minuteMs
 
-/** What was signed before the file was put back from a backup may have been used already. */
-async function refuseOlderThanRestore(
+/**
+ * Every signature lies in the window, and is younger than the file: what was signed before it was put back from a backup
+ * may have been used already.
+ * @throws ApiError `signature_expired`, with the times
+ */
+export async function requireFresh(
   deps: Pick<ActionDeps, 'database'>,
   request: WriteRequest,
   proofs: readonly SignedProof[],
 ): Promise<void> {
+  const late = proofs.find((proof) => !proof.timely)
+  if (late !== undefined) throw expired(late.timestampMs, request.nowMs)
   if (await isAfterRestore(deps, request, proofs)) return
   throw new ApiError(
     'signature_expired',

@@ -6,20 +6,20 @@ import type { Transaction } from 'kysely'
 
 import type { PaymentPurpose, PaymentRecord } from '../db/payments.ts'
 import type { Database } from '../db/schema.ts'
-import type { ActionDeps } from './deps.ts'
+import type { InstalledDeps } from './deps.ts'
 import { subscriptionPaid, subscriptionUndone } from './subscription-effect.ts'
 
 export interface PaymentEffect {
   /** The money has moved. It may not refuse: what was paid for is owed. */
   readonly settled: (
-    deps: ActionDeps,
+    deps: InstalledDeps,
     tx: Transaction<Database>,
     payment: PaymentRecord,
     nowMs: number,
   ) => Promise<void>
   /** A reorganisation took the payment back for good. */
   readonly undone: (
-    deps: ActionDeps,
+    deps: InstalledDeps,
     tx: Transaction<Database>,
     payment: PaymentRecord,
     nowMs: number,

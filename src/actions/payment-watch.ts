@@ -12,7 +12,7 @@ import {
 } from '../db/payments.ts'
 import type { PaymentCounts, PaymentRecord } from '../db/payments.ts'
 import type { PaymentsOn } from '../payments/settler.ts'
-import type { ActionDeps } from './deps.ts'
+import type { InstalledDeps } from './deps.ts'
 import { paymentEffects } from './payment-effects.ts'
 import { giveUp, meantBy, settle, standingOf } from './settlement.ts'
 
@@ -33,7 +33,7 @@ const STALE_SECONDS = 300
 /** By then it is known of every payment that ran out what became of it, if only the chain can be asked. */
 const OVERDUE_SECONDS = 600
 
-export function createPaymentWatch(deps: ActionDeps): PaymentWatch {
+export function createPaymentWatch(deps: InstalledDeps): PaymentWatch {
   const { payments, clock, log } = deps
   let counted: readonly string[] = []
 
@@ -115,7 +115,7 @@ async function* inParts(
 }
 
 /** What a process left under way: settled, without its answer, or given up. */
-async function resolveSubmitted(deps: ActionDeps, on: PaymentsOn): Promise<void> {
+async function resolveSubmitted(deps: InstalledDeps, on: PaymentsOn): Promise<void> {
   const { reader } = deps.database
   for await (const payment of inParts((part) => submittedPayments(reader, part))) {
     if (on.inFlight.has(`${payment.payer}:${payment.nonce}`)) continue
@@ -127,7 +127,7 @@ async function resolveSubmitted(deps: ActionDeps, on: PaymentsOn): Promise<void>
 }
 
 /** Asks again for what stands in a block that is final by now, and follows what moved to another block. */
-async function finalize(deps: ActionDeps, on: PaymentsOn): Promise<void> {
+async function finalize(deps: InstalledDeps, on: PaymentsOn): Promise<void> {
   const head = await on.chain.head('finalized')
   const { reader } = deps.database
   for await (const payment of inParts((part) => paymentsToFinalize(reader, head.number, part))) {
@@ -154,7 +154,7 @@ async function isLost(
   return !(await chain.isSpent(meantBy(payment), 'finalized'))
 }
 
-async function undo(deps: ActionDeps, payment: PaymentRecord): Promise<void> {
+async function undo(deps: InstalledDeps, payment: PaymentRecord): Promise<void> {
   const nowMs = deps.clock.now()
   await deps.database.write(async (tx) => {
     const reason = 'a reorganisation took the transfer back'

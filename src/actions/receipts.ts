@@ -19,7 +19,7 @@ import { draftReceipt } from './receipt-draft.ts'
 import type { Submission } from './receipt-group.ts'
 import { takeIn } from './receipt-intake.ts'
 import type { Sender } from './sender.ts'
-import { verifySignedBody } from './signed-body.ts'
+import { requireWallet, verifySignedBody } from './signed-body.ts'
 
 /** Answers what the receipt came to: 201, or 200 where its content was there already. */
 export async function submitReceipt(
@@ -33,6 +33,8 @@ export async function submitReceipt(
 ): Promise<Outcome> {
   const { json, body, request, sender } = sent
   const { nowMs } = request
+  // A wallet that calls too often has neither checked.
+  await request.namedBy?.(requireWallet(body.wallet, 'wallet'))
   // Both signatures are checked at once. Where neither holds, the wallet's is told of.
   const [proving, drafting] = await Promise.allSettled([
     verifySignedBody(deps, request, { json, ...body, message: messages.receipt }),

@@ -9,7 +9,7 @@ import { isoTime, parseTime, secondMs } from '../core/time.ts'
 import { claimDelivery, failPayment, findPayment, settlePayment } from '../db/payments.ts'
 import type { PaymentRecord, SettledIn } from '../db/payments.ts'
 import type { PaymentsOn } from '../payments/settler.ts'
-import type { ActionDeps } from './deps.ts'
+import type { InstalledDeps } from './deps.ts'
 import { paymentEffects } from './payment-effects.ts'
 
 /**
@@ -70,7 +70,7 @@ export async function searched(
  * says so. True where the right was had: once for each payment.
  */
 export async function settle(
-  deps: ActionDeps,
+  deps: InstalledDeps,
   payment: Pick<PaymentRecord, 'id' | 'chainId' | 'asset' | 'payer' | 'nonce'>,
   foundIn: SettledIn,
   deliver: () => boolean,
@@ -95,7 +95,7 @@ export async function settle(
 
 /** Writes down that nothing will come of it. */
 export async function giveUp(
-  { database, log }: Pick<ActionDeps, 'database' | 'log'>,
+  { database, log }: Pick<InstalledDeps, 'database' | 'log'>,
   { id }: Pick<PaymentRecord, 'id'>,
   reason: string,
 ): Promise<void> {

@@ -35,7 +35,7 @@ type VerifyDeps = Pick<ActionDeps, 'serviceName' | 'walletChain' | 'checkAside'>
  */
 export async function verifySignedBody(
   deps: VerifyDeps,
-  request: Pick<WriteRequest, 'nowMs' | 'idempotencyKey' | 'signedBy'>,
+  request: Pick<WriteRequest, 'nowMs' | 'idempotencyKey' | 'namedBy' | 'signedBy'>,
   statement: BodyStatement,
 ): Promise<SignedProof> {
   const { json, timestamp, signature } = statement
@@ -48,6 +48,7 @@ export async function verifySignedBody(
     timestamp,
     bodySha256: bodySha256(json),
   })
+  await request.namedBy?.(wallet)
   await requireSignature(deps, { message, signature, wallet })
   await request.signedBy?.(wallet)
   return signedProof({ message, signature, wallet, timestampMs, timely })

@@ -22,7 +22,7 @@ import { findPartner, setSubscription } from '../db/partners.ts'
 import type { PaymentRecord } from '../db/payments.ts'
 import type { Database } from '../db/schema.ts'
 import { appendSubscriptionChange, changeByPayment } from '../db/subscription-changes.ts'
-import type { ActionDeps } from './deps.ts'
+import type { InstalledDeps } from './deps.ts'
 import { partnerAt } from './partner-access.ts'
 import { subscriptionView } from './subscription-view.ts'
 
@@ -50,7 +50,7 @@ type Detail = z.infer<typeof subscriptionDetail>
 export const SUBSCRIPTION_ACTION = 'changeSubscription'
 
 export async function subscriptionPaid(
-  deps: ActionDeps,
+  deps: InstalledDeps,
   tx: Transaction<Database>,
   payment: PaymentRecord,
   nowMs: number,
@@ -129,7 +129,7 @@ async function keepAnswer(
 
 /** A reorganisation took the payment back: the time that it bought is gone, what was taken in exchange stays. */
 export async function subscriptionUndone(
-  deps: ActionDeps,
+  deps: InstalledDeps,
   tx: Transaction<Database>,
   payment: PaymentRecord,
   nowMs: number,

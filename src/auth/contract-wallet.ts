@@ -16,6 +16,8 @@ export interface WalletChain {
   ) => Promise<unknown>
   /** Resolves after the time, or rejects when the signal fires. */
   readonly sleep: (delayMs: number, signal?: AbortSignal) => Promise<void>
+  /** Runs a whole check, or rejects where too many wait for the node already; at once unless told. */
+  readonly bounded?: <T>(check: () => Promise<T>) => Promise<T>
 }
 
 export const CONTRACT_CHECK_TIMEOUT_MS = 2000
@@ -42,12 +44,17 @@ export async function verifyContractSignature(
   if (signature.length > 2 + 2 * MAX_CONTRACT_SIGNATURE_BYTES) {
     return invalid(`a signature has at most ${MAX_CONTRACT_SIGNATURE_BYTES} bytes`)
   }
+  const { bounded = runAtOnce } = chain
+  return await bounded(() => checkInTime({ message, signature, address }, chain))
+}
+
+const runAtOnce: NonNullable<WalletChain['bounded']> = (check) => check()
+
+async function checkInTime(claim: Claim, chain: WalletChain): Promise<SignatureVerdict> {
   const stop = new AbortController()
   try {
     return await Promise.race([
-      checkInOrder({ message, signature, address }, (method, params) =>
-        chain.request(method, params, stop.signal),
-      ),
+      checkInOrder(claim, (method, params) => chain.request(method, params, stop.signal)),
       timeOut(chain, stop.signal),
     ])
   } catch (error) {

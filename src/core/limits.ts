@@ -31,7 +31,8 @@ export const limitPolicies = {
   /** The same from wallets that are no partners, all together per IPv4 address or IPv6 /48: keys cost nothing. */
   signers: { kind: 'rate', quota: 600, windowMs: minuteMs, burst: 600 },
   /**
-   * Calls that came with credentials or a signed body and did not prove a wallet, per IPv4 address or IPv6 /48.
+   * Calls that came with credentials or a signed body and did not prove a wallet, per IPv4 address or IPv6 /48. One of a
+   * wallet at its limit is not among them: it is refused before anything is checked.
    * Each is counted when it comes and given back once proven, so the burst is also how many may be under way.
    */
   unproven: { kind: 'rate', quota: 60, windowMs: minuteMs, burst: 600 },

@@ -10,6 +10,7 @@ import type { DocumentStore } from './document-store.ts'
 import { errorAnswer, failureOf, isOurFault } from './errors.ts'
 import type { Failure } from './errors.ts'
 import type { ForReader } from './html-pages.ts'
+import { hadItsTurn, onceOver } from './once-over.ts'
 import type { RequestLog } from './request-log.ts'
 import type { RouteTable } from './route-table.ts'
 
@@ -43,7 +44,7 @@ export function createDispatch({
   return (context) => {
     const { incoming, outgoing } = context
     contexts.set(incoming, context)
-    if (requestLog !== null) outgoing.once('close', () => logRequest(requestLog, context))
+    if (requestLog !== null) onceOver(context, () => logRequest(requestLog, context))
     void answer(incoming, outgoing)
   }
 }
@@ -57,7 +58,7 @@ function logRequest(requestLog: NonNullable<RequestLog>, context: RequestContext
     requestId,
     method: incoming.method ?? '',
     target: incoming.url ?? '',
-    status: outgoing.headersSent ? outgoing.statusCode : CLIENT_GONE,
+    status: outgoing.headersSent && hadItsTurn(outgoing) ? outgoing.statusCode : CLIENT_GONE,
     startedMs,
     bytes,
   })

@@ -63,7 +63,7 @@ export function createEntry(deps: EntryDeps): (req: IncomingMessage, res: Server
       return
     }
     // Before anything is counted or read. Those that come in between are looked at again when they are whole.
-    const room = roomOf(path, req, rooms)
+    const room = roomOf(path, req, known, rooms)
     if (room?.isFull() === true) {
       refuse(req, res, room.refusal())
       return
@@ -94,11 +94,18 @@ export function createEntry(deps: EntryDeps): (req: IncomingMessage, res: Server
   }
 }
 
-/** Where a request will need room; null where it needs none, or it is for later to say. */
-function roomOf(path: string, req: IncomingMessage, rooms: Rooms): Room | null {
+/** Where a request will need room; null where it needs none. A payment has its own only where there is something to pay. */
+function roomOf(
+  path: string,
+  req: IncomingMessage,
+  known: KnownPath | null,
+  rooms: Rooms,
+): Room | null {
+  const { method = '' } = req
   if (path === mcpPath) return rooms.read
-  if (!path.startsWith(apiPrefix) || path === healthPath || showsPayment(req)) return null
-  return req.method === 'GET' || req.method === 'HEAD' ? rooms.read : rooms.write
+  if (!path.startsWith(apiPrefix) || path === healthPath) return null
+  if (showsPayment(req) && known?.isSold(method) === true) return rooms.payment
+  return method === 'GET' || method === 'HEAD' ? rooms.read : rooms.write
 }
 
 /** A signature is to come: in the body, or in headers that stand there. */

@@ -133,8 +133,9 @@ async function answerWrite(
   const shared = anyContext(c, params, deps, { rawSha256, idempotencyKey })
   const { nowMs, remoteKey } = shared
   const requestSha256 = sha256Hex(`${route.method} ${pathOf(incoming)}\n${rawSha256}`)
+  const namedBy = async (wallet: Wallet) => c.env.signedCall?.name(wallet)
   const signedBy = async (wallet: Wallet) => c.env.signedCall?.prove(wallet)
-  const request = { requestSha256, nowMs, idempotencyKey, remoteKey, signedBy }
+  const request = { requestSha256, nowMs, idempotencyKey, remoteKey, namedBy, signedBy }
   const context = { ...shared, rawSha256, request }
   const { status, body, headers } = await inRoom(c, route, deps, () =>
     handler.kind === 'remove'
@@ -166,7 +167,7 @@ async function answerRead(
   handler.check?.(context)
   const produce = () => handler.handle(context)
   const answer = await inRoom(c, route, deps, () =>
-    isSold(route) ? sellRead(deps.actions, route, { env: c.env, context }, produce) : produce(),
+    isSold(route) ? sellRead(deps.actions, route, context, produce) : produce(),
   )
   const { headers, cache = cacheOf(route) } = answer
   const options = { cache, ...(headers === undefined ? {} : { headers }) }
@@ -182,14 +183,14 @@ async function answerRead(
 
 /** What was neither checked nor done counts against nobody. @throws ApiError 503 */
 function inRoom<T>(
-  { env: { incoming, outgoing, signedCall } }: ApiContext,
+  { env: { incoming, signedCall } }: ApiContext,
   route: Route,
   { rooms }: HandlerDeps,
   work: () => Promise<T>,
 ): Promise<T> {
   const room = roomOf(route, incoming, rooms)
   if (room.isFull()) signedCall?.withdraw()
-  return room.run(work, () => outgoing.destroyed)
+  return room.run(work, () => incoming.socket.destroyed)
 }
 
 function roomOf(route: Route, incoming: IncomingMessage, rooms: Rooms): Room {
@@ -230,7 +231,14 @@ function anyContext(
   const { incoming, log, signedCall } = c.env
   const nowMs = deps.actions.clock.now()
   const address = deps.addressOf(incoming)
-  const target = { method: incoming.method ?? '', path: pathOf(incoming), nowMs, ...signed }
+  const namedBy = async (wallet: Wallet) => signedCall?.name(wallet)
+  const target = {
+    method: incoming.method ?? '',
+    path: pathOf(incoming),
+    nowMs,
+    namedBy,
+    ...signed,
+  }
   return {
     params,
     incoming,

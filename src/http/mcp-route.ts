@@ -32,7 +32,7 @@ export function installMcp(
     const request = new Request(`http://localhost${mcpPath}`, { method: 'POST', headers })
     const answer = await room.run(
       () => mcp(request, json),
-      () => c.env.outgoing.destroyed,
+      () => c.env.incoming.socket.destroyed,
     )
     return answerText(c, await answer.text(), {
       status: answer.status,

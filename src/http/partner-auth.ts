@@ -34,6 +34,8 @@ export interface SignedTarget {
   readonly rawSha256: string
   readonly nowMs: number
   readonly idempotencyKey: string | null
+  /** Told of the wallet before its signature is checked; throws where it calls too often. */
+  readonly namedBy: (wallet: Wallet) => Promise<void>
 }
 
 /** @throws ApiError 401 in all its forms, 503 where only a chain can tell and it is out of reach. */
@@ -57,6 +59,7 @@ export function createPartnerAuth(
     }
     const timely = requireTimely(timestampMs, target)
     const wallet = walletOf(sent.wallet)
+    await target.namedBy(wallet)
     const { signature } = sent
     const texts = messagesOf(deps.serviceName, sent.timestamp, target)
     const isRead = target.method === 'GET' || target.method === 'HEAD'

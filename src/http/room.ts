@@ -6,17 +6,27 @@
  * A plain bound and not one on time in the queue (CoDel): the work per request is much the same, so a bound on how many
  * is a bound on how long, and it does not depend on a clock that stalls together with the event loop.
  */
+import type { Outside } from '../actions/deps.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { Failure } from './errors.ts'
 
-export const roomNames = ['write', 'read', 'payment'] as const
+export const roomNames = ['write', 'read', 'payment', 'chain', 'mail', 'rail'] as const
 export type RoomName = (typeof roomNames)[number]
 
 /**
  * Four times what the writer needs under way to be as fast as it gets, and a fraction of a second of its work. Purchases
- * wait for a block of the chain, so they have a room of their own.
+ * wait for a block of the chain, so they have a room of their own. Those in the room of writes that wait for somebody
+ * outside (a node, a mail server, a rail) take up at most half of it, whoever stalls and for how long: the other half is
+ * for those that wait for our own disk alone.
  */
-const roomLimits: Readonly<Record<RoomName, number>> = { write: 256, read: 256, payment: 256 }
+const roomLimits: Readonly<Record<RoomName, number>> = {
+  write: 256,
+  read: 256,
+  payment: 256,
+  chain: 64,
+  mail: 32,
+  rail: 32,
+}
 
 export interface Room {
   /** True where another request would be refused. Counts nothing. */
@@ -36,6 +46,9 @@ const reasons = {
   write: 'Too many writes are under way',
   read: 'Too many requests are under way',
   payment: 'Too many payments are under way',
+  chain: 'Too many signatures wait for the node that contract wallets are asked at',
+  mail: 'Too many letters are on their way',
+  rail: 'Too many applications are being forwarded',
 } as const satisfies Record<RoomName, string>
 
 /** Of one process: its rooms share one event loop. `shed` is told of each request that is refused. */
@@ -45,6 +58,21 @@ export function createRooms(shed: (room: RoomName) => void = () => undefined): R
     write: createRoom('write', turn, shed),
     read: createRoom('read', turn, shed),
     payment: createRoom('payment', turn, shed),
+    // Inside of another room, where the turn came already.
+    chain: createRoom('chain', atOnce, shed),
+    mail: createRoom('mail', atOnce, shed),
+    rail: createRoom('rail', atOnce, shed),
+  }
+}
+
+const atOnce = (): Promise<void> => Promise.resolve()
+
+/** The rooms for waiting, as actions know them. */
+export function outsideOf({ chain, mail, rail }: Rooms): Outside {
+  return {
+    chain: (work) => chain.run(work),
+    mail: (work) => mail.run(work),
+    rail: (work) => rail.run(work),
   }
 }
 

@@ -23,11 +23,14 @@ export interface KnownPath {
   readonly isDocument: boolean
   /** Who may call, as the specification's table of endpoints has it. */
   readonly accessOf: (method: string) => Access
+  /** Whether a payment can be sent along. */
+  readonly isSold: (method: string) => boolean
 }
 
 export type RouteTable = (path: string) => KnownPath | null
 
-type TableRoute = Pick<Route, 'method' | 'path' | 'serving'> & Partial<Pick<Route, 'access'>>
+type TableRoute = Pick<Route, 'method' | 'path' | 'serving'> &
+  Partial<Pick<Route, 'access' | 'price' | 'priceRange'>>
 
 /** The registry must be given whole: a path that no route matches is unknown. */
 export function createRouteTable(routes: readonly TableRoute[]): RouteTable {
@@ -52,11 +55,17 @@ function knownPath(routes: readonly TableRoute[]): KnownPath {
     methods: [...methods],
     notFound: family?.[1] ?? 'not_found',
     isDocument: routes.some(({ serving }) => serving.kind === 'document'),
-    accessOf: (sent) => {
-      const called = sent === 'HEAD' ? 'GET' : sent
-      return routes.find(({ method }) => method === called)?.access ?? 'public'
+    accessOf: (sent) => routeOf(routes, sent)?.access ?? 'public',
+    isSold: (sent) => {
+      const route = routeOf(routes, sent)
+      return route?.price !== undefined || route?.priceRange !== undefined
     },
   }
+}
+
+function routeOf(routes: readonly TableRoute[], sent: string): TableRoute | undefined {
+  const called = sent === 'HEAD' ? 'GET' : sent
+  return routes.find(({ method }) => method === called)
 }
 
 /** `/rails/{name}/history.csv` as an expression; a parameter is one segment or the part of one. */

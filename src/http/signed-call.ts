@@ -1,6 +1,8 @@
 /**
  * The limits of calls that come with a signature. Until it is proven a call counts against its network,
- * which bounds what bad signatures may cost; proven, it counts against its wallet and nothing else.
+ * which bounds what bad signatures may cost; proven, it counts against its wallet and nothing else, also where
+ * that is refused: a wallet that calls too often uses up nothing of its neighbours. So that its calls cost next to
+ * nothing either, a wallet at its limit is refused by its name, before its signature is checked.
  */
 import { ApiError } from '../contract/errors.ts'
 import { limitPolicies } from '../core/limits.ts'
@@ -23,6 +25,11 @@ export interface SignedCall {
   /** The refusal of a call that was not admitted. */
   readonly refusal: () => Failure
   readonly headers: () => Readonly<Record<string, string>>
+  /**
+   * Asks whether a wallet may call, before the signature that names it is checked. Counts nothing.
+   * @throws ApiError `rate_limited`; the call then counts against nobody
+   */
+  readonly name: (wallet: Wallet) => Promise<void>
   /**
    * Counts the call against the wallet that signed it, once however often it is proven.
    * @throws ApiError `rate_limited`
@@ -59,31 +66,47 @@ export function createSignedCalls(deps: SignedCallDeps): SignedCalls {
     const unproven: readonly Claim[] = [{ policy: 'unproven', key: networkKey }]
     let claims = unproven
     let isProven = false
+    let named: { readonly walletId: string; readonly claims: Promise<readonly Claim[]> } | null =
+      null
+
+    const claimsBy = async ({ id }: Wallet): Promise<readonly Claim[]> => {
+      if (named?.walletId !== id) {
+        const found = deps
+          .termsOf(id)
+          .then((terms) => claimsOf(terms, deps.walletKey(id), networkKey))
+        named = { walletId: id, claims: found }
+      }
+      return await named.claims
+    }
+    const settle = (): void => {
+      isProven = true
+      limiter.giveBack(unproven)
+    }
+    const overLimit = (): ApiError => {
+      const { code, details, headers = {} } = refusalOf(limiter, claims)
+      return new ApiError(code, details, { headers })
+    }
     return {
       admitted: limiter.take(unproven),
       refusal: () => refusalOf(limiter, unproven),
       headers: () => (claims.length === 0 ? {} : limiter.report(claims).headers),
+      async name(wallet) {
+        if (isProven) return
+        const wanted = await claimsBy(wallet)
+        if (isProven || wanted.every((claim) => limiter.remaining(claim) > 0)) return
+        claims = wanted
+        settle()
+        throw overLimit()
+      },
       async prove(wallet) {
         if (isProven) return
-        isProven = true
-        const terms = await deps.termsOf(wallet.id).catch((error: unknown) => {
-          // Not the caller's doing.
-          limiter.giveBack(unproven)
-          throw error
-        })
-        claims = claimsOf(terms, deps.walletKey(wallet.id), networkKey)
-        // A wallet that goes on beyond its limit has its signatures checked for nothing: that stays counted.
-        if (limiter.take(claims)) {
-          limiter.giveBack(unproven)
-          return
-        }
-        const { code, details, headers = {} } = refusalOf(limiter, claims)
-        throw new ApiError(code, details, { headers })
+        // Whatever comes now, the signature held: a failure of ours is not the caller's doing.
+        settle()
+        claims = await claimsBy(wallet)
+        if (!limiter.take(claims)) throw overLimit()
       },
       withdraw() {
-        if (isProven) return
-        isProven = true
-        limiter.giveBack(unproven)
+        if (!isProven) settle()
       },
       remaining() {
         const [claim] = claims

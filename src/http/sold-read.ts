@@ -11,7 +11,6 @@ import { apiPrefix } from '../contract/route.ts'
 import type { Route } from '../contract/route.ts'
 import { termsOf } from '../contract/x402.ts'
 import type { Asked } from '../payments/challenge.ts'
-import type { RequestContext } from './context.ts'
 import type { ReadAnswer, ReadContext } from './handler-context.ts'
 import { showsCredentials } from './partner-auth.ts'
 import { paymentHeaderOf } from './payment-header.ts'
@@ -30,10 +29,9 @@ export function isSold(route: Route): route is SoldRoute {
 export async function sellRead(
   actions: ActionDeps,
   route: SoldRoute,
-  request: { readonly env: RequestContext; readonly context: ReadContext },
+  context: ReadContext,
   produce: () => Promise<ReadAnswer>,
 ): Promise<ReadAnswer> {
-  const { env, context } = request
   const { incoming, nowMs } = context
   const { payments } = actions
   const resource = `${actions.siteUrl}${incoming.url ?? ''}`
@@ -58,7 +56,7 @@ export async function sellRead(
     purpose: 'read',
     nowMs,
     produce,
-    isGone: () => env.outgoing.destroyed,
+    isGone: () => incoming.socket.destroyed,
   })
   return { ...value, headers: { ...value.headers, ...headers } }
 }

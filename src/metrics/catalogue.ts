@@ -46,7 +46,7 @@ export const catalogue = {
   },
   ledger_shed_total: {
     kind: 'counter',
-    help: 'Requests refused with 503 since as many of their kind were under way as may be.',
+    help: 'Requests refused with 503 since as many of their kind were under way as may be; chain, mail and rail: waited for somebody outside.',
     labels: ['room'],
   },
   ledger_limiter_refusals_total: {

@@ -208,6 +208,37 @@ describe('an application', () => {
     expect(await rows()).toMatchObject([{ outcome: 'failed', upstream_status: null }])
   })
 
+  test('waits with 31 others at most: beyond that it is refused before anything is recorded', async () => {
+    const answered = gate()
+    outbound = async (request, limits) => {
+      await answered.opened
+      return await receiver.fetch(request, limits)
+    }
+    const bob = evmWallet('bob')
+    await makePartner(service, bob, { handle: 'bob' })
+    const done: number[] = []
+    const sending = Promise.all(
+      Array.from({ length: 34 }, async (_, at) => {
+        const wallet = at % 2 === 0 ? alice : bob
+        const answer = await apply({ ...olas, message: `Number ${at}.` }, {}, wallet)
+        done.push(answer.status)
+        return answer
+      }),
+    )
+    await expect.poll(() => done).toEqual([503, 503])
+    await expect.poll(async () => (await rows()).length).toBe(32)
+    // One that is forwarded nowhere waits for nobody.
+    expect((await apply({ ...olas, rail: 'x402' })).status).toBe(201)
+    answered.open()
+    const answers = await sending
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(32)
+    for (const { headers, body } of answers.filter(({ status }) => status === 503)) {
+      expect(headers.get('retry-after')).toMatch(/^[123]$/)
+      expect(body['details']).toBe('Too many applications are being forwarded; nothing was done')
+    }
+    expect(receiver.requests).toHaveLength(32)
+  })
+
   test('is given ten seconds', async () => {
     let given = 0
     outbound = (_request, { timeoutMs }) => {
@@ -266,7 +297,7 @@ describe('the same request again', () => {
     const sendIt = await signedOnce()
     const answers = await Promise.all(Array.from({ length: 50 }, sendIt))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
-    expect(answers.every(({ status }) => [200, 201, 409].includes(status))).toBe(true)
+    expect(answers.every(({ status }) => [200, 201, 409, 503].includes(status))).toBe(true)
     expect(receiver.requests).toHaveLength(1)
   })
 
@@ -334,7 +365,33 @@ describe('threat 34: the quota of a partner', () => {
   test('counts for nothing where the signature is older than a restored ledger: nothing is sent', async () => {
     const { database } = service.actions
     await database.write((tx) => setRestoredAt(tx, isoTime(service.clock.now() + 60_000)))
-    expect((await apply(olas)).status).toBe(401)
+    expect(await apply(olas)).toMatchObject({
+      status: 401,
+      body: {
+        code: 'signature_expired',
+        details: 'The ledger was restored after this was signed: sign anew',
+      },
+    })
+    expect(receiver.connections()).toBe(0)
+    expect(await rows()).toEqual([])
+  })
+
+  test('and for nothing where it was signed an hour ago: the time here is told', async () => {
+    const nowMs = service.clock.now()
+    const raw = JSON.stringify(olas)
+    const signed = { method: 'POST', path, raw }
+    const headers = await partnerHeaders(alice, signed, { nowMs: nowMs - hourMs })
+    for (const key of [{}, { 'Idempotency-Key': 'k1' }]) {
+      const answer = await fetch(`${service.url}${path}`, {
+        method: 'POST',
+        headers: { ...headers, ...key, 'Content-Type': 'application/json' },
+        body: raw,
+      })
+      expect(await answer.json()).toMatchObject({
+        code: 'signature_expired',
+        details: `It was signed at ${isoTime(nowMs - hourMs)}, and here it is ${isoTime(nowMs)}`,
+      })
+    }
     expect(receiver.connections()).toBe(0)
     expect(await rows()).toEqual([])
   })

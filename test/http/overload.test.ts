@@ -9,7 +9,7 @@ import { loadReference } from '../../src/reference.ts'
 import { otherConnection, tempDatabase } from '../db/temp-database.ts'
 import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import type { PublicDir } from '../support/http-service.ts'
-import { open, parseAnswer } from '../support/raw-http.ts'
+import { open, parseAnswer, send } from '../support/raw-http.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
 import { issued, receiptFacts, submission, withPlatform } from '../support/receipts.ts'
 import { ed25519Key, evmWallet, nearWallet, partnerHeaders } from '../support/wallets.ts'
@@ -146,6 +146,20 @@ test(`of ${AT_ONCE + TOO_MANY} writes at once ${AT_ONCE} are taken, the others r
   )
   expect(parseAnswer(await lateAnswer).status).toBe(503)
   late.destroy()
+  // A payment where there is nothing to pay opens no other door; where there is, it has a room of its own.
+  for (const header of ['X-PAYMENT', 'PAYMENT-SIGNATURE']) {
+    const unpaid = await send(service.address, 'POST /api/v1/workers/register', [
+      `${header}: abc`,
+      'Content-Length: 900',
+    ])
+    expect([header, unpaid.status]).toEqual([header, 503])
+  }
+  const paying = await fetch(`${service.url}/api/v1/partners/subscription`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'X-PAYMENT': 'abc' },
+    body: '{"tier":"pro"}',
+  })
+  expect(await paying.json()).toMatchObject({ code: 'credentials_missing' })
   for (const path of ['/api/v1/rails', '/api/v1/receipts?limit=1', '/api/v1/health', '/']) {
     expect([path, (await fetch(service.url + path)).status]).toEqual([path, 200])
   }

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 
 import { afterEach, describe, expect, test } from 'vitest'
 
+import { checkHere } from '../../src/auth/check.ts'
 import { fillOath } from '../../src/auth/messages.ts'
 import type { TierName } from '../../src/core/partner.ts'
 import { createLimiter } from '../../src/http/limiter.ts'
@@ -161,6 +162,14 @@ async function registration(
     })
 }
 
+/** Calls without a proof that this network has left after one more. */
+async function leftUnproven(service: Service): Promise<number> {
+  const forged = { ...evmWallet('carol'), sign: evmWallet('mallory').sign }
+  const { last } = await reads(service, forged, 1)
+  expect(last.status).toBe(401)
+  return Number(/^"unproven";r=(\d+)/.exec(last.headers.get('ratelimit') ?? '')?.[1])
+}
+
 describe('signed calls and the limits of the address', () => {
   test('a partner uses up neither the rate nor the free allowance of the address', async () => {
     const service = await limited()
@@ -207,15 +216,48 @@ describe('signed calls and the limits of the address', () => {
     })
   })
 
-  test('a wallet that goes on beyond its limit is refused at the door in the end', async () => {
+  test('a wallet that goes on beyond its limit uses up nothing of its network, and has no signature checked', async () => {
+    let checks = 0
+    const service = await limited({
+      actions: {
+        checkAside: async (check) => {
+          checks += 1
+          return await checkHere(check)
+        },
+      },
+    })
+    const register = await registration(service, alice)
+    expect((await tally(300, register)).statuses).toEqual({ 201: 1, 200: 299 })
+    const checked = checks
+    const { statuses, last } = await tally(700, register)
+    expect(statuses).toEqual({ 429: 700 })
+    expect(last.headers.get('ratelimit')).toBe('"wallet";r=0;t=1, "signers";r=300;t=31')
+    expect(await reads(service, alice, 1)).toMatchObject({ statuses: { 429: 1 } })
+    expect(checks).toBe(checked)
+    // A neighbour that proves nothing is the first one of 600.
+    expect(await leftUnproven(service)).toBe(599)
+    service.clock.advance(200)
+    expect((await tally(2, register)).statuses).toEqual({ 200: 1, 429: 1 })
+  })
+
+  test('a wallet whose calls come all at once uses up nothing of its network either', async () => {
     const service = await limited()
-    await makePartner(service, alice, { handle: 'acme' })
-    const { statuses } = await reads(service, alice, 300 + 600)
-    expect(statuses).toEqual({ 200: 300, 429: 600 })
-    const { last } = await reads(service, alice, 1)
-    expect(last.headers.get('ratelimit-policy')).toBe('"unproven";q=60;w=60')
-    service.clock.advance(1000)
-    expect((await reads(service, alice, 2)).statuses).toEqual({ 200: 2 })
+    const register = await registration(service, alice)
+    const statuses = await Promise.all(
+      Array.from({ length: 340 }, async () => (await register()).status),
+    )
+    expect(statuses.filter((status) => status < 300)).toHaveLength(300)
+    expect(statuses.filter((status) => status === 429 || status === 503)).toHaveLength(40)
+    expect(await leftUnproven(service)).toBe(599)
+  })
+
+  test('who signs with another key than that of a wallet at its limit is refused like it', async () => {
+    const service = await limited()
+    await tally(300, await registration(service, alice))
+    const forged = { ...alice, sign: evmWallet('mallory').sign }
+    expect((await reads(service, forged, 1)).statuses).toEqual({ 429: 1 })
+    const other = { ...evmWallet('bob'), sign: evmWallet('mallory').sign }
+    expect((await reads(service, other, 1)).statuses).toEqual({ 401: 1 })
   })
 })
 

@@ -14,7 +14,7 @@ import { getMeta, setMeta } from '../../src/db/meta.ts'
 import { installHandlers, read, write } from '../../src/http/handlers.ts'
 import type { Handler } from '../../src/http/handlers.ts'
 import { createPartnerAuth } from '../../src/http/partner-auth.ts'
-import { createRooms } from '../../src/http/room.ts'
+import { createRooms, outsideOf } from '../../src/http/room.ts'
 import { createRouteTable } from '../../src/http/route-table.ts'
 import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
@@ -143,12 +143,13 @@ afterAll(() => published.remove())
 
 beforeEach(async () => {
   service = await startService(published.dir)
+  const rooms = createRooms()
   installHandlers(service.app.hono, testHandlers(service), {
     routes: testRoutes,
-    actions: service.actions,
+    actions: { ...service.actions, outside: outsideOf(rooms) },
     partnerAuth: createPartnerAuth(service.actions),
     knownPath: createRouteTable(testRoutes),
-    rooms: createRooms(),
+    rooms,
     addressOf: ({ socket }) => socket.remoteAddress ?? '',
   })
   return () => service.stop()

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import type { ActionDeps } from '../../src/actions/deps.ts'
+import type { InstalledDeps } from '../../src/actions/deps.ts'
 import { checkHere } from '../../src/auth/check.ts'
 import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
 import { openDatabase } from '../../src/db/open.ts'
@@ -13,7 +13,7 @@ import { createPinnedFetch } from '../../src/outbound/pinned-fetch.ts'
 import { loadReference } from '../../src/reference.ts'
 import { keyedHashOf } from '../../src/secret.ts'
 
-export interface TestActions extends ActionDeps {
+export interface TestActions extends InstalledDeps {
   /** How often a build was asked for. */
   readonly nudges: () => number
   /** Letters that were sent, unless the test brought its own mail. */
@@ -26,7 +26,7 @@ export async function testActions(given: {
   readonly clock: Clock
   readonly log: Log
   readonly databasePath?: string | undefined
-  readonly changes?: Partial<ActionDeps> | undefined
+  readonly changes?: Partial<InstalledDeps> | undefined
 }): Promise<TestActions> {
   const { clock, log, databasePath, changes } = given
   const folder = databasePath === undefined ? await mkdtemp(join(tmpdir(), 'ledger-writes-')) : null

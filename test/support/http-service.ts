@@ -12,7 +12,7 @@ import type { PublicKeys } from '../../builder/publish/keys.ts'
 import { publish } from '../../builder/publish/publish.ts'
 import type { Published } from '../../builder/publish/publish.ts'
 import { asJson } from '../../builder/snapshots/document.ts'
-import type { ActionDeps } from '../../src/actions/deps.ts'
+import type { InstalledDeps } from '../../src/actions/deps.ts'
 import { createApp } from '../../src/app.ts'
 import type { App, AppDeps } from '../../src/app.ts'
 import { pathOf } from '../../src/contract/routes.ts'
@@ -100,7 +100,7 @@ export async function startService(
   dir: string,
   options: Partial<Omit<AppDeps, 'log' | 'actions' | 'clock'>> & {
     /** What writes are given, where it matters to the test. */
-    readonly actions?: Partial<ActionDeps>
+    readonly actions?: Partial<InstalledDeps>
     readonly clock?: HandClock
     /** Keeps the database in this file, which outlives the service. */
     readonly databasePath?: string

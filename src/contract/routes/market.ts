@@ -14,7 +14,7 @@ export const marketRoutes = [
     access: 'partner',
     summary: 'Apply to a rail through the ledger',
     description:
-      'Forwarded to the apply endpoint that the ledger has written down for the rail, as a fixed body with `worker_wallet`, `message` and the `fields` that the rail takes; no header of the caller goes along. A rail without one is answered with `mode: "manual"` and where to apply. One try, 10 s, no redirects; a repeat of the request is never sent twice, and is 409 while the first is under way. Every try is recorded, its text only as a hash. At most 20 an hour for a partner.',
+      'Forwarded to the apply endpoint that the ledger has written down for the rail, as a fixed body with `worker_wallet`, `message` and the `fields` that the rail takes; no header of the caller goes along. A rail without one is answered with `mode: "manual"` and where to apply. One try, 10 s, no redirects; a repeat of the request is never sent twice, and is 409 while the first is under way. At most 32 are forwarded at once; beyond that it is 503, and nothing was done. Every try is recorded, its text only as a hash. At most 20 an hour for a partner.',
     body: applyBody,
     answers: {
       200: json('An exact repeat; the first answer.', application),

@@ -34,7 +34,12 @@ export const health = model(
     settlement: z
       .enum(['off', 'local', 'facilitator'])
       .describe('How payments reach the chain: not at all, by a wallet of ours, by a facilitator.'),
-    problems: z.array(z.string().max(300)).max(50),
+    problems: z
+      .array(z.string().max(300))
+      .max(50)
+      .describe(
+        'What is wrong, in words. Where the set that is published was found damaged at the start, with the time of the older one that is served.',
+      ),
     jobs: z.record(z.string(), jobRun),
   }),
 )

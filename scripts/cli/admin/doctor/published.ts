@@ -27,7 +27,7 @@ export const publishedChecks: readonly DoctorCheck[] = [
   {
     what: 'published set',
     remedy:
-      'The builder writes over nothing that it cannot read back, and says so. Put the set back from a backup, or remove the link PUBLIC_DIR/current and restart the builder: everything is published anew.',
+      'The builder writes over nothing that it cannot read back, and says so. The service goes on with the set that it has in memory; started anew, it serves the newest older set that is whole (/api/v1/health tells its time). Put the set back from a backup, or remove the link PUBLIC_DIR/current and restart the builder: everything is published anew.',
     moves: true,
     look: async ({ config }) => {
       const dir = await currentDir(config.PUBLIC_DIR)

@@ -1,0 +1,69 @@
+/** Requests that came behind another on one connection, which closes before they could be answered. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { createMeter } from '../../src/metrics/meter.ts'
+import { gate } from '../db/temp-database.ts'
+import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
+import type { PublicDir } from '../support/http-service.ts'
+import { open } from '../support/raw-http.ts'
+
+let published: PublicDir
+
+beforeAll(async () => {
+  published = await publicDir()
+  await published.publish(sampleDocuments)
+})
+afterAll(() => published.remove())
+
+const BEHIND = 150
+const queued = '/api/v1/receipts?limit=1'
+
+test('are over when the connection is: nothing counts them as under way, and each has its line in the log', async () => {
+  const meter = createMeter()
+  let arrived = gate()
+  const answered = gate()
+  const service = await startService(published.dir, {
+    meter,
+    extend: ({ hono }) => {
+      hono.get('/held', async (c) => {
+        arrived.open()
+        await answered.opened
+        return c.text('at last')
+      })
+    },
+  })
+  const inFlight = () => meter.gauge('ledger_http_in_flight', {}).value
+  const request = (target: string) => `GET ${target} HTTP/1.1\r\nHost: ledger.test\r\n\r\n`
+  // Twice, which is more than the room of reads would hold if one stayed in it.
+  for (let round = 1; round <= 2; round += 1) {
+    const socket = await open(service.address)
+    socket.write(request('/held') + request(queued).repeat(BEHIND))
+    await arrived.opened
+    arrived = gate()
+    await expect.poll(inFlight).toBe(1 + BEHIND)
+    socket.destroy()
+    await expect.poll(inFlight).toBe(0)
+    const lines = service.lines().filter(({ message }) => message === 'request')
+    expect(lines.map(({ status }) => status)).toEqual(
+      Array.from({ length: round * (1 + BEHIND) }, () => 499),
+    )
+  }
+  answered.open()
+  expect((await fetch(service.url + queued)).status).toBe(200)
+  await expect.poll(inFlight).toBe(0)
+  expect(meter.counter('ledger_shed_total', { room: 'read' }).value).toBe(0)
+  await service.stop()
+})
+
+test('that are answered in their turn are counted once, with the status that went out', async () => {
+  const meter = createMeter()
+  const service = await startService(published.dir, { meter })
+  const socket = await open(service.address)
+  const request = `GET ${queued} HTTP/1.1\r\nHost: ledger.test\r\n`
+  socket.write(`${request}\r\n`.repeat(20) + `${request}Connection: close\r\n\r\n`)
+  for await (const _ of socket) continue
+  const lines = service.lines().filter(({ message }) => message === 'request')
+  expect(lines.map(({ status }) => status)).toEqual(Array.from({ length: 21 }, () => 200))
+  await expect.poll(() => meter.gauge('ledger_http_in_flight', {}).value).toBe(0)
+  await service.stop()
+})
