@@ -8,21 +8,34 @@ import type { LoadOptions, LoadResult } from './socket-load.ts'
 
 export interface LoadGenerator {
   readonly name: string
+  /** Whether `script` of the options counts for anything. */
+  readonly takesScripts: boolean
   readonly run: (options: LoadOptions) => Promise<LoadResult>
 }
 
 /** wrk where it is installed, otherwise a closed loop over sockets in this process. */
 export function loadGenerator(): LoadGenerator {
   const { stdout, error } = spawnSync('wrk', ['-v'], { encoding: 'utf8' })
-  if (error !== undefined) return { name: 'sockets of this process', run: socketLoad }
-  return { name: stdout.split('\n')[0]?.trim() ?? 'wrk', run: wrk }
+  if (error !== undefined) {
+    return { name: 'sockets of this process', takesScripts: false, run: socketLoad }
+  }
+  return { name: stdout.split('\n')[0]?.trim() ?? 'wrk', takesScripts: true, run: wrk }
 }
 
 async function wrk(options: LoadOptions): Promise<LoadResult> {
-  const { url, headers, connections, durationMs } = options
+  const { url, headers, connections, durationMs, script } = options
   const seconds = Math.max(1, Math.round(durationMs / 1000))
   const fields = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
-  const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--latency', ...fields, url]
+  const scripted = script === undefined ? [] : ['-s', script]
+  const args = [
+    '-t1',
+    `-c${connections}`,
+    `-d${seconds}s`,
+    '--latency',
+    ...scripted,
+    ...fields,
+    url,
+  ]
   const { stdout } = await promisify(execFile)('wrk', args)
   if (/Non-2xx|Socket errors/.test(stdout))
     throw new Error(`errors under load of ${url}: ${stdout}`)

@@ -10,6 +10,8 @@ export interface LoadOptions {
   readonly headers: Readonly<Record<string, string>>
   readonly connections: number
   readonly durationMs: number
+  /** A file in Lua that makes each request; `wrk` alone takes it. */
+  readonly script?: string
 }
 
 export interface LoadResult {

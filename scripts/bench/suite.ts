@@ -5,9 +5,16 @@ export interface SuiteContext {
   readonly quick: boolean
   /** A directory of the suite's own, removed afterwards. */
   readonly dir: string
+  readonly shared: Shared
   /** A line for whoever is waiting. */
   readonly say: (line: string) => void
 }
+
+/**
+ * The directory of what several suites begin with: `make` fills it for the first that asks, and all others get the same
+ * one. Nobody writes to it after that: whoever has to takes a copy.
+ */
+export type Shared = (name: string, make: (dir: string) => Promise<void>) => Promise<string>
 
 export interface Suite {
   readonly about: string

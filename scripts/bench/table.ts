@@ -1,14 +1,20 @@
 /** Reports as text for a terminal. */
+import type { Spent } from './spent.ts'
 import { isMet } from './suite.ts'
 import type { Row, SuiteReport, Target } from './suite.ts'
 
 const columns = ['what', 'ours', 'peer', 'unit', 'ratio', 'spread', 'target', 'result'] as const
 
-export function reportText(name: string, { rows, skipped, facts }: SuiteReport): string {
+export function reportText(
+  name: string,
+  { rows, skipped, facts }: SuiteReport,
+  spent: Spent,
+): string {
   return [
     `## ${name}`,
     '',
     ...Object.entries(facts).map(([fact, value]) => `${fact}: ${value}`),
+    `took: ${spentText(spent)}`,
     '',
     ...aligned([columns, ...rows.map(cells)]),
     ...alsoText(rows),
@@ -16,6 +22,41 @@ export function reportText(name: string, { rows, skipped, facts }: SuiteReport):
     ...skipped.map(({ what, why }) => `skipped: ${what}: ${why}`),
     '',
   ].join('\n')
+}
+
+/** Every row that has a target, what was skipped, and where the time went. */
+export function overviewText(
+  reports: Readonly<Record<string, SuiteReport & { readonly spent: Spent }>>,
+  whole: Spent,
+): string {
+  const suites = Object.entries(reports)
+  const aimed = suites.flatMap(([name, { rows }]) =>
+    rows.filter(({ target }) => target !== null).map((row) => [name, ...cells(row)]),
+  )
+  const skipped = suites.flatMap(([name, report]) =>
+    report.skipped.map(({ what, why }) => `skipped: ${name}: ${what}: ${why}`),
+  )
+  const times = suites.map(([name, { spent }]) => [name, ...spentCells(spent)])
+  return [
+    '## all targets',
+    '',
+    ...aligned([['suite', ...columns], ...aimed]),
+    '',
+    ...skipped,
+    '',
+    ...aligned([['suite', 's', 'CPU s'], ...times, ['all', ...spentCells(whole)]]),
+    '',
+  ].join('\n')
+}
+
+function spentText(spent: Spent): string {
+  const [wall, cpu] = spentCells(spent)
+  return `${wall} s, ${cpu} s of CPU time`
+}
+
+function spentCells({ wallMs, cpuMs }: Spent): [wall: string, cpu: string] {
+  const seconds = (ms: number): string => (ms / 1000).toFixed(1)
+  return [seconds(wallMs), cpuMs === null ? '-' : seconds(cpuMs)]
 }
 
 function cells(row: Row): readonly string[] {

@@ -73,7 +73,8 @@ const stateColumns = [
   'source',
 ] as const satisfies readonly (keyof RailStateTable)[]
 
-function toPollRow(poll: NewPoll): Insertable<PollsTable> {
+/** The row of a poll. */
+export function toPollRow(poll: NewPoll): Insertable<PollsTable> {
   return {
     rail: poll.rail,
     started_at: poll.startedAt,

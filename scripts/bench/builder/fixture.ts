@@ -12,10 +12,12 @@ import type { Figures } from '../../../src/core/figures.ts'
 import { statusOf } from '../../../src/core/rail-status.ts'
 import { dayMs, isoTime } from '../../../src/core/time.ts'
 import { openDatabase } from '../../../src/db/open.ts'
-import { insertPoll, saveRailState } from '../../../src/db/polls.ts'
+import { insertPoll, saveRailState, toPollRow } from '../../../src/db/polls.ts'
+import type { NewPoll } from '../../../src/db/polls.ts'
 import type { Database } from '../../../src/db/schema.ts'
 import { packageRoot } from '../../../src/runtime.ts'
-import { makeLedger } from '../start/ledger.ts'
+import { copyLedger } from '../start/ledger.ts'
+import type { Shared } from '../suite.ts'
 
 export const railsCount = 60
 const pollsPerDay = 4
@@ -39,10 +41,10 @@ export function fixtureIn(dir: string): Fixture {
 }
 
 /** With so many receipts, of at most `workersCount` workers. */
-export async function makeFixture(dir: string, receipts: number): Promise<Fixture> {
+export async function makeFixture(dir: string, receipts: number, shared: Shared): Promise<Fixture> {
   const fixture = fixtureIn(dir)
   copyAuthored(fixture.dataDir)
-  await makeLedger(fixture.databasePath, receipts)
+  await copyLedger(shared, receipts, fixture.databasePath)
   const rails = await loadAuthoredRails(join(fixture.dataDir, 'rails'))
   const database = await openDatabase({ url: fixture.databasePath })
   try {
@@ -106,7 +108,7 @@ async function addYear(
   const rule = 'bench v1'
   let figures = firstFigures(random)
   let state = stateOf(authored, undefined)
-  let lastPollId = 0
+  const polls: NewPoll[] = []
   for (let at = 0; at < pollsPerRail; at += 1) {
     const startedAtMs = nowMs - (pollsPerRail - 1 - at) * (dayMs / pollsPerDay)
     const isLast = at === pollsPerRail - 1
@@ -115,7 +117,7 @@ async function addYear(
     const status = statusOf(figures, authored.status_basis).status ?? state.status
     const durationMs = 200 + Math.floor(random() * 4000)
     const measurement = { figures, removed30d: { self_dealing: 3 }, notes: [] }
-    lastPollId = await insertPoll(tx, {
+    polls.push({
       rail: authored.rail,
       startedAt: isoTime(startedAtMs),
       durationMs,
@@ -140,7 +142,10 @@ async function addYear(
       lastDurationMs: durationMs,
     }
   }
-  await saveRailState(tx, toStateRow(state, lastPollId, {}))
+  const last = polls.pop()
+  if (last === undefined) throw new Error('nothing was polled')
+  await tx.insertInto('polls').values(polls.map(toPollRow)).execute()
+  await saveRailState(tx, toStateRow(state, await insertPoll(tx, last), {}))
 }
 
 function firstFigures(random: () => number): Figures {

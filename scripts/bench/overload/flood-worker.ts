@@ -1,8 +1,8 @@
 /**
- * `<origin> <seed> <signed> <perSecond> <durationMs>`: signs receipts, waits for a line on standard input, then posts
+ * `<origin> <seed> <signed> <perSecond> <durationMs> <connections>`: signs receipts, waits for a line on standard input, then posts
  * them for that long. At 0 a second 64 connections send each its next when the last is answered: as much as the
- * service can take. Otherwise that many a second are sent whatever comes back, as far as 600 connections go, and what
- * is refused is sent again later. Prints what came back, and how long the next write took after the flood.
+ * service can take. Otherwise that many a second are sent whatever comes back, as far as the connections go, and what
+ * is refused is sent again later. Where all that was signed is taken or under way, nothing more is sent. Prints what came back, and how long the next write took after the flood.
  */
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -11,11 +11,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createReceiptMaker } from '../writes/receipts.ts'
 
 const [origin = '', seed = '', ...numbers] = process.argv.slice(2)
-const [signed = 0, perSecond = 0, durationMs = 0] = numbers.map(Number)
+const [signed = 0, perSecond = 0, durationMs = 0, openConnections = 0] = numbers.map(Number)
 const { hostname, port, host } = new URL(origin)
 
 const CLOSED_CONNECTIONS = 64
-const OPEN_CONNECTIONS = 600
 const TICK_MS = 2
 
 interface Connection {
@@ -28,7 +27,7 @@ const nowMs = Date.now()
 const waiting = Array.from({ length: signed }, (_, at) => requestOf(at))
 const spare = requestOf(signed)
 const free: Connection[] = []
-const wanted = perSecond === 0 ? CLOSED_CONNECTIONS : OPEN_CONNECTIONS
+const wanted = perSecond === 0 ? CLOSED_CONNECTIONS : openConnections
 while (free.length < wanted) free.push(await connection())
 process.stdout.write('signed\n')
 await once(process.stdin, 'data')
@@ -73,7 +72,11 @@ function requestOf(number: number): Buffer {
 
 async function sendInTurn(): Promise<void> {
   const client = async (mine: Connection): Promise<void> => {
-    while (performance.now() < endMs) await post(mine, takeNext())
+    for (;;) {
+      const request = performance.now() < endMs ? waiting.shift() : undefined
+      if (request === undefined) return
+      await post(mine, request)
+    }
   }
   await Promise.all(free.map(client))
 }
@@ -84,21 +87,16 @@ async function sendOnTime(): Promise<void> {
   while (performance.now() < endMs) {
     const due = Math.floor(((performance.now() - startedMs) / 1000) * perSecond)
     for (; sent < due; sent += 1) {
-      const mine = free.pop()
-      if (mine === undefined) break
-      const one = post(mine, takeNext()).then(() => free.push(mine))
+      const mine = waiting.length === 0 ? undefined : free.pop()
+      const request = mine === undefined ? undefined : waiting.shift()
+      if (mine === undefined || request === undefined) break
+      const one = post(mine, request).then(() => free.push(mine))
       underWay.add(one)
       void one.finally(() => underWay.delete(one))
     }
     await sleep(TICK_MS)
   }
   await Promise.all(underWay)
-}
-
-function takeNext(): Buffer {
-  const request = waiting.shift()
-  if (request === undefined) throw new Error('too few receipts were signed')
-  return request
 }
 
 async function post(mine: Connection, request: Buffer): Promise<void> {

@@ -1,10 +1,11 @@
 /** A database of very many receipts, made by SQLite itself: rows as the service writes them, signatures made up. */
-import { mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { constants, copyFileSync, mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 
 import sqlite3 from 'sqlite3'
 
 import { openDatabase } from '../../../src/db/open.ts'
+import type { Shared } from '../suite.ts'
 
 export const workersCount = 100_000
 
@@ -34,8 +35,20 @@ const statements = (count: number): readonly string[] => [
      max(created_at) from reputation_ledger group by wallet`,
 ]
 
-/** Makes the file at `path`, in the present schema. */
-export async function makeLedger(path: string, receipts: number): Promise<void> {
+/** What the suites that need very many take for it. */
+export function manyReceipts(quick: boolean): number {
+  return quick ? 100_000 : 1_000_000
+}
+
+/** A file of one's own at `path`, closed and in the present schema. The ledger itself is made once in a run. */
+export async function copyLedger(shared: Shared, receipts: number, path: string): Promise<void> {
+  const name = 'ledger.db'
+  const dir = await shared(`${receipts}-receipts`, (made) => makeLedger(join(made, name), receipts))
+  mkdirSync(dirname(path), { recursive: true })
+  copyFileSync(join(dir, name), path, constants.COPYFILE_FICLONE)
+}
+
+async function makeLedger(path: string, receipts: number): Promise<void> {
   mkdirSync(dirname(path), { recursive: true })
   await (await openDatabase({ url: path })).close()
   const database = new sqlite3.Database(path)

@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { makeFixture, pollsCount, railsCount } from '../builder/fixture.ts'
 import { runWorker } from '../processes.ts'
 import { compare, median } from '../rounds.ts'
+import { manyReceipts } from '../start/ledger.ts'
 import type { Suite } from '../suite.ts'
 
 const again = z.object({ ms: z.number(), cpuMs: z.number(), changed: z.array(z.string()) })
@@ -32,11 +33,11 @@ const bytesPerMb = 2 ** 20
 
 export const builder: Suite = {
   about: `builds of ${railsCount} rails with a year of polls, in full, unchanged and after one receipt`,
-  run: async ({ dir, quick, say }) => {
-    const rounds = quick ? 3 : 7
-    const receipts = quick ? 100_000 : 1_000_000
+  run: async ({ dir, quick, say, shared }) => {
+    const rounds = quick ? 2 : 7
+    const receipts = manyReceipts(quick)
     say(`  ${receipts} receipts and ${pollsCount} polls are written`)
-    await makeFixture(dir, receipts)
+    await makeFixture(dir, receipts, shared)
     const builds: z.infer<typeof buildResult>[] = []
     const copies: z.infer<typeof copyResult>[] = []
     for (let round = 0; round < rounds; round += 1) {
@@ -54,42 +55,55 @@ export const builder: Suite = {
     const peer = { peerName, ours: fullMs, peer: copyMs }
     const whole = { peerName: 'full build', peer: builds.map(({ full }) => full.cpuMs) }
     const memory = { peerName, peer: copies.map(({ peakMb }) => peakMb) }
+    const size = `${receipts.toLocaleString('en-US')} receipts`
     return {
       rows: [
-        compare({ ...peer, what: 'full build', unit: 'ms', target: { of: 'ratio', atMost: 3 } }),
         compare({
-          what: 'full build, time of all threads',
+          ...peer,
+          what: `full build, ${size}`,
+          unit: 'ms',
+          target: { of: 'ratio', atMost: 3 },
+        }),
+        compare({
+          what: `full build, ${size}, time of all threads`,
           unit: 'cpu ms',
           ours: builds.map(({ full }) => full.cpuMs),
           peerName,
           peer: copies.map(({ cpuMs }) => cpuMs),
         }),
         compare({
-          what: 'full build, peak memory',
+          what: `full build, ${size}, peak memory`,
           unit: 'MB',
           ours: builds.map(({ fullPeakMb }) => fullPeakMb),
           ...memory,
           target: { of: 'ours', atMost: 400 },
         }),
         compare({
-          what: 'unchanged build, time of all threads',
+          what: `unchanged build, ${size}, time of all threads`,
           unit: 'cpu ms',
           ours: builds.map(({ unchanged }) => unchanged.cpuMs),
           ...whole,
         }),
         compare({
-          what: 'after one receipt, time of all threads',
+          what: `after one receipt, ${size}, time of all threads`,
           unit: 'cpu ms',
           ours: builds.map(({ oneReceipt }) => oneReceipt.cpuMs),
           ...whole,
           target: { of: 'ratio', atMost: 0.01 },
         }),
         compare({
-          what: 'after one receipt',
+          what: `after one receipt, ${size}`,
           unit: 'ms',
           ours: builds.map(({ oneReceipt }) => oneReceipt.ms),
           peerName: 'full build',
           peer: fullMs,
+        }),
+        compare({
+          what: `after one receipt, ${size}, documents written`,
+          unit: 'documents',
+          ours: builds.map(({ oneReceipt }) => oneReceipt.changed.length),
+          peerName: 'full build',
+          peer: builds.map(({ full }) => full.documents),
         }),
       ],
       skipped: [],

@@ -13,7 +13,7 @@ const workerResult = z.object({ heldMb: z.number(), firstNs: z.number(), againNs
 export const limiter: Suite = {
   about: `memory and time of the limits with ${ADDRESSES} addresses, against a Map of token buckets`,
   run: async ({ quick }) => {
-    const checks = quick ? 1_000_000 : 3_000_000
+    const checks = quick ? 300_000 : 3_000_000
     const measure = (who: string) => async () =>
       workerResult.parse(await runWorker(script, [who, String(ADDRESSES), String(checks)]))
     const samples = await interleave(
@@ -21,7 +21,7 @@ export const limiter: Suite = {
         { name: 'service', measure: measure('service') },
         { name: peerName, measure: measure('map') },
       ],
-      quick ? 3 : 7,
+      quick ? 2 : 7,
     )
     const row = (what: string, unit: string, of: keyof z.infer<typeof workerResult>) => ({
       what,

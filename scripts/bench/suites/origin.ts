@@ -1,50 +1,31 @@
 /** Reads of documents: the service against bare node:http and against nginx. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { get } from 'node:http'
-import type { IncomingMessage } from 'node:http'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { buffer } from 'node:stream/consumers'
 
-import { loadKeys } from '../../../builder/publish/keys.ts'
-import { publish } from '../../../builder/publish/publish.ts'
-import { packageRoot } from '../../../src/runtime.ts'
-import { cpuNs, loadGenerator } from '../load.ts'
+import { loadGenerator } from '../load.ts'
 import type { LoadGenerator } from '../load.ts'
-import { nginxVersion, startFileServer, startShippedNginx } from '../peers/nginx.ts'
-import { freePort, scriptPath, startServer } from '../processes.ts'
+import { CONNECTIONS, contest } from '../origin/contest.ts'
+import type { Aim, Conditions, Sample, Timing } from '../origin/contest.ts'
+import {
+  ask,
+  pathOf,
+  publishDocuments,
+  sizesKb,
+  startFiles,
+  startRaw,
+  startService,
+} from '../origin/servers.ts'
+import { nginxVersion, startShippedNginx } from '../peers/nginx.ts'
 import type { ServerProcess } from '../processes.ts'
-import { alongside, compare, interleave } from '../rounds.ts'
-import type { Row, Suite, SuiteContext, Target } from '../suite.ts'
-
-const CONNECTIONS = 64
-const sizesKb = [2, 30, 300] as const
-
-interface Timing {
-  readonly rounds: number
-  readonly warmMs: number
-  readonly measureMs: number
-}
-
-interface Sample {
-  readonly requestsPerSecond: number
-  readonly p99Ms: number
-  readonly cpuUsPerRequest: number | null
-}
-
-/** What one server is asked for in one comparison. */
-interface Aim {
-  readonly name: string
-  readonly server: ServerProcess
-  readonly target: string
-  readonly headers: Readonly<Record<string, string>>
-}
+import { compare } from '../rounds.ts'
+import type { Row, Suite, SuiteContext, SuiteReport } from '../suite.ts'
 
 export const origin: Suite = {
   about: 'documents of 2, 30 and 300 KB, and 304, against bare node:http and nginx',
   run: async (context) => {
     const timing: Timing = context.quick
-      ? { rounds: 3, warmMs: 1000, measureMs: 1000 }
-      : { rounds: 7, warmMs: 2000, measureMs: 4000 }
+      ? { rounds: 3, warmMs: 1000, warmsEachRound: false, measureMs: 1000 }
+      : { rounds: 7, warmMs: 2000, warmsEachRound: true, measureMs: 4000 }
     const load = loadGenerator()
     const nginx = nginxVersion()
     const publicDir = await publishDocuments(context.dir)
@@ -53,9 +34,10 @@ export const origin: Suite = {
     try {
       const raw = await startRaw(context.dir, service)
       servers.push(raw)
-      const { rows, serviceMs } = await originRows(context, {
+      const rows = await originRows(context, {
         load,
         timing,
+        say: context.say,
         service,
         raw,
         servers,
@@ -63,15 +45,12 @@ export const origin: Suite = {
       })
       return {
         rows,
-        skipped: nginx === null ? [{ what: 'nginx as a peer', why: 'it is not installed' }] : [],
+        skipped: skippedBy(context.quick, nginx, load),
         facts: {
           load: load.name,
           connections: CONNECTIONS,
           nginx: nginx ?? 'not installed',
           node: process.version,
-          ...(serviceMs === null
-            ? {}
-            : { service_ms_while_read_behind_nginx: Math.round(serviceMs) }),
         },
       }
     } finally {
@@ -80,9 +59,28 @@ export const origin: Suite = {
   },
 }
 
-interface Field {
-  readonly load: LoadGenerator
-  readonly timing: Timing
+function skippedBy(
+  quick: boolean,
+  nginx: string | null,
+  load: LoadGenerator,
+): SuiteReport['skipped'] {
+  const shortened = '--quick: it has no target'
+  return [
+    ...(nginx === null ? [{ what: 'behind nginx', why: 'nginx is not installed' }] : []),
+    ...(quick
+      ? [
+          { what: 'nginx file beside the service', why: shortened },
+          {
+            what: '304 of 300 KB, and 2 KB behind nginx',
+            why: '--quick: another size is measured',
+          },
+        ]
+      : []),
+    ...(load.takesScripts ? [] : [{ what: 'limits on', why: 'wrk is not installed' }]),
+  ]
+}
+
+interface Field extends Conditions {
   readonly service: ServerProcess
   readonly raw: ServerProcess
   /** Whatever is started is added here, so that it is stopped. */
@@ -90,22 +88,24 @@ interface Field {
   readonly publicDir: string
 }
 
-async function originRows(context: SuiteContext, field: Field): Promise<Measured> {
+async function originRows(context: SuiteContext, field: Field): Promise<Row[]> {
   const { service, raw, servers, publicDir } = field
   const files = nginxVersion() === null ? null : await startFiles(context.dir, publicDir)
   if (files !== null) servers.push(files)
+  // It has no target beside the service, so that short runs can do without.
+  const comparedFiles = context.quick ? null : files
   const rows: Row[] = []
   for (const sizeKb of sizesKb) {
     const path = pathOf(sizeKb)
     const ours = { name: 'service', server: service, target: path, headers: {} }
     const peers = [
       { name: 'node:http', server: raw, target: path, headers: {} },
-      ...(files === null
+      ...(comparedFiles === null
         ? []
-        : [{ name: 'nginx file', server: files, target: `${path}.json`, headers: {} }]),
+        : [{ name: 'nginx file', server: comparedFiles, target: `${path}.json`, headers: {} }]),
     ]
     const targets = { 'node:http': { of: 'ratio', atLeast: 0.9 } } as const
-    rows.push(...(await contest(context, field, `${sizeKb} KB`, ours, peers, targets)))
+    rows.push(...(await contest(field, `${sizeKb} KB`, ours, peers, targets)).rows)
   }
   for (const sizeKb of context.quick ? ([2] as const) : ([2, 300] as const)) {
     const path = pathOf(sizeKb)
@@ -115,205 +115,80 @@ async function originRows(context: SuiteContext, field: Field): Promise<Measured
     const headers = await conditional(service, path)
     const ours = { name: 'service', server: service, target: path, headers }
     const peers: Aim[] = [{ name: 'node:http', server: raw, target: `/304${path}`, headers }]
-    if (files !== null) {
+    if (comparedFiles !== null) {
       const target = `${path}.json`
-      const own = await conditional(files, target)
-      peers.push({ name: 'nginx file', server: files, target, headers: own })
+      const own = await conditional(comparedFiles, target)
+      peers.push({ name: 'nginx file', server: comparedFiles, target, headers: own })
     }
     const targets = { 'node:http': { of: 'ratio', atLeast: 0.85 } } as const
-    rows.push(...(await contest(context, field, `${sizeKb} KB, 304`, ours, peers, targets)))
+    rows.push(...(await contest(field, `${sizeKb} KB, 304`, ours, peers, targets)).rows)
   }
-  if (files === null) return { rows, serviceMs: null }
-  const edge = await edgeRows(context, field, files)
-  return { ...edge, rows: [...rows, ...edge.rows] }
+  if (field.load.takesScripts) rows.push(...(await limitedRows(context, field)))
+  if (files !== null) rows.push(...(await edgeRows(context, field, files)))
+  return rows
 }
 
-interface Measured {
-  readonly rows: Row[]
-  /** How long the service ran while its documents were read behind nginx; null where that is unknown. */
-  readonly serviceMs: number | null
+/** What it costs to count every read, of 65,536 readers behind one proxy. */
+async function limitedRows(context: SuiteContext, field: Field): Promise<Row[]> {
+  const { publicDir, service, servers } = field
+  const env = { LIMITS: 'on', TRUSTED_PROXIES: '127.0.0.1' }
+  const limited = await startService(join(context.dir, 'limited'), publicDir, env)
+  servers.push(limited)
+  const script = join(context.dir, 'readers.lua')
+  writeFileSync(script, manyReaders)
+  const aim = { target: pathOf(2), headers: {}, script }
+  const ours = { ...aim, name: 'limits on', server: limited }
+  const peer = { ...aim, name: 'limits off', server: service }
+  return [...(await contest(field, '2 KB, limits on', ours, [peer], {})).rows]
 }
 
-/** nginx as it is shipped: what a reader behind it gets. */
-async function edgeRows(
-  context: SuiteContext,
-  field: Field,
-  files: ServerProcess,
-): Promise<Measured> {
+const manyReaders = `local reader = 0
+function request()
+  reader = (reader + 1) % 65536
+  wrk.headers["X-Forwarded-For"] = string.format("10.1.%d.%d", math.floor(reader / 256), reader % 256)
+  return wrk.format()
+end
+`
+
+/** nginx as it is shipped: what a reader behind it gets, and what is left for the service to do. */
+async function edgeRows(context: SuiteContext, field: Field, files: ServerProcess): Promise<Row[]> {
   const dir = join(context.dir, 'edge')
   mkdirSync(dir)
-  const servicePort = Number(new URL(field.service.origin).port)
-  const readyPath = pathOf(30)
-  const edge = await startShippedNginx(dir, { publicDir: field.publicDir, servicePort, readyPath })
+  const { service, publicDir } = field
+  const servicePort = Number(new URL(service.origin).port)
+  const edge = await startShippedNginx(dir, { publicDir, servicePort, readyPath: pathOf(30) })
   field.servers.push(edge)
   const rows: Row[] = []
-  const before = cpuNs(field.service.pids())
   for (const sizeKb of context.quick ? ([30] as const) : ([2, 30] as const)) {
     const path = pathOf(sizeKb)
-    const ours = { name: 'nginx as shipped', server: edge, target: path, headers: {} }
+    const name = 'nginx as shipped'
+    const ours = { name, server: edge, target: path, headers: {}, behind: service }
     const peer = { name: 'nginx file', server: files, target: `${path}.json`, headers: {} }
     const targets = { 'nginx file': { of: 'ratio', atLeast: 0.95 } } as const
     const what = `behind nginx, ${sizeKb} KB`
-    rows.push(...(await contest(context, field, what, ours, [peer], targets)))
+    const { rows: compared, samples } = await contest(field, what, ours, [peer], targets)
+    rows.push(...compared, ...idleRow(what, samples))
   }
-  const after = cpuNs(field.service.pids())
-  return { rows, serviceMs: before === null || after === null ? null : (after - before) / 1e6 }
+  return rows
 }
 
-async function contest(
-  context: SuiteContext,
-  field: Field,
-  what: string,
-  ours: Aim,
-  peers: readonly Aim[],
-  targets: Readonly<Record<string, Target>>,
-): Promise<Row[]> {
-  context.say(`  ${what}`)
-  const { load, timing } = field
-  const contestants = [ours, ...peers].map((aim) => ({
-    name: aim.name,
-    measure: async () => measure(load, timing, aim),
-  }))
-  const samples = await interleave(contestants, timing.rounds)
-  const of = (name: string): readonly Sample[] => samples.get(name) ?? []
-  return peers.map((peer) => {
-    const target = targets[peer.name]
-    const also = (name: string, figure: (sample: Sample) => number | null) =>
-      alongside(name, of(ours.name).map(figure), of(peer.name).map(figure))
-    return compare({
-      what,
-      unit: 'req/s',
-      ours: of(ours.name).map(({ requestsPerSecond }) => requestsPerSecond),
-      peerName: peer.name,
-      peer: of(peer.name).map(({ requestsPerSecond }) => requestsPerSecond),
-      ...(target === undefined ? {} : { target }),
-      also: {
-        ...also('cpu us/req', ({ cpuUsPerRequest }) => cpuUsPerRequest),
-        ...also('p99 ms', ({ p99Ms }) => p99Ms),
-      },
-    })
-  })
+/** How much of a core the service takes while its documents are read from nginx; none where that is unknown. */
+function idleRow(what: string, samples: readonly Sample[]): Row[] {
+  const percents = samples.map(({ behindPercent }) => behindPercent).filter((one) => one !== null)
+  if (percents.length < samples.length) return []
+  const nginx = samples.map((sample) => percentOf(sample))
+  return [
+    compare({
+      what: `${what}: the service meanwhile`,
+      unit: '% of a core',
+      ours: percents,
+      peerName: 'nginx as shipped',
+      peer: nginx,
+      target: { of: 'ours', atMost: 1 },
+    }),
+  ]
 }
 
-/** Warms up for a while, since a server that stood idle first finds its feet again; then measures. */
-async function measure(load: LoadGenerator, timing: Timing, aim: Aim): Promise<Sample> {
-  const { server, target, headers } = aim
-  const request = { url: `${server.origin}${target}`, headers, connections: CONNECTIONS }
-  await load.run({ ...request, durationMs: timing.warmMs })
-  const before = cpuNs(server.pids())
-  const startedMs = performance.now()
-  const { requestsPerSecond, p99Ms } = await load.run({ ...request, durationMs: timing.measureMs })
-  const seconds = (performance.now() - startedMs) / 1000
-  const after = cpuNs(server.pids())
-  const requests = requestsPerSecond * seconds
-  const cpuUsPerRequest =
-    before === null || after === null ? null : (after - before) / 1000 / requests
-  return { requestsPerSecond, p99Ms, cpuUsPerRequest }
-}
-
-/** A path that nginx as shipped knows as that of a document. */
-function pathOf(sizeKb: number): string {
-  return `/api/v1/rails/bench-${sizeKb}k`
-}
-
-/** Documents of the sizes, made of the texts of the authored rails. */
-async function publishDocuments(dir: string): Promise<string> {
-  const publicDir = join(dir, 'public')
-  const rails = readFileSync(join(packageRoot, 'data/skills.json'), 'utf8')
-  const text = rails.replaceAll(/[^\x20-\x7e]/g, ' ')
-  const documents = sizesKb.map((sizeKb) => {
-    const length = sizeKb * 1024 - '{"text":""}'.length
-    const filler = text.repeat(Math.ceil(length / text.length)).replaceAll(/["\\]/g, "'")
-    return {
-      path: pathOf(sizeKb),
-      contentType: 'application/json',
-      // Longer than any run, so that behind nginx the service rests.
-      maxAgeSeconds: 86_400,
-      body: { json: { text: filler.slice(0, length) }, stamp: null },
-      archive: null,
-    }
-  })
-  const nowMs = Date.now()
-  const { signer, ring } = await loadKeys({ dir: join(dir, 'keys'), nowMs })
-  const quiet = () => undefined
-  const log = { debug: quiet, info: quiet, warn: quiet, error: quiet }
-  await publish({ publicDir, documents, assetsDir: null, signer, ring, nowMs, log })
-  return publicDir
-}
-
-/** The service as it is started anywhere, without limits and without a line per request. */
-async function startService(dir: string, publicDir: string): Promise<ServerProcess> {
-  const port = await freePort()
-  return startServer({
-    program: process.execPath,
-    args: [join(packageRoot, 'dist/src/main.js')],
-    env: {
-      PORT: String(port),
-      HOST: '127.0.0.1',
-      PUBLIC_DIR: publicDir,
-      DATA_DIR: join(dir, 'run'),
-      BUILDER: 'off',
-      LIMITS: 'off',
-      LOG_LEVEL: 'warn',
-    },
-    port,
-    readyPath: pathOf(30),
-  })
-}
-
-/** Gives node:http the very headers and bytes that the service answers. */
-async function startRaw(dir: string, service: ServerProcess): Promise<ServerProcess> {
-  const answers: object[] = []
-  for (const sizeKb of sizesKb) {
-    const target = pathOf(sizeKb)
-    const bodyFile = join(dir, `${sizeKb}k.body`)
-    const { headers, rawHeaders, body } = await ask(service, target)
-    writeFileSync(bodyFile, body)
-    answers.push({ target, status: 200, headers: ownHeaders(rawHeaders), bodyFile })
-    const conditional = { 'If-None-Match': headers.etag ?? '' }
-    const notModified = await ask(service, target, conditional)
-    answers.push({
-      target: `/304${target}`,
-      status: 304,
-      headers: ownHeaders(notModified.rawHeaders),
-      bodyFile: null,
-    })
-  }
-  const file = join(dir, 'raw.json')
-  writeFileSync(file, JSON.stringify(answers))
-  const port = await freePort()
-  const script = scriptPath(new URL('../peers/raw-http.js', import.meta.url))
-  const args = [script, String(port), file]
-  return startServer({ program: process.execPath, args, port, readyPath: pathOf(2) })
-}
-
-/** Without those that Node adds by itself. */
-function ownHeaders(rawHeaders: readonly string[]): string[] {
-  const added = new Set(['date', 'connection', 'keep-alive'])
-  return rawHeaders.filter((_, at) => !added.has((rawHeaders[at - (at % 2)] ?? '').toLowerCase()))
-}
-
-async function startFiles(dir: string, publicDir: string): Promise<ServerProcess> {
-  const home = join(dir, 'files')
-  mkdirSync(home)
-  return startFileServer(home, join(publicDir, 'current'), `${pathOf(2)}.json`)
-}
-
-async function ask(
-  server: ServerProcess,
-  target: string,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<{
-  headers: IncomingMessage['headers']
-  rawHeaders: readonly string[]
-  body: Buffer
-}> {
-  const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    get(`${server.origin}${target}`, { headers }, resolve).on('error', reject)
-  })
-  return {
-    headers: response.headers,
-    rawHeaders: response.rawHeaders,
-    body: await buffer(response),
-  }
+function percentOf({ cpuUsPerRequest, requestsPerSecond }: Sample): number {
+  return ((cpuUsPerRequest ?? Number.NaN) * requestsPerSecond) / 1e4
 }

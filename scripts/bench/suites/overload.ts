@@ -14,9 +14,12 @@ import type { WriteService } from '../writes/service.ts'
 
 const floodScript = new URL('../overload/flood-worker.js', import.meta.url)
 const readerScript = new URL('../overload/reader-worker.js', import.meta.url)
+const CONNECTIONS = 600
 const TIMES = 5
-/** More than anything here takes in a second: what is signed ahead has to last. */
-const SIGNED_PER_SECOND = 6000
+/** Receipts have to be signed ahead, which takes longer than sending them. Before anything is known: */
+const FIRST_SIGNED_PER_SECOND = 3000
+/** Afterwards, times what was taken; those who are refused send again, so that what is taken is what is used up. */
+const SIGNED_MARGIN = 2
 
 const floodResult = z.object({
   statuses: z.record(z.string(), z.number()),
@@ -48,15 +51,18 @@ export const overload: Suite = {
   about: 'writes at five times what the service can take, against itself at capacity',
   run: async ({ dir, quick, say }) => {
     const { rounds, durationMs } = quick
-      ? { rounds: 2, durationMs: 3000 }
+      ? { rounds: 2, durationMs: 1500 }
       : { rounds: 5, durationMs: 8000 }
     const service = await startWriteService(dir, { BUILDER: 'off' })
     let runs = 0
     let acknowledged = 0
+    let signedPerSecond = FIRST_SIGNED_PER_SECOND
     const measure = async (perSecond: number): Promise<Sample> => {
       runs += 1
-      const sample = await flood(service, { seed: `overload ${runs}`, perSecond, durationMs })
+      const load = { seed: `overload ${runs}`, perSecond, durationMs, signedPerSecond }
+      const sample = await flood(service, load)
       acknowledged += sample.flood.taken
+      if (perSecond === 0) signedPerSecond = sample.flood.perSecond * SIGNED_MARGIN
       const { statuses } = sample.flood
       const others = Object.keys(statuses).filter((status) => !['201', '503'].includes(status))
       if (others.length > 0) throw new Error(`answered ${JSON.stringify(statuses)}`)
@@ -153,11 +159,17 @@ export const overload: Suite = {
 
 async function flood(
   service: WriteService,
-  load: { readonly seed: string; readonly perSecond: number; readonly durationMs: number },
+  load: {
+    readonly seed: string
+    readonly perSecond: number
+    readonly durationMs: number
+    readonly signedPerSecond: number
+  },
 ): Promise<Sample> {
-  const { seed, perSecond, durationMs } = load
-  const signed = Math.round((durationMs / 1000) * SIGNED_PER_SECOND)
-  const numbers = [signed, perSecond, durationMs].map(String)
+  const { seed, perSecond, durationMs, signedPerSecond } = load
+  // And one that is under way on each connection.
+  const signed = Math.round((durationMs / 1000) * signedPerSecond) + CONNECTIONS
+  const numbers = [signed, perSecond, durationMs, CONNECTIONS].map(String)
   const writer = await startSteps(floodScript, [service.origin, seed, ...numbers])
   const reader = await startSteps(readerScript, [`${service.origin}/api/v1/rails`])
   await Promise.all([writer.until('signed'), reader.until('ready')])

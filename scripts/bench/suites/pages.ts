@@ -23,7 +23,7 @@ export const pages: Suite = {
   about: `the site of ${ofEach} rails, workers and receipts each: all of it, and after one change`,
   run: async ({ dir, quick, say }) => {
     const rounds: z.infer<typeof result>[] = []
-    for (let round = 0; round < (quick ? 3 : 7); round += 1) {
+    for (let round = 0; round < (quick ? 2 : 7); round += 1) {
       say(`  round ${round + 1}`)
       const home = join(dir, `pages-${round}`)
       mkdirSync(home)

@@ -11,11 +11,10 @@ import { packageRoot } from '../../../src/runtime.ts'
 import { cpuNs } from '../load.ts'
 import { freePort, scriptPath } from '../processes.ts'
 import { alongside, compare, interleave } from '../rounds.ts'
-import { makeLedger, workersCount } from '../start/ledger.ts'
+import { copyLedger, manyReceipts, workersCount } from '../start/ledger.ts'
 import type { Suite } from '../suite.ts'
 
 const LOOK_EVERY_MS = 2
-const REST_MS = 3000
 const PATIENCE_MS = 120_000
 const bytesPerMb = 2 ** 20
 const peerName = 'empty Hono app'
@@ -29,25 +28,31 @@ interface Sample {
 }
 
 export const start: Suite = {
-  about: 'start to first answer and memory at rest, with a million receipts',
-  run: async ({ dir, quick, say }) => {
-    const receipts = quick ? 200_000 : 1_000_000
+  about: 'start to first answer and memory at rest, with very many receipts',
+  run: async ({ dir, quick, say, shared }) => {
+    const receipts = manyReceipts(quick)
+    const restMs = quick ? 1500 : 3000
     const databasePath = join(dir, 'run/ledger.db')
-    say(`  ${receipts} receipts are written`)
-    await makeLedger(databasePath, receipts)
+    say(`  the ledger of ${receipts} receipts is taken`)
+    await copyLedger(shared, receipts, databasePath)
     const service = async (): Promise<Sample> =>
-      await startOnce([join(packageRoot, 'dist/src/main.js')], (port) => ({
-        PORT: String(port),
-        HOST: '127.0.0.1',
-        DATA_DIR: join(dir, 'run'),
-        PUBLIC_DIR: join(dir, 'public'),
-        BUILDER: 'off',
-        LOG_LEVEL: 'warn',
-      }))
+      await startOnce(
+        [join(packageRoot, 'dist/src/main.js')],
+        (port) => ({
+          PORT: String(port),
+          HOST: '127.0.0.1',
+          DATA_DIR: join(dir, 'run'),
+          PUBLIC_DIR: join(dir, 'public'),
+          BUILDER: 'off',
+          LOG_LEVEL: 'warn',
+        }),
+        restMs,
+      )
     const hono = async (): Promise<Sample> =>
       await startOnce(
         [scriptPath(new URL('../start/hono-app.js', import.meta.url))],
         () => ({}),
+        restMs,
         true,
       )
     await service()
@@ -56,15 +61,16 @@ export const start: Suite = {
         { name: 'service', measure: service },
         { name: peerName, measure: hono },
       ],
-      quick ? 3 : 7,
+      quick ? 2 : 7,
     )
     const of = (name: string) => samples.get(name) ?? []
     const peerMs = of(peerName).map(({ firstAnswerMs }) => firstAnswerMs)
     const firstMs = of('service').map(({ firstAnswerMs }) => firstAnswerMs)
+    const size = `${receipts.toLocaleString('en-US')} receipts`
     return {
       rows: [
         compare({
-          what: 'start to first answer',
+          what: `start to first answer, ${size}`,
           unit: 'ms',
           ours: firstMs,
           peerName,
@@ -84,7 +90,7 @@ export const start: Suite = {
           target: { of: 'ours', atMost: 500 },
         }),
         compare({
-          what: 'memory at rest',
+          what: `memory at rest, ${size}`,
           unit: 'MB',
           ours: of('service').map(({ restMb }) => restMb),
           peerName,
@@ -106,6 +112,7 @@ export const start: Suite = {
 async function startOnce(
   args: readonly string[],
   envOf: (port: number) => Readonly<Record<string, string>>,
+  restMs: number,
   portIsArgument = false,
 ): Promise<Sample> {
   const port = await freePort()
@@ -118,7 +125,7 @@ async function startOnce(
     const firstAnswerMs = (await firstAnswerAt(child, port, startedMs + PATIENCE_MS)) - startedMs
     const pid = child.pid ?? 0
     const ranNs = cpuNs([pid])
-    await sleep(REST_MS)
+    await sleep(restMs)
     return { firstAnswerMs, cpuMs: ranNs === null ? null : ranNs / 1e6, restMb: residentMb(pid) }
   } finally {
     const ended = once(child, 'exit')

@@ -17,7 +17,7 @@ export const verify: Suite = {
   about: 'checks of EIP-191 against viem and of ed25519 against noble',
   run: async ({ quick, say }) => {
     const { rounds, warm, count } = quick
-      ? { rounds: 3, warm: 300, count: 700 }
+      ? { rounds: 3, warm: 150, count: 300 }
       : { rounds: 7, warm: 500, count: 3000 }
     const rows: Row[] = []
     for (const { scheme, what, peer, target } of contests) {

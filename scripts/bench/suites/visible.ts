@@ -13,7 +13,7 @@ const PATIENCE_MS = 60_000
 export const visible: Suite = {
   about: 'from the answer of a signed receipt to its snapshot',
   run: async ({ dir, quick, say }) => {
-    const { rounds, receipts } = quick ? { rounds: 2, receipts: 20 } : { rounds: 5, receipts: 40 }
+    const { rounds, receipts } = quick ? { rounds: 2, receipts: 8 } : { rounds: 5, receipts: 40 }
     const service = await startWriteService(dir, {})
     const maker = await createReceiptMaker('visible')
     let made = 0

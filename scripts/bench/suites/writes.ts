@@ -45,7 +45,7 @@ export const writes: Suite = {
   about: 'signed receipts, durable before they are answered, against its two ceilings',
   run: async (context) => {
     const size = context.quick
-      ? { rounds: 3, warm: 2000, count: 4000 }
+      ? { rounds: 2, warm: 1500, count: 3000 }
       : { rounds: 7, warm: 4000, count: 12_000 }
     const service = await startWriteService(context.dir, {
       BUILDER: 'off',
