@@ -1,5 +1,7 @@
 /** Who is asking: the socket's address, unless the socket is one of our own proxies. */
-import { BlockList, isIP } from 'node:net'
+import { BlockList, isIP, isIPv4 } from 'node:net'
+
+import { isIpv4 as areIpv4, networkWords } from './network-key.ts'
 
 /** Addresses of proxies are few; the bound only matters if a whole range of them is trusted. */
 const MEMO_SIZE = 4096
@@ -39,6 +41,8 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
 
 /** The address without a port, brackets or the prefix of IPv4 mapped into IPv6; null where it is none. */
 function bareAddress(text: string): string | null {
+  // What nearly every entry is, and nothing else that follows would make of it.
+  if (isIPv4(text)) return text
   const match = withPort.exec(text)
   const address = match?.[1] ?? match?.[2] ?? text
   return isIP(address) === 0 ? null : (mapped.exec(address)?.[1] ?? address)
@@ -47,8 +51,13 @@ function bareAddress(text: string): string | null {
 function trustedIn(trustedProxies: readonly string[]): (address: string) => boolean {
   const list = new BlockList()
   for (const entry of trustedProxies) addTo(list, entry)
+  const hasRanges = trustedProxies.some((entry) => entry.includes('/'))
+  const ipv4 = new Set(trustedProxies.map(ipv4Word))
   const memo = new Map<string, boolean>()
   return (address) => {
+    // Readers behind a proxy are many, and asking the list takes ten times as long as this.
+    const word = hasRanges ? null : ipv4Word(address)
+    if (word !== null) return ipv4.has(word)
     const known = memo.get(address)
     if (known !== undefined) return known
     const bare = bareAddress(address)
@@ -57,6 +66,12 @@ function trustedIn(trustedProxies: readonly string[]): (address: string) => bool
     memo.set(address, trusted)
     return trusted
   }
+}
+
+/** An IPv4 address as a number, also where it is mapped into IPv6; null for all else. */
+function ipv4Word(address: string): number | null {
+  const words = networkWords(address)
+  return words !== null && areIpv4(words) ? words[1] : null
 }
 
 function addTo(list: BlockList, entry: string): void {

@@ -77,13 +77,14 @@ export function createLimiter(
   return {
     bytes: Object.values(tables).reduce((sum, table) => sum + table.bytes, 0),
     take(claims) {
-      for (const claim of claims) {
-        if (!look(claim, nowFor(limitPolicies[claim.policy])).allowed) return false
-      }
-      for (const claim of claims) {
+      const looks = claims.map((claim) => {
+        const nowMs = nowFor(limitPolicies[claim.policy])
+        return { claim, nowMs, decision: look(claim, nowMs) }
+      })
+      if (!looks.every(({ decision }) => decision.allowed)) return false
+      for (const { claim, nowMs, decision } of looks) {
         const policy = limitPolicies[claim.policy]
-        const nowMs = nowFor(policy)
-        tables[claim.policy].write(claim.key, look(claim, nowMs).next, floorOf(policy, nowMs))
+        tables[claim.policy].write(claim.key, decision.next, floorOf(policy, nowMs))
         if (policy.kind === 'day') dayVersion += 1
       }
       return true

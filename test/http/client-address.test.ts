@@ -56,6 +56,23 @@ test('a proxy may be named in the form that IPv4 has in IPv6', () => {
   expect(client('192.0.2.2', '203.0.113.9')).toBe('192.0.2.2')
 })
 
+test.each([
+  ['192.0.2.10', '203.0.113.9', '203.0.113.9'],
+  ['::ffff:192.0.2.10', '1.1.1.1, 203.0.113.9', '203.0.113.9'],
+  ['2001:db8::1', '1.1.1.1, 203.0.113.9, ::ffff:c000:20a', '203.0.113.9'],
+  ['2001:db8:0:0::1', '1.1.1.1, 203.0.113.9, 192.0.2.10', '203.0.113.9'],
+  ['2001:db8::1', '203.0.113.9, 2001:db8::2', '2001:db8::2'],
+  ['192.0.2.11', '203.0.113.9', '192.0.2.11'],
+  ['2001:db8::2', '203.0.113.9', '2001:db8::2'],
+])(
+  'where every proxy is named by its address, peer %s with %j is %s',
+  (peer, forwarded, client) => {
+    const named = createClientAddress(['192.0.2.10', '2001:db8::1'])
+    expect(named(peer, forwarded)).toBe(client)
+    expect(named(peer, forwarded)).toBe(client)
+  },
+)
+
 test('without proxies the header is never looked at', () => {
   expect(createClientAddress([])('10.0.0.1', '1.1.1.1')).toBe('10.0.0.1')
 })

@@ -8,7 +8,6 @@ import { insertReceipt } from '../../../src/db/receipts.ts'
 import { startReceiptChain } from '../../../test/support/receipt-chain.ts'
 import type { ReceiptChain } from '../../../test/support/receipt-chain.ts'
 
-export const receiptsCount = 10_000
 const workers = 200
 const payers = 500
 const amountUsdc = 2.5
@@ -30,12 +29,12 @@ export interface Fixture {
   readonly paid: readonly Paid[]
 }
 
-/** A chain with so many payments to a block, all of them final. */
-export async function payAll(perBlock: number): Promise<Fixture> {
+/** A chain with so many payments, so many of them to a block, all of them final. */
+export async function payAll(count: number, perBlock: number): Promise<Fixture> {
   const chain = await startReceiptChain('arbitrum', startMs)
   const paid: Paid[] = []
-  while (paid.length < receiptsCount) {
-    const some = Array.from({ length: Math.min(perBlock, receiptsCount - paid.length) }, (_, at) =>
+  while (paid.length < count) {
+    const some = Array.from({ length: Math.min(perBlock, count - paid.length) }, (_, at) =>
       partiesOf(paid.length + at),
     )
     for (const { from, to } of some) {

@@ -61,7 +61,7 @@ interface Sample {
 export const payments: Suite = {
   about: 'paid reads, beside unpaid ones and beside the official middleware on the same chain',
   run: async ({ dir, quick, say }) => {
-    const [rounds, requests] = quick ? [4, 15] : [9, 40]
+    const [rounds, requests] = quick ? [2, 15] : [9, 40]
     const chain = await startUsdcChain()
     const node = { delayMs: 0 }
     const stops: (() => Promise<void>)[] = [chain.stop]
@@ -92,10 +92,10 @@ export const payments: Suite = {
         const far = await paid(seller, Math.ceil(requests / 3))
         node.delayMs = 0
         await paid(seller, 3)
-        const [callsBefore, cpuBefore] = [seller.node.requests.length, cpuNs(seller.server.pids())]
+        const [callsBefore, cpuBefore] = [seller.node.requests.length, ownCpuNs(seller)]
         const near = await paid(seller, requests)
         const rpcCalls = (seller.node.requests.length - callsBefore) / requests
-        const cpuAfter = cpuNs(seller.server.pids())
+        const cpuAfter = ownCpuNs(seller)
         return {
           paidMs: near,
           unpaidMs: await unpaid(seller, requests),
@@ -287,6 +287,11 @@ async function signedPayments(
       'PAYMENT-SIGNATURE': headerOf(paymentV2(await signAuthorization(payer, terms), accepted)),
     })),
   )
+}
+
+/** Of the seller's own process: ours has its builder beside it, which builds whenever it likes. */
+function ownCpuNs({ server }: Seller): number | null {
+  return cpuNs(server.pids().slice(0, 1))
 }
 
 /** Median time of reads one after the other. */
