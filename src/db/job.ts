@@ -5,7 +5,7 @@ import { ConnectionHeldError } from './errors.ts'
 import type { Sqlite3Connection } from './sqlite3-dialect.ts'
 
 export interface Savepoint {
-  /** A new write begins; nothing is set until it first changes something. */
+  /** A new write begins. That of the first one stands; of those after it nothing is set until it first changes something. */
   readonly next: () => void
   /** Called before each statement that may change something. */
   readonly ensure: () => Promise<void>
@@ -13,23 +13,28 @@ export interface Savepoint {
   readonly undo: () => Promise<void>
 }
 
-/** The savepoints of one transaction: one after the other, never nested. */
+/** Sets the savepoint of the first write in the round trip that begins the transaction. */
+export const firstSavepoint = 'savepoint job'
+
+/** The savepoints of a transaction that began with `firstSavepoint`: one after the other, never nested. */
 export function createSavepoint(connection: Sqlite3Connection): Savepoint {
-  let set = false
-  let earlier = false
+  let writes = 0
+  let isSet = true
+  let isUsed = false
   return {
     next: () => {
-      earlier ||= set
-      set = false
+      writes += 1
+      isSet = writes === 1
+      isUsed = false
     },
     ensure: async () => {
-      if (set) return
       // The one before is released here and not at its end, which saves a round trip for each write.
-      await connection.exec(earlier ? 'release job; savepoint job' : 'savepoint job')
-      set = true
+      if (!isSet) await connection.exec('release job; savepoint job')
+      isSet = true
+      isUsed = true
     },
     undo: async () => {
-      if (set) await connection.exec('rollback to job')
+      if (isUsed) await connection.exec('rollback to job')
     },
   }
 }

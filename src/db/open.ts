@@ -87,6 +87,9 @@ export const settings = {
   mmap_size: 0,
 } as const satisfies Record<string, number | string>
 
+/** 16 MiB of the connection that writes: rows go to all parts of many indexes, whose pages it would read again and again. */
+const writerCacheKib = 16_384
+
 /**
  * Opens the database and brings it to the present schema.
  * @throws DatabaseRefusedError where a setting does not hold, the file belongs to another program or
@@ -128,7 +131,7 @@ export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> 
     if (!marked && readOnly) throw otherApplication()
     const wanted =
       options.checkpoints === 'others' ? { ...settings, wal_autocheckpoint: 0 } : settings
-    await apply(db, wanted)
+    await apply(db, { ...wanted, cache_size: -writerCacheKib })
     if (!marked) await sql.raw(`pragma application_id = ${applicationId}`).execute(db)
     const checkFirst = statSync(path).size <= checkFirstUpToBytes
     if (quickCheck && checkFirst) await check(db)

@@ -138,17 +138,20 @@ export class Sqlite3Connection implements DatabaseConnection {
     return this.#lost
   }
 
-  async begin(): Promise<void> {
+  /** `first`: statements without parameters or rows that the transaction begins with. */
+  async begin(first = ''): Promise<void> {
     const untilMs = performance.now() + this.#lockPatienceMs
     for (;;) {
       try {
         // Immediate: a deferred transaction that reads first and then writes gets SQLITE_BUSY at once,
         // whatever busy_timeout says.
-        await this.exec(beginImmediate)
+        await this.exec(`${beginImmediate}; ${first}`)
         break
       } catch (error) {
         if (error instanceof BusyError && performance.now() < untilMs) continue
         if (error instanceof BusyError) await this.exec(restoreBusyTimeout)
+        // It may have begun before what failed, and nobody else would end it.
+        else await new Promise((resolve) => this.#database.exec('rollback', resolve))
         throw error
       }
     }

@@ -5,7 +5,7 @@
  */
 import type { Kysely } from 'kysely'
 
-import { createSavepoint, JobConnection, withinWorkLimit } from './job.ts'
+import { createSavepoint, firstSavepoint, JobConnection, withinWorkLimit } from './job.ts'
 import type { Savepoint } from './job.ts'
 import { SingleConnectionProvider, Transaction } from './kysely.ts'
 import { createDialect } from './sqlite3-dialect.ts'
@@ -102,7 +102,7 @@ export function createWriter<DB>(
     const settles: Settle[] = []
     let reached = 0
     try {
-      await connection.begin()
+      await connection.begin(firstSavepoint)
       try {
         const savepoint = createSavepoint(connection)
         for (const job of batch) {

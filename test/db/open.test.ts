@@ -35,6 +35,7 @@ test('both connections run with the settings that make a commit durable', async 
     expect([name, await pragma(db, name)]).toEqual([name, value])
     expect([name, await pragma(reader, name)]).toEqual([name, value])
   }
+  expect(await pragma(db, 'cache_size')).toBe(-16_384)
   expect(await pragma(db, 'query_only')).toBe(0)
   expect(await pragma(reader, 'query_only')).toBe(1)
 })
