@@ -12,6 +12,8 @@ import { z } from 'zod'
 import { createClient } from '../../../src/client/client.ts'
 import type { LedgerClient } from '../../../src/client/client.ts'
 import { evmSigner } from '../../../src/client/signers.ts'
+import { serveRaw, targetOf } from '../images/raw-pictures.ts'
+import type { AnsweredPicture } from '../images/raw-pictures.ts'
 import { runWorker } from '../processes.ts'
 import { compare, median } from '../rounds.ts'
 import type { Suite } from '../suite.ts'
@@ -51,24 +53,42 @@ export const images: Suite = {
       const first: number[] = []
       const alone: number[] = []
       const again: number[] = []
+      const byNode: number[] = []
       const newlySigned: number[] = []
       for (let at = 0; at + perRound <= measured.length; at += perRound) {
         const round = measured.slice(at, at + perRound)
         say(`  pictures ${at + 1} to ${at + perRound}`)
         const svgs: string[] = []
-        const [drawn, kept, signed]: [number[], number[], number[]] = [[], [], []]
-        for (const page of round) svgs.push((await asked(await requestOf(page, 'svg'))).text)
+        const drawn: number[] = []
+        const kept: number[] = []
+        const raw: number[] = []
+        const signed: number[] = []
+        for (const page of round) {
+          svgs.push((await asked(await requestOf(page, 'svg'))).body.toString('utf8'))
+        }
         const requests = await Promise.all(round.map((page) => requestOf(page, 'png')))
-        for (const request of requests) drawn.push((await asked(request)).ms)
+        const answered: Answer[] = []
+        for (const request of requests) answered.push(await asked(request))
+        drawn.push(...answered.map(({ ms }) => ms))
+        const peerServer = await serveRaw(dir, answered)
+        const peerRequests = answered.map(({ url }) => ({
+          url: `${peerServer.origin}${targetOf(url)}`,
+          headers: {},
+        }))
+        // Once for the connection and the compiler.
+        for (const request of peerRequests) await asked(request)
         for (let time = 0; time < REPEATS; time += 1) {
           for (const request of requests) kept.push((await asked(request)).ms)
+          for (const request of peerRequests) raw.push((await asked(request)).ms)
         }
+        await peerServer.stop()
         for (const page of round) signed.push((await asked(await requestOf(page, 'png'))).ms)
         const file = join(dir, 'svgs.json')
         writeFileSync(file, JSON.stringify(svgs))
         const peer = sharpResult.parse(await runWorker(sharpScript, [file]))
         first.push(median(drawn))
         again.push(median(kept))
+        byNode.push(median(raw))
         newlySigned.push(median(signed))
         alone.push(median(peer.ms))
       }
@@ -89,6 +109,20 @@ export const images: Suite = {
             peerName: 'first time',
             peer: first,
             target: { of: 'ratio', atMost: 0.02 },
+          }),
+          compare({
+            what: 'the same request again',
+            unit: 'ms',
+            ours: again,
+            peerName: 'node:http',
+            peer: byNode,
+          }),
+          compare({
+            what: 'node:http, the same bytes',
+            unit: 'ms',
+            ours: byNode,
+            peerName: 'first time',
+            peer: first,
           }),
           compare({
             what: 'the same picture, signed anew',
@@ -113,11 +147,12 @@ interface SignedRequest {
   readonly headers: Readonly<Record<string, string>>
 }
 
+interface Answer extends AnsweredPicture {
+  readonly ms: number
+}
+
 /** Time until the last byte, over the one connection of the agent. `fetch` alone takes longer than a repeat. */
-async function ask(
-  agent: Agent,
-  { url, headers }: SignedRequest,
-): Promise<{ ms: number; text: string }> {
+async function ask(agent: Agent, { url, headers }: SignedRequest): Promise<Answer> {
   const startedMs = performance.now()
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     get(url, { agent, headers }, resolve).on('error', reject)
@@ -127,8 +162,7 @@ async function ask(
   await once(answer, 'end')
   const ms = performance.now() - startedMs
   if (answer.statusCode !== 200) throw new Error(`${url} was answered with ${answer.statusCode}`)
-  const isText = answer.headers['content-type'] === 'image/svg+xml'
-  return { ms, text: isText ? Buffer.concat(parts).toString('utf8') : '' }
+  return { ms, url, rawHeaders: answer.rawHeaders, body: Buffer.concat(parts) }
 }
 
 async function signUp(client: LedgerClient): Promise<void> {
