@@ -96,6 +96,8 @@ export function createSignedCalls(deps: SignedCallDeps): SignedCalls {
         if (isProven || wanted.every((claim) => limiter.remaining(claim) > 0)) return
         claims = wanted
         settle()
+        // Counts nothing, since not all of them allow it: whoever watches the limiter is told of a refusal.
+        limiter.take(claims)
         throw overLimit()
       },
       async prove(wallet) {

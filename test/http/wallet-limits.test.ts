@@ -6,8 +6,9 @@ import { checkHere } from '../../src/auth/check.ts'
 import { fillOath } from '../../src/auth/messages.ts'
 import type { TierName } from '../../src/core/partner.ts'
 import { createLimiter } from '../../src/http/limiter.ts'
+import { createMeter } from '../../src/metrics/meter.ts'
 import { keyedHashOf } from '../../src/secret.ts'
-import { tempFolder } from '../db/temp-database.ts'
+import { gate, tempFolder } from '../db/temp-database.ts'
 import { handClock, publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
 import { makePartner } from '../support/partners.ts'
@@ -218,7 +219,9 @@ describe('signed calls and the limits of the address', () => {
 
   test('a wallet that goes on beyond its limit uses up nothing of its network, and has no signature checked', async () => {
     let checks = 0
+    const meter = createMeter()
     const service = await limited({
+      meter,
       actions: {
         checkAside: async (check) => {
           checks += 1
@@ -229,11 +232,12 @@ describe('signed calls and the limits of the address', () => {
     const register = await registration(service, alice)
     expect((await tally(300, register)).statuses).toEqual({ 201: 1, 200: 299 })
     const checked = checks
-    const { statuses, last } = await tally(700, register)
-    expect(statuses).toEqual({ 429: 700 })
+    const { statuses, last } = await tally(620, register)
+    expect(statuses).toEqual({ 429: 620 })
     expect(last.headers.get('ratelimit')).toBe('"wallet";r=0;t=1, "signers";r=300;t=31')
     expect(await reads(service, alice, 1)).toMatchObject({ statuses: { 429: 1 } })
     expect(checks).toBe(checked)
+    expect(meter.counter('ledger_limiter_refusals_total', { policy: 'wallet' }).value).toBe(621)
     // A neighbour that proves nothing is the first one of 600.
     expect(await leftUnproven(service)).toBe(599)
     service.clock.advance(200)
@@ -241,13 +245,26 @@ describe('signed calls and the limits of the address', () => {
   })
 
   test('a wallet whose calls come all at once uses up nothing of its network either', async () => {
-    const service = await limited()
+    const checked = gate()
+    let checks = 0
+    const service = await limited({
+      actions: {
+        checkAside: async (check) => {
+          checks += 1
+          if (checks > 250) await checked.opened
+          return await checkHere(check)
+        },
+      },
+    })
     const register = await registration(service, alice)
-    const statuses = await Promise.all(
-      Array.from({ length: 340 }, async () => (await register()).status),
-    )
-    expect(statuses.filter((status) => status < 300)).toHaveLength(300)
-    expect(statuses.filter((status) => status === 429 || status === 503)).toHaveLength(40)
+    await tally(250, register)
+    // When they are named there are fifty left, for each of them.
+    const calls = Array.from({ length: 100 }, async () => (await register()).status)
+    await expect.poll(() => checks).toBe(350)
+    checked.open()
+    const statuses = await Promise.all(calls)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(50)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(50)
     expect(await leftUnproven(service)).toBe(599)
   })
 

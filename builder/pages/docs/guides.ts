@@ -290,6 +290,8 @@ export function limitsPage(): Page {
       list([
         say`Over a limit the answer is ${link('/docs/errors#rate_limited', '429')} with ${code('Retry-After')} in seconds. ${code('RateLimit')} and ${code('RateLimit-Policy')} stand on answers that no cache keeps.`,
         'A call that a wallet has signed is counted against the wallet alone: not against the address it comes from, and not against the free daily allowance.',
+        'A wallet at its limit is refused before its signature is checked. That counts against nobody else in its network.',
+        'What waits for somebody else has a limit of its own, so that nobody who is slow holds up the rest: 64 signatures of contract wallets, 32 letters and 32 forwarded applications at once. Beyond it the answer is 503, and nothing was done.',
         'The count of the day survives a restart of the service; a crash forgets the last five seconds of it at most.',
         say`Send ${code('If-None-Match')} with the ${code('ETag')} that you have: 304 means nothing changed.`,
         say`Documents are cached for the time that the ${link('/docs/reference', 'reference')} names. Rails are polled every few hours; asking more often brings nothing new.`,
