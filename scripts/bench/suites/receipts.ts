@@ -25,7 +25,7 @@ type Result = z.infer<typeof result>
 export const receipts: Suite = {
   about: 'receipts that are due in one run of the hourly job, against a local node',
   run: async (context) => {
-    const receipts = context.quick ? 1000 : 10_000
+    const receipts = context.quick ? 400 : 10_000
     const rows: Row[] = []
     for (const perBlock of [40, 1]) rows.push(...(await rowsOf(context, receipts, perBlock)))
     return { rows, skipped: [], facts: { receipts, node: process.version } }
