@@ -1,0 +1,338 @@
+/** Every kind of write that public documents are made of, one function each, for builds to be made in between. */
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import type { Transaction } from 'kysely'
+import { z } from 'zod'
+
+import { loadAuthoredRails } from '../../builder/rails/authored.ts'
+import { stateOf, toStateRow, toStored, toStoredEvidence } from '../../builder/rails/stored.ts'
+import { pactEscrow } from '../../src/core/pact/escrow.ts'
+import { grantTier } from '../../src/core/partner.ts'
+import { dayMs, hourOf, isoTime } from '../../src/core/time.ts'
+import { putClaim } from '../../src/db/claims.ts'
+import { appendEvent } from '../../src/db/events.ts'
+import { closeFlag, openFlag } from '../../src/db/flags.ts'
+import { putBid, takeBid } from '../../src/db/job-bids.ts'
+import { insertJob, moveJob } from '../../src/db/jobs.ts'
+import { setMeta } from '../../src/db/meta.ts'
+import { putName } from '../../src/db/names.ts'
+import { appendOath } from '../../src/db/oaths.ts'
+import { saveReading } from '../../src/db/pacts.ts'
+import {
+  findPartner,
+  insertPartner,
+  moveAttestation,
+  setSubscription,
+  updateProfile,
+} from '../../src/db/partners.ts'
+import type { PartnerRecord } from '../../src/db/partners.ts'
+import { insertPoll, saveRailState } from '../../src/db/polls.ts'
+import { decideProposal, insertProposal } from '../../src/db/proposals.ts'
+import { insertReceipt } from '../../src/db/receipts.ts'
+import { grantReceipt } from '../../src/db/reputation.ts'
+import { finishRun, startRun } from '../../src/db/runs.ts'
+import type { Database } from '../../src/db/schema.ts'
+import { addViews } from '../../src/db/views.ts'
+import { putWorker } from '../../src/db/workers.ts'
+import { figures } from '../support/figures.ts'
+
+/** `n` differs from call to call. What has nothing to change begins it. */
+export type Write = (tx: Transaction<Database>, n: number, nowMs: number) => Promise<unknown>
+
+const wallet = (n: number) => {
+  const id = `0x${n.toString(16).padStart(40, '0')}`
+  return { id, display: id, kind: 'evm' } as const
+}
+const flagKey = { kind: 'self_dealing', rail: 'x402', subject: 'x402' } as const
+const receiptIdOf = (n: number) => `rcp_${n.toString(16).padStart(64, '0')}`
+const jobIdOf = (n: number) => `job_${n.toString(16).padStart(24, '0')}`
+
+const sendIn: Write = (tx, n, nowMs) =>
+  insertReceipt(tx, {
+    id: receiptIdOf(n),
+    kind: 'platform',
+    rail: 'x402',
+    chain: null,
+    txHash: null,
+    from: wallet(n + 1),
+    to: wallet(n % 3),
+    amountMicroUsdc: 1_000_000 * n,
+    assetSymbol: 'USDC',
+    occurredAt: isoTime(nowMs),
+    summary: `Work ${n}`,
+    jobId: null,
+    evidenceUrl: null,
+    platform: 'example_board',
+    publicKey: null,
+    submitter: wallet(n % 3).id,
+    content: {},
+    verification: 'unverified',
+    verificationReason: null,
+    onchain: 'none',
+    acceptedAt: isoTime(nowMs),
+  })
+
+async function signUp(
+  tx: Transaction<Database>,
+  by: { readonly handle: string; readonly wallet: ReturnType<typeof wallet> },
+  nowMs: number,
+): Promise<PartnerRecord> {
+  const now = isoTime(nowMs)
+  const sha = '0'.repeat(64)
+  const oathSeq = await appendOath(tx, {
+    kind: 'partner',
+    oathVersion: 1,
+    wallet: by.wallet.id,
+    handle: by.handle,
+    action: 'signupPartner',
+    messageSha256: sha,
+    signatureSha256: sha,
+    bodySha256: sha,
+    binding: 'statement',
+    createdAt: now,
+  })
+  return await insertPartner(tx, {
+    ...by,
+    displayName: by.handle,
+    email: null,
+    skills: [],
+    website: null,
+    bioShort: null,
+    requireBodySignature: false,
+    tier: 'free',
+    status: 'active',
+    oathSignedAt: now,
+    oathSeq,
+    now,
+  })
+}
+
+/** The first partner, who signs up where there is none. */
+async function partner(tx: Transaction<Database>, nowMs: number): Promise<PartnerRecord> {
+  const found = await findPartner(tx, { wallet: wallet(1).id })
+  return found ?? (await signUp(tx, { handle: 'first', wallet: wallet(1) }, nowMs))
+}
+
+async function postJob(tx: Transaction<Database>, n: number, nowMs: number) {
+  await insertJob(tx, {
+    id: jobIdOf(n),
+    poster: wallet(1),
+    title: `Job ${n}`,
+    description: 'Work.',
+    skills: ['api-reference-writing'],
+    budgetMicroUsdc: 1_000_000 * n,
+    deadlineMs: nowMs + 3 * dayMs,
+    now: isoTime(nowMs),
+  })
+  return jobIdOf(n)
+}
+
+function move(event: 'bid' | 'award' | 'cancel', status: 'open' | 'awarded' | 'cancelled') {
+  return (nowMs: number) =>
+    ({
+      event,
+      role: 'poster',
+      actor: wallet(1).id,
+      status,
+      note: null,
+      now: isoTime(nowMs),
+    }) as const
+}
+
+async function bidOn(tx: Transaction<Database>, n: number, nowMs: number) {
+  const jobId = await postJob(tx, n, nowMs)
+  const terms = { priceMicroUsdc: 500_000, etaHours: 1, proposal: `Bid ${n}.` }
+  const id = `bid_${n.toString(16).padStart(24, '0')}`
+  await putBid(tx, { id, jobId, bidder: wallet(2), terms, now: isoTime(nowMs) })
+  const job = { id: jobId, status: 'open' } as const
+  await moveJob(tx, job, move('bid', 'open')(nowMs), { bidsCount: 1 })
+  return { job, bid: id }
+}
+
+const anyObject = z.looseObject({})
+
+/** Writes of the database and of people, by name. */
+export function documentWrites(dataDir: string, rails: readonly string[]) {
+  const edit = (name: string, change: (json: z.infer<typeof anyObject>) => object) => {
+    const file = join(dataDir, name)
+    const json = anyObject.parse(JSON.parse(readFileSync(file, 'utf8')))
+    writeFileSync(file, JSON.stringify(change(json)))
+    return Promise.resolve()
+  }
+  const append = (name: string, text: string) => {
+    appendFileSync(join(dataDir, name), text)
+    return Promise.resolve()
+  }
+  return {
+    receipt: sendIn,
+    verdict: (tx) => tx.updateTable('receipts').set({ verification: 'verified' }).execute(),
+    worker: (tx, n, nowMs) =>
+      putWorker(tx, {
+        wallet: wallet(n % 3),
+        displayName: `Worker ${n}`,
+        skills: ['api-reference-writing'],
+        url: null,
+        bio: null,
+        receiptKey: null,
+        now: isoTime(nowMs),
+      }),
+    poll: async (tx, n, nowMs) => {
+      const rail = rails[n % rails.length] ?? ''
+      const authored = (await loadAuthoredRails(join(dataDir, 'rails'))).find(
+        (each) => each.rail === rail,
+      )
+      if (authored === undefined) throw new Error(`no rail ${rail}`)
+      const read30d = figures({ tpv30dMicroUsdc: 1_000_000 * n })
+      const measurement = { figures: read30d, removed30d: {}, notes: [] }
+      const pollId = await insertPoll(tx, {
+        rail,
+        startedAt: isoTime(nowMs),
+        durationMs: n,
+        outcome: 'ok',
+        error: null,
+        figures: toStored(measurement, {}),
+        evidence: toStoredEvidence([]),
+        rule: 'test v1',
+        statusAfter: 'paying',
+      })
+      const state = { ...stateOf(authored, undefined), ...measurement, status: 'paying' } as const
+      const read = { figuresSource: 'poll', figuresAsOfMs: nowMs, lastGoodPollAtMs: nowMs } as const
+      await saveRailState(tx, toStateRow({ ...state, ...read, lastPollAtMs: nowMs }, pollId, {}))
+    },
+    event: (tx, n, nowMs) =>
+      appendEvent(tx, {
+        id: `evt_${n}`,
+        kind: 'rail_transition',
+        rail: 'x402',
+        severity: 'info',
+        title: `Event ${n}`,
+        data: { from: 'dormant', to: 'paying' },
+        createdAt: isoTime(nowMs),
+      }),
+    'flag opened': (tx, n, nowMs) =>
+      openFlag(tx, {
+        ...flagKey,
+        id: `flag_${n}`,
+        severity: 'warning',
+        title: `Flag ${n}`,
+        evidence: { n },
+        openedAt: isoTime(nowMs),
+      }),
+    'flag closed': (tx, _n, nowMs) => closeFlag(tx, flagKey, isoTime(nowMs), 'It was looked at.'),
+    views: (tx, n, nowMs) => addViews(tx, [{ slug: 'first', hour: hourOf(nowMs), views: n }]),
+    run: async (tx, n, nowMs) => {
+      const run = await startRun(tx, 'poll', isoTime(nowMs))
+      const end = { finishedAt: isoTime(nowMs + n), outcome: 'ok', detail: `Run ${n}` } as const
+      await finishRun(tx, run, end)
+    },
+    'entry of the ledger': async (tx, n, nowMs) => {
+      await sendIn(tx, n, nowMs)
+      await grantReceipt(tx, {
+        wallet: wallet(n % 3),
+        receiptId: receiptIdOf(n),
+        payer: wallet(9).id,
+        amountMicroUsdc: 1_000_000 * n,
+        tenths: 8,
+        reason: 'A test.',
+        now: isoTime(nowMs),
+      })
+    },
+    'name that looks like another': async (tx, n, nowMs) => {
+      const now = isoTime(nowMs)
+      await putName(tx, { wallet: wallet(n % 3).id, kind: 'worker', name: 'Orion', now })
+      await putName(tx, { wallet: wallet((n + 1) % 3).id, kind: 'worker', name: '0rion', now })
+    },
+    claim: (tx, n, nowMs) =>
+      putClaim(tx, {
+        wallet: wallet(1000 + n),
+        displayName: `Claim ${n}`,
+        emailHash: null,
+        now: isoTime(nowMs),
+      }),
+    'partner who signs up': (tx, n, nowMs) =>
+      signUp(tx, { handle: `partner-${n}`, wallet: wallet(2000 + n) }, nowMs),
+    'profile of a partner': async (tx, n, nowMs) => {
+      const { handle, ...profile } = await partner(tx, nowMs)
+      await updateProfile(tx, handle, { ...profile, bioShort: `Words ${n}.`, now: isoTime(nowMs) })
+    },
+    'endpoint of a partner': async (tx, n, nowMs) => {
+      const { handle, attestation } = await partner(tx, nowMs)
+      await moveAttestation(tx, handle, attestation, {
+        ...attestation,
+        url: `https://partner.example/${n}`,
+        now: isoTime(nowMs),
+      })
+    },
+    'tier of a partner': async (tx, n, nowMs) => {
+      const { handle, subscription } = await partner(tx, nowMs)
+      const tier = n % 2 === 0 ? 'pro' : 'team'
+      const given = grantTier(subscription, { tier, days: 30 }, nowMs)
+      await setSubscription(tx, handle, given, isoTime(nowMs))
+    },
+    job: postJob,
+    bid: bidOn,
+    award: async (tx, n, nowMs) => {
+      const { job, bid } = await bidOn(tx, n, nowMs)
+      await takeBid(tx, job.id, bid, isoTime(nowMs))
+      await moveJob(tx, job, move('award', 'awarded')(nowMs), { awardedBid: bid })
+    },
+    'end of a job': async (tx, n, nowMs) => {
+      const { job } = await bidOn(tx, n, nowMs)
+      await moveJob(tx, job, move('cancel', 'cancelled')(nowMs))
+    },
+    'skill that was proposed': async (tx, n, nowMs) => {
+      const id = `prp_${n}`
+      await insertProposal(tx, {
+        id,
+        slug: `proposed-${n}`,
+        name: `Proposed ${n}`,
+        category: 'research-analysis',
+        surface: ['x402'],
+        description: `New ${n}.`,
+        proposer: null,
+        network: 'n',
+        createdAt: isoTime(nowMs),
+      })
+      await decideProposal(tx, id, {
+        status: 'accepted',
+        reason: null,
+        decidedAt: isoTime(nowMs),
+      })
+    },
+    'reading of the escrow': (tx, n) =>
+      saveReading(tx, pactEscrow.address.toLowerCase(), 0, {
+        reading: { toBlock: n, finalBlock: n, finalHash: `0x${'0'.repeat(64)}`, caughtUp: true },
+        events: [],
+        states: new Map(),
+      }),
+    'run of the checks of receipts': (tx, n, nowMs) =>
+      setMeta(
+        tx,
+        'receipts_run',
+        JSON.stringify({
+          started_at: isoTime(nowMs - n),
+          finished_at: isoTime(nowMs),
+          nodes: [],
+          chains: [],
+        }),
+      ),
+    'a word of an author': (_tx, n) =>
+      edit('rails/apify.json', (rail) => ({ ...rail, notes: `Note ${n}.` })),
+    'a note to the skills': (_tx, n) => edit('skills.json', (json) => ({ ...json, note: `${n}.` })),
+    'a tier': (_tx, n) =>
+      edit('tiers.json', ({ tiers, ...json }) => {
+        const [first, ...others] = z.array(anyObject).parse(tiers)
+        return { ...json, tiers: [{ ...first, name: `Free ${n}` }, ...others] }
+      }),
+    'an oath': (_tx, n) =>
+      edit('oaths.json', ({ oaths, ...json }) => {
+        const [first, ...others] = z.array(anyObject).parse(oaths)
+        return { ...json, oaths: [{ ...first, text: `{WALLET} {TIMESTAMP} ${n}` }, ...others] }
+      }),
+    'an article': (_tx, n) => append('desk/five-statuses.md', `\nLine ${n}.\n`),
+    'a line of the changelog': (_tx, n) =>
+      append('../CHANGELOG.md', `\n## [0.0.${n}] - 2026-11-21\n\n- Line ${n}.\n`),
+    'a skill for agents': (_tx, n) => append('agent-skills/desk/SKILL.md', `\nLine ${n}.\n`),
+  } as const satisfies Readonly<Record<string, Write>>
+}
