@@ -11,6 +11,7 @@ import { dirname, join, resolve } from 'node:path'
 import { isoTime } from '../../src/core/time.ts'
 import type { PublicDocument } from './document.ts'
 import { namesIn } from './files.ts'
+import { hasManyLoose, readBranch, writeCommit } from './git-objects.ts'
 import {
   FAST_IMPORT,
   fastImportStream,
@@ -19,7 +20,7 @@ import {
   treeOf,
   treeOfFiles,
 } from './git-tree.ts'
-import type { BlobNames, Tree } from './git-tree.ts'
+import type { BlobNames, Commit, Tree } from './git-tree.ts'
 import { GIT_TIMEOUT_MS, GitError, GitMissingError, REMOTE_NAME, runGit } from './git.ts'
 import type { Git, GitEnvironment } from './git.ts'
 import { LockedError, acquireLock } from './lock.ts'
@@ -49,7 +50,7 @@ export interface ArchiveMemory {
   readonly texts: WeakMap<PublicDocument, string>
   readonly names: BlobNames
   /** The last commit that was read or made, and what it holds: a commit never changes. */
-  commit: { readonly name: string; readonly tree: Tree } | null
+  commit: { readonly name: string; readonly tree: Tree; readonly isOurs: boolean } | null
 }
 
 export function emptyArchiveMemory(): ArchiveMemory {
@@ -72,6 +73,9 @@ export interface Archived {
 
 /** A lock of git's own is left over when it is older than any command may run. */
 const STALE_LOCK_MS = 2 * GIT_TIMEOUT_MS
+
+/** So many are written by this process, on top of a commit of its own; of more a pack is made. */
+const SMALL_COMMIT_FILES = 100
 
 /** Commits the difference between the files and the last commit, and pushes what the remote lacks. */
 export async function archive(options: ArchiveOptions): Promise<Archived> {
@@ -130,23 +134,40 @@ async function record(git: Git, options: ArchiveOptions, outcome: Mutable<Archiv
 /** Answers the new commit, or null where the last one holds these very files. */
 async function commit(git: Git, branch: string, options: ArchiveOptions): Promise<string | null> {
   const { memory = emptyArchiveMemory() } = options
-  const parent = await headOf(git, branch)
+  const parent = (await readBranch(git.repoDir, branch)) ?? (await headOf(git, branch))
   if (parent === null) await assertUnused(git, branch)
   const wanted = treeOfFiles(options.files, memory.names)
   const held = options.check === 'quick' && memory.commit?.name === parent ? memory.commit : null
   const before = held?.tree ?? (await treeOf(git, parent))
-  if (parent !== null) memory.commit = { name: parent, tree: before }
+  if (parent !== null) memory.commit = { name: parent, tree: before, isOurs: held?.isOurs === true }
   const change = treeDifference(before, wanted)
   if (change.written.length + change.deleted.length === 0) return null
-  const { message, author, nowMs } = options
-  const stream = fastImportStream({ branch, parent, message, author, nowMs }, options.files, change)
-  await runGit(git, FAST_IMPORT, stream)
-  const head = await headOf(git, branch)
-  if (head === null || head === parent || !sameTree(await treeOf(git, head), wanted)) {
+  const { message, author, nowMs, files } = options
+  const made = { branch, parent, message, author, nowMs }
+  const small = held?.isOurs === true && change.written.length <= SMALL_COMMIT_FILES
+  const written =
+    small && parent !== null
+      ? await writeCommit(git.repoDir, { ...made, parent }, { files, ...change, before, wanted })
+      : null
+  const head = written ?? (await importCommit(git, made, files, change, wanted))
+  memory.commit = { name: head, tree: wanted, isOurs: true }
+  if (written === null || hasManyLoose(git.repoDir)) await runGit(git, ['gc', '--auto', '--quiet'])
+  return head
+}
+
+/** By git, and read back from it. */
+async function importCommit(
+  git: Git,
+  commit: Commit,
+  files: ReadonlyMap<string, Uint8Array | string>,
+  change: ReturnType<typeof treeDifference>,
+  wanted: Tree,
+): Promise<string> {
+  await runGit(git, FAST_IMPORT, fastImportStream(commit, files, change))
+  const head = await headOf(git, commit.branch)
+  if (head === null || head === commit.parent || !sameTree(await treeOf(git, head), wanted)) {
     throw new GitError('git fast-import: the commit does not hold what was sent')
   }
-  memory.commit = { name: head, tree: wanted }
-  await runGit(git, ['gc', '--auto', '--quiet'])
   return head
 }
 

@@ -3,13 +3,21 @@ import { dirname, join } from 'node:path'
 
 import { makeDirectories, writeUnflushed } from './files.ts'
 import { flushAll } from './flush.ts'
+import { removeEmpty, unlinkIfThere } from './turnover.ts'
+import type { Reused } from './turnover.ts'
 
 export interface Building {
   readonly root: string
+  /** Begins the directory, as the first call of any other does: anew (null), or with what an old generation holds. */
+  readonly begin: () => Promise<Reused | null>
   /** Leaves the bytes to the cache of the system: they are safe once `flush` has resolved. */
   readonly write: (file: string, bytes: Uint8Array) => Promise<void>
   /** Makes the directories of files to come. */
   readonly prepare: (files: Iterable<string>) => Promise<void>
+  /** Takes out files of the old generation, then what directories are not `needed` any more. */
+  readonly clear: (files: Iterable<string>, needed: ReadonlySet<string>) => Promise<void>
+  /** What was written. */
+  readonly written: ReadonlySet<string>
   readonly flush: () => Promise<void>
 }
 
@@ -18,14 +26,29 @@ export function createBuilding(
   {
     nowMs,
     beforeStep: step,
-  }: { readonly nowMs: number; readonly beforeStep?: (step: string) => void },
+    reuse = () => Promise.resolve(null),
+  }: {
+    readonly nowMs: number
+    readonly beforeStep?: (step: string) => void
+    readonly reuse?: () => Promise<Reused | null>
+  },
 ): Building {
+  /** Those in which a name is new or gone, relative. */
   const directories = new Set<string>()
-  const files: string[] = []
+  const written = new Set<string>()
   const making = new Map<string, Promise<void>>()
+  let begun: Promise<Reused | null> | null = null
+  const begin = (): Promise<Reused | null> => (begun ??= reuse())
   const make = async (file: string) => {
+    const reused = await begin()
+    if (reused?.directories.includes(dirname(file)) === true) {
+      directories.add(dirname(file))
+      return
+    }
     step?.(`make ${dirname(file)}`)
-    for (const made of await makeDirectories(root, [file])) directories.add(made)
+    for (const made of await makeDirectories(root, [file])) {
+      directories.add(made.slice(root.length + 1) || '.')
+    }
   }
   const prepare = async (files: Iterable<string>) => {
     for (const file of files) {
@@ -36,16 +59,33 @@ export function createBuilding(
   }
   return {
     root,
+    begin,
     prepare,
+    written,
     write: async (file, bytes) => {
       await prepare([file])
       step?.(`write ${file}`)
+      // Never over a file that is there: its bytes are those of other generations too.
+      if ((await begin()) !== null) unlinkIfThere(join(root, file))
       writeUnflushed(join(root, file), bytes, nowMs)
-      files.push(join(root, file))
+      written.add(file)
+    },
+    clear: async (files, needed) => {
+      const reused = await begin()
+      for (const file of files) {
+        step?.(`unlink ${file}`)
+        unlinkIfThere(join(root, file))
+        directories.add(dirname(file))
+      }
+      for (const name of removeEmpty(root, reused?.directories ?? [], needed)) directories.add(name)
+      for (const name of directories) if (!needed.has(name)) directories.delete(name)
     },
     flush: async () => {
       step?.('flush files')
-      const deepestFirst = [...directories].sort((left, right) => right.length - left.length)
+      const deepestFirst = [...directories]
+        .map((name) => join(root, name))
+        .sort((left, right) => right.length - left.length)
+      const files = [...written].map((file) => join(root, file))
       await flushAll({ root, files, directories: deepestFirst })
     },
   }

@@ -6,7 +6,7 @@ import type { Git } from './git.ts'
 
 /** Reads a `fastImportStream`; one that was cut off makes no commit. */
 export const FAST_IMPORT = ['fast-import', '--quiet', '--done', '--date-format=raw'] as const
-const REGULAR_FILE = '100644'
+export const REGULAR_FILE = '100644'
 
 /** Object name by path: what a tree holds. */
 export type Tree = ReadonlyMap<string, string>
@@ -113,7 +113,7 @@ export function fastImportStream(
   return Buffer.concat(parts)
 }
 
-function plainName(text: string): string {
+export function plainName(text: string): string {
   return text.replaceAll(/[<>\p{Cc}]/gu, '')
 }
 

@@ -113,7 +113,8 @@ interface NamedFile {
   readonly size: number
 }
 
-function* filesNamedIn({ documents }: Manifest): Generator<NamedFile> {
+/** Every file of the set but the manifest's own. */
+export function* filesNamedIn({ documents }: Manifest): Generator<NamedFile> {
   for (const { file, sha256: hash, size, encodings } of documents) {
     yield { file, sha256: hash, size }
     for (const encoding of ['br', 'gzip'] as const) {
@@ -148,6 +149,20 @@ export async function rememberChecked(
   await inSlices(filesNamedIn(manifest), ({ file, sha256: hash }) => {
     checked.set(file, { sha256: hash, marks: marksOf(`${directory}/${file}`) })
   })
+}
+
+/** The same of those that were renewed alone, and forgets the others that are gone. */
+export function rememberFiles(
+  directory: string,
+  manifest: Manifest,
+  checked: CheckedFiles,
+  { renewed, gone }: { readonly renewed: ReadonlySet<string>; readonly gone: Iterable<string> },
+): void {
+  for (const file of gone) checked.delete(file)
+  for (const { file, sha256: hash } of filesNamedIn(manifest)) {
+    if (renewed.has(file))
+      checked.set(file, { sha256: hash, marks: marksOf(`${directory}/${file}`) })
+  }
 }
 
 export function sha256(bytes: Uint8Array): string {

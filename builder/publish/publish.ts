@@ -1,7 +1,8 @@
 /**
  * Publishes a set of documents as one generation, or nothing at all where nothing changed.
  *
- * A new generation is a directory of hard links to what did not change and new files for what did.
+ * A new generation is a directory of hard links to what did not change and new files for what did; where this process
+ * made the ones before it, the oldest of them is taken for it (`turnover.ts`).
  * Nobody can see it until one rename switches `current` to it, so a reader finds the old set or the
  * new one and never a mixture, and a builder that dies leaves a directory that the next one clears away.
  */
@@ -32,13 +33,18 @@ import { inParallel, inSlices, namesIn, removeDirectory, syncDirectory, writeNew
 import type { KeyRing, Signer } from './keys.ts'
 import { acquireLock } from './lock.ts'
 import type { Lock } from './lock.ts'
-import { readPast, rememberChecked } from './past.ts'
+import { filesNamedIn, readPast, rememberChecked, rememberFiles } from './past.ts'
 import type { CheckedFiles, ParsedManifest, Past } from './past.ts'
 import { draftPlan, nothingRendered } from './plan.ts'
 import type { Plan, Rendered } from './plan.ts'
+import { directoriesOf, rememberMade, reuseOldest } from './turnover.ts'
+import type { MadeGenerations, Reused } from './turnover.ts'
 
-/** The current one and those before it: a reader that has opened one may finish reading it. */
-const KEPT_GENERATIONS = 3
+/**
+ * The current one and two before it, since a reader that has opened one may finish reading it; and the one that becomes
+ * the next.
+ */
+const KEPT_GENERATIONS = 4
 const LOCK_FILE = '.publish.lock'
 const NEXT_LINK = '.current.next'
 const WRITES_AT_ONCE = 16
@@ -48,6 +54,7 @@ export interface PublishMemory {
   readonly checked: CheckedFiles
   readonly parsed: ParsedManifest
   readonly assets: KnownAssets
+  readonly made: MadeGenerations
 }
 
 export function emptyMemory(): PublishMemory {
@@ -56,6 +63,7 @@ export function emptyMemory(): PublishMemory {
     checked: new Map(),
     parsed: { last: null },
     assets: new Map(),
+    made: new Map(),
   }
 }
 
@@ -101,7 +109,10 @@ export async function publish(options: PublishOptions): Promise<Published> {
     await clearHalfMade(past, options)
     const assets =
       options.assetsDir === null ? [] : await readAssets(options.assetsDir, memory.assets)
-    const building = createBuilding(halfMade(publicDir), options)
+    const building = createBuilding(halfMade(publicDir), {
+      ...options,
+      reuse: async () => (past === null ? null : await reuse(past.generation, options, memory)),
+    })
     const plan = await draftPlan([...options.documents, ...assets], past, {
       ...options,
       rendered,
@@ -118,15 +129,15 @@ export async function publish(options: PublishOptions): Promise<Published> {
     }
     if (past !== null && !past.ours) log.warn('signed by a key that is not ours: all signed again')
     const generation = await nextGeneration(publicDir)
-    const { manifest, bytes } = await writeGeneration(plan, past, generation, {
-      ...options,
-      building,
-    })
+    const written = await writeGeneration(plan, past, generation, { ...options, building })
     await switchTo(generation, lock, options)
-    await prune(generation, options)
-    const directory = join(publicDir, GENERATIONS_DIR, generationName(generation))
-    parsed.last = { bytes, manifest }
-    await rememberChecked(directory, manifest, checked)
+    const pruned = await prune(generation, options)
+    const isCounted = pruned === 0 && past?.hashed === 0
+    await remember(written, generationIn(publicDir, generation), generation, {
+      memory,
+      isCounted,
+    })
+    const { manifest } = written
     const counts = { changed: changed.length, removed: removed.length, unchanged }
     log.info('published', { generation, ...counts })
     return { generation, changed, removed, unchanged, manifest }
@@ -141,6 +152,25 @@ function halfMade(publicDir: string): string {
 
 function generationName(generation: number): string {
   return String(generation).padStart(8, '0')
+}
+
+function generationIn(publicDir: string, generation: number): string {
+  return join(publicDir, GENERATIONS_DIR, generationName(generation))
+}
+
+async function reuse(
+  current: number,
+  { publicDir, beforeStep }: PublishOptions,
+  { made }: PublishMemory,
+): Promise<Reused | null> {
+  return await reuseOldest({
+    made,
+    directoryOf: (generation) => generationIn(publicDir, generation),
+    oldest: current - KEPT_GENERATIONS + 1,
+    current,
+    root: halfMade(publicDir),
+    beforeStep,
+  })
 }
 
 async function generations(publicDir: string): Promise<number[]> {
@@ -165,17 +195,30 @@ async function clearHalfMade(past: Past | null, options: PublishOptions): Promis
   }
 }
 
+interface Written {
+  readonly manifest: Manifest
+  readonly bytes: Buffer
+  /** All of the generation, relative; `.` is its root. */
+  readonly directories: ReadonlySet<string>
+  /** Files of the set that were linked or written; null where all of them were. */
+  readonly renewed: ReadonlySet<string> | null
+  /** Files that are not those of the last generation, gone ones among them; null where nothing is shared with it. */
+  readonly touched: ReadonlySet<string> | null
+}
+
 async function writeGeneration(
   plan: Plan,
   past: Past | null,
   generation: number,
   options: PublishOptions & { readonly building: Building },
-): Promise<{ readonly manifest: Manifest; readonly bytes: Buffer }> {
+): Promise<Written> {
   const { building, beforeStep: step } = options
-  const { root, write } = building
+  const { root, write, written } = building
   const home = join(options.publicDir, GENERATIONS_DIR)
-  await building.prepare(plan.kept)
-  if (past !== null) await keep(plan.kept, past.directory, root, step)
+  const reused = await building.begin()
+  const links = reused === null ? plan.kept : plan.kept.filter((file) => reused.lacking.has(file))
+  await building.prepare(links)
+  const areShared = past === null || (await keep(links, past.directory, root, step))
 
   const { manifest } = plan
   const bytes = Buffer.from(canonicalize(manifest), 'utf8')
@@ -188,21 +231,38 @@ async function writeGeneration(
   // The manifest goes last: a directory that has one has all that it names.
   await write(MANIFEST_FILE, bytes)
 
+  const kept = new Set(plan.kept)
+  const before = past === null ? [] : [...filesNamedIn(past.manifest)].map(({ file }) => file)
+  const gone = before.filter((file) => !kept.has(file))
+  const directories = directoriesOf([...kept, ...written])
+  if (reused !== null) {
+    const removed = gone.filter((file) => !written.has(file))
+    await building.clear(removed, directories)
+  }
   await building.flush()
   step?.('name the generation')
   await rename(root, join(home, generationName(generation)))
   step?.('flush the generations')
   await syncDirectory(home)
-  return { manifest, bytes }
+  return {
+    manifest,
+    bytes,
+    directories,
+    renewed: reused === null ? null : new Set([...links, ...written]),
+    touched: areShared ? new Set([...gone, ...written]) : null,
+  }
 }
 
-/** Hard links share the bytes and their time; where a file system has none, the bytes are copied. */
+/**
+ * Hard links share the bytes and their time; where a file system has none, the bytes are copied. Answers whether all were
+ * linked.
+ */
 async function keep(
   files: readonly string[],
   from: string,
   to: string,
   step: PublishOptions['beforeStep'],
-): Promise<void> {
+): Promise<boolean> {
   const refused: string[] = []
   await inSlices(files, (file) => {
     step?.(`link ${file}`)
@@ -216,6 +276,7 @@ async function keep(
   await inParallel(refused, WRITES_AT_ONCE, async (file) => {
     await writeNew(join(to, file), await readFile(join(from, file)))
   })
+  return refused.length === 0
 }
 
 const LINK_REFUSALS = ['EPERM', 'EXDEV', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
@@ -231,6 +292,23 @@ async function switchTo(generation: number, lock: Lock, options: PublishOptions)
   await rename(next, join(publicDir, CURRENT_LINK))
   step?.('flush the switch')
   await syncDirectory(publicDir)
+}
+
+/** `isCounted`: no file of the set got or lost a link but those that were renewed. */
+async function remember(
+  { manifest, bytes, directories, renewed, touched }: Written,
+  directory: string,
+  generation: number,
+  { memory, isCounted }: { readonly memory: PublishMemory; readonly isCounted: boolean },
+): Promise<void> {
+  const { checked, parsed, made } = memory
+  parsed.last = { bytes, manifest }
+  if (isCounted && renewed !== null && touched !== null) {
+    rememberFiles(directory, manifest, checked, { renewed, gone: touched })
+  } else await rememberChecked(directory, manifest, checked)
+  if (touched === null) made.clear()
+  else rememberMade(made, generation, directory, { directories, touched })
+  for (const old of made.keys()) if (old <= generation - KEPT_GENERATIONS) made.delete(old)
 }
 
 /** Answers how many were removed. */

@@ -18,10 +18,11 @@ import { join } from 'node:path'
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 
-import { archive } from '../../../builder/publish/archive.ts'
+import { archive, emptyArchiveMemory } from '../../../builder/publish/archive.ts'
 import type { ArchiveOptions } from '../../../builder/publish/archive.ts'
 import { FAST_IMPORT, fastImportStream } from '../../../builder/publish/git-tree.ts'
 import { withoutCredentials } from '../../../builder/publish/git.ts'
+import { randomFrom } from '../../support/random.ts'
 import { filesBelow, startMs } from './set.ts'
 
 let root: string
@@ -64,6 +65,24 @@ function git(dir: string, ...args: string[]): string {
 
 function bareRemote(): void {
   execFileSync('git', ['init', '--bare', '--quiet', remote])
+}
+
+/** A folder with a `git` that writes down which command it was asked for, and does it. */
+function tellingGit(runs: string): string {
+  const dir = join(root, 'bin')
+  if (!existsSync(dir)) {
+    mkdirSync(dir)
+    const script = `#!/bin/sh\necho "$2" >> ${runs}\nPATH=${env.PATH} exec git "$@"\n`
+    writeFileSync(join(dir, 'git'), script, { mode: 0o755 })
+  }
+  return dir
+}
+
+function takeRuns(runs: string): string {
+  if (!existsSync(runs)) return ''
+  const told = readFileSync(runs, 'utf8').trim()
+  rmSync(runs)
+  return told
 }
 
 const moved = { files: filesWith('concentrated'), message: 'rails: olas paying → concentrated\n' }
@@ -125,6 +144,72 @@ describe('the archive', () => {
       expect(git(repoDir, 'rev-parse', 'main').trim()).toBe(parent)
     }
     expect(await record(moved)).toMatchObject({ state: 'ok', restarted: null })
+  })
+
+  test('gets from a process that remembers the very commits that git would make', async () => {
+    const other = join(root, 'other.git')
+    const memory = emptyArchiveMemory()
+    const random = randomFrom(7)
+    const files = new Map(filesWith('paying'))
+    const runs: string[] = []
+    for (let turn = 0; turn < 6; turn += 1) {
+      for (let change = 0; change < 3; change += 1) {
+        // Names beside a directory of the same beginning: git sorts those by a rule of its own.
+        const path = `api/v${Math.floor(random() * 3)}${['', '.json/a', '-b', '/x/y "é"'][Math.floor(random() * 4)] ?? ''}`
+        const clashes = [...files.keys()].some(
+          (held) => held.startsWith(`${path}/`) || path.startsWith(`${held}/`),
+        )
+        if (random() < 0.3) files.delete(path)
+        else if (!clashes) files.set(path, `${Math.floor(random() * 4)}\n`)
+      }
+      files.set('turn.txt', `${turn}\n`)
+      const more = {
+        files: new Map(files),
+        message: `turn ${turn}\n\nbody é\n`,
+        nowMs: startMs + turn,
+      }
+      // A program of git that tells of every run, while the memory is there.
+      const told = { ...more, memory, env: { PATH: tellingGit(join(root, 'runs')) } }
+      const mine = await record(told)
+      runs.push(takeRuns(join(root, 'runs')))
+      const gits = await record({ ...more, repoDir: other })
+      expect(mine).toEqual(gits)
+      expect(mine.committed).not.toBeNull()
+      expect(git(repoDir, 'fsck', '--full', '--strict')).toBe('')
+      if (turn === 3) git(repoDir, 'gc', '--quiet')
+    }
+    expect(runs.slice(1, 4)).toEqual(['', '', ''])
+    // Packing took the file of the branch away, so git was asked for it once.
+    expect(runs.slice(4)).toEqual(['for-each-ref', ''])
+  })
+
+  test('is never moved from where another put it, nor from under the lock of another', async () => {
+    const memory = emptyArchiveMemory()
+    await record({ memory })
+    const files = (status: string) => ({ files: filesWith(status), message: `${status}\n`, memory })
+    await record(files('dormant'))
+    const lock = join(repoDir, 'refs/heads/main.lock')
+    writeFileSync(lock, '')
+    const { mtimeMs } = statSync(lock)
+    const waiting = await record({ ...files('concentrated'), nowMs: mtimeMs + 1000 })
+    expect(waiting).toMatchObject({ state: 'failed', committed: null, restarted: null })
+    rmSync(lock)
+    // Another builder committed meanwhile: what it wrote is read, and built upon.
+    await record({ files: filesWith('unknown'), message: 'another\n' })
+    expect(await record(files('concentrated'))).toMatchObject({ state: 'ok', restarted: null })
+    expect(subjects(repoDir)).toEqual(['concentrated', 'another', 'dormant', 'rails: first'])
+    expect(git(repoDir, 'fsck', '--full', '--strict', '--no-dangling')).toBe('')
+  })
+
+  test('is packed by git where much lies loose', async () => {
+    const memory = emptyArchiveMemory()
+    await record({ memory })
+    const loose = join(repoDir, 'objects/17')
+    mkdirSync(loose, { recursive: true })
+    for (let at = 0; at < 30; at += 1) writeFileSync(join(loose, `tmp_obj_${at}`), '')
+    const runs = join(root, 'runs')
+    await record({ ...moved, memory, env: { PATH: tellingGit(runs) } })
+    expect(takeRuns(runs)).toBe('gc')
   })
 
   test('is off and nothing worse where there is no git', async () => {

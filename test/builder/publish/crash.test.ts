@@ -52,7 +52,7 @@ test(
       await publishHere(version)
       expect(versionsOf(readSet(place.publicDir, place.keys.publicKeys))).toEqual([version])
       expect(readdirSync(place.publicDir).sort()).toEqual(['current', 'generations'])
-      expect(readdirSync(join(place.publicDir, 'generations'))).toHaveLength(3)
+      expect(readdirSync(join(place.publicDir, 'generations'))).toHaveLength(4)
     }
     for (const step of ['switch', 'flush the switch', 'make the link', 'name the generation']) {
       expect(killed).toContain(step)

@@ -285,11 +285,12 @@ describe('a build', () => {
     expect(statSync(inCurrent('api/v1/rails.json')).ino).toBe(ino)
   })
 
-  test('keeps three generations', async () => {
+  test('keeps four generations: three to be read, and the one that becomes the next', async () => {
     for (let version = 1; version <= 6; version += 1) {
       await place.publish(worldOf(version), { nowMs: startMs + version })
     }
     expect(readdirSync(join(place.publicDir, 'generations')).sort()).toEqual([
+      '00000003',
       '00000004',
       '00000005',
       '00000006',

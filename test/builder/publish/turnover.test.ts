@@ -1,0 +1,165 @@
+import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+
+import type { PublicDocument } from '../../../builder/publish/document.ts'
+import { emptyMemory } from '../../../builder/publish/publish.ts'
+import type { PublishMemory } from '../../../builder/publish/publish.ts'
+import { randomFrom } from '../../support/random.ts'
+import { filesBelow, jsonDocument, readSet, startMs, touches, workspace } from './set.ts'
+import type { Workspace } from './set.ts'
+
+const filler = 'figures of a rail that pays agents, '.repeat(40)
+
+let place: Workspace
+let memory: PublishMemory
+let builds: number
+
+beforeEach(async () => {
+  place = await workspace()
+  memory = emptyMemory()
+  builds = 0
+})
+afterEach(() => place.remove())
+
+describe('the oldest generation becomes the next one, and', () => {
+  test('holds after any changes what a generation made anew would hold', async () => {
+    const random = randomFrom(20_261_121)
+    const world = new Map<string, number>()
+    for (let turn = 0; turn < 30; turn += 1) {
+      for (let change = 0; change < 1 + Math.floor(random() * 4); change += 1) {
+        const path = `/api/v1/d${Math.floor(random() * 3)}/e${Math.floor(random() * 3)}/r${Math.floor(random() * 3)}`
+        if (random() < 0.4) world.delete(path)
+        // Few versions: a document is often what it was some generations ago.
+        else world.set(path, Math.floor(random() * 3))
+      }
+      const { steps } = await publish(documentsOf(world))
+      const { bodies } = readSet(place.publicDir, place.keys.publicKeys)
+      expect([...bodies.keys()].sort()).toEqual([...world.keys(), '/constant'].sort())
+      expect(emptyDirectories(join(place.publicDir, 'current'))).toEqual([])
+      if (steps.length > 2 && turn > 8) expect(steps.join('\n')).toContain('take generation')
+    }
+  })
+
+  test('touches only files that changed since, and nothing of the generations beside it', async () => {
+    const world = new Map(
+      Array.from({ length: 40 }, (_, at) => [`/api/v1/rails/${at}`, 0] as const),
+    )
+    for (let version = 1; version <= 4; version += 1) await publishVersion(world, version)
+    const before = [2, 3, 4].map((number) => touches(generation(number)))
+    const { steps } = await publishVersion(world, 5)
+    expect(steps).toContain('take generation 1')
+    expect(steps.filter((step) => step.startsWith('link '))).toEqual([])
+    expect(readdirSync(join(place.publicDir, 'generations'))).toHaveLength(4)
+    expect([2, 3, 4].map((number) => touches(generation(number)))).toEqual(before)
+    // The marks of what was not touched hold: nothing is read again.
+    const read = [...memory.checked.keys()].sort()
+    expect(read).toEqual(
+      filesBelow(generation(5)).filter((file) => !file.startsWith('snapshot.json')),
+    )
+  })
+
+  test('is made anew where a name in it, or in the current one, is not where it was', async () => {
+    const world = new Map([['/api/v1/rails/x402', 0]])
+    const intrusions: ((at: string) => void)[] = [
+      (at) => writeFileSync(join(at, 'api/v1/rails/planted.json'), '{}'),
+      (at) => rmSync(join(at, 'constant.json')),
+      (at) => renameSync(join(at, 'api/v1/rails'), join(at, 'api/v1/moved')),
+    ]
+    for (const [number, intrude] of intrusions.entries()) {
+      for (let version = 0; version < 5; version += 1)
+        await publishVersion(world, number * 10 + version)
+      const [oldest = ''] = readdirSync(join(place.publicDir, 'generations')).sort()
+      intrude(join(place.publicDir, 'generations', oldest))
+      const { steps } = await publishVersion(world, number * 10 + 9)
+      expect(steps.join('\n')).not.toContain('take generation')
+      readSet(place.publicDir, place.keys.publicKeys)
+    }
+    for (let version = 100; version < 105; version += 1) await publishVersion(world, version)
+    writeFileSync(join(place.publicDir, 'current/api/v1/planted.json'), '{}')
+    const { steps } = await publishVersion(world, 105)
+    expect(steps.join('\n')).not.toContain('take generation')
+    readSet(place.publicDir, place.keys.publicKeys)
+  })
+
+  test('fails at any step without harm: the old set stands, and the next build is whole', async () => {
+    const world = new Map(Array.from({ length: 4 }, (_, at) => [`/api/v1/rails/${at}`, 0] as const))
+    for (let version = 1; version <= 5; version += 1) await publishVersion(world, version)
+    const { steps } = await publishVersion(world, 6)
+    expect(steps.join('\n')).toContain('take generation')
+    const kinds = new Set<string>()
+    for (const [at, step] of steps.entries()) {
+      const kind = step.replace(/ .*/, step.includes('/') ? '' : '$&')
+      if (kinds.has(kind)) continue
+      kinds.add(kind)
+      const before = readSet(place.publicDir, place.keys.publicKeys).manifest.set_sha256
+      const version = 10 * (at + 1)
+      const broken = publishVersion(world, version, (reached) => reached === at)
+      await expect(broken, step).rejects.toThrow('no space left on device')
+      const { manifest } = readSet(place.publicDir, place.keys.publicKeys)
+      if (step !== 'flush the switch') expect(manifest.set_sha256, step).toBe(before)
+      for (let more = 1; more <= 4; more += 1) await publishVersion(world, version + more)
+      readSet(place.publicDir, place.keys.publicKeys)
+      for (const number of readdirSync(join(place.publicDir, 'generations'))) {
+        expect(existsSync(join(place.publicDir, 'generations', number, 'snapshot.json'))).toBe(true)
+      }
+    }
+  })
+
+  test('waits for its turn: during a build there are the current one and two before it', async () => {
+    const world = new Map([['/api/v1/rails/x402', 0]])
+    for (let version = 1; version <= 5; version += 1) await publishVersion(world, version)
+    const there: string[][] = []
+    const home = join(place.publicDir, 'generations')
+    await publishVersion(world, 6, () => {
+      there.push(readdirSync(home).filter((name) => !name.startsWith('.')))
+      return false
+    })
+    for (const names of there)
+      expect(names).toEqual(expect.arrayContaining(['00000003', '00000004', '00000005']))
+  })
+})
+
+async function publishVersion(
+  world: Map<string, number>,
+  version: number,
+  fails?: (step: number) => boolean,
+): Promise<{ readonly steps: readonly string[] }> {
+  const [first = ''] = world.keys()
+  world.set(first, version)
+  return await publish(documentsOf(world), fails)
+}
+
+async function publish(
+  documents: readonly PublicDocument[],
+  fails: (step: number) => boolean = () => false,
+): Promise<{ readonly steps: readonly string[] }> {
+  const steps: string[] = []
+  builds += 1
+  await place.publish(documents, {
+    memory,
+    nowMs: startMs + builds * 1000,
+    beforeStep: (step) => {
+      if (fails(steps.length)) throw new Error('no space left on device')
+      steps.push(step)
+    },
+  })
+  return { steps }
+}
+
+function documentsOf(world: ReadonlyMap<string, number>): PublicDocument[] {
+  const changing = [...world].map(([path, version]) => jsonDocument(path, { version, filler }))
+  return [...changing, jsonDocument('/constant', { filler })]
+}
+
+function generation(number: number): string {
+  return join(place.publicDir, 'generations', String(number).padStart(8, '0'))
+}
+
+function emptyDirectories(root: string): string[] {
+  return readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => readdirSync(path).length === 0)
+}
