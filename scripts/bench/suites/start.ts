@@ -82,7 +82,7 @@ export const start: Suite = {
           ),
         }),
         compare({
-          what: 'of it, more than the peer',
+          what: `start, ${size}, more than the peer`,
           unit: 'ms',
           ours: firstMs.map((ms, round) => ms - (peerMs[round] ?? Number.NaN)),
           peerName,
