@@ -14,6 +14,8 @@ export default defineConfig({
     ],
     env: { TZ: 'UTC' },
     isolate: false,
+    // Left to itself, Vitest keeps a core free: one worker on a machine of two.
+    maxWorkers: '100%',
     restoreMocks: true,
     expect: { poll: { timeout: 30_000 } },
     retry: 0,

@@ -7,6 +7,7 @@ export default defineConfig({
     include: ['test/e2e/**/*.test.ts'],
     globalSetup: 'test/support/compiled-program.ts',
     env: { TZ: 'UTC' },
+    maxWorkers: '100%',
     expect: { poll: { timeout: 60_000 } },
     retry: 0,
     testTimeout: 120_000,

@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os'
+
 import { defineConfig } from 'vitest/config'
 
 /** What breaks and who attacks: faults of disks, clocks and neighbours, and requests that are made to do harm. */
@@ -7,6 +9,8 @@ export default defineConfig({
     include: ['test/faults/**/*.test.ts'],
     globalSetup: 'test/support/compiled-program.ts',
     env: { TZ: 'UTC' },
+    // One more than cores: much of it waits for disks, locks and slow clients.
+    maxWorkers: availableParallelism() + 1,
     expect: { poll: { timeout: 60_000 } },
     retry: 0,
     testTimeout: 120_000,

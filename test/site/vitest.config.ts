@@ -7,7 +7,7 @@ export default defineConfig({
     include: ['test/site/**/*.test.ts'],
     env: { TZ: 'UTC' },
     isolate: false,
-    fileParallelism: false,
+    maxWorkers: '100%',
     expect: { poll: { timeout: 60_000 } },
     retry: 0,
     testTimeout: 120_000,
