@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import {
   chmodSync,
   cpSync,
@@ -5,14 +6,16 @@ import {
   mkdirSync,
   readFileSync,
   readdirSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
+import { withPlainFile } from '../../scripts/cli/admin/integrity.ts'
 import { receiptKeyOf, parseSecretKey } from '../../src/client/signers.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import { openShell } from './shell.ts'
@@ -262,26 +265,47 @@ describe('a backup', () => {
     const before = readFileSync(join(shell.dataDir, 'ledger.db'))
     const bad = at('bad')
     mkdirSync(bad)
-    const copyTo = (name: string) => {
+    const manifest = answered.parse(JSON.parse(readFileSync(at('backup.db.manifest.json'), 'utf8')))
+    /** Where `of` is given, the manifest fits what it makes of the copy. */
+    const copyTo = (name: string, of?: (bytes: Buffer) => Buffer) => {
       const file = join(bad, name)
-      cpSync(at('backup.db'), file)
+      const bytes = readFileSync(at('backup.db'))
+      const written = of?.(bytes) ?? bytes
+      writeFileSync(file, written)
+      const sha256 = createHash('sha256').update(written).digest('hex')
+      writeFileSync(`${file}.manifest.json`, JSON.stringify({ ...manifest, sha256 }))
       return file
     }
     const changed = copyTo('changed.db')
-    cpSync(at('backup.db.manifest.json'), `${changed}.manifest.json`)
-    const bytes = readFileSync(changed)
-    bytes[bytes.length - 100] = (bytes[bytes.length - 100] ?? 0) ^ 1
-    writeFileSync(changed, bytes)
+    await withPlainFile(changed, 'read-write', async (db) => {
+      await sql`update receipts set summary = 'another'`.execute(db)
+    })
     const bare = copyTo('bare.db')
-    const other = join(bad, 'other.db')
-    writeFileSync(other, 'not a database')
-    const manifest = answered.parse(JSON.parse(readFileSync(at('backup.db.manifest.json'), 'utf8')))
-    const sha256 = 'f37c0e22ee0c1ee4ea20c9bd4ff5ce6c6ee7dc3ceb7f0d1b0b4ed5c4a8b5d9f0'
-    writeFileSync(`${other}.manifest.json`, JSON.stringify({ ...manifest, sha256 }))
-    for (const file of [changed, bare, other, join(bad, 'missing.db')]) {
+    rmSync(`${bare}.manifest.json`)
+    const missing = copyTo('missing.db')
+    rmSync(missing)
+    const damaged = copyTo('damaged.db', (bytes) => bytes.fill(0xa5, 3 * 4096, 4 * 4096))
+    const foreign = copyTo('foreign.db', (bytes) => {
+      // The application id of a SQLite file (https://sqlite.org/fileformat.html, 1.3).
+      bytes.writeUInt32BE(0, 68)
+      return bytes
+    })
+    const text = copyTo('text.db', () => Buffer.from('not a database'))
+    const found = []
+    for (const file of [changed, bare, missing, damaged, foreign, text]) {
       const refused = await admin('restore', file)
-      expect({ file, ok: refused.code === 0 }).toEqual({ file, ok: false })
+      const checks = z.array(answered).parse(resultOf(refused)['checks'])
+      const wrong = checks.filter(({ good }) => good !== true).map(({ what }) => what)
+      found.push([basename(file), refused.code, wrong])
     }
+    expect(found).toEqual([
+      ['changed.db', 1, ['manifest of the backup']],
+      ['bare.db', 1, ['manifest of the backup']],
+      ['missing.db', 1, ['manifest of the backup', 'database']],
+      ['damaged.db', 1, ['database']],
+      ['foreign.db', 1, ['schema']],
+      ['text.db', 1, ['database']],
+    ])
     expect(readFileSync(join(shell.dataDir, 'ledger.db')).equals(before)).toBe(true)
   })
 

@@ -13,14 +13,15 @@ import { verifyDirectory } from '../../scripts/cli/verify.ts'
 import { holds } from '../../src/client/verify.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { installBoardProgram } from '../e2e/board.ts'
-import { addressOf, newLedger, problemsOfSet } from '../e2e/ledger.ts'
+import { addressOf, newLedger, problemsOfSet, withHooks } from '../e2e/ledger.ts'
 import type { Ledger } from '../e2e/ledger.ts'
+import { run } from '../support/program.ts'
 import type { Program, Running } from '../support/program.ts'
 import { startUsdcChain } from '../support/usdc-chain.ts'
 import type { UsdcChain } from '../support/usdc-chain.ts'
 import { chainAccount, chainKey } from '../support/x402-payment.ts'
 import { feedPrice, payer, receiver, startLoad } from './load.ts'
-import type { Load } from './load.ts'
+import type { Load, Request } from './load.ts'
 import { childrenOf, fileMiB, median, sampleOf, trendOf } from './process-samples.ts'
 import type { Sample } from './process-samples.ts'
 
@@ -34,12 +35,21 @@ const SETTLING_MIB = { service: 48, builder: 128 } as const
 /** The bound of the file that the service sets (64 MiB), and what one transaction may add. */
 const WAL_MIB = 72
 const PATIENCE_MS = 60_000
+/** Between two questions to the server that does nothing. */
+const PROBE_EVERY_MS = 50
+/** How many times as slow the last third may be as the first, beyond what the empty server became slower. */
+const DRIFT = 5
+/** So often garbage is collected in the service, and what is left is weighed. */
+const WEIGHINGS = 12
+/** What may stay besides the bytes of published documents, which the service holds on purpose. */
+const KEPT_BYTES = { atAll: 12 * 2 ** 20, perDocument: 4096, perRequest: 64 } as const
 
 let program: Program
 let chain: UsdcChain
 let ledger: Ledger
 let service: Running
 let url: string
+let empty: Running
 
 beforeAll(async () => {
   program = installBoardProgram()
@@ -58,13 +68,19 @@ beforeAll(async () => {
     TRUSTED_PROXIES: '127.0.0.1',
   })
   await ledger.builder(['--once']).ended
-  service = ledger.service({ LOG_LEVEL: 'info' })
+  service = ledger.service({
+    LOG_LEVEL: 'info',
+    ...withHooks(program, 'test/support/heap-hook.ts'),
+  })
   url = await addressOf(service)
+  empty = run(program.scriptOf('test/soak/empty-server-child.ts'), [], {})
 })
 
 afterAll(async () => {
-  service.kill('SIGKILL')
-  await service.ended
+  for (const running of [service, empty]) {
+    running.kill('SIGKILL')
+    await running.ended
+  }
   await chain.stop()
   ledger.remove()
   program.remove()
@@ -112,6 +128,67 @@ async function watch(during: Promise<unknown>): Promise<Held> {
   return held
 }
 
+/** How long an answer of the empty server takes, by the same client on the same machine. */
+async function probe(during: Promise<unknown>): Promise<readonly Pick<Request, 'tookMs'>[]> {
+  const emptyUrl = await addressOf(empty)
+  const over = new AbortController()
+  const ended = during.finally(() => over.abort())
+  const asked: { readonly tookMs: number }[] = []
+  while (!over.signal.aborted) {
+    const startMs = performance.now()
+    await (await fetch(emptyUrl)).text()
+    asked.push({ tookMs: performance.now() - startMs })
+    await sleep(PROBE_EVERY_MS)
+  }
+  await ended
+  return asked
+}
+
+interface Weight {
+  readonly requests: number
+  readonly bytes: number
+  readonly documents: number
+  readonly publishedBytes: number
+}
+
+/** The documents that stand published, in every form. */
+function publishedNow(): Pick<Weight, 'documents' | 'publishedBytes'> {
+  const { documents } = ledger.manifest()
+  const sizes = documents.flatMap(({ size, encodings }) => [
+    size,
+    encodings.br?.size ?? 0,
+    encodings.gzip?.size ?? 0,
+  ])
+  return {
+    documents: documents.length,
+    publishedBytes: sizes.reduce((sum, size) => sum + size, 0),
+  }
+}
+
+/** What the service holds after a collection, and how many requests there had been. */
+async function weigh(load: Load, soakMs: number): Promise<readonly Weight[]> {
+  const weights: Weight[] = []
+  for (let at = 0; at < WEIGHINGS; at += 1) {
+    await sleep(soakMs / WEIGHINGS)
+    service.kill('SIGUSR2')
+    const told = () => [...service.output().matchAll(/^held after a collection: (\d+)$/gm)]
+    await expect.poll(() => told().length, { timeout: PATIENCE_MS }).toBe(at + 1)
+    const bytes = Number(told()[at]?.[1])
+    weights.push({ requests: load.requests.length, bytes, ...publishedNow() })
+  }
+  return weights
+}
+
+const inMiB = (bytes: number): string => (bytes / 2 ** 20).toFixed(1)
+const p99 = (some: readonly { readonly tookMs: number }[]) =>
+  some.map(({ tookMs }) => tookMs).toSorted((a, b) => a - b)[Math.floor(some.length * 0.99)] ?? 0
+
+/** The p99 of the last third to that of the first. */
+function drift(some: readonly { readonly tookMs: number }[]): number {
+  const third = Math.floor(some.length / 3)
+  return p99(some.slice(-third)) / p99(some.slice(0, third))
+}
+
 const secondHalf = (samples: readonly Sample[]) => samples.slice(Math.floor(samples.length / 2))
 const most = (samples: readonly Sample[], of: (sample: Sample) => number) =>
   Math.max(...samples.map(of))
@@ -123,14 +200,20 @@ test('under mixed load nothing grows, nothing fails, and all that was acknowledg
   const measuredFrom = load.requests.length
   const rate = capacity * SHARE_OF_CAPACITY
   const driven = drive(load, soakMs, rate)
-  const held = await watch(driven)
+  const [held, probed, weights] = await Promise.all([
+    watch(driven),
+    probe(driven),
+    weigh(load, soakMs),
+  ])
+
+  const [middle, end] = [weights[WEIGHINGS / 2 - 1], weights.at(-1)]
+  if (middle === undefined || end === undefined) throw new Error('nothing was weighed')
+  const publishedGrowth = end.publishedBytes - middle.publishedBytes
 
   // What was asked: by kind, by status, and whether the end was slower than the beginning.
   const requests = load.requests.slice(measuredFrom)
   const quarter = Math.floor(requests.length / 4)
   const [first, last] = [requests.slice(0, quarter), requests.slice(-quarter)]
-  const p99 = (some: readonly { readonly tookMs: number }[]) =>
-    some.map(({ tookMs }) => tookMs).toSorted((a, b) => a - b)[Math.floor(some.length * 0.99)] ?? 0
   const slowMs = 50 * median(requests.map(({ tookMs }) => tookMs))
   const slowShare = (some: typeof requests) =>
     some.filter(({ tookMs }) => tookMs > slowMs).length / some.length
@@ -150,7 +233,11 @@ test('under mixed load nothing grows, nothing fails, and all that was acknowledg
     seconds: soakMs / 1000,
     capacity: `${capacity.toFixed(0)} requests a second, ${rate.toFixed(0)} asked for, ${(await driven).toFixed(0)} done`,
     acknowledged: `${acknowledged.receipts.length} receipts, ${acknowledged.workers.length} workers, ${acknowledged.jobs.length} jobs, ${acknowledged.payments} payments`,
-    'p99 of the last quarter to the first': (p99(last) / p99(first)).toFixed(2),
+    'p99 of the last third to the first': `${drift(requests).toFixed(2)}, of a server that does nothing ${drift(probed).toFixed(2)}`,
+    'held after collections and published, MiB': weights
+      .map(({ bytes, publishedBytes }) => `${inMiB(bytes)} (${inMiB(publishedBytes)})`)
+      .join(' '),
+    'documents in the second half': `${middle.documents} to ${end.documents}`,
     'resident MiB of the service, its trend in the second half': `${most(held.service, ({ residentMiB }) => residentMiB).toFixed(0)}, ${grown(held.service).toFixed(1)}`,
     'resident MiB of the builder, its trend in the second half': `${most(held.builder, ({ residentMiB }) => residentMiB).toFixed(0)}, ${grown(held.builder).toFixed(1)}`,
     'descriptors of the service at most': most(held.service, ({ descriptors }) => descriptors),
@@ -163,9 +250,16 @@ test('under mixed load nothing grows, nothing fails, and all that was acknowledg
   const failed = load.requests.filter(({ status }) => status >= 400)
   expect(new Set(failed.map(({ kind, status }) => `${kind} ${status}`))).toEqual(new Set())
   expect(slowShare(last)).toBeLessThan(slowShare(first) + 0.1)
+  expect(drift(requests)).toBeLessThan(DRIFT * Math.max(1, drift(probed)))
+  expect(end.bytes - middle.bytes - publishedGrowth).toBeLessThan(
+    KEPT_BYTES.atAll +
+      KEPT_BYTES.perDocument * (end.documents - middle.documents) +
+      KEPT_BYTES.perRequest * (end.requests - middle.requests),
+  )
   for (const name of ['service', 'builder'] as const) {
     const samples = held[name]
-    expect(grown(samples)).toBeLessThan(SETTLING_MIB[name])
+    // Twice: while one set takes the place of another, both are there.
+    expect(grown(samples)).toBeLessThan(SETTLING_MIB[name] + (2 * publishedGrowth) / 2 ** 20)
     const [third = [], fourth = []] = halves(secondHalf(samples))
     for (const of of ['descriptors', 'threads'] as const) {
       expect(most(fourth, (one) => one[of])).toBeLessThanOrEqual(

@@ -13,6 +13,8 @@ const files = [
   'test/support/test-clock.ts',
   'test/builder/publish/crash-child.ts',
   'test/faults/database/lock-child.ts',
+  'test/soak/empty-server-child.ts',
+  'test/support/heap-hook.ts',
 ]
 
 export function setup(project: TestProject): () => void {
