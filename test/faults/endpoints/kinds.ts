@@ -13,14 +13,16 @@ import { createFacilitator } from '../../../src/payments/facilitator.ts'
 import type { Liar } from './liar.ts'
 
 /** What a caller is waited for, real time; the limits themselves have tests of their own. */
-const patienceMs = 400
+const patienceMs = 1500
+/** Between a try and the next one. */
+const pauseMs = 400
 /** Waits of any length are over soon. */
 const hurried: Clock = {
   now: () => Date.UTC(2026, 10, 21),
   monotonic: () => performance.now(),
   sleep: async (delayMs, signal) => {
     const options = signal === undefined ? {} : { signal }
-    await delay(Math.min(patienceMs, delayMs), undefined, options)
+    await delay(Math.min(pauseMs, delayMs), undefined, options)
   },
 }
 const signal = new AbortController().signal
