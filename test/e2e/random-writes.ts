@@ -220,7 +220,8 @@ export function documentWrites(dataDir: string, rails: readonly string[]) {
         openedAt: isoTime(nowMs),
       }),
     'flag closed': (tx, _n, nowMs) => closeFlag(tx, flagKey, isoTime(nowMs), 'It was looked at.'),
-    views: (tx, n, nowMs) => addViews(tx, [{ slug: 'first', hour: hourOf(nowMs), views: n }]),
+    views: (tx, n, nowMs) =>
+      addViews(tx, [{ slug: 'five-statuses', hour: hourOf(nowMs), views: n }]),
     run: async (tx, n, nowMs) => {
       const run = await startRun(tx, 'poll', isoTime(nowMs))
       const end = { finishedAt: isoTime(nowMs + n), outcome: 'ok', detail: `Run ${n}` } as const

@@ -2,6 +2,8 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { minuteMs } from '../../../src/core/time.ts'
+
 const libraries = ['x86_64', 'aarch64'].map(
   (machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketimeMT.so.1`,
 )
@@ -11,22 +13,31 @@ const library = libraries.find((path) => existsSync(path))
 export const noFakedClock: string | null =
   library === undefined ? 'libfaketime is not installed' : null
 
+/** So long after a jump comes the next full minute, at which jobs run. */
+const beforeTheMinuteMs = 6000
+
 export interface FakedClock {
   readonly env: Readonly<Record<string, string>>
-  /** From now on the clock of every process is off by so much. */
-  readonly jumpTo: (offsetMs: number) => void
+  /**
+   * From now on the clock of every process goes by so much ahead of where it began, put on to shortly before a full
+   * minute. Answers the time that it shows.
+   */
+  readonly jumpTo: (aheadMs: number) => number
   /** What the processes take for now, Unix milliseconds. */
   readonly now: () => number
 }
 
-export function fakedClock(folder: string): FakedClock {
+/** @param startMs what the clock shows first. */
+export function fakedClock(folder: string, startMs: number): FakedClock {
   const file = join(folder, 'clock')
-  let offsetMs = 0
-  const jumpTo = (nextMs: number): void => {
+  const startOffsetMs = startMs - Date.now()
+  let offsetMs = startOffsetMs
+  const set = (nextMs: number): void => {
     offsetMs = nextMs
     writeFileSync(file, `${nextMs < 0 ? '' : '+'}${nextMs / 1000}\n`)
   }
-  jumpTo(0)
+  const now = () => Date.now() + offsetMs
+  set(startOffsetMs)
   return {
     env: {
       LD_PRELOAD: library ?? '',
@@ -34,7 +45,12 @@ export function fakedClock(folder: string): FakedClock {
       FAKETIME_NO_CACHE: '1',
       FAKETIME_DONT_FAKE_MONOTONIC: '1',
     },
-    jumpTo,
-    now: () => Date.now() + offsetMs,
+    jumpTo: (aheadMs) => {
+      const soonest = Date.now() + startOffsetMs + aheadMs
+      const shown = Math.ceil((soonest + beforeTheMinuteMs) / minuteMs) * minuteMs
+      set(shown - beforeTheMinuteMs - Date.now())
+      return now()
+    },
+    now,
   }
 }

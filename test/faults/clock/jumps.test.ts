@@ -1,7 +1,8 @@
 /**
- * The clock on the wall jumps under the compiled service and its builder: signatures are judged by the time that it
- * shows, what was used stays used, events and published times never go back, and jobs run on, neither in a flood nor
- * never again.
+ * The clock on the wall jumps under the compiled service and its builder, which polls sources as they were recorded:
+ * signatures and quotas are judged by the time that it shows, what was used stays used, events and published times never
+ * go back, jobs of the exchange end when their time is over, and cron goes on with the next full minute, neither in a
+ * flood nor never again.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,50 +11,65 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { hourMs, minuteMs } from '../../../src/core/time.ts'
+import { railAdapters } from '../../../builder/rails/index.ts'
+import { fillOath } from '../../../src/auth/messages.ts'
+import { hourMs, isoTime, minuteMs, secondMs } from '../../../src/core/time.ts'
 import { eventsSince } from '../../../src/db/events.ts'
+import type { EventRecord } from '../../../src/db/events.ts'
+import { loadReference } from '../../../src/reference.ts'
 import { installBoardProgram } from '../../e2e/board.ts'
 import { addressOf, newLedger, problemsOfSet } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
+import { firstPollMs, startRecordedSources } from '../../e2e/recorded-sources.ts'
+import type { RecordedSources } from '../../e2e/recorded-sources.ts'
 import type { Program, Running } from '../../support/program.ts'
 import { receiptFacts, submission, workerSigned } from '../../support/receipts.ts'
-import { ed25519Key, nearWallet, signedBody } from '../../support/wallets.ts'
+import { ed25519Key, nearWallet, partnerHeaders, signedBody } from '../../support/wallets.ts'
 import { fakedClock, noFakedClock } from './faked-clock.ts'
 import type { FakedClock } from './faked-clock.ts'
 
 const worker = nearWallet('worker')
+const poster = nearWallet('poster')
 const skipped = noFakedClock === null ? '' : ` (left out: ${noFakedClock})`
+/** The full minute after next, at the latest, and a round of polls. */
+const patience = { timeout: 110_000 }
 
 let program: Program
 let folder: string
 let clock: FakedClock
+let sources: RecordedSources
 let ledger: Ledger
 let service: Running
 let url: string
 
 beforeAll(async () => {
+  if (noFakedClock !== null) return
   program = installBoardProgram()
   folder = mkdtempSync(join(tmpdir(), 'ledger-clock-'))
-  clock = fakedClock(folder)
-  ledger = newLedger(program, { POLL: 'off' })
-  service = ledger.service(noFakedClock === null ? clock.env : {})
+  sources = await startRecordedSources()
+  clock = fakedClock(folder, firstPollMs)
+  ledger = newLedger(program, { ...sources.env, POLL: 'on', POLL_EVERY_MINUTES: '60' })
+  service = ledger.service(clock.env)
   url = await addressOf(service)
   await service.says('"message":"serving"')
 })
 afterAll(async () => {
+  if (noFakedClock !== null) return
   service.kill('SIGTERM')
   expect(await service.ended).toBe(0)
+  await sources.stop()
   ledger.remove()
   program.remove()
   rmSync(folder, { recursive: true })
 })
 
-const answer = z.looseObject({ code: z.string().optional() })
-async function post(path: string, body: object) {
-  const headers = { 'Content-Type': 'application/json' }
+const answer = z.looseObject({ code: z.string().optional(), id: z.string().optional() })
+async function post(path: string, body: object, more: Readonly<Record<string, string>> = {}) {
+  const headers = { 'Content-Type': 'application/json', ...more }
   const sent = { method: 'POST', headers, body: JSON.stringify(body) }
   const response = await fetch(`${url}${path}`, sent)
-  return { status: response.status, code: answer.parse(await response.json()).code }
+  const { code, id } = answer.parse(await response.json())
+  return { status: response.status, code, id }
 }
 
 async function receipt(summary: string, nowMs: number): Promise<object> {
@@ -61,79 +77,203 @@ async function receipt(summary: string, nowMs: number): Promise<object> {
   return await submission(worker, workerSigned(facts, ed25519Key('worker')), nowMs)
 }
 const sendReceipt = async (body: object) => await post('/api/v1/receipts', body)
-const register = async (nowMs: number) =>
-  await signedBody(worker, 'register', { skills: ['agent-news-reporting'] }, { nowMs })
+
+/** As the partner, signed by the clock of now. */
+async function asPartner(path: string, body: object) {
+  const request = { method: 'POST', path, raw: JSON.stringify(body) }
+  const headers = await partnerHeaders(poster, request, { nowMs: clock.now(), binding: 'body' })
+  return await post(path, body, headers)
+}
+
+async function signUp() {
+  const timestamp = isoTime(clock.now())
+  const text = (await loadReference('data')).oaths.get('partner')?.text ?? ''
+  const oath = fillOath(text, { wallet: poster.address, timestamp })
+  const stated = { handle: 'poster', display_name: 'Poster', tier: 'free', timestamp }
+  const oath_signature = await poster.sign(oath)
+  return await asPartner('/api/v1/partners/signup', { ...stated, oath_signature })
+}
+
+/** A job that stays open for so long. */
+async function postJob(openMs: number): Promise<string> {
+  const what = { title: 'A job', description: 'Work.', skills: ['agent-news-reporting'] }
+  const deadline = isoTime(clock.now() + openMs)
+  const posted = await asPartner('/api/v1/jobs', { ...what, budget_usdc: '5', deadline })
+  expect(posted).toMatchObject({ status: 201 })
+  return posted.id ?? ''
+}
+
+let words = 0
+async function feedback() {
+  words += 1
+  return await post('/api/v1/feedback', { message: `Words ${words}` })
+}
 
 const health = z.object({
   status: z.string(),
   snapshot_sha256: z.string(),
   snapshot_age_s: z.number(),
-  jobs: z.object({ build: z.object({ outcome: z.string() }) }),
 })
 const healthOf = async () => health.parse(await (await fetch(`${url}/api/v1/health`)).json())
 
 /** A write is in the published documents: the builder has run again. */
 async function expectPublished(before: string): Promise<void> {
-  await expect.poll(async () => (await healthOf()).snapshot_sha256).not.toBe(before)
-  await expect.poll(async () => (await healthOf()).status).toBe('ok')
-  expect(problemsOfSet(ledger)).toEqual([])
+  await expect.poll(async () => (await healthOf()).snapshot_sha256, patience).not.toBe(before)
+  await expect.poll(() => problemsOfSet(ledger)).toEqual([])
 }
 
-describe.skipIf(noFakedClock !== null)(`a clock that jumps${skipped}`, () => {
+/** Statuses that were found to be others, after each jump. */
+const transitionsAfter = new Map<string, readonly EventRecord[]>()
+
+interface Rows {
+  /** How often each rail was polled. */
+  readonly polls: ReadonlyMap<string, number>
+  readonly builds: number
+  readonly transitions: readonly EventRecord[]
+  readonly events: readonly EventRecord[]
+  readonly used: number
+  /** Of networks, which are kept for two days. */
+  readonly networkWrites: number
+}
+
+async function rows(): Promise<Rows> {
+  return await ledger.withDatabase(async ({ reader }) => {
+    const count = reader.fn.countAll<number>().as('count')
+    const polls = await reader.selectFrom('polls').select(['rail', count]).groupBy('rail').execute()
+    const builds = await reader
+      .selectFrom('job_runs')
+      .select(count)
+      .where('job', '=', 'build')
+      .executeTakeFirstOrThrow()
+    const used = await reader.selectFrom('used_messages').select(count).executeTakeFirstOrThrow()
+    const networks = await reader
+      .selectFrom('network_writes')
+      .select(count)
+      .executeTakeFirstOrThrow()
+    const events = await eventsSince(reader, { seq: 0 }, 10_000)
+    return {
+      polls: new Map(polls.map((row) => [row.rail, row.count])),
+      builds: builds.count,
+      transitions: events.filter(({ kind }) => kind === 'rail_transition'),
+      events,
+      used: used.count,
+      networkWrites: networks.count,
+    }
+  })
+}
+
+/** What the clock has written of a job: the service itself says so as soon as the time is over. */
+async function endsByClock(job: string): Promise<readonly string[]> {
+  return await ledger.withDatabase(async ({ reader }) => {
+    const moves = await reader
+      .selectFrom('job_moves')
+      .select('event')
+      .where('job_id', '=', job)
+      .where('role', '=', 'clock')
+      .execute()
+    return moves.map(({ event }) => event)
+  })
+}
+
+describe.skipIf(noFakedClock !== null)(`a clock that jumps${skipped}`, { timeout: 400_000 }, () => {
+  test('before it does: every rail is polled, and some have another status than was said', async () => {
+    await expect.poll(async () => (await rows()).polls.size, patience).toBe(railAdapters.length)
+    const { transitions } = await rows()
+    expect(transitions.length).toBeGreaterThan(0)
+    expect(await signUp()).toMatchObject({ status: 201 })
+    for (let sent = 0; sent < 5; sent += 1) expect(await feedback()).toMatchObject({ status: 201 })
+    expect(await feedback()).toMatchObject({ status: 429, code: 'rate_limited' })
+  })
+
   test.for([
     ['two hours forward', 2 * hourMs],
     ['back to where it was', 0],
     ['three hours back', -3 * hourMs],
     ['a year forward', 365 * 24 * hourMs],
     ['back from there', 0],
-  ] as const)('%s', async ([name, offsetMs]) => {
-    await expect.poll(async () => (await healthOf()).jobs.build.outcome).toBe('ok')
+  ] as const)('%s', async ([name, aheadMs]) => {
     const signedBefore = clock.now()
     const used = await receipt(`used ${name}`, signedBefore)
     const unused = await receipt(`unused ${name}`, signedBefore)
     expect(await sendReceipt(used)).toMatchObject({ status: 201 })
-    const before = (await healthOf()).snapshot_sha256
-    const runsBefore = await buildRuns()
+    const anHour = await postJob(hourMs)
+    const before = await rows()
+    const { snapshot_sha256: published } = await healthOf()
 
-    clock.jumpTo(offsetMs)
+    const shown = clock.jumpTo(aheadMs)
+    const isForward = shown > signedBefore
     // Signed by the clock of before, which is hours off now.
-    expect(await sendReceipt(unused)).toEqual({ status: 401, code: 'signature_expired' })
-    expect(await sendReceipt(await receipt(`after ${name}`, clock.now()))).toMatchObject({
-      status: 201,
-    })
+    expect(await sendReceipt(unused)).toMatchObject({ status: 401, code: 'signature_expired' })
     expect((await sendReceipt(used)).status).toBe(401)
-    await expectPublished(before)
+    for (const [offMs, status] of [
+      [-6 * minuteMs, 401],
+      [-4 * minuteMs, 201],
+      [4 * minuteMs, 201],
+      [6 * minuteMs, 401],
+    ] as const) {
+      const body = await receipt(`${offMs} off ${name}`, clock.now() + offMs)
+      expect([offMs, (await sendReceipt(body)).status]).toEqual([offMs, status])
+    }
+    // An hour has passed for who was at the limit, or none has.
+    expect(await feedback()).toMatchObject({ status: isForward ? 201 : 429 })
+    const aMoment = await postJob(2 * secondMs)
+
+    await expectPublished(published)
     expect((await healthOf()).snapshot_age_s).toBeGreaterThanOrEqual(0)
-    // A minute of jobs is a handful of runs, however many minutes the clock has passed over.
-    expect((await buildRuns()) - runsBefore).toBeLessThan(10)
+    await expect.poll(async () => await endsByClock(aMoment), patience).toEqual(['expire'])
+    expect(await endsByClock(anHour)).toEqual(isForward ? ['expire'] : [])
+    const polled = async () => {
+      const { polls } = await rows()
+      return railAdapters.filter(({ rail }) => polls.get(rail) === before.polls.get(rail))
+    }
+    await expect.poll(polled, patience).toEqual([])
+
+    const after = await rows()
+    // However many minutes the clock has passed over.
+    for (const [rail, polls] of after.polls) {
+      // One more where its turn came meanwhile.
+      const more = polls - (before.polls.get(rail) ?? 0)
+      expect([rail, Math.min(more, 2)]).toEqual([rail, more])
+    }
+    expect(after.builds - before.builds).toBeLessThan(20)
+    expect(after.used).toBeGreaterThanOrEqual(before.used)
+    transitionsAfter.set(name, after.transitions)
+  })
+
+  test('tells each time that a rail is another: a year on nobody was paid, and back from there they were', () => {
+    const [there, yearOn, back] = ['three hours back', 'a year forward', 'back from there'].map(
+      (name) => transitionsAfter.get(name) ?? [],
+    )
+    expect(yearOn?.slice(there?.length).map(({ data }) => data['to'])).toContain('dormant')
+    expect(back?.slice(yearOn?.length).map(({ data }) => data['from'])).toContain('dormant')
   })
 
   test('leaves what was used before it used after it', async () => {
-    const body = await register(clock.now())
-    expect((await post('/api/v1/workers/register', body)).status).toBe(201)
-    clock.jumpTo(2 * hourMs)
-    expect(await post('/api/v1/workers/register', body)).toMatchObject({ status: 401 })
-    clock.jumpTo(minuteMs)
+    const body = await signedBody(
+      worker,
+      'register',
+      { skills: ['agent-news-reporting'] },
+      { nowMs: clock.now() },
+    )
+    const register = async () => await post('/api/v1/workers/register', body)
+    expect((await register()).status).toBe(201)
+    const before = await rows()
+    clock.jumpTo(3 * 24 * hourMs)
+    expect(await register()).toMatchObject({ status: 401 })
+    // What is kept for two days is dropped by the same job that would drop what was used.
+    await expect
+      .poll(async () => (await rows()).networkWrites, patience)
+      .toBeLessThan(before.networkWrites)
+    expect((await rows()).used).toBeGreaterThanOrEqual(before.used)
+    clock.jumpTo(0)
     // The first answer again, and not a second registration.
-    expect((await post('/api/v1/workers/register', body)).status).toBe(200)
+    expect((await register()).status).toBe(200)
   })
 
   test('never takes the times of events back', async () => {
-    const times = await ledger.withDatabase(async ({ reader }) => {
-      const events = await eventsSince(reader, { time: '2020-01-01T00:00:00.000Z' }, 10_000)
-      return events.map(({ createdAt }) => createdAt)
-    })
+    const times = (await rows()).events.map(({ createdAt }) => createdAt)
     expect(times).toEqual([...new Set(times)].toSorted())
+    // Some came up when the clock was back from the year that they follow.
+    expect(times.at(-1)?.slice(0, 4)).toBe('2027')
   })
 })
-
-async function buildRuns(): Promise<number> {
-  return await ledger.withDatabase(async ({ reader }) => {
-    const rows = await reader
-      .selectFrom('job_runs')
-      .select('id')
-      .where('job', '=', 'build')
-      .execute()
-    return rows.length
-  })
-}
