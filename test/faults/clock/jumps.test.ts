@@ -56,11 +56,12 @@ beforeAll(async () => {
 afterAll(async () => {
   if (noFakedClock !== null) return
   service.kill('SIGTERM')
-  expect(await service.ended).toBe(0)
+  const code = await service.ended
   await sources.stop()
   ledger.remove()
   program.remove()
   rmSync(folder, { recursive: true })
+  expect(code).toBe(0)
 })
 
 const answer = z.looseObject({ code: z.string().optional(), id: z.string().optional() })
