@@ -1,6 +1,7 @@
 import type { RailPoll } from '../../src/contract/schemas/rail.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import { isoTime } from '../../src/core/time.ts'
+import { keptOnce } from '../kept-once.ts'
 import type { PollRecord } from '../world.ts'
 import { csv } from './csv.ts'
 import { asJson, deferred, documentOf } from './document.ts'
@@ -18,12 +19,13 @@ export const historyDocuments: SnapshotFamily = {
       const params = { name: authored.rail }
       const polls = (world.history.get(authored.rail) ?? []).slice(0, shownPolls)
       const revision = revisionOfPolls(polls)
+      const views = keptOnce(() => polls.map(pollView))
       yield deferred(documentOf('getRailHistory', params), revision, () => ({
-        json: asJson({ rail: authored.rail, count: polls.length, polls: polls.map(pollView) }),
+        json: asJson({ rail: authored.rail, count: polls.length, polls: views() }),
         stamp: 'computed_at',
       }))
       yield deferred(documentOf('getRailHistoryCsv', params), revision, () => ({
-        text: historyCsv(polls.map(pollView)),
+        text: historyCsv(views()),
       }))
     }
   },
@@ -38,20 +40,21 @@ function pollView(poll: PollRecord): RailPoll {
   const { figures } = poll
   const figure = (name: (typeof figureNames)[number]) =>
     figures === null ? null : publicFigure(figures, name)
+  // In the order of the canonical form: of the members of every poll of a year none has to be moved then.
   return {
-    polled_at: isoTime(poll.polledAtMs),
     outcome: poll.outcome,
-    status: poll.status,
-    tpv_30d_usdc: figure('tpv_30d_usdc'),
-    tpv_7d_usdc: figure('tpv_7d_usdc'),
-    tpv_30d_raw_usdc: figure('tpv_30d_raw_usdc'),
-    tpv_7d_raw_usdc: figure('tpv_7d_raw_usdc'),
-    unique_creators_30d: figure('unique_creators_30d'),
-    unique_workers_30d: figure('unique_workers_30d'),
-    top_worker_share: figure('top_worker_share'),
-    rule: poll.rule,
     poll_duration_ms: poll.durationMs,
     ...(poll.error === null ? {} : { poll_error: poll.error }),
+    polled_at: isoTime(poll.polledAtMs),
+    rule: poll.rule,
+    status: poll.status,
+    top_worker_share: figure('top_worker_share'),
+    tpv_30d_raw_usdc: figure('tpv_30d_raw_usdc'),
+    tpv_30d_usdc: figure('tpv_30d_usdc'),
+    tpv_7d_raw_usdc: figure('tpv_7d_raw_usdc'),
+    tpv_7d_usdc: figure('tpv_7d_usdc'),
+    unique_creators_30d: figure('unique_creators_30d'),
+    unique_workers_30d: figure('unique_workers_30d'),
   }
 }
 
