@@ -95,7 +95,7 @@ const fewPictures = 2
 
 /**
  * Publishes with the pictures of pages that there are, and again with those that are new or changed: figures never
- * wait for pictures, unless for a few. What goes wrong with a picture is told and tried again by the next build.
+ * wait for pictures, unless for a few: many are drawn on the core beside. What goes wrong with a picture is told and tried again by the next build.
  */
 async function withShareImages(
   dir: string,
@@ -118,8 +118,15 @@ async function withShareImages(
     await render()
     return await publishWith((await readShareImages(dir, drawings)).documents)
   }
-  const first = await publishWith(documents)
-  if (!(await render())) return first
+  const rendering = render()
+  let first: Published
+  try {
+    first = await publishWith(documents)
+  } finally {
+    // Nothing goes on behind the caller's back, also where nothing could be published.
+    await rendering
+  }
+  if (!(await rendering)) return first
   const second = await publishWith((await readShareImages(dir, drawings)).documents)
   const changed = [...new Set([...first.changed, ...second.changed])].sort()
   return { ...second, changed, removed: [...new Set([...first.removed, ...second.removed])] }

@@ -31,7 +31,8 @@ const indexSchema = z.record(z.string(), z.string().regex(/^[0-9a-f]{64}$/))
 /** Part of every name: another way of rendering makes all pictures anew. */
 const renderer = 'sharp png 1'
 const maxAgeSeconds = 300
-const rendersAtOnce = 2
+/** Another one beside it would hold 50 MB more at the height of a full build, which leaves no core idle as it is. */
+const rendersAtOnce = 1
 
 /** Reads what was rendered before. Nothing is rendered here, so that documents need not wait. */
 export async function readShareImages(
