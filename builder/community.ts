@@ -9,7 +9,8 @@ import { lookAlikes } from '../src/db/names.ts'
 import type { OpenDatabase } from '../src/db/open.ts'
 import { partnerView } from '../src/db/partner-view.ts'
 import { countPartners, newestPartners } from '../src/db/partners.ts'
-import { countReceipts, listReceipts, receiptView } from '../src/db/receipts.ts'
+import { listReceipts, receiptTotals, receiptView } from '../src/db/receipts.ts'
+import type { ReceiptTotals } from '../src/db/receipts.ts'
 import { newestEntryAt } from '../src/db/reputation.ts'
 import { countWorkers, listWorkers } from '../src/db/workers.ts'
 import type { Community } from './world.ts'
@@ -17,33 +18,30 @@ import type { Community } from './world.ts'
 /** Entries of each list that is a document; the rest is asked for page by page. */
 const firstPage = 50
 
+/** What a process counted before. */
+export interface CommunityMemory {
+  receipts: ReceiptTotals | null
+}
+
 /** What wallets and partners wrote, as far as documents show it. */
 export async function gatherCommunity(
   { reader }: OpenDatabase,
   { siteUrl, nowMs }: { readonly siteUrl: string; readonly nowMs: number },
+  memory: CommunityMemory = { receipts: null },
 ): Promise<Community> {
   const page = { limit: firstPage + 1, before: null }
-  const [
-    workers,
-    workersTotal,
-    receipts,
-    receiptsTotal,
-    receiptsVerified,
-    standings,
-    newest,
-    partners,
-    partnersTotal,
-  ] = await Promise.all([
-    listWorkers(reader, page),
-    countWorkers(reader),
-    listReceipts(reader, page),
-    countReceipts(reader),
-    countReceipts(reader, { status: 'verified' }),
-    topStandings(reader, firstPage),
-    newestEntryAt(reader),
-    newestPartners(reader, firstPage),
-    countPartners(reader),
-  ])
+  const [workers, workersTotal, receipts, totals, standings, newest, partners, partnersTotal] =
+    await Promise.all([
+      listWorkers(reader, page),
+      countWorkers(reader),
+      listReceipts(reader, page),
+      receiptTotals(reader, memory.receipts),
+      topStandings(reader, firstPage),
+      newestEntryAt(reader),
+      newestPartners(reader, firstPage),
+      countPartners(reader),
+    ])
+  memory.receipts = totals
   const marked = await lookAlikes(
     reader,
     'partner',
@@ -57,8 +55,8 @@ export async function gatherCommunity(
     workersTotal,
     workersNext: nextCursor('workers', workers),
     receipts: shownReceipts.map((record) => receiptView(record, siteUrl)),
-    receiptsTotal,
-    receiptsVerified,
+    receiptsTotal: totals.total,
+    receiptsVerified: totals.verified,
     receiptsNext: nextCursor('receipts', receipts),
     leaderboard: ranked(standings, scoredAt(newestMs, nowMs)),
     leaderboardAsOf: isoTime(scoredAt(newestMs, nowMs)),

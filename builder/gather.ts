@@ -18,6 +18,7 @@ import { viewsSince } from '../src/db/views.ts'
 import { withAcceptedSkills } from './accepted-skills.ts'
 import { createAuthored } from './authored.ts'
 import { gatherCommunity } from './community.ts'
+import type { CommunityMemory } from './community.ts'
 import { weeklyArticles } from './desk/weekly.ts'
 import { gatherExchange } from './exchange.ts'
 import type { History } from './history.ts'
@@ -51,6 +52,7 @@ export interface GatherMemory {
   /** The last world, but with the articles that people wrote alone. */
   parts: World | null
   articles: World['articles']
+  readonly community: CommunityMemory
 }
 
 export function emptyGatherMemory(dataDir: string): GatherMemory {
@@ -59,6 +61,7 @@ export function emptyGatherMemory(dataDir: string): GatherMemory {
     articlesOf: remembering(articlesOf),
     parts: null,
     articles: [],
+    community: { receipts: null },
   }
 }
 
@@ -89,7 +92,7 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
       listClosedFlags(reader, closedFlagsLimit),
       eventsSince(reader, { time: from }, eventsLimit),
       viewsSince(reader, hourOf(nowMs) - viewHours + 1),
-      gatherCommunity(database, { siteUrl: options.site.url, nowMs }),
+      gatherCommunity(database, { siteUrl: options.site.url, nowMs }, memory.community),
       gatherExchange(database, {
         siteUrl: options.site.url,
         nowMs,

@@ -160,10 +160,13 @@ describe('a builder killed with SIGKILL', () => {
       write(1)
       await finish(ledger)
       write(2)
+      await finish(ledger)
+      // From the next build on an old generation is removed as well: none has fewer operations than this one.
+      write(3)
       const operations = await finish(ledger)
       const seen = new Set<string>()
       for (let kill = 0; kill < kills.laterBuilds; kill += 1) {
-        const version = 3 + kill
+        const version = 4 + kill
         write(version)
         const before = publishedVersion(ledger)
         // The last operations switch to the new set and archive it; most of those before make links.
@@ -180,7 +183,7 @@ describe('a builder killed with SIGKILL', () => {
       }
       expect([...seen].toSorted()).toEqual(['new', 'old'])
       await finish(ledger)
-      const last = 2 + kills.laterBuilds
+      const last = 3 + kills.laterBuilds
       expect(ledger.git('show', 'HEAD:api/v1/rails/olas.json')).toContain(`version ${last}`)
       await expectWhole(ledger)
       await expectServed(ledger, last)

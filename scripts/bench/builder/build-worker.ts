@@ -1,4 +1,7 @@
-/** `<fixture dir> <state dir>`: a full build in a fresh process, one where nothing changed, one after one new receipt. */
+/**
+ * `<fixture dir> <state dir>`: a full build in a fresh process, one where nothing changed, and one after each of five
+ * new receipts, of which the last is told.
+ */
 import { join } from 'node:path'
 
 import { build } from '../../../builder/build.ts'
@@ -16,6 +19,8 @@ const [fixtureDir = '', stateDir = ''] = process.argv.slice(2)
 const { dataDir, databasePath } = fixtureIn(fixtureDir)
 const database = await openDatabase({ url: databasePath })
 const quiet = () => undefined
+/** From the fourth on there is an old generation to make the next one of. */
+const receipts = 5
 const options = {
   database,
   history: createHistory(database.reader),
@@ -43,8 +48,11 @@ const options = {
 const full = await timed(nowMs)
 const fullPeakMb = process.resourceUsage().maxRSS / 1024
 const unchanged = await timed(nowMs + minuteMs)
-await database.write(addReceipt)
-const oneReceipt = await timed(nowMs + 2 * minuteMs)
+let oneReceipt = unchanged
+for (let receipt = 1; receipt <= receipts; receipt += 1) {
+  await database.write(addReceipt)
+  oneReceipt = await timed(nowMs + (1 + receipt) * minuteMs)
+}
 await database.close()
 const { ms, cpuMs, documents } = full
 process.stdout.write(

@@ -2,7 +2,7 @@
  * `<fixture dir> <published dir> <target dir>`: the peer of a build. Reads the same rows and writes the
  * same bytes, flushed alike, with no logic in between. The bytes are in memory before the clock starts.
  */
-import { readdirSync, readFileSync } from 'node:fs'
+import { linkSync, mkdirSync, readdirSync, readFileSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { createBuilding } from '../../../builder/publish/building.ts'
@@ -28,12 +28,25 @@ const ms = performance.now() - startedMs
 const { user, system } = process.cpuUsage(before)
 const cpuMs = (user + system) / 1000
 
+const linksCpuMs = linkAndUnlink()
+
 await database.close()
 const peakMb = process.resourceUsage().maxRSS / 1024
 const written = [...bytesOf.values()].reduce((sum, bytes) => sum + bytes.length, 0)
 process.stdout.write(
-  `${JSON.stringify({ ms, cpuMs, peakMb, rows, files: files.length, written })}\n`,
+  `${JSON.stringify({ ms, cpuMs, linksCpuMs, peakMb, rows, files: files.length, written })}\n`,
 )
+
+/** What a generation costs that links every file and unlinks every one of an old generation, and nothing else. */
+function linkAndUnlink(): number {
+  const start = process.cpuUsage()
+  const linked = `${targetDir}-links`
+  mkdirSync(linked)
+  for (const [at, file] of files.entries()) linkSync(join(targetDir, file), `${linked}/${at}`)
+  for (const at of files.keys()) unlinkSync(`${linked}/${at}`)
+  const spent = process.cpuUsage(start)
+  return (spent.user + spent.system) / 1000
+}
 
 async function readRows(): Promise<number> {
   const { reader } = database

@@ -20,6 +20,7 @@ const buildResult = z.object({
 const copyResult = z.object({
   ms: z.number(),
   cpuMs: z.number(),
+  linksCpuMs: z.number(),
   peakMb: z.number(),
   rows: z.number(),
   files: z.number(),
@@ -90,6 +91,13 @@ export const builder: Suite = {
           ours: builds.map(({ oneReceipt }) => oneReceipt.cpuMs),
           ...whole,
           target: { of: 'ratio', atMost: 0.01 },
+        }),
+        compare({
+          what: `after one receipt, ${size}, beside links alone`,
+          unit: 'cpu ms',
+          ours: builds.map(({ oneReceipt }) => oneReceipt.cpuMs),
+          peerName: 'links',
+          peer: copies.map(({ linksCpuMs }) => linksCpuMs),
         }),
         compare({
           what: `after one receipt, ${size}`,
