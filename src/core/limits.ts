@@ -36,6 +36,11 @@ export const limitPolicies = {
    * Each is counted when it comes and given back once proven, so the burst is also how many may be under way.
    */
   unproven: { kind: 'rate', quota: 60, windowMs: minuteMs, burst: 600 },
+  /**
+   * The same, those of wallets at their limit among them: a refusal by name costs little, but room until then. Given back
+   * only where a wallet may call. Ten times as many, so that a wallet that is over now and then costs its neighbours nothing.
+   */
+  overrun: { kind: 'rate', quota: 600, windowMs: minuteMs, burst: 600 },
 } as const satisfies Record<string, LimitPolicy>
 
 export type PolicyName = keyof typeof limitPolicies

@@ -61,6 +61,7 @@ export function createLimiter(
     wallet: createLimitTable(slots),
     signers: createLimitTable(slots),
     unproven: createLimitTable(slots),
+    overrun: createLimitTable(slots),
   } satisfies Record<PolicyName, unknown>
 
   // Whole milliseconds: sums of fractions would make the last request of a burst a matter of rounding.

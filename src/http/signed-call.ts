@@ -1,8 +1,10 @@
 /**
  * The limits of calls that come with a signature. Until it is proven a call counts against its network,
- * which bounds what bad signatures may cost; proven, it counts against its wallet and nothing else, also where
- * that is refused: a wallet that calls too often uses up nothing of its neighbours. So that its calls cost next to
- * nothing either, a wallet at its limit is refused by its name, before its signature is checked.
+ * which bounds what bad signatures may cost; proven, it counts against its wallet and nothing else. A wallet at its
+ * limit is refused by its name, before its signature is checked. Such a refusal leaves the network what it has for
+ * signatures that do not verify, but counts in a limit of its own (`overrun`): each takes up room until it is named,
+ * and a flood of them would leave none to other networks. Both are taken when a call comes, not when it is refused:
+ * whatever comes at once, no more pass the door than either has left.
  */
 import { ApiError } from '../contract/errors.ts'
 import { limitPolicies } from '../core/limits.ts'
@@ -20,14 +22,14 @@ export interface WalletTerms {
 }
 
 export interface SignedCall {
-  /** False: too many from this network have proved nothing; nothing was counted. */
+  /** False: too many from this network have proved nothing, or were over the limit of their wallet; nothing was counted. */
   readonly admitted: boolean
   /** The refusal of a call that was not admitted. */
   readonly refusal: () => Failure
   readonly headers: () => Readonly<Record<string, string>>
   /**
    * Asks whether a wallet may call, before the signature that names it is checked. Counts nothing.
-   * @throws ApiError `rate_limited`; the call then counts against nobody
+   * @throws ApiError `rate_limited`; the call then counts against the network as one over the limit of its wallet
    */
   readonly name: (wallet: Wallet) => Promise<void>
   /**
@@ -56,6 +58,7 @@ const reasons = {
   wallet: `Over ${limitPolicies.wallet.quota} requests a minute, times the multiplier of the tier, for this wallet`,
   signers: `Over ${limitPolicies.signers.quota} requests a minute from this network, for wallets that are no partners`,
   unproven: `Over ${limitPolicies.unproven.quota} requests a minute from this network without a signature that verifies`,
+  overrun: `Over ${limitPolicies.overrun.quota} requests a minute from this network, for wallets that are over their own limit`,
 } as const
 
 export function createSignedCalls(deps: SignedCallDeps): SignedCalls {
@@ -64,11 +67,18 @@ export function createSignedCalls(deps: SignedCallDeps): SignedCalls {
     const { host, range } = networkOf(clientAddress(peer, forwardedFor))
     const networkKey = range ?? host
     const unproven: readonly Claim[] = [{ policy: 'unproven', key: networkKey }]
+    const overrun: readonly Claim[] = [{ policy: 'overrun', key: networkKey }]
+    const arrival = [...unproven, ...overrun]
     let claims = unproven
-    let isProven = false
+    let isSettled = false
     let named: { readonly walletId: string; readonly claims: Promise<readonly Claim[]> } | null =
       null
 
+    const settle = (back: readonly Claim[]): void => {
+      if (isSettled) return
+      isSettled = true
+      limiter.giveBack(back)
+    }
     const claimsBy = async ({ id }: Wallet): Promise<readonly Claim[]> => {
       if (named?.walletId !== id) {
         const found = deps
@@ -76,40 +86,45 @@ export function createSignedCalls(deps: SignedCallDeps): SignedCalls {
           .then((terms) => claimsOf(terms, deps.walletKey(id), networkKey))
         named = { walletId: id, claims: found }
       }
-      return await named.claims
-    }
-    const settle = (): void => {
-      isProven = true
-      limiter.giveBack(unproven)
+      try {
+        return await named.claims
+      } catch (error) {
+        // A failure of ours is not the caller's doing.
+        settle(arrival)
+        throw error
+      }
     }
     const overLimit = (): ApiError => {
       const { code, details, headers = {} } = refusalOf(limiter, claims)
       return new ApiError(code, details, { headers })
     }
     return {
-      admitted: limiter.take(unproven),
-      refusal: () => refusalOf(limiter, unproven),
+      admitted: limiter.take(arrival),
+      refusal: () => {
+        const isForBadSignatures = unproven.some((claim) => limiter.remaining(claim) === 0)
+        return refusalOf(limiter, isForBadSignatures ? unproven : overrun)
+      },
       headers: () => (claims.length === 0 ? {} : limiter.report(claims).headers),
       async name(wallet) {
-        if (isProven) return
+        if (isSettled) return
         const wanted = await claimsBy(wallet)
-        if (isProven || wanted.every((claim) => limiter.remaining(claim) > 0)) return
+        if (isSettled || wanted.every((claim) => limiter.remaining(claim) > 0)) return
         claims = wanted
-        settle()
+        settle(unproven)
         // Counts nothing, since not all of them allow it: whoever watches the limiter is told of a refusal.
         limiter.take(claims)
         throw overLimit()
       },
       async prove(wallet) {
-        if (isProven) return
-        // Whatever comes now, the signature held: a failure of ours is not the caller's doing.
-        settle()
-        claims = await claimsBy(wallet)
-        if (!limiter.take(claims)) throw overLimit()
+        if (isSettled) return
+        const wanted = await claimsBy(wallet)
+        if (isSettled) return
+        claims = wanted
+        const isWithin = limiter.take(claims)
+        settle(isWithin ? arrival : unproven)
+        if (!isWithin) throw overLimit()
       },
-      withdraw() {
-        if (!isProven) settle()
-      },
+      withdraw: () => settle(arrival),
       remaining() {
         const [claim] = claims
         return claim?.policy === 'wallet' ? limiter.remaining(claim) : null

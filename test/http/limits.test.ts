@@ -200,7 +200,7 @@ describe('memory', () => {
       limiter.take([flood])
     }
     expect(limiter.bytes).toBe(before)
-    expect(before).toBe(6 * 12 * 2 ** 12)
+    expect(before).toBe(7 * 12 * 2 ** 12)
     expect(limiter.take(hot)).toBe(false)
   })
 

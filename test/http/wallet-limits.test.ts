@@ -4,8 +4,11 @@ import { afterEach, describe, expect, test } from 'vitest'
 
 import { checkHere } from '../../src/auth/check.ts'
 import { fillOath } from '../../src/auth/messages.ts'
+import type { PolicyName } from '../../src/core/limits.ts'
 import type { TierName } from '../../src/core/partner.ts'
+import { parseWallet } from '../../src/core/wallet.ts'
 import { createLimiter } from '../../src/http/limiter.ts'
+import { createSignedCalls } from '../../src/http/signed-call.ts'
 import { createMeter } from '../../src/metrics/meter.ts'
 import { keyedHashOf } from '../../src/secret.ts'
 import { gate, tempFolder } from '../db/temp-database.ts'
@@ -152,13 +155,14 @@ describe('a wallet', () => {
 async function registration(
   service: Service,
   wallet: TestWallet,
+  from: Readonly<Record<string, string>> = {},
 ): Promise<() => Promise<Response>> {
   const body = { skills: ['agent-news-reporting'] }
   const signed = await signedBody(wallet, 'register', body, { nowMs: service.clock.now() })
   return () =>
     fetch(`${service.url}/api/v1/workers/register`, {
       method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
+      headers: { 'Content-Type': 'application/json', ...from },
       body: JSON.stringify(signed),
     })
 }
@@ -232,12 +236,12 @@ describe('signed calls and the limits of the address', () => {
     const register = await registration(service, alice)
     expect((await tally(300, register)).statuses).toEqual({ 201: 1, 200: 299 })
     const checked = checks
-    const { statuses, last } = await tally(620, register)
-    expect(statuses).toEqual({ 429: 620 })
+    const { statuses, last } = await tally(500, register)
+    expect(statuses).toEqual({ 429: 500 })
     expect(last.headers.get('ratelimit')).toBe('"wallet";r=0;t=1, "signers";r=300;t=31')
     expect(await reads(service, alice, 1)).toMatchObject({ statuses: { 429: 1 } })
     expect(checks).toBe(checked)
-    expect(meter.counter('ledger_limiter_refusals_total', { policy: 'wallet' }).value).toBe(621)
+    expect(meter.counter('ledger_limiter_refusals_total', { policy: 'wallet' }).value).toBe(501)
     // A neighbour that proves nothing is the first one of 600.
     expect(await leftUnproven(service)).toBe(599)
     service.clock.advance(200)
@@ -266,6 +270,59 @@ describe('signed calls and the limits of the address', () => {
     expect(statuses.filter((status) => status === 200)).toHaveLength(50)
     expect(statuses.filter((status) => status === 429)).toHaveLength(50)
     expect(await leftUnproven(service)).toBe(599)
+    // Those that were refused count among the calls over the limit, each once.
+    const { last } = await tally(549, register)
+    expect(last.headers.get('ratelimit')).toMatch(/^"wallet";r=0;/)
+    expect((await register()).headers.get('ratelimit')).toBe('"overrun";r=0;t=1')
+  })
+
+  test('a flood of a wallet at its limit is stopped at the door, and other networks go on writing', async () => {
+    const meter = createMeter()
+    const service = await limited({ meter, trustedProxies: ['127.0.0.1'] })
+    const refusals = (policy: PolicyName) =>
+      meter.counter('ledger_limiter_refusals_total', { policy }).value
+    const register = await registration(service, alice, { 'X-Forwarded-For': '198.51.100.1' })
+    await tally(300, register)
+    const flood = async (count: number) => {
+      const answers = Array.from({ length: count }, register)
+      for (const answer of answers) await (await answer).arrayBuffer()
+    }
+    while (refusals('wallet') + refusals('overrun') <= 600) await flood(350)
+
+    const neighbour = { 'X-Forwarded-For': '203.0.113.1' }
+    for (const name of ['one', 'two']) {
+      const write = await registration(service, nearWallet(name), neighbour)
+      const flooded = flood(350)
+      expect((await write()).status).toBe(201)
+      await flooded
+    }
+    expect(refusals('wallet')).toBe(600)
+
+    // Time for one more lets in one more, however many come at once.
+    service.clock.advance(100)
+    const atDoor = refusals('overrun')
+    await flood(50)
+    expect([refusals('wallet'), refusals('overrun') - atDoor]).toEqual([601, 49])
+  })
+
+  test('a failure of ours counts against nobody', async () => {
+    const limiter = createLimiter(handClock(), 2 ** 12)
+    const calls = createSignedCalls({
+      limiter,
+      clientAddress: () => '198.51.100.1',
+      networkOf: () => ({ host: 5, range: null }),
+      termsOf: () => Promise.reject(new Error('disk I/O error')),
+      walletKey: () => 7,
+    })
+    const wallet = parseWallet(alice.address)
+    for (const stage of ['name', 'prove'] as const) {
+      const call = calls(undefined, undefined)
+      expect(call.admitted).toBe(true)
+      await expect(call[stage](wallet)).rejects.toThrow('disk I/O error')
+      for (const policy of ['unproven', 'overrun'] as const) {
+        expect([stage, policy, limiter.remaining({ policy, key: 5 })]).toEqual([stage, policy, 600])
+      }
+    }
   })
 
   test('who signs with another key than that of a wallet at its limit is refused like it', async () => {

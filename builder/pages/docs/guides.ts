@@ -239,7 +239,7 @@ export function signingPage({ site, taxonomy }: World): Page {
 }
 
 export function limitsPage(): Page {
-  const { ip, range, day, wallet, signers, unproven } = limitPolicies
+  const { ip, range, day, wallet, signers, unproven, overrun } = limitPolicies
   const bounds = writeBounds
   return {
     path: '/docs/limits',
@@ -284,14 +284,21 @@ export function limitsPage(): Page {
               String(unproven.burst),
             ],
           },
+          {
+            cells: [
+              'IPv4 address or IPv6 /48, for calls of wallets over their own limit, and for signatures that do not verify',
+              `${overrun.quota} a minute`,
+              String(overrun.burst),
+            ],
+          },
         ],
         empty: '',
       }),
       list([
         say`Over a limit the answer is ${link('/docs/errors#rate_limited', '429')} with ${code('Retry-After')} in seconds. ${code('RateLimit')} and ${code('RateLimit-Policy')} stand on answers that no cache keeps.`,
         'A call that a wallet has signed is counted against the wallet alone: not against the address it comes from, and not against the free daily allowance.',
-        'A wallet at its limit is refused before its signature is checked. That counts against nobody else in its network.',
-        'What waits for somebody else has a limit of its own, so that nobody who is slow holds up the rest: 64 signatures of contract wallets, 32 letters and 32 forwarded applications at once. Beyond it the answer is 503, and nothing was done.',
+        say`A wallet at its limit is refused before its signature is checked. Others in its network notice nothing, up to ${String(overrun.quota)} such calls a minute; beyond that all signed calls from the network are refused.`,
+        'What waits for somebody else has a limit of its own, so that nobody who is slow holds up the rest: 64 signatures of contract wallets, 32 letters and 32 forwarded applications at once. Beyond it the answer is 503, and nothing was done. A call that had proved no wallet by then counts all the same as one whose signature does not verify: forged signatures would be checked for nothing otherwise.',
         'The count of the day survives a restart of the service; a crash forgets the last five seconds of it at most.',
         say`Send ${code('If-None-Match')} with the ${code('ETag')} that you have: 304 means nothing changed.`,
         say`Documents are cached for the time that the ${link('/docs/reference', 'reference')} names. Rails are polled every few hours; asking more often brings nothing new.`,
