@@ -107,7 +107,7 @@ export function createApp(deps: AppDeps): App {
   hono.get('/healthz', aliveHandler)
   hono.get('/readyz', readyHandler(deps.obstacles))
   hono.get(healthPath, healthHandler(deps.health))
-  const statsSince = statsSinceHandler(deps.statsSince)
+  const statsSince = statsSinceHandler(store, deps.statsSince)
   hono.get(`${apiPrefix}/stats/live`, (c) => rooms.read.run(() => statsSince(c)))
   installHandlers(hono, apiHandlers(actions, store), {
     routes,

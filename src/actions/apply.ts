@@ -24,7 +24,7 @@ import type { Forwarded } from '../outbound/application.ts'
 import { outboundUserAgent } from '../outbound/user-agent.ts'
 import { requireRoomForWrite } from './bounds.ts'
 import type { ActionDeps } from './deps.ts'
-import { requireFresh } from './effect.ts'
+import { priorAnswer, requireFresh } from './effect.ts'
 import type { Outcome } from './effect.ts'
 import { newId } from './new-id.ts'
 import { requirePartner, tierOf } from './partner-access.ts'
@@ -64,13 +64,40 @@ export async function apply(
       return await finish(tx, deps, begun, { end: manual, applyUrl })
     })
   }
-  const { begun, end } = await deps.outside.rail(async () => {
-    const started = await begin(deps, write, worker.display)
-    if (!started.isNew) return { begun: started, end: lost }
-    const sent = { id: started.id, body, worker: worker.display }
-    return { begun: started, end: await forward(deps, block, sent) }
-  })
+  // A repeat waits for no rail, so it has its answer also while there is no room to wait for one.
+  const prior = await priorAnswer(deps, write.request, [write.proof])
+  if (prior !== null) return prior
+  const earlier = await earlierTry(deps, deps.database.reader, write)
+  const { begun, end } =
+    earlier === null
+      ? await tryOnce(deps, write, { block, worker: worker.display })
+      : { begun: earlier, end: lost }
   return await commitPartnerWrite(deps, action, (tx) => finish(tx, deps, begun, { end, applyUrl }))
+}
+
+interface Tried {
+  readonly begun: Begun
+  readonly end: End
+}
+
+/** Where there is no room, another sending of the request may have taken it up, and be recorded by now. */
+async function tryOnce(
+  deps: ActionDeps,
+  write: PartnerWrite & { readonly body: ApplyBody },
+  { block, worker }: { readonly block: ApplyBlock; readonly worker: string },
+): Promise<Tried> {
+  const work = async (): Promise<Tried> => {
+    const begun = await begin(deps, write, worker)
+    if (!begun.isNew) return { begun, end: lost }
+    return { begun, end: await forward(deps, block, { id: begun.id, body: write.body, worker }) }
+  }
+  return await deps.outside.rail(work).catch(async (error: unknown): Promise<Tried> => {
+    if (!(error instanceof ApiError) || error.code !== 'unavailable') throw error
+    // After all that is queued, so after the record of whoever came in first.
+    const begun = await deps.database.write((tx) => earlierTry(deps, tx, write))
+    if (begun === null) throw error
+    return { begun, end: lost }
+  })
 }
 
 interface End extends Pick<ApplicationEnd, 'outcome' | 'fault'> {
@@ -96,28 +123,43 @@ interface Begun extends Pick<ApplicationRecord, 'id' | 'rail' | 'mode' | 'submit
   readonly isNew: boolean
 }
 
-/** Records the try. Repeats of a request that has its answer go on to it; here nothing is decided for them. */
+/**
+ * What an earlier sending of this request recorded, or null. One that has its answer goes on to it; here nothing is
+ * decided for it.
+ * @throws ApiError 409 where it is under way, or was of another request; 422 where the key was.
+ */
+async function earlierTry(
+  { clock }: Pick<ActionDeps, 'clock'>,
+  db: Kysely<Database>,
+  write: PartnerWrite,
+): Promise<Begun | null> {
+  const { proof, request } = write
+  const { nowMs, idempotencyKey } = request
+  const earlier =
+    (await findApplicationByMessage(db, proof.wallet.id, proof.messageSha256)) ??
+    (idempotencyKey === null
+      ? null
+      : await findApplicationByKey(db, proof.wallet.id, idempotencyKey, isoTime(nowMs - dayMs)))
+  if (earlier === null) return null
+  requireSameRequest(earlier, write)
+  const ageMs = clock.now() - Date.parse(earlier.submittedAt)
+  if (earlier.outcome === 'running' && ageMs < abandonedMs) {
+    throw new ApiError('request_in_progress')
+  }
+  return { ...earlier, isNew: false }
+}
+
+/** Records the try, unless an earlier sending of the request has. */
 async function begin(
   deps: ActionDeps,
   write: PartnerWrite & { readonly body: ApplyBody },
   worker: string,
 ): Promise<Begun> {
   const { proof, request } = write
-  const { nowMs, idempotencyKey } = request
+  const { nowMs } = request
   return await deps.database.write(async (tx): Promise<Begun> => {
-    const earlier =
-      (await findApplicationByMessage(tx, proof.wallet.id, proof.messageSha256)) ??
-      (idempotencyKey === null
-        ? null
-        : await findApplicationByKey(tx, proof.wallet.id, idempotencyKey, isoTime(nowMs - dayMs)))
-    if (earlier !== null) {
-      requireSameRequest(earlier, write)
-      const ageMs = deps.clock.now() - Date.parse(earlier.submittedAt)
-      if (earlier.outcome === 'running' && ageMs < abandonedMs) {
-        throw new ApiError('request_in_progress')
-      }
-      return { ...earlier, isNew: false }
-    }
+    const earlier = await earlierTry(deps, tx, write)
+    if (earlier !== null) return earlier
     // Whatever the end of the write would refuse is refused before anything is sent.
     await requireFresh(deps, request, [proof])
     const partner = await requirePartner(tx, proof, { use: 'write', nowMs })

@@ -50,18 +50,20 @@ export async function setAttestationEndpoint(
   const checked = checkOutboundUrl(body.url)
   if (!checked.ok) throw invalidField('url', checked.problem)
   const proof = await signedStatement(deps, write)
-  // What the decision is made by. In the transaction it must still be what stands.
+  // What the caller decided by, as far as we can tell. In the transaction it must still be what stands.
   const before = await findPartner(deps.database.reader, { handle })
-  if (before === null) throw new ApiError('unknown_partner')
-  await requireRight(deps, before, proof, request.nowMs)
   return await commitOnce(deps, request, [proof], async (tx) => {
     const { nowMs } = request
+    const current = await findPartner(tx, { handle })
+    if (current === null) throw new ApiError('unknown_partner')
+    const partner = partnerAt(current, nowMs)
     // It may have been cancelled since, and that was acknowledged.
-    const current = partnerAt((await findPartner(tx, { handle })) ?? before, nowMs)
-    requireStanding(current)
-    const { wallet_rate_multiplier: multiplier } = tierOf(deps.reference(), current)
+    requireStanding(partner)
+    const { attestation } = before ?? current
+    await requireRight(tx, { handle, attestation }, proof)
+    const { wallet_rate_multiplier: multiplier } = tierOf(deps.reference(), partner)
     await requireRoomForWrite(tx, { handle, multiplier }, nowMs)
-    return await bind(tx, write, proof, before)
+    return await bind(tx, write, proof, { before: attestation, current })
   })
 }
 
@@ -87,18 +89,15 @@ function requireStanding({ subscription }: CurrentPartner): void {
 }
 
 async function requireRight(
-  { database }: ActionDeps,
-  partner: PartnerRecord,
+  tx: Transaction<Database>,
+  { handle, attestation: { wallet: bound } }: Pick<PartnerRecord, 'handle' | 'attestation'>,
   { wallet }: SignedProof,
-  nowMs: number,
 ): Promise<void> {
-  requireStanding(partnerAt(partner, nowMs))
-  const bound = partner.attestation.wallet
   if (bound !== null) {
     if (bound === wallet.id) return
     throw new ApiError('forbidden', 'The endpoint is bound to another wallet')
   }
-  if (await isInOathHistory(database.reader, partner.handle, wallet.id)) return
+  if (await isInOathHistory(tx, handle, wallet.id)) return
   throw new ApiError('forbidden', 'The wallet is not in the oath history of this partner')
 }
 
@@ -107,7 +106,7 @@ async function bind(
   tx: Transaction<Database>,
   { handle, body, request, rawSha256 }: AttestationWrite,
   proof: SignedProof,
-  before: PartnerRecord,
+  { before, current }: { readonly before: Attestation; readonly current: PartnerRecord },
 ): Promise<Outcome | Refusal> {
   const now = isoTime(request.nowMs)
   const audit = {
@@ -121,8 +120,7 @@ async function bind(
     binding: 'statement',
     createdAt: now,
   } as const
-  const current = await findPartner(tx, { handle })
-  if (current === null || !isSame(current.attestation, before.attestation)) {
+  if (!isSame(current.attestation, before)) {
     await appendOath(tx, { ...audit, action: 'updateAttestationEndpoint.conflict' })
     return { refused: new ApiError('conflict', 'Another change of the endpoint came first') }
   }
@@ -131,7 +129,7 @@ async function bind(
     throw new ApiError('conflict', 'What stands was signed later than this')
   }
   const oathSeq = await appendOath(tx, { ...audit, action: 'updateAttestationEndpoint' })
-  const record = await moveAttestation(tx, handle, before.attestation, {
+  const record = await moveAttestation(tx, handle, before, {
     wallet: proof.wallet.id,
     url: body.url,
     signatureSha256: sha256Hex(body.signature),

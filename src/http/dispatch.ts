@@ -6,6 +6,7 @@ import { apiPrefix } from '../contract/route.ts'
 import type { Log } from '../deps.ts'
 import { answerFailure } from './answer.ts'
 import type { HonoEnv, RequestContext } from './context.ts'
+import { nothingServed } from './document-store.ts'
 import type { DocumentStore } from './document-store.ts'
 import { errorAnswer, failureOf, isOurFault } from './errors.ts'
 import type { Failure } from './errors.ts'
@@ -82,9 +83,9 @@ export function installErrors(
   })
   hono.notFound((c) => {
     const known = knownPath(c.req.path)
-    const isEarly = store.state().manifest === null && mayBePublished(c.req.path, known)
-    const failure: Failure = isEarly
-      ? { code: 'unavailable', details: 'Nothing has been published yet' }
+    const isUnserved = store.state().manifest === null && mayBePublished(c.req.path, known)
+    const failure: Failure = isUnserved
+      ? { code: 'unavailable', details: nothingServed(store) }
       : { code: known?.notFound ?? 'not_found' }
     return answerFailure(c, failure, deps)
   })

@@ -33,6 +33,13 @@ const RETRY_INTERVAL_MS = 30_000
 const NOTHING_YET = 'nothing has been published yet'
 const MISSING = 'the published set is gone'
 
+/** What a reader is told while no set is served: whether to wait for the first one, or for a good one. */
+export function nothingServed(store: Pick<DocumentStore, 'state'>): string {
+  return store.state().problem === NOTHING_YET
+    ? 'Nothing has been published yet'
+    : 'No published set can be served'
+}
+
 interface Deps {
   readonly publicDir: string
   readonly clock: Pick<Clock, 'monotonic' | 'sleep'>

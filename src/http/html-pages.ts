@@ -22,6 +22,7 @@ import { findPartner } from '../db/partners.ts'
 import { findReceipt, listReceipts } from '../db/receipts.ts'
 import { findWorker } from '../db/workers.ts'
 import type { HonoEnv } from './context.ts'
+import { nothingServed } from './document-store.ts'
 import type { DocumentStore } from './document-store.ts'
 import type { StoredDocument } from './documents.ts'
 import type { ErrorAnswer } from './errors.ts'
@@ -56,7 +57,7 @@ export function createErrorPages(store: Pick<DocumentStore, 'get'>): ForReader {
   }
 }
 
-/** Before anything was published. */
+/** While no set is served. */
 function barePage(status: number): string {
   const [title, text] =
     status === 404
@@ -114,7 +115,7 @@ const kinds = Object.keys(viewed)
 export function installViews(
   hono: Hono<HonoEnv>,
   deps: ActionDeps,
-  store: Pick<DocumentStore, 'get'>,
+  store: Pick<DocumentStore, 'get' | 'state'>,
   room: Room,
 ): void {
   for (const [kind, { missing, exists }] of entriesOf(viewed)) {
@@ -122,7 +123,7 @@ export function installViews(
       const isThere = await room.run(() => exists(deps, c.req.param('id')))
       if (!isThere) throw new ApiError(missing)
       const page = store.get(viewPages[kind])
-      if (page === undefined) throw new ApiError('unavailable', 'Nothing has been published yet')
+      if (page === undefined) throw new ApiError('unavailable', nothingServed(store))
       const { body } = page.variants.identity
       c.env.bytes = body.byteLength
       return new Response(new Uint8Array(body), { status: 200, headers: headersOf(page) })

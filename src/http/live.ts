@@ -11,6 +11,7 @@ import type { Receipt } from '../contract/schemas/receipt.ts'
 import { stats } from '../contract/schemas/stats.ts'
 import { deltaLimit, deltaSince } from '../core/delta.ts'
 import { isoTime } from '../core/time.ts'
+import { nothingServed } from './document-store.ts'
 import type { DocumentStore } from './document-store.ts'
 
 interface Parsed {
@@ -34,7 +35,7 @@ export function createStatsSince(
   let parsed: { readonly set: string; readonly value: Parsed } | null = null
   return async (sinceMs) => {
     const set = store.state().manifest?.set_sha256
-    if (set === undefined) throw new ApiError('unavailable', 'Nothing has been published yet')
+    if (set === undefined) throw new ApiError('unavailable', nothingServed(store))
     if (parsed?.set !== set) parsed = { set, value: parseDocuments(store) }
     const { value } = parsed
     const receipts = await receiptsSince(isoTime(sinceMs), deltaLimit + 1)

@@ -21,6 +21,7 @@ import { evidenceTenths, reputationDecayDays, reputationFormula } from '../core/
 import { parseWallet } from '../core/wallet.ts'
 import { receiptDetailOf } from '../db/receipt-detail.ts'
 import { countReceipts, listReceipts, receiptView } from '../db/receipts.ts'
+import { nothingServed } from './document-store.ts'
 import type { DocumentStore } from './document-store.ts'
 import { readPublished } from './live.ts'
 import { tool } from './mcp.ts'
@@ -218,7 +219,7 @@ function createPublished(store: PublishedDocuments): () => Published {
   let parsed: { readonly set: string; readonly value: Published } | null = null
   return () => {
     const set = store.state().manifest?.set_sha256
-    if (set === undefined) throw new ApiError('unavailable', 'Nothing has been published yet')
+    if (set === undefined) throw new ApiError('unavailable', nothingServed(store))
     if (parsed?.set !== set) {
       const value = {
         rails: readPublished(store, 'listRails', railList).rails,

@@ -22,7 +22,10 @@ export async function currentSet(publicDir: string): Promise<SetPlace | null> {
 /** Generations are numbered as they are made. */
 const NUMBER = /^\d{8,15}$/
 
-/** The sets that were published before `current`, the newest first; all there are where there is no current one. */
+/**
+ * The sets that were published before `current`, the newest first; all there are where there is no link, which is how an
+ * operator asks for everything to be published anew. One that was never switched to is as whole as its manifest says.
+ */
 export async function setsBefore(
   publicDir: string,
   current: Pick<SetPlace, 'name'> | null,

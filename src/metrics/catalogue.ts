@@ -128,7 +128,7 @@ export const catalogue = {
   },
   ledger_published_refused: {
     kind: 'gauge',
-    help: '1 where the set that is published now cannot be served, and an older one is.',
+    help: '1 where the set that is published now cannot be served; an older one is, or none.',
     labels: [],
   },
   ledger_rail_last_good_poll_timestamp_seconds: {

@@ -254,12 +254,13 @@ describe('an application', () => {
 })
 
 describe('the same request again', () => {
-  async function signedOnce() {
-    const raw = JSON.stringify(olas)
+  async function signedOnce(body: object = olas, wallet = alice) {
+    const nowMs = service.clock.now()
+    const raw = JSON.stringify(body)
     const headers = await partnerHeaders(
-      alice,
+      wallet,
       { method: 'POST', path, raw },
-      { nowMs: service.clock.now() },
+      { nowMs, binding: 'body' },
     )
     return async () => {
       const answer = await fetch(`${service.url}${path}`, {
@@ -297,8 +298,47 @@ describe('the same request again', () => {
     const sendIt = await signedOnce()
     const answers = await Promise.all(Array.from({ length: 50 }, sendIt))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
-    expect(answers.every(({ status }) => [200, 201, 409, 503].includes(status))).toBe(true)
+    expect(answers.every(({ status }) => [200, 201, 409].includes(status))).toBe(true)
     expect(receiver.requests).toHaveLength(1)
+  })
+
+  test('waits for no rail: it has the first answer, or 409, also where there is no room to wait', async () => {
+    const finished = await signedOnce()
+    const { body } = await finished()
+    const answered = gate()
+    outbound = async (request, limits) => {
+      await answered.opened
+      return await receiver.fetch(request, limits)
+    }
+    const bob = evmWallet('bob')
+    await makePartner(service, bob, { handle: 'bob' })
+    const waiting = await Promise.all(
+      Array.from({ length: 32 }, (_, at) =>
+        signedOnce({ ...olas, message: `Number ${at}.` }, at % 2 === 0 ? alice : bob),
+      ),
+    )
+    const first = Promise.all(waiting.map((sendIt) => sendIt()))
+    await expect.poll(async () => (await rows()).length).toBe(33)
+    expect((await apply({ ...olas, message: 'One more.' })).status).toBe(503)
+    expect(await finished()).toEqual({ status: 200, body })
+    for (const sendIt of waiting) {
+      expect(await sendIt()).toMatchObject({ status: 409, body: { code: 'request_in_progress' } })
+    }
+    answered.open()
+    expect((await first).map(({ status }) => status)).toEqual(Array.from({ length: 32 }, () => 201))
+    expect(receiver.requests).toHaveLength(33)
+  })
+
+  test('under an idempotency key of another write is 422 before anything is sent', async () => {
+    const headers = { 'Idempotency-Key': 'k1' }
+    const hook = { url: 'https://hooks.example.com/' }
+    const other = partnerClient(service, alice)('POST', '/api/v1/alerts/subscribe', hook, headers)
+    expect((await other).status).toBe(201)
+    expect(await apply(olas, headers)).toMatchObject({
+      status: 422,
+      body: { code: 'idempotency_key_reused' },
+    })
+    expect(receiver.connections()).toBe(0)
   })
 
   test('by idempotency key is the same too, and another body under the key is 422', async () => {

@@ -106,6 +106,25 @@ describe('re-binding', () => {
     expect(await actions()).toHaveLength(2)
   })
 
+  test('sent again after another wallet was bound, or the partner cancelled, it has its first answer', async () => {
+    const { database } = service.actions
+    const body = await statement(alice, endpoint)
+    const first = await patch(body)
+    expect(first.status).toBe(200)
+    await database.write((tx) =>
+      tx.updateTable('partners').set({ attestation_wallet: mallory.id }).execute(),
+    )
+    expect((await patch(await statement(alice, 'https://new.test/'))).status).toBe(403)
+    expect(await patch(body)).toEqual(first)
+    const partner = await findPartner(database.reader, { handle: 'acme-agents' })
+    if (partner === null) throw new Error('there is no partner')
+    const now = service.clock.now()
+    const ended = cancelSubscription(partner.subscription, now)
+    await database.write((tx) => setSubscription(tx, partner.handle, ended, isoTime(now)))
+    expect(await patch(body)).toEqual(first)
+    expect(await actions()).toHaveLength(2)
+  })
+
   test('another wallet is 403, and leaves nothing', async () => {
     const answer = await patch(await statement(mallory, endpoint))
     expect([answer.status, answer.body['code']]).toEqual([403, 'forbidden'])

@@ -14,6 +14,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
+import { lastModified } from '../../src/core/documents.ts'
+import { isoTime } from '../../src/core/time.ts'
 import { createDocumentStore } from '../../src/http/document-store.ts'
 import type { DocumentStore } from '../../src/http/document-store.ts'
 import {
@@ -254,6 +256,27 @@ describe('a start on a damaged set', () => {
     })
   })
 
+  test('says to readers that no set can be served, where none is whole, and not that there is none yet', async () => {
+    const bare = await startService(published.dir)
+    const paths = ['/rails', '/stats/live', '/og'].map((path) => `/api/v1${path}`)
+    const said = async (at: string) =>
+      await Promise.all(
+        [...paths, '/docs'].map(async (path) => {
+          const answer = await fetch(at + path)
+          const { details } = z.object({ details: z.string() }).parse(await answer.json())
+          return [answer.status, details]
+        }),
+      )
+    const each = (details: string) => [...paths, '/docs'].map(() => [503, details])
+    expect(await said(bare.url)).toEqual(each('Nothing has been published yet'))
+    await bare.stop()
+    await published.publish(numbered(1), aged(1))
+    await flip(await currentFile('api/v1/a.json'))
+    const damaged = await startService(published.dir)
+    expect(await said(damaged.url)).toEqual(each('No published set can be served'))
+    await damaged.stop()
+  })
+
   test('never serves a set that was not switched to, such as that of a builder that died', async () => {
     await published.publish(numbered(1), aged(1))
     await published.publish(numbered(2), aged(2))
@@ -297,6 +320,9 @@ describe('a start on a damaged set', () => {
     const service = await startService(published.dir)
     try {
       expect(await headersOf(service.url)).toEqual(whole)
+      // Whoever holds what is damaged now is not told that the older one is the same.
+      const since = { 'If-Modified-Since': lastModified(isoTime(aged(2))) }
+      expect((await fetch(`${service.url}/api/v1/a`, { headers: since })).status).toBe(200)
       expect(service.lines().map(({ level, message }) => [level, message])).toEqual(
         expect.arrayContaining([['error', 'an older published set is served']]),
       )

@@ -4,15 +4,22 @@ import { z } from 'zod'
 
 import { createWalletChain } from '../../src/chain/wallet-chain.ts'
 import { createMeter } from '../../src/metrics/meter.ts'
+import { OutboundError } from '../../src/outbound/pinned-fetch.ts'
+import { loadReference } from '../../src/reference.ts'
+import type { Reference } from '../../src/reference.ts'
 import { gate } from '../db/temp-database.ts'
 import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
+import { makePartner, partnerClient } from '../support/partners.ts'
 import { startRpcProxy } from '../support/rpc-proxy.ts'
 import { evmWallet, nearWallet, partnerHeaders, signedBody } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
 
 const WAIT_FOR_A_NODE = 64
 const WAIT_FOR_MAIL = 32
+const WAIT_FOR_A_RAIL = 32
+/** Half of the writes that may be under way. */
+const OTHERS = 128
 const TOO_MANY = 9
 
 let published: PublicDir
@@ -73,23 +80,36 @@ function expectRefused(answers: readonly Answered[], details: string): void {
   }
 }
 
+/** Nobody gives up: they hang for as long as the test wants. */
+const patient = (_delayMs: number, signal?: AbortSignal) =>
+  new Promise<void>((_resolve, reject) => {
+    signal?.addEventListener('abort', () => reject(new Error('no longer needed')))
+  })
+
+const startSilentNode = () => startRpcProxy('', { instead: () => ({ body: '', silent: true }) })
+
+/** Signed by another key: its own contract may have accepted that, which only the chain can tell. */
+const owner = evmWallet('owner')
+const contractWallet = (at: number) => ({ ...evmWallet(`contract ${at}`), sign: owner.sign })
+
+/** From an address of its own. */
+const askForCode = (service: Service, at: number) =>
+  post(
+    service,
+    '/claim',
+    { email: `agent-${at}@example.com`, display_name: `Agent ${at}` },
+    { 'X-Forwarded-For': `198.51.100.${at}` },
+  )
+
 describe('a node that stalls', () => {
   test(`holds up ${WAIT_FOR_A_NODE} signatures of contract wallets, and no other write`, async () => {
-    const node = await startRpcProxy('', { instead: () => ({ body: '', silent: true }) })
+    const node = await startSilentNode()
     const meter = createMeter()
-    // Nobody gives up: they hang for as long as the test wants.
-    const sleep = (_delayMs: number, signal?: AbortSignal) =>
-      new Promise<void>((_resolve, reject) => {
-        signal?.addEventListener('abort', () => reject(new Error('no longer needed')))
-      })
-    const chain = createWalletChain(node.url, { fetch, clock: { sleep } })
+    const chain = createWalletChain(node.url, { fetch, clock: { sleep: patient } })
     const service = await startService(published.dir, {
       meter,
       actions: { walletChain: (kind) => (kind === 'evm' ? chain : undefined) },
     })
-    // Signed by another key: its own contract may have accepted that, which only the chain can tell.
-    const owner = evmWallet('owner')
-    const contractWallet = (at: number) => ({ ...evmWallet(`contract ${at}`), sign: owner.sign })
     const { answers, all } = collect(WAIT_FOR_A_NODE + TOO_MANY, (at) =>
       register(service, contractWallet(at)),
     )
@@ -99,14 +119,7 @@ describe('a node that stalls', () => {
     expectRefused(answers, full)
     expect(meter.counter('ledger_shed_total', { room: 'chain' }).value).toBe(TOO_MANY)
 
-    // More than the half of the room that nobody outside can take up, in two lots, and reads by signature.
-    for (const lot of ['first', 'second']) {
-      const others = collect(100, (at) => register(service, nearWallet(`${lot} ${at}`)))
-      await others.all
-      expect(others.answers.map(({ status }) => status)).toEqual(
-        Array.from({ length: 100 }, () => 201),
-      )
-    }
+    expect((await register(service, nearWallet('meanwhile'))).status).toBe(201)
     const path = '/api/v1/partners/me'
     const signed = await partnerHeaders(
       evmWallet('key'),
@@ -147,14 +160,7 @@ describe('a mail server that stalls', () => {
         },
       },
     })
-    const ask = (at: number) =>
-      post(
-        service,
-        '/claim',
-        { email: `agent-${at}@example.com`, display_name: `Agent ${at}` },
-        { 'X-Forwarded-For': `198.51.100.${at}` },
-      )
-    const { answers, all } = collect(WAIT_FOR_MAIL + TOO_MANY, ask)
+    const { answers, all } = collect(WAIT_FOR_MAIL + TOO_MANY, (at) => askForCode(service, at))
     await expect.poll(() => [letters, answers.length]).toEqual([WAIT_FOR_MAIL, TOO_MANY])
     expectRefused(answers, 'Too many letters are on their way; nothing was done')
     const sends = () =>
@@ -164,7 +170,89 @@ describe('a mail server that stalls', () => {
     taken.open()
     await all
     expect(answers.filter(({ status }) => status === 202)).toHaveLength(WAIT_FOR_MAIL)
-    expect((await ask(200)).status).toBe(202)
+    expect((await askForCode(service, 200)).status).toBe(202)
     await service.stop()
   })
 })
+
+describe('a node, a mail server and a rail that stall together', () => {
+  test(`take up half of the room: ${OTHERS} other writes that come at once are all done`, async () => {
+    const node = await startSilentNode()
+    const chain = createWalletChain(node.url, { fetch, clock: { sleep: patient } })
+    const taken = gate()
+    const waiting = { letters: 0, applications: 0 }
+    const reference = await withApply()
+    const service = await startService(published.dir, {
+      trustedProxies: ['127.0.0.1'],
+      actions: {
+        walletChain: (kind) => (kind === 'evm' ? chain : undefined),
+        reference: () => reference,
+        mail: async () => {
+          waiting.letters += 1
+          await taken.opened
+        },
+        outbound: async () => {
+          waiting.applications += 1
+          await taken.opened
+          throw new OutboundError('timeout', 'No whole answer within 10 s')
+        },
+      },
+    })
+    // None has more applications than its quota.
+    const partners = ['a', 'b', 'c'].map((name) => nearWallet(`partner ${name}`))
+    const clients = await Promise.all(
+      partners.map(async (wallet, at) => {
+        await makePartner(service, wallet, { handle: `partner-${at}` })
+        return partnerClient(service, wallet)
+      }),
+    )
+    const path = '/api/v1/opportunities/apply'
+    const applyAs = async (at: number): Promise<Answered> => {
+      const send = clients[at % clients.length]
+      if (send === undefined) throw new Error('there is no such partner')
+      const body = { rail: 'olas', worker_wallet: evmWallet('w').address, message: `No. ${at}` }
+      const { status, headers, body: said } = await send('POST', path, body)
+      return { status, retryAfter: headers.get('retry-after'), body: said }
+    }
+    const stalled = [
+      collect(WAIT_FOR_A_NODE + TOO_MANY, (at) => register(service, contractWallet(at))),
+      collect(WAIT_FOR_MAIL + TOO_MANY, (at) => askForCode(service, at)),
+      collect(WAIT_FOR_A_RAIL + TOO_MANY, applyAs),
+    ]
+    const refused = () => stalled.map(({ answers }) => answers.map(({ status }) => status))
+    const tooMany = Array.from({ length: TOO_MANY }, () => 503)
+    await expect.poll(refused).toEqual([tooMany, tooMany, tooMany])
+    await expect
+      .poll(() => ({ ...waiting, signatures: node.posts() }))
+      .toEqual({
+        signatures: WAIT_FOR_A_NODE,
+        letters: WAIT_FOR_MAIL,
+        applications: WAIT_FOR_A_RAIL,
+      })
+
+    const others = collect(OTHERS, (at) => register(service, nearWallet(`other ${at}`)))
+    await others.all
+    expect(others.answers.map(({ status }) => status)).toEqual(
+      Array.from({ length: OTHERS }, () => 201),
+    )
+    expect(refused()).toEqual([tooMany, tooMany, tooMany])
+
+    taken.open()
+    await node.stop()
+    await Promise.all(stalled.map(({ all }) => all))
+    await service.stop()
+  })
+})
+
+/** The authored rails, one of which takes forwarded applications. */
+async function withApply(): Promise<Reference> {
+  const authored = await loadReference('data')
+  const olas = authored.rails.get('olas')
+  if (olas === undefined) throw new Error('there is no rail olas')
+  const apply = {
+    endpoint: 'https://apply.example.com/',
+    body: { text: '{message}' },
+    fields: {},
+  }
+  return { ...authored, rails: new Map(authored.rails).set('olas', { ...olas, apply }) }
+}

@@ -23,6 +23,7 @@ import {
   pactsCard,
   railCard,
 } from '../../core/page-cards.ts'
+import { nothingServed } from '../document-store.ts'
 import type { DocumentStore } from '../document-store.ts'
 import { read } from '../handlers.ts'
 import { keepBytes } from '../kept-bytes.ts'
@@ -78,7 +79,7 @@ function createPictures(store: PublishedDocuments): (page: string) => Picture {
   const pngOf = keepBytes(createRasterizer(), MAX_PNG_BYTES)
   return (page) => {
     const { manifest } = store.state()
-    if (manifest === null) throw new ApiError('unavailable', 'Nothing has been published yet')
+    if (manifest === null) throw new ApiError('unavailable', nothingServed(store))
     if (drawn?.set !== manifest.set_sha256) {
       drawn = { set: manifest.set_sha256, drawings: new Map(), rails: null }
     }

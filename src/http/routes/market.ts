@@ -13,6 +13,7 @@ import type { FigureName, Rail } from '../../contract/schemas/rail.ts'
 import { arbitrageCaveats, confidenceRule, rankRails } from '../../core/arbitrage.ts'
 import type { ArbitrageRail } from '../../core/arbitrage.ts'
 import { microPerUsdc, toUsdc } from '../../core/money.ts'
+import { nothingServed } from '../document-store.ts'
 import type { DocumentStore } from '../document-store.ts'
 import { read, write } from '../handlers.ts'
 import { readPublished } from '../live.ts'
@@ -35,7 +36,7 @@ function createArbitrage(store: PublishedDocuments): () => z.infer<typeof arbitr
   let made: { readonly set: string; readonly body: z.infer<typeof arbitrage> } | null = null
   return () => {
     const { manifest } = store.state()
-    if (manifest === null) throw new ApiError('unavailable', 'Nothing has been published yet')
+    if (manifest === null) throw new ApiError('unavailable', nothingServed(store))
     if (made?.set !== manifest.set_sha256) {
       const { rails } = readPublished(store, 'listRails', railList)
       const { flags } = readPublished(store, 'listHonestyFlags', flagList)

@@ -3,7 +3,6 @@
  * the time at which the request came, it is refused, a repeat, or taken with these rows and this answer.
  */
 import type { Asked, Proof } from './intent.ts'
-import { mayAttest } from './partners.ts'
 import { dayMs } from './reading.ts'
 import { rule } from './rule.ts'
 import type { Kept, State } from './state.ts'
@@ -22,10 +21,6 @@ export function judge(state: State, asked: Asked, nowMs: number): Verdict {
   const flaws = [...asked.flaws, ...(isTimely || asked.key !== null ? [] : ['signature_expired'])]
   if (flaws.length > 0) return refused(...flaws)
   const { intent } = asked
-  if (intent.kind === 'attest') {
-    const obstacle = mayAttest(state, { ...asked, intent }, nowMs)
-    if (obstacle !== null) return obstacle
-  }
   for (const proof of asked.proofs) {
     const used = state.used.get(usedKey(proof))
     if (used === undefined) continue

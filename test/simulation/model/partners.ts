@@ -53,19 +53,13 @@ export function signup(state: State, asked: Of<'signup'>, nowMs: number): Verdic
   }
 }
 
-/** Whether the endpoint is theirs to move is asked before it is looked whether they have moved it. */
-export function mayAttest(state: State, asked: Of<'attest'>, nowMs: number): Verdict | null {
-  const partner = state.partners.get(asked.intent.handle)
-  if (partner === undefined) return refused('unknown_partner')
-  if (standingAt(partner, nowMs) === 'cancelled') return refused('not_a_partner')
-  return partner.wallet === asked.wallet ? null : refused('forbidden')
-}
-
 export function attest(state: State, asked: Of<'attest'>, nowMs: number): Verdict {
   const { handle, url } = asked.intent
   const partner = state.partners.get(handle)
   const signedMs = asked.proofs[0]?.timestampMs ?? 0
   if (partner === undefined) return refused('unknown_partner')
+  if (standingAt(partner, nowMs) === 'cancelled') return refused('not_a_partner')
+  if (partner.wallet !== asked.wallet) return refused('forbidden')
   if (partner.signedMs !== null && signedMs < partner.signedMs) return refused('conflict')
   return {
     kind: 'taken',
