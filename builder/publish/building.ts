@@ -27,10 +27,13 @@ export function createBuilding(
     nowMs,
     beforeStep: step,
     reuse = () => Promise.resolve(null),
+    assertHeld = () => undefined,
   }: {
     readonly nowMs: number
     readonly beforeStep?: (step: string) => void
     readonly reuse?: () => Promise<Reused | null>
+    /** Throws where the directory is another builder's by now; asked before a file in it is unlinked. */
+    readonly assertHeld?: () => void
   },
 ): Building {
   /** Those in which a name is new or gone, relative. */
@@ -38,7 +41,13 @@ export function createBuilding(
   const written = new Set<string>()
   const making = new Map<string, Promise<void>>()
   let begun: Promise<Reused | null> | null = null
-  const begin = (): Promise<Reused | null> => (begun ??= reuse())
+  const begin = (): Promise<Reused | null> => (begun ??= reuse().then(note))
+  const note = (reused: Reused | null): Reused | null => {
+    for (const file of reused?.lacking ?? []) {
+      if (reused?.directories.includes(dirname(file)) === true) directories.add(dirname(file))
+    }
+    return reused
+  }
   const make = async (file: string) => {
     const reused = await begin()
     if (reused?.directories.includes(dirname(file)) === true) {
@@ -66,12 +75,16 @@ export function createBuilding(
       await prepare([file])
       step?.(`write ${file}`)
       // Never over a file that is there: its bytes are those of other generations too.
-      if ((await begin()) !== null) unlinkIfThere(join(root, file))
+      if ((await begin()) !== null) {
+        assertHeld()
+        unlinkIfThere(join(root, file))
+      }
       writeUnflushed(join(root, file), bytes, nowMs)
       written.add(file)
     },
     clear: async (files, needed) => {
       const reused = await begin()
+      assertHeld()
       for (const file of files) {
         step?.(`unlink ${file}`)
         unlinkIfThere(join(root, file))

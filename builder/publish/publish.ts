@@ -109,9 +109,16 @@ export async function publish(options: PublishOptions): Promise<Published> {
     await clearHalfMade(past, options)
     const assets =
       options.assetsDir === null ? [] : await readAssets(options.assetsDir, memory.assets)
+    // Without a set, or in one where a file was put in place by somebody else, nothing is known of older ones.
+    if (past === null || past.hashed > 0) memory.made.clear()
     const building = createBuilding(halfMade(publicDir), {
       ...options,
-      reuse: async () => (past === null ? null : await reuse(past.generation, options, memory)),
+      assertHeld: lock.assertHeld,
+      reuse: async () => {
+        if (past === null) return null
+        lock.assertHeld()
+        return await reuse(past.generation, options, memory)
+      },
     })
     const plan = await draftPlan([...options.documents, ...assets], past, {
       ...options,
@@ -202,7 +209,7 @@ interface Written {
   readonly directories: ReadonlySet<string>
   /** Files of the set that were linked or written; null where all of them were. */
   readonly renewed: ReadonlySet<string> | null
-  /** Files that are not those of the last generation, gone ones among them; null where nothing is shared with it. */
+  /** Files that are not those of the last generation, gone ones among them; null where any was copied. */
   readonly touched: ReadonlySet<string> | null
 }
 
@@ -233,7 +240,8 @@ async function writeGeneration(
 
   const kept = new Set(plan.kept)
   const before = past === null ? [] : [...filesNamedIn(past.manifest)].map(({ file }) => file)
-  const gone = before.filter((file) => !kept.has(file))
+  const forms = (['br', 'gzip'] as const).map((form) => encodedFile(MANIFEST_FILE, form))
+  const gone = [...before, ...forms].filter((file) => !kept.has(file))
   const directories = directoriesOf([...kept, ...written])
   if (reused !== null) {
     const removed = gone.filter((file) => !written.has(file))

@@ -51,11 +51,15 @@ interface ReuseOptions {
  */
 export async function reuseOldest(options: ReuseOptions): Promise<Reused | null> {
   const { made, directoryOf, oldest, current, root, beforeStep: step } = options
+  if (!isAsMade(directoryOf(current), made.get(current))) {
+    // Nor are those before it what the next one is told apart from: somebody else has been at work.
+    made.clear()
+    return null
+  }
   const old = made.get(oldest)
   const lacking = touchedBetween(made, oldest, current)
   if (old === undefined || lacking === null) return null
   if (!isAsMade(directoryOf(oldest), old)) return null
-  if (!isAsMade(directoryOf(current), made.get(current))) return null
   step?.(`take generation ${oldest}`)
   await rename(directoryOf(oldest), root)
   // Before anything in it is another: no power cut may leave a changed directory under the name of a generation.

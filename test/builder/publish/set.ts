@@ -1,6 +1,14 @@
 /** A small world to publish, and a reader that knows nothing of it but the rules of the set. */
 import { createHash, createPublicKey, verify } from 'node:crypto'
-import { lstatSync, mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
@@ -105,7 +113,15 @@ export function readSet(publicDir: string, keys: PublicKeys): ReadSet {
   const bodies = new Map<string, Buffer>()
   for (const entry of manifest.documents)
     bodies.set(entry.path, readEntry(root, entry, keys, named))
-  for (const suffix of ['br', 'gz']) named.add(`snapshot.json.${suffix}`)
+  for (const [suffix, decode] of [
+    ['br', brotliDecompressSync],
+    ['gz', gunzipSync],
+  ] as const) {
+    const file = `snapshot.json.${suffix}`
+    if (!existsSync(join(root, file))) continue
+    named.add(file)
+    if (!decode(readFileSync(join(root, file))).equals(bytes)) throw new Error(`${file} differs`)
+  }
   for (const file of filesBelow(root)) if (!named.has(file)) throw new Error(`${file} is not named`)
   return { manifest, bodies }
 }

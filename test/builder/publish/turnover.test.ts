@@ -1,4 +1,12 @@
-import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -81,6 +89,65 @@ describe('the oldest generation becomes the next one, and', () => {
     const { steps } = await publishVersion(world, 105)
     expect(steps.join('\n')).not.toContain('take generation')
     readSet(place.publicDir, place.keys.publicKeys)
+  })
+
+  test('is made anew after a damaged file was put back, which older generations still hold', async () => {
+    const world = new Map([['/api/v1/rails/x402', 0]])
+    for (let version = 1; version <= 2; version += 1) await publishVersion(world, version)
+    const file = join(generation(2), 'constant.json')
+    const good = readFileSync(file)
+    // In place: it is the file of generation 1 as well.
+    writeFileSync(file, Buffer.from(good.toString().replace('figures', 'forgery')))
+    await expect(publishVersion(world, 3)).rejects.toThrow('cannot be read back')
+    writeFileSync(`${file}.restored`, good)
+    renameSync(`${file}.restored`, file)
+    for (let version = 3; version <= 8; version += 1) {
+      await publishVersion(world, version)
+      readSet(place.publicDir, place.keys.publicKeys)
+    }
+  })
+
+  test('is made anew after the link was removed, without documents that are gone since', async () => {
+    const world = new Map([
+      ['/api/v1/rails/x402', 0],
+      ['/api/v1/rails/gone', 0],
+    ])
+    for (let version = 1; version <= 4; version += 1) await publishVersion(world, version)
+    rmSync(join(place.publicDir, 'current'))
+    world.delete('/api/v1/rails/gone')
+    for (let version = 5; version <= 9; version += 1) {
+      await publishVersion(world, version)
+      readSet(place.publicDir, place.keys.publicKeys)
+    }
+  })
+
+  test('is made anew after another builder went on from an older set', async () => {
+    const world = new Map([
+      ['/api/v1/rails/x402', 0],
+      ['/api/v1/rails/other', 0],
+    ])
+    for (let version = 1; version <= 6; version += 1) await publishVersion(world, version)
+    rmSync(join(place.publicDir, 'current'))
+    symlinkSync('generations/00000004', join(place.publicDir, 'current'))
+    const own = memory
+    memory = emptyMemory()
+    world.set('/api/v1/rails/other', 1)
+    await publishVersion(world, 4)
+    memory = own
+    for (let version = 7; version <= 11; version += 1) {
+      await publishVersion(world, version)
+      readSet(place.publicDir, place.keys.publicKeys)
+    }
+  })
+
+  test('loses the compressed forms of a manifest that is small by now', async () => {
+    await publish([jsonDocument('/a', { filler }), jsonDocument('/b', { filler })])
+    expect(existsSync(join(place.publicDir, 'current/snapshot.json.br'))).toBe(true)
+    for (let version = 1; version <= 5; version += 1) {
+      await publish([jsonDocument('/a', { version })])
+      readSet(place.publicDir, place.keys.publicKeys)
+      expect(existsSync(join(place.publicDir, 'current/snapshot.json.br'))).toBe(false)
+    }
   })
 
   test('fails at any step without harm: the old set stands, and the next build is whole', async () => {
