@@ -5,6 +5,9 @@
  * writes; a build after one receipt would run five of them. So what the builder does all day is done here, by the formats
  * of gitformat-loose and gitrepository-layout; whatever is rare or large (the first commit, packing, checking, pushing)
  * is left to git.
+ *
+ * Nothing is read back first but that the parent is there: a repository whose objects are gone is found by that. A lost or
+ * damaged tree or blob is not; it shows at the full check, at the start and once a day.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
@@ -32,7 +35,8 @@ interface GitObject {
 
 /**
  * Commits `wanted` on top of a commit that holds `before`; both hold regular files alone.
- * @returns its name, or null, and nothing is written, where the paths make no tree.
+ * @returns its name, or null, and nothing is written, where git has to do it: the paths make no tree, or the parent lies in
+ * no file of its own or the branch in none, since git has packed them or they are lost.
  * @throws GitError where the branch is locked or stands elsewhere, or what the disk refuses.
  */
 export async function writeCommit(
@@ -50,6 +54,8 @@ export async function writeCommit(
     readonly wanted: Tree
   },
 ): Promise<string | null> {
+  if (!existsSync(objectFile(repoDir, commit.parent))) return null
+  if (!existsSync(branchFile(repoDir, commit.branch))) return null
   const [old, trees] = [treesOf(before), treesOf(wanted)]
   const root = trees?.at(-1)
   if (old === null || trees === null || root === undefined) return null
@@ -67,7 +73,8 @@ export async function writeCommit(
 /** Whether git would pack what lies loose. */
 export function hasManyLoose(repoDir: string): boolean {
   try {
-    return readdirSync(join(repoDir, 'objects', '17')).length > LOOSE_IN_ONE
+    const names = readdirSync(join(repoDir, 'objects', '17'))
+    return names.filter((name) => /^[0-9a-f]{38}$/.test(name)).length > LOOSE_IN_ONE
   } catch (error) {
     if (isErrno(error, 'ENOENT')) return false
     throw error
@@ -87,6 +94,10 @@ export async function readBranch(repoDir: string, branch: string): Promise<strin
 
 function branchFile(repoDir: string, branch: string): string {
   return join(repoDir, 'refs', 'heads', branch)
+}
+
+function objectFile(repoDir: string, name: string): string {
+  return join(repoDir, 'objects', name.slice(0, 2), name.slice(2))
 }
 
 interface Directory {
@@ -152,15 +163,20 @@ async function writeObjects(repoDir: string, objects: readonly GitObject[]): Pro
   const home = join(repoDir, 'objects')
   const directories = new Set([home])
   await inParallel(objects, WRITES_AT_ONCE, async ({ name, bytes }) => {
-    const directory = join(home, name.slice(0, 2))
+    const path = objectFile(repoDir, name)
+    const directory = dirname(path)
     directories.add(directory)
     await mkdir(directory, { recursive: true })
-    const path = join(directory, name.slice(2))
     if (existsSync(path)) return
-    // git clears away drafts of this name that nobody finished.
+    // git clears away drafts of this name that a crash leaves.
     const draft = join(directory, `tmp_obj_${pid}${hrtime.bigint()}`)
-    await writeNew(draft, deflateSync(bytes), { mode: 0o444 })
-    await rename(draft, path)
+    try {
+      await writeNew(draft, deflateSync(bytes), { mode: 0o444 })
+      await rename(draft, path)
+    } catch (error) {
+      await rm(draft, { force: true })
+      throw error
+    }
   })
   for (const directory of directories) await syncDirectory(directory)
 }
@@ -177,9 +193,8 @@ async function moveBranch(repoDir: string, { branch, parent }: Commit, to: strin
     throw error
   }
   try {
-    // No file: git has packed it, and was asked a moment ago.
-    const standsAt = await readBranch(repoDir, branch)
-    if (standsAt !== null && standsAt !== parent) {
+    // Where git has packed the branch meanwhile nobody knows here what it stands at: the next build asks git.
+    if ((await readBranch(repoDir, branch)) !== parent) {
       throw new GitError(`the branch ${branch} has moved`)
     }
     await rename(lock, file)

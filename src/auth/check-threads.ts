@@ -89,6 +89,8 @@ export function createCheckThreads(
       running.delete(started)
       const left = [...started.sent.values()]
       if (started.isReady || isClosed) {
+        // Threads can be had: that the other could not is no reason to do without one.
+        tryAgainAt = 0
         refuse(left.flat())
         return
       }

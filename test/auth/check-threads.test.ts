@@ -171,6 +171,38 @@ test('work that waits brings a second thread where there is a second core, and t
   expect([await tell('release'), await ofSecond]).toEqual([second, second])
 })
 
+test('where the second cannot be loaded and the one then ends, the next check starts another', async () => {
+  // The second of all that are ever started does not load.
+  writeFileSync(
+    join(dir, 'second-fails.js'),
+    `import { parentPort as port, threadId } from 'node:worker_threads'
+import { existsSync, writeFileSync } from 'node:fs'
+const [one, two] = ['one', 'two'].map((name) => ${JSON.stringify(dir)} + '/second-fails.' + name)
+if (existsSync(one) && !existsSync(two)) { writeFileSync(two, ''); throw new Error('not loaded') }
+writeFileSync(one, '')
+port.postMessage('ready')
+${obeys}`,
+  )
+  const threads = threadsOf('second-fails.js', 2)
+  const check = await personal('')
+  const tell = (message: string) => threads.check({ ...check, message })
+  const byThread = { valid: false, reason: expect.stringMatching(/^\d+$/) as unknown }
+  const first = await tell('who')
+  expect(first).toEqual(byThread)
+  const held = tell('hold')
+  await turn()
+  const hasFailed = new Promise<void>((resolve) => {
+    process.once('worker', (second) => second.once('exit', () => resolve()))
+  })
+  expect(await tell('who')).toEqual(first)
+  await hasFailed
+  const ended = await Promise.allSettled([tell('die'), held])
+  expect(ended.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  const third = await tell('who')
+  expect(third).toEqual(byThread)
+  expect(third).not.toEqual(first)
+})
+
 test('one core has one thread', async () => {
   const threads = scripted('alone', obeys)
   const check = await personal('')

@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import {
   chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  promises,
   readFileSync,
   readdirSync,
   renameSync,
@@ -13,8 +15,10 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { deflateSync } from 'node:zlib'
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 
@@ -179,8 +183,8 @@ describe('the archive', () => {
       if (turn === 3) git(repoDir, 'gc', '--quiet')
     }
     expect(runs.slice(1, 4)).toEqual(['', '', ''])
-    // Packing took the file of the branch away, so git was asked for it once.
-    expect(runs.slice(4)).toEqual(['for-each-ref', ''])
+    // Packing took the files of the branch and of the parent away, so git was asked to commit once.
+    expect(runs.slice(4)).toEqual(['for-each-ref\nfast-import\nfor-each-ref\nls-tree\ngc', ''])
   })
 
   test('is never moved from where another put it, nor from under the lock of another', async () => {
@@ -201,15 +205,68 @@ describe('the archive', () => {
     expect(git(repoDir, 'fsck', '--full', '--strict', '--no-dangling')).toBe('')
   })
 
-  test('is packed by git where much lies loose', async () => {
+  test('keeps what another commits and packs while a commit to a packed branch is made', async () => {
+    const memory = emptyArchiveMemory()
+    await record({ memory })
+    git(repoDir, 'pack-refs', '--all')
+    const files = filesWith('dormant')
+    expect(await record({ files, message: 'packed\n', memory })).toMatchObject({ state: 'ok' })
+    git(repoDir, 'pack-refs', '--all')
+    // Right after it has said where the branch stands, another commits.
+    const dir = join(root, 'bin')
+    mkdirSync(dir)
+    const script = `#!/bin/sh
+export PATH=${env.PATH}
+git "$@" || exit
+[ "$2" = for-each-ref ] && mkdir ${root}/done 2>/dev/null || exit 0
+who='-c user.name=other -c user.email=other@localhost'
+made=$(git "$1" $who commit-tree -p main -m another 'main^{tree}' </dev/null)
+git "$1" update-ref refs/heads/main $made && git "$1" pack-refs --all
+`
+    writeFileSync(join(dir, 'git'), script, { mode: 0o755 })
+    const refused = await record({ ...moved, memory, env: { PATH: dir } })
+    expect(refused).toMatchObject({ state: 'failed', committed: null, restarted: null })
+    expect(subjects(repoDir)).toEqual(['another', 'packed', 'rails: first'])
+    expect(await record({ ...moved, memory })).toMatchObject({ state: 'ok', restarted: null })
+    expect(subjects(repoDir)).toHaveLength(4)
+  })
+
+  test('is packed by git where much lies loose, drafts that a crash left not counted', async () => {
     const memory = emptyArchiveMemory()
     await record({ memory })
     const loose = join(repoDir, 'objects/17')
     mkdirSync(loose, { recursive: true })
-    for (let at = 0; at < 30; at += 1) writeFileSync(join(loose, `tmp_obj_${at}`), '')
     const runs = join(root, 'runs')
-    await record({ ...moved, memory, env: { PATH: tellingGit(runs) } })
-    expect(takeRuns(runs)).toBe('gc')
+    const commit = async (status: string) => {
+      const more = { files: filesWith(status), message: `${status}\n`, memory }
+      await record({ ...more, env: { PATH: tellingGit(runs) } })
+      return takeRuns(runs)
+    }
+    for (let at = 0; at < 30; at += 1) writeFileSync(join(loose, `tmp_obj_${at}`), '')
+    expect(await commit('dormant')).toBe('')
+    for (let at = 0, made = 0; made < 30; at += 1) {
+      const blob = `blob ${`${at}`.length}\0${at}`
+      const name = createHash('sha1').update(blob).digest('hex')
+      if (!name.startsWith('17')) continue
+      writeFileSync(join(loose, name.slice(2)), deflateSync(blob))
+      made += 1
+    }
+    expect(await commit('concentrated')).toBe('gc')
+  })
+
+  test('leaves no draft of an object that the disk refused', async () => {
+    const memory = emptyArchiveMemory()
+    await record({ memory })
+    const { rename } = promises
+    const full = () => Promise.reject(Object.assign(new Error('no space'), { code: 'ENOSPC' }))
+    Object.assign(promises, { rename: full })
+    syncBuiltinESMExports()
+    const refused = await record({ ...moved, memory })
+    Object.assign(promises, { rename })
+    syncBuiltinESMExports()
+    expect(refused).toMatchObject({ state: 'failed', committed: null, error: 'no space' })
+    expect(filesBelow(repoDir).filter((file) => file.includes('tmp_obj_'))).toEqual([])
+    expect(await record({ ...moved, memory })).toMatchObject({ state: 'ok', restarted: null })
   })
 
   test('is off and nothing worse where there is no git', async () => {
@@ -289,6 +346,18 @@ describe('a corrupted archive is moved aside, loudly, and begun anew', () => {
     expect(outcome.restarted?.movedTo).toBe(`${repoDir}.broken-2026-11-21T06-00-00-000Z`)
     expect(outcome.restarted?.reason).not.toBe('')
     expect(existsSync(outcome.restarted?.movedTo ?? '')).toBe(true)
+    expect(subjects(repoDir)).toEqual(['rails: now'])
+    expect(git(repoDir, 'fsck', '--full', '--strict')).toBe('')
+  })
+
+  test('objects lost under a process that remembers its last commit', async () => {
+    const memory = emptyArchiveMemory()
+    await record({ memory })
+    await record({ ...moved, memory })
+    objects().forEach((file) => rmSync(file))
+    const outcome = await record({ files: filesWith('dormant'), message: 'rails: now\n', memory })
+    expect(outcome).toMatchObject({ state: 'ok', error: null })
+    expect(outcome.restarted).not.toBeNull()
     expect(subjects(repoDir)).toEqual(['rails: now'])
     expect(git(repoDir, 'fsck', '--full', '--strict')).toBe('')
   })
