@@ -46,16 +46,16 @@ const batchesBetweenTries = 256
  * @param entry `check-worker`, as Node can load it.
  * @param cores how many threads the machine can run at once.
  *
- * The first thread starts with the first check, another when all that run have work and a core may be idle. One that ends
- * refuses what it had not answered (503 for the callers: nothing is known of those signatures, so nothing is written), and
- * a later check starts another. Where no thread can be had or can load its code, the checks are made here, slower for
- * everybody else, and another is tried now and then.
+ * The first thread starts with the first check, another when all that run have work and there is a core for it beside
+ * that of the event loop. One that ends refuses what it had not answered (503 for the callers: nothing is known of those
+ * signatures, so nothing is written), and a later check starts another. Where no thread can be had or can load its code,
+ * the checks are made here, slower for everybody else, and another is tried now and then.
  */
 export function createCheckThreads(
   entry: URL,
   { cores, log }: { readonly cores: number; readonly log: Log },
 ): CheckThreads {
-  const limit = Math.min(Math.max(cores, 1), mostThreads)
+  const limit = Math.min(Math.max(cores - 1, 1), mostThreads)
   const running = new Set<Running>()
   let gathered: Waiting[] = []
   let isSendingLater = false

@@ -34,7 +34,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-function threadsOf(entry: string, cores = 1): CheckThreads {
+function threadsOf(entry: string, cores = 2): CheckThreads {
   const silent = () => undefined
   const log = {
     debug: silent,
@@ -48,7 +48,7 @@ function threadsOf(entry: string, cores = 1): CheckThreads {
 }
 
 /** A thread that does what `source` says with `port`, `threadId`, `existsSync`, `writeFileSync` and the path of a `file` of its own. */
-function scripted(name: string, source: string, cores = 1): CheckThreads {
+function scripted(name: string, source: string, cores = 2): CheckThreads {
   const file = JSON.stringify(join(dir, `${name}.state`))
   const head = `import { parentPort as port, threadId } from 'node:worker_threads'
 import { existsSync, writeFileSync } from 'node:fs'
@@ -75,7 +75,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 test('two threads find what a check on the spot finds, each for its own question', async () => {
   const workerFile = 'src/auth/check-worker.ts'
   const compiled = compile(workerFile)
-  const thread = threadsOf(compiled.scriptOf(workerFile), 2)
+  const thread = threadsOf(compiled.scriptOf(workerFile), 3)
   const checks: SignatureCheck[] = []
   for (let at = 0; at < 40; at += 1) {
     const good = await personal(`message ${at}`)
@@ -155,7 +155,7 @@ port.on('message', (batch) => {
 })`
 
 test('work that waits brings a second thread where there is a second core, and the one goes on when the other ends', async () => {
-  const threads = scripted('obeys', obeys, 2)
+  const threads = scripted('obeys', obeys, 3)
   const check = await personal('')
   const tell = (message: string) => threads.check({ ...check, message })
   const first = await tell('who')
@@ -183,7 +183,7 @@ writeFileSync(one, '')
 port.postMessage('ready')
 ${obeys}`,
   )
-  const threads = threadsOf('second-fails.js', 2)
+  const threads = threadsOf('second-fails.js', 3)
   const check = await personal('')
   const tell = (message: string) => threads.check({ ...check, message })
   const byThread = { valid: false, reason: expect.stringMatching(/^\d+$/) as unknown }
@@ -216,7 +216,7 @@ test('one core has one thread', async () => {
 })
 
 test('what the threads have not answered when they are closed is refused', async () => {
-  const threads = scripted('left', obeys, 2)
+  const threads = scripted('left', obeys, 3)
   const check = { ...(await personal('')), message: 'hold' }
   const left: Promise<unknown>[] = []
   for (let at = 0; at < 3; at += 1) {
