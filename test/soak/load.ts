@@ -41,7 +41,8 @@ const documents = [
   '/api/v1/opportunities',
   '/api/v1/stats/live',
 ]
-const partners = 20
+/** Enough for an hour: each may write 2,000 times a day, and a job is written twice. */
+const partners = 60
 /** Of forty requests, by kind. */
 const mixture = [
   ...Array<string>(18).fill('document'),
@@ -85,6 +86,10 @@ export async function startLoad(url: string): Promise<Load> {
     return id === undefined ? [] : [id]
   }
 
+  /** Each in turn, though one kind comes at the same places of every mixture. */
+  const memberOf = (at: number) =>
+    members[Math.floor(at / mixture.length) % partners] ?? evmWallet('member 0')
+
   const kinds: Readonly<Record<string, (at: number) => Promise<void>>> = {
     document: async (at) => {
       await call('document', documents[at % documents.length] ?? '/')
@@ -101,7 +106,7 @@ export async function startLoad(url: string): Promise<Load> {
     },
     picture: async (at) => {
       const path = '/api/v1/og'
-      const member = members[at % partners] ?? evmWallet('member 0')
+      const member = memberOf(at)
       const headers = await partnerHeaders(member, { method: 'GET', path }, { nowMs: signingMs() })
       await call('picture', `${path}?page=/`, { headers })
     },
@@ -122,7 +127,7 @@ export async function startLoad(url: string): Promise<Load> {
       if (text !== '') acknowledged.workers.push(wallet.id)
     },
     job: async (at) => {
-      const member = members[at % partners] ?? evmWallet('member 0')
+      const member = memberOf(at)
       const signed = async (path: string, raw: string) => ({
         ...(await partnerHeaders(
           member,

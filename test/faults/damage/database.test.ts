@@ -2,7 +2,7 @@
  * A database with flipped bytes: whoever starts on it says what is wrong and what to do, nothing false is published,
  * and what was published before is there to read.
  */
-import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, cpSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { sql } from 'kysely'
@@ -79,7 +79,10 @@ function damage(does: Damage): void {
     if (page === undefined) throw new Error(`no ${name}`)
     return page
   })
-  writeFileSync(path, bytes)
+  // In place: a file that is empty for a moment is another damage to a service that reads it just then.
+  const file = openSync(path, 'r+')
+  writeSync(file, bytes, 0, bytes.length, 0)
+  closeSync(file)
 }
 
 const doctor = (): Running =>
