@@ -4,7 +4,7 @@
  */
 import type { ActionDeps } from '../actions/deps.ts'
 import { notCovered, receiverOf, unpaid } from '../actions/premium.ts'
-import { purchase } from '../actions/purchase.ts'
+import { purchase } from '../actions/purchase/purchase.ts'
 import { bazaarExtension } from '../contract/bazaar.ts'
 import { ApiError } from '../contract/errors.ts'
 import { apiPrefix } from '../contract/route.ts'

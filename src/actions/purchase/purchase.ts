@@ -1,0 +1,181 @@
+/**
+ * One purchase, once: a signed authorization buys one answer for exactly its price. The order is the point of this
+ * file: what costs nothing first, then the reservation, the answer made and kept back, the money, and the answer.
+ * What fails before the money moves charges nobody; what fails after can be asked for again with the same payment.
+ */
+import { sha256Hex } from '../../auth/messages.ts'
+import { ApiError } from '../../contract/errors.ts'
+import type { ErrorCode } from '../../contract/errors.ts'
+import { paymentAsset } from '../../contract/x402.ts'
+import { isoTime } from '../../core/time.ts'
+import { findPayment, releasePayment, reservePayment } from '../../db/payments.ts'
+import type { PaymentRecord } from '../../db/payments.ts'
+import { SettlementUnavailableError } from '../../payments/authorization.ts'
+import { paymentOff } from '../../payments/challenge.ts'
+import { isSignedByKey, termsProblem, timeProblem } from '../../payments/check.ts'
+import type { PaymentProblem } from '../../payments/check.ts'
+import { MalformedPaymentError, decodePayment } from '../../payments/codec.ts'
+import type { DecodedPayment } from '../../payments/codec.ts'
+import type { Refusal } from '../../payments/settler.ts'
+import type { ActionDeps } from '../deps.ts'
+import { newId } from '../new-id.ts'
+import { pending, searched } from '../settlement.ts'
+import { charge } from './charge.ts'
+import { resume, serveFound } from './resume.ts'
+import { isFor, refusal, stillPending } from './sale.ts'
+import type { Bought, Purchase, Sale } from './sale.ts'
+
+/**
+ * Takes the payment and answers with what it bought.
+ * @throws ApiError 400 where the header is no payment; 402 with fresh terms where it buys nothing and charged nobody;
+ *   503 without terms where the same payment is to be sent again; whatever `produce` throws.
+ */
+export async function purchase<T>(deps: ActionDeps, asked: Purchase<T>): Promise<Bought<T>> {
+  const { payments } = deps
+  if (payments.mode === 'off') {
+    throw paymentOff('payment_off', asked.terms, 'Nothing was sent to the chain for this request')
+  }
+  const payment = decode(asked.header)
+  const { from: payer, nonce } = payment.authorization
+  const problem = termsProblem(payment, asked.terms)
+  if (problem !== null) throw refusal(asked, problem.code, problem.details, payer)
+  const sale: Sale<T> = {
+    deps,
+    payments,
+    asked,
+    authorization: payment.authorization,
+    key: { chainId: paymentAsset.chainId, asset: paymentAsset.address.toLowerCase(), payer, nonce },
+    signatureSha256: sha256Hex(payment.authorization.signature),
+  }
+  try {
+    await authenticate(sale)
+    const inFlight = `${payer}:${nonce}`
+    // From the look to the mark nothing is awaited: of two copies of one payment the second finds it here.
+    if (payments.inFlight.has(inFlight)) throw pending(stillPending(payer, null))
+    payments.inFlight.add(inFlight)
+    try {
+      return await sell(sale)
+    } finally {
+      payments.inFlight.delete(inFlight)
+    }
+  } catch (error) {
+    if (!(error instanceof SettlementUnavailableError)) throw error
+    deps.log.warn('payment not settled', { reason: error.message, cause: causeOf(error) })
+    throw new ApiError('payment_unavailable', error.message, { headers: { 'Retry-After': '10' } })
+  }
+}
+
+/** The payer's own key, or a contract at the payer's address; the latter is asked once for each payment. */
+async function authenticate<T>(sale: Sale<T>): Promise<void> {
+  const { deps, payments, asked, authorization, key, signatureSha256 } = sale
+  if (await isSignedByKey(authorization)) return
+  const known = await findPayment(deps.database.reader, key)
+  if (known?.signatureSha256 === signatureSha256) return
+  await payments.chain.requireChain()
+  if (await payments.chain.acceptsSignature(authorization)) return
+  throw refusal(
+    asked,
+    'payment_signature_invalid',
+    'The signature is neither by the key of `from` nor accepted by a contract there',
+    key.payer,
+  )
+}
+
+async function sell<T>(sale: Sale<T>): Promise<Bought<T>> {
+  const { deps, payments, asked, authorization, key } = sale
+  const known = await findPayment(deps.database.reader, key)
+  if (known?.state === 'submitted' || known?.state === 'settled') return await resume(sale, known)
+  const late = timeProblem(authorization, asked.nowMs)
+  if (late !== null) return await sellLate(sale, known, late)
+  await payments.chain.requireChain()
+  const reserved = await reserve(sale, known)
+  try {
+    const checked = await payments.settler.check(authorization, asked.terms)
+    if (!checked.ok) return await sellUsed(sale, reserved, checked.refusal)
+    const value = await asked.produce()
+    return await charge(sale, reserved, { value, gas: checked.gas })
+  } catch (error) {
+    await deps.database.write((tx) => releasePayment(tx, reserved.id))
+    throw error
+  }
+}
+
+/** Too late to be sent. What was given up and went through all the same is served nevertheless. */
+async function sellLate<T>(
+  sale: Sale<T>,
+  known: PaymentRecord | null,
+  late: PaymentProblem,
+): Promise<Bought<T>> {
+  const { payments, asked, key } = sale
+  if (known?.state === 'failed' && isFor(known, asked)) {
+    await payments.chain.requireChain()
+    const standing = await searched(payments, known)
+    if (standing.kind === 'found') return await serveFound(sale, known, standing.in)
+  }
+  throw refusal(asked, late.code, late.details, key.payer)
+}
+
+/** @param left a reservation that a process took into its end: nothing was handed to anybody for it. */
+async function reserve<T>(sale: Sale<T>, left: PaymentRecord | null): Promise<PaymentRecord> {
+  const { deps, payments, asked, authorization, key, signatureSha256 } = sale
+  const { terms, purpose, detail = null, nowMs } = asked
+  const id = newId(deps.random, 'pay')
+  const reserved = await deps.database.write(async (tx) => {
+    if (left?.state === 'reserved') await releasePayment(tx, left.id)
+    const isTaken = !(await reservePayment(tx, {
+      ...key,
+      id,
+      payTo: terms.payTo,
+      amountMicroUsdc: terms.amountMicroUsdc,
+      validAfter: Number(authorization.validAfter),
+      validBefore: Number(authorization.validBefore),
+      signatureSha256,
+      purpose,
+      resource: terms.resource,
+      detail,
+      settler: payments.settler.mode,
+      reservedAt: isoTime(nowMs),
+    }))
+    return isTaken ? null : await findPayment(tx, key)
+  })
+  if (reserved === null) throw pending(stillPending(key.payer, null))
+  return reserved
+}
+
+/** The chain would not take it. Where that is because the very transfer was sent by a stranger, it is honoured. */
+async function sellUsed<T>(
+  sale: Sale<T>,
+  reserved: PaymentRecord,
+  { reason, message }: Refusal,
+): Promise<Bought<T>> {
+  const { asked, payments, key } = sale
+  if (reason === 'used') {
+    const standing = await searched(payments, reserved)
+    if (standing.kind === 'found') return await serveFound(sale, reserved, standing.in)
+    // One look says used, the other does not see by what: to sign anew might be to pay twice.
+    if (standing.kind === 'open') throw pending(stillPending(key.payer, null))
+  }
+  throw refusal(asked, refusalCodes[reason], message, key.payer)
+}
+
+const refusalCodes = {
+  used: 'authorization_already_used',
+  insufficient_funds: 'insufficient_funds',
+  expired: 'payment_expired',
+  signature: 'payment_signature_invalid',
+  refused: 'payment_refused',
+} as const satisfies Record<Refusal['reason'], ErrorCode>
+
+function decode(header: string): DecodedPayment {
+  try {
+    return decodePayment(header)
+  } catch (error) {
+    if (!(error instanceof MalformedPaymentError)) throw error
+    const { message, issues } = error
+    throw new ApiError('payment_malformed', message, issues.length === 0 ? {} : { issues })
+  }
+}
+
+function causeOf({ cause }: Error): string | undefined {
+  return cause instanceof Error ? cause.message : undefined
+}
