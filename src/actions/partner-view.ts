@@ -14,8 +14,8 @@ import type { Database } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
 import { tierOf } from './partner-access.ts'
 import type { CurrentPartner } from './partner-access.ts'
-import { termsOfTier } from './subscription-terms.ts'
-import { priceMicroUsdcOf, subscriptionTimes } from './subscription-view.ts'
+import { termsOfTier } from './subscriptions/terms.ts'
+import { priceMicroUsdcOf, subscriptionTimes } from './subscriptions/view.ts'
 
 const USAGE_DAYS = 30
 

@@ -7,7 +7,7 @@ import type { Transaction } from 'kysely'
 import type { PaymentPurpose, PaymentRecord } from '../db/payments.ts'
 import type { Database } from '../db/schema.ts'
 import type { InstalledDeps } from './deps.ts'
-import { subscriptionPaid, subscriptionUndone } from './subscription-effect.ts'
+import { subscriptionPaid, subscriptionUndone } from './subscriptions/effect.ts'
 
 export interface PaymentEffect {
   /** The money has moved. It may not refuse: what was paid for is owed. */

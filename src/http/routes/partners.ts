@@ -6,7 +6,8 @@ import type { ActionDeps } from '../../actions/deps.ts'
 import { partnerAt } from '../../actions/partner-access.ts'
 import { oathView, ownPartnerView } from '../../actions/partner-view.ts'
 import { signupPartner, updatePartner } from '../../actions/partners.ts'
-import { cancelOwnSubscription, changeSubscription } from '../../actions/subscriptions.ts'
+import { changeSubscription } from '../../actions/subscriptions/change.ts'
+import { cancelOwnSubscription } from '../../actions/subscriptions/free.ts'
 import { ApiError } from '../../contract/errors.ts'
 import {
   attestationBody,

@@ -5,26 +5,26 @@
 import type { Transaction } from 'kysely'
 import { z } from 'zod'
 
-import type { JsonObject } from '../core/canonical-json.ts'
-import { toUsdc } from '../core/money.ts'
-import { tierNames } from '../core/partner.ts'
-import { afterPurchase, afterUndone } from '../core/subscription-price.ts'
-import { dayMs, isoTime } from '../core/time.ts'
-import { parseWallet } from '../core/wallet.ts'
+import type { JsonObject } from '../../core/canonical-json.ts'
+import { toUsdc } from '../../core/money.ts'
+import { tierNames } from '../../core/partner.ts'
+import { afterPurchase, afterUndone } from '../../core/subscription-price.ts'
+import { dayMs, isoTime } from '../../core/time.ts'
+import { parseWallet } from '../../core/wallet.ts'
 import {
   findIdempotencyKey,
   findUsedMessage,
   insertIdempotencyKey,
   insertUsedMessage,
-} from '../db/guard.ts'
-import { appendOath } from '../db/oaths.ts'
-import { findPartner, setSubscription } from '../db/partners.ts'
-import type { PaymentRecord } from '../db/payments.ts'
-import type { Database } from '../db/schema.ts'
-import { appendSubscriptionChange, changeByPayment } from '../db/subscription-changes.ts'
-import type { InstalledDeps } from './deps.ts'
-import { partnerAt } from './partner-access.ts'
-import { subscriptionView } from './subscription-view.ts'
+} from '../../db/guard.ts'
+import { appendOath } from '../../db/oaths.ts'
+import { findPartner, setSubscription } from '../../db/partners.ts'
+import type { PaymentRecord } from '../../db/payments.ts'
+import type { Database } from '../../db/schema.ts'
+import { appendSubscriptionChange, changeByPayment } from '../../db/subscription-changes.ts'
+import type { InstalledDeps } from '../deps.ts'
+import { partnerAt } from '../partner-access.ts'
+import { subscriptionView } from './view.ts'
 
 const sha256 = z.string().length(64)
 

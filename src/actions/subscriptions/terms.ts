@@ -1,10 +1,10 @@
 /** What paying for a tier is, in the words of x402. */
-import { pathOf } from '../contract/routes.ts'
-import type { PaymentTerms } from '../contract/x402.ts'
-import type { TierName } from '../core/partner.ts'
-import type { ActionDeps } from './deps.ts'
-import type { CurrentPartner } from './partner-access.ts'
-import { receiverOf } from './premium.ts'
+import { pathOf } from '../../contract/routes.ts'
+import type { PaymentTerms } from '../../contract/x402.ts'
+import type { TierName } from '../../core/partner.ts'
+import type { ActionDeps } from '../deps.ts'
+import type { CurrentPartner } from '../partner-access.ts'
+import { receiverOf } from '../premium.ts'
 
 export function termsOfTier(
   { siteUrl, payments }: Pick<ActionDeps, 'siteUrl' | 'payments'>,

@@ -1,0 +1,158 @@
+/** Changes of a subscription that have a price: the terms, or the payment and what it bought. */
+import { bazaarExtension } from '../../contract/bazaar.ts'
+import { ApiError } from '../../contract/errors.ts'
+import { routeOf } from '../../contract/routes.ts'
+import type { JsonObject } from '../../core/canonical-json.ts'
+import { toUsdc } from '../../core/money.ts'
+import type { Subscription, TierName } from '../../core/partner.ts'
+import { MOST_PERIODS, isPaidAhead, quoteOf } from '../../core/subscription-price.ts'
+import type { Offer, Quote } from '../../core/subscription-price.ts'
+import { isoTime, minuteMs } from '../../core/time.ts'
+import type { Authorization } from '../../payments/authorization.ts'
+import { paymentOff, paymentRequired } from '../../payments/challenge.ts'
+import type { Asked } from '../../payments/challenge.ts'
+import type { ActionDeps } from '../deps.ts'
+import { expired, priorAnswer } from '../effect.ts'
+import { requireOwnPartner } from '../partner-access.ts'
+import type { CurrentPartner } from '../partner-access.ts'
+import type { PartnerWrite } from '../partner-write.ts'
+import { purchase } from '../purchase/purchase.ts'
+import { subscriptionDetail } from './effect.ts'
+import { exchange, toFree } from './free.ts'
+import { answerOf, authorizationOf, detailFor, paymentOf, repeated } from './paid.ts'
+import type { Paid } from './paid.ts'
+import { termsOfTier } from './terms.ts'
+import { priceMicroUsdcOf } from './view.ts'
+
+export interface SubscriptionRequest extends PartnerWrite {
+  readonly tier: TierName
+  /** The payment as it stands in its header; null where none was sent. */
+  readonly payment: string | null
+  readonly isGone: () => boolean
+}
+
+/**
+ * How long a price holds after it was asked for. The credit for unused time falls from hour to hour; a payment that
+ * was signed for the hour before is still good.
+ */
+const QUOTE_MS = 10 * minuteMs
+
+/**
+ * `POST /partners/subscription`: what has a price is paid for or answered with the terms; what has none is done.
+ * @throws ApiError 402 with the terms, 403 where the wallet has no partner, 422 where too much is paid ahead, and
+ *   what `purchase` throws.
+ */
+export async function changeSubscription(
+  deps: ActionDeps,
+  sent: SubscriptionRequest,
+): Promise<Paid> {
+  const { request, proof, tier } = sent
+  const { nowMs } = request
+  const prior = await priorAnswer(deps, request, [proof])
+  if (prior !== null) return prior
+  if (!proof.timely) throw expired(proof.timestampMs, nowMs)
+  const partner = await requireOwnPartner(deps.database.reader, proof, nowMs)
+  if (tier === 'free') return await toFree(deps, sent)
+  const authorization = sent.payment === null ? null : authorizationOf(sent.payment)
+  const known = authorization === null ? null : await paymentOf(deps, authorization)
+  const ownDetail = known === null ? null : detailFor(known, partner.handle, tier)
+  const isUsed = known?.state === 'settled' || known?.state === 'submitted'
+  const isDone = known?.state === 'settled' && known.finality !== 'undone'
+  if (isDone && ownDetail !== null) return await repeated(deps, known)
+  const offer = { tier, priceMicroUsdc: priceMicroUsdcOf(deps.reference(), tier) }
+  const { subscription } = partner
+  const quote = quoteOf(subscription, offer, nowMs)
+  const underWay = known?.state === 'submitted' && ownDetail !== null ? known : null
+  if (underWay === null) {
+    if (isPaidAhead(subscription, tier, nowMs)) {
+      throw new ApiError('refused', `At most ${MOST_PERIODS} periods are paid for at once`)
+    }
+    if (quote.dueMicroUsdc === 0) return await exchange(deps, sent, offer)
+  }
+  const fitting =
+    authorization === null ? null : quoteFor(subscription, offer, authorization, nowMs)
+  const { quotedAtMs, dueMicroUsdc } = fitting ?? { ...quote, quotedAtMs: nowMs }
+  const amountMicroUsdc = underWay?.amountMicroUsdc ?? dueMicroUsdc
+  const asked = askedFor(deps, partner, tier, amountMicroUsdc)
+  if (sent.payment === null) throw unpaidTier(deps, asked, quote)
+  if (isUsed && ownDetail === null) throw boughtSomethingElse(asked)
+  const { payment, headers } = await purchase(deps, {
+    ...asked,
+    header: sent.payment,
+    purpose: 'subscription',
+    detail: detailOf(sent, partner.handle, { ...offer, quotedAtMs }),
+    nowMs,
+    produce: () => Promise.resolve(null),
+    isGone: sent.isGone,
+  })
+  // Somebody may have used it for another subscription since it was looked up.
+  if (detailFor(payment, partner.handle, tier) === null) throw boughtSomethingElse(asked)
+  return { ...(await answerOf(deps, payment)), headers }
+}
+
+function boughtSomethingElse(asked: Asked): ApiError {
+  return paymentRequired('authorization_already_used', asked, 'It bought something else')
+}
+
+/** The quote that the payer signed for: that of now, or one of the last minutes. */
+function quoteFor(
+  subscription: Subscription,
+  offer: Offer,
+  { value }: Authorization,
+  nowMs: number,
+): { readonly dueMicroUsdc: number; readonly quotedAtMs: number } | null {
+  for (const quotedAtMs of [nowMs, nowMs - QUOTE_MS]) {
+    const { dueMicroUsdc } = quoteOf(subscription, offer, quotedAtMs)
+    if (BigInt(dueMicroUsdc) === value) return { dueMicroUsdc, quotedAtMs }
+  }
+  return null
+}
+
+function askedFor(
+  deps: Pick<ActionDeps, 'siteUrl' | 'payments'>,
+  partner: Pick<CurrentPartner, 'handle'>,
+  tier: TierName,
+  amountMicroUsdc: number,
+): Asked {
+  const route = { ...routeOf('changeSubscription'), bodyExample: { tier } }
+  const terms = termsOfTier(deps, partner, { tier, amountMicroUsdc })
+  return { terms, extensions: { bazaar: bazaarExtension(route) } }
+}
+
+function unpaidTier(
+  { payments }: Pick<ActionDeps, 'payments'>,
+  asked: Asked,
+  quote: Quote,
+): ApiError {
+  if (payments.mode === 'off') {
+    return paymentOff('payment_off', asked.terms, 'No tier can be paid for here now')
+  }
+  const { tier, creditMicroUsdc, fromMs, untilMs } = quote
+  const credit =
+    creditMicroUsdc === 0
+      ? ''
+      : `; ${toUsdc(creditMicroUsdc)} USDC of unused time are taken off its price`
+  const details = `The tier ${tier} from ${isoTime(fromMs)} until ${isoTime(untilMs)}${credit}`
+  return paymentRequired('payment_required', asked, details)
+}
+
+function detailOf(
+  { request, proof, rawSha256, tier }: SubscriptionRequest,
+  handle: string,
+  { priceMicroUsdc, quotedAtMs }: Offer & { readonly quotedAtMs: number },
+): JsonObject {
+  return subscriptionDetail.parse({
+    handle,
+    tier,
+    price_micro_usdc: priceMicroUsdc,
+    quoted_at: quotedAtMs,
+    wallet: proof.wallet.id,
+    message_sha256: proof.messageSha256,
+    signature_sha256: proof.signatureSha256,
+    raw_sha256: rawSha256,
+    request_sha256: request.requestSha256,
+    binding: proof.binding,
+    message_expires_at: isoTime(proof.expiresAtMs),
+    idempotency_key: request.idempotencyKey,
+  })
+}

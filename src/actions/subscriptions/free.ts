@@ -1,0 +1,159 @@
+/** Changes of a subscription that cost nothing: to the free tier, to the end, and what unused time pays for whole. */
+import { ApiError } from '../../contract/errors.ts'
+import type { OwnSubscription } from '../../contract/schemas/partner.ts'
+import { toUsdc } from '../../core/money.ts'
+import { cancelSubscription, switchToFree } from '../../core/partner.ts'
+import type { Subscription } from '../../core/partner.ts'
+import { afterPurchase, quoteOf } from '../../core/subscription-price.ts'
+import type { Offer } from '../../core/subscription-price.ts'
+import { isoTime } from '../../core/time.ts'
+import { setSubscription } from '../../db/partners.ts'
+import { appendSubscriptionChange } from '../../db/subscription-changes.ts'
+import type { NewSubscriptionChange } from '../../db/subscription-changes.ts'
+import type { ActionDeps } from '../deps.ts'
+import type { Outcome } from '../effect.ts'
+import { partnerAt } from '../partner-access.ts'
+import type { CurrentPartner } from '../partner-access.ts'
+import { commitOwnWrite } from '../partner-write.ts'
+import type { PartnerWrite } from '../partner-write.ts'
+import { SUBSCRIPTION_ACTION } from './effect.ts'
+import { subscriptionView } from './view.ts'
+
+/** `DELETE /partners/subscription` @throws ApiError 403 where the wallet has no partner. */
+export async function cancelOwnSubscription(
+  deps: ActionDeps,
+  sent: PartnerWrite,
+): Promise<Outcome> {
+  return await changeFreely(deps, sent, {
+    action: 'cancelSubscription',
+    kind: 'cancelled',
+    change: ({ subscription }, nowMs) => cancelSubscription(subscription, nowMs),
+  })
+}
+
+/** `POST /partners/subscription` for the tier `free`: what is paid for is kept to its end. */
+export async function toFree(deps: ActionDeps, sent: PartnerWrite): Promise<Outcome> {
+  return await changeFreely(deps, sent, {
+    action: SUBSCRIPTION_ACTION,
+    kind: 'free',
+    change: ({ subscription }, nowMs) => switchToFree(subscription, nowMs),
+  })
+}
+
+/** A change that costs nothing. */
+async function changeFreely(
+  deps: ActionDeps,
+  sent: PartnerWrite,
+  {
+    action,
+    kind,
+    change,
+  }: {
+    readonly action: string
+    readonly kind: 'free' | 'cancelled'
+    readonly change: (partner: CurrentPartner, nowMs: number) => Subscription
+  },
+): Promise<Outcome> {
+  const { request } = sent
+  const { nowMs } = request
+  return await commitOwnWrite(deps, { ...sent, action }, async (tx, partner) => {
+    const subscription = change(partner, nowMs)
+    const tier = kind === 'free' ? 'free' : subscription.tier
+    return await written(
+      deps,
+      tx,
+      { ...partner, subscription },
+      {
+        nowMs,
+        change: { ...noMoney, kind, tier },
+      },
+    )
+  })
+}
+
+/** An upgrade that the unused time of a lower tier pays for whole. */
+export async function exchange(
+  deps: ActionDeps,
+  sent: PartnerWrite,
+  offer: Offer,
+): Promise<Outcome> {
+  const { request } = sent
+  const { nowMs } = request
+  return await commitOwnWrite(
+    deps,
+    { ...sent, action: SUBSCRIPTION_ACTION },
+    async (tx, partner) => {
+      // Asked again where nothing can come between: it may have been exchanged meanwhile.
+      const { dueMicroUsdc } = quoteOf(partner.subscription, offer, nowMs)
+      if (dueMicroUsdc > 0) {
+        throw new ApiError(
+          'conflict',
+          'The subscription changed meanwhile: ask for its price again',
+        )
+      }
+      const purchased = { ...offer, paidMicroUsdc: 0, quotedAtMs: nowMs }
+      const { subscription, bought } = afterPurchase(partner.subscription, purchased, nowMs)
+      return await written(
+        deps,
+        tx,
+        { ...partner, subscription },
+        {
+          nowMs,
+          change: {
+            ...noMoney,
+            kind: 'credited',
+            tier: offer.tier,
+            credit_usdc: toUsdc(bought.valueMicroUsdc),
+            from: isoTime(bought.fromMs),
+            until: isoTime(bought.untilMs),
+          },
+          priceMicroUsdc: offer.priceMicroUsdc,
+          creditMicroUsdc: bought.valueMicroUsdc,
+        },
+      )
+    },
+  )
+}
+
+const noMoney = {
+  paid_usdc: 0,
+  credit_usdc: 0,
+  from: null,
+  until: null,
+  payer: null,
+  tx_hash: null,
+} as const
+
+async function written(
+  deps: ActionDeps,
+  tx: Parameters<typeof setSubscription>[0],
+  partner: CurrentPartner,
+  done: {
+    readonly nowMs: number
+    readonly change: OwnSubscription['change']
+    readonly priceMicroUsdc?: number
+    readonly creditMicroUsdc?: number
+  },
+): Promise<Outcome> {
+  const { nowMs, change, priceMicroUsdc = 0, creditMicroUsdc = 0 } = done
+  const { handle, subscription } = partner
+  const now = isoTime(nowMs)
+  await setSubscription(tx, handle, subscription, now)
+  const answer = subscriptionView(deps.reference(), partnerAt(partner, nowMs), change, nowMs)
+  const { kind, tier, from, until } = change
+  const row: NewSubscriptionChange = {
+    handle,
+    kind,
+    paymentId: null,
+    tier,
+    priceMicroUsdc,
+    paidMicroUsdc: 0,
+    creditMicroUsdc,
+    from,
+    until,
+    answer,
+    createdAt: now,
+  }
+  await appendSubscriptionChange(tx, row)
+  return { status: 200, body: answer }
+}

@@ -1,0 +1,63 @@
+/** What a payment that is known already was made for, and the answer that it bought. */
+import { paymentAsset } from '../../contract/x402.ts'
+import type { TierName } from '../../core/partner.ts'
+import { isoTime } from '../../core/time.ts'
+import { claimDelivery, findPayment } from '../../db/payments.ts'
+import type { PaymentRecord } from '../../db/payments.ts'
+import { changeByPayment } from '../../db/subscription-changes.ts'
+import type { Authorization } from '../../payments/authorization.ts'
+import { outcomeHeaders } from '../../payments/challenge.ts'
+import { MalformedPaymentError, decodePayment } from '../../payments/codec.ts'
+import type { ActionDeps } from '../deps.ts'
+import type { Outcome } from '../effect.ts'
+import { subscriptionDetail } from './effect.ts'
+
+/** The answer, with the headers of the payment where there was one. */
+export type Paid = Outcome & { readonly headers?: Readonly<Record<string, string>> }
+
+/** Null where it is malformed: `purchase` says how. */
+export function authorizationOf(header: string): Authorization | null {
+  try {
+    return decodePayment(header).authorization
+  } catch (error) {
+    if (error instanceof MalformedPaymentError) return null
+    throw error
+  }
+}
+
+/** The payment that an authorization has made before; null where it made none. */
+export async function paymentOf(
+  { database }: Pick<ActionDeps, 'database'>,
+  { from: payer, nonce }: Authorization,
+): Promise<PaymentRecord | null> {
+  const asset = paymentAsset.address.toLowerCase()
+  return await findPayment(database.reader, { chainId: paymentAsset.chainId, asset, payer, nonce })
+}
+
+/** What the payment was made for; null where that is something else than this partner now asks for. */
+export function detailFor({ purpose, detail }: PaymentRecord, handle: string, tier: TierName) {
+  if (purpose !== 'subscription') return null
+  const known = subscriptionDetail.parse(detail)
+  return known.handle === handle && known.tier === tier ? known : null
+}
+
+/** A payment that has bought its period: the answer that it had, or would have had. */
+export async function repeated(deps: ActionDeps, payment: PaymentRecord): Promise<Paid> {
+  const answer = await answerOf(deps, payment)
+  if (payment.deliveredAt === null) {
+    const now = isoTime(deps.clock.now())
+    await deps.database.write((tx) => claimDelivery(tx, payment.id, now))
+  }
+  const { payer, txHash } = payment
+  return { ...answer, headers: outcomeHeaders({ payer, txHash, errorReason: null }) }
+}
+
+/** @throws Error where a settled payment changed nothing, which cannot be. */
+export async function answerOf(
+  { database }: Pick<ActionDeps, 'database'>,
+  { id }: PaymentRecord,
+): Promise<Outcome> {
+  const change = await changeByPayment(database.reader, id)
+  if (change === null) throw new Error(`the payment ${id} has settled and bought nothing`)
+  return { status: 200, body: change.answer }
+}
