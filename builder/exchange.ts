@@ -1,5 +1,6 @@
 import { encodeCursor } from '../src/core/cursor.ts'
-import { countJobs, jobView, listJobs } from '../src/db/jobs.ts'
+import { countJobs, listJobs } from '../src/db/jobs/jobs.ts'
+import { jobView } from '../src/db/jobs/view.ts'
 import type { OpenDatabase } from '../src/db/open.ts'
 import type { World } from './world.ts'
 

@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest'
 
-import { hourMs, isoTime } from '../../src/core/time.ts'
-import { parseWallet } from '../../src/core/wallet.ts'
-import { changeToken } from '../../src/db/change-token.ts'
-import { expireJobs, findJob, insertJob, moveJob } from '../../src/db/jobs.ts'
-import type { JobMove } from '../../src/db/jobs.ts'
-import type { OpenDatabase } from '../../src/db/open.ts'
-import { tempDatabase } from './temp-database.ts'
+import { hourMs, isoTime } from '../../../src/core/time.ts'
+import { parseWallet } from '../../../src/core/wallet.ts'
+import { changeToken } from '../../../src/db/change-token.ts'
+import { expireJobs } from '../../../src/db/jobs/deadlines.ts'
+import { findJob, insertJob } from '../../../src/db/jobs/jobs.ts'
+import { moveJob } from '../../../src/db/jobs/moves.ts'
+import type { JobMove } from '../../../src/db/jobs/moves.ts'
+import type { OpenDatabase } from '../../../src/db/open.ts'
+import { tempDatabase } from '../temp-database.ts'
 
 const nowMs = Date.UTC(2026, 10, 21)
 const now = isoTime(nowMs)

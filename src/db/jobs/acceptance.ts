@@ -1,17 +1,18 @@
 /** Work that is taken: the receipt of the exchange, its entry in the ledger of reputation and the move, together. */
 import type { Kysely } from 'kysely'
 
-import type { SigningKey } from '../auth/signing-key.ts'
-import { decide, noPaymentReason } from '../core/job.ts'
-import { evidenceTenths } from '../core/reputation.ts'
-import { isoTime } from '../core/time.ts'
-import { jobReceipt } from './job-receipt.ts'
-import { moveJob, unansweredJobs } from './jobs.ts'
-import type { JobRecord } from './jobs.ts'
-import { insertReceipt } from './receipts.ts'
-import type { NewReceipt } from './receipts.ts'
-import { grantReceipt } from './reputation.ts'
-import type { Database } from './schema.ts'
+import type { SigningKey } from '../../auth/signing-key.ts'
+import { decide, noPaymentReason } from '../../core/job.ts'
+import { evidenceTenths } from '../../core/reputation.ts'
+import { isoTime } from '../../core/time.ts'
+import { insertReceipt } from '../receipts.ts'
+import type { NewReceipt } from '../receipts.ts'
+import { grantReceipt } from '../reputation.ts'
+import type { Database } from '../schema.ts'
+import { unansweredJobs } from './deadlines.ts'
+import { moveJob } from './moves.ts'
+import { jobReceipt } from './receipt.ts'
+import type { JobRecord } from './record.ts'
 
 /** Who takes the work: the poster by its wallet, or the clock where the poster has not answered. */
 export interface Acceptance {

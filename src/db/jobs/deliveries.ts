@@ -1,9 +1,9 @@
 /** What the bidder whose bid was taken has delivered: once for a job, and never changed. */
 import type { Kysely } from 'kysely'
 
-import type { JsonObject } from '../core/canonical-json.ts'
-import { objectFromJsonText, toJsonText } from './json.ts'
-import type { Database } from './schema.ts'
+import type { JsonObject } from '../../core/canonical-json.ts'
+import { objectFromJsonText, toJsonText } from '../json.ts'
+import type { Database } from '../schema.ts'
 
 export interface DeliveryRecord {
   readonly id: string

@@ -1,12 +1,12 @@
 /** Bids on jobs: one of each bidder, and one that is taken. */
 import type { Kysely, Selectable } from 'kysely'
 
-import type { Bid } from '../contract/schemas/job.ts'
-import { toUsdc } from '../core/money.ts'
-import type { Wallet } from '../core/wallet.ts'
-import { sql } from './kysely.ts'
-import type { Database } from './schema.ts'
-import type { BidStatus, JobBidsTable } from './tables/jobs.ts'
+import type { Bid } from '../../contract/schemas/job.ts'
+import { toUsdc } from '../../core/money.ts'
+import type { Wallet } from '../../core/wallet.ts'
+import { sql } from '../kysely.ts'
+import type { Database } from '../schema.ts'
+import type { BidStatus, JobBidsTable } from '../tables/jobs.ts'
 
 export interface BidTerms {
   readonly priceMicroUsdc: number

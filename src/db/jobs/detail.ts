@@ -1,14 +1,16 @@
 /** One job with all that everybody may know of it. */
 import type { Kysely } from 'kysely'
 
-import type { JobDetail } from '../contract/schemas/job.ts'
-import { statusAt } from '../core/job.ts'
-import type { JobRole } from '../core/job.ts'
-import { isoTime } from '../core/time.ts'
-import { findDelivery } from './job-deliveries.ts'
-import { jobView, movesOfJob } from './jobs.ts'
-import type { JobMove, JobRecord } from './jobs.ts'
-import type { Database } from './schema.ts'
+import type { JobDetail } from '../../contract/schemas/job.ts'
+import { statusAt } from '../../core/job.ts'
+import type { JobRole } from '../../core/job.ts'
+import { isoTime } from '../../core/time.ts'
+import type { Database } from '../schema.ts'
+import { findDelivery } from './deliveries.ts'
+import { movesOfJob } from './moves.ts'
+import type { JobMove } from './moves.ts'
+import type { JobRecord } from './record.ts'
+import { jobView } from './view.ts'
 
 type Mover = JobDetail['history'][number]['by']
 

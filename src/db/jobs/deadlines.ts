@@ -1,0 +1,68 @@
+/** What time decides about jobs: deadlines that have passed, and deliveries that nobody has answered. */
+import type { Kysely } from 'kysely'
+
+import { answerDays } from '../../core/job.ts'
+import { dayMs, isoTime } from '../../core/time.ts'
+import { sql } from '../kysely.ts'
+import type { Database } from '../schema.ts'
+import { moveJob } from './moves.ts'
+import { jobRows, toRecord } from './record.ts'
+import type { JobRecord } from './record.ts'
+
+const expiredPerWrite = 200
+
+/**
+ * Writes down what time has decided: open and awarded jobs whose deadline has passed are expired. Answers
+ * how many; a second run at the same time finds none.
+ */
+export async function expireJobs(
+  database: { readonly write: <T>(work: (tx: Kysely<Database>) => Promise<T>) => Promise<T> },
+  nowMs: number,
+): Promise<number> {
+  let expired = 0
+  for (;;) {
+    const found = await database.write((tx) => expireSome(tx, nowMs))
+    expired += found
+    if (found < expiredPerWrite) return expired
+  }
+}
+
+async function expireSome(tx: Kysely<Database>, nowMs: number): Promise<number> {
+  const now = isoTime(nowMs)
+  const due = await tx
+    .selectFrom('jobs')
+    .select(['id', 'status'])
+    .where(sql<boolean>`status in ('open', 'awarded')`)
+    .where('deadline', '<=', now)
+    .orderBy('deadline')
+    .orderBy('seq')
+    .limit(expiredPerWrite)
+    .execute()
+  for (const job of due) {
+    await moveJob(tx, job, {
+      event: 'expire',
+      role: 'clock',
+      actor: null,
+      status: 'expired',
+      note: null,
+      now,
+    })
+  }
+  return due.length
+}
+
+/** Jobs whose poster has not answered a delivery in time, the longest waiting first. */
+export async function unansweredJobs(
+  db: Kysely<Database>,
+  nowMs: number,
+  limit: number,
+): Promise<readonly JobRecord[]> {
+  const rows = await jobRows(db)
+    .where('jobs.status', '=', 'delivered')
+    .where('jobs.updated_at', '<=', isoTime(nowMs - answerDays * dayMs))
+    .orderBy('jobs.updated_at')
+    .orderBy('jobs.seq')
+    .limit(limit)
+    .execute()
+  return rows.map(toRecord)
+}
