@@ -12,7 +12,7 @@ import {
   setOutcome,
   untoldReceipts,
   waitingByChain,
-} from '../src/db/receipt-checks.ts'
+} from '../src/db/receipts/checks.ts'
 import type { Clock, Fetch, Random } from '../src/deps.ts'
 import { BudgetSpent, createBatchRpc } from './chain/batch.ts'
 import type { BatchRpc } from './chain/batch.ts'

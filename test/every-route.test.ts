@@ -9,7 +9,7 @@ import { diffDocument, factsOf, nextFacts } from '../builder/publish/last-facts.
 import { documentsOf } from '../builder/snapshots/index.ts'
 import type { Route } from '../src/contract/route.ts'
 import { maxAgeOf, routes } from '../src/contract/routes.ts'
-import { receiptsSince } from '../src/db/receipts.ts'
+import { receiptsSince } from '../src/db/receipts/view.ts'
 import { createHealth } from '../src/health.ts'
 import { createStatsSince } from '../src/http/live.ts'
 import { publicDir, startService } from './support/http-service.ts'

@@ -11,8 +11,8 @@ import {
   receiptsOfTransaction,
   saveCheck,
   setOutcome,
-} from '../../src/db/receipt-checks.ts'
-import type { CheckRow, CheckedReceipt, ReceiptOutcome } from '../../src/db/receipt-checks.ts'
+} from '../../src/db/receipts/checks.ts'
+import type { CheckRow, CheckedReceipt, ReceiptOutcome } from '../../src/db/receipts/checks.ts'
 import { grantOnchain, reverseReceipt } from '../../src/db/reputation.ts'
 import type { Database } from '../../src/db/schema.ts'
 import type { Random } from '../../src/deps.ts'

@@ -6,7 +6,7 @@ import type { Hex } from 'viem'
 
 import type { Finality } from '../../src/core/onchain.ts'
 import { secondMs } from '../../src/core/time.ts'
-import type { DueTransaction } from '../../src/db/receipt-checks.ts'
+import type { DueTransaction } from '../../src/db/receipts/checks.ts'
 import { BudgetSpent, requireChainId } from './batch.ts'
 import type { BatchRpc, RpcAnswer } from './batch.ts'
 import { chains } from './chains.ts'

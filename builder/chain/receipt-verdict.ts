@@ -1,7 +1,7 @@
 /** What the facts of a transaction say of a receipt that names it. Pure. */
 import type { Finality } from '../../src/core/onchain.ts'
 import { hourMs, isoTime } from '../../src/core/time.ts'
-import type { CheckedReceipt } from '../../src/db/receipt-checks.ts'
+import type { CheckedReceipt } from '../../src/db/receipts/checks.ts'
 import { chains } from './chains.ts'
 import type { EvmChainName } from './chains.ts'
 import type { TokenTransfer } from './receipt-answers.ts'

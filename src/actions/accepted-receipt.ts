@@ -3,8 +3,8 @@ import type { AcceptedReceipt } from '../contract/schemas/receipt.ts'
 import { jobExchange, noPaymentReason } from '../core/job.ts'
 import { toUsdc } from '../core/money.ts'
 import { evidenceTenths, scoreAt } from '../core/reputation.ts'
-import { receiptView } from '../db/receipts.ts'
-import type { NewReceipt, ReceiptRecord } from '../db/receipts.ts'
+import type { NewReceipt, ReceiptRecord } from '../db/receipts/record.ts'
+import { receiptView } from '../db/receipts/view.ts'
 import type { Grant } from '../db/reputation.ts'
 
 /**

@@ -10,7 +10,7 @@ import type { JsonObject } from '../core/canonical-json.ts'
 import { txHashProblem } from '../core/chains.ts'
 import { parseUsdc } from '../core/money.ts'
 import { isoTime, minuteMs, parseTime } from '../core/time.ts'
-import type { NewReceipt, OnchainState, Verification } from '../db/receipts.ts'
+import type { NewReceipt, OnchainState, Verification } from '../db/receipts/record.ts'
 import type { ActionDeps } from './deps.ts'
 import { invalidField, orUnavailable, requireWallet } from './signed-body.ts'
 

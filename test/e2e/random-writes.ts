@@ -30,7 +30,7 @@ import {
 import type { PartnerRecord } from '../../src/db/partners.ts'
 import { insertPoll, saveRailState } from '../../src/db/polls.ts'
 import { decideProposal, insertProposal } from '../../src/db/proposals.ts'
-import { insertReceipt } from '../../src/db/receipts.ts'
+import { insertReceipt } from '../../src/db/receipts/receipts.ts'
 import { grantReceipt } from '../../src/db/reputation.ts'
 import { finishRun, startRun } from '../../src/db/runs.ts'
 import type { Database } from '../../src/db/schema.ts'

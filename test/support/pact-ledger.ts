@@ -13,7 +13,7 @@ import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import { isoDate, isoTime } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { listClosedFlags, listOpenFlags } from '../../src/db/flags.ts'
-import { insertReceipt } from '../../src/db/receipts.ts'
+import { insertReceipt } from '../../src/db/receipts/receipts.ts'
 import { systemRandom } from '../../src/runtime.ts'
 import { tempDatabase, tempFolder } from '../db/temp-database.ts'
 

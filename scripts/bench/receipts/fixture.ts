@@ -4,7 +4,7 @@ import type { Address, Hex } from 'viem'
 import { hourMs, isoTime } from '../../../src/core/time.ts'
 import { parseWallet } from '../../../src/core/wallet.ts'
 import { openDatabase } from '../../../src/db/open.ts'
-import { insertReceipt } from '../../../src/db/receipts.ts'
+import { insertReceipt } from '../../../src/db/receipts/receipts.ts'
 import { startReceiptChain } from '../../../test/support/receipt-chain.ts'
 import type { ReceiptChain } from '../../../test/support/receipt-chain.ts'
 

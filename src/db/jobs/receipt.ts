@@ -6,7 +6,7 @@ import { answerDays, jobExchange } from '../../core/job.ts'
 import { toUsdc } from '../../core/money.ts'
 import { isoTime } from '../../core/time.ts'
 import { parseWallet } from '../../core/wallet.ts'
-import type { NewReceipt } from '../receipts.ts'
+import type { NewReceipt } from '../receipts/record.ts'
 import type { JobRecord } from './record.ts'
 import { jobUrl } from './view.ts'
 

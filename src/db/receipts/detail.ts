@@ -1,10 +1,11 @@
 import type { Kysely } from 'kysely'
 
-import type { ReceiptDetail } from '../contract/schemas/receipt.ts'
-import { toUsdc } from '../core/money.ts'
-import { contentOfReceipt, findReceipt, receiptView } from './receipts.ts'
-import { earnedBy } from './reputation.ts'
-import type { Database } from './schema.ts'
+import type { ReceiptDetail } from '../../contract/schemas/receipt.ts'
+import { toUsdc } from '../../core/money.ts'
+import { earnedBy } from '../reputation.ts'
+import type { Database } from '../schema.ts'
+import { contentOfReceipt, findReceipt } from './receipts.ts'
+import { receiptView } from './view.ts'
 
 /** A receipt as it is answered alone: with its content, and with what it has earned up to now. Null: no such receipt. */
 export async function receiptDetailOf(

@@ -1,10 +1,10 @@
 /** What the chains say of receipts, and which of them are to be asked about again. */
 import type { Kysely, Selectable } from 'kysely'
 
-import { sql } from './kysely.ts'
-import type { OnchainState, Verification } from './receipts.ts'
-import type { Database } from './schema.ts'
-import type { ReceiptChecksTable } from './tables/receipts.ts'
+import { sql } from '../kysely.ts'
+import type { Database } from '../schema.ts'
+import type { ReceiptChecksTable } from '../tables/receipts.ts'
+import type { OnchainState, Verification } from './record.ts'
 
 export interface StoredBlock {
   readonly number: number

@@ -1,16 +1,16 @@
 /** What many receipts need to know and leave behind, in one statement for each table: a round trip for all of them. */
 import type { Kysely } from 'kysely'
 
-import type { Standing } from '../core/reputation.ts'
-import { insertRows, insertWholeRows } from './bulk-insert.ts'
-import { idempotencyKeyRow, usedMessageRow } from './guard.ts'
-import type { NewAnswer } from './guard.ts'
-import { CompiledQuery } from './kysely.ts'
-import { receiptRow } from './receipts.ts'
-import type { NewReceipt } from './receipts.ts'
-import { entryRow, standingRow, toStanding } from './reputation-rows.ts'
-import type { LedgerWallet, NewEntry, StandingRow } from './reputation-rows.ts'
-import type { Database } from './schema.ts'
+import type { Standing } from '../../core/reputation.ts'
+import { insertRows, insertWholeRows } from '../bulk-insert.ts'
+import { idempotencyKeyRow, usedMessageRow } from '../guard.ts'
+import type { NewAnswer } from '../guard.ts'
+import { CompiledQuery } from '../kysely.ts'
+import { entryRow, standingRow, toStanding } from '../reputation-rows.ts'
+import type { LedgerWallet, NewEntry, StandingRow } from '../reputation-rows.ts'
+import type { Database } from '../schema.ts'
+import { receiptRow } from './record.ts'
+import type { NewReceipt } from './record.ts'
 
 export interface Asked {
   readonly receiptId: string

@@ -1,0 +1,73 @@
+/** A receipt as it is answered. */
+import type { Kysely } from 'kysely'
+
+import { apiPrefix } from '../../contract/route.ts'
+import type { Receipt } from '../../contract/schemas/receipt.ts'
+import { explorerUrl } from '../../core/chains.ts'
+import { toUsdc } from '../../core/money.ts'
+import type { Database } from '../schema.ts'
+import { listReceipts } from './receipts.ts'
+import type { FoundOnchain, ReceiptRecord } from './record.ts'
+
+/** `receiptsSince(db, siteUrl)(since, limit)`: receipts accepted after a time as they are answered, newest first. */
+export function receiptsSince(db: Kysely<Database>, siteUrl: string) {
+  return async (since: string, limit: number): Promise<readonly Receipt[]> => {
+    const records = await listReceipts(db, { limit, before: null, filter: { since } })
+    return records.map((record) => receiptView(record, siteUrl))
+  }
+}
+
+/** A receipt as it is answered. `siteUrl` has no slash at the end. */
+export function receiptView(record: Omit<ReceiptRecord, 'seq'>, siteUrl: string): Receipt {
+  const { chain, txHash } = record
+  const explorer = chain === null || txHash === null ? null : explorerUrl(chain, txHash)
+  return {
+    receipt_id: record.id,
+    rail: record.rail,
+    ...present('chain', chain),
+    ...present('tx_hash', txHash),
+    ...present('from_wallet', record.fromDisplay),
+    to_wallet: record.toDisplay,
+    amount_usdc: toUsdc(record.amountMicroUsdc),
+    asset_symbol: record.assetSymbol,
+    occurred_at: record.occurredAt,
+    ...present('summary', record.summary),
+    ...present('job_id', record.jobId),
+    ...present('evidence_url', record.evidenceUrl),
+    kind: record.kind,
+    ...present('platform', record.platform),
+    verification: record.verification,
+    ...present('verification_reason', record.verificationReason),
+    onchain_verified: record.onchain === 'verified',
+    ...(record.check === undefined ? {} : { onchain: onchainView(record.check) }),
+    accepted_at: record.acceptedAt,
+    ...present('explorer_url', explorer),
+    url: receiptUrl(siteUrl, record.id),
+  }
+}
+
+function onchainView(check: FoundOnchain): NonNullable<Receipt['onchain']> {
+  const { blockNumber, logIndex } = check
+  return {
+    verdict: check.verdict,
+    ...present('reason', check.reason),
+    ...(blockNumber === null ? {} : { block_number: blockNumber }),
+    ...present('block_hash', check.blockHash),
+    ...present('block_at', check.blockAt),
+    ...(logIndex === null ? {} : { log_index: logIndex }),
+    since: check.verdictAt,
+  }
+}
+
+export function receiptUrl(siteUrl: string, id: string): string {
+  return `${siteUrl}${apiPrefix}/receipts/${id}`
+}
+
+function present<Name extends string>(
+  name: Name,
+  value: string | null,
+): Partial<Record<Name, string>> {
+  const found: Partial<Record<Name, string>> = {}
+  if (value !== null) found[name] = value
+  return found
+}
