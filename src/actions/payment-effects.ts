@@ -4,7 +4,7 @@
  */
 import type { Transaction } from 'kysely'
 
-import type { PaymentPurpose, PaymentRecord } from '../db/payments.ts'
+import type { PaymentPurpose, PaymentRecord } from '../db/payments/record.ts'
 import type { Database } from '../db/schema.ts'
 import type { InstalledDeps } from './deps.ts'
 import { subscriptionPaid, subscriptionUndone } from './subscriptions/effect.ts'

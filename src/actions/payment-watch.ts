@@ -3,14 +3,10 @@
  * in a block which may still be replaced. Cheap where there is nothing to do.
  */
 import { isoTime, minuteMs, secondMs } from '../core/time.ts'
-import {
-  closePayment,
-  countPayments,
-  dropStaleReservations,
-  paymentsToFinalize,
-  submittedPayments,
-} from '../db/payments.ts'
-import type { PaymentCounts, PaymentRecord } from '../db/payments.ts'
+import { countPayments, paymentsToFinalize, submittedPayments } from '../db/payments/lists.ts'
+import type { PaymentCounts } from '../db/payments/lists.ts'
+import { closePayment, dropStaleReservations } from '../db/payments/payments.ts'
+import type { PaymentRecord } from '../db/payments/record.ts'
 import type { PaymentsOn } from '../payments/settler.ts'
 import type { InstalledDeps } from './deps.ts'
 import { paymentEffects } from './payment-effects.ts'

@@ -6,8 +6,8 @@
  */
 import { ApiError } from '../contract/errors.ts'
 import { isoTime, parseTime, secondMs } from '../core/time.ts'
-import { claimDelivery, failPayment, findPayment, settlePayment } from '../db/payments.ts'
-import type { PaymentRecord, SettledIn } from '../db/payments.ts'
+import { claimDelivery, failPayment, findPayment, settlePayment } from '../db/payments/payments.ts'
+import type { PaymentRecord, SettledIn } from '../db/payments/record.ts'
 import type { PaymentsOn } from '../payments/settler.ts'
 import type { InstalledDeps } from './deps.ts'
 import { paymentEffects } from './payment-effects.ts'

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { z } from 'zod'
 
 import { createPaymentWatch } from '../../src/actions/payment-watch.ts'
-import { listPayments } from '../../src/db/payments.ts'
+import { listPayments } from '../../src/db/payments/lists.ts'
 import { startPaidService } from '../support/paid-service.ts'
 import type { PaidService } from '../support/paid-service.ts'
 import { rpcError, rpcResult, startRpcProxy } from '../support/rpc-proxy.ts'

@@ -5,7 +5,7 @@ import { request } from 'node:http'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 
-import { listPayments } from '../../src/db/payments.ts'
+import { listPayments } from '../../src/db/payments/lists.ts'
 import { startPaidService } from '../support/paid-service.ts'
 import type { PaidService } from '../support/paid-service.ts'
 import { makePartner } from '../support/partners.ts'

@@ -7,8 +7,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { z } from 'zod'
 
 import { createPaymentWatch } from '../../src/actions/payment-watch.ts'
-import { findPayment, listPayments, reservePayment } from '../../src/db/payments.ts'
-import type { NewPayment } from '../../src/db/payments.ts'
+import { listPayments } from '../../src/db/payments/lists.ts'
+import { findPayment, reservePayment } from '../../src/db/payments/payments.ts'
+import type { NewPayment } from '../../src/db/payments/record.ts'
 import { startPaidService } from '../support/paid-service.ts'
 import type { PaidService } from '../support/paid-service.ts'
 import { startRpcProxy } from '../support/rpc-proxy.ts'

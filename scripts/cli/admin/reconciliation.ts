@@ -1,6 +1,6 @@
 /** Rows of the ledger of payments against transfers of the chain. Pure. */
 import { decimalUsdc } from '../../../src/contract/x402.ts'
-import type { PaymentRecord } from '../../../src/db/payments.ts'
+import type { PaymentRecord } from '../../../src/db/payments/record.ts'
 import type { ReceivedTransfer } from './payment-transfers.ts'
 
 export interface Difference {

@@ -1,7 +1,7 @@
 /** The part of a purchase in which the money moves: handed over once, waited for, and answered. */
 import { isoTime } from '../../core/time.ts'
-import { setPaymentHash, submitPayment } from '../../db/payments.ts'
-import type { PaymentRecord, SettledIn } from '../../db/payments.ts'
+import { setPaymentHash, submitPayment } from '../../db/payments/payments.ts'
+import type { PaymentRecord, SettledIn } from '../../db/payments/record.ts'
 import { SettlementUnavailableError } from '../../payments/authorization.ts'
 import type { PaymentsOn } from '../../payments/settler.ts'
 import { giveUp, meantBy, pending, searched, settle } from '../settlement.ts'

@@ -1,7 +1,7 @@
 /** Payments that come again, or whose money is seen to have moved before: served once, and never charged twice. */
 import { isoTime } from '../../core/time.ts'
-import { claimDelivery } from '../../db/payments.ts'
-import type { PaymentRecord, SettledIn } from '../../db/payments.ts'
+import { claimDelivery } from '../../db/payments/payments.ts'
+import type { PaymentRecord, SettledIn } from '../../db/payments/record.ts'
 import { timeProblem } from '../../payments/check.ts'
 import { giveUp, pending, settle, standingOf } from '../settlement.ts'
 import { charge } from './charge.ts'

@@ -2,7 +2,7 @@
 import { ApiError } from '../../contract/errors.ts'
 import type { ErrorCode } from '../../contract/errors.ts'
 import type { JsonObject } from '../../core/canonical-json.ts'
-import type { PaymentKey, PaymentPurpose, PaymentRecord } from '../../db/payments.ts'
+import type { PaymentKey, PaymentPurpose, PaymentRecord } from '../../db/payments/record.ts'
 import type { Authorization } from '../../payments/authorization.ts'
 import { outcomeHeaders, paymentRequired } from '../../payments/challenge.ts'
 import type { Asked } from '../../payments/challenge.ts'

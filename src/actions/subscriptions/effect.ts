@@ -19,7 +19,7 @@ import {
 } from '../../db/guard.ts'
 import { appendOath } from '../../db/oaths.ts'
 import { findPartner, setSubscription } from '../../db/partners.ts'
-import type { PaymentRecord } from '../../db/payments.ts'
+import type { PaymentRecord } from '../../db/payments/record.ts'
 import type { Database } from '../../db/schema.ts'
 import { appendSubscriptionChange, changeByPayment } from '../../db/subscription-changes.ts'
 import type { InstalledDeps } from '../deps.ts'

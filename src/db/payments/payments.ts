@@ -3,60 +3,12 @@
  * its way to the chain), `settled` (the money moved), `failed` (it never will). Every change names the states
  * it may follow and says whether it happened, so that two who race cannot both win.
  */
-import type { Kysely, Selectable } from 'kysely'
+import type { Kysely } from 'kysely'
 
-import type { JsonObject } from '../core/canonical-json.ts'
-import { objectFromJsonText, toJsonText } from './json.ts'
-import { sql } from './kysely.ts'
-import type { Database } from './schema.ts'
-import type { PaymentsTable } from './tables/payments.ts'
-
-/** What a payment is for; decides what it sets in motion when it has settled. */
-export type PaymentPurpose = 'read' | 'subscription'
-
-/** What makes an authorization one of a kind; the payer and nonce in lower case. */
-export interface PaymentKey {
-  readonly chainId: number
-  readonly asset: string
-  readonly payer: string
-  readonly nonce: string
-}
-
-export interface NewPayment extends PaymentKey {
-  readonly id: string
-  readonly payTo: string
-  readonly amountMicroUsdc: number
-  /** Unix seconds. */
-  readonly validAfter: number
-  readonly validBefore: number
-  readonly signatureSha256: string
-  readonly purpose: PaymentPurpose
-  readonly resource: string
-  readonly detail: JsonObject | null
-  readonly settler: 'local' | 'facilitator'
-  readonly reservedAt: string
-}
-
-export interface PaymentRecord extends NewPayment {
-  readonly seq: number
-  readonly state: PaymentsTable['state']
-  readonly reason: string | null
-  readonly txHash: string | null
-  readonly blockNumber: number | null
-  readonly blockHash: string | null
-  readonly finality: PaymentsTable['finality']
-  readonly submittedAt: string | null
-  readonly settledAt: string | null
-  readonly deliveredAt: string | null
-  readonly finalAt: string | null
-}
-
-/** Where on the chain a payment was found. */
-export interface SettledIn {
-  readonly txHash: string
-  readonly blockNumber: number
-  readonly blockHash: string
-}
+import { toJsonText } from '../json.ts'
+import type { Database } from '../schema.ts'
+import { toRecord } from './record.ts'
+import type { NewPayment, PaymentKey, PaymentRecord, SettledIn } from './record.ts'
 
 /**
  * Takes the authorization for this request. False where it is taken already; one that failed before may be
@@ -219,47 +171,6 @@ export async function dropStaleReservations(
   return Number(result.numDeletedRows)
 }
 
-/** A part of what is gone through in the order of the rows: those after `afterSeq`. */
-interface Part {
-  readonly afterSeq: number
-  readonly limit: number
-}
-
-/** Payments of which it is not known whether they have settled, oldest first. Both states: the index has them. */
-export async function submittedPayments(
-  db: Kysely<Database>,
-  { afterSeq, limit }: Part,
-): Promise<readonly PaymentRecord[]> {
-  const rows = await db
-    .selectFrom('payments')
-    .selectAll()
-    .where('state', 'in', ['reserved', 'submitted'])
-    .where('state', '=', 'submitted')
-    .where('seq', '>', afterSeq)
-    .orderBy('seq')
-    .limit(limit)
-    .execute()
-  return rows.map(toRecord)
-}
-
-/** Settled payments that a reorganisation could still undo, in blocks up to this one. */
-export async function paymentsToFinalize(
-  db: Kysely<Database>,
-  upToBlock: number,
-  { afterSeq, limit }: Part,
-): Promise<readonly PaymentRecord[]> {
-  const rows = await db
-    .selectFrom('payments')
-    .selectAll()
-    .where('finality', '=', 'latest')
-    .where('block_number', '<=', upToBlock)
-    .where('seq', '>', afterSeq)
-    .orderBy('seq')
-    .limit(limit)
-    .execute()
-  return rows.map(toRecord)
-}
-
 /** What the finalized chain says of a settled payment. `moved`: it stands in another block than noted. */
 export async function closePayment(
   db: Kysely<Database>,
@@ -285,81 +196,4 @@ export async function closePayment(
     .where('finality', '=', 'latest')
     .executeTakeFirst()
   return result.numUpdatedRows === 1n
-}
-
-/** How many there are of which something is still to come, or to be looked into. */
-export interface PaymentCounts {
-  readonly submitted: number
-  /** Of these, whose authorization ran out before the time asked about. */
-  readonly overdue: number
-  readonly notFinal: number
-  readonly undone: number
-}
-
-/** @param overdueBefore Unix seconds. */
-export async function countPayments(
-  db: Kysely<Database>,
-  overdueBefore: number,
-): Promise<PaymentCounts> {
-  const { rows } = await sql<PaymentCounts>`
-    select
-      (select count(*) from payments where state in ('reserved', 'submitted') and state = 'submitted')
-        as submitted,
-      (select count(*) from payments where state in ('reserved', 'submitted') and state = 'submitted'
-        and valid_before < ${overdueBefore}) as overdue,
-      (select count(*) from payments where finality = 'latest') as "notFinal",
-      (select count(*) from payments where finality = 'undone') as undone
-  `.execute(db)
-  return rows[0] ?? { submitted: 0, overdue: 0, notFinal: 0, undone: 0 }
-}
-
-/** The ledger in the order of its rows, for export and reconciliation: rows after `afterSeq`. */
-export async function listPayments(
-  db: Kysely<Database>,
-  page: Part,
-): Promise<readonly PaymentRecord[]> {
-  const rows = await db
-    .selectFrom('payments')
-    .selectAll()
-    .where('seq', '>', page.afterSeq)
-    .orderBy('seq')
-    .limit(page.limit)
-    .execute()
-  return rows.map(toRecord)
-}
-
-function toRecord(row: Selectable<PaymentsTable>): PaymentRecord {
-  return {
-    seq: row.seq,
-    id: row.id,
-    chainId: row.chain_id,
-    asset: row.asset,
-    payer: row.payer,
-    nonce: row.nonce,
-    payTo: row.pay_to,
-    amountMicroUsdc: row.amount_micro_usdc,
-    validAfter: row.valid_after,
-    validBefore: row.valid_before,
-    signatureSha256: row.signature_sha256,
-    purpose: purposeOf(row.purpose),
-    resource: row.resource,
-    detail: row.detail === null ? null : objectFromJsonText(row.detail),
-    settler: row.settler,
-    state: row.state,
-    reason: row.reason,
-    txHash: row.tx_hash,
-    blockNumber: row.block_number,
-    blockHash: row.block_hash,
-    finality: row.finality,
-    reservedAt: row.reserved_at,
-    submittedAt: row.submitted_at,
-    settledAt: row.settled_at,
-    deliveredAt: row.delivered_at,
-    finalAt: row.final_at,
-  }
-}
-
-function purposeOf(text: string): PaymentPurpose {
-  if (text === 'read' || text === 'subscription') return text
-  throw new TypeError(`A payment has the purpose ${text}, which this program does not know.`)
 }

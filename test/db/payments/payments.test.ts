@@ -4,20 +4,20 @@ import { join } from 'node:path'
 
 import { beforeEach, describe, expect, it } from 'vitest'
 
-import { openDatabase } from '../../src/db/open.ts'
-import type { OpenDatabase } from '../../src/db/open.ts'
+import { openDatabase } from '../../../src/db/open.ts'
+import type { OpenDatabase } from '../../../src/db/open.ts'
+import { listPayments } from '../../../src/db/payments/lists.ts'
 import {
   claimDelivery,
   closePayment,
   failPayment,
   findPayment,
-  listPayments,
   releasePayment,
   reservePayment,
   settlePayment,
   submitPayment,
-} from '../../src/db/payments.ts'
-import type { NewPayment } from '../../src/db/payments.ts'
+} from '../../../src/db/payments/payments.ts'
+import type { NewPayment } from '../../../src/db/payments/record.ts'
 
 const now = '2026-11-21T06:00:00.000Z'
 const foundIn = { txHash: '0xaa', blockNumber: 7, blockHash: '0xbb' }
