@@ -1,6 +1,7 @@
 /** The public history of oaths and of partners' writes. Rows are only ever added; triggers see to it. */
 import type { Kysely, Selectable } from 'kysely'
 
+import { sql } from './kysely.ts'
 import type { Database } from './schema.ts'
 import type { OathHistoryTable } from './tables/workers.ts'
 
@@ -83,4 +84,45 @@ export async function oathsOfHandle(
   let query = db.selectFrom('oath_history').select(columns).where('handle', '=', handle)
   if (page.before !== null) query = query.where('seq', '<', page.before)
   return (await query.orderBy('seq', 'desc').limit(page.limit).execute()).map(toRecord)
+}
+
+/** Whether a wallet has sworn or signed anything for a handle. */
+export async function isInOathHistory(
+  db: Kysely<Database>,
+  handle: string,
+  walletId: string,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('oath_history')
+    .select('seq')
+    .where('handle', '=', handle)
+    .where('wallet', '=', walletId)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Writes of a handle after a time, by the rows they left. */
+export async function countPartnerWrites(
+  db: Kysely<Database>,
+  handle: string,
+  since: string,
+): Promise<number> {
+  const { total } = await db
+    .selectFrom('oath_history')
+    .select(sql<number>`count(*)`.as('total'))
+    .where('handle', '=', handle)
+    .where('created_at', '>', since)
+    .executeTakeFirstOrThrow()
+  return total
+}
+
+/** All rows of a handle's history. */
+export async function countOaths(db: Kysely<Database>, handle: string): Promise<number> {
+  const { total } = await db
+    .selectFrom('oath_history')
+    .select(sql<number>`count(*)`.as('total'))
+    .where('handle', '=', handle)
+    .executeTakeFirstOrThrow()
+  return total
 }

@@ -20,14 +20,10 @@ import { setMeta } from '../../src/db/meta.ts'
 import { putName } from '../../src/db/names.ts'
 import { appendOath } from '../../src/db/oaths.ts'
 import { saveReading } from '../../src/db/pacts.ts'
-import {
-  findPartner,
-  insertPartner,
-  moveAttestation,
-  setSubscription,
-  updateProfile,
-} from '../../src/db/partners.ts'
-import type { PartnerRecord } from '../../src/db/partners.ts'
+import { moveAttestation } from '../../src/db/partners/attestation.ts'
+import { findPartner, insertPartner, updateProfile } from '../../src/db/partners/partners.ts'
+import type { PartnerRecord } from '../../src/db/partners/record.ts'
+import { setSubscription } from '../../src/db/partners/subscription.ts'
 import { insertPoll, saveRailState } from '../../src/db/polls.ts'
 import { decideProposal, insertProposal } from '../../src/db/proposals.ts'
 import { insertReceipt } from '../../src/db/receipts/receipts.ts'

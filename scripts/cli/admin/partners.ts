@@ -2,14 +2,11 @@
 import { tierName } from '../../../src/contract/schemas/partner.ts'
 import { grantTier } from '../../../src/core/partner.ts'
 import { dayMs, isoTime } from '../../../src/core/time.ts'
-import {
-  findPartner,
-  listPartners,
-  releaseAttestation,
-  setSubscription,
-} from '../../../src/db/partners.ts'
-import type { PartnerRecord } from '../../../src/db/partners.ts'
-import { appendSubscriptionChange } from '../../../src/db/subscription-changes.ts'
+import { releaseAttestation } from '../../../src/db/partners/attestation.ts'
+import { findPartner, listPartners } from '../../../src/db/partners/partners.ts'
+import type { PartnerRecord } from '../../../src/db/partners/record.ts'
+import { appendSubscriptionChange } from '../../../src/db/partners/subscription-changes.ts'
+import { setSubscription } from '../../../src/db/partners/subscription.ts'
 import { exitCodes } from '../command.ts'
 import { UsageError } from '../input.ts'
 import type { Input } from '../input.ts'

@@ -18,10 +18,14 @@ import {
   insertUsedMessage,
 } from '../../db/guard.ts'
 import { appendOath } from '../../db/oaths.ts'
-import { findPartner, setSubscription } from '../../db/partners.ts'
+import { findPartner } from '../../db/partners/partners.ts'
+import {
+  appendSubscriptionChange,
+  changeByPayment,
+} from '../../db/partners/subscription-changes.ts'
+import { setSubscription } from '../../db/partners/subscription.ts'
 import type { PaymentRecord } from '../../db/payments/record.ts'
 import type { Database } from '../../db/schema.ts'
-import { appendSubscriptionChange, changeByPayment } from '../../db/subscription-changes.ts'
 import type { InstalledDeps } from '../deps.ts'
 import { partnerAt } from '../partner-access.ts'
 import { subscriptionView } from './view.ts'

@@ -1,9 +1,9 @@
 /** Every change of a subscription, with what it was answered; append-only. */
 import type { Kysely, Selectable } from 'kysely'
 
-import type { JsonObject } from '../core/canonical-json.ts'
-import { objectFromJsonText, toJsonText } from './json.ts'
-import type { Database } from './schema.ts'
+import type { JsonObject } from '../../core/canonical-json.ts'
+import { objectFromJsonText, toJsonText } from '../json.ts'
+import type { Database } from '../schema.ts'
 
 type Row = Selectable<Database['subscription_changes']>
 

@@ -1,5 +1,5 @@
-import type { Partner } from '../contract/schemas/partner.ts'
-import type { PartnerRecord } from './partners.ts'
+import type { Partner } from '../../contract/schemas/partner.ts'
+import type { PartnerRecord } from './record.ts'
 
 /** The public record of a partner, as it was last written. It has no e-mail address. */
 export function partnerView(partner: PartnerRecord): Partner {

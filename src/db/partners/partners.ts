@@ -1,0 +1,120 @@
+/** Partners: signed up, found, listed, and what they say of themselves. */
+import type { Kysely } from 'kysely'
+
+import type { Subscription, TierName } from '../../core/partner.ts'
+import type { Wallet } from '../../core/wallet.ts'
+import { toJsonText } from '../json.ts'
+import { sql } from '../kysely.ts'
+import type { Database } from '../schema.ts'
+import { columns, toRecord } from './record.ts'
+import type { PartnerProfile, PartnerRecord } from './record.ts'
+
+export async function findPartner(
+  db: Kysely<Database>,
+  by: { readonly handle: string } | { readonly wallet: string },
+): Promise<PartnerRecord | null> {
+  const query = db.selectFrom('partners').select(columns)
+  const one =
+    'handle' in by ? query.where('handle', '=', by.handle) : query.where('wallet', '=', by.wallet)
+  const row = await one.executeTakeFirst()
+  return row === undefined ? null : toRecord(row)
+}
+
+/** All partners in the order of signing up, whatever their state; for the operator. */
+export async function listPartners(db: Kysely<Database>): Promise<readonly PartnerRecord[]> {
+  return (await db.selectFrom('partners').select(columns).orderBy('seq').execute()).map(toRecord)
+}
+
+/** At most `limit` partners whose subscription has not run out, the newest first. */
+export async function newestPartners(
+  db: Kysely<Database>,
+  limit: number,
+): Promise<readonly PartnerRecord[]> {
+  const rows = await db
+    .selectFrom('partners')
+    .select(columns)
+    .where('status', 'in', ['active', 'past_due'])
+    .orderBy('seq', 'desc')
+    .limit(limit)
+    .execute()
+  return rows.map(toRecord)
+}
+
+export interface NewPartner extends PartnerProfile {
+  readonly handle: string
+  readonly wallet: Wallet
+  readonly email: string | null
+  readonly tier: TierName
+  readonly status: Subscription['status']
+  /** RFC 3339. */
+  readonly oathSignedAt: string
+  /** The row of the oath: the first binding is the wallet that swore it. */
+  readonly oathSeq: number
+  readonly now: string
+}
+
+/** Handle and wallet must be free: see `findPartner`, in the same transaction. */
+export async function insertPartner(
+  db: Kysely<Database>,
+  partner: NewPartner,
+): Promise<PartnerRecord> {
+  const { wallet, now } = partner
+  const row = await db
+    .insertInto('partners')
+    .values({
+      handle: partner.handle,
+      wallet: wallet.id,
+      display: wallet.display,
+      email: partner.email,
+      ...profileColumns(partner),
+      tier: partner.tier,
+      status: partner.status,
+      renews_at: null,
+      oath_signed_at: partner.oathSignedAt,
+      attestation_wallet: wallet.id,
+      attestation_url: null,
+      attestation_signature_sha256: null,
+      attestation_signed_at: null,
+      attestation_oath_seq: partner.oathSeq,
+      created_at: now,
+      updated_at: now,
+    })
+    .returning(columns)
+    .executeTakeFirstOrThrow()
+  return toRecord(row)
+}
+
+/** Replaces what a partner says of itself. */
+export async function updateProfile(
+  db: Kysely<Database>,
+  handle: string,
+  profile: PartnerProfile & { readonly now: string },
+): Promise<PartnerRecord> {
+  const row = await db
+    .updateTable('partners')
+    .set({ ...profileColumns(profile), updated_at: profile.now })
+    .where('handle', '=', handle)
+    .returning(columns)
+    .executeTakeFirstOrThrow()
+  return toRecord(row)
+}
+
+/** Partners whose subscription has not run out, as it was last written. */
+export async function countPartners(db: Kysely<Database>): Promise<number> {
+  const { total } = await db
+    .selectFrom('partners')
+    .select(sql<number>`count(*)`.as('total'))
+    .where('status', 'in', ['active', 'past_due'])
+    .executeTakeFirstOrThrow()
+  return total
+}
+
+function profileColumns(profile: PartnerProfile) {
+  return {
+    display_name: profile.displayName,
+    skills: toJsonText(profile.skills),
+    website: profile.website,
+    bio_short: profile.bioShort,
+    require_body_signature: profile.requireBodySignature ? (1 as const) : (0 as const),
+  }
+}
