@@ -2,7 +2,7 @@
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely'
 
 import { ConnectionHeldError } from './errors.ts'
-import type { Sqlite3Connection } from './sqlite3-dialect.ts'
+import type { Sqlite3Connection } from './sqlite3/connection.ts'
 
 export interface Savepoint {
   /** A new write begins. That of the first one stands; of those after it nothing is set until it first changes something. */

@@ -6,8 +6,9 @@ import { BusyError, DatabaseBrokenError, DatabaseRefusedError } from './errors.t
 import { Kysely, sql } from './kysely.ts'
 import { migrate, refuseOtherSchema } from './migrations.ts'
 import type { Database } from './schema.ts'
-import { createDialect, openSqlite3 } from './sqlite3-dialect.ts'
-import type { Sqlite3Connection } from './sqlite3-dialect.ts'
+import { openSqlite3 } from './sqlite3/connection.ts'
+import type { Sqlite3Connection } from './sqlite3/connection.ts'
+import { createDialect } from './sqlite3/dialect.ts'
 import { createWriter } from './writer.ts'
 import type { Write, WriteObserver } from './writer.ts'
 

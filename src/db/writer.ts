@@ -8,8 +8,8 @@ import type { Kysely } from 'kysely'
 import { createSavepoint, firstSavepoint, JobConnection, withinWorkLimit } from './job.ts'
 import type { Savepoint } from './job.ts'
 import { SingleConnectionProvider, Transaction } from './kysely.ts'
-import { createDialect } from './sqlite3-dialect.ts'
-import type { Sqlite3Connection } from './sqlite3-dialect.ts'
+import type { Sqlite3Connection } from './sqlite3/connection.ts'
+import { createDialect } from './sqlite3/dialect.ts'
 
 /**
  * Runs `work` in the next transaction and answers its value once that is committed.

@@ -7,7 +7,8 @@ import { skeletonOf } from '../../src/core/look-alike.ts'
 import { DatabaseRefusedError } from '../../src/db/errors.ts'
 import { migrate, migrations, refuseOtherSchema } from '../../src/db/migrations.ts'
 import type { Database } from '../../src/db/schema.ts'
-import { createDialect, openSqlite3 } from '../../src/db/sqlite3-dialect.ts'
+import { openSqlite3 } from '../../src/db/sqlite3/connection.ts'
+import { createDialect } from '../../src/db/sqlite3/dialect.ts'
 import { tempFolder } from './temp-database.ts'
 
 async function emptyDatabase(path = join(tempFolder(), 'ledger.db')): Promise<Kysely<Database>> {

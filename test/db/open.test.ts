@@ -8,7 +8,7 @@ import { DatabaseBrokenError, DatabaseRefusedError } from '../../src/db/errors.t
 import { setMeta } from '../../src/db/meta.ts'
 import { applicationId, openDatabase, refuseOldSqlite } from '../../src/db/open.ts'
 import type { Database } from '../../src/db/schema.ts'
-import { createDialect } from '../../src/db/sqlite3-dialect.ts'
+import { createDialect } from '../../src/db/sqlite3/dialect.ts'
 import { otherConnection, tempDatabase, tempFolder } from './temp-database.ts'
 
 async function pragma(db: Kysely<Database>, name: string): Promise<unknown> {

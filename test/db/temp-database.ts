@@ -6,8 +6,8 @@ import { onTestFinished } from 'vitest'
 
 import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase, OpenOptions } from '../../src/db/open.ts'
-import { openSqlite3 } from '../../src/db/sqlite3-dialect.ts'
-import type { Sqlite3Connection } from '../../src/db/sqlite3-dialect.ts'
+import { openSqlite3 } from '../../src/db/sqlite3/connection.ts'
+import type { Sqlite3Connection } from '../../src/db/sqlite3/connection.ts'
 
 /** A folder of its own for one test, gone afterwards. */
 export function tempFolder(): string {

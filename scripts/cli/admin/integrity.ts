@@ -4,7 +4,8 @@ import { Kysely, sql } from 'kysely'
 import { migrations } from '../../../src/db/migrations.ts'
 import { applicationId } from '../../../src/db/open.ts'
 import type { Database } from '../../../src/db/schema.ts'
-import { createDialect, openSqlite3 } from '../../../src/db/sqlite3-dialect.ts'
+import { openSqlite3 } from '../../../src/db/sqlite3/connection.ts'
+import { createDialect } from '../../../src/db/sqlite3/dialect.ts'
 
 export interface Finding {
   readonly what: string

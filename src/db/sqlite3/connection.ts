@@ -1,8 +1,8 @@
 /**
- * Kysely on the `sqlite3` package (node-sqlite3).
+ * One connection of the `sqlite3` package (node-sqlite3), for Kysely.
  *
  * The package is archived upstream and gets no more fixes, so it is pinned, and everything that has to
- * be known about it stands in this file alone. What it does wrong, and what is done about it here:
+ * be known about it stands in this folder alone. What it does wrong, and what is done about it here:
  *
  * - It stores a bigint as NULL, an object as `[object Object]`, a Date as a number, NaN and undefined as
  *   NULL, a lone surrogate as U+FFFD, and hands integers beyond 2^53 over rounded. All are refused.
@@ -12,36 +12,15 @@
  *   expressions keep in mind that a division by such a parameter is a floating-point division.
  * - `Database#run` prepares its statement anew each time; here prepared statements are kept.
  */
-import type {
-  CompiledQuery,
-  DatabaseConnection,
-  Dialect,
-  Driver,
-  Kysely,
-  QueryCompiler,
-  QueryResult,
-  RootOperationNode,
-} from 'kysely'
+import type { CompiledQuery, DatabaseConnection, QueryResult, RootOperationNode } from 'kysely'
 import sqlite3 from 'sqlite3'
 
-import {
-  BusyError,
-  DatabaseBrokenError,
-  DatabaseUnavailableError,
-  DiskFullError,
-  ParameterError,
-  UnsafeIntegerError,
-} from './errors.ts'
-import {
-  IdentifierNode,
-  RawNode,
-  SqliteAdapter,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-  createQueryId,
-} from './kysely.ts'
-import { createTurn } from './turn.ts'
-import type { Turn } from './turn.ts'
+import { BusyError, DatabaseBrokenError } from '../errors.ts'
+import { createTurn } from '../turn.ts'
+import type { Turn } from '../turn.ts'
+import { meaningOf, transactionLost } from './failures.ts'
+import { toParameter, unsafeColumn } from './values.ts'
+import type { Parameter } from './values.ts'
 
 export interface Sqlite3Options {
   /** A file. Databases in memory have one connection only, which this program's readers could not share. */
@@ -66,18 +45,6 @@ const restoreBusyTimeout = 'pragma busy_timeout = 5000'
 
 /** Statements kept prepared per connection: far above the number of queries the program knows. */
 const statementLimit = 256
-
-/** Result codes after which SQLite may have rolled the whole transaction back by itself. */
-const transactionLost: ReadonlySet<unknown> = new Set([
-  'SQLITE_FULL',
-  'SQLITE_IOERR',
-  'SQLITE_NOMEM',
-  'SQLITE_BUSY',
-  'SQLITE_INTERRUPT',
-  'SQLITE_CORRUPT',
-  'SQLITE_NOTADB',
-  'SQLITE_PROTOCOL',
-])
 
 /** Opens the file. @throws Error with the reason where it cannot be opened. */
 export async function openSqlite3(options: Sqlite3Options): Promise<Sqlite3Connection> {
@@ -292,133 +259,8 @@ export class Sqlite3Connection implements DatabaseConnection {
   }
 }
 
-function meaningOf(error: Error, code: unknown): Error {
-  const cause = { cause: error }
-  switch (code) {
-    case 'SQLITE_BUSY':
-      return new BusyError('Another process holds the write lock of the database.', cause)
-    case 'SQLITE_FULL':
-      return new DiskFullError('There is no room for the write.', cause)
-    case 'SQLITE_NOMEM':
-    case 'SQLITE_INTERRUPT':
-    case 'SQLITE_PROTOCOL':
-      return new DatabaseUnavailableError(`The transaction was lost: ${error.message}`, cause)
-    case 'SQLITE_IOERR':
-    case 'SQLITE_CORRUPT':
-    case 'SQLITE_NOTADB':
-      return new DatabaseBrokenError(`The database is broken: ${error.message}`, cause)
-    default:
-      return error
-  }
-}
-
-type Parameter = null | string | number | Buffer
-
-const loneSurrogate = /\p{Surrogate}/u
-
-/** @throws ParameterError for every value that the driver would not store as it is. */
-function toParameter(value: unknown): Parameter {
-  switch (typeof value) {
-    case 'string':
-      if (loneSurrogate.test(value))
-        throw refused('string with a lone surrogate', 'Check it before.')
-      return value
-    case 'boolean':
-      return value ? 1 : 0
-    case 'number':
-      if (!Number.isFinite(value)) throw refused(String(value), 'Store null for unknown.')
-      if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
-        throw refused(`integer ${value}`, 'Beyond 2^53-1 store decimal text.')
-      }
-      return value
-    case 'bigint':
-      throw refused('bigint', 'Store a number within 2^53-1, or decimal text.')
-    case 'undefined':
-      throw refused('undefined', 'Store null, or leave the column out.')
-    case 'object':
-      if (value === null) return null
-      if (Buffer.isBuffer(value)) return value
-      if (value instanceof Uint8Array) {
-        return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
-      }
-      if (value instanceof Date) throw refused('Date', 'Store RFC 3339 text.')
-      throw refused(Array.isArray(value) ? 'array' : 'object', 'Store JSON text.')
-    case 'function':
-    case 'symbol':
-      break
-  }
-  throw refused(typeof value, 'Store text, a number, bytes or null.')
-}
-
-function refused(what: string, instead: string): ParameterError {
-  return new ParameterError(`The database takes no ${what}. ${instead}`)
-}
-
-function unsafeColumn(
-  rows: readonly Readonly<Record<string, unknown>>[],
-): UnsafeIntegerError | null {
-  const columns = Object.keys(rows[0] ?? {})
-  for (const row of rows) {
-    for (const column of columns) {
-      const value = row[column]
-      if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
-        return new UnsafeIntegerError(
-          `Column ${column} holds an integer beyond 2^53-1: read it as text.`,
-        )
-      }
-    }
-  }
-  return null
-}
-
 /** `run` reports counts and ids, `all` reports rows; the driver cannot do both. */
 function answersRows(node: RootOperationNode): boolean {
   if (node.kind === 'SelectQueryNode' || node.kind === 'RawNode') return true
   return 'returning' in node && node.returning !== undefined
-}
-
-/** Reuses Kysely's SQLite parts, but migrations may count on transactional DDL, which SQLite has. */
-class Sqlite3Adapter extends SqliteAdapter {
-  override get supportsTransactionalDdl(): boolean {
-    return true
-  }
-}
-
-export function createDialect(connection: Sqlite3Connection): Dialect {
-  return {
-    createAdapter: () => new Sqlite3Adapter(),
-    createDriver: () => createDriver(connection),
-    // oxlint-disable-next-line typescript/no-explicit-any -- Kysely's own signature.
-    createIntrospector: (db: Kysely<any>) => new SqliteIntrospector(db),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
-  }
-}
-
-function createDriver(connection: Sqlite3Connection): Driver {
-  const savepointCommand = async (
-    command: string,
-    name: string,
-    compile: QueryCompiler['compileQuery'],
-  ): Promise<void> => {
-    const node = RawNode.create([`${command} `, ''], [IdentifierNode.create(name)])
-    await connection.exec(compile(node, createQueryId()).sql)
-  }
-  return {
-    init: async () => {},
-    acquireConnection: async () => {
-      await connection.turn.take()
-      return connection
-    },
-    releaseConnection: async () => connection.turn.release(),
-    beginTransaction: () => connection.begin(),
-    commitTransaction: () => connection.commit(),
-    rollbackTransaction: () => connection.rollback(),
-    savepoint: (_, name, compile) => savepointCommand('savepoint', name, compile),
-    rollbackToSavepoint: (_, name, compile) => savepointCommand('rollback to', name, compile),
-    releaseSavepoint: (_, name, compile) => savepointCommand('release', name, compile),
-    destroy: async () => {
-      await connection.turn.take()
-      await connection.close()
-    },
-  }
 }

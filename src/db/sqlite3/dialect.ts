@@ -1,0 +1,59 @@
+/** What Kysely asks for, made of the one connection and of its own parts for SQLite. */
+import type { Dialect, Driver, Kysely, QueryCompiler } from 'kysely'
+
+import {
+  IdentifierNode,
+  RawNode,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  createQueryId,
+} from '../kysely.ts'
+import type { Sqlite3Connection } from './connection.ts'
+
+/** Reuses Kysely's SQLite parts, but migrations may count on transactional DDL, which SQLite has. */
+class Sqlite3Adapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true
+  }
+}
+
+/** The dialect of a connection that is open; destroying its Kysely closes the file. */
+export function createDialect(connection: Sqlite3Connection): Dialect {
+  return {
+    createAdapter: () => new Sqlite3Adapter(),
+    createDriver: () => createDriver(connection),
+    // oxlint-disable-next-line typescript/no-explicit-any -- Kysely's own signature.
+    createIntrospector: (db: Kysely<any>) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  }
+}
+
+function createDriver(connection: Sqlite3Connection): Driver {
+  const savepointCommand = async (
+    command: string,
+    name: string,
+    compile: QueryCompiler['compileQuery'],
+  ): Promise<void> => {
+    const node = RawNode.create([`${command} `, ''], [IdentifierNode.create(name)])
+    await connection.exec(compile(node, createQueryId()).sql)
+  }
+  return {
+    init: async () => {},
+    acquireConnection: async () => {
+      await connection.turn.take()
+      return connection
+    },
+    releaseConnection: async () => connection.turn.release(),
+    beginTransaction: () => connection.begin(),
+    commitTransaction: () => connection.commit(),
+    rollbackTransaction: () => connection.rollback(),
+    savepoint: (_, name, compile) => savepointCommand('savepoint', name, compile),
+    rollbackToSavepoint: (_, name, compile) => savepointCommand('rollback to', name, compile),
+    releaseSavepoint: (_, name, compile) => savepointCommand('release', name, compile),
+    destroy: async () => {
+      await connection.turn.take()
+      await connection.close()
+    },
+  }
+}

@@ -1,0 +1,40 @@
+/** What the result codes of SQLite mean for the program. */
+import {
+  BusyError,
+  DatabaseBrokenError,
+  DatabaseUnavailableError,
+  DiskFullError,
+} from '../errors.ts'
+
+/** Result codes after which SQLite may have rolled the whole transaction back by itself. */
+export const transactionLost: ReadonlySet<unknown> = new Set([
+  'SQLITE_FULL',
+  'SQLITE_IOERR',
+  'SQLITE_NOMEM',
+  'SQLITE_BUSY',
+  'SQLITE_INTERRUPT',
+  'SQLITE_CORRUPT',
+  'SQLITE_NOTADB',
+  'SQLITE_PROTOCOL',
+])
+
+/** The error that callers tell apart; the driver’s own where nothing else is known of it. */
+export function meaningOf(error: Error, code: unknown): Error {
+  const cause = { cause: error }
+  switch (code) {
+    case 'SQLITE_BUSY':
+      return new BusyError('Another process holds the write lock of the database.', cause)
+    case 'SQLITE_FULL':
+      return new DiskFullError('There is no room for the write.', cause)
+    case 'SQLITE_NOMEM':
+    case 'SQLITE_INTERRUPT':
+    case 'SQLITE_PROTOCOL':
+      return new DatabaseUnavailableError(`The transaction was lost: ${error.message}`, cause)
+    case 'SQLITE_IOERR':
+    case 'SQLITE_CORRUPT':
+    case 'SQLITE_NOTADB':
+      return new DatabaseBrokenError(`The database is broken: ${error.message}`, cause)
+    default:
+      return error
+  }
+}

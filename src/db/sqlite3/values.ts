@@ -1,0 +1,62 @@
+/** Which values come through the driver as they are. All others are refused, on the way in and on the way out. */
+import { ParameterError, UnsafeIntegerError } from '../errors.ts'
+
+export type Parameter = null | string | number | Buffer
+
+const loneSurrogate = /\p{Surrogate}/u
+
+/** @throws ParameterError for every value that the driver would not store as it is. */
+export function toParameter(value: unknown): Parameter {
+  switch (typeof value) {
+    case 'string':
+      if (loneSurrogate.test(value))
+        throw refused('string with a lone surrogate', 'Check it before.')
+      return value
+    case 'boolean':
+      return value ? 1 : 0
+    case 'number':
+      if (!Number.isFinite(value)) throw refused(String(value), 'Store null for unknown.')
+      if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+        throw refused(`integer ${value}`, 'Beyond 2^53-1 store decimal text.')
+      }
+      return value
+    case 'bigint':
+      throw refused('bigint', 'Store a number within 2^53-1, or decimal text.')
+    case 'undefined':
+      throw refused('undefined', 'Store null, or leave the column out.')
+    case 'object':
+      if (value === null) return null
+      if (Buffer.isBuffer(value)) return value
+      if (value instanceof Uint8Array) {
+        return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+      }
+      if (value instanceof Date) throw refused('Date', 'Store RFC 3339 text.')
+      throw refused(Array.isArray(value) ? 'array' : 'object', 'Store JSON text.')
+    case 'function':
+    case 'symbol':
+      break
+  }
+  throw refused(typeof value, 'Store text, a number, bytes or null.')
+}
+
+function refused(what: string, instead: string): ParameterError {
+  return new ParameterError(`The database takes no ${what}. ${instead}`)
+}
+
+/** The error for the first column that came back rounded; null where all are whole. */
+export function unsafeColumn(
+  rows: readonly Readonly<Record<string, unknown>>[],
+): UnsafeIntegerError | null {
+  const columns = Object.keys(rows[0] ?? {})
+  for (const row of rows) {
+    for (const column of columns) {
+      const value = row[column]
+      if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
+        return new UnsafeIntegerError(
+          `Column ${column} holds an integer beyond 2^53-1: read it as text.`,
+        )
+      }
+    }
+  }
+  return null
+}
