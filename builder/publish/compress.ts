@@ -24,16 +24,20 @@ export interface Encoded {
   readonly bytes: Uint8Array
 }
 
-/** The codings whose bytes are fewer than the document's own. */
+/**
+ * The codings whose bytes are fewer than the document's own.
+ * @param brotliQuality 0 to 11
+ */
 export async function compress(
   bytes: Uint8Array,
   contentType: string,
+  brotliQuality = BROTLI_QUALITY,
 ): Promise<readonly Encoded[]> {
   if (bytes.length < MIN_BYTES || !COMPRESSIBLE.test(contentType)) return []
   const br = await brotliAsync(bytes, {
     params: {
       [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
-      [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
+      [constants.BROTLI_PARAM_QUALITY]: brotliQuality,
       [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
       [constants.BROTLI_PARAM_LGWIN]: windowBits(bytes.length),
     },

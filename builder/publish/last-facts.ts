@@ -13,7 +13,6 @@ import { dirname, join } from 'node:path'
 
 import { z } from 'zod'
 
-import { canonicalize } from '../../src/core/canonical-json.ts'
 import type { JsonValue } from '../../src/core/canonical-json.ts'
 import { marksOf } from '../files-read.ts'
 import { changesBetween } from './changes.ts'
@@ -115,5 +114,6 @@ export async function loadLastFacts(path: string): Promise<LastFacts | null> {
 export async function saveLastFacts(path: string, last: LastFacts): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   const { facts, diff, message } = last
-  await replaceFile(path, Buffer.from(canonicalize({ facts, diff, message }), 'utf8'), 0o644)
+  // Read by nobody but this file, so any form of JSON will do, and the engine's own takes a third of the time.
+  await replaceFile(path, Buffer.from(JSON.stringify({ facts, diff, message }), 'utf8'), 0o644)
 }

@@ -49,7 +49,7 @@ export function homeCard(stats: CardStats, rails: readonly CardRail[]): Card {
     figures: [
       { label: 'USDC in 30 days', value: isRead ? money(stats.tpv_30d_usdc) : unknown },
       { label: 'rails paying', value: whole(stats.rails_paying) },
-      { label: 'verified receipts', value: whole(stats.receipts_verified) },
+      { label: 'verified receipts', value: countOf(stats.receipts_verified) },
       { label: 'open flags', value: whole(stats.open_flags) },
     ],
     drawing: bars(
@@ -71,7 +71,7 @@ export function railCard(rail: CardRail, polls: readonly CardPoll[]): Card {
     mark: { word: rail.status, tone: statusTones[rail.status] ?? 'plain' },
     figures: [
       { label: 'USDC in 30 days', value: volume === null ? unknown : money(volume) },
-      { label: 'paid workers', value: workers === null ? unknown : whole(workers) },
+      { label: 'paid workers', value: workers === null ? unknown : countOf(workers) },
       {
         label: 'top worker',
         value: share === null ? unknown : `${(share * 100).toFixed(1)} %`,
@@ -191,7 +191,7 @@ export function leaderboardCard(
     mark: null,
     figures: [
       { label: 'workers', value: whole(entries.length) },
-      { label: 'receipts', value: whole(sum(({ receipts_count: count }) => count)) },
+      { label: 'receipts', value: countOf(sum(({ receipts_count: count }) => count)) },
       { label: 'USDC earned', value: money(sum(({ total_usdc_lifetime: usdc }) => usdc)) },
     ],
     drawing: bars(
@@ -302,12 +302,13 @@ const sizes = [
   [1e12, 'T'],
   [1e9, 'G'],
   [1e6, 'M'],
+  [1e3, 'k'],
 ] as const
 
-/** `0.004`, `12.50`, `3,450`, `1.23M`. */
+/** `< 0.01`, `12.50`, `3,450`, `1.23M`. */
 function money(amountUsdc: number): string {
-  const [size, suffix] = sizes.find(([limit]) => amountUsdc >= limit) ?? [1, '']
-  if (suffix !== '') return `${Number((amountUsdc / size).toPrecision(3))}${suffix}`
+  const size = sizes.find(([limit]) => limit >= 1e6 && amountUsdc >= limit)
+  if (size !== undefined) return `${Number((amountUsdc / size[0]).toPrecision(3))}${size[1]}`
   if (amountUsdc >= 1000) return whole(Math.round(amountUsdc))
   if (amountUsdc === 0) return '0'
   return amountUsdc < 0.01 ? '< 0.01' : amountUsdc.toFixed(2)
@@ -315,6 +316,17 @@ function money(amountUsdc: number): string {
 
 function whole(value: number): string {
   return String(value).replace(/\B(?=(?:\d{3})+$)/g, ',')
+}
+
+/**
+ * `9,999`, `12.3k`, `1.23M`: from 10,000 on the first three digits, cut and never rounded up. A picture is then drawn anew
+ * with each thousandth or so of a count, and not with each receipt.
+ */
+function countOf(value: number): string {
+  const size = value < 10_000 ? undefined : sizes.find(([limit]) => value >= limit)
+  if (size === undefined) return whole(value)
+  const lastDigit = 10 ** (String(value).length - 3)
+  return `${(value - (value % lastDigit)) / size[0]}${size[1]}`
 }
 
 function counted(value: number, noun: string): string {

@@ -6,7 +6,7 @@ import { z } from 'zod'
 
 import { ogCard } from '../../src/core/og-card.ts'
 import type { Card } from '../../src/core/og-card.ts'
-import { railCard } from '../../src/core/page-cards.ts'
+import { homeCard, railCard } from '../../src/core/page-cards.ts'
 import { graphemes, textWidth, wrap } from '../../src/core/text-lines.ts'
 
 const naughty = z
@@ -126,6 +126,31 @@ describe('a card', () => {
     const values = card.drawing?.kind === 'line' ? card.drawing.values : []
     expect(values.slice(-4)).toEqual([18, null, 20, 21])
     expect(ogCard(card)).not.toMatch(/NaN|Infinity|undefined/)
+  })
+})
+
+describe('a count on a card', () => {
+  test.each([
+    [0, '0'],
+    [9_999, '9,999'],
+    [10_000, '10k'],
+    [12_399, '12.3k'],
+    [100_999, '100k'],
+    [999_999, '999k'],
+    [1_234_567, '1.23M'],
+    [98_765_432_100, '98.7G'],
+    [7_000_000_000_000, '7T'],
+  ])('of %d reads %s: large ones are cut to three digits, never rounded up', (count, text) => {
+    const stats = {
+      tpv_30d_usdc: 0,
+      rails_total: 0,
+      rails_paying: 0,
+      rails_unknown_tpv: 0,
+      receipts_verified: count,
+      open_flags: 0,
+    }
+    const { figures } = homeCard(stats, [])
+    expect(figures.find(({ label }) => label === 'verified receipts')?.value).toBe(text)
   })
 })
 
