@@ -8,6 +8,8 @@ export const documents = (maxAgeSeconds: number) => ({ kind: 'document', maxAgeS
 
 export const privateHandler = { kind: 'handler', cache: 'private, no-store' } as const
 
+export const markdown = 'text/markdown; charset=utf-8'
+
 /** The answer 402 of what is sold. */
 export const toBePaid = json(
   'To be paid, as `accepts` (x402 version 1) or the header `PAYMENT-REQUIRED` (version 2) says; `code` tells why.',

@@ -1,16 +1,47 @@
 import { z } from 'zod'
 
 import { documents } from '../answers.ts'
-import { json, text } from '../route.ts'
+import { apiPrefix, json, text } from '../route.ts'
 import type { Route } from '../route.ts'
-import { pactId } from '../schemas/pact.ts'
+import { inFlightPact, pactId, pactList, recordedPact, settledPact } from '../schemas/pact.ts'
 
 const params = {
   id: { schema: pactId, description: 'The `pact_id` of a pact in flight.', example: '16' },
 } as const
 
-/** The manifests of a pact, where `spec_uri`, `instance_uri` and `reproduce_uri` point. */
-export const pactManifestRoutes = [
+/** Pacts, and their manifests where `spec_uri`, `instance_uri` and `reproduce_uri` point. */
+export const pactRoutes = [
+  {
+    id: 'listPacts',
+    method: 'GET',
+    path: `${apiPrefix}/pacts`,
+    tag: 'Pacts',
+    access: 'public',
+    summary: 'Settled and in-flight settlements',
+    description:
+      'Each settled pact once, with its explorer address and verified receipt. `recorded` holds what others published about pacts, with its source and whether a node bears it out; none of it counts as settled here.',
+    answers: { 200: json('The pacts.', pactList) },
+    serving: documents(60),
+  },
+  {
+    id: 'getPact',
+    method: 'GET',
+    path: `${apiPrefix}/pacts/{id}`,
+    tag: 'Pacts',
+    access: 'public',
+    summary: 'One pact',
+    description:
+      'Settled, in flight or only recorded, told apart by `state`. Only a settled one shows a payment.',
+    params: { id: { schema: pactId, description: 'The `pact_id`.', example: '12' } },
+    answers: {
+      200: json(
+        'The pact.',
+        z.discriminatedUnion('state', [settledPact, inFlightPact, recordedPact]),
+      ),
+      404: { description: 'In none of the three groups.' },
+    },
+    serving: documents(60),
+  },
   {
     id: 'getPactSpec',
     method: 'GET',

@@ -18,7 +18,7 @@ export const transactionLost: ReadonlySet<unknown> = new Set([
   'SQLITE_PROTOCOL',
 ])
 
-/** The error that callers tell apart; the driver’s own where nothing else is known of it. */
+/** The error that callers tell apart; the driver's own where nothing else is known of it. */
 export function meaningOf(error: Error, code: unknown): Error {
   const cause = { cause: error }
   switch (code) {

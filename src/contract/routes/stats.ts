@@ -1,0 +1,39 @@
+import { documents } from '../answers.ts'
+import { apiPrefix, json } from '../route.ts'
+import type { Route } from '../route.ts'
+import { time } from '../schemas/common.ts'
+import { stats, statsLive } from '../schemas/stats.ts'
+
+/** The ledger in figures. */
+export const statsRoutes = [
+  {
+    id: 'getStatsLive',
+    method: 'GET',
+    path: `${apiPrefix}/stats/live`,
+    tag: 'Stats',
+    access: 'public',
+    summary: 'The aggregate of the ledger',
+    description:
+      'With `since` the answer has a `delta_since` block: what was created after that time, at most 200 entries of each kind.',
+    query: {
+      since: {
+        schema: time,
+        description: 'RFC 3339 time; changes after it are listed.',
+        example: '2026-11-20T00:00:00Z',
+      },
+    },
+    answers: { 200: json('The aggregate.', statsLive) },
+    serving: documents(5),
+  },
+  {
+    id: 'getStatsDaily',
+    method: 'GET',
+    path: `${apiPrefix}/stats/daily`,
+    tag: 'Stats',
+    access: 'public',
+    summary: 'The daily roll-up',
+    description: 'Currently the same figures as `/stats/live`.',
+    answers: { 200: json('The roll-up.', stats) },
+    serving: documents(300),
+  },
+] as const satisfies readonly Route[]
