@@ -1,6 +1,7 @@
 /** Text that is safe inside a Markdown paragraph, list item or table cell, and figures as readers expect them. */
 
 import { microPerUsdc } from '../../src/core/money.ts'
+import { grouped } from '../../src/core/number-text.ts'
 
 /** Names and messages from outside, so that none of their characters is markup. Line ends become spaces. */
 export function markdownText(text: string): string {
@@ -25,8 +26,7 @@ export function usdcText(amountMicroUsdc: number | null): string {
   if (amountMicroUsdc === null) return 'unknown'
   const belowCent = amountMicroUsdc > 0 && amountMicroUsdc < microPerUsdc / 100
   const decimals = belowCent ? 6 : 2
-  const [whole = '0', fraction = ''] = (amountMicroUsdc / microPerUsdc).toFixed(decimals).split('.')
-  return `${grouped(whole)}.${fraction}`
+  return grouped((amountMicroUsdc / microPerUsdc).toFixed(decimals))
 }
 
 /** `12,345`. Null is unknown. */
@@ -34,16 +34,7 @@ export function countText(count: number | null): string {
   return count === null ? 'unknown' : grouped(String(count))
 }
 
-/** `1 rail`, `3 rails`. */
-export function plural(count: number, noun: string): string {
-  return `${countText(count)} ${noun}${count === 1 ? '' : 's'}`
-}
-
 /** `a → b`, or the one value where both are the same. */
 export function change(start: string, end: string): string {
   return start === end ? end : `${start} → ${end}`
-}
-
-function grouped(digits: string): string {
-  return digits.replace(/\B(?=(?:\d{3})+$)/g, ',')
 }

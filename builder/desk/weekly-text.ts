@@ -1,8 +1,9 @@
 import { apiPrefix } from '../../src/contract/route.ts'
+import { counted } from '../../src/core/number-text.ts'
 import { dayMs, isoDate } from '../../src/core/time.ts'
 import type { LedgerEvent } from '../world.ts'
 import { daysPerWeek } from './iso-week.ts'
-import { change, countText, markdownTable, markdownText, plural, usdcText } from './markdown.ts'
+import { change, countText, markdownTable, markdownText, usdcText } from './markdown.ts'
 import type { RailWeek, Reading } from './rail-week.ts'
 import { weekEvents } from './weekly-events.ts'
 import type { WeekEvents } from './weekly-events.ts'
@@ -58,13 +59,13 @@ const shownErrorLength = 160
 
 /** Title, excerpt and Markdown of one week. */
 export function weeklyText(facts: WeekFacts): WeekText {
-  const counted = count(facts)
-  const { moved, newlyRead, volume } = counted
+  const counts = count(facts)
+  const { moved, newlyRead, volume } = counts
   return {
-    title: `The ledger in ${facts.week}: ${headline(counted)}`,
-    excerpt: excerptOf(counted),
+    title: `The ledger in ${facts.week}: ${headline(counts)}`,
+    excerpt: excerptOf(counts),
     keywords: [...moved, ...newlyRead].slice(0, keywordRails).map(({ authored }) => authored.rail),
-    body: bodyOf(counted),
+    body: bodyOf(counts),
     chart: volume !== null && volumeMoved(volume) ? volumeChart(volume, facts.week) : null,
   }
 }
@@ -110,24 +111,24 @@ function headline({ moved, newlyRead, polls, failed }: Counted): string {
   if (failed === polls) return 'no poll was good'
   if (moved.length === 0 && newlyRead.length === 0) return 'nothing moved'
   const parts = [
-    ...(moved.length === 0 ? [] : [`${plural(moved.length, 'rail')} moved`]),
+    ...(moved.length === 0 ? [] : [`${counted(moved.length, 'rail')} moved`]),
     ...(newlyRead.length === 0 ? [] : [`${countText(newlyRead.length)} newly read`]),
   ]
   return parts.join(', ')
 }
 
-function excerptOf(counted: Counted): string {
-  const { facts, polls, failed, moved, events, volume } = counted
+function excerptOf(counts: Counted): string {
+  const { facts, polls, failed, moved, events, volume } = counts
   const { beganToPay, stoppedPaying, flagsOpened, flagsClosed } = events
   const [from, to] = weekDates(facts)
   const happenings = [
-    `${countText(moved.length)} of ${plural(facts.rails.length, 'polled rail')} moved from ${from} to ${to}`,
+    `${countText(moved.length)} of ${counted(facts.rails.length, 'polled rail')} moved from ${from} to ${to}`,
     ...(beganToPay.length === 0 ? [] : [`${countText(beganToPay.length)} began to pay`]),
     ...(stoppedPaying.length === 0 ? [] : [`${countText(stoppedPaying.length)} stopped paying`]),
     ...(flagsOpened.length + flagsClosed.length === 0
       ? []
-      : [`${plural(flagsOpened.length, 'flag')} opened, ${countText(flagsClosed.length)} closed`]),
-    ...(failed === 0 ? [] : [`${countText(failed)} of ${plural(polls, 'poll')} failed`]),
+      : [`${counted(flagsOpened.length, 'flag')} opened, ${countText(flagsClosed.length)} closed`]),
+    ...(failed === 0 ? [] : [`${countText(failed)} of ${counted(polls, 'poll')} failed`]),
   ]
   return `${happenings.join('; ')}.${volume === null ? '' : ` ${volumeSentence(volume)}`}`
 }
@@ -138,35 +139,35 @@ function weekDates({ weekStartMs }: WeekFacts): [string, string] {
 
 function volumeSentence(volume: WeekVolume): string {
   const { start, end } = volumeEnds(volume)
-  const over = `over ${plural(volume.rails, 'earning rail')}`
+  const over = `over ${counted(volume.rails, 'earning rail')}`
   return volumeMoved(volume)
     ? `The 30-day volume ${over} went from ${usdcText(start)} to ${usdcText(end)} USDC.`
     : `The 30-day volume ${over} stood at ${usdcText(end)} USDC.`
 }
 
-function bodyOf(counted: Counted): string {
-  const { beganToPay, stoppedPaying, flagsOpened, flagsClosed } = counted.events
+function bodyOf(counts: Counted): string {
+  const { beganToPay, stoppedPaying, flagsOpened, flagsClosed } = counts.events
   const sections = [
-    introduction(counted),
-    movedSection(counted),
-    newlyReadSection(counted),
+    introduction(counts),
+    movedSection(counts),
+    newlyReadSection(counts),
     listSection('What opened', [...beganToPay, ...flagsOpened]),
     listSection('What closed', [...stoppedPaying, ...flagsClosed]),
-    failedSection(counted),
-    caveatSection(counted),
+    failedSection(counts),
+    caveatSection(counts),
   ]
   return sections.filter((section) => section !== '').join('\n')
 }
 
-function introduction(counted: Counted): string {
-  const { facts, polls, failed, events } = counted
+function introduction(counts: Counted): string {
+  const { facts, polls, failed, events } = counts
   const [from, to] = weekDates(facts)
-  const outcome = failed === 0 ? 'None failed' : `${plural(failed, 'poll')} failed`
-  const polled = `From Monday ${from} to Sunday ${to} (UTC) the ledger made ${plural(polls, 'poll')} of ${plural(facts.rails.length, 'rail')}. ${outcome}.`
+  const outcome = failed === 0 ? 'None failed' : `${counted(failed, 'poll')} failed`
+  const polled = `From Monday ${from} to Sunday ${to} (UTC) the ledger made ${counted(polls, 'poll')} of ${counted(facts.rails.length, 'rail')}. ${outcome}.`
   const { beganToPay, stoppedPaying, flagsOpened, flagsClosed } = events
   const quiet = [...beganToPay, ...stoppedPaying, ...flagsOpened, ...flagsClosed].length === 0
   const changes = quiet ? 'No rail began or stopped paying, and no flag opened or closed.' : ''
-  return `${[polled, movedSentence(counted), changes].filter((text) => text !== '').join(' ')}\n`
+  return `${[polled, movedSentence(counts), changes].filter((text) => text !== '').join(' ')}\n`
 }
 
 function movedSentence({ facts, moved, newlyRead, polls, failed }: Counted): string {
@@ -178,7 +179,7 @@ function movedSentence({ facts, moved, newlyRead, polls, failed }: Counted): str
     return `Nothing moved: volume, workers and status of ${others} ended the week as they began it.`
   }
   const still = known - moved.length
-  return `${plural(moved.length, 'rail')} moved${still === 0 ? '' : `, ${countText(still)} did not`}.`
+  return `${counted(moved.length, 'rail')} moved${still === 0 ? '' : `, ${countText(still)} did not`}.`
 }
 
 const figureColumns = ['30-day volume, USDC', 'Workers in 30 days', 'Status']
@@ -247,7 +248,7 @@ function caveatSection({ facts, carried, volume }: Counted): string {
     ...(volume === null || volume.leftOut === 0
       ? []
       : [
-          `The sum leaves out ${plural(volume.leftOut, 'rail')} whose volume became known during the week.`,
+          `The sum leaves out ${counted(volume.leftOut, 'rail')} whose volume became known during the week.`,
         ]),
     `Every poll stands at \`${facts.siteUrl}${apiPrefix}/rails/{rail}/history\`.`,
   ]

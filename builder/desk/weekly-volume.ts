@@ -1,7 +1,8 @@
 import { toUsdc } from '../../src/core/money.ts'
+import { counted } from '../../src/core/number-text.ts'
 import { dayMs, isoDate } from '../../src/core/time.ts'
 import { lineChart } from '../pages/chart.ts'
-import { plural, usdcText } from './markdown.ts'
+import { usdcText } from './markdown.ts'
 import type { RailWeek } from './rail-week.ts'
 
 /** 30-day volume over a fixed set of rails: at the start of the week and at the end of each day. */
@@ -54,7 +55,7 @@ export function volumeMoved(volume: WeekVolume): boolean {
 }
 
 export function volumeTitle({ rails }: WeekVolume): string {
-  return `30-day volume over ${plural(rails, 'earning rail')}, USDC`
+  return `30-day volume over ${counted(rails, 'earning rail')}, USDC`
 }
 
 /** The drawn numbers in words. */

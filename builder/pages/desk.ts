@@ -1,10 +1,11 @@
 /** `/desk` and its articles. The Markdown of an article is a document of its own. */
 import { pathOf } from '../../src/contract/routes.ts'
+import { counted } from '../../src/core/number-text.ts'
 import type { ArticleSource } from '../desk/articles.ts'
 import { rankArticles } from '../desk/ranking.ts'
 import type { World } from '../world.ts'
 import { htmlOnly, links, para } from './blocks.ts'
-import { count, counted, day, mark } from './figures.ts'
+import { count, day, mark } from './figures.ts'
 import { html } from './html.ts'
 import type { Page } from './page.ts'
 import { renderMarkdown } from './prose.ts'

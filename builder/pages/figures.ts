@@ -1,3 +1,4 @@
+import { counted, grouped } from '../../src/core/number-text.ts'
 /** Figures, times and words of state as every page shows them. Unknown is a word, never a zero. */
 import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
 import { html } from './html.ts'
@@ -32,17 +33,6 @@ export function count(value: number | null): Twin {
 /** A share of 1 as a percentage with one decimal. */
 export function percent(share: number | null): Twin {
   return share === null ? unknown : plain(`${(share * 100).toFixed(1)} %`)
-}
-
-/** `1 rail`, `3 rails`. */
-export function counted(value: number, noun: string): string {
-  return `${grouped(String(value))} ${noun}${value === 1 ? '' : 's'}`
-}
-
-export function grouped(number: string): string {
-  const [whole = '', fraction] = number.split('.')
-  const groups = whole.replace(/\B(?=(?:\d{3})+$)/g, ',')
-  return fraction === undefined ? groups : `${groups}.${fraction}`
 }
 
 /** `2026-11-21 05:30 UTC`. The script of the site may say how long ago that was. */

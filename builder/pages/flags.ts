@@ -1,7 +1,7 @@
+import { counted } from '../../src/core/number-text.ts'
 /** `/honesty`: every open doubt, and those that were settled. */
 import type { World } from '../world.ts'
 import { facts, links, para, section, verifyBox } from './blocks.ts'
-import { counted } from './figures.ts'
 import { flagTable } from './flag-parts.ts'
 import type { Page } from './page.ts'
 import { shownRails } from './rail-parts.ts'

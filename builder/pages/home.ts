@@ -1,9 +1,10 @@
 /** `/`: what is true now, and every rail in one table. */
 import { railCategory, railChain, railStatus } from '../../src/contract/schemas/rail.ts'
+import { counted } from '../../src/core/number-text.ts'
 import { statsOf } from '../snapshots/stats.ts'
 import type { World } from '../world.ts'
 import { htmlOnly, links, notice, para, section, tiles } from './blocks.ts'
-import { ageText, amount, count, counted, day, percent, pill, time, unknown } from './figures.ts'
+import { ageText, amount, count, day, percent, pill, time, unknown } from './figures.ts'
 import { html } from './html.ts'
 import type { Html } from './html.ts'
 import type { Page } from './page.ts'

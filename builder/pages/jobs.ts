@@ -1,7 +1,8 @@
+import { counted } from '../../src/core/number-text.ts'
 /** `/jobs` and a page for each job of the exchange. */
 import type { World } from '../world.ts'
 import { facts, links, para, section, verifyBox } from './blocks.ts'
-import { amount, counted, pill, time, usdc } from './figures.ts'
+import { amount, pill, time, usdc } from './figures.ts'
 import type { Page } from './page.ts'
 import { workerPath, workerWallets } from './people.ts'
 import { receiptPath } from './receipt-parts.ts'

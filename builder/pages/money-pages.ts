@@ -1,8 +1,9 @@
+import { counted } from '../../src/core/number-text.ts'
 /** `/opportunities` and `/arbitrage`: where one can earn, and how the expected income is worked out. */
 import { opportunitiesOf } from '../snapshots/opportunities.ts'
 import type { World } from '../world.ts'
 import { codeBlock, links, list, para, section, steps, verifyBox } from './blocks.ts'
-import { amount, count, counted, percent, unknown } from './figures.ts'
+import { amount, count, percent, unknown } from './figures.ts'
 import type { Page } from './page.ts'
 import { railLink } from './rail-parts.ts'
 import { cell, table } from './table.ts'

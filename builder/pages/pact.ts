@@ -1,11 +1,12 @@
 /** A page for each pact. */
 import { pathOf } from '../../src/contract/routes.ts'
 import { explorerUrl } from '../../src/core/chains.ts'
+import { counted } from '../../src/core/number-text.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import type { EscrowEvent, EscrowEventKind } from '../../src/core/pact/sources.ts'
 import type { World } from '../world.ts'
 import { facts, links, para, section, steps, verifyBox } from './blocks.ts'
-import { counted, hash, pill, time, usdc } from './figures.ts'
+import { hash, pill, time, usdc } from './figures.ts'
 import type { Page } from './page.ts'
 import { receiptPath } from './receipt-parts.ts'
 import { table } from './table.ts'

@@ -1,10 +1,11 @@
 import { pathOf } from '../../src/contract/routes.ts'
 /** `/partners`: who can subscribe, what it costs and covers, the oaths that are signed; and a page for each partner. */
 import type { Partner } from '../../src/contract/schemas/partner.ts'
+import { counted } from '../../src/core/number-text.ts'
 import type { World } from '../world.ts'
 import { codeBlock, facts, folded, links, list, para, section } from './blocks.ts'
 import { soldTable } from './docs/paying.ts'
-import { amount, counted, day, pill, time } from './figures.ts'
+import { amount, day, pill, time } from './figures.ts'
 import type { Page } from './page.ts'
 import { nameOf, workerPath, workerWallets } from './people.ts'
 import { searchForm } from './search.ts'

@@ -1,9 +1,10 @@
 /** `/leaderboard`, `/workers` and a page for each worker. */
 import type { Receipt } from '../../src/contract/schemas/receipt.ts'
+import { counted } from '../../src/core/number-text.ts'
 import { reputationFormula } from '../../src/core/reputation.ts'
 import type { Community, World } from '../world.ts'
 import { facts, links, para, section, verifyBox } from './blocks.ts'
-import { amount, count, counted, day, hash, time, usdc } from './figures.ts'
+import { amount, count, day, hash, time, usdc } from './figures.ts'
 import type { Page } from './page.ts'
 import { receiptTable } from './receipt-parts.ts'
 import { more, searchForm } from './search.ts'

@@ -1,11 +1,12 @@
 /** `/receipts` with its search, and a page and a signed record for each receipt. */
 import type { Receipt } from '../../src/contract/schemas/receipt.ts'
 import { jobExchange } from '../../src/core/job.ts'
+import { counted } from '../../src/core/number-text.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import { asJson } from '../snapshots/document.ts'
 import type { World } from '../world.ts'
 import { facts, links, para, section, verifyBox } from './blocks.ts'
-import { counted, pill, time, usdc } from './figures.ts'
+import { pill, time, usdc } from './figures.ts'
 import type { Page } from './page.ts'
 import { workerPath, workerWallets } from './people.ts'
 import { railPath } from './rail-parts.ts'

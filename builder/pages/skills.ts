@@ -1,8 +1,8 @@
 /** `/skills`: the taxonomy, by category. */
 import { skillCategories } from '../../src/contract/schemas/skill.ts'
+import { counted } from '../../src/core/number-text.ts'
 import type { World } from '../world.ts'
 import { htmlOnly, links, para } from './blocks.ts'
-import { counted } from './figures.ts'
 import { html } from './html.ts'
 import type { Page } from './page.ts'
 import { railLinkOf, shownRails } from './rail-parts.ts'

@@ -1,3 +1,4 @@
+import { counted } from '../../src/core/number-text.ts'
 /**
  * `/status`: how the polls of the last thirty days went, rail by rail. Builds stay out of it: a build that changed
  * its own page would make the next one necessary.
@@ -5,7 +6,7 @@
 import { dayMs } from '../../src/core/time.ts'
 import type { PollRecord, RailRecord, World } from '../world.ts'
 import { facts, htmlOnly, links, para } from './blocks.ts'
-import { counted, pill, time } from './figures.ts'
+import { pill, time } from './figures.ts'
 import { html, trusted } from './html.ts'
 import type { Page } from './page.ts'
 import { carriedText, railLink, shownRails } from './rail-parts.ts'

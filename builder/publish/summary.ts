@@ -1,3 +1,4 @@
+import { numbered } from '../../src/core/number-text.ts'
 /** The commit message of a build: a subject that says what moved, and a body that lists it all. */
 import type { Change } from './changes.ts'
 
@@ -17,7 +18,7 @@ function subject(changes: readonly Change[], first: boolean): string {
   const countOf = (kind: Change['kind']) => changes.filter((change) => change.kind === kind).length
   if (first) {
     const [rails, documents] = [countOf('rail added'), countOf('document added')]
-    return `ledger: first build, ${counted(rails, 'rail')} in ${counted(documents, 'document')}`
+    return `ledger: first build, ${numbered(rails, 'rail')} in ${numbered(documents, 'document')}`
   }
   const area = AREAS.find(([, kinds]) => changes.some((change) => kinds.includes(change.kind)))
   const parts = [
@@ -27,7 +28,7 @@ function subject(changes: readonly Change[], first: boolean): string {
       return count === 0 ? [] : [`${count} ${count === 1 ? one : many}`]
     }),
   ]
-  if (parts.length === 0) parts.push(`${counted(changes.length, 'document')} changed`)
+  if (parts.length === 0) parts.push(`${numbered(changes.length, 'document')} changed`)
   return fitted(`${area?.[0] ?? 'documents'}: `, parts)
 }
 
@@ -102,10 +103,6 @@ function line(change: Change): string {
     case 'document removed':
       return `${change.kind}: ${change.path}`
   }
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 /** Titles and errors come from outside: no line of theirs may pass for one of ours. */

@@ -1,3 +1,4 @@
+import { numbered } from '../core/number-text.ts'
 /**
  * Looks after payments that no request waits for: those that a stop of the service left under way, and those that are
  * in a block which may still be replaced. Cheap where there is nothing to do.
@@ -88,10 +89,6 @@ function problemsOf({ undone, overdue }: PaymentCounts): readonly string[] {
       ? []
       : [`settlement: a reorganisation undid ${numbered(undone, 'settled payment')} for good`]),
   ]
-}
-
-function numbered(count: number, noun: string): string {
-  return count === 1 ? `1 ${noun}` : `${count} ${noun}s`
 }
 
 /** All rows that a query gives in parts, those left as they are included. */

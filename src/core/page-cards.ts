@@ -1,3 +1,4 @@
+import { counted, grouped } from './number-text.ts'
 /** What the card of each kind of page says, from the published documents. Unknown is a word, never a zero. */
 import type { Bar, Card, Tone } from './og-card.ts'
 import { dayMs, parseTime } from './time.ts'
@@ -315,7 +316,7 @@ function money(amountUsdc: number): string {
 }
 
 function whole(value: number): string {
-  return String(value).replace(/\B(?=(?:\d{3})+$)/g, ',')
+  return grouped(String(value))
 }
 
 /**
@@ -327,10 +328,6 @@ function countOf(value: number): string {
   if (size === undefined) return whole(value)
   const lastDigit = 10 ** (String(value).length - 3)
   return `${(value - (value % lastDigit)) / size[0]}${size[1]}`
-}
-
-function counted(value: number, noun: string): string {
-  return `${whole(value)} ${noun}${value === 1 ? '' : 's'}`
 }
 
 function shortWallet(wallet: string): string {

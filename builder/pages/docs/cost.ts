@@ -1,5 +1,5 @@
+import { grouped } from '../../../src/core/number-text.ts'
 import { codeBlock, links, list, para, section } from '../blocks.ts'
-import { grouped } from '../figures.ts'
 import type { Page } from '../page.ts'
 /** `/docs/cost`: what reads and writes cost whoever runs a ledger. Measured figures, and a model of caches in front. */
 import { table } from '../table.ts'

@@ -1,8 +1,8 @@
 /** `/docs/errors`: an anchor for every code that the API can answer. */
 import { errorCodes } from '../../../src/contract/errors.ts'
 import { entriesOf } from '../../../src/core/entries.ts'
+import { counted } from '../../../src/core/number-text.ts'
 import { codeBlock, facts, links, para, section } from '../blocks.ts'
-import { counted } from '../figures.ts'
 import type { Page } from '../page.ts'
 import { table } from '../table.ts'
 import { code, link, say } from '../twin.ts'

@@ -1,10 +1,10 @@
 /** `/docs/models`: the fields of every model, from the OpenAPI document. */
 import type { JsonValue } from '../../../src/core/canonical-json.ts'
+import { counted } from '../../../src/core/number-text.ts'
 import { list, member, text } from '../../publish/facts.ts'
 import { openApiOf } from '../../snapshots/site.ts'
 import type { World } from '../../world.ts'
 import { contents, links, para, section } from '../blocks.ts'
-import { counted } from '../figures.ts'
 import type { Page } from '../page.ts'
 import { table } from '../table.ts'
 import { code, join, link, say } from '../twin.ts'
