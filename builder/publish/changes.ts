@@ -1,7 +1,7 @@
 /** What moved between two sets of archived facts. The commit message and the diff are told from it. */
-import { canonicalize } from '../../src/core/canonical-json.ts'
+import { canonicalize, isJsonObject } from '../../src/core/canonical-json.ts'
 import type { JsonObject, JsonValue } from '../../src/core/canonical-json.ts'
-import { isObject, list, member, text } from './facts.ts'
+import { list, member, text } from './facts.ts'
 import type { Facts } from './facts.ts'
 
 /** Figures as they stand in a rail: null where the rail names them as unknown or does not have them. */
@@ -87,7 +87,7 @@ function byKey(entries: readonly JsonValue[], key: string): Entries {
   const found = new Map<string, JsonObject>()
   for (const entry of entries) {
     const name = text(member(entry, key))
-    if (isObject(entry) && name !== null) found.set(name, entry)
+    if (isJsonObject(entry) && name !== null) found.set(name, entry)
   }
   return found
 }

@@ -1,8 +1,7 @@
 /** What the builder publishes: one value per document, rendered here and nowhere else. */
-import { canonicalize, prettySorted } from '../../src/core/canonical-json.ts'
+import { canonicalize, isJsonObject, prettySorted } from '../../src/core/canonical-json.ts'
 import type { JsonValue } from '../../src/core/canonical-json.ts'
 import { documentFile } from '../../src/core/documents.ts'
-import { isObject } from './facts.ts'
 
 export interface PublicDocument {
   /** Site path, such as `/api/v1/rails` or `/api/v1/rails/x402/history.csv`; never `/snapshot.json`. */
@@ -49,7 +48,7 @@ export function renderBody(document: PublicDocument, stampTime: string): Uint8Ar
 
 function stamped(json: JsonValue, stamp: string | null, stampTime: string): JsonValue {
   if (stamp === null) return json
-  if (!isObject(json)) throw new Error(`only an object can hold ${stamp}`)
+  if (!isJsonObject(json)) throw new Error(`only an object can hold ${stamp}`)
   return { ...json, [stamp]: stampTime }
 }
 

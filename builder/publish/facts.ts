@@ -1,12 +1,9 @@
 /** Archived facts, and how to look into them: they come from a file, so nothing of their form is certain. */
-import type { JsonArray, JsonObject, JsonValue } from '../../src/core/canonical-json.ts'
+import { isJsonObject } from '../../src/core/canonical-json.ts'
+import type { JsonArray, JsonValue } from '../../src/core/canonical-json.ts'
 
 /** Archived facts by site path. */
 export type Facts = Readonly<Record<string, JsonValue>>
-
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
-}
 
 function isArray(value: JsonValue | undefined): value is JsonArray {
   return Array.isArray(value)
@@ -14,7 +11,7 @@ function isArray(value: JsonValue | undefined): value is JsonArray {
 
 /** A member of an object; undefined where there is no such object or member. */
 export function member(value: JsonValue | undefined, name: string): JsonValue | undefined {
-  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }
 
 /** The items of an array; none where the value is no array. */

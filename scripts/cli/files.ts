@@ -1,8 +1,8 @@
 /** Files that a command line names. */
 import { readFileSync, writeFileSync } from 'node:fs'
 
-import { isJsonObject } from '../../src/client/json.ts'
 import type { JsonObject } from '../../src/core/canonical-json.ts'
+import { isJsonObject } from '../../src/core/canonical-json.ts'
 import { StrictJsonError, parseStrictJson } from '../../src/core/strict-json.ts'
 import { UsageError } from './input.ts'
 import type { Input } from './input.ts'

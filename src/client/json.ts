@@ -1,5 +1,12 @@
-import type { JsonObject, JsonValue } from '../core/canonical-json.ts'
+/** What the bytes of others hold. */
+import { StrictJsonError, parseStrictJson } from '../core/strict-json.ts'
 
-export function isJsonObject(value: JsonValue): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+/** The value by the strict rules that signatures need; null where it is not such JSON. */
+export function strictJsonOrNull(bytes: Uint8Array): unknown {
+  try {
+    return parseStrictJson(bytes)
+  } catch (error) {
+    if (error instanceof StrictJsonError) return null
+    throw error
+  }
 }

@@ -10,6 +10,7 @@ import type { EscrowPact, EscrowStatus } from '../core/pact/escrow.ts'
 import { StrictJsonError, parseStrictJson } from '../core/strict-json.ts'
 import { isoTime } from '../core/time.ts'
 import { CallError, LedgerError, LedgerUnreachableError, UnexpectedAnswerError } from './errors.ts'
+import { strictJsonOrNull } from './json.ts'
 import { payment, record as recordOfTransaction } from './pact-payment.ts'
 import type { AskNode } from './pact-payment.ts'
 import { send } from './transport.ts'
@@ -70,7 +71,7 @@ function recordOf(
   list: RawAnswer,
   pactId: number,
 ): { readonly record: PactRecord | null; readonly checks: Check[] } {
-  const parsed = pactList.safeParse(jsonOf(list.bytes))
+  const parsed = pactList.safeParse(strictJsonOrNull(list.bytes))
   if (!parsed.success)
     throw new UnexpectedAnswerError('the ledger’s list of pacts has another form')
   const { settled, in_flight: inFlight, recorded } = parsed.data
@@ -244,7 +245,7 @@ function asker({ transport, rpcUrl }: PactQuestion): AskNode {
       if (!(error instanceof LedgerError)) throw error
       throw new UnexpectedAnswerError(`the node answered ${error.status} to ${method}`)
     })
-    const parsed = rpcAnswer.safeParse(jsonOf(answer.bytes))
+    const parsed = rpcAnswer.safeParse(strictJsonOrNull(answer.bytes))
     if (!parsed.success) throw new UnexpectedAnswerError(`the node gave no answer to ${method}`)
     const { result, error } = parsed.data
     if (error !== undefined) {
@@ -253,15 +254,6 @@ function asker({ transport, rpcUrl }: PactQuestion): AskNode {
     const shaped = schema.safeParse(result)
     if (shaped.success) return shaped.data
     throw new UnexpectedAnswerError(`the node gave no answer to ${method}`)
-  }
-}
-
-function jsonOf(bytes: Uint8Array): unknown {
-  try {
-    return parseStrictJson(bytes)
-  } catch (error) {
-    if (error instanceof StrictJsonError) return null
-    throw error
   }
 }
 

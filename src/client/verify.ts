@@ -6,7 +6,7 @@ import { signingKeys } from '../contract/schemas/service.ts'
 import type { SigningKeys } from '../contract/schemas/service.ts'
 import { manifestSchema, manifestSetText, parseManifestSignature } from '../core/documents.ts'
 import type { Manifest, ManifestEntry } from '../core/documents.ts'
-import { StrictJsonError, parseStrictJson } from '../core/strict-json.ts'
+import { strictJsonOrNull } from './json.ts'
 
 /** One thing that was looked at, and whether it holds. */
 export interface Check {
@@ -59,7 +59,7 @@ function keyBytes(base64: string): Uint8Array | null {
 
 /** The keys of a `signing-keys.json`; null where the bytes are none. */
 export function parseSigningKeys(bytes: Uint8Array): SigningKeys | null {
-  const parsed = signingKeys.safeParse(jsonOrNull(bytes))
+  const parsed = signingKeys.safeParse(strictJsonOrNull(bytes))
   return parsed.success ? parsed.data : null
 }
 
@@ -75,7 +75,7 @@ export async function verifyManifest(
     return { manifest: null, checks: [{ what: 'signature of the manifest', good: false, detail }] }
   }
   const signature = await verifyDocument(bytes, signed, keys)
-  const parsed = manifestSchema.safeParse(jsonOrNull(bytes))
+  const parsed = manifestSchema.safeParse(strictJsonOrNull(bytes))
   if (!parsed.success) {
     const detail = parsed.error.issues[0]?.message ?? 'is no manifest'
     return { manifest: null, checks: [signature, { what: 'manifest', good: false, detail }] }
@@ -104,13 +104,4 @@ export async function verifyEntry(
   }
   if (sha256Hex(bytes) !== entry.sha256) return { what, good: false, detail: 'has another SHA-256' }
   return { ...(await verifyDocument(bytes, entry, keys)), what }
-}
-
-function jsonOrNull(bytes: Uint8Array): unknown {
-  try {
-    return parseStrictJson(bytes)
-  } catch (error) {
-    if (error instanceof StrictJsonError) return null
-    throw error
-  }
 }

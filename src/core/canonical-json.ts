@@ -5,6 +5,10 @@ export interface JsonObject {
   readonly [name: string]: JsonValue
 }
 
+export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /** The value has no canonical form. The message says where (a path such as `.a[3]`) and why. */
 export class CanonicalJsonError extends Error {
   override readonly name = 'CanonicalJsonError'

@@ -1,4 +1,4 @@
-import { canonicalize } from '../core/canonical-json.ts'
+import { canonicalize, isJsonObject } from '../core/canonical-json.ts'
 import type { JsonObject, JsonValue } from '../core/canonical-json.ts'
 
 /**
@@ -20,15 +20,11 @@ export function fromJsonText(text: string): JsonValue {
 /** @throws TypeError where the stored text is JSON but no object. */
 export function objectFromJsonText(text: string): JsonObject {
   const value = fromJsonText(text)
-  if (!isObject(value)) throw new TypeError('A stored JSON text is not an object.')
+  if (!isJsonObject(value)) throw new TypeError('A stored JSON text is not an object.')
   return value
 }
 
 /** `JSON.parse` makes nothing else; undefined is all that has to be told apart. */
 function isJson(value: unknown): value is JsonValue {
   return value !== undefined
-}
-
-function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

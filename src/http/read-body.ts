@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http'
 
 import { ApiError } from '../contract/errors.ts'
 import type { JsonObject, JsonValue } from '../core/canonical-json.ts'
+import { isJsonObject } from '../core/canonical-json.ts'
 import { StrictJsonError, parseStrictJson } from '../core/strict-json.ts'
 import { onlyHeader } from './only-header.ts'
 
@@ -85,7 +86,7 @@ function checkDigest(header: string | null, raw: Buffer): void {
 
 function parseObject(raw: Buffer): JsonObject {
   const value = parseJson(raw)
-  if (isObject(value)) return value
+  if (isJsonObject(value)) return value
   throw new ApiError('invalid_input', 'The body must be a JSON object')
 }
 
@@ -96,8 +97,4 @@ function parseJson(raw: Buffer): JsonValue {
     if (!(error instanceof StrictJsonError)) throw error
     throw new ApiError('malformed_json', error.message)
   }
-}
-
-function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,7 @@
 /** `/openapi.d.ts`: TypeScript types of the API, in the shape that openapi-fetch and its kin expect. */
 import type { JsonValue } from '../../../src/core/canonical-json.ts'
-import { isObject, list, member, text } from '../../publish/facts.ts'
+import { isJsonObject } from '../../../src/core/canonical-json.ts'
+import { list, member, text } from '../../publish/facts.ts'
 import { entries, refName } from './schema.ts'
 
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const
@@ -91,7 +92,7 @@ function bareType(schema: JsonValue, depth: number): string {
   const properties = member(schema, 'properties')
   if (properties !== undefined) return objectType(schema, depth)
   const values = member(schema, 'additionalProperties')
-  if (isObject(values)) return `{ [name: string]: ${typeOf(values, depth)} }`
+  if (isJsonObject(values)) return `{ [name: string]: ${typeOf(values, depth)} }`
   const type = text(member(schema, 'type'))
   if (type === 'object') return '{ [name: string]: unknown }'
   return plainTypes[type ?? ''] ?? 'unknown'

@@ -1,10 +1,11 @@
 /** How to look into the schemas of the OpenAPI document. */
 import type { JsonValue } from '../../../src/core/canonical-json.ts'
-import { isObject, member, text } from '../../publish/facts.ts'
+import { isJsonObject } from '../../../src/core/canonical-json.ts'
+import { member, text } from '../../publish/facts.ts'
 
 /** The members of an object; none where the value is no object. */
 export function entries(value: JsonValue | undefined): [string, JsonValue][] {
-  return isObject(value) ? Object.entries(value) : []
+  return isJsonObject(value) ? Object.entries(value) : []
 }
 
 /** The name of the component that a schema refers to; null where it is written out. */

@@ -1,6 +1,7 @@
 /** Why a manifest or an attestation is refused. Each refusal has a code for programs and a sentence for people. */
 import { z } from 'zod'
 
+import { isJsonObject } from '../canonical-json.ts'
 import type { JsonObject, JsonValue } from '../canonical-json.ts'
 import { isoTime, parseTime } from '../time.ts'
 import {
@@ -73,7 +74,7 @@ export function checkManifests(
   const spec = pactSpec.safeParse(read.spec.json)
   if (!spec.success) return refused([malformed('specification', firstIssue(spec.error))])
   const instance = read.instance.json
-  if (!isObject(instance)) return refused([malformed('instance', 'it is no object')], spec.data)
+  if (!isJsonObject(instance)) return refused([malformed('instance', 'it is no object')], spec.data)
   const canonicalText = canonicalManifest(instance, spec.data.fields)
   const workHash = workHashOf(canonicalText)
   return {
@@ -115,7 +116,7 @@ function unknownVersion(name: string, version: string): Refusal {
 }
 
 function specVersionOf(json: JsonValue): string | null {
-  const version = isObject(json) ? json['spec_version'] : undefined
+  const version = isJsonObject(json) ? json['spec_version'] : undefined
   return typeof version === 'string' ? version : null
 }
 
@@ -141,7 +142,8 @@ function formRefusals(instance: JsonObject, spec: PactSpec): Refusal[] {
 function isMissing(instance: JsonObject, path: readonly PropertyKey[]): boolean {
   let at: JsonValue | undefined = instance
   for (const step of path) {
-    at = isObject(at) && typeof step === 'string' && Object.hasOwn(at, step) ? at[step] : undefined
+    at =
+      isJsonObject(at) && typeof step === 'string' && Object.hasOwn(at, step) ? at[step] : undefined
   }
   return at === undefined
 }
@@ -209,10 +211,6 @@ function ownNote(instance: JsonObject, { fields }: PactSpec): string[] {
 
 function shown(value: JsonValue): string {
   return typeof value === 'string' ? value.slice(0, 80) : 'that is no text'
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
 function firstIssue(error: z.ZodError): string {

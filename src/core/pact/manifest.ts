@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 
-import { canonicalize } from '../canonical-json.ts'
+import { canonicalize, isJsonObject } from '../canonical-json.ts'
 import type { JsonObject, JsonValue } from '../canonical-json.ts'
 import { bytesToHex } from '../hex.ts'
 import { keccak256 } from '../keccak256.ts'
@@ -81,17 +81,13 @@ export function instanceSchema(
   return z.object(shape)
 }
 
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
-}
-
 /** The instance without unknown fields. Missing fields stay missing: what is left has a hash all the same. */
 export function strictStrip(instance: JsonObject, fields: ManifestFields): JsonObject {
   const kept: Record<string, JsonValue> = {}
   for (const [name, form] of Object.entries(fields)) {
     const value = Object.hasOwn(instance, name) ? instance[name] : undefined
     if (value === undefined) continue
-    kept[name] = typeof form !== 'string' && isObject(value) ? strictStrip(value, form) : value
+    kept[name] = typeof form !== 'string' && isJsonObject(value) ? strictStrip(value, form) : value
   }
   return kept
 }
