@@ -103,11 +103,6 @@ export function selectors(abi: Abi): readonly Hex[] {
   return abi.flatMap((item) => (item.type === 'event' ? [toEventSelector(item)] : []))
 }
 
-/** An address as it stands in an indexed topic. */
-export function addressTopic(address: string): Hex {
-  return `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
-}
-
 /** Runs the jobs a few at a time; rejects with the first failure, after which no further job is begun. */
 export async function inParallel<Item>(
   items: readonly Item[],

@@ -2,6 +2,7 @@
 import type { Address, Hex } from 'viem'
 import { z } from 'zod'
 
+import { transferTopic } from '../../src/core/abi.ts'
 import type { BatchRpc, RpcAnswer, RpcQuestion } from './batch.ts'
 import { ChainError } from './errors.ts'
 
@@ -12,8 +13,6 @@ export interface TokenTransfer {
   readonly value: bigint
   readonly logIndex: number
 }
-
-const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
 const hash = z
   .string()

@@ -2,7 +2,8 @@
 import { formatUnits, parseAbi, toEventSelector } from 'viem'
 import type { Address } from 'viem'
 
-import { addressTopic, inParallel, selectors } from '../chain/logs.ts'
+import { addressTopic } from '../../src/core/abi.ts'
+import { inParallel, selectors } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { defineRail } from './adapter.ts'

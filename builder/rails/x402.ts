@@ -2,7 +2,8 @@
 import { isAddress, parseAbi, toEventSelector } from 'viem'
 import type { Address, Hex } from 'viem'
 
-import { addressTopic, readChunk } from '../chain/logs.ts'
+import { addressTopic } from '../../src/core/abi.ts'
+import { readChunk } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk, LogFilter } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { defineRail } from './adapter.ts'

@@ -1,3 +1,4 @@
+import { bytesWords, word } from '../core/abi.ts'
 import { bytesToHex } from '../core/hex.ts'
 import { personalSignHash, verifyPersonalSign } from './eip191.ts'
 import { SchemeUnavailableError, invalid } from './verdict.ts'
@@ -165,11 +166,5 @@ async function timeOut(chain: WalletChain, signal: AbortSignal): Promise<never> 
 
 /** ABI: the offset, length and padded bytes of the one dynamic argument after `headWords` words. */
 function tail(headWords: number, signature: string): string {
-  const hex = signature.slice(2)
-  const padded = hex.padEnd(Math.ceil(hex.length / 64) * 64, '0')
-  return word((headWords * 32).toString(16)) + word((hex.length / 2).toString(16)) + padded
-}
-
-function word(hex: string): string {
-  return hex.padStart(64, '0')
+  return word((headWords * 32).toString(16)) + bytesWords(signature)
 }

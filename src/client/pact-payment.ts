@@ -2,6 +2,7 @@
 import { z } from 'zod'
 
 import type { pactList } from '../contract/schemas/pact.ts'
+import { addressTopic, transferTopic, word } from '../core/abi.ts'
 import { microPerUsdc } from '../core/money.ts'
 import { pactEscrow } from '../core/pact/escrow.ts'
 import type { Check } from './verify.ts'
@@ -17,7 +18,6 @@ type List = z.infer<typeof pactList>
 
 /** USDC as Circle issues it on Arbitrum One. */
 const usdc = '0xaf88d065e77c8cc2239327c5edb3a432268e5831'
-const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
 const transactionReceipt = z
   .object({
@@ -46,8 +46,8 @@ export async function payment(
         address.toLowerCase() === usdc &&
         topics[0] === transferTopic &&
         /^0x[0-9a-f]{64}$/.test(data) &&
-        topics[1] === topicOf(pact.payer) &&
-        topics[2] === topicOf(pact.worker),
+        topics[1] === addressTopic(pact.payer) &&
+        topics[2] === addressTopic(pact.worker),
     )
     .reduce((sum, { data }) => sum + BigInt(data), 0n)
   const stated = BigInt(Math.round(pact.amount_usdc * microPerUsdc))
@@ -85,7 +85,7 @@ export async function record(
     if (txHash === undefined) continue
     const receipt = await receiptOf(ask, txHash)
     const problem = await receiptProblem(ask, receipt)
-    const topic = `0x${BigInt(pact.pact_id).toString(16).padStart(64, '0')}`
+    const topic = `0x${word(BigInt(pact.pact_id).toString(16))}`
     const names =
       receipt?.logs.some(
         ({ address, topics }) =>
@@ -115,8 +115,4 @@ async function receiptProblem(
   if (receipt.status !== '0x1') return 'the transaction was reverted'
   const stands = await ask(block, 'eth_getBlockByNumber', [receipt.blockNumber, false])
   return stands?.hash === receipt.blockHash ? null : 'its block was reorganised'
-}
-
-function topicOf(wallet: string): string {
-  return `0x${wallet.slice(2).toLowerCase().padStart(64, '0')}`
 }

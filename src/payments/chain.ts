@@ -2,12 +2,12 @@
 import { z } from 'zod'
 
 import { paymentAsset } from '../contract/x402.ts'
+import { addressTopic } from '../core/abi.ts'
 import type { Clock } from '../deps.ts'
 import type { Authorization } from './authorization.ts'
 import { SettlementUnavailableError } from './authorization.ts'
 import {
   EIP1271_SELECTOR,
-  addressTopic,
   contractSignatureCall,
   stateCall,
   topics,

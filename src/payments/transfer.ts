@@ -1,3 +1,4 @@
+import { bytesWords, transferTopic, word } from '../core/abi.ts'
 /**
  * EIP-3009 `transferWithAuthorization` of USDC as bytes: what the payer signs, what the token is called with,
  * what it logs. Written out word by word; every value is of fixed width.
@@ -23,8 +24,7 @@ export const topics = {
   authorizationUsed: '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5',
   /** `AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)`. */
   authorizationCanceled: '0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81',
-  /** `Transfer(address indexed from, address indexed to, uint256 value)`. */
-  transfer: '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef',
+  transfer: transferTopic,
 } as const
 
 type Fields = Omit<Authorization, 'signature'>
@@ -51,25 +51,9 @@ export function contractSignatureCall(digest: Uint8Array, signature: string): st
   return `0x${EIP1271_SELECTOR}${bytesToHex(digest)}${word('40')}${bytesWords(signature)}`
 }
 
-/** An address as a topic. */
-export function addressTopic(address: string): string {
-  return `0x${word(address.slice(2))}`
-}
-
-/** 32 bytes with a number in them, without a prefix. */
-export function word(hex: string): string {
-  return hex.padStart(64, '0')
-}
-
 function fieldWords({ from, to, value, validAfter, validBefore, nonce }: Fields): string {
   const numbers = [value, validAfter, validBefore].map((number) => word(number.toString(16)))
   return word(from.slice(2)) + word(to.slice(2)) + numbers.join('') + nonce.slice(2)
-}
-
-/** Length and content of a `bytes` argument, padded to whole words. */
-function bytesWords(data: string): string {
-  const hex = data.slice(2)
-  return word((hex.length / 2).toString(16)) + hex.padEnd(Math.ceil(hex.length / 64) * 64, '0')
 }
 
 function bytesOf(hex: string): Uint8Array {

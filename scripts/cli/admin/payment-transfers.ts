@@ -1,9 +1,10 @@
 /** Every USDC that came to a receiver on Base, with the authorization that moved it where one did. */
 import { getAddress, parseAbi } from 'viem'
 
-import { addressTopic, readChunk, readLogs, selectors } from '../../../builder/chain/logs.ts'
+import { readChunk, readLogs, selectors } from '../../../builder/chain/logs.ts'
 import type { ChainReader } from '../../../builder/chain/reader.ts'
 import { paymentAsset } from '../../../src/contract/x402.ts'
+import { addressTopic } from '../../../src/core/abi.ts'
 
 export interface ReceivedTransfer {
   readonly txHash: string
