@@ -6,10 +6,9 @@ import { z } from 'zod'
 
 import { oath, tier } from '../src/contract/schemas/partner.ts'
 import { skill } from '../src/contract/schemas/skill.ts'
-import { isErrno } from '../src/core/errno.ts'
 import { loadArticles } from './desk/articles.ts'
 import type { ArticleSource } from './desk/articles.ts'
-import { marksBelow, marksOf } from './files-read.ts'
+import { marksBelow, marksOf, readTextIfExists } from './files-read.ts'
 import { loadAuthoredPacts } from './pacts/authored.ts'
 import type { AuthoredPacts } from './pacts/authored.ts'
 import { loadAuthoredRails } from './rails/authored.ts'
@@ -44,7 +43,8 @@ export async function loadAuthored(dataDir: string): Promise<Authored> {
       loadArticles(join(dataDir, 'desk')),
       loadAuthoredPacts(join(dataDir, 'pacts')),
       loadAgentSkills(join(dataDir, 'agent-skills')),
-      readOptional(join(dataDir, '..', 'CHANGELOG.md')),
+      // An installation may leave out what the program does not need.
+      readTextIfExists(join(dataDir, '..', 'CHANGELOG.md')),
     ])
   return { rails, taxonomy, tiers, oaths, articles, pacts, agentSkills, changelog }
 }
@@ -64,16 +64,6 @@ async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T> {
   const parsed = schema.safeParse(JSON.parse(await readFile(path, 'utf8')))
   if (parsed.success) return parsed.data
   throw new Error(`${path}: ${z.prettifyError(parsed.error)}`)
-}
-
-/** An installation may leave out what the program does not need. */
-async function readOptional(path: string): Promise<string | null> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return null
-    throw error
-  }
 }
 
 async function loadAgentSkills(dir: string): Promise<ReadonlyMap<string, string>> {

@@ -1,5 +1,5 @@
 /** `data/pacts`: the manifests that this ledger holds, and what others have published about pacts. */
-import { readFile, readdir } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { z } from 'zod'
@@ -10,6 +10,7 @@ import type { ReadManifest } from '../../src/core/pact/check.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import type { PactManifests, PublishedPact } from '../../src/core/pact/sources.ts'
 import { StrictJsonError, parseStrictJsonText } from '../../src/core/strict-json.ts'
+import { readTextIfExists } from '../files-read.ts'
 
 /** The manifests of a pact with their texts as they are served; null where there is no such file, or no JSON in it. */
 export interface HeldManifests extends PactManifests {
@@ -72,7 +73,7 @@ export async function loadAuthoredPacts(dir: string): Promise<AuthoredPacts> {
   const [manifests, published, reproduceScript] = await Promise.all([
     Promise.all(numbers.map(async (pactId) => await heldManifests(dir, pactId))),
     publishedPacts(join(dir, 'published.json')),
-    textOf(join(dir, 'reproduce.mjs')),
+    readTextIfExists(join(dir, 'reproduce.mjs')),
   ])
   return { manifests, published, reproduceScript }
 }
@@ -80,9 +81,9 @@ export async function loadAuthoredPacts(dir: string): Promise<AuthoredPacts> {
 async function heldManifests(dir: string, pactId: number): Promise<HeldManifests> {
   const at = (file: string) => join(dir, String(pactId), file)
   const [about, specText, instanceText] = await Promise.all([
-    textOf(at('pact.json')),
-    textOf(at('spec.json')),
-    textOf(at('instance.json')),
+    readTextIfExists(at('pact.json')),
+    readTextIfExists(at('spec.json')),
+    readTextIfExists(at('instance.json')),
   ])
   const { pact_id: id, title, updated_at: updatedAt } = parsed(at('pact.json'), about, pactFile)
   if (id !== pactId) throw new Error(`${at('pact.json')}: pact_id is not the name of the directory`)
@@ -110,7 +111,7 @@ function manifestOf(text: string | null): ReadManifest {
 }
 
 async function publishedPacts(path: string): Promise<readonly PublishedPact[]> {
-  const text = await textOf(path)
+  const text = await readTextIfExists(path)
   if (text === null) return []
   const { noted_on: notedOn, pacts } = parsed(path, text, publishedFile)
   return pacts.map((pact) => ({
@@ -138,13 +139,4 @@ function parsed<T>(path: string, text: string | null, schema: z.ZodType<T>): T {
   const result = schema.safeParse(JSON.parse(text))
   if (result.success) return result.data
   throw new Error(`${path}: ${z.prettifyError(result.error)}`)
-}
-
-async function textOf(path: string): Promise<string | null> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return null
-    throw error
-  }
 }

@@ -9,7 +9,8 @@ import { cell, table } from './table.ts'
 import { code, foreign, join, say } from './twin.ts'
 import type { Said, Twin } from './twin.ts'
 
-const weight = { critical: 0, warning: 1, info: 2 } as const
+/** The most severe first. */
+export const severityOrder = { critical: 0, warning: 1, info: 2 } as const
 
 export function flagsOf(rail: string, { openFlags, closedFlags }: World) {
   const isOfRail = (flag: Flag) => flag.rail === rail
@@ -50,7 +51,7 @@ export function flagTable(
       id: flag.id,
       cells: [
         cell(say`${code(flag.kind)} ${foreign(flag.title)}`, flag.kind),
-        cell(pill(flag.severity), weight[flag.severity]),
+        cell(pill(flag.severity), severityOrder[flag.severity]),
         ...(rails === null
           ? []
           : [flag.rail === null ? 'the ledger' : railLinkOf(flag.rail, rails)]),

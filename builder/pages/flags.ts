@@ -2,7 +2,7 @@ import { counted } from '../../src/core/number-text.ts'
 /** `/honesty`: every open doubt, and those that were settled. */
 import type { World } from '../world.ts'
 import { facts, links, para, section, verifyBox } from './blocks.ts'
-import { flagTable } from './flag-parts.ts'
+import { flagTable, severityOrder } from './flag-parts.ts'
 import type { Page } from './page.ts'
 import { shownRails } from './rail-parts.ts'
 
@@ -56,10 +56,8 @@ export function flagsPage(world: World): Page {
   }
 }
 
-const order = { critical: 0, warning: 1, info: 2 } as const
-
 function bySeverity(a: World['openFlags'][number], b: World['openFlags'][number]): number {
-  const severity = order[a.severity] - order[b.severity]
+  const severity = severityOrder[a.severity] - severityOrder[b.severity]
   return severity === 0 ? (a.opened_at > b.opened_at ? -1 : 1) : severity
 }
 

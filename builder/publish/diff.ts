@@ -1,6 +1,7 @@
 /** The change of the last build as Markdown, for people and agents; pure. */
 import { FIGURES } from './changes.ts'
 import type { Change, FigureChange, FigureName } from './changes.ts'
+import { oneLine } from './one-line.ts'
 
 const AMOUNT_DIGITS = 6
 const PERCENT_DIGITS = 2
@@ -106,8 +107,4 @@ function code(text: string): string {
 /** Text from outside as text: none of it may become a link, an image, HTML or a table cell. */
 function plain(text: string): string {
   return oneLine(text).replaceAll(/[\\`*_{}[\]<>()#+!|~&]/g, (mark) => `\\${mark}`)
-}
-
-function oneLine(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()
 }

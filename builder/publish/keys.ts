@@ -1,20 +1,14 @@
 /** The service's signing keys: one active ed25519 key, and the public parts of those before it. */
-import {
-  createHash,
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  sign,
-  verify,
-} from 'node:crypto'
+import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { z } from 'zod'
 
-import { kidSchema } from '../../src/core/documents.ts'
-import { isoTime, parseTime } from '../../src/core/time.ts'
+import { kidOf } from '../../src/auth/signing-key.ts'
+import { kidSchema, timeSchema } from '../../src/core/documents.ts'
+import { isoTime } from '../../src/core/time.ts'
 import { createFile, readIfExists, replaceFile } from './files.ts'
 import { acquireLock } from './lock.ts'
 
@@ -23,12 +17,11 @@ const OWNER_ONLY = 0o600
 const OWNER_ONLY_DIRECTORY = 0o700
 const OTHERS = 0o077
 
-const time = z.string().refine((text) => parseTime(text) !== null, 'not an RFC 3339 time')
-const publicPart = { kid: kidSchema, public_key: z.base64().length(44), created_at: time }
+const publicPart = { kid: kidSchema, public_key: z.base64().length(44), created_at: timeSchema }
 const keyFileSchema = z.strictObject({
   active: z.strictObject({ ...publicPart, private_key_pem: z.string() }),
   /** Newest first. Their private parts are gone. */
-  retired: z.array(z.strictObject({ ...publicPart, retired_at: time })),
+  retired: z.array(z.strictObject({ ...publicPart, retired_at: timeSchema })),
 })
 type KeyFile = z.infer<typeof keyFileSchema>
 
@@ -128,11 +121,6 @@ function newKey(nowMs: number): KeyFile['active'] {
     created_at: isoTime(nowMs),
     private_key_pem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
   }
-}
-
-/** The first 16 hex digits of the SHA-256 of the 32 bytes. */
-function kidOf(publicKey: Uint8Array): string {
-  return createHash('sha256').update(publicKey).digest('hex').slice(0, 16)
 }
 
 function rawPublicKey(key: KeyObject): Buffer {

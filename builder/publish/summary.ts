@@ -1,6 +1,7 @@
 import { numbered } from '../../src/core/number-text.ts'
 /** The commit message of a build: a subject that says what moved, and a body that lists it all. */
 import type { Change } from './changes.ts'
+import { oneLine } from './one-line.ts'
 
 const SUBJECT_MAX_CHARS = 120
 const NAMED_STATUSES = 3
@@ -103,9 +104,4 @@ function line(change: Change): string {
     case 'document removed':
       return `${change.kind}: ${change.path}`
   }
-}
-
-/** Titles and errors come from outside: no line of theirs may pass for one of ours. */
-function oneLine(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()
 }

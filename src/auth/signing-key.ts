@@ -46,6 +46,7 @@ export function signBytes(key: SigningKey, bytes: Uint8Array): Uint8Array {
   return sign(null, bytes, key.privateKey)
 }
 
+/** The first 16 hex digits of the SHA-256 of the 32 bytes. */
 export function kidOf(publicKey: Uint8Array): string {
   return createHash('sha256').update(publicKey).digest('hex').slice(0, 16)
 }

@@ -24,7 +24,9 @@ const ENCODINGS = { br: '.br', gzip: '.gz' } as const satisfies Record<string, s
 export type Encoding = keyof typeof ENCODINGS
 
 const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/)
-const time = z.string().refine((text) => parseTime(text) !== null, 'not an RFC 3339 time')
+export const timeSchema = z
+  .string()
+  .refine((text) => parseTime(text) !== null, 'not an RFC 3339 time')
 const encodedBody = z.strictObject({ sha256: sha256Hex, size: z.int().min(0) })
 export const kidSchema = z.string().regex(/^[0-9a-f]{16}$/)
 
@@ -47,7 +49,7 @@ const manifestEntrySchema = z
     signature: z.string().regex(/^[A-Za-z0-9+/]{86}==$/),
     kid: kidSchema,
     /** When the facts of the document last changed; the `computed_at` of JSON documents. */
-    changed_at: time,
+    changed_at: timeSchema,
     /** Compressed forms that lie beside the file; those that would not be smaller are left out. */
     encodings: z.strictObject({ br: encodedBody.optional(), gzip: encodedBody.optional() }),
   })
@@ -59,7 +61,7 @@ const manifestEntrySchema = z
 /** `/snapshot.json`: every published path. Sorted by path, no path twice. */
 export const manifestSchema = z
   .strictObject({
-    computed_at: time,
+    computed_at: timeSchema,
     count: z.int().min(0),
     documents: z.array(manifestEntrySchema),
     /** SHA-256 of `manifestSetText(documents)`. */

@@ -7,7 +7,14 @@ import type { Failure } from './errors.ts'
 import type { SeenHeaders } from './request-headers.ts'
 
 /** Methods that some route may have. `X-HTTP-Method-Override` is never looked at. */
-const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS'])
+export const METHODS: ReadonlySet<string> = new Set([
+  'GET',
+  'HEAD',
+  'POST',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+])
 const HOST = /^(?:[a-z0-9_](?:[a-z0-9._-]{0,253})|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
 
 /** Refused here: Node's own limit drops what comes after it, and with it perhaps a second Host. */

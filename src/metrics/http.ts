@@ -1,6 +1,7 @@
 /** What is counted of requests. The label of a route is a template of the registry and never what a caller sent. */
 import type { PolicyName } from '../core/limits.ts'
 import type { Clock } from '../deps.ts'
+import { METHODS } from '../http/gate.ts'
 import type { RequestLine } from '../http/request-log.ts'
 import { roomNames } from '../http/room.ts'
 import type { RoomName } from '../http/room.ts'
@@ -31,7 +32,6 @@ interface Deps {
   readonly isPage: (path: string) => boolean
 }
 
-const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS'])
 /** Paths whose route is remembered: more than there are documents in most sets, and bounded. */
 const MAX_REMEMBERED = 8192
 /** Longer ones are looked up each time: no document has one, and a part of a text keeps the whole alive. */
@@ -83,7 +83,7 @@ export function createHttpObserver({ meter, clock, templates, isPage }: Deps): H
     return cells
   }
   const countOf = (cells: RouteCells, sent: string, code: number): Cell => {
-    const method = methods.has(sent) ? sent : 'other'
+    const method = METHODS.has(sent) ? sent : 'other'
     const status = `${Math.floor(code / 100)}xx`
     const key = `${method} ${status}`
     const known = cells.counts.get(key)
