@@ -1,5 +1,5 @@
-import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '../src/core/time.ts'
 /** Tells subscribers of events: from the log of events into the outbox, from the outbox to the receivers. */
+import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '../src/core/time.ts'
 import { retryWaitMs } from '../src/core/webhook-retry.ts'
 import { activeSubscriptions, disableSubscription } from '../src/db/alerts.ts'
 import type { SubscriptionRecord } from '../src/db/alerts.ts'

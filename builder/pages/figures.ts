@@ -1,5 +1,5 @@
-import { counted, grouped } from '../../src/core/number-text.ts'
 /** Figures, times and words of state as every page shows them. Unknown is a word, never a zero. */
+import { counted, grouped } from '../../src/core/number-text.ts'
 import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
 import { html } from './html.ts'
 import { nothing } from './twin.ts'

@@ -1,5 +1,5 @@
-import { counted } from '../../src/core/number-text.ts'
 /** `/honesty`: every open doubt, and those that were settled. */
+import { counted } from '../../src/core/number-text.ts'
 import type { World } from '../world.ts'
 import { facts, links, para, section, verifyBox } from './blocks.ts'
 import { flagTable, severityOrder } from './flag-parts.ts'

@@ -1,5 +1,5 @@
-import { counted } from '../../src/core/number-text.ts'
 /** `/jobs` and a page for each job of the exchange. */
+import { counted } from '../../src/core/number-text.ts'
 import type { World } from '../world.ts'
 import { facts, links, para, section, verifyBox } from './blocks.ts'
 import { amount, pill, time, usdc } from './figures.ts'

@@ -1,5 +1,5 @@
-import { counted } from '../../src/core/number-text.ts'
 /** `/opportunities` and `/arbitrage`: where one can earn, and how the expected income is worked out. */
+import { counted } from '../../src/core/number-text.ts'
 import { opportunitiesOf } from '../snapshots/opportunities.ts'
 import type { World } from '../world.ts'
 import { codeBlock, links, list, para, section, steps, verifyBox } from './blocks.ts'

@@ -1,5 +1,5 @@
-import { pathOf } from '../../src/contract/routes.ts'
 /** `/partners`: who can subscribe, what it costs and covers, the oaths that are signed; and a page for each partner. */
+import { pathOf } from '../../src/contract/routes.ts'
 import type { Partner } from '../../src/contract/schemas/partner.ts'
 import { counted } from '../../src/core/number-text.ts'
 import type { World } from '../world.ts'

@@ -1,5 +1,5 @@
-import type { CountedFigure } from '../../src/core/figures.ts'
 /** The volume of a rail over time: two charts, and the polls as a table. */
+import type { CountedFigure } from '../../src/core/figures.ts'
 import { toUsdc } from '../../src/core/money.ts'
 import type { PollRecord } from '../world.ts'
 import { figure, folded, pair, para } from './blocks.ts'

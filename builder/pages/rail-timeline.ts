@@ -1,6 +1,6 @@
+/** How the status of a rail changed, from its transitions and its polls. */
 import { z } from 'zod'
 
-/** How the status of a rail changed, from its transitions and its polls. */
 import { railStatus } from '../../src/contract/schemas/rail.ts'
 import { toUsdc } from '../../src/core/money.ts'
 import { dayMs } from '../../src/core/time.ts'

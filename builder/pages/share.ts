@@ -1,5 +1,5 @@
-import { toUsdc } from '../../src/core/money.ts'
 /** The pages that have a picture to be shared by, and the drawing of each. */
+import { toUsdc } from '../../src/core/money.ts'
 import { ogCard } from '../../src/core/og-card.ts'
 import { articleCard, homeCard, railCard } from '../../src/core/page-cards.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'

@@ -1,8 +1,8 @@
-import { counted } from '../../src/core/number-text.ts'
 /**
  * `/status`: how the polls of the last thirty days went, rail by rail. Builds stay out of it: a build that changed
  * its own page would make the next one necessary.
  */
+import { counted } from '../../src/core/number-text.ts'
 import { dayMs } from '../../src/core/time.ts'
 import type { PollRecord, RailRecord, World } from '../world.ts'
 import { facts, htmlOnly, links, para } from './blocks.ts'

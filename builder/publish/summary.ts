@@ -1,5 +1,5 @@
-import { numbered } from '../../src/core/number-text.ts'
 /** The commit message of a build: a subject that says what moved, and a body that lists it all. */
+import { numbered } from '../../src/core/number-text.ts'
 import type { Change } from './changes.ts'
 import { oneLine } from './one-line.ts'
 

@@ -1,5 +1,5 @@
-import type { Flag } from '../../src/contract/schemas/flag.ts'
 /** Atom (RFC 4287) and JSON Feed 1.1 of articles, changes of status, honesty flags and changes of the service. */
+import type { Flag } from '../../src/contract/schemas/flag.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { xmlText } from '../../src/core/xml-text.ts'
 import { byDate } from '../desk/ranking.ts'

@@ -1,8 +1,8 @@
-import { numbered } from '../core/number-text.ts'
 /**
  * Looks after payments that no request waits for: those that a stop of the service left under way, and those that are
  * in a block which may still be replaced. Cheap where there is nothing to do.
  */
+import { numbered } from '../core/number-text.ts'
 import { isoTime, minuteMs, secondMs } from '../core/time.ts'
 import { countPayments, paymentsToFinalize, submittedPayments } from '../db/payments/lists.ts'
 import type { PaymentCounts } from '../db/payments/lists.ts'

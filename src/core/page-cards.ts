@@ -1,5 +1,5 @@
-import { counted, grouped } from './number-text.ts'
 /** What the card of each kind of page says, from the published documents. Unknown is a word, never a zero. */
+import { counted, grouped } from './number-text.ts'
 import type { Bar, Card, Tone } from './og-card.ts'
 import { dayMs, parseTime } from './time.ts'
 

@@ -1,9 +1,9 @@
-import type { Generated, GeneratedAlways } from 'kysely'
-
 /**
  * The tables as Kysely sees them. Times are RFC 3339 text in UTC with milliseconds, money is an integer of
  * micro-USDC, JSON is text; all three are read and written by the functions of the area's file only.
  */
+import type { Generated, GeneratedAlways } from 'kysely'
+
 import type { Severity } from '../core/flags/kind.ts'
 import type { AlertsTables } from './tables/alerts.ts'
 import type { BoundsTables } from './tables/bounds.ts'

@@ -1,5 +1,5 @@
-import type { OpenDatabase } from '../db/open.ts'
 /** All that the service tells of itself, gathered when it is asked. */
+import type { OpenDatabase } from '../db/open.ts'
 import type { Clock } from '../deps.ts'
 import type { DocumentStore } from '../http/document-store.ts'
 import { version } from '../version.ts'

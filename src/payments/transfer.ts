@@ -1,8 +1,8 @@
-import { bytesWords, transferTopic, word } from '../core/abi.ts'
 /**
  * EIP-3009 `transferWithAuthorization` of USDC as bytes: what the payer signs, what the token is called with,
  * what it logs. Written out word by word; every value is of fixed width.
  */
+import { bytesWords, transferTopic, word } from '../core/abi.ts'
 import { bytesToHex, hexToBytes } from '../core/hex.ts'
 import { keccak256 } from '../core/keccak256.ts'
 import type { Authorization } from './authorization.ts'

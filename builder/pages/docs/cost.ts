@@ -1,7 +1,7 @@
+/** `/docs/cost`: what reads and writes cost whoever runs a ledger. Measured figures, and a model of caches in front. */
 import { grouped } from '../../../src/core/number-text.ts'
 import { codeBlock, links, list, para, section } from '../blocks.ts'
 import type { Page } from '../page.ts'
-/** `/docs/cost`: what reads and writes cost whoever runs a ledger. Measured figures, and a model of caches in front. */
 import { table } from '../table.ts'
 import type { Twin } from '../twin.ts'
 import { code, link, say } from '../twin.ts'

@@ -1,5 +1,5 @@
-import type { Parameter, Route } from '../../../src/contract/route.ts'
 /** `/docs/reference`: every endpoint, from the registry that the service is made of. */
+import type { Parameter, Route } from '../../../src/contract/route.ts'
 import { routes } from '../../../src/contract/routes.ts'
 import { models } from '../../../src/contract/schemas/common.ts'
 import { counted } from '../../../src/core/number-text.ts'

@@ -1,5 +1,5 @@
-import { htmlOnly, links, para } from '../blocks.ts'
 /** `/docs/try`: the API in the browser, with Swagger UI served from this site. */
+import { htmlOnly, links, para } from '../blocks.ts'
 import { html } from '../html.ts'
 import type { Page } from '../page.ts'
 import { link, say } from '../twin.ts'
