@@ -5,9 +5,9 @@
  */
 import type { Kysely } from 'kysely'
 
-import { createSavepoint, firstSavepoint, JobConnection, withinWorkLimit } from './job.ts'
-import type { Savepoint } from './job.ts'
 import { SingleConnectionProvider, Transaction } from './kysely.ts'
+import { createSavepoint, firstSavepoint, JobConnection, withinWorkLimit } from './savepoint.ts'
+import type { Savepoint } from './savepoint.ts'
 import type { Sqlite3Connection } from './sqlite3/connection.ts'
 import { createDialect } from './sqlite3/dialect.ts'
 
