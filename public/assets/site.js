@@ -65,10 +65,14 @@ for (const form of document.querySelectorAll('form[data-filters]')) {
   countRows(form, table)
 }
 
-const lists = { '[data-search]': 'enableSearch', '[data-more]': 'enableMore', '[data-view]': 'showView' }
-for (const [selector, enable] of Object.entries(lists)) {
+const onDemand = {
+  '[data-search]': ['lists', 'enableSearch'],
+  '[data-more]': ['lists', 'enableMore'],
+  '[data-view]': ['views', 'showView'],
+}
+for (const [selector, [file, enable]] of Object.entries(onDemand)) {
   for (const box of document.querySelectorAll(selector)) {
-    import('/assets/lists.js').then((module) => module[enable](box))
+    import(`/assets/${file}.js`).then((module) => module[enable](box))
   }
 }
 
