@@ -1,6 +1,5 @@
 /** One sale: what is asked for, what was sent for it, and what its payer is told. */
-import { ApiError } from '../../contract/errors.ts'
-import type { ErrorCode } from '../../contract/errors.ts'
+import type { ApiError, ErrorCode } from '../../contract/errors.ts'
 import type { JsonObject } from '../../core/canonical-json.ts'
 import type { PaymentKey, PaymentPurpose, PaymentRecord } from '../../db/payments/record.ts'
 import type { Authorization } from '../../payments/authorization.ts'
