@@ -15,7 +15,7 @@ import {
   startRaw,
   startService,
 } from '../origin/servers.ts'
-import { nginxVersion, startShippedNginx } from '../peers/nginx.ts'
+import { nginxVersion, startCacheAlone, startShippedNginx } from '../peers/nginx.ts'
 import type { ServerProcess } from '../processes.ts'
 import { compare } from '../rounds.ts'
 import type { Row, Suite, SuiteContext, SuiteReport } from '../suite.ts'
@@ -158,15 +158,22 @@ async function edgeRows(context: SuiteContext, field: Field, files: ServerProces
   const servicePort = Number(new URL(service.origin).port)
   const edge = await startShippedNginx(dir, { publicDir, servicePort, readyPath: pathOf(30) })
   field.servers.push(edge)
+  const aloneDir = join(context.dir, 'cache')
+  mkdirSync(aloneDir)
+  const alone = await startCacheAlone(aloneDir, { servicePort, readyPath: pathOf(30) })
+  field.servers.push(alone)
   const rows: Row[] = []
   for (const sizeKb of context.quick ? ([30] as const) : ([2, 30] as const)) {
     const path = pathOf(sizeKb)
     const name = 'nginx as shipped'
     const ours = { name, server: edge, target: path, headers: {}, behind: service }
-    const peer = { name: 'nginx file', server: files, target: `${path}.json`, headers: {} }
+    const peers = [
+      { name: 'nginx file', server: files, target: `${path}.json`, headers: {} },
+      { name: 'nginx cache alone', server: alone, target: path, headers: {} },
+    ]
     const targets = { 'nginx file': { of: 'ratio', atLeast: 0.95 } } as const
     const what = `behind nginx, ${sizeKb} KB`
-    const { rows: compared, samples } = await contest(field, what, ours, [peer], targets)
+    const { rows: compared, samples } = await contest(field, what, ours, peers, targets)
     rows.push(...compared, ...idleRow(what, samples))
   }
   return rows
