@@ -7,11 +7,17 @@ import {
   CanonicalJsonError,
   canonicalNumber,
   canonicalize,
+  isJsonObject,
   prettySorted,
   zeroSignatureFields,
 } from '../../src/core/canonical-json.ts'
 import { parseStrictJson, parseStrictJsonText } from '../../src/core/strict-json.ts'
 import { readVector } from '../vectors/read.ts'
+
+test('an object is told apart from everything else that JSON can hold', () => {
+  expect([{}, { a: 1 }].map(isJsonObject)).toEqual([true, true])
+  expect([null, undefined, [], [{}], '', 'a', 0, true].some(isJsonObject)).toBe(false)
+})
 
 describe('the published vectors of RFC 8785', () => {
   test.each(['arrays', 'french', 'structures', 'unicode', 'values', 'weird'])(
