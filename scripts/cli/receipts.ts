@@ -1,5 +1,5 @@
-import { openReceipt } from '../../src/client/sealed.ts'
 /** Receipts: signed, sent in, checked. */
+import { openReceipt } from '../../src/client/sealed.ts'
 import { sealAsPlatform, sealAsWorker } from '../../src/client/sign.ts'
 import type { ReceiptFacts, Sealed, SealedReceipt } from '../../src/client/sign.ts'
 import { verifyReceipt } from '../../src/client/verify-receipt.ts'

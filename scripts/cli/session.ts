@@ -1,5 +1,5 @@
-import type { AnswerOf, Call } from '../../src/client/call.ts'
 /** What commands are given: the client, the keys, and where results go. */
+import type { AnswerOf, Call } from '../../src/client/call.ts'
 import { createClient } from '../../src/client/client.ts'
 import type { LedgerClient } from '../../src/client/client.ts'
 import { receiptKeyOf, signerOf } from '../../src/client/signers.ts'

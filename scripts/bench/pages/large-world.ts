@@ -1,3 +1,4 @@
+/** A world whose site has a thousand pages and more: a third each of rails, workers and receipts. */
 import { join } from 'node:path'
 
 import { gatherWorld } from '../../../builder/gather.ts'
@@ -5,7 +6,6 @@ import { createHistory } from '../../../builder/history.ts'
 import type { PublicKeys } from '../../../builder/publish/keys.ts'
 import { railAdapters } from '../../../builder/rails/index.ts'
 import type { PollRecord, World } from '../../../builder/world.ts'
-/** A world whose site has a thousand pages and more: a third each of rails, workers and receipts. */
 import { signingKeyFromSeed } from '../../../src/auth/signing-key.ts'
 import { hourMs, isoTime } from '../../../src/core/time.ts'
 import { openDatabase } from '../../../src/db/open.ts'

@@ -1,6 +1,6 @@
+/** `<who> <warm> <count>`: checks signatures that are all good, one after the other. Prints checks for each second and CPU time. */
 import { createHash } from 'node:crypto'
 
-/** `<who> <warm> <count>`: checks signatures that are all good, one after the other. Prints checks for each second and CPU time. */
 import { hashes, verify as nobleVerify } from '@noble/ed25519'
 import { verifyMessage } from 'viem'
 

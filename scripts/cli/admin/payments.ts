@@ -1,5 +1,5 @@
-import { ChainError } from '../../../builder/chain/errors.ts'
 /** The ledger of payments: exported, and held against the chain. */
+import { ChainError } from '../../../builder/chain/errors.ts'
 import { createChainReader } from '../../../builder/chain/reader.ts'
 import { csv } from '../../../builder/snapshots/csv.ts'
 import type { Cell } from '../../../builder/snapshots/csv.ts'

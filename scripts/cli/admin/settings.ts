@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
 /** The operator's side works on DATA_DIR itself, with the settings of the service, and asks no server. */
+import { existsSync, readFileSync } from 'node:fs'
 import { appendFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
 /**
  * Thousands of requests made from `/openapi.json`: good, nearly good and hostile ones, signed and unsigned, against the
  * whole service over real sockets and a real database. `FUZZ_SEED` and `FUZZ_RUNS` (requests for each operation, times
  * its weight) change what is sent; a seed that failed sends the same again.
  */
+import { createHash } from 'node:crypto'
 
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
