@@ -8,6 +8,7 @@ import { ApiError } from '../contract/errors.ts'
 import { isoTime, parseTime, secondMs } from '../core/time.ts'
 import { claimDelivery, failPayment, findPayment, settlePayment } from '../db/payments/payments.ts'
 import type { PaymentRecord, SettledIn } from '../db/payments/record.ts'
+import { MOST_LIFE_SECONDS } from '../payments/check.ts'
 import type { PaymentsOn } from '../payments/settler.ts'
 import type { InstalledDeps } from './deps.ts'
 import { paymentEffects } from './payment-effects.ts'
@@ -63,6 +64,21 @@ export async function searched(
   }
   const { timestamp } = await chain.head('latest')
   return { kind: timestamp >= payment.validBefore + SURELY_EXPIRED_SECONDS ? 'dead' : 'open' }
+}
+
+/**
+ * Where the money of a payment moved that has run out by now, whoever brought it to the chain; null where it did not.
+ * @throws SettlementUnavailableError
+ */
+export async function movedInTime(
+  { chain }: Pick<PaymentsOn, 'chain'>,
+  meant: Meant,
+  validBefore: number,
+): Promise<SettledIn | null> {
+  if (!(await chain.isSpent(meant))) return null
+  const since = validBefore - MOST_LIFE_SECONDS - SEEN_BEFORE_SECONDS
+  const found = await chain.findTransfer(meant, since, validBefore)
+  return found === 'elsewhere' ? null : found
 }
 
 /**

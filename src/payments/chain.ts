@@ -60,12 +60,13 @@ export interface UsdcChain {
   readonly isKnown: (txHash: string) => Promise<boolean>
   readonly fateOf: (txHash: string, authorization: Meant) => Promise<TransactionFate>
   /**
-   * The transfer that used the authorization since a time, whoever sent it. `elsewhere`: it was cancelled, or moved
+   * The transfer that used the authorization between two times, whoever sent it. `elsewhere`: it was cancelled, or moved
    * something else. Null where its use is not to be found, as on a node that lags.
    */
   readonly findTransfer: (
     authorization: Meant,
     sinceUnixSeconds: number,
+    untilUnixSeconds?: number,
   ) => Promise<FoundTransfer | 'elsewhere' | null>
 }
 
@@ -184,11 +185,13 @@ export function createUsdcChain(
       const { blockNumber, blockHash } = found
       return { kind: 'transferred', txHash, blockNumber, blockHash }
     },
-    async findTransfer(authorization, sinceUnixSeconds) {
+    async findTransfer(authorization, sinceUnixSeconds, untilUnixSeconds = Infinity) {
       const head = await get(block, 'eth_getBlockByNumber', ['latest', false])
-      const age = Math.max(0, head.timestamp - sinceUnixSeconds)
-      const first = Math.max(0, head.number - Math.ceil(age / SECONDS_PER_BLOCK) - SPARE_BLOCKS)
-      for (let to = head.number; to >= first; to -= LOG_RANGE) {
+      const blocksSince = (unixSeconds: number): number =>
+        Math.ceil(Math.max(0, head.timestamp - unixSeconds) / SECONDS_PER_BLOCK)
+      const first = Math.max(0, head.number - blocksSince(sinceUnixSeconds) - SPARE_BLOCKS)
+      const last = head.number - Math.max(0, blocksSince(untilUnixSeconds) - SPARE_BLOCKS)
+      for (let to = last; to >= first; to -= LOG_RANGE) {
         const found = await logs({
           fromBlock: hex(Math.max(first, to - LOG_RANGE + 1)),
           toBlock: hex(to),

@@ -17,7 +17,7 @@ export interface PaymentProblem {
 /** A block may be that far away, so less is not worth a try. */
 const LEAST_LIFE_SECONDS = 10
 /** More is no payment for one request. */
-const MOST_LIFE_SECONDS = 3600
+export const MOST_LIFE_SECONDS = 3600
 
 /** Compares what the payer signed and says with what is asked for; nothing of it is believed. */
 export function termsProblem(
@@ -63,6 +63,14 @@ export function timeProblem(
     return { code: 'payment_expired', details: most }
   }
   return null
+}
+
+/** Whether its time is over, or as good as over: nothing that is sent from now on settles it. */
+export function hasRunOut(
+  { validBefore }: Pick<Authorization, 'validBefore'>,
+  nowMs: number,
+): boolean {
+  return validBefore < BigInt(Math.floor(nowMs / secondMs) + LEAST_LIFE_SECONDS)
 }
 
 /** Whether the payer's own key signed. A contract wallet's signature is not told from a wrong one here. */

@@ -247,6 +247,30 @@ describe('a stranger who settles first', () => {
     expect(await chain.sentBy(paid.settler)).toEqual([])
   })
 
+  it('has paid also for who comes weeks after, with nothing known here, and only the time it had is looked through', async () => {
+    const signed = await sign()
+    await chain.call(settlementCall(signed))
+    const weeksMs = 14 * 24 * 3_600_000
+    paid.clock.advance(weeksMs)
+    rules = {
+      change: ({ method }, answer) =>
+        method === 'eth_getBlockByNumber' ? blockAfter(answer, weeksMs / 1000) : answer,
+    }
+    const asked = proxy.requests.length
+    await expectDeliveredOnce(signed)
+    const methods = proxy.requests.slice(asked).map(({ method }) => method)
+    expect(methods.filter((method) => method === 'eth_getLogs')).toHaveLength(2)
+    expect(await chain.sentBy(paid.settler)).toEqual([])
+  })
+
+  it('or nobody: who comes when the time is over is told so, and no row is left', async () => {
+    const signed = await sign()
+    paid.clock.advance(3_600_000)
+    expect(await buy(signed)).toMatchObject({ status: 402, code: 'payment_expired' })
+    expect(await row()).toBeUndefined()
+    expect(await charged()).toBe(0n)
+  })
+
   it('is found where blocks are as full as those of Base', async () => {
     const hashes = JSON.stringify(Array.from({ length: 3000 }, () => someHash))
     const signed = await sign()
@@ -294,6 +318,16 @@ describe('a stranger who settles first', () => {
     expect(await chain.balanceOf(paid.receiver)).toBe(0n)
   })
 })
+
+/** The block that Base would have so much later. */
+function blockAfter(answer: string, seconds: number): string {
+  const later = (name: string, by: number, text: string): string =>
+    text.replace(
+      new RegExp(`"${name}":"(0x[0-9a-f]+)"`),
+      (_, hex: string) => `"${name}":"0x${(Number(hex) + by).toString(16)}"`,
+    )
+  return later('number', seconds / 2, later('timestamp', seconds, answer))
+}
 
 describe('a chain that', () => {
   it('turns out to have the wrong id is sent nothing', async () => {

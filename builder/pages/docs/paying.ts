@@ -140,7 +140,7 @@ function whenWrong(): readonly Twin[] {
       say`503 ${link('/docs/errors#settlement_pending', code('settlement_pending'))} means: on its way. Send the same request with the same payment after ${code('Retry-After')}; do not sign another one. It is delivered once it is mined, also after a restart.`,
       say`402 with another code than ${code('payment_required')} means that this payment buys nothing, or nothing more; ${code('details')} says why, and the terms are there again.`,
       'One authorization buys one answer. Sent again after it was delivered, it is refused.',
-      'If a stranger brings your authorization to the chain first, it is still honoured, once.',
+      'If a stranger brings your authorization to the chain first, it is still honoured, once, also when you come late.',
       'There are no refunds: an answer that was delivered is paid for, and what is not delivered is not charged.',
       'Reads that are paid for count against the same limits as others. What costs more than your client allows is your client’s to refuse.',
     ]),

@@ -12,14 +12,14 @@ import { findPayment, releasePayment, reservePayment } from '../../db/payments/p
 import type { PaymentRecord } from '../../db/payments/record.ts'
 import { SettlementUnavailableError } from '../../payments/authorization.ts'
 import { paymentOff } from '../../payments/challenge.ts'
-import { isSignedByKey, termsProblem, timeProblem } from '../../payments/check.ts'
+import { hasRunOut, isSignedByKey, termsProblem, timeProblem } from '../../payments/check.ts'
 import type { PaymentProblem } from '../../payments/check.ts'
 import { MalformedPaymentError, decodePayment } from '../../payments/codec.ts'
 import type { DecodedPayment } from '../../payments/codec.ts'
 import type { Refusal } from '../../payments/settler.ts'
 import type { ActionDeps } from '../deps.ts'
 import { newId } from '../new-id.ts'
-import { pending, searched } from '../settlement.ts'
+import { movedInTime, pending, searched } from '../settlement.ts'
 import { charge } from './charge.ts'
 import { resume, serveFound } from './resume.ts'
 import { isFor, refusal, stillPending } from './sale.ts'
@@ -100,17 +100,24 @@ async function sell<T>(sale: Sale<T>): Promise<Bought<T>> {
   }
 }
 
-/** Too late to be sent. What was given up and went through all the same is served nevertheless. */
+/**
+ * Too late to be sent. What went through all the same is served nevertheless: a stranger may have brought it to the
+ * chain, also where nothing is known of it here, or it was given up.
+ */
 async function sellLate<T>(
   sale: Sale<T>,
   known: PaymentRecord | null,
   late: PaymentProblem,
 ): Promise<Bought<T>> {
-  const { payments, asked, key } = sale
-  if (known?.state === 'failed' && isFor(known, asked)) {
+  const { payments, asked, authorization, key } = sale
+  const isOurs = known?.state !== 'failed' || isFor(known, asked)
+  if (isOurs && hasRunOut(authorization, asked.nowMs)) {
     await payments.chain.requireChain()
-    const standing = await searched(payments, known)
-    if (standing.kind === 'found') return await serveFound(sale, known, standing.in)
+    const foundIn = await movedInTime(payments, authorization, Number(authorization.validBefore))
+    if (foundIn !== null) {
+      const reserved = known?.state === 'failed' ? known : await reserve(sale, known)
+      return await serveFound(sale, reserved, foundIn)
+    }
   }
   throw refusal(asked, late.code, late.details, key.payer)
 }
