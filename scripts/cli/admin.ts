@@ -175,7 +175,7 @@ export const adminCommands: readonly Command[] = [
     words: 'restore',
     summary: 'Put a backup in the place of the database, while no service runs',
     description:
-      'The backup is examined first: hash, schema, integrity, references. The present file is kept under another name.\nAfterwards what was signed before is refused for ten minutes, since the backup may not know that it was used.',
+      'The backup is examined first: hash, schema, integrity, references. The present file is kept under another name.\nAfterwards signed writes are refused for five minutes: one that was taken before may have been dated so far ahead, and the backup may not know of it.',
     operands: [{ name: 'file', doc: 'the backup, its manifest beside it' }],
     options: { damaged: { doc: 'the present file cannot be read, and no service runs' } },
     run: async (session, input) => (await import('./admin/restore.ts')).restore(session, input),

@@ -1,8 +1,9 @@
 /** One write, once: replay guard, idempotency key and effect in one transaction. */
 import type { Kysely, Transaction } from 'kysely'
 
+import { SIGNED_WINDOW_MS } from '../auth/timestamps.ts'
 import { ApiError } from '../contract/errors.ts'
-import { dayMs, isoTime, minuteMs } from '../core/time.ts'
+import { dayMs, isoTime, secondMs } from '../core/time.ts'
 import type { Wallet } from '../core/wallet.ts'
 import {
   findIdempotencyKey,
@@ -111,12 +112,8 @@ export function expired(timestampMs: number, nowMs: number): ApiError {
   return new ApiError('signature_expired', `It was signed at ${signed}, and here it is ${now}`)
 }
 
-/** As long as a signature from before a restore could still be timely, with room to spare. */
-const restoreGuardMs = 10 * minuteMs
-
 /**
- * Every signature lies in the window, and is younger than the file: what was signed before it was put back from a backup
- * may have been used already.
+ * Every signature lies in the window, and none can have been used before the file was put back from a backup.
  * @throws ApiError `signature_expired`, with the times
  */
 export async function requireFresh(
@@ -126,22 +123,43 @@ export async function requireFresh(
 ): Promise<void> {
   const late = proofs.find((proof) => !proof.timely)
   if (late !== undefined) throw expired(late.timestampMs, request.nowMs)
-  if (await isAfterRestore(deps, request, proofs)) return
-  throw new ApiError(
-    'signature_expired',
-    'The ledger was restored after this was signed: sign anew',
-  )
+  const untilMs = await lostUntilMs(deps, request, proofs)
+  if (untilMs !== null) throw restored(untilMs, request.nowMs)
 }
 
 /** False where a signature is of a time whose writes the file may have lost when it was put back. */
 export async function isAfterRestore(
+  deps: Pick<ActionDeps, 'database'>,
+  request: WriteRequest,
+  proofs: readonly SignedProof[],
+): Promise<boolean> {
+  return (await lostUntilMs(deps, request, proofs)) === null
+}
+
+/**
+ * Null where no signature can have been used before the file was put back. Else the latest time that such a one can bear:
+ * what was taken then may have been signed ahead, as far as the window lets.
+ */
+async function lostUntilMs(
   { database }: Pick<ActionDeps, 'database'>,
   { nowMs }: WriteRequest,
   proofs: readonly SignedProof[],
-): Promise<boolean> {
-  const restored = await restoredAtMs(database)
-  if (restored === null || nowMs > restored + restoreGuardMs) return true
-  return proofs.every(({ timestampMs }) => timestampMs > restored)
+): Promise<number | null> {
+  const restoredMs = await restoredAtMs(database)
+  if (restoredMs === null) return null
+  const untilMs = restoredMs + SIGNED_WINDOW_MS
+  // By now nothing of that time is timely any more.
+  if (nowMs > untilMs + SIGNED_WINDOW_MS) return null
+  return proofs.some(({ timestampMs }) => timestampMs <= untilMs) ? untilMs : null
+}
+
+/** Says from when on signatures are taken: whoever signs with the present time waits for it. */
+function restored(untilMs: number, nowMs: number): ApiError {
+  const details = `The ledger was restored from a backup, and nothing dated ${isoTime(untilMs)} or earlier is taken: sign anew with a later time`
+  const waitSeconds = Math.min(Math.floor((untilMs - nowMs) / secondMs) + 1, dayMs / secondMs)
+  const headers: Record<string, string> =
+    waitSeconds < 1 ? {} : { 'Retry-After': String(waitSeconds) }
+  return new ApiError('signature_expired', details, { headers })
 }
 
 async function firstAnswer(

@@ -4,6 +4,7 @@ import {
   challengeHeaders,
   documentHeaders,
   priceHeaders,
+  restoredHeaders,
   retryHeaders,
   settledHeaders,
 } from './openapi/answer-headers.ts'
@@ -202,6 +203,7 @@ function response(route: Route, status: number, answer: Answer): JsonObject {
     ...(isDocument ? documentHeaders : {}),
     ...(status === 429 || status === 503 ? retryHeaders : {}),
     ...(status === 401 ? challengeHeaders : {}),
+    ...(status === 401 && isWrite(route) ? restoredHeaders : {}),
     ...(status === 402 ? priceHeaders : {}),
     ...(status === 200 && isSold(route) ? settledHeaders : {}),
   }

@@ -224,15 +224,13 @@ async function withDatabase(
 
 describe('a backup', () => {
   test('is taken while the service runs, restored while it does not, and replays nothing', async () => {
-    await done(['receipt', 'post', '--rail', 'x402', '--amount', '1', '--save', at('before.json')])
+    const post = ['receipt', 'post', '--rail', 'x402']
+    const before = await done([...post, '--amount', '1', '--save', at('before.json')])
     expect((await admin('backup', at('backup.db'))).code).toBe(0)
     expect((await admin('backup', at('backup.db'))).code).toBe(2)
 
     // Accepted after the backup: the restored file will not know that this message was used.
-    const curl = await shell.cli(
-      ['receipt', 'post', '--rail', 'x402', '--amount', '2', '--print-curl'],
-      keys,
-    )
+    const curl = await shell.cli([...post, '--amount', '2', '--print-curl'], keys)
     const first = answered.parse(JSON.parse((await shell.bash(curl.out)).out))
     expect(first).toHaveProperty('receipt_id')
 
@@ -255,8 +253,12 @@ describe('a backup', () => {
     expect(answered.parse(JSON.parse((await shell.bash(again)).out))).toMatchObject({
       code: 'signature_expired',
     })
-    const kept = await done(['receipt', 'post', '--file', at('before.json')])
-    expect(kept).toHaveProperty('receipt_id')
+    const kept = await shell.cli(['receipt', 'verify', String(before['receipt_id'])])
+    expect(kept).toMatchObject({ code: 0 })
+    // Signed anew, and with the present time, which is too early.
+    const posted = await shell.cli(['receipt', 'post', '--file', at('before.json')], keys)
+    expect(posted).toMatchObject({ code: 1 })
+    expect(posted.err).toMatch(/signature_expired.*restored from a backup/s)
     expect(readdirSync(shell.dataDir).filter((name) => name.includes('restoring'))).toEqual([])
   })
 

@@ -1,7 +1,7 @@
 /**
  * The drill of a restore, from end to end: a backup is taken while receipts come in, restored into an empty folder, and
  * a service started on it. Everything that was answered before the backup is there to the last byte, and nothing that
- * was signed before the restore can be used again.
+ * was taken before the restore can be used again, also where its clock was four minutes ahead.
  */
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
@@ -13,6 +13,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { withPlainFile } from '../../scripts/cli/admin/integrity.ts'
+import { SIGNED_WINDOW_MS } from '../../src/auth/timestamps.ts'
+import { minuteMs } from '../../src/core/time.ts'
 import type { Database } from '../../src/db/schema.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { readExposition, total } from '../metrics/exposition.ts'
@@ -24,6 +26,8 @@ import { admin } from './operator.ts'
 const clients = 6
 const beforeBackup = 150
 const afterBackup = 60
+/** Of every second receipt. */
+const aheadMs = 4 * minuteMs
 
 let program: Program
 
@@ -78,7 +82,7 @@ test('what was answered before a backup is there after its restore, and nothing 
   const client = async () => {
     while (!load.isEnough) {
       made += 1
-      const raw = await boardReceipt(made)
+      const raw = await boardReceipt(made, (made % 2) * aheadMs)
       const answer = await sendReceipt(url, raw)
       if (answer === null) throw new Error('the service is gone')
       answered.push({ id: answer.receiptId, raw })
@@ -137,7 +141,10 @@ test('what was answered before a backup is there after its restore, and nothing 
   }
   const rows = await hashesIn(join(restored.dataDir, 'ledger.db'))
   expect([...rows.keys()].toSorted()).toEqual([...held.keys()].toSorted())
-  expect((await post(secondUrl, await boardReceipt(made + 1))).status).toBe(201)
+  const now = await post(secondUrl, await boardReceipt(made + 1))
+  expect(now).toEqual({ status: 401, code: 'signature_expired' })
+  const later = await boardReceipt(made + 1, SIGNED_WINDOW_MS)
+  expect((await post(secondUrl, later)).status).toBe(201)
   second.kill('SIGTERM')
   expect(await second.ended).toBe(0)
   process.stdout.write(

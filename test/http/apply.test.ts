@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
+import { SIGNED_WINDOW_MS } from '../../src/auth/timestamps.ts'
 import { writeBounds } from '../../src/core/limits.ts'
 import { hourMs, isoTime, minuteMs } from '../../src/core/time.ts'
 import { setRestoredAt } from '../../src/db/restored.ts'
@@ -19,6 +20,7 @@ import { evmWallet, nearWallet, partnerHeaders } from '../support/wallets.ts'
 
 const anyObject = z.record(z.string(), z.unknown())
 const path = '/api/v1/opportunities/apply'
+const json = { 'Content-Type': 'application/json' }
 const alice = evmWallet('alice')
 const worker = nearWallet('worker').address
 
@@ -402,18 +404,49 @@ describe('threat 34: the quota of a partner', () => {
     expect(await rows()).toEqual([])
   })
 
-  test('counts for nothing where the signature is older than a restored ledger: nothing is sent', async () => {
-    const { database } = service.actions
-    await database.write((tx) => setRestoredAt(tx, isoTime(service.clock.now() + 60_000)))
-    expect(await apply(olas)).toMatchObject({
-      status: 401,
-      body: {
-        code: 'signature_expired',
-        details: 'The ledger was restored after this was signed: sign anew',
-      },
-    })
+  test('counts for nothing where a restored ledger may have lost it, also dated ahead: nothing is sent', async () => {
+    const { actions, clock } = service
+    const restoredMs = clock.now()
+    await actions.database.write((tx) => setRestoredAt(tx, isoTime(restoredMs)))
+    const raw = JSON.stringify(olas)
+    const dated = async (nowMs: number) => {
+      const headers = await partnerHeaders(alice, { method: 'POST', path, raw }, { nowMs })
+      const init = { method: 'POST', headers: { ...headers, ...json }, body: raw }
+      const answer = await fetch(`${service.url}${path}`, init)
+      const wait = answer.headers.get('retry-after')
+      return { status: answer.status, wait, body: anyObject.parse(await answer.json()) }
+    }
+    const endMs = restoredMs + SIGNED_WINDOW_MS
+    const body = {
+      code: 'signature_expired',
+      details: `The ledger was restored from a backup, and nothing dated ${isoTime(endMs)} or earlier is taken: sign anew with a later time`,
+    }
+    clock.advance(500)
+    expect(await dated(restoredMs)).toMatchObject({ status: 401, wait: '300', body })
+    expect(await dated(restoredMs + 4 * minuteMs)).toMatchObject({ status: 401, wait: '300', body })
+    expect(await dated(endMs)).toMatchObject({ status: 401, wait: '300', body })
+    clock.advance(SIGNED_WINDOW_MS - 500)
+    expect(await dated(endMs)).toMatchObject({ status: 401, wait: '1', body })
+    clock.advance(SIGNED_WINDOW_MS)
+    expect(await dated(endMs)).toMatchObject({ status: 401, wait: null, body })
+    clock.advance(1)
+    expect(await dated(endMs)).toMatchObject({ status: 401, wait: null })
     expect(receiver.connections()).toBe(0)
     expect(await rows()).toEqual([])
+  })
+
+  test('is sent again for who signs after the five minutes behind a restore, or with a time after them', async () => {
+    const { actions, clock } = service
+    await actions.database.write((tx) => setRestoredAt(tx, isoTime(clock.now())))
+    clock.advance(1)
+    const raw = JSON.stringify(olas)
+    const ahead = { nowMs: clock.now() + SIGNED_WINDOW_MS }
+    const headers = await partnerHeaders(alice, { method: 'POST', path, raw }, ahead)
+    const init = { method: 'POST', headers: { ...headers, ...json }, body: raw }
+    expect((await fetch(`${service.url}${path}`, init)).status).toBe(201)
+    clock.advance(SIGNED_WINDOW_MS)
+    expect((await apply(olas)).status).toBe(201)
+    expect(receiver.requests).toHaveLength(2)
   })
 
   test('and for nothing where it was signed an hour ago: the time here is told', async () => {

@@ -10,7 +10,8 @@ export const remedies: Readonly<Partial<Record<ErrorCode, string>>> = {
   unknown_parameter: 'Leave it out; details names it.',
   bad_cursor: 'Start the list again without a cursor.',
   digest_mismatch: 'Compute Content-Digest over the bytes that are sent.',
-  signature_expired: 'Compare your clock with the Date header of the answer, then sign again.',
+  signature_expired:
+    'Compare your clock with the Date header of the answer, then sign again. For five minutes after the ledger was restored from a backup no present time is taken: details name the time after which one is, and Retry-After the seconds until then.',
   signature_invalid:
     'Compare the text that you signed with the message in the signing guide, byte by byte.',
   body_signature_required: 'Sign the v2 partner message, which holds the hash of the body.',

@@ -51,7 +51,9 @@ export async function restore(session: Session, input: Input): Promise<number> {
   await (exists ? alone(path, input.flag('damaged'), replace) : replace())
   await recordAct(session, config, { command: 'restore', subject: backup })
   session.print({ restored: path, from: backup, kept_as: kept })
-  session.warn('What was signed before this moment is refused for ten minutes.\n')
+  session.warn(
+    'Signed writes are refused for five minutes: one from before may have been dated so far ahead.\n',
+  )
   return exitCodes.ok
 }
 

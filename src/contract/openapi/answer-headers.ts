@@ -35,9 +35,15 @@ export const settledHeaders: JsonObject = {
   'X-PAYMENT-RESPONSE': textHeader('The same, under the name of version 1.', 4096),
 }
 
-export const retryHeaders: JsonObject = {
-  'Retry-After': {
-    description: 'Whole seconds.',
-    schema: { type: 'integer', format: 'int32', minimum: 1, maximum: 86400 },
-  },
+const retryAfter = (description: string): JsonObject => ({
+  description,
+  schema: { type: 'integer', format: 'int32', minimum: 1, maximum: 86400 },
+})
+
+export const retryHeaders: JsonObject = { 'Retry-After': retryAfter('Whole seconds.') }
+
+export const restoredHeaders: JsonObject = {
+  'Retry-After': retryAfter(
+    'Whole seconds; only where the ledger was restored from a backup and takes no signed writes of the present time yet.',
+  ),
 }

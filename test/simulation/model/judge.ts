@@ -33,11 +33,11 @@ export function judge(state: State, asked: Asked, nowMs: number): Verdict {
     return { kind: 'repeat', status: held.status, body: held.body }
   }
   const { restoredMs } = state
-  // What the file has lost may have held what this would repeat.
+  // What the file has lost may have held what this would repeat, and that may have been dated ahead.
   const isLost =
     restoredMs !== null &&
     nowMs <= restoredMs + 2 * windowMs &&
-    asked.proofs.some(({ timestampMs }) => timestampMs <= restoredMs)
+    asked.proofs.some(({ timestampMs }) => timestampMs <= restoredMs + windowMs)
   if (!isTimely) return refused('signature_expired')
   const verdict = rule(state, asked, nowMs)
   if (isLost) {
