@@ -6,16 +6,51 @@ import type { Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
 
 import { createSmtpMail } from '../../../src/mail/smtp.ts'
+import { publicDir, sampleDocuments, startService } from '../../support/http-service.ts'
 
-/** Answers each command of a client, greeting first, with what the table says; null says nothing more. */
-type Script = (command: string) => string | null
+type Answer = string | null | ((socket: Socket) => void)
+/**
+ * Answers each command of a client, greeting first, with what the table says; null says nothing more. Lines of a letter
+ * come as `line`, its end as `.`.
+ */
+type Script = (command: string) => Answer
 
-const polite: Script = (command) =>
-  command === 'DATA' ? '354 go on' : command === 'greeting' ? '220 mail.test' : '250 fine'
+const answers: Readonly<Record<string, Answer>> = {
+  greeting: '220 mail.test',
+  DATA: '354 go on',
+  line: null,
+}
+const polite: Script = (command) => (command in answers ? (answers[command] ?? null) : '250 fine')
 const but =
-  (at: string, answer: string | null): Script =>
+  (at: string, answer: Answer): Script =>
   (command) =>
     command === at ? answer : polite(command)
+
+const hangUp = (socket: Socket): void => void socket.destroy()
+const then =
+  (text: string, next: (socket: Socket) => void) =>
+  (socket: Socket): void => {
+    socket.write(text, () => next(socket))
+  }
+/** Says it again and again, so that it is never silent. */
+const drip =
+  (text: string) =>
+  (socket: Socket): void => {
+    const timer = setInterval(() => socket.write(text), 100)
+    socket.once('close', () => clearInterval(timer))
+  }
+/** A gigabyte, or what of it is taken. */
+const flood =
+  (text: string) =>
+  (socket: Socket): void => {
+    const chunk = Buffer.from(text.repeat(2 ** 20 / text.length))
+    let sent = 0
+    const more = (): void => {
+      sent += 1
+      if (sent < 1024 && !socket.destroyed) socket.write(chunk, more)
+    }
+    more()
+  }
 
 const servers: readonly { readonly name: string; readonly script: Script }[] = [
   { name: 'says nothing', script: but('greeting', null) },
@@ -25,6 +60,23 @@ const servers: readonly { readonly name: string; readonly script: Script }[] = [
   { name: 'takes no recipient', script: but('RCPT', '550 no such user') },
   { name: 'refuses the letter at its end', script: but('.', '554 no') },
   { name: 'answers what is no answer', script: but('MAIL', '<html>') },
+  { name: 'hangs up instead of a greeting', script: but('greeting', hangUp) },
+  { name: 'hangs up after its greeting', script: but('greeting', then('220 a\r\n', hangUp)) },
+  { name: 'hangs up within its answer', script: but('EHLO', then('250-a\r\n250', hangUp)) },
+  { name: 'hangs up after the sender', script: but('MAIL', then('250 a\r\n', hangUp)) },
+  { name: 'hangs up within the letter', script: but('line', hangUp) },
+  { name: 'hangs up after the letter', script: but('.', hangUp) },
+  { name: 'answers a gigabyte of lines', script: but('EHLO', flood('250-0123456789\r\n')) },
+  { name: 'answers a gigabyte in a line', script: but('.', flood('a')) },
+]
+
+/** What is never silent is given up on by the time that the whole letter may take. */
+const drips: readonly { readonly name: string; readonly script: Script }[] = [
+  { name: 'its greeting', script: but('greeting', drip('220-x\r\n')) },
+  { name: 'a greeting without an end', script: but('greeting', drip('2')) },
+  { name: 'what it can do', script: but('EHLO', drip('250-x\r\n')) },
+  { name: 'its answer to the sender', script: but('MAIL', drip('2')) },
+  { name: 'its answer to the letter', script: but('.', drip('250-x\r\n')) },
 ]
 
 async function listen(serve: (socket: Socket) => void) {
@@ -45,13 +97,20 @@ async function listen(serve: (socket: Socket) => void) {
   return { url: `smtp://127.0.0.1:${address.port}`, sockets, stop }
 }
 
+/** Nobody here closes them: the client does. */
+async function allClosed(sockets: ReadonlySet<Socket>): Promise<void> {
+  const open = [...sockets].filter(({ closed }) => !closed)
+  await Promise.all(open.map((socket) => new Promise((resolve) => socket.once('close', resolve))))
+}
+
 function follow(script: Script): (socket: Socket) => void {
   return (socket) => {
     let inLetter = false
     let held = ''
     const say = (command: string): void => {
       const answer = script(command)
-      if (answer !== null) socket.write(`${answer}\r\n`)
+      if (typeof answer === 'string') socket.write(`${answer}\r\n`)
+      else answer?.(socket)
     }
     say('greeting')
     socket.on('data', (chunk: Buffer) => {
@@ -59,8 +118,11 @@ function follow(script: Script): (socket: Socket) => void {
       for (let end = held.indexOf('\r\n'); end >= 0; end = held.indexOf('\r\n')) {
         const line = held.slice(0, end)
         held = held.slice(end + 2)
-        if (inLetter && line !== '.') continue
-        const command = line.split(' ')[0] ?? ''
+        const command = inLetter && line !== '.' ? 'line' : (line.split(' ')[0] ?? '')
+        if (command === 'line') {
+          say(command)
+          continue
+        }
         inLetter = command === 'DATA'
         say(command)
       }
@@ -75,8 +137,51 @@ describe.concurrent('a mail server that', () => {
     const server = await listen(follow(script))
     const send = createSmtpMail(server.url, 'ledger@example.org')
     await its(send(letter)).rejects.toThrow(/\w{3}/)
+    await allClosed(server.sockets)
     await server.stop()
   })
+
+  test.for(drips)('drips $name', async ({ script }, { expect: its }) => {
+    const server = await listen(follow(script))
+    const send = createSmtpMail(server.url, 'ledger@example.org', 2000)
+    await its(send(letter)).rejects.toThrow('The mail server took longer than 2 s over a letter')
+    await allClosed(server.sockets)
+    await server.stop()
+  })
+})
+
+test('letters to a server that drips end, and leave their room to others', async () => {
+  const published = await publicDir()
+  await published.publish(sampleDocuments)
+  const server = await listen(follow(but('EHLO', drip('250-x\r\n'))))
+  const mail = createSmtpMail(server.url, 'ledger@example.org', 2000)
+  const service = await startService(published.dir, {
+    trustedProxies: ['127.0.0.1'],
+    actions: { mail },
+  })
+  let senders = 0
+  const askForCode = async (): Promise<unknown> => {
+    senders += 1
+    const answer = await fetch(`${service.url}/api/v1/claim`, {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/json',
+        'X-Forwarded-For': `198.51.100.${senders}`,
+      },
+      body: JSON.stringify({ email: `agent-${senders}@example.com`, display_name: 'Agent' }),
+    })
+    return await answer.json()
+  }
+  const failed = { code: 'unavailable', details: 'The letter could not be sent' }
+  const roomful = Array.from({ length: 32 })
+  for (const _ of [1, 2]) {
+    const told = await Promise.all(roomful.map(askForCode))
+    for (const body of told) expect(body).toMatchObject(failed)
+  }
+  await allClosed(server.sockets)
+  await service.stop()
+  await server.stop()
+  await published.remove()
 })
 
 test('a mail server that greets for a gigabyte is hung up on', async () => {
