@@ -56,7 +56,7 @@ function reasonOf(error: unknown, rpcUrl: string): { reason: string; tooMuch: bo
     const tooMuch = sizeWords.test(node.details) && !rateWords.test(node.details)
     return { reason: `error ${node.code}: ${cleaned(node.details, rpcUrl)}`, tooMuch }
   }
-  if (error.walk((cause) => cause instanceof TimeoutError) !== null) {
+  if (error.walk(isLate) !== null) {
     return { reason: 'timed out', tooMuch: true }
   }
   if (error.walk((cause) => cause instanceof ResponseBodyTooLargeError) !== null) {
@@ -68,6 +68,14 @@ function reasonOf(error: unknown, rpcUrl: string): { reason: string; tooMuch: bo
     return { reason: `HTTP ${http.status}`, tooMuch: http.status === 413 }
   const notJson = http.walk((cause) => cause instanceof SyntaxError) instanceof SyntaxError
   return { reason: notJson ? 'an answer that is not JSON' : 'out of reach', tooMuch: false }
+}
+
+/** viem's own limit, or the one that holds until the last byte of the answer. */
+function isLate(cause: unknown): boolean {
+  return (
+    cause instanceof TimeoutError ||
+    (cause instanceof DOMException && cause.name === 'TimeoutError')
+  )
 }
 
 /** Text of a node: addresses, parts of our own address and control characters taken out, then cut. */

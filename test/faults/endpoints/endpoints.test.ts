@@ -49,6 +49,9 @@ describe.each(kinds)('$name that', ({ name, tls, mostBytes, ask }) => {
     const isFine = name === 'the receiver of a webhook' && fine.has(misbehaviour.name)
     if (isFine) expect(reason).toBeNull()
     else expect(reason).toMatch(/\w{3}/)
+    if (/drips|stalls|says nothing/.test(misbehaviour.name)) {
+      expect(reason).toMatch(/in time|within|timed out/i)
+    }
     expect(reason ?? '').not.toContain('hidden-key')
     expect(liar.connections()).toBeGreaterThan(0)
     await liar.stop()

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { createServer as createTlsServer } from 'node:tls'
 import { constants, gzipSync } from 'node:zlib'
 
@@ -46,6 +47,18 @@ async function write(socket: Socket, chunk: string | Buffer): Promise<void> {
   either.abort()
 }
 
+/** Says a little ever again, for as long as anybody listens: a limit on silence alone never comes to its end. */
+const drips =
+  (beginning: string, piece: string) =>
+  async (socket: Socket): Promise<void> => {
+    await write(socket, beginning)
+    while (!socket.destroyed) {
+      await delay(dripMs)
+      await write(socket, piece)
+    }
+  }
+const dripMs = 100
+
 /** A gigabyte of blanks in a megabyte: members of gzip one after the other unfold one after the other. */
 const part = gzipSync(Buffer.alloc(64 * 2 ** 20, ' '), { level: constants.Z_BEST_COMPRESSION })
 const bomb = Buffer.concat(Array.from({ length: 16 }, () => part))
@@ -58,9 +71,12 @@ export const misbehaviours: readonly Misbehaviour[] = [
     answer: async (socket) => await write(socket, `${head('Content-Length: 1000')}{"result":`),
   },
   {
-    name: 'drips its headers',
+    name: 'stalls within its headers',
     answer: async (socket) => await write(socket, 'HTTP/1.1 200 OK\r\nX-'),
   },
+  { name: 'drips its headers', answer: drips('HTTP/1.1 200 OK\r\nX-', 'a') },
+  { name: 'drips its answer', answer: drips(head('Content-Length: 1000'), ' ') },
+  { name: 'drips chunks', answer: drips(head('Transfer-Encoding: chunked'), '1\r\n \r\n') },
   { name: 'cuts its answer off', answer: says(`${head('Content-Length: 1000')}{"result":`) },
   {
     name: 'cuts a chunk off',
