@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 
 import { metricSpecs } from '../../src/metrics/catalogue.ts'
+import { isRunnable } from '../support/runnable.ts'
 
 const rules = readFileSync('scripts/deploy/alerts.yml', 'utf8')
 const runbook = readFileSync('scripts/deploy/README.md', 'utf8')
@@ -72,8 +73,7 @@ describe('the alerts', () => {
     expect(headings.map(([, name]) => name)).toEqual(found.map(({ name }) => name))
   })
 
-  const promtool = spawnSync('promtool', ['--version']).error === undefined
-  test.skipIf(!promtool)('are rules to Prometheus', () => {
+  test.skipIf(!isRunnable('promtool'))('are rules to Prometheus', () => {
     const { stdout, stderr } = spawnSync(
       'promtool',
       ['check', 'rules', 'scripts/deploy/alerts.yml'],

@@ -1,5 +1,5 @@
 /** The shipped configurations, started as they are but for ports and paths. */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -22,15 +22,6 @@ export interface EdgeOptions {
 
 const deployDir = new URL('../../scripts/deploy/', import.meta.url)
 const START_TIMEOUT_MS = 20_000
-
-/**
- * Whether the tests of a program can run here. Where the checks of the project run as a whole, a
- * missing program is a failure: the tests run and say so.
- */
-export function isRunnable(program: string): boolean {
-  const isInstalled = spawnSync(program, ['-h'], { stdio: 'ignore' }).error === undefined
-  return isInstalled || process.env['CI'] === 'true'
-}
 
 export async function startNginx({ servicePort, publicDir }: EdgeOptions): Promise<Edge> {
   const dir = mkdtempSync(join(tmpdir(), 'ledger-nginx-'))

@@ -4,7 +4,8 @@ import { request } from 'node:http'
 import { expect, test } from 'vitest'
 
 import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import { isRunnable, startNginx } from './edge.ts'
+import { isRunnable } from '../support/runnable.ts'
+import { startNginx } from './edge.ts'
 
 test.skipIf(!isRunnable('nginx'))(
   'clients behind nginx are told apart by their addresses and cannot borrow those of others',

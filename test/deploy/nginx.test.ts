@@ -7,7 +7,8 @@ import type { Route } from '../../src/contract/route.ts'
 import { routes } from '../../src/contract/routes.ts'
 import { send } from '../support/raw-http.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
-import { isRunnable, startNginx } from './edge.ts'
+import { isRunnable } from '../support/runnable.ts'
+import { startNginx } from './edge.ts'
 import type { Edge } from './edge.ts'
 import {
   cacheableError,

@@ -10,7 +10,8 @@ import { publicDir, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
 import { send } from '../support/raw-http.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
-import { isRunnable, startCaddy, startNginx } from './edge.ts'
+import { isRunnable } from '../support/runnable.ts'
+import { startCaddy, startNginx } from './edge.ts'
 import type { Edge } from './edge.ts'
 
 const edges = [

@@ -9,12 +9,12 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
 import { installBoardProgram } from '../../e2e/board.ts'
+import { createClients } from '../../e2e/clients.ts'
 import { addressOf, newLedger, problemsOfSet } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import { wholeReceipts } from '../../e2e/whole-receipts.ts'
 import { run } from '../../support/program.ts'
 import type { Program, Running } from '../../support/program.ts'
-import { createClients } from '../disk/clients.ts'
 
 type Damage = (bytes: Buffer, pageOf: (name: string) => number) => void
 

@@ -22,11 +22,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { installBoardProgram } from '../../e2e/board.ts'
+import { createClients } from '../../e2e/clients.ts'
 import { addressOf, newLedger, problemsOfSet } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import { run } from '../../support/program.ts'
 import type { Program } from '../../support/program.ts'
-import { createClients } from '../disk/clients.ts'
 
 let program: Program
 let sound: Ledger

@@ -6,12 +6,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { boardReceipt, installBoardProgram } from '../../e2e/board.ts'
+import { createClients } from '../../e2e/clients.ts'
 import { addressOf, newLedger } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import { wholeReceipts } from '../../e2e/whole-receipts.ts'
 import type { Program, Running } from '../../support/program.ts'
 import { nearWallet, signedBody } from '../../support/wallets.ts'
-import { createClients } from '../disk/clients.ts'
 
 let program: Program
 let ledger: Ledger

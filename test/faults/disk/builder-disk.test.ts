@@ -9,10 +9,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { installBoardProgram } from '../../e2e/board.ts'
+import { createClients } from '../../e2e/clients.ts'
 import { addressOf, newLedger, problemsOfSet, withHooks } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import type { Program, Running } from '../../support/program.ts'
-import { createClients } from './clients.ts'
 import { inject, noInjection } from './inject.ts'
 
 const pidHook = 'test/support/pid-hook.ts'
@@ -83,11 +83,19 @@ function builderPid(): number {
   return Number(started.at(-1)?.[1])
 }
 
+/** No build is to come that an earlier receipt has asked for: it could publish after the fault. */
+async function everythingIsPublished(): Promise<void> {
+  const total = `"total":${await clients.expectKept(ledger)}`
+  const list = async () => await (await fetch(`${url}/api/v1/receipts`)).text()
+  await expect.poll(list).toContain(total)
+  await expect.poll(async () => await healthOf(url)).toMatchObject(well)
+}
+
 const skipped = noInjection === null ? '' : ` (left out: ${noInjection})`
 
 describe.skipIf(noInjection !== null)(`a disk that fails under the builder${skipped}`, () => {
   test.for(publishing)('$name', async ({ calls, error, path }, { onTestFinished }) => {
-    await expect.poll(async () => await healthOf(url)).toMatchObject(well)
+    await everythingIsPublished()
     const before = ledger.manifest().set_sha256
     const fault = await inject(builderPid(), {
       calls,
@@ -125,7 +133,7 @@ describe.skipIf(noInjection !== null)(`a disk that fails under the builder${skip
   test('no room for its own rows: it publishes all the same, and says that the run is not written', async ({
     onTestFinished,
   }) => {
-    await expect.poll(async () => await healthOf(url)).toMatchObject(well)
+    await everythingIsPublished()
     const builder = builderPid()
     const before = ledger.manifest().set_sha256
     const paths = [join(ledger.dataDir, 'ledger.db-wal')]

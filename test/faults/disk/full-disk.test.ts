@@ -8,9 +8,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { installBoardProgram } from '../../e2e/board.ts'
+import { createClients } from '../../e2e/clients.ts'
 import { addressOf, newLedger, problemsOfSet } from '../../e2e/ledger.ts'
 import type { Program } from '../../support/program.ts'
-import { createClients } from './clients.ts'
 import { mountSmallDisk, noMount } from './small-disk.ts'
 
 const containing = (text: string): unknown => expect.stringContaining(text)

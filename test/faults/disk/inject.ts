@@ -1,9 +1,11 @@
 /** System calls of a running process made to fail, or to take their time, with strace: the disk as the kernel shows it. */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+
+import { leavesNothingOut } from '../../support/runnable.ts'
 
 export interface Fault {
   /** System calls, as strace names them. */
@@ -19,23 +21,24 @@ export interface Injection {
   readonly heal: () => Promise<number>
 }
 
-/** Why no call of a process can be tampered with here, or null where it can. */
-export const noInjection: string | null = (() => {
+/** Why no call of a process can be tampered with here, or null where it can. strace is asked, and however long it takes, it says. */
+export const noInjection: string | null = leavesNothingOut ? null : await reasonAgainst()
+
+async function reasonAgainst(): Promise<string | null> {
   const sleeper = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {
     stdio: 'ignore',
   })
   try {
-    const tried = spawnSync(
-      'timeout',
-      ['-s', 'INT', '0.5', 'strace', '-p', String(sleeper.pid), '-o', '/dev/null'],
-      { encoding: 'utf8' },
-    )
-    if (tried.error !== undefined) return tried.error.message
-    return tried.stderr.includes('attached') ? null : `strace: ${tried.stderr.trim()}`
+    await once(sleeper, 'spawn')
+    const fault = await inject(sleeper.pid ?? -1, { calls: 'fsync', does: 'error=EIO' })
+    await fault.heal()
+    return null
+  } catch (error) {
+    return String(error)
   } finally {
     sleeper.kill('SIGKILL')
   }
-})()
+}
 
 /** Resolves when every thread of the process is under the fault. */
 export async function inject(pid: number, { calls, does, paths = [] }: Fault): Promise<Injection> {
@@ -59,7 +62,7 @@ export async function inject(pid: number, { calls, does, paths = [] }: Fault): P
       said += chunk.toString('utf8')
       if (/Process \d+ attached/.test(said)) resolve()
     })
-    strace.once('close', () => reject(new Error(`strace ended: ${said}`)))
+    ended.then(() => reject(new Error(`strace ended: ${said}`)), reject)
   })
   let injected: number | null = null
   return {

@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { installBoardProgram } from '../../e2e/board.ts'
+import { createClients } from '../../e2e/clients.ts'
 import { addressOf, newLedger } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import type { Program, Running } from '../../support/program.ts'
-import { createClients } from './clients.ts'
 import { inject, noInjection } from './inject.ts'
 
 interface DiskFault {

@@ -2,7 +2,7 @@
  * Clients that are slow on purpose: request lines, headers, bodies and reads that take for ever. Their connections end,
  * others are answered meanwhile, and what they hold is little.
  */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,6 +19,7 @@ import {
 } from '../../support/http-service.ts'
 import type { PublicDir, Service } from '../../support/http-service.ts'
 import { open, received, send } from '../../support/raw-http.ts'
+import { isRunnable } from '../../support/runnable.ts'
 import { answersOf } from './wire.ts'
 
 /** Of each kind. */
@@ -124,9 +125,7 @@ test('answers that nobody takes are held once, and end', async () => {
   await othersAreAnswered()
 })
 
-const hasTool = spawnSync('slowhttptest', ['-h']).error === undefined
-
-describe.runIf(hasTool)('slowhttptest', () => {
+describe.skipIf(!isRunnable('slowhttptest'))('slowhttptest', () => {
   test.each([
     ['headers', ['-H', '-x', '24', '-t', 'GET'], '/api/v1/health'],
     ['bodies', ['-B', '-s', '8192', '-t', 'POST', '-x', '10'], '/api/v1/feedback'],

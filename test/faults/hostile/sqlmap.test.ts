@@ -1,5 +1,5 @@
 /** Debian's `sqlmap`, where it is installed: what finds holes in other people's statements finds none here. */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { publicDir, sampleDocuments, startService } from '../../support/http-service.ts'
 import type { PublicDir, Service } from '../../support/http-service.ts'
+import { isRunnable } from '../../support/runnable.ts'
 
 let published: PublicDir
 let service: Service
@@ -24,9 +25,7 @@ afterAll(async () => {
   await published.remove()
 })
 
-const hasTool = spawnSync('sqlmap', ['--version']).error === undefined
-
-describe.runIf(hasTool)('sqlmap', () => {
+describe.skipIf(!isRunnable('sqlmap'))('sqlmap', () => {
   test.each([
     ['the queries of a list', '/api/v1/jobs?skill=writing&limit=5', []],
     ['a name in a path', '/api/v1/partners/poster*', []],

@@ -2,9 +2,9 @@
 import { expect } from 'vitest'
 import { z } from 'zod'
 
-import { boardReceipt } from '../../e2e/board.ts'
-import type { Ledger } from '../../e2e/ledger.ts'
-import { wholeReceipts } from '../../e2e/whole-receipts.ts'
+import { boardReceipt } from './board.ts'
+import type { Ledger } from './ledger.ts'
+import { wholeReceipts } from './whole-receipts.ts'
 
 export interface Told {
   readonly raw: string
@@ -14,8 +14,8 @@ export interface Told {
 }
 
 export interface Clients {
-  /** Posts from all clients at once, each so many receipts or until nobody answers. */
-  readonly post: (url: string, each: number) => Promise<readonly Told[]>
+  /** Posts from all clients at once, each so many receipts or until nobody answers or it is over. */
+  readonly post: (url: string, each: number, isOver?: () => boolean) => Promise<readonly Told[]>
   readonly send: (url: string, raw: string) => Promise<Told>
   /** Sends again what got no 2xx: each is taken now, and is there once. */
   readonly retry: (url: string) => Promise<void>
@@ -40,10 +40,10 @@ export function createClients(count = 8): Clients {
   }
   return {
     send,
-    post: async (url, each) => {
+    post: async (url, each, isOver = () => false) => {
       const told: Told[] = []
       const client = async () => {
-        for (let at = 0; at < each; at += 1) {
+        for (let at = 0; at < each && !isOver(); at += 1) {
           made += 1
           const answer = await send(url, await boardReceipt(made))
           told.push(answer)
