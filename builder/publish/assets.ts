@@ -4,6 +4,7 @@ import { extname, join } from 'node:path'
 
 import { CURRENT_LINK, GENERATIONS_DIR } from '../../src/core/documents.ts'
 import { marksOf } from '../files-read.ts'
+import { forgetOthers } from '../remembering.ts'
 import type { PublicDocument } from './document.ts'
 
 const MAX_AGE_SECONDS = 300
@@ -62,6 +63,7 @@ export async function readAssets(
     known.set(file, { marks, document })
     assets.push(document)
   }
+  forgetOthers(known, new Set(files))
   return assets
 }
 

@@ -1,6 +1,7 @@
 /** Trees and commits of the archive as git's own plumbing reads and takes them. */
 import { createHash } from 'node:crypto'
 
+import { forgetOthers } from '../remembering.ts'
 import { runGit } from './git.ts'
 import type { Git } from './git.ts'
 
@@ -47,7 +48,7 @@ function splitOnce(text: string, separator: string): [string, string] {
   return [text.slice(0, at), text.slice(at + separator.length)]
 }
 
-/** By path, the last content and its name. */
+/** By path of the last tree, the content and its name. */
 export type BlobNames = Map<
   string,
   { readonly content: Uint8Array | string; readonly name: string }
@@ -65,6 +66,7 @@ export function treeOfFiles(
     known.set(path, { content, name })
     tree.set(path, name)
   }
+  forgetOthers(known, tree)
   return tree
 }
 

@@ -3,6 +3,7 @@ import { canonicalize } from '../../src/core/canonical-json.ts'
 import { documentFile, encodedFile, manifestSetText } from '../../src/core/documents.ts'
 import type { Manifest, ManifestEntry } from '../../src/core/documents.ts'
 import { isoTime } from '../../src/core/time.ts'
+import { forgetOthers } from '../remembering.ts'
 import { compress } from './compress.ts'
 import { renderBody } from './document.ts'
 import type { DeferredBody, DocumentBody, PublicDocument } from './document.ts'
@@ -27,7 +28,7 @@ export interface Plan {
 
 /** What this process has rendered. It outlives a build, never the process: code decides bytes too. */
 export interface Rendered {
-  /** By path, the revision of a deferred body and the hash of its bytes. */
+  /** By path of the last set, the revision of a deferred body and the hash of its bytes. */
   readonly revisions: Map<string, { readonly revision: string; readonly sha256: string }>
   /** By the body itself: publishing the same set twice renders it once. */
   readonly bodies: WeakMap<
@@ -95,6 +96,7 @@ export async function draftPlan(
   })
   entries.sort((left, right) => (left.path < right.path ? -1 : 1))
   const paths = new Set(documents.map(({ path }) => path))
+  forgetOthers(options.rendered.revisions, paths)
   return {
     manifest: manifestOf(entries, options.nowMs),
     kept,

@@ -1,6 +1,9 @@
+import { setImmediate } from 'node:timers/promises'
+
 import { expect, test } from 'vitest'
 
 import { remembering } from '../../builder/remembering.ts'
+import { createCollector } from '../support/collect.ts'
 
 const world = { rails: ['x402'], receipts: 1, nowMs: 5 }
 
@@ -32,4 +35,27 @@ test('what could not be made is tried again', () => {
   expect(() => made(world)).toThrow('not now')
   isBroken = false
   expect(made(world)).toEqual({ receipts: 1 })
+})
+
+test('an input whose place another has taken is held no more, though what was made may read on', async () => {
+  interface Input {
+    readonly rails: readonly string[]
+    readonly receipts: { readonly newest: string }
+  }
+  const rails = ['x402']
+  const later = remembering((input: Input) => ({ rails: input.rails, world: () => input }))
+  const made = (newest: string) => {
+    const receipts = { newest }
+    return { page: later({ rails, receipts }), receipts: new WeakRef(receipts) }
+  }
+  const first = made('first')
+  const second = made('second')
+  expect(second.page).toBe(first.page)
+  // What a WeakRef refers to is kept until the turn of the event loop in which it was made has ended.
+  await setImmediate()
+  createCollector()()
+  expect(first.receipts.deref()).toBeUndefined()
+  expect(first.page.world().receipts).toBe(second.receipts.deref())
+  expect({ ...first.page.world() }).toEqual({ rails, receipts: { newest: 'second' } })
+  expect('receipts' in first.page.world()).toBe(true)
 })

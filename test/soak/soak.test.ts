@@ -30,7 +30,10 @@ const SHARE_OF_CAPACITY = 0.7
 const EVERY_MS = 500
 const funds = 10_000_000_000n
 const settler = chainAccount('settler').address
-/** What heaps and caches may still settle by in the second half; a builder's heap is that of one build. */
+/**
+ * What is resident may still settle by so much in the second half. It holds garbage too, and a builder makes more of it
+ * in a build than it keeps; what stays is weighed.
+ */
 const SETTLING_MIB = { service: 48, builder: 128 } as const
 /** The bound of the file that the service sets (64 MiB), and what one transaction may add. */
 const WAL_MIB = 72
@@ -39,10 +42,16 @@ const PATIENCE_MS = 60_000
 const PROBE_EVERY_MS = 50
 /** How many times as slow the last third may be as the first, beyond what the empty server became slower. */
 const DRIFT = 5
-/** So often garbage is collected in the service, and what is left is weighed. */
+/** So often garbage is collected in the service and in the builder, and what is left is weighed. */
 const WEIGHINGS = 12
-/** What may stay besides the bytes of published documents, which the service holds on purpose. */
-const KEPT_BYTES = { atAll: 12 * 2 ** 20, perDocument: 4096, perRequest: 64 } as const
+/**
+ * What may stay: in the service besides the bytes of published documents, which it holds on purpose; in the builder
+ * however many requests there were, for it remembers what stands published and nothing of what was.
+ */
+const KEPT_BYTES = {
+  service: { atAll: 12 * 2 ** 20, perDocument: 4096, perRequest: 64 },
+  builder: { atAll: 4 * 2 ** 20, perDocument: 16_384 },
+} as const
 
 let program: Program
 let chain: UsdcChain
@@ -105,6 +114,8 @@ async function drive(load: Load, durationMs: number, perSecond: number | null): 
   return ((load.requests.length - before) / (performance.now() - startMs)) * 1000
 }
 
+const builderPid = (): number | undefined => childrenOf(service.pid)[0]
+
 interface Held {
   readonly service: readonly Sample[]
   readonly builder: readonly Sample[]
@@ -118,8 +129,8 @@ async function watch(during: Promise<unknown>): Promise<Held> {
   while (!over.signal.aborted) {
     const own = sampleOf(service.pid)
     if (own !== null) held.service.push(own)
-    const [builderPid] = childrenOf(service.pid)
-    const child = builderPid === undefined ? null : sampleOf(builderPid)
+    const builder = builderPid()
+    const child = builder === undefined ? null : sampleOf(builder)
     if (child !== null) held.builder.push(child)
     held.walMiB.push(fileMiB(join(ledger.dataDir, 'ledger.db-wal')))
     await sleep(EVERY_MS)
@@ -146,7 +157,8 @@ async function probe(during: Promise<unknown>): Promise<readonly Pick<Request, '
 
 interface Weight {
   readonly requests: number
-  readonly bytes: number
+  readonly service: number
+  readonly builder: number
   readonly documents: number
   readonly publishedBytes: number
 }
@@ -165,18 +177,31 @@ function publishedNow(): Pick<Weight, 'documents' | 'publishedBytes'> {
   }
 }
 
-/** What the service holds after a collection, and how many requests there had been. */
+/** What service and builder hold after a collection, and how many requests there had been. */
 async function weigh(load: Load, soakMs: number): Promise<readonly Weight[]> {
   const weights: Weight[] = []
+  const builder = builderPid()
+  if (builder === undefined) throw new Error('there is no builder')
   for (let at = 0; at < WEIGHINGS; at += 1) {
     await sleep(soakMs / WEIGHINGS)
-    service.kill('SIGUSR2')
-    const told = () => [...service.output().matchAll(/^held after a collection: (\d+)$/gm)]
-    await expect.poll(() => told().length, { timeout: PATIENCE_MS }).toBe(at + 1)
-    const bytes = Number(told()[at]?.[1])
-    weights.push({ requests: load.requests.length, bytes, ...publishedNow() })
+    const held = { service: await heldBy(service.pid, at), builder: await heldBy(builder, at) }
+    weights.push({ requests: load.requests.length, ...held, ...publishedNow() })
   }
   return weights
+}
+
+/** Bytes after a collection, of a process that was asked so often before. */
+async function heldBy(pid: number, before: number): Promise<number> {
+  const line = new RegExp(`held by ${pid} after a collection: (\\d+)\\n`, 'g')
+  const told = () => [...service.output().matchAll(line)]
+  process.kill(pid, 'SIGUSR2')
+  await expect.poll(() => told().length, { timeout: PATIENCE_MS }).toBe(before + 1)
+  return Number(told()[before]?.[1])
+}
+
+/** In which a build may be under way: the least of each quarter is nearest to what stays between builds. */
+function leastHeldByBuilder(weights: readonly Weight[]): number {
+  return Math.min(...weights.map(({ builder }) => builder))
 }
 
 const inMiB = (bytes: number): string => (bytes / 2 ** 20).toFixed(1)
@@ -209,6 +234,10 @@ test('under mixed load nothing grows, nothing fails, and all that was acknowledg
   const [middle, end] = [weights[WEIGHINGS / 2 - 1], weights.at(-1)]
   if (middle === undefined || end === undefined) throw new Error('nothing was weighed')
   const publishedGrowth = end.publishedBytes - middle.publishedBytes
+  const documentGrowth = end.documents - middle.documents
+  const builderGrowth =
+    leastHeldByBuilder(weights.slice(-WEIGHINGS / 4)) -
+    leastHeldByBuilder(weights.slice(-WEIGHINGS / 2, -WEIGHINGS / 4))
 
   // What was asked: by kind, by status, and whether the end was slower than the beginning.
   const requests = load.requests.slice(measuredFrom)
@@ -234,9 +263,12 @@ test('under mixed load nothing grows, nothing fails, and all that was acknowledg
     capacity: `${capacity.toFixed(0)} requests a second, ${rate.toFixed(0)} asked for, ${(await driven).toFixed(0)} done`,
     acknowledged: `${acknowledged.receipts.length} receipts, ${acknowledged.workers.length} workers, ${acknowledged.jobs.length} jobs, ${acknowledged.payments} payments`,
     'p99 of the last third to the first': `${drift(requests).toFixed(2)}, of a server that does nothing ${drift(probed).toFixed(2)}`,
-    'held after collections and published, MiB': weights
-      .map(({ bytes, publishedBytes }) => `${inMiB(bytes)} (${inMiB(publishedBytes)})`)
+    'held by the service after collections and published, MiB': weights
+      .map((one) => `${inMiB(one.service)} (${inMiB(one.publishedBytes)})`)
       .join(' '),
+    'held by the builder after collections, MiB': `${weights
+      .map(({ builder }) => inMiB(builder))
+      .join(' ')}; the last quarter to the one before ${inMiB(builderGrowth)}`,
     'documents in the second half': `${middle.documents} to ${end.documents}`,
     'resident MiB of the service, its trend in the second half': `${most(held.service, ({ residentMiB }) => residentMiB).toFixed(0)}, ${grown(held.service).toFixed(1)}`,
     'resident MiB of the builder, its trend in the second half': `${most(held.builder, ({ residentMiB }) => residentMiB).toFixed(0)}, ${grown(held.builder).toFixed(1)}`,
@@ -251,10 +283,13 @@ test('under mixed load nothing grows, nothing fails, and all that was acknowledg
   expect(new Set(failed.map(({ kind, status }) => `${kind} ${status}`))).toEqual(new Set())
   expect(slowShare(last)).toBeLessThan(slowShare(first) + 0.1)
   expect(drift(requests)).toBeLessThan(DRIFT * Math.max(1, drift(probed)))
-  expect(end.bytes - middle.bytes - publishedGrowth).toBeLessThan(
-    KEPT_BYTES.atAll +
-      KEPT_BYTES.perDocument * (end.documents - middle.documents) +
-      KEPT_BYTES.perRequest * (end.requests - middle.requests),
+  expect(end.service - middle.service - publishedGrowth).toBeLessThan(
+    KEPT_BYTES.service.atAll +
+      KEPT_BYTES.service.perDocument * documentGrowth +
+      KEPT_BYTES.service.perRequest * (end.requests - middle.requests),
+  )
+  expect(builderGrowth).toBeLessThan(
+    KEPT_BYTES.builder.atAll + KEPT_BYTES.builder.perDocument * documentGrowth,
   )
   for (const name of ['service', 'builder'] as const) {
     const samples = held[name]

@@ -1,14 +1,13 @@
-/** Loaded before the program with `--import`: on SIGUSR2 collects garbage, and says how much is held then. */
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+/**
+ * Loaded with `--import` before a program and the processes that it starts: on SIGUSR2 collects garbage, and says how much
+ * the process holds then.
+ */
+import { createCollector } from './collect.ts'
 
-// The flag counts for contexts that are made after it, and may stand in NODE_OPTIONS for some versions of Node only.
-setFlagsFromString('--expose-gc')
-const collect: unknown = runInNewContext('gc')
+const collect = createCollector()
 
 process.on('SIGUSR2', () => {
-  if (typeof collect !== 'function') throw new Error('there is no collector to call')
-  Reflect.apply(collect, undefined, [])
+  collect()
   const { heapUsed, external } = process.memoryUsage()
-  process.stdout.write(`held after a collection: ${heapUsed + external}\n`)
+  process.stdout.write(`held by ${process.pid} after a collection: ${heapUsed + external}\n`)
 })

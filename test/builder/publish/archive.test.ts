@@ -187,6 +187,17 @@ describe('the archive', () => {
     expect(runs.slice(4)).toEqual(['for-each-ref\nfast-import\nfor-each-ref\nls-tree\ngc', ''])
   })
 
+  test('holds the names of what stands in it now, and forgets those of what left it', async () => {
+    const memory = emptyArchiveMemory()
+    for (let n = 0; n < 5; n += 1) {
+      const files = new Map([[`pacts/${n}.json`, olas(`${n}`)], ...filesWith(`${n}`)])
+      expect(await record({ files, message: `${n}\n`, memory })).toMatchObject({ state: 'ok' })
+    }
+    const paths = ['api/v1/rails.json', 'api/v1/rails/olas.json', 'pacts/4.json']
+    expect([...memory.names.keys()].toSorted()).toEqual(paths)
+    expect([...(memory.commit?.tree.keys() ?? [])].toSorted()).toEqual(paths)
+  })
+
   test('is never moved from where another put it, nor from under the lock of another', async () => {
     const memory = emptyArchiveMemory()
     await record({ memory })

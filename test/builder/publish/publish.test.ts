@@ -105,6 +105,34 @@ describe('what a process remembers of the set it published', () => {
     expect(once).toBeGreaterThan(0)
     expect(read).toBe(once)
   })
+
+  test('is of the set that stands now: however many documents and assets came and went, none of them is held', async () => {
+    const memory = emptyMemory()
+    const assetsDir = join(place.root, 'assets')
+    const page = (n: number): PublicDocument => ({
+      path: `/receipts/${n}`,
+      contentType: 'text/html; charset=utf-8',
+      maxAgeSeconds: 60,
+      body: { revision: `${n}`, make: () => ({ text: `Receipt ${n}` }) },
+      archive: null,
+    })
+    mkdirSync(assetsDir)
+    for (let n = 0; n < 9; n += 1) {
+      rmSync(join(assetsDir, `${n - 1}.txt`), { force: true })
+      writeFileSync(join(assetsDir, `${n}.txt`), 'An asset.')
+      await place.publish([page(n), page(n + 1)], { memory, assetsDir, nowMs: startMs + n })
+    }
+    expect([...memory.rendered.revisions.keys()].toSorted()).toEqual(['/receipts/8', '/receipts/9'])
+    expect([...memory.checked.keys()].toSorted()).toEqual([
+      '8.txt',
+      'receipts/8.html',
+      'receipts/9.html',
+    ])
+    expect([...memory.assets.keys()]).toEqual(['8.txt'])
+    expect(memory.made.size).toBe(4)
+    const touched = [...memory.made.values()].flatMap((made) => [...made.touched])
+    expect(touched.filter((file) => file.startsWith('receipts/')).length).toBeLessThanOrEqual(8)
+  })
 })
 
 describe('a deferred body', () => {
