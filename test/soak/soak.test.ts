@@ -199,7 +199,7 @@ async function heldBy(pid: number, before: number): Promise<number> {
   return Number(told()[before]?.[1])
 }
 
-/** In which a build may be under way: the least of each quarter is nearest to what stays between builds. */
+/** A build may be under way when it is weighed: the least is nearest to what stays between builds. */
 function leastHeldByBuilder(weights: readonly Weight[]): number {
   return Math.min(...weights.map(({ builder }) => builder))
 }
@@ -237,7 +237,7 @@ test('under mixed load nothing grows, nothing fails, and all that was acknowledg
   const documentGrowth = end.documents - middle.documents
   const builderGrowth =
     leastHeldByBuilder(weights.slice(-WEIGHINGS / 4)) -
-    leastHeldByBuilder(weights.slice(-WEIGHINGS / 2, -WEIGHINGS / 4))
+    leastHeldByBuilder(weights.slice(WEIGHINGS / 4, WEIGHINGS / 2))
 
   // What was asked: by kind, by status, and whether the end was slower than the beginning.
   const requests = load.requests.slice(measuredFrom)
@@ -268,7 +268,7 @@ test('under mixed load nothing grows, nothing fails, and all that was acknowledg
       .join(' '),
     'held by the builder after collections, MiB': `${weights
       .map(({ builder }) => inMiB(builder))
-      .join(' ')}; the last quarter to the one before ${inMiB(builderGrowth)}`,
+      .join(' ')}; the least of the last quarter to that of the second ${inMiB(builderGrowth)}`,
     'documents in the second half': `${middle.documents} to ${end.documents}`,
     'resident MiB of the service, its trend in the second half': `${most(held.service, ({ residentMiB }) => residentMiB).toFixed(0)}, ${grown(held.service).toFixed(1)}`,
     'resident MiB of the builder, its trend in the second half': `${most(held.builder, ({ residentMiB }) => residentMiB).toFixed(0)}, ${grown(held.builder).toFixed(1)}`,
