@@ -1,18 +1,21 @@
 /**
  * `npm run smoke [-- <directory>]`: starts the ledger there as a stranger would, with `npm start` and
- * nothing configured, waits for it, reads every document of the manifest and checks it, and stops it.
+ * nothing configured, waits for it, reads every document of the manifest and checks it, and stops it. What it has printed
+ * by then holds no secret.
  */
 import { spawn } from 'node:child_process'
 import { createHash, createPublicKey, verify } from 'node:crypto'
 import { once } from 'node:events'
 import { get as request } from 'node:http'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { z } from 'zod'
 
 import { MANIFEST_PATH, manifestSchema } from '../src/core/documents.ts'
+import { expectNoSecrets, neverLogSecretsOf } from '../test/support/no-secrets.ts'
 
 const START_TIMEOUT_MS = 120_000
 /** The last of what it printed, shown where something went wrong. */
@@ -38,14 +41,14 @@ const child = spawn('npm', ['start'], {
 let said = ''
 for (const stream of [child.stdout, child.stderr]) {
   stream.on('data', (chunk: Buffer) => {
-    said = `${said}${chunk.toString('utf8')}`.slice(-SAID_LENGTH)
+    said += chunk.toString('utf8')
   })
 }
-const ended = once(child, 'exit')
+const ended = once(child, 'close')
 try {
   await check()
 } catch (error) {
-  process.stderr.write(said)
+  process.stderr.write(said.slice(-SAID_LENGTH))
   process.kill(-(child.pid ?? 0), 'SIGKILL')
   throw error
 }
@@ -66,6 +69,8 @@ async function check(): Promise<void> {
   const [code, signal] = z.tuple([z.number().nullable(), z.string().nullable()]).parse(await ended)
   if (code !== 0) throw new Error(`stopped with code ${code} and signal ${signal}`)
   if (await isUp()) throw new Error('it still answers after it was stopped')
+  neverLogSecretsOf({ DATA_DIR: join(directory, 'data/run') })
+  expectNoSecrets(said)
   console.log('stopped with code 0')
 }
 

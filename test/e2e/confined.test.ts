@@ -1,29 +1,46 @@
 /**
  * Least privilege: in a whole life of a ledger (a start from nothing, a poll, builds, a write, a backup, a stop) no
  * process opens, makes, moves or removes a file outside of the two folders that it was given. strace sees every call,
- * also those of the programs that it starts.
+ * also those of the programs that it starts. Where root runs the test, the ledger lives as another user, who owns these
+ * two folders and nothing else: what it needs beside them it only reads.
  */
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 
-import { installProgram } from '../support/program.ts'
+import { installProgram, runCommand } from '../support/program.ts'
 import type { Program } from '../support/program.ts'
+import { leavesNothingOut } from '../support/runnable.ts'
+import { addressOf } from './ledger.ts'
 
 const calls =
   'open,openat,openat2,creat,mkdir,mkdirat,rename,renameat,renameat2,link,linkat,symlink,symlinkat,unlink,unlinkat,rmdir,truncate,chmod,fchmodat,chown,fchownat,mknod,mknodat'
+const isRoot = process.getuid?.() === 0
+/** Debian's `nobody`, who owns no file. */
+const user = 65_534
 
 let program: Program
 let root: string
+/** What stands before a command, so that it runs as the other user; nothing where that cannot be. */
+let asUser: readonly string[]
 
 beforeAll(() => {
   program = installProgram()
   root = mkdtempSync(join(tmpdir(), 'ledger-confined-'))
   for (const name of ['data', 'public', 'elsewhere']) mkdirSync(join(root, name))
+  asUser = isRoot ? otherUser() : []
 })
 
 afterAll(() => {
@@ -31,66 +48,106 @@ afterAll(() => {
   rmSync(root, { recursive: true, force: true })
 })
 
+function otherUser(): readonly string[] {
+  for (const folder of [root, program.dir]) chmodSync(folder, 0o755)
+  for (const name of ['data', 'public']) chownSync(join(root, name), user, user)
+  const plain = ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups']
+  const [command, ...args] = [...plain, process.execPath, '--check', realEntry()]
+  if (spawnSync(command, args).status === 0) return plain
+  // The repository lies where others have no way to it: the user may read everything, and write no more than before.
+  return [...plain, '--inh-caps=+dac_read_search', '--ambient-caps=+dac_read_search']
+}
+
+/** A file of a dependency, at its own place. */
+function realEntry(): string {
+  return execFileSync('realpath', [join(program.dir, 'node_modules/kysely/dist/cjs/index.js')])
+    .toString()
+    .trim()
+}
+
 test('nothing is written outside of DATA_DIR and PUBLIC_DIR', async () => {
-  const trace = join(root, 'trace.txt')
   const env = {
-    PATH: process.env['PATH'] ?? '',
     HOME: join(root, 'elsewhere'),
     TMPDIR: join(root, 'elsewhere'),
     DATA_DIR: join(root, 'data'),
     PUBLIC_DIR: join(root, 'public'),
     PORT: '0',
   }
-  const traced = ['-D', '-f', '-q', '-y', '-s', '4096', '-e', `trace=${calls}`, '-o', trace]
-  const child = spawn('strace', [...traced, process.execPath, program.service], {
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const ended = once(child, 'close')
-  onTestFinished(async () => {
-    child.kill('SIGKILL')
-    await ended
-  })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk: Buffer) => {
-      output += chunk.toString()
+  const traced = (name: string, script: string, ...args: readonly string[]) => {
+    const trace = join(root, `${name}.trace`)
+    const how = ['-D', '-f', '-q', '-y', '-s', '4096', '-e', `trace=${calls}`, '-o', trace]
+    const running = runCommand(
+      'strace',
+      [...how, ...asUser, process.execPath, script, ...args],
+      env,
+    )
+    onTestFinished(async () => {
+      running.kill('SIGKILL')
+      await running.ended
     })
+    /** Paths that were written to until it ended. */
+    const paths = async () => {
+      const code = await running.ended
+      expect({ name, code }).toEqual({ name, code: 0 })
+      const isOver = new RegExp(`^${running.pid} +\\+\\+\\+ exited`, 'm')
+      await expect.poll(() => isOver.test(readFileSync(trace, 'utf8'))).toBe(true)
+      return written(readFileSync(trace, 'utf8'))
+    }
+    return { ...running, paths }
   }
-  const listening = /"message":"listening".*?"port":(\d+)/
-  await expect.poll(() => output).toMatch(listening)
-  const port = listening.exec(output)?.[1] ?? ''
+  const service = traced('service', program.service)
+  const url = await addressOf(service)
   // Not by asking for a document: the limits are on, and a slow first build would use them up.
   await expect.poll(() => existsSync(join(env.PUBLIC_DIR, 'current'))).toBe(true)
-  const answer = await fetch(`http://127.0.0.1:${port}/api/v1/feedback`, {
+  const answer = await fetch(`${url}/api/v1/feedback`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ message: 'It works.' }),
   })
   expect(answer.status).toBe(201)
-  const backup = join(root, 'data', 'backup.db')
-  execFileSync(
-    process.execPath,
-    [program.scriptOf('scripts/cli/main.ts'), 'admin', 'backup', backup],
-    { env },
-  )
-  child.kill('SIGTERM')
-  await ended
-  const isOver = new RegExp(`^${child.pid} +\\+\\+\\+ exited`, 'm')
-  await expect.poll(() => isOver.test(readFileSync(trace, 'utf8'))).toBe(true)
-  const outside = written(readFileSync(trace, 'utf8')).filter(
+  const file = join(env.DATA_DIR, 'backup.db')
+  const backup = traced('backup', program.scriptOf('scripts/cli/main.ts'), 'admin', 'backup', file)
+  const byBackup = await backup.paths()
+  service.kill('SIGTERM')
+  const byService = await service.paths()
+
+  const outside = [...byService, ...byBackup].filter(
     (path) =>
-      !path.startsWith(env.DATA_DIR) &&
-      !path.startsWith(env.PUBLIC_DIR) &&
+      !path.startsWith(`${env.DATA_DIR}/`) &&
+      !path.startsWith(`${env.PUBLIC_DIR}/`) &&
       !path.startsWith('/dev/'),
   )
   expect([...new Set(outside)]).toEqual([])
+  // What was seen is what they did: the service, its builder, git, the backup.
+  const seen = [
+    join(env.DATA_DIR, 'ledger.db'),
+    join(env.PUBLIC_DIR, 'current'),
+    join(env.DATA_DIR, 'snapshots.git/refs/heads/main'),
+  ]
+  expect(seen.filter((path) => !byService.some((other) => other.startsWith(path)))).toEqual([])
+  expect(byBackup.some((path) => path.startsWith(file))).toBe(true)
+  expect(statSync(file).uid).toBe(isRoot ? user : process.getuid?.())
 })
 
-/** Paths that a call changed, or opened for writing, and that it reached. */
+// Only root can become another user; where it was not tried, the report says so.
+test.runIf(isRoot || leavesNothingOut)('as another user, who can write nowhere else', () => {
+  expect(isRoot).toBe(true)
+  const [command, ...args] = [...asUser, process.execPath, '-e']
+  const touch = 'fs.closeSync(fs.openSync(process.argv[1], "a"))'
+  const said = (path: string): string =>
+    spawnSync(command, [...args, touch, path], { encoding: 'utf8' }).stderr
+  for (const folder of ['data', 'public']) expect(said(join(root, folder, 'mine'))).toBe('')
+  const code = [program.service, join(program.dir, 'another.js'), realEntry(), 'package.json']
+  for (const path of [...code, join(root, 'elsewhere/not-mine'), join(root, 'not-mine')]) {
+    expect(said(path)).toContain('EACCES')
+  }
+})
+
+/** Paths that a call changed, or opened for writing, and that it reached or was kept from. */
 function written(trace: string): string[] {
   return trace.split('\n').flatMap((line) => {
-    if (/= -1 /.test(line)) return []
+    // What the user was kept from counts as if it had been done.
+    if (/= -1 (?!EACCES|EPERM|EROFS)/.test(line)) return []
     const isOpen = /\b(?:open|openat|openat2)\(/.test(line)
     if (isOpen && !/O_WRONLY|O_RDWR|O_CREAT|O_TRUNC/.test(line)) return []
     // A path is absolute, or stands behind the folder that it is relative to.

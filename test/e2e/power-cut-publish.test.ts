@@ -10,6 +10,7 @@ import { afterAll, beforeAll, beforeEach, afterEach, expect, test } from 'vitest
 
 import { readSet, versionsOf, workspace } from '../builder/publish/set.ts'
 import type { Workspace } from '../builder/publish/set.ts'
+import { expectNoSecrets } from '../support/no-secrets.ts'
 import { installProgram } from '../support/program.ts'
 import type { Program } from '../support/program.ts'
 
@@ -82,10 +83,11 @@ function recorded({ rails, path }: { rails: number; path: string }): Flushes {
   const env = { PATH: path }
   const trace = join(place.root, 'trace')
   const strace = execFileSync('which', ['strace'], { encoding: 'utf8' }).trim()
-  execFileSync(process.execPath, [...publishing, '1', never, String(rails)], { env })
+  const first = [...publishing, '1', never, String(rails)]
+  expectNoSecrets(execFileSync(process.execPath, first, { env, encoding: 'utf8' }))
   const flags = ['-f', '-y', '-qq', '-s', '300', '-e', `trace=${tracedCalls}`, '-o', trace]
   const command = [process.execPath, ...publishing, '2', never, String(rails)]
-  execFileSync(strace, [...flags, ...command], { env })
+  expectNoSecrets(execFileSync(strace, [...flags, ...command], { env, encoding: 'utf8' }))
   expect(versionsOf(readSet(place.publicDir, place.keys.publicKeys))).toEqual([2])
   return flushesIn(readFileSync(trace, 'utf8'), place.publicDir)
 }

@@ -2,8 +2,6 @@
  * Power cuts at every flush of a service that takes receipts, replayed: strace records what the compiled service did to
  * its database and what it answered, in one order; each disk that a cut could leave is opened and looked at.
  */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,9 +11,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { openDatabase } from '../../src/db/open.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
+import { runCommand } from '../support/program.ts'
 import type { Program } from '../support/program.ts'
 import { randomFrom } from '../support/random.ts'
 import { boardReceipt, installBoardProgram, sendReceipt } from './board.ts'
+import { addressOf } from './ledger.ts'
 import { disksAfterCuts, readTrace, tracedBytes, tracedCalls } from './recorded-disk.ts'
 import type { Disk } from './recorded-disk.ts'
 
@@ -40,35 +40,21 @@ afterAll(() => {
 async function record(tracePath: string, dataDir: string): Promise<ReadonlySet<string>> {
   const traced = ['-f', '-y', '-xx', '-s', String(tracedBytes), '-e', `trace=${tracedCalls}`]
   const quiet = ['-qq', '--seccomp-bpf', '-e', 'signal=none', '-o', tracePath]
-  const strace = spawn('strace', [...traced, ...quiet, process.execPath, program.service], {
-    env: {
-      PATH: process.env['PATH'] ?? '',
-      DATA_DIR: dataDir,
-      PUBLIC_DIR: join(root, 'public'),
-      PORT: '0',
-      LIMITS: 'off',
-      POLL: 'off',
-      BUILDER: 'off',
-    },
-    stdio: ['ignore', 'ignore', 'pipe'],
+  const strace = runCommand('strace', [...traced, ...quiet, process.execPath, program.service], {
+    DATA_DIR: dataDir,
+    PUBLIC_DIR: join(root, 'public'),
+    PORT: '0',
+    LIMITS: 'off',
+    POLL: 'off',
+    BUILDER: 'off',
   })
-  const ended = once(strace, 'close')
-  await once(strace, 'spawn')
-  let said = ''
-  const port = await new Promise<string>((resolve, reject) => {
-    strace.stderr.on('data', (chunk: Buffer) => {
-      said += chunk.toString('utf8')
-      const found = /"message":"listening".*?"port":(\d+)/.exec(said)?.[1]
-      if (found !== undefined) resolve(found)
-    })
-    strace.once('close', () => reject(new Error(`the service ended: ${said}`)))
-  })
+  const url = await addressOf(strace)
   const answered = new Set<string>()
   let made = 0
   const client = async (): Promise<void> => {
     while (made < receipts) {
       made += 1
-      const answer = await sendReceipt(`http://127.0.0.1:${port}`, await boardReceipt(made))
+      const answer = await sendReceipt(url, await boardReceipt(made))
       expect(answer?.status).toBe(201)
       if (answer !== null) answered.add(answer.receiptId)
     }
@@ -76,7 +62,7 @@ async function record(tracePath: string, dataDir: string): Promise<ReadonlySet<s
   await Promise.all(Array.from({ length: clients }, client))
   const service = readFileSync(`/proc/${strace.pid}/task/${strace.pid}/children`, 'utf8').trim()
   process.kill(Number(service), 'SIGTERM')
-  await ended
+  await strace.ended
   return answered
 }
 

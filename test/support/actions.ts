@@ -12,6 +12,7 @@ import type { Letter } from '../../src/mail/mail.ts'
 import { createPinnedFetch } from '../../src/outbound/pinned-fetch.ts'
 import { loadReference } from '../../src/reference.ts'
 import { keyedHashOf } from '../../src/secret.ts'
+import { neverLogKey } from './no-secrets.ts'
 
 export interface TestActions extends InstalledDeps {
   /** How often a build was asked for. */
@@ -32,7 +33,12 @@ export async function testActions(given: {
   const folder = databasePath === undefined ? await mkdtemp(join(tmpdir(), 'ledger-writes-')) : null
   const database = await openDatabase({ url: databasePath ?? join(folder ?? '', 'ledger.db') })
   const reference = await loadReference('data')
-  const exchangeKeys = { active: signingKeyFromSeed(randomBytes(32)), retired: [] }
+  const newKey = () => {
+    const key = randomBytes(32)
+    neverLogKey(key)
+    return key
+  }
+  const exchangeKeys = { active: signingKeyFromSeed(newKey()), retired: [] }
   let nudges = 0
   const letters: Letter[] = []
   return {
@@ -45,7 +51,7 @@ export async function testActions(given: {
     reference: () => reference,
     walletChain: () => undefined,
     checkAside: checkHere,
-    keyedHash: keyedHashOf(randomBytes(32)),
+    keyedHash: keyedHashOf(newKey()),
     mail: (letter) => {
       letters.push(letter)
       return Promise.resolve()

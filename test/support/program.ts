@@ -8,7 +8,7 @@ import { inject } from 'vitest'
 
 import { compiledIn } from './compile.ts'
 import type { Compiled } from './compile.ts'
-import { expectNoSecrets } from './no-secrets.ts'
+import { expectNoSecrets, neverLogSecretsOf } from './no-secrets.ts'
 
 export interface Program extends Compiled {
   readonly service: string
@@ -46,7 +46,16 @@ export function run(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): Running {
-  const child = spawn(process.execPath, [script, ...args], {
+  return runCommand(process.execPath, [script, ...args], env)
+}
+
+/** The same for another program than Node, such as one that starts Node and watches it. */
+export function runCommand(
+  command: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Running {
+  const child = spawn(command, args, {
     env: { PATH: process.env['PATH'] ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -59,6 +68,7 @@ export function run(
   child.stdout.on('data', take)
   child.stderr.on('data', take)
   const ended = once(child, 'close').then(([code]: (number | null)[]) => {
+    neverLogSecretsOf(env)
     expectNoSecrets(output)
     return code ?? null
   })

@@ -5,6 +5,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 
 import { bodySha256, messages, sha256Hex, signingText } from '../../src/auth/messages.ts'
 import { encodeBase58 } from '../../src/core/base58.ts'
+import { neverLogKey } from './no-secrets.ts'
 
 export const testService = 'agent-income-ledger'
 
@@ -17,7 +18,11 @@ export interface TestWallet {
   readonly sign: (message: string) => Promise<string>
 }
 
-const seedOf = (name: string): Buffer => createHash('sha256').update(`test wallet ${name}`).digest()
+function seedOf(name: string): Buffer {
+  const seed = createHash('sha256').update(`test wallet ${name}`).digest()
+  neverLogKey(seed)
+  return seed
+}
 
 export function evmWallet(name: string): TestWallet {
   const account = privateKeyToAccount(`0x${seedOf(name).toString('hex')}`)

@@ -6,6 +6,7 @@ import type { Address, Hex, PrivateKeyAccount } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { base } from 'viem/chains'
 
+import { neverLogKey } from './no-secrets.ts'
 import { usdcAbi, usdcAddress } from './usdc-chain.ts'
 
 /** A payer or settler whose key is derived from a name. */
@@ -14,7 +15,9 @@ export function chainAccount(name: string): PrivateKeyAccount {
 }
 
 export function chainKey(name: string): Hex {
-  return `0x${createHash('sha256').update(`chain account ${name}`).digest('hex')}`
+  const key = createHash('sha256').update(`chain account ${name}`).digest()
+  neverLogKey(key)
+  return bytesToHex(key)
 }
 
 /** What is signed, in the words of the token. Times are seconds since the epoch. */

@@ -2,9 +2,7 @@
  * Power cuts at every flush of a builder that publishes, replayed: strace records what the compiled builder did to
  * PUBLIC_DIR, and on each tree that a cut could leave a reader finds the old set whole, or the new one.
  */
-import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -13,6 +11,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { encodedFile, manifestSchema } from '../../../src/core/documents.ts'
 import { installBoardProgram } from '../../e2e/board.ts'
 import { newLedger } from '../../e2e/ledger.ts'
+import { runCommand } from '../../support/program.ts'
 import type { Program } from '../../support/program.ts'
 import { randomFrom } from '../../support/random.ts'
 import { before, disksAfterCuts, tracedCalls } from './recorded-tree.ts'
@@ -81,13 +80,12 @@ test(
       '-o',
       record,
     ]
-    const strace = spawn(
+    const strace = runCommand(
       'strace',
       [...how, '-e', `trace=${tracedCalls}`, process.execPath, program.builder, '--once'],
-      { env: { PATH: process.env['PATH'] ?? '', ...ledger.env }, stdio: 'ignore' },
+      ledger.env,
     )
-    await once(strace, 'close')
-    expect(strace.exitCode).toBe(0)
+    expect(await strace.ended).toBe(0)
     const newSet = ledger.manifest().set_sha256
     expect(newSet).not.toBe(oldSet)
 
