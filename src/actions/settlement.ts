@@ -56,14 +56,16 @@ export async function searched(
   payment: PaymentRecord,
 ): Promise<Standing> {
   const meant = meantBy(payment)
-  if (await chain.isSpent(meant)) {
-    const since = (parseTime(payment.reservedAt) ?? 0) / secondMs - SEEN_BEFORE_SECONDS
-    const found = await chain.findTransfer(meant, since)
-    if (found === null) return { kind: 'open' }
-    return found === 'elsewhere' ? { kind: 'spent' } : { kind: 'found', in: found }
+  if (!(await chain.isSpent(meant))) {
+    const { timestamp } = await chain.head('latest')
+    if (timestamp < payment.validBefore + SURELY_EXPIRED_SECONDS) return { kind: 'open' }
+    // Asked again: a machine that slept between the two looks has not seen what was mined meanwhile.
+    if (!(await chain.isSpent(meant))) return { kind: 'dead' }
   }
-  const { timestamp } = await chain.head('latest')
-  return { kind: timestamp >= payment.validBefore + SURELY_EXPIRED_SECONDS ? 'dead' : 'open' }
+  const since = (parseTime(payment.reservedAt) ?? 0) / secondMs - SEEN_BEFORE_SECONDS
+  const found = await chain.findTransfer(meant, since)
+  if (found === null) return { kind: 'open' }
+  return found === 'elsewhere' ? { kind: 'spent' } : { kind: 'found', in: found }
 }
 
 /**

@@ -133,6 +133,29 @@ describe('a payment that a stop left under way', () => {
     expect(await charged()).toBe(0n)
   })
 
+  it('and is mined while the service sleeps between two looks is not taken for one that ran out', async () => {
+    await chain.automine(false)
+    const signed = await sign()
+    expect(await buy(signed)).toEqual({ status: 503, code: 'settlement_pending' })
+    let isAsleep = true
+    const slow = await startRpcProxy(chain.url, {
+      before: async ({ method }) => {
+        if (!isAsleep || method !== 'eth_getBlockByNumber') return
+        isAsleep = false
+        await chain.mine()
+        await later(600)
+      },
+    })
+    await paid.stop()
+    const databasePath = join(folder, 'ledger.db')
+    paid = await startPaidService({ chain, rpcUrl: slow.url, databasePath })
+    await watched().run()
+    await slow.stop()
+    expect(isAsleep).toBe(false)
+    expect(await rows()).toMatchObject([{ state: 'settled' }])
+    expect(await charged()).toBe(price)
+  })
+
   it('and that cannot be looked for is shown when its time is over, and no longer when it was found', async () => {
     const signed = await sign()
     await chain.automine(false)
