@@ -13,6 +13,14 @@ export interface Call {
 export interface Answer {
   readonly status: number
   readonly body: Readonly<Record<string, unknown>>
+  /** Status line and headers, as they came. */
+  readonly head: string
+}
+
+/** One of its headers, or null. The name in lower case. */
+export function headerOf({ head }: Pick<Answer, 'head'>, name: string): string | null {
+  const line = head.split('\r\n').find((one) => one.toLowerCase().startsWith(`${name}: `))
+  return line?.slice(name.length + 2) ?? null
 }
 
 /** Sends a request; `answered` is told when the whole answer is out. */
@@ -56,5 +64,5 @@ function answerOf(text: string): Answer {
   if (Number.isNaN(status) || typeof body !== 'object' || body === null) {
     throw new Error(`this is no answer: ${text}`)
   }
-  return { status, body: { ...body } }
+  return { status, body: { ...body }, head: text.slice(0, end) }
 }

@@ -73,7 +73,21 @@ function wantedRows(state: State): Record<string, readonly Row[]> {
         return [wallet, all.length, counts.length, lifetime]
       }),
     ),
-    claims: [...claims].map(([wallet, { name, atMs }]) => [wallet, name, iso(atMs)]),
+    claims: [...claims.values()].map(({ wallet, email, name, atMs }) => [
+      wallet,
+      email,
+      name,
+      iso(atMs),
+    ]),
+    codes: sorted(
+      [...state.codes].map(([email, { hash, name, tries, expiresMs }]) => [
+        email,
+        hash,
+        name,
+        tries,
+        iso(expiresMs),
+      ]),
+    ),
     partners: [...partners].map(([handle, one]) => [
       handle,
       one.wallet,
@@ -88,19 +102,25 @@ function wantedRows(state: State): Record<string, readonly Row[]> {
     ]),
     changes: state.changes,
     webhooks: sorted(
-      [...subscriptions].map(([id, { wallet, url, rails, atMs }]) => [
+      [...subscriptions].map(([id, { wallet, url, rails, atMs, afterSeq, isDisabled }]) => [
         id,
         wallet,
         url,
         rails,
-        'active',
+        isDisabled ? 'disabled' : 'active',
         iso(atMs),
+        afterSeq,
       ]),
     ),
     'deliveries of webhooks': sorted(
-      [...subscriptions].flatMap(([id, { tries }]) =>
-        Array.from({ length: tries }, () => [id, 'test', 'pending']),
-      ),
+      [...state.postings].map(([id, { subscription, eventSeq, type, status, attempts }]) => [
+        id,
+        subscription,
+        eventSeq,
+        type,
+        status,
+        attempts,
+      ]),
     ),
     applications: state.applications.map(([id, by, rail, worker, mode, at]) => [
       id,

@@ -54,6 +54,20 @@ export const newsSql = `select json_object(
   'audit', ${list('seq, wallet, handle, action, message_sha256, created_at', 'oath_history where seq > ?4 order by seq')},
   'moves', ${list('seq, job_id, event', "job_moves where role = 'clock' and seq > ?5 order by seq")},
   'issued', ${list('id, job_id', 'receipts where job_id is not null and seq > ?6 order by seq')},
+  'payments', (select json_group_array(json_object('id', id, 'payer', payer, 'nonce', nonce, 'payTo', pay_to,
+    'amountMicro', amount_micro_usdc, 'validBefore', valid_before, 'purpose', purpose, 'resource', resource,
+    'state', state, 'txHash', tx_hash, 'blockNumber', block_number, 'blockHash', block_hash, 'finality', finality,
+    'isDelivered', delivered_at is not null)) from payments),
+  'letters', json_object(
+    'sends', ${list('email_hash, sent_at', 'email_sends order by rowid')},
+    'codes', ${list('email_hash, code_hash, display_name, wallet, tries, expires_at', 'email_codes')}),
+  'outbox', json_object(
+    'events', ${list('seq, id, kind, rail', 'events where seq > ?7 order by seq')},
+    'cursor', (select coalesce(max(value), '0') from meta where key = 'webhooks_cursor'),
+    'disabled', ${list('id', "alert_subscriptions where status = 'disabled'")},
+    'postings', (select json_group_array(json_object('id', id, 'subscription', subscription_id, 'eventSeq', event_seq,
+      'type', type, 'status', status, 'attempts', attempts, 'fence', fence, 'leasedUntilMs', leased_until))
+      from (select * from alert_deliveries order by id))),
   'ended', ${list('handle', "partners where status = 'cancelled'")},
   'last', (select json_array(
     (select coalesce(max(rowid), 0) from used_messages),
@@ -61,7 +75,8 @@ export const newsSql = `select json_object(
     (select coalesce(max(rowid), 0) from skill_proposals),
     (select coalesce(max(seq), 0) from oath_history),
     (select coalesce(max(seq), 0) from job_moves),
-    (select coalesce(max(seq), 0) from receipts)
+    (select coalesce(max(seq), 0) from receipts),
+    (select coalesce(max(seq), 0) from events)
   ))
 )`
 
@@ -73,11 +88,12 @@ export const dumpSql = `select json_object(
   'receipts', ${list('id, to_wallet, from_wallet, submitter, kind, platform, amount_micro_usdc, accepted_at, job_id', 'receipts order by seq')},
   'entries', ${list('wallet, receipt_id, payer, payer_rank, amount_micro_usdc, value_micro_usdc, created_at', 'reputation_ledger order by seq')},
   'standings', ${list('wallet, entries, receipts, lifetime_micro_usdc', 'reputation order by wallet')},
-  'claims', ${list('wallet, display_name, claimed_at', 'claims order by id')},
+  'claims', ${list('wallet, email_hash, display_name, claimed_at', 'claims order by id')},
+  'codes', ${list('email_hash, code_hash, display_name, tries, expires_at', 'email_codes order by email_hash')},
   'partners', ${list('handle, wallet, display_name, tier, status, website, require_body_signature, attestation_url, attestation_signed_at, created_at', 'partners order by seq')},
   'changes', ${list('handle, kind, tier, created_at', 'subscription_changes order by seq')},
-  'webhooks', ${list('id, wallet, url, json(rails), status, created_at', 'alert_subscriptions order by id')},
-  'deliveries of webhooks', ${list('subscription_id, type, status', 'alert_deliveries order by subscription_id')},
+  'webhooks', ${list('id, wallet, url, json(rails), status, created_at, after_seq', 'alert_subscriptions order by id')},
+  'deliveries of webhooks', ${list('id, subscription_id, event_seq, type, status, attempts', 'alert_deliveries order by id')},
   'applications', ${list('id, partner, rail, worker_wallet, mode, outcome, submitted_at', 'applications order by rowid')},
   'jobs', ${list('id, poster, title, status, deadline, bids_count, awarded_bid, receipt_id', 'jobs order by seq')},
   'bids', ${list('id, job_id, bidder, price_micro_usdc, status', 'job_bids order by id')},

@@ -16,6 +16,8 @@ import type { Reference } from '../../src/reference.ts'
 import { keyedHashOf } from '../../src/secret.ts'
 import { withPlatform } from '../support/receipts.ts'
 import { evmWallet } from '../support/wallets.ts'
+import { preparePeople } from './chain/purse.ts'
+import type { People } from './chain/purse.ts'
 import { mount, plainMachine } from './driver.ts'
 import { readFilesAtOnce } from './machine.ts'
 import { platformKey } from './requests/people.ts'
@@ -29,6 +31,7 @@ export interface Installation {
   readonly keys: Keys
   readonly exchangeKeys: ExchangeKeys
   readonly keyedHash: ReturnType<typeof keyedHashOf>
+  readonly people: People
   readonly remove: () => void
 }
 
@@ -59,6 +62,7 @@ export async function prepareInstallation(): Promise<Installation> {
     keys: await loadKeys({ dir: join(dir, 'keys'), nowMs: startMs }),
     exchangeKeys: { active: signingKeyFromSeed(new Uint8Array(32).fill(7)), retired: [] },
     keyedHash: keyedHashOf(new Uint8Array(32).fill(9)),
+    people: await preparePeople(),
     remove: () => rmSync(dir, { recursive: true, force: true }),
   }
 }

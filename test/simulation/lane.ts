@@ -31,10 +31,11 @@ const enough = 200
 
 /** A run in which nothing happens finds nothing. */
 export function expectMuch(totals: Totals): void {
-  const { seeds, taken, accepted, disputed, expired } = totals
+  const { seeds, taken, accepted, disputed, expired, bought, delivered } = totals
   const silent = totals['accepted by silence']
   expect(seeds === 0 || taken > 0).toBe(true)
   if (seeds < enough) return
-  const came = { accepted, silent, disputed, expired }
-  for (const [end, jobs] of Object.entries(came)) expect(jobs, end).toBeGreaterThan(seeds / 50)
+  const letters = totals['claimed by letter']
+  const came = { letters, accepted, silent, disputed, expired, bought, delivered }
+  for (const [end, count] of Object.entries(came)) expect(count, end).toBeGreaterThan(seeds / 50)
 }

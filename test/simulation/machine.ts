@@ -45,7 +45,8 @@ export interface Fault {
 }
 
 interface Waiting {
-  readonly process: Process
+  /** Null for what goes on in the world whatever becomes of the processes. */
+  readonly process: Process | null
   readonly what: string
   readonly release: () => Promise<void>
   readonly drop: () => void
@@ -53,7 +54,11 @@ interface Waiting {
 
 export interface Machine {
   readonly nowMs: () => number
+  /** The time of the world, which goes on where the clock of the machine goes on, and never back. */
+  readonly worldMs: () => number
   readonly moveClock: (byMs: number) => void
+  /** A clock that is behind that of the world is set. */
+  readonly setClock: () => void
   readonly clockOf: (process: Process) => Clock
   readonly startProcess: (
     name: ProcessName,
@@ -69,8 +74,12 @@ export interface Machine {
   readonly settle: () => Promise<void>
   /** Answers `value` when the seed lets it. */
   readonly answer: <T>(process: Process, what: string, value: () => T) => Promise<T>
+  /** Something in the world that happens when the seed lets it, whoever has died meanwhile. */
+  readonly outside: (what: string, happen: () => void) => void
   /** How many faults came about so far, and stretches of a lock held by the other process. */
   readonly troubles: () => number
+  /** Somebody outside has made some, so that the ledger may say that it cannot. */
+  readonly trouble: () => void
   readonly faults: () => number
   readonly steps: () => number
 }
@@ -97,6 +106,7 @@ export function createMachine(given: {
 }): Machine {
   const { chance, log } = given
   let nowMs = given.startMs
+  let worldMs = given.startMs
   let monotonicMs = startMonotonicMs
   let pending: Waiting[] = []
   let armed: Fault[] = []
@@ -205,9 +215,14 @@ export function createMachine(given: {
 
   return {
     nowMs: () => nowMs,
+    worldMs: () => worldMs,
     moveClock: (byMs) => {
       nowMs += byMs
+      worldMs += Math.max(0, byMs)
       monotonicMs += Math.max(0, byMs)
+    },
+    setClock: () => {
+      nowMs = Math.max(nowMs, worldMs)
     },
     clockOf: (process) => ({
       now: () => nowMs,
@@ -254,7 +269,7 @@ export function createMachine(given: {
       const [next] = pending.splice(chance.below(pending.length), 1)
       if (next === undefined) return null
       steps += 1
-      log(`  ${next.process.name}: ${next.what}`)
+      log(`  ${next.process?.name ?? 'outside'}: ${next.what}`)
       died = null
       await next.release()
       await settle()
@@ -262,7 +277,14 @@ export function createMachine(given: {
     },
     settle,
     answer,
+    outside: (what, happen) => {
+      const release = async (): Promise<void> => happen()
+      pending.push({ process: null, what, release, drop: () => undefined })
+    },
     troubles: () => troubles,
+    trouble: () => {
+      troubles += 1
+    },
     faults: () => faults,
     steps: () => steps,
   }

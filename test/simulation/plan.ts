@@ -21,6 +21,11 @@ const others = [
   'expire',
   'tidy',
   'poll',
+  'tell',
+  'buy',
+  'watch',
+  'stranger',
+  'fork',
 ] as const
 
 export interface Step {
@@ -33,7 +38,9 @@ export interface Step {
 const weights = {
   register: 5,
   receipt: 10,
-  claim: 3,
+  claim: 2.5,
+  ask: 1.5,
+  code: 2,
   signup: 4,
   attest: 3,
   profile: 2.5,
@@ -69,6 +76,11 @@ const weights = {
   expire: 1.5,
   tidy: 0.5,
   poll: 1.2,
+  tell: 1.2,
+  buy: 8,
+  watch: 1,
+  stranger: 1,
+  fork: 0.4,
 } as const satisfies Record<Step['kind'], number>
 
 /** From the first word to the last, as jobs should go, with the ways in which they end. */
@@ -85,13 +97,34 @@ const ends = {
 
 const endNames = namesOf(ends)
 
+/** Somebody subscribes, something happens, and is told of; at times they leave before. */
+const news = {
+  told: ['subscribe', 'poll', 'tell', 'poll', 'tell'],
+  'tried out': ['subscribe', 'try', 'tell', 'tick', 'tell'],
+  'left behind': ['subscribe', 'poll', 'unsubscribe', 'tell'],
+} as const satisfies Readonly<Record<string, readonly Step['kind'][]>>
+
+/** A letter that is asked for, and its code, in time or too late. */
+const byLetter = {
+  'in time': ['ask', 'code', 'code'],
+  'too late': ['ask', 'leap', 'code'],
+  'second letter': ['ask', 'ask', 'code'],
+} as const satisfies Readonly<Record<string, readonly Step['kind'][]>>
+
+const newsNames = namesOf(news)
+const letterNames = namesOf(byLetter)
+
 /** Of the jobs of a run: none, one or two are walked to their ends, in between all the rest. */
 function lives(chance: Chance, step: (kind: Step['kind'], isWilling: boolean) => Step): Step[][] {
   const count = chance.weighted({ none: 4, one: 5, two: 1 })
   const numbers = { none: 0, one: 1, two: 2 } as const
-  return Array.from({ length: numbers[count] }, () =>
-    [...beginning, ...ends[chance.pick(endNames)]].map((kind) => step(kind, true)),
-  )
+  const jobs = Array.from({ length: numbers[count] }, () => [
+    ...beginning,
+    ...ends[chance.pick(endNames)],
+  ])
+  const told = chance.happens(0.25) ? [news[chance.pick(newsNames)]] : []
+  const claimed = chance.happens(0.12) ? [byLetter[chance.pick(letterNames)]] : []
+  return [...jobs, ...told, ...claimed].map((life) => life.map((kind) => step(kind, true)))
 }
 
 export function planOf(seed: number): readonly Step[] {

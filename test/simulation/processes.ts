@@ -12,27 +12,37 @@ import { jobDocuments } from '../../builder/snapshots/jobs.ts'
 import { partnerDocuments } from '../../builder/snapshots/partners.ts'
 import { railDocuments } from '../../builder/snapshots/rails.ts'
 import { statsDocuments } from '../../builder/snapshots/stats.ts'
+import { createWebhooks } from '../../builder/webhooks.ts'
 import { createWorker } from '../../builder/worker.ts'
 import type { BuilderWorker } from '../../builder/worker.ts'
+import type { InstalledDeps } from '../../src/actions/deps.ts'
+import { createPaymentWatch } from '../../src/actions/payment-watch.ts'
 import { createApp } from '../../src/app.ts'
 import { checkHere } from '../../src/auth/check.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import type { LineLog } from '../../src/log.ts'
+import { webhookSecret } from '../../src/outbound/standard-webhook.ts'
 import { figures } from '../support/figures.ts'
 import type { Installation } from './installation.ts'
+import type { Letters } from './letters.ts'
 import type { Machine, Process } from './machine.ts'
+import type { Market } from './market.ts'
 import { createChance, seedFor } from './random.ts'
 import type { Chance } from './random.ts'
+import type { Receivers } from './receivers.ts'
+import { siteUrl } from './requests/reads.ts'
 
 export interface ServiceProcess {
   readonly process: Process
   readonly server: Server
+  /** One round of the watch over payments. */
+  readonly watch: () => Promise<void>
 }
 
 export interface BuilderProcess {
   readonly process: Process
-  readonly worker: Pick<BuilderWorker, 'expire' | 'tidy' | 'poll'>
+  readonly worker: Pick<BuilderWorker, 'expire' | 'tidy' | 'poll' | 'deliver'>
   /** Documents by path, as they would be published. */
   readonly build: (nowMs: number) => Promise<ReadonlyMap<string, unknown>>
 }
@@ -40,6 +50,9 @@ export interface BuilderProcess {
 export interface Host {
   readonly machine: Machine
   readonly installation: Installation
+  readonly market: Market
+  readonly receivers: Receivers
+  readonly letters: Letters
   readonly path: string
   readonly seed: number
   /** Of the processes that there were, one after the other. */
@@ -50,7 +63,6 @@ export interface Host {
   readonly fault: (text: string) => void
 }
 
-const siteUrl = 'https://ledger.test'
 const serviceName = 'agent-income-ledger'
 const pollEveryMs = 900_000
 /** Far beyond what any run takes: the limit on how long a connection is held is tested elsewhere. */
@@ -78,8 +90,12 @@ const silent = () => undefined
 function logOf(host: Host, process: Process): LineLog {
   const error: LineLog['error'] = (message, fields) => {
     const reason = String(fields?.['reason'] ?? fields?.['detail'] ?? '')
-    // Sources that say nothing usable are what polls are for.
-    if (process.isAlive && !reason.includes('rails polled')) host.fault(`${message}: ${reason}`)
+    // Sources that say nothing usable are what polls are for, and the chain may take blocks back.
+    const isWorld =
+      reason.includes('rails polled') ||
+      reason.includes('the mail server has gone') ||
+      /^payments? (?:were )?undone/.test(message)
+    if (process.isAlive && !isWorld) host.fault(`${message}: ${reason}`)
   }
   const log = { debug: silent, info: silent, warn: silent, error }
   return { ...log, isEnabled: () => false, flush: silent }
@@ -87,12 +103,33 @@ function logOf(host: Host, process: Process): LineLog {
 
 export async function startService(host: Host): Promise<ServiceProcess> {
   const { machine, installation, seed, generation } = host
-  let server: Server | undefined
+  let made: Omit<ServiceProcess, 'process'> | undefined
   const process = await machine.startProcess('service', async (process) => {
     const database = await open(host, process)
     const clock = machine.clockOf(process)
     const random = randomOf(createChance(seedFor(seed, `service ${generation}`)))
     const log = logOf(host, process)
+    const actions: InstalledDeps = {
+      database,
+      clock,
+      random,
+      log,
+      serviceName,
+      siteUrl,
+      reference: () => installation.reference,
+      walletChain: () => undefined,
+      // On a thread of its own, which ends when it ends; here the seed says when.
+      checkAside: async (check) => {
+        await machine.answer(process, 'check', () => null)
+        return await checkHere(check)
+      },
+      keyedHash: installation.keyedHash,
+      mail: host.letters.carry(process),
+      outbound: () => Promise.reject(new Error('nothing is fetched')),
+      exchangeKeys: () => installation.exchangeKeys,
+      payments: host.market.paymentsOf(process),
+      nudge: silent,
+    }
     const app = createApp({
       siteUrl,
       clock,
@@ -105,32 +142,13 @@ export async function startService(host: Host): Promise<ServiceProcess> {
       obstacles: () => Promise.resolve([]),
       statsSince: () => Promise.resolve({}),
       countView: silent,
-      actions: {
-        database,
-        clock,
-        random,
-        log,
-        serviceName,
-        siteUrl,
-        reference: () => installation.reference,
-        walletChain: () => undefined,
-        // On a thread of its own, which ends when it ends; here the seed says when.
-        checkAside: async (check) => {
-          await machine.answer(process, 'check', () => null)
-          return await checkHere(check)
-        },
-        keyedHash: installation.keyedHash,
-        mail: () => Promise.resolve(),
-        outbound: () => Promise.reject(new Error('nothing is fetched')),
-        exchangeKeys: () => installation.exchangeKeys,
-        payments: { mode: 'off', receiver: null, problems: () => [] },
-        nudge: silent,
-      },
+      actions,
     })
-    server = createServer({ requireHostHeader: false }, app.listener)
+    const server = createServer({ requireHostHeader: false }, app.listener)
+    made = { server, watch: createPaymentWatch(actions).run }
   })
-  if (server === undefined) throw new Error('the service did not start')
-  return { process, server }
+  if (made === undefined) throw new Error('the service did not start')
+  return { process, ...made }
 }
 
 export async function startBuilder(host: Host): Promise<BuilderProcess> {
@@ -180,7 +198,16 @@ export async function startBuilder(host: Host): Promise<BuilderProcess> {
         railBaseUrls: new Map(),
       }),
       hasArbitrumNode: false,
-      webhooks: { run: nothing },
+      webhooks: createWebhooks({
+        database,
+        clock,
+        random,
+        log,
+        send: host.receivers.reach(process),
+        secretOf: (id) => webhookSecret(installation.keyedHash, id),
+        userAgent: 'simulation',
+        signal: new AbortController().signal,
+      }),
       receipts: { run: nothing },
       signal: new AbortController().signal,
       onPublished: silent,

@@ -3,13 +3,17 @@ import { createHash } from 'node:crypto'
 
 import { webhookSecret } from '../../src/outbound/standard-webhook.ts'
 import { createClients } from './clients.ts'
+import { createCouriers } from './couriers.ts'
 import { createDisks } from './disks.ts'
+import { createEndings } from './endings.ts'
 import { openEye } from './eye.ts'
 import type { Eye } from './eye.ts'
 import { faultOf } from './faults.ts'
 import { markRestored, startMs } from './installation.ts'
 import type { Installation } from './installation.ts'
+import { createLetters } from './letters.ts'
 import { createMachine } from './machine.ts'
+import { createMarket } from './market.ts'
 import { dayMs, iso } from './model/reading.ts'
 import { copyOf } from './model/state.ts'
 import type { State } from './model/state.ts'
@@ -19,7 +23,9 @@ import type { Step } from './plan.ts'
 import { startBuilder, startService } from './processes.ts'
 import type { BuilderProcess, Host, ServiceProcess } from './processes.ts'
 import { countersOf, createChance, seedFor } from './random.ts'
+import { createReceivers } from './receivers.ts'
 import { createTasks } from './tasks.ts'
+import { createTill } from './till.ts'
 import { createWitness } from './witness.ts'
 
 const minuteMs = 60_000
@@ -53,9 +59,39 @@ export async function simulate(
   let service: ServiceProcess
   let builder: BuilderProcess
   const secretOf = (id: string) => webhookSecret(installation.keyedHash, id)
-  const witness = createWitness({ log, wrong, secretOf, tally })
+  const { people } = installation
+  const market = createMarket({
+    seed,
+    machine,
+    people,
+    log,
+    handedOver: (authorization, txHash) => till.handedOver(authorization, txHash),
+  })
+  const till = createTill({ market, wrong, log })
+  const { nowMs } = machine
+  const couriers = createCouriers({ wrong, log, secretOf, nowMs, tally })
+  const receivers = createReceivers({
+    machine,
+    chance: createChance(seedFor(seed, 'receivers')),
+    ...couriers,
+  })
+  const letters = createLetters({
+    machine,
+    chance: createChance(seedFor(seed, 'letters')),
+    keyedHash: installation.keyedHash,
+    wrong,
+  })
+  const witness = createWitness({ log, wrong, secretOf, tally, till, couriers, letters })
   const tasks = createTasks({ machine, witness, tally, log, wrong })
-  const clients = createClients({ machine, installation, witness, service: () => service, log })
+  const clients = createClients({
+    machine,
+    installation,
+    witness,
+    market,
+    letters,
+    service: () => service,
+    log,
+  })
 
   function wrong(what: string): void {
     log(`WRONG: ${what}`)
@@ -73,7 +109,18 @@ export async function simulate(
     const fault = (said: string): void => {
       if (machine.troubles() === troubles) wrong(`the program failed by itself: ${said}`)
     }
-    return { machine, installation, path, seed, generation, isPatient, fault }
+    return {
+      machine,
+      installation,
+      market,
+      receivers,
+      letters,
+      path,
+      seed,
+      generation,
+      isPatient,
+      fault,
+    }
   }
 
   function stamp(): string {
@@ -118,7 +165,16 @@ export async function simulate(
       case 'expire':
       case 'tidy':
       case 'poll':
+      case 'tell':
         return tasks.start(builder, kind, stamp())
+      case 'buy':
+        return clients.buy(number, chance)
+      case 'watch':
+        return watch()
+      case 'stranger':
+        return market.stranger(chance)
+      case 'fork':
+        return market.chain.fork()
       case 'look':
         return clients.look(number, chance)
       case 'again':
@@ -126,6 +182,15 @@ export async function simulate(
       default:
         return await clients.ask(kind, { number, chance, isWilling })
     }
+  }
+
+  /** A round of the watch over payments, which the service has when it starts, and then each minute. */
+  function watch(): void {
+    const { process } = service
+    if (till.watcher() !== null) return
+    log(`${stamp()} payments are looked after`)
+    till.watchBegins(process)
+    void service.watch().then(() => till.watchEnds(process))
   }
 
   function moveClock(byMs: number): void {
@@ -144,6 +209,7 @@ export async function simulate(
     if (which !== 'builder') {
       await machine.kill(service.process)
       witness.cutOff()
+      till.watchEnds(service.process)
     }
     if (which !== 'service') {
       await machine.kill(builder.process)
@@ -161,6 +227,7 @@ export async function simulate(
     if (which !== 'builder') service = await startService(host())
     if (which !== 'service') builder = await startBuilder(host())
     await witness.examine(eye)
+    if (which !== 'builder' && witness.state().payments.size > 0) watch()
   }
 
   /** Looks at what a machine would find that starts with this disk. */
@@ -197,17 +264,22 @@ export async function simulate(
     }
   }
 
-  /** Whoever got no answer sends again, until there is one. */
-  async function settleAll(): Promise<void> {
-    machine.disarm()
-    for (const [at, sent] of witness.takeUnsettled().entries()) {
-      clients.insist(sent, 1000 + at)
-      await machine.settle()
-      await run([], 0)
-    }
-    // There is nobody now who could make trouble.
-    if (problem === null && witness.takeUnsettled().length > 0) wrong('a repeat was not answered')
-  }
+  const { settleAll, serveAll, tellAll } = createEndings({
+    machine,
+    market,
+    receivers,
+    letters,
+    witness,
+    till,
+    couriers,
+    clients,
+    wrong,
+    isWell,
+    moveClock,
+    watch,
+    tell: () => tasks.start(builder, 'tell', stamp()),
+    run: () => run([], 0),
+  })
 
   service = await startService(host())
   builder = await startBuilder(host())
@@ -216,6 +288,8 @@ export async function simulate(
     machine.disarm()
     await run([], 0)
     if (isWell()) await settleAll()
+    if (isWell()) await serveAll()
+    if (isWell()) await tellAll()
     for (const kind of ['expire', 'build'] as const) {
       if (!isWell()) break
       tasks.start(builder, kind, stamp())
@@ -234,6 +308,8 @@ export async function simulate(
   }
   tally.faults = machine.faults()
   tally.statements = machine.steps()
+  const claims = [...witness.state().claims.values()]
+  tally['claimed by letter'] = claims.filter(({ email }) => email !== null).length
   for (const [, event, role] of witness.state().moves) {
     if (event === 'accept') tally[role === 'clock' ? 'accepted by silence' : 'accepted'] += 1
     if (event === 'dispute') tally.disputed += 1

@@ -6,7 +6,7 @@ import type { Counted } from './outcome.ts'
 import type { BuilderProcess } from './processes.ts'
 import type { ClockWork, Witness } from './witness.ts'
 
-export type TaskKind = 'build' | 'expire' | 'tidy' | 'poll'
+export type TaskKind = 'build' | 'expire' | 'tidy' | 'poll' | 'tell'
 
 export interface Tasks {
   /** What it is about now. */
@@ -81,6 +81,7 @@ export function createTasks(given: {
         expire: () => expire(builder, nowMs),
         tidy: () => builder.worker.tidy(),
         poll: () => builder.worker.poll('all'),
+        tell: () => builder.worker.deliver(),
       }[kind]
       void conclude(builder, work, mine, machine.troubles())
     },

@@ -7,17 +7,25 @@ import { z } from 'zod'
 
 import type { Answer } from './call.ts'
 import { compareDump } from './compare.ts'
+import { outboxRows } from './couriers.ts'
+import type { Couriers } from './couriers.ts'
 import { dumpSql, newsSql, soundSql } from './eye.ts'
 import type { Eye } from './eye.ts'
+import { letterRows } from './letters.ts'
+import type { Letters } from './letters.ts'
 import { isSame, misfit } from './likeness.ts'
 import { moveByClock } from './model/job-ends.ts'
 import { heldKey, judge, usedKey } from './model/judge.ts'
+import { seenBy } from './model/letters.ts'
 import { endByClock } from './model/partners.ts'
 import { dayMs, iso } from './model/reading.ts'
 import { copyOf, emptyState } from './model/state.ts'
 import type { State } from './model/state.ts'
 import type { Verdict } from './model/verdict.ts'
+import type { PaidRead } from './requests/reads.ts'
 import type { Sent } from './requests/sent.ts'
+import { paymentRows } from './till.ts'
+import type { PaidFlight, Till } from './till.ts'
 
 /** A request under way. */
 export interface Flight {
@@ -25,10 +33,15 @@ export interface Flight {
   readonly sent: Sent | null
   /** What a read must be answered with, in a state; null where it must not be found. */
   readonly look: ((state: State, nowMs: number) => object | null) | null
+  /** A read that is sold. */
+  readonly paid: PaidRead | null
   readonly nowMs: number
   readonly fromVersion: number
   /** How many there had been when all was well last. */
   readonly troubles: number
+  /** How new the chain was when it began, and how much mischief there had been by then. */
+  readonly headMs: number
+  readonly mischief: number
   /** A change of the endpoint was refused because another came first, and that is in the history. */
   lostRace: boolean
 }
@@ -60,6 +73,9 @@ const news = z.object({
   ended: z.array(z.tuple([text])),
   moves: z.array(z.tuple([z.number(), text, text])),
   issued: z.array(z.tuple([text, text])),
+  payments: paymentRows,
+  outbox: outboxRows,
+  letters: letterRows,
   last: z.array(z.number()),
 })
 type News = z.infer<typeof news>
@@ -76,6 +92,8 @@ export interface Witness {
   readonly cutOff: () => void
   /** Requests that nobody has answered, to be sent again. */
   readonly takeUnsettled: () => readonly Sent[]
+  /** The same of reads that are paid for. */
+  readonly takeUnserved: () => readonly PaidRead[]
   readonly observe: (eye: Eye, clock: ClockWork | null) => Promise<void>
   /** The whole file against the model. */
   readonly examine: (eye: Eye) => Promise<void>
@@ -88,10 +106,16 @@ export function createWitness(given: {
   readonly wrong: (what: string) => void
   /** Of a webhook, by its id. */
   readonly secretOf: (id: string) => string
-  readonly tally: Record<'requests' | 'taken' | 'repeats' | 'refused' | 'unanswered', number>
+  readonly tally: Record<
+    'requests' | 'taken' | 'repeats' | 'refused' | 'unanswered' | 'bought',
+    number
+  >
+  readonly till: Till
+  readonly couriers: Couriers
+  readonly letters: Letters
 }): Witness {
-  const { log, wrong, tally } = given
-  let last: readonly number[] = [0, 0, 0, 0, 0, 0]
+  const { log, wrong, tally, till, couriers, letters } = given
+  let last: readonly number[] = [0, 0, 0, 0, 0, 0, 0]
   let lostRaces = 0
   let state = emptyState()
   const versions: State[] = [copyOf(state)]
@@ -99,6 +123,7 @@ export function createWitness(given: {
   const effective = new Set<Flight>()
   const flights = new Set<Flight>()
   const unsettled: Sent[] = []
+  const unserved: PaidRead[] = []
 
   async function observe(eye: Eye, clock: ClockWork | null): Promise<void> {
     const found = news.parse(await eye.json(newsSql, last))
@@ -108,9 +133,12 @@ export function createWitness(given: {
       if (told.has(`${wallet} ${sha}`)) continue
       const proof = `${wallet} ${sha}`
       const audit = found.audit.find(([, by, , , message]) => by === wallet && message === sha)
-      // The history has a claim by its oath, and not by its message.
-      const claim = found.audit.find(([, by, , action]) => by === wallet && action === 'claimSpot')
-      noteLostRaces(found, (audit ?? claim)?.[0] ?? 0)
+      // The history has claims and signups by their oaths, and not by their messages.
+      const oath = found.audit.find(
+        ([, by, , action]) =>
+          by === wallet && (action === 'claimSpot' || action === 'signupPartner'),
+      )
+      noteLostRaces(found, (audit ?? oath)?.[0] ?? 0)
       const candidates = [...flights].filter(
         ({ sent, nowMs }) =>
           sent?.requestSha === requestSha &&
@@ -136,6 +164,13 @@ export function createWitness(given: {
       versions.push(copyOf(state))
       log(`    the signup of ${handle} ends by the clock`)
     }
+    const hasMoved = till.observe(found.payments, {
+      payments: state.payments,
+      flights: [...flights].filter(isPaid),
+    })
+    const isTold = couriers.observe(found.outbox, state)
+    const hasMail = letters.observe(found.letters, state, [...flights])
+    if (hasMoved || isTold || hasMail) versions.push(copyOf(state))
     if (clock?.kind === 'tidy') {
       // What it drops has expired; what it keeps, because the clock may have jumped, is its own affair.
       noteDropped(state.used, found.held, clock.nowMs)
@@ -261,6 +296,10 @@ export function createWitness(given: {
     const body = withoutSecret(answer.body)
     const code = typeof body['code'] === 'string' ? body['code'] : null
     log(`${flight.name} is answered ${status}${code === null ? '' : ` ${code}`}`)
+    if (isPaid(flight)) {
+      answeredPaid(flight, answer, isExcused)
+      return
+    }
     if (status >= 500) {
       tally.unanswered += 1
       if (!isExcused) wrong(`${flight.name} was answered ${status} although nothing was wrong`)
@@ -289,19 +328,41 @@ export function createWitness(given: {
       tally.taken += 1
       return
     }
-    const verdicts = window.map((seen) => judge(seen, sent, flight.nowMs))
+    const isLetter = sent.intent.kind === 'ask'
+    const verdicts = window.map((seen) =>
+      judge(isLetter ? seenBy(seen, flight.name) : seen, sent, flight.nowMs),
+    )
     const isRight = verdicts.some((verdict) =>
       verdict.kind === 'repeat'
         ? verdict.status === status && isSame(verdict.body, body)
         : verdict.kind === 'refused' && code !== null && verdict.codes.includes(code),
     )
     if (isRight || (flight.lostRace && code === 'conflict')) {
+      if (code === 'code_invalid') letters.refused(flight, window)
       if (code === null) tally.repeats += 1
       else tally.refused += 1
       return
     }
     const wanted = [...new Set(verdicts.map(tell))].join(' or ')
     wrong(`${flight.name} was answered ${status} ${code ?? ''}, and not: ${wanted}`)
+  }
+
+  function answeredPaid(flight: PaidFlight, answer: Answer, isExcused: boolean): void {
+    const { status, body } = answer
+    const isOurs = body['code'] === 'settlement_pending' || body['code'] === 'payment_unavailable'
+    if (status >= 500 && !isOurs) {
+      if (!isExcused) wrong(`${flight.name} was answered ${status} although nothing was wrong`)
+      tally.unanswered += 1
+      unserved.push(flight.paid)
+      return
+    }
+    const came = till.answered(flight, answer, versions.slice(flight.fromVersion))
+    if (came === 'bought') tally.bought += 1
+    else if (came === 'refused') tally.refused += 1
+    else {
+      tally.unanswered += 1
+      unserved.push(flight.paid)
+    }
   }
 
   async function examine(eye: Eye): Promise<void> {
@@ -324,23 +385,31 @@ export function createWitness(given: {
     },
     answered,
     cutOff: () => {
-      for (const { sent } of flights) {
+      for (const { sent, paid } of flights) {
         tally.unanswered += 1
+        if (paid !== null) unserved.push(paid)
         if (sent !== null) unsettled.push(sent)
       }
       flights.clear()
     },
     takeUnsettled: () => unsettled.splice(0),
+    takeUnserved: () => unserved.splice(0),
     observe,
     examine,
     putBack: async (eye, to, nowMs) => {
       state = { ...copyOf(to), restoredMs: nowMs }
       versions.push(copyOf(state))
+      till.putBack(state.payments)
+      couriers.putBack(state)
       // Rows are numbered on from there.
       last = news.parse(await eye.json(newsSql, last)).last
       lostRaces = last[3] ?? 0
     },
   }
+}
+
+function isPaid(flight: Flight): flight is Flight & PaidFlight {
+  return flight.paid !== null
 }
 
 function slugOf(flight: Flight | undefined): string {

@@ -16,7 +16,9 @@ export function subscribe(state: State, asked: Of<'subscribe'>, nowMs: number): 
     if (own.length >= mostSubscriptions) return refused('refused')
     const answer = { url, rails, severity: null, status: 'active', created_at: iso(nowMs) }
     return audited('subscribeAlerts', { status: 201, answer }, (next, { id }) => {
-      next.subscriptions.set(String(id), { wallet, url, rails, atMs: nowMs, tries: 0 })
+      const afterSeq = next.events.at(-1)?.seq ?? 0
+      const facts = { wallet, url, rails, atMs: nowMs, afterSeq }
+      next.subscriptions.set(String(id), { ...facts, isDisabled: false })
     })
   })
 }
@@ -29,20 +31,35 @@ export function unsubscribe(state: State, asked: Of<'unsubscribe'>, nowMs: numbe
     const answer = { id, status: 'deleted' }
     return audited('unsubscribeAlerts', { status: 200, answer }, (next) => {
       next.subscriptions.delete(id)
+      for (const [posting, { subscription }] of next.postings) {
+        if (subscription === id) next.postings.delete(posting)
+      }
     })
   })
 }
 
-/** One that waits is enough; nobody delivers here. */
+/** One that waits is enough. */
 export function testAlerts(state: State, asked: Of<'try'>, nowMs: number): Verdict {
   const { id } = asked.intent
   return asPartner(state, asked, nowMs, (audited) => {
     const found = state.subscriptions.get(id)
     if (found?.wallet !== asked.wallet) return refused('unknown_subscription')
-    if (found.tries > 0) return refused('conflict')
+    const hasTest = [...state.postings.values()].some(
+      ({ subscription, eventSeq, status }) =>
+        subscription === id && eventSeq === null && status === 'pending',
+    )
+    if (found.isDisabled || hasTest) return refused('conflict')
     const answer = { status: 'pending' }
-    return audited('testAlerts', { status: 202, answer }, (next) => {
-      next.subscriptions.set(id, { ...found, tries: 1 })
+    return audited('testAlerts', { status: 202, answer }, (next, { delivery_id: posting }) => {
+      next.postings.set(String(posting), {
+        subscription: id,
+        eventSeq: null,
+        type: 'test',
+        status: 'pending',
+        attempts: 0,
+        fence: 0,
+        leasedUntilMs: null,
+      })
     })
   })
 }

@@ -19,6 +19,15 @@ export type Intent =
     }
   | { readonly kind: 'claim'; readonly name: string; readonly looks: string }
   | {
+      readonly kind: 'ask'
+      /** The hash of the address. */
+      readonly email: string
+      readonly name: string
+      readonly looks: string
+      readonly to: { readonly id: string; readonly display: string } | null
+    }
+  | { readonly kind: 'code'; readonly email: string; readonly hash: string }
+  | {
       readonly kind: 'signup'
       readonly handle: string
       readonly name: string

@@ -36,13 +36,16 @@ export function register(state: State, asked: Of<'register'>, nowMs: number): Ve
 export function claim(state: State, asked: Of<'claim'>, nowMs: number): Verdict {
   const { intent, wallet, display } = asked
   const now = iso(nowMs)
-  if (state.claims.has(wallet)) return refused('spot_claimed')
+  const before = [...state.claims].find(([, one]) => one.wallet === wallet)
+  if (before !== undefined && before[1].email === null) return refused('spot_claimed')
   return {
     kind: 'taken',
     status: 201,
     answer: { wallet: display, display_name: intent.name, claimed_at: now },
     write: (next) => {
-      next.claims.set(wallet, { name: intent.name, atMs: nowMs })
+      // A key takes what an address had.
+      if (before !== undefined) next.claims.delete(before[0])
+      next.claims.set(wallet, { wallet, email: null, name: intent.name, atMs: nowMs })
       rename(next, { kind: 'claim', wallet, looks: intent.looks, nowMs })
       next.audit.push(['claim', wallet, null, 'claimSpot', now])
     },

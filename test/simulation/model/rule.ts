@@ -2,6 +2,7 @@
 import { apply, subscribe, testAlerts, unsubscribe } from './alerts.ts'
 import type { Asked } from './intent.ts'
 import { exchange } from './jobs.ts'
+import { ask, code } from './letters.ts'
 import { attest, leave, profile, signup, toFree } from './partners.ts'
 import { claim, register } from './people.ts'
 import { receipt } from './receipts.ts'
@@ -18,6 +19,10 @@ export function rule(state: State, asked: Asked, nowMs: number): Verdict {
       return receipt(state, { ...asked, intent }, nowMs)
     case 'claim':
       return claim(state, { ...asked, intent }, nowMs)
+    case 'ask':
+      return ask(state, { ...asked, intent }, nowMs)
+    case 'code':
+      return code(state, { ...asked, intent }, nowMs)
     case 'signup':
       return signup(state, { ...asked, intent }, nowMs)
     case 'attest':

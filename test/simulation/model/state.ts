@@ -56,8 +56,31 @@ export interface Subscription {
   readonly url: string
   readonly rails: readonly string[] | null
   readonly atMs: number
-  /** Deliveries that were asked for to try it out. */
-  readonly tries: number
+  /** Events up to this one came before it. */
+  readonly afterSeq: number
+  /** The receiver has said that it wants no more. */
+  readonly isDisabled: boolean
+}
+
+/** What happened, as the log of events has it. */
+export interface Event {
+  readonly seq: number
+  readonly id: string
+  readonly kind: string
+  readonly rail: string | null
+}
+
+/** A delivery of a webhook. */
+export interface Posting {
+  readonly subscription: string
+  /** Null for a test. */
+  readonly eventSeq: number | null
+  readonly type: string
+  readonly status: 'pending' | 'delivered' | 'dead'
+  readonly attempts: number
+  /** Grows with every lease. */
+  readonly fence: number
+  readonly leasedUntilMs: number | null
 }
 
 export interface Bid {
@@ -76,6 +99,52 @@ export interface Job {
   readonly awardee: string | null
   readonly deliveredMs: number | null
   readonly receiptId: string | null
+}
+
+/** As the file has it. */
+export interface Payment {
+  readonly id: string
+  readonly payTo: string
+  readonly amountMicro: number
+  /** Unix seconds. */
+  readonly validBefore: number
+  readonly purpose: string
+  readonly resource: string
+  readonly state: 'reserved' | 'submitted' | 'settled' | 'failed'
+  readonly txHash: string | null
+  readonly blockNumber: number | null
+  readonly blockHash: string | null
+  readonly finality: 'latest' | 'final' | 'undone' | null
+  readonly isDelivered: boolean
+}
+
+/** A spot on the leaderboard: of a wallet, of an address, or of an address for a wallet. */
+export interface Claim {
+  readonly wallet: string | null
+  /** The hash of the address that claimed it; null where a key did. */
+  readonly email: string | null
+  readonly name: string
+  readonly atMs: number
+}
+
+export interface Send {
+  readonly email: string
+  readonly atMs: number
+  readonly isKept: boolean
+  /** The name of the request; null where it was another than the one that is looked at. */
+  readonly by: string | null
+}
+
+/** A code that was sent. */
+export interface Code {
+  readonly name: string
+  readonly looks: string
+  readonly to: { readonly id: string; readonly display: string } | null
+  /** Wrong ones so far. */
+  readonly tries: number
+  readonly expiresMs: number
+  /** Null until it is seen which of the letters it stood in. */
+  readonly hash: string | null
 }
 
 /** kind, wallet, handle, action, time. */
@@ -108,12 +177,20 @@ export interface State {
   readonly names: Map<string, Name>
   readonly receipts: Map<string, Receipt>
   readonly entries: Entry[]
-  readonly claims: Map<string, { readonly name: string; readonly atMs: number }>
+  readonly claims: Map<string, Claim>
+  /** By the hash of the address. */
+  readonly codes: Map<string, Code>
+  /** Letters that count against the limit, as long as the ledger keeps them, and after. */
+  readonly sends: Send[]
   readonly partners: Map<string, Partner>
   /** What became of subscriptions to tiers. */
   readonly changes: ChangeRow[]
   /** Webhooks. */
   readonly subscriptions: Map<string, Subscription>
+  readonly events: Event[]
+  /** Up to which event all are told of. */
+  toldSeq: number
+  readonly postings: Map<string, Posting>
   readonly applications: ApplicationRow[]
   readonly jobs: Map<string, Job>
   /** id, job, wallet. */
@@ -122,6 +199,8 @@ export interface State {
   readonly audit: AuditRow[]
   readonly feedback: Note[]
   readonly proposals: Note[]
+  /** By payer and nonce. */
+  readonly payments: Map<string, Payment>
   /** By wallet and hash of the message. */
   readonly used: Map<string, Kept>
   /** By caller and key. */
@@ -137,9 +216,14 @@ export function emptyState(): State {
     receipts: new Map(),
     entries: [],
     claims: new Map(),
+    codes: new Map(),
+    sends: [],
     partners: new Map(),
     changes: [],
     subscriptions: new Map(),
+    events: [],
+    toldSeq: 0,
+    postings: new Map(),
     applications: [],
     jobs: new Map(),
     deliveries: [],
@@ -147,6 +231,7 @@ export function emptyState(): State {
     audit: [],
     feedback: [],
     proposals: [],
+    payments: new Map(),
     used: new Map(),
     keys: new Map(),
     restoredMs: null,
@@ -160,9 +245,14 @@ export function copyOf(state: State): State {
     receipts: new Map(state.receipts),
     entries: [...state.entries],
     claims: new Map(state.claims),
+    codes: new Map(state.codes),
+    sends: [...state.sends],
     partners: new Map(state.partners),
     changes: [...state.changes],
     subscriptions: new Map(state.subscriptions),
+    events: [...state.events],
+    toldSeq: state.toldSeq,
+    postings: new Map(state.postings),
     applications: [...state.applications],
     jobs: new Map(state.jobs),
     deliveries: [...state.deliveries],
@@ -170,6 +260,7 @@ export function copyOf(state: State): State {
     audit: [...state.audit],
     feedback: [...state.feedback],
     proposals: [...state.proposals],
+    payments: new Map(state.payments),
     used: new Map(state.used),
     keys: new Map(state.keys),
     restoredMs: state.restoredMs,

@@ -7,6 +7,8 @@ export const operations = {
   register: 'registerWorker',
   receipt: 'submitReceipt',
   claim: 'claimSpot',
+  ask: 'claimSpot',
+  code: 'claimSpot',
   signup: 'signupPartner',
   attest: 'updateAttestationEndpoint',
   profile: 'updateMyPartner',

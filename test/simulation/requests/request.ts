@@ -2,6 +2,7 @@
 import type { Intent } from '../model/intent.ts'
 import { apply, ofWebhook, subscribe } from './alerts.ts'
 import { exchange } from './jobs.ts'
+import { ask, code } from './letters.ts'
 import { attest, leave, profile, signup, toFree } from './partners.ts'
 import type { Circumstances, Sent } from './sent.ts'
 import { statement } from './statements.ts'
@@ -13,6 +14,8 @@ const makers = {
   register: async (at) => await statement('register', at),
   receipt: async (at) => await statement('receipt', at),
   claim: async (at) => await statement('claim', at),
+  ask,
+  code,
   signup,
   attest,
   profile,

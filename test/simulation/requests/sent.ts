@@ -4,6 +4,7 @@ import { pathOf, routeOf } from '../../../src/contract/routes.ts'
 import type { Reference } from '../../../src/reference.ts'
 import type { TestWallet } from '../../support/wallets.ts'
 import type { Call } from '../call.ts'
+import type { Letters } from '../letters.ts'
 import type { Asked, Intent, Proof } from '../model/intent.ts'
 import type { State } from '../model/state.ts'
 import type { Chance } from '../random.ts'
@@ -25,6 +26,8 @@ export interface Circumstances {
   readonly isWilling: boolean
   /** The hash by which callers without a wallet are told apart. */
   readonly remoteKey: (address: string) => string
+  /** What people have in their mailboxes. */
+  readonly letters: Pick<Letters, 'codesTo' | 'hashes'>
 }
 
 export interface Parts {
@@ -38,6 +41,8 @@ export interface Parts {
   readonly headers?: Readonly<Record<string, string>>
   readonly flaws?: readonly string[]
   readonly isBound?: boolean
+  /** The idempotency key, where it is not left to chance. */
+  readonly key?: string
 }
 
 export function targetOf(kind: Intent['kind'], params: Readonly<Record<string, string>> = {}) {
@@ -56,7 +61,7 @@ export function sentOf(at: Circumstances, parts: Parts, from = senderOf(at)): Se
   const { method, path } = targetOf(intent.kind, params)
   const raw = rawOf(parts.body)
   const isKeyed = method === 'POST' && !at.isWilling && chance.happens(0.3)
-  const key = isKeyed ? `key-${chance.below(12)}` : null
+  const key = parts.key ?? (isKeyed ? `key-${chance.below(12)}` : null)
   return {
     number,
     method,

@@ -1,0 +1,111 @@
+/** Somebody else's facilitator (x402 specification v2, section 7), which may lie about all that it is asked. */
+import { z } from 'zod'
+
+import type { Fetch } from '../../../src/deps.ts'
+import type { Machine, Process } from '../machine.ts'
+import type { Chance } from '../random.ts'
+import type { Limits, Luck, Mischief } from './mischief.ts'
+import { digest } from './usdc.ts'
+import type { Authorization, Refusal, UsdcChain } from './usdc.ts'
+
+export interface FacilitatorDeps {
+  readonly machine: Pick<Machine, 'answer'>
+  readonly chance: Chance
+  readonly chain: UsdcChain
+  readonly mischief: Mischief
+  readonly limits: Limits
+  /** Told of each payment that it is asked to settle, before anything becomes of it. */
+  readonly handedOver: (authorization: Authorization) => void
+}
+
+const reasons = {
+  used: 'invalid_exact_evm_payload_authorization_nonce',
+  expired: 'invalid_exact_evm_payload_authorization_valid_before',
+  early: 'invalid_exact_evm_payload_authorization_valid_after',
+  signature: 'invalid_exact_evm_payload_signature',
+  funds: 'insufficient_funds',
+} as const satisfies Record<Refusal, string>
+
+const hexText = z.string().transform((text) => text.toLowerCase())
+const asked = z.object({
+  paymentPayload: z.object({
+    payload: z.object({
+      signature: hexText,
+      authorization: z.object({
+        from: hexText,
+        to: hexText,
+        value: z.string().transform(BigInt),
+        validAfter: z.coerce.number(),
+        validBefore: z.coerce.number(),
+        nonce: hexText,
+      }),
+    }),
+  }),
+})
+
+export function askFacilitator(deps: FacilitatorDeps, process: Process): Fetch {
+  const { machine, chance, mischief, limits } = deps
+  return async (input, { body, signal } = {}) => {
+    const { pathname } = new URL(String(input))
+    const luck = mischief.next()
+    const authorization = typeof body === 'string' ? authorizationIn(body) : null
+    if (pathname === '/settle' && authorization !== null) deps.handedOver(authorization)
+    const isEarly = luck !== 'cuts off' && luck !== 'refuses' && chance.happens(0.5)
+    const early = isEarly ? respond(deps, pathname, authorization, luck) : null
+    if (luck === 'stalls') {
+      if (signal instanceof AbortSignal) limits.stall(signal)
+      return await new Promise(() => undefined)
+    }
+    return await machine.answer(process, `${pathname} ${luck}`, () => {
+      if (luck === 'cuts off') throw new TypeError('fetch failed')
+      if (luck === 'refuses') return new Response('{"error":"busy"}', { status: 503 })
+      const answer = early ?? respond(deps, pathname, authorization, luck)
+      if (luck === 'cuts off late') throw new TypeError('terminated')
+      return new Response(luck === 'babbles' ? '<html>' : JSON.stringify(answer))
+    })
+  }
+}
+
+function authorizationIn(body: string): Authorization {
+  const { signature, authorization } = asked.parse(JSON.parse(body)).paymentPayload.payload
+  return { ...authorization, signature }
+}
+
+function respond(
+  { chain, chance }: FacilitatorDeps,
+  path: string,
+  authorization: Authorization | null,
+  luck: Luck,
+): object {
+  if (authorization === null) {
+    return { kinds: [{ x402Version: 2, scheme: 'exact', network: 'eip155:8453' }] }
+  }
+  const refusal = chain.refusalOf(authorization)
+  const isLie = luck === 'lies'
+  const transfer = { kind: 'transfer', ...authorization } as const
+  const txHash = digest(`facilitated ${authorization.nonce} ${chance.below(2 ** 32)}`)
+  const submit = (): void => {
+    chain.submit({ hash: txHash, call: transfer, walletNonce: null })
+  }
+  if (path === '/verify') {
+    if (!isLie) {
+      return refusal === null
+        ? { isValid: true }
+        : { isValid: false, invalidReason: reasons[refusal] }
+    }
+    // It may take what it was only shown.
+    if (chance.happens(0.3)) submit()
+    return refusal === null
+      ? { isValid: false, invalidReason: chance.pick(Object.values(reasons)) }
+      : { isValid: true }
+  }
+  if (!isLie) {
+    if (refusal !== null) return { success: false, errorReason: reasons[refusal], transaction: '' }
+    submit()
+    return { success: true, transaction: txHash }
+  }
+  const lie = chance.pick(['nothing was sent', 'it failed', 'another hash'] as const)
+  if (lie !== 'nothing was sent' && refusal === null) submit()
+  if (lie === 'it failed') return { success: false, errorReason: 'settle_failed', transaction: '' }
+  return { success: true, transaction: lie === 'another hash' ? digest(`lie ${txHash}`) : txHash }
+}

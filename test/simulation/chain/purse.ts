@@ -1,0 +1,114 @@
+/** Who pays: keys with USDC on the chain, and every authorization that they have signed. */
+import { createHash } from 'node:crypto'
+
+import { instantiateSecp256k1 } from '@bitauth/libauth/build/lib/crypto/secp256k1.js'
+import { privateKeyToAccount } from 'viem/accounts'
+import type { PrivateKeyAccount } from 'viem/accounts'
+
+import { transferDigest } from '../../../src/payments/transfer.ts'
+import { isSame } from '../likeness.ts'
+import type { Authorization } from './usdc.ts'
+
+export interface Payer {
+  /** Lower case. */
+  readonly address: string
+  readonly key: Uint8Array
+  readonly funds: bigint
+}
+
+export interface People {
+  readonly payers: readonly Payer[]
+  readonly settler: PrivateKeyAccount
+  /** EIP-55. */
+  readonly receiver: string
+  readonly sign: (fields: Omit<Authorization, 'signature'>, key: Uint8Array) => string
+}
+
+const keyOf = (name: string): Buffer => createHash('sha256').update(`simulated ${name}`).digest()
+const accountOf = (name: string) => privateKeyToAccount(`0x${keyOf(name).toString('hex')}`)
+
+/** Two who have enough, and one with nothing. */
+const accounts = { pia: 1_000_000_000n, quin: 1_000_000_000n, rex: 0n } as const
+
+/** Made once: what makes it takes longer than a run. */
+export async function preparePeople(): Promise<People> {
+  const curve = await instantiateSecp256k1()
+  const payers = Object.entries(accounts).map(([name, funds]) => ({
+    address: accountOf(name).address.toLowerCase(),
+    key: keyOf(name),
+    funds,
+  }))
+  return {
+    payers,
+    settler: accountOf('settler'),
+    receiver: accountOf('receiver').address,
+    sign: ({ from, to, value, validAfter, validBefore, nonce }, key) => {
+      const numbers = { validAfter: BigInt(validAfter), validBefore: BigInt(validBefore) }
+      const hash = transferDigest({ from, to, value, nonce, ...numbers })
+      const signed = curve.signMessageHashRecoverableCompact(key, hash)
+      if (typeof signed === 'string') throw new Error(signed)
+      const { signature, recoveryId } = signed
+      return `0x${Buffer.from(signature).toString('hex')}${recoveryId === 0 ? '1b' : '1c'}`
+    },
+  }
+}
+
+/** A payment as a client holds it. */
+export interface Cheque {
+  readonly authorization: Authorization
+  /** By the key of who pays. */
+  readonly isGenuine: boolean
+  readonly header: Readonly<Record<string, string>>
+}
+
+export interface Purse {
+  readonly cheques: readonly Cheque[]
+  readonly write: (
+    fields: Omit<Authorization, 'signature' | 'from'>,
+    by: { readonly payer: Payer; readonly signer: Payer; readonly version: 1 | 2 },
+  ) => Cheque
+  readonly isSigned: (authorization: Authorization) => boolean
+}
+
+const asset = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+
+export function createPurse({ sign, receiver }: Pick<People, 'sign' | 'receiver'>): Purse {
+  const cheques: Cheque[] = []
+  return {
+    cheques,
+    write: (fields, { payer, signer, version }) => {
+      const unsigned = { ...fields, from: payer.address }
+      const authorization = { ...unsigned, signature: sign(unsigned, signer.key) }
+      const payload = payloadOf(authorization)
+      const accepted = {
+        scheme: 'exact',
+        network: 'eip155:8453',
+        amount: String(fields.value),
+        asset,
+        payTo: fields.to === receiver.toLowerCase() ? receiver : fields.to,
+        maxTimeoutSeconds: 120,
+      }
+      const payment =
+        version === 2
+          ? { x402Version: 2, accepted, payload }
+          : { x402Version: 1, scheme: 'exact', network: 'base', payload }
+      const value = Buffer.from(JSON.stringify(payment)).toString('base64')
+      const header = { [version === 2 ? 'PAYMENT-SIGNATURE' : 'X-PAYMENT']: value }
+      const cheque = { authorization, isGenuine: payer === signer, header }
+      cheques.push(cheque)
+      return cheque
+    },
+    isSigned: (authorization) => {
+      const found = cheques.find(
+        (one) => one.isGenuine && one.authorization.signature === authorization.signature,
+      )
+      return found !== undefined && isSame(payloadOf(found.authorization), payloadOf(authorization))
+    },
+  }
+}
+
+function payloadOf(of: Authorization): object {
+  const { from, to, nonce, signature } = of
+  const [value, validAfter, validBefore] = [of.value, of.validAfter, of.validBefore].map(String)
+  return { signature, authorization: { from, to, value, validAfter, validBefore, nonce } }
+}

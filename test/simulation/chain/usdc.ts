@@ -1,0 +1,260 @@
+/**
+ * USDC on a chain that lives beside the processes and outlives them all: it loses nothing that is in a block, whatever
+ * disks and clocks do. Written down from EIP-3009 and not from the code that asks it.
+ */
+import { createHash } from 'node:crypto'
+
+import type { Machine } from '../machine.ts'
+import type { Chance } from '../random.ts'
+
+/** A signed transfer. Addresses and the nonce in lower case; times are Unix seconds. */
+export interface Authorization {
+  readonly from: string
+  readonly to: string
+  readonly value: bigint
+  readonly validAfter: number
+  readonly validBefore: number
+  readonly nonce: string
+  readonly signature: string
+}
+
+export type Call =
+  | ({ readonly kind: 'transfer' } & Authorization)
+  | { readonly kind: 'cancel'; readonly from: string; readonly nonce: string }
+
+export interface Transaction {
+  readonly hash: string
+  readonly call: Call
+  /** Of the settling wallet, whose transactions are mined in this order; null for others'. */
+  readonly walletNonce: number | null
+}
+
+export interface Block {
+  readonly number: number
+  readonly hash: string
+  readonly timeMs: number
+  readonly mined: readonly (Transaction & { readonly succeeded: boolean })[]
+}
+
+/** How an authorization ended. */
+export interface End {
+  readonly call: Call
+  readonly txHash: string
+  readonly block: Block
+}
+
+export type Refusal = 'used' | 'expired' | 'early' | 'signature' | 'funds'
+
+/** Of what is old enough for every node to have it. */
+export const mostLagMs = 30_000
+/** A block that deep stays. */
+export const finalDepthMs = 60_000
+const blockMs = 2000
+
+export const keyOf = ({ from, nonce }: { readonly from: string; readonly nonce: string }): string =>
+  `${from} ${nonce}`
+
+export interface UsdcChain {
+  /** The newest block as a node sees it that is this far behind. */
+  readonly head: (lagMs?: number) => { readonly number: number; readonly timeMs: number }
+  readonly endOf: (key: string, lagMs?: number) => End | null
+  readonly blockOf: (txHash: string, lagMs?: number) => Block | null
+  readonly isWaiting: (txHash: string) => boolean
+  /** What a transaction did in a block that is, or once was, part of the chain. */
+  readonly endIn: (txHash: string, blockHash: string) => End | null
+  /** Whether a transaction for it is in a block, and did nothing. */
+  readonly hasFailed: (key: string) => boolean
+  /** All ends there are. */
+  readonly ends: () => readonly End[]
+  readonly balanceOf: (address: string) => bigint
+  /** Why the token would not take it in the next block; null where it would. */
+  readonly refusalOf: (authorization: Authorization, lagMs?: number) => Refusal | null
+  /** Transactions of the settling wallet that are mined; those that wait after them. */
+  readonly walletNonces: (lagMs?: number) => { readonly mined: number; readonly waiting: number }
+  /** Puts a transaction among those that wait, or loses it. A block comes when the seed lets it. */
+  readonly submit: (transaction: Transaction) => 'taken' | 'known' | 'nonce too low' | 'underpriced'
+  /** Takes back the newest blocks that are not final. What was in them waits again, or is gone. */
+  readonly fork: () => void
+  /** From here on everything is mined, and nothing is lost. */
+  readonly calm: () => void
+}
+
+export function createUsdcChain(given: {
+  readonly machine: Pick<Machine, 'worldMs' | 'outside'>
+  readonly chance: Chance
+  readonly log: (line: string) => void
+  /** Whether this very text was signed by the key of `from`. */
+  readonly isSigned: (authorization: Authorization) => boolean
+  readonly funds: ReadonlyMap<string, bigint>
+}): UsdcChain {
+  const { machine, chance, log, isSigned, funds } = given
+  let headNumber = 1_000_000
+  let headMs = Math.floor(machine.worldMs() / 1000) * 1000
+  let blocks: Block[] = []
+  const uncles: Block[] = []
+  let waiting: Transaction[] = []
+  let forks = 0
+  let isCalm = false
+
+  /** Blocks in which nothing happens are made as time goes on; that of the chain does not go back. */
+  function passTime(): void {
+    const empty = Math.floor((machine.worldMs() - headMs) / blockMs)
+    if (empty <= 0) return
+    headNumber += empty
+    headMs += empty * blockMs
+  }
+
+  function head(lagMs = 0): { readonly number: number; readonly timeMs: number } {
+    passTime()
+    const behind = Math.floor(lagMs / blockMs)
+    return { number: headNumber - behind, timeMs: headMs - behind * blockMs }
+  }
+
+  function seen(lagMs = 0): readonly Block[] {
+    const { number } = head(lagMs)
+    return blocks.filter((block) => block.number <= number)
+  }
+
+  const ends = (lagMs = 0): readonly End[] => endsIn(seen(lagMs))
+
+  const endOf: UsdcChain['endOf'] = (key, lagMs) =>
+    ends(lagMs).find(({ call }) => keyOf(call) === key) ?? null
+
+  function balanceOf(address: string): bigint {
+    let balance = funds.get(address) ?? 0n
+    for (const { call } of ends()) {
+      if (call.kind !== 'transfer') continue
+      if (call.from === address) balance -= call.value
+      if (call.to === address) balance += call.value
+    }
+    return balance
+  }
+
+  function refusalAt(authorization: Authorization, timeMs: number, lagMs = 0): Refusal | null {
+    const { from, value, validAfter, validBefore } = authorization
+    const seconds = timeMs / 1000
+    if (seconds <= validAfter) return 'early'
+    if (seconds >= validBefore) return 'expired'
+    if (endOf(keyOf(authorization), lagMs) !== null) return 'used'
+    if (!isSigned(authorization)) return 'signature'
+    return balanceOf(from) < value ? 'funds' : null
+  }
+
+  function walletNonces(lagMs = 0): { readonly mined: number; readonly waiting: number } {
+    const mined = seen(lagMs)
+      .flatMap((block) => block.mined)
+      .filter(({ walletNonce }) => walletNonce !== null).length
+    const queue = waiting.filter(({ walletNonce }) => walletNonce !== null)
+    let next = mined
+    while (queue.some(({ walletNonce }) => walletNonce === next)) next += 1
+    return { mined, waiting: next - mined }
+  }
+
+  /** Those whose turn it is: of the settling wallet only one nonce after the other. */
+  function ready(): readonly Transaction[] {
+    const { mined, waiting: queued } = walletNonces()
+    return waiting
+      .filter(({ walletNonce }) => walletNonce === null || walletNonce < mined + queued)
+      .toSorted((a, b) => (a.walletNonce ?? -1) - (b.walletNonce ?? -1))
+  }
+
+  function mine(): void {
+    const now = ready()
+    if (now.length === 0) return
+    passTime()
+    headNumber += 1
+    headMs += blockMs
+    const timeMs = headMs
+    const hash = digest(`block ${headNumber} ${forks}`)
+    const mined: Block['mined'][number][] = []
+    for (const transaction of now) {
+      const { call } = transaction
+      const isFirst = !mined.some((one) => one.succeeded && keyOf(one.call) === keyOf(call))
+      const isOver = !isFirst || endOf(keyOf(call)) !== null
+      const refusal = isOver ? 'used' : call.kind === 'cancel' ? null : refusalAt(call, timeMs)
+      mined.push({ ...transaction, succeeded: refusal === null })
+      log(
+        `    ${call.kind} ${call.nonce.slice(0, 10)} in a block${refusal === null ? '' : `: ${refusal}`}`,
+      )
+    }
+    blocks.push({ number: headNumber, hash, timeMs, mined })
+    waiting = waiting.filter((one) => !now.includes(one))
+  }
+
+  /** When the seed lets it, and not always at the first chance. */
+  function schedule(delays: number): void {
+    machine.outside('a block', () => {
+      if (!isCalm && delays > 0 && chance.happens(0.3)) schedule(delays - 1)
+      else mine()
+    })
+  }
+
+  return {
+    head,
+    endOf,
+    blockOf: (txHash, lagMs) =>
+      seen(lagMs).find(({ mined }) => mined.some(({ hash }) => hash === txHash)) ?? null,
+    isWaiting: (txHash) => waiting.some(({ hash }) => hash === txHash),
+    endIn: (txHash, blockHash) =>
+      endsIn([...blocks, ...uncles].filter(({ hash }) => hash === blockHash)).find(
+        (end) => end.txHash === txHash,
+      ) ?? null,
+    hasFailed: (key) =>
+      [...blocks, ...uncles].some(({ mined }) =>
+        mined.some(({ succeeded, call }) => !succeeded && keyOf(call) === key),
+      ),
+    ends: () => ends(),
+    balanceOf,
+    refusalOf: (authorization, lagMs = 0) =>
+      refusalAt(authorization, head(lagMs).timeMs + blockMs, lagMs),
+    walletNonces,
+    submit: (transaction) => {
+      const { hash, walletNonce } = transaction
+      const isMined = blocks.some(({ mined }) => mined.some((one) => one.hash === hash))
+      if (isMined || waiting.some((one) => one.hash === hash)) return 'known'
+      if (walletNonce !== null) {
+        if (walletNonce < walletNonces().mined) return 'nonce too low'
+        if (waiting.some((one) => one.walletNonce === walletNonce)) return 'underpriced'
+      }
+      if (!isCalm && chance.happens(0.05)) {
+        log(`    the transaction ${hash.slice(0, 10)} is lost on its way`)
+        return 'taken'
+      }
+      waiting.push(transaction)
+      schedule(2)
+      return 'taken'
+    },
+    fork: () => {
+      const { timeMs } = head()
+      const firm = blocks.filter((block) => block.timeMs <= timeMs - finalDepthMs)
+      const loose = blocks.slice(firm.length)
+      if (loose.length === 0) return
+      const kept = chance.below(loose.length)
+      const gone = loose.slice(kept)
+      log(`    ${gone.length} blocks are taken back`)
+      forks += 1
+      uncles.push(...gone)
+      blocks = [...firm, ...loose.slice(0, kept)]
+      const back = gone.flatMap(({ mined }) => mined)
+      // Of the settling wallet all wait again: what it has sent is everywhere.
+      waiting.push(...back.filter(({ walletNonce }) => walletNonce !== null || chance.happens(0.6)))
+      schedule(2)
+    },
+    calm: () => {
+      isCalm = true
+      mine()
+    },
+  }
+}
+
+function endsIn(blocks: readonly Block[]): readonly End[] {
+  return blocks.flatMap((block) =>
+    block.mined.flatMap(({ succeeded, call, hash: txHash }) =>
+      succeeded ? [{ call, txHash, block }] : [],
+    ),
+  )
+}
+
+export function digest(text: string): string {
+  return `0x${createHash('sha256').update(text).digest('hex')}`
+}

@@ -1,0 +1,178 @@
+/** Letters with codes: who carries them, and what the ledger keeps of them. */
+import { z } from 'zod'
+
+import type { Mail } from '../../src/mail/mail.ts'
+import type { Machine, Process } from './machine.ts'
+import type { Asked } from './model/intent.ts'
+import { hasRoom, isLive, isOld } from './model/letters.ts'
+import { iso } from './model/reading.ts'
+import type { State } from './model/state.ts'
+import type { Chance } from './random.ts'
+
+const text = z.string()
+const time = text.transform((stamp) => Date.parse(stamp))
+export const letterRows = z.object({
+  sends: z.array(z.tuple([text, time])),
+  codes: z.array(z.tuple([text, text, text, text.nullable(), z.number(), time])),
+})
+
+/** A claim by e-mail, under way. */
+interface Asking {
+  readonly name: string
+  readonly sent: Pick<Asked, 'intent'> | null
+  readonly nowMs: number
+}
+
+export interface Letters {
+  /** How a process of the service sends them. */
+  readonly carry: (process: Process) => Mail
+  /** The codes that an address has received, the last one at the end. */
+  readonly codesTo: (address: string) => readonly string[]
+  readonly hashes: {
+    readonly email: (address: string) => string
+    readonly code: (email: string, code: string) => string
+  }
+  /** Takes over what has changed. True where anything has. */
+  readonly observe: (
+    found: z.infer<typeof letterRows>,
+    state: State,
+    flights: readonly Asking[],
+  ) => boolean
+  /** A code was refused: in one of these states it was no good, or it was counted as a wrong one. */
+  readonly refused: (flight: Asking, versions: readonly State[]) => void
+  /** From here on every letter arrives. */
+  readonly calm: () => void
+}
+
+export function createLetters(given: {
+  readonly machine: Pick<Machine, 'answer' | 'trouble'>
+  readonly chance: Chance
+  readonly keyedHash: (purpose: string, text: string) => string
+  readonly wrong: (what: string) => void
+}): Letters {
+  const { machine, chance, keyedHash, wrong } = given
+  const box = new Map<string, readonly string[]>()
+  /** Whose letter was counted, and whose wrong code. */
+  const counted = new Set<Asking>()
+  const tried = new Set<Asking>()
+  let isCalm = false
+  const hashes: Letters['hashes'] = {
+    email: (address) => keyedHash('email', address.toLowerCase()),
+    code: (email, code) => keyedHash('email-code', `${email}\n${code}`),
+  }
+
+  /** The codes that went to the address behind a hash. */
+  function received(email: string): readonly string[] {
+    return [...box].flatMap(([address, codes]) =>
+      hashes.email(address) === email ? codes.map((code) => hashes.code(email, code)) : [],
+    )
+  }
+
+  function noteSends(
+    rows: readonly (readonly [string, number])[],
+    state: State,
+    flights: readonly Asking[],
+  ): boolean {
+    const left = rows.map(([email, atMs]) => `${email} ${atMs}`)
+    const kept = state.sends.filter(({ isKept }) => isKept)
+    const gone = kept.filter(({ email, atMs }) => {
+      const at = left.indexOf(`${email} ${atMs}`)
+      if (at !== -1) left.splice(at, 1)
+      return at === -1
+    })
+    for (const one of left) {
+      const [email = '', atMs = ''] = one.split(' ')
+      const fresh = flights.filter((one) => !counted.has(one))
+      const flight = fresh.find(
+        ({ sent, nowMs }) =>
+          sent?.intent.kind === 'ask' && sent.intent.email === email && nowMs === Number(atMs),
+      )
+      if (flight === undefined) wrong('a letter is counted that nobody asked for')
+      else counted.add(flight)
+      if (!hasRoom(state, email, Number(atMs))) wrong('one letter too many goes out')
+      state.sends.push({ email, atMs: Number(atMs), isKept: true, by: flight?.name ?? '' })
+    }
+    for (const one of gone) {
+      if (!flights.some(({ nowMs }) => isOld(one.atMs, nowMs)))
+        wrong('a letter is forgotten too soon')
+      state.sends[state.sends.indexOf(one)] = { ...one, isKept: false }
+    }
+    return left.length + gone.length > 0
+  }
+
+  function noteCodes(
+    rows: z.infer<typeof letterRows>['codes'],
+    state: State,
+    flights: readonly Asking[],
+  ): boolean {
+    let hasChanged = false
+    for (const [email, hash, name, wallet, tries, expiresMs] of rows) {
+      const known = state.codes.get(email)
+      const isKnown =
+        known?.name === name && known.expiresMs === expiresMs && (known.to?.id ?? null) === wallet
+      if (known === undefined || !isKnown) {
+        wrong('a code is kept that nobody asked for')
+        continue
+      }
+      if (known.hash === hash && known.tries === tries) continue
+      hasChanged = true
+      if (known.hash === null && !received(email).includes(hash))
+        wrong('a code holds that was never sent')
+      else if (known.hash !== null && known.hash !== hash) wrong('a code becomes another')
+      const guesses = flights.filter(
+        (flight) =>
+          flight.sent?.intent.kind === 'code' &&
+          flight.sent.intent.email === email &&
+          flight.sent.intent.hash !== hash &&
+          !tried.has(flight),
+      )
+      const more = tries - known.tries
+      if (more < 0 || more > guesses.length) wrong(`${more} wrong codes are counted`)
+      // Of several who guess at once it does not matter who is counted.
+      for (const guess of guesses) if (more > 0) tried.add(guess)
+      state.codes.set(email, { ...known, hash, tries })
+    }
+    for (const [email, { expiresMs }] of state.codes) {
+      if (rows.some(([one]) => one === email)) continue
+      hasChanged = true
+      const isDropped = flights.some(
+        ({ sent, nowMs }) => sent?.intent.kind === 'ask' && expiresMs <= nowMs,
+      )
+      if (!isDropped) wrong('a code is gone, and nobody has used it')
+      state.codes.delete(email)
+    }
+    return hasChanged
+  }
+
+  return {
+    carry:
+      (process) =>
+      async ({ to, text: words }) => {
+        const luck = isCalm
+          ? 'arrives'
+          : chance.weighted({ arrives: 20, lost: 1.5, 'arrives unsaid': 1 })
+        await machine.answer(process, `a letter ${luck}`, () => {
+          const [, code = null] = /^Your code is (\d{6})\./.exec(words) ?? []
+          if (luck !== 'lost' && code !== null) box.set(to, [...(box.get(to) ?? []), code])
+          if (luck === 'arrives') return
+          machine.trouble()
+          throw new Error('the mail server has gone')
+        })
+      },
+    codesTo: (address) => box.get(address) ?? [],
+    hashes,
+    observe: ({ sends, codes }, state, flights) => {
+      const hasSent = noteSends(sends, state, flights)
+      return noteCodes(codes, state, flights) || hasSent
+    },
+    refused: (flight, versions) => {
+      const intent = flight.sent?.intent
+      if (intent?.kind !== 'code' || tried.has(flight)) return
+      const isCounted = versions.some((seen) => !isLive(seen.codes.get(intent.email), flight.nowMs))
+      if (!isCounted) wrong(`${flight.name}: a wrong code of ${iso(flight.nowMs)} is not counted`)
+    },
+    calm: () => {
+      isCalm = true
+    },
+  }
+}

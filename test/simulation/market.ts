@@ -1,0 +1,117 @@
+import { createUsdcChain as createChainClient } from '../../src/payments/chain.ts'
+/** All that payments of one run have to do with: the chain, who settles on it, and who pays. */
+import { createFacilitator } from '../../src/payments/facilitator.ts'
+import { createLocalSettler } from '../../src/payments/local-settler.ts'
+import type { Payments } from '../../src/payments/settler.ts'
+import { askFacilitator } from './chain/facilitator.ts'
+import { createLimits, createMischief } from './chain/mischief.ts'
+import { askNode } from './chain/node.ts'
+import { createPurse } from './chain/purse.ts'
+import type { Cheque, People, Purse } from './chain/purse.ts'
+import { createUsdcChain, digest } from './chain/usdc.ts'
+import type { Authorization, UsdcChain } from './chain/usdc.ts'
+import type { Machine, Process } from './machine.ts'
+import { createChance, seedFor } from './random.ts'
+import type { Chance } from './random.ts'
+
+export type Mode = 'off' | 'local' | 'facilitator'
+
+export interface Market {
+  readonly mode: Mode
+  readonly chain: UsdcChain
+  readonly people: People
+  readonly purse: Purse
+  /** How often somebody whom the ledger asks did not simply answer. */
+  readonly mischief: () => number
+  /** What a process of the service is given when it starts. */
+  readonly paymentsOf: (process: Process) => Payments
+  /** Somebody brings a payment to the chain who has seen it, or its payer takes it back. */
+  readonly stranger: (chance: Chance, cheque?: Cheque | null) => void
+  /** From here on everybody answers, and everything is mined. */
+  readonly calm: () => void
+}
+
+/** How long a payer waits, in looks. */
+const pausesMs = [500, 2000, 5000] as const
+const maxGasPriceWei = 100_000_000n
+
+export function createMarket(given: {
+  readonly seed: number
+  readonly machine: Machine
+  readonly people: People
+  readonly log: (line: string) => void
+  readonly handedOver: (authorization: Authorization, txHash: string | null) => void
+}): Market {
+  const { seed, machine, people, log, handedOver } = given
+  const chanceFor = (purpose: string): Chance => createChance(seedFor(seed, purpose))
+  const mode = chanceFor('settlement').weighted<Mode>({ local: 10, facilitator: 8, off: 1 })
+  const { receiver, payers } = people
+  const purse = createPurse(people)
+  const chance = chanceFor('chain')
+  const chain = createUsdcChain({
+    machine,
+    chance,
+    log,
+    isSigned: purse.isSigned,
+    funds: new Map(payers.map(({ address, funds }) => [address, funds])),
+  })
+  const limits = createLimits()
+  const mischief = createMischief(chanceFor('mischief'))
+  const asked = { machine, chance, chain, mischief, limits } as const
+
+  return {
+    mode,
+    chain,
+    people,
+    purse,
+    mischief: mischief.count,
+    paymentsOf: (process) => {
+      if (mode === 'off') return { mode, receiver, problems: () => [] }
+      const own = machine.clockOf(process)
+      const clock = {
+        ...own,
+        sleep: async (delayMs: number, signal?: AbortSignal): Promise<void> => {
+          // What is going to be answered is answered in time.
+          if (!limits.isStalled(signal)) return await new Promise(() => undefined)
+          return await own.sleep(delayMs)
+        },
+      }
+      const client = createChainClient(askNode({ ...asked, handedOver }, process), { clock })
+      const toFacilitator = { ...asked, handedOver: (of: Authorization) => handedOver(of, null) }
+      const settler =
+        mode === 'local'
+          ? createLocalSettler({ account: people.settler, chain: client, clock, maxGasPriceWei })
+          : createFacilitator({
+              url: 'https://facilitator.test',
+              fetch: askFacilitator(toFacilitator, process),
+              clock,
+            })
+      return {
+        mode,
+        receiver,
+        settler,
+        chain: client,
+        inFlight: new Set(),
+        pausesMs,
+        problems: () => [],
+        inspect: async () => void (await settler.inspect()),
+      }
+    },
+    stranger: (by, seen) => {
+      const cheque = seen ?? purse.cheques[by.below(purse.cheques.length)]
+      if (cheque?.isGenuine !== true) return
+      const { from, nonce } = cheque.authorization
+      const isBrought = by.happens(0.7)
+      log(`    somebody ${isBrought ? 'brings' : 'cancels'} ${nonce.slice(0, 10)}`)
+      const call = isBrought
+        ? ({ kind: 'transfer', ...cheque.authorization } as const)
+        : ({ kind: 'cancel', from, nonce } as const)
+      const hash = digest(`stranger ${nonce} ${by.below(2 ** 32)}`)
+      chain.submit({ hash, call, walletNonce: null })
+    },
+    calm: () => {
+      mischief.calm()
+      chain.calm()
+    },
+  }
+}

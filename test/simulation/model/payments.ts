@@ -1,0 +1,124 @@
+/** Payments: which rows may follow which, by what the chain and who is asking make of them. */
+import { mostLagMs } from '../chain/usdc.ts'
+import type { End } from '../chain/usdc.ts'
+import type { Payment, State } from './state.ts'
+
+/** Longer than the newest block is away. */
+const leastLifeSeconds = 10
+const mostLifeSeconds = 3600
+/** A block that late takes nothing that has run out. */
+const surelyOverSeconds = 60
+
+/** What the ledger can know when a row changes. */
+export interface Evidence {
+  /** How the authorization ended on the chain; null where it did not. */
+  readonly end: End | null
+  readonly headMs: number
+  /** What a transaction did in a block that is, or once was, part of the chain. */
+  readonly endIn: (txHash: string, blockHash: string) => End | null
+  /** A transaction of ours for it is in a block, and did nothing. */
+  readonly hasFailed: boolean
+  /** Who is under way with this payment, for what it buys: how new the chain was when the first of them came. */
+  readonly askedMs: number | null
+  /** The same of the watch over payments; null where it does not run. */
+  readonly watchedMs: number | null
+}
+
+/** Whether the money has moved to us, for exactly this. */
+export function isPaid(
+  end: End | null,
+  { payTo, amountMicro }: Pick<Payment, 'payTo' | 'amountMicro'>,
+): end is End {
+  return (
+    end !== null &&
+    end.call.kind === 'transfer' &&
+    end.call.to === payTo.toLowerCase() &&
+    end.call.value === BigInt(amountMicro)
+  )
+}
+
+/** What no node can have missed that is asked from then on. */
+export function wasThere(end: End, sinceMs: number): boolean {
+  return end.block.timeMs <= sinceMs - mostLagMs
+}
+
+/** What is wrong with a change of a row; null where nothing is. */
+export function misstep(
+  before: Payment | null,
+  after: Payment | null,
+  evidence: Evidence,
+): string | null {
+  const { askedMs, watchedMs } = evidence
+  if (after === null) {
+    return before?.state === 'reserved' ? null : `what is ${before?.state ?? ''} is forgotten`
+  }
+  if (before === null) {
+    if (after.state !== 'reserved') return `it begins as ${after.state}`
+    return askedMs === null ? 'nobody asks for that' : null
+  }
+  const change = `${before.state} becomes ${after.state}`
+  switch (after.state) {
+    case 'reserved':
+      if (before.state !== 'failed' && before.state !== 'reserved') return change
+      return askedMs === null ? `${change}, and nobody asks` : null
+    case 'submitted':
+      if (before.state !== 'reserved' && before.state !== 'submitted') return change
+      return askedMs === null ? `${change}, and nobody asks` : null
+    case 'failed':
+      return before.state === 'submitted' ? givenUpWrongly(after, evidence) : change
+    case 'settled':
+      break
+  }
+  if (before.state === 'settled') return settledWrongly(before, after, evidence)
+  if (askedMs === null && watchedMs === null) return `${change}, and nobody looks`
+  const { txHash, blockHash } = after
+  const end = txHash === null || blockHash === null ? null : evidence.endIn(txHash, blockHash)
+  if (!isPaid(end, after)) return `${change}, and the chain had no such transfer`
+  if (after.isDelivered && askedMs === null) return 'it is delivered, and nobody asks'
+  return null
+}
+
+function givenUpWrongly(
+  payment: Payment,
+  { end, headMs, hasFailed, askedMs, watchedMs }: Evidence,
+): string | null {
+  const sinceMs = Math.min(askedMs ?? Infinity, watchedMs ?? Infinity)
+  if (isPaid(end, payment) && wasThere(end, sinceMs)) return 'it is given up, and has been paid'
+  const isOver = headMs / 1000 >= payment.validBefore + surelyOverSeconds
+  return isOver || hasFailed || end !== null ? null : 'it is given up, and can still be mined'
+}
+
+function settledWrongly(before: Payment, after: Payment, evidence: Evidence): string | null {
+  const { end, headMs, askedMs, watchedMs } = evidence
+  if (before.isDelivered && !after.isDelivered) return 'a delivery is taken back'
+  if (!before.isDelivered && after.isDelivered) {
+    if (askedMs === null) return 'it is delivered, and nobody asks'
+  }
+  if (before.finality === after.finality) return null
+  if (before.finality !== 'latest' || watchedMs === null) {
+    return `${before.finality ?? ''} becomes ${after.finality ?? ''}`
+  }
+  if (after.finality === 'final') {
+    const isThere = isPaid(end, after) && end.block.hash === after.blockHash
+    return isThere ? null : 'it is final, and the chain does not have it there'
+  }
+  if (isPaid(end, after)) return 'it is undone, and the chain has it'
+  return end !== null || headMs / 1000 >= after.validBefore ? null : 'it is undone too soon'
+}
+
+/** Whether it is refused for its time, by the clock of the ledger: run out, or not to be taken yet. */
+export function timeFlaw(
+  { validAfter, validBefore }: { readonly validAfter: number; readonly validBefore: number },
+  nowMs: number,
+): 'late' | 'early' | null {
+  const now = Math.floor(nowMs / 1000)
+  if (validBefore < now + leastLifeSeconds) return 'late'
+  return validAfter >= now || validBefore > now + mostLifeSeconds ? 'early' : null
+}
+
+/** What the ledger has taken and holds, in micro-USDC. */
+export function takenMicro({ payments }: Pick<State, 'payments'>): number {
+  return [...payments.values()]
+    .filter(({ state, finality }) => state === 'settled' && finality !== 'undone')
+    .reduce((sum, { amountMicro }) => sum + amountMicro, 0)
+}

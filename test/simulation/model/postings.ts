@@ -1,0 +1,61 @@
+/** Deliveries of webhooks: which there must be, and how each may go on. */
+import type { Told } from '../receivers.ts'
+import type { Event, Posting, State, Subscription } from './state.ts'
+
+const mostAttempts = 10
+const leaseMs = 60_000
+
+/** Whether a subscription is to be told of an event. */
+export function wants({ rails, afterSeq, isDisabled }: Subscription, event: Event): boolean {
+  if (isDisabled || event.seq <= afterSeq) return false
+  return rails === null || (event.rail !== null && rails.includes(event.rail))
+}
+
+/** Who is to be told of what, that comes after a place in the log of events and up to another. */
+export function newsBetween(
+  { events, subscriptions }: Pick<State, 'events' | 'subscriptions'>,
+  fromSeq: number,
+  toSeq: number,
+): readonly string[] {
+  return events
+    .filter(({ seq }) => seq > fromSeq && seq <= toSeq)
+    .flatMap((event) =>
+      [...subscriptions].flatMap(([id, one]) => (wants(one, event) ? [`${id} ${event.seq}`] : [])),
+    )
+}
+
+/** What is wrong with a change of a delivery; null where nothing is. */
+export function misdelivery(
+  before: Posting,
+  after: Posting,
+  known: {
+    /** What those who sent it have been told. */
+    readonly told: readonly Told[]
+    readonly sent: number
+    /** Its subscription ends with this change. */
+    readonly isEnded: boolean
+    /** When others of the subscription are free again. */
+    readonly othersUntilMs: number
+  },
+): string | null {
+  const { told, sent, isEnded, othersUntilMs } = known
+  if (before.status !== 'pending') return `it was ${before.status}`
+  if (after.fence > before.fence) {
+    const nowMs = (after.leasedUntilMs ?? 0) - leaseMs
+    if (before.leasedUntilMs !== null && before.leasedUntilMs > nowMs) return 'another has it'
+    return othersUntilMs > nowMs ? 'another of the same subscription is under way' : null
+  }
+  if (after.attempts === before.attempts) {
+    return after.status === 'dead' && isEnded ? null : 'it changes without an attempt'
+  }
+  if (after.attempts !== before.attempts + 1 || after.attempts > sent) return 'it counts wrongly'
+  if (after.status === 'delivered') {
+    return told.includes('taken') ? null : 'nobody has said that it was taken'
+  }
+  if (after.status === 'pending') {
+    if (!told.includes('failed')) return 'it is tried again, and had not failed'
+    return after.attempts < mostAttempts ? null : 'it is tried too often'
+  }
+  if (told.includes('gone')) return isEnded ? null : 'whoever wants no more is still subscribed'
+  return after.attempts === mostAttempts ? null : 'it is given up too soon'
+}

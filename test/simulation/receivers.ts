@@ -1,0 +1,96 @@
+/** Receivers of webhooks: each request is looked at when it arrives, whatever becomes of the answer. */
+import { createHmac } from 'node:crypto'
+
+import { z } from 'zod'
+
+import { OutboundError } from '../../src/outbound/pinned-fetch.ts'
+import type { PinnedFetch } from '../../src/outbound/pinned-fetch.ts'
+import type { Machine, Process } from './machine.ts'
+import type { Chance } from './random.ts'
+
+/** What the sender was told. */
+export type Told = 'taken' | 'failed' | 'gone'
+
+export interface Post {
+  /** The `webhook-id`. */
+  readonly id: string
+  readonly url: string
+  readonly body: { readonly type: string; readonly data: Readonly<Record<string, unknown>> }
+  /** What the signature must be made with. */
+  readonly isSignedWith: (secret: string) => boolean
+  readonly timestamp: number
+}
+
+export interface Receivers {
+  /** How a process of the builder reaches them. */
+  readonly reach: (process: Process) => PinnedFetch
+  /** From here on all take what comes. */
+  readonly calm: () => void
+}
+
+const weights = {
+  204: 60,
+  200: 10,
+  500: 12,
+  302: 3,
+  410: 2,
+  stalls: 5,
+  'cuts off': 5,
+  'cuts off late': 8,
+} as const
+
+const message = z.object({ type: z.string(), data: z.record(z.string(), z.unknown()) })
+
+export function createReceivers(given: {
+  readonly machine: Pick<Machine, 'answer'>
+  readonly chance: Chance
+  /** Told of a request before it leaves, of one that arrives, and of what the sender hears. */
+  readonly leaves: (post: Post) => void
+  readonly arrives: (post: Post) => void
+  readonly hears: (id: string, told: Told) => void
+}): Receivers {
+  const { machine, chance, leaves, arrives, hears } = given
+  let isCalm = false
+  return {
+    reach:
+      (process) =>
+      async ({ url, headers, body }) => {
+        const luck = isCalm ? '204' : chance.weighted(weights)
+        const isEarly = chance.happens(0.5)
+        const post = postOf(url, headers, body)
+        const { id } = post
+        leaves(post)
+        const isThere = luck !== 'cuts off'
+        if (isThere && isEarly) arrives(post)
+        return await machine.answer(process, `a receiver: ${luck}`, () => {
+          if (isThere && !isEarly) arrives(post)
+          const status = Number(luck)
+          const isTaken = status === 200 || status === 204
+          hears(id, isTaken ? 'taken' : status === 410 ? 'gone' : 'failed')
+          if (luck === 'stalls') throw new OutboundError('timeout', 'It took too long')
+          if (Number.isNaN(status)) throw new OutboundError('unreachable', 'It cut off')
+          return { status, contentType: null, body: Buffer.alloc(0) }
+        })
+      },
+    calm: () => {
+      isCalm = true
+    },
+  }
+}
+
+/** After Standard Webhooks: the signature is over the id, the time and the body. */
+function postOf(url: string, headers: Readonly<Record<string, string>>, text: string): Post {
+  const id = headers['webhook-id'] ?? ''
+  const timestamp = headers['webhook-timestamp'] ?? ''
+  return {
+    id,
+    url,
+    body: message.parse(JSON.parse(text)),
+    isSignedWith: (secret) => {
+      const key = Buffer.from(secret.replace('whsec_', ''), 'base64')
+      const signed = createHmac('sha256', key).update(`${id}.${timestamp}.${text}`)
+      return headers['webhook-signature'] === `v1,${signed.digest('base64')}`
+    },
+    timestamp: Number(timestamp),
+  }
+}

@@ -1,0 +1,120 @@
+/** Reads that are sold: mostly paid for as they should be, at times with a payment of something else. */
+import type { Call } from '../call.ts'
+import type { Cheque, People, Purse } from '../chain/purse.ts'
+import { keyOf } from '../chain/usdc.ts'
+import { countedOf, iso, scoreOf } from '../model/reading.ts'
+import type { State } from '../model/state.ts'
+import type { Chance } from '../random.ts'
+import { addresses, wallets } from './people.ts'
+
+export interface SoldRead {
+  readonly path: string
+  readonly priceMicro: number
+  /** Members that the answer must have. */
+  readonly wanted: (seen: State, nowMs: number) => object
+}
+
+/** A read as it goes out. */
+export interface PaidRead extends Call, SoldRead {
+  /** The step that it came of. */
+  readonly number: number
+  /** Null where nothing is paid. */
+  readonly cheque: Cheque | null
+}
+
+export const siteUrl = 'https://ledger.test'
+
+const sold: readonly SoldRead[] = [
+  ...wallets.map(({ address, id }) => ({
+    path: `/api/v1/reputation/${address}`,
+    priceMicro: 5000,
+    wanted: (seen: State, nowMs: number) => ({
+      wallet: address,
+      rep_score: scoreOf(seen.entries, id, nowMs),
+      receipts_count: countedOf(seen.entries, id).length,
+      computed_at: iso(nowMs),
+    }),
+  })),
+  { path: '/api/v1/alerts/feed', priceMicro: 2000, wanted: () => ({}) },
+]
+
+interface Shopping {
+  readonly number: number
+  readonly nowMs: number
+  readonly chance: Chance
+  readonly purse: Purse
+  readonly people: People
+  /** What was bought, or asked for, before. */
+  readonly before: readonly PaidRead[]
+  readonly state: State
+}
+
+export function paidRead(at: Shopping): PaidRead {
+  const { chance, before, number } = at
+  const read = chance.pick(sold) ?? first()
+  const how = chance.weighted({ new: 60, again: 18, elsewhere: 14, unpaid: 4 })
+  const open = before.filter((one) => isOpen(one, at.state))
+  const from = open.length > 0 && chance.happens(0.7) ? open : before
+  const earlier = from[chance.below(from.length)]
+  if (how === 'again' && earlier !== undefined) return { ...earlier, number }
+  if (how === 'elsewhere' && earlier !== undefined) {
+    return elsewhere(earlier, number, chance)
+  }
+  return sentRead(read, how === 'unpaid' ? null : cheque(at, read), number, chance)
+}
+
+/** For something else, mostly of the same price: only what the payment was made for tells them apart. */
+export function elsewhere(paid: PaidRead, number: number, chance: Chance): PaidRead {
+  const others = sold.filter(({ path }) => path !== paid.path)
+  const other = chance.happens(0.2) ? chance.pick(sold) : others[chance.below(3)]
+  return sentRead(other ?? first(), paid.cheque, number, chance)
+}
+
+/** Something may still come of it. */
+function isOpen({ cheque }: PaidRead, { payments }: State): boolean {
+  if (cheque === null) return false
+  const row = payments.get(keyOf(cheque.authorization))
+  return row !== undefined && !row.isDelivered
+}
+
+function sentRead(read: SoldRead, paid: Cheque | null, number: number, chance: Chance): PaidRead {
+  const address = chance.pick(addresses)
+  const headers = paid?.header ?? {}
+  return { ...read, number, cheque: paid, method: 'GET', headers, raw: '', address }
+}
+
+/** For exactly this, in most cases. */
+function cheque({ chance, purse, people, nowMs }: Shopping, { priceMicro }: SoldRead): Cheque {
+  const { payers } = people
+  const [rich, , poor] = payers
+  const payer = (chance.happens(0.06) ? poor : payers[chance.below(2)]) ?? rich ?? nobody()
+  const forger = payers.find((one) => one !== payer) ?? nobody()
+  const now = Math.floor(nowMs / 1000)
+  const life = chance.weighted({ 120: 80, 3000: 10, 12: 5, 8: 2, '-5': 2, 4000: 1 })
+  const value = chance.happens(0.03) ? priceMicro + 1 : priceMicro
+  const to = chance.happens(0.02) ? payer.address : people.receiver.toLowerCase()
+  return purse.write(
+    {
+      to,
+      value: BigInt(value),
+      validAfter: chance.happens(0.02) ? now + 60 : 0,
+      validBefore: now + Number(life),
+      nonce: `0x${Buffer.from(chance.bytes(32)).toString('hex')}`,
+    },
+    {
+      payer,
+      signer: chance.happens(0.04) ? forger : payer,
+      version: chance.happens(0.5) ? 1 : 2,
+    },
+  )
+}
+
+function first(): SoldRead {
+  const [read] = sold
+  if (read === undefined) throw new Error('nothing is sold')
+  return read
+}
+
+function nobody(): never {
+  throw new Error('nobody pays')
+}
