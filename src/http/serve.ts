@@ -29,6 +29,8 @@ export interface ServeOptions {
   readonly failureAnswer: (failure: Failure) => ErrorAnswer
   /** Above it a connection is closed when it comes; 10,000 unless told. */
   readonly maxConnections?: number
+  /** A connection on which nothing has moved for so long is ended; 60 s unless told. */
+  readonly socketTimeoutMs?: number
 }
 
 export interface RunningServer {
@@ -43,8 +45,9 @@ export interface RunningServer {
 /** Listens. Rejects where the address cannot be had. */
 export async function serve(
   listener: (req: IncomingMessage, res: ServerResponse) => void,
-  { host, port, clock, failureAnswer, maxConnections = MAX_CONNECTIONS }: ServeOptions,
+  options: ServeOptions,
 ): Promise<RunningServer> {
+  const { host, port, clock, failureAnswer } = options
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -58,8 +61,8 @@ export async function serve(
     listener,
   )
   server.maxHeadersCount = NO_HEADER_COUNT_LIMIT
-  server.maxConnections = maxConnections
-  server.timeout = SOCKET_TIMEOUT_MS
+  server.maxConnections = options.maxConnections ?? MAX_CONNECTIONS
+  server.timeout = options.socketTimeoutMs ?? SOCKET_TIMEOUT_MS
   server.on('clientError', (error, socket) => {
     refuseBytes(socket, failureAnswer(parseFailure(error)))
   })

@@ -5,10 +5,18 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { encodedFile, manifestSchema } from '../../../src/core/documents.ts'
+import {
+  holds,
+  parseSigningKeys,
+  verifyDocument,
+  verifyManifest,
+} from '../../../src/client/verify.ts'
+import type { SigningKeys } from '../../../src/contract/schemas/service.ts'
+import { MANIFEST_FILE, MANIFEST_SIGNATURE_FILE, encodedFile } from '../../../src/core/documents.ts'
 import { installBoardProgram } from '../../e2e/board.ts'
 import { newLedger } from '../../e2e/ledger.ts'
 import { runCommand } from '../../support/program.ts'
@@ -27,33 +35,60 @@ beforeAll(() => {
 })
 afterAll(() => program.remove())
 
-const hashes = new WeakMap<Buffer, string>()
-function sha256(bytes: Buffer): string {
-  const known = hashes.get(bytes) ?? createHash('sha256').update(bytes).digest('hex')
-  hashes.set(bytes, known)
-  return known
+const encodings = ['br', 'gzip'] as const
+const unpacked = { br: brotliDecompressSync, gzip: gunzipSync } as const
+
+/** Bytes are shared by the disks on which nothing became of them: each is hashed and checked once. */
+function onceFor<Answer>(look: (bytes: Buffer, of: string) => Answer) {
+  const known = new WeakMap<Buffer, Map<string, Answer>>()
+  return (bytes: Buffer, of: string): Answer => {
+    const answers = known.get(bytes) ?? new Map<string, Answer>()
+    known.set(bytes, answers)
+    const answer = answers.get(of) ?? look(bytes, of)
+    answers.set(of, answer)
+    return answer
+  }
 }
 
-/** The hash of the set that a reader finds, once every file of it was compared. @throws Error */
-function setOn({ read }: Disk): string {
-  const bytesOf = (file: string): Buffer => {
-    const bytes = read(`current/${file}`)
-    if (bytes === null) throw new Error(`${file} is not there`)
-    return bytes
-  }
-  const manifest = manifestSchema.parse(JSON.parse(bytesOf('snapshot.json').toString()))
-  const compare = (file: string, hash: string): void => {
-    if (sha256(bytesOf(file)) !== hash) throw new Error(`${file} is not what the manifest says`)
-  }
-  for (const { file, sha256: hash, encodings } of manifest.documents) {
-    compare(file, hash)
-    for (const encoding of ['br', 'gzip'] as const) {
-      const form = encodings[encoding]
-      if (form !== undefined) compare(encodedFile(file, encoding), form.sha256)
+/** Looks at a disk as a reader does who trusts nothing but the keys. */
+function createReader(keys: SigningKeys) {
+  const sha256 = onceFor((bytes) => createHash('sha256').update(bytes).digest('hex'))
+  const isSigned = onceFor(async (bytes, signed) => {
+    const [signature = '', kid = ''] = signed.split(' ')
+    return holds([await verifyDocument(bytes, { signature, kid }, keys)])
+  })
+
+  /** The hash of the set, once its signature and every file of it was checked. @throws Error */
+  return async ({ read }: Disk): Promise<string> => {
+    const bytesOf = (file: string): Buffer => {
+      const bytes = read(`current/${file}`)
+      if (bytes === null) throw new Error(`${file} is not there`)
+      return bytes
     }
+    const line = bytesOf(MANIFEST_SIGNATURE_FILE).toString()
+    const { manifest, checks } = await verifyManifest(bytesOf(MANIFEST_FILE), line, keys)
+    if (manifest === null) throw new Error(`the manifest: ${JSON.stringify(checks)}`)
+    for (const encoding of encodings) {
+      const form = bytesOf(encodedFile(MANIFEST_FILE, encoding))
+      if (!unpacked[encoding](form).equals(bytesOf(MANIFEST_FILE))) {
+        throw new Error(`the manifest in ${encoding} is another one`)
+      }
+    }
+    const compare = (file: string, hash: string): void => {
+      if (sha256(bytesOf(file), '') !== hash) throw new Error(`${file} is not what was published`)
+    }
+    for (const { file, sha256: hash, encodings: forms, signature, kid } of manifest.documents) {
+      compare(file, hash)
+      if (!(await isSigned(bytesOf(file), `${signature} ${kid}`))) {
+        throw new Error(`${file} is not what was signed`)
+      }
+      for (const encoding of encodings) {
+        const form = forms[encoding]
+        if (form !== undefined) compare(encodedFile(file, encoding), form.sha256)
+      }
+    }
+    return manifest.set_sha256
   }
-  bytesOf('snapshot.json.sig')
-  return manifest.set_sha256
 }
 
 test(
@@ -62,6 +97,10 @@ test(
     const ledger = newLedger(program, { POLL: 'off' })
     expect(await ledger.builder(['--once']).ended).toBe(0)
     const oldSet = ledger.manifest().set_sha256
+    const keysFile = join(ledger.publicDir, 'current/.well-known/signing-keys.json')
+    const keys = parseSigningKeys(readFileSync(keysFile))
+    if (keys === null) throw new Error('no keys are published')
+    const setOn = createReader(keys)
     const rail = join(program.dir, 'data/rails/olas.json')
     const authored: unknown = JSON.parse(readFileSync(rail, 'utf8'))
     writeFileSync(rail, JSON.stringify({ ...Object(authored), notes: 'another note' }))
@@ -95,7 +134,7 @@ test(
       readFileSync(record, 'utf8').split('\n'),
       randomFrom(seed),
     )) {
-      const set = setOn(disk)
+      const set = await setOn(disk)
       expect(found.has(set), disk.name).toBe(true)
       found.set(set, (found.get(set) ?? 0) + 1)
     }
