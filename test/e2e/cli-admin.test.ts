@@ -260,7 +260,7 @@ describe('a backup', () => {
     expect(posted).toMatchObject({ code: 1 })
     expect(posted.err).toMatch(/signature_expired.*restored from a backup/s)
     expect(readdirSync(shell.dataDir).filter((name) => name.includes('restoring'))).toEqual([])
-  })
+  }, 300_000)
 
   test('is not restored when it was changed, is damaged, has no manifest, or is another program’s', async () => {
     await shell.stop()
