@@ -92,18 +92,27 @@ describe('the lockfile', () => {
   test('holds install scripts that were all judged, and only that of sqlite3 runs', () => {
     const scripts = installed.filter(([, { hasInstallScript }]) => hasInstallScript === true)
     const names = [...new Set(scripts.map(([path]) => nameOf(path)))].toSorted()
-    expect(names).toEqual(['@foundry-rs/anvil', '@scarf/scarf', 'sqlite3'])
+    expect(names).toEqual(['@foundry-rs/anvil', 'sqlite3'])
+    const shipped = scripts.filter(([, { dev }]) => dev !== true)
+    expect(shipped.map(([path]) => path)).toEqual(['node_modules/sqlite3'])
     expect(names.filter((name) => manifest.allowScripts[name] === undefined)).toEqual([])
     const allowed = Object.entries(manifest.allowScripts).filter(([, mayRun]) => mayRun)
     expect(allowed).toEqual([['sqlite3', true]])
   })
+
+  test('has in the place of a package that tells others of each install one that is there anyhow and does nothing', () => {
+    const places = installed.filter(([path]) => nameOf(path) === '@scarf/scarf')
+    const { version, integrity } = lock.packages['node_modules/wrappy'] ?? {}
+    expect(places.map(([, entry]) => entry)).toMatchObject([{ name: 'wrappy', version, integrity }])
+  })
 })
 
-test('the README gives a reason for every package that the program needs', () => {
+test('the README gives a reason for every package that the program or its tests need', () => {
   const [, chapter = ''] = readFileSync('README.md', 'utf8').split('## What it is built on')
   const table = chapter.split('\n').filter((line) => line.startsWith('| `'))
   const reasoned = table.flatMap((line) =>
     [...(line.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
   )
-  expect(reasoned.toSorted()).toEqual(Object.keys(manifest.dependencies).toSorted())
+  const all = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies })
+  expect(reasoned.toSorted()).toEqual(all.toSorted())
 })
