@@ -149,17 +149,17 @@ export const catalogue = {
   ledger_job_last_success_timestamp_seconds: {
     kind: 'gauge',
     help: 'When a job of the builder last ended well, by its run records and by the builder’s own report.',
-    labels: ['job'],
+    labels: ['task'],
   },
   ledger_job_runs_total: {
     kind: 'counter',
     help: 'Runs of the builder’s jobs since it started, quiet ones as well.',
-    labels: ['job', 'outcome'],
+    labels: ['task', 'outcome'],
   },
   ledger_job_seconds_total: {
     kind: 'counter',
     help: 'Time that the builder’s jobs took since it started.',
-    labels: ['job'],
+    labels: ['task'],
   },
   ledger_builder_report_timestamp_seconds: {
     kind: 'gauge',

@@ -92,7 +92,7 @@ export async function readRows(meter: Meter, { reader }: OpenDatabase): Promise<
 
 /** The later of what two sources say. */
 export function jobSucceeded(meter: Meter, job: string, atSeconds: number): void {
-  const cell = meter.gauge('ledger_job_last_success_timestamp_seconds', { job })
+  const cell = meter.gauge('ledger_job_last_success_timestamp_seconds', { task: job })
   cell.value = Math.max(cell.value, atSeconds)
 }
 

@@ -85,9 +85,9 @@ async function tellBuilder(meter: Meter, dataDir: string): Promise<void> {
   meter.gauge('ledger_builder_event_loop_lag_seconds', {}).value = report.event_loop_lag_seconds
   if (report.open_fds !== null) meter.gauge('ledger_builder_open_fds', {}).value = report.open_fds
   for (const [job, { ok, failed, seconds, last_success: at }] of Object.entries(report.jobs)) {
-    meter.counter('ledger_job_runs_total', { job, outcome: 'ok' }).value = ok
-    meter.counter('ledger_job_runs_total', { job, outcome: 'failed' }).value = failed
-    meter.counter('ledger_job_seconds_total', { job }).value = seconds
+    meter.counter('ledger_job_runs_total', { task: job, outcome: 'ok' }).value = ok
+    meter.counter('ledger_job_runs_total', { task: job, outcome: 'failed' }).value = failed
+    meter.counter('ledger_job_seconds_total', { task: job }).value = seconds
     if (at !== null) jobSucceeded(meter, job, at)
   }
 }

@@ -58,6 +58,14 @@ describe('the alerts', () => {
     }
   })
 
+  test('find their labels where Prometheus leaves them: it gives `job` and `instance` itself', () => {
+    for (const [name, { labels }] of Object.entries(metricSpecs)) {
+      const taken = labels.filter((label) => ['job', 'instance'].includes(label))
+      expect({ name, taken }).toEqual({ name, taken: [] })
+    }
+    expect(rules).not.toMatch(/\bjob(?!="ledger")(?:=|!=|=~|!~)"/)
+  })
+
   test('say how urgent they are, and the runbook says what to do', () => {
     for (const { name, severity } of found) {
       expect({ name, isKnown: severity === 'page' || severity === 'ticket' }).toEqual({

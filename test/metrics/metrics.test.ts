@@ -163,10 +163,10 @@ describe('the port of the metrics', () => {
     await everythingHappens()
     const found = await scrape()
     const last = 'ledger_job_last_success_timestamp_seconds'
-    expect(total(found, last, { job: 'poll' })).toBe(Date.UTC(2026, 10, 21, 4) / 1000)
-    expect(total(found, last, { job: 'build' })).toBe(Date.UTC(2026, 10, 21, 5, 30) / 1000)
-    expect(total(found, 'ledger_job_runs_total', { job: 'build', outcome: 'failed' })).toBe(1)
-    expect(total(found, 'ledger_job_seconds_total', { job: 'build' })).toBe(2)
+    expect(total(found, last, { task: 'poll' })).toBe(Date.UTC(2026, 10, 21, 4) / 1000)
+    expect(total(found, last, { task: 'build' })).toBe(Date.UTC(2026, 10, 21, 5, 30) / 1000)
+    expect(total(found, 'ledger_job_runs_total', { task: 'build', outcome: 'failed' })).toBe(1)
+    expect(total(found, 'ledger_job_seconds_total', { task: 'build' })).toBe(2)
     const poll = 'ledger_rail_last_good_poll_timestamp_seconds'
     expect(total(found, poll, { rail: 'x402' })).toBe(Date.UTC(2026, 10, 21, 5) / 1000)
     expect(total(found, 'ledger_rail_failures', { rail: 'x402' })).toBe(3)

@@ -1,0 +1,96 @@
+/** The units as systemd reads them, and that what stands beside them speaks of the same places. */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { isRunnable } from '../support/runnable.ts'
+
+const names = ['agent-income-ledger.service', 'agent-income-ledger-builder.service'] as const
+const manifest = z.object({ scripts: z.object({ start: z.string(), builder: z.string() }) })
+const unit = (name: string): string => readFileSync(`scripts/deploy/${name}`, 'utf8')
+const valuesOf = (text: string, key: string): readonly string[] =>
+  [...text.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(([, value = '']) => value)
+
+let folder: string
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'ledger-units-'))
+})
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** What systemd has to say of a unit, on a machine where Node lies elsewhere. */
+function said(name: string, text: string, ...how: readonly string[]): string {
+  const file = join(folder, name)
+  writeFileSync(file, text.replaceAll('/usr/bin/node', process.execPath))
+  const { stdout, stderr } = spawnSync('systemd-analyze', [...how, file], { encoding: 'utf8' })
+  // It looks at units of the machine as well.
+  const lines = `${stdout}${stderr}`.split('\n')
+  return lines.filter((line) => line.includes(name)).join('\n')
+}
+
+const verify = ['verify', '--man=no'] as const
+
+describe.runIf(isRunnable('systemd-analyze'))('systemd', () => {
+  test.each(names)('finds nothing wrong with %s', (name) => {
+    expect(said(name, unit(name), ...verify)).toBe('')
+  })
+
+  test.each(names)(
+    'would find a word that it does not know in %s, and a program that is not there',
+    (name) => {
+      const misspelt = unit(name).replace('ProtectClock=', 'ProtectClok=')
+      expect(said(name, misspelt, ...verify)).toContain("Unknown key 'ProtectClok'")
+      const elsewhere = unit(name).replace('/usr/bin/node', '/nowhere/node')
+      expect(said(name, elsewhere, ...verify)).toContain('/nowhere/node is not executable')
+    },
+  )
+
+  test.each(names)('finds %s less exposed than 2 of 10', (name) => {
+    const verdict = said(name, unit(name), 'security', '--offline=true', '--no-pager')
+    const level = /exposure level for \S+ ([\d.]+)/.exec(verdict)?.[1]
+    expect(Number(level)).toBeLessThan(2)
+  })
+})
+
+test('both units run what a build makes, on the same folders, as one user', () => {
+  const [service, builder] = names.map(unit)
+  for (const key of [
+    'User',
+    'StateDirectory',
+    'WorkingDirectory',
+    'EnvironmentFile',
+    'DynamicUser',
+  ]) {
+    expect(valuesOf(service ?? '', key)).toHaveLength(1)
+    expect(valuesOf(builder ?? '', key)).toEqual(valuesOf(service ?? '', key))
+  }
+  const places = names.map((name) => /DATA_DIR=\S+ PUBLIC_DIR=\S+/.exec(unit(name))?.[0])
+  expect(places[0]).toBe(places[1])
+  const scripts = names.flatMap((name) => valuesOf(unit(name), 'ExecStart'))
+  const { start, builder: build } = manifest.parse(
+    JSON.parse(readFileSync('package.json', 'utf8')),
+  ).scripts
+  expect(scripts).toEqual(['/usr/bin/node dist/src/main.js', '/usr/bin/node dist/builder/main.js'])
+  expect(start).toContain('dist/src/main.js')
+  expect(build).toContain('dist/builder/main.js')
+})
+
+test('Litestream copies the database of the units, and writes the log back as the service leaves it to', () => {
+  const litestream = readFileSync('scripts/deploy/litestream.yml', 'utf8')
+  const [state = ''] = valuesOf(unit(names[0]), 'StateDirectory')
+  const dataDir = /DATA_DIR=%S\/(\S+)/.exec(unit(names[0]))?.[1]
+  expect(dataDir?.startsWith(`${state}/`)).toBe(true)
+  // Where systemd keeps what belongs to a dynamic user.
+  expect(/path: (\S+)$/m.exec(litestream)?.[1]).toBe(`/var/lib/private/${dataDir}/ledger.db`)
+  const keys = [...litestream.matchAll(/^ *(?:- )?([a-z-]+):/gm)].map(([, key]) => key).join(' ')
+  expect(keys).toBe(
+    'dbs path min-checkpoint-page-count checkpoint-interval busy-timeout replica type bucket path region sync-interval',
+  )
+  expect(litestream).not.toMatch(/\t/)
+})
