@@ -81,12 +81,22 @@ describe('the alerts', () => {
     expect(headings.map(([, name]) => name)).toEqual(found.map(({ name }) => name))
   })
 
-  test.skipIf(!isRunnable('promtool'))('are rules to Prometheus', () => {
-    const { stdout, stderr } = spawnSync(
-      'promtool',
-      ['check', 'rules', 'scripts/deploy/alerts.yml'],
-      { encoding: 'utf8' },
-    )
-    expect(`${stdout}${stderr}`).toContain(`${found.length} rules found`)
+  test('are each tried at rest and firing', () => {
+    const tries = readFileSync('test/deploy/alerts.yml', 'utf8')
+    const expected = [...tries.matchAll(/alertname: (\w+)\n +exp_alerts:( \[\])?$/gm)]
+    for (const how of [' []', undefined]) {
+      const tried = new Set(expected.filter(([, , none]) => none === how).map(([, name]) => name))
+      expect(found.map(({ name }) => name).filter((name) => !tried.has(name))).toEqual([])
+    }
+  })
+
+  test.skipIf(!isRunnable('promtool'))('are rules to Prometheus, rest and fire', () => {
+    const said = (...args: readonly string[]): string => {
+      const { stdout, stderr } = spawnSync('promtool', args, { encoding: 'utf8' })
+      return `${stdout}${stderr}`
+    }
+    const file = 'scripts/deploy/alerts.yml'
+    expect(said('check', 'rules', file)).toContain(`${found.length} rules found`)
+    expect(said('test', 'rules', 'test/deploy/alerts.yml')).toMatch(/^ *SUCCESS$/m)
   })
 })
