@@ -6,7 +6,12 @@ export interface Sample {
   readonly residentMiB: number
   readonly descriptors: number
   readonly threads: number
+  /** CPU time of all threads since the process began. */
+  readonly cpuMs: number
 }
+
+/** The kernel counts CPU time in hundredths of a second (`USER_HZ`). */
+const TICK_MS = 10
 
 /** Null where the process is gone. */
 export function sampleOf(pid: number): Sample | null {
@@ -19,10 +24,18 @@ export function sampleOf(pid: number): Sample | null {
       residentMiB: number('VmRSS') / 1024,
       descriptors: readdirSync(`/proc/${pid}/fd`).length,
       threads: number('Threads'),
+      cpuMs: cpuMsOf(pid),
     }
   } catch {
     return null
   }
+}
+
+/** Fields 14 and 15 of `proc_pid_stat(5)`; the name before them may hold spaces. */
+function cpuMsOf(pid: number): number {
+  const [, rest = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(/\) /)
+  const fields = rest.split(' ').map(Number)
+  return ((fields[11] ?? 0) + (fields[12] ?? 0)) * TICK_MS
 }
 
 export function childrenOf(pid: number): readonly number[] {
@@ -35,8 +48,12 @@ export function fileMiB(path: string): number {
 }
 
 export function median(values: readonly number[]): number {
+  return quantile(values, 0.5)
+}
+
+export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((left, right) => left - right)
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+  return sorted[Math.floor(sorted.length * share)] ?? Number.NaN
 }
 
 /** How much the value grows over the whole of the samples, by the line that fits them best. */

@@ -1,6 +1,6 @@
 /**
  * The compiled service and builder under mixed load at 70 % of what they took at the beginning: nothing that is held
- * grows, nothing fails, everything acknowledged is there afterwards.
+ * grows, nothing fails, what is asked for is done, and everything acknowledged is there afterwards.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,12 +20,16 @@ import type { Program, Running } from '../support/program.ts'
 import { startUsdcChain } from '../support/usdc-chain.ts'
 import type { UsdcChain } from '../support/usdc-chain.ts'
 import { chainAccount, chainKey } from '../support/x402-payment.ts'
+import { askAlong, burstRate } from './empty-server.ts'
+import type { Asked } from './empty-server.ts'
 import { feedPrice, payer, receiver, startLoad } from './load.ts'
-import type { Load, Request } from './load.ts'
-import { childrenOf, fileMiB, median, sampleOf, trendOf } from './process-samples.ts'
+import type { Load } from './load.ts'
+import { MAX_UNDER_WAY, asFastAsTheyGo, atRate, paceOf } from './pace.ts'
+import { childrenOf, fileMiB, median, quantile, sampleOf, trendOf } from './process-samples.ts'
 import type { Sample } from './process-samples.ts'
+import { thirdsOf, windowsOf } from './thirds.ts'
+import type { Third } from './thirds.ts'
 
-const CLIENTS = 16
 const SHARE_OF_CAPACITY = 0.7
 const EVERY_MS = 500
 const funds = 10_000_000_000n
@@ -38,10 +42,23 @@ const SETTLING_MIB = { service: 48, builder: 128 } as const
 /** The bound of the file that the service sets (64 MiB), and what one transaction may add. */
 const WAL_MIB = 72
 const PATIENCE_MS = 60_000
-/** Between two questions to the server that does nothing. */
-const PROBE_EVERY_MS = 50
-/** How many times as slow the last third may be as the first, beyond what the empty server became slower. */
-const DRIFT = 5
+/**
+ * Requests are sent at 70 % of the capacity, so nearly all must be done whenever the machine gives what it gave while that
+ * was measured, and the same part of them where it gives less. A tenth is for what is under way at the edges.
+ */
+const DONE_SHARE = 0.9
+/**
+ * How many times as slow the last third may be as the first, beyond what the empty server became slower: quiet runs are
+ * between 0.7 and 1.4, and the queue of a service that has lost a third of its capacity is more than ten times as long.
+ */
+const DRIFT = 2.5
+/**
+ * How much more CPU time a request may take in the last third than in the first, whatever else the machine does: neighbours
+ * on the same cores and shorter groups of writes cost up to a third, work that grows with the ledger far more.
+ */
+const CPU_GROWTH = 1.5
+/** Of the windows of a third, in how many more requests may have waited to be sent. A collection or a build is one. */
+const LATE_SHARE = 0.1
 /** So often garbage is collected in the service and in the builder, and what is left is weighed. */
 const WEIGHINGS = 12
 /**
@@ -76,7 +93,8 @@ beforeAll(async () => {
     RPC_URL_BASE: chain.url,
     TRUSTED_PROXIES: '127.0.0.1',
   })
-  await ledger.builder(['--once']).ended
+  const builder = ledger.builder(['--once'])
+  expect(await builder.ended, builder.output()).toBe(0)
   service = ledger.service({
     LOG_LEVEL: 'info',
     ...withHooks(program, 'test/support/heap-hook.ts'),
@@ -94,25 +112,6 @@ afterAll(async () => {
   ledger.remove()
   program.remove()
 })
-
-/** As fast as the clients go, or at a rate. Answers what was done in a second. */
-async function drive(load: Load, durationMs: number, perSecond: number | null): Promise<number> {
-  const startMs = performance.now()
-  let begun = 0
-  const client = async (): Promise<void> => {
-    for (;;) {
-      const dueMs = perSecond === null ? 0 : (begun / perSecond) * 1000
-      begun += 1
-      const waitMs = startMs + dueMs - performance.now()
-      if (waitMs > 0) await sleep(waitMs)
-      if (performance.now() - startMs >= durationMs) return
-      await load.next()
-    }
-  }
-  const before = load.requests.length
-  await Promise.all(Array.from({ length: CLIENTS }, client))
-  return ((load.requests.length - before) / (performance.now() - startMs)) * 1000
-}
 
 const builderPid = (): number | undefined => childrenOf(service.pid)[0]
 
@@ -137,22 +136,6 @@ async function watch(during: Promise<unknown>): Promise<Held> {
   }
   await ended
   return held
-}
-
-/** How long an answer of the empty server takes, by the same client on the same machine. */
-async function probe(during: Promise<unknown>): Promise<readonly Pick<Request, 'tookMs'>[]> {
-  const emptyUrl = await addressOf(empty)
-  const over = new AbortController()
-  const ended = during.finally(() => over.abort())
-  const asked: { readonly tookMs: number }[] = []
-  while (!over.signal.aborted) {
-    const startMs = performance.now()
-    await (await fetch(emptyUrl)).text()
-    asked.push({ tookMs: performance.now() - startMs })
-    await sleep(PROBE_EVERY_MS)
-  }
-  await ended
-  return asked
 }
 
 interface Weight {
@@ -205,15 +188,6 @@ function leastHeldByBuilder(weights: readonly Weight[]): number {
 }
 
 const inMiB = (bytes: number): string => (bytes / 2 ** 20).toFixed(1)
-const p99 = (some: readonly { readonly tookMs: number }[]) =>
-  some.map(({ tookMs }) => tookMs).toSorted((a, b) => a - b)[Math.floor(some.length * 0.99)] ?? 0
-
-/** The p99 of the last third to that of the first. */
-function drift(some: readonly { readonly tookMs: number }[]): number {
-  const third = Math.floor(some.length / 3)
-  return p99(some.slice(-third)) / p99(some.slice(0, third))
-}
-
 const secondHalf = (samples: readonly Sample[]) => samples.slice(Math.floor(samples.length / 2))
 const most = (samples: readonly Sample[], of: (sample: Sample) => number) =>
   Math.max(...samples.map(of))
@@ -221,15 +195,19 @@ const most = (samples: readonly Sample[], of: (sample: Sample) => number) =>
 test('under mixed load nothing grows, nothing fails, and all that was acknowledged is there', async () => {
   const soakMs = inject('soakMs')
   const load = await startLoad(url)
-  const capacity = await drive(load, Math.max(5000, soakMs / 12), null)
+  const asked: Asked = { probes: [], bursts: [] }
+  const over = new AbortController()
+  const besides = askAlong(await addressOf(empty), asked, soakMs / windowsOf, over.signal)
+  // The ledger is filled, and the engine warm, before it is measured what they take.
+  const shortMs = Math.max(5000, soakMs / 12)
+  const filling = await asFastAsTheyGo(load, shortMs)
+  const atMost = await asFastAsTheyGo(load, shortMs)
+  const emptyRate = burstRate(asked.bursts.filter(({ fromMs }) => fromMs >= atMost.fromMs))
   const measuredFrom = load.requests.length
-  const rate = capacity * SHARE_OF_CAPACITY
-  const driven = drive(load, soakMs, rate)
-  const [held, probed, weights] = await Promise.all([
-    watch(driven),
-    probe(driven),
-    weigh(load, soakMs),
-  ])
+  const driven = atRate(load, soakMs, paceOf(atMost) * SHARE_OF_CAPACITY)
+  const [pace, held, weights] = await Promise.all([driven, watch(driven), weigh(load, soakMs)])
+  over.abort()
+  await besides
 
   const [middle, end] = [weights[WEIGHINGS / 2 - 1], weights.at(-1)]
   if (middle === undefined || end === undefined) throw new Error('nothing was weighed')
@@ -239,13 +217,10 @@ test('under mixed load nothing grows, nothing fails, and all that was acknowledg
     leastHeldByBuilder(weights.slice(-WEIGHINGS / 4)) -
     leastHeldByBuilder(weights.slice(WEIGHINGS / 4, WEIGHINGS / 2))
 
-  // What was asked: by kind, by status, and whether the end was slower than the beginning.
+  // What was asked: by kind and by status, and whether the end was as good as the beginning.
   const requests = load.requests.slice(measuredFrom)
-  const quarter = Math.floor(requests.length / 4)
-  const [first, last] = [requests.slice(0, quarter), requests.slice(-quarter)]
-  const slowMs = 50 * median(requests.map(({ tookMs }) => tookMs))
-  const slowShare = (some: typeof requests) =>
-    some.filter(({ tookMs }) => tookMs > slowMs).length / some.length
+  const thirds = thirdsOf({ pace, requests, service: held.service, asked, emptyRate })
+  const [first, , last] = thirds
   const rows = [...new Set(requests.map(({ kind }) => kind))].map((kind) => {
     const some = requests.filter((one) => one.kind === kind)
     const statuses = [...new Set(some.map(({ status }) => status))].join(' ')
@@ -253,16 +228,30 @@ test('under mixed load nothing grows, nothing fails, and all that was acknowledg
       some.map(({ tookMs }) => tookMs),
     )
       .toFixed(1)
-      .padStart(7)} ms  p99 ${p99(some).toFixed(1).padStart(8)} ms  ${statuses}`
+      .padStart(7)} ms  p99 ${quantile(
+      some.map(({ tookMs }) => tookMs),
+      0.99,
+    )
+      .toFixed(1)
+      .padStart(8)} ms  ${statuses}`
   })
   const grown = (samples: readonly Sample[]) =>
     trendOf(secondHalf(samples), ({ residentMiB }) => residentMiB)
+  const ofThirds = (of: (third: Third) => number) =>
+    thirds.map((third) => of(third).toFixed(2)).join(', ')
   const { acknowledged } = load
   const figures = {
     seconds: soakMs / 1000,
-    capacity: `${capacity.toFixed(0)} requests a second, ${rate.toFixed(0)} asked for, ${(await driven).toFixed(0)} done`,
+    'requests a second': `${paceOf(filling).toFixed(0)} at first, then ${paceOf(atMost).toFixed(0)}, ${(pace.perSecond ?? 0).toFixed(0)} asked for, ${paceOf(pace).toFixed(0)} done`,
     acknowledged: `${acknowledged.receipts.length} receipts, ${acknowledged.workers.length} workers, ${acknowledged.jobs.length} jobs, ${acknowledged.payments} payments`,
-    'p99 of the last third to the first': `${drift(requests).toFixed(2)}, of a server that does nothing ${drift(probed).toFixed(2)}`,
+    'done of what was asked for, by thirds': ofThirds(({ doneShare }) => doneShare),
+    'what an empty server gave, to when the capacity was measured': ofThirds(
+      ({ machine }) => machine,
+    ),
+    'CPU ms of the service for a request': ofThirds(({ cpuMs }) => cpuMs),
+    'p99 where requests left on time, ms': ofThirds(({ p99Ms }) => p99Ms),
+    'p99 of an empty server, ms': ofThirds(({ emptyP99Ms }) => emptyP99Ms),
+    'windows in which some left late': ofThirds(({ lateShare }) => lateShare),
     'held by the service after collections and published, MiB': weights
       .map((one) => `${inMiB(one.service)} (${inMiB(one.publishedBytes)})`)
       .join(' '),
@@ -281,8 +270,15 @@ test('under mixed load nothing grows, nothing fails, and all that was acknowledg
 
   const failed = load.requests.filter(({ status }) => status >= 400)
   expect(new Set(failed.map(({ kind, status }) => `${kind} ${status}`))).toEqual(new Set())
-  expect(slowShare(last)).toBeLessThan(slowShare(first) + 0.1)
-  expect(drift(requests)).toBeLessThan(DRIFT * Math.max(1, drift(probed)))
+  for (const { doneShare, machine } of thirds) {
+    expect(doneShare).toBeGreaterThan(DONE_SHARE * Math.min(1, machine))
+  }
+  expect(last.cpuMs).toBeLessThan(CPU_GROWTH * first.cpuMs)
+  // Where the machine gives less than it did, there is a queue whatever the service does, and no p99 on time to compare.
+  const isJudged = last.machine >= Math.max(1, 0.8 * first.machine)
+  const slower = last.p99Ms / first.p99Ms / Math.max(1, last.emptyP99Ms / first.emptyP99Ms)
+  expect(isJudged ? slower : 0).toBeLessThan(DRIFT)
+  expect(isJudged ? last.lateShare : 0).toBeLessThanOrEqual(first.lateShare + LATE_SHARE)
   expect(end.service - middle.service - publishedGrowth).toBeLessThan(
     KEPT_BYTES.service.atAll +
       KEPT_BYTES.service.perDocument * documentGrowth +
@@ -298,7 +294,7 @@ test('under mixed load nothing grows, nothing fails, and all that was acknowledg
     const [third = [], fourth = []] = halves(secondHalf(samples))
     for (const of of ['descriptors', 'threads'] as const) {
       expect(most(fourth, (one) => one[of])).toBeLessThanOrEqual(
-        most(third, (one) => one[of]) + CLIENTS,
+        most(third, (one) => one[of]) + MAX_UNDER_WAY,
       )
     }
   }

@@ -78,7 +78,10 @@ export function runCommand(
     says: async (text) => {
       const seen = new Promise<void>((resolve) => {
         const look = () => {
-          if (output.includes(text)) resolve()
+          if (!output.includes(text)) return
+          // Or it would look through all of a long output again and again.
+          listeners.delete(look)
+          resolve()
         }
         listeners.add(look)
         look()

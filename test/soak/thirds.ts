@@ -1,0 +1,80 @@
+/** What each third of a soak came to, beside what the machine gave in it: an empty server, asked by the same client. */
+import { burstRate } from './empty-server.ts'
+import type { Asked } from './empty-server.ts'
+import type { Request } from './load.ts'
+import { within } from './pace.ts'
+import type { Pace } from './pace.ts'
+import { median, quantile } from './process-samples.ts'
+import type { Sample } from './process-samples.ts'
+
+const WINDOWS_OF_A_THIRD = 20
+export const windowsOf = 3 * WINDOWS_OF_A_THIRD
+
+export interface Third {
+  /** Done of what was asked for; above 1 where it makes good what was late before. */
+  readonly doneShare: number
+  /** What the empty server gave, to what it gave while the capacity was measured. */
+  readonly machine: number
+  /** CPU time of the service for each request that was done, all threads. */
+  readonly cpuMs: number
+  /** Of windows in which requests left on time: the p99 of one in the middle. NaN where there was none. */
+  readonly p99Ms: number
+  /** The p99 of the empty server, in the same windows. */
+  readonly emptyP99Ms: number
+  /** Windows in which requests had to wait for others before they were sent, of all. */
+  readonly lateShare: number
+}
+
+export interface Measured {
+  readonly pace: Pace
+  readonly requests: readonly Request[]
+  readonly service: readonly Sample[]
+  readonly asked: Asked
+  /** Answers of the empty server in a second, while the capacity was measured. */
+  readonly emptyRate: number
+}
+
+export function thirdsOf(measured: Measured): readonly [Third, Third, Third] {
+  return [thirdOf(measured, 0), thirdOf(measured, 1), thirdOf(measured, 2)]
+}
+
+function thirdOf({ pace, requests, service, asked, emptyRate }: Measured, at: number): Third {
+  const thirdMs = (pace.toMs - pace.fromMs) / 3
+  const fromMs = pace.fromMs + at * thirdMs
+  const isIn = within(fromMs, fromMs + thirdMs)
+  const done = pace.doneMs.filter(isIn).length
+  const bursts = asked.bursts.filter((burst) => isIn(burst.fromMs))
+  const samples = service.filter(({ atMs }) => isIn(atMs))
+  const [first, last] = [samples[0], samples.at(-1)]
+  if (first === undefined || last === undefined) throw new Error('the service was not watched')
+
+  const isBurst = ({ atMs, tookMs }: { readonly atMs: number; readonly tookMs: number }) =>
+    bursts.some((burst) => atMs >= burst.fromMs && atMs - tookMs < burst.toMs)
+  const windowMs = thirdMs / WINDOWS_OF_A_THIRD
+  const windows = Array.from({ length: WINDOWS_OF_A_THIRD }, (_, window) =>
+    within(fromMs + window * windowMs, fromMs + (window + 1) * windowMs),
+  )
+  const onTime = windows.filter((isInWindow) => !pace.lateMs.some(isInWindow))
+  const inWindow = <One extends { readonly atMs: number; readonly tookMs: number }>(
+    some: readonly One[],
+    isInWindow: (atMs: number) => boolean,
+  ) => some.filter((one) => isInWindow(one.atMs) && !isBurst(one))
+  const tookMs = onTime.flatMap((isInWindow) =>
+    inWindow(asked.probes, isInWindow).map((one) => one.tookMs),
+  )
+  return {
+    doneShare: done / (((pace.perSecond ?? 0) * thirdMs) / 1000),
+    machine: burstRate(bursts) / emptyRate,
+    cpuMs: (last.cpuMs - first.cpuMs) / pace.doneMs.filter(within(first.atMs, last.atMs)).length,
+    p99Ms: median(
+      onTime.map((isInWindow) =>
+        quantile(
+          inWindow(requests, isInWindow).map((one) => one.tookMs),
+          0.99,
+        ),
+      ),
+    ),
+    emptyP99Ms: quantile(tookMs, 0.99),
+    lateShare: 1 - onTime.length / windows.length,
+  }
+}
