@@ -28,13 +28,13 @@ export function installBoardProgram(): Program {
 }
 
 /** The body of a receipt as it is sent in, dated so far ahead: another one for each number. */
-export async function boardReceipt(at: number, aheadMs = 0): Promise<string> {
-  const facts = receiptFacts(worker, {
+export async function boardReceipt(at: number, aheadMs = 0, from = worker): Promise<string> {
+  const facts = receiptFacts(from, {
     from_wallet: nearWallet(`payer ${at % payers}`).address,
     occurred_at: '2026-01-02T00:00:00.000Z',
     summary: `number ${at}`,
   })
-  return JSON.stringify(await submission(worker, issued(facts, platformKey), Date.now() + aheadMs))
+  return JSON.stringify(await submission(from, issued(facts, platformKey), Date.now() + aheadMs))
 }
 
 /**

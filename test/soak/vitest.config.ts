@@ -9,6 +9,8 @@ export default defineConfig({
     include: ['test/soak/**/*.test.ts'],
     globalSetup: 'test/support/compiled-program.ts',
     env: { TZ: 'UTC' },
+    // Each has the machine to itself.
+    fileParallelism: false,
     retry: 0,
     testTimeout: soakMs + 300_000,
     hookTimeout: 120_000,

@@ -14,6 +14,7 @@ const files = [
   'test/builder/publish/crash-child.ts',
   'test/faults/database/lock-child.ts',
   'test/soak/empty-server-child.ts',
+  'test/soak/reader-child.ts',
   'test/support/heap-hook.ts',
 ]
 

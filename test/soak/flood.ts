@@ -1,0 +1,167 @@
+/** Receipts posted over plain sockets, for no HTTP client sends five times what the service takes from the cores beside it. */
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import type { Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { boardReceipt } from '../e2e/board.ts'
+import { nearWallet } from '../support/wallets.ts'
+
+export interface Answer {
+  readonly status: number
+  readonly tookMs: number
+  readonly retryAfter: string | undefined
+  readonly receiptId: string | undefined
+}
+
+export interface Flood {
+  readonly answers: readonly Answer[]
+  readonly tookMs: number
+}
+
+const wallets = Array.from({ length: 500 }, (_, at) => nearWallet(`flood ${at}`))
+const TICK_MS = 2
+
+/** The request that posts the receipt of that number. Without a network of its own, each wallet has another one. */
+export async function postOf(at: number, network?: string): Promise<string> {
+  const wallet = at % wallets.length
+  const raw = await boardReceipt(at, 0, wallets[wallet])
+  return [
+    'POST /api/v1/receipts HTTP/1.1',
+    'Host: 127.0.0.1',
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(raw)}`,
+    `X-Forwarded-For: ${network ?? `100.64.${wallet >> 8}.${wallet & 255}`}`,
+    '',
+    raw,
+  ].join('\r\n')
+}
+
+/** One request at a time. */
+export interface Connection {
+  /** @throws Error where nobody listens any more */
+  readonly send: (request: string) => Promise<Answer>
+  readonly close: () => void
+}
+
+export async function openConnections(url: string, count: number): Promise<Connection[]> {
+  return await Promise.all(Array.from({ length: count }, async () => await openConnection(url)))
+}
+
+async function openConnection(url: string): Promise<Connection> {
+  const { hostname, port } = new URL(url)
+  const open = async () => {
+    const socket = connect(Number(port), hostname)
+    await once(socket, 'connect')
+    socket.setNoDelay(true)
+    socket.setEncoding('latin1')
+    // What comes meanwhile says that it was idle for too long; then it is closed.
+    socket.resume()
+    socket.on('error', () => socket.destroy())
+    return socket
+  }
+  let socket = await open()
+  return {
+    close: () => socket.destroy(),
+    send: async (request) => {
+      const startMs = performance.now()
+      let answer = ''
+      // A connection that was idle may be closed at the very moment of a request. It was not read, or is repeated: a
+      // receipt counts once.
+      while (answer === '') {
+        if (socket.destroyed) socket = await open()
+        answer = await answerOver(socket, request)
+      }
+      return {
+        status: Number(answer.slice(9, 12)),
+        tookMs: performance.now() - startMs,
+        retryAfter: headerOf(answer, 'retry-after'),
+        receiptId: /"receipt_id":"(rcp_[0-9a-f]{64})"/.exec(answer)?.[1],
+      }
+    },
+  }
+}
+
+/** The whole answer; nothing where the connection ends before. */
+async function answerOver(socket: Socket, request: string): Promise<string> {
+  return await new Promise((resolve) => {
+    let text = ''
+    const end = (answer: string) => {
+      socket.off('data', take)
+      socket.off('close', lose)
+      resolve(answer)
+    }
+    const lose = () => end('')
+    const take = (chunk: string) => {
+      text += chunk
+      const bodyAt = text.indexOf('\r\n\r\n') + 4
+      if (bodyAt < 4) return
+      const length = Number(headerOf(text.slice(0, bodyAt), 'content-length'))
+      if (text.length >= bodyAt + length) end(text)
+    }
+    socket.on('data', take)
+    socket.on('close', lose)
+    socket.write(request)
+  })
+}
+
+function headerOf(text: string, name: string): string | undefined {
+  return new RegExp(`^${name}: (.*)\\r$`, 'im').exec(text)?.[1]
+}
+
+/** Each connection sends its next request when its last one is answered, until time or requests are over. */
+export async function inTurn(
+  connections: readonly Connection[],
+  requests: string[],
+  durationMs: number,
+): Promise<Flood> {
+  const startMs = performance.now()
+  const answers: Answer[] = []
+  const client = async (connection: Connection) => {
+    while (performance.now() - startMs < durationMs) {
+      const request = requests.pop()
+      if (request === undefined) return
+      answers.push(await connection.send(request))
+    }
+  }
+  await Promise.all(connections.map(client))
+  return { answers, tookMs: performance.now() - startMs }
+}
+
+/**
+ * So many in a second, as far as connections are free, whatever comes back; what is refused is sent again.
+ * @param isOver asked with what has come back so far, how many are still under way, and after how long
+ */
+export async function whateverComesBack(
+  connections: readonly Connection[],
+  requests: string[],
+  perSecond: number,
+  isOver: (answers: readonly Answer[], underWay: number, passedMs: number) => boolean,
+): Promise<Flood> {
+  const startMs = performance.now()
+  const answers: Answer[] = []
+  const free = [...connections]
+  const underWay = new Set<Promise<void>>()
+  const post = async (connection: Connection, request: string) => {
+    const answer = await connection.send(request)
+    answers.push(answer)
+    if (answer.receiptId === undefined) requests.unshift(request)
+    free.push(connection)
+  }
+  let sent = 0
+  for (;;) {
+    const passedMs = performance.now() - startMs
+    if (isOver(answers, underWay.size, passedMs)) break
+    for (; sent < (passedMs / 1000) * perSecond; sent += 1) {
+      const request = free.length === 0 ? undefined : requests.pop()
+      const connection = request === undefined ? undefined : free.shift()
+      if (request === undefined || connection === undefined) break
+      const one = post(connection, request)
+      underWay.add(one)
+      void one.finally(() => underWay.delete(one)).catch(() => undefined)
+    }
+    await sleep(TICK_MS)
+  }
+  await Promise.all(underWay)
+  return { answers, tookMs: performance.now() - startMs }
+}

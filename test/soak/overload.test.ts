@@ -1,0 +1,190 @@
+/**
+ * Five times the receipts that the compiled service takes: what it has no room for is refused with words and a time to
+ * come back, sooner than what it takes is answered; reads go on; and afterwards all is as before.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { installBoardProgram } from '../e2e/board.ts'
+import { addressOf, newLedger, withHooks } from '../e2e/ledger.ts'
+import { wholeReceipts } from '../e2e/whole-receipts.ts'
+import { run } from '../support/program.ts'
+import type { Program, Running } from '../support/program.ts'
+import { inTurn, openConnections, postOf, whateverComesBack } from './flood.ts'
+import type { Answer, Connection, Flood } from './flood.ts'
+import { quantile } from './process-samples.ts'
+
+const PHASE_MS = 3000
+/** As many as the writer needs to be as fast as it gets; and twice as many as there is room for, and more. */
+const CONNECTIONS = { atCapacity: 64, flood: 600 } as const
+const TIMES = 5
+/** More than that is sent, for a few connections are always waiting. */
+const SENT_TIMES = 6
+/**
+ * A read waits for the turn of the event loop in which it comes. At capacity such a turn reads and starts up to 64 requests,
+ * in the flood up to 600 of which most are refused: five times as long would be each refusal as dear as half a receipt.
+ */
+const READS_SLOWER = 5
+/** What may stay: the pools of the engine, and the tables of those who are limited. */
+const KEPT_BYTES = 16 * 2 ** 20
+const FIRST_SIGNED = 2000
+const PATIENCE_MS = 60_000
+
+let program: Program
+
+beforeAll(() => {
+  program = installBoardProgram()
+})
+afterAll(() => program.remove())
+
+const told = z.object({
+  statuses: z.array(z.number()),
+  tookMs: z.object({ document: z.array(z.number()), list: z.array(z.number()) }),
+})
+
+/** What readers were told while something was done, by a process of their own. */
+async function readWhile(url: string, doing: () => Promise<Flood>) {
+  const reader = run(program.scriptOf('test/soak/reader-child.ts'), [url], {})
+  await reader.says('reading')
+  const flood = await doing()
+  reader.kill('SIGTERM')
+  expect(await reader.ended, reader.output()).toBe(0)
+  const reads = told.parse(JSON.parse(/^read: (.*)$/m.exec(reader.output())?.[1] ?? ''))
+  return { ...flood, reads }
+}
+
+/** What the service holds after a collection. */
+async function weigh(service: Running): Promise<number> {
+  const line = new RegExp(`held by ${service.pid} after a collection: (\\d+)\n`, 'g')
+  const weights = () => [...service.output().matchAll(line)]
+  const before = weights().length
+  service.kill('SIGUSR2')
+  await expect.poll(() => weights().length, { timeout: 60_000 }).toBe(before + 1)
+  return Number(weights().at(-1)?.[1])
+}
+
+const takenOf = ({ answers }: Pick<Flood, 'answers'>) =>
+  answers.filter((one) => one.receiptId !== undefined)
+const refusedOf = ({ answers }: Flood) => answers.filter((one) => one.receiptId === undefined)
+const tookMs = (some: readonly { readonly tookMs: number }[]) => some.map((one) => one.tookMs)
+
+/** Five are sent for each that is taken, whatever the machine gives meanwhile; those under way may be taken yet. */
+function isFlood(answers: readonly Answer[], refusal: number, underWay = 0): boolean {
+  const refused = answers.filter(({ status }) => status === refusal).length
+  return refused >= (TIMES - 1) * (takenOf({ answers }).length + underWay)
+}
+
+test.for([
+  {
+    name: 'by many networks, or where there are no limits, is refused for want of room',
+    limits: 'off',
+    refusal: 503,
+  },
+  { name: 'by one network is refused at its limits', limits: 'on', refusal: 429 },
+] as const)(
+  'a flood of receipts $name; all that was acknowledged is there, once',
+  async ({ limits, refusal }) => {
+    const ledger = newLedger(program, {
+      POLL: 'off',
+      LOG_LEVEL: 'warn',
+      TRUSTED_PROXIES: '127.0.0.1',
+    })
+    const builder = ledger.builder(['--once'])
+    expect(await builder.ended, builder.output()).toBe(0)
+    const service = ledger.service({
+      BUILDER: 'off',
+      LIMITS: limits,
+      LOG_LEVEL: 'info',
+      ...withHooks(program, 'test/support/heap-hook.ts'),
+    })
+    const url = await addressOf(service)
+    let made = 0
+    const sign = async (count: number, network?: string) => {
+      const requests: string[] = []
+      for (let at = 0; at < count; at += 1) {
+        made += 1
+        requests.push(await postOf(made, network))
+      }
+      return requests
+    }
+
+    // Anew for each phase: connections that are idle while receipts are signed would be closed.
+    const first = await sign(FIRST_SIGNED)
+    const warmUp = await inTurn(await openConnections(url, CONNECTIONS.atCapacity), first, PHASE_MS)
+    const perMs = warmUp.answers.length / warmUp.tookMs
+    const enough = await sign(Math.ceil(2 * perMs * PHASE_MS))
+    const calm = await readWhile(url, async () =>
+      inTurn(await openConnections(url, CONNECTIONS.atCapacity), enough, PHASE_MS),
+    )
+    const capacity = (calm.answers.length / calm.tookMs) * 1000
+    const weight = await weigh(service)
+
+    const requests = await sign(
+      Math.ceil((1.5 * capacity * PHASE_MS) / 1000) + CONNECTIONS.flood,
+      '203.0.113.7',
+    )
+    const [next = ''] = await sign(1)
+    let many: readonly Connection[] = []
+    const flood = await readWhile(url, async () => {
+      many = await openConnections(url, CONNECTIONS.flood)
+      return await whateverComesBack(
+        many,
+        requests,
+        SENT_TIMES * capacity,
+        (answers, underWay, passedMs) =>
+          passedMs >= PHASE_MS && (isFlood(answers, refusal, underWay) || passedMs >= PATIENCE_MS),
+      )
+    })
+    const afterwards = await many[0]?.send(next)
+
+    const [taken, refused] = [takenOf(flood), refusedOf(flood)]
+    const p50 = (kind: 'document' | 'list', { reads }: typeof flood) =>
+      quantile(reads.tookMs[kind], 0.5)
+    const figures = {
+      limits,
+      'capacity, receipts a second': capacity.toFixed(0),
+      'answered in the flood, a second': ((flood.answers.length / flood.tookMs) * 1000).toFixed(0),
+      'taken in it, a second': ((taken.length / flood.tookMs) * 1000).toFixed(0),
+      refused: [503, 429].map((code) => refused.filter(({ status }) => status === code).length),
+      'p99 of the refused and of the taken, ms': [refused, taken].map((some) =>
+        quantile(tookMs(some), 0.99).toFixed(1),
+      ),
+      'reading a document, p50 at capacity and in the flood, ms': [calm, flood].map((phase) =>
+        p50('document', phase).toFixed(1),
+      ),
+      'reading a list, p50 at capacity and in the flood, ms': [calm, flood].map((phase) =>
+        p50('list', phase).toFixed(1),
+      ),
+      'first write afterwards, ms': afterwards?.tookMs.toFixed(1),
+    }
+    for (const [name, value] of Object.entries(figures)) {
+      process.stdout.write(`overload, ${name}: ${String(value)}\n`)
+    }
+
+    // Before the flood everything was taken, or this would be no capacity.
+    expect([...refusedOf(warmUp), ...refusedOf(calm)]).toEqual([])
+    expect(isFlood(flood.answers, refusal)).toBe(true)
+    expect(taken.length).toBeGreaterThan(0)
+    expect(refused.filter(({ status }) => status !== 429 && status !== 503)).toEqual([])
+    expect(refused.filter(({ retryAfter }) => !(Number(retryAfter) > 0))).toEqual([])
+    expect(quantile(tookMs(refused), 0.99)).toBeLessThanOrEqual(quantile(tookMs(taken), 0.99))
+    expect([calm, flood].flatMap(({ reads }) => reads.statuses)).toEqual([200, 200])
+    for (const kind of ['document', 'list'] as const) {
+      expect(p50(kind, flood)).toBeLessThan(READS_SLOWER * p50(kind, calm))
+    }
+    // At once: at its first try.
+    expect(afterwards?.status).toBe(201)
+
+    for (const connection of many) connection.close()
+    expect((await weigh(service)) - weight).toBeLessThan(KEPT_BYTES)
+    service.kill('SIGTERM')
+    expect(await service.ended).toBe(0)
+    const acknowledged = [warmUp, calm, flood]
+      .flatMap(takenOf)
+      .map(({ receiptId }) => receiptId ?? '')
+    expect([...(await wholeReceipts(ledger))].toSorted()).toEqual(
+      [...acknowledged, afterwards?.receiptId ?? ''].toSorted(),
+    )
+    ledger.remove()
+  },
+)
