@@ -21,6 +21,8 @@ export interface Clients {
   readonly retry: (url: string) => Promise<void>
   /** All that was acknowledged is in the file, once, with what it earned; answers how many that are. */
   readonly expectKept: (ledger: Ledger) => Promise<number>
+  /** How many receipts were acknowledged. */
+  readonly acknowledged: () => number
   /** How many receipts still have no 2xx. */
   readonly open: () => number
 }
@@ -64,6 +66,7 @@ export function createClients(count = 8): Clients {
       if (open.length === 0) expect(present.size).toBe(acknowledged.size)
       return acknowledged.size
     },
+    acknowledged: () => acknowledged.size,
     open: () => open.length,
   }
 }

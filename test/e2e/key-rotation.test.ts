@@ -1,19 +1,22 @@
 /**
- * The signing key is rotated again and again while receipts come in, the builder builds, and a reader checks every
- * document that it fetches against the published keys: not one check fails.
+ * The signing key is rotated again and again while clients post receipts, the builder builds, and readers check every
+ * document that they fetch against the published keys: not one check fails, and no receipt is lost.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { parseSigningKeys, verifyDocument } from '../../src/client/verify.ts'
 import type { SigningKeys } from '../../src/contract/schemas/service.ts'
 import type { Program } from '../support/program.ts'
-import { boardReceipt, installBoardProgram, sendReceipt } from './board.ts'
+import { installBoardProgram } from './board.ts'
+import { createClients } from './clients.ts'
 import { addressOf, newLedger } from './ledger.ts'
 import { admin } from './operator.ts'
 
 const rotations = 3
-/** A receipt comes with every so many reads: each asks for a build. */
-const readsPerReceipt = 20
+const readerCount = 4
+const writerCount = 4
+/** So many are taken at least between two rotations. */
+const receiptsBetween = 40
 const keysPath = '/.well-known/signing-keys.json'
 
 let program: Program
@@ -61,7 +64,8 @@ test(`no check of a signature fails while the key is rotated ${rotations} times 
   const service = ledger.service()
   const url = await addressOf(service)
   await service.says('"message":"serving"')
-  const reader = createReader(url)
+  const readers = Array.from({ length: readerCount }, () => createReader(url))
+  const clients = createClients(writerCount)
   const paths = [
     '/snapshot.json',
     keysPath,
@@ -72,18 +76,14 @@ test(`no check of a signature fails while the key is rotated ${rotations} times 
     '/',
   ]
   const load = { isOver: false }
-  let made = 0
-  const work = async () => {
-    for (let at = 0; !load.isOver; at += 1) {
-      await reader.read(paths[at % paths.length] ?? '/')
-      if (at % readsPerReceipt > 0) continue
-      made += 1
-      await sendReceipt(url, await boardReceipt(made))
-    }
-  }
-  const working = work()
+  const posting = clients.post(url, Infinity, () => load.isOver)
+  const reading = readers.map(async (reader, first) => {
+    for (let at = first; !load.isOver; at += 1) await reader.read(paths[at % paths.length] ?? '/')
+  })
   const active: string[] = []
   for (let at = 0; at < rotations; at += 1) {
+    const before = clients.acknowledged()
+    await expect.poll(clients.acknowledged).toBeGreaterThanOrEqual(before + receiptsBetween)
     expect(await admin(ledger, 'keys', 'rotate')).toMatchObject({ code: 0 })
     const listed = parseSigningKeys(
       Buffer.from((await admin(ledger, 'keys', 'list', '--json')).out),
@@ -91,21 +91,26 @@ test(`no check of a signature fails while the key is rotated ${rotations} times 
     const kid = listed?.keys.find(({ status }) => status === 'active')?.kid ?? ''
     active.push(kid)
     // Documents that the new key has signed are read before it is rotated again.
-    await expect.poll(() => reader.kids.has(kid), { interval: 20 }).toBe(true)
+    const haveSeenIt = () => readers.every(({ kids }) => kids.has(kid))
+    await expect.poll(haveSeenIt, { interval: 20 }).toBe(true)
   }
   load.isOver = true
-  await working
-  expect(reader.failures).toEqual([])
+  await Promise.all(reading)
+  const told = await posting
+  expect(new Set(told.map(({ status }) => status))).toEqual(new Set([201]))
+  const failures = () => readers.flatMap((reader) => reader.failures)
+  expect(failures()).toEqual([])
   const published = await keysOf(url)
   expect(published.keys.length).toBe(rotations + 1)
   expect(published.keys[0]).toMatchObject({ kid: active.at(-1), status: 'active' })
-  expect(active.every((kid) => reader.kids.has(kid))).toBe(true)
-  for (const path of paths) await reader.read(path)
-  expect(reader.failures).toEqual([])
+  for (const path of paths) await readers[0]?.read(path)
+  expect(failures()).toEqual([])
+  expect(await clients.expectKept(ledger)).toBe(told.length)
   service.kill('SIGTERM')
   expect(await service.ended).toBe(0)
+  const checked = readers.reduce((sum, reader) => sum + reader.checked(), 0)
   process.stdout.write(
-    `rotation: ${rotations} rotations, ${made} receipts, ${reader.checked()} checks of signatures, 0 failed\n`,
+    `rotation: ${rotations} rotations, ${told.length} receipts, ${checked} checks of signatures, 0 failed\n`,
   )
   ledger.remove()
 }, 300_000)

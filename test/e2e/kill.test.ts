@@ -1,8 +1,9 @@
 /**
  * The compiled builder killed with SIGKILL fifty times, before operations on files that are spread over a whole build
- * and at random moments: whatever was published is whole, and the next start goes on from it.
+ * and at random moments, alone, with its service and under it while clients post receipts: whatever was published is
+ * whole, whatever was acknowledged is there once, and the next start goes on from it.
  */
-import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -12,34 +13,37 @@ import { z } from 'zod'
 
 import { eventsSince } from '../../src/db/events.ts'
 import { createDocumentStore } from '../../src/http/document-store.ts'
-import { installProgram } from '../support/program.ts'
 import type { Program, Running } from '../support/program.ts'
 import { randomFrom } from '../support/random.ts'
+import { installBoardProgram } from './board.ts'
+import { createClients } from './clients.ts'
 import { addressOf, newLedger, problemsOfSet, withHooks } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
 import { firstPollMs, startRecordedSources } from './recorded-sources.ts'
 import type { RecordedSources } from './recorded-sources.ts'
 
 const killHook = 'test/support/kill-hook.ts'
+const pidHook = 'test/support/pid-hook.ts'
 /** Every kill is a process of its own, and a machine may be busy. */
 const timeoutMs = 240_000
 const testClock = 'test/support/test-clock.ts'
 /** So many operations before the end of a build: its switch to the new set and its archive. */
 const lastOperations = 12
-const kills = { firstBuild: 12, laterBuilds: 22, whilePolling: 10, underService: 6 } as const
+const kills = {
+  firstBuild: 12,
+  laterBuilds: 22,
+  whilePolling: 10,
+  withService: 6,
+  underService: 4,
+} as const
 
 let program: Program
 let sources: RecordedSources
 let hooked: Record<string, string>
 
 beforeAll(async () => {
-  program = installProgram()
-  // A copy of what people wrote, so that every build has something new to tell.
-  rmSync(join(program.dir, 'data'))
-  cpSync('data', join(program.dir, 'data'), {
-    recursive: true,
-    filter: (path) => !path.endsWith('data/run'),
-  })
+  // With a copy of what people wrote, so that every build has something new to tell.
+  program = installBoardProgram()
   sources = await startRecordedSources()
   hooked = withHooks(program, killHook)
 })
@@ -94,9 +98,12 @@ async function expectWhole(ledger: Ledger): Promise<void> {
     })
     expect(found).toEqual([{ integrity_check: 'ok' }])
   }
-  if (existsSync(join(ledger.dataDir, 'snapshots.git'))) {
-    ledger.git('fsck', '--full', '--strict', '--no-dangling')
-  }
+  expectWholeArchive(ledger)
+}
+
+function expectWholeArchive(ledger: Ledger): void {
+  if (!existsSync(join(ledger.dataDir, 'snapshots.git'))) return
+  ledger.git('fsck', '--full', '--strict', '--no-dangling')
 }
 
 /** The next start of the whole program serves the version, with nothing to complain of. */
@@ -120,6 +127,25 @@ async function expectServed(ledger: Ledger, version: number): Promise<void> {
 
 /** Given again by `KILL_SEED`, the moments of the kills are the same. */
 const seed = Number(process.env['KILL_SEED'] ?? Date.now() % 2 ** 31)
+
+/** The last builder that the service has started. */
+function builderPid(service: Running): number {
+  const started = [...service.output().matchAll(/builder\/main\.js runs as process (\d+)/g)]
+  return Number(started.at(-1)?.[1])
+}
+
+/** Statuses of a document and of a live read, one after the other until it is over. */
+async function readUntil(url: string, isOver: () => boolean): Promise<readonly number[]> {
+  const statuses: number[] = []
+  while (!isOver()) {
+    for (const path of ['/api/v1/rails', '/api/v1/receipts?rail=x402&limit=5']) {
+      const answer = await fetch(url + path)
+      await answer.arrayBuffer()
+      statuses.push(answer.status)
+    }
+  }
+  return statuses
+}
 
 async function killed(running: Running): Promise<void> {
   running.kill('SIGKILL')
@@ -224,21 +250,84 @@ describe('a builder killed with SIGKILL', () => {
   )
 
   it(
-    'together with its service, or under it, is made good by the next start',
+    'together with its service, while clients post, is made good by the next start',
+    async () => {
+      process.stdout.write(`kills with the service: KILL_SEED=${seed}\n`)
+      const random = randomFrom(seed)
+      const ledger = newLedger(program, { POLL: 'off' })
+      const clients = createClients()
+      for (let kill = 0; kill < kills.withService; kill += 1) {
+        write(kill + 1)
+        const service = ledger.service()
+        const url = await addressOf(service)
+        await clients.retry(url)
+        const posting = clients.post(url, Infinity)
+        // From the start of the builder into its builds after receipts.
+        await delay(random() * 4000)
+        await killed(service)
+        expect((await posting).some(({ status }) => status === null)).toBe(true)
+        await expectWhole(ledger)
+        await clients.expectKept(ledger)
+      }
+      const service = ledger.service()
+      await clients.retry(await addressOf(service))
+      const kept = await clients.expectKept(ledger)
+      service.kill('SIGTERM')
+      expect(await service.ended).toBe(0)
+      await expectServed(ledger, kills.withService)
+      await expectWhole(ledger)
+      process.stdout.write(
+        `kills with the service: ${kept} receipts acknowledged, all there once\n`,
+      )
+      ledger.remove()
+    },
+    timeoutMs,
+  )
+
+  it(
+    'under its service, while clients post and read, holds up none of them and leaves the old set or the new one',
     async () => {
       process.stdout.write(`kills under the service: KILL_SEED=${seed}\n`)
       const random = randomFrom(seed)
       const ledger = newLedger(program, { POLL: 'off' })
+      const service = ledger.service(withHooks(program, pidHook))
+      const url = await addressOf(service)
+      await service.says('"message":"serving"')
+      const clients = createClients()
+      const load = { isOver: false }
+      const posting = clients.post(url, Infinity, () => load.isOver)
+      const reading = readUntil(url, () => load.isOver)
+      const next = join(ledger.publicDir, 'generations/.building')
+      const setNow = () => ledger.manifest().set_sha256
       for (let kill = 0; kill < kills.underService; kill += 1) {
-        write(kill + 1)
-        const service = ledger.service()
-        await service.says('"message":"listening"')
-        await delay(random() * 900)
-        await killed(service)
-        await expectWhole(ledger)
+        // A build is begun, then some moment of it or soon after it.
+        await expect.poll(() => existsSync(next), { interval: 1 }).toBe(true)
+        await delay(random() * 300)
+        const builder = builderPid(service)
+        process.kill(builder, 'SIGKILL')
+        // Stands still while the set is looked at: it would start the next builder.
+        service.kill('SIGSTOP')
+        expect(problemsOfSet(ledger)).toEqual([])
+        expectWholeArchive(ledger)
+        const before = setNow()
+        service.kill('SIGCONT')
+        await expect.poll(() => builderPid(service)).not.toBe(builder)
+        await expect.poll(setNow).not.toBe(before)
       }
-      await expectServed(ledger, kills.underService)
+      load.isOver = true
+      const told = await posting
+      expect(new Set(told.map(({ status }) => status))).toEqual(new Set([201]))
+      expect(new Set(await reading)).toEqual(new Set([200]))
+      const kept = await clients.expectKept(ledger)
+      expect(kept).toBe(told.length)
+      const list = async () => await (await fetch(`${url}/api/v1/receipts`)).text()
+      await expect.poll(list).toContain(`"total":${kept}`)
+      service.kill('SIGTERM')
+      expect(await service.ended).toBe(0)
       await expectWhole(ledger)
+      process.stdout.write(
+        `kills under the service: ${kept} receipts acknowledged, all there once\n`,
+      )
       ledger.remove()
     },
     timeoutMs,
