@@ -12,6 +12,7 @@ export const operations = {
   signup: 'signupPartner',
   attest: 'updateAttestationEndpoint',
   profile: 'updateMyPartner',
+  /** To the free tier: the others are paid for, which runs do for reads alone. */
   free: 'changeSubscription',
   leave: 'cancelSubscription',
   subscribe: 'subscribeAlerts',
