@@ -32,6 +32,8 @@ export interface Letters {
     readonly email: (address: string) => string
     readonly code: (email: string, code: string) => string
   }
+  /** A code may be used in the commit that it comes with: then it is the one that was sent. */
+  readonly suppose: (state: State, used: { readonly email: string; readonly hash: string }) => void
   /** Takes over what has changed. True where anything has. */
   readonly observe: (
     found: z.infer<typeof letterRows>,
@@ -161,6 +163,11 @@ export function createLetters(given: {
       },
     codesTo: (address) => box.get(address) ?? [],
     hashes,
+    suppose: (state, { email, hash }) => {
+      const known = state.codes.get(email)
+      if (known?.hash !== null || !received(email).includes(hash)) return
+      state.codes.set(email, { ...known, hash })
+    },
     observe: ({ sends, codes }, state, flights) => {
       const hasSent = noteSends(sends, state, flights)
       return noteCodes(codes, state, flights) || hasSent

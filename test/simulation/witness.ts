@@ -265,6 +265,7 @@ export function createWitness(given: {
     for (const flight of candidates) {
       const { sent, nowMs } = flight
       if (sent === null || effective.has(flight)) continue
+      if (sent.intent.kind === 'code') letters.suppose(state, sent.intent)
       const verdict = judge(state, sent, nowMs)
       const unfit = verdict.kind === 'taken' ? misfitOf(verdict, answer) : tell(verdict)
       if (unfit !== null || verdict.kind !== 'taken') {

@@ -40,12 +40,16 @@ export function misdelivery(
 ): string | null {
   const { told, sent, isEnded, othersUntilMs } = known
   if (before.status !== 'pending') return `it was ${before.status}`
+  const isTried = after.attempts !== before.attempts
   if (after.fence > before.fence) {
     const nowMs = (after.leasedUntilMs ?? 0) - leaseMs
-    if (before.leasedUntilMs !== null && before.leasedUntilMs > nowMs) return 'another has it'
-    return othersUntilMs > nowMs ? 'another of the same subscription is under way' : null
+    // What came of an attempt, and the next lease, may be in one commit.
+    const isFree = isTried || before.leasedUntilMs === null || before.leasedUntilMs <= nowMs
+    if (!isFree) return 'another has it'
+    if (othersUntilMs > nowMs) return 'another of the same subscription is under way'
+    if (!isTried) return null
   }
-  if (after.attempts === before.attempts) {
+  if (!isTried) {
     return after.status === 'dead' && isEnded ? null : 'it changes without an attempt'
   }
   if (after.attempts !== before.attempts + 1 || after.attempts > sent) return 'it counts wrongly'
