@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Mail } from '../../src/mail/mail.ts'
 import type { Machine, Process } from './machine.ts'
 import type { Asked } from './model/intent.ts'
-import { hasRoom, isLive, isOld } from './model/letters.ts'
+import { hasRoom, isFree, isLive, isOld } from './model/letters.ts'
 import { iso } from './model/reading.ts'
 import type { State } from './model/state.ts'
 import type { Chance } from './random.ts'
@@ -37,7 +37,7 @@ export interface Letters {
   /** Takes over what has changed. True where anything has. */
   readonly observe: (
     found: z.infer<typeof letterRows>,
-    state: State,
+    states: { readonly state: State; readonly before: State },
     flights: readonly Asking[],
   ) => boolean
   /** A code was refused: in one of these states it was no good, or it was counted as a wrong one. */
@@ -72,7 +72,7 @@ export function createLetters(given: {
 
   function noteSends(
     rows: readonly (readonly [string, number])[],
-    state: State,
+    { state, before }: { readonly state: State; readonly before: State },
     flights: readonly Asking[],
   ): boolean {
     const left = rows.map(([email, atMs]) => `${email} ${atMs}`)
@@ -84,12 +84,19 @@ export function createLetters(given: {
     })
     for (const one of left) {
       const [email = '', atMs = ''] = one.split(' ')
-      const fresh = flights.filter((one) => !counted.has(one))
-      const flight = fresh.find(
-        ({ sent, nowMs }) =>
-          sent?.intent.kind === 'ask' && sent.intent.email === email && nowMs === Number(atMs),
+      const asking = flights.filter(
+        (one) =>
+          !counted.has(one) &&
+          one.sent?.intent.kind === 'ask' &&
+          one.sent.intent.email === email &&
+          one.nowMs === Number(atMs),
       )
-      if (flight === undefined) wrong('a letter is counted that nobody asked for')
+      // The spot may have been taken in the same commit, after that.
+      const flight = asking.find(({ sent }) => {
+        const to = sent?.intent.kind === 'ask' ? (sent.intent.to?.id ?? null) : null
+        return isFree(state, to) || isFree(before, to)
+      })
+      if (flight === undefined) wrong('a letter is counted that nobody may ask for')
       else counted.add(flight)
       if (!hasRoom(state, email, Number(atMs))) wrong('one letter too many goes out')
       state.sends.push({ email, atMs: Number(atMs), isKept: true, by: flight?.name ?? '' })
@@ -168,9 +175,9 @@ export function createLetters(given: {
       if (known?.hash !== null || !received(email).includes(hash)) return
       state.codes.set(email, { ...known, hash })
     },
-    observe: ({ sends, codes }, state, flights) => {
-      const hasSent = noteSends(sends, state, flights)
-      return noteCodes(codes, state, flights) || hasSent
+    observe: ({ sends, codes }, states, flights) => {
+      const hasSent = noteSends(sends, states, flights)
+      return noteCodes(codes, states.state, flights) || hasSent
     },
     refused: (flight, versions) => {
       const intent = flight.sent?.intent

@@ -127,6 +127,7 @@ export function createWitness(given: {
 
   async function observe(eye: Eye, clock: ClockWork | null): Promise<void> {
     const found = news.parse(await eye.json(newsSql, last))
+    const before = versions.at(-1) ?? state
     last = found.last
     const told = new Set<string>()
     for (const [wallet, sha, requestSha, status, body] of found.used) {
@@ -169,7 +170,7 @@ export function createWitness(given: {
       flights: [...flights].filter(isPaid),
     })
     const isTold = couriers.observe(found.outbox, state)
-    const hasMail = letters.observe(found.letters, state, [...flights])
+    const hasMail = letters.observe(found.letters, { state, before }, [...flights])
     if (hasMoved || isTold || hasMail) versions.push(copyOf(state))
     if (clock?.kind === 'tidy') {
       // What it drops has expired; what it keeps, because the clock may have jumped, is its own affair.

@@ -13,7 +13,7 @@ const mostTries = 5
 const mostSends = { toOne: 3, fromOne: 10 } as const
 
 /** Nobody takes a spot by e-mail that a key stands behind, or another address has. */
-function isFree({ claims, workers }: State, wallet: string | null): boolean {
+export function isFree({ claims, workers }: State, wallet: string | null): boolean {
   if (wallet === null) return true
   return !workers.has(wallet) && ![...claims.values()].some((claim) => claim.wallet === wallet)
 }
