@@ -1,0 +1,188 @@
+/**
+ * Every entry of the Big List of Naughty Strings in each kind of text that callers give. It is kept and answered letter
+ * by letter, or refused in the words of the API and not said again; and it is never anything but text in JSON.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { openApiDocument } from '../../src/contract/openapi.ts'
+import { routes } from '../../src/contract/routes.ts'
+import { openExchange, parties } from '../support/exchange.ts'
+import type { Exchange } from '../support/exchange.ts'
+import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
+import type { PublicDir, Service } from '../support/http-service.ts'
+import { openApiValidator } from '../support/openapi-validator.ts'
+import { partnerHeaders, signedBody } from '../support/wallets.ts'
+import { readVectors } from '../vectors/read.ts'
+
+const naughty = readVectors('naughty-strings/blns.json', z.array(z.string()))
+const site = { serviceName: 'agent-income-ledger', siteUrl: 'https://ledger.test', version: '0' }
+const api = openApiValidator(JSON.parse(JSON.stringify(openApiDocument(routes, site))))
+/** Shorter ones, such as `null` and `true`, are words of any answer. */
+const tellingLength = 12
+
+let published: PublicDir
+let service: Service
+let exchange: Exchange
+
+beforeAll(async () => {
+  published = await publicDir()
+  await published.publish(sampleDocuments)
+  // Addresses are made up in the header that only a trusted proxy may set: each may say ten things an hour.
+  service = await startService(published.dir, { trustedProxies: ['127.0.0.1'] })
+  exchange = await openExchange(service)
+})
+afterAll(async () => {
+  await service.stop()
+  await published.remove()
+})
+
+interface Sent {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly body?: object
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Sends it and compares the answer with what is promised of every answer. */
+async function ask(text: string, { method, path, body, headers = {} }: Sent) {
+  const answer = await fetch(`${service.url}${path}`, {
+    method,
+    headers: { ...headers, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const raw = await answer.text()
+  const { status } = answer
+  const type = answer.headers.get('content-type') ?? ''
+  const parsed: unknown = JSON.parse(raw)
+  const [bare = ''] = path.split('?')
+  const problems =
+    api.templateOf(bare) === null
+      ? []
+      : api.problems(bare, status, type, parsed, method.toLowerCase())
+  const isJson = /^application\/(?:problem\+)?json/.test(type)
+  const isOnlyJson = isJson && answer.headers.get('x-content-type-options') === 'nosniff'
+  const isSaidAgain =
+    status >= 400 && text.length >= tellingLength && raw.includes(JSON.stringify(text).slice(1, -1))
+  const isExpected = [200, 201, 400, 404].includes(status) || raw
+  expect({ text, isExpected, isOnlyJson, isSaidAgain, problems }).toEqual({
+    text,
+    isExpected: true,
+    isOnlyJson: true,
+    isSaidAgain: false,
+    problems: [],
+  })
+  return { status, body: z.record(z.string(), z.unknown()).parse(parsed) }
+}
+
+const lanes = 5
+/** Thousands of requests, on a machine that may be busy. */
+const timeoutMs = 240_000
+
+/** Does it for every string, some at a time, since writes that come together are flushed together. */
+async function forEach(work: (text: string, at: number) => Promise<void>): Promise<void> {
+  for (let at = 0; at < naughty.length; at += lanes) {
+    const some = naughty.slice(at, at + lanes)
+    await Promise.all(some.map((text, next) => work(text, at + next)))
+  }
+}
+
+/** Both happen, or the list was not what was sent. */
+function expectBoth(taken: number): void {
+  expect(taken).toBeGreaterThan(200)
+  expect(naughty.length - taken).toBeGreaterThan(20)
+}
+
+test(
+  'as feedback',
+  async () => {
+    const taken: string[] = []
+    await forEach(async (message, at) => {
+      const headers = { 'X-Forwarded-For': `198.51.100.${at % 250}` }
+      const sent = { method: 'POST', path: '/api/v1/feedback', body: { message }, headers } as const
+      if ((await ask(message, sent)).status === 201) taken.push(message)
+    })
+    const { reader } = service.actions.database
+    const rows = await reader.selectFrom('feedback').select('message').orderBy('id').execute()
+    expect(rows.map(({ message }) => message).toSorted()).toEqual(taken.toSorted())
+    expectBoth(taken.length)
+  },
+  timeoutMs,
+)
+
+test(
+  'as name and story of a worker',
+  async () => {
+    const skills = [...service.actions.reference().skills].slice(0, 1)
+    const shown = `/api/v1/workers/${parties.worker.address}`
+    let taken = 0
+    for (const text of naughty) {
+      service.clock.advance(1)
+      const body = await signedBody(
+        parties.worker,
+        'register',
+        { skills, display_name: text, bio: text },
+        { nowMs: service.clock.now() },
+      )
+      const { status } = await ask(text, { method: 'POST', path: '/api/v1/workers/register', body })
+      if (status >= 300) continue
+      taken += 1
+      const { body: worker } = await ask(text, { method: 'GET', path: shown })
+      expect(worker).toMatchObject({ display_name: text, bio: text })
+    }
+    expectBoth(taken)
+  },
+  timeoutMs,
+)
+
+test(
+  'as title and description of a job',
+  async () => {
+    const path = '/api/v1/jobs'
+    let taken = 0
+    await forEach(async (text) => {
+      service.clock.advance(1)
+      const nowMs = service.clock.now()
+      const body = {
+        title: text,
+        description: text,
+        skills: ['technical-writing'],
+        budget_usdc: '1',
+        deadline: new Date(nowMs + 86_400_000).toISOString(),
+      }
+      const raw = JSON.stringify(body)
+      const headers = await partnerHeaders(
+        parties.poster,
+        { method: 'POST', path, raw },
+        { nowMs, binding: 'body' },
+      )
+      const { status, body: job } = await ask(text, { method: 'POST', path, body, headers })
+      if (status !== 201) return
+      taken += 1
+      expect(job).toMatchObject({ title: text, description: text })
+      // Nobody may have many open.
+      const cancelled = await exchange.act('poster', String(job['id']), 'cancel')
+      expect(cancelled).toMatchObject({ status: 200, body: { title: text, description: text } })
+    })
+    expectBoth(taken)
+  },
+  timeoutMs,
+)
+
+test(
+  'in a query and in a path',
+  async () => {
+    await forEach(async (text) => {
+      const word = encodeURIComponent(text)
+      await ask(text, { method: 'GET', path: `/api/v1/jobs?skill=${word}` })
+      await ask(text, { method: 'GET', path: `/api/v1/workers?cursor=${word}` })
+      if (!['', '.', '..'].includes(text))
+        await ask(text, { method: 'GET', path: `/api/v1/jobs/${word}` })
+    })
+  },
+  timeoutMs,
+)
+
+test('nothing of it was an error of ours', () => {
+  expect(service.lines().filter(({ level }) => level === 'error')).toEqual([])
+})
