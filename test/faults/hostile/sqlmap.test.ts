@@ -9,8 +9,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { publicDir, sampleDocuments, startService } from '../../support/http-service.ts'
 import type { PublicDir, Service } from '../../support/http-service.ts'
+import { makePartner } from '../../support/partners.ts'
 import { isRunnable } from '../../support/runnable.ts'
+import { evmWallet, partnerHeaders } from '../../support/wallets.ts'
 
+/** The clock stands still, so a read that was signed once stays good for as long as is asked. */
+const partner = evmWallet('partner')
+const feed = '/api/v1/alerts/feed'
 let published: PublicDir
 let service: Service
 
@@ -18,6 +23,7 @@ beforeAll(async () => {
   published = await publicDir()
   await published.publish(sampleDocuments)
   service = await startService(published.dir)
+  await makePartner(service, partner, { handle: 'partner', tier: 'pro' })
 })
 
 afterAll(async () => {
@@ -29,12 +35,17 @@ describe.skipIf(!isRunnable('sqlmap'))('sqlmap', () => {
   test.each([
     ['the queries of a list', '/api/v1/jobs?skill=writing&limit=5', []],
     ['a name in a path', '/api/v1/partners/poster*', []],
+    ['the queries of a signed read', `${feed}?rail=x402&severity=info`, []],
     ['a body', '/api/v1/claim', ['--data', '{"email":"a@b.example*","code":"000000*"}']],
   ])('finds nothing to inject into %s', async (_name, path, how) => {
     const before = service.lines().length
     const folder = mkdtempSync(join(tmpdir(), 'ledger-sqlmap-'))
     const options = ['--batch', '--flush-session', '--disable-coloring', '--dbms', 'sqlite']
-    const headers = ['--headers', 'Content-Type: application/json']
+    const signed = path.startsWith(feed)
+      ? await partnerHeaders(partner, { method: 'GET', path: feed }, { nowMs: service.clock.now() })
+      : {}
+    const given = Object.entries({ 'Content-Type': 'application/json', ...signed })
+    const headers = ['--headers', given.map(([name, value]) => `${name}: ${value}`).join('\n')]
     const child = spawn(
       'sqlmap',
       [
@@ -66,6 +77,10 @@ describe.skipIf(!isRunnable('sqlmap'))('sqlmap', () => {
     rmSync(folder, { recursive: true, force: true })
     expect(said).toMatch(/do(?:es)? not (?:appear|seem) to be injectable/)
     expect(service.lines().length - before).toBeGreaterThan(100)
+    // A signed read was behind the door: answered, and never refused for its signature.
+    const reads = service.lines().filter((line) => line['path'] === feed)
+    const statuses = new Set(reads.map(({ status }) => status))
+    if (path.startsWith(feed)) expect(statuses).toEqual(new Set([200, 400]))
     expect(said).not.toMatch(/is vulnerable|identified the following injection/)
     expect(service.lines().filter(({ level }) => level === 'error')).toEqual([])
   })
