@@ -11,7 +11,7 @@ import { wholeReceipts } from './whole-receipts.ts'
 
 const kills = 100
 const clients = 8
-const timeoutMs = 600_000
+const timeoutMs = 900_000
 
 let program: Program
 

@@ -25,7 +25,7 @@ import type { RecordedSources } from './recorded-sources.ts'
 const killHook = 'test/support/kill-hook.ts'
 const pidHook = 'test/support/pid-hook.ts'
 /** Every kill is a process of its own, and a machine may be busy. */
-const timeoutMs = 240_000
+const timeoutMs = 480_000
 const testClock = 'test/support/test-clock.ts'
 /** So many operations before the end of a build: its switch to the new set and its archive. */
 const lastOperations = 12

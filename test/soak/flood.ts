@@ -2,7 +2,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 
 import { boardReceipt } from '../e2e/board.ts'
 import { nearWallet } from '../support/wallets.ts'
@@ -16,11 +15,12 @@ export interface Answer {
 
 export interface Flood {
   readonly answers: readonly Answer[]
+  /** Of these so many came before it was over; the others were under way. */
+  readonly inTime: number
   readonly tookMs: number
 }
 
 const wallets = Array.from({ length: 500 }, (_, at) => nearWallet(`flood ${at}`))
-const TICK_MS = 2
 
 /** The request that posts the receipt of that number. Without a network of its own, each wallet has another one. */
 export async function postOf(at: number, network?: string): Promise<string> {
@@ -64,12 +64,13 @@ async function openConnection(url: string): Promise<Connection> {
   return {
     close: () => socket.destroy(),
     send: async (request) => {
-      const startMs = performance.now()
+      let startMs = 0
       let answer = ''
       // A connection that was idle may be closed at the very moment of a request. It was not read, or is repeated: a
       // receipt counts once.
       while (answer === '') {
         if (socket.destroyed) socket = await open()
+        startMs = performance.now()
         answer = await answerOver(socket, request)
       }
       return {
@@ -109,59 +110,29 @@ function headerOf(text: string, name: string): string | undefined {
   return new RegExp(`^${name}: (.*)\\r$`, 'im').exec(text)?.[1]
 }
 
-/** Each connection sends its next request when its last one is answered, until time or requests are over. */
-export async function inTurn(
+/**
+ * Each connection sends its next request as soon as its last one is answered; what is refused is sent again. Ends where
+ * nothing is left to send.
+ * @param isOver asked before each, with what has come back so far and after how long
+ */
+export async function post(
   connections: readonly Connection[],
   requests: string[],
-  durationMs: number,
+  isOver: (answers: readonly Answer[], passedMs: number) => boolean,
 ): Promise<Flood> {
   const startMs = performance.now()
   const answers: Answer[] = []
+  let inTime: number | null = null
   const client = async (connection: Connection) => {
-    while (performance.now() - startMs < durationMs) {
-      const request = requests.pop()
+    for (;;) {
+      if (inTime === null && isOver(answers, performance.now() - startMs)) inTime = answers.length
+      const request = inTime === null ? requests.pop() : undefined
       if (request === undefined) return
-      answers.push(await connection.send(request))
+      const answer = await connection.send(request)
+      answers.push(answer)
+      if (answer.receiptId === undefined) requests.unshift(request)
     }
   }
   await Promise.all(connections.map(client))
-  return { answers, tookMs: performance.now() - startMs }
-}
-
-/**
- * So many in a second, as far as connections are free, whatever comes back; what is refused is sent again.
- * @param isOver asked with what has come back so far, how many are still under way, and after how long
- */
-export async function whateverComesBack(
-  connections: readonly Connection[],
-  requests: string[],
-  perSecond: number,
-  isOver: (answers: readonly Answer[], underWay: number, passedMs: number) => boolean,
-): Promise<Flood> {
-  const startMs = performance.now()
-  const answers: Answer[] = []
-  const free = [...connections]
-  const underWay = new Set<Promise<void>>()
-  const post = async (connection: Connection, request: string) => {
-    const answer = await connection.send(request)
-    answers.push(answer)
-    if (answer.receiptId === undefined) requests.unshift(request)
-    free.push(connection)
-  }
-  let sent = 0
-  for (;;) {
-    const passedMs = performance.now() - startMs
-    if (isOver(answers, underWay.size, passedMs)) break
-    for (; sent < (passedMs / 1000) * perSecond; sent += 1) {
-      const request = free.length === 0 ? undefined : requests.pop()
-      const connection = request === undefined ? undefined : free.shift()
-      if (request === undefined || connection === undefined) break
-      const one = post(connection, request)
-      underWay.add(one)
-      void one.finally(() => underWay.delete(one)).catch(() => undefined)
-    }
-    await sleep(TICK_MS)
-  }
-  await Promise.all(underWay)
-  return { answers, tookMs: performance.now() - startMs }
+  return { answers, inTime: inTime ?? answers.length, tookMs: performance.now() - startMs }
 }

@@ -188,5 +188,7 @@ async function signUp(url: string, wallet: TestWallet, handle: string): Promise<
   const headers = await partnerHeaders(wallet, { method: 'POST', path, raw }, { nowMs })
   const sent = { ...headers, 'Content-Type': 'application/json' }
   const answer = await fetch(url + path, { method: 'POST', headers: sent, body: raw })
-  if (answer.status !== 201) throw new Error(`a signup was answered ${answer.status}`)
+  if (answer.status !== 201) {
+    throw new Error(`a signup was answered ${answer.status}: ${await answer.text()}`)
+  }
 }

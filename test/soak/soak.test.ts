@@ -277,7 +277,8 @@ test('under mixed load nothing grows, nothing fails, and all that was acknowledg
   // Where the machine gives less than it did, there is a queue whatever the service does, and no p99 on time to compare.
   const isJudged = last.machine >= Math.max(1, 0.8 * first.machine)
   const slower = last.p99Ms / first.p99Ms / Math.max(1, last.emptyP99Ms / first.emptyP99Ms)
-  expect(isJudged ? slower : 0).toBeLessThan(DRIFT)
+  // NaN where nothing left on time in a third, which `lateShare` judges.
+  expect(isJudged && !Number.isNaN(slower) ? slower : 0).toBeLessThan(DRIFT)
   expect(isJudged ? last.lateShare : 0).toBeLessThanOrEqual(first.lateShare + LATE_SHARE)
   expect(end.service - middle.service - publishedGrowth).toBeLessThan(
     KEPT_BYTES.service.atAll +
