@@ -73,7 +73,6 @@ beforeEach(async () => {
     RPC_URL_BASE: proxy.url,
   })
   return async () => {
-    await chain.automine(true)
     await restore()
     ledger.remove()
   }

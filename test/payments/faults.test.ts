@@ -62,7 +62,6 @@ afterEach(async () => {
   const health = await fetch(`${paid.url}/api/v1/health`)
   told.push(await health.text(), JSON.stringify(paid.lines()))
   await paid.stop()
-  await chain.automine(true)
   await restore()
 })
 

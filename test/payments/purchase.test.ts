@@ -51,7 +51,6 @@ beforeEach(async () => {
 afterEach(async () => {
   rules = {}
   await paid.stop()
-  await chain.automine(true)
   await restore()
 })
 

@@ -55,7 +55,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await paid.stop()
   await rm(folder, { recursive: true, force: true })
-  await chain.automine(true)
   await restore()
 })
 

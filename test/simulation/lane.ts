@@ -36,6 +36,8 @@ export function expectMuch(totals: Totals): void {
   expect(seeds === 0 || taken > 0).toBe(true)
   if (seeds < enough) return
   const letters = totals['claimed by letter']
-  const came = { letters, accepted, silent, disputed, expired, bought, delivered }
+  const { faults, restarts, restores, builds, repeats } = totals
+  const worked = { letters, accepted, silent, disputed, expired, bought, delivered, repeats }
+  const came = { ...worked, faults, restarts, restores, builds }
   for (const [end, count] of Object.entries(came)) expect(count, end).toBeGreaterThan(seeds / 50)
 }

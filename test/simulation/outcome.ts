@@ -20,6 +20,7 @@ export const counted = [
   'claimed by letter',
   'faults',
   'restarts',
+  'restores',
   'builds',
   'jobs',
   'accepted',

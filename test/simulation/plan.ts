@@ -111,6 +111,9 @@ const byLetter = {
   'second letter': ['ask', 'ask', 'code'],
 } as const satisfies Readonly<Record<string, readonly Step['kind'][]>>
 
+/** A backup is put back, and what was sent since comes again. */
+const restored = ['back up', 'receipt', 'signup', 'attest', 'put back', 'again', 'again'] as const
+
 const newsNames = namesOf(news)
 const letterNames = namesOf(byLetter)
 
@@ -124,7 +127,10 @@ function lives(chance: Chance, step: (kind: Step['kind'], isWilling: boolean) =>
   ])
   const told = chance.happens(0.25) ? [news[chance.pick(newsNames)]] : []
   const claimed = chance.happens(0.12) ? [byLetter[chance.pick(letterNames)]] : []
-  return [...jobs, ...told, ...claimed].map((life) => life.map((kind) => step(kind, true)))
+  const setBack = chance.happens(0.08) ? [restored] : []
+  return [...jobs, ...told, ...claimed, ...setBack].map((life) =>
+    life.map((kind) => step(kind, true)),
+  )
 }
 
 export function planOf(seed: number): readonly Step[] {

@@ -221,6 +221,7 @@ export async function simulate(
       eye = await openEye(path)
       if (from !== null) {
         log(`${stamp()} the backup is put back`)
+        tally.restores += 1
         await witness.putBack(eye, from.state, machine.nowMs())
       }
     }

@@ -56,7 +56,6 @@ it('can hold transactions back, and forget them in a reorganisation', async () =
   expect(await chain.balanceOf(payer.address)).toBe(7n)
   await chain.reorg(1)
   expect(await chain.balanceOf(payer.address)).toBe(0n)
-  await chain.automine(true)
   await restore()
 })
 

@@ -88,7 +88,7 @@ export interface UsdcChain {
   readonly mine: (blocks?: number) => Promise<void>
   /** Replaces so many of the last blocks by empty ones, and forgets their transactions. */
   readonly reorg: (depth: number) => Promise<void>
-  /** Takes a picture of the chain; what it answers goes back to it, once. */
+  /** Takes a picture of the chain; what it answers goes back to it, once, with nothing waiting and automine on. */
   readonly snapshot: () => Promise<() => Promise<void>>
   readonly stop: () => Promise<void>
 }
@@ -161,7 +161,10 @@ export async function startUsdcChain(): Promise<UsdcChain> {
     snapshot: async () => {
       const id = await rpc('evm_snapshot', [])
       return async () => {
+        // Those not mined yet first: what is being mined while the node goes back would stand in the older chain.
+        await rpc('anvil_dropAllTransactions', [])
         await rpc('evm_revert', [id])
+        await automine(true)
       }
     },
     stop: node.stop,
