@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -106,6 +107,22 @@ describe('the tests', () => {
     expect(found(tests, /\bvi\.(?:mock|doMock)\(/)).toEqual([])
     expect(found(tests, /\b(?:it|test|describe)\.(?:only|skip|todo|fails)\b/)).toEqual([])
     expect(found(tests, /\bretry: [1-9]/)).toEqual([])
+  })
+})
+
+describe('SECURITY.md', () => {
+  it('names for each promise the tests that there are of it', () => {
+    const text = readFileSync(join(root, 'SECURITY.md'), 'utf8')
+    const rows = text.split('\n').filter((line) => line.startsWith('| ') && !line.includes('---'))
+    const named = rows.slice(1).map((row) => {
+      const cell = row.split(' | ').at(-1) ?? ''
+      return [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name ?? '')
+    })
+    expect(named.length).toBeGreaterThan(20)
+    expect(named.filter((names) => names.length === 0)).toEqual([])
+    const isThere = (name: string) =>
+      [name, `${name}.test.ts`].some((file) => existsSync(join(root, 'test', file)))
+    expect(named.flat().filter((name) => !isThere(name))).toEqual([])
   })
 })
 
