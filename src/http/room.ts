@@ -1,7 +1,7 @@
 /**
  * How much may be under way at once. What comes beyond that is refused at once, for far less than doing it would cost,
- * so a flood slows down nobody but itself: those who are inside are answered as fast as ever, and nobody waits in a
- * line that is longer than their patience.
+ * and nobody waits in a line that is longer than their patience. Refusing has its price too, on the same event loop: at
+ * five times the capacity most of it is left to those who are inside, at fourteen times little.
  *
  * A plain bound and not one on time in the queue (CoDel): the work per request is much the same, so a bound on how many
  * is a bound on how long, and it does not depend on a clock that stalls together with the event loop.
