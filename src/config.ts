@@ -129,7 +129,7 @@ export const settings = {
     default: 'off',
   },
   PAYMENT_RECEIVER: {
-    doc: 'Address on Base that is paid in USDC, with its EIP-55 checksum.',
+    doc: 'Address on Base that is paid in USDC, with its EIP-55 checksum; for this ledger alone, since a payment that reached it is honoured here, once, whoever brought it to the chain.',
     schema: z.string().refine(isReceiver, 'must be an address in its EIP-55 form'),
     default: null,
   },
