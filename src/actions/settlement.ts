@@ -69,18 +69,20 @@ export async function searched(
 }
 
 /**
- * Where the money of a payment moved that has run out by now, whoever brought it to the chain; null where it did not.
+ * What became in its time of an authorization that has run out by now, whoever brought it to the chain. `open`: it was
+ * used, and nobody sees by what.
  * @throws SettlementUnavailableError
  */
 export async function movedInTime(
   { chain }: Pick<PaymentsOn, 'chain'>,
   meant: Meant,
   validBefore: number,
-): Promise<SettledIn | null> {
-  if (!(await chain.isSpent(meant))) return null
+): Promise<Standing> {
+  if (!(await chain.isSpent(meant))) return { kind: 'dead' }
   const since = validBefore - MOST_LIFE_SECONDS - SEEN_BEFORE_SECONDS
   const found = await chain.findTransfer(meant, since, validBefore)
-  return found === 'elsewhere' ? null : found
+  if (found === null) return { kind: 'open' }
+  return found === 'elsewhere' ? { kind: 'spent' } : { kind: 'found', in: found }
 }
 
 /**

@@ -65,12 +65,13 @@ export function timeProblem(
   return null
 }
 
-/** Whether its time is over, or as good as over: nothing that is sent from now on settles it. */
+/** Whether it had its time, and that is over, or as good as over: nothing that is sent from now on settles it. */
 export function hasRunOut(
-  { validBefore }: Pick<Authorization, 'validBefore'>,
+  { validAfter, validBefore }: Pick<Authorization, 'validAfter' | 'validBefore'>,
   nowMs: number,
 ): boolean {
-  return validBefore < BigInt(Math.floor(nowMs / secondMs) + LEAST_LIFE_SECONDS)
+  const now = BigInt(Math.floor(nowMs / secondMs))
+  return validAfter < validBefore && validBefore < now + BigInt(LEAST_LIFE_SECONDS)
 }
 
 /** Whether the payer's own key signed. A contract wallet's signature is not told from a wrong one here. */

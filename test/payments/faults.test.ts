@@ -262,6 +262,23 @@ describe('a stranger who settles first', () => {
     expect(await chain.sentBy(paid.settler)).toEqual([])
   })
 
+  it('is waited for where one node says used and the other does not see by what', async () => {
+    const signed = await sign()
+    await chain.call(settlementCall(signed))
+    paid.clock.advance(180_000)
+    rules = {
+      instead: (request) => (request.method === 'eth_getLogs' ? rpcResult(request, []) : undefined),
+    }
+    expectPending(await buy(signed))
+    // Nobody lags for so long.
+    paid.clock.advance(600_000)
+    expect(await buy(signed)).toMatchObject({ status: 402, code: 'authorization_already_used' })
+    expect(await row()).toBeUndefined()
+    paid.clock.advance(-600_000)
+    rules = {}
+    await expectDeliveredOnce(signed)
+  })
+
   it('or nobody: who comes when the time is over is told so, and no row is left', async () => {
     const signed = await sign()
     paid.clock.advance(3_600_000)

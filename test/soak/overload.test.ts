@@ -125,7 +125,7 @@ test.for([
     const weight = await weigh(service)
 
     const requests = await sign(
-      Math.ceil((2 * capacity * PHASE_MS) / 1000) + CONNECTIONS.flood,
+      Math.ceil((4 * capacity * PHASE_MS) / 1000) + CONNECTIONS.flood,
       '203.0.113.7',
     )
     const [next = ''] = await sign(1)
@@ -150,8 +150,8 @@ test.for([
       'answered in the flood, a second': ((flood.answers.length / flood.tookMs) * 1000).toFixed(0),
       'taken in it, a second': ((taken.length / flood.tookMs) * 1000).toFixed(0),
       refused: [503, 429].map((code) => refused.filter(({ status }) => status === code).length),
-      'p99 of the refused and of the taken, ms': [refused, taken].map((some) =>
-        quantile(tookMs(some), 0.99).toFixed(1),
+      'p50 and p99 of the refused, then of the taken, ms': [refused, taken].map((some) =>
+        [0.5, 0.99].map((part) => quantile(tookMs(some), part).toFixed(1)).join(' '),
       ),
       'reading a document, p50 at capacity and in the flood, ms': [calm, flood].map((phase) =>
         p50('document', phase).toFixed(1),
@@ -171,7 +171,7 @@ test.for([
     expect(taken.length).toBeGreaterThan(0)
     expect(refused.filter(({ status }) => status !== 429 && status !== 503)).toEqual([])
     expect(refused.filter(({ retryAfter }) => !(Number(retryAfter) > 0))).toEqual([])
-    expect(quantile(tookMs(refused), 0.99)).toBeLessThanOrEqual(quantile(tookMs(taken), 0.99))
+    expect(quantile(tookMs(refused), 0.5)).toBeLessThanOrEqual(quantile(tookMs(taken), 0.5))
     expect([calm, flood].flatMap(({ reads }) => reads.statuses)).toEqual([200, 200])
     for (const kind of ['document', 'list'] as const) {
       expect(p50(kind, flood)).toBeLessThan(READS_SLOWER * p50(kind, calm))

@@ -7,7 +7,7 @@ import { sha256Hex } from '../../auth/messages.ts'
 import { ApiError } from '../../contract/errors.ts'
 import type { ErrorCode } from '../../contract/errors.ts'
 import { paymentAsset } from '../../contract/x402.ts'
-import { isoTime } from '../../core/time.ts'
+import { isoTime, secondMs } from '../../core/time.ts'
 import { findPayment, releasePayment, reservePayment } from '../../db/payments/payments.ts'
 import type { PaymentRecord } from '../../db/payments/record.ts'
 import { SettlementUnavailableError } from '../../payments/authorization.ts'
@@ -22,7 +22,7 @@ import { newId } from '../new-id.ts'
 import { movedInTime, pending, searched } from '../settlement.ts'
 import { charge } from './charge.ts'
 import { resume, serveFound } from './resume.ts'
-import { isFor, refusal, stillPending } from './sale.ts'
+import { alreadyUsed, isFor, refusal, stillPending } from './sale.ts'
 import type { Bought, Purchase, Sale } from './sale.ts'
 
 /**
@@ -100,6 +100,9 @@ async function sell<T>(sale: Sale<T>): Promise<Bought<T>> {
   }
 }
 
+/** By then every node has seen what was mined in time. */
+const SURELY_SEEN_SECONDS = 600
+
 /**
  * Too late to be sent. What went through all the same is served nevertheless: a stranger may have brought it to the
  * chain, also where nothing is known of it here, or it was given up.
@@ -113,10 +116,16 @@ async function sellLate<T>(
   const isOurs = known?.state !== 'failed' || isFor(known, asked)
   if (isOurs && hasRunOut(authorization, asked.nowMs)) {
     await payments.chain.requireChain()
-    const foundIn = await movedInTime(payments, authorization, Number(authorization.validBefore))
-    if (foundIn !== null) {
+    const validBefore = Number(authorization.validBefore)
+    const standing = await movedInTime(payments, authorization, validBefore)
+    if (standing.kind === 'found') {
       const reserved = known?.state === 'failed' ? known : await reserve(sale, known)
-      return await serveFound(sale, reserved, foundIn)
+      return await serveFound(sale, reserved, standing.in)
+    }
+    if (standing.kind === 'open') {
+      // A node that lags sees it soon; to sign anew might be to pay twice.
+      const isSoon = asked.nowMs / secondMs < validBefore + SURELY_SEEN_SECONDS
+      throw isSoon ? pending(stillPending(key.payer, null)) : alreadyUsed(sale)
     }
   }
   throw refusal(asked, late.code, late.details, key.payer)

@@ -5,6 +5,7 @@
  */
 import type { Kysely } from 'kysely'
 
+import { isoTime, secondMs } from '../../core/time.ts'
 import { toJsonText } from '../json.ts'
 import type { Database } from '../schema.ts'
 import { toRecord } from './record.ts'
@@ -158,7 +159,7 @@ export async function failPayment(
   return result.numUpdatedRows === 1n
 }
 
-/** Deletes reservations whose authorization ran out before the Unix time in seconds. */
+/** Deletes reservations that were made, and whose authorization ran out, before the Unix time in seconds. */
 export async function dropStaleReservations(
   db: Kysely<Database>,
   beforeUnixSeconds: number,
@@ -167,6 +168,8 @@ export async function dropStaleReservations(
     .deleteFrom('payments')
     .where('state', '=', 'reserved')
     .where('valid_before', '<', beforeUnixSeconds)
+    // One that comes late is reserved when its time is over.
+    .where('reserved_at', '<', isoTime(beforeUnixSeconds * secondMs))
     .executeTakeFirst()
   return Number(result.numDeletedRows)
 }

@@ -10,6 +10,7 @@ import { listPayments } from '../../../src/db/payments/lists.ts'
 import {
   claimDelivery,
   closePayment,
+  dropStaleReservations,
   failPayment,
   findPayment,
   releasePayment,
@@ -78,6 +79,17 @@ describe('an authorization', () => {
     expect(await reserve({ id: 'pay_2' })).toBe(false)
     await database.write((tx) => releasePayment(tx, 'pay_1'))
     expect(await reserve({ id: 'pay_2' })).toBe(true)
+  })
+
+  it('is dropped with its reservation when both are old, and not while a late one is being settled', async () => {
+    const nowSeconds = Date.parse(now) / 1000
+    await reserve({ validBefore: nowSeconds - 86_400 })
+    const drop = (beforeSeconds: number) =>
+      database.write((tx) => dropStaleReservations(tx, beforeSeconds))
+    expect(await drop(nowSeconds - 300)).toBe(0)
+    expect(await state()).toBe('reserved')
+    expect(await drop(nowSeconds + 1)).toBe(1)
+    expect(await state()).toBeUndefined()
   })
 
   it('that was handed over is not given back, since it may yet settle', async () => {
