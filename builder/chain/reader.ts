@@ -164,7 +164,8 @@ function boundFetch({ fetch, signal, timeoutMs = defaultTimeoutMs }: ChainReader
       (one) => one !== undefined && one !== null,
     )
     try {
-      return untypedFailure(await fetch(url, { ...init, signal: AbortSignal.any(signals) }))
+      const response = await fetch(url, { ...init, signal: AbortSignal.any(signals) })
+      return untypedFailure(withDeadline(response, timeoutMs))
     } catch (error) {
       // viem tries everything else again.
       if (signal?.aborted === true) throw new DOMException('the poll was given up', 'AbortError')
@@ -179,4 +180,26 @@ function untypedFailure(response: Response): Response {
   const headers = new Headers(response.headers)
   headers.delete('content-type')
   return new Response(response.body, { status: response.status, headers })
+}
+
+/** Once there are headers the engine may forget a signal before the body has ended: a timer is not forgotten. */
+function withDeadline(response: Response, timeoutMs: number): Response {
+  if (response.body === null) return response
+  const { status, statusText, headers } = response
+  const source: ReadableStream<Uint8Array> = response.body
+  const reader = source.getReader()
+  const late = new Promise<never>((_resolve, reject) => {
+    const end = () => reject(new DOMException('no whole answer in time', 'TimeoutError'))
+    setTimeout(end, timeoutMs).unref()
+  })
+  late.catch(() => void reader.cancel().catch(() => undefined))
+  const body = new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      const { done, value } = await Promise.race([reader.read(), late])
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    cancel: async (reason) => await reader.cancel(reason),
+  })
+  return new Response(body, { status, statusText, headers })
 }
