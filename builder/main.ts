@@ -1,4 +1,5 @@
 /** The entry of the builder: cron, or `--once` for one full round with a line per rail. */
+import { setMaxListeners } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -51,6 +52,8 @@ const random = systemRandom
 const log = systemLog(config.LOG_LEVEL)
 const broken = new AbortController()
 const stopped = AbortSignal.any([stopSignal(), broken.signal])
+// Each wait for others hears it, of which there are more at once than the ten that Node takes for a leak.
+setMaxListeners(0, stopped)
 const pollEveryMs = config.POLL_EVERY_MINUTES * minuteMs
 const assetsDir = join(packageRoot, 'public')
 

@@ -11,6 +11,7 @@ import { expireJobs } from '../src/db/jobs/deadlines.ts'
 import { expireSubscriptions } from '../src/db/partners/subscription.ts'
 import { dropRunsBefore, lastRuns } from '../src/db/runs.ts'
 import type { Database } from '../src/db/schema.ts'
+import { inTime } from '../src/outbound/in-time.ts'
 import { loadAuthored } from './authored.ts'
 import { build, buildSummary } from './build.ts'
 import type { BuildOptions } from './build.ts'
@@ -114,14 +115,16 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
 
   async function pacts(): Promise<boolean> {
     return await runJob('pacts', deps, true, async () => {
-      const detail = await checkPacts({
-        database,
-        clock,
-        random: deps.random,
-        chain: deps.hasArbitrumNode ? deps.sources.chain : null,
-        authored: async () => (await loadAuthored(buildOptions.dataDir)).pacts,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(pactsTimeoutMs)]),
-      })
+      const detail = await inTime({ timeoutMs: pactsTimeoutMs, signal }, (limited) =>
+        checkPacts({
+          database,
+          clock,
+          random: deps.random,
+          chain: deps.hasArbitrumNode ? deps.sources.chain : null,
+          authored: async () => (await loadAuthored(buildOptions.dataDir)).pacts,
+          signal: limited,
+        }),
+      )
       return { detail, quiet: false }
     })
   }

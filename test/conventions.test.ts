@@ -61,6 +61,10 @@ describe('the source', () => {
     expect(found(program, /\bglobalThis\b|\bglobal\./)).toEqual([])
   })
 
+  it('limits no wait by a timer of the engine that only a signal holds, since both may be lost', () => {
+    expect(found(program, /\bAbortSignal\.timeout\b/)).toEqual([])
+  })
+
   it('imports no file of its own at run time, so that the walls between folders hold', () => {
     expect(found(program, /\bimport\(\s*['"`]\.|\brequire\(/)).toEqual([])
   })

@@ -6,8 +6,8 @@ import { z } from 'zod'
 
 import { secondMs } from '../../src/core/time.ts'
 import type { Clock, Fetch } from '../../src/deps.ts'
-import { readLimited } from '../rails/http-body.ts'
-import { SourceError } from '../rails/http.ts'
+import { LateError, inTime } from '../../src/outbound/in-time.ts'
+import { OversizeError, readLimited } from '../../src/outbound/read-limited.ts'
 import { chains } from './chains.ts'
 import type { EvmChainName } from './chains.ts'
 import { ChainError, cleaned, hostOf, rateWords } from './errors.ts'
@@ -71,7 +71,7 @@ type Sent =
 
 export function createBatchRpc(options: BatchOptions): BatchRpc {
   const { chain, rpcUrl, clock, signal, maxCalls } = options
-  const retries = options.retries ?? defaultRetries
+  const { timeoutMs = defaultTimeoutMs, retries = defaultRetries } = options
   let calls = 0
   let requests = 0
   let failures = 0
@@ -91,18 +91,18 @@ export function createBatchRpc(options: BatchOptions): BatchRpc {
     // Nodes that know no batches know single questions.
     const body = JSON.stringify(bodies.length === 1 ? bodies[0] : bodies)
     try {
-      const response = await options.fetch(rpcUrl, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', accept: 'application/json' },
-        body,
-        redirect: 'error',
-        signal: AbortSignal.any([
-          signal,
-          AbortSignal.timeout(options.timeoutMs ?? defaultTimeoutMs),
-        ]),
+      const { ok, status, bytes } = await inTime({ timeoutMs, signal }, async (limited) => {
+        const response = await options.fetch(rpcUrl, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', accept: 'application/json' },
+          body,
+          redirect: 'error',
+          signal: limited,
+        })
+        const { ok, status } = response
+        return { ok, status, bytes: await readLimited(response, maxAnswerBytes) }
       })
-      const bytes = await readLimited(response, maxAnswerBytes)
-      if (!response.ok) return refusal(response.status)
+      if (!ok) return refusal(status)
       return read(JSON.parse(new TextDecoder().decode(bytes)))
     } catch (error) {
       signal.throwIfAborted()
@@ -238,9 +238,9 @@ function thrown(error: unknown): Sent {
   if (error instanceof SyntaxError) {
     return { failure: 'an answer that is not JSON', passing: false, tooMuch: false }
   }
-  if (error instanceof SourceError) {
+  if (error instanceof OversizeError) {
     return { failure: 'an answer above the size limit', passing: false, tooMuch: true }
   }
-  const late = error instanceof DOMException && error.name === 'TimeoutError'
+  const late = error instanceof LateError
   return { failure: late ? 'timed out' : 'out of reach', passing: true, tooMuch: late }
 }

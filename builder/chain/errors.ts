@@ -2,14 +2,10 @@
  * What may be said in public about an RPC that failed. Keys of providers live in the path, the query or the
  * user part of the address, so nothing of it but the host is ever repeated, and text of the node is cut and cleaned.
  */
-import {
-  BaseError,
-  HttpRequestError,
-  ResponseBodyTooLargeError,
-  RpcRequestError,
-  TimeoutError,
-} from 'viem'
+import { BaseError, HttpRequestError, RpcRequestError } from 'viem'
 
+import { LateError } from '../../src/outbound/in-time.ts'
+import { OversizeError } from '../../src/outbound/read-limited.ts'
 import { SourceError } from '../rails/http.ts'
 import { chains } from './chains.ts'
 import type { ChainName } from './chains.ts'
@@ -56,10 +52,10 @@ function reasonOf(error: unknown, rpcUrl: string): { reason: string; tooMuch: bo
     const tooMuch = sizeWords.test(node.details) && !rateWords.test(node.details)
     return { reason: `error ${node.code}: ${cleaned(node.details, rpcUrl)}`, tooMuch }
   }
-  if (error.walk(isLate) !== null) {
+  if (error.walk((cause) => cause instanceof LateError) !== null) {
     return { reason: 'timed out', tooMuch: true }
   }
-  if (error.walk((cause) => cause instanceof ResponseBodyTooLargeError) !== null) {
+  if (error.walk((cause) => cause instanceof OversizeError) !== null) {
     return { reason: 'an answer above the size limit', tooMuch: true }
   }
   const http = error.walk((cause) => cause instanceof HttpRequestError)
@@ -68,14 +64,6 @@ function reasonOf(error: unknown, rpcUrl: string): { reason: string; tooMuch: bo
     return { reason: `HTTP ${http.status}`, tooMuch: http.status === 413 }
   const notJson = http.walk((cause) => cause instanceof SyntaxError) instanceof SyntaxError
   return { reason: notJson ? 'an answer that is not JSON' : 'out of reach', tooMuch: false }
-}
-
-/** viem's own limit, or the one that holds until the last byte of the answer. */
-function isLate(cause: unknown): boolean {
-  return (
-    cause instanceof TimeoutError ||
-    (cause instanceof DOMException && cause.name === 'TimeoutError')
-  )
 }
 
 /** Text of a node: addresses, parts of our own address and control characters taken out, then cut. */

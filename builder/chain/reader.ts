@@ -3,6 +3,8 @@ import { createPublicClient, http } from 'viem'
 import type { PublicClient } from 'viem'
 
 import type { Fetch } from '../../src/deps.ts'
+import { inTime } from '../../src/outbound/in-time.ts'
+import { readLimited } from '../../src/outbound/read-limited.ts'
 import { chains } from './chains.ts'
 import type { EvmChainName } from './chains.ts'
 import { ChainError, chainError, hostOf } from './errors.ts'
@@ -25,7 +27,7 @@ export interface ChainReader {
 
 export interface ChainReaderOptions {
   readonly fetch: Fetch
-  /** For one request; the default suits public nodes. */
+  /** For one request, from sending to the last byte; the default suits public nodes. */
   readonly timeoutMs?: number
   readonly retries?: number
   readonly signal?: AbortSignal
@@ -49,7 +51,8 @@ export function createChainReader(
     transport: http(rpcUrl, {
       fetchFn: boundFetch(options),
       fetchOptions: { redirect: 'error' },
-      timeout: options.timeoutMs ?? defaultTimeoutMs,
+      // viem's own limit ends with the headers of an answer; that of `boundFetch` holds until its last byte.
+      timeout: 0,
       retryCount: options.retries ?? defaultRetries,
       retryDelay: firstRetryDelayMs,
       maxResponseBodySize: maxAnswerBytes,
@@ -155,17 +158,16 @@ async function searchBlock(
   return high.block
 }
 
-/** Ties the poll's abort signal to every request, beside the time-out that viem sets. */
-/** viem's own limit ends with the headers of an answer; this one holds until its last byte. */
+/** Ties every request to the poll's abort signal and to its time, and takes no more than it may. */
 function boundFetch({ fetch, signal, timeoutMs = defaultTimeoutMs }: ChainReaderOptions) {
   return async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const url = input instanceof Request ? input.url : input
-    const signals = [signal, init?.signal, AbortSignal.timeout(timeoutMs)].filter(
-      (one) => one !== undefined && one !== null,
-    )
     try {
-      const response = await fetch(url, { ...init, signal: AbortSignal.any(signals) })
-      return untypedFailure(withDeadline(response, timeoutMs))
+      return await inTime({ timeoutMs, signal }, async (limited) => {
+        const response = await fetch(url, { ...init, signal: limited })
+        const bytes = await readLimited(response, maxAnswerBytes)
+        return answerOf(response, bytes)
+      })
     } catch (error) {
       // viem tries everything else again.
       if (signal?.aborted === true) throw new DOMException('the poll was given up', 'AbortError')
@@ -175,31 +177,8 @@ function boundFetch({ fetch, signal, timeoutMs = defaultTimeoutMs }: ChainReader
 }
 
 /** viem hides the status of a failure that calls itself JSON and is none, so failures lose their content type. */
-function untypedFailure(response: Response): Response {
-  if (response.ok) return response
-  const headers = new Headers(response.headers)
-  headers.delete('content-type')
-  return new Response(response.body, { status: response.status, headers })
-}
-
-/** Once there are headers the engine may forget a signal before the body has ended: a timer is not forgotten. */
-function withDeadline(response: Response, timeoutMs: number): Response {
-  if (response.body === null) return response
-  const { status, statusText, headers } = response
-  const source: ReadableStream<Uint8Array> = response.body
-  const reader = source.getReader()
-  const late = new Promise<never>((_resolve, reject) => {
-    const end = () => reject(new DOMException('no whole answer in time', 'TimeoutError'))
-    setTimeout(end, timeoutMs).unref()
-  })
-  late.catch(() => void reader.cancel().catch(() => undefined))
-  const body = new ReadableStream<Uint8Array>({
-    pull: async (controller) => {
-      const { done, value } = await Promise.race([reader.read(), late])
-      if (done) controller.close()
-      else controller.enqueue(value)
-    },
-    cancel: async (reason) => await reader.cancel(reason),
-  })
-  return new Response(body, { status, statusText, headers })
+function answerOf({ ok, status, headers: sent }: Response, bytes: Uint8Array): Response {
+  const headers = new Headers(sent)
+  if (!ok) headers.delete('content-type')
+  return new Response(bytes.byteLength === 0 ? null : bytes, { status, headers })
 }

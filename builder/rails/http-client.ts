@@ -7,8 +7,9 @@ import { createHash } from 'node:crypto'
 import { redact } from '../../src/core/redact.ts'
 import { secondMs } from '../../src/core/time.ts'
 import type { Clock, Fetch, Random } from '../../src/deps.ts'
+import { LateError, inTime } from '../../src/outbound/in-time.ts'
+import { OversizeError, readLimited } from '../../src/outbound/read-limited.ts'
 import { addressOf, redirectTarget } from './http-address.ts'
-import { readLimited } from './http-body.ts'
 import { SourceError } from './http.ts'
 import type { Http, HttpAnswer, HttpRequest } from './http.ts'
 
@@ -93,43 +94,16 @@ async function attemptJson(
   url: string,
   request: HttpRequest,
 ): Promise<HttpAnswer> {
-  const timeoutMs = options.timeoutMs ?? defaultTimeoutMs
-  const attempt = new AbortController()
-  const timer = new AbortController()
-  const abort = (): void => attempt.abort(options.signal.reason)
-  let timedOut = false
-  options.signal.throwIfAborted()
-  options.signal.addEventListener('abort', abort, { once: true })
-  void expire(options.clock, timeoutMs, timer.signal, () => {
-    timedOut = true
-    attempt.abort()
-  })
+  const { clock, signal, timeoutMs = defaultTimeoutMs } = options
   try {
-    return await exchange(options, url, request, attempt.signal)
+    return await inTime({ timeoutMs, clock, signal }, (limited) =>
+      exchange(options, url, request, limited),
+    )
   } catch (error) {
-    if (timedOut) throw new PassingError(`no complete answer within ${timeoutMs / secondMs} s`)
     if (error instanceof SourceError) throw error
-    throw new PassingError(networkReason(error))
-  } finally {
-    timer.abort()
-    attempt.abort()
-    options.signal.removeEventListener('abort', abort)
+    if (error instanceof OversizeError) throw new SourceError(error.message)
+    throw new PassingError(error instanceof LateError ? error.message : networkReason(error))
   }
-}
-
-/** Calls back once the time is over, and never when the timer was stopped before. */
-async function expire(
-  clock: Clock,
-  timeoutMs: number,
-  stopped: AbortSignal,
-  onExpiry: () => void,
-): Promise<void> {
-  try {
-    await clock.sleep(timeoutMs, stopped)
-  } catch {
-    return
-  }
-  if (!stopped.aborted) onExpiry()
 }
 
 async function exchange(

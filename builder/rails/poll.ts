@@ -9,6 +9,7 @@ import { closeFlag, openFlag } from '../../src/db/flags.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { historyOf, insertPoll, loadRailStates, saveRailState } from '../../src/db/polls.ts'
 import type { Clock, Fetch, Log, Random } from '../../src/deps.ts'
+import { LateError, inTime } from '../../src/outbound/in-time.ts'
 import type { AnyRailAdapter, ReadContext, Window } from './adapter.ts'
 import type { AuthoredRail } from './authored.ts'
 import type { Sources } from './sources.ts'
@@ -78,10 +79,12 @@ async function measure(
   startedAtMs: number,
   signal: AbortSignal,
 ): Promise<Measured> {
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(pollTimeoutMs)])
+  const limit = { timeoutMs: pollTimeoutMs, signal }
   try {
-    const ctx = await contextOf(adapter, deps, windowOf(startedAtMs), limited)
-    const { measurement, counters } = await adapter.measure(ctx)
+    const { measurement, counters } = await inTime(limit, async (limited) => {
+      const ctx = await contextOf(adapter, deps, windowOf(startedAtMs), limited)
+      return await adapter.measure(ctx)
+    })
     const impossible = impossibleFigures(measurement.figures)
     if (impossible.length > 0) {
       const error = redact(`figures that cannot be true: ${impossible.join('; ')}`)
@@ -90,15 +93,13 @@ async function measure(
     return { outcome: { kind: 'good', measurement }, counters }
   } catch (error) {
     signal.throwIfAborted()
-    return {
-      outcome: { kind: 'failed', error: reasonOf(error, limited), impossible: [] },
-      counters: {},
-    }
+    return { outcome: { kind: 'failed', error: reasonOf(error), impossible: [] }, counters: {} }
   }
 }
 
-function reasonOf(error: unknown, limited: AbortSignal): string {
-  if (limited.aborted) return `not read within ${pollTimeoutMs / secondMs} s; the next poll goes on`
+function reasonOf(error: unknown): string {
+  if (error instanceof LateError)
+    return `not read within ${pollTimeoutMs / secondMs} s; the next poll goes on`
   return redact(error instanceof Error ? error.message : String(error))
 }
 

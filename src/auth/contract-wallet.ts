@@ -1,5 +1,6 @@
 import { bytesWords, word } from '../core/abi.ts'
 import { bytesToHex } from '../core/hex.ts'
+import { LateError, inTime } from '../outbound/in-time.ts'
 import { personalSignHash, verifyPersonalSign } from './eip191.ts'
 import { SchemeUnavailableError, invalid } from './verdict.ts'
 import type { CheckedBlock, SignatureVerdict } from './verdict.ts'
@@ -52,19 +53,15 @@ export async function verifyContractSignature(
 const runAtOnce: NonNullable<WalletChain['bounded']> = (check) => check()
 
 async function checkInTime(claim: Claim, chain: WalletChain): Promise<SignatureVerdict> {
-  const stop = new AbortController()
+  const limit = { timeoutMs: CONTRACT_CHECK_TIMEOUT_MS, clock: chain }
   try {
-    return await Promise.race([
-      checkInOrder(claim, (method, params) => chain.request(method, params, stop.signal)),
-      timeOut(chain, stop.signal),
-    ])
+    return await inTime(limit, (signal) =>
+      checkInOrder(claim, (method, params) => chain.request(method, params, signal)),
+    )
   } catch (error) {
     if (error instanceof SchemeUnavailableError) throw error
-    throw new SchemeUnavailableError('the chain of this wallet cannot be asked now', {
-      cause: error,
-    })
-  } finally {
-    stop.abort()
+    const reason = error instanceof LateError ? 'did not answer in time' : 'cannot be asked now'
+    throw new SchemeUnavailableError(`the chain of this wallet ${reason}`, { cause: error })
   }
 }
 
@@ -157,11 +154,6 @@ function isRevert(error: unknown): boolean {
     isNodesAnswer &&
     /revert|opcode|invalid ?jump|out ?of ?gas|stack ?(?:under|over)flow/i.test(message)
   )
-}
-
-async function timeOut(chain: WalletChain, signal: AbortSignal): Promise<never> {
-  await chain.sleep(CONTRACT_CHECK_TIMEOUT_MS, signal)
-  throw new SchemeUnavailableError('the chain of this wallet did not answer in time')
 }
 
 /** ABI: the offset, length and padded bytes of the one dynamic argument after `headWords` words. */

@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 import type { WalletChain } from '../auth/contract-wallet.ts'
 import type { Clock, Fetch } from '../deps.ts'
-import { readLimited } from './read-limited.ts'
+import { readLimited } from '../outbound/read-limited.ts'
 
 /** A block of Base names each of its transactions, of which there are thousands in a busy one. */
 const MAX_ANSWER_BYTES = 1024 * 1024
@@ -39,7 +39,8 @@ export function createWalletChain(
         redirect: 'error',
         signal,
       })
-      const answer = rpcAnswer.parse(JSON.parse(await readLimited(response, MAX_ANSWER_BYTES)))
+      const bytes = await readLimited(response, MAX_ANSWER_BYTES)
+      const answer = rpcAnswer.parse(JSON.parse(new TextDecoder().decode(bytes)))
       if ('error' in answer) {
         const { code, message } = answer.error
         throw new RpcError(code, message, answer.error['data'])

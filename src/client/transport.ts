@@ -1,6 +1,8 @@
 /** Sends what was prepared. Tries again only where the ledger says when. */
 import { secondMs } from '../core/time.ts'
 import type { Clock, Fetch } from '../deps.ts'
+import { inTime } from '../outbound/in-time.ts'
+import { OversizeError, readLimited } from '../outbound/read-limited.ts'
 import { LedgerUnreachableError, UnexpectedAnswerError, errorOf } from './errors.ts'
 import type { PreparedRequest } from './prepare.ts'
 
@@ -41,18 +43,22 @@ export async function send(deps: TransportDeps, request: PreparedRequest): Promi
 }
 
 async function once(deps: TransportDeps, request: PreparedRequest): Promise<RawAnswer> {
+  const { fetch, timeoutMs = DEFAULT_TIMEOUT_MS } = deps
   try {
-    const response = await deps.fetch(request.url, {
-      method: request.method,
-      headers: { ...request.headers },
-      body: request.body,
-      // What is signed for one host is not shown to another.
-      redirect: request.signed.length > 0 || request.body !== null ? 'error' : 'follow',
-      signal: AbortSignal.timeout(deps.timeoutMs ?? DEFAULT_TIMEOUT_MS),
+    return await inTime({ timeoutMs }, async (signal) => {
+      const response = await fetch(request.url, {
+        method: request.method,
+        headers: { ...request.headers },
+        body: request.body,
+        // What is signed for one host is not shown to another.
+        redirect: request.signed.length > 0 || request.body !== null ? 'error' : 'follow',
+        signal,
+      })
+      const { status, headers } = response
+      return { status, headers, bytes: await readLimited(response, MAX_ANSWER_BYTES) }
     })
-    return { status: response.status, headers: response.headers, bytes: await bytesOf(response) }
   } catch (error) {
-    if (error instanceof UnexpectedAnswerError) throw error
+    if (error instanceof OversizeError) throw new UnexpectedAnswerError('the answer is too long')
     throw new LedgerUnreachableError(
       `no answer from ${new URL(request.url).origin}: ${reasonOf(error)}`,
       {
@@ -60,18 +66,6 @@ async function once(deps: TransportDeps, request: PreparedRequest): Promise<RawA
       },
     )
   }
-}
-
-async function bytesOf(response: Response): Promise<Uint8Array> {
-  const body: ReadableStream<Uint8Array> | null = response.body
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of body ?? []) {
-    length += chunk.length
-    if (length > MAX_ANSWER_BYTES) throw new UnexpectedAnswerError('the answer is too long')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
 }
 
 /** `fetch` says only that it failed; why stands in the cause. */

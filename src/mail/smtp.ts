@@ -1,4 +1,5 @@
 import { secondMs } from '../core/time.ts'
+import { LateError, inTime } from '../outbound/in-time.ts'
 import type { Mail } from './mail.ts'
 
 /** For each step alone: the connection, the greeting, silence. */
@@ -32,20 +33,17 @@ export function createSmtpMail(smtpUrl: string, from: string, timeoutMs = LETTER
   return async ({ to, subject, text }) => {
     // Loaded where a letter is sent: its forty files take a twentieth of a second of every start.
     const { createTransport } = await import('nodemailer')
-    const late = new AbortController()
-    const timer = setTimeout(() => late.abort(), timeoutMs)
-    const { signal } = late
     try {
-      // An object, not a header line: an address is never parsed for more than itself.
-      const letter = { from, to: { name: '', address: to }, subject, text, signal }
-      await createTransport(options).sendMail(letter)
+      await inTime({ timeoutMs }, async (signal) => {
+        // An object, not a header line: an address is never parsed for more than itself.
+        const letter = { from, to: { name: '', address: to }, subject, text, signal }
+        await createTransport(options).sendMail(letter)
+      })
     } catch (error) {
-      if (!signal.aborted) throw error
+      if (!(error instanceof LateError)) throw error
       throw new Error(`The mail server took longer than ${timeoutMs / secondMs} s over a letter`, {
         cause: error,
       })
-    } finally {
-      clearTimeout(timer)
     }
   }
 }

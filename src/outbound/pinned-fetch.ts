@@ -10,6 +10,8 @@ import { isIPv6 } from 'node:net'
 
 import { isPublicAddress } from '../core/ip-address.ts'
 import { checkOutboundUrl } from '../core/outbound-url.ts'
+import { secondMs } from '../core/time.ts'
+import { LateError, inTime } from './in-time.ts'
 
 export interface OutboundRequest {
   readonly url: string
@@ -82,11 +84,16 @@ export function createPinnedFetch(deps: {
     const checked = checkOutboundUrl(request.url)
     if (!checked.ok) throw new OutboundError('refused_url', `The address ${checked.problem}`)
     const { url } = checked
-    return await withDeadline(limits, async (signal) => {
+    const answered = inTime(limits, async (signal) => {
       const address = await pinnedAddress(url.hostname, resolve, testNetwork)
       signal.throwIfAborted()
       const options = requestOptions(url, address, request, testNetwork)
       return await exchange({ ...options, signal }, { address, body: request.body, limits })
+    })
+    return await answered.catch((error: unknown) => {
+      if (!(error instanceof LateError)) throw error
+      const text = `No whole answer within ${limits.timeoutMs / secondMs} s`
+      throw new OutboundError('timeout', text)
     })
   }
 }
@@ -213,32 +220,4 @@ function readAnswer(
 /** Node writes IPv4 peers of a dual-stack socket as mapped into IPv6. */
 export function samePeer(peer: string | undefined, address: string): boolean {
   return peer === address || peer === `::ffff:${address}`
-}
-
-async function withDeadline<T>(
-  { timeoutMs, signal: outer }: OutboundLimits,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const controller = new AbortController()
-  const late = new OutboundError('timeout', `No whole answer within ${timeoutMs / 1000} s`)
-  outer?.throwIfAborted()
-  const onOuterAbort = () => controller.abort(outer?.reason)
-  outer?.addEventListener('abort', onOuterAbort, { once: true })
-  const timer = setTimeout(() => controller.abort(late), timeoutMs)
-  const ended = new Promise<never>((_, reject) => {
-    controller.signal.addEventListener('abort', () => reject(reasonOf(controller.signal)), {
-      once: true,
-    })
-  })
-  try {
-    return await Promise.race([work(controller.signal), ended])
-  } finally {
-    clearTimeout(timer)
-    outer?.removeEventListener('abort', onOuterAbort)
-  }
-}
-
-function reasonOf(signal: AbortSignal): Error {
-  const reason: unknown = signal.reason
-  return reason instanceof Error ? reason : new Error('The request was ended')
 }

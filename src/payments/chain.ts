@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { paymentAsset } from '../contract/x402.ts'
 import { addressTopic } from '../core/abi.ts'
 import type { Clock } from '../deps.ts'
+import { LateError, inTime } from '../outbound/in-time.ts'
 import type { Authorization } from './authorization.ts'
 import { SettlementUnavailableError } from './authorization.ts'
 import {
@@ -101,19 +102,14 @@ export function createUsdcChain(
   { clock }: { readonly clock: Pick<Clock, 'sleep'> },
 ): UsdcChain {
   const ask = async (method: string, params: readonly unknown[]): Promise<unknown> => {
-    const stop = new AbortController()
     try {
-      return await Promise.race([
-        request(method, params, stop.signal),
-        clock.sleep(REQUEST_TIMEOUT_MS, stop.signal).then(() => {
-          throw new SettlementUnavailableError('The chain did not answer in time')
-        }),
-      ])
+      return await inTime({ timeoutMs: REQUEST_TIMEOUT_MS, clock }, (signal) =>
+        request(method, params, signal),
+      )
     } catch (error) {
-      if (error instanceof SettlementUnavailableError || nodeErrorOf(error) !== null) throw error
-      throw new SettlementUnavailableError('The chain is out of reach', { cause: error })
-    } finally {
-      stop.abort()
+      if (nodeErrorOf(error) !== null) throw error
+      const reason = error instanceof LateError ? 'did not answer in time' : 'is out of reach'
+      throw new SettlementUnavailableError(`The chain ${reason}`, { cause: error })
     }
   }
   /** As `ask`, where an error of the node is no answer either. */

@@ -4,10 +4,11 @@
  */
 import { z } from 'zod'
 
-import { readLimited } from '../chain/read-limited.ts'
 import { acceptsV2, paymentAsset, paymentScheme } from '../contract/x402.ts'
 import type { PaymentTerms } from '../contract/x402.ts'
 import type { Clock, Fetch } from '../deps.ts'
+import { LateError, inTime } from '../outbound/in-time.ts'
+import { readLimited } from '../outbound/read-limited.ts'
 import { SettlementUnavailableError } from './authorization.ts'
 import type { Authorization } from './authorization.ts'
 import type { Refusal, Settler } from './settler.ts'
@@ -47,7 +48,6 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
     body: object | null,
     timeoutMs: number,
   ): Promise<z.infer<Schema>> => {
-    const stop = new AbortController()
     const accept = { 'accept-encoding': 'identity' }
     const form =
       body === null
@@ -58,20 +58,15 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
             body: JSON.stringify(body),
           }
     try {
-      const answer = await Promise.race([
-        deps
-          .fetch(`${deps.url}${path}`, { ...form, redirect: 'error', signal: stop.signal })
-          .then(async (response) => await readLimited(response, MAX_ANSWER_BYTES)),
-        deps.clock.sleep(timeoutMs, stop.signal).then(() => {
-          throw new SettlementUnavailableError('The facilitator did not answer in time')
-        }),
-      ])
-      return schema.parse(JSON.parse(answer))
+      const bytes = await inTime({ timeoutMs, clock: deps.clock }, async (signal) => {
+        const sent = { ...form, redirect: 'error', signal } as const
+        return await readLimited(await deps.fetch(`${deps.url}${path}`, sent), MAX_ANSWER_BYTES)
+      })
+      return schema.parse(JSON.parse(new TextDecoder().decode(bytes)))
     } catch (error) {
-      if (error instanceof SettlementUnavailableError) throw error
-      throw new SettlementUnavailableError('The facilitator is out of reach', { cause: error })
-    } finally {
-      stop.abort()
+      const isLate = error instanceof LateError
+      const reason = isLate ? 'did not answer in time' : 'is out of reach'
+      throw new SettlementUnavailableError(`The facilitator ${reason}`, { cause: error })
     }
   }
   return {

@@ -27,6 +27,8 @@ interface Answer {
   readonly status: number
   readonly headers?: Record<string, string>
   readonly body: unknown
+  /** Begins its body and never ends it. */
+  readonly stalls?: boolean
 }
 
 /** A server that answers as told, and what reached it. */
@@ -37,9 +39,10 @@ async function serverOf(answer: (nth: number) => Answer) {
     request.on('data', (chunk: Buffer) => (body += chunk.toString('utf8')))
     request.on('end', () => {
       seen.push({ request, body })
-      const { status, headers, body: sent } = answer(seen.length)
+      const { status, headers, body: sent, stalls } = answer(seen.length)
       response.writeHead(status, headers)
-      response.end(typeof sent === 'string' ? sent : JSON.stringify(sent))
+      if (stalls === true) response.write('{')
+      else response.end(typeof sent === 'string' ? sent : JSON.stringify(sent))
     })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -53,7 +56,7 @@ async function serverOf(answer: (nth: number) => Answer) {
   return { url: `http://127.0.0.1:${port}`, seen }
 }
 
-async function clientOf(url: string) {
+async function clientOf(url: string, timeoutMs = 30_000) {
   const sleeps: number[] = []
   const client = createClient({
     baseUrl: url,
@@ -66,6 +69,7 @@ async function clientOf(url: string) {
         return Promise.resolve()
       },
     },
+    timeoutMs,
     random: { bytes: (length) => new Uint8Array(length).fill(7) },
     signer: await evmSigner(key),
   })
@@ -150,6 +154,12 @@ describe('a failure', () => {
   test('of the network says so', async () => {
     const { client } = await clientOf('http://127.0.0.1:9')
     await expect(client.rails()).rejects.toThrow(LedgerUnreachableError)
+  })
+
+  test('to come to an end within the time of a try is told as none', async () => {
+    const { url } = await serverOf(() => ({ status: 200, body: null, stalls: true }))
+    const { client } = await clientOf(url, 100)
+    await expect(client.rails()).rejects.toThrow(/no complete answer within 0\.1 s/)
   })
 
   test('of another program in the place of the ledger is not taken for an answer', async () => {

@@ -1,0 +1,59 @@
+/** The end of waiting for others: an answer that does not come whole within its time is given up, whatever it does. */
+import { setTimeout as delay } from 'node:timers/promises'
+
+import { secondMs } from '../core/time.ts'
+import type { Clock } from '../deps.ts'
+
+export interface TimeLimit {
+  readonly timeoutMs: number
+  /** Real time unless told: whoever answers over a network keeps to no other. */
+  readonly clock?: Pick<Clock, 'sleep'>
+  /** Ends the work before its time; what is thrown then is the signal's reason. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** No whole answer came within the time that was given. */
+export class LateError extends Error {
+  override readonly name = 'LateError'
+
+  constructor(timeoutMs: number) {
+    super(`no complete answer within ${timeoutMs / secondMs} s`)
+  }
+}
+
+/**
+ * What the work comes to. Its signal aborts when the time is over, when the caller gives up and when it has ended, but
+ * nothing here waits for the work to heed it: `fetch` may lose its hold on a signal between the headers of an answer and
+ * its last byte, and so may `AbortSignal.any` on those that it joins (nodejs/undici#4068).
+ * @throws LateError; the reason of `signal`; what the work throws
+ */
+export async function inTime<Result>(
+  { timeoutMs, clock = realTime, signal }: TimeLimit,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  signal?.throwIfAborted()
+  const stop = new AbortController()
+  try {
+    return await new Promise<Result>((resolve, reject) => {
+      const giveUp = () => reject(reasonOf(signal))
+      signal?.addEventListener('abort', giveUp, { once: true, signal: stop.signal })
+      // First the work: what stands in for a clock may tell limits apart by who was given the signal.
+      work(stop.signal).then(resolve, reject)
+      clock.sleep(timeoutMs, stop.signal).then(() => reject(new LateError(timeoutMs)), reject)
+    })
+  } catch (error) {
+    stop.abort(error)
+    throw error
+  } finally {
+    stop.abort()
+  }
+}
+
+const realTime: Pick<Clock, 'sleep'> = {
+  sleep: async (delayMs, signal) => await delay(delayMs, undefined, { signal, ref: false }),
+}
+
+function reasonOf(signal: AbortSignal | undefined): Error {
+  const reason: unknown = signal?.reason
+  return reason instanceof Error ? reason : new Error('The request was ended')
+}
