@@ -145,7 +145,7 @@ test.runIf(isRoot || leavesNothingOut)('as another user, who can write nowhere e
 
 /** Paths that a call changed, or opened for writing, and that it reached or was kept from. */
 function written(trace: string): string[] {
-  return trace.split('\n').flatMap((line) => {
+  return wholeCalls(trace).flatMap((line) => {
     // What the user was kept from counts as if it had been done.
     if (/= -1 (?!EACCES|EPERM|EROFS)/.test(line)) return []
     const isOpen = /\b(?:open|openat|openat2)\(/.test(line)
@@ -157,4 +157,23 @@ function written(trace: string): string[] {
     // What a symbolic link says is text: only the link itself is made.
     return / symlink(?:at)?\(/.test(line) ? paths.slice(1) : paths
   })
+}
+
+/** Lines of a trace, in which a call that others interrupted stands in one piece, with what came of it. */
+function wholeCalls(trace: string): string[] {
+  const begun = new Map<string, string>()
+  const calls = trace.split('\n').flatMap((line) => {
+    const [, pid = '', start] = /^(\d+) +(.*) <unfinished \.\.\.>$/.exec(line) ?? []
+    if (start !== undefined) {
+      begun.set(pid, start)
+      return []
+    }
+    const [, waiting = '', rest] = /^(\d+) +<\.\.\. \w+ resumed>(.*)$/.exec(line) ?? []
+    const call = begun.get(waiting)
+    if (rest === undefined || call === undefined) return [line]
+    begun.delete(waiting)
+    return [`${waiting} ${call}${rest}`]
+  })
+  // Who was killed within a call may have done what it asked for.
+  return [...calls, ...begun.values()]
 }
