@@ -16,14 +16,8 @@ export function nginxVersion(): string | null {
 
 const user = userInfo().uid === 0 ? 'user root;' : ''
 
-/** One worker, as the service is one process. */
-export async function startFileServer(
-  dir: string,
-  root: string,
-  readyPath: string,
-): Promise<ServerProcess> {
-  const port = await freePort()
-  const conf = `${user}
+/** One worker, as the service is one process; what a cache and a file server need at their fastest, and nothing else. */
+const leastConf = (dir: string, inHttp: string): string => `${user}
 worker_processes 1;
 pid ${dir}/nginx.pid;
 error_log stderr error;
@@ -36,14 +30,25 @@ http {
   open_file_cache max=1000 inactive=60s;
   client_body_temp_path ${dir}/state/body;
   proxy_temp_path ${dir}/state/proxy;
-  types { application/json json; }
+${inHttp}
+}
+`
+
+export async function startFileServer(
+  dir: string,
+  root: string,
+  readyPath: string,
+): Promise<ServerProcess> {
+  const port = await freePort()
+  const conf = leastConf(
+    dir,
+    `  types { application/json json; }
   server {
     listen 127.0.0.1:${port};
     root ${root};
     add_header Cache-Control "public, max-age=60";
-  }
-}
-`
+  }`,
+  )
   return start(dir, conf, port, readyPath)
 }
 
@@ -53,20 +58,9 @@ export async function startCacheAlone(
   { servicePort, readyPath }: { readonly servicePort: number; readonly readyPath: string },
 ): Promise<ServerProcess> {
   const port = await freePort()
-  const conf = `${user}
-worker_processes 1;
-pid ${dir}/nginx.pid;
-error_log stderr error;
-events { worker_connections 1024; }
-http {
-  access_log off;
-  sendfile on;
-  tcp_nopush on;
-  keepalive_requests 1000000000;
-  open_file_cache max=1000 inactive=60s;
-  client_body_temp_path ${dir}/state/body;
-  proxy_temp_path ${dir}/state/proxy;
-  proxy_cache_path ${dir}/state/cache keys_zone=alone:1m use_temp_path=off;
+  const conf = leastConf(
+    dir,
+    `  proxy_cache_path ${dir}/state/cache keys_zone=alone:1m use_temp_path=off;
   proxy_http_version 1.1;
   server {
     listen 127.0.0.1:${port};
@@ -76,9 +70,8 @@ http {
       proxy_ignore_headers Vary;
       proxy_pass http://127.0.0.1:${servicePort};
     }
-  }
-}
-`
+  }`,
+  )
   return start(dir, conf, port, readyPath)
 }
 
