@@ -11,7 +11,7 @@ import { expireJobs } from '../src/db/jobs/deadlines.ts'
 import { expireSubscriptions } from '../src/db/partners/subscription.ts'
 import { dropRunsBefore, lastRuns } from '../src/db/runs.ts'
 import type { Database } from '../src/db/schema.ts'
-import { inTime } from '../src/outbound/in-time.ts'
+import { toItsEnd } from '../src/outbound/in-time.ts'
 import { loadAuthored } from './authored.ts'
 import { build, buildSummary } from './build.ts'
 import type { BuildOptions } from './build.ts'
@@ -76,7 +76,7 @@ const rebuildEveryMs = 10 * minuteMs
 const fullCheckEveryMs = dayMs
 const runsKeptMs = 90 * dayMs
 const tidyBatch = 1000
-/** What was read of the escrow until then is kept, and the next run goes on. */
+/** A run reads so many blocks at most; one that takes longer all the same keeps nothing, and the next one begins anew. */
 const pactsTimeoutMs = 15 * minuteMs
 /** Documents are to follow a write within two seconds, however busy the ledger is. */
 const maxRestMs = 500
@@ -115,7 +115,7 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
 
   async function pacts(): Promise<boolean> {
     return await runJob('pacts', deps, true, async () => {
-      const detail = await inTime({ timeoutMs: pactsTimeoutMs, signal }, (limited) =>
+      const detail = await toItsEnd({ timeoutMs: pactsTimeoutMs, signal }, (limited) =>
         checkPacts({
           database,
           clock,

@@ -37,6 +37,8 @@ const defaultTimeoutMs = 15_000
 const defaultRetries = 3
 /** Doubles with each try, where the node names no pause itself: public nodes limit requests per second. */
 const firstRetryDelayMs = 400
+/** A node that asks for more is asked again as if it had named none, and then left alone until the next poll. */
+const longestPauseSeconds = 30
 const maxAnswerBytes = 64 * 1024 * 1024
 const maxCachedTimes = 10_000
 
@@ -176,9 +178,14 @@ function boundFetch({ fetch, signal, timeoutMs = defaultTimeoutMs }: ChainReader
   }
 }
 
-/** viem hides the status of a failure that calls itself JSON and is none, so failures lose their content type. */
+/**
+ * viem hides the status of a failure that calls itself JSON and is none, so failures lose their content type. It also
+ * pauses for as long as a node tells it, deaf to the signal meanwhile, and takes a date for no time at all: what is
+ * longer than it may be, or no number, is not told.
+ */
 function answerOf({ ok, status, headers: sent }: Response, bytes: Uint8Array): Response {
   const headers = new Headers(sent)
   if (!ok) headers.delete('content-type')
+  if (!(Number(headers.get('retry-after')) <= longestPauseSeconds)) headers.delete('retry-after')
   return new Response(bytes.byteLength === 0 ? null : bytes, { status, headers })
 }

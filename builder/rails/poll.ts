@@ -9,7 +9,7 @@ import { closeFlag, openFlag } from '../../src/db/flags.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { historyOf, insertPoll, loadRailStates, saveRailState } from '../../src/db/polls.ts'
 import type { Clock, Fetch, Log, Random } from '../../src/deps.ts'
-import { LateError, inTime } from '../../src/outbound/in-time.ts'
+import { LateError, toItsEnd } from '../../src/outbound/in-time.ts'
 import type { AnyRailAdapter, ReadContext, Window } from './adapter.ts'
 import type { AuthoredRail } from './authored.ts'
 import type { Sources } from './sources.ts'
@@ -81,7 +81,7 @@ async function measure(
 ): Promise<Measured> {
   const limit = { timeoutMs: pollTimeoutMs, signal }
   try {
-    const { measurement, counters } = await inTime(limit, async (limited) => {
+    const { measurement, counters } = await toItsEnd(limit, async (limited) => {
       const ctx = await contextOf(adapter, deps, windowOf(startedAtMs), limited)
       return await adapter.measure(ctx)
     })

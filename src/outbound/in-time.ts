@@ -28,23 +28,40 @@ export class LateError extends Error {
  * @throws LateError; the reason of `signal`; what the work throws
  */
 export async function inTime<Result>(
+  limit: TimeLimit,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  return await toItsEnd(limit, async (signal) => {
+    const ended = new Promise<never>((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(reasonOf(signal)), { once: true })
+    })
+    return await Promise.race([work(signal), ended])
+  })
+}
+
+/**
+ * As `inTime`, for work of which each step heeds the signal, and that must not go on beside what comes after it: it is
+ * waited for, and has failed where its time was over before its end.
+ */
+export async function toItsEnd<Result>(
   { timeoutMs, clock = realTime, signal }: TimeLimit,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   signal?.throwIfAborted()
   const stop = new AbortController()
+  const giveUp = () => stop.abort(signal === undefined ? undefined : reasonOf(signal))
+  signal?.addEventListener('abort', giveUp, { once: true })
   try {
-    return await new Promise<Result>((resolve, reject) => {
-      const giveUp = () => reject(reasonOf(signal))
-      signal?.addEventListener('abort', giveUp, { once: true, signal: stop.signal })
-      // First the work: what stands in for a clock may tell limits apart by who was given the signal.
-      work(stop.signal).then(resolve, reject)
-      clock.sleep(timeoutMs, stop.signal).then(() => reject(new LateError(timeoutMs)), reject)
-    })
+    // Before the clock: what stands in for one may know limits by who was given their signal.
+    const working = work(stop.signal)
+    const late = () => stop.abort(new LateError(timeoutMs))
+    clock.sleep(timeoutMs, stop.signal).then(late, () => undefined)
+    return await working
   } catch (error) {
-    stop.abort(error)
+    stop.signal.throwIfAborted()
     throw error
   } finally {
+    signal?.removeEventListener('abort', giveUp)
     stop.abort()
   }
 }
@@ -53,7 +70,7 @@ const realTime: Pick<Clock, 'sleep'> = {
   sleep: async (delayMs, signal) => await delay(delayMs, undefined, { signal, ref: false }),
 }
 
-function reasonOf(signal: AbortSignal | undefined): Error {
-  const reason: unknown = signal?.reason
+function reasonOf(signal: AbortSignal): Error {
+  const reason: unknown = signal.reason
   return reason instanceof Error ? reason : new Error('The request was ended')
 }

@@ -165,14 +165,14 @@ function wholeCalls(trace: string): string[] {
   const calls = trace.split('\n').flatMap((line) => {
     const [, pid = '', start] = /^(\d+) +(.*) <unfinished \.\.\.>$/.exec(line) ?? []
     if (start !== undefined) {
-      begun.set(pid, start)
+      begun.set(pid, `${pid} ${start}`)
       return []
     }
     const [, waiting = '', rest] = /^(\d+) +<\.\.\. \w+ resumed>(.*)$/.exec(line) ?? []
     const call = begun.get(waiting)
     if (rest === undefined || call === undefined) return [line]
     begun.delete(waiting)
-    return [`${waiting} ${call}${rest}`]
+    return [`${call}${rest}`]
   })
   // Who was killed within a call may have done what it asked for.
   return [...calls, ...begun.values()]

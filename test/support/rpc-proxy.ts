@@ -17,6 +17,7 @@ const logRange = z.object({ fromBlock: z.string(), toBlock: z.string() })
 export interface CannedAnswer {
   readonly status?: number
   readonly contentType?: string
+  readonly retryAfter?: string
   readonly body: string
   /** Keeps the request open without an answer. */
   readonly silent?: boolean
@@ -107,6 +108,7 @@ export async function startRpcProxy(nodeUrl: string, rules: ProxyRules = {}): Pr
     const shown = whole ?? first
     response.writeHead(shown?.status ?? 200, {
       'content-type': shown?.contentType ?? 'application/json',
+      ...(shown?.retryAfter === undefined ? {} : { 'retry-after': shown.retryAfter }),
     })
     response.end(whole?.body ?? (Array.isArray(sent) ? `[${text}]` : text))
   }

@@ -83,6 +83,17 @@ describe('a chain reader', () => {
     await proxy.stop()
   })
 
+  test('waits no hour for a node that asks for one, nor takes a date for now', async () => {
+    for (const pause of ['3600', 'Sat, 21 Nov 2026 12:00:00 GMT']) {
+      const busy = { status: 429, retryAfter: pause, body: 'later' }
+      const proxy = await startRpcProxy(anvil.url, { instead: () => busy })
+      const reader = createChainReader('gnosis', proxy.url, { fetch, retries: 1 })
+      await expect(reader.settledHead()).rejects.toThrow(/HTTP 429/)
+      await proxy.stop()
+      expect(proxy.requests).toHaveLength(2)
+    }
+  })
+
   test('names the setting of a chain that has no RPC', () => {
     expect(new ChainNotConfigured('base').message).toBe('no RPC is set for base (RPC_URL_BASE)')
   })
