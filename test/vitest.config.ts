@@ -19,7 +19,7 @@ export default defineConfig({
     restoreMocks: true,
     expect: { poll: { timeout: 30_000 } },
     retry: 0,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
   },
 })

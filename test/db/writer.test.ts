@@ -177,7 +177,7 @@ test('a write that waits too long for another process is refused as busy, and th
 })
 
 test('db inside a write fails with the name of the mistake, and the others in its transaction land', async () => {
-  const database = await tempDatabase({ heldLimitMs: 400 })
+  const database = await tempDatabase({ heldLimitMs: 2000 })
   const before = database.write((tx) => setMeta(tx, 'before', '1'))
   const mistaken = database.write(async (tx) => {
     await setMeta(tx, 'undone', '1')

@@ -13,7 +13,7 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 1,
     expect: { poll: { timeout: 60_000 } },
     retry: 0,
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
   },
 })

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { createWalletChain } from '../../src/chain/wallet-chain.ts'
 import { loadPayments } from '../../src/payments/load.ts'
 import { systemClock } from '../../src/runtime.ts'
-import { startPaidService } from '../support/paid-service.ts'
+import { impatientMs, startPaidService } from '../support/paid-service.ts'
 import type { PaidService } from '../support/paid-service.ts'
 import { referenceFacilitator, serveFacilitator } from '../support/reference-facilitator.ts'
 import type { HttpFacilitator } from '../support/reference-facilitator.ts'
@@ -133,7 +133,8 @@ describe('a facilitator', () => {
 
   it('that names another transaction than the one that settled is not believed', async () => {
     await paid.stop()
-    paid = await startPaidService({ chain, facilitatorUrl: facilitator.url, speed: 20 })
+    const url = facilitator.url
+    paid = await startPaidService({ chain, facilitatorUrl: url, pausesMs: impatientMs })
     facilitator.behave((path, truth) =>
       path === '/settle' ? { body: { ...truth, transaction: `0x${'12'.repeat(32)}` } } : undefined,
     )
@@ -153,7 +154,7 @@ describe('a facilitator', () => {
       }),
     )
     await paid.stop()
-    paid = await startPaidService({ chain, facilitatorUrl: liar.url, speed: 20 })
+    paid = await startPaidService({ chain, facilitatorUrl: liar.url, pausesMs: impatientMs })
     const signed = await sign()
     const answer = await buy(signed)
     expect(answer.status).not.toBe(200)

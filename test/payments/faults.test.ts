@@ -439,7 +439,7 @@ describe('a chain that', () => {
 
   it('stalls after it took the transaction keeps the payer no longer than one that answers', async () => {
     await paid.stop()
-    paid = await startPaidService({ chain, rpcUrl: proxy.url, level: 'debug', speed: 40 })
+    paid = await startPaidService({ chain, rpcUrl: proxy.url, level: 'debug', speed: 4 })
     const signed = await sign()
     await chain.automine(false)
     let looks = 0

@@ -11,6 +11,6 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     retry: 0,
     testTimeout: 300_000,
-    hookTimeout: 120_000,
+    hookTimeout: 300_000,
   },
 })

@@ -1,10 +1,10 @@
 /** A real Ethereum node for tests, with blocks at times that the test names. */
 import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 
 import type { Address, Hex } from 'viem'
 import { z } from 'zod'
@@ -49,14 +49,12 @@ export async function startAnvilNode(
   chainId: number,
   args: readonly string[] = [],
 ): Promise<AnvilNode> {
-  const port = await freePort()
   const node = spawn(
     binaryPath(),
-    ['--port', String(port), '--chain-id', String(chainId), '--no-mining', ...args],
+    ['--port', '0', '--chain-id', String(chainId), '--no-mining', ...args],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   )
-  await untilListening(node)
-  const url = `http://127.0.0.1:${port}`
+  const url = `http://${await addressOf(node.stdout)}`
   let ids = 0
 
   async function rpc(method: string, params: readonly unknown[]): Promise<unknown> {
@@ -131,21 +129,15 @@ function binaryPath(): string {
   return join(dirname(manifest), 'bin', 'anvil')
 }
 
-async function untilListening(node: ChildProcess): Promise<void> {
-  let printed = ''
-  for await (const text of node.stdout ?? []) {
-    printed += String(text)
-    if (printed.includes('Listening on')) break
+/** Host and port of a node, which chooses its own: one that was looked for before may be taken meanwhile. */
+async function addressOf(output: Readable): Promise<string> {
+  let address: string | undefined
+  for await (const line of createInterface(output)) {
+    address = /Listening on (\S+)/.exec(line)?.[1]
+    if (address !== undefined) break
   }
-  if (!printed.includes('Listening on')) throw new Error(`anvil did not start: ${printed}`)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
+  // It tells of every question, and waits for whoever keeps the line and does not read.
+  output.destroy()
+  if (address === undefined) throw new Error('anvil did not start')
+  return address
 }

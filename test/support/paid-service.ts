@@ -34,8 +34,10 @@ export interface PaidOptions {
   readonly facilitatorUrl?: string
   readonly databasePath?: string
   readonly level?: LogLevel
-  /** How much faster than it should the service loses patience. */
+  /** How much faster than it should the service loses patience, with the chain and with each answer. */
   readonly speed?: number
+  /** Between its looks for a transfer, where that is to be another time than the chain makes likely. */
+  readonly pausesMs?: readonly number[]
 }
 
 /**
@@ -43,7 +45,7 @@ export interface PaidOptions {
  * comes, and not long where none is mined.
  */
 const patientMs = [20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10_240]
-const impatientMs = [20, 40, 80]
+export const impatientMs = [20, 40, 80]
 const maxGasPriceWei = 100_000_000n
 
 /** The time of the machine, by which clients sign and the chain mines. */
@@ -79,7 +81,7 @@ export async function startPaidService(options: PaidOptions): Promise<PaidServic
   const { request } = createWalletChain(rpcUrl, { fetch, clock })
   const loaded = await loadPayments(settings, { clock, fetch, request })
   const payments: Payments = Object.defineProperty(loaded, 'pausesMs', {
-    get: () => (chain.isAutomining() ? patientMs : impatientMs),
+    get: () => options.pausesMs ?? (chain.isAutomining() ? patientMs : impatientMs),
   })
   const published = await publicDir()
   const service = await startService(published.dir, {

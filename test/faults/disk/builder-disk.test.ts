@@ -121,13 +121,15 @@ describe.skipIf(noInjection !== null)(`a disk that fails under the builder${skip
     expect(await fault.heal()).toBeGreaterThan(0)
 
     await clients.post(url, 1)
-    await expect.poll(async () => await healthOf(url)).toMatchObject(well)
+    await everythingIsPublished()
     expect(ledger.manifest().set_sha256).not.toBe(before)
     await expect
       .poll(async () => (await healthOf(url)).snapshot_sha256)
       .toBe(ledger.manifest().set_sha256)
     expect(problemsOfSet(ledger)).toEqual([])
-    expect(readdirSync(ledger.publicDir).toSorted()).toEqual(['current', 'generations'])
+    // A build that finds nothing to do holds a lock for a moment.
+    const left = () => readdirSync(ledger.publicDir).toSorted()
+    await expect.poll(left).toEqual(['current', 'generations'])
   })
 
   test('no room for its own rows: it publishes all the same, and says that the run is not written', async ({
@@ -165,7 +167,7 @@ describe.skipIf(noInjection !== null)(`a disk that fails under the builder${skip
     await expect.poll(async () => await healthOf(url)).toMatchObject(well)
     await clients.post(url, 1)
     await expect.poll(async () => (await healthOf(url)).snapshot_sha256).not.toBe(before)
+    await everythingIsPublished()
     expect(problemsOfSet(ledger)).toEqual([])
-    await clients.expectKept(ledger)
   })
 })

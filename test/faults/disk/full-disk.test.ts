@@ -98,6 +98,9 @@ describe.skipIf(noMount !== null)(`a file system that is full${skipped}`, () => 
     expect(problemsOfSet(ledger)).toEqual([])
     disk.free()
     expect((await clients.post(url, 1)).every(({ status }) => status === 201)).toBe(true)
+    const total = `"total":${await clients.expectKept(ledger)}`
+    const list = async () => await (await fetch(`${url}/api/v1/receipts`)).text()
+    await expect.poll(list).toContain(total)
     await expect.poll(async () => await healthOf(url)).toMatchObject(well)
     expect(ledger.manifest().set_sha256).not.toBe(before)
     expect(problemsOfSet(ledger)).toEqual([])
