@@ -116,7 +116,8 @@ const worker = createWorker({
   }),
   receipts: createReceiptChecks({ database, clock, random, fetch, rpcUrls, signal: stopped }),
   signal: stopped,
-  onPublished: () => process.send?.('published'),
+  // A service that is gone meanwhile is told nothing, and is no reason to end in the middle of a build.
+  onPublished: () => void process.send?.('published', undefined, undefined, () => undefined),
   buildOptions: {
     database,
     history: createHistory(database.reader),
@@ -172,12 +173,20 @@ async function deliverEvery(pauseMs: number): Promise<void> {
   }
 }
 
+/** A builder whose service is gone would never be stopped; it may be gone before this one was ready to hear of it. */
+function endWithService(): void {
+  const end = () => process.kill(process.pid, 'SIGTERM')
+  process.once('disconnect', end)
+  if (process.send !== undefined && !process.connected) end()
+}
+
 async function runForever(): Promise<void> {
   const build = async () => void (await worker.build('if changed'))
   const expireAndBuild = async () => {
     await worker.expire()
     await build()
   }
+  endWithService()
   const reporting = reporter.reportEvery(stopped)
   await worker.build('now')
   const pollDue = async () => {
@@ -208,8 +217,6 @@ async function runForever(): Promise<void> {
     for (const task of tasks) void Promise.resolve(task.stop()).then(async () => await task.start())
   })
   process.on('message', () => void build())
-  // The service that started this builder is gone: a builder without its service would never be stopped.
-  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
   const firstPoll = config.POLL === 'on' ? pollDue() : Promise.resolve()
   const checkFirst = async () => {
     await checkReceipts()

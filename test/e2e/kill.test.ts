@@ -3,6 +3,8 @@
  * and at random moments, alone, with its service and under it while clients post receipts: whatever was published is
  * whole, whatever was acknowledged is there once, and the next start goes on from it.
  */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -332,4 +334,17 @@ describe('a builder killed with SIGKILL', () => {
     },
     timeoutMs,
   )
+})
+
+it('a builder whose service is gone before it began ends by itself, after a whole build', async () => {
+  const ledger = newLedger(program, { POLL: 'off' })
+  const builder = fork(program.builder, [], {
+    env: { PATH: process.env['PATH'] ?? '', ...ledger.env },
+    stdio: 'ignore',
+  })
+  const ended = once(builder, 'exit')
+  builder.disconnect()
+  expect(await ended).toEqual([0, null])
+  expect(problemsOfSet(ledger)).toEqual([])
+  ledger.remove()
 })
