@@ -12,6 +12,7 @@ import { statsLive } from '../../src/contract/schemas/stats.ts'
 import { openApiValidator } from '../support/openapi-validator.ts'
 import { installProgram, run } from '../support/program.ts'
 import type { Program, Running } from '../support/program.ts'
+import { addressOf } from './ledger.ts'
 
 /** The prefix of an ed25519 public key in SPKI form (RFC 8410). */
 const spkiPrefix = Buffer.from('302a300506032b6570032100', 'hex')
@@ -22,8 +23,8 @@ let service: Running
 let base: string
 
 const get = (path: string) => fetch(`${base}${path}`)
-/** A build publishes its figures first and its pictures after them. */
-const patience = { timeout: 90_000, interval: 200 }
+/** A build publishes its figures first and its pictures after them; and cron leaves out a minute that it notices late. */
+const patience = { timeout: 150_000, interval: 200 }
 
 beforeAll(async () => {
   program = installProgram()
@@ -35,9 +36,8 @@ beforeAll(async () => {
     DATA_DIR: join(state, 'data'),
     PUBLIC_DIR: join(state, 'public'),
   })
+  base = await addressOf(service)
   await service.says('"message":"serving"')
-  const port = /"message":"listening".*?"port":(\d+)/.exec(service.output())?.[1]
-  base = `http://127.0.0.1:${port}`
 })
 
 afterAll(async () => {
@@ -141,7 +141,7 @@ describe('a fresh start with nothing configured', () => {
         return { isCounted: (article?.views_24h ?? 0) >= 3, hot: article?.hot }
       }, patience)
       .toEqual({ isCounted: true, hot: true })
-  }, 100_000)
+  })
 
   it('ends cleanly when asked to', async () => {
     const other = run(program.service, [], {

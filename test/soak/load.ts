@@ -54,12 +54,16 @@ const mixture = [
   'payment',
 ]
 
+/** Payments under way at once. They are settled one after another: those that wait for it leave room to all else. */
+const MOST_PAYING = 32
+
 export async function startLoad(url: string): Promise<Load> {
   const acknowledged: Acknowledged = { receipts: [], workers: [], jobs: [], payments: 0 }
   const requests: Request[] = []
   const members = Array.from({ length: partners }, (_, at) => evmWallet(`member ${at}`))
   for (const [at, wallet] of members.entries()) await signUp(url, wallet, `member-${at}`)
   let count = 0
+  let paying = 0
   let lastSignedMs = 0
 
   /** Each partner's signatures are of different milliseconds. */
@@ -153,10 +157,12 @@ export async function startLoad(url: string): Promise<Load> {
       await post('job', cancel, '{}', await signed(cancel, '{}'))
     },
     payment: async () => {
+      paying += 1
       const signed = await signAuthorization(payer, { to: receiver, value: feedPrice })
       const headers = { 'PAYMENT-SIGNATURE': headerOf(paymentV2(signed)) }
       if ((await call('payment', '/api/v1/alerts/feed', { headers })) !== '')
         acknowledged.payments += 1
+      paying -= 1
     },
   }
 
@@ -166,7 +172,9 @@ export async function startLoad(url: string): Promise<Load> {
     next: async () => {
       count += 1
       // Seven is prime to forty: kinds are spread, and each comes as often as the mixture has it.
-      await kinds[mixture[(count * 7) % mixture.length] ?? 'document']?.(count)
+      const kind = mixture[(count * 7) % mixture.length] ?? 'document'
+      const isFull = kind === 'payment' && paying >= MOST_PAYING
+      await kinds[isFull ? 'document' : kind]?.(count)
     },
   }
 }

@@ -12,7 +12,7 @@ import { run } from '../support/program.ts'
 import type { Program, Running } from '../support/program.ts'
 import { openConnections, post, postOf } from './flood.ts'
 import type { Answer, Connection, Flood } from './flood.ts'
-import { quantile } from './process-samples.ts'
+import { quantile, sampleOf } from './process-samples.ts'
 
 const PHASE_MS = 3000
 /**
@@ -56,13 +56,13 @@ async function readWhile(url: string, doing: () => Promise<Flood>) {
 
 /** What the service holds after a collection. */
 async function weigh(service: Running): Promise<number> {
-  const line = new RegExp(`held by ${service.pid} after a collection: (\\d+)\n`, 'g')
-  const weights = () => [...service.output().matchAll(line)]
-  const before = weights().length
+  const told = service.next(new RegExp(`held by ${service.pid} after a collection: (\\d+)\\n`))
   service.kill('SIGUSR2')
-  await expect.poll(() => weights().length, { timeout: 60_000 }).toBe(before + 1)
-  return Number(weights().at(-1)?.[1])
+  return Number((await told)[1])
 }
+
+const FEW = 16
+const descriptorsOf = ({ pid }: Running): number => sampleOf(pid)?.descriptors ?? Number.NaN
 
 const takenOf = ({ answers }: Flood) => answers.filter((one) => one.receiptId !== undefined)
 const refusedOf = ({ answers }: Flood) => answers.filter((one) => one.receiptId === undefined)
@@ -122,7 +122,7 @@ test.for([
       post(await openConnections(url, CONNECTIONS.atCapacity), enough, isTimeOver),
     )
     const capacity = (calm.answers.length / calm.tookMs) * 1000
-    const weight = await weigh(service)
+    const [weight, descriptors] = [await weigh(service), descriptorsOf(service)]
 
     const requests = await sign(
       Math.ceil((4 * capacity * PHASE_MS) / 1000) + CONNECTIONS.flood,
@@ -181,7 +181,12 @@ test.for([
     expect(afterwards?.status).toBe(201)
 
     for (const connection of many) connection.close()
-    expect((await weigh(service)) - weight).toBeLessThan(KEPT_BYTES)
+    // A connection that is closed here has not ended there by then; a few others are kept alive.
+    const open = () => descriptorsOf(service)
+    await expect.poll(open, { timeout: 60_000 }).toBeLessThanOrEqual(descriptors + FEW)
+    const kept = (await weigh(service)) - weight
+    process.stdout.write(`overload, kept by the service, MiB: ${(kept / 2 ** 20).toFixed(1)}\n`)
+    expect(kept).toBeLessThan(KEPT_BYTES)
     service.kill('SIGTERM')
     expect(await service.ended).toBe(0)
     const acknowledged = [warmUp, calm, flood]

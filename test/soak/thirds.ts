@@ -25,6 +25,12 @@ export interface Third {
   readonly lateShare: number
 }
 
+/** From one moment to another. */
+export interface Span {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
 export interface Measured {
   readonly pace: Pace
   readonly requests: readonly Request[]
@@ -32,13 +38,18 @@ export interface Measured {
   readonly asked: Asked
   /** Answers of the empty server in a second, while the capacity was measured. */
   readonly emptyRate: number
+  /** While all threads stood still for a collection that nobody needs: judged by what they weighed alone. */
+  readonly weighings: readonly Span[]
 }
 
 export function thirdsOf(measured: Measured): readonly [Third, Third, Third] {
   return [thirdOf(measured, 0), thirdOf(measured, 1), thirdOf(measured, 2)]
 }
 
-function thirdOf({ pace, requests, service, asked, emptyRate }: Measured, at: number): Third {
+function thirdOf(measured: Measured, at: number): Third {
+  const { pace, service, asked, emptyRate, weighings } = measured
+  // Payments wait for one another, and for the chain; how many there were is judged by itself.
+  const requests = measured.requests.filter(({ kind }) => kind !== 'payment')
   const thirdMs = (pace.toMs - pace.fromMs) / 3
   const fromMs = pace.fromMs + at * thirdMs
   const isIn = within(fromMs, fromMs + thirdMs)
@@ -51,9 +62,12 @@ function thirdOf({ pace, requests, service, asked, emptyRate }: Measured, at: nu
   const isBurst = ({ atMs, tookMs }: { readonly atMs: number; readonly tookMs: number }) =>
     bursts.some((burst) => atMs >= burst.fromMs && atMs - tookMs < burst.toMs)
   const windowMs = thirdMs / WINDOWS_OF_A_THIRD
-  const windows = Array.from({ length: WINDOWS_OF_A_THIRD }, (_, window) =>
-    within(fromMs + window * windowMs, fromMs + (window + 1) * windowMs),
-  )
+  const windows = Array.from({ length: WINDOWS_OF_A_THIRD }, (_, window) => ({
+    fromMs: fromMs + window * windowMs,
+    toMs: fromMs + (window + 1) * windowMs,
+  }))
+    .filter((one) => !weighings.some(({ fromMs, toMs }) => fromMs < one.toMs && toMs > one.fromMs))
+    .map((one) => within(one.fromMs, one.toMs))
   const onTime = windows.filter((isInWindow) => !pace.lateMs.some(isInWindow))
   const inWindow = <One extends { readonly atMs: number; readonly tookMs: number }>(
     some: readonly One[],

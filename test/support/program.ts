@@ -36,6 +36,8 @@ export interface Running {
   readonly output: () => string
   /** Resolves when the output holds the text; rejects when the process ends before. */
   readonly says: (text: string) => Promise<void>
+  /** The first match in what is written from now on, line by line; rejects when the process ends before. */
+  readonly next: (pattern: RegExp) => Promise<RegExpExecArray>
   readonly kill: (signal: NodeJS.Signals) => void
   readonly ended: Promise<number | null>
 }
@@ -60,10 +62,11 @@ export function runCommand(
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''
-  const listeners = new Set<() => void>()
+  const listeners = new Set<(chunk: string) => void>()
   const take = (chunk: Buffer) => {
-    output += chunk.toString('utf8')
-    for (const listener of listeners) listener()
+    const text = chunk.toString('utf8')
+    output += text
+    for (const listener of listeners) listener(text)
   }
   child.stdout.on('data', take)
   child.stderr.on('data', take)
@@ -88,6 +91,23 @@ export function runCommand(
       })
       await Promise.race([seen, ended])
       if (!output.includes(text)) throw new Error(`ended without saying "${text}":\n${output}`)
+    },
+    next: async (pattern) => {
+      const seen = new Promise<RegExpExecArray>((resolve) => {
+        let rest = ''
+        const look = (chunk: string) => {
+          rest += chunk
+          const match = pattern.exec(rest)
+          rest = rest.slice(rest.lastIndexOf('\n') + 1)
+          if (match === null) return
+          listeners.delete(look)
+          resolve(match)
+        }
+        listeners.add(look)
+      })
+      const match = await Promise.race([seen, ended])
+      if (match === null || typeof match === 'number') throw new Error(`ended without ${pattern}`)
+      return match
     },
     kill: (signal) => child.kill(signal),
     ended,
