@@ -50,6 +50,8 @@ export function createChainReader(
 ): ChainReader {
   const { chainId, blockSeconds, settleBlocks } = chains[name]
   const client = createPublicClient({
+    // ERC-3668 lets a contract, or the node that answers for it, name an address to ask: nobody leads the builder there.
+    ccipRead: false,
     transport: http(rpcUrl, {
       fetchFn: boundFetch(options),
       fetchOptions: { redirect: 'error' },
@@ -186,6 +188,7 @@ function boundFetch({ fetch, signal, timeoutMs = defaultTimeoutMs }: ChainReader
 function answerOf({ ok, status, headers: sent }: Response, bytes: Uint8Array): Response {
   const headers = new Headers(sent)
   if (!ok) headers.delete('content-type')
-  if (!(Number(headers.get('retry-after')) <= longestPauseSeconds)) headers.delete('retry-after')
+  const pause = headers.get('retry-after') ?? ''
+  if (!/^\d{1,4}$/.test(pause) || Number(pause) > longestPauseSeconds) headers.delete('retry-after')
   return new Response(bytes.byteLength === 0 ? null : bytes, { status, headers })
 }

@@ -32,16 +32,13 @@ export async function inTime<Result>(
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   return await toItsEnd(limit, async (signal) => {
-    const ended = new Promise<never>((_resolve, reject) => {
-      signal.addEventListener('abort', () => reject(reasonOf(signal)), { once: true })
-    })
-    return await Promise.race([work(signal), ended])
+    return await Promise.race([work(signal), aborted(signal)])
   })
 }
 
 /**
  * As `inTime`, for work of which each step heeds the signal, and that must not go on beside what comes after it: it is
- * waited for, and has failed where its time was over before its end.
+ * waited for, and what it comes to in spite of the signal counts.
  */
 export async function toItsEnd<Result>(
   { timeoutMs, clock = realTime, signal }: TimeLimit,
@@ -64,6 +61,12 @@ export async function toItsEnd<Result>(
     signal?.removeEventListener('abort', giveUp)
     stop.abort()
   }
+}
+
+async function aborted(signal: AbortSignal): Promise<never> {
+  return await new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(reasonOf(signal)), { once: true })
+  })
 }
 
 const realTime: Pick<Clock, 'sleep'> = {

@@ -1,3 +1,7 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+
+import { encodeErrorResult, parseAbi } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { chains } from '../../../builder/chain/chains.ts'
@@ -83,8 +87,8 @@ describe('a chain reader', () => {
     await proxy.stop()
   })
 
-  test('waits no hour for a node that asks for one, nor takes a date for now', async () => {
-    for (const pause of ['3600', 'Sat, 21 Nov 2026 12:00:00 GMT']) {
+  test('waits no hour for a node that asks for one, however it writes that', async () => {
+    for (const pause of ['3600', '36000e-9', '7200, 1']) {
       const busy = { status: 429, retryAfter: pause, body: 'later' }
       const proxy = await startRpcProxy(anvil.url, { instead: () => busy })
       const reader = createChainReader('gnosis', proxy.url, { fetch, retries: 1 })
@@ -92,6 +96,36 @@ describe('a chain reader', () => {
       await proxy.stop()
       expect(proxy.requests).toHaveLength(2)
     }
+  })
+
+  test('asks nobody to whom a contract, or its node, would lead it', async () => {
+    const visited: string[] = []
+    const inside = createServer((request, response) => {
+      visited.push(request.url ?? '')
+      response.end('{"data":"0x"}')
+    }).listen(0, '127.0.0.1')
+    await once(inside, 'listening')
+    const address = inside.address()
+    const port = typeof address === 'object' ? address?.port : undefined
+    const contract = '0x00000000000000000000000000000000000c0de0'
+    const lookup = encodeErrorResult({
+      abi: parseAbi(['error OffchainLookup(address, string[], bytes, bytes4, bytes)']),
+      args: [contract, [`http://127.0.0.1:${port}/{data}`], '0x', '0x12345678', '0x'],
+    })
+    const proxy = await startRpcProxy(anvil.url, {
+      instead: (request) => {
+        if (request.method !== 'eth_call') return undefined
+        const error = { code: 3, message: 'execution reverted', data: lookup }
+        return { body: JSON.stringify({ jsonrpc: '2.0', id: request.id, error }) }
+      },
+    })
+    const reader = createChainReader('gnosis', proxy.url, { fetch, retries: 0 })
+    const asked = reader.ask(async (client) => await client.call({ to: contract, data: '0x' }))
+    await expect(asked).rejects.toThrow(/gnosis RPC/)
+    await proxy.stop()
+    inside.close()
+    await once(inside, 'close')
+    expect(visited).toEqual([])
   })
 
   test('names the setting of a chain that has no RPC', () => {

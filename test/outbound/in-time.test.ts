@@ -1,0 +1,55 @@
+import { getEventListeners } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import { describe, expect, test } from 'vitest'
+
+import { LateError, inTime, toItsEnd } from '../../src/outbound/in-time.ts'
+
+/** Work that goes on until its signal aborts, and what it did then. */
+function untilAborted(done: string[]) {
+  return async (signal: AbortSignal): Promise<string> => {
+    await new Promise((resolve) => {
+      signal.addEventListener('abort', resolve, { once: true })
+    })
+    await delay(20)
+    done.push('tidied up')
+    throw new Error('its own')
+  }
+}
+
+describe('a limit of time', () => {
+  test('ends the wait for work that heeds nothing', async () => {
+    const deaf = inTime({ timeoutMs: 20 }, async () => await new Promise(() => undefined))
+    await expect(deaf).rejects.toThrow('no complete answer within 0.02 s')
+  })
+
+  test('waits for work that is to end first, and says that it was late', async () => {
+    const done: string[] = []
+    await expect(toItsEnd({ timeoutMs: 20 }, untilAborted(done))).rejects.toThrow(LateError)
+    expect(done).toEqual(['tidied up'])
+  })
+
+  test('ends with the reason of its caller', async () => {
+    for (const limit of [inTime, toItsEnd]) {
+      const outer = new AbortController()
+      const asked = limit({ timeoutMs: 60_000, signal: outer.signal }, untilAborted([]))
+      outer.abort(new Error('stopped'))
+      await expect(asked).rejects.toThrow('stopped')
+      await expect(limit({ timeoutMs: 1, signal: outer.signal }, untilAborted([]))).rejects.toThrow(
+        'stopped',
+      )
+    }
+  })
+
+  test('passes on what the work comes to, and leaves no ear behind', async () => {
+    const { signal } = new AbortController()
+    const limit = { timeoutMs: 60_000, signal }
+    expect(await inTime(limit, async () => await Promise.resolve('done'))).toBe('done')
+    await expect(inTime(limit, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken')
+    const thrown = (): Promise<never> => {
+      throw new Error('at once')
+    }
+    await expect(inTime(limit, thrown)).rejects.toThrow('at once')
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+})
