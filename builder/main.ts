@@ -175,7 +175,8 @@ async function deliverEvery(pauseMs: number): Promise<void> {
 
 /** A builder whose service is gone would never be stopped; it may be gone before this one was ready to hear of it. */
 function endWithService(): void {
-  const end = () => process.kill(process.pid, 'SIGTERM')
+  // A second signal would end it at once, in the middle of what it puts in order.
+  const end = () => void (stopped.aborted || process.kill(process.pid, 'SIGTERM'))
   process.once('disconnect', end)
   if (process.send !== undefined && !process.connected) end()
 }

@@ -336,14 +336,28 @@ describe('a builder killed with SIGKILL', () => {
   )
 })
 
+/** A builder as its service starts it. */
+function childOf(ledger: Ledger) {
+  const env = { PATH: process.env['PATH'] ?? '', ...ledger.env }
+  return fork(program.builder, [], { env, stdio: 'ignore' })
+}
+
 it('a builder whose service is gone before it began ends by itself, after a whole build', async () => {
   const ledger = newLedger(program, { POLL: 'off' })
-  const builder = fork(program.builder, [], {
-    env: { PATH: process.env['PATH'] ?? '', ...ledger.env },
-    stdio: 'ignore',
-  })
+  const builder = childOf(ledger)
   const ended = once(builder, 'exit')
   builder.disconnect()
+  expect(await ended).toEqual([0, null])
+  expect(problemsOfSet(ledger)).toEqual([])
+  ledger.remove()
+})
+
+it('a builder that its service ends puts everything in order first', async () => {
+  const ledger = newLedger(program, { POLL: 'off' })
+  const builder = childOf(ledger)
+  expect(await once(builder, 'message')).toEqual(['published', undefined])
+  const ended = once(builder, 'exit')
+  builder.kill('SIGTERM')
   expect(await ended).toEqual([0, null])
   expect(problemsOfSet(ledger)).toEqual([])
   ledger.remove()
