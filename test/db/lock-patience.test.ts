@@ -10,7 +10,7 @@ import { otherConnection, tempDatabase, tempFolder } from './temp-database.ts'
 test('beside a writer that never rests another one still gets its turn', async () => {
   const busy = await tempDatabase()
   // A turn is a matter of chance at each look, and a slow disk leaves few of them.
-  const other = await openDatabase({ url: busy.path, lockPatienceMs: 60_000 })
+  const other = await openDatabase({ url: busy.path, lockPatienceMs: 20_000 })
   onTestFinished(() => other.close())
   const done = new AbortController()
   const stream = Array.from({ length: 8 }, async (_, lane) => {

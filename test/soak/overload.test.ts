@@ -115,12 +115,16 @@ test.for([
     // Anew for each phase: connections that are idle while receipts are signed would be closed.
     const first = await sign(FIRST_SIGNED)
     const isTimeOver = (_answers: unknown, passedMs: number) => passedMs >= PHASE_MS
-    const warmUp = await post(await openConnections(url, CONNECTIONS.atCapacity), first, isTimeOver)
+    const atCapacity = async (sent: string[]) => {
+      const connections = await openConnections(url, CONNECTIONS.atCapacity)
+      const done = await post(connections, sent, isTimeOver)
+      for (const connection of connections) connection.close()
+      return done
+    }
+    const warmUp = await atCapacity(first)
     const perMs = warmUp.answers.length / warmUp.tookMs
     const enough = await sign(Math.ceil(2 * perMs * PHASE_MS))
-    const calm = await readWhile(url, async () =>
-      post(await openConnections(url, CONNECTIONS.atCapacity), enough, isTimeOver),
-    )
+    const calm = await readWhile(url, async () => await atCapacity(enough))
     const capacity = (calm.answers.length / calm.tookMs) * 1000
     const [weight, descriptors] = [await weigh(service), descriptorsOf(service)]
 

@@ -23,6 +23,8 @@ export interface Third {
   readonly emptyP99Ms: number
   /** Windows in which requests had to wait for others before they were sent, of all. */
   readonly lateShare: number
+  /** Payments that were made. */
+  readonly payments: number
 }
 
 /** From one moment to another. */
@@ -45,6 +47,8 @@ export interface Measured {
 export function thirdsOf(measured: Measured): readonly [Third, Third, Third] {
   return [thirdOf(measured, 0), thirdOf(measured, 1), thirdOf(measured, 2)]
 }
+
+const isPaid = ({ kind, status }: Request): boolean => kind === 'payment' && status === 200
 
 function thirdOf(measured: Measured, at: number): Third {
   const { pace, service, asked, emptyRate, weighings } = measured
@@ -89,6 +93,7 @@ function thirdOf(measured: Measured, at: number): Third {
       ),
     ),
     emptyP99Ms: quantile(tookMs, 0.99),
+    payments: measured.requests.filter((one) => isPaid(one) && isIn(one.atMs)).length,
     lateShare: 1 - onTime.length / windows.length,
   }
 }
