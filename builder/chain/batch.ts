@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 
+import { beginningOf, parseEarly } from '../../src/core/parse-early.ts'
 import { secondMs } from '../../src/core/time.ts'
 import type { Clock, Fetch } from '../../src/deps.ts'
 import { LateError, inTime } from '../../src/outbound/in-time.ts'
@@ -53,11 +54,11 @@ const defaultPerRequest = 100
 const defaultTimeoutMs = 20 * secondMs
 const defaultRetries = 2
 const firstPauseMs = 400
-const maxAnswerBytes = 64 * 1024 * 1024
+const maxAnswerBytes = 16 * 1024 * 1024
 /** Requests that fail in a row before the node is taken for dead, and is not asked again in this run. */
 const failuresToGiveUp = 3
 
-const failureOf = z.object({ code: z.number(), message: z.string() })
+const failureOf = z.object({ code: z.number(), message: z.string().transform(beginningOf) })
 const oneAnswer = z.object({
   id: z.number(),
   result: z.unknown(),
@@ -111,7 +112,7 @@ export function createBatchRpc(options: BatchOptions): BatchRpc {
   }
 
   function read(json: unknown): Sent {
-    const list = z.array(oneAnswer).safeParse(Array.isArray(json) ? json : [json])
+    const list = parseEarly(z.array(oneAnswer), Array.isArray(json) ? json : [json])
     if (list.success) {
       const answers = new Map(list.data.map((answer) => [answer.id, answer]))
       if (answers.size === list.data.length) return { answers }

@@ -4,6 +4,7 @@
  */
 import { BaseError, HttpRequestError, RpcRequestError } from 'viem'
 
+import { beginningOf } from '../../src/core/parse-early.ts'
 import { LateError } from '../../src/outbound/in-time.ts'
 import { OversizeError } from '../../src/outbound/read-limited.ts'
 import { SourceError } from '../rails/http.ts'
@@ -49,8 +50,9 @@ function reasonOf(error: unknown, rpcUrl: string): { reason: string; tooMuch: bo
   if (!(error instanceof BaseError)) return { reason: 'an unexpected answer', tooMuch: false }
   const node = error.walk((cause) => cause instanceof RpcRequestError)
   if (node instanceof RpcRequestError) {
-    const tooMuch = sizeWords.test(node.details) && !rateWords.test(node.details)
-    return { reason: `error ${node.code}: ${cleaned(node.details, rpcUrl)}`, tooMuch }
+    const details = beginningOf(node.details)
+    const tooMuch = sizeWords.test(details) && !rateWords.test(details)
+    return { reason: `error ${node.code}: ${cleaned(details, rpcUrl)}`, tooMuch }
   }
   if (error.walk((cause) => cause instanceof LateError) !== null) {
     return { reason: 'timed out', tooMuch: true }

@@ -3,6 +3,7 @@ import { decodeEventLog, isAddressEqual, toEventSelector } from 'viem'
 import type { Abi, Address, DecodeEventLogReturnType, Hex } from 'viem'
 import { z } from 'zod'
 
+import { parseEarly } from '../../src/core/parse-early.ts'
 import { ChainError } from './errors.ts'
 import type { ChainReader } from './reader.ts'
 
@@ -160,7 +161,7 @@ async function askLogs(
         ],
       }),
   )
-  const parsed = z.array(rawLog).safeParse(answer)
+  const parsed = parseEarly(z.array(rawLog), answer)
   if (!parsed.success)
     throw new ChainError(`${reader.name} RPC: an answer that is not a list of logs`)
   for (const log of parsed.data) {

@@ -39,7 +39,7 @@ const defaultRetries = 3
 const firstRetryDelayMs = 400
 /** A node that asks for more is asked again as if it had named none, and then left alone until the next poll. */
 const longestPauseSeconds = 30
-const maxAnswerBytes = 64 * 1024 * 1024
+const maxAnswerBytes = 16 * 1024 * 1024
 const maxCachedTimes = 10_000
 
 /** Makes the reader of one poll: the chain id is asked once, on first use, and a wrong chain is refused. */

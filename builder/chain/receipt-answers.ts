@@ -3,6 +3,7 @@ import type { Address, Hex } from 'viem'
 import { z } from 'zod'
 
 import { transferTopic } from '../../src/core/abi.ts'
+import { parseEarly } from '../../src/core/parse-early.ts'
 import type { BatchRpc, RpcAnswer, RpcQuestion } from './batch.ts'
 import { ChainError } from './errors.ts'
 
@@ -98,7 +99,7 @@ export function parsed<Thing>(
   if (answer === undefined) return new ChainError(`${rpc.chain} RPC: a question without an answer`)
   if ('error' in answer) return answer.error
   if (answer.result === null) return null
-  const read = schema.safeParse(answer.result)
+  const read = parseEarly(schema, answer.result)
   return read.success ? read.data : new ChainError(`${rpc.chain} RPC: not ${what}`)
 }
 

@@ -5,6 +5,7 @@
 import type { Hex } from 'viem'
 
 import type { Finality } from '../../src/core/onchain.ts'
+import { parseEarly } from '../../src/core/parse-early.ts'
 import { secondMs } from '../../src/core/time.ts'
 import type { DueTransaction } from '../../src/db/receipts/checks.ts'
 import { BudgetSpent, requireChainId } from './batch.ts'
@@ -210,7 +211,7 @@ async function askBlocks(
       if (answer.code === noSuchMethod) return false
       continue
     }
-    const list = blockReceipts.safeParse(answer.result)
+    const list = parseEarly(blockReceipts, answer.result)
     for (const raw of list.success ? list.data : []) {
       const { transactionHash } = raw
       if (!wanted.has(transactionHash) || found.has(transactionHash)) continue

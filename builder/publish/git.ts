@@ -38,6 +38,8 @@ const SETTINGS = {
   'core.attributesFile': '/dev/null',
   'credential.helper': '',
   'gc.autoDetach': 'false',
+  // The archive is where it is said to be: a remote leads to no other place.
+  'http.followRedirects': 'false',
   'http.lowSpeedLimit': '1000',
   'http.lowSpeedTime': '20',
   'transfer.fsckObjects': 'true',

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 
 import { microPerUsdc } from '../../src/core/money.ts'
+import { parseEarly } from '../../src/core/parse-early.ts'
 import { parseTime } from '../../src/core/time.ts'
 import type { EvidencePointer, Figure, PastPoll, Window } from './adapter.ts'
 import { addressOf } from './http-address.ts'
@@ -30,7 +31,7 @@ export function parseAnswer<Shape extends z.ZodType>(
   shape: Shape,
   answer: HttpAnswer,
 ): z.output<Shape> {
-  const parsed = shape.safeParse(answer.body)
+  const parsed = parseEarly(shape, answer.body)
   if (parsed.success) return parsed.data
   const issue = firstIssue(parsed.error.issues)
   const field = issue?.path.map(String).join('.') ?? ''

@@ -1,6 +1,7 @@
 /** The x402 Bazaar: the public list of paid resources, page by page. https://docs.cdp.coinbase.com/x402/bazaar */
 import { z } from 'zod'
 
+import { parseEarly } from '../../src/core/parse-early.ts'
 import type { EvidencePointer, ReadContext } from './adapter.ts'
 import { SourceError } from './http.ts'
 import { readPages } from './pages.ts'
@@ -46,7 +47,7 @@ export async function readBazaar(ctx: ReadContext): Promise<BazaarListing> {
   const list = await readPages<Row>(ctx, {
     request: ({ offset }) => ({ url: `${bazaarUrl}?limit=${pageSize}&offset=${offset}` }),
     parse: ({ body }, { offset }) => {
-      const parsed = page.safeParse(body)
+      const parsed = parseEarly(page, body)
       if (!parsed.success) throw new SourceError('the Bazaar answered another shape than its list')
       const { items, pagination } = parsed.data
       return { items: items.map((entry, at) => rowOf(entry, offset + at)), total: pagination.total }
@@ -66,7 +67,7 @@ export async function readBazaar(ctx: ReadContext): Promise<BazaarListing> {
 }
 
 function rowOf(entry: unknown, row: number): Row {
-  const parsed = resource.safeParse(entry)
+  const parsed = parseEarly(resource, entry)
   if (!parsed.success) return { key: `row ${row}`, offers: [], malformed: 1 }
   const host = new URL(parsed.data.resource).host.toLowerCase()
   const accepted = parsed.data.accepts.map((one) => terms.safeParse(one))

@@ -1,6 +1,7 @@
 /** The two questions of the Solana JSON-RPC that the ledger asks. https://solana.com/docs/rpc/http */
 import { z } from 'zod'
 
+import { beginningOf, parseEarly } from '../../src/core/parse-early.ts'
 import { redact } from '../../src/core/redact.ts'
 import { hostOf } from '../chain/errors.ts'
 import { SourceError } from './http.ts'
@@ -77,16 +78,16 @@ export function solanaRpc(http: Http, url: string): SolanaRpc {
       secretPath: true,
     })
     const name = `${method} at ${hostOf(url)}`
-    const reply = replyShape.safeParse(body)
+    const reply = parseEarly(replyShape, body)
     if (!reply.success) throw new SourceError(`${name}: the answer is no JSON-RPC reply`)
     if (isRefusal(reply.data)) {
       const { code, message } = reply.data.error
-      throw new SourceError(`${name}: error ${code}: ${redact(message)}`)
+      throw new SourceError(`${name}: error ${code}: ${redact(beginningOf(message))}`)
     }
     if (reply.data.result === null) {
       throw new SourceError(`${name}: nothing was found; the history of the node may be cut`)
     }
-    const result = shape.safeParse(reply.data.result)
+    const result = parseEarly(shape, reply.data.result)
     if (result.success) return result.data
     const [issue] = result.error.issues
     throw new SourceError(

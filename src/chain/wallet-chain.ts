@@ -2,6 +2,7 @@
 import { z } from 'zod'
 
 import type { WalletChain } from '../auth/contract-wallet.ts'
+import { beginningOf } from '../core/parse-early.ts'
 import type { Clock, Fetch } from '../deps.ts'
 import { readLimited } from '../outbound/read-limited.ts'
 
@@ -9,7 +10,9 @@ import { readLimited } from '../outbound/read-limited.ts'
 const MAX_ANSWER_BYTES = 1024 * 1024
 
 const rpcAnswer = z.union([
-  z.object({ error: z.looseObject({ code: z.number(), message: z.string() }) }),
+  z.object({
+    error: z.looseObject({ code: z.number(), message: z.string().transform(beginningOf) }),
+  }),
   z.object({ result: z.unknown() }),
 ])
 

@@ -3,6 +3,7 @@ import { z } from 'zod'
 
 import { paymentAsset } from '../contract/x402.ts'
 import { addressTopic } from '../core/abi.ts'
+import { parseEarly } from '../core/parse-early.ts'
 import type { Clock } from '../deps.ts'
 import { LateError, inTime } from '../outbound/in-time.ts'
 import type { Authorization } from './authorization.ts'
@@ -118,7 +119,8 @@ export function createUsdcChain(
     method: string,
     params: readonly unknown[],
   ): Promise<z.infer<Schema>> => {
-    const parsed = schema.safeParse(
+    const parsed = parseEarly(
+      schema,
       await ask(method, params).catch((error: unknown) => {
         if (error instanceof SettlementUnavailableError) throw error
         throw new SettlementUnavailableError('The chain refused to answer', { cause: error })

@@ -75,7 +75,7 @@ export const kinds: readonly Kind[] = [
   {
     name: 'a node of Base, for rails',
     tls: false,
-    mostBytes: 64 * MiB + onTheWay,
+    mostBytes: 16 * MiB + onTheWay,
     ask: async (liar) => {
       const options = { fetch, timeoutMs: patienceMs, retries: 0 }
       const reader = createChainReader('base', `${plain(liar)}/?key=hidden-key`, options)
@@ -85,7 +85,7 @@ export const kinds: readonly Kind[] = [
   {
     name: 'a node of Base, for receipts',
     tls: false,
-    mostBytes: 64 * MiB + onTheWay,
+    mostBytes: 16 * MiB + onTheWay,
     ask: async (liar) => {
       const options = { ...base, signal, maxCalls: 10, timeoutMs: patienceMs, retries: 0 }
       const rpcUrl = `${plain(liar)}/?key=hidden-key`
