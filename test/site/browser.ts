@@ -55,7 +55,10 @@ export async function watchedPage(
     if (!isOwn) problems.push(`${page.url()}: asks ${request.url()}`)
   })
   page.on('requestfinished', (request) => {
-    sizes.push(request.sizes().then(({ responseBodySize }) => responseBodySize))
+    const size = request.sizes().then(({ responseBodySize }) => responseBodySize)
+    // A page may be closed before it is told: then nobody asks, and whoever asks is told so.
+    size.catch(() => undefined)
+    sizes.push(size)
   })
   return {
     page,
