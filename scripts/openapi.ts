@@ -1,8 +1,8 @@
 /** Prints the description of the API for the settings in the environment, without starting anything. */
 import { openApiDocument } from '../src/contract/openapi.ts'
 import { routes } from '../src/contract/routes.ts'
-import { configOrExit } from '../src/runtime.ts'
-import { version } from '../src/version.ts'
+import { version } from '../src/contract/version.ts'
+import { configOrExit } from '../src/runtime/runtime.ts'
 
 const { SERVICE_NAME: serviceName, SITE_URL: siteUrl } = configOrExit()
 const document = openApiDocument(routes, { serviceName, siteUrl, version })

@@ -4,14 +4,14 @@ import { join } from 'node:path'
 
 import type { InstalledDeps } from './actions/deps.ts'
 import { createPaymentWatch } from './actions/payment-watch.ts'
+import { loadReference, referencePaths } from './actions/reference.ts'
 import { createApp } from './app.ts'
 import { createCheckThreads } from './auth/check-threads.ts'
 import { exchangeKeyPaths, loadExchangeKeys } from './auth/exchange-keys.ts'
-import { startBuilder } from './builder-process.ts'
-import { createWalletChain } from './chain/wallet-chain.ts'
+import { loadKeyedHash } from './auth/keyed-hash.ts'
+import { createWalletChain } from './auth/wallet-chain.ts'
 import { openDatabase } from './db/open.ts'
 import { receiptsSince } from './db/receipts/view.ts'
-import { createHealth } from './health.ts'
 import { createDocumentStore } from './http/document-store.ts'
 import { createStatsSince } from './http/live.ts'
 import { serve } from './http/serve.ts'
@@ -25,10 +25,11 @@ import { createProcessReadings } from './metrics/process.ts'
 import { serveMetrics } from './metrics/serve.ts'
 import { createServiceMetrics } from './metrics/service.ts'
 import { createPinnedFetch } from './outbound/pinned-fetch.ts'
-import { paymentSettingsOf } from './payment-settings.ts'
 import { loadPayments } from './payments/load.ts'
-import { loadReference, referencePaths } from './reference.ts'
-import { loadReloaded } from './reloaded.ts'
+import { startBuilder } from './runtime/builder-process.ts'
+import { createHealth } from './runtime/health.ts'
+import { paymentSettingsOf } from './runtime/payment-settings.ts'
+import { loadReloaded } from './runtime/reloaded.ts'
 import {
   configOrExit,
   exitOnUnusableDatabase,
@@ -40,9 +41,8 @@ import {
   systemRandom,
   systemResolve,
   untilAborted,
-} from './runtime.ts'
-import { loadKeyedHash } from './secret.ts'
-import { welcome } from './welcome.ts'
+} from './runtime/runtime.ts'
+import { welcome } from './runtime/welcome.ts'
 
 const graceMs = 10_000
 

@@ -16,7 +16,7 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 
-import { version } from '../src/version.ts'
+import { version } from '../src/contract/version.ts'
 
 const root = new URL('..', import.meta.url).pathname
 

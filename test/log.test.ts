@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
-import { createLog, withFields } from '../src/log.ts'
-import type { LogLevel } from '../src/log.ts'
+import { createLog, withFields } from '../src/core/log.ts'
+import type { LogLevel } from '../src/core/log.ts'
 
 function logged(level: LogLevel = 'info') {
   const writes: string[] = []

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 import { expect, onTestFinished, test } from 'vitest'
 
-import { loadKeyedHash } from '../src/secret.ts'
+import { loadKeyedHash } from '../src/auth/keyed-hash.ts'
 
 const random = { bytes: (length: number) => randomBytes(length) }
 

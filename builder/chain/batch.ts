@@ -4,9 +4,9 @@
  */
 import { z } from 'zod'
 
+import type { Clock, Fetch } from '../../src/core/deps.ts'
 import { beginningOf, parseEarly } from '../../src/core/parse-early.ts'
 import { secondMs } from '../../src/core/time.ts'
-import type { Clock, Fetch } from '../../src/deps.ts'
 import { LateError, inTime } from '../../src/outbound/in-time.ts'
 import { OversizeError, readLimited } from '../../src/outbound/read-limited.ts'
 import { chains } from './chains.ts'

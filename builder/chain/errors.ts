@@ -7,7 +7,7 @@ import { BaseError, HttpRequestError, RpcRequestError } from 'viem'
 import { beginningOf } from '../../src/core/parse-early.ts'
 import { LateError } from '../../src/outbound/in-time.ts'
 import { OversizeError } from '../../src/outbound/read-limited.ts'
-import { SourceError } from '../rails/http.ts'
+import { SourceError } from '../sources/http.ts'
 import { chains } from './chains.ts'
 import type { ChainName } from './chains.ts'
 

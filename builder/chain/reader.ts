@@ -2,7 +2,7 @@
 import { createPublicClient, http } from 'viem'
 import type { PublicClient } from 'viem'
 
-import type { Fetch } from '../../src/deps.ts'
+import type { Fetch } from '../../src/core/deps.ts'
 import { inTime } from '../../src/outbound/in-time.ts'
 import { readLimited } from '../../src/outbound/read-limited.ts'
 import { chains } from './chains.ts'

@@ -1,6 +1,7 @@
 /** Writes what was found out about a transaction: verdicts, what they earn or take back, and the doubts they raise. */
 import type { Kysely } from 'kysely'
 
+import type { Random } from '../../src/core/deps.ts'
 import type { Severity } from '../../src/core/flags/kind.ts'
 import { toUsdc } from '../../src/core/money.ts'
 import { hourMs, isoTime, minuteMs } from '../../src/core/time.ts'
@@ -15,7 +16,6 @@ import {
 import type { CheckRow, CheckedReceipt, ReceiptOutcome } from '../../src/db/receipts/checks.ts'
 import { grantOnchain, reverseReceipt } from '../../src/db/reputation.ts'
 import type { Database } from '../../src/db/schema.ts'
-import type { Random } from '../../src/deps.ts'
 import type { TransactionFacts } from './receipt-facts.ts'
 import { verdictOf } from './receipt-verdict.ts'
 import type { Verdict } from './receipt-verdict.ts'

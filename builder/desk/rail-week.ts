@@ -1,7 +1,7 @@
 import type { Figure } from '../../src/core/figures.ts'
 import type { RailStatusWord } from '../../src/core/rail-status.ts'
 import { dayMs } from '../../src/core/time.ts'
-import type { PollRecord, RailRecord } from '../world.ts'
+import type { PollRecord, RailRecord } from '../world/world.ts'
 import { daysPerWeek, weekMs, weekStartOf } from './iso-week.ts'
 
 /** What one good poll made of a rail. */

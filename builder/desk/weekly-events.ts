@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 import { railStatus } from '../../src/contract/schemas/rail.ts'
 import { isoDate } from '../../src/core/time.ts'
-import type { LedgerEvent } from '../world.ts'
+import type { LedgerEvent } from '../world/world.ts'
 import { markdownText } from './markdown.ts'
 
 /** What opened and what closed in a week, one line of Markdown each, oldest first. */

@@ -1,7 +1,7 @@
 import { apiPrefix } from '../../src/contract/route.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { dayMs, isoDate } from '../../src/core/time.ts'
-import type { LedgerEvent } from '../world.ts'
+import type { LedgerEvent } from '../world/world.ts'
 import { daysPerWeek } from './iso-week.ts'
 import { change, countText, markdownTable, markdownText, usdcText } from './markdown.ts'
 import type { RailWeek, Reading } from './rail-week.ts'

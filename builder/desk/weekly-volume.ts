@@ -1,7 +1,7 @@
 import { toUsdc } from '../../src/core/money.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { dayMs, isoDate } from '../../src/core/time.ts'
-import { lineChart } from '../pages/chart.ts'
+import { lineChart } from '../charts/chart.ts'
 import { usdcText } from './markdown.ts'
 import type { RailWeek } from './rail-week.ts'
 

@@ -1,8 +1,8 @@
 /** The weekly article, written from the ledger's own figures alone. */
 import { isoDate } from '../../src/core/time.ts'
-import type { LedgerEvent, PollRecord, RailRecord } from '../world.ts'
-import { weeklySlugPrefix } from './articles.ts'
-import type { ArticleSource } from './articles.ts'
+import { weeklySlugPrefix } from '../world/articles.ts'
+import type { ArticleSource } from '../world/articles.ts'
+import type { LedgerEvent, PollRecord, RailRecord } from '../world/world.ts'
 import { isoWeekOf, weekMs, weekStartOf } from './iso-week.ts'
 import { railWeeksOf } from './rail-week.ts'
 import type { RailWeek } from './rail-week.ts'

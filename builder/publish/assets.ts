@@ -3,8 +3,8 @@ import { readFile, readdir } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 
 import { CURRENT_LINK, GENERATIONS_DIR } from '../../src/core/documents.ts'
-import { marksOf } from '../files-read.ts'
-import { forgetOthers } from '../remembering.ts'
+import { marksOf } from '../cache/files-read.ts'
+import { forgetOthers } from '../cache/remembering.ts'
 import type { PublicDocument } from './document.ts'
 
 const MAX_AGE_SECONDS = 300

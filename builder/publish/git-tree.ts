@@ -1,7 +1,7 @@
 /** Trees and commits of the archive as git's own plumbing reads and takes them. */
 import { createHash } from 'node:crypto'
 
-import { forgetOthers } from '../remembering.ts'
+import { forgetOthers } from '../cache/remembering.ts'
 import { runGit } from './git.ts'
 import type { Git } from './git.ts'
 

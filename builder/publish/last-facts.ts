@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path'
 import { z } from 'zod'
 
 import type { JsonValue } from '../../src/core/canonical-json.ts'
-import { marksOf } from '../files-read.ts'
+import { marksOf } from '../cache/files-read.ts'
 import { changesBetween } from './changes.ts'
 import { diffMarkdown } from './diff.ts'
 import type { PublicDocument } from './document.ts'

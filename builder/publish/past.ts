@@ -14,7 +14,7 @@ import {
   parseManifestSignature,
 } from '../../src/core/documents.ts'
 import type { Manifest } from '../../src/core/documents.ts'
-import { marksOf } from '../files-read.ts'
+import { marksOf } from '../cache/files-read.ts'
 import { inSlices } from './files.ts'
 import type { KeyRing } from './keys.ts'
 

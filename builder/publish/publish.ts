@@ -11,6 +11,7 @@ import { mkdir, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { canonicalize } from '../../src/core/canonical-json.ts'
+import type { Log } from '../../src/core/deps.ts'
 import {
   CURRENT_LINK,
   GENERATIONS_DIR,
@@ -22,7 +23,6 @@ import {
 } from '../../src/core/documents.ts'
 import type { Manifest } from '../../src/core/documents.ts'
 import { isErrno } from '../../src/core/errno.ts'
-import type { Log } from '../../src/deps.ts'
 import { readAssets } from './assets.ts'
 import type { KnownAssets } from './assets.ts'
 import { createBuilding } from './building.ts'

@@ -12,7 +12,7 @@ import { rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 import { isErrno } from '../../src/core/errno.ts'
-import { marksOf } from '../files-read.ts'
+import { marksOf } from '../cache/files-read.ts'
 import { inSlices, syncDirectory } from './files.ts'
 
 /** A generation as this process left it. */

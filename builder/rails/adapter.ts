@@ -1,13 +1,13 @@
+import type { Clock, Log, Random } from '../../src/core/deps.ts'
 /**
  * What a rail's file says: where to look (`read`) and how to reduce what was seen (`reduce`, pure).
  * The framework in `poll.ts` works out the window, times the poll, catches the error, validates the figures and stamps them.
  */
 import type { Measurement } from '../../src/core/figures.ts'
-import type { Clock, Log, Random } from '../../src/deps.ts'
 import type { ChainName, EvmChainName } from '../chain/chains.ts'
 import type { ChainReader } from '../chain/reader.ts'
+import type { Http } from '../sources/http.ts'
 import type { FoldStore } from './fold.ts'
-import type { Http } from './http.ts'
 
 export type { EvidencePointer, Figure, Figures, Measurement } from '../../src/core/figures.ts'
 
@@ -82,4 +82,9 @@ export function defineRail<Evidence>(adapter: RailAdapter<Evidence>): AnyRailAda
       }
     },
   }
+}
+
+/** What is stored about a rail cannot be read: nothing may be built on it or written over it. */
+export class StoredStateError extends Error {
+  override readonly name = 'StoredStateError'
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
+import { SourceError } from '../sources/http.ts'
 import { defineRail } from './adapter.ts'
 import type { EvidencePointer } from './adapter.ts'
 import { countField, countText, evidenceOf, parseAnswer } from './answers.ts'
-import { SourceError } from './http.ts'
 
 const host = 'https://agentverse.ai'
 const sample = 30

@@ -4,10 +4,10 @@ import { z } from 'zod'
 import { microPerUsdc } from '../../src/core/money.ts'
 import { parseEarly } from '../../src/core/parse-early.ts'
 import { parseTime } from '../../src/core/time.ts'
+import { addressOf } from '../sources/http-address.ts'
+import { SourceError } from '../sources/http.ts'
+import type { HttpAnswer } from '../sources/http.ts'
 import type { EvidencePointer, Figure, PastPoll, Window } from './adapter.ts'
-import { addressOf } from './http-address.ts'
-import { SourceError } from './http.ts'
-import type { HttpAnswer } from './http.ts'
 
 /** A count as a source states it: whole and never negative. */
 export const countField = z.int().min(0)

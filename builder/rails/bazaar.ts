@@ -2,8 +2,8 @@
 import { z } from 'zod'
 
 import { parseEarly } from '../../src/core/parse-early.ts'
+import { SourceError } from '../sources/http.ts'
 import type { EvidencePointer, ReadContext } from './adapter.ts'
-import { SourceError } from './http.ts'
 import { readPages } from './pages.ts'
 
 const bazaarUrl = 'https://api.cdp.coinbase.com/platform/v2/x402/discovery/resources'

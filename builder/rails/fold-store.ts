@@ -1,11 +1,11 @@
 import { z } from 'zod'
 
+import type { Clock } from '../../src/core/deps.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { dropBucketsBefore, loadFold, saveFold } from '../../src/db/folds.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
-import type { Clock } from '../../src/deps.ts'
+import { StoredStateError } from './adapter.ts'
 import type { FoldBucket, FoldStore } from './fold.ts'
-import { PastUnreadableError } from './stored.ts'
 
 const units = z.string().regex(/^\d+$/)
 const count = z.int().min(0)
@@ -50,7 +50,7 @@ export function foldStoreOf(rail: string, database: OpenDatabase, clock: Clock):
 function bodyOf(rail: string, stream: string, body: unknown): Omit<FoldBucket, 'hour'> {
   const parsed = bodyShape.safeParse(body)
   if (parsed.success) return parsed.data
-  throw new PastUnreadableError(
+  throw new StoredStateError(
     `stored payouts of ${rail} (${stream}) cannot be read: ${z.prettifyError(parsed.error)}`,
   )
 }

@@ -1,9 +1,9 @@
+import { addressOf } from '../sources/http-address.ts'
+import { SourceError } from '../sources/http.ts'
+import type { HttpAnswer, HttpRequest } from '../sources/http.ts'
 /** Lists that come in pages. A list that came short is an error and never a smaller figure. */
 import type { EvidencePointer, ReadContext } from './adapter.ts'
 import { countText, evidenceOf } from './answers.ts'
-import { addressOf } from './http-address.ts'
-import { SourceError } from './http.ts'
-import type { HttpAnswer, HttpRequest } from './http.ts'
 
 interface PagePosition {
   /** 0 for the first page. */

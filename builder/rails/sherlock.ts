@@ -2,10 +2,10 @@ import { z } from 'zod'
 
 import { microPerUsdc } from '../../src/core/money.ts'
 import { secondMs } from '../../src/core/time.ts'
+import { SourceError } from '../sources/http.ts'
 import { defineRail } from './adapter.ts'
 import type { Figure } from './adapter.ts'
 import { amountField, countText, microFromUsd, parseAnswer, tally, within } from './answers.ts'
-import { SourceError } from './http.ts'
 import { readPages } from './pages.ts'
 import type { PagedList } from './pages.ts'
 

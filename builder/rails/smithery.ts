@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
+import { SourceError } from '../sources/http.ts'
 import { defineRail } from './adapter.ts'
 import type { Figure } from './adapter.ts'
 import { countField, countText, growthSince, largestShare, parseAnswer } from './answers.ts'
-import { SourceError } from './http.ts'
 import { readPages } from './pages.ts'
 import type { PagedList } from './pages.ts'
 

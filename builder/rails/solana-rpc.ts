@@ -4,8 +4,8 @@ import { z } from 'zod'
 import { beginningOf, parseEarly } from '../../src/core/parse-early.ts'
 import { redact } from '../../src/core/redact.ts'
 import { hostOf } from '../chain/errors.ts'
-import { SourceError } from './http.ts'
-import type { Http } from './http.ts'
+import { SourceError } from '../sources/http.ts'
+import type { Http } from '../sources/http.ts'
 
 const signatureShape = z.object({
   signature: z.string().min(1),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { SourceError } from './http.ts'
+import { SourceError } from '../sources/http.ts'
 import type { SolanaTransaction } from './solana-rpc.ts'
 
 /** One transfer of a token between owners; addresses as written, since base58 is case-sensitive. */

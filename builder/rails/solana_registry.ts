@@ -1,5 +1,6 @@
 import { z } from 'zod'
 
+import { SourceError } from '../sources/http.ts'
 import { defineRail } from './adapter.ts'
 import type { EvidencePointer, ReadContext } from './adapter.ts'
 import {
@@ -12,7 +13,6 @@ import {
   timeField,
   within,
 } from './answers.ts'
-import { SourceError } from './http.ts'
 import { readPages } from './pages.ts'
 
 const host = 'https://8004-indexer-main.qnt.sh'

@@ -1,13 +1,13 @@
+import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
-import type { Clock, Fetch, Random } from '../../src/deps.ts'
 import { chains } from '../chain/chains.ts'
 import type { ChainName, EvmChainName } from '../chain/chains.ts'
 import { createChainReader } from '../chain/reader.ts'
 import type { ChainReader } from '../chain/reader.ts'
+import { createHttp } from '../sources/http-client.ts'
+import type { Http } from '../sources/http.ts'
 import { foldStoreOf } from './fold-store.ts'
 import type { FoldStore } from './fold.ts'
-import { createHttp } from './http-client.ts'
-import type { Http } from './http.ts'
 
 /** Where adapters read from: addresses come from the settings, each with a public default. */
 export interface Sources {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 
 import { microFromBaseUnits } from '../../src/core/money.ts'
+import { SourceError } from '../sources/http.ts'
 import { defineRail } from './adapter.ts'
 import type { EvidencePointer, Figure } from './adapter.ts'
 import {
@@ -13,7 +14,6 @@ import {
   parseAnswer,
   usdText,
 } from './answers.ts'
-import { SourceError } from './http.ts'
 import { readPages } from './pages.ts'
 
 const host = 'https://api.taskmarket.dev'

@@ -5,7 +5,7 @@ import { z } from 'zod'
 
 import type { PlatformKeys } from '../../src/client/verify-receipt.ts'
 import { platform } from '../../src/contract/schemas/platform.ts'
-import { packageRoot } from '../../src/runtime.ts'
+import { packageRoot } from '../../src/runtime/runtime.ts'
 import { readJsonObject } from './files.ts'
 import { UsageError } from './input.ts'
 

@@ -3,6 +3,7 @@ import { ApiError } from '../contract/errors.ts'
 import type { SubscribeBody, Subscription } from '../contract/schemas/alert.ts'
 import { checkOutboundUrl } from '../core/outbound-url.ts'
 import { isoTime } from '../core/time.ts'
+import { testPayload } from '../db/alert-message.ts'
 import {
   deleteSubscription,
   findSubscription,
@@ -12,7 +13,6 @@ import {
 import type { SubscriptionRecord } from '../db/alerts.ts'
 import { lastEventSeq } from '../db/events.ts'
 import { enqueueDelivery, hasPendingTest } from '../db/webhooks.ts'
-import { testPayload } from '../outbound/alert-message.ts'
 import { webhookSecret } from '../outbound/standard-webhook.ts'
 import type { ActionDeps } from './deps.ts'
 import type { Outcome } from './effect.ts'

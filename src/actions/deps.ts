@@ -1,14 +1,15 @@
-/** What every write is given. Types only. */
 import type { CheckSignature } from '../auth/check.ts'
 import type { WalletChain } from '../auth/contract-wallet.ts'
 import type { ExchangeKeys } from '../auth/exchange-keys.ts'
+/** What every write is given. Types only. */
+import type { KeyedHash } from '../auth/keyed-hash.ts'
+import type { Clock, Log, Random } from '../core/deps.ts'
 import type { WalletKind } from '../core/wallet.ts'
 import type { OpenDatabase } from '../db/open.ts'
-import type { Clock, Log, Random } from '../deps.ts'
 import type { Mail } from '../mail/mail.ts'
 import type { PinnedFetch } from '../outbound/pinned-fetch.ts'
 import type { Payments } from '../payments/settler.ts'
-import type { Reference } from '../reference.ts'
+import type { Reference } from './reference.ts'
 
 /** What the installation gives. */
 export interface InstalledDeps {
@@ -51,6 +52,3 @@ export interface ActionDeps extends InstalledDeps {
 export type Outside = Readonly<
   Record<'chain' | 'mail' | 'rail', <T>(work: () => Promise<T>) => Promise<T>>
 >
-
-/** `purpose` keeps the hashes of one use from standing for those of another. */
-export type KeyedHash = (purpose: string, text: string) => string

@@ -1,5 +1,5 @@
+import type { Random } from '../core/deps.ts'
 import { bytesToHex } from '../core/hex.ts'
-import type { Random } from '../deps.ts'
 
 /** `<prefix>_` and 96 random bits in hex. */
 export function newId(random: Pick<Random, 'bytes'>, prefix: string): string {

@@ -3,8 +3,8 @@ import { bodySha256, fillOath, sha256Hex } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
 import type { NewOathRow } from '../db/oaths.ts'
-import type { OathKind } from '../reference.ts'
 import type { ActionDeps } from './deps.ts'
+import type { OathKind } from './reference.ts'
 import { requireSignature, requireWallet } from './signed-body.ts'
 
 export interface SwornOath {

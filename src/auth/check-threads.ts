@@ -6,7 +6,7 @@
  */
 import { Worker } from 'node:worker_threads'
 
-import type { Log } from '../deps.ts'
+import type { Log } from '../core/deps.ts'
 import type { BatchVerdicts, CheckBatch, Ready } from './check-worker.ts'
 import { checkHere } from './check.ts'
 import type { CheckSignature, SignatureCheck } from './check.ts'

@@ -1,7 +1,7 @@
 /** The typed client: one function per call; each sends what its namesake in `calls` prepares. */
 import type { RouteId } from '../contract/routes.ts'
+import type { Clock, Random } from '../core/deps.ts'
 import { entriesOf } from '../core/entries.ts'
-import type { Clock, Random } from '../deps.ts'
 import { readAnswer } from './call.ts'
 import type { AnswerOf, Call } from './call.ts'
 import { jobCalls } from './job-calls.ts'

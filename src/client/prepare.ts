@@ -3,7 +3,7 @@ import { messages, sha256Hex } from '../auth/messages.ts'
 import { apiPrefix } from '../contract/route.ts'
 import type { Route } from '../contract/route.ts'
 import { canonicalize } from '../core/canonical-json.ts'
-import type { Clock, Random } from '../deps.ts'
+import type { Clock, Random } from '../core/deps.ts'
 import { CallError } from './errors.ts'
 import type { Signer } from './signers.ts'
 

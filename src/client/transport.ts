@@ -1,6 +1,6 @@
+import type { Clock, Fetch } from '../core/deps.ts'
 /** Sends what was prepared. Tries again only where the ledger says when. */
 import { secondMs } from '../core/time.ts'
-import type { Clock, Fetch } from '../deps.ts'
 import { inTime } from '../outbound/in-time.ts'
 import { OversizeError, readLimited } from '../outbound/read-limited.ts'
 import { LedgerUnreachableError, UnexpectedAnswerError, errorOf } from './errors.ts'

@@ -133,3 +133,12 @@ export function errorBody(
     ...(issues === undefined ? {} : { issues: [...issues] }),
   }
 }
+
+/** What is told of a failure; an `ApiError` is one. Plain objects spare the stack of a thrown error. */
+export interface Failure {
+  readonly code: ErrorCode
+  readonly details?: string | undefined
+  readonly issues?: readonly Issue[] | undefined
+  readonly headers?: Readonly<Record<string, string>>
+  readonly members?: ErrorMembers | undefined
+}

@@ -1,10 +1,10 @@
+import type { Failure } from '../contract/errors.ts'
 /** Limits at the door: of callers who show no credentials by where they call from, of all others by who they are. */
 import { apiPrefix, mcpPath } from '../contract/route.ts'
 import { limitPolicies } from '../core/limits.ts'
+import type { Claim, Limiter } from '../limits/limiter.ts'
+import type { Network } from '../limits/network-key.ts'
 import type { ClientAddress } from './client-address.ts'
-import type { Failure } from './errors.ts'
-import type { Claim, Limiter } from './limiter.ts'
-import type { Network } from './network-key.ts'
 import type { SignedCalls } from './signed-call.ts'
 
 /** The public limits, or null where they are switched off. */

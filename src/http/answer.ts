@@ -3,9 +3,9 @@
  * takes Hono's adapter off its fast path and costs four times the request.
  */
 import { ApiError } from '../contract/errors.ts'
+import type { Failure } from '../contract/errors.ts'
 import type { ApiContext } from './context.ts'
 import { errorAnswer } from './errors.ts'
-import type { Failure } from './errors.ts'
 import { apiHeaders } from './headers.ts'
 import type { ForReader } from './html-pages.ts'
 

@@ -1,7 +1,7 @@
 /** Who is asking: the socket's address, unless the socket is one of our own proxies. */
 import { BlockList, isIP, isIPv4 } from 'node:net'
 
-import { isIpv4 as areIpv4, networkWords } from './network-key.ts'
+import { isIpv4 as areIpv4, networkWords } from '../limits/network-key.ts'
 
 /** Addresses of proxies are few; the bound only matters if a whole range of them is trusted. */
 const MEMO_SIZE = 4096

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import type { Context } from 'hono'
 
-import type { Log } from '../deps.ts'
+import type { Log } from '../core/deps.ts'
 import type { SignedCall } from './signed-call.ts'
 
 export interface RequestContext {

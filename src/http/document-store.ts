@@ -1,6 +1,6 @@
+import type { Clock, Log } from '../core/deps.ts'
 /** The published set that is being served, and the switch to the next one. */
 import type { Manifest } from '../core/documents.ts'
-import type { Clock, Log } from '../deps.ts'
 import { BrokenSetError, readDocumentSet } from './document-set.ts'
 import type { StoredDocument } from './documents.ts'
 import { currentSet, setsBefore } from './published-sets.ts'

@@ -1,19 +1,19 @@
 /** Every request that is not a read of a published document: judged in order of cost, then handed to Hono. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
+import type { Failure } from '../contract/errors.ts'
 import { apiPrefix, healthPath, mcpPath } from '../contract/route.ts'
+import type { Room, Rooms } from '../limits/room.ts'
 import { isLimited } from './admission.ts'
 import type { Admission } from './admission.ts'
 import type { RequestContext } from './context.ts'
 import type { DocumentStore } from './document-store.ts'
-import type { Failure } from './errors.ts'
 import { headerFailure, isForeignMethod, targetFailure } from './gate.ts'
 import { preflightHeaders } from './headers.ts'
 import { isViewPath } from './html-pages.ts'
 import { showsCredentials } from './partner-auth.ts'
 import { showsPayment } from './payment-header.ts'
 import { seeHeaders } from './request-headers.ts'
-import type { Room, Rooms } from './room.ts'
 import type { KnownPath, RouteTable } from './route-table.ts'
 
 export interface EntryDeps {

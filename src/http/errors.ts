@@ -2,18 +2,9 @@
 import type { ServerResponse } from 'node:http'
 
 import { ApiError, errorBody, errorCodes } from '../contract/errors.ts'
-import type { ErrorCode, ErrorMembers, Issue } from '../contract/errors.ts'
+import type { Failure } from '../contract/errors.ts'
 import { DatabaseUnavailableError } from '../db/errors.ts'
 import { apiHeaders } from './headers.ts'
-
-/** What is told of a failure; an `ApiError` is one. Plain objects spare the stack of a thrown error. */
-export interface Failure {
-  readonly code: ErrorCode
-  readonly details?: string | undefined
-  readonly issues?: readonly Issue[] | undefined
-  readonly headers?: Readonly<Record<string, string>>
-  readonly members?: ErrorMembers | undefined
-}
 
 /** What a 503 tells a client that nobody gave a better figure for. */
 const RETRY_AFTER_SECONDS = '5'

@@ -3,7 +3,7 @@
  * be read in two ways by two programs in a row: a second Host, an absolute-form target, a path that
  * is not in normal form, a body said to be compressed.
  */
-import type { Failure } from './errors.ts'
+import type { Failure } from '../contract/errors.ts'
 import type { SeenHeaders } from './request-headers.ts'
 
 /** Methods that some route may have. `X-HTTP-Method-Override` is never looked at. */

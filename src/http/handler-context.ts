@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 
 import type { WriteRequest } from '../actions/effect.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
-import type { Log } from '../deps.ts'
+import type { Log } from '../core/deps.ts'
 import type { CachePolicy } from './answer.ts'
 import type { PartnerProof } from './partner-auth.ts'
 

@@ -21,6 +21,7 @@ import { findJob } from '../db/jobs/jobs.ts'
 import { findPartner } from '../db/partners/partners.ts'
 import { findReceipt, listReceipts } from '../db/receipts/receipts.ts'
 import { findWorker } from '../db/workers.ts'
+import type { Room } from '../limits/room.ts'
 import type { HonoEnv } from './context.ts'
 import { nothingServed } from './document-store.ts'
 import type { DocumentStore } from './document-store.ts'
@@ -28,7 +29,6 @@ import type { StoredDocument } from './documents.ts'
 import type { ErrorAnswer } from './errors.ts'
 import { contentSecurityPolicy } from './headers.ts'
 import { prefersHtml } from './negotiate.ts'
-import type { Room } from './room.ts'
 
 /** The answer to an error as the caller wants to read it: a page where the request is a browser's, else as it is. */
 export type ForReader = (req: IncomingMessage, answer: ErrorAnswer) => ErrorAnswer

@@ -3,11 +3,11 @@ import type { Hono } from 'hono'
 
 import { ApiError } from '../contract/errors.ts'
 import { mcpPath } from '../contract/route.ts'
+import type { Room } from '../limits/room.ts'
 import { answerText, queryOf } from './answer.ts'
 import type { HonoEnv } from './context.ts'
 import type { Mcp } from './mcp.ts'
 import { readJsonBody } from './read-body.ts'
-import type { Room } from './room.ts'
 
 /** Headers that the protocol gives a meaning to; nothing else of a request is handed on. */
 const meaningful = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name'] as const

@@ -6,8 +6,8 @@ import type { McpHttpHandler, ServerContext } from '@modelcontextprotocol/server
 import type { z } from 'zod'
 
 import { ApiError } from '../contract/errors.ts'
-import type { Log } from '../deps.ts'
-import { version } from '../version.ts'
+import { version } from '../contract/version.ts'
+import type { Log } from '../core/deps.ts'
 
 export interface Tool {
   readonly name: string

@@ -6,12 +6,12 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
+import type { Failure } from '../contract/errors.ts'
 import { isLimited } from './admission.ts'
 import type { Admission } from './admission.ts'
 import { isNotModified } from './conditional.ts'
 import type { DocumentStore } from './document-store.ts'
 import type { StoredDocument, Variant } from './documents.ts'
-import type { Failure } from './errors.ts'
 import { headerFailure } from './gate.ts'
 import { acceptedCodings } from './negotiate.ts'
 import { seeHeaders } from './request-headers.ts'

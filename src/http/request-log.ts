@@ -1,6 +1,6 @@
 /** One line per request. Only what is listed here is logged: no header, no query, no body. */
-import type { Clock } from '../deps.ts'
-import type { LineLog } from '../log.ts'
+import type { Clock } from '../core/deps.ts'
+import type { LineLog } from '../core/log.ts'
 
 export interface RequestLine {
   readonly requestId: string

@@ -1,5 +1,5 @@
 import type { Sender } from '../actions/sender.ts'
-import { isIpv4, networkWords } from './network-key.ts'
+import { isIpv4, networkWords } from '../limits/network-key.ts'
 
 /** One IPv4 address is one sender, and one /64 of IPv6: whoever has that may send from any address in it. */
 export function senderOf(sent: { readonly address: string; readonly userAgent: string }): Sender {

@@ -3,8 +3,9 @@ import { createServer, STATUS_CODES } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-import type { Clock } from '../deps.ts'
-import type { ErrorAnswer, Failure } from './errors.ts'
+import type { Failure } from '../contract/errors.ts'
+import type { Clock } from '../core/deps.ts'
+import type { ErrorAnswer } from './errors.ts'
 
 /** Node's own are 60 s and 300 s, looked at every 30 s: time enough to hold all connections open. */
 const HEADERS_TIMEOUT_MS = 5000

@@ -7,12 +7,12 @@
  * whatever comes at once, no more pass the door than either has left.
  */
 import { ApiError } from '../contract/errors.ts'
+import type { Failure } from '../contract/errors.ts'
 import { limitPolicies } from '../core/limits.ts'
 import type { Wallet } from '../core/wallet.ts'
+import type { Claim, Limiter } from '../limits/limiter.ts'
+import type { Network } from '../limits/network-key.ts'
 import type { ClientAddress } from './client-address.ts'
-import type { Failure } from './errors.ts'
-import type { Claim, Limiter } from './limiter.ts'
-import type { Network } from './network-key.ts'
 
 /** What the tier of a wallet allows. */
 export interface WalletTerms {

@@ -1,7 +1,7 @@
+import type { Clock, Log } from '../core/deps.ts'
 import { hourOf, secondMs } from '../core/time.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import { addViews } from '../db/views.ts'
-import type { Clock, Log } from '../deps.ts'
 
 export interface ViewCounter {
   /** Counts one view in memory; never waits. */

@@ -1,7 +1,7 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import type { Clock, Random } from '../deps.ts'
+import type { Clock, Random } from '../core/deps.ts'
 import type { Mail } from './mail.ts'
 
 /**

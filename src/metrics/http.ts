@@ -1,11 +1,11 @@
+import type { Clock } from '../core/deps.ts'
 /** What is counted of requests. The label of a route is a template of the registry and never what a caller sent. */
 import type { PolicyName } from '../core/limits.ts'
-import type { Clock } from '../deps.ts'
 import { METHODS } from '../http/gate.ts'
 import type { RequestLine } from '../http/request-log.ts'
-import { roomNames } from '../http/room.ts'
-import type { RoomName } from '../http/room.ts'
 import { patternOf } from '../http/route-table.ts'
+import { roomNames } from '../limits/room.ts'
+import type { RoomName } from '../limits/room.ts'
 import type { Cell, HistogramCell, Meter } from './meter.ts'
 import { observe } from './meter.ts'
 

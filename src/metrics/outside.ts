@@ -1,5 +1,5 @@
 /** Counts what the service asks of others, without a word about whom it asked. */
-import type { Fetch } from '../deps.ts'
+import type { Fetch } from '../core/deps.ts'
 import type { Mail } from '../mail/mail.ts'
 import { OutboundError } from '../outbound/pinned-fetch.ts'
 import type { PinnedFetch } from '../outbound/pinned-fetch.ts'

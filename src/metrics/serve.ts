@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import type { RequestListener } from 'node:http'
 
-import type { Log } from '../deps.ts'
+import type { Log } from '../core/deps.ts'
 import { expositionType } from './exposition.ts'
 
 export interface MetricsServer {

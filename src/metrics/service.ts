@@ -1,8 +1,8 @@
+import { version } from '../contract/version.ts'
+import type { Clock } from '../core/deps.ts'
 /** All that the service tells of itself, gathered when it is asked. */
 import type { OpenDatabase } from '../db/open.ts'
-import type { Clock } from '../deps.ts'
 import type { DocumentStore } from '../http/document-store.ts'
-import { version } from '../version.ts'
 import { readBuilderReport } from './builder-report.ts'
 import { jobSucceeded, readDisk, readRows } from './database.ts'
 import { exposition } from './exposition.ts'

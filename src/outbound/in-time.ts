@@ -1,8 +1,8 @@
 /** The end of waiting for others: an answer that does not come whole within its time is given up, whatever it does. */
 import { setTimeout as delay } from 'node:timers/promises'
 
+import type { Clock } from '../core/deps.ts'
 import { secondMs } from '../core/time.ts'
-import type { Clock } from '../deps.ts'
 
 export interface TimeLimit {
   readonly timeoutMs: number

@@ -1,4 +1,4 @@
-import { version } from '../version.ts'
+import { version } from '../contract/version.ts'
 
 /** Who calls, for whoever is called: a name, a version, a page to read about it. */
 export function outboundUserAgent(siteUrl: string): string {

@@ -6,7 +6,7 @@ import { z } from 'zod'
 
 import { acceptsV2, paymentAsset, paymentScheme } from '../contract/x402.ts'
 import type { PaymentTerms } from '../contract/x402.ts'
-import type { Clock, Fetch } from '../deps.ts'
+import type { Clock, Fetch } from '../core/deps.ts'
 import { LateError, inTime } from '../outbound/in-time.ts'
 import { readLimited } from '../outbound/read-limited.ts'
 import { SettlementUnavailableError } from './authorization.ts'

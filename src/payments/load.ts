@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises'
 
 import type { PrivateKeyAccount } from 'viem'
 
-import type { Clock, Fetch } from '../deps.ts'
+import type { Clock, Fetch } from '../core/deps.ts'
 import { SettlementUnavailableError } from './authorization.ts'
 import { WrongChainError, createUsdcChain } from './chain.ts'
 import type { ChainRequest } from './chain.ts'

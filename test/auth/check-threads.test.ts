@@ -5,12 +5,12 @@ import { pathToFileURL } from 'node:url'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { loadReference } from '../../src/actions/reference.ts'
 import { createCheckThreads } from '../../src/auth/check-threads.ts'
 import type { CheckThreads } from '../../src/auth/check-threads.ts'
 import { checkHere, ed25519Check } from '../../src/auth/check.ts'
 import type { SignatureCheck } from '../../src/auth/check.ts'
 import { SchemeUnavailableError } from '../../src/auth/verdict.ts'
-import { loadReference } from '../../src/reference.ts'
 import { compile } from '../support/compile.ts'
 import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import { issued, receiptFacts, submission, withPlatform } from '../support/receipts.ts'

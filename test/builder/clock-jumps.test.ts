@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { watchForJumps } from '../../builder/clock-jumps.ts'
+import { watchForJumps } from '../../builder/jobs/clock-jumps.ts'
 import { hourMs } from '../../src/core/time.ts'
 
 test('a clock that is set is told once, by how much, and slow looks are no jumps', async () => {

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 
-import { gatherCommunity } from '../../builder/community.ts'
+import { gatherCommunity } from '../../builder/world/community.ts'
 import { acceptReceipt } from '../../src/actions/receipts.ts'
 import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 
-import { gatherExchange } from '../../builder/exchange.ts'
-import { jobDocuments } from '../../builder/snapshots/jobs.ts'
+import { jobDocuments } from '../../builder/documents/jobs.ts'
+import { gatherExchange } from '../../builder/world/exchange.ts'
 import { issuerOf } from '../../src/auth/exchange-keys.ts'
 import { jobList } from '../../src/contract/schemas/job.ts'
 import { hourMs, isoTime } from '../../src/core/time.ts'

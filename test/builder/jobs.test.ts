@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 
-import { runJob } from '../../builder/jobs.ts'
+import { runJob } from '../../builder/jobs/run-job.ts'
 import { lastRuns } from '../../src/db/runs.ts'
 import { tempDatabase } from '../db/temp-database.ts'
 import { handClock } from '../support/http-service.ts'

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { writeSync } from 'node:fs'
 
-import { createReceiptChecks } from '../../builder/receipts.ts'
+import { createReceiptChecks } from '../../builder/jobs/check-receipts.ts'
 import { openDatabase } from '../../src/db/open.ts'
 
 const [path = '', rpcUrl = '', now = ''] = process.argv.slice(2)

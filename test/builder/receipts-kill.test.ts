@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { createReceiptChecks } from '../../builder/receipts.ts'
+import { createReceiptChecks } from '../../builder/jobs/check-receipts.ts'
 import { hourMs, isoTime } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { openDatabase } from '../../src/db/open.ts'

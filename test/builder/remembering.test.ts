@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 
 import { expect, test } from 'vitest'
 
-import { remembering } from '../../builder/remembering.ts'
+import { remembering } from '../../builder/cache/remembering.ts'
 import { createCollector } from '../support/collect.ts'
 
 const world = { rails: ['x402'], receipts: 1, nowMs: 5 }

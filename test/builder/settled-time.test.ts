@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { clockTrustMs, createSettledTime } from '../../builder/settled-time.ts'
+import { clockTrustMs, createSettledTime } from '../../builder/jobs/settled-time.ts'
 import { hourMs, minuteMs } from '../../src/core/time.ts'
 
 const startMs = Date.UTC(2026, 10, 21)

@@ -9,7 +9,7 @@ import { commands } from '../../scripts/cli/commands.ts'
 import { curlOf } from '../../scripts/cli/curl.ts'
 import { describe as describeValue, plain, table } from '../../scripts/cli/output.ts'
 import { run } from '../../scripts/cli/run.ts'
-import { systemClock, systemRandom } from '../../src/runtime.ts'
+import { systemClock, systemRandom } from '../../src/runtime/runtime.ts'
 
 let folder: string
 const at = (name: string) => join(folder, name)

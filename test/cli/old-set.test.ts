@@ -4,13 +4,13 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { documentsOf } from '../../builder/documents/index.ts'
 import { loadKeys } from '../../builder/publish/keys.ts'
 import { publish } from '../../builder/publish/publish.ts'
-import { documentsOf } from '../../builder/snapshots/index.ts'
 import { commands } from '../../scripts/cli/commands.ts'
 import { run } from '../../scripts/cli/run.ts'
 import { hourMs, minuteMs } from '../../src/core/time.ts'
-import { systemRandom } from '../../src/runtime.ts'
+import { systemRandom } from '../../src/runtime/runtime.ts'
 import { handClock } from '../support/http-service.ts'
 import { smallWorld, worldNowMs } from '../support/world.ts'
 

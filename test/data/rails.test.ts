@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 
 import { describe, expect, test } from 'vitest'
 
-import { authoredRailSchema, loadAuthoredRails } from '../../builder/rails/authored.ts'
+import { authoredRailSchema, loadAuthoredRails } from '../../builder/world/authored-rails.ts'
 import { withSiteUrl } from '../../src/core/site-url.ts'
 
 const dataDir = fileURLToPath(new URL('../../data/rails/', import.meta.url))

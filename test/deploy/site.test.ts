@@ -1,9 +1,9 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
+import { documentsOf } from '../../builder/documents/index.ts'
 import { readAssets } from '../../builder/publish/assets.ts'
-import { documentsOf } from '../../builder/snapshots/index.ts'
-import { siteOf } from '../../builder/snapshots/pages.ts'
+import { siteOf } from '../../builder/site/site-documents.ts'
 import type { Manifest } from '../../src/core/documents.ts'
 import { fullWorld } from '../site/worlds.ts'
 import { publicDir, startService } from '../support/http-service.ts'

@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 import { commands } from '../../scripts/cli/commands.ts'
 import { run } from '../../scripts/cli/run.ts'
-import { systemClock, systemRandom } from '../../src/runtime.ts'
+import { systemClock, systemRandom } from '../../src/runtime/runtime.ts'
 import type { Ledger } from './ledger.ts'
 
 export interface Told {

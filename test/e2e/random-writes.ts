@@ -5,8 +5,13 @@ import { join } from 'node:path'
 import type { Transaction } from 'kysely'
 import { z } from 'zod'
 
-import { loadAuthoredRails } from '../../builder/rails/authored.ts'
-import { stateOf, toStateRow, toStored, toStoredEvidence } from '../../builder/rails/stored.ts'
+import { loadAuthoredRails } from '../../builder/world/authored-rails.ts'
+import {
+  stateOf,
+  toStateRow,
+  toStored,
+  toStoredEvidence,
+} from '../../builder/world/stored-rails.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import { grantTier } from '../../src/core/partner.ts'
 import { dayMs, hourOf, isoTime } from '../../src/core/time.ts'

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { createWebhooks } from '../../builder/webhooks.ts'
+import { createWebhooks } from '../../builder/jobs/deliver.ts'
 import { isoTime, minuteMs } from '../../src/core/time.ts'
 import { appendEvent } from '../../src/db/events.ts'
 import { webhookSecret } from '../../src/outbound/standard-webhook.ts'

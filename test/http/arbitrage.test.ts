@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
-import { documentsOf } from '../../builder/snapshots/index.ts'
+import { documentsOf } from '../../builder/documents/index.ts'
 import { arbitrage } from '../../src/contract/schemas/arbitrage.ts'
 import { confidenceRule } from '../../src/core/arbitrage.ts'
 import { figures } from '../support/figures.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { withAcceptedSkills } from '../../builder/accepted-skills.ts'
+import { withAcceptedSkills } from '../../builder/world/accepted-skills.ts'
 import { hourMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
 import { changeToken } from '../../src/db/change-token.ts'
 import { listFeedback } from '../../src/db/feedback.ts'

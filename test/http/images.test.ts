@@ -1,7 +1,7 @@
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { documentsOf } from '../../builder/snapshots/index.ts'
+import { documentsOf } from '../../builder/documents/index.ts'
 import { sha256Hex } from '../../src/auth/messages.ts'
 import { publicDir, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest'
 
 import { floorOf, limitPolicies } from '../../src/core/limits.ts'
-import { createLimitTable } from '../../src/http/limit-table.ts'
-import { createLimiter } from '../../src/http/limiter.ts'
-import { createNetworkHash, networkWords } from '../../src/http/network-key.ts'
+import { createLimitTable } from '../../src/limits/limit-table.ts'
+import { createLimiter } from '../../src/limits/limiter.ts'
+import { createNetworkHash, networkWords } from '../../src/limits/network-key.ts'
 import { handClock, publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
 import { send } from '../support/raw-http.ts'

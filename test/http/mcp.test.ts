@@ -2,9 +2,9 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { mcpToolNotes } from '../../builder/pages/docs/mcp.ts'
-import { documentsOf } from '../../builder/snapshots/index.ts'
-import { loadReference } from '../../src/reference.ts'
+import { documentsOf } from '../../builder/documents/index.ts'
+import { mcpToolNotes } from '../../builder/site/docs/mcp.ts'
+import { loadReference } from '../../src/actions/reference.ts'
 import { publicDir, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
 import { issued, receiptFacts, submission, withPlatform } from '../support/receipts.ts'

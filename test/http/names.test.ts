@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { gatherCommunity } from '../../builder/community.ts'
-import { siteOf } from '../../builder/snapshots/pages.ts'
-import { loadReference } from '../../src/reference.ts'
+import { siteOf } from '../../builder/site/site-documents.ts'
+import { gatherCommunity } from '../../builder/world/community.ts'
+import { loadReference } from '../../src/actions/reference.ts'
 import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'

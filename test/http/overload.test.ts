@@ -3,9 +3,9 @@ import type { Socket } from 'node:net'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
+import { loadReference } from '../../src/actions/reference.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
-import { createRooms } from '../../src/http/room.ts'
-import { loadReference } from '../../src/reference.ts'
+import { createRooms } from '../../src/limits/room.ts'
 import { otherConnection, tempDatabase } from '../db/temp-database.ts'
 import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import type { PublicDir } from '../support/http-service.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 
-import { createReporter } from '../../builder/report.ts'
+import { createReporter } from '../../builder/jobs/report.ts'
 import { routes } from '../../src/contract/routes.ts'
 import { BusyError } from '../../src/db/errors.ts'
 import { openDatabase } from '../../src/db/open.ts'

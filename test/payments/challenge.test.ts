@@ -6,7 +6,7 @@ import { json } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 
-import { documentsOf } from '../../builder/snapshots/index.ts'
+import { documentsOf } from '../../builder/documents/index.ts'
 import { loadPayments } from '../../src/payments/load.ts'
 import { publicDir, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'

@@ -2,9 +2,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 
-import { createWalletChain } from '../../src/chain/wallet-chain.ts'
+import { createWalletChain } from '../../src/auth/wallet-chain.ts'
 import { loadPayments } from '../../src/payments/load.ts'
-import { systemClock } from '../../src/runtime.ts'
+import { systemClock } from '../../src/runtime/runtime.ts'
 import { impatientMs, startPaidService } from '../support/paid-service.ts'
 import type { PaidService } from '../support/paid-service.ts'
 import { referenceFacilitator, serveFacilitator } from '../support/reference-facilitator.ts'

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { ConfigError, parseConfig } from '../../src/config.ts'
-import { paymentSettingsOf } from '../../src/payment-settings.ts'
 import { PaymentSettingsError, loadPayments } from '../../src/payments/load.ts'
-import { systemClock } from '../../src/runtime.ts'
+import { paymentSettingsOf } from '../../src/runtime/payment-settings.ts'
+import { systemClock } from '../../src/runtime/runtime.ts'
 import { chainKey } from '../support/x402-payment.ts'
 
 const receiver = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'

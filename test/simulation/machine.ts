@@ -6,7 +6,7 @@
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 
-import type { Clock } from '../../src/deps.ts'
+import type { Clock } from '../../src/core/deps.ts'
 import type { Database, Machine as DriverMachine, Operation } from './driver.ts'
 import { mount } from './driver.ts'
 import type { Chance } from './random.ts'

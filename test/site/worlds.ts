@@ -1,5 +1,5 @@
 /** Worlds that fill every kind of page. */
-import type { LedgerEvent, PollRecord, World } from '../../builder/world.ts'
+import type { LedgerEvent, PollRecord, World } from '../../builder/world/world.ts'
 import { dayMs, hourMs } from '../../src/core/time.ts'
 import { failedPoll, goodPoll, railRecord, smallWorld, worldNowMs } from '../support/world.ts'
 

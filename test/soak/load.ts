@@ -1,7 +1,7 @@
+import { loadReference } from '../../src/actions/reference.ts'
 /** Requests as a ledger gets them: documents, live reads, pictures, signed writes, jobs of partners and payments. */
 import { fillOath } from '../../src/auth/messages.ts'
 import { hourMs, isoTime } from '../../src/core/time.ts'
-import { loadReference } from '../../src/reference.ts'
 import { boardReceipt } from '../e2e/board.ts'
 import { evmWallet, nearWallet, partnerHeaders, signedBody } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'

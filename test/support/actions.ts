@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import type { InstalledDeps } from '../../src/actions/deps.ts'
+import { loadReference } from '../../src/actions/reference.ts'
 import { checkHere } from '../../src/auth/check.ts'
+import { keyedHashOf } from '../../src/auth/keyed-hash.ts'
 import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
+import type { Clock, Log } from '../../src/core/deps.ts'
 import { openDatabase } from '../../src/db/open.ts'
-import type { Clock, Log } from '../../src/deps.ts'
 import type { Letter } from '../../src/mail/mail.ts'
 import { createPinnedFetch } from '../../src/outbound/pinned-fetch.ts'
-import { loadReference } from '../../src/reference.ts'
-import { keyedHashOf } from '../../src/secret.ts'
 import { neverLogKey } from './no-secrets.ts'
 
 export interface TestActions extends InstalledDeps {

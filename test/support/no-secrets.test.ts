@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 
 import { encodeBase58 } from '../../src/core/base58.ts'
-import { createLog } from '../../src/log.ts'
+import { createLog } from '../../src/core/log.ts'
 import { webhookSecret } from '../../src/outbound/standard-webhook.ts'
 import { expectNoSecrets, neverLogPassword, neverLogSecretsOf } from './no-secrets.ts'
 import {

@@ -4,10 +4,10 @@ import { setTimeout } from 'node:timers/promises'
 import { createChainReader } from '../../builder/chain/reader.ts'
 import type { ReadContext, Window } from '../../builder/rails/adapter.ts'
 import { foldStoreOf } from '../../builder/rails/fold-store.ts'
-import { createHttp } from '../../builder/rails/http-client.ts'
+import { createHttp } from '../../builder/sources/http-client.ts'
+import type { Clock, Log, Random } from '../../src/core/deps.ts'
 import { dayMs } from '../../src/core/time.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
-import type { Clock, Log, Random } from '../../src/deps.ts'
 
 export interface RailContextOptions {
   readonly rail: string

@@ -1,4 +1,4 @@
-import type { Reference } from '../../src/reference.ts'
+import type { Reference } from '../../src/actions/reference.ts'
 import { receiptSignature, signedBody } from './wallets.ts'
 import type { TestKey, TestWallet } from './wallets.ts'
 

@@ -1,4 +1,4 @@
-import type { PollRecord, RailRecord, World } from '../../builder/world.ts'
+import type { PollRecord, RailRecord, World } from '../../builder/world/world.ts'
 import type { Flag } from '../../src/contract/schemas/flag.ts'
 import { unknownFigures } from '../../src/core/figures.ts'
 import type { Figures } from '../../src/core/figures.ts'

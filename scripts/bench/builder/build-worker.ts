@@ -4,15 +4,15 @@
  */
 import { join } from 'node:path'
 
-import { build } from '../../../builder/build.ts'
-import { createHistory } from '../../../builder/history.ts'
-import { emptyBuildMemory } from '../../../builder/memory.ts'
+import { emptyBuildMemory } from '../../../builder/jobs/build-memory.ts'
+import { build } from '../../../builder/jobs/build.ts'
 import { loadKeys } from '../../../builder/publish/keys.ts'
 import { railAdapters } from '../../../builder/rails/index.ts'
+import { createHistory } from '../../../builder/world/history.ts'
 import { signingKeyFromSeed } from '../../../src/auth/signing-key.ts'
+import { version } from '../../../src/contract/version.ts'
 import { hourMs, minuteMs } from '../../../src/core/time.ts'
 import { openDatabase } from '../../../src/db/open.ts'
-import { version } from '../../../src/version.ts'
 import { median } from '../rounds.ts'
 import { addReceipt, fixtureIn, nowMs } from './fixture.ts'
 

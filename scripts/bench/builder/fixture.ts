@@ -5,9 +5,14 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import type { Transaction } from 'kysely'
 
-import { loadAuthoredRails } from '../../../builder/rails/authored.ts'
-import type { AuthoredRail } from '../../../builder/rails/authored.ts'
-import { stateOf, toStateRow, toStored, toStoredEvidence } from '../../../builder/rails/stored.ts'
+import { loadAuthoredRails } from '../../../builder/world/authored-rails.ts'
+import type { AuthoredRail } from '../../../builder/world/authored-rails.ts'
+import {
+  stateOf,
+  toStateRow,
+  toStored,
+  toStoredEvidence,
+} from '../../../builder/world/stored-rails.ts'
 import type { Figures } from '../../../src/core/figures.ts'
 import { statusOf } from '../../../src/core/rail-status.ts'
 import { dayMs, isoTime } from '../../../src/core/time.ts'
@@ -15,7 +20,7 @@ import { openDatabase } from '../../../src/db/open.ts'
 import { insertPoll, saveRailState, toPollRow } from '../../../src/db/polls.ts'
 import type { NewPoll } from '../../../src/db/polls.ts'
 import type { Database } from '../../../src/db/schema.ts'
-import { packageRoot } from '../../../src/runtime.ts'
+import { packageRoot } from '../../../src/runtime/runtime.ts'
 import { copyLedger } from '../start/ledger.ts'
 import type { Shared } from '../suite.ts'
 

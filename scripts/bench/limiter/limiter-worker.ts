@@ -5,9 +5,9 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-import { createLimiter } from '../../../src/http/limiter.ts'
-import type { Claim } from '../../../src/http/limiter.ts'
-import { createNetworkHash } from '../../../src/http/network-key.ts'
+import { createLimiter } from '../../../src/limits/limiter.ts'
+import type { Claim } from '../../../src/limits/limiter.ts'
+import { createNetworkHash } from '../../../src/limits/network-key.ts'
 
 const [who = '', ...numbers] = process.argv.slice(2)
 const [addresses = 0, checks = 0] = numbers.map(Number)

@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers'
 
 import { loadKeys } from '../../../builder/publish/keys.ts'
 import { publish } from '../../../builder/publish/publish.ts'
-import { packageRoot } from '../../../src/runtime.ts'
+import { packageRoot } from '../../../src/runtime/runtime.ts'
 import { startFileServer } from '../peers/nginx.ts'
 import { freePort, scriptPath, startServer } from '../processes.ts'
 import type { ServerProcess } from '../processes.ts'

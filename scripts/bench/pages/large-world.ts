@@ -1,16 +1,16 @@
 /** A world whose site has a thousand pages and more: a third each of rails, workers and receipts. */
 import { join } from 'node:path'
 
-import { gatherWorld } from '../../../builder/gather.ts'
-import { createHistory } from '../../../builder/history.ts'
 import type { PublicKeys } from '../../../builder/publish/keys.ts'
 import { railAdapters } from '../../../builder/rails/index.ts'
-import type { PollRecord, World } from '../../../builder/world.ts'
+import { gatherWorld } from '../../../builder/world/gather.ts'
+import { createHistory } from '../../../builder/world/history.ts'
+import type { PollRecord, World } from '../../../builder/world/world.ts'
 import { signingKeyFromSeed } from '../../../src/auth/signing-key.ts'
+import { version } from '../../../src/contract/version.ts'
 import { hourMs, isoTime } from '../../../src/core/time.ts'
 import { openDatabase } from '../../../src/db/open.ts'
-import { packageRoot } from '../../../src/runtime.ts'
-import { version } from '../../../src/version.ts'
+import { packageRoot } from '../../../src/runtime/runtime.ts'
 
 export const ofEach = 334
 const polls = 360

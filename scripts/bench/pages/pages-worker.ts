@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { createBuilding } from '../../../builder/publish/building.ts'
 import { loadKeys } from '../../../builder/publish/keys.ts'
 import { emptyMemory, publish } from '../../../builder/publish/publish.ts'
-import { createSite } from '../../../builder/snapshots/pages.ts'
-import type { World } from '../../../builder/world.ts'
+import { createSite } from '../../../builder/site/site-documents.ts'
+import type { World } from '../../../builder/world/world.ts'
 import { largeWorld, nowMs, oneReceiptRejected } from './large-world.ts'
 
 const [dir = ''] = process.argv.slice(2)

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 
-import { packageRoot } from '../../../src/runtime.ts'
+import { packageRoot } from '../../../src/runtime/runtime.ts'
 import { freePort, startServer } from '../processes.ts'
 import type { ServerProcess } from '../processes.ts'
 

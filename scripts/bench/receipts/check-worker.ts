@@ -1,10 +1,10 @@
 /** `<database> <rpc url>`: one run of the hourly job in a fresh process. */
 import { randomBytes } from 'node:crypto'
 
-import { createReceiptChecks } from '../../../builder/receipts.ts'
+import { createReceiptChecks } from '../../../builder/jobs/check-receipts.ts'
 import { openDatabase } from '../../../src/db/open.ts'
 import { recomputeScores } from '../../../src/db/score-check.ts'
-import { systemClock } from '../../../src/runtime.ts'
+import { systemClock } from '../../../src/runtime/runtime.ts'
 import { fixtureNowMs } from './fixture.ts'
 
 const [path = '', rpcUrl = ''] = process.argv.slice(2)

@@ -7,7 +7,7 @@ import { get } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { packageRoot } from '../../../src/runtime.ts'
+import { packageRoot } from '../../../src/runtime/runtime.ts'
 import { cpuNs } from '../load.ts'
 import { freePort, scriptPath } from '../processes.ts'
 import { alongside, compare, interleave } from '../rounds.ts'

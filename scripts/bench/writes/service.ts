@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { z } from 'zod'
 
-import { packageRoot } from '../../../src/runtime.ts'
+import { packageRoot } from '../../../src/runtime/runtime.ts'
 import { freePort, startServer } from '../processes.ts'
 import type { ServerProcess } from '../processes.ts'
 import { createReceiptMaker, platformSlug } from './receipts.ts'

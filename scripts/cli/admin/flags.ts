@@ -1,14 +1,14 @@
 /** Honesty flags that a person opens or closes. Each leaves its event, as those of the polls do. */
 import type { Transaction } from 'kysely'
 
+import { loadReference } from '../../../src/actions/reference.ts'
 import { flagKind, severity } from '../../../src/contract/schemas/flag.ts'
+import type { Random } from '../../../src/core/deps.ts'
 import { isoTime } from '../../../src/core/time.ts'
 import { appendEvent } from '../../../src/db/events.ts'
 import { closeFlag, listOpenFlags, openFlag } from '../../../src/db/flags.ts'
 import type { FlagRecord } from '../../../src/db/flags.ts'
 import type { Database } from '../../../src/db/schema.ts'
-import type { Random } from '../../../src/deps.ts'
-import { loadReference } from '../../../src/reference.ts'
 import { exitCodes } from '../command.ts'
 import { UsageError } from '../input.ts'
 import type { Input } from '../input.ts'

@@ -1,8 +1,8 @@
 /** The ledger of payments: exported, and held against the chain. */
 import { ChainError } from '../../../builder/chain/errors.ts'
 import { createChainReader } from '../../../builder/chain/reader.ts'
-import { csv } from '../../../builder/snapshots/csv.ts'
-import type { Cell } from '../../../builder/snapshots/csv.ts'
+import { csv } from '../../../builder/documents/csv.ts'
+import type { Cell } from '../../../builder/documents/csv.ts'
 import { LedgerUnreachableError } from '../../../src/client/errors.ts'
 import { decimalUsdc } from '../../../src/contract/x402.ts'
 import { minuteMs, parseTime } from '../../../src/core/time.ts'

@@ -1,11 +1,11 @@
 /** The registry of platforms. A key enters it only after its holder has signed a fresh text. */
 import { replaceFile } from '../../../builder/publish/files.ts'
+import { loadReference } from '../../../src/actions/reference.ts'
 import { verifyEd25519 } from '../../../src/auth/ed25519.ts'
 import { SigningKeyError, publicKeyFromBase64 } from '../../../src/auth/signing-key.ts'
 import { platform } from '../../../src/contract/schemas/platform.ts'
 import type { Platform } from '../../../src/contract/schemas/platform.ts'
 import { dayMs, isoTime, parseTime } from '../../../src/core/time.ts'
-import { loadReference } from '../../../src/reference.ts'
 import { exitCodes } from '../command.ts'
 import { UsageError } from '../input.ts'
 import type { Input } from '../input.ts'

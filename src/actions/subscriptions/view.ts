@@ -4,8 +4,8 @@ import { microPerUsdc } from '../../core/money.ts'
 import { GRACE_MS, PATIENCE_MS, periodsFrom } from '../../core/partner.ts'
 import type { Subscription, TierName } from '../../core/partner.ts'
 import { isoTime } from '../../core/time.ts'
-import type { Reference } from '../../reference.ts'
 import type { CurrentPartner } from '../partner-access.ts'
+import type { Reference } from '../reference.ts'
 
 type Told = Pick<OwnSubscription, 'renews_at' | 'periods' | 'next'>
 type Prices = Pick<Reference, 'tiers'>

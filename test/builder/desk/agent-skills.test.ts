@@ -7,10 +7,10 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
+import { documentsOf } from '../../../builder/documents/index.ts'
 import { loadKeys } from '../../../builder/publish/keys.ts'
 import { publish } from '../../../builder/publish/publish.ts'
-import { documentsOf } from '../../../builder/snapshots/index.ts'
-import { siteOf } from '../../../builder/snapshots/pages.ts'
+import { siteOf } from '../../../builder/site/site-documents.ts'
 import { routes } from '../../../src/contract/routes.ts'
 import { parseFrontMatter } from '../../../src/core/front-matter.ts'
 import { startService } from '../../support/http-service.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 
-import { loadArticles } from '../../../builder/desk/articles.ts'
+import { loadArticles } from '../../../builder/world/articles.ts'
 
 let dir = ''
 beforeEach(async () => {

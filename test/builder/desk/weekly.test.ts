@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 
 import { weeklyArticles } from '../../../builder/desk/weekly.ts'
 import type { WeeklyInput } from '../../../builder/desk/weekly.ts'
-import type { LedgerEvent, PollRecord } from '../../../builder/world.ts'
+import type { LedgerEvent, PollRecord } from '../../../builder/world/world.ts'
 import { failedPoll, goodPoll, railRecord } from '../../support/world.ts'
 
 /** Polls in the order of writing; the world keeps them newest first. */

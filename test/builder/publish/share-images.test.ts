@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import sharp from 'sharp'
 import { beforeEach, describe, expect, test } from 'vitest'
 
-import { sharedPages } from '../../../builder/pages/share.ts'
 import { renderBody } from '../../../builder/publish/document.ts'
 import { readShareImages, renderShareImages } from '../../../builder/publish/share-images.ts'
-import { siteOf } from '../../../builder/snapshots/pages.ts'
+import { sharedPages } from '../../../builder/site/share.ts'
+import { siteOf } from '../../../builder/site/site-documents.ts'
 import { fullWorld } from '../../site/worlds.ts'
 import { railRecord, smallWorld } from '../../support/world.ts'
 

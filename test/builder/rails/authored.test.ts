@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
-import { loadAuthoredRails } from '../../../builder/rails/authored.ts'
+import { loadAuthoredRails } from '../../../builder/world/authored-rails.ts'
 
 const olasFile = fileURLToPath(new URL('../../../data/rails/olas.json', import.meta.url))
 let dir = ''

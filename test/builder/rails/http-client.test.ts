@@ -6,11 +6,11 @@ import { gzipSync } from 'node:zlib'
 
 import { expect, onTestFinished, test } from 'vitest'
 
-import { redirectTarget } from '../../../builder/rails/http-address.ts'
-import { createHttp, userAgentOf } from '../../../builder/rails/http-client.ts'
-import type { HttpOptions } from '../../../builder/rails/http-client.ts'
-import { SourceError } from '../../../builder/rails/http.ts'
-import type { HttpAnswer, HttpRequest } from '../../../builder/rails/http.ts'
+import { redirectTarget } from '../../../builder/sources/http-address.ts'
+import { createHttp, userAgentOf } from '../../../builder/sources/http-client.ts'
+import type { HttpOptions } from '../../../builder/sources/http-client.ts'
+import { SourceError } from '../../../builder/sources/http.ts'
+import type { HttpAnswer, HttpRequest } from '../../../builder/sources/http.ts'
 
 const nowMs = Date.UTC(2026, 9, 5)
 

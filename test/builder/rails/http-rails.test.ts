@@ -8,12 +8,12 @@ import type {
   PastPoll,
   ReadContext,
 } from '../../../builder/rails/adapter.ts'
-import { createHttp } from '../../../builder/rails/http-client.ts'
 import { httpRails } from '../../../builder/rails/http-rails.ts'
-import { SourceError } from '../../../builder/rails/http.ts'
+import { createHttp } from '../../../builder/sources/http-client.ts'
+import { SourceError } from '../../../builder/sources/http.ts'
+import type { Clock } from '../../../src/core/deps.ts'
 import { impossibleFigures, unknownFigures } from '../../../src/core/figures.ts'
 import { dayMs } from '../../../src/core/time.ts'
-import type { Clock } from '../../../src/deps.ts'
 import { fixturesOf, replayModes, startReplayServer } from '../../support/replay-server.ts'
 import type { ReplayMode, ReplayServer } from '../../support/replay-server.ts'
 

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 
 import { describe, expect, onTestFinished, test } from 'vitest'
 
-import { SourceError } from '../../../builder/rails/http.ts'
 import { x402Solana } from '../../../builder/rails/x402_solana.ts'
+import { SourceError } from '../../../builder/sources/http.ts'
 import { unknownFigures } from '../../../src/core/figures.ts'
 import type { Figures } from '../../../src/core/figures.ts'
 import { dayMs, hourMs, minuteMs } from '../../../src/core/time.ts'

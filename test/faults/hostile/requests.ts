@@ -4,11 +4,11 @@ import { brotliCompressSync, gzipSync } from 'node:zlib'
 
 import fc from 'fast-check'
 
+import type { OathKind } from '../../../src/actions/reference.ts'
 import { bodySha256, fillOath, messages } from '../../../src/auth/messages.ts'
 import { routes } from '../../../src/contract/routes.ts'
 import { microPerUsdc } from '../../../src/core/money.ts'
 import { isoTime, minuteMs } from '../../../src/core/time.ts'
-import type { OathKind } from '../../../src/reference.ts'
 import { partnerHeaders, receiptSignature, testService } from '../../support/wallets.ts'
 import type { TestWallet } from '../../support/wallets.ts'
 import { paymentV1, paymentV2, signAuthorization } from '../../support/x402-payment.ts'

@@ -1,7 +1,7 @@
 /** Somebody else's facilitator (x402 specification v2, section 7), which may lie about all that it is asked. */
 import { z } from 'zod'
 
-import type { Fetch } from '../../../src/deps.ts'
+import type { Fetch } from '../../../src/core/deps.ts'
 import type { Machine, Process } from '../machine.ts'
 import type { Chance } from '../random.ts'
 import type { Limits, Luck, Mischief } from './mischief.ts'

@@ -1,6 +1,6 @@
+import type { Reference } from '../../../src/actions/reference.ts'
 /** Oaths as clients swear them. */
 import { fillOath } from '../../../src/auth/messages.ts'
-import type { Reference } from '../../../src/reference.ts'
 import type { TestWallet } from '../../support/wallets.ts'
 import { iso } from '../model/reading.ts'
 

@@ -1,7 +1,7 @@
+import type { Reference } from '../../../src/actions/reference.ts'
 /** A request as it goes out: its bytes, and what the rules know of it. */
 import { sha256Hex } from '../../../src/auth/messages.ts'
 import { pathOf, routeOf } from '../../../src/contract/routes.ts'
-import type { Reference } from '../../../src/reference.ts'
 import type { TestWallet } from '../../support/wallets.ts'
 import type { Call } from '../call.ts'
 import type { Letters } from '../letters.ts'

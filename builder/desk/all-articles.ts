@@ -1,0 +1,19 @@
+import { isDeepStrictEqual } from 'node:util'
+
+import { remembering } from '../cache/remembering.ts'
+import type { World } from '../world/world.ts'
+import { weeklyArticles } from './weekly.ts'
+
+/** Adds the weekly articles to those that people wrote. An unchanged list is the same value from build to build. */
+export function createArticles(): (world: World) => World {
+  const all = remembering(({ nowMs, rails, history, events, site, articles }: World) => [
+    ...articles,
+    ...weeklyArticles({ nowMs, rails, history, events, siteUrl: site.url }),
+  ])
+  let last: World['articles'] = []
+  return (world) => {
+    const articles = all(world)
+    if (!isDeepStrictEqual(last, articles)) last = articles
+    return { ...world, articles: last }
+  }
+}

@@ -1,0 +1,51 @@
+import { reputationFormula } from '../../src/core/reputation.ts'
+import type { Community } from '../world/world.ts'
+import { jsonDocument } from './document.ts'
+import type { SnapshotFamily } from './document.ts'
+
+/** `/leaderboard`, `/workers` and `/receipts`: the first page of each; the totals count all. */
+export const communityDocuments: SnapshotFamily = {
+  routes: ['getLeaderboard', 'listWorkers', 'listReceipts'],
+  *build({ community }) {
+    const { workers, receipts, leaderboard, leaderboardAsOf, leaderboardArchived } = community
+    yield jsonDocument(
+      'getLeaderboard',
+      { ...board(leaderboard), as_of: leaderboardAsOf },
+      // Scores that fell by age alone are no news: the archive keeps those of the newest entry.
+      { stamped: true, archive: board(leaderboardArchived) },
+    )
+    yield jsonDocument(
+      'listWorkers',
+      {
+        count: workers.length,
+        total: community.workersTotal,
+        workers,
+        ...next(community.workersNext),
+      },
+      { stamped: true },
+    )
+    yield jsonDocument(
+      'listReceipts',
+      {
+        count: receipts.length,
+        total: community.receiptsTotal,
+        receipts,
+        ...next(community.receiptsNext),
+      },
+      { stamped: true },
+    )
+  },
+}
+
+function board(leaderboard: Community['leaderboard']): object {
+  return {
+    leaderboard,
+    count: leaderboard.length,
+    formula: reputationFormula,
+    ...(leaderboard.length === 0 ? { note: 'No receipt has been verified yet.' } : {}),
+  }
+}
+
+function next(cursor: string | null): object {
+  return cursor === null ? {} : { next_cursor: cursor }
+}

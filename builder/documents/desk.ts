@@ -1,0 +1,82 @@
+import { pathOf } from '../../src/contract/routes.ts'
+import type { Article } from '../../src/contract/schemas/desk.ts'
+import { byDate, rankArticles } from '../desk/ranking.ts'
+import type { ArticleSource } from '../world/articles.ts'
+import type { World } from '../world/world.ts'
+import { jsonDocument, textDocument } from './document.ts'
+import type { SnapshotFamily } from './document.ts'
+
+const ranking = 'articles above the median of views_24h first, then newest date first'
+/** `updated` of a desk without articles. */
+const neverUpdated = '1970-01-01'
+
+/** `/desk/feed.json`, each article as Markdown, and the charts of the articles. */
+export const deskDocuments: SnapshotFamily = {
+  routes: ['getDeskFeed', 'getDeskArticle', 'getDeskChart'],
+  *build(world) {
+    yield jsonDocument('getDeskFeed', feedOf(world, rankedArticles(world)), {
+      archive: feedOf(world, datedArticles(world)),
+    })
+    for (const article of world.articles) {
+      const params = { slug: article.slug }
+      yield textDocument('getDeskArticle', articleText(article, world), { params, archived: true })
+      for (const { name, svg } of article.charts) {
+        yield textDocument('getDeskChart', svg, { params: { name }, archived: true })
+      }
+    }
+  },
+}
+
+type DatedArticle = Omit<Article, 'views_24h' | 'hot'>
+
+function feedOf({ site }: World, articles: readonly DatedArticle[]) {
+  return {
+    articles,
+    count: articles.length,
+    cadence: 'weekly',
+    docs: `${site.url}${pathOf('getDeskSkill')}`,
+    ranking,
+    updated: articles.map(({ date }) => date).reduce((a, b) => (a > b ? a : b), neverUpdated),
+  }
+}
+
+function rankedArticles(world: World): Article[] {
+  const viewed = world.articles.map((article) => ({
+    ...articleView(article, world),
+    views24h: world.views24h.get(article.slug) ?? 0,
+  }))
+  return rankArticles(viewed).map(({ views24h, hot, ...article }) => ({
+    ...article,
+    views_24h: views24h,
+    ...(hot ? { hot } : {}),
+  }))
+}
+
+/** For the snapshot repository: views change by the hour and are no facts of the ledger. */
+function datedArticles(world: World): DatedArticle[] {
+  return world.articles.map((article) => articleView(article, world)).toSorted(byDate)
+}
+
+function articleView(article: ArticleSource, world: World): DatedArticle {
+  const { slug, title, date, excerpt, keywords } = article
+  return { slug, title, date, url: articleUrl(article, world), excerpt, keywords: [...keywords] }
+}
+
+function articleUrl({ slug }: ArticleSource, { site }: World): string {
+  return `${site.url}${pathOf('getDeskArticle', { slug })}`
+}
+
+/** The article as it is published: a front matter that any YAML reader takes, then the body. */
+function articleText(article: ArticleSource, world: World): string {
+  const fields = [
+    `title: ${quoted(article.title)}`,
+    `date: ${article.date}`,
+    `canonical_url: ${quoted(articleUrl(article, world))}`,
+    `keywords: [${article.keywords.map(quoted).join(', ')}]`,
+  ]
+  return `---\n${fields.join('\n')}\n---\n\n${article.body.trimEnd()}\n`
+}
+
+function quoted(text: string): string {
+  return `"${text.replace(/["\\]/g, '\\$&')}"`
+}

@@ -1,0 +1,68 @@
+import type { RouteId } from '../../src/contract/routes.ts'
+import { maxAgeOf, pathOf, routeOf } from '../../src/contract/routes.ts'
+import type { JsonValue } from '../../src/core/canonical-json.ts'
+import type { DocumentBody, PublicDocument } from '../publish/document.ts'
+import type { World } from '../world/world.ts'
+
+/** One family of documents: a pure function of the world. */
+export interface SnapshotFamily {
+  readonly routes: readonly RouteId[]
+  readonly build: (world: World) => Iterable<PublicDocument>
+}
+
+/** A contract type as JSON. Optional members are absent where they have no value: the renderer refuses undefined. */
+export function asJson(value: object): JsonValue {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- zod types optional members as `| undefined`
+  return value as JsonValue
+}
+
+interface JsonOptions {
+  readonly params?: Readonly<Record<string, string>>
+  /** Adds `computed_at`: the time at which the facts of this document last changed. */
+  readonly stamped?: boolean
+  /** What the snapshot repository keeps; by default the document itself. Null: not archived. */
+  readonly archive?: object | null
+}
+
+type Described = Pick<PublicDocument, 'path' | 'contentType' | 'maxAgeSeconds'>
+
+/** Path, content type and max-age of a route's document, from the registry. */
+export function documentOf(route: RouteId, params?: Readonly<Record<string, string>>): Described {
+  const contentType = routeOf(route).answers[200]?.contentType ?? 'application/json'
+  return { path: pathOf(route, params), contentType, maxAgeSeconds: maxAgeOf(route) }
+}
+
+/** A JSON document of a route. Path and max-age come from the registry. */
+export function jsonDocument(
+  route: RouteId,
+  json: object,
+  options: JsonOptions = {},
+): PublicDocument {
+  return {
+    ...documentOf(route, options.params),
+    body: { json: asJson(json), stamp: options.stamped === true ? 'computed_at' : null },
+    archive: options.archive === null ? null : asJson(options.archive ?? json),
+  }
+}
+
+/** The document with a body that is made only where its revision is not published already; nothing of it is archived. */
+export function deferred(
+  described: Described,
+  revision: string,
+  make: () => DocumentBody,
+): PublicDocument {
+  return { ...described, body: { revision, make }, archive: null }
+}
+
+/** A text document of a route; its content type comes from the registry too. */
+export function textDocument(
+  route: RouteId,
+  text: string,
+  options: { readonly params?: Readonly<Record<string, string>>; readonly archived?: boolean } = {},
+): PublicDocument {
+  return {
+    ...documentOf(route, options.params),
+    body: { text },
+    archive: options.archived === true ? text : null,
+  }
+}

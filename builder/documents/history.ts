@@ -1,0 +1,76 @@
+import type { RailPoll } from '../../src/contract/schemas/rail.ts'
+import { canonicalize } from '../../src/core/canonical-json.ts'
+import { isoTime } from '../../src/core/time.ts'
+import { keptOnce } from '../cache/kept-once.ts'
+import type { PollRecord } from '../world/world.ts'
+import { csv } from './csv.ts'
+import { asJson, deferred, documentOf } from './document.ts'
+import type { SnapshotFamily } from './document.ts'
+import { figureNames, publicFigure } from './rail-view.ts'
+
+/** Polls shown per rail: one year at four a day. Older ones stay in the database and in the repository. */
+const shownPolls = 1461
+
+/** `/rails/{name}/history` as JSON and CSV. Not archived: the snapshot repository is a history itself. */
+export const historyDocuments: SnapshotFamily = {
+  routes: ['getRailHistory', 'getRailHistoryCsv'],
+  *build(world) {
+    for (const { authored } of world.rails) {
+      const params = { name: authored.rail }
+      const polls = (world.history.get(authored.rail) ?? []).slice(0, shownPolls)
+      const revision = revisionOfPolls(polls)
+      const views = keptOnce(() => polls.map(pollView))
+      yield deferred(documentOf('getRailHistory', params), revision, () => ({
+        json: asJson({ rail: authored.rail, count: polls.length, polls: views() }),
+        stamp: 'computed_at',
+      }))
+      yield deferred(documentOf('getRailHistoryCsv', params), revision, () => ({
+        text: historyCsv(views()),
+      }))
+    }
+  },
+}
+
+/** Polls are never changed and come in order, so the newest, the oldest and their number tell one history from another. */
+export function revisionOfPolls(polls: readonly PollRecord[]): string {
+  return canonicalize([polls.length, polls[0] ?? null, polls.at(-1)?.polledAtMs ?? null])
+}
+
+function pollView(poll: PollRecord): RailPoll {
+  const { figures } = poll
+  const figure = (name: (typeof figureNames)[number]) =>
+    figures === null ? null : publicFigure(figures, name)
+  // In the order of the canonical form: of the members of every poll of a year none has to be moved then.
+  return {
+    outcome: poll.outcome,
+    poll_duration_ms: poll.durationMs,
+    ...(poll.error === null ? {} : { poll_error: poll.error }),
+    polled_at: isoTime(poll.polledAtMs),
+    rule: poll.rule,
+    status: poll.status,
+    top_worker_share: figure('top_worker_share'),
+    tpv_30d_raw_usdc: figure('tpv_30d_raw_usdc'),
+    tpv_30d_usdc: figure('tpv_30d_usdc'),
+    tpv_7d_raw_usdc: figure('tpv_7d_raw_usdc'),
+    tpv_7d_usdc: figure('tpv_7d_usdc'),
+    unique_creators_30d: figure('unique_creators_30d'),
+    unique_workers_30d: figure('unique_workers_30d'),
+  }
+}
+
+const csvColumns = [
+  'polled_at',
+  'outcome',
+  'status',
+  ...figureNames,
+  'rule',
+  'poll_duration_ms',
+  'poll_error',
+] as const satisfies readonly (keyof RailPoll)[]
+
+function historyCsv(polls: readonly RailPoll[]): string {
+  return csv(
+    csvColumns,
+    polls.map((poll) => csvColumns.map((column) => poll[column])),
+  )
+}

@@ -1,0 +1,47 @@
+import { remembering } from '../cache/remembering.ts'
+import type { PublicDocument } from '../publish/document.ts'
+import type { World } from '../world/world.ts'
+import { communityDocuments } from './community.ts'
+import { deskDocuments } from './desk.ts'
+import type { SnapshotFamily } from './document.ts'
+import { flagDocuments } from './flags.ts'
+import { historyDocuments } from './history.ts'
+import { jobDocuments } from './jobs.ts'
+import { opportunityDocuments } from './opportunities.ts'
+import { pactDocuments } from './pacts.ts'
+import { partnerDocuments } from './partners.ts'
+import { railDocuments } from './rails.ts'
+import { siteDocuments } from './site.ts'
+import { skillDocuments } from './skills.ts'
+import { statsDocuments } from './stats.ts'
+import { x402Documents } from './x402.ts'
+
+/** Every family of documents. The manifest and the difference to the last build are the publisher's. */
+export const snapshotFamilies: readonly SnapshotFamily[] = [
+  statsDocuments,
+  railDocuments,
+  historyDocuments,
+  opportunityDocuments,
+  communityDocuments,
+  jobDocuments,
+  partnerDocuments,
+  skillDocuments,
+  pactDocuments,
+  flagDocuments,
+  deskDocuments,
+  siteDocuments,
+  x402Documents,
+]
+
+/** All documents of the world. */
+export function documentsOf(world: World): readonly PublicDocument[] {
+  return createSnapshots()(world)
+}
+
+/** The same for one world after the other: a family is derived again where a part of the world that it reads is another. */
+export function createSnapshots(): (world: World) => readonly PublicDocument[] {
+  const families = snapshotFamilies.map((family) =>
+    remembering((world: World) => [...family.build(world)]),
+  )
+  return (world) => families.flatMap((family) => family(world))
+}

@@ -1,0 +1,86 @@
+import type { Flag } from '../../src/contract/schemas/flag.ts'
+import type { Opportunity } from '../../src/contract/schemas/opportunity.ts'
+import { expectedMicroUsdcPerDay } from '../../src/core/arbitrage.ts'
+import { toUsdc } from '../../src/core/money.ts'
+import { isoTime } from '../../src/core/time.ts'
+import type { RailRecord, World } from '../world/world.ts'
+import { jsonDocument } from './document.ts'
+import type { SnapshotFamily } from './document.ts'
+import { railView } from './rail-view.ts'
+
+/** `/opportunities`: rails paying now, the best expected income first, unknown income last. */
+export const opportunityDocuments: SnapshotFamily = {
+  routes: ['listOpportunities'],
+  *build(world) {
+    const opportunities = opportunitiesOf(world)
+    yield jsonDocument(
+      'listOpportunities',
+      { count: opportunities.length, opportunities },
+      {
+        stamped: true,
+        archive: {
+          count: opportunities.length,
+          opportunities: opportunities.map(({ polled_at: _, ...kept }) => kept),
+        },
+      },
+    )
+  },
+}
+
+export function opportunitiesOf(world: World): Opportunity[] {
+  return world.rails
+    .filter(({ state }) => state.status === 'paying')
+    .map((record) => opportunityOf(record, world))
+    .toSorted(byExpectedIncome)
+}
+
+function opportunityOf(record: RailRecord, world: World): Opportunity {
+  const rail = railView(record, world)
+  const perDay = expectedMicroUsdcPerDay(record.state.figures)
+  return {
+    rail: rail.rail,
+    display_name: rail.display_name,
+    chain: rail.chain,
+    status: rail.status,
+    apply_url: rail.sample_apply_url ?? rail.reference_url,
+    entry_cost_usdc: rail.entry_cost_usdc,
+    entry_requirements: rail.entry_requirements,
+    tpv_7d_usdc: rail.tpv_7d_usdc,
+    tpv_30d_usdc: rail.tpv_30d_usdc,
+    unique_workers_30d: rail.unique_workers_30d,
+    top_worker_share: rail.top_worker_share,
+    unknown_figures: rail.unknown_figures,
+    ...(rail.last_payout_at === undefined ? {} : { last_payout_at: rail.last_payout_at }),
+    expected_usd_per_day: perDay === null ? null : toUsdc(perDay),
+    caveats: caveatsOf(record, rail.stale, world),
+    listed_at: isoTime(record.state.statusSinceMs),
+    polled_at: rail.polled_at,
+  }
+}
+
+function caveatsOf({ authored, state, rule }: RailRecord, stale: boolean, world: World): string[] {
+  const caveats: string[] = []
+  if (state.figuresSource === 'audit') {
+    const reason = rule === null ? 'Audited by hand and not polled' : 'No poll has succeeded yet'
+    caveats.push(`${reason}; status and figures are of the audit of ${authored.audit.as_of}.`)
+  }
+  if (stale) caveats.push('No good poll in the last two cycles.')
+  else if (state.lastError !== null) caveats.push('The last poll failed; figures are carried over.')
+  if (expectedMicroUsdcPerDay(state.figures) === null) {
+    caveats.push('Expected income is unknown: volume, workers or the top share is not known.')
+  }
+  return [
+    ...caveats,
+    ...world.openFlags.filter((flag) => isDoubt(flag, authored.rail)).map(({ title }) => title),
+  ]
+}
+
+/** Flags that say more than the caveats above already do. */
+function isDoubt(flag: Flag, rail: string): boolean {
+  return flag.rail === rail && flag.kind !== 'poll_failed' && flag.kind !== 'stale_figures'
+}
+
+function byExpectedIncome(a: Opportunity, b: Opportunity): number {
+  const difference = (b.expected_usd_per_day ?? -1) - (a.expected_usd_per_day ?? -1)
+  return difference === 0 ? (a.rail < b.rail ? -1 : 1) : difference
+}

@@ -1,0 +1,64 @@
+import { microPerUsdc, toUsdc } from '../../src/core/money.ts'
+import { pactEscrow } from '../../src/core/pact/escrow.ts'
+import { parseStrictJsonText } from '../../src/core/strict-json.ts'
+import type { PublicDocument } from '../publish/document.ts'
+import { manifestUris } from '../world/pacts.ts'
+import type { World } from '../world/world.ts'
+import { jsonDocument, textDocument } from './document.ts'
+import type { SnapshotFamily } from './document.ts'
+
+/** `/pacts`, one document per pact, and the manifests that the ledger holds. */
+export const pactDocuments: SnapshotFamily = {
+  routes: ['listPacts', 'getPact', 'getPactSpec', 'getPactInstance', 'getPactReproduce'],
+  *build({ pacts, site }) {
+    const { settled, inFlight, recorded } = pacts
+    const settledMicroUsdc = settled.reduce(
+      (sum, pact) => sum + Math.round(pact.amount_usdc * microPerUsdc),
+      0,
+    )
+    const settledTimes = settled.map((pact) => pact.settled_at).toSorted()
+    yield jsonDocument(
+      'listPacts',
+      {
+        settled,
+        in_flight: inFlight,
+        recorded,
+        summary: {
+          settled_count: settled.length,
+          in_flight_count: inFlight.length,
+          recorded_count: recorded.length,
+          settled_usdc: toUsdc(settledMicroUsdc),
+          last_settled_at: settledTimes.at(-1) ?? null,
+        },
+        doc_uri: `${site.url}/pacts/SKILL.md`,
+      },
+      { stamped: true },
+    )
+    for (const pact of [...settled, ...inFlight, ...recorded]) {
+      yield jsonDocument('getPact', pact, { params: { id: pact.pact_id } })
+    }
+    for (const held of pacts.manifests) yield* manifestDocuments(held, pacts, site)
+  },
+}
+
+/** The manifests byte by byte, and the script with the pact filled in. A file that is missing is served as nothing. */
+function* manifestDocuments(
+  { pactId, specText, instanceText }: World['pacts']['manifests'][number],
+  { reproduceScript }: World['pacts'],
+  site: World['site'],
+): Generator<PublicDocument> {
+  const params = { id: String(pactId) }
+  const archived = { params, archived: true }
+  if (specText !== null) yield textDocument('getPactSpec', specText, archived)
+  if (instanceText !== null) yield textDocument('getPactInstance', instanceText, archived)
+  if (specText === null || reproduceScript === null) return
+  const pact = {
+    pact_id: pactId,
+    chain_id: pactEscrow.chainId,
+    contract_address: pactEscrow.address,
+    instance_uri: manifestUris(site.url, pactId).instance_uri,
+    spec: parseStrictJsonText(specText),
+  }
+  const script = reproduceScript.replace("'@PACT@'", () => JSON.stringify(pact, null, 2))
+  yield textDocument('getPactReproduce', script, archived)
+}

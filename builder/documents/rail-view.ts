@@ -1,0 +1,119 @@
+import type { FigureName, Rail } from '../../src/contract/schemas/rail.ts'
+import { entriesOf } from '../../src/core/entries.ts'
+import type { CountedFigure, EvidencePointer, Figures } from '../../src/core/figures.ts'
+import { isStale } from '../../src/core/flags/stale_figures.ts'
+import { toUsdc } from '../../src/core/money.ts'
+import { isoTime } from '../../src/core/time.ts'
+import type { RailRecord, World } from '../world/world.ts'
+
+/** Which measured figure stands under which public name, and whether it is money. */
+export const figureFields = {
+  tpv_30d_usdc: { figure: 'tpv30dMicroUsdc', money: true },
+  tpv_7d_usdc: { figure: 'tpv7dMicroUsdc', money: true },
+  tpv_30d_raw_usdc: { figure: 'tpv30dRawMicroUsdc', money: true },
+  tpv_7d_raw_usdc: { figure: 'tpv7dRawMicroUsdc', money: true },
+  unique_creators_30d: { figure: 'uniqueCreators30d', money: false },
+  unique_workers_30d: { figure: 'uniqueWorkers30d', money: false },
+  top_worker_share: { figure: 'topWorkerShare', money: false },
+} as const satisfies Record<FigureName, { figure: CountedFigure; money: boolean }>
+
+/** A figure under its public name: USDC, a count or a share of six decimals; null when it is unknown. */
+export function publicFigure(figures: Figures, name: FigureName): number | null {
+  const { figure, money } = figureFields[name]
+  const value = figures[figure]
+  if (value === null) return null
+  return money ? toUsdc(value) : rounded(name, value)
+}
+
+export const figureNames = entriesOf(figureFields).map(([name]) => name)
+
+/** Shares are published with six decimals: more would be noise of the division. */
+function rounded(name: FigureName, value: number): number {
+  return name === 'top_worker_share' ? Math.round(value * 1e6) / 1e6 : value
+}
+
+/** Whether the figures are older than two poll cycles; rails that nobody polls age with their audit instead. */
+export function railIsStale(record: RailRecord, world: World): boolean {
+  return (
+    record.rule !== null && isStale(world.nowMs, record.state.lastGoodPollAtMs, world.pollEveryMs)
+  )
+}
+
+/** The rail snapshot of the specification. An unknown figure stands as 0 and is named in `unknown_figures`. */
+export function railView(record: RailRecord, world: World): Rail {
+  const { authored, state } = record
+  const { figures } = state
+  const unknown = figureNames.filter((name) => publicFigure(figures, name) === null)
+  const shown = (name: FigureName) => publicFigure(figures, name) ?? 0
+  const notes = [authored.notes, ...state.notes].filter((note) => note !== undefined)
+  return {
+    rail: authored.rail,
+    display_name: authored.display_name,
+    chain: authored.chain,
+    status: state.status,
+    status_since: isoTime(state.statusSinceMs),
+    category: authored.category,
+    tpv_30d_usdc: shown('tpv_30d_usdc'),
+    tpv_7d_usdc: shown('tpv_7d_usdc'),
+    tpv_30d_raw_usdc: shown('tpv_30d_raw_usdc'),
+    tpv_7d_raw_usdc: shown('tpv_7d_raw_usdc'),
+    unique_creators_30d: shown('unique_creators_30d'),
+    unique_workers_30d: shown('unique_workers_30d'),
+    top_worker_share: shown('top_worker_share'),
+    unknown_figures: unknown,
+    removed_30d: { ...state.removed30d },
+    ...(figures.lastPayoutAtMs === null ? {} : { last_payout_at: isoTime(figures.lastPayoutAtMs) }),
+    entry_cost_usdc: authored.entry_cost_usdc,
+    entry_requirements: authored.entry_requirements,
+    ...(authored.sample_apply_url === undefined
+      ? {}
+      : { sample_apply_url: authored.sample_apply_url }),
+    reference_url: authored.reference_url,
+    methodology: methodologyOf(record),
+    rule: ruleName(record),
+    ...(notes.length === 0 ? {} : { notes: notes.join(' ') }),
+    ...(authored.differs === undefined ? {} : { differs: authored.differs }),
+    figures_source: state.figuresSource,
+    figures_as_of: isoTime(state.figuresAsOfMs),
+    stale: railIsStale(record, world),
+    evidence_tier: authored.evidence_tier,
+    evidence: record.evidence.map(evidenceView),
+    audit: {
+      as_of: authored.audit.as_of,
+      status: authored.audit.status,
+      reason: authored.audit.reason,
+      source: authored.audit.source,
+    },
+    sources: authored.sources,
+    polled_at: isoTime(state.lastPollAtMs ?? state.figuresAsOfMs),
+    poll_duration_ms: state.lastDurationMs,
+    ...(state.lastError === null ? {} : { poll_error: state.lastError }),
+  }
+}
+
+/** Name and version of the rule, as `rule` and in `methodology`. */
+export function ruleName({ rule }: RailRecord): string {
+  return rule === null ? 'audit by hand' : `${rule.name} v${rule.version}`
+}
+
+function methodologyOf(record: RailRecord): string {
+  const { authored, rule } = record
+  const tail =
+    rule === null
+      ? 'Audited by hand; not polled.'
+      : `Published figures follow the rule ${ruleName(record)}: ${rule.text}`
+  return `${authored.methodology} ${tail}`
+}
+
+function evidenceView(pointer: EvidencePointer): Rail['evidence'][number] {
+  return pointer.kind === 'http'
+    ? pointer
+    : {
+        kind: pointer.kind,
+        chain: pointer.chain,
+        contract: pointer.contract,
+        from_block: pointer.fromBlock,
+        to_block: pointer.toBlock,
+        logs: pointer.logs,
+      }
+}

@@ -1,0 +1,46 @@
+import { openApiDocument } from '../../src/contract/openapi.ts'
+import { apiPrefix } from '../../src/contract/route.ts'
+import { routes } from '../../src/contract/routes.ts'
+import type { World } from '../world/world.ts'
+import { jsonDocument, textDocument } from './document.ts'
+import type { SnapshotFamily } from './document.ts'
+
+/** `/openapi.json`, the signing keys and the skill files for agents. */
+export const siteDocuments: SnapshotFamily = {
+  routes: ['getOpenApi', 'getSigningKeys', 'getPactsSkill', 'getDeskSkill', 'getRegisterSkill'],
+  *build(world) {
+    const { signingKeys } = world
+    yield jsonDocument('getOpenApi', openApiOf(world))
+    yield jsonDocument('getSigningKeys', signingKeys)
+    yield textDocument('getPactsSkill', agentSkill(world, 'pacts'), { archived: true })
+    yield textDocument('getDeskSkill', agentSkill(world, 'desk'), { archived: true })
+    const writing = agentSkill(world, 'register-and-earn')
+    yield textDocument('getRegisterSkill', writing, { archived: true })
+  },
+}
+
+type OpenApi = ReturnType<typeof openApiDocument>
+/** Several documents are made of it, in every build; it is the same as long as the site is. */
+const openApis = new WeakMap<World['site'], OpenApi>()
+
+export function openApiOf({ site }: World): OpenApi {
+  const made =
+    openApis.get(site) ??
+    openApiDocument(routes, {
+      serviceName: site.serviceName,
+      siteUrl: site.url,
+      version: site.version,
+    })
+  openApis.set(site, made)
+  return made
+}
+
+/** The text of a skill file as it is published. */
+export function agentSkill({ agentSkills, site }: World, name: string): string {
+  const text = agentSkills.get(name)
+  if (text === undefined) throw new Error(`data/agent-skills/${name}/SKILL.md is missing`)
+  return text
+    .replaceAll('{SITE_URL}', site.url)
+    .replaceAll('{BASE_URL}', `${site.url}${apiPrefix}`)
+    .replaceAll('{SERVICE_NAME}', site.serviceName)
+}

@@ -1,0 +1,48 @@
+import type { Stats } from '../../src/contract/schemas/stats.ts'
+import type { CountedFigure } from '../../src/core/figures.ts'
+import { toUsdc } from '../../src/core/money.ts'
+import type { World } from '../world/world.ts'
+import { jsonDocument } from './document.ts'
+import type { SnapshotFamily } from './document.ts'
+import { opportunitiesOf } from './opportunities.ts'
+import { railIsStale } from './rail-view.ts'
+
+/** `/stats/live` and `/stats/daily`: the same aggregate, cached for five seconds and for five minutes. */
+export const statsDocuments: SnapshotFamily = {
+  routes: ['getStatsLive', 'getStatsDaily'],
+  *build(world) {
+    const stats = statsOf(world)
+    yield jsonDocument('getStatsLive', stats, { stamped: true })
+    yield jsonDocument('getStatsDaily', stats, { stamped: true })
+  },
+}
+
+export function statsOf(world: World): Omit<Stats, 'computed_at'> {
+  const { rails, community, exchange } = world
+  const earning = rails.filter(({ authored }) => authored.category === 'earning')
+  // A sum over "the last 30 days" may hold only figures that were read lately: audits and stale ones stay out.
+  const current = earning.filter(
+    (record) => record.state.figuresSource === 'poll' && !railIsStale(record, world),
+  )
+  const known = current.filter(({ state }) => state.figures.tpv30dMicroUsdc !== null)
+  const total = (figure: CountedFigure) =>
+    toUsdc(current.reduce((sum, { state }) => sum + (state.figures[figure] ?? 0), 0))
+  return {
+    tpv_30d_usdc: total('tpv30dMicroUsdc'),
+    tpv_7d_usdc: total('tpv7dMicroUsdc'),
+    rails_total: rails.length,
+    rails_paying: rails.filter(({ state }) => state.status === 'paying').length,
+    rails_stale: rails.filter((record) => railIsStale(record, world)).length,
+    rails_unknown_tpv: earning.length - known.length,
+    workers_total: community.workersTotal,
+    partners_total: community.partnersTotal,
+    receipts_total: community.receiptsTotal,
+    receipts_verified: community.receiptsVerified,
+    jobs_total: exchange.total,
+    jobs_open: exchange.open,
+    pacts_settled: world.pacts.settled.length,
+    pacts_in_flight: world.pacts.inFlight.length,
+    open_flags: world.openFlags.length,
+    opportunities: opportunitiesOf(world).length,
+  }
+}

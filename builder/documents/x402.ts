@@ -1,0 +1,81 @@
+/** `/.well-known/x402`: what is sold, made from the registry, and whether it can be paid for here. */
+import type { Route } from '../../src/contract/route.ts'
+import { routes } from '../../src/contract/routes.ts'
+import type { X402Discovery } from '../../src/contract/schemas/x402.ts'
+import { acceptsV1, acceptsV2, termsOf } from '../../src/contract/x402.ts'
+import { toUsdc } from '../../src/core/money.ts'
+import type { World } from '../world/world.ts'
+import { jsonDocument } from './document.ts'
+import type { SnapshotFamily } from './document.ts'
+
+export const x402Documents: SnapshotFamily = {
+  routes: ['getX402Discovery'],
+  *build(world) {
+    yield jsonDocument('getX402Discovery', x402DiscoveryOf(world))
+  },
+}
+
+export function x402DiscoveryOf({ site, tiers }: Pick<World, 'site' | 'tiers'>): X402Discovery {
+  const { settlement, receiver } = site.payments
+  const payable = settlement !== 'off' && receiver !== null
+  const payTo = payable ? receiver : null
+  const sold: readonly Route[] = routes
+  const offers = sold.flatMap((route) =>
+    route.price === undefined
+      ? []
+      : [offerOf({ ...route, price: route.price }, { siteUrl: site.url, payTo, tiers })],
+  )
+  const paths = sold.flatMap(({ priceRange, path }) => (priceRange === undefined ? [] : [path]))
+  return {
+    version: 1,
+    x402_versions: [1, 2],
+    payable,
+    settlement,
+    receiver,
+    resources: payable ? offers.map(({ resource }) => resource) : [],
+    offers,
+    subscriptions: paths.flatMap((path) =>
+      tiers
+        .filter(({ price_usdc_month: price }) => price > 0)
+        .map((tier) => ({
+          tier: tier.tier,
+          method: 'POST' as const,
+          resource: `${site.url}${path}`,
+          price_usdc_month: tier.price_usdc_month,
+        })),
+    ),
+    instructions: payable
+      ? 'Request a resource; the answer 402 has its terms in the body (x402 version 1) and in the header PAYMENT-REQUIRED (version 2). Sign one authorization for USDC on Base and repeat the request with it in X-PAYMENT or PAYMENT-SIGNATURE. One authorization buys one answer; what fails is not charged.'
+      : 'Payment is not available here now: no resource is sold. The prices are those that would hold. Partners read what their tier covers.',
+    docs: `${site.url}/docs/paying`,
+  }
+}
+
+function offerOf(
+  route: Route & { readonly price: string },
+  { siteUrl, payTo, tiers }: { siteUrl: string; payTo: string | null; tiers: World['tiers'] },
+): X402Discovery['offers'][number] {
+  const { path } = route
+  const example = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = route.params?.[name]?.example
+    if (value === undefined) throw new Error(`${route.id} is sold and has no example of ${name}`)
+    return value
+  })
+  const resource = `${siteUrl}${example}`
+  const terms = termsOf(route, resource, payTo ?? '')
+  const isPayable = payTo !== null
+  return {
+    id: route.id,
+    method: 'GET',
+    resource,
+    path,
+    description: terms.description,
+    mime_type: terms.mimeType,
+    price_usdc: toUsdc(terms.amountMicroUsdc),
+    covered_by: tiers
+      .filter(({ covers }) => covers.some((read) => path.endsWith(read)))
+      .map(({ tier }) => tier),
+    accepts_v1: isPayable ? [acceptsV1(terms)] : [],
+    accepts_v2: isPayable ? [acceptsV2(terms)] : [],
+  }
+}

@@ -1,0 +1,178 @@
+/** The hourly look at the escrow, and the flags of pacts whose sources disagree. */
+import type { Transaction } from 'kysely'
+
+import { canonicalize } from '../../src/core/canonical-json.ts'
+import type { JsonObject } from '../../src/core/canonical-json.ts'
+import type { Clock, Random } from '../../src/core/deps.ts'
+import type { Disagreement } from '../../src/core/pact/disagreements.ts'
+import { pactEscrow } from '../../src/core/pact/escrow.ts'
+import { isoTime } from '../../src/core/time.ts'
+import { appendEvent } from '../../src/db/events.ts'
+import { closeFlag, listOpenFlags, openFlag } from '../../src/db/flags.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import { escrowReading, forgetEscrow, pactsOnChain, saveReading } from '../../src/db/pacts.ts'
+import type { Database } from '../../src/db/schema.ts'
+import { chains } from '../chain/chains.ts'
+import { EscrowContradiction, readEscrow } from '../chain/pact-escrow.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import type { AuthoredPacts } from '../world/authored-pacts.ts'
+import { decisionsOf, escrowKey } from '../world/pacts.ts'
+
+export interface PactJobDeps {
+  readonly database: OpenDatabase
+  readonly clock: Pick<Clock, 'now'>
+  readonly random: Random
+  /** Null where the operator has set no node: a public one is no witness for money. */
+  readonly chain: ((name: 'arbitrum', signal: AbortSignal) => ChainReader) | null
+  readonly authored: () => Promise<AuthoredPacts>
+  readonly signal: AbortSignal
+}
+
+const flagKind = 'pact_sources_disagree'
+/** The flag that is about the escrow as a node tells it, not about one pact. */
+const escrowSubject = 'escrow'
+/** Whoever pays for receipts with made-up job ids does not flood the list of flags. */
+const maxFlags = 200
+
+/**
+ * Reads the escrow and brings the flags up to date. A node that fails changes nothing of what is known: the run fails,
+ * after the flags of what is known were looked at. Answers what it did in a line.
+ */
+export async function checkPacts(deps: PactJobDeps): Promise<string> {
+  const outcome = await read(deps).catch((error: unknown) => ({ error }))
+  const flags = await updateFlags(deps, outcome)
+  if (typeof outcome !== 'string') throw outcome.error
+  return `${outcome}; ${flags} flags of pacts open`
+}
+
+async function read({ database, clock, chain, signal }: PactJobDeps): Promise<string> {
+  if (chain === null) return `the escrow was not read: ${chains.arbitrum.rpcSetting} is not set`
+  const stored = await escrowReading(database.reader, escrowKey)
+  const known = await pactsOnChain(database.reader)
+  const question = { reader: chain('arbitrum', signal), nowMs: clock.now(), signal, stored, known }
+  const answer = await readEscrow(question).catch(async (error: unknown) => {
+    // Nothing was ever shown of a reading that is not caught up: the next one begins anew.
+    const isFirst = stored?.caughtUp !== true
+    if (error instanceof EscrowContradiction && isFirst) await database.write(forgetEscrow)
+    throw error
+  })
+  const changed = await database.write(
+    async (tx) => await saveReading(tx, escrowKey, answer.aboveBlock, answer),
+  )
+  if (answer.failure !== null) throw answer.failure
+  const { toBlock, caughtUp } = answer.reading
+  const progress = caughtUp ? `read to block ${toBlock}` : `caught up to block ${toBlock}`
+  return `escrow ${progress}, ${answer.events.length} logs above block ${answer.aboveBlock}${changed ? ', changed' : ''}`
+}
+
+interface Finding {
+  readonly subject: string
+  readonly title: string
+  readonly evidence: JsonObject
+}
+
+async function updateFlags(
+  deps: PactJobDeps,
+  outcome: string | { readonly error: unknown },
+): Promise<number> {
+  const { database, clock, authored } = deps
+  const nowMs = clock.now()
+  const pacts = await authored()
+  return await database.write(async (tx) => {
+    const { decisions } = await decisionsOf(tx, pacts, nowMs)
+    const findings = [...decisions.disagreements]
+      .toSorted((a, b) => Number(isByStrangers(a)) - Number(isByStrangers(b)))
+      .slice(0, maxFlags)
+      .map(findingOf)
+    const open = (await listOpenFlags(tx)).filter(({ kind }) => kind === flagKind)
+    if (typeof outcome === 'string') {
+      // Read well: whatever contradicted itself does so no longer.
+    } else if (outcome.error instanceof EscrowContradiction) {
+      findings.push(contradictionOf(outcome.error))
+    } else {
+      // Nobody could look: a contradiction that was seen stands.
+      const standing = open.find(({ subject }) => subject === escrowSubject)
+      if (standing !== undefined) findings.push(standingOf(standing))
+    }
+    await settleFlags(tx, deps, { findings, open, at: isoTime(nowMs) })
+    return findings.length
+  })
+}
+
+/** What strangers write is told only where there is room for it. */
+function isByStrangers([, disagreements]: readonly [number, readonly Disagreement[]]): boolean {
+  return disagreements.every(({ byStranger }) => byStranger === true)
+}
+
+function findingOf([pactId, disagreements]: readonly [number, readonly Disagreement[]]): Finding {
+  const evidence: Record<string, string | number> = {
+    pact_id: String(pactId),
+    disagreements: disagreements.length,
+  }
+  for (const [at, { between, text }] of disagreements.slice(0, 8).entries()) {
+    evidence[`between_${at + 1}`] = between
+    evidence[`finding_${at + 1}`] = text.slice(0, 500)
+  }
+  return { subject: `pact-${pactId}`, title: `Pact ${pactId}: its sources disagree`, evidence }
+}
+
+const contradictionTitle = 'The escrow as a node tells it contradicts itself'
+
+function contradictionOf(error: EscrowContradiction): Finding {
+  const evidence = { contract: pactEscrow.address, finding: error.message.slice(0, 500) }
+  return { subject: escrowSubject, title: contradictionTitle, evidence }
+}
+
+type OpenFlag = Awaited<ReturnType<typeof listOpenFlags>>[number]
+
+function standingOf({ subject, title, evidence }: OpenFlag): Finding {
+  return { subject, title, evidence }
+}
+
+/** Opens what is new, closes what no longer holds, and replaces a flag whose evidence is another. */
+async function settleFlags(
+  tx: Transaction<Database>,
+  { random }: PactJobDeps,
+  now: {
+    readonly findings: readonly Finding[]
+    readonly open: readonly OpenFlag[]
+    readonly at: string
+  },
+): Promise<void> {
+  const { findings, open, at } = now
+  const newId = (prefix: string) => `${prefix}_${Buffer.from(random.bytes(9)).toString('hex')}`
+  const wanted = new Map(findings.map((finding) => [finding.subject, finding]))
+  for (const flag of open) {
+    const finding = wanted.get(flag.subject)
+    if (finding !== undefined && canonicalize(finding.evidence) === canonicalize(flag.evidence)) {
+      wanted.delete(flag.subject)
+      continue
+    }
+    const key = { kind: flagKind, rail: flag.rail, subject: flag.subject }
+    const reason = finding === undefined ? 'no longer holds' : 'holds with other evidence'
+    await closeFlag(tx, key, at, reason)
+    await appendEvent(tx, {
+      id: newId('evt'),
+      kind: 'flag_closed',
+      rail: flag.rail,
+      severity: 'info',
+      title: flag.title,
+      data: { flag_id: flag.id, flag_kind: flagKind },
+      createdAt: at,
+    })
+  }
+  for (const { subject, title, evidence } of wanted.values()) {
+    const id = newId('flg')
+    const flag = { id, kind: flagKind, rail: 'pact', subject, severity: 'warning', title } as const
+    if (!(await openFlag(tx, { ...flag, evidence, openedAt: at }))) continue
+    await appendEvent(tx, {
+      id: newId('evt'),
+      kind: 'flag_opened',
+      rail: 'pact',
+      severity: 'warning',
+      title,
+      data: { flag_id: id, flag_kind: flagKind, evidence },
+      createdAt: at,
+    })
+  }
+}

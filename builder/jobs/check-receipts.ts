@@ -1,0 +1,252 @@
+import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
+/** The hourly look at the chains of receipts: what is due, in small transactions, with a report of the run. */
+import { dayMs, isoTime } from '../../src/core/time.ts'
+import { appendEvent } from '../../src/db/events.ts'
+import { closeFlag, listOpenFlags } from '../../src/db/flags.ts'
+import { setMeta } from '../../src/db/meta.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import {
+  dueTransactions,
+  saveCheck,
+  setOutcome,
+  untoldReceipts,
+  waitingByChain,
+} from '../../src/db/receipts/checks.ts'
+import { BudgetSpent, createBatchRpc } from '../chain/batch.ts'
+import type { BatchRpc } from '../chain/batch.ts'
+import { chains, evmChains } from '../chain/chains.ts'
+import type { EvmChainName } from '../chain/chains.ts'
+import { ChainError, ChainNotConfigured } from '../chain/errors.ts'
+import { applyFacts } from '../chain/receipt-apply.ts'
+import type { Tally } from '../chain/receipt-apply.ts'
+import { openFacts } from '../chain/receipt-facts.ts'
+import type { FactsByHash, Heads } from '../chain/receipt-facts.ts'
+import { receiptRunKey } from '../world/receipt-run.ts'
+import type { ChainReport, ReceiptRun } from '../world/receipt-run.ts'
+
+export interface ReceiptCheckDeps {
+  readonly database: OpenDatabase
+  readonly clock: Clock
+  readonly random: Random
+  readonly fetch: Fetch
+  /** Nodes that the operator has set; a chain without one is not checked: a public node is no witness for money. */
+  readonly rpcUrls: Readonly<Partial<Record<EvmChainName, string | null>>>
+  readonly signal: AbortSignal
+  /** JSON-RPC questions to one chain in one run. */
+  readonly maxCalls?: number
+  /** Of one request, and how often a failed one is made again. */
+  readonly timeoutMs?: number
+  readonly retries?: number
+}
+
+export interface ReceiptChecks {
+  readonly run: () => Promise<ReceiptRun>
+}
+
+const defaultMaxCalls = 20_000
+/** Transactions of one run; far more than one hour brings. */
+const mostDue = 20_000
+/** Transactions of the chain that are written in one transaction of the database, which others wait for. */
+const perWrite = 50
+/** A reversal stands in the ledger for good; as a doubt about what is shown it is settled after a month. */
+const doubtMs = 30 * dayMs
+const untoldPerWrite = 500
+
+export function createReceiptChecks(deps: ReceiptCheckDeps): ReceiptChecks {
+  const { database, clock } = deps
+  return {
+    run: async () => {
+      const startedAt = isoTime(clock.now())
+      const nodes = evmChains.filter((chain) => (deps.rpcUrls[chain] ?? null) !== null)
+      const reports: ChainReport[] = []
+      for (const chain of evmChains) reports.push(...(await checkChain(deps, chain)))
+      reports.push(...(await tellOthers(deps)))
+      await closeOldDoubts(deps)
+      const run = {
+        started_at: startedAt,
+        finished_at: isoTime(clock.now()),
+        nodes,
+        chains: reports,
+      }
+      await database.write((tx) => setMeta(tx, receiptRunKey, JSON.stringify(run)))
+      return run
+    },
+  }
+}
+
+function noTally(): Tally {
+  return { checked: 0, verified: 0, provisional: 0, waiting: 0, failed: 0, reversed: 0, errors: 0 }
+}
+
+/** The report of a chain where anything waits; no node is asked where nothing is due. */
+async function checkChain(deps: ReceiptCheckDeps, chain: EvmChainName): Promise<ChainReport[]> {
+  const { database, clock, fetch, signal, maxCalls = defaultMaxCalls } = deps
+  const due = await dueTransactions(database.reader, chain, isoTime(clock.now()), mostDue)
+  if (due.length === 0) return []
+  const tally = noTally()
+  const report = (state: ChainReport['state'], rpc: BatchRpc | null, more: object = {}) => {
+    const spent = rpc?.spent() ?? { calls: 0, requests: 0 }
+    const calls = { rpc_calls: spent.calls, rpc_requests: spent.requests }
+    return [{ chain, state, due: due.length, ...tally, ...calls, ...more }]
+  }
+  const rpcUrl = deps.rpcUrls[chain] ?? null
+  if (rpcUrl === null) {
+    return report('no rpc', null, { reason: new ChainNotConfigured(chain).message })
+  }
+  const { timeoutMs, retries } = deps
+  const rpc = createBatchRpc({
+    chain,
+    rpcUrl,
+    fetch,
+    clock,
+    signal,
+    maxCalls,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(retries === undefined ? {} : { retries }),
+  })
+  let read: { readonly heads?: Heads } = {}
+  try {
+    const facts = await openFacts(rpc)
+    read = { heads: facts.heads }
+    for await (const found of facts.read(due)) await write(deps, chain, found, tally)
+  } catch (error) {
+    if (signal.aborted)
+      return report('stopped', rpc, { ...read, reason: 'the builder was stopped' })
+    if (error instanceof BudgetSpent) {
+      return report('stopped', rpc, { ...read, reason: spentText(maxCalls) })
+    }
+    if (!(error instanceof ChainError)) throw error
+    return report('failed', rpc, { ...read, reason: error.message })
+  }
+  return report('checked', rpc, read)
+}
+
+function spentText(maxCalls: number): string {
+  return `${maxCalls} RPC calls were spent; the next run goes on`
+}
+
+async function write(
+  { database, clock, random, signal }: ReceiptCheckDeps,
+  chain: EvmChainName,
+  found: FactsByHash,
+  tally: Tally,
+): Promise<void> {
+  const entries = [...found]
+  for (let at = 0; at < entries.length; at += perWrite) {
+    signal.throwIfAborted()
+    const nowMs = clock.now()
+    // Counted only once it is committed.
+    const counted = noTally()
+    await database.write(async (tx) => {
+      for (const [txHash, facts] of entries.slice(at, at + perWrite)) {
+        await applyFacts(tx, { chain, txHash }, facts, { random, nowMs, tally: counted })
+      }
+    })
+    for (const name of Object.keys(tally)) add(tally, counted, name)
+  }
+}
+
+function add(tally: Tally, counted: Tally, name: string): void {
+  if (isCounter(name, tally)) tally[name] += counted[name]
+}
+
+function isCounter(name: string, tally: Tally): name is keyof Tally {
+  return Object.hasOwn(tally, name)
+}
+
+/** Receipts on chains that have no checker stay pending and say so. */
+async function tellOthers({ database, clock }: ReceiptCheckDeps): Promise<ChainReport[]> {
+  const now = isoTime(clock.now())
+  for (;;) {
+    const untold = await untoldReceipts(database.reader, evmChains, untoldPerWrite)
+    if (untold.length === 0) break
+    await database.write(async (tx) => {
+      for (const receipt of untold) {
+        const reason = noChecker(receipt.chain)
+        await saveCheck(tx, receipt, { ...unchecked, reason, verdict_at: now, checked_at: now })
+        const isWord = receipt.verification === 'verified'
+        await setOutcome(tx, receipt.id, {
+          verification: receipt.verification,
+          verificationReason: isWord ? receipt.verificationReason : reason,
+          onchain: 'pending',
+          block: null,
+          now,
+        })
+      }
+    })
+  }
+  const waiting = await waitingByChain(database.reader)
+  return [...waiting]
+    .filter(([chain]) => !Object.hasOwn(chains, chain) || chain === 'solana')
+    .map(([chain, due]) => {
+      const reason = noChecker(chain)
+      return {
+        chain,
+        state: 'no checker',
+        reason,
+        due,
+        ...noTally(),
+        rpc_calls: 0,
+        rpc_requests: 0,
+      }
+    })
+}
+
+const unchecked = {
+  verdict: 'unchecked',
+  block_number: null,
+  block_hash: null,
+  block_at: null,
+  log_index: null,
+  payer: null,
+  attempts: 0,
+  missed: 0,
+  first_missing_at: null,
+  next_at: null,
+} as const
+
+function noChecker(chain: string): string {
+  return `no checker for ${chain}`
+}
+
+async function closeOldDoubts({ database, clock, random }: ReceiptCheckDeps): Promise<void> {
+  const nowMs = clock.now()
+  const before = isoTime(nowMs - doubtMs)
+  const open = await listOpenFlags(database.reader)
+  const old = open.filter((flag) => flag.kind === 'receipt_reversed' && flag.openedAt < before)
+  for (const flag of old) {
+    const createdAt = isoTime(nowMs)
+    await database.write(async (tx) => {
+      const reason = 'a month has passed; the reversal stays in the ledger of reputation'
+      const closed = await closeFlag(tx, flag, createdAt, reason)
+      if (closed === null) return
+      await appendEvent(tx, {
+        id: `evt_${Buffer.from(random.bytes(9)).toString('hex')}`,
+        kind: 'flag_closed',
+        rail: flag.rail,
+        severity: 'info',
+        title: flag.title,
+        data: { flag_id: flag.id, flag_kind: flag.kind },
+        createdAt,
+      })
+    })
+  }
+}
+
+/** `arbitrum: 12 due, 10 verified, …`: the detail of a run; null where nothing was due. */
+export function receiptsSummary({ chains: reports }: ReceiptRun): string | null {
+  if (reports.length === 0) return null
+  return reports.map(chainSummary).join('; ')
+}
+
+function chainSummary(report: ChainReport): string {
+  const { chain, state, due, reason } = report
+  if (state === 'no rpc' || state === 'no checker') {
+    return `${chain}: ${reason ?? state}, ${due} waiting`
+  }
+  const counts = (['verified', 'provisional', 'waiting', 'failed', 'reversed', 'errors'] as const)
+    .filter((name) => report[name] > 0)
+    .map((name) => `${report[name]} ${name}`)
+  const said = [`${due} due`, ...counts, `${report.rpc_calls} RPC calls`].join(', ')
+  return reason === undefined ? `${chain}: ${said}` : `${chain}: ${said} (${reason})`
+}

@@ -1,0 +1,238 @@
+import type { Clock, Log, Random } from '../../src/core/deps.ts'
+/** Tells subscribers of events: from the log of events into the outbox, from the outbox to the receivers. */
+import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
+import { retryWaitMs } from '../../src/core/webhook-retry.ts'
+import { alertEventOf, alertPayload } from '../../src/db/alert-message.ts'
+import { activeSubscriptions, disableSubscription } from '../../src/db/alerts.ts'
+import type { SubscriptionRecord } from '../../src/db/alerts.ts'
+import { eventsSince, lastEventSeq } from '../../src/db/events.ts'
+import type { EventRecord } from '../../src/db/events.ts'
+import { getMeta, setMeta } from '../../src/db/meta.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import {
+  dropDeliveriesBefore,
+  enqueueDelivery,
+  isDeliveryDue,
+  killPending,
+  leaseDeliveries,
+  settleDelivery,
+} from '../../src/db/webhooks.ts'
+import type { AttemptOutcome, LeasedDelivery } from '../../src/db/webhooks.ts'
+import { OutboundError } from '../../src/outbound/pinned-fetch.ts'
+import type { PinnedFetch } from '../../src/outbound/pinned-fetch.ts'
+import { webhookHeaders } from '../../src/outbound/standard-webhook.ts'
+
+export interface WebhookDeps {
+  readonly database: OpenDatabase
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  readonly send: PinnedFetch
+  /** The secret of a subscription, `whsec_…`. */
+  readonly secretOf: (subscriptionId: string) => string
+  readonly userAgent: string
+  /** Ends attempts under way; they are made again by whoever comes next. */
+  readonly signal: AbortSignal
+}
+
+export interface WebhookRound {
+  readonly delivered: number
+  readonly failed: number
+  readonly dead: number
+}
+
+export interface Webhooks {
+  /** One round: everything that is due now, until nothing is. */
+  readonly run: () => Promise<WebhookRound>
+}
+
+const cursorKey = 'webhooks_cursor'
+/** Rows of one transaction, so that it stays short. */
+const rowsPerWrite = 2000
+const eventsPerRead = 200
+
+const attemptTimeoutMs = 15 * secondMs
+const maxAnswerBytes = 64 * 1024
+/** Longer than an attempt can take, and its outcome to be written. */
+const leaseMs = minuteMs
+/** Attempts at one time, never two to one subscription. */
+const lanes = 8
+
+const finishedKeptMs = 30 * dayMs
+const cleanEveryMs = hourMs
+
+export function createWebhooks(deps: WebhookDeps): Webhooks {
+  const { database, clock, signal } = deps
+  let cleanedAtMs = Number.NEGATIVE_INFINITY
+  return {
+    run: async () => {
+      await fillOutbox(deps)
+      const totals = { delivered: 0, failed: 0, dead: 0 }
+      const lane = async (): Promise<void> => {
+        for (;;) {
+          const held = signal.aborted ? null : await leaseOne(deps)
+          if (held === null) return
+          const result = await attempt(deps, held)
+          if (result !== null) totals[result] += 1
+        }
+      }
+      await Promise.all(Array.from({ length: lanes }, lane))
+      if (clock.monotonic() - cleanedAtMs >= cleanEveryMs) {
+        cleanedAtMs = clock.monotonic()
+        const before = isoTime(clock.now() - finishedKeptMs)
+        await database.write((tx) => dropDeliveriesBefore(tx, before))
+      }
+      return totals
+    },
+  }
+}
+
+/**
+ * Writes a delivery for each new event and each subscription that wants it, and moves the cursor in the same
+ * transaction: an event is never passed over, and never written twice.
+ */
+async function fillOutbox(deps: WebhookDeps): Promise<void> {
+  const { database, clock, random } = deps
+  for (;;) {
+    const behind = Number((await getMeta(database.reader, cursorKey)) ?? '0')
+    if (behind >= (await lastEventSeq(database.reader))) return
+    await database.write(async (tx) => {
+      const cursor = Number((await getMeta(tx, cursorKey)) ?? '0')
+      const subscriptions = await activeSubscriptions(tx)
+      const share = Math.floor(rowsPerWrite / Math.max(1, subscriptions.length))
+      const limit = Math.min(eventsPerRead, Math.max(1, share))
+      const events = await eventsSince(tx, { seq: cursor }, limit)
+      const createdAt = isoTime(clock.now())
+      for (const event of events) {
+        const wanted = subscriptions.filter((subscription) => wants(subscription, event))
+        if (wanted.length === 0) continue
+        const payload = alertPayload(alertEventOf(event))
+        for (const { id } of wanted) {
+          await enqueueDelivery(tx, {
+            id: messageId(random),
+            subscriptionId: id,
+            eventSeq: event.seq,
+            type: event.kind,
+            payload,
+            createdAt,
+          })
+        }
+      }
+      const last = events.at(-1)
+      if (last !== undefined) await setMeta(tx, cursorKey, String(last.seq))
+    })
+  }
+}
+
+function wants(subscription: SubscriptionRecord, event: EventRecord): boolean {
+  const { rails, severity, afterSeq } = subscription
+  if (event.seq <= afterSeq) return false
+  if (severity !== null && event.severity !== severity) return false
+  return rails === null || (event.rail !== null && rails.includes(event.rail))
+}
+
+function messageId(random: Pick<Random, 'bytes'>): string {
+  return `msg_${Buffer.from(random.bytes(12)).toString('hex')}`
+}
+
+async function leaseOne({ database, clock }: WebhookDeps): Promise<LeasedDelivery | null> {
+  const nowMs = clock.now()
+  const now = isoTime(nowMs)
+  if (!(await isDeliveryDue(database.reader, now))) return null
+  const leasedUntil = isoTime(nowMs + leaseMs)
+  const [held = null] = await database.write((tx) =>
+    leaseDeliveries(tx, { now, leasedUntil, limit: 1 }),
+  )
+  return held
+}
+
+/** Null where the outcome does not count: the round was ended, or the lease has gone to another. */
+async function attempt(
+  deps: WebhookDeps,
+  held: LeasedDelivery,
+): Promise<keyof WebhookRound | null> {
+  const { database, clock, log, random, signal } = deps
+  const answer = await sendOnce(deps, held)
+  if (signal.aborted) return null
+  const nowMs = clock.now()
+  const { outcome, isGone } = decide(answer, held.attempts + 1, nowMs, random.unit())
+  const isKept = await database.write(async (tx) => {
+    const kept = await settleDelivery(tx, held, outcome)
+    if (kept && isGone) {
+      await disableSubscription(tx, held.subscriptionId, goneReason, outcome.at)
+      await killPending(tx, held.subscriptionId, goneReason, outcome.at)
+    }
+    return kept
+  })
+  if (!isKept) {
+    log.info('webhook settled by another', { delivery: held.id })
+    return null
+  }
+  return outcome.status === 'pending' ? 'failed' : outcome.status
+}
+
+interface Answer {
+  readonly status: number | null
+  readonly error: string | null
+}
+
+async function sendOnce(deps: WebhookDeps, held: LeasedDelivery): Promise<Answer> {
+  const { send, clock, secretOf, userAgent, signal } = deps
+  const signed = webhookHeaders({
+    id: held.id,
+    timeMs: clock.now(),
+    payload: held.payload,
+    secret: secretOf(held.subscriptionId),
+  })
+  try {
+    const { status } = await send(
+      {
+        url: held.url,
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', 'User-Agent': userAgent, ...signed },
+        body: held.payload,
+      },
+      { timeoutMs: attemptTimeoutMs, maxAnswerBytes, signal },
+    )
+    return { status, error: null }
+  } catch (error) {
+    if (error instanceof OutboundError) return { status: null, error: error.message }
+    if (signal.aborted) return { status: null, error: 'The builder was stopped' }
+    throw error
+  }
+}
+
+const goneReason = 'The receiver answered 410: it wants no more'
+
+/** Only 2xx is success; a redirect is a failure like any other answer. */
+function decide(
+  { status, error }: Answer,
+  attempts: number,
+  nowMs: number,
+  unit: number,
+): { readonly outcome: AttemptOutcome; readonly isGone: boolean } {
+  const at = isoTime(nowMs)
+  const end = { nextAttemptAt: null, answered: status, at } as const
+  if (status !== null && status >= 200 && status < 300) {
+    return { outcome: { ...end, status: 'delivered', error: null }, isGone: false }
+  }
+  const reason = error ?? `The receiver answered ${status}`
+  if (status === 410)
+    return { outcome: { ...end, status: 'dead', error: goneReason }, isGone: true }
+  const waitMs = retryWaitMs(attempts, unit)
+  const outcome: AttemptOutcome =
+    waitMs === null
+      ? { ...end, status: 'dead', error: reason }
+      : { ...end, status: 'pending', nextAttemptAt: isoTime(nowMs + waitMs), error: reason }
+  return { outcome, isGone: false }
+}
+
+/** `3 delivered, 1 failed`: the detail of a run; null where nothing was sent. */
+export function webhooksSummary({ delivered, failed, dead }: WebhookRound): string | null {
+  const parts = [
+    delivered === 0 ? null : `${delivered} delivered`,
+    failed === 0 ? null : `${failed} failed, to be tried again`,
+    dead === 0 ? null : `${dead} given up`,
+  ].filter((part) => part !== null)
+  return parts.length === 0 ? null : parts.join(', ')
+}

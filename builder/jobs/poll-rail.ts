@@ -1,0 +1,205 @@
+import type { Clock, Fetch, Log, Random } from '../../src/core/deps.ts'
+/** One poll of one rail: read, reduce, judge, and write all that follows in one transaction. */
+import { impossibleFigures } from '../../src/core/figures.ts'
+import { decidePoll } from '../../src/core/rail-poll.ts'
+import type { PollDecision, PollOutcome } from '../../src/core/rail-poll.ts'
+import { redact } from '../../src/core/redact.ts'
+import { dayMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
+import { appendEvent } from '../../src/db/events.ts'
+import { closeFlag, openFlag } from '../../src/db/flags.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import { historyOf, insertPoll, loadRailStates, saveRailState } from '../../src/db/polls.ts'
+import { LateError, toItsEnd } from '../../src/outbound/in-time.ts'
+import type { AnyRailAdapter, ReadContext, Window } from '../rails/adapter.ts'
+import type { Sources } from '../rails/sources.ts'
+import type { AuthoredRail } from '../world/authored-rails.ts'
+import {
+  pastPollsOf,
+  stateOf,
+  toStateRow,
+  toStored,
+  toStoredEvidence,
+} from '../world/stored-rails.ts'
+
+export interface PollDeps {
+  readonly database: OpenDatabase
+  readonly clock: Clock
+  readonly random: Random
+  readonly fetch: Fetch
+  readonly log: Log
+  readonly sources: Sources
+  readonly pollEveryMs: number
+}
+
+export interface PollReport {
+  readonly rail: string
+  readonly outcome: 'ok' | 'failed'
+  readonly durationMs: number
+  readonly error: string | null
+  readonly status: string
+  readonly transition: PollDecision['transition']
+}
+
+/** A read that has not ended by then is given up; what was folded is kept and the next poll goes on from there. */
+const pollTimeoutMs = 15 * minuteMs
+/** How far back counters of earlier polls are handed to an adapter. */
+const pastMs = 40 * dayMs
+
+/** Polls one rail and records the outcome. Rejects only where the outcome could not be written. */
+export async function pollRail(
+  adapter: AnyRailAdapter,
+  authored: AuthoredRail,
+  deps: PollDeps,
+  signal: AbortSignal,
+): Promise<PollReport> {
+  const startedAtMs = deps.clock.now()
+  const startedMonotonic = deps.clock.monotonic()
+  const { outcome, counters } = await measure(adapter, deps, startedAtMs, signal)
+  const durationMs = Math.round(deps.clock.monotonic() - startedMonotonic)
+  const facts = {
+    displayName: authored.display_name,
+    basis: authored.status_basis,
+    startedAtMs,
+    durationMs,
+    pollEveryMs: deps.pollEveryMs,
+  }
+  const decision = await record(adapter, authored, deps, outcome, counters, facts)
+  return {
+    rail: adapter.rail,
+    outcome: outcome.kind === 'good' ? 'ok' : 'failed',
+    durationMs,
+    error: outcome.kind === 'good' ? null : outcome.error,
+    status: decision.state.status,
+    transition: decision.transition,
+  }
+}
+
+interface Measured {
+  readonly outcome: PollOutcome
+  readonly counters: Readonly<Record<string, number>>
+}
+
+async function measure(
+  adapter: AnyRailAdapter,
+  deps: PollDeps,
+  startedAtMs: number,
+  signal: AbortSignal,
+): Promise<Measured> {
+  const limit = { timeoutMs: pollTimeoutMs, signal }
+  try {
+    const { measurement, counters } = await toItsEnd(limit, async (limited) => {
+      const ctx = await contextOf(adapter, deps, windowOf(startedAtMs), limited)
+      return await adapter.measure(ctx)
+    })
+    const impossible = impossibleFigures(measurement.figures)
+    if (impossible.length > 0) {
+      const error = redact(`figures that cannot be true: ${impossible.join('; ')}`)
+      return { outcome: { kind: 'failed', error, impossible }, counters: {} }
+    }
+    return { outcome: { kind: 'good', measurement }, counters }
+  } catch (error) {
+    signal.throwIfAborted()
+    return { outcome: { kind: 'failed', error: reasonOf(error), impossible: [] }, counters: {} }
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof LateError)
+    return `not read within ${pollTimeoutMs / secondMs} s; the next poll goes on`
+  return redact(error instanceof Error ? error.message : String(error))
+}
+
+function windowOf(endMs: number): Window {
+  return { endMs, start30dMs: endMs - 30 * dayMs, start7dMs: endMs - 7 * dayMs }
+}
+
+async function contextOf(
+  adapter: AnyRailAdapter,
+  { database, clock, random, log, sources }: PollDeps,
+  window: Window,
+  signal: AbortSignal,
+): Promise<ReadContext> {
+  const from = isoTime(window.endMs - pastMs)
+  const past = pastPollsOf(await historyOf(database.reader, adapter.rail, { from }))
+  return {
+    window,
+    http: sources.http(adapter.rail, signal),
+    chain: (name) => sources.chain(name, signal),
+    solanaRpc: sources.solanaRpc,
+    folds: sources.folds(adapter.rail, database, clock),
+    past,
+    clock,
+    random,
+    log,
+    signal,
+  }
+}
+
+async function record(
+  adapter: AnyRailAdapter,
+  authored: AuthoredRail,
+  { database, random }: PollDeps,
+  outcome: PollOutcome,
+  counters: Readonly<Record<string, number>>,
+  facts: Parameters<typeof decidePoll>[2],
+): Promise<PollDecision> {
+  const { rail, rule } = adapter
+  const at = isoTime(facts.startedAtMs)
+  const newId = (prefix: string) => `${prefix}_${Buffer.from(random.bytes(9)).toString('hex')}`
+  return await database.write(async (tx) => {
+    const states = await loadRailStates(tx)
+    const decision = decidePoll(stateOf(authored, states.get(rail)), outcome, facts)
+    const { state, transition, holding, settled } = decision
+    const good = outcome.kind === 'good' ? outcome.measurement : null
+    const pollId = await insertPoll(tx, {
+      rail,
+      startedAt: at,
+      durationMs: facts.durationMs,
+      outcome: good === null ? 'failed' : 'ok',
+      error: state.lastError,
+      figures: good === null ? null : toStored(good, counters),
+      evidence: toStoredEvidence(good?.evidence ?? []),
+      rule: `${rule.name} v${rule.version}`,
+      statusAfter: state.status,
+    })
+    await saveRailState(tx, toStateRow(state, pollId, counters))
+    if (transition !== null) {
+      await appendEvent(tx, {
+        id: newId('evt'),
+        kind: 'rail_transition',
+        rail,
+        severity: transition.to === 'paying' ? 'info' : 'warning',
+        title: `${authored.display_name}: ${transition.from} → ${transition.to}`,
+        data: { ...transition, figures: state.figures },
+        createdAt: at,
+      })
+    }
+    for (const { kind, finding } of holding) {
+      const flag = { id: newId('flg'), kind, rail, subject: '', openedAt: at, ...finding }
+      if (!(await openFlag(tx, flag))) continue
+      await appendEvent(tx, {
+        id: newId('evt'),
+        kind: 'flag_opened',
+        rail,
+        severity: finding.severity,
+        title: finding.title,
+        data: { flag_id: flag.id, flag_kind: kind, evidence: finding.evidence },
+        createdAt: at,
+      })
+    }
+    for (const kind of settled) {
+      const closed = await closeFlag(tx, { kind, rail, subject: '' }, at, 'no longer holds')
+      if (closed === null) continue
+      await appendEvent(tx, {
+        id: newId('evt'),
+        kind: 'flag_closed',
+        rail,
+        severity: 'info',
+        title: closed.title,
+        data: { flag_id: closed.id, flag_kind: kind },
+        createdAt: at,
+      })
+    }
+    return decision
+  })
+}

@@ -1,0 +1,64 @@
+import { loadRailStates } from '../../src/db/polls.ts'
+import type { AnyRailAdapter } from '../rails/adapter.ts'
+import type { AuthoredRail } from '../world/authored-rails.ts'
+import { pollRail } from './poll-rail.ts'
+import type { PollDeps, PollReport } from './poll-rail.ts'
+import { isDue, offsetMsOf } from './poll-times.ts'
+
+/** Sources are strangers to each other, so a slow one holds up at most its own lane. */
+const lanes = 4
+
+export interface RoundOptions {
+  readonly adapters: readonly AnyRailAdapter[]
+  readonly authored: readonly AuthoredRail[]
+  /** `due`: rails whose turn has come. `all`: every rail, whenever it was polled. */
+  readonly which: 'due' | 'all'
+  readonly signal: AbortSignal
+  /** Told as each rail ends, for progress. */
+  readonly onReport?: (report: PollReport) => void
+}
+
+/** Polls the rails of a round, a few at a time. A rail that fails fails alone; its failure is a report, not a throw. */
+export async function pollRound(
+  deps: PollDeps,
+  options: RoundOptions,
+): Promise<readonly PollReport[]> {
+  const waiting = await railsOf(deps, options)
+  const reports: PollReport[] = []
+  const lane = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const report = await pollRail(next.adapter, next.authored, deps, options.signal)
+      reports.push(report)
+      options.onReport?.(report)
+    }
+  }
+  await Promise.all(Array.from({ length: lanes }, lane))
+  return reports
+}
+
+async function railsOf(
+  { database, clock, pollEveryMs }: PollDeps,
+  { adapters, authored, which }: RoundOptions,
+): Promise<{ adapter: AnyRailAdapter; authored: AuthoredRail }[]> {
+  const states = await loadRailStates(database.reader)
+  const nowMs = clock.now()
+  return adapters.flatMap((adapter) => {
+    const entry = authored.find(({ rail }) => rail === adapter.rail)
+    if (entry === undefined) throw new Error(`rail ${adapter.rail} has no file in data/rails`)
+    const state = states.get(adapter.rail)
+    const lastPollAt = state?.lastPollAt ?? null
+    const lastPollAtMs = lastPollAt === null ? null : Date.parse(lastPollAt)
+    const failures = state?.consecutiveFailures ?? 0
+    const offsetMs = offsetMsOf(adapter.rail, pollEveryMs)
+    const due = isDue(nowMs, lastPollAtMs, failures, pollEveryMs, offsetMs)
+    return which === 'all' || due ? [{ adapter, authored: entry }] : []
+  })
+}
+
+/** `6 rails polled, 1 failed (olas)`: the detail of a run. */
+export function roundSummary(reports: readonly PollReport[]): string {
+  const failed = reports.filter(({ outcome }) => outcome === 'failed').map(({ rail }) => rail)
+  const tail =
+    failed.length === 0 ? '' : `, ${failed.length} failed (${failed.toSorted().join(', ')})`
+  return `${reports.length} rails polled${tail}`
+}

@@ -1,0 +1,25 @@
+import type { PollReport } from './poll-rail.ts'
+
+/** Where progress goes: a terminal gets aligned lines, anything else plain ones. */
+export interface ProgressOutput {
+  readonly isTTY: boolean
+  readonly write: (text: string) => void
+}
+
+const marks = { ok: '✓', failed: '✗' } as const
+
+/** A line per rail as its poll ends: outcome, time, status and what went wrong. */
+export function railProgress(output: ProgressOutput, total: number): (report: PollReport) => void {
+  let done = 0
+  return (report) => {
+    done += 1
+    const { rail, outcome, durationMs, status, error, transition } = report
+    const moved = transition === null ? '' : ` (${transition.from} → ${transition.to})`
+    const seconds = `${(durationMs / 1000).toFixed(1)} s`
+    const result = error === null ? `${status}${moved}` : `carried over: ${error}`
+    const line = output.isTTY
+      ? `${marks[outcome]} ${String(done).padStart(String(total).length)}/${total} ${rail.padEnd(18)} ${seconds.padStart(8)}  ${result}`
+      : `${outcome} ${rail} ${seconds} ${result}`
+    output.write(`${line}\n`)
+  }
+}

@@ -1,0 +1,58 @@
+/** What the builder tells of itself, for the metrics of the service. */
+import type { Clock, Log } from '../../src/core/deps.ts'
+import { reportEveryMs, writeBuilderReport } from '../../src/metrics/builder-report.ts'
+import type { BuilderReport } from '../../src/metrics/builder-report.ts'
+import type { ProcessReading } from '../../src/metrics/process.ts'
+import type { RunTold } from './run-job.ts'
+
+export interface Reporter {
+  readonly ran: (run: RunTold) => void
+  /** Writes the report now, and again until the signal aborts. */
+  readonly reportEvery: (signal: AbortSignal) => Promise<void>
+}
+
+interface Deps {
+  readonly dataDir: string
+  readonly clock: Clock
+  readonly log: Log
+  readonly process: () => Promise<ProcessReading>
+}
+
+export function createReporter({ dataDir, clock, log, process }: Deps): Reporter {
+  const jobs: BuilderReport['jobs'] = {}
+
+  const report = async (): Promise<void> => {
+    const reading = await process()
+    await writeBuilderReport(dataDir, {
+      at: clock.now() / 1000,
+      started: reading.startedSeconds,
+      cpu_seconds: reading.cpuSeconds,
+      resident_bytes: reading.residentBytes,
+      heap_used_bytes: reading.heapUsedBytes,
+      event_loop_lag_seconds: reading.lagSeconds.p99,
+      open_fds: reading.openFds,
+      jobs,
+    })
+  }
+
+  return {
+    ran: ({ job, outcome, finishedMs, tookMs }) => {
+      const told = jobs[job] ?? { ok: 0, failed: 0, seconds: 0, last_success: null }
+      jobs[job] = {
+        ok: told.ok + (outcome === 'ok' ? 1 : 0),
+        failed: told.failed + (outcome === 'failed' ? 1 : 0),
+        seconds: told.seconds + tookMs / 1000,
+        last_success: outcome === 'ok' ? finishedMs / 1000 : told.last_success,
+      }
+    },
+    reportEvery: async (signal) => {
+      while (!signal.aborted) {
+        // A full disk keeps no builder from its work; that it is silent shows in the metrics.
+        await report().catch((error: unknown) => {
+          log.warn('the report of the builder could not be written', { error: String(error) })
+        })
+        await clock.sleep(reportEveryMs, signal).catch(() => undefined)
+      }
+    },
+  }
+}

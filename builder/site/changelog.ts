@@ -1,0 +1,28 @@
+/** `/changelog`: the change log of the project, as it stands in its repository. */
+import type { World } from '../world/world.ts'
+import { para } from './blocks.ts'
+import { html } from './html.ts'
+import type { Page } from './page.ts'
+import { renderMarkdown } from './prose.ts'
+import type { Twin } from './twin.ts'
+
+export function changelogPage({ changelog, site }: World): Page {
+  return {
+    path: '/changelog',
+    title: 'Changes',
+    description: 'What changed in the interface and the service, and what is going to.',
+    nav: '/docs',
+    alternates: [{ type: 'application/atom+xml', href: '/feeds/changes.atom', title: 'Versions' }],
+    body: [
+      changelog === null
+        ? para('This installation came without its change log.')
+        : entries(changelog, site.url),
+    ],
+  }
+}
+
+/** Without the first heading, which the page has itself. */
+function entries(changelog: string, siteUrl: string): Twin {
+  const body = changelog.replace(/^#\s[^\n]*\n+/, '').trim()
+  return { html: html`<div class="prose">${renderMarkdown(body, siteUrl)}</div>`, md: body }
+}

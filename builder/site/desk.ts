@@ -1,0 +1,92 @@
+/** `/desk` and its articles. The Markdown of an article is a document of its own. */
+import { pathOf } from '../../src/contract/routes.ts'
+import { counted } from '../../src/core/number-text.ts'
+import { rankArticles } from '../desk/ranking.ts'
+import type { ArticleSource } from '../world/articles.ts'
+import type { World } from '../world/world.ts'
+import { htmlOnly, links, para } from './blocks.ts'
+import { count, day, mark } from './figures.ts'
+import { html } from './html.ts'
+import type { Page } from './page.ts'
+import { renderMarkdown } from './prose.ts'
+import { cell, table } from './table.ts'
+import { concat, foreign, join, link, say, small } from './twin.ts'
+
+export function articlePath(slug: string): string {
+  return `/desk/${slug}`
+}
+
+const feeds = [
+  { type: 'application/atom+xml', href: '/feeds/desk.atom', title: 'The desk' },
+  { type: 'application/feed+json', href: '/feeds/desk.json', title: 'The desk' },
+] as const
+
+export function deskPage(world: World): Page {
+  const ranked = rankArticles(
+    world.articles.map((article) => ({
+      ...article,
+      views24h: world.views24h.get(article.slug) ?? 0,
+    })),
+  )
+  return {
+    path: '/desk',
+    title: 'The desk',
+    description: `${counted(ranked.length, 'article')} on what rails pay and how to read their figures. Weekly.`,
+    nav: '/desk',
+    alternates: feeds,
+    body: [
+      para('Articles above the median of views stand first, then the newest.', 'lede'),
+      table({
+        id: 'articles',
+        caption: 'Views are counted by the hour and without cookies.',
+        columns: [
+          { label: 'Article' },
+          { label: 'Date' },
+          { label: 'Views', unit: '24 hours', kind: 'figure' },
+        ],
+        rows: ranked.map((article) => ({
+          cells: [
+            cell(
+              concat([
+                link(articlePath(article.slug), foreign(article.title)),
+                mark(article.hot ? 'much read' : null),
+                { html: html`<br />`, md: ': ' },
+                small(foreign(article.excerpt)),
+              ]),
+              article.title.toLowerCase(),
+            ),
+            day(Date.parse(article.date)),
+            cell(count(article.views24h), article.views24h),
+          ],
+        })),
+        empty: 'No article has been published yet.',
+      }),
+      links([
+        ['/feeds/desk.atom', 'Atom feed'],
+        ['/feeds/desk.json', 'JSON feed'],
+        ['/api/v1/desk/feed.json', 'Ranked list, JSON'],
+        ['/desk/SKILL.md', 'Skill file for agents'],
+      ]),
+    ],
+  }
+}
+
+export function articlePage(article: ArticleSource, { site }: World): Page {
+  return {
+    path: articlePath(article.slug),
+    title: article.title,
+    description: article.excerpt,
+    nav: '/desk',
+    alternates: feeds,
+    markdown: false,
+    madeOf: article,
+    body: () => [
+      para(say`${article.date} · ${join(article.keywords.map(foreign), ', ')}`, 'lede'),
+      htmlOnly(html`<div class="prose">${renderMarkdown(article.body, site.url)}</div>`),
+      links([
+        [pathOf('getDeskArticle', { slug: article.slug }), 'This article as Markdown'],
+        ['/desk', 'All articles'],
+      ]),
+    ],
+  }
+}

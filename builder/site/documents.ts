@@ -1,0 +1,119 @@
+/** The documents of a page: HTML for people, Markdown for agents. */
+import { createHash } from 'node:crypto'
+
+import { maxAgeOf } from '../../src/contract/routes.ts'
+import { keptOnce } from '../cache/kept-once.ts'
+import { deferred } from '../documents/document.ts'
+import type { DocumentBody, PublicDocument } from '../publish/document.ts'
+import type { World } from '../world/world.ts'
+import { stacked } from './blocks.ts'
+import { layout } from './layout.ts'
+import { shareImage, twinPath } from './page.ts'
+import type { Page } from './page.ts'
+import { markdownText } from './twin.ts'
+import type { Twin } from './twin.ts'
+
+/** Pages are cached like the other documents that people read. */
+const maxAgeSeconds = maxAgeOf('getDeskFeed')
+
+/** A page whose two forms are made when they are needed. */
+export interface MadePage {
+  readonly page: Page
+  /** Of all that the page is made of; null where nobody says what that is. */
+  readonly revision: string | null
+  readonly html: () => string
+  readonly markdown: () => string
+}
+
+export interface PublishedPage {
+  readonly made: MadePage
+  readonly documents: readonly PublicDocument[]
+}
+
+/** The documents of pages, made again where the page, or whether it has a picture, is another than it was. */
+export function createPageDocuments(
+  site: World['site'],
+): (page: Page, images: ReadonlySet<string>) => PublishedPage {
+  const known = new WeakMap<Page, PublishedPage & { readonly image: string | null }>()
+  return (page, images) => {
+    const image = images.has(shareImage(page.path)) ? shareImage(page.path) : null
+    const before = known.get(page)
+    if (before !== undefined && before.image === image) return before
+    const made = madePage(page, site, image)
+    const published = { made, image, documents: [...documentsOfPage(made)] }
+    known.set(page, published)
+    return published
+  }
+}
+
+/** `image`: the path of its picture, if one is published; a page refers to no other. */
+function madePage(page: Page, site: World['site'], image: string | null): MadePage {
+  const { body: given, madeOf, ...about } = page
+  const body = () => stacked(typeof given === 'function' ? given() : given)
+  const htmlOf = (twin: Twin) => layout(page, twin.html, { site, image })
+  const markdownOf = (twin: Twin) => markdownPage(page, twin.md, site.url)
+  if (madeOf === undefined) {
+    const twin = body()
+    const [htmlText, markdown] = [htmlOf(twin), markdownOf(twin)]
+    return { page, revision: null, html: () => htmlText, markdown: () => markdown }
+  }
+  const twin = keptOnce(body)
+  return {
+    page,
+    revision: revisionOf([about, site, image, madeOf]),
+    html: () => htmlOf(twin()),
+    markdown: () => markdownOf(twin()),
+  }
+}
+
+export function revisionOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('base64url')
+}
+
+function* documentsOfPage(made: MadePage): Generator<PublicDocument> {
+  const { page } = made
+  yield form(made, page.path, 'text/html; charset=utf-8', made.html)
+  if (page.markdown === false) return
+  yield form(made, twinPath(page.path), 'text/markdown; charset=utf-8', made.markdown)
+}
+
+function form(
+  { revision }: MadePage,
+  path: string,
+  contentType: string,
+  text: () => string,
+): PublicDocument {
+  const described = { path, contentType, maxAgeSeconds }
+  const make = (): DocumentBody => ({ text: text() })
+  if (revision !== null) return deferred(described, revision, make)
+  return { ...described, body: make(), archive: null }
+}
+
+/** Guides, lists and skills one below the other: for agents that read a site as one file. Of rails there is the API. */
+export function allPagesInOne(
+  made: readonly MadePage[],
+  { path, intro }: { readonly path: string; readonly intro: string },
+): PublicDocument {
+  const shown = made.filter(
+    ({ page, revision }) => page.listed !== false && isGuideOrList(page.path) && revision === null,
+  )
+  const text = [intro, ...shown.map((entry) => entry.markdown())].join('\n\n')
+  const contentType = 'text/plain; charset=utf-8'
+  return { path, contentType, maxAgeSeconds, body: { text }, archive: null }
+}
+
+function isGuideOrList(path: string): boolean {
+  return path.startsWith('/docs/') || (!path.slice(1).includes('/') && path !== '/changelog')
+}
+
+function markdownPage({ path, title, description }: Page, body: string, siteUrl: string): string {
+  const parts = [
+    `# ${markdownText(title)}`,
+    `> ${markdownText(description)}`,
+    body,
+    '---',
+    `The same page for people: ${siteUrl}${path} · all pages: ${siteUrl}/llms.txt`,
+  ]
+  // A reader of the file alone has no base address: paths become whole addresses.
+  return `${parts.join('\n\n').replace(/(?<!\\)\]\(\//g, () => `](${siteUrl}/`)}\n`
+}

@@ -1,0 +1,85 @@
+/** Honesty flags as pages show them, open and closed, each with the numbers that tripped it. */
+import type { Flag } from '../../src/contract/schemas/flag.ts'
+import type { Rail } from '../../src/contract/schemas/rail.ts'
+import type { World } from '../world/world.ts'
+import { para } from './blocks.ts'
+import { amountText, pill, time } from './figures.ts'
+import { railLinkOf } from './rail-parts.ts'
+import { cell, table } from './table.ts'
+import { code, foreign, join, say } from './twin.ts'
+import type { Said, Twin } from './twin.ts'
+
+/** The most severe first. */
+export const severityOrder = { critical: 0, warning: 1, info: 2 } as const
+
+export function flagsOf(rail: string, { openFlags, closedFlags }: World) {
+  const isOfRail = (flag: Flag) => flag.rail === rail
+  return { open: openFlags.filter(isOfRail), closed: closedFlags.filter(isOfRail) }
+}
+
+/** The flags of one rail. */
+export function flagBlocks(rail: string, world: World): Twin[] {
+  const { open, closed } = flagsOf(rail, world)
+  return [
+    open.length === 0 ? para('No flag is open.') : flagTable('open-flags', 'Open.', open, null),
+    ...(closed.length === 0
+      ? []
+      : [flagTable('closed-flags', 'Closed, the latest first.', closed, null)]),
+  ]
+}
+
+/** @param rails Where the rails of the flags are named; null on the page of one rail. */
+export function flagTable(
+  id: string,
+  caption: Said,
+  flags: readonly Flag[],
+  rails: ReadonlyMap<string, Rail> | null,
+): Twin {
+  const isClosed = flags.some((flag) => flag.closed_at !== undefined)
+  return table({
+    id,
+    caption,
+    columns: [
+      { label: 'Doubt' },
+      { label: 'Severity' },
+      ...(rails === null ? [] : [{ label: 'Rail' }]),
+      { label: 'Evidence', sortable: false, wide: true },
+      { label: 'Opened' },
+      ...(isClosed ? [{ label: 'Closed' }] : []),
+    ],
+    rows: flags.map((flag) => ({
+      id: flag.id,
+      cells: [
+        cell(say`${code(flag.kind)} ${foreign(flag.title)}`, flag.kind),
+        cell(pill(flag.severity), severityOrder[flag.severity]),
+        ...(rails === null
+          ? []
+          : [flag.rail === null ? 'the ledger' : railLinkOf(flag.rail, rails)]),
+        evidence(flag),
+        cell(time(Date.parse(flag.opened_at)), Date.parse(flag.opened_at)),
+        ...(isClosed ? [closing(flag)] : []),
+      ],
+    })),
+    empty: 'None.',
+  })
+}
+
+function closing(flag: Flag) {
+  const { closed_at: closedAt, close_reason: reason } = flag
+  if (closedAt === undefined) return cell('open', null)
+  const why = reason === undefined ? null : say`: ${foreign(reason)}`
+  return cell(say`${time(Date.parse(closedAt))}${why}`, Date.parse(closedAt))
+}
+
+function evidence(flag: Flag): Twin {
+  const entries = Object.entries(flag.evidence).map(([name, value]) => {
+    const shown =
+      value === null ? 'unknown' : typeof value === 'number' ? numberText(value) : String(value)
+    return say`${code(name)} ${foreign(shown)}`
+  })
+  return entries.length === 0 ? say`none` : join(entries, ', ')
+}
+
+function numberText(value: number): string {
+  return Number.isInteger(value) || Math.abs(value) < 1 ? String(value) : amountText(value)
+}

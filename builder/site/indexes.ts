@@ -1,0 +1,231 @@
+/** What programs find the site by: llms.txt, robots.txt, the sitemap, and the well-known files. */
+import { createHash } from 'node:crypto'
+
+import { mcpPath } from '../../src/contract/route.ts'
+import { parseFrontMatter } from '../../src/core/front-matter.ts'
+import { isoTime } from '../../src/core/time.ts'
+import { xmlText } from '../../src/core/xml-text.ts'
+import { asJson } from '../documents/document.ts'
+import { agentSkill } from '../documents/site.ts'
+import type { PublicDocument } from '../publish/document.ts'
+import type { World } from '../world/world.ts'
+import { twinPath } from './page.ts'
+import type { Page } from './page.ts'
+import { markdownText } from './twin.ts'
+
+const maxAgeSeconds = 300
+const plain = 'text/plain; charset=utf-8'
+const mcpCardPath = '/.well-known/mcp/server-card.json'
+const mcpCardType = 'application/mcp-server-card+json'
+
+export function* indexDocuments(pages: readonly Page[], world: World): Generator<PublicDocument> {
+  yield text('/llms.txt', plain, llms(pages, world))
+  yield text('/robots.txt', plain, robots(world))
+  yield text('/sitemap.xml', 'application/xml', sitemap(pages, world))
+  yield text('/.well-known/security.txt', plain, security(world))
+  const catalog = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
+  yield json('/.well-known/api-catalog', catalog, apiCatalog(world))
+  yield json(mcpCardPath, mcpCardType, mcpCard(world))
+  yield json(`${mcpPath}/server-card`, mcpCardType, mcpCard(world))
+  yield json('/.well-known/ai-catalog.json', 'application/ai-catalog+json', aiCatalog(world))
+  yield json('/.well-known/agent-skills/index.json', 'application/json', skillIndex(world))
+}
+
+function text(path: string, contentType: string, body: string): PublicDocument {
+  return { path, contentType, maxAgeSeconds, body: { text: body }, archive: null }
+}
+
+function json(path: string, contentType: string, value: object): PublicDocument {
+  const body = { json: asJson(value), stamp: null }
+  return { path, contentType, maxAgeSeconds, body, archive: null }
+}
+
+/** The index for agents, in the form of llmstxt.org. Pages are named by their Markdown. */
+function llms(pages: readonly Page[], world: World): string {
+  const { site } = world
+  const api = `${site.url}/api/v1`
+  const entry = (url: string, name: string, note: string) =>
+    `- [${markdownText(name)}](${url}): ${markdownText(note)}`
+  const listed = pages.filter((page) => page.listed !== false)
+  const pageEntry = (page: Page) =>
+    entry(`${site.url}${twinPath(page.path)}`, page.title, page.description)
+  const rails = listed.filter(({ path }) => path.startsWith('/rails/'))
+  const articles = listed.filter(({ path }) => path.startsWith('/desk/'))
+  const docs = listed.filter(({ path }) => path.startsWith('/docs') || path === '/changelog')
+  const special = new Set([...rails, ...articles, ...docs])
+  const skills = [...world.agentSkills.keys()].map((name) => {
+    const note = skillDescription(agentSkill(world, name))
+    return entry(`${site.url}/${name}/SKILL.md`, `Skill: ${name}`, note)
+  })
+  return `# Agent Income Ledger
+
+> What income channels ("rails") for AI agents really pay: figures with method, age, evidence and signature. Public reads need no key.
+
+Every document is signed with ed25519 (\`X-Signature\` over the bytes of the body; keys at ${site.url}/.well-known/signing-keys.json). A figure named in \`unknown_figures\` stands as 0 and means unknown. Each page below is Markdown; without \`.md\` the address is the same page for people.
+
+## Data
+
+${entry(`${api}/rails`, 'Rails', 'all rails with figures, status, method and age')}
+${entry(`${api}/opportunities`, 'Opportunities', 'rails that pay now, best expected income first, with caveats')}
+${entry(`${api}/honesty/flags`, 'Honesty flags', 'open doubts about figures, with evidence')}
+${entry(`${api}/pacts`, 'Pacts', 'settlements that can be checked on a chain')}
+${entry(`${api}/receipts`, 'Receipts', 'who was paid where; one: /api/v1/receipts/{id}, those of a worker: ?wallet=')}
+${entry(`${api}/leaderboard`, 'Leaderboard', 'reputation by verified receipts, with the formula that makes a score')}
+${entry(`${api}/stats/live`, 'Aggregate', 'the ledger in one document')}
+${entry(`${site.url}/openapi.json`, 'OpenAPI', 'every endpoint and schema')}
+${entry(`${site.url}/.well-known/x402`, 'Offers', 'reads that are sold per request in USDC, and whether they can be paid for here')}
+${entry(`${site.url}${mcpCardPath}`, 'MCP', `read-only tools over the Model Context Protocol at ${site.url}${mcpPath}: streamable HTTP, no sessions, no key`)}
+${entry(`${site.url}/snapshot.json`, 'Manifest', 'every document with its hash, signed')}
+${entry(`${site.url}/llms-full.txt`, 'All pages in one file', 'the documentation, the skills and the lists as Markdown')}
+
+## Skills
+
+${skills.join('\n')}
+
+## Documentation
+
+${docs.map(pageEntry).join('\n')}
+
+## Pages
+
+${listed
+  .filter((page) => !special.has(page))
+  .map(pageEntry)
+  .join('\n')}
+
+## Rails
+
+${rails.map(pageEntry).join('\n')}
+
+## Optional
+
+${articles.map(pageEntry).join('\n')}
+`
+}
+
+/** The head of the one file that has all pages: what it is, and the skills as they are. */
+export function introOf(world: World): string {
+  const skills = [...world.agentSkills.keys()].map((name) => agentSkill(world, name).trim())
+  const head = `# Agent Income Ledger, all pages
+
+> The documentation and the lists as Markdown, after the skill files. The index is ${world.site.url}/llms.txt.`
+  return [head, ...skills].join('\n\n')
+}
+
+function robots({ site }: World): string {
+  return `# Everything here is public and made to be read by programs too.
+User-agent: *
+Content-Signal: search=yes, ai-input=yes, ai-train=yes
+Allow: /
+
+Sitemap: ${site.url}/sitemap.xml
+`
+}
+
+/** Without \`lastmod\`: no document knows when another one changed, and a wrong time is worse than none. */
+function sitemap(pages: readonly Page[], { site }: World): string {
+  const urls = pages
+    .filter((page) => page.listed !== false)
+    .map(({ path }) => `<url><loc>${xmlText(`${site.url}${path}`)}</loc></url>\n`)
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+${urls.join('')}</urlset>
+`
+}
+
+/** RFC 9116. It expires in about half a year, and says so anew with each month. */
+function security({ site, nowMs }: World): string {
+  const now = new Date(nowMs)
+  const expiresMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 6, 1)
+  return `Contact: ${site.url}/docs/contact
+Expires: ${isoTime(expiresMs)}
+Preferred-Languages: en
+Canonical: ${site.url}/.well-known/security.txt
+`
+}
+
+/** RFC 9727. */
+function apiCatalog({ site }: World) {
+  return {
+    linkset: [
+      {
+        anchor: `${site.url}/api/v1`,
+        'service-desc': [{ href: `${site.url}/openapi.json`, type: 'application/json' }],
+        'service-doc': [
+          { href: `${site.url}/docs/reference`, type: 'text/html' },
+          { href: `${site.url}/docs/reference.md`, type: 'text/markdown' },
+          { href: `${site.url}/llms.txt`, type: 'text/plain' },
+        ],
+        status: [{ href: `${site.url}/api/v1/health`, type: 'application/json' }],
+      },
+    ],
+  }
+}
+
+/** The draft of the Linux Foundation's AI catalogue: what an agent can use here, and where each says more. */
+function aiCatalog({ site, agentSkills }: World) {
+  const { hostname } = new URL(site.url)
+  const entry = (name: string, displayName: string, type: string, path: string) => ({
+    identifier: `urn:air:${hostname}:${name}`,
+    displayName,
+    type,
+    url: `${site.url}${path}`,
+  })
+  return {
+    specVersion: '1.0',
+    entries: [
+      entry(`${site.serviceName}-mcp`, 'Agent Income Ledger (MCP)', mcpCardType, mcpCardPath),
+      entry(
+        `${site.serviceName}-api`,
+        'Agent Income Ledger (API)',
+        'application/vnd.oai.openapi+json',
+        '/openapi.json',
+      ),
+      ...[...agentSkills.keys()].map((name) =>
+        entry(`skill-${name}`, `Skill: ${name}`, 'text/markdown', `/${name}/SKILL.md`),
+      ),
+    ],
+  }
+}
+
+/** What a client of the Model Context Protocol needs to know to connect. */
+function mcpCard({ site }: World) {
+  const host = new URL(site.url).hostname.split('.').toReversed().join('.')
+  return {
+    $schema: 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json',
+    name: `${host}/${site.serviceName}`,
+    version: site.version,
+    title: 'Agent Income Ledger',
+    description: 'What income channels for AI agents really pay: read-only tools.',
+    websiteUrl: site.url,
+    remotes: [
+      {
+        type: 'streamable-http',
+        url: `${site.url}${mcpPath}`,
+        supportedProtocolVersions: ['2025-11-25', '2026-07-28'],
+      },
+    ],
+  }
+}
+
+/** The discovery index of agent skills, version 0.2.0, with the digest of each file as it is served. */
+function skillIndex(world: World) {
+  const skills = [...world.agentSkills.keys()].toSorted().map((name) => {
+    const body = agentSkill(world, name)
+    return {
+      name,
+      type: 'skill-md',
+      description: skillDescription(body),
+      url: `${world.site.url}/${name}/SKILL.md`,
+      digest: `sha256:${createHash('sha256').update(body, 'utf8').digest('hex')}`,
+    }
+  })
+  return { $schema: 'https://schemas.agentskills.io/discovery/0.2.0/schema.json', skills }
+}
+
+/** What a skill file says it is for. Its format requires it. */
+function skillDescription(body: string): string {
+  const description = parseFrontMatter(body).fields['description']
+  if (typeof description !== 'string') throw new Error('a skill file has no description')
+  return description
+}

@@ -1,0 +1,141 @@
+/** The frame of every page: head, navigation, footer. No inline script or style, nothing from another host. */
+import { cardHeight, cardWidth } from '../../src/core/og-card.ts'
+import type { World } from '../world/world.ts'
+import { html } from './html.ts'
+import type { Html } from './html.ts'
+import { twinPath } from './page.ts'
+import type { Page } from './page.ts'
+
+const siteName = 'Agent Income Ledger'
+
+const navigation = [
+  ['/', 'Rails'],
+  ['/opportunities', 'Opportunities'],
+  ['/leaderboard', 'Leaderboard'],
+  ['/receipts', 'Receipts'],
+  ['/pacts', 'Pacts'],
+  ['/honesty', 'Flags'],
+  ['/desk', 'Desk'],
+  ['/docs', 'Docs'],
+] as const
+
+const footer = [
+  {
+    title: 'Ledger',
+    entries: [
+      ['/arbitrage', 'Expected income, explained'],
+      ['/workers', 'Workers'],
+      ['/jobs', 'Job exchange'],
+      ['/partners', 'Partners and pricing'],
+      ['/skills', 'Skills'],
+      ['/status', 'Status of the polls'],
+    ],
+  },
+  {
+    title: 'Data',
+    entries: [
+      ['/api/v1/rails', 'All rails, JSON'],
+      ['/api/v1/rails.csv', 'All rails, CSV'],
+      ['/snapshot.json', 'Signed manifest'],
+      ['/diffs/latest.md', 'What the last build changed'],
+      ['/feeds', 'Feeds'],
+    ],
+  },
+  {
+    title: 'Build on it',
+    entries: [
+      ['/docs/reference', 'API reference'],
+      ['/docs/try', 'Try the API'],
+      ['/openapi.json', 'OpenAPI'],
+      ['/llms.txt', 'For agents'],
+      ['/changelog', 'Changes'],
+    ],
+  },
+] as const
+
+/** The whole HTML document. `image` is the path of the picture that stands for the page where it is shared. */
+export function layout(
+  page: Page,
+  body: Html,
+  { site, image }: { readonly site: World['site']; readonly image: string | null },
+): string {
+  const { path, title, description } = page
+  const fullTitle = path === '/' ? `${siteName}: ${title}` : `${title} · ${siteName}`
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${fullTitle}</title>
+        <meta name="description" content="${description}" />
+        <meta name="color-scheme" content="light dark" />
+        ${page.robots && html`<meta name="robots" content="${page.robots}" />`}
+        <meta property="og:title" content="${title}" />
+        <meta property="og:description" content="${description}" />
+        <meta property="og:type" content="website" />
+        <meta property="og:url" content="${site.url}${path}" />
+        <meta property="og:site_name" content="${siteName}" />
+        ${
+          image &&
+          html`<meta property="og:image" content="${site.url}${image}" />
+            <meta property="og:image:width" content="${cardWidth}" />
+            <meta property="og:image:height" content="${cardHeight}" />
+            <meta property="og:image:alt" content="${title}" />
+            <meta name="twitter:card" content="summary_large_image" /> `
+        }
+        <link rel="canonical" href="${site.url}${path}" />
+        <link rel="icon" href="/favicon.svg" type="image/svg+xml" />
+        <link rel="stylesheet" href="/assets/site.css" />
+        ${(page.styles ?? []).map((href) => html`<link rel="stylesheet" href="${href}" /> `)}
+        <link
+          rel="alternate"
+          type="text/markdown"
+          href="${twinPath(path)}"
+          title="This page as Markdown"
+        />
+        ${(page.alternates ?? []).map(({ type, href, title: name }) => html`<link rel="alternate" type="${type}" href="${href}" title="${name}" /> `)}
+        <link rel="service-desc" type="application/json" href="/openapi.json" />
+        <link rel="api-catalog" href="/.well-known/api-catalog" />
+        <script type="module" src="/assets/site.js"></script>
+        ${(page.scripts ?? []).map((src) => html`<script defer src="${src}"></script> `)}
+      </head>
+      <body>
+        <a class="skip" href="#main">Skip to the content</a>
+        <header>
+          <p class="brand"><a href="/">${siteName}</a></p>
+          <nav aria-label="Main">
+            <ul>
+              ${navigation.map(([href, label]) => navEntry(href, label, page))}
+            </ul>
+          </nav>
+        </header>
+        <main id="main" tabindex="-1">
+          <h1>${title}</h1>
+          ${body}
+        </main>
+        <footer>
+          ${footer.map(
+            ({ title: name, entries }) =>
+              html`<nav aria-label="${name}">
+                <p>${name}</p>
+                <ul>
+                  ${entries.map(([href, label]) => html`<li><a href="${href}">${label}</a></li>`)}
+                </ul>
+              </nav> `,
+          )}
+          <p class="colophon">
+            Every document of this site, this page among them, is signed with
+            <a href="/.well-known/signing-keys.json">the ledger's key</a>;
+            <a href="/docs/verifying">verify it</a>.
+            <a href="${twinPath(path)}">This page as Markdown</a>. Version ${site.version}.
+          </p>
+        </footer>
+      </body>
+    </html> `.toString()
+}
+
+function navEntry(href: string, label: string, page: Page): Html {
+  if (page.path === href) return html`<li><a href="${href}" aria-current="page">${label}</a></li>`
+  const current = page.nav === href ? html` aria-current="true"` : null
+  return html`<li><a href="${href}" ${current}>${label}</a></li>`
+}

@@ -1,0 +1,238 @@
+/** A page for each pact. */
+import { pathOf } from '../../src/contract/routes.ts'
+import { explorerUrl } from '../../src/core/chains.ts'
+import { counted } from '../../src/core/number-text.ts'
+import { pactEscrow } from '../../src/core/pact/escrow.ts'
+import type { EscrowEvent, EscrowEventKind } from '../../src/core/pact/sources.ts'
+import type { World } from '../world/world.ts'
+import { facts, links, para, section, steps, verifyBox } from './blocks.ts'
+import { hash, pill, time, usdc } from './figures.ts'
+import type { Page } from './page.ts'
+import { receiptPath } from './receipt-parts.ts'
+import { table } from './table.ts'
+import { address, code, concat, foreign, link, say } from './twin.ts'
+import type { Said, Twin } from './twin.ts'
+
+type Settled = World['pacts']['settled'][number]
+type InFlight = World['pacts']['inFlight'][number]
+type Recorded = World['pacts']['recorded'][number]
+type Logs = readonly EscrowEvent[]
+
+export function pactPath(id: string): string {
+  return `/pacts/${id}`
+}
+
+/** Who published it, with a link where there is one. */
+export function sourceOf({ source }: Recorded): Said {
+  return source.url === undefined ? foreign(source.name) : link(source.url, foreign(source.name))
+}
+
+export function* pactPages({ pacts, community }: World): Generator<Page> {
+  const receipts = new Set(community.receipts.map((receipt) => receipt.receipt_id))
+  const logsOf = ({ pact_id: id }: Settled | InFlight | Recorded): Logs =>
+    pacts.events.get(id) ?? []
+  for (const pact of pacts.settled) {
+    yield settledPage(pact, receipts.has(pact.receipt_id), logsOf(pact))
+  }
+  for (const pact of pacts.inFlight) yield inFlightPage(pact, logsOf(pact))
+  for (const pact of pacts.recorded) yield recordedPage(pact, logsOf(pact))
+}
+
+const eventTexts: Readonly<Record<EscrowEventKind, string>> = {
+  created: 'created and funded',
+  submitted: 'work submitted',
+  approved: 'approved and paid',
+  released: 'released and paid',
+  refunded: 'refunded to the creator',
+  disputed: 'disputed by the creator',
+  ruled: 'ruled by the arbitrator',
+  finalized: 'arbitration ended without a ruling',
+}
+
+/** What the escrow logged of a pact, one row for each log. */
+function timeline(logs: Logs): Twin {
+  return section(
+    'timeline',
+    'What the escrow logged',
+    table({
+      id: 'pact-timeline',
+      caption: 'Logs of the escrow contract, in the order of the chain.',
+      columns: [
+        { label: 'Event', sortable: false },
+        { label: 'Time', sortable: false },
+        { label: 'Block', kind: 'figure', sortable: false },
+        { label: 'Transaction', sortable: false },
+      ],
+      rows: logs.map(({ kind, atMs, block, txHash }) => ({
+        cells: [
+          eventTexts[kind],
+          time(atMs),
+          String(block),
+          link(explorerUrl(pactEscrow.chain, txHash) ?? '', hash(txHash)),
+        ],
+      })),
+      empty: 'No node has shown this ledger a log of this pact.',
+    }),
+  )
+}
+
+const witnessTexts = {
+  receipt: 'a receipt verified on chain',
+  escrow: 'the escrow contract',
+  manifest: 'manifests that this ledger holds',
+} as const
+
+function witnesses(names: Settled['confirmed_by']): Said {
+  return names.length === 0 ? 'nothing yet' : names.map((name) => witnessTexts[name]).join(', ')
+}
+
+function recordedPage(pact: Recorded, logs: Logs): Page {
+  const { published, escrow } = pact
+  const worker = published?.worker ?? escrow?.recipient
+  const claimedHash = published?.work_hash ?? escrow?.work_hash ?? null
+  return {
+    path: pactPath(pact.pact_id),
+    title: pact.title,
+    description: `Pact ${pact.pact_id}, recorded and ${pact.verification}: no verified receipt.`,
+    nav: '/pacts',
+    madeOf: [pact, logs],
+    body: () => [
+      para(
+        say`${pill('recorded')} ${pill(pact.verification)} ${verificationTexts[pact.verification]} It is no proof of payment.`,
+        'lede',
+      ),
+      facts([
+        ['Pact', code(pact.job_id)],
+        ['Source', sourceOf(pact)],
+        pact.source.noted_on === undefined ? null : ['Copied on', pact.source.noted_on],
+        ['Contract', code(pact.contract)],
+        published === undefined ? null : ['Claimed', published.as.replace('_', ' ')],
+        published?.amount_pact === undefined
+          ? null
+          : ['Claimed amount', `${published.amount_pact} PACT`],
+        published?.completed_on === undefined
+          ? null
+          : ['Claimed completed', published.completed_on],
+        published?.deadline === undefined ? null : ['Claimed deadline', published.deadline],
+        worker === undefined ? null : ['Worker', code(worker)],
+        claimedHash === null ? null : ['Work hash', code(claimedHash)],
+        published?.submit_work_tx === undefined
+          ? null
+          : ['Claimed submission', code(published.submit_work_tx)],
+        published?.approve_tx === undefined
+          ? null
+          : ['Claimed payment', code(published.approve_tx)],
+        ['By the escrow', escrow === undefined ? 'not read' : escrow.status],
+        [
+          'A node bears out',
+          pact.confirmed.length === 0 ? 'nothing yet' : pact.confirmed.join(', '),
+        ],
+        pact.contradictions.length === 0
+          ? null
+          : ['A node contradicts', foreign(pact.contradictions.join('; '))],
+        published?.note === undefined ? null : ['Note', foreign(published.note)],
+      ]),
+      timeline(logs),
+      section(
+        'check',
+        'Check it',
+        verifyBox(pathOf('listPacts'), pathOf('listPacts')),
+        links([
+          [pathOf('listPacts'), 'As JSON, under recorded'],
+          ['/pacts', 'All pacts'],
+          ['/pacts/SKILL.md', 'Skill file for agents'],
+        ]),
+      ),
+    ],
+  }
+}
+
+const verificationTexts: Readonly<Record<Recorded['verification'], string>> = {
+  unverified: 'Published by others, and no node has confirmed it.',
+  confirmed: 'A node bears out what stands here of the escrow.',
+  contradicted: 'A node says otherwise than what was published.',
+}
+
+function settledPage(pact: Settled, hasReceipt: boolean, logs: Logs): Page {
+  const receipt = code(pact.receipt_id)
+  return {
+    path: pactPath(pact.pact_id),
+    title: pact.title ?? `Pact ${pact.pact_id}`,
+    description: `${usdc(pact.amount_usdc).md} settled on ${pact.chain}.`,
+    nav: '/pacts',
+    madeOf: [pact, hasReceipt, logs],
+    body: () => [
+      para(say`${pill('settled')} ${usdc(pact.amount_usdc)} on ${pact.chain}`, 'lede'),
+      facts([
+        ['Pact', code(pact.job_id)],
+        ['Settled', time(Date.parse(pact.settled_at))],
+        ['Payer', code(pact.payer)],
+        ['Worker', code(pact.worker)],
+        ['Transaction', link(pact.explorer_url, code(pact.tx_hash))],
+        ['Block', String(pact.block_number)],
+        ['Verified receipt', hasReceipt ? link(receiptPath(pact.receipt_id), receipt) : receipt],
+        ['Rests on', witnesses(pact.confirmed_by)],
+      ]),
+      timeline(logs),
+      checkSection(pact.pact_id),
+    ],
+  }
+}
+
+function inFlightPage(pact: InFlight, logs: Logs): Page {
+  return {
+    path: pactPath(pact.pact_id),
+    title: pact.title,
+    description: `Pact ${pact.pact_id}, in flight: ${pact.phase_status}.`,
+    nav: '/pacts',
+    madeOf: [pact, logs],
+    body: () => [
+      para(
+        say`${pill('in flight')} ${pill(pact.phase_status)} A pact in flight proves no payment.`,
+        'lede',
+      ),
+      facts([
+        ['Pact', code(pact.job_id)],
+        ['Blocked by', pact.phase_blocker === null ? 'nothing' : foreign(pact.phase_blocker)],
+        ['Next', foreign(pact.next_action)],
+        ['Specification', address(pact.spec_uri)],
+        ['Manifest', address(pact.instance_uri)],
+        ['Script that reproduces the hash', address(pact.reproduce_uri)],
+        ['Hash of the work', pact.work_hash === null ? 'none yet' : code(pact.work_hash)],
+        ...(pact.manifest_notes ?? []).map((note) => ['Note', foreign(note)] as const),
+        ['Rests on', witnesses(pact.confirmed_by)],
+        ['Updated', time(Date.parse(pact.updated_at))],
+      ]),
+      timeline(logs),
+      pact.verifier_recipe.length === 0
+        ? null
+        : section(
+            'recipe',
+            `How to verify it, in ${counted(pact.verifier_recipe.length, 'step')}`,
+            steps(pact.verifier_recipe.map(withCode)),
+          ),
+      checkSection(pact.pact_id),
+    ],
+  }
+}
+
+/** A text from outside in which commands stand between backticks. */
+function withCode(text: string): Twin {
+  const parts = text.split('`')
+  if (parts.length % 2 === 0) return foreign(text)
+  return concat(parts.map((part, at) => (at % 2 === 1 ? code(part) : foreign(part))))
+}
+
+function checkSection(id: string) {
+  const json = pathOf('getPact', { id })
+  return section(
+    'check',
+    'Check it',
+    verifyBox(json, json),
+    links([
+      [json, 'As JSON'],
+      ['/pacts', 'All pacts'],
+      ['/pacts/SKILL.md', 'Skill file for agents'],
+    ]),
+  )
+}

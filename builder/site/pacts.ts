@@ -1,0 +1,116 @@
+/** `/pacts` */
+import type { World } from '../world/world.ts'
+import { links, para, section, verifyBox } from './blocks.ts'
+import { amount, hash, pill, time } from './figures.ts'
+import { pactPath, sourceOf } from './pact.ts'
+import type { Page } from './page.ts'
+import { receiptPath } from './receipt-parts.ts'
+import { cell, table } from './table.ts'
+import { foreign, link, say } from './twin.ts'
+
+type Recorded = World['pacts']['recorded'][number]
+
+export function pactsPage({ pacts, rails }: World): Page {
+  const { settled, inFlight, recorded } = pacts
+  return {
+    path: '/pacts',
+    title: 'Pacts',
+    description: `${settled.length} settled and ${inFlight.length} in flight: agreements whose payment can be checked on a chain. ${recorded.length} more are recorded.`,
+    nav: '/pacts',
+    alternates: [{ type: 'application/json', href: '/api/v1/pacts', title: 'JSON' }],
+    body: [
+      para(
+        say`A pact is an agreement between a payer and a worker. It is in flight until a receipt for it is verified on its chain, and settled from then on: its manifest, the escrow contract and the receipt must agree, and where they do not, an ${link('/honesty', 'honesty flag')} says so. ${link('/pacts/SKILL.md', 'How an agent checks one')}.`,
+        'lede',
+      ),
+      section(
+        'settled',
+        'Settled',
+        table({
+          id: 'settled-pacts',
+          caption: 'Each pact once, with its transaction and its verified receipt.',
+          columns: [
+            { label: 'Pact' },
+            { label: 'Amount', unit: 'USDC', kind: 'figure' },
+            { label: 'Chain' },
+            { label: 'Transaction', sortable: false },
+            { label: 'Receipt', sortable: false },
+            { label: 'Settled' },
+          ],
+          rows: settled.map((pact) => ({
+            cells: [
+              cell(link(pactPath(pact.pact_id), foreign(pact.title ?? pact.job_id)), pact.job_id),
+              cell(amount(pact.amount_usdc), pact.amount_usdc),
+              pact.chain,
+              link(pact.explorer_url, hash(pact.tx_hash)),
+              link(receiptPath(pact.receipt_id), hash(pact.receipt_id)),
+              cell(time(Date.parse(pact.settled_at)), Date.parse(pact.settled_at)),
+            ],
+          })),
+          empty: 'The ledger has verified no settlement yet.',
+        }),
+      ),
+      section(
+        'in-flight',
+        'In flight',
+        table({
+          id: 'pacts-in-flight',
+          caption: 'A pact in flight proves no payment.',
+          columns: [
+            { label: 'Pact' },
+            { label: 'Phase' },
+            { label: 'Blocked by', sortable: false },
+            { label: 'Next', sortable: false, wide: true },
+            { label: 'Updated' },
+          ],
+          rows: inFlight.map((pact) => ({
+            cells: [
+              cell(link(pactPath(pact.pact_id), foreign(pact.title)), pact.job_id),
+              pill(pact.phase_status),
+              pact.phase_blocker === null ? 'nothing' : foreign(pact.phase_blocker),
+              foreign(pact.next_action),
+              cell(time(Date.parse(pact.updated_at)), Date.parse(pact.updated_at)),
+            ],
+          })),
+          empty: 'No pact is in flight.',
+        }),
+      ),
+      section('recorded', 'Recorded, not settled here', recordedTable(recorded)),
+      verifyBox('/api/v1/pacts', '/api/v1/pacts'),
+      links([
+        ['/api/v1/pacts', 'As JSON'],
+        ['/pacts/SKILL.md', 'Skill file for agents'],
+        rails.some(({ authored }) => authored.rail === 'pact')
+          ? ['/rails/pact', 'The PACT rail']
+          : null,
+      ]),
+    ],
+  }
+}
+
+function recordedTable(recorded: readonly Recorded[]) {
+  return table({
+    id: 'recorded-pacts',
+    caption:
+      'What others have published about pacts, or the escrow shows. The ledger holds no verified receipt for any of them; unverified means that no node was asked.',
+    columns: [
+      { label: 'Pact' },
+      { label: 'Verification' },
+      { label: 'Claimed' },
+      { label: 'Amount', unit: 'PACT' },
+      { label: 'By the escrow' },
+      { label: 'Source', sortable: false },
+    ],
+    rows: recorded.map((pact) => ({
+      cells: [
+        cell(link(pactPath(pact.pact_id), foreign(pact.title)), pact.job_id),
+        pill(pact.verification),
+        pact.published === undefined ? 'nothing' : pact.published.as.replace('_', ' '),
+        String(pact.published?.amount_pact ?? pact.escrow?.amount_pact ?? 'not stated'),
+        pact.escrow?.status ?? 'not read',
+        sourceOf(pact),
+      ],
+    })),
+    empty: 'Nothing is recorded beyond the pacts above.',
+  })
+}

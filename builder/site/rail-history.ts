@@ -1,0 +1,109 @@
+/** The volume of a rail over time: two charts, and the polls as a table. */
+import type { CountedFigure } from '../../src/core/figures.ts'
+import { toUsdc } from '../../src/core/money.ts'
+import { lineChart } from '../charts/chart.ts'
+import type { PollRecord } from '../world/world.ts'
+import { figure, folded, pair, para } from './blocks.ts'
+import { amount, amountText, count, percent, pill, time } from './figures.ts'
+import { daily } from './rail-parts.ts'
+import { cell, table } from './table.ts'
+import { foreign, say } from './twin.ts'
+import type { Twin } from './twin.ts'
+
+const chartDays = 90
+const tablePolls = 30
+
+/** Filtered and raw volume of both windows, a value a day, unknown days as gaps. */
+export function volumeCharts(name: string, polls: readonly PollRecord[], nowMs: number): Twin {
+  const charts = [
+    chart(name, '30-day volume', 'tpv30dMicroUsdc', 'tpv30dRawMicroUsdc', polls, nowMs),
+    chart(name, '7-day volume', 'tpv7dMicroUsdc', 'tpv7dRawMicroUsdc', polls, nowMs),
+  ].filter((made) => made !== null)
+  return charts.length === 0
+    ? para('No poll has read a volume yet, so there is nothing to draw.')
+    : pair(charts)
+}
+
+function chart(
+  name: string,
+  what: string,
+  filtered: CountedFigure,
+  raw: CountedFigure,
+  polls: readonly PollRecord[],
+  nowMs: number,
+): Twin | null {
+  const all = daily(polls, filtered, chartDays, nowMs)
+  const allRaw = daily(polls, raw, chartDays, nowMs)
+  const from = all.findIndex(({ value }, at) => (value ?? allRaw[at]?.value ?? null) !== null)
+  if (from === -1) return null
+  const points = all.slice(from).map(({ date, value }) => ({ label: date, value: usdcOf(value) }))
+  const values = allRaw.slice(from).map(({ value }) => usdcOf(value))
+  const words = `${what} of ${name}: ${inWords(points.map(({ value }) => value))} filtered, ${inWords(values)} raw, over ${points.length} days`
+  return figure(
+    lineChart({
+      setting: 'page',
+      title: `${what}, USDC`,
+      description: words,
+      points,
+      companion: { names: ['filtered', 'raw'], values },
+      width: 600,
+      height: 240,
+    }),
+    say`${what} in USDC, a value a day: ${inWords(points.map(({ value }) => value))} after the filter rule, ${inWords(values)} before it. Gaps are days on which the figure was unknown.`,
+  )
+}
+
+function usdcOf(value: number | null): number | null {
+  return value === null ? null : toUsdc(value)
+}
+
+/** `120.00 → 134.50`, `120.00`, or `unknown`. */
+function inWords(values: readonly (number | null)[]): string {
+  const known = values.filter((value) => value !== null)
+  const [first, last] = [known[0], known.at(-1)]
+  if (first === undefined || last === undefined) return 'unknown'
+  return known.length === 1 ? amountText(first) : `${amountText(first)} → ${amountText(last)}`
+}
+
+/** The newest polls, failed ones included. */
+export function pollTable(polls: readonly PollRecord[]): Twin | null {
+  if (polls.length === 0) return null
+  const shown = polls.slice(0, tablePolls)
+  const made = table({
+    id: 'polls',
+    caption: `The newest ${shown.length} of ${polls.length} polls.`,
+    columns: [
+      { label: 'Polled' },
+      { label: 'Outcome' },
+      { label: 'Status' },
+      { label: 'Filtered', unit: 'USDC, 30 days', kind: 'figure' },
+      { label: 'Raw', unit: 'USDC, 30 days', kind: 'figure' },
+      { label: 'Filtered', unit: 'USDC, 7 days', kind: 'figure' },
+      { label: 'Workers', kind: 'figure' },
+      { label: 'Top worker', unit: 'share', kind: 'figure' },
+      { label: 'Rule' },
+    ],
+    rows: shown.map((poll) => {
+      const volume = usdcOf(poll.figures?.tpv30dMicroUsdc ?? null)
+      const raw = usdcOf(poll.figures?.tpv30dRawMicroUsdc ?? null)
+      const week = usdcOf(poll.figures?.tpv7dMicroUsdc ?? null)
+      const workers = poll.figures?.uniqueWorkers30d ?? null
+      const top = poll.figures?.topWorkerShare ?? null
+      return {
+        cells: [
+          cell(time(poll.polledAtMs), poll.polledAtMs),
+          poll.error === null ? 'good' : say`failed: ${foreign(poll.error)}`,
+          pill(poll.status),
+          cell(amount(volume), volume),
+          cell(amount(raw), raw),
+          cell(amount(week), week),
+          cell(count(workers), workers),
+          cell(percent(top), top),
+          poll.rule,
+        ],
+      }
+    }),
+    empty: '',
+  })
+  return folded('The polls as a table', made)
+}

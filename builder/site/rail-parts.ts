@@ -1,0 +1,127 @@
+/** What several pages say about a rail in the same way: its marks, its figures, its line of the last days. */
+import type { FigureName, Rail } from '../../src/contract/schemas/rail.ts'
+import type { CountedFigure } from '../../src/core/figures.ts'
+import { toUsdc } from '../../src/core/money.ts'
+import { dayMs, isoDate } from '../../src/core/time.ts'
+import { sparkline } from '../charts/chart.ts'
+import { railView } from '../documents/rail-view.ts'
+import type { PollRecord, RailRecord, World } from '../world/world.ts'
+import { ageText, amountText, mark } from './figures.ts'
+import { html, trusted } from './html.ts'
+import { concat, foreign, link } from './twin.ts'
+import type { Twin } from './twin.ts'
+
+/** A rail with its public view, which every page of a build shares. */
+export interface ShownRail {
+  readonly record: RailRecord
+  readonly view: Rail
+}
+
+export function shownRails(world: World): ShownRail[] {
+  return world.rails.map((record) => ({ record, view: railView(record, world) }))
+}
+
+export function railPath(rail: string): string {
+  return `/rails/${rail}`
+}
+
+export function railLink({ rail, display_name: name }: Pick<Rail, 'rail' | 'display_name'>): Twin {
+  return link(railPath(rail), foreign(name))
+}
+
+/** The rail of a slug as a link; the slug alone where there is no such rail. */
+export function railLinkOf(slug: string, rails: ReadonlyMap<string, Rail>): Twin {
+  const rail = rails.get(slug)
+  return rail === undefined ? foreign(slug) : railLink(rail)
+}
+
+/** A public figure; null where it is unknown, which the wire form says with 0 and a name. */
+export function knownFigure(view: Rail, name: FigureName): number | null {
+  return view.unknown_figures.includes(name) ? null : view[name]
+}
+
+/** Why the figures are not of the last poll, with their age; null where they are. */
+export function carriedText(view: Rail, world: World): string | null {
+  const age = `${ageText(world.nowMs - Date.parse(view.figures_as_of))} old`
+  if (view.rule === 'audit by hand') return `audited by hand, ${age}`
+  if (view.figures_source === 'audit') {
+    return view.poll_error === undefined
+      ? `not polled yet, audit ${age}`
+      : `poll failed, audit ${age}`
+  }
+  if (view.poll_error !== undefined) return `carried over, ${age}`
+  return view.stale ? `stale, ${age}` : null
+}
+
+/** The marks of a row: where its figures come from when not from the last poll, and whether they are stale. */
+export function marks(view: Rail, world: World): Twin {
+  const carried = carriedText(view, world)
+  // An audit is older than any poll: its age says it all.
+  const isStalePoll = view.stale && view.poll_error !== undefined && view.figures_source === 'poll'
+  return concat([mark(carried), mark(isStalePoll ? 'stale' : null)])
+}
+
+export interface DailyFigure {
+  readonly date: string
+  readonly value: number | null
+}
+
+/** One value a day, oldest first: that of the last good poll of the day, null where there was none. */
+export function daily(
+  polls: readonly PollRecord[],
+  figure: CountedFigure,
+  days: number,
+  nowMs: number,
+): DailyFigure[] {
+  const today = Math.floor(nowMs / dayMs)
+  const byDay = new Map<number, number | null>()
+  // Newest first: the first good poll met of a day is its last.
+  for (const { polledAtMs, figures } of polls) {
+    const day = Math.floor(polledAtMs / dayMs)
+    if (day <= today - days) break
+    if (figures !== null && !byDay.has(day)) byDay.set(day, figures[figure])
+  }
+  return Array.from({ length: days }, (_, index) => {
+    const day = today - (days - 1 - index)
+    return { date: isoDate(day * dayMs), value: byDay.get(day) ?? null }
+  })
+}
+
+const sparkDays = 30
+
+/** The filtered 30-day volume of the last thirty days as a line with its ends in figures. */
+export function volumeSpark(polls: readonly PollRecord[], nowMs: number): Twin {
+  const series = daily(polls, 'tpv30dMicroUsdc', sparkDays, nowMs)
+  const known = series.map(({ value }) => value).filter((value) => value !== null)
+  const [first, last] = [known[0], known.at(-1)]
+  if (first === undefined || last === undefined || known.length < 2) {
+    return { html: html`<span class="unknown">no history</span>`, md: 'no history' }
+  }
+  const words = `${shortAmount(toUsdc(first))} → ${shortAmount(toUsdc(last))}`
+  const svg = sparkline({
+    setting: 'page',
+    title: `30-day volume in USDC over the last ${sparkDays} days: ${words}`,
+    description: `${known.length} days with a known figure; the scale starts at zero.`,
+    values: series.map(({ value }) => (value === null ? null : toUsdc(value))),
+    width: 96,
+    height: 24,
+  })
+  return {
+    html: html`<span class="spark">${trusted(svg)}<small>${words}</small></span>`,
+    md: words,
+  }
+}
+
+const sizes = [
+  [1e9, 'G'],
+  [1e6, 'M'],
+  [1e3, 'k'],
+] as const
+
+/** `1.2k`, `3.45M`: three significant digits, for labels of drawings. */
+export function shortAmount(amountUsdc: number): string {
+  const [size, suffix] = sizes.find(([limit]) => amountUsdc >= limit) ?? [1, '']
+  return amountUsdc < 1
+    ? amountText(amountUsdc)
+    : `${Number((amountUsdc / size).toPrecision(3))}${suffix}`
+}

@@ -1,0 +1,92 @@
+/** How the status of a rail changed, from its transitions and its polls. */
+import { z } from 'zod'
+
+import { railStatus } from '../../src/contract/schemas/rail.ts'
+import { toUsdc } from '../../src/core/money.ts'
+import { dayMs } from '../../src/core/time.ts'
+import type { LedgerEvent, World } from '../world/world.ts'
+import { para } from './blocks.ts'
+import { ageText, amountText, count, day, pill, time } from './figures.ts'
+import { cell, table } from './table.ts'
+import { say } from './twin.ts'
+import type { Said, Twin } from './twin.ts'
+
+const transition = z.object({
+  from: railStatus,
+  to: railStatus,
+  figures: z
+    .object({
+      tpv30dMicroUsdc: z.number().nullable(),
+      uniqueCreators30d: z.number().nullable(),
+      uniqueWorkers30d: z.number().nullable(),
+      topWorkerShare: z.number().nullable(),
+    })
+    .partial()
+    .optional(),
+})
+
+export function transitionsOf(rail: string, { events }: World): readonly LedgerEvent[] {
+  return events.filter((event) => event.kind === 'rail_transition' && event.rail === rail)
+}
+
+/** Newest first; the last row is what was there before the first transition that is kept. */
+export function statusTimeline(rail: string, world: World): Twin {
+  const changes = transitionsOf(rail, world)
+    .flatMap((event) => {
+      const data = transition.safeParse(event.data)
+      return data.success ? [{ atMs: event.createdAtMs, ...data.data }] : []
+    })
+    .toSorted((a, b) => b.atMs - a.atMs)
+  const state = world.rails.find(({ authored }) => authored.rail === rail)?.state
+  if (state === undefined) throw new Error(`no rail ${rail} in this world`)
+  if (changes.length === 0) {
+    return para(
+      say`${pill(state.status)} since ${day(state.statusSinceMs)}; no change of status has been recorded.`,
+    )
+  }
+  const rows = changes.map((change, index) => {
+    const untilMs = changes[index - 1]?.atMs ?? null
+    return {
+      cells: [
+        cell(time(change.atMs), change.atMs),
+        // Sorts after every time, and is the same at every build.
+        cell(untilMs === null ? 'now' : time(untilMs), untilMs ?? Number.MAX_SAFE_INTEGER),
+        pill(change.to),
+        say`from ${pill(change.from)}`,
+        cause(change.figures),
+        lasted(change.atMs, untilMs ?? world.nowMs),
+      ],
+    }
+  })
+  return table({
+    id: 'timeline',
+    caption:
+      'Changes of status, each with the figures that caused it. A failed poll never changes a status.',
+    columns: [
+      { label: 'Since' },
+      { label: 'Until' },
+      { label: 'Status' },
+      { label: 'Before' },
+      { label: 'Figures', sortable: false, wide: true },
+      { label: 'Lasted', sortable: false },
+    ],
+    rows,
+    empty: '',
+  })
+}
+
+/** Whole days, since this stands on a page that is written again when it changes. */
+function lasted(fromMs: number, untilMs: number): string {
+  return untilMs - fromMs < dayMs ? 'less than a day' : ageText(untilMs - fromMs)
+}
+
+function cause(figures: z.infer<typeof transition>['figures']): Said {
+  if (figures === undefined) return 'not recorded'
+  const volume = figures.tpv30dMicroUsdc ?? null
+  const share = figures.topWorkerShare ?? null
+  return [
+    say`${count(figures.uniqueCreators30d ?? null)} creators, ${count(figures.uniqueWorkers30d ?? null)} workers, `,
+    volume === null ? 'volume unknown' : `${amountText(toUsdc(volume))} USDC in 30 days`,
+    share === null ? '' : `, top worker ${(share * 100).toFixed(1)} %`,
+  ]
+}

@@ -1,0 +1,224 @@
+/** `/rails/{rail}`: everything the ledger knows about one rail, and how far it can be trusted. */
+import { pathOf } from '../../src/contract/routes.ts'
+import type { Rail } from '../../src/contract/schemas/rail.ts'
+import { documentFile } from '../../src/core/documents.ts'
+import { counted } from '../../src/core/number-text.ts'
+import { dayMs } from '../../src/core/time.ts'
+import { revisionOfPolls } from '../documents/history.ts'
+import { fileHistoryUrl } from '../publish/remote.ts'
+import type { World } from '../world/world.ts'
+import { facts, heading, links, list, notice, para, section, stacked, verifyBox } from './blocks.ts'
+import { ageText, amount, count, day, hash, percent, pill, time, usdc } from './figures.ts'
+import { flagBlocks, flagsOf } from './flag-parts.ts'
+import type { Page } from './page.ts'
+import { volumeCharts, pollTable } from './rail-history.ts'
+import { carriedText, knownFigure, railPath } from './rail-parts.ts'
+import type { ShownRail } from './rail-parts.ts'
+import { statusTimeline, transitionsOf } from './rail-timeline.ts'
+import { table } from './table.ts'
+import { address, code, foreign, say } from './twin.ts'
+import type { Said, Twin } from './twin.ts'
+
+export function railPage({ record, view }: ShownRail, world: World): Page {
+  const polls = world.history.get(view.rail) ?? []
+  const name = view.display_name
+  return {
+    path: railPath(view.rail),
+    title: name,
+    description: `${name} on ${view.chain}: ${view.status}. ${volumeSentence(view)}`,
+    nav: '/',
+    alternates: [
+      { type: 'application/json', href: pathOf('getRail', { name: view.rail }), title: 'JSON' },
+    ],
+    madeOf: madeOf({ record, view }, world),
+    body: () => [
+      para(
+        say`${pill(view.status)} since ${day(record.state.statusSinceMs)} · ${view.category} · ${view.chain} · ${code(view.rail)}`,
+        'lede',
+      ),
+      carriedNotice(view, world),
+      figureTable(view),
+      facts([
+        [
+          'Figures of',
+          view.figures_source === 'poll'
+            ? say`${time(record.state.figuresAsOfMs)}, by poll`
+            : say`${day(record.state.figuresAsOfMs)}, by audit`,
+        ],
+        ['Last poll', lastPoll(record.state.lastPollAtMs, view)],
+        [
+          'Last payout',
+          view.last_payout_at === undefined ? 'none known' : time(Date.parse(view.last_payout_at)),
+        ],
+        ['Top worker takes', percent(knownFigure(view, 'top_worker_share'))],
+        ['Removed by the rule, 30 days', removedText(view)],
+        view.notes === undefined ? null : ['Notes', foreign(view.notes)],
+      ]),
+      section('history', 'History', volumeCharts(name, polls, world.nowMs), pollTable(polls)),
+      section('status', 'Status over time', statusTimeline(view.rail, world)),
+      section('flags', 'Honesty flags', ...flagBlocks(view.rail, world)),
+      section('earn', 'How to earn here', ...entry(view)),
+      section('method', 'How it is measured', ...method(view)),
+      section('check', 'Check it', ...checks(view, world)),
+    ],
+  }
+}
+
+/** All that the page of a rail depends on; of time that passes, the ages in words and the days of the charts. */
+function madeOf({ record, view }: ShownRail, world: World): readonly unknown[] {
+  const transitions = transitionsOf(view.rail, world)
+  return [
+    view,
+    record.state,
+    revisionOfPolls(world.history.get(view.rail) ?? []),
+    flagsOf(view.rail, world),
+    transitions,
+    carriedText(view, world),
+    transitions.map(({ createdAtMs }) => ageText(world.nowMs - createdAtMs)),
+    Math.floor(world.nowMs / dayMs),
+  ]
+}
+
+function volumeSentence(view: Rail): string {
+  const volume = knownFigure(view, 'tpv_30d_usdc')
+  return volume === null
+    ? 'Its 30-day volume is unknown.'
+    : `${usdc(volume).md} over 30 days after the filter rule.`
+}
+
+function carriedNotice(view: Rail, world: World): Twin | null {
+  const carried = carriedText(view, world)
+  if (carried === null) return null
+  const why =
+    view.poll_error === undefined ? null : say` The last poll failed: ${foreign(view.poll_error)}`
+  return notice(`These figures are not live: ${carried}`, say`${why}`)
+}
+
+function figureTable(view: Rail): Twin {
+  const pair = (name: 'tpv_30d' | 'tpv_7d', window: string) => [
+    window,
+    amount(knownFigure(view, `${name}_usdc`)),
+    amount(knownFigure(view, `${name}_raw_usdc`)),
+    name === 'tpv_30d' ? count(knownFigure(view, 'unique_creators_30d')) : '—',
+    name === 'tpv_30d' ? count(knownFigure(view, 'unique_workers_30d')) : '—',
+  ]
+  return table({
+    id: 'figures',
+    caption:
+      'Volume in USDC, after and before the filter rule; wallets or accounts that paid and were paid.',
+    columns: [
+      { label: 'Window', sortable: false },
+      { label: 'Filtered', unit: 'USDC', kind: 'figure', sortable: false },
+      { label: 'Raw', unit: 'USDC', kind: 'figure', sortable: false },
+      { label: 'Creators', unit: 'who paid', kind: 'figure', sortable: false },
+      { label: 'Workers', unit: 'who were paid', kind: 'figure', sortable: false },
+    ],
+    rows: [{ cells: pair('tpv_30d', '30 days') }, { cells: pair('tpv_7d', '7 days') }],
+    empty: '',
+  })
+}
+
+function lastPoll(lastPollAtMs: number | null, view: Rail): Said {
+  if (lastPollAtMs === null)
+    return view.rule === 'audit by hand' ? 'never: audited by hand' : 'none yet'
+  const outcome = view.poll_error === undefined ? 'good' : 'failed'
+  return say`${time(lastPollAtMs)}, ${outcome}, took ${(view.poll_duration_ms / 1000).toFixed(1)} s`
+}
+
+function removedText(view: Rail): Said {
+  const entries = Object.entries(view.removed_30d)
+  if (entries.length === 0) return 'nothing'
+  return entries.map(([reason, payouts]) => `${counted(payouts, 'payout')} (${reason})`).join(', ')
+}
+
+function entry(view: Rail): (Twin | null)[] {
+  const apply = view.sample_apply_url
+  return [
+    facts([
+      ['Entry cost', usdc(view.entry_cost_usdc)],
+      [
+        'Apply at',
+        apply === undefined
+          ? say`no apply page is known; start at ${address(view.reference_url)}`
+          : address(apply),
+      ],
+      ['The rail itself', address(view.reference_url)],
+    ]),
+    view.entry_requirements === null
+      ? para('No requirements are listed.')
+      : stacked([para('It asks for:'), list(view.entry_requirements.map(foreign))]),
+  ]
+}
+
+function method(view: Rail): (Twin | null)[] {
+  return [
+    para(foreign(view.methodology)),
+    facts([
+      ['Rule', code(view.rule)],
+      ['Evidence tier', `${view.evidence_tier}: ${tiers[view.evidence_tier]}`],
+      [
+        'Last audit by hand',
+        say`${view.audit.as_of}: ${pill(view.audit.status)} ${foreign(view.audit.reason)} (${foreign(view.audit.source)})`,
+      ],
+    ]),
+    view.differs === undefined
+      ? null
+      : stacked([
+          heading(3, 'Why our figure differs from others', 'differs'),
+          para(foreign(view.differs)),
+        ]),
+    heading(3, 'Sources', 'sources'),
+    list(view.sources.map(foreign)),
+  ]
+}
+
+const tiers: Readonly<Record<Rail['evidence_tier'], string>> = {
+  A: 'contract or endpoint confirmed, money can be computed',
+  B: 'endpoint confirmed, money not exposed',
+  C: 'known from third parties',
+  D: 'no endpoint found',
+}
+
+function checks(view: Rail, world: World): (Twin | null)[] {
+  const params = { name: view.rail }
+  const json = pathOf('getRail', params)
+  const { historyUrl } = world.site
+  return [
+    verifyBox(json, json),
+    view.evidence.length === 0
+      ? para('No poll has left evidence yet.')
+      : table({
+          id: 'evidence',
+          caption: 'What the last good poll read. The hash is of the answer as it was received.',
+          columns: [
+            { label: 'Read', sortable: false },
+            { label: 'What', sortable: false },
+            { label: 'Amount', kind: 'figure', sortable: false },
+          ],
+          rows: view.evidence.map((pointer) => ({ cells: evidenceCells(pointer) })),
+          empty: '',
+        }),
+    links([
+      [json, 'This rail as JSON'],
+      [pathOf('getRailHistory', params), 'Every poll as JSON'],
+      [pathOf('getRailHistoryCsv', params), 'Every poll as CSV'],
+      historyUrl === null
+        ? null
+        : [fileHistoryUrl(historyUrl, documentFile(json, 'application/json')), 'Changes in git'],
+    ]),
+  ]
+}
+
+function evidenceCells(pointer: Rail['evidence'][number]): Said[] {
+  return pointer.kind === 'http'
+    ? [
+        say`${address(pointer.url ?? '')}`,
+        say`SHA-256 ${hash(pointer.sha256 ?? 'unknown')}`,
+        counted(pointer.items ?? 0, 'item'),
+      ]
+    : [
+        say`logs of ${hash(pointer.contract ?? 'unknown')} on ${pointer.chain ?? 'an unknown chain'}`,
+        `blocks ${pointer.from_block ?? '?'} to ${pointer.to_block ?? '?'}`,
+        counted(pointer.logs ?? 0, 'log'),
+      ]
+}

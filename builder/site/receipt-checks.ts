@@ -1,0 +1,73 @@
+import { asJson } from '../documents/document.ts'
+/** What the chains of receipts were asked last, on `/status` and as a signed document. */
+import type { PublicDocument } from '../publish/document.ts'
+import type { ChainReport } from '../world/receipt-run.ts'
+import type { World } from '../world/world.ts'
+import { section } from './blocks.ts'
+import { pill, time } from './figures.ts'
+import { cell, table } from './table.ts'
+import { foreign, link, say } from './twin.ts'
+import type { Said, Twin } from './twin.ts'
+
+export const receiptChecksPath = '/status/receipts.json'
+
+const counts = [
+  ['due', 'Due'],
+  ['verified', 'Verified'],
+  ['provisional', 'Provisional'],
+  ['waiting', 'Waiting'],
+  ['failed', 'Refused'],
+  ['reversed', 'Reversed'],
+  ['errors', 'Errors'],
+  ['rpc_calls', 'RPC calls'],
+] as const satisfies readonly (readonly [keyof ChainReport, string])[]
+
+export function receiptChecks({ receiptRun }: World): Twin {
+  const rows = receiptRun?.chains ?? []
+  const when: Said =
+    receiptRun === null
+      ? 'and have not been asked yet'
+      : say`the last time from ${time(Date.parse(receiptRun.started_at))} to ${time(Date.parse(receiptRun.finished_at))}`
+  const nodes = receiptRun?.nodes
+  const where: Said =
+    nodes === undefined
+      ? null
+      : nodes.length === 0
+        ? ' No node is set for any chain, so receipts on chains wait.'
+        : ` Nodes are set for ${nodes.join(', ')}; receipts on other chains wait.`
+  return section(
+    'receipts',
+    'Checks of receipts',
+    table({
+      id: 'receipt-checks',
+      caption: say`Chains are asked about receipts every hour, ${when}.${where} An error changes no verdict. ${link('/docs/receipts', 'How a receipt is checked')}`,
+      columns: [
+        { label: 'Chain' },
+        { label: 'Outcome' },
+        ...counts.map(([, label]) => ({ label, kind: 'figure' as const })),
+        { label: 'Why' },
+      ],
+      rows: rows.map((report) => ({
+        cells: [
+          foreign(report.chain),
+          pill(report.state),
+          ...counts.map(([name]) => cell(String(report[name]), report[name])),
+          report.reason === undefined ? '' : foreign(report.reason),
+        ],
+      })),
+      empty: say`Chains are asked about receipts every hour, ${when}${receiptRun === null ? null : '; nothing was due'}.${where} ${link('/docs/receipts', 'How a receipt is checked')}`,
+    }),
+  )
+}
+
+/** The same as JSON. Before the first run there is none. */
+export function* receiptChecksDocument({ receiptRun }: World): Generator<PublicDocument> {
+  if (receiptRun === null) return
+  yield {
+    path: receiptChecksPath,
+    contentType: 'application/json',
+    maxAgeSeconds: 60,
+    body: { json: asJson(receiptRun), stamp: null },
+    archive: null,
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * `/status`: how the polls of the last thirty days went, rail by rail. Builds stay out of it: a build that changed
+ * its own page would make the next one necessary.
+ */
+import { counted } from '../../src/core/number-text.ts'
+import { dayMs } from '../../src/core/time.ts'
+import type { PollRecord, RailRecord, World } from '../world/world.ts'
+import { facts, htmlOnly, links, para } from './blocks.ts'
+import { pill, time } from './figures.ts'
+import { html, trusted } from './html.ts'
+import type { Page } from './page.ts'
+import { carriedText, railLink, shownRails } from './rail-parts.ts'
+import { receiptChecks, receiptChecksPath } from './receipt-checks.ts'
+import { cell, table } from './table.ts'
+import { foreign, link, say } from './twin.ts'
+import type { Said, Twin } from './twin.ts'
+
+const days = 30
+
+export function statusPage(world: World): Page {
+  const rails = shownRails(world).filter(({ record }) => record.rule !== null)
+  const polled = rails.filter(({ record }) => record.state.lastPollAtMs !== null)
+  const good = polled.filter(({ record }) => record.state.lastError === null).length
+  const waiting = rails.length - polled.length
+  const rest = waiting === 0 ? '' : `; ${waiting} ${waiting === 1 ? 'was' : 'were'} not polled yet`
+  const sum =
+    polled.length === 0
+      ? `None of ${counted(waiting, 'rail')} was polled yet.`
+      : `${good} of ${counted(polled.length, 'rail')} answered their last poll${rest}.`
+  return {
+    path: '/status',
+    title: 'Status',
+    description: `${sum} Every failure of the last thirty days, rail by rail.`,
+    nav: '/docs',
+    alternates: [{ type: 'application/json', href: '/api/v1/health', title: 'Health' }],
+    body: [
+      para(
+        say`${sum} The state of the service right now is at ${link('/api/v1/health', '/api/v1/health')}.`,
+        'lede',
+      ),
+      htmlOnly(html`<div data-health="/api/v1/health" role="status"></div>`),
+      facts(jobs(world)),
+      table({
+        id: 'polls',
+        caption: `Each bar is a day, the newest at the right: full for days with good polls only, half where some failed, low where all failed, none where nothing was polled.`,
+        columns: [
+          { label: 'Rail' },
+          { label: 'Last poll' },
+          { label: 'Last good poll' },
+          { label: 'Outcome', wide: true },
+          { label: 'Last 30 days' },
+        ],
+        rows: rails.map(({ record, view }) => {
+          const strip = stripOf(world.history.get(view.rail) ?? [], world.nowMs)
+          return {
+            cells: [
+              cell(railLink(view), view.display_name.toLowerCase()),
+              at(record.state.lastPollAtMs),
+              at(record.state.lastGoodPollAtMs),
+              outcome(record, carriedText(view, world)),
+              cell(strip.twin, strip.goodShare),
+            ],
+          }
+        }),
+        empty: 'No rail is polled.',
+      }),
+      receiptChecks(world),
+      links([
+        ['/api/v1/health', 'Health, JSON'],
+        ...(world.receiptRun === null
+          ? []
+          : [[receiptChecksPath, 'Checks of receipts, JSON'] as const]),
+        ['/honesty', 'Honesty flags'],
+        ['/diffs/latest.md', 'What the last build changed'],
+      ]),
+    ],
+  }
+}
+
+function at(timeMs: number | null) {
+  return timeMs === null ? cell('never', null) : cell(time(timeMs), timeMs)
+}
+
+function outcome({ state }: RailRecord, carried: string | null): Said {
+  if (state.lastPollAtMs === null) return pill('not polled')
+  if (state.lastError === null) return pill('good')
+  return say`${pill('failed')} ${foreign(state.lastError)} ${carried === null ? null : `(${carried})`}`
+}
+
+/** The runs of all jobs but the build: its last run is this page. */
+function jobs(world: World): readonly (readonly [string, Said])[] {
+  return world.runs
+    .filter(({ job }) => job !== 'build')
+    .map((run): readonly [string, Said] => {
+      const result = pill(run.outcome ?? 'running')
+      const ended = run.finishedAt ?? run.startedAt
+      const detail = run.detail === null ? null : say` ${foreign(run.detail)}`
+      return [`Last run of ${run.job}`, say`${result} ${time(Date.parse(ended))}${detail}`]
+    })
+}
+
+interface Strip {
+  readonly twin: Twin
+  readonly goodShare: number | null
+}
+
+/** One bar a day; its height says it too, for readers who do not see colours. */
+function stripOf(polls: readonly PollRecord[], nowMs: number): Strip {
+  const today = Math.floor(nowMs / dayMs)
+  const byDay = new Map<number, { good: number; failed: number }>()
+  for (const { polledAtMs, outcome: result } of polls) {
+    const day = Math.floor(polledAtMs / dayMs)
+    if (day <= today - days) break
+    const tally = byDay.get(day) ?? { good: 0, failed: 0 }
+    if (result === 'ok') tally.good += 1
+    else tally.failed += 1
+    byDay.set(day, tally)
+  }
+  const tallies = [...byDay.values()]
+  const good = tallies.reduce((sum, tally) => sum + tally.good, 0)
+  const failed = tallies.reduce((sum, tally) => sum + tally.failed, 0)
+  const words = good + failed === 0 ? 'no poll' : `${good} good, ${failed} failed`
+  const bars = Array.from({ length: days }, (_, index) => {
+    const tally = byDay.get(today - (days - 1 - index))
+    if (tally === undefined) return ''
+    const height = tally.failed === 0 ? 18 : tally.good === 0 ? 5 : 11
+    const ink = tally.failed === 0 ? 'good' : tally.good === 0 ? 'bad' : 'mixed'
+    return `<rect class="${ink}" x="${index * 4}" y="${20 - height}" width="3" height="${height}"/>`
+  })
+  const svg = `<svg class="strip" viewBox="0 0 ${days * 4} 20" width="${days * 4}" height="20" role="img" aria-label="${words} in 30 days">${bars.join('')}</svg>`
+  return {
+    twin: { html: html`${trusted(svg)} <small>${words}</small>`, md: words },
+    goodShare: good + failed === 0 ? null : good / (good + failed),
+  }
+}

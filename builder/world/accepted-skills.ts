@@ -1,0 +1,27 @@
+import type { Kysely } from 'kysely'
+
+import { skill } from '../../src/contract/schemas/skill.ts'
+import type { Skill } from '../../src/contract/schemas/skill.ts'
+import { listProposals } from '../../src/db/proposals.ts'
+import type { Database } from '../../src/db/schema.ts'
+
+/** The taxonomy takes 5,000 skills in all. */
+const maxAccepted = 4000
+
+/**
+ * The authored skills, then those that were proposed and accepted, in the order in which they were proposed. Where
+ * both have a slug, the authored one stands.
+ */
+export async function withAcceptedSkills(
+  db: Kysely<Database>,
+  authored: readonly Skill[],
+): Promise<readonly Skill[]> {
+  const known = new Set(authored.map(({ slug }) => slug))
+  const accepted = await listProposals(db, 'accepted', maxAccepted)
+  const added = accepted
+    .filter(({ slug }) => !known.has(slug))
+    .map(({ slug, name, category, surface, description }) =>
+      skill.parse({ slug, name, category, surface: [...surface], description }),
+    )
+  return [...authored, ...added]
+}

@@ -1,0 +1,142 @@
+/** `data/pacts`: the manifests that this ledger holds, and what others have published about pacts. */
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { z } from 'zod'
+
+import { isErrno } from '../../src/core/errno.ts'
+import { checkManifests } from '../../src/core/pact/check.ts'
+import type { ReadManifest } from '../../src/core/pact/check.ts'
+import { pactEscrow } from '../../src/core/pact/escrow.ts'
+import type { PactManifests, PublishedPact } from '../../src/core/pact/sources.ts'
+import { StrictJsonError, parseStrictJsonText } from '../../src/core/strict-json.ts'
+import { readTextIfExists } from '../cache/files-read.ts'
+
+/** The manifests of a pact with their texts as they are served; null where there is no such file, or no JSON in it. */
+export interface HeldManifests extends PactManifests {
+  readonly specText: string | null
+  readonly instanceText: string | null
+}
+
+export interface AuthoredPacts {
+  readonly manifests: readonly HeldManifests[]
+  readonly published: readonly PublishedPact[]
+  /** The script that reproduces a work hash, with a place for the pact. */
+  readonly reproduceScript: string | null
+}
+
+const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
+const hash = z.string().regex(/^0x[0-9a-f]{64}$/)
+const pactNumber = z.int().min(1).max(999_999_999)
+
+const pactFile = z.strictObject({
+  pact_id: pactNumber,
+  title: z.string().min(1).max(200),
+  updated_at: z.iso.datetime({ offset: true }),
+  source: z.string().min(1).max(500),
+})
+
+const publishedFile = z.strictObject({
+  noted_on: z.iso.date(),
+  note: z.string(),
+  pacts: z.array(
+    z.strictObject({
+      pact_id: pactNumber,
+      published_as: z.enum(['settled', 'in_flight']),
+      title: z.string().min(1).max(200),
+      source: z.string().min(1).max(300),
+      source_url: z.url().optional(),
+      contract: address.optional(),
+      amount_pact: z.number().positive().optional(),
+      completed_on: z.iso.date().optional(),
+      deadline: z.iso.date().optional(),
+      worker: address.optional(),
+      work_hash: hash.optional(),
+      submit_work_tx: hash.optional(),
+      submit_work_block: z.int().min(0).optional(),
+      approve_tx: hash.optional(),
+      note: z.string().max(500).optional(),
+    }),
+  ),
+})
+
+/** An installation may leave the directory out. Throws an error that names the file and the field. */
+export async function loadAuthoredPacts(dir: string): Promise<AuthoredPacts> {
+  const entries = await readdir(dir, { withFileTypes: true }).catch((error: unknown) => {
+    if (isErrno(error, 'ENOENT')) return []
+    throw error
+  })
+  const numbers = entries
+    .filter((entry) => entry.isDirectory() && /^[1-9]\d{0,8}$/.test(entry.name))
+    .map(({ name }) => Number(name))
+    .sort((a, b) => a - b)
+  const [manifests, published, reproduceScript] = await Promise.all([
+    Promise.all(numbers.map(async (pactId) => await heldManifests(dir, pactId))),
+    publishedPacts(join(dir, 'published.json')),
+    readTextIfExists(join(dir, 'reproduce.mjs')),
+  ])
+  return { manifests, published, reproduceScript }
+}
+
+async function heldManifests(dir: string, pactId: number): Promise<HeldManifests> {
+  const at = (file: string) => join(dir, String(pactId), file)
+  const [about, specText, instanceText] = await Promise.all([
+    readTextIfExists(at('pact.json')),
+    readTextIfExists(at('spec.json')),
+    readTextIfExists(at('instance.json')),
+  ])
+  const { pact_id: id, title, updated_at: updatedAt } = parsed(at('pact.json'), about, pactFile)
+  if (id !== pactId) throw new Error(`${at('pact.json')}: pact_id is not the name of the directory`)
+  const read = { spec: manifestOf(specText), instance: manifestOf(instanceText) }
+  const identity = { pactId, chainId: pactEscrow.chainId, contractAddress: pactEscrow.address }
+  const checked = checkManifests(read, identity)
+  return {
+    pactId,
+    title,
+    checked,
+    updatedAtMs: Date.parse(updatedAt),
+    specText: 'json' in read.spec ? specText : null,
+    instanceText: 'json' in read.instance ? instanceText : null,
+  }
+}
+
+function manifestOf(text: string | null): ReadManifest {
+  if (text === null) return { unreachable: 'the file is missing' }
+  try {
+    return { json: parseStrictJsonText(text) }
+  } catch (error) {
+    if (error instanceof StrictJsonError) return { malformed: error.message }
+    throw error
+  }
+}
+
+async function publishedPacts(path: string): Promise<readonly PublishedPact[]> {
+  const text = await readTextIfExists(path)
+  if (text === null) return []
+  const { noted_on: notedOn, pacts } = parsed(path, text, publishedFile)
+  return pacts.map((pact) => ({
+    pactId: pact.pact_id,
+    publishedAs: pact.published_as,
+    title: pact.title,
+    source: pact.source,
+    sourceUrl: pact.source_url ?? null,
+    notedOn,
+    contract: pact.contract ?? pactEscrow.address,
+    amountPact: pact.amount_pact ?? null,
+    completedOn: pact.completed_on ?? null,
+    deadline: pact.deadline ?? null,
+    worker: pact.worker?.toLowerCase() ?? null,
+    workHash: pact.work_hash ?? null,
+    submitWorkTx: pact.submit_work_tx ?? null,
+    submitWorkBlock: pact.submit_work_block ?? null,
+    approveTx: pact.approve_tx ?? null,
+    note: pact.note ?? null,
+  }))
+}
+
+function parsed<T>(path: string, text: string | null, schema: z.ZodType<T>): T {
+  if (text === null) throw new Error(`${path} is missing`)
+  const result = schema.safeParse(JSON.parse(text))
+  if (result.success) return result.data
+  throw new Error(`${path}: ${z.prettifyError(result.error)}`)
+}

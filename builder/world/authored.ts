@@ -1,0 +1,76 @@
+/** What people wrote: everything under `data/` but the runtime state. Read again at every build, so edits show. */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { z } from 'zod'
+
+import { oath, tier } from '../../src/contract/schemas/partner.ts'
+import { skill } from '../../src/contract/schemas/skill.ts'
+import { marksBelow, marksOf, readTextIfExists } from '../cache/files-read.ts'
+import { loadArticles } from './articles.ts'
+import type { ArticleSource } from './articles.ts'
+import { loadAuthoredPacts } from './authored-pacts.ts'
+import type { AuthoredPacts } from './authored-pacts.ts'
+import { loadAuthoredRails } from './authored-rails.ts'
+import type { AuthoredRail } from './authored-rails.ts'
+
+export interface Authored {
+  readonly rails: readonly AuthoredRail[]
+  readonly taxonomy: { readonly note: string; readonly skills: readonly z.infer<typeof skill>[] }
+  readonly tiers: readonly z.infer<typeof tier>[]
+  readonly oaths: readonly z.infer<typeof oath>[]
+  readonly articles: readonly ArticleSource[]
+  readonly pacts: AuthoredPacts
+  readonly agentSkills: ReadonlyMap<string, string>
+  readonly changelog: string | null
+}
+
+/** Lies beside what people wrote, and is written to all the time. */
+const runtimeState = 'run'
+const agentSkillNames = ['desk', 'pacts', 'register-and-earn'] as const
+const skillsFile = z.object({ note: z.string(), skills: z.array(skill) })
+const tiersFile = z.object({ tiers: z.array(tier) })
+const oathsFile = z.object({ oaths: z.array(oath) })
+
+/** Reads and checks every authored file. Throws an error that names the file and the field. */
+export async function loadAuthored(dataDir: string): Promise<Authored> {
+  const [rails, taxonomy, { tiers }, { oaths }, articles, pacts, agentSkills, changelog] =
+    await Promise.all([
+      loadAuthoredRails(join(dataDir, 'rails')),
+      readJson(join(dataDir, 'skills.json'), skillsFile),
+      readJson(join(dataDir, 'tiers.json'), tiersFile),
+      readJson(join(dataDir, 'oaths.json'), oathsFile),
+      loadArticles(join(dataDir, 'desk')),
+      loadAuthoredPacts(join(dataDir, 'pacts')),
+      loadAgentSkills(join(dataDir, 'agent-skills')),
+      // An installation may leave out what the program does not need.
+      readTextIfExists(join(dataDir, '..', 'CHANGELOG.md')),
+    ])
+  return { rails, taxonomy, tiers, oaths, articles, pacts, agentSkills, changelog }
+}
+
+/** The same for one build after the other: read again where a file is another than it was. */
+export function createAuthored(dataDir: string): () => Promise<Authored> {
+  let last: { readonly marks: string; readonly authored: Authored } | null = null
+  return async () => {
+    const changelog = marksOf(join(dataDir, '..', 'CHANGELOG.md'))
+    const marks = `${changelog}\n${marksBelow(dataDir, [runtimeState])}`
+    if (last?.marks !== marks) last = { marks, authored: await loadAuthored(dataDir) }
+    return last.authored
+  }
+}
+
+async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T> {
+  const parsed = schema.safeParse(JSON.parse(await readFile(path, 'utf8')))
+  if (parsed.success) return parsed.data
+  throw new Error(`${path}: ${z.prettifyError(parsed.error)}`)
+}
+
+async function loadAgentSkills(dir: string): Promise<ReadonlyMap<string, string>> {
+  const texts = await Promise.all(
+    agentSkillNames.map(
+      async (name) => [name, await readFile(join(dir, name, 'SKILL.md'), 'utf8')] as const,
+    ),
+  )
+  return new Map(texts)
+}

@@ -1,0 +1,99 @@
+import type { Worker } from '../../src/contract/schemas/worker.ts'
+import { encodeCursor } from '../../src/core/cursor.ts'
+import { toUsdc } from '../../src/core/money.ts'
+import { scoreAt } from '../../src/core/reputation.ts'
+import { dayMs, isoTime } from '../../src/core/time.ts'
+import { topStandings } from '../../src/db/leaderboard.ts'
+import type { RankedStanding } from '../../src/db/leaderboard.ts'
+import { lookAlikes } from '../../src/db/names.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import { countPartners, newestPartners } from '../../src/db/partners/partners.ts'
+import { partnerView } from '../../src/db/partners/view.ts'
+import { listReceipts } from '../../src/db/receipts/receipts.ts'
+import { receiptTotals } from '../../src/db/receipts/totals.ts'
+import type { ReceiptTotals } from '../../src/db/receipts/totals.ts'
+import { receiptView } from '../../src/db/receipts/view.ts'
+import { newestEntryAt } from '../../src/db/reputation.ts'
+import { countWorkers, listWorkers } from '../../src/db/workers.ts'
+import type { Community } from './world.ts'
+
+/** Entries of each list that is a document; the rest is asked for page by page. */
+const firstPage = 50
+
+/** What a process counted before. */
+export interface CommunityMemory {
+  receipts: ReceiptTotals | null
+}
+
+/** What wallets and partners wrote, as far as documents show it. */
+export async function gatherCommunity(
+  { reader }: OpenDatabase,
+  { siteUrl, nowMs }: { readonly siteUrl: string; readonly nowMs: number },
+  memory: CommunityMemory = { receipts: null },
+): Promise<Community> {
+  const page = { limit: firstPage + 1, before: null }
+  const [workers, workersTotal, receipts, totals, standings, newest, partners, partnersTotal] =
+    await Promise.all([
+      listWorkers(reader, page),
+      countWorkers(reader),
+      listReceipts(reader, page),
+      receiptTotals(reader, memory.receipts),
+      topStandings(reader, firstPage),
+      newestEntryAt(reader),
+      newestPartners(reader, firstPage),
+      countPartners(reader),
+    ])
+  memory.receipts = totals
+  const marked = await lookAlikes(
+    reader,
+    'partner',
+    partners.map(({ wallet }) => wallet),
+  )
+  const shownWorkers = workers.slice(0, firstPage)
+  const shownReceipts = receipts.slice(0, firstPage)
+  const newestMs = newest === null ? null : Date.parse(newest)
+  return {
+    workers: shownWorkers.map(({ worker }): Worker => worker),
+    workersTotal,
+    workersNext: nextCursor('workers', workers),
+    receipts: shownReceipts.map((record) => receiptView(record, siteUrl)),
+    receiptsTotal: totals.total,
+    receiptsVerified: totals.verified,
+    receiptsNext: nextCursor('receipts', receipts),
+    leaderboard: ranked(standings, scoredAt(newestMs, nowMs)),
+    leaderboardAsOf: isoTime(scoredAt(newestMs, nowMs)),
+    leaderboardArchived: ranked(standings, newestMs ?? 0),
+    partners: partners.map((partner) => ({
+      ...partnerView(partner),
+      ...(marked.has(partner.wallet) ? { looks_like_another: true as const } : {}),
+    })),
+    partnersTotal,
+  }
+}
+
+/**
+ * Scores decay all the time, and the same facts are to give the same bytes: they are scaled to the newest
+ * entry of the ledger or to the beginning of the day (UTC), whichever is later.
+ */
+function scoredAt(newestMs: number | null, nowMs: number): number {
+  return Math.max(newestMs ?? 0, Math.floor(nowMs / dayMs) * dayMs)
+}
+
+function ranked(standings: readonly RankedStanding[], atMs: number): Community['leaderboard'] {
+  return standings.map((standing, index) => ({
+    rank: index + 1,
+    wallet: standing.display,
+    display_name: standing.displayName,
+    ...(standing.looksLikeAnother ? { looks_like_another: true as const } : {}),
+    claimed: standing.claimed,
+    rep_score: scoreAt(standing.epochSum, atMs),
+    receipts_count: standing.receipts,
+    total_usdc_lifetime: toUsdc(standing.lifetimeMicroUsdc),
+    last_receipt_at: standing.lastReceiptAt,
+  }))
+}
+
+function nextCursor(list: string, rows: readonly { readonly seq: number }[]): string | null {
+  const last = rows[firstPage - 1]
+  return rows.length > firstPage && last !== undefined ? encodeCursor(list, last.seq) : null
+}

@@ -1,0 +1,193 @@
+import { isDeepStrictEqual } from 'node:util'
+
+import { issuerOf } from '../../src/auth/exchange-keys.ts'
+import type { ExchangeKeys } from '../../src/auth/exchange-keys.ts'
+import type { Flag } from '../../src/contract/schemas/flag.ts'
+import { flagKind } from '../../src/contract/schemas/flag.ts'
+import { entriesOf } from '../../src/core/entries.ts'
+import { withSiteUrl } from '../../src/core/site-url.ts'
+import { isoTime, dayMs, hourOf, minuteMs } from '../../src/core/time.ts'
+import { eventsSince } from '../../src/db/events.ts'
+import type { EventRecord } from '../../src/db/events.ts'
+import { listClosedFlags, listOpenFlags } from '../../src/db/flags.ts'
+import type { FlagRecord } from '../../src/db/flags.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import { loadRailStates } from '../../src/db/polls.ts'
+import { lastRuns } from '../../src/db/runs.ts'
+import { viewsSince } from '../../src/db/views.ts'
+import type { PublicKeys } from '../publish/keys.ts'
+import type { AnyRailAdapter } from '../rails/adapter.ts'
+import { withAcceptedSkills } from './accepted-skills.ts'
+import { createAuthored } from './authored.ts'
+import { gatherCommunity } from './community.ts'
+import type { CommunityMemory } from './community.ts'
+import { gatherExchange } from './exchange.ts'
+import type { History } from './history.ts'
+import { gatherPacts } from './pacts.ts'
+import { lastReceiptRun } from './receipt-run.ts'
+import { stateOf } from './stored-rails.ts'
+import type { LedgerEvent, RailRecord, World } from './world.ts'
+
+export interface GatherOptions {
+  readonly database: OpenDatabase
+  readonly history: () => Promise<History>
+  readonly dataDir: string
+  readonly adapters: readonly AnyRailAdapter[]
+  readonly site: World['site']
+  readonly pollEveryMs: number
+  readonly publicKeys: PublicKeys
+  /** The keys that sign receipts of accepted jobs: read anew, since they may have been rotated. */
+  readonly exchangeKeys: () => Promise<ExchangeKeys>
+  readonly nowMs: number
+  /** What this process gathered before; absent: everything is read and derived anew. */
+  readonly memory?: GatherMemory
+}
+
+/** Parts of the world that did not change are the same values from build to build. */
+export interface GatherMemory {
+  readonly authored: ReturnType<typeof createAuthored>
+  /** The last world. */
+  parts: World | null
+  readonly community: CommunityMemory
+}
+
+export function emptyGatherMemory(dataDir: string): GatherMemory {
+  return {
+    authored: createAuthored(dataDir),
+    parts: null,
+    community: { receipts: null },
+  }
+}
+
+/** What is told of ages changes no more often: the world stands still for so long. */
+const worldStepMs = 10 * minuteMs
+const viewHours = 24
+/** Events that documents are made of: those of a year. */
+const eventsMs = 373 * dayMs
+const eventsLimit = 100_000
+const closedFlagsLimit = 500
+
+/**
+ * Gathers the world at one `now`. Reads see one state of the database each; the builder runs again when anything is
+ * written meanwhile. Throws `StoredStateError` where what is stored cannot be read.
+ */
+export async function gatherWorld(options: GatherOptions): Promise<World> {
+  const { database, nowMs, adapters, memory = emptyGatherMemory(options.dataDir) } = options
+  const { reader } = database
+  const from = isoTime(nowMs - eventsMs)
+  // Before the reads begin: one that failed while this is awaited would be nobody's to catch.
+  const exchangeKeys = await options.exchangeKeys()
+  const [authored, states, history, flags, closed, eventRows, views24h, community, exchange, runs] =
+    await Promise.all([
+      memory.authored(),
+      loadRailStates(reader),
+      options.history(),
+      listOpenFlags(reader),
+      listClosedFlags(reader, closedFlagsLimit),
+      eventsSince(reader, { time: from }, eventsLimit),
+      viewsSince(reader, hourOf(nowMs) - viewHours + 1),
+      gatherCommunity(database, { siteUrl: options.site.url, nowMs }, memory.community),
+      gatherExchange(database, {
+        siteUrl: options.site.url,
+        nowMs,
+        receiptsBy: issuerOf(exchangeKeys),
+      }),
+      lastRuns(reader),
+    ])
+  const rules = new Map(adapters.map(({ rail, rule }) => [rail, rule]))
+  const rails = authored.rails.map((rail): RailRecord => ({
+    authored: { ...rail, reference_url: withSiteUrl(rail.reference_url, options.site.url) },
+    state: stateOf(rail, states.get(rail.rail)),
+    rule: rules.get(rail.rail) ?? null,
+    evidence: history.evidence.get(rail.rail) ?? [],
+  }))
+  const world: World = {
+    nowMs: Math.floor(nowMs / worldStepMs) * worldStepMs,
+    site: options.site,
+    pollEveryMs: options.pollEveryMs,
+    rails,
+    history: history.polls,
+    openFlags: flags.map(flagOf),
+    closedFlags: closed.map(flagOf),
+    events: eventRows.map(eventOf),
+    taxonomy: {
+      ...authored.taxonomy,
+      skills: await withAcceptedSkills(reader, authored.taxonomy.skills),
+    },
+    tiers: [...authored.tiers],
+    oaths: [...authored.oaths],
+    articles: authored.articles,
+    views24h,
+    changelog: authored.changelog,
+    runs: [...runs.values()],
+    receiptRun: await lastReceiptRun(database),
+    agentSkills: authored.agentSkills,
+    signingKeys: { keys: options.publicKeys.keys.map((key) => ({ ...key })) },
+    community,
+    exchange,
+    pacts: await gatherPacts(reader, authored.pacts, { siteUrl: options.site.url, nowMs }),
+  }
+  memory.parts = withSameParts(world, memory.parts)
+  return memory.parts
+}
+
+/** The parts of the world before where they are equal to those of the new one. */
+function withSameParts(world: World, before: World | null): World {
+  if (before === null) return world
+  // The history is made anew only where there are new polls; events are never changed and come in order.
+  const { history, events, ...others } = world
+  const parts = entriesOf(others).map(([part, value]) => [part, same(before[part], value)] as const)
+  const isGrown =
+    events.length !== before.events.length ||
+    events[0]?.seq !== before.events[0]?.seq ||
+    events.at(-1)?.seq !== before.events.at(-1)?.seq
+  return {
+    ...world,
+    ...Object.fromEntries(parts),
+    history,
+    events: isGrown ? events : before.events,
+  }
+}
+
+function same<T>(before: T, now: T): T {
+  return isDeepStrictEqual(before, now) ? before : now
+}
+
+function flagOf(row: FlagRecord): Flag {
+  return {
+    id: row.id,
+    rail: row.rail,
+    kind: flagKind.parse(row.kind),
+    severity: row.severity,
+    title: row.title,
+    evidence: evidenceFields(row),
+    opened_at: row.openedAt,
+    ...(row.closedAt === null ? {} : { closed_at: row.closedAt }),
+    ...(row.closeReason === null ? {} : { close_reason: row.closeReason }),
+  }
+}
+
+/** Evidence is flat by contract; what is not is shown as its JSON text. */
+function evidenceFields(row: FlagRecord): Flag['evidence'] {
+  const fields = Object.entries(row.evidence).map(([name, value]) => {
+    const flat = value === null || typeof value !== 'object' ? value : JSON.stringify(value)
+    return [name, flat] as const
+  })
+  return Object.fromEntries(fields)
+}
+
+function eventOf(row: EventRecord): LedgerEvent {
+  return {
+    seq: row.seq,
+    kind: eventKind(row.kind),
+    rail: row.rail,
+    title: row.title,
+    data: row.data,
+    createdAtMs: Date.parse(row.createdAt),
+  }
+}
+
+function eventKind(kind: string): LedgerEvent['kind'] {
+  if (kind === 'flag_opened' || kind === 'flag_closed' || kind === 'rail_transition') return kind
+  throw new Error(`an event of unknown kind ${kind} is stored`)
+}

@@ -1,0 +1,58 @@
+import type { Kysely } from 'kysely'
+
+import type { EvidencePointer } from '../../src/core/figures.ts'
+import { pollsAfter } from '../../src/db/polls.ts'
+import type { PollRecord as StoredPoll } from '../../src/db/polls.ts'
+import type { Database } from '../../src/db/schema.ts'
+import { evidenceOf, pollRecordOf } from './stored-rails.ts'
+import type { PollRecord } from './world.ts'
+
+export interface History {
+  /** Every poll by rail, newest first. */
+  readonly polls: ReadonlyMap<string, readonly PollRecord[]>
+  /** What the last good poll of a rail read. */
+  readonly evidence: ReadonlyMap<string, readonly EvidencePointer[]>
+}
+
+const pageSize = 5000
+
+/**
+ * The history of all rails, read once and then only what is new: polls are never changed, so a build costs what
+ * happened since the last one and not what ever happened.
+ */
+export function createHistory(reader: Kysely<Database>): () => Promise<History> {
+  // Never changed in place: who holds one sees by it whether anything is new.
+  let polls: ReadonlyMap<string, readonly PollRecord[]> = new Map()
+  let evidence: ReadonlyMap<string, readonly EvidencePointer[]> = new Map()
+  let lastId = 0
+  return async () => {
+    // Taken over at the end, together: rows that could not be read are met again by the next build.
+    let read = { polls, lastId }
+    const newestGood = new Map<string, StoredPoll>()
+    for (;;) {
+      const rows = await pollsAfter(reader, read.lastId, pageSize)
+      const added = new Map<string, PollRecord[]>()
+      for (const row of rows) {
+        const ofRail = added.get(row.rail)
+        if (ofRail === undefined) added.set(row.rail, [pollRecordOf(row)])
+        else ofRail.push(pollRecordOf(row))
+        if (row.outcome === 'ok') newestGood.set(row.rail, row)
+      }
+      const longer = [...added].map(
+        ([rail, oldestFirst]) =>
+          [rail, [...oldestFirst.reverse(), ...(polls.get(rail) ?? [])]] as const,
+      )
+      read = {
+        polls: longer.length > 0 ? new Map([...read.polls, ...longer]) : read.polls,
+        lastId: rows.at(-1)?.id ?? read.lastId,
+      }
+      if (rows.length < pageSize) break
+    }
+    if (newestGood.size > 0) {
+      const pointers = [...newestGood].map(([rail, row]) => [rail, evidenceOf(row)] as const)
+      evidence = new Map([...evidence, ...pointers])
+    }
+    ;({ polls, lastId } = read)
+    return { polls, evidence }
+  }
+}

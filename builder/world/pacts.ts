@@ -1,0 +1,196 @@
+/** Brings manifests, escrow and receipts together, and tells what came of it as it is published. */
+import type { Kysely } from 'kysely'
+import type { z } from 'zod'
+
+import type { inFlightPact, recordedPact, settledPact } from '../../src/contract/schemas/pact.ts'
+import { explorerUrl } from '../../src/core/chains.ts'
+import { toUsdc } from '../../src/core/money.ts'
+import { decidePacts } from '../../src/core/pact/decide.ts'
+import type {
+  InFlightDecision,
+  PactDecisions,
+  RecordedDecision,
+  SettledDecision,
+} from '../../src/core/pact/decide.ts'
+import { pactAmount, pactEscrow } from '../../src/core/pact/escrow.ts'
+import type { EscrowEvent, PactOnChain } from '../../src/core/pact/sources.ts'
+import { isoTime } from '../../src/core/time.ts'
+import { checksumAddress } from '../../src/core/wallet.ts'
+import { escrowReading, pactsOnChain, verifiedPactReceipts } from '../../src/db/pacts.ts'
+import type { Database } from '../../src/db/schema.ts'
+import type { AuthoredPacts, HeldManifests } from './authored-pacts.ts'
+import { recipeOf } from './pact-recipe.ts'
+
+type Settled = z.infer<typeof settledPact>
+type InFlight = z.infer<typeof inFlightPact>
+type Recorded = z.infer<typeof recordedPact>
+
+/** Pacts as they are published, and the manifests that are served beside them. */
+export interface PactsWorld {
+  readonly settled: readonly Settled[]
+  readonly inFlight: readonly InFlight[]
+  readonly recorded: readonly Recorded[]
+  /** Logs of the escrow by `pact_id`, oldest first. */
+  readonly events: ReadonlyMap<string, readonly EscrowEvent[]>
+  readonly manifests: readonly HeldManifests[]
+  readonly reproduceScript: string | null
+}
+
+export const escrowKey = pactEscrow.address.toLowerCase()
+
+/** What the three sources say at one time. */
+export async function decisionsOf(
+  db: Kysely<Database>,
+  { manifests, published }: AuthoredPacts,
+  nowMs: number,
+): Promise<{
+  readonly decisions: PactDecisions
+  readonly onChain: ReadonlyMap<number, PactOnChain>
+}> {
+  const [reading, onChain, receipts] = [
+    await escrowReading(db, escrowKey),
+    await pactsOnChain(db),
+    await verifiedPactReceipts(db),
+  ]
+  const sources = { nowMs, reading, onChain, manifests, receipts, published }
+  return { decisions: decidePacts(sources), onChain }
+}
+
+/** `siteUrl` has no slash at the end. */
+export async function gatherPacts(
+  db: Kysely<Database>,
+  authored: AuthoredPacts,
+  at: { readonly siteUrl: string; readonly nowMs: number },
+): Promise<PactsWorld> {
+  const { decisions, onChain } = await decisionsOf(db, authored, at.nowMs)
+  return {
+    settled: decisions.settled.map(settledView),
+    inFlight: decisions.inFlight.map((one) => inFlightView(one, at.siteUrl)),
+    recorded: decisions.recorded.map((one) => recordedView(one, onChain.get(one.pactId) ?? null)),
+    events: new Map([...onChain].map(([pactId, { events }]) => [String(pactId), events])),
+    manifests: authored.manifests,
+    reproduceScript: authored.reproduceScript,
+  }
+}
+
+function idsOf(pactId: number) {
+  return { pact_id: String(pactId), job_id: `pact-${pactId}` }
+}
+
+function settledView({ pactId, receipt, manifests, witnesses }: SettledDecision): Settled {
+  return {
+    ...idsOf(pactId),
+    state: 'settled',
+    chain: receipt.chain,
+    tx_hash: receipt.txHash,
+    explorer_url: explorerUrl(receipt.chain, receipt.txHash) ?? '',
+    receipt_id: receipt.receiptId,
+    amount_usdc: toUsdc(receipt.amountMicroUsdc),
+    payer: shownWallet(receipt.payer.display),
+    worker: receipt.worker.display,
+    block_number: receipt.block,
+    settled_at: isoTime(receipt.settledAtMs),
+    ...(manifests === null ? {} : { title: manifests.title }),
+    confirmed_by: [...witnesses],
+  }
+}
+
+function shownWallet(wallet: string): string {
+  return /^0x[0-9a-f]{40}$/.test(wallet) ? checksumAddress(wallet) : wallet
+}
+
+/** Where the manifests of a pact are served. */
+export function manifestUris(siteUrl: string, pactId: number) {
+  const at = `${siteUrl}/pacts/${pactId}`
+  return {
+    spec_uri: `${at}/spec.json`,
+    instance_uri: `${at}/instance.json`,
+    reproduce_uri: `${at}/reproduce.mjs`,
+  }
+}
+
+function inFlightView(decision: InFlightDecision, siteUrl: string): InFlight {
+  const { pactId, manifests, phase, witnesses } = decision
+  const uris = manifestUris(siteUrl, pactId)
+  const { workHash, notes } = manifests.checked
+  return {
+    ...idsOf(pactId),
+    state: 'in_flight',
+    title: manifests.title,
+    ...uris,
+    phase_status: phase.status,
+    phase_blocker: phase.blocker,
+    next_action: phase.nextAction,
+    verifier_recipe: recipeOf({ pactId, siteUrl, uris, workHash }),
+    work_hash: workHash,
+    ...(notes.length === 0 ? {} : { manifest_notes: [...notes] }),
+    updated_at: isoTime(phase.sinceMs),
+    confirmed_by: [...witnesses],
+  }
+}
+
+function recordedView(
+  { pactId, published, verdict }: RecordedDecision,
+  onChain: PactOnChain | null,
+): Recorded {
+  const escrow = escrowView(onChain)
+  const record: Recorded = {
+    ...idsOf(pactId),
+    state: 'recorded',
+    title: published?.title ?? `Pact ${pactId}`,
+    verification: verdict.verification,
+    confirmed: [...verdict.confirmed],
+    contradictions: [...verdict.contradictions],
+    chain: pactEscrow.chain,
+    contract: checksumAddress((published?.contract ?? pactEscrow.address).toLowerCase()),
+    source:
+      published === null
+        ? { kind: 'escrow', name: 'Logs and getPact of the escrow contract' }
+        : {
+            kind: 'publication',
+            name: published.source,
+            noted_on: published.notedOn,
+            ...(published.sourceUrl === null ? {} : { url: published.sourceUrl }),
+          },
+  }
+  if (published !== null) record.published = claimsView(published)
+  if (escrow !== null) record.escrow = escrow
+  return record
+}
+
+function claimsView(published: NonNullable<RecordedDecision['published']>) {
+  const claims: NonNullable<Recorded['published']> = { as: published.publishedAs }
+  if (published.amountPact !== null) claims.amount_pact = published.amountPact
+  if (published.completedOn !== null) claims.completed_on = published.completedOn
+  if (published.deadline !== null) claims.deadline = published.deadline
+  if (published.worker !== null) claims.worker = checksumAddress(published.worker)
+  if (published.workHash !== null) claims.work_hash = published.workHash
+  if (published.submitWorkTx !== null) claims.submit_work_tx = published.submitWorkTx
+  if (published.submitWorkBlock !== null) claims.submit_work_block = published.submitWorkBlock
+  if (published.approveTx !== null) {
+    claims.approve_tx = published.approveTx
+    const explorer = explorerUrl(pactEscrow.chain, published.approveTx)
+    if (explorer !== null) claims.explorer_url = explorer
+  }
+  if (published.note !== null) claims.note = published.note
+  return claims
+}
+
+function escrowView(onChain: PactOnChain | null): Recorded['escrow'] | null {
+  const state = onChain?.state ?? null
+  const last = onChain?.events.at(-1)
+  if (state === null || last === undefined) return null
+  return {
+    status: state.status,
+    creator: checksumAddress(state.creator),
+    recipient: checksumAddress(state.recipient),
+    amount_pact: pactAmount(state.amount),
+    deadline: isoTime(state.deadlineMs),
+    work_hash: state.workHash,
+    last_event: last.kind,
+    tx_hash: last.txHash,
+    block_number: last.block,
+    at: isoTime(last.atMs),
+    explorer_url: explorerUrl(pactEscrow.chain, last.txHash) ?? '',
+  }
+}

@@ -1,0 +1,185 @@
+/** How measurements and rail states lie in the database, and back. What cannot be read is refused, never guessed. */
+import { z } from 'zod'
+
+import { railStatus } from '../../src/contract/schemas/rail.ts'
+import type { Measurement } from '../../src/core/figures.ts'
+import type { EvidencePointer } from '../../src/core/figures.ts'
+import { parseUsdc } from '../../src/core/money.ts'
+import { auditedState } from '../../src/core/rail-poll.ts'
+import type { RailState } from '../../src/core/rail-poll.ts'
+import { isoTime, parseTime } from '../../src/core/time.ts'
+import type { PollRecord as PollRow, RailState as RailStateRow } from '../../src/db/polls.ts'
+import { StoredStateError } from '../rails/adapter.ts'
+import type { PastPoll } from '../rails/adapter.ts'
+import type { AuthoredRail } from './authored-rails.ts'
+import type { PollRecord } from './world.ts'
+
+const figure = z.number().nullable()
+
+const figuresShape = z.strictObject({
+  tpv30dMicroUsdc: figure,
+  tpv7dMicroUsdc: figure,
+  tpv30dRawMicroUsdc: figure,
+  tpv7dRawMicroUsdc: figure,
+  uniqueCreators30d: figure,
+  uniqueWorkers30d: figure,
+  topWorkerShare: figure,
+  creatorsWithBudget30d: figure,
+  activity30d: figure,
+  lastPayoutAtMs: figure,
+})
+
+const evidenceShape: z.ZodType<EvidencePointer> = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('http'),
+    url: z.string(),
+    sha256: z.string(),
+    items: z.number(),
+  }),
+  z.strictObject({
+    kind: z.literal('logs'),
+    chain: z.string(),
+    contract: z.string(),
+    fromBlock: z.number(),
+    toBlock: z.number(),
+    logs: z.number(),
+  }),
+])
+
+const storedMeasurement = z.strictObject({
+  figures: figuresShape,
+  removed30d: z.record(z.string(), z.number()),
+  notes: z.array(z.string()),
+  counters: z.record(z.string(), z.number()),
+})
+
+const storedEvidence = z.strictObject({ pointers: z.array(evidenceShape) })
+
+/** The `figures` column of a poll and of a rail's state. */
+export function toStored(
+  measurement: Pick<Measurement, 'figures' | 'removed30d' | 'notes'>,
+  counters: Readonly<Record<string, number>>,
+): z.infer<typeof storedMeasurement> {
+  const { figures, removed30d, notes } = measurement
+  return { figures, removed30d: { ...removed30d }, notes: [...notes], counters: { ...counters } }
+}
+
+/** The `evidence` column of a poll. */
+export function toStoredEvidence(
+  pointers: readonly EvidencePointer[],
+): z.infer<typeof storedEvidence> {
+  return { pointers: [...pointers] }
+}
+
+export function evidenceOf(row: PollRow): readonly EvidencePointer[] {
+  return read(row.rail, storedEvidence, row.evidence).pointers
+}
+
+/** Where a rail stands: its stored state, or its audit where it was never polled with success. */
+export function stateOf(authored: AuthoredRail, row: RailStateRow | undefined): RailState {
+  const audited = auditOf(authored)
+  if (row === undefined) return audited
+  const polls = {
+    lastPollAtMs: row.lastPollAt === null ? null : timeOf(row.rail, row.lastPollAt),
+    lastGoodPollAtMs: row.lastGoodPollAt === null ? null : timeOf(row.rail, row.lastGoodPollAt),
+    lastDurationMs: row.lastDurationMs ?? 0,
+    lastError: row.lastError,
+    consecutiveFailures: row.consecutiveFailures,
+  }
+  if (row.source === 'audit') return { ...audited, ...polls }
+  if (row.figures === null || row.figuresAsOf === null) {
+    throw new StoredStateError(`the stored state of ${row.rail} has no figures`)
+  }
+  const stored = read(row.rail, storedMeasurement, row.figures)
+  return {
+    rail: row.rail,
+    status: read(row.rail, railStatus, row.status),
+    statusSinceMs: timeOf(row.rail, row.statusSince),
+    figures: stored.figures,
+    removed30d: stored.removed30d,
+    notes: stored.notes,
+    figuresSource: 'poll',
+    figuresAsOfMs: timeOf(row.rail, row.figuresAsOf),
+    ...polls,
+  }
+}
+
+function auditOf({ rail, audit }: AuthoredRail): RailState {
+  const { tpv_30d_usdc: tpv30d, tpv_7d_usdc: tpv7d } = audit.figures
+  return auditedState({
+    rail,
+    status: audit.status,
+    asOfMs: Date.parse(audit.as_of),
+    figures: {
+      tpv30dMicroUsdc: tpv30d === undefined ? null : parseUsdc(tpv30d),
+      tpv7dMicroUsdc: tpv7d === undefined ? null : parseUsdc(tpv7d),
+      uniqueCreators30d: audit.figures.unique_creators_30d ?? null,
+      uniqueWorkers30d: audit.figures.unique_workers_30d ?? null,
+      topWorkerShare: audit.figures.top_worker_share ?? null,
+    },
+  })
+}
+
+/** The row of a state; the counterpart of `stateOf`. */
+export function toStateRow(
+  state: RailState,
+  lastPollId: number,
+  counters: Readonly<Record<string, number>>,
+): RailStateRow<object> {
+  return {
+    rail: state.rail,
+    status: state.status,
+    statusSince: isoTime(state.statusSinceMs),
+    figures: toStored(state, counters),
+    figuresAsOf: isoTime(state.figuresAsOfMs),
+    lastPollId,
+    lastPollAt: state.lastPollAtMs === null ? null : isoTime(state.lastPollAtMs),
+    lastGoodPollAt: state.lastGoodPollAtMs === null ? null : isoTime(state.lastGoodPollAtMs),
+    lastError: state.lastError,
+    lastDurationMs: state.lastDurationMs,
+    consecutiveFailures: state.consecutiveFailures,
+    source: state.figuresSource,
+  }
+}
+
+/** A stored poll as history shows it. */
+export function pollRecordOf(row: PollRow): PollRecord {
+  return {
+    polledAtMs: timeOf(row.rail, row.startedAt),
+    durationMs: row.durationMs,
+    outcome: row.outcome,
+    error: row.error,
+    figures: row.figures === null ? null : read(row.rail, storedMeasurement, row.figures).figures,
+    status: read(row.rail, railStatus, row.statusAfter),
+    rule: row.rule,
+  }
+}
+
+/** What earlier good polls counted, for adapters that can only see lifetime totals. */
+export function pastPollsOf(rows: readonly PollRow[]): readonly PastPoll[] {
+  return rows.flatMap((row) =>
+    row.figures === null
+      ? []
+      : [
+          {
+            polledAtMs: timeOf(row.rail, row.startedAt),
+            counters: read(row.rail, storedMeasurement, row.figures).counters,
+          },
+        ],
+  )
+}
+
+function read<T>(rail: string, schema: z.ZodType<T>, value: unknown): T {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw new StoredStateError(
+    `the stored figures of ${rail} cannot be read (restore the database, or delete the row after a look at it): ${z.prettifyError(parsed.error)}`,
+  )
+}
+
+function timeOf(rail: string, text: string): number {
+  const timeMs = parseTime(text)
+  if (timeMs === null)
+    throw new StoredStateError(`a stored time of ${rail} cannot be read: ${text}`)
+  return timeMs
+}

@@ -1,0 +1,121 @@
+import type { z } from 'zod'
+
+import type { Flag } from '../../src/contract/schemas/flag.ts'
+import type { Job, JobIssuer } from '../../src/contract/schemas/job.ts'
+import type { Partner, oathList, tierList } from '../../src/contract/schemas/partner.ts'
+import type { Receipt } from '../../src/contract/schemas/receipt.ts'
+import type { SigningKeys } from '../../src/contract/schemas/service.ts'
+import type { Skill } from '../../src/contract/schemas/skill.ts'
+import type { LeaderboardEntry, Worker } from '../../src/contract/schemas/worker.ts'
+import type { EvidencePointer, Figures } from '../../src/core/figures.ts'
+import type { RailState } from '../../src/core/rail-poll.ts'
+import type { RailStatusWord } from '../../src/core/rail-status.ts'
+import type { RunRecord } from '../../src/db/runs.ts'
+import type { ArticleSource } from './articles.ts'
+import type { AuthoredRail } from './authored-rails.ts'
+import type { PactsWorld } from './pacts.ts'
+import type { ReceiptRun } from './receipt-run.ts'
+
+/** A rail as people wrote it down, what polls made of it, and the rule its adapter follows (null: audited by hand). */
+export interface RailRecord {
+  readonly authored: AuthoredRail
+  readonly state: RailState
+  readonly rule: { readonly name: string; readonly version: string; readonly text: string } | null
+  readonly evidence: readonly EvidencePointer[]
+}
+
+/** One poll as history shows it. Times in Unix milliseconds. */
+export interface PollRecord {
+  readonly polledAtMs: number
+  readonly durationMs: number
+  readonly outcome: 'ok' | 'failed'
+  readonly error: string | null
+  readonly figures: Figures | null
+  readonly status: RailStatusWord
+  readonly rule: string
+}
+
+/** What happened to a rail, as the alerts feed and the commit messages tell it. */
+export interface LedgerEvent {
+  readonly seq: number
+  readonly kind: 'flag_opened' | 'flag_closed' | 'rail_transition'
+  readonly rail: string | null
+  readonly title: string
+  readonly data: Readonly<Record<string, unknown>>
+  readonly createdAtMs: number
+}
+
+/**
+ * Everything that the public documents are made of, gathered at one `now`. Documents are pure functions of it:
+ * same world, same bytes.
+ */
+export interface World {
+  readonly nowMs: number
+  readonly site: {
+    readonly url: string
+    readonly serviceName: string
+    readonly version: string
+    /** Where people can browse the snapshot repository; null where it is not on the web. */
+    readonly historyUrl: string | null
+    /** How payments are settled, and who is paid; null where no receiver is set. */
+    readonly payments: {
+      readonly settlement: 'off' | 'local' | 'facilitator'
+      readonly receiver: string | null
+    }
+  }
+  readonly pollEveryMs: number
+  /** By slug. */
+  readonly rails: readonly RailRecord[]
+  /** Polls by rail slug, newest first. */
+  readonly history: ReadonlyMap<string, readonly PollRecord[]>
+  readonly openFlags: readonly Flag[]
+  /** Those closed last, newest first. */
+  readonly closedFlags: readonly Flag[]
+  readonly events: readonly LedgerEvent[]
+  readonly taxonomy: { readonly note: string; readonly skills: readonly Skill[] }
+  readonly tiers: z.infer<typeof tierList>['tiers']
+  readonly oaths: z.infer<typeof oathList>['oaths']
+  readonly articles: readonly ArticleSource[]
+  /** Views of the last 24 whole hours by article slug. */
+  readonly views24h: ReadonlyMap<string, number>
+  /** `CHANGELOG.md`; null where the program was installed without it. */
+  readonly changelog: string | null
+  /** The last run of each job. */
+  readonly runs: readonly RunRecord[]
+  /** What the chains of receipts were asked last; null before the first time. */
+  readonly receiptRun: ReceiptRun | null
+  /** Texts of the agent skill files by name, placeholders unfilled. */
+  readonly agentSkills: ReadonlyMap<string, string>
+  readonly signingKeys: SigningKeys
+  readonly community: Community
+  readonly exchange: {
+    /** The newest of them; the totals count all. */
+    readonly jobs: readonly Job[]
+    readonly total: number
+    readonly open: number
+    /** Cursor of the page after the one that is shown; null where there is none. */
+    readonly next: string | null
+    /** Whose key signs the receipts of accepted jobs. */
+    readonly receiptsBy: JobIssuer
+  }
+  readonly pacts: PactsWorld
+}
+
+/** What wallets and partners wrote. The lists are the newest entries; the totals count all. */
+export interface Community {
+  readonly workers: readonly Worker[]
+  readonly workersTotal: number
+  /** Cursor of the page after the one that is shown; null where there is none. */
+  readonly workersNext: string | null
+  readonly receipts: readonly Receipt[]
+  readonly receiptsTotal: number
+  readonly receiptsVerified: number
+  readonly receiptsNext: string | null
+  readonly leaderboard: readonly LeaderboardEntry[]
+  /** The time to which its scores are scaled. */
+  readonly leaderboardAsOf: string
+  /** The same with the scores of the newest entry: it changes with facts only. */
+  readonly leaderboardArchived: readonly LeaderboardEntry[]
+  readonly partners: readonly Partner[]
+  readonly partnersTotal: number
+}

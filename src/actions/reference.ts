@@ -1,0 +1,99 @@
+/** What people wrote under `data/`, as far as writes are decided by it. */
+import { readFile, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { z } from 'zod'
+
+import { applyBlock } from '../contract/schemas/application.ts'
+import { railSlug } from '../contract/schemas/common.ts'
+import { oath, tier } from '../contract/schemas/partner.ts'
+import { platform } from '../contract/schemas/platform.ts'
+import { skill } from '../contract/schemas/skill.ts'
+
+const rail = z.object({
+  rail: railSlug,
+  display_name: z.string(),
+  chain: z.string(),
+  sample_apply_url: z.string().optional(),
+  reference_url: z.string(),
+  apply: applyBlock.optional(),
+})
+const skillsFile = z.object({ skills: z.array(skill) })
+const tiersFile = z.object({ tiers: z.array(tier) })
+const oathsFile = z.object({ oaths: z.array(oath) })
+const platformsFile = z.strictObject({ platforms: z.array(platform) })
+
+export type OathKind = z.infer<typeof oath>['kind']
+
+export interface Reference {
+  readonly rails: ReadonlyMap<string, z.infer<typeof rail>>
+  /** Slugs of the taxonomy. */
+  readonly skills: ReadonlySet<string>
+  readonly tiers: ReadonlyMap<string, z.infer<typeof tier>>
+  /** The newest version of each kind. */
+  readonly oaths: ReadonlyMap<OathKind, z.infer<typeof oath>>
+  readonly platforms: ReadonlyMap<string, z.infer<typeof platform>>
+}
+
+/** What `loadReference` reads: folders stand for the files in them. */
+export function referencePaths(dataDir: string): readonly string[] {
+  return ['rails', 'skills.json', 'tiers.json', 'oaths.json', 'platforms.json'].map((name) =>
+    join(dataDir, name),
+  )
+}
+
+/** Reads and checks the files. Throws an error that names the file and the field. */
+export async function loadReference(dataDir: string): Promise<Reference> {
+  const [rails, { skills }, { tiers }, { oaths }, { platforms }] = await Promise.all([
+    loadRails(join(dataDir, 'rails')),
+    readJson(join(dataDir, 'skills.json'), skillsFile),
+    readJson(join(dataDir, 'tiers.json'), tiersFile),
+    readJson(join(dataDir, 'oaths.json'), oathsFile),
+    readJson(join(dataDir, 'platforms.json'), platformsFile),
+  ])
+  requireAll(
+    join(dataDir, 'tiers.json'),
+    tier.shape.tier.options,
+    tiers.map((entry) => entry.tier),
+  )
+  requireAll(
+    join(dataDir, 'oaths.json'),
+    oath.shape.kind.options,
+    oaths.map(({ kind }) => kind),
+  )
+  return {
+    rails: new Map(rails.map((entry) => [entry.rail, entry])),
+    skills: new Set(skills.map(({ slug }) => slug)),
+    tiers: new Map(tiers.map((entry) => [entry.tier, entry])),
+    // Ascending, so that the newest version of a kind is what stays.
+    oaths: new Map(
+      oaths.toSorted((a, b) => a.version - b.version).map((entry) => [entry.kind, entry]),
+    ),
+    platforms: new Map(platforms.map((entry) => [entry.platform, entry])),
+  }
+}
+
+function requireAll(path: string, wanted: readonly string[], found: readonly string[]): void {
+  const missing = wanted.filter((name) => !found.includes(name))
+  if (missing.length > 0) throw new Error(`${path}: ${missing.join(', ')} is missing`)
+}
+
+async function loadRails(dir: string): Promise<readonly z.infer<typeof rail>[]> {
+  const names = (await readdir(dir)).filter((name) => name.endsWith('.json')).sort()
+  return await Promise.all(names.map((name) => readJson(join(dir, name), rail)))
+}
+
+async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T> {
+  const parsed = schema.safeParse(jsonOf(path, await readFile(path, 'utf8')))
+  if (parsed.success) return parsed.data
+  throw new Error(`${path}: ${z.prettifyError(parsed.error)}`)
+}
+
+function jsonOf(path: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The parser quotes what it has read; the name of the file says enough.
+    throw new Error(`${path}: is no JSON`)
+  }
+}

@@ -1,0 +1,85 @@
+import type { Log, LogFields } from './deps.ts'
+/** JSON lines: one object per line with `time`, `level` and `message` first, then the fields. */
+import { isoTime } from './time.ts'
+
+const levels = { debug: 10, info: 20, warn: 30, error: 40, silent: 100 } as const
+export type LogLevel = keyof typeof levels
+type LineLevel = Exclude<LogLevel, 'silent'>
+
+/** A name that says its value is a credential. What stands under one never reaches the log. */
+const SECRET_NAME =
+  /auth|signature|secret|token|passw|credential|cookie|payment|private|bearer|(?:^|_)(?:key|code|email|seed)$/i
+const REDACTED = '[redacted]'
+const MAX_VALUE_LENGTH = 2000
+
+export interface LogDeps {
+  readonly level: LogLevel
+  readonly now: () => number
+  /** Takes whole lines, each with its newline. */
+  readonly write: (lines: string) => void
+  /** Runs a function soon, such as `setImmediate`: lines of one turn are written together. */
+  readonly defer: (flush: () => void) => void
+}
+
+export interface LineLog extends Log {
+  /** Whether lines of this level are written, so that a caller can spare the work of making one. */
+  readonly isEnabled: (level: LineLevel) => boolean
+  /** Writes what is still held; for the end of the process. */
+  readonly flush: () => void
+}
+
+export function createLog({ level, now, write, defer }: LogDeps): LineLog {
+  let held = ''
+  const flush = (): void => {
+    const lines = held
+    held = ''
+    if (lines !== '') write(lines)
+  }
+  const isEnabled = (line: LineLevel): boolean => levels[line] >= levels[level]
+  const at =
+    (line: LineLevel): Log['info'] =>
+    (message, fields) => {
+      if (!isEnabled(line)) return
+      if (held === '') defer(flush)
+      held += formatLine(isoTime(now()), line, message, fields)
+      // A process that is about to end badly gets no later turn.
+      if (line === 'error') flush()
+    }
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    isEnabled,
+    flush,
+  }
+}
+
+/** The same log with fields that stand on every line, such as the id of a request. */
+export function withFields(log: Log, bound: LogFields): Log {
+  return {
+    debug: (message, fields) => log.debug(message, { ...bound, ...fields }),
+    info: (message, fields) => log.info(message, { ...bound, ...fields }),
+    warn: (message, fields) => log.warn(message, { ...bound, ...fields }),
+    error: (message, fields) => log.error(message, { ...bound, ...fields }),
+  }
+}
+
+function formatLine(
+  time: string,
+  level: LineLevel,
+  message: string,
+  fields: LogFields | undefined,
+): string {
+  const line: Record<string, unknown> = { time, level, message: clip(message) }
+  for (const [name, value] of Object.entries(fields ?? {})) {
+    if (name in line || value === undefined) continue
+    line[name] = SECRET_NAME.test(name) ? REDACTED : clip(value)
+  }
+  return `${JSON.stringify(line)}\n`
+}
+
+function clip<T>(value: T): T | string {
+  if (typeof value !== 'string' || value.length <= MAX_VALUE_LENGTH) return value
+  return `${value.slice(0, MAX_VALUE_LENGTH)}…`
+}

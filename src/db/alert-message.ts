@@ -1,0 +1,35 @@
+/** Events as the feed and the webhooks tell them. */
+import { alertKind } from '../contract/schemas/alert.ts'
+import type { AlertEvent } from '../contract/schemas/alert.ts'
+import type { EventRecord } from './events.ts'
+
+/** Standard Webhooks asks for less than 20 kB. */
+const MAX_PAYLOAD_BYTES = 19_000
+
+export function alertEventOf(record: EventRecord): AlertEvent {
+  return {
+    id: record.id,
+    kind: alertKind.parse(record.kind),
+    rail: record.rail,
+    severity: record.severity,
+    title: record.title,
+    data: record.data,
+    created_at: record.createdAt,
+  }
+}
+
+/** The body of a delivery. Data that would make it too long are left out; the feed has them. */
+export function alertPayload(event: AlertEvent): string {
+  const whole = payloadOf(event.kind, event.created_at, event)
+  if (Buffer.byteLength(whole) <= MAX_PAYLOAD_BYTES) return whole
+  return payloadOf(event.kind, event.created_at, { ...event, data: { truncated: true } })
+}
+
+/** What a test sends: the same envelope with nothing that happened in it. */
+export function testPayload(subscriptionId: string, createdAt: string): string {
+  return payloadOf('test', createdAt, { subscription_id: subscriptionId })
+}
+
+function payloadOf(type: string, timestamp: string, data: object): string {
+  return JSON.stringify({ type, timestamp, data })
+}

@@ -1,0 +1,23 @@
+import type { Config } from '../config.ts'
+import type { PaymentSettings } from '../payments/load.ts'
+
+const weiPerMilliGwei = 1_000_000n
+
+/** The settings of the payments; what each way of settling needs was checked with the others. */
+export function paymentSettingsOf(config: Config): PaymentSettings {
+  const { SETTLEMENT: mode, PAYMENT_RECEIVER: receiver } = config
+  if (mode === 'off' || receiver === null) return { mode: 'off', receiver }
+  if (mode === 'local') {
+    const { SETTLER_KEY_FILE: keyFile, SETTLER_MAX_GAS_GWEI: gwei } = config
+    if (keyFile === null) throw new TypeError('a local settlement has a key file')
+    return {
+      mode,
+      receiver,
+      keyFile,
+      maxGasPriceWei: BigInt(Math.round(gwei * 1000)) * weiPerMilliGwei,
+    }
+  }
+  const { FACILITATOR_URL: facilitatorUrl } = config
+  if (facilitatorUrl === null) throw new TypeError('a facilitator has an address')
+  return { mode, receiver, facilitatorUrl }
+}

@@ -1,0 +1,54 @@
+import type { Config } from '../config.ts'
+import { apiPrefix } from '../contract/route.ts'
+
+/** What a person sees after the start: where to look, and what is off. */
+export function welcome(
+  config: Config,
+  address: { readonly host: string; readonly port: number },
+): string {
+  const host = address.host.includes(':') ? `[${address.host}]` : address.host
+  const local = `http://${host}:${address.port}`
+  const off = switchedOff(config)
+  return [
+    '',
+    `  Agent Income Ledger is listening on ${local}`,
+    '',
+    `    the site         ${local}/`,
+    `    for agents       ${local}/llms.txt`,
+    `    try the API      ${local}/docs/try`,
+    `    status           ${local}/status`,
+    `    rails            ${local}${apiPrefix}/rails`,
+    `    paying now       ${local}${apiPrefix}/opportunities`,
+    `    doubts           ${local}${apiPrefix}/honesty/flags`,
+    `    the desk         ${local}${apiPrefix}/desk/feed.json`,
+    `    API description  ${local}/openapi.json`,
+    `    health           ${local}${apiPrefix}/health`,
+    '',
+    ...(off.length === 0 ? [] : ['  Off or by default:', ...off.map((line) => `    ${line}`), '']),
+    '',
+  ].join('\n')
+}
+
+function switchedOff(config: Config): string[] {
+  const chains = (['BASE', 'ETHEREUM', 'ARBITRUM', 'GNOSIS', 'SOLANA'] as const).filter(
+    (chain) => config[`RPC_URL_${chain}`] === null,
+  )
+  return [
+    config.POLL === 'off'
+      ? 'polling is off (POLL=off): figures stay as they were audited or last polled'
+      : null,
+    config.BUILDER === 'off'
+      ? 'the builder is off (BUILDER=off): run it as a process of its own'
+      : null,
+    config.LIMITS === 'off' ? 'rate limits are off (LIMITS=off)' : null,
+    chains.length === 0 || config.POLL === 'off'
+      ? null
+      : `public RPC endpoints are used for ${chains.join(', ').toLowerCase()} (RPC_URL_<CHAIN>)`,
+    config.SETTLEMENT === 'off'
+      ? 'payment is off (SETTLEMENT=off): premium reads are for partners, paid tiers cannot be bought'
+      : null,
+    config.SNAPSHOT_GIT_REMOTE === null
+      ? 'the snapshot repository is not pushed anywhere (SNAPSHOT_GIT_REMOTE)'
+      : null,
+  ].filter((line) => line !== null)
+}

@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import { deskDocuments } from '../../../builder/documents/desk.ts'
+import type { World } from '../../../builder/world/world.ts'
+import { deskFeed } from '../../../src/contract/schemas/desk.ts'
+import { parseFrontMatter } from '../../../src/core/front-matter.ts'
+import { smallWorld } from '../../support/world.ts'
+
+type Viewed = readonly (readonly [slug: string, date: string, views: number])[]
+
+function worldOf(viewed: Viewed): World {
+  return smallWorld({
+    articles: viewed.map(([slug, date]) => ({
+      slug,
+      title: slug,
+      date,
+      excerpt: 'An excerpt.',
+      keywords: ['one'],
+      body: 'Text.\n',
+      charts: [],
+    })),
+    views24h: new Map(viewed.map(([slug, , views]) => [slug, views])),
+  })
+}
+
+function documentsOf(world: World) {
+  return new Map([...deskDocuments.build(world)].map((document) => [document.path, document]))
+}
+
+function feed(viewed: Viewed) {
+  const document = documentsOf(worldOf(viewed)).get('/api/v1/desk/feed.json')
+  const json = document !== undefined && 'json' in document.body ? document.body.json : null
+  return { feed: deskFeed.parse(json), archive: document?.archive }
+}
+
+/** Slugs in the order of the feed, hot ones with an asterisk. */
+function order(viewed: Viewed): string[] {
+  return feed(viewed).feed.articles.map(({ slug, hot }) => (hot === true ? `${slug}*` : slug))
+}
+
+describe('the order of the feed', () => {
+  test('puts articles above the median first, then the newest', () => {
+    expect(
+      order([
+        ['a', '2026-11-01', 9],
+        ['b', '2026-11-05', 1],
+        ['c', '2026-11-03', 2],
+        ['d', '2026-11-02', 8],
+        ['e', '2026-11-04', 3],
+      ]),
+    ).toEqual(['d*', 'a*', 'b', 'e', 'c'])
+  })
+
+  test('takes the mean of the two middle counts where the number of articles is even', () => {
+    expect(
+      order([
+        ['a', '2026-11-01', 4],
+        ['b', '2026-11-02', 2],
+        ['c', '2026-11-03', 3],
+        ['d', '2026-11-04', 0],
+      ]),
+    ).toEqual(['c*', 'a*', 'd', 'b'])
+  })
+
+  test('calls nothing hot where nobody reads', () => {
+    expect(
+      order([
+        ['a', '2026-11-01', 0],
+        ['b', '2026-11-02', 0],
+      ]),
+    ).toEqual(['b', 'a'])
+  })
+
+  test('calls nothing hot at the median itself', () => {
+    expect(
+      order([
+        ['a', '2026-11-01', 5],
+        ['b', '2026-11-02', 5],
+        ['c', '2026-11-03', 5],
+      ]),
+    ).toEqual(['c', 'b', 'a'])
+  })
+
+  test('goes by slug on one date', () => {
+    expect(
+      order([
+        ['b', '2026-11-01', 0],
+        ['a', '2026-11-01', 0],
+        ['c', '2026-11-01', 0],
+      ]),
+    ).toEqual(['a', 'b', 'c'])
+  })
+})
+
+describe('the feed', () => {
+  const viewed = [
+    ['old', '2026-11-01', 5],
+    ['new', '2026-11-09', 0],
+    ['mid', '2026-11-05', 0],
+  ] as const
+  const built = feed(viewed)
+
+  test('says what the specification says of it', () => {
+    const { articles, ...envelope } = built.feed
+    expect(envelope).toEqual({
+      count: 3,
+      cadence: 'weekly',
+      docs: 'https://ledger.test/desk/SKILL.md',
+      ranking: 'articles above the median of views_24h first, then newest date first',
+      updated: '2026-11-09',
+    })
+    expect(articles[0]).toEqual({
+      slug: 'old',
+      title: 'old',
+      date: '2026-11-01',
+      url: 'https://ledger.test/desk/old.md',
+      excerpt: 'An excerpt.',
+      keywords: ['one'],
+      views_24h: 5,
+      hot: true,
+    })
+  })
+
+  test('has no hot field where an article is not hot', () => {
+    expect(built.feed.articles.slice(1).map((article) => Object.keys(article))).not.toContainEqual(
+      expect.arrayContaining(['hot']),
+    )
+  })
+
+  test('is archived by date, without views', () => {
+    const archived = z.object({ articles: z.array(z.looseObject({ slug: z.string() })) })
+    const { articles } = archived.parse(built.archive)
+    expect(articles.map(({ slug }) => slug)).toEqual(['new', 'mid', 'old'])
+    expect(JSON.stringify(built.archive)).not.toMatch(/views_24h":|hot/)
+  })
+})
+
+describe('an article', () => {
+  const documents = documentsOf(smallWorld())
+  const textOf = (path: string) => {
+    const document = documents.get(path)
+    return document !== undefined && 'text' in document.body ? document.body.text : ''
+  }
+
+  test('is Markdown with a front matter that can be read back', () => {
+    expect(parseFrontMatter(textOf('/desk/first-words.md'))).toEqual({
+      fields: {
+        title: 'First "words" \\ and more',
+        date: '2026-11-02',
+        canonical_url: 'https://ledger.test/desk/first-words.md',
+        keywords: ['ledger'],
+      },
+      body: 'A paragraph.\n',
+    })
+  })
+
+  test('has its charts beside it', () => {
+    expect(textOf('/desk/second-words.md')).toContain('https://ledger.test/desk/second-words.svg')
+    expect(textOf('/desk/second-words.svg')).toMatch(/^<svg /)
+    expect(documents.get('/desk/second-words.svg')?.contentType).toBe('image/svg+xml')
+  })
+})

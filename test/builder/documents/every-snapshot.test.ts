@@ -1,0 +1,247 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+import type { SnapshotFamily } from '../../../builder/documents/document.ts'
+import { historyDocuments } from '../../../builder/documents/history.ts'
+import { documentsOf, snapshotFamilies } from '../../../builder/documents/index.ts'
+import { renderBody } from '../../../builder/publish/document.ts'
+import type { PublicDocument } from '../../../builder/publish/document.ts'
+import type { PollRecord } from '../../../builder/world/world.ts'
+import { routeOf, routes } from '../../../src/contract/routes.ts'
+import type { RouteId } from '../../../src/contract/routes.ts'
+import { documentFile } from '../../../src/core/documents.ts'
+import { figures } from '../../support/figures.ts'
+import { failedPoll, goodPoll, railRecord, smallWorld, worldNowMs } from '../../support/world.ts'
+
+const computedAt = '2026-11-21T06:30:00.000Z'
+
+/** Documents that the publisher makes of the others. */
+const publishersOwn = ['getSnapshotManifest', 'getLatestDiff']
+
+const documents = [...documentsOf(smallWorld())]
+
+function pattern(id: RouteId): RegExp {
+  const literal = routeOf(id).path.replace(/[.*+?^$()|[\]\\]/g, '\\$&')
+  return new RegExp(`^${literal.replaceAll(/\{\w+\}/g, '[^/]+?')}$`)
+}
+
+/** The route of a document: the one without parameters where both match, as a router would choose. */
+function routeOfPath(path: string, ids: readonly RouteId[]): RouteId | undefined {
+  return ids
+    .filter((id) => pattern(id).test(path))
+    .toSorted((a, b) => routeOf(a).path.split('{').length - routeOf(b).path.split('{').length)[0]
+}
+
+function text(document: PublicDocument): string {
+  return Buffer.from(renderBody(document, computedAt)).toString('utf8')
+}
+
+function named(path: string): PublicDocument {
+  const document = documents.find((candidate) => candidate.path === path)
+  if (document === undefined) throw new Error(`no document ${path}`)
+  return document
+}
+
+function body(path: string): unknown {
+  return JSON.parse(text(named(path)))
+}
+
+/** Cells of RFC 4180 text; the documents here hold no line breaks inside cells. */
+function csvRows(source: string): string[][] {
+  return source
+    .trimEnd()
+    .split('\r\n')
+    .map((line) =>
+      [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,"]*))/g)].map(
+        ([, quoted, plain = '']) => quoted?.replaceAll('""', '"') ?? plain,
+      ),
+    )
+}
+
+function keysOf(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(keysOf)
+  if (value === null || typeof value !== 'object') return []
+  return Object.entries(value).flatMap(([key, member]) => [key, ...keysOf(member)])
+}
+
+describe('every family of documents', () => {
+  test.each(snapshotFamilies.map((family) => [family.routes.join(', '), family] as const))(
+    '%s: builds a document for each route that it names, and no other',
+    (_name, family: SnapshotFamily) => {
+      const built = [...family.build(smallWorld())]
+      const found = built.map(({ path }) => routeOfPath(path, family.routes))
+      expect(found.filter((id) => id === undefined)).toEqual([])
+      expect(new Set(found)).toEqual(new Set(family.routes))
+    },
+  )
+
+  test('together they build every document route of the contract', () => {
+    const wanted = routes.filter((route) => route.serving.kind === 'document').map(({ id }) => id)
+    const built = snapshotFamilies.flatMap((family) => family.routes)
+    expect([...built, ...publishersOwn].toSorted()).toEqual([...wanted].toSorted())
+  })
+})
+
+describe.each(documents.map((document) => [document.path, document] as const))(
+  '%s',
+  (path, document) => {
+    const route = routeOf(
+      routeOfPath(
+        path,
+        snapshotFamilies.flatMap((family) => family.routes),
+      ) ?? 'getHealth',
+    )
+    const answer = route.answers[200]
+
+    test('is served as its route says', () => {
+      expect(document.contentType).toBe(answer?.contentType ?? 'application/json')
+      expect(route.serving).toEqual({ kind: 'document', maxAgeSeconds: document.maxAgeSeconds })
+      expect(() => documentFile(path, document.contentType)).not.toThrow()
+    })
+
+    test('holds what the contract says and nothing beside it', () => {
+      const source = text(document)
+      const value: unknown =
+        document.contentType === 'application/json' ? JSON.parse(source) : source
+      expect((answer?.schema ?? z.never()).parse(value)).toEqual(value)
+    })
+  },
+)
+
+describe('the documents as a whole', () => {
+  test('are the same when they are built again', () => {
+    const built = (all: readonly PublicDocument[]) =>
+      all.map((document) => ({ ...document, body: text(document) }))
+    expect(built([...documentsOf(smallWorld())])).toEqual(built(documents))
+  })
+
+  test('have one path each', () => {
+    const paths = documents.map(({ path }) => path)
+    expect(paths.filter((path, at) => paths.indexOf(path) !== at)).toEqual([])
+  })
+
+  test('list rails by slug', () => {
+    const { rails } = z
+      .object({ rails: z.array(z.object({ rail: z.string() })) })
+      .parse(body('/api/v1/rails'))
+    expect(rails.map(({ rail }) => rail)).toEqual(['alpha', 'beta', 'delta', 'gamma'])
+  })
+
+  test('keep what changes without a fact out of the archive', () => {
+    const volatile = ['polled_at', 'poll_duration_ms', 'computed_at', 'figures_as_of', 'views_24h']
+    const facts = documents.filter(({ path }) => path !== '/openapi.json')
+    const kept = facts.flatMap(({ path, archive }) =>
+      typeof archive === 'string' ? [] : keysOf(archive).map((key) => `${path} ${key}`),
+    )
+    expect(kept.length).toBeGreaterThan(100)
+    expect(kept.filter((entry) => volatile.some((key) => entry.endsWith(` ${key}`)))).toEqual([])
+  })
+
+  test('fill the placeholders of the agent skills', () => {
+    expect(text(named('/pacts/SKILL.md'))).toBe(
+      '---\nname: pacts\n---\nagent-income-ledger: https://ledger.test/api/v1/pacts, https://ledger.test\n',
+    )
+  })
+})
+
+describe('unknown figures', () => {
+  test('stand as 0 in a rail and are named there', () => {
+    expect(body('/api/v1/rails/beta')).toMatchObject({
+      tpv_30d_usdc: 0,
+      unique_creators_30d: 3,
+      unique_workers_30d: 0,
+      top_worker_share: 0,
+      unknown_figures: [
+        'tpv_30d_usdc',
+        'tpv_7d_usdc',
+        'tpv_30d_raw_usdc',
+        'tpv_7d_raw_usdc',
+        'unique_workers_30d',
+        'top_worker_share',
+      ],
+    })
+  })
+
+  test('are empty cells in CSV, while a known zero is a zero', () => {
+    const [header = [], ...rows] = csvRows(text(named('/api/v1/rails.csv')))
+    const column = header.indexOf('tpv_30d_usdc')
+    expect(rows.map((row) => [row[0], row[column]])).toEqual([
+      ['alpha', '1000'],
+      ['beta', ''],
+      ['delta', '1000'],
+      ['gamma', '0'],
+    ])
+  })
+
+  test('are null in the history of a rail', () => {
+    expect(body('/api/v1/rails/beta/history')).toMatchObject({
+      polls: [{ tpv_30d_usdc: null, unique_creators_30d: 3, top_worker_share: null }],
+    })
+  })
+})
+
+describe('figures of a rail', () => {
+  const share = 1 / 3
+  const rails = [
+    railRecord('alpha', {
+      rule: null,
+      state: { figuresSource: 'audit', figures: figures({ topWorkerShare: share }) },
+    }),
+    railRecord('beta', { state: { figuresSource: 'audit' } }),
+  ]
+  const history = new Map([['alpha', [goodPoll(worldNowMs, { topWorkerShare: share })]]])
+  const built = [...documentsOf(smallWorld({ rails, history, openFlags: [] }))]
+  const bodyOf = (path: string): unknown => {
+    const document = built.find((candidate) => candidate.path === path)
+    return document === undefined ? null : JSON.parse(text(document))
+  }
+
+  test('are the same number in the rail and in its history', () => {
+    expect(bodyOf('/api/v1/rails/alpha')).toMatchObject({ top_worker_share: 0.333333 })
+    expect(bodyOf('/api/v1/rails/alpha/history')).toMatchObject({
+      polls: [{ top_worker_share: 0.333333 }],
+    })
+  })
+
+  test('that come from an audit are said to, and a poll is missed only where there is one', () => {
+    const audit = 'status and figures are of the audit of 2026-10-01.'
+    expect(bodyOf('/api/v1/opportunities')).toMatchObject({
+      opportunities: [
+        { rail: 'alpha', caveats: [`Audited by hand and not polled; ${audit}`] },
+        { rail: 'beta', caveats: [`No poll has succeeded yet; ${audit}`] },
+      ],
+    })
+  })
+
+  test('have a history whose revision tells one poll more from the same polls', () => {
+    const revision = (polls: readonly PollRecord[]) => {
+      const world = smallWorld({ rails, history: new Map([['alpha', polls]]) })
+      const body = [...historyDocuments.build(world)][0]?.body
+      return body !== undefined && 'make' in body ? body.revision : null
+    }
+    const first = goodPoll(worldNowMs - 2)
+    const second = goodPoll(worldNowMs - 1)
+    expect(revision([first])).toBe(revision([goodPoll(worldNowMs - 2)]))
+    const all = [[], [first], [second], [second, first], [failedPoll(worldNowMs - 1), first]]
+    expect(new Set(all.map(revision)).size).toBe(all.length)
+  })
+})
+
+describe('CSV', () => {
+  const tables = documents.filter(({ contentType }) => contentType.startsWith('text/csv'))
+
+  test('holds no cell that a spreadsheet would run', () => {
+    const cells = tables.flatMap((table) => csvRows(text(table)).flat())
+    expect(cells).toContain(`'=HYPERLINK("https://evil.example","Beta")`)
+    expect(cells).toContain(`'@host answered HTTP 500`)
+    expect(cells.filter((cell) => /^[=+\-@]/.test(cell))).toEqual([])
+  })
+
+  test('has as many cells in every row as in its header', () => {
+    expect(tables.length).toBe(5)
+    for (const table of tables) {
+      const rows = csvRows(text(table))
+      expect(new Set(rows.map((row) => row.length))).toEqual(new Set([rows[0]?.length]))
+    }
+  })
+})

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest'
+
+import { x402DiscoveryOf } from '../../../builder/documents/x402.ts'
+import { payingPage } from '../../../builder/site/docs/paying.ts'
+import { loadReference } from '../../../src/actions/reference.ts'
+import { x402Discovery } from '../../../src/contract/schemas/x402.ts'
+import { smallWorld } from '../../support/world.ts'
+
+const receiver = '0x52908400098527886E0F7030069857D2E4169EE7'
+
+async function offered(payments: Parameters<typeof x402DiscoveryOf>[0]['site']['payments']) {
+  const { site } = smallWorld()
+  const tiers = [...(await loadReference('data')).tiers.values()]
+  return x402Discovery.parse(x402DiscoveryOf({ site: { ...site, payments }, tiers }))
+}
+
+test('with a settlement and a receiver every sold read is listed with what both versions accept', async () => {
+  const found = await offered({ settlement: 'local', receiver })
+  expect(found.payable).toBe(true)
+  expect(found.resources).toHaveLength(4)
+  for (const { accepts_v1: one, accepts_v2: two, price_usdc: price, resource } of found.offers) {
+    expect(one).toMatchObject([{ network: 'base', payTo: receiver, resource }])
+    expect(two).toMatchObject([{ network: 'eip155:8453', payTo: receiver }])
+    expect(two[0]?.amount).toBe(String(Math.round(price * 1e6)))
+  }
+  expect(found.offers.find(({ id }) => id === 'getArbitrage')?.covered_by).toEqual([
+    'pro',
+    'team',
+    'enterprise',
+  ])
+  expect(found.subscriptions.map(({ tier, price_usdc_month: price }) => [tier, price])).toEqual([
+    ['starter', 29],
+    ['pro', 99],
+    ['team', 299],
+    ['enterprise', 999],
+  ])
+})
+
+test.each([
+  ['settlement is off', { settlement: 'off', receiver }],
+  ['there is no receiver', { settlement: 'local', receiver: null }],
+] as const)('where %s the document says so and offers no way to pay', async (_why, payments) => {
+  const found = await offered(payments)
+  expect(found.payable).toBe(false)
+  expect(found.resources).toEqual([])
+  expect(found.offers.flatMap((offer) => [...offer.accepts_v1, ...offer.accepts_v2])).toEqual([])
+  expect(found.offers.map(({ price_usdc: price }) => price)).toContain(0.01)
+  expect(found.instructions).toContain('not available')
+})
+
+test('the guide names the receiver where one can pay, and says so where one cannot', () => {
+  const world = smallWorld()
+  const textWith = (payments: typeof world.site.payments) => {
+    const { body } = payingPage({ ...world, site: { ...world.site, payments } })
+    const blocks = typeof body === 'function' ? body() : body
+    return blocks.map((block) => block?.md ?? '').join('\n')
+  }
+  const on = textWith({ settlement: 'facilitator', receiver })
+  expect(on).toContain(receiver)
+  expect(on).not.toContain('Payment is off here')
+  expect(on).toContain('0.005')
+  const off = textWith({ settlement: 'off', receiver })
+  expect(off).toContain('Payment is off here')
+  expect(off).not.toContain(receiver)
+})

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest'
+
+import { readKinds } from '../../../builder/site/docs/cost-figures.ts'
+import { costPage } from '../../../builder/site/docs/cost.ts'
+import { edgeDay } from '../../../builder/site/docs/edge-cache.ts'
+import type { Edge, ReadKind } from '../../../builder/site/docs/edge-cache.ts'
+import { randomFrom } from '../../support/random.ts'
+
+const daySeconds = 86_400
+const page: ReadKind = {
+  share: 1,
+  documents: 1,
+  bodyBytes: 10_000,
+  maxAgeSeconds: 60,
+  changesPerDay: 0,
+}
+const edge: Edge = { points: 10, hasShield: false, keepsSeconds: 1e9, headerBytes: 500 }
+
+/** Reads one document for `days` days, one read after the other, with caches that count seconds. */
+function playedOut(readsPerDay: number, { points, hasShield }: Edge, days: number) {
+  const random = randomFrom(20_261_121)
+  const freshUntil = Array.from({ length: points }, () => 0)
+  let shieldUntil = 0
+  let now = 0
+  const counted = { reads: 0, edgeMisses: 0, originRequests: 0 }
+  for (;;) {
+    now += (-Math.log(1 - random()) * daySeconds) / readsPerDay
+    if (now > days * daySeconds) return counted
+    counted.reads += 1
+    const point = Math.floor(random() * points)
+    if (now < (freshUntil[point] ?? 0)) continue
+    counted.edgeMisses += 1
+    if (!hasShield || now >= shieldUntil) {
+      counted.originRequests += 1
+      shieldUntil = now + page.maxAgeSeconds
+    }
+    freshUntil[point] = hasShield ? shieldUntil : now + page.maxAgeSeconds
+  }
+}
+
+describe('caches in front', () => {
+  test.each([
+    [2000, false],
+    [2000, true],
+    [20_000, false],
+    [20_000, true],
+    [200_000, true],
+  ])(
+    'leave what caches that are played out leave: %i reads a day, shield %s',
+    (reads, hasShield) => {
+      const days = Math.ceil(400_000 / reads)
+      const played = playedOut(reads, { ...edge, hasShield }, days)
+      const expected = edgeDay(reads, [page], { ...edge, hasShield })
+      const off = (found: number, wanted: number) => Math.abs(found / wanted - 1)
+      expect(off(played.originRequests / days, expected.originRequests)).toBeLessThan(0.02)
+      expect(off(played.edgeMisses / days, (1 - expected.hitShare) * reads)).toBeLessThan(0.02)
+    },
+  )
+
+  test('ask the origin no more often than copies run out, however many read', () => {
+    const { originRequests, hitShare } = edgeDay(1e12, [page], edge)
+    expect(originRequests).toBeCloseTo((10 * daySeconds) / 60, 0)
+    expect(hitShare).toBeGreaterThan(0.9999)
+  })
+
+  test('send a body only where it changed or was forgotten, and headers each time', () => {
+    const same = edgeDay(1e6, [page], edge)
+    expect(same.originBytes).toBeCloseTo(same.originRequests * 500, 3)
+    const changing = edgeDay(1e6, [{ ...page, changesPerDay: 1e9 }], edge)
+    expect(changing.originBytes).toBeCloseTo(changing.originRequests * 10_500, 3)
+    const forgotten = edgeDay(1, [page], { ...edge, keepsSeconds: 1 })
+    expect(forgotten.originBytes).toBeCloseTo(forgotten.originRequests * 10_500, 0)
+  })
+
+  test('are of no use to who reads nothing, and cost nothing', () => {
+    const none = { reads: 0, hitShare: 0, edgeBytes: 0, originRequests: 0, originBytes: 0 }
+    expect(edgeDay(0, [page], edge)).toEqual(none)
+  })
+})
+
+describe('the page of costs', () => {
+  test('shares out all reads, and has a figure in every cell', () => {
+    expect(readKinds.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 12)
+    const { body } = costPage()
+    const blocks = typeof body === 'function' ? body() : body
+    const text = blocks.map((block) => block?.md ?? '').join('\n')
+    expect(text).toContain('1,000,000,000, with a shield')
+    expect(text).not.toMatch(/NaN|Infinity|undefined/)
+  })
+})
