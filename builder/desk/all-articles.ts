@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 
-import { remembering } from '../cache/remembering.ts'
+import { memoizeByReads } from '../cache/memoize.ts'
 import type { World } from '../world/world.ts'
 import { weeklyArticles } from './weekly.ts'
 
 /** Adds the weekly articles to those that people wrote. An unchanged list is the same value from build to build. */
 export function createArticles(): (world: World) => World {
-  const all = remembering(({ nowMs, rails, history, events, site, articles }: World) => [
+  const all = memoizeByReads(({ nowMs, rails, history, events, site, articles }: World) => [
     ...articles,
     ...weeklyArticles({ nowMs, rails, history, events, siteUrl: site.url }),
   ])

@@ -1,7 +1,7 @@
 import type { RailPoll } from '../../src/contract/schemas/rail.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import { isoTime } from '../../src/core/time.ts'
-import { keptOnce } from '../cache/kept-once.ts'
+import { sharedByTwoReads } from '../cache/shared-by-two-reads.ts'
 import type { PollRecord } from '../world/world.ts'
 import { csv } from './csv.ts'
 import { asJson, deferred, documentOf } from './document.ts'
@@ -19,7 +19,7 @@ export const historyDocuments: SnapshotFamily = {
       const params = { name: authored.rail }
       const polls = (world.history.get(authored.rail) ?? []).slice(0, shownPolls)
       const revision = revisionOfPolls(polls)
-      const views = keptOnce(() => polls.map(pollView))
+      const views = sharedByTwoReads(() => polls.map(pollView))
       yield deferred(documentOf('getRailHistory', params), revision, () => ({
         json: asJson({ rail: authored.rail, count: polls.length, polls: views() }),
         stamp: 'computed_at',

@@ -1,4 +1,4 @@
-import { remembering } from '../cache/remembering.ts'
+import { memoizeByReads } from '../cache/memoize.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import type { World } from '../world/world.ts'
 import { communityDocuments } from './community.ts'
@@ -41,7 +41,7 @@ export function documentsOf(world: World): readonly PublicDocument[] {
 /** The same for one world after the other: a family is derived again where a part of the world that it reads is another. */
 export function createSnapshots(): (world: World) => readonly PublicDocument[] {
   const families = snapshotFamilies.map((family) =>
-    remembering((world: World) => [...family.build(world)]),
+    memoizeByReads((world: World) => [...family.build(world)]),
   )
   return (world) => families.flatMap((family) => family(world))
 }

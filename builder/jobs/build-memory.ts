@@ -1,5 +1,5 @@
 import { maxAgeOf } from '../../src/contract/routes.ts'
-import { remembering } from '../cache/remembering.ts'
+import { memoizeByReads } from '../cache/memoize.ts'
 /** What a process knows of its builds before. It never outlives the process: code decides bytes too. */
 import { createArticles } from '../desk/all-articles.ts'
 import { createSnapshots } from '../documents/index.ts'
@@ -40,7 +40,7 @@ export function emptyBuildMemory(options: {
     snapshotsOf: createSnapshots(),
     siteOf: createSite(),
     drawingsOf: createSharedPages(),
-    diffOf: remembering((facts: LastFacts) => diffDocument(facts, maxAgeOf('getLatestDiff'))),
+    diffOf: memoizeByReads((facts: LastFacts) => diffDocument(facts, maxAgeOf('getLatestDiff'))),
     lastFacts: createLastFacts(options.stateDir),
     vendored: createVendored(),
     publish: emptyMemory(),

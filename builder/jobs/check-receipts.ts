@@ -49,7 +49,7 @@ const mostDue = 20_000
 /** Transactions of the chain that are written in one transaction of the database, which others wait for. */
 const perWrite = 50
 /** A reversal stands in the ledger for good; as a doubt about what is shown it is settled after a month. */
-const doubtMs = 30 * dayMs
+const reversalFlagTtlMs = 30 * dayMs
 const untoldPerWrite = 500
 
 export function createReceiptChecks(deps: ReceiptCheckDeps): ReceiptChecks {
@@ -60,7 +60,7 @@ export function createReceiptChecks(deps: ReceiptCheckDeps): ReceiptChecks {
       const nodes = evmChains.filter((chain) => (deps.rpcUrls[chain] ?? null) !== null)
       const reports: ChainReport[] = []
       for (const chain of evmChains) reports.push(...(await checkChain(deps, chain)))
-      reports.push(...(await tellOthers(deps)))
+      reports.push(...(await markUnsupportedChains(deps)))
       await closeOldDoubts(deps)
       const run = {
         started_at: startedAt,
@@ -155,7 +155,10 @@ function isCounter(name: string, tally: Tally): name is keyof Tally {
 }
 
 /** Receipts on chains that have no checker stay pending and say so. */
-async function tellOthers({ database, clock }: ReceiptCheckDeps): Promise<ChainReport[]> {
+async function markUnsupportedChains({
+  database,
+  clock,
+}: ReceiptCheckDeps): Promise<ChainReport[]> {
   const now = isoTime(clock.now())
   for (;;) {
     const untold = await untoldReceipts(database.reader, evmChains, untoldPerWrite)
@@ -211,7 +214,7 @@ function noChecker(chain: string): string {
 
 async function closeOldDoubts({ database, clock, random }: ReceiptCheckDeps): Promise<void> {
   const nowMs = clock.now()
-  const before = isoTime(nowMs - doubtMs)
+  const before = isoTime(nowMs - reversalFlagTtlMs)
   const open = await listOpenFlags(database.reader)
   const old = open.filter((flag) => flag.kind === 'receipt_reversed' && flag.openedAt < before)
   for (const flag of old) {

@@ -22,12 +22,12 @@ import { receiptsSummary } from './check-receipts.ts'
 import type { ReceiptChecks } from './check-receipts.ts'
 import { webhooksSummary } from './deliver.ts'
 import type { Webhooks } from './deliver.ts'
+import { createTimeLowWatermark } from './low-watermark.ts'
 import type { PollDeps, PollReport } from './poll-rail.ts'
 import { pollRound, roundSummary } from './poll.ts'
 import type { RoundOptions } from './poll.ts'
 import { runJob } from './run-job.ts'
 import type { JobDeps } from './run-job.ts'
-import { createSettledTime } from './settled-time.ts'
 
 export interface WorkerDeps extends PollDeps, Pick<JobDeps, 'onRun'> {
   readonly buildOptions: Omit<
@@ -84,7 +84,7 @@ const maxRestMs = 500
 export function createWorker(deps: WorkerDeps): BuilderWorker {
   const { database, clock, buildOptions, signal } = deps
   let memory = emptyBuildMemory(buildOptions)
-  const settledTime = createSettledTime(clock)
+  const settledTime = createTimeLowWatermark(clock)
   let builtToken: string | null = null
   let builtAtMs = Number.NEGATIVE_INFINITY
   let builtEndMs = Number.NEGATIVE_INFINITY

@@ -3,8 +3,8 @@ import { readFile, readdir } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 
 import { CURRENT_LINK, GENERATIONS_DIR } from '../../src/core/documents.ts'
-import { marksOf } from '../cache/files-read.ts'
-import { forgetOthers } from '../cache/remembering.ts'
+import { pruneMissing } from '../cache/memoize.ts'
+import { statFingerprint } from '../cache/stat-fingerprint.ts'
 import type { PublicDocument } from './document.ts'
 
 const MAX_AGE_SECONDS = 300
@@ -57,13 +57,13 @@ export async function readAssets(
     .sort()
   const assets: PublicDocument[] = []
   for (const file of files) {
-    const marks = marksOf(join(dir, file))
+    const marks = statFingerprint(join(dir, file))
     const before = known.get(file)
     const document = before?.marks === marks ? before.document : await readAsset(dir, file)
     known.set(file, { marks, document })
     assets.push(document)
   }
-  forgetOthers(known, new Set(files))
+  pruneMissing(known, new Set(files))
   return assets
 }
 

@@ -1,7 +1,7 @@
 /** Trees and commits of the archive as git's own plumbing reads and takes them. */
 import { createHash } from 'node:crypto'
 
-import { forgetOthers } from '../cache/remembering.ts'
+import { pruneMissing } from '../cache/memoize.ts'
 import { runGit } from './git.ts'
 import type { Git } from './git.ts'
 
@@ -66,7 +66,7 @@ export function treeOfFiles(
     known.set(path, { content, name })
     tree.set(path, name)
   }
-  forgetOthers(known, tree)
+  pruneMissing(known, tree)
   return tree
 }
 

@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path'
 import { z } from 'zod'
 
 import type { JsonValue } from '../../src/core/canonical-json.ts'
-import { marksOf } from '../cache/files-read.ts'
+import { statFingerprint } from '../cache/stat-fingerprint.ts'
 import { changesBetween } from './changes.ts'
 import { diffMarkdown } from './diff.ts'
 import type { PublicDocument } from './document.ts'
@@ -88,13 +88,13 @@ export function createLastFacts(stateDir: string): LastFactsStore {
   let known: { readonly marks: string; readonly last: LastFacts | null } | null = null
   return {
     load: async () => {
-      const marks = marksOf(path)
+      const marks = statFingerprint(path)
       if (known?.marks !== marks) known = { marks, last: await loadLastFacts(path) }
       return known.last
     },
     keep: async (next, facts) => {
       if (next !== known?.last) await saveLastFacts(path, next)
-      known = { marks: marksOf(path), last: { ...next, facts } }
+      known = { marks: statFingerprint(path), last: { ...next, facts } }
     },
   }
 }

@@ -3,14 +3,14 @@ import { canonicalize } from '../../src/core/canonical-json.ts'
 import { documentFile, encodedFile, manifestSetText } from '../../src/core/documents.ts'
 import type { Manifest, ManifestEntry } from '../../src/core/documents.ts'
 import { isoTime } from '../../src/core/time.ts'
-import { forgetOthers } from '../cache/remembering.ts'
+import { pruneMissing } from '../cache/memoize.ts'
 import { compress } from './compress.ts'
 import { renderBody } from './document.ts'
 import type { DeferredBody, DocumentBody, PublicDocument } from './document.ts'
 import { inParallel, inSlices } from './files.ts'
 import type { KeyRing, Signer } from './keys.ts'
-import { sha256 } from './past.ts'
-import type { Past } from './past.ts'
+import { sha256 } from './published-generation.ts'
+import type { PublishedGeneration } from './published-generation.ts'
 
 /** More than there are threads to compress: some of them wait for the disk. */
 const RENDERED_AT_ONCE = 16
@@ -58,7 +58,7 @@ interface Options {
  */
 export async function draftPlan(
   documents: readonly PublicDocument[],
-  past: Past | null,
+  past: PublishedGeneration | null,
   options: Options,
 ): Promise<Plan> {
   const before = new Map(past?.manifest.documents.map((entry) => [entry.path, entry]))
@@ -96,7 +96,7 @@ export async function draftPlan(
   })
   entries.sort((left, right) => (left.path < right.path ? -1 : 1))
   const paths = new Set(documents.map(({ path }) => path))
-  forgetOthers(options.rendered.revisions, paths)
+  pruneMissing(options.rendered.revisions, paths)
   return {
     manifest: manifestOf(entries, options.nowMs),
     kept,

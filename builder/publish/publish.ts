@@ -2,7 +2,7 @@
  * Publishes a set of documents as one generation, or nothing at all where nothing changed.
  *
  * A new generation is a directory of hard links to what did not change and new files for what did; where this process
- * made the ones before it, the oldest of them is taken for it (`turnover.ts`).
+ * made the ones before it, the oldest of them is taken for it (`recycle-generation.ts`).
  * Nobody can see it until one rename switches `current` to it, so a reader finds the old set or the
  * new one and never a mixture, and a builder that dies leaves a directory that the next one clears away.
  */
@@ -25,20 +25,20 @@ import type { Manifest } from '../../src/core/documents.ts'
 import { isErrno } from '../../src/core/errno.ts'
 import { readAssets } from './assets.ts'
 import type { KnownAssets } from './assets.ts'
-import { createBuilding } from './building.ts'
-import type { Building } from './building.ts'
 import { compress } from './compress.ts'
 import type { PublicDocument } from './document.ts'
 import { inParallel, inSlices, namesIn, removeDirectory, syncDirectory, writeNew } from './files.ts'
 import type { KeyRing, Signer } from './keys.ts'
 import { acquireLock } from './lock.ts'
 import type { Lock } from './lock.ts'
-import { filesNamedIn, readPast, rememberChecked, rememberFiles } from './past.ts'
-import type { CheckedFiles, ParsedManifest, Past } from './past.ts'
 import { draftPlan, nothingRendered } from './plan.ts'
 import type { Plan, Rendered } from './plan.ts'
-import { directoriesOf, rememberMade, reuseOldest } from './turnover.ts'
-import type { MadeGenerations, Reused } from './turnover.ts'
+import { filesNamedIn, readPast, rememberChecked, rememberFiles } from './published-generation.ts'
+import type { CheckedFiles, ParsedManifest, PublishedGeneration } from './published-generation.ts'
+import { directoriesOf, rememberMade, recycleGeneration } from './recycle-generation.ts'
+import type { MadeGenerations, Reused } from './recycle-generation.ts'
+import { createStagingDirectory } from './staging-directory.ts'
+import type { StagingDirectory } from './staging-directory.ts'
 
 /**
  * The current one and two before it, since a reader that has opened one may finish reading it; and the one that becomes
@@ -102,7 +102,7 @@ export interface Published {
 /**
  * Same input, same bytes: a second call with the same documents writes no file and makes no generation.
  * @throws LockedError where another builder is publishing.
- * @throws PastUnreadableError where the current set is damaged; it is left as it is.
+ * @throws DamagedGenerationError where the current set is damaged; it is left as it is.
  */
 export async function publish(options: PublishOptions): Promise<Published> {
   const { publicDir, log, memory = emptyMemory() } = options
@@ -116,7 +116,7 @@ export async function publish(options: PublishOptions): Promise<Published> {
       options.assetsDir === null ? [] : await readAssets(options.assetsDir, memory.assets)
     // Without a set, or in one where a file was put in place by somebody else, nothing is known of older ones.
     if (past === null || past.hashed > 0) memory.made.clear()
-    const building = createBuilding(halfMade(publicDir), {
+    const building = createStagingDirectory(halfMade(publicDir), {
       ...options,
       assertHeld: lock.assertHeld,
       reuse: async () => {
@@ -175,7 +175,7 @@ async function reuse(
   { publicDir, beforeStep }: PublishOptions,
   { made }: PublishMemory,
 ): Promise<Reused | null> {
-  return await reuseOldest({
+  return await recycleGeneration({
     made,
     directoryOf: (generation) => generationIn(publicDir, generation),
     oldest: current - KEPT_GENERATIONS + 1,
@@ -195,7 +195,10 @@ async function nextGeneration(publicDir: string): Promise<number> {
 }
 
 /** A dead builder leaves a directory without a number, or a number that `current` never reached. */
-async function clearHalfMade(past: Past | null, options: PublishOptions): Promise<void> {
+async function clearHalfMade(
+  past: PublishedGeneration | null,
+  options: PublishOptions,
+): Promise<void> {
   const { publicDir, beforeStep: step } = options
   const home = join(publicDir, GENERATIONS_DIR)
   step?.('clear what is half-made')
@@ -220,9 +223,9 @@ interface Written {
 
 async function writeGeneration(
   plan: Plan,
-  past: Past | null,
+  past: PublishedGeneration | null,
   generation: number,
-  options: PublishOptions & { readonly building: Building },
+  options: PublishOptions & { readonly building: StagingDirectory },
 ): Promise<Written> {
   const { building, beforeStep: step } = options
   const { root, write, written } = building

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 
 import { maxAgeOf } from '../../src/contract/routes.ts'
-import { keptOnce } from '../cache/kept-once.ts'
+import { sharedByTwoReads } from '../cache/shared-by-two-reads.ts'
 import { deferred } from '../documents/document.ts'
 import type { DocumentBody, PublicDocument } from '../publish/document.ts'
 import type { World } from '../world/world.ts'
@@ -57,7 +57,7 @@ function madePage(page: Page, site: World['site'], image: string | null): MadePa
     const [htmlText, markdown] = [htmlOf(twin), markdownOf(twin)]
     return { page, revision: null, html: () => htmlText, markdown: () => markdown }
   }
-  const twin = keptOnce(body)
+  const twin = sharedByTwoReads(body)
   return {
     page,
     revision: revisionOf([about, site, image, madeOf]),

@@ -1,5 +1,5 @@
 /** Every page of the site, in the order of the index for agents. */
-import { remembering } from '../cache/remembering.ts'
+import { memoizeByReads } from '../cache/memoize.ts'
 import type { World } from '../world/world.ts'
 import { changelogPage } from './changelog.ts'
 import { articlePage, deskPage } from './desk.ts'
@@ -85,8 +85,8 @@ const pageKinds: readonly ((world: World) => Iterable<Page>)[] = [
 /** For one world after the other: pages are described again where a part of the world that they read is another. */
 export function createPages(): (world: World) => readonly Page[] {
   const kinds = [
-    ...singlePages.map((page) => remembering((world: World) => [page(world)])),
-    ...pageKinds.map((kind) => remembering((world: World) => [...kind(world)])),
+    ...singlePages.map((page) => memoizeByReads((world: World) => [page(world)])),
+    ...pageKinds.map((kind) => memoizeByReads((world: World) => [...kind(world)])),
   ]
   return (world) => kinds.flatMap((kind) => kind(world))
 }

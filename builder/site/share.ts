@@ -3,7 +3,7 @@ import { toUsdc } from '../../src/core/money.ts'
 import { ogCard } from '../../src/core/og-card.ts'
 import { articleCard, homeCard, railCard } from '../../src/core/page-cards.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
-import { remembering } from '../cache/remembering.ts'
+import { memoizeByReads } from '../cache/memoize.ts'
 import { statsOf } from '../documents/stats.ts'
 import type { PollRecord, World } from '../world/world.ts'
 import { articlePath } from './desk.ts'
@@ -23,7 +23,7 @@ export function sharedPages(world: World): readonly SharedPage[] {
 /** The same for one world after the other: drawn again is what reads a part that is another. */
 export function createSharedPages(): (world: World) => readonly SharedPage[] {
   const kinds = [homeShared, railsShared, articlesShared].map((kind) =>
-    remembering((world: World) => [...kind(world)]),
+    memoizeByReads((world: World) => [...kind(world)]),
   )
   return (world) => kinds.flatMap((kind) => kind(world))
 }

@@ -1,4 +1,4 @@
-import { remembering, sameItems } from '../cache/remembering.ts'
+import { memoizeByReads, sameItems } from '../cache/memoize.ts'
 import { asJson } from '../documents/document.ts'
 import { feedDocuments } from '../documents/feeds.ts'
 import { openApiOf } from '../documents/site.ts'
@@ -31,17 +31,17 @@ export function createSite(): (
   shareImages: readonly PublicDocument[],
 ) => readonly PublicDocument[] {
   const pagesOf = createPages()
-  const formsOf = remembering(({ site }: World) => createPageDocuments(site))
+  const formsOf = memoizeByReads(({ site }: World) => createPageDocuments(site))
   const ofTheWorld = [receiptRecords, receiptChecksDocument, feedDocuments].map((kind) =>
-    remembering((world: World) => [...kind(world)]),
+    memoizeByReads((world: World) => [...kind(world)]),
   )
-  const indexes = remembering((input: World & { readonly pages: readonly Page[] }) => [
+  const indexes = memoizeByReads((input: World & { readonly pages: readonly Page[] }) => [
     ...indexDocuments(input.pages, input),
   ])
-  const inOne = remembering((input: World & { readonly made: readonly MadePage[] }) =>
+  const inOne = memoizeByReads((input: World & { readonly made: readonly MadePage[] }) =>
     allPagesInOne(input.made, { path: '/llms-full.txt', intro: introOf(input) }),
   )
-  const types = remembering(typesDocument)
+  const types = memoizeByReads(typesDocument)
   let pages: readonly Page[] = []
   let made: readonly MadePage[] = []
   return (world, shareImages) => {

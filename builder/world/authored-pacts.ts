@@ -10,7 +10,7 @@ import type { ReadManifest } from '../../src/core/pact/check.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import type { PactManifests, PublishedPact } from '../../src/core/pact/sources.ts'
 import { StrictJsonError, parseStrictJsonText } from '../../src/core/strict-json.ts'
-import { readTextIfExists } from '../cache/files-read.ts'
+import { readTextIfExists } from '../cache/stat-fingerprint.ts'
 
 /** The manifests of a pact with their texts as they are served; null where there is no such file, or no JSON in it. */
 export interface HeldManifests extends PactManifests {

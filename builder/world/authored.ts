@@ -6,7 +6,7 @@ import { z } from 'zod'
 
 import { oath, tier } from '../../src/contract/schemas/partner.ts'
 import { skill } from '../../src/contract/schemas/skill.ts'
-import { marksBelow, marksOf, readTextIfExists } from '../cache/files-read.ts'
+import { treeFingerprint, statFingerprint, readTextIfExists } from '../cache/stat-fingerprint.ts'
 import { loadArticles } from './articles.ts'
 import type { ArticleSource } from './articles.ts'
 import { loadAuthoredPacts } from './authored-pacts.ts'
@@ -53,8 +53,8 @@ export async function loadAuthored(dataDir: string): Promise<Authored> {
 export function createAuthored(dataDir: string): () => Promise<Authored> {
   let last: { readonly marks: string; readonly authored: Authored } | null = null
   return async () => {
-    const changelog = marksOf(join(dataDir, '..', 'CHANGELOG.md'))
-    const marks = `${changelog}\n${marksBelow(dataDir, [runtimeState])}`
+    const changelog = statFingerprint(join(dataDir, '..', 'CHANGELOG.md'))
+    const marks = `${changelog}\n${treeFingerprint(dataDir, [runtimeState])}`
     if (last?.marks !== marks) last = { marks, authored: await loadAuthored(dataDir) }
     return last.authored
   }

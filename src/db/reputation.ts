@@ -121,7 +121,7 @@ export async function raiseEvidence(
     readonly now: string
   },
 ): Promise<Standing | null> {
-  const entries = standingOnes(await entriesOfReceipt(db, raise.receiptId))
+  const entries = unreversedEntries(await entriesOfReceipt(db, raise.receiptId))
   const [first] = entries
   if (first === undefined) return null
   const earned = sumOf(entries)
@@ -152,7 +152,7 @@ export async function grantOnchain(
   const { wallet, payer } = grant
   const entries = await entriesOfReceipt(db, grant.receiptId)
   const confirmed = { ...grant, tenths: evidenceTenths.onchain }
-  if (standingOnes(entries).length > 0) {
+  if (unreversedEntries(entries).length > 0) {
     await raiseEvidence(db, wallet, confirmed)
     return
   }
@@ -171,7 +171,7 @@ export async function reverseReceipt(
   wallet: LedgerWallet,
   reversal: { readonly receiptId: string; readonly reason: string; readonly now: string },
 ): Promise<Standing | null> {
-  const entries = standingOnes(await entriesOfReceipt(db, reversal.receiptId))
+  const entries = unreversedEntries(await entriesOfReceipt(db, reversal.receiptId))
   const [first] = entries
   if (first === undefined) return null
   const earned = sumOf(entries)
@@ -213,7 +213,7 @@ async function entriesOfReceipt(
 }
 
 /** What a receipt has earned and not lost again, beginning with the entry that verified it. */
-function standingOnes(entries: readonly StoredEntry[]): readonly StoredEntry[] {
+function unreversedEntries(entries: readonly StoredEntry[]): readonly StoredEntry[] {
   return entries.slice(entries.findLastIndex(({ kind }) => kind === 'receipt_reversed') + 1)
 }
 

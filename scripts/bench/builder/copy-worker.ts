@@ -5,7 +5,7 @@
 import { linkSync, mkdirSync, readdirSync, readFileSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { createBuilding } from '../../../builder/publish/building.ts'
+import { createStagingDirectory } from '../../../builder/publish/staging-directory.ts'
 import { openDatabase } from '../../../src/db/open.ts'
 import { fixtureIn, nowMs } from './fixture.ts'
 
@@ -21,7 +21,7 @@ const database = await openDatabase({ url: fixtureIn(fixtureDir).databasePath })
 const startedMs = performance.now()
 const before = process.cpuUsage()
 const rows = await readRows()
-const building = createBuilding(targetDir, { nowMs })
+const building = createStagingDirectory(targetDir, { nowMs })
 for (const [file, bytes] of bytesOf) await building.write(file, bytes)
 await building.flush()
 const ms = performance.now() - startedMs

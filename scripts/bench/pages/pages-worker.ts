@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { createBuilding } from '../../../builder/publish/building.ts'
 import { loadKeys } from '../../../builder/publish/keys.ts'
 import { emptyMemory, publish } from '../../../builder/publish/publish.ts'
+import { createStagingDirectory } from '../../../builder/publish/staging-directory.ts'
 import { createSite } from '../../../builder/site/site-documents.ts'
 import type { World } from '../../../builder/world/world.ts'
 import { largeWorld, nowMs, oneReceiptRejected } from './large-world.ts'
@@ -46,7 +46,7 @@ async function copied(from: string, to: string) {
     .map((entry) => join(entry.parentPath, entry.name).slice(from.length + 1))
   const bytes = files.map((file) => [file, readFileSync(join(from, file))] as const)
   return await timed(async () => {
-    const building = createBuilding(to, { nowMs })
+    const building = createStagingDirectory(to, { nowMs })
     for (const [file, body] of bytes) await building.write(file, body)
     await building.flush()
     return files.length

@@ -22,8 +22,8 @@ import { archiveFiles } from '../../../builder/publish/document.ts'
 import type { PublicDocument } from '../../../builder/publish/document.ts'
 import { loadKeys, rotateKey } from '../../../builder/publish/keys.ts'
 import { LockedError } from '../../../builder/publish/lock.ts'
-import { PastUnreadableError } from '../../../builder/publish/past.ts'
 import { emptyMemory } from '../../../builder/publish/publish.ts'
+import { DamagedGenerationError } from '../../../builder/publish/published-generation.ts'
 import { canonicalize } from '../../../src/core/canonical-json.ts'
 import {
   filesBelow,
@@ -83,7 +83,7 @@ describe('what a process remembers of the set it published', () => {
     const { atime, mtime } = statSync(file)
     writeFileSync(file, readFileSync(file, 'utf8').replace('"n":1', '"n":2'))
     utimesSync(file, atime, mtime)
-    await expect(place.publish(documents, { memory })).rejects.toThrow(PastUnreadableError)
+    await expect(place.publish(documents, { memory })).rejects.toThrow(DamagedGenerationError)
   })
 
   test('takes over what it rendered where the same documents are published beside others', async () => {
@@ -441,7 +441,7 @@ describe('a builder that cannot read its own past leaves it as it is', () => {
 
     const failure = place.publish(worldOf(2), { nowMs: startMs + 1000 })
 
-    await expect(failure).rejects.toThrow(PastUnreadableError)
+    await expect(failure).rejects.toThrow(DamagedGenerationError)
     await expect(failure).rejects.toThrow(/so it is not overwritten: .+ Restore it from a backup/)
     expect(touches(place.publicDir)).toEqual(before)
   })

@@ -3,10 +3,10 @@ import { dirname, join } from 'node:path'
 
 import { makeDirectories, writeUnflushed } from './files.ts'
 import { flushAll } from './flush.ts'
-import { removeEmpty, unlinkIfThere } from './turnover.ts'
-import type { Reused } from './turnover.ts'
+import { removeEmpty, unlinkIfThere } from './recycle-generation.ts'
+import type { Reused } from './recycle-generation.ts'
 
-export interface Building {
+export interface StagingDirectory {
   readonly root: string
   /** Begins the directory, as the first call of any other does: anew (null), or with what an old generation holds. */
   readonly begin: () => Promise<Reused | null>
@@ -21,7 +21,7 @@ export interface Building {
   readonly flush: () => Promise<void>
 }
 
-export function createBuilding(
+export function createStagingDirectory(
   root: string,
   {
     nowMs,
@@ -35,7 +35,7 @@ export function createBuilding(
     /** Throws where the directory is another builder's by now; asked before a file in it is unlinked. */
     readonly assertHeld?: () => void
   },
-): Building {
+): StagingDirectory {
   /** Those in which a name is new or gone, relative. */
   const directories = new Set<string>()
   const written = new Set<string>()

@@ -14,16 +14,16 @@ import {
   parseManifestSignature,
 } from '../../src/core/documents.ts'
 import type { Manifest } from '../../src/core/documents.ts'
-import { marksOf } from '../cache/files-read.ts'
+import { statFingerprint } from '../cache/stat-fingerprint.ts'
 import { inSlices } from './files.ts'
 import type { KeyRing } from './keys.ts'
 
 /** The published set cannot be trusted as the past of a new one, and so it is not overwritten. */
-export class PastUnreadableError extends Error {
-  override readonly name = 'PastUnreadableError'
+export class DamagedGenerationError extends Error {
+  override readonly name = 'DamagedGenerationError'
 }
 
-export interface Past {
+export interface PublishedGeneration {
   readonly generation: number
   readonly directory: string
   readonly manifest: Manifest
@@ -49,7 +49,7 @@ const LINK_TARGET = new RegExp(`^${GENERATIONS_DIR}/(\\d{8,15})$`)
 /**
  * The current generation with every hash checked against the files, or null where nothing was ever
  * published. Files in `checked` that bear the same marks are not hashed again.
- * @throws PastUnreadableError naming what is wrong and what to do.
+ * @throws DamagedGenerationError naming what is wrong and what to do.
  */
 export async function readPast(
   publicDir: string,
@@ -58,7 +58,7 @@ export async function readPast(
     checked: new Map(),
     parsed: { last: null },
   },
-): Promise<Past | null> {
+): Promise<PublishedGeneration | null> {
   const link = join(publicDir, CURRENT_LINK)
   if (lstatSync(link, { throwIfNoEntry: false }) === undefined) return null
   try {
@@ -75,7 +75,7 @@ export async function readPast(
     })
     return { generation, directory, manifest, ours, hashed }
   } catch (error) {
-    throw new PastUnreadableError(
+    throw new DamagedGenerationError(
       `The published set ${link} cannot be read back, so it is not overwritten: ${reasonOf(error)}. ` +
         `Restore it from a backup, or point the link at an older directory in ${GENERATIONS_DIR}/, or remove the ` +
         'link to have everything published anew.',
@@ -126,7 +126,9 @@ export function* filesNamedIn({ documents }: Manifest): Generator<NamedFile> {
 
 function isKnown(directory: string, named: NamedFile, checked: CheckedFiles): boolean {
   const known = checked.get(named.file)
-  return known?.sha256 === named.sha256 && known.marks === marksOf(`${directory}/${named.file}`)
+  return (
+    known?.sha256 === named.sha256 && known.marks === statFingerprint(`${directory}/${named.file}`)
+  )
 }
 
 function assertHash(directory: string, { file, sha256: expected, size }: NamedFile): void {
@@ -147,7 +149,7 @@ export async function rememberChecked(
 ): Promise<void> {
   checked.clear()
   await inSlices(filesNamedIn(manifest), ({ file, sha256: hash }) => {
-    checked.set(file, { sha256: hash, marks: marksOf(`${directory}/${file}`) })
+    checked.set(file, { sha256: hash, marks: statFingerprint(`${directory}/${file}`) })
   })
 }
 
@@ -161,7 +163,7 @@ export function rememberFiles(
   for (const file of gone) checked.delete(file)
   for (const { file, sha256: hash } of filesNamedIn(manifest)) {
     if (renewed.has(file))
-      checked.set(file, { sha256: hash, marks: marksOf(`${directory}/${file}`) })
+      checked.set(file, { sha256: hash, marks: statFingerprint(`${directory}/${file}`) })
   }
 }
 

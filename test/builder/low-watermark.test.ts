@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { clockTrustMs, createSettledTime } from '../../builder/jobs/settled-time.ts'
+import { clockTrustMs, createTimeLowWatermark } from '../../builder/jobs/low-watermark.ts'
 import { hourMs, minuteMs } from '../../src/core/time.ts'
 
 const startMs = Date.UTC(2026, 10, 21)
@@ -8,7 +8,7 @@ const startMs = Date.UTC(2026, 10, 21)
 /** Asked once a minute of a clock whose time on the wall is off by what the table says, minute by minute. */
 function askedEachMinute(offsetsMs: readonly number[]): readonly (number | null)[] {
   const clock = { at: 0, offsetMs: 0 }
-  const settled = createSettledTime({
+  const settled = createTimeLowWatermark({
     now: () => startMs + clock.at + clock.offsetMs,
     monotonic: () => clock.at,
   })

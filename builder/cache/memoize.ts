@@ -4,7 +4,7 @@
  *
  * @param make Pure. It may read the input later too, from closures: what it finds there is of the newest input.
  */
-export function remembering<Input extends object, Made>(
+export function memoizeByReads<Input extends object, Made>(
   make: (input: Input) => Made,
 ): (input: Input) => Made {
   let last: { readonly made: Made; readonly read: ReadonlyMap<PropertyKey, unknown> } | null = null
@@ -58,7 +58,7 @@ export function sameItems<T>(earlier: readonly T[], later: readonly T[]): readon
 }
 
 /** Forgets what is known by names that are gone: they come and go all day, and the process runs for months. */
-export function forgetOthers(
+export function pruneMissing(
   known: Map<string, unknown>,
   present: { readonly has: (name: string) => boolean },
 ): void {

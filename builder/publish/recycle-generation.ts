@@ -12,7 +12,7 @@ import { rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 import { isErrno } from '../../src/core/errno.ts'
-import { marksOf } from '../cache/files-read.ts'
+import { statFingerprint } from '../cache/stat-fingerprint.ts'
 import { inSlices, syncDirectory } from './files.ts'
 
 /** A generation as this process left it. */
@@ -49,7 +49,7 @@ interface ReuseOptions {
  * Moves the oldest generation to `root` and takes out of it what is not in the current one. Null, and nothing is done,
  * where this process does not know what tells the two apart.
  */
-export async function reuseOldest(options: ReuseOptions): Promise<Reused | null> {
+export async function recycleGeneration(options: ReuseOptions): Promise<Reused | null> {
   const { made, directoryOf, oldest, current, root, beforeStep: step } = options
   if (!isAsMade(directoryOf(current), made.get(current))) {
     // Nor are those before it what the next one is told apart from: somebody else has been at work.
@@ -89,7 +89,9 @@ function touchedBetween(
 
 function isAsMade(directory: string, made: MadeGeneration | undefined): boolean {
   if (made === undefined) return false
-  return [...made.directories].every(([name, marks]) => marksOf(join(directory, name)) === marks)
+  return [...made.directories].every(
+    ([name, marks]) => statFingerprint(join(directory, name)) === marks,
+  )
 }
 
 export function unlinkIfThere(path: string): void {
@@ -130,7 +132,7 @@ export function rememberMade(
   contents: { readonly directories: Iterable<string>; readonly touched: ReadonlySet<string> },
 ): void {
   const marks = [...contents.directories].map(
-    (name) => [name, marksOf(join(directory, name))] as const,
+    (name) => [name, statFingerprint(join(directory, name))] as const,
   )
   made.set(generation, { directories: new Map(marks), touched: contents.touched })
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { isErrno } from '../../src/core/errno.ts'
 
 /** Inode, size and times of a file: who writes to it changes them. Empty where there is none. */
-export function marksOf(path: string): string {
+export function statFingerprint(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found === undefined) return ''
   const { ino, size, mtimeMs, ctimeMs } = found
@@ -14,12 +14,12 @@ export function marksOf(path: string): string {
 }
 
 /** The same of a directory and all below it; `except` are names at its top. */
-export function marksBelow(dir: string, except: readonly string[] = []): string {
+export function treeFingerprint(dir: string, except: readonly string[] = []): string {
   return readdirSync(dir, { withFileTypes: true })
     .filter(({ name }) => !except.includes(name))
     .map((entry) => {
       const path = join(dir, entry.name)
-      return entry.isDirectory() ? marksBelow(path) : `${path} ${marksOf(path)}`
+      return entry.isDirectory() ? treeFingerprint(path) : `${path} ${statFingerprint(path)}`
     })
     .join('\n')
 }

@@ -9,7 +9,9 @@ export const clockTrustMs = 10 * minuteMs
  * Answers, whenever asked, the earliest time that the clock has shown in the last ten minutes and a little more; null
  * until it was watched for so long. So a clock that leaps ahead and is put right frees no signed message for another use.
  */
-export function createSettledTime(clock: Pick<Clock, 'now' | 'monotonic'>): () => number | null {
+export function createTimeLowWatermark(
+  clock: Pick<Clock, 'now' | 'monotonic'>,
+): () => number | null {
   let seen: readonly { readonly atMs: number; readonly nowMs: number }[] = []
   return () => {
     const atMs = clock.monotonic()

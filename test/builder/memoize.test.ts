@@ -2,13 +2,13 @@ import { setImmediate } from 'node:timers/promises'
 
 import { expect, test } from 'vitest'
 
-import { remembering } from '../../builder/cache/remembering.ts'
+import { memoizeByReads } from '../../builder/cache/memoize.ts'
 import { createCollector } from '../support/collect.ts'
 
 const world = { rails: ['x402'], receipts: 1, nowMs: 5 }
 
 test('what was made is given again while what it read is the same, whatever else is another', () => {
-  const railsOf = remembering(({ rails }: typeof world) => ({ count: rails.length }))
+  const railsOf = memoizeByReads(({ rails }: typeof world) => ({ count: rails.length }))
   const first = railsOf(world)
   expect(railsOf({ ...world, receipts: 2, nowMs: 6 })).toBe(first)
   expect(railsOf({ ...world, rails: ['x402', 'pact'] })).toEqual({ count: 2 })
@@ -16,11 +16,11 @@ test('what was made is given again while what it read is the same, whatever else
 })
 
 test('what is read by a copy of all, or later, counts too', () => {
-  const copied = remembering((input: typeof world) => ({ ...input }))
+  const copied = memoizeByReads((input: typeof world) => ({ ...input }))
   expect(copied(world)).toEqual(world)
   expect(copied({ ...world, nowMs: 6 })).toEqual({ ...world, nowMs: 6 })
 
-  const later = remembering((input: typeof world) => () => input.receipts)
+  const later = memoizeByReads((input: typeof world) => () => input.receipts)
   const asked = later(world)
   expect(asked()).toBe(1)
   expect(later({ ...world, receipts: 2 })()).toBe(2)
@@ -28,7 +28,7 @@ test('what is read by a copy of all, or later, counts too', () => {
 
 test('what could not be made is tried again', () => {
   let isBroken = true
-  const made = remembering(({ receipts }: typeof world) => {
+  const made = memoizeByReads(({ receipts }: typeof world) => {
     if (isBroken) throw new Error('not now')
     return { receipts }
   })
@@ -43,7 +43,7 @@ test('an input whose place another has taken is held no more, though what was ma
     readonly receipts: { readonly newest: string }
   }
   const rails = ['x402']
-  const later = remembering((input: Input) => ({ rails: input.rails, world: () => input }))
+  const later = memoizeByReads((input: Input) => ({ rails: input.rails, world: () => input }))
   const made = (newest: string) => {
     const receipts = { newest }
     return { page: later({ rails, receipts }), receipts: new WeakRef(receipts) }
