@@ -50,9 +50,9 @@ export const blockReceipts = z.array(z.looseObject({ transactionHash: hash }))
 export const transaction = z.object({ hash, blockHash: hash.nullable() })
 
 export type Header = z.infer<typeof header>
-export type Receipt = z.infer<typeof receipt>
+export type ChainReceipt = z.infer<typeof receipt>
 /** Null: the node does not have it. */
-export type Found<Thing> = Thing | null | ChainError
+export type ChainLookup<Thing> = Thing | null | ChainError
 
 /** ERC-20 `Transfer(address indexed from, address indexed to, uint256 value)`; other events give nothing. */
 export function transferOf({ topics, data, logIndex }: z.infer<typeof log>): TokenTransfer[] {
@@ -72,7 +72,7 @@ export function receiptOf(
   rpc: BatchRpc,
   answer: RpcAnswer | undefined,
   txHash: string,
-): Found<Receipt> {
+): ChainLookup<ChainReceipt> {
   const found = parsed(rpc, answer, receipt, 'a receipt')
   if (found === null || found instanceof ChainError) return found
   if (found.transactionHash !== txHash) {
@@ -95,7 +95,7 @@ export function parsed<Thing>(
   answer: RpcAnswer | undefined,
   schema: z.ZodType<Thing>,
   what: string,
-): Found<Thing> {
+): ChainLookup<Thing> {
   if (answer === undefined) return new ChainError(`${rpc.chain} RPC: a question without an answer`)
   if ('error' in answer) return answer.error
   if (answer.result === null) return null

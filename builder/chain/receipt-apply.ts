@@ -1,4 +1,4 @@
-/** Writes what was found out about a transaction: verdicts, what they earn or take back, and the doubts they raise. */
+/** Writes what was found out about a transaction: verdicts, what they earn or take back, and the flags they open. */
 import type { Kysely } from 'kysely'
 
 import type { Random } from '../../src/core/deps.ts'
@@ -173,7 +173,8 @@ async function settle(
       reason: `verified on ${receipt.chain} in block ${number}`,
       now,
     })
-    if (receipt.check !== null) await clearDoubt(tx, receipt, `verified in block ${number}`, deps)
+    if (receipt.check !== null)
+      await closeReversalFlag(tx, receipt, `verified in block ${number}`, deps)
     const outcome = { verification: 'verified', verificationReason: null } as const
     await setOutcome(tx, receipt.id, { ...outcome, onchain: 'verified', block: number, now })
     return
@@ -268,8 +269,8 @@ async function takeBack(
   })
 }
 
-/** A receipt that was reversed and stands again leaves no doubt behind. */
-async function clearDoubt(
+/** Closes the flag of a receipt that is verified again after a reversal. */
+async function closeReversalFlag(
   tx: Kysely<Database>,
   { id, rail }: CheckedReceipt,
   reason: string,

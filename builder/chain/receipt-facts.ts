@@ -24,7 +24,7 @@ import {
   transactionQuestion,
   transferOf,
 } from './receipt-answers.ts'
-import type { Found, Header, Receipt, TokenTransfer } from './receipt-answers.ts'
+import type { ChainLookup, Header, ChainReceipt, TokenTransfer } from './receipt-answers.ts'
 
 export interface SeenBlock {
   readonly number: number
@@ -90,7 +90,7 @@ export async function openFacts(rpc: BatchRpc): Promise<FactsReader> {
   if (heads.finalized > heads.safe || heads.safe > heads.latest) {
     throw new ChainError(`${rpc.chain} RPC: heads that contradict each other`)
   }
-  const headers = new Map<number, Found<Header>>()
+  const headers = new Map<number, ChainLookup<Header>>()
   return { heads, read: (due) => readFacts({ rpc, heads, headers }, due) }
 }
 
@@ -98,7 +98,7 @@ interface Reading {
   readonly rpc: BatchRpc
   readonly heads: Heads
   /** Of this run, by number. */
-  readonly headers: Map<number, Found<Header>>
+  readonly headers: Map<number, ChainLookup<Header>>
 }
 
 async function* readFacts(
@@ -160,14 +160,14 @@ function behind(rpc: BatchRpc, block: number): string {
 async function* askReceipts(
   { rpc }: Reading,
   hashes: readonly string[],
-): AsyncGenerator<ReadonlyMap<string, Found<Receipt>>> {
+): AsyncGenerator<ReadonlyMap<string, ChainLookup<ChainReceipt>>> {
   let waiting = [...hashes]
   let byBlocks = waiting.length >= leastForBlocks
   let isTried = false
   while (waiting.length > 0) {
     const most = roundSize(rpc, byBlocks ? probeSize : perRound)
     const probe = byBlocks ? spread(waiting, most) : waiting.slice(0, most)
-    const found = new Map<string, Found<Receipt>>()
+    const found = new Map<string, ChainLookup<ChainReceipt>>()
     const answers = await rpc.ask(probe.map((txHash) => receiptQuestion(txHash)))
     for (const [at, txHash] of probe.entries()) {
       found.set(txHash, receiptOf(rpc, answers[at], txHash))
@@ -189,7 +189,7 @@ async function* askReceipts(
   }
 }
 
-function blockNumbers(found: Found<Receipt>): number[] {
+function blockNumbers(found: ChainLookup<ChainReceipt>): number[] {
   return found === null || found instanceof ChainError ? [] : [found.blockNumber]
 }
 
@@ -198,7 +198,7 @@ async function askBlocks(
   rpc: BatchRpc,
   blocks: readonly number[],
   wanted: ReadonlySet<string>,
-  found: Map<string, Found<Receipt>>,
+  found: Map<string, ChainLookup<ChainReceipt>>,
 ): Promise<boolean> {
   const questions = blocks.map((block) => ({
     method: 'eth_getBlockReceipts',
@@ -224,7 +224,7 @@ async function askBlocks(
 /** Facts of the transactions whose receipts came in: headers of their blocks, and the pool for those without. */
 async function composed(
   reading: Reading,
-  found: ReadonlyMap<string, Found<Receipt>>,
+  found: ReadonlyMap<string, ChainLookup<ChainReceipt>>,
   bySeen: ReadonlyMap<string, DueTransaction>,
 ): Promise<FactsByHash> {
   const { rpc } = reading
@@ -266,7 +266,7 @@ function unminedFact(
   return { kind: 'error', reason: `${rpc.chain} RPC: a transaction that was not asked for` }
 }
 
-function minedFact(reading: Reading, mined: Receipt): TransactionFacts {
+function minedFact(reading: Reading, mined: ChainReceipt): TransactionFacts {
   const { rpc, headers } = reading
   const found = headers.get(mined.blockNumber) ?? null
   if (found instanceof ChainError) return { kind: 'error', reason: found.message }
@@ -300,7 +300,7 @@ async function askHeaders({ rpc, headers }: Reading, numbers: readonly number[])
   }
 }
 
-function numberOf(rpc: BatchRpc, head: Found<Header> | undefined): number {
+function numberOf(rpc: BatchRpc, head: ChainLookup<Header> | undefined): number {
   if (head instanceof ChainError) throw head
   if (head === null || head === undefined)
     throw new ChainError(`${rpc.chain} RPC: a head is missing`)

@@ -1,5 +1,5 @@
 import type { Figure } from '../../src/core/figures.ts'
-import type { RailStatusWord } from '../../src/core/rail-status.ts'
+import type { RailStatus } from '../../src/core/rail-status.ts'
 import { dayMs } from '../../src/core/time.ts'
 import type { PollRecord, RailRecord } from '../world/world.ts'
 import { daysPerWeek, weekMs, weekStartOf } from './iso-week.ts'
@@ -9,7 +9,7 @@ export interface Reading {
   readonly readAtMs: number
   readonly volume30dMicroUsdc: Figure
   readonly workers30d: Figure
-  readonly status: RailStatusWord
+  readonly status: RailStatus
   readonly rule: string
 }
 

@@ -10,7 +10,7 @@ import { closeFlag, openFlag } from '../../src/db/flags.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { historyOf, insertPoll, loadRailStates, saveRailState } from '../../src/db/polls.ts'
 import { LateError, toItsEnd } from '../../src/outbound/in-time.ts'
-import type { AnyRailAdapter, ReadContext, Window } from '../rails/adapter.ts'
+import type { AnyRailAdapter, AdapterContext, Window } from '../rails/adapter.ts'
 import type { Sources } from '../rails/sources.ts'
 import type { AuthoredRail } from '../world/authored-rails.ts'
 import {
@@ -40,7 +40,7 @@ export interface PollReport {
   readonly transition: PollDecision['transition']
 }
 
-/** A read that has not ended by then is given up; what was folded is kept and the next poll goes on from there. */
+/** A read that has not ended by then is given up; what was aggregated is kept and the next poll goes on from there. */
 const pollTimeoutMs = 15 * minuteMs
 /** How far back counters of earlier polls are handed to an adapter. */
 const pastMs = 40 * dayMs
@@ -118,7 +118,7 @@ async function contextOf(
   { database, clock, random, log, sources }: PollDeps,
   window: Window,
   signal: AbortSignal,
-): Promise<ReadContext> {
+): Promise<AdapterContext> {
   const from = isoTime(window.endMs - pastMs)
   const past = pastPollsOf(await historyOf(database.reader, adapter.rail, { from }))
   return {
@@ -126,7 +126,7 @@ async function contextOf(
     http: sources.http(adapter.rail, signal),
     chain: (name) => sources.chain(name, signal),
     solanaRpc: sources.solanaRpc,
-    folds: sources.folds(adapter.rail, database, clock),
+    payouts: sources.payouts(adapter.rail, database, clock),
     past,
     clock,
     random,
@@ -149,7 +149,7 @@ async function record(
   return await database.write(async (tx) => {
     const states = await loadRailStates(tx)
     const decision = decidePoll(stateOf(authored, states.get(rail)), outcome, facts)
-    const { state, transition, holding, settled } = decision
+    const { state, transition, raised, cleared } = decision
     const good = outcome.kind === 'good' ? outcome.measurement : null
     const pollId = await insertPoll(tx, {
       rail,
@@ -174,7 +174,7 @@ async function record(
         createdAt: at,
       })
     }
-    for (const { kind, finding } of holding) {
+    for (const { kind, finding } of raised) {
       const flag = { id: newId('flg'), kind, rail, subject: '', openedAt: at, ...finding }
       if (!(await openFlag(tx, flag))) continue
       await appendEvent(tx, {
@@ -187,7 +187,7 @@ async function record(
         createdAt: at,
       })
     }
-    for (const kind of settled) {
+    for (const kind of cleared) {
       const closed = await closeFlag(tx, { kind, rail, subject: '' }, at, 'no longer holds')
       if (closed === null) continue
       await appendEvent(tx, {

@@ -7,7 +7,7 @@ import type { Measurement } from '../../src/core/figures.ts'
 import type { ChainName, EvmChainName } from '../chain/chains.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { Http } from '../sources/http.ts'
-import type { FoldStore } from './fold.ts'
+import type { PayoutStore } from './payout-hours.ts'
 
 export type { EvidencePointer, Figure, Figures, Measurement } from '../../src/core/figures.ts'
 
@@ -24,7 +24,7 @@ export interface PastPoll {
   readonly counters: Readonly<Record<string, number>>
 }
 
-export interface ReadContext {
+export interface AdapterContext {
   readonly window: Window
   readonly http: Http
   /** Throws `ChainNotConfigured` where no RPC is set for the chain. */
@@ -32,7 +32,7 @@ export interface ReadContext {
   /** JSON-RPC address of Solana; throws `ChainNotConfigured` where none is set. */
   readonly solanaRpc: () => string
   /** Folded payouts of earlier polls, resumable by cursor. */
-  readonly folds: FoldStore
+  readonly payouts: PayoutStore
   /** Counters that earlier polls of this rail kept (`Evidence.counters`), newest first. */
   readonly past: readonly PastPoll[]
   readonly clock: Clock
@@ -49,9 +49,9 @@ export interface RailAdapter<Evidence> {
   readonly hosts: readonly string[]
   /** Chains whose RPC the adapter needs. */
   readonly chains: readonly ChainName[]
-  readonly read: (ctx: ReadContext) => Promise<Evidence>
+  readonly read: (ctx: AdapterContext) => Promise<Evidence>
   readonly reduce: (evidence: Evidence, window: Window) => Measurement
-  /** Lifetime counters to keep with this poll, for later differences (`ReadContext.past`). */
+  /** Lifetime counters to keep with this poll, for later differences (`AdapterContext.past`). */
   readonly counters?: (evidence: Evidence) => Readonly<Record<string, number>>
 }
 
@@ -62,7 +62,7 @@ export interface AnyRailAdapter {
   readonly hosts: readonly string[]
   readonly chains: readonly ChainName[]
   readonly measure: (
-    ctx: ReadContext,
+    ctx: AdapterContext,
   ) => Promise<{ measurement: Measurement; counters: Readonly<Record<string, number>> }>
 }
 

@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { unknownFigures } from '../../src/core/figures.ts'
 import { defineRail } from './adapter.ts'
 import { countField, countText, parseAnswer, tally } from './answers.ts'
-import { readPages } from './pages.ts'
-import type { PagedList } from './pages.ts'
+import { readPages } from './paged-list.ts'
+import type { PagedList } from './paged-list.ts'
 
 const host = 'https://api.apify.com'
 const pageSize = 1000

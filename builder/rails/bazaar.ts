@@ -3,8 +3,8 @@ import { z } from 'zod'
 
 import { parseEarly } from '../../src/core/parse-early.ts'
 import { SourceError } from '../sources/http.ts'
-import type { EvidencePointer, ReadContext } from './adapter.ts'
-import { readPages } from './pages.ts'
+import type { EvidencePointer, AdapterContext } from './adapter.ts'
+import { readPages } from './paged-list.ts'
 
 const bazaarUrl = 'https://api.cdp.coinbase.com/platform/v2/x402/discovery/resources'
 const pageSize = 1000
@@ -43,7 +43,7 @@ interface Row {
 }
 
 /** Every offer of every page. Throws `SourceError` where the list is not whole or has another shape. */
-export async function readBazaar(ctx: ReadContext): Promise<BazaarListing> {
+export async function readBazaar(ctx: AdapterContext): Promise<BazaarListing> {
   const list = await readPages<Row>(ctx, {
     request: ({ offset }) => ({ url: `${bazaarUrl}?limit=${pageSize}&offset=${offset}` }),
     parse: ({ body }, { offset }) => {

@@ -4,8 +4,8 @@ import { unknownFigures } from '../../src/core/figures.ts'
 import { microPerUsdc } from '../../src/core/money.ts'
 import { defineRail } from './adapter.ts'
 import { countField, countText, microFromUsd, parseAnswer, tally, usdText } from './answers.ts'
-import { readPages } from './pages.ts'
-import type { PagedList } from './pages.ts'
+import { readPages } from './paged-list.ts'
+import type { PagedList } from './paged-list.ts'
 
 const host = 'https://api.bountybook.ai'
 const pageSize = 100

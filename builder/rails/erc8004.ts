@@ -6,8 +6,8 @@ import { selectors } from '../chain/logs.ts'
 import type { LogChunk } from '../chain/logs.ts'
 import { defineRail } from './adapter.ts'
 import type { AnyRailAdapter } from './adapter.ts'
-import { readFoldedLogs } from './folded-logs.ts'
-import type { ChunkPayouts } from './folded-logs.ts'
+import { aggregateLogs } from './aggregated-logs.ts'
+import type { ChunkPayouts } from './aggregated-logs.ts'
 import { reducePayouts, totalsOf } from './payouts.ts'
 import type { Payout } from './payouts.ts'
 
@@ -54,7 +54,7 @@ function erc8004On(rail: string, chain: 'ethereum' | 'base'): AnyRailAdapter {
     hosts: [],
     chains: [chain],
     read: async (ctx) =>
-      await readFoldedLogs<typeof registryEvents, Stream>(ctx, {
+      await aggregateLogs<typeof registryEvents, Stream>(ctx, {
         chain,
         streams: ['feedback', 'registrations'],
         abi: registryEvents,
@@ -64,18 +64,18 @@ function erc8004On(rail: string, chain: 'ethereum' | 'base'): AnyRailAdapter {
         ],
         toPayouts: async (chunk) => await Promise.resolve(chunkPayouts(chunk)),
       }),
-    reduce: (folded, window) => {
+    reduce: (aggregated, window) => {
       const registered = totalsOf(
-        folded.stream('registrations').buckets,
+        aggregated.stream('registrations').buckets,
         window.start30dMs,
         window.endMs,
       )
-      return reducePayouts(folded.stream('feedback').buckets, window, {
+      return reducePayouts(aggregated.stream('feedback').buckets, window, {
         lastPayoutAtMs: null,
         notes: [
           `${registered.count} agents registered by ${registered.payers.size} owners in 30 days.`,
         ],
-        evidence: folded.evidence,
+        evidence: aggregated.evidence,
       })
     },
   })

@@ -7,8 +7,8 @@ import { selectors } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk } from '../chain/logs.ts'
 import { defineRail } from './adapter.ts'
 import type { Window } from './adapter.ts'
-import { readFoldedLogs } from './folded-logs.ts'
-import type { ChunkPayouts, FoldedLogs } from './folded-logs.ts'
+import { aggregateLogs } from './aggregated-logs.ts'
+import type { ChunkPayouts, AggregatedLogs } from './aggregated-logs.ts'
 import { topShare, totalsOf } from './payouts.ts'
 import type { Payout, Totals } from './payouts.ts'
 
@@ -99,14 +99,14 @@ function chunkPayouts(chunk: LogChunk<typeof olasEvents>): ChunkPayouts<Stream> 
   return { payouts }
 }
 
-function monthOf(folded: FoldedLogs<Stream>, stream: Stream, window: Window): Totals {
-  return totalsOf(folded.stream(stream).buckets, window.start30dMs, window.endMs)
+function monthOf(aggregated: AggregatedLogs<Stream>, stream: Stream, window: Window): Totals {
+  return totalsOf(aggregated.stream(stream).buckets, window.start30dMs, window.endMs)
 }
 
 /** What was earned in currencies that have no price here. */
-function unpricedNotes(folded: FoldedLogs<Stream>, window: Window): readonly string[] {
-  const olas = monthOf(folded, 'olas', window).keptUnits
-  const nvm = monthOf(folded, 'nvm', window)
+function unpricedNotes(aggregated: AggregatedLogs<Stream>, window: Window): readonly string[] {
+  const olas = monthOf(aggregated, 'olas', window).keptUnits
+  const nvm = monthOf(aggregated, 'nvm', window)
   const notes: string[] = []
   if (olas > 0n)
     notes.push(
@@ -134,7 +134,7 @@ export const olas = defineRail({
   hosts: [],
   chains: ['gnosis'],
   read: async (ctx) =>
-    await readFoldedLogs<typeof olasEvents, Stream>(ctx, {
+    await aggregateLogs<typeof olasEvents, Stream>(ctx, {
       chain: 'gnosis',
       streams: [...trackerNames, 'deliveries', 'requests', 'charges', 'withdrawals'],
       abi: olasEvents,
@@ -144,13 +144,13 @@ export const olas = defineRail({
       ],
       toPayouts: async (chunk) => await Promise.resolve(chunkPayouts(chunk)),
     }),
-  reduce: (folded, window) => {
-    const deliveries = monthOf(folded, 'deliveries', window)
-    const tpv30dMicroUsdc = microFromBaseUnits(monthOf(folded, 'native', window).keptUnits, 18)
-    const week = totalsOf(folded.stream('native').buckets, window.start7dMs, window.endMs)
+  reduce: (aggregated, window) => {
+    const deliveries = monthOf(aggregated, 'deliveries', window)
+    const tpv30dMicroUsdc = microFromBaseUnits(monthOf(aggregated, 'native', window).keptUnits, 18)
+    const week = totalsOf(aggregated.stream('native').buckets, window.start7dMs, window.endMs)
     const tpv7dMicroUsdc = microFromBaseUnits(week.keptUnits, 18)
     const creators = new Set([
-      ...monthOf(folded, 'requests', window).payers.keys(),
+      ...monthOf(aggregated, 'requests', window).payers.keys(),
       ...deliveries.payers.keys(),
     ])
     return {
@@ -162,13 +162,13 @@ export const olas = defineRail({
         uniqueCreators30d: creators.size,
         uniqueWorkers30d: deliveries.payees.size,
         topWorkerShare: topShare(deliveries),
-        creatorsWithBudget30d: monthOf(folded, 'charges', window).payers.size,
+        creatorsWithBudget30d: monthOf(aggregated, 'charges', window).payers.size,
         activity30d: Number(deliveries.keptUnits),
-        lastPayoutAtMs: folded.stream('withdrawals').lastPayoutAtMs,
+        lastPayoutAtMs: aggregated.stream('withdrawals').lastPayoutAtMs,
       },
       removed30d: {},
-      notes: unpricedNotes(folded, window),
-      evidence: folded.evidence,
+      notes: unpricedNotes(aggregated, window),
+      evidence: aggregated.evidence,
     }
   },
 })

@@ -5,7 +5,7 @@ import { microPerUsdc } from '../../src/core/money.ts'
 import { defineRail } from './adapter.ts'
 import type { EvidencePointer, PastPoll } from './adapter.ts'
 import { countText, evidenceOf, parseAnswer, pollNear, tally, usdText } from './answers.ts'
-import { readPages } from './pages.ts'
+import { readPages } from './paged-list.ts'
 
 const host = 'https://api.opire.dev'
 const pageSize = 100

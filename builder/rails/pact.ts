@@ -7,8 +7,8 @@ import { inParallel, selectors } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { defineRail } from './adapter.ts'
-import { readFoldedLogs } from './folded-logs.ts'
-import type { ChunkPayouts } from './folded-logs.ts'
+import { aggregateLogs } from './aggregated-logs.ts'
+import type { ChunkPayouts } from './aggregated-logs.ts'
 import { reducePayouts, totalsOf } from './payouts.ts'
 import type { Payout } from './payouts.ts'
 
@@ -116,7 +116,7 @@ export const pact = defineRail({
   hosts: [],
   chains: ['arbitrum'],
   read: async (ctx) =>
-    await readFoldedLogs<typeof pactEvents, Stream>(ctx, {
+    await aggregateLogs<typeof pactEvents, Stream>(ctx, {
       chain: 'arbitrum',
       streams: ['payments', 'created'],
       abi: pactEvents,
@@ -130,16 +130,16 @@ export const pact = defineRail({
       ],
       toPayouts: chunkPayouts,
     }),
-  reduce: (folded, window) => {
-    const { buckets, lastPayoutAtMs } = folded.stream('payments')
+  reduce: (aggregated, window) => {
+    const { buckets, lastPayoutAtMs } = aggregated.stream('payments')
     const month = totalsOf(buckets, window.start30dMs, window.endMs)
-    const created = totalsOf(folded.stream('created').buckets, window.start30dMs, window.endMs)
+    const created = totalsOf(aggregated.stream('created').buckets, window.start30dMs, window.endMs)
     const notes = [`Pacts created in 30 days: ${created.count}.`]
     if (month.count > 0) {
       notes.push(
         `${formatUnits(month.keptUnits, 18)} PACT paid in 30 days (pacts: ${month.count}); no price rule, so the volume in USDC is unknown.`,
       )
     }
-    return reducePayouts(buckets, window, { lastPayoutAtMs, notes, evidence: folded.evidence })
+    return reducePayouts(buckets, window, { lastPayoutAtMs, notes, evidence: aggregated.evidence })
   },
 })

@@ -1,7 +1,7 @@
-/** Payouts folded into hours, and hours reduced to the figures of a rail. Pure; every rail read from logs uses it. */
+/** Payouts aggregated into hours, and hours reduced to the figures of a rail. Pure; every rail read from logs uses it. */
 import { dayMs, hourMs, hourOf } from '../../src/core/time.ts'
 import type { EvidencePointer, Figures, Measurement, Window } from './adapter.ts'
-import type { FoldBucket, PayeeTotals } from './fold.ts'
+import type { PayoutHour, PayeeTotals } from './payout-hours.ts'
 
 /** One payment, or one activity that stands for it (then 1 unit worth nothing). */
 export interface Payout {
@@ -20,10 +20,10 @@ export interface Payout {
 }
 
 /** Folds payouts into the hours given and returns only the hours that changed, oldest first. */
-export function foldPayouts(
-  buckets: readonly FoldBucket[],
+export function aggregatePayouts(
+  buckets: readonly PayoutHour[],
   payouts: readonly Payout[],
-): readonly FoldBucket[] {
+): readonly PayoutHour[] {
   const hours = new Map(buckets.map((bucket) => [bucket.hour, bucket]))
   const byHour = new Map<number, Payout[]>()
   for (const payout of payouts) {
@@ -34,14 +34,14 @@ export function foldPayouts(
   }
   return [...byHour]
     .sort(([a], [b]) => a - b)
-    .map(([hour, inHour]) => foldHour(hours.get(hour) ?? emptyHour(hour), inHour))
+    .map(([hour, inHour]) => addToHour(hours.get(hour) ?? emptyHour(hour), inHour))
 }
 
-function emptyHour(hour: number): FoldBucket {
+function emptyHour(hour: number): PayoutHour {
   return { hour, payers: {}, payees: {}, removed: {}, lastPayoutAtMs: null }
 }
 
-function foldHour(bucket: FoldBucket, payouts: readonly Payout[]): FoldBucket {
+function addToHour(bucket: PayoutHour, payouts: readonly Payout[]): PayoutHour {
   const payers = new Map(Object.entries(bucket.payers))
   const payees = new Map(Object.entries(bucket.payees))
   const removed = new Map(Object.entries(bucket.removed))
@@ -110,7 +110,7 @@ export interface Totals {
  * that a window is never longer than it says.
  */
 export function totalsOf(
-  buckets: readonly FoldBucket[],
+  buckets: readonly PayoutHour[],
   startMs: number,
   endMs: number,
   groupOf: (payee: string) => string = (payee) => payee,
@@ -188,7 +188,7 @@ export interface ReduceOptions {
 
 /** The figures of a rail whose payouts are one stream. Volumes are null (unknown) where a payout had no price. */
 export function reducePayouts(
-  buckets: readonly FoldBucket[],
+  buckets: readonly PayoutHour[],
   window: Window,
   { lastPayoutAtMs, groupOf, notes, evidence }: ReduceOptions,
 ): Measurement {

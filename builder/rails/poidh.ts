@@ -9,7 +9,7 @@ import type { LogChunk } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { defineRail } from './adapter.ts'
 import type { AnyRailAdapter } from './adapter.ts'
-import { readFoldedLogs } from './folded-logs.ts'
+import { aggregateLogs } from './aggregated-logs.ts'
 import { reducePayouts, totalsOf } from './payouts.ts'
 import type { Payout } from './payouts.ts'
 
@@ -102,7 +102,7 @@ function poidhOn({ rail, chain, chunkBlocks, priceFeed }: PoidhChain): AnyRailAd
     hosts: [],
     chains: [chain],
     read: async (ctx) =>
-      await readFoldedLogs(ctx, {
+      await aggregateLogs(ctx, {
         chain,
         streams: ['payments'],
         abi: poidhEvents,
@@ -112,12 +112,16 @@ function poidhOn({ rail, chain, chunkBlocks, priceFeed }: PoidhChain): AnyRailAd
           payouts: { payments: await chunkPayouts(chunk, reader, priceFeed) },
         }),
       }),
-    reduce: (folded, window) => {
-      const { buckets, lastPayoutAtMs } = folded.stream('payments')
+    reduce: (aggregated, window) => {
+      const { buckets, lastPayoutAtMs } = aggregated.stream('payments')
       const month = totalsOf(buckets, window.start30dMs, window.endMs)
       const notes =
         month.count === 0 ? [] : [`${formatEther(month.keptUnits)} ETH paid in 30 days.`]
-      return reducePayouts(buckets, window, { lastPayoutAtMs, notes, evidence: folded.evidence })
+      return reducePayouts(buckets, window, {
+        lastPayoutAtMs,
+        notes,
+        evidence: aggregated.evidence,
+      })
     },
   })
 }

@@ -6,8 +6,8 @@ import { SourceError } from '../sources/http.ts'
 import { defineRail } from './adapter.ts'
 import type { Figure } from './adapter.ts'
 import { amountField, countText, microFromUsd, parseAnswer, tally, within } from './answers.ts'
-import { readPages } from './pages.ts'
-import type { PagedList } from './pages.ts'
+import { readPages } from './paged-list.ts'
+import type { PagedList } from './paged-list.ts'
 
 const host = 'https://mainnet-contest.sherlock.xyz'
 

@@ -4,8 +4,8 @@ import { SourceError } from '../sources/http.ts'
 import { defineRail } from './adapter.ts'
 import type { Figure } from './adapter.ts'
 import { countField, countText, growthSince, largestShare, parseAnswer } from './answers.ts'
-import { readPages } from './pages.ts'
-import type { PagedList } from './pages.ts'
+import { readPages } from './paged-list.ts'
+import type { PagedList } from './paged-list.ts'
 
 const host = 'https://registry.smithery.ai'
 const pageSize = 100

@@ -4,7 +4,7 @@ import { SourceError } from '../sources/http.ts'
 import type { SolanaTransaction } from './solana-rpc.ts'
 
 /** One transfer of a token between owners; addresses as written, since base58 is case-sensitive. */
-export interface TokenTransfer {
+export interface SolanaTransfer {
   readonly from: string
   readonly to: string
   /** Base units. */
@@ -37,7 +37,7 @@ export function feePayerOf(transaction: SolanaTransaction): string {
  * Transfers of a mint in a transaction, top level and inner, by the owners of the token accounts. The balances before
  * and after name owner and mint of every token account that was touched, also of one that was opened or closed in it.
  */
-export function transfersOf(transaction: SolanaTransaction, mint: string): TokenTransfer[] {
+export function transfersOf(transaction: SolanaTransaction, mint: string): SolanaTransfer[] {
   const { meta } = transaction
   const { accountKeys, instructions } = transaction.transaction.message
   const accounts = new Map<string, { readonly owner: string | null; readonly mint: string }>()

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 import { SourceError } from '../sources/http.ts'
 import { defineRail } from './adapter.ts'
-import type { EvidencePointer, ReadContext } from './adapter.ts'
+import type { EvidencePointer, AdapterContext } from './adapter.ts'
 import {
   countField,
   countText,
@@ -13,7 +13,7 @@ import {
   timeField,
   within,
 } from './answers.ts'
-import { readPages } from './pages.ts'
+import { readPages } from './paged-list.ts'
 
 const host = 'https://8004-indexer-main.qnt.sh'
 const pageSize = 1000
@@ -100,7 +100,7 @@ export const solanaRegistry = defineRail<Evidence>({
 
 /** Newest first, down to the start of the window; where the list ends before that, it must be as long as stated. */
 async function readFeedbacks(
-  ctx: ReadContext,
+  ctx: AdapterContext,
   stated: number,
 ): Promise<{ feedbacks: readonly Feedback[]; pointers: readonly EvidencePointer[] }> {
   let [oldestMs, passedStart] = [Number.POSITIVE_INFINITY, false]

@@ -6,15 +6,15 @@ import { createChainReader } from '../chain/reader.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { createHttp } from '../sources/http-client.ts'
 import type { Http } from '../sources/http.ts'
-import { foldStoreOf } from './fold-store.ts'
-import type { FoldStore } from './fold.ts'
+import type { PayoutStore } from './payout-hours.ts'
+import { createPayoutStore } from './payout-store.ts'
 
 /** Where adapters read from: addresses come from the settings, each with a public default. */
 export interface Sources {
   readonly http: (rail: string, signal: AbortSignal) => Http
   readonly chain: (name: EvmChainName, signal: AbortSignal) => ChainReader
   readonly solanaRpc: () => string
-  readonly folds: (rail: string, database: OpenDatabase, clock: Clock) => FoldStore
+  readonly payouts: (rail: string, database: OpenDatabase, clock: Clock) => PayoutStore
 }
 
 export interface SourceOptions {
@@ -35,6 +35,6 @@ export function createSources(options: SourceOptions): Sources {
       createHttp({ fetch, clock, random, userAgent, baseUrl: railBaseUrls.get(rail), signal }),
     chain: (name, signal) => createChainReader(name, rpcUrl(name), { fetch, signal }),
     solanaRpc: () => rpcUrl('solana'),
-    folds: foldStoreOf,
+    payouts: createPayoutStore,
   }
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 import { maxAmountUsdc, microPerUsdc } from '../../src/core/money.ts'
 import { defineRail } from './adapter.ts'
-import type { EvidencePointer, Figure, ReadContext } from './adapter.ts'
+import type { EvidencePointer, Figure, AdapterContext } from './adapter.ts'
 import {
   amountField,
   evidenceOf,
@@ -133,7 +133,7 @@ export const superteamEarn = defineRail<Evidence>({
 })
 
 async function readListings(
-  ctx: ReadContext,
+  ctx: AdapterContext,
   context: string,
   pointers: EvidencePointer[],
 ): Promise<Listing[]> {
@@ -159,7 +159,7 @@ async function readListings(
 }
 
 async function readWinners(
-  ctx: ReadContext,
+  ctx: AdapterContext,
   listing: string,
   pointers: EvidencePointer[],
 ): Promise<Win> {

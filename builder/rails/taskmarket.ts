@@ -14,7 +14,7 @@ import {
   parseAnswer,
   usdText,
 } from './answers.ts'
-import { readPages } from './pages.ts'
+import { readPages } from './paged-list.ts'
 
 const host = 'https://api.taskmarket.dev'
 const pageSize = 50

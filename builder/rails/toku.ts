@@ -11,8 +11,8 @@ import {
   parseAnswer,
   pollNear,
 } from './answers.ts'
-import { readPages } from './pages.ts'
-import type { PagedList } from './pages.ts'
+import { readPages } from './paged-list.ts'
+import type { PagedList } from './paged-list.ts'
 
 const host = 'https://www.toku.agency'
 const pageSize = 100

@@ -16,8 +16,8 @@ import { inParallel, selectors } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { defineRail } from './adapter.ts'
-import { readFoldedLogs } from './folded-logs.ts'
-import type { ChunkPayouts } from './folded-logs.ts'
+import { aggregateLogs } from './aggregated-logs.ts'
+import type { ChunkPayouts } from './aggregated-logs.ts'
 import { reducePayouts, totalsOf } from './payouts.ts'
 import type { Payout } from './payouts.ts'
 
@@ -193,7 +193,7 @@ export const virtualsAcp = defineRail({
       jobManager: await readModule(reader, 'jobManager'),
       memoManager: await readModule(reader, 'memoManager'),
     }
-    return await readFoldedLogs<typeof acpEvents, Stream>(ctx, {
+    return await aggregateLogs<typeof acpEvents, Stream>(ctx, {
       chain: 'base',
       streams: ['payments', 'jobs'],
       abi: acpEvents,
@@ -205,9 +205,9 @@ export const virtualsAcp = defineRail({
       toPayouts: async (chunk, chain, memory) => await chunkPayouts(chunk, chain, at, memory),
     })
   },
-  reduce: (folded, window) => {
-    const { buckets, lastPayoutAtMs } = folded.stream('payments')
-    const opened = totalsOf(folded.stream('jobs').buckets, window.start30dMs, window.endMs)
+  reduce: (aggregated, window) => {
+    const { buckets, lastPayoutAtMs } = aggregated.stream('payments')
+    const opened = totalsOf(aggregated.stream('jobs').buckets, window.start30dMs, window.endMs)
     const selfDealt = opened.removed['self_dealing'] ?? 0
     const notes = [`Jobs opened in 30 days: ${opened.count}.`]
     if (selfDealt > 0)
@@ -215,7 +215,7 @@ export const virtualsAcp = defineRail({
     const measured = reducePayouts(buckets, window, {
       lastPayoutAtMs,
       notes,
-      evidence: folded.evidence,
+      evidence: aggregated.evidence,
     })
     return { ...measured, figures: { ...measured.figures, uniqueCreators30d: opened.payers.size } }
   },

@@ -8,9 +8,9 @@ import type { DecodedLog, LogChunk, LogFilter } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { SourceError } from '../sources/http.ts'
 import { defineRail } from './adapter.ts'
+import { aggregateLogs } from './aggregated-logs.ts'
 import { readBazaar } from './bazaar.ts'
 import type { BazaarOffer } from './bazaar.ts'
-import { readFoldedLogs } from './folded-logs.ts'
 import { reducePayouts } from './payouts.ts'
 import type { Payout } from './payouts.ts'
 import facilitatorList from './x402-facilitators.json' with { type: 'json' }
@@ -149,7 +149,7 @@ export const x402 = defineRail({
     const bazaar = await readBazaar(ctx)
     const sellers = sellersOn(networks, bazaar.offers)
     if (sellers.size === 0) throw new SourceError('the Bazaar lists no seller on Base')
-    const folded = await readFoldedLogs(ctx, {
+    const aggregated = await aggregateLogs(ctx, {
       chain: 'base',
       streams: ['payments'],
       abi: usdcEvents,
@@ -158,10 +158,10 @@ export const x402 = defineRail({
         payouts: { payments: await settledPayouts(chunk, reader, sellers) },
       }),
     })
-    return { bazaar, sellers, folded }
+    return { bazaar, sellers, aggregated }
   },
-  reduce: ({ bazaar, sellers, folded }, window) => {
-    const { buckets, lastPayoutAtMs } = folded.stream('payments')
+  reduce: ({ bazaar, sellers, aggregated }, window) => {
+    const { buckets, lastPayoutAtMs } = aggregated.stream('payments')
     const notes = [
       `${sellers.size} seller wallets on Base in ${bazaar.resources} listed resources.`,
       ...bazaar.notes,
@@ -170,7 +170,7 @@ export const x402 = defineRail({
       lastPayoutAtMs,
       groupOf: (payee) => sellers.get(payee) ?? payee,
       notes,
-      evidence: [...bazaar.evidence, ...folded.evidence],
+      evidence: [...bazaar.evidence, ...aggregated.evidence],
     })
   },
 })

@@ -3,9 +3,9 @@ import { z } from 'zod'
 import { unknownFigures } from '../../src/core/figures.ts'
 import { secondMs } from '../../src/core/time.ts'
 import { defineRail } from './adapter.ts'
-import type { EvidencePointer, ReadContext } from './adapter.ts'
-import type { FoldBucket } from './fold.ts'
-import { firstKeptHour, foldPayouts, later, reducePayouts } from './payouts.ts'
+import type { EvidencePointer, AdapterContext } from './adapter.ts'
+import type { PayoutHour } from './payout-hours.ts'
+import { firstKeptHour, aggregatePayouts, later, reducePayouts } from './payouts.ts'
 import type { Payout } from './payouts.ts'
 import { solanaRpc } from './solana-rpc.ts'
 import type { SignatureInfo, SolanaRpc } from './solana-rpc.ts'
@@ -30,7 +30,7 @@ const facilitators: ReadonlySet<string> = new Set(feePayers)
 
 const place = z.object({ signature: z.string(), slot: z.int().min(0) })
 
-/** `done`: everything from here back to the window's start is folded. `walk`: a way back that is not finished. */
+/** `done`: everything from here back to the window's start is aggregated. `walk`: a way back that is not finished. */
 const addressState = z.object({
   done: place.nullable(),
   walk: z.object({ head: place, before: z.string() }).nullable(),
@@ -42,7 +42,7 @@ const cursorShape = z.object({
 type AddressState = z.infer<typeof addressState>
 
 interface Evidence {
-  readonly buckets: readonly FoldBucket[]
+  readonly buckets: readonly PayoutHour[]
   readonly lastPayoutAtMs: number | null
   /** Fee payers whose transactions are not yet read back to the start of the window. */
   readonly unfinished: number
@@ -66,7 +66,7 @@ export const x402Solana = defineRail<Evidence>({
   read: async (ctx) => {
     const rpc = solanaRpc(ctx.http, ctx.solanaRpc())
     const fromHour = firstKeptHour(ctx.window)
-    const { cursor, buckets } = await ctx.folds.load(stream, fromHour, (json) =>
+    const { cursor, buckets } = await ctx.payouts.load(stream, fromHour, (json) =>
       cursorShape.parse(json),
     )
     const hours = new Map(buckets.map((bucket) => [bucket.hour, bucket]))
@@ -93,7 +93,7 @@ export const x402Solana = defineRail<Evidence>({
           lowestSlot = Math.min(lowestSlot, slot)
           highestSlot = Math.max(highestSlot, slot)
         }
-        const changed = foldPayouts([...hours.values()], step.payouts)
+        const changed = aggregatePayouts([...hours.values()], step.payouts)
         for (const bucket of changed) {
           hours.set(bucket.hour, bucket)
           lastPayoutAtMs = later(lastPayoutAtMs, bucket.lastPayoutAtMs)
@@ -101,7 +101,7 @@ export const x402Solana = defineRail<Evidence>({
         transactions += step.read.length
         if (!step.finished || resumed) unfinished.push(address)
         const next = { addresses: Object.fromEntries(states), lastPayoutAtMs }
-        await ctx.folds.save(stream, next, changed, fromHour)
+        await ctx.payouts.save(stream, next, changed, fromHour)
       }
       waiting = unfinished
     }
@@ -152,7 +152,7 @@ interface Step {
 
 /** Reads the next stretch of one fee payer, newest first, and says where the way back stands. */
 async function stepBack(
-  ctx: ReadContext,
+  ctx: AdapterContext,
   rpc: SolanaRpc,
   address: string,
   { done, walk }: AddressState = { done: null, walk: null },

@@ -45,7 +45,7 @@ export function userAgentOf(version: string, siteUrl?: string): string {
 }
 
 /** A failure that another attempt may not meet. */
-class PassingError extends SourceError {
+class TransientError extends SourceError {
   readonly retryAfterMs: number | null
   constructor(message: string, retryAfterMs: number | null = null) {
     super(message)
@@ -83,7 +83,7 @@ export function createHttp(options: HttpOptions): Http {
 
 /** Milliseconds to wait before the next attempt; null where another attempt is pointless or unwelcome. */
 function pauseBefore(error: SourceError, attempt: number, random: Random): number | null {
-  if (!(error instanceof PassingError)) return null
+  if (!(error instanceof TransientError)) return null
   const jitterMs = random.unit() * Math.min(maxBackoffMs, firstBackoffMs * 2 ** attempt)
   if (error.retryAfterMs === null) return jitterMs
   return error.retryAfterMs > maxRetryAfterMs ? null : error.retryAfterMs + jitterMs
@@ -102,7 +102,7 @@ async function attemptJson(
   } catch (error) {
     if (error instanceof SourceError) throw error
     if (error instanceof OversizeError) throw new SourceError(error.message)
-    throw new PassingError(error instanceof LateError ? error.message : networkReason(error))
+    throw new TransientError(error instanceof LateError ? error.message : networkReason(error))
   }
 }
 
@@ -182,10 +182,10 @@ async function statusError(response: Response, clock: Clock): Promise<SourceErro
   if (response.status !== 429 && response.status < 500) return new SourceError(text)
   const retryAfterMs = retryAfter(response.headers.get('retry-after'), clock)
   if (retryAfterMs === null || retryAfterMs <= maxRetryAfterMs) {
-    return new PassingError(text, retryAfterMs)
+    return new TransientError(text, retryAfterMs)
   }
   const seconds = Math.ceil(retryAfterMs / secondMs)
-  return new PassingError(`${text}, asks to come back in ${seconds} s`, retryAfterMs)
+  return new TransientError(`${text}, asks to come back in ${seconds} s`, retryAfterMs)
 }
 
 /** RFC 9110 10.2.3: seconds, or an HTTP date. */

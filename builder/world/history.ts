@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 
 import type { EvidencePointer } from '../../src/core/figures.ts'
 import { pollsAfter } from '../../src/db/polls.ts'
-import type { PollRecord as StoredPoll } from '../../src/db/polls.ts'
+import type { StoredPoll } from '../../src/db/polls.ts'
 import type { Database } from '../../src/db/schema.ts'
 import { evidenceOf, pollRecordOf } from './stored-rails.ts'
 import type { PollRecord } from './world.ts'

@@ -5,10 +5,10 @@ import { railStatus } from '../../src/contract/schemas/rail.ts'
 import type { Measurement } from '../../src/core/figures.ts'
 import type { EvidencePointer } from '../../src/core/figures.ts'
 import { parseUsdc } from '../../src/core/money.ts'
-import { auditedState } from '../../src/core/rail-poll.ts'
+import { stateFromAudit } from '../../src/core/rail-poll.ts'
 import type { RailState } from '../../src/core/rail-poll.ts'
 import { isoTime, parseTime } from '../../src/core/time.ts'
-import type { PollRecord as PollRow, RailState as RailStateRow } from '../../src/db/polls.ts'
+import type { StoredPoll, StoredRailState } from '../../src/db/polls.ts'
 import { StoredStateError } from '../rails/adapter.ts'
 import type { PastPoll } from '../rails/adapter.ts'
 import type { AuthoredRail } from './authored-rails.ts'
@@ -71,12 +71,12 @@ export function toStoredEvidence(
   return { pointers: [...pointers] }
 }
 
-export function evidenceOf(row: PollRow): readonly EvidencePointer[] {
+export function evidenceOf(row: StoredPoll): readonly EvidencePointer[] {
   return read(row.rail, storedEvidence, row.evidence).pointers
 }
 
 /** Where a rail stands: its stored state, or its audit where it was never polled with success. */
-export function stateOf(authored: AuthoredRail, row: RailStateRow | undefined): RailState {
+export function stateOf(authored: AuthoredRail, row: StoredRailState | undefined): RailState {
   const audited = auditOf(authored)
   if (row === undefined) return audited
   const polls = {
@@ -106,7 +106,7 @@ export function stateOf(authored: AuthoredRail, row: RailStateRow | undefined): 
 
 function auditOf({ rail, audit }: AuthoredRail): RailState {
   const { tpv_30d_usdc: tpv30d, tpv_7d_usdc: tpv7d } = audit.figures
-  return auditedState({
+  return stateFromAudit({
     rail,
     status: audit.status,
     asOfMs: Date.parse(audit.as_of),
@@ -125,7 +125,7 @@ export function toStateRow(
   state: RailState,
   lastPollId: number,
   counters: Readonly<Record<string, number>>,
-): RailStateRow<object> {
+): StoredRailState<object> {
   return {
     rail: state.rail,
     status: state.status,
@@ -143,7 +143,7 @@ export function toStateRow(
 }
 
 /** A stored poll as history shows it. */
-export function pollRecordOf(row: PollRow): PollRecord {
+export function pollRecordOf(row: StoredPoll): PollRecord {
   return {
     polledAtMs: timeOf(row.rail, row.startedAt),
     durationMs: row.durationMs,
@@ -156,7 +156,7 @@ export function pollRecordOf(row: PollRow): PollRecord {
 }
 
 /** What earlier good polls counted, for adapters that can only see lifetime totals. */
-export function pastPollsOf(rows: readonly PollRow[]): readonly PastPoll[] {
+export function pastPollsOf(rows: readonly StoredPoll[]): readonly PastPoll[] {
   return rows.flatMap((row) =>
     row.figures === null
       ? []

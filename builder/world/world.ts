@@ -9,7 +9,7 @@ import type { Skill } from '../../src/contract/schemas/skill.ts'
 import type { LeaderboardEntry, Worker } from '../../src/contract/schemas/worker.ts'
 import type { EvidencePointer, Figures } from '../../src/core/figures.ts'
 import type { RailState } from '../../src/core/rail-poll.ts'
-import type { RailStatusWord } from '../../src/core/rail-status.ts'
+import type { RailStatus } from '../../src/core/rail-status.ts'
 import type { RunRecord } from '../../src/db/runs.ts'
 import type { ArticleSource } from './articles.ts'
 import type { AuthoredRail } from './authored-rails.ts'
@@ -31,7 +31,7 @@ export interface PollRecord {
   readonly outcome: 'ok' | 'failed'
   readonly error: string | null
   readonly figures: Figures | null
-  readonly status: RailStatusWord
+  readonly status: RailStatus
   readonly rule: string
 }
 

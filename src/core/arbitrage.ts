@@ -1,6 +1,6 @@
 /** What a newcomer may expect of each rail, and how far that can be believed. */
 import type { Figures } from './figures.ts'
-import type { RailStatusWord } from './rail-status.ts'
+import type { RailStatus } from './rail-status.ts'
 
 const daysOfFigures = 30
 
@@ -31,7 +31,7 @@ export type EvidenceTier = 'A' | 'B' | 'C' | 'D'
 /** One rail as far as its rank is made of it. */
 export interface ArbitrageRail {
   readonly rail: string
-  readonly status: RailStatusWord
+  readonly status: RailStatus
   readonly figures: Pick<
     Figures,
     'tpv30dMicroUsdc' | 'uniqueCreators30d' | 'uniqueWorkers30d' | 'topWorkerShare'
@@ -141,7 +141,7 @@ const statusCaveats = {
   concentrated: 'One worker or service takes nearly all.',
   potemkin: 'At most one creator is active.',
   dormant: 'No payout and no volume in 30 days.',
-} as const satisfies Record<RailStatusWord, string | null>
+} as const satisfies Record<RailStatus, string | null>
 
 function caveatsOf(
   rail: ArbitrageRail,

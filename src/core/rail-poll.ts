@@ -4,12 +4,12 @@ import { flagDetectors } from './flags/index.ts'
 import type { RailFlagKind } from './flags/index.ts'
 import type { FlagContext, FlagFinding } from './flags/kind.ts'
 import { statusOf } from './rail-status.ts'
-import type { RailStatusWord, StatusBasis } from './rail-status.ts'
+import type { RailStatus, StatusBasis } from './rail-status.ts'
 
-/** What the ledger holds of a rail between two polls. Times in Unix milliseconds. */
+/** What the ledger detect of a rail between two polls. Times in Unix milliseconds. */
 export interface RailState {
   readonly rail: string
-  readonly status: RailStatusWord
+  readonly status: RailStatus
   readonly statusSinceMs: number
   readonly figures: Figures
   readonly removed30d: Readonly<Record<string, number>>
@@ -38,17 +38,17 @@ export interface PollFacts {
 
 export interface PollDecision {
   readonly state: RailState
-  readonly transition: { readonly from: RailStatusWord; readonly to: RailStatusWord } | null
-  /** Doubts that hold after this poll; opening one that is open already changes nothing. */
-  readonly holding: readonly { readonly kind: RailFlagKind; readonly finding: FlagFinding }[]
-  /** Doubts that were looked at and do not hold. */
-  readonly settled: readonly RailFlagKind[]
+  readonly transition: { readonly from: RailStatus; readonly to: RailStatus } | null
+  /** Flags whose condition is met after this poll; opening an open flag again changes nothing. */
+  readonly raised: readonly { readonly kind: RailFlagKind; readonly finding: FlagFinding }[]
+  /** Flags that were evaluated and whose condition is not met. */
+  readonly cleared: readonly RailFlagKind[]
 }
 
 /** State of a rail that was never polled: the authored audit stands. */
-export function auditedState(audit: {
+export function stateFromAudit(audit: {
   readonly rail: string
-  readonly status: RailStatusWord
+  readonly status: RailStatus
   readonly asOfMs: number
   readonly figures: Partial<Figures>
 }): RailState {
@@ -71,7 +71,7 @@ export function auditedState(audit: {
 
 /**
  * What one poll makes of a rail (decisions 5). A failed poll keeps figures and status; a good one replaces the figures,
- * derives the status and settles what no longer holds.
+ * derives the status and settles what no longer detect.
  */
 export function decidePoll(past: RailState, outcome: PollOutcome, facts: PollFacts): PollDecision {
   return outcome.kind === 'good'
@@ -102,7 +102,7 @@ function decideGood(past: RailState, measurement: Measurement, facts: PollFacts)
   return {
     state,
     transition: changed ? { from: past.status, to: status } : null,
-    ...judge({
+    ...runDetectors({
       ...contextOf(past, state, facts),
       outcome: { kind: 'good', figures, status },
     }),
@@ -124,7 +124,7 @@ function decideFailed(
   return {
     state,
     transition: null,
-    ...judge({ ...contextOf(past, state, facts), outcome }),
+    ...runDetectors({ ...contextOf(past, state, facts), outcome }),
   }
 }
 
@@ -144,14 +144,14 @@ function contextOf(
   }
 }
 
-function judge(context: FlagContext): Pick<PollDecision, 'holding' | 'settled'> {
-  const holding: { kind: RailFlagKind; finding: FlagFinding }[] = []
-  const settled: RailFlagKind[] = []
-  for (const { kind, needs, holds } of flagDetectors) {
+function runDetectors(context: FlagContext): Pick<PollDecision, 'raised' | 'cleared'> {
+  const raised: { kind: RailFlagKind; finding: FlagFinding }[] = []
+  const cleared: RailFlagKind[] = []
+  for (const { kind, needs, detect } of flagDetectors) {
     if (needs === 'good poll' && context.outcome.kind === 'failed') continue
-    const finding = holds(context)
-    if (finding === null) settled.push(kind)
-    else holding.push({ kind, finding })
+    const finding = detect(context)
+    if (finding === null) cleared.push(kind)
+    else raised.push({ kind, finding })
   }
-  return { holding, settled }
+  return { raised, cleared }
 }

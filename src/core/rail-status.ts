@@ -1,6 +1,6 @@
 import type { Figures } from './figures.ts'
 
-export type RailStatusWord = 'paying' | 'pre-traction' | 'concentrated' | 'potemkin' | 'dormant'
+export type RailStatus = 'paying' | 'pre-traction' | 'concentrated' | 'potemkin' | 'dormant'
 
 /** `activity`: the rail pays nobody by design, so activity stands for payouts and it can never be `paying`. */
 export type StatusBasis = 'payments' | 'activity'
@@ -10,7 +10,7 @@ export const tractionCreators = 5
 
 export interface StatusVerdict {
   /** Null when too little is known to say anything: the former status stands. */
-  readonly status: RailStatusWord | null
+  readonly status: RailStatus | null
   /** The rules that were skipped because their figure is unknown, as sentences for `notes`. */
   readonly skipped: readonly string[]
 }

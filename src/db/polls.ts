@@ -21,14 +21,14 @@ export interface NewPoll {
   readonly statusAfter: string
 }
 
-export interface PollRecord extends NewPoll {
+export interface StoredPoll extends NewPoll {
   readonly id: number
   readonly figures: JsonObject | null
   readonly evidence: JsonObject
 }
 
 /** Figures are JSON objects, whose shape the caller declares and checks. */
-export interface RailState<Figures extends object = JsonObject> {
+export interface StoredRailState<Figures extends object = JsonObject> {
   readonly rail: string
   readonly status: string
   readonly statusSince: string
@@ -88,7 +88,7 @@ export function toPollRow(poll: NewPoll): Insertable<PollsTable> {
   }
 }
 
-function toPollRecord(row: Selectable<PollsTable>): PollRecord {
+function toPollRecord(row: Selectable<PollsTable>): StoredPoll {
   return {
     id: row.id,
     rail: row.rail,
@@ -103,7 +103,7 @@ function toPollRecord(row: Selectable<PollsTable>): PollRecord {
   }
 }
 
-function toStateRow(state: RailState<object>): Insertable<RailStateTable> {
+function toStateRow(state: StoredRailState<object>): Insertable<RailStateTable> {
   return {
     rail: state.rail,
     status: state.status,
@@ -120,7 +120,7 @@ function toStateRow(state: RailState<object>): Insertable<RailStateTable> {
   }
 }
 
-function toState(row: Selectable<RailStateTable>): RailState {
+function toState(row: Selectable<RailStateTable>): StoredRailState {
   return {
     rail: row.rail,
     status: row.status,
@@ -159,7 +159,7 @@ export async function historyOf(
   db: Kysely<Database>,
   rail: string,
   range: HistoryRange = {},
-): Promise<readonly PollRecord[]> {
+): Promise<readonly StoredPoll[]> {
   const rows = await db
     .selectFrom('polls')
     .select(pollColumns)
@@ -177,7 +177,7 @@ export async function pollsAfter(
   db: Kysely<Database>,
   afterId: number,
   limit: number,
-): Promise<readonly PollRecord[]> {
+): Promise<readonly StoredPoll[]> {
   const rows = await db
     .selectFrom('polls')
     .select(pollColumns)
@@ -192,7 +192,7 @@ export async function pollsAfter(
 export async function allHistory(
   db: Kysely<Database>,
   from = '',
-): Promise<ReadonlyMap<string, readonly PollRecord[]>> {
+): Promise<ReadonlyMap<string, readonly StoredPoll[]>> {
   const rows = await db
     .selectFrom('polls')
     .select(pollColumns)
@@ -201,7 +201,7 @@ export async function allHistory(
     .orderBy('started_at', 'desc')
     .orderBy('id', 'desc')
     .execute()
-  const byRail = new Map<string, PollRecord[]>()
+  const byRail = new Map<string, StoredPoll[]>()
   for (const row of rows) {
     const polls = byRail.get(row.rail)
     if (polls === undefined) byRail.set(row.rail, [toPollRecord(row)])
@@ -213,13 +213,16 @@ export async function allHistory(
 /** The state of every rail that has one, by rail. */
 export async function loadRailStates(
   db: Kysely<Database>,
-): Promise<ReadonlyMap<string, RailState>> {
+): Promise<ReadonlyMap<string, StoredRailState>> {
   const rows = await db.selectFrom('rail_state').select(stateColumns).orderBy('rail').execute()
   return new Map(rows.map((row) => [row.rail, toState(row)]))
 }
 
 /** Replaces the state of the rail. In the transaction of the poll that changed it. */
-export async function saveRailState(db: Kysely<Database>, state: RailState<object>): Promise<void> {
+export async function saveRailState(
+  db: Kysely<Database>,
+  state: StoredRailState<object>,
+): Promise<void> {
   const { rail: _, ...changes } = toStateRow(state)
   await db
     .insertInto('rail_state')

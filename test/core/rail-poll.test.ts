@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { impossibleFigures } from '../../src/core/figures.ts'
 import type { Figures } from '../../src/core/figures.ts'
 import { flagDetectors } from '../../src/core/flags/index.ts'
-import { auditedState, decidePoll } from '../../src/core/rail-poll.ts'
+import { stateFromAudit, decidePoll } from '../../src/core/rail-poll.ts'
 import type { PollOutcome, RailState } from '../../src/core/rail-poll.ts'
 import { hourMs } from '../../src/core/time.ts'
 import { figures } from '../support/figures.ts'
@@ -25,7 +25,12 @@ const good = (changes: Partial<Figures> = {}): PollOutcome => ({
 })
 const failed = (error = 'answered 500'): PollOutcome => ({ kind: 'failed', error, impossible: [] })
 
-const audited = auditedState({ rail: 'olas', status: 'dormant', asOfMs: start - 1e9, figures: {} })
+const audited = stateFromAudit({
+  rail: 'olas',
+  status: 'dormant',
+  asOfMs: start - 1e9,
+  figures: {},
+})
 
 /** Polls one after the other, six hours apart. */
 function after(...outcomes: PollOutcome[]) {
@@ -38,7 +43,7 @@ function after(...outcomes: PollOutcome[]) {
   return last
 }
 
-const kindsOf = (decision: ReturnType<typeof after>) => decision.holding.map(({ kind }) => kind)
+const kindsOf = (decision: ReturnType<typeof after>) => decision.raised.map(({ kind }) => kind)
 
 describe('a good poll', () => {
   it('replaces the figures, derives the status and tells the transition', () => {
@@ -66,7 +71,7 @@ describe('a good poll', () => {
   })
 
   it('settles every doubt that does not hold', () => {
-    expect(after(good()).settled).toEqual(flagDetectors.map(({ kind }) => kind))
+    expect(after(good()).cleared).toEqual(flagDetectors.map(({ kind }) => kind))
   })
 })
 
@@ -86,7 +91,7 @@ describe('a failed poll', () => {
   it('opens poll_failed and leaves doubts about figures as they are', () => {
     const decision = after(good({ topWorkerShare: 0.95 }), failed())
     expect(kindsOf(decision)).toEqual(['poll_failed'])
-    expect(decision.settled).not.toContain('concentrated')
+    expect(decision.cleared).not.toContain('concentrated')
   })
 
   it('is stale from the third cycle without a good poll', () => {
@@ -108,7 +113,7 @@ describe('a failed poll', () => {
 
 describe('honesty flags', () => {
   it('say that one worker takes nearly everything', () => {
-    expect(after(good({ topWorkerShare: 0.99 })).holding).toEqual([
+    expect(after(good({ topWorkerShare: 0.99 })).raised).toEqual([
       {
         kind: 'concentrated',
         finding: {

@@ -15,7 +15,7 @@ import {
   pollsAfter,
   saveRailState,
 } from '../../src/db/polls.ts'
-import type { NewPoll, RailState } from '../../src/db/polls.ts'
+import type { NewPoll, StoredRailState } from '../../src/db/polls.ts'
 import { dropRunsBefore, finishRun, lastRuns, startRun } from '../../src/db/runs.ts'
 import { addViews, viewsSince } from '../../src/db/views.ts'
 import { tempDatabase } from './temp-database.ts'
@@ -77,7 +77,7 @@ test('figures that JSON cannot hold are refused and nothing is stored', async ()
 
 test('the state of a rail is replaced by the next one, nulls included', async () => {
   const { reader, write } = await tempDatabase()
-  const audited: RailState = {
+  const audited: StoredRailState = {
     rail: 'olas',
     status: 'dormant',
     statusSince: at(0),
@@ -93,7 +93,7 @@ test('the state of a rail is replaced by the next one, nulls included', async ()
   }
   await write((tx) => saveRailState(tx, audited))
   expect(await loadRailStates(reader)).toEqual(new Map([['olas', audited]]))
-  const polled: RailState = {
+  const polled: StoredRailState = {
     ...audited,
     status: 'paying',
     figures: { tpv: 1 },

@@ -2,8 +2,8 @@
 import { setTimeout } from 'node:timers/promises'
 
 import { createChainReader } from '../../builder/chain/reader.ts'
-import type { ReadContext, Window } from '../../builder/rails/adapter.ts'
-import { foldStoreOf } from '../../builder/rails/fold-store.ts'
+import type { AdapterContext, Window } from '../../builder/rails/adapter.ts'
+import { createPayoutStore } from '../../builder/rails/payout-store.ts'
 import { createHttp } from '../../builder/sources/http-client.ts'
 import type { Clock, Log, Random } from '../../src/core/deps.ts'
 import { dayMs } from '../../src/core/time.ts'
@@ -28,7 +28,7 @@ const quiet = (): void => {}
 const log: Log = { debug: quiet, info: quiet, warn: quiet, error: quiet }
 
 /** One poll at `endMs`; requests that fail are not tried again, so that failures are quick. */
-export function railContext(options: RailContextOptions): ReadContext {
+export function railContext(options: RailContextOptions): AdapterContext {
   const { rail, endMs, database, rpcUrl, baseUrl, timeoutMs = 5000 } = options
   const signal = options.signal ?? new AbortController().signal
   const clock: Clock = {
@@ -42,7 +42,7 @@ export function railContext(options: RailContextOptions): ReadContext {
     http: createHttp({ ...polling, clock, random, userAgent: 'agent-income-ledger/test', baseUrl }),
     chain: (name) => createChainReader(name, rpcUrl, polling),
     solanaRpc: () => rpcUrl,
-    folds: foldStoreOf(rail, database, clock),
+    payouts: createPayoutStore(rail, database, clock),
     past: [],
     clock,
     random,

@@ -7,7 +7,7 @@ const toleranceMs = 2 * minuteMs
 export const clockSkew = {
   kind: 'clock_skew',
   needs: 'good poll',
-  holds: ({ outcome, nowMs, displayName }) => {
+  detect: ({ outcome, nowMs, displayName }) => {
     if (outcome.kind !== 'good') return null
     const { lastPayoutAtMs } = outcome.figures
     if (lastPayoutAtMs === null || lastPayoutAtMs <= nowMs + toleranceMs) return null

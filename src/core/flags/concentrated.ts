@@ -6,7 +6,7 @@ import type { FlagDetector } from './kind.ts'
 export const concentrated = {
   kind: 'concentrated',
   needs: 'good poll',
-  holds: ({ outcome, displayName }) => {
+  detect: ({ outcome, displayName }) => {
     if (outcome.kind !== 'good') return null
     const { topWorkerShare, uniqueWorkers30d, tpv30dMicroUsdc } = outcome.figures
     if (topWorkerShare === null || topWorkerShare <= concentratedAbove) return null

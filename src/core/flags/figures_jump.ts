@@ -16,7 +16,7 @@ const watched: readonly { readonly figure: CountedFigure; readonly floor: number
 export const figuresJump = {
   kind: 'figures_jump',
   needs: 'good poll',
-  holds: ({ outcome, before, displayName }) => {
+  detect: ({ outcome, before, displayName }) => {
     if (outcome.kind !== 'good' || before === null) return null
     for (const { figure, floor } of watched) {
       const [was, is] = [before[figure], outcome.figures[figure]]

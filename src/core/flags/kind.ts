@@ -1,5 +1,5 @@
 import type { Figures } from '../figures.ts'
-import type { RailStatusWord } from '../rail-status.ts'
+import type { RailStatus } from '../rail-status.ts'
 
 /** What a detector sees of one poll. Times in Unix milliseconds. */
 export interface FlagContext {
@@ -10,7 +10,7 @@ export interface FlagContext {
   readonly before: Figures | null
   /** What this poll brought: figures, or the error that the public is shown. */
   readonly outcome:
-    | { readonly kind: 'good'; readonly figures: Figures; readonly status: RailStatusWord }
+    | { readonly kind: 'good'; readonly figures: Figures; readonly status: RailStatus }
     | { readonly kind: 'failed'; readonly error: string; readonly impossible: readonly string[] }
   readonly consecutiveFailures: number
   readonly lastGoodPollAtMs: number | null
@@ -26,10 +26,10 @@ export interface FlagFinding {
   readonly evidence: Readonly<Record<string, string | number | boolean | null>>
 }
 
-/** One kind of doubt about a rail. `holds` says whether it holds now; the ledger opens and closes the flag by that. */
+/** One kind of flag on a rail. The ledger opens it when `detect` returns a finding and closes it when it returns null. */
 export interface FlagDetector {
   readonly kind: string
   /** A failed poll brings no figures: detectors that look at figures then leave their flag as it is. */
   readonly needs: 'any poll' | 'good poll'
-  readonly holds: (context: FlagContext) => FlagFinding | null
+  readonly detect: (context: FlagContext) => FlagFinding | null
 }

@@ -4,7 +4,7 @@ import type { FlagDetector } from './kind.ts'
 export const negativeOrImpossibleFigures = {
   kind: 'negative_or_impossible_figures',
   needs: 'any poll',
-  holds: ({ outcome, displayName }) => {
+  detect: ({ outcome, displayName }) => {
     if (outcome.kind === 'good' || outcome.impossible.length === 0) return null
     return {
       severity: 'critical',

@@ -5,7 +5,7 @@ import type { FlagDetector } from './kind.ts'
 export const pollFailed = {
   kind: 'poll_failed',
   needs: 'any poll',
-  holds: ({ outcome, displayName, consecutiveFailures, lastGoodPollAtMs }) =>
+  detect: ({ outcome, displayName, consecutiveFailures, lastGoodPollAtMs }) =>
     outcome.kind === 'good'
       ? null
       : {

@@ -7,7 +7,7 @@ const removedShareAbove = 0.5
 export const selfDealing = {
   kind: 'self_dealing',
   needs: 'good poll',
-  holds: ({ outcome, displayName }) => {
+  detect: ({ outcome, displayName }) => {
     if (outcome.kind !== 'good') return null
     const { tpv30dRawMicroUsdc: raw, tpv30dMicroUsdc: kept } = outcome.figures
     if (raw === null || kept === null || raw === 0) return null

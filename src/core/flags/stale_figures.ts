@@ -21,7 +21,7 @@ export function isStale(
 export const staleFigures = {
   kind: 'stale_figures',
   needs: 'any poll',
-  holds: ({ outcome, displayName, nowMs, lastGoodPollAtMs, pollEveryMs, consecutiveFailures }) => {
+  detect: ({ outcome, displayName, nowMs, lastGoodPollAtMs, pollEveryMs, consecutiveFailures }) => {
     if (outcome.kind === 'good') return null
     const tooOften = lastGoodPollAtMs === null && consecutiveFailures >= staleAfterCycles
     const tooOld = lastGoodPollAtMs !== null && isStale(nowMs, lastGoodPollAtMs, pollEveryMs)

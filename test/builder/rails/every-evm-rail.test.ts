@@ -248,7 +248,7 @@ describe.each(evmRails.map((adapter) => [adapter.rail, adapter] as const))('%s',
       expect(message).toMatch(told)
       expect(message).not.toContain(key)
       expect(message).not.toContain('\u0000')
-      const { cursor, buckets } = await ctx.folds.load('payments', 0, (json) => json)
+      const { cursor, buckets } = await ctx.payouts.load('payments', 0, (json) => json)
       expect([cursor, buckets]).toEqual([null, []])
     },
   )

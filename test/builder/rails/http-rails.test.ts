@@ -6,7 +6,7 @@ import type {
   AnyRailAdapter,
   Figures,
   PastPoll,
-  ReadContext,
+  AdapterContext,
 } from '../../../builder/rails/adapter.ts'
 import { httpRails } from '../../../builder/rails/http-rails.ts'
 import { createHttp } from '../../../builder/sources/http-client.ts'
@@ -282,7 +282,7 @@ function never(): never {
   throw new Error('a rail read over HTTP asked for a chain or for folds')
 }
 
-function contextFor(server: ReplayServer, mode: ReplayMode = 'normal'): ReadContext {
+function contextFor(server: ReplayServer, mode: ReplayMode = 'normal'): AdapterContext {
   server.setMode(mode)
   const { signal } = new AbortController()
   return {
@@ -300,7 +300,7 @@ function contextFor(server: ReplayServer, mode: ReplayMode = 'normal'): ReadCont
     }),
     chain: never,
     solanaRpc: never,
-    folds: { load: never, save: never },
+    payouts: { load: never, save: never },
     past: [],
     clock,
     random,

@@ -1,7 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
-import { foldPayouts, reducePayouts, topShare, totalsOf } from '../../../builder/rails/payouts.ts'
+import {
+  aggregatePayouts,
+  reducePayouts,
+  topShare,
+  totalsOf,
+} from '../../../builder/rails/payouts.ts'
 import type { Payout } from '../../../builder/rails/payouts.ts'
 import { dayMs, hourMs } from '../../../src/core/time.ts'
 import { windowEnding } from '../../support/rail-context.ts'
@@ -30,7 +35,7 @@ describe('folding payouts', () => {
       payee: 'y',
       removedBy: 'self_dealing',
     })
-    const buckets = foldPayouts([], [payout(endMs - hourMs, 10), removed])
+    const buckets = aggregatePayouts([], [payout(endMs - hourMs, 10), removed])
     const { figures, removed30d } = reducePayouts(buckets, window, options)
     expect(figures).toMatchObject({
       tpv30dMicroUsdc: 10_000_000,
@@ -44,8 +49,11 @@ describe('folding payouts', () => {
   })
 
   test('returns only the hours that changed', () => {
-    const before = foldPayouts([], [payout(endMs - 5 * hourMs, 1), payout(endMs - 2 * hourMs, 1)])
-    const changed = foldPayouts(before, [payout(endMs - 2 * hourMs, 3)])
+    const before = aggregatePayouts(
+      [],
+      [payout(endMs - 5 * hourMs, 1), payout(endMs - 2 * hourMs, 1)],
+    )
+    const changed = aggregatePayouts(before, [payout(endMs - 2 * hourMs, 3)])
     expect(changed.map(({ hour }) => hour)).toEqual([Math.floor(endMs / hourMs) - 2])
     expect(changed[0]?.payees['payee']).toMatchObject({ count: 2, keptMicroUsdc: 4_000_000 })
   })
@@ -61,11 +69,11 @@ describe('folding payouts', () => {
       fc.property(fc.array(some), fc.nat(), (list, at) => {
         const payouts = list.map(({ atMs, usdc, ...rest }) => payout(atMs, usdc, rest))
         const cut = at % (payouts.length + 1)
-        const first = foldPayouts([], payouts.slice(0, cut))
-        const second = foldPayouts(first, payouts.slice(cut))
+        const first = aggregatePayouts([], payouts.slice(0, cut))
+        const second = aggregatePayouts(first, payouts.slice(cut))
         const merged = new Map([...first, ...second].map((bucket) => [bucket.hour, bucket]))
         const portions = totalsOf([...merged.values()], 0, endMs + hourMs)
-        expect(portions).toEqual(totalsOf(foldPayouts([], payouts), 0, endMs + hourMs))
+        expect(portions).toEqual(totalsOf(aggregatePayouts([], payouts), 0, endMs + hourMs))
         const kept = payouts.filter(({ removedBy }) => removedBy === null)
         expect(portions.keptUnits).toBe(kept.reduce((sum, { units }) => sum + units, 0n))
       }),
@@ -76,7 +84,7 @@ describe('folding payouts', () => {
 describe('reducing hours to figures', () => {
   test('takes whole hours, and never more of them than the window is long', () => {
     const hour = Math.floor(endMs / hourMs) * hourMs
-    const buckets = foldPayouts(
+    const buckets = aggregatePayouts(
       [],
       [
         payout(hour, 1),
@@ -95,7 +103,7 @@ describe('reducing hours to figures', () => {
   test('says unknown, not a smaller sum, where one payout has no price', () => {
     const unpriced = payout(endMs - 9 * dayMs, 5, { microUsdc: null })
     const { figures } = reducePayouts(
-      foldPayouts([], [payout(endMs, 5), unpriced]),
+      aggregatePayouts([], [payout(endMs, 5), unpriced]),
       window,
       options,
     )
@@ -106,7 +114,7 @@ describe('reducing hours to figures', () => {
 
   test('says unknown where a sum leaves the safe integers', () => {
     const huge = payout(endMs, 1, { microUsdc: Number.MAX_SAFE_INTEGER })
-    const { figures } = reducePayouts(foldPayouts([], [huge, huge]), window, options)
+    const { figures } = reducePayouts(aggregatePayouts([], [huge, huge]), window, options)
     expect(figures.tpv30dMicroUsdc).toBeNull()
   })
 
@@ -121,7 +129,7 @@ describe('reducing hours to figures', () => {
   })
 
   test('counts the payees of one operator as one worker', () => {
-    const buckets = foldPayouts(
+    const buckets = aggregatePayouts(
       [],
       [
         payout(endMs, 3, { payee: 'a1' }),
@@ -135,7 +143,7 @@ describe('reducing hours to figures', () => {
   })
 
   test('takes the share of tokens where there is no price', () => {
-    const buckets = foldPayouts(
+    const buckets = aggregatePayouts(
       [],
       [
         payout(endMs, 3, { payee: 'a', microUsdc: null }),

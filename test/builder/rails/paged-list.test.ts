@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
 
-import type { ReadContext } from '../../../builder/rails/adapter.ts'
-import { readPages } from '../../../builder/rails/pages.ts'
-import type { Page, PagedList } from '../../../builder/rails/pages.ts'
+import type { AdapterContext } from '../../../builder/rails/adapter.ts'
+import { readPages } from '../../../builder/rails/paged-list.ts'
+import type { ListPage, PagedList } from '../../../builder/rails/paged-list.ts'
 
 type Row = string
 
 /** Reads what the pages say, one request per page; offsets asked for are written down. */
 async function read(
-  pages: readonly Page<Row>[],
+  pages: readonly ListPage<Row>[],
   maxPages?: number,
 ): Promise<PagedList<Row> & { offsets: readonly number[] }> {
   const offsets: number[] = []
-  const ctx: Pick<ReadContext, 'http'> = {
+  const ctx: Pick<AdapterContext, 'http'> = {
     http: {
       json: (url) => Promise.resolve({ url, status: 200, body: null, sha256: 'ab', bytes: 0 }),
     },

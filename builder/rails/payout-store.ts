@@ -5,7 +5,7 @@ import { isoTime } from '../../src/core/time.ts'
 import { dropBucketsBefore, loadFold, saveFold } from '../../src/db/folds.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { StoredStateError } from './adapter.ts'
-import type { FoldBucket, FoldStore } from './fold.ts'
+import type { PayoutHour, PayoutStore } from './payout-hours.ts'
 
 const units = z.string().regex(/^\d+$/)
 const count = z.int().min(0)
@@ -27,7 +27,7 @@ const bodyShape = z.strictObject({
 })
 
 /** The folds of one rail in the database. A body that cannot be read is refused, not replaced. */
-export function foldStoreOf(rail: string, database: OpenDatabase, clock: Clock): FoldStore {
+export function createPayoutStore(rail: string, database: OpenDatabase, clock: Clock): PayoutStore {
   return {
     load: async (stream, fromHour, parseCursor) => {
       const fold = await loadFold(database.reader, rail, stream, fromHour)
@@ -47,7 +47,7 @@ export function foldStoreOf(rail: string, database: OpenDatabase, clock: Clock):
   }
 }
 
-function bodyOf(rail: string, stream: string, body: unknown): Omit<FoldBucket, 'hour'> {
+function bodyOf(rail: string, stream: string, body: unknown): Omit<PayoutHour, 'hour'> {
   const parsed = bodyShape.safeParse(body)
   if (parsed.success) return parsed.data
   throw new StoredStateError(

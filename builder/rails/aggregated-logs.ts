@@ -12,9 +12,9 @@ import { ChainError } from '../chain/errors.ts'
 import { readLogs } from '../chain/logs.ts'
 import type { LogChunk, LogFilter } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
-import type { EvidencePointer, ReadContext } from './adapter.ts'
-import type { FoldBucket } from './fold.ts'
-import { firstKeptHour, foldPayouts, later } from './payouts.ts'
+import type { EvidencePointer, AdapterContext } from './adapter.ts'
+import type { PayoutHour } from './payout-hours.ts'
+import { firstKeptHour, aggregatePayouts, later } from './payouts.ts'
 import type { Payout } from './payouts.ts'
 
 /** The payouts of a chunk by stream, and what the rail must remember, such as the ids that were paid. */
@@ -23,7 +23,7 @@ export interface ChunkPayouts<Stream extends string> {
   readonly remember?: readonly string[]
 }
 
-export interface FoldedLogsRequest<TAbi extends Abi, Stream extends string> {
+export interface AggregateLogsRequest<TAbi extends Abi, Stream extends string> {
   readonly chain: EvmChainName
   /** Each has its own hours; the first also keeps the memory. */
   readonly streams: readonly [Stream, ...Stream[]]
@@ -38,13 +38,13 @@ export interface FoldedLogsRequest<TAbi extends Abi, Stream extends string> {
   ) => Promise<ChunkPayouts<Stream>>
 }
 
-interface FoldedStream {
-  readonly buckets: readonly FoldBucket[]
+interface AggregatedStream {
+  readonly buckets: readonly PayoutHour[]
   readonly lastPayoutAtMs: number | null
 }
 
-export interface FoldedLogs<Stream extends string> {
-  readonly stream: (name: Stream) => FoldedStream
+export interface AggregatedLogs<Stream extends string> {
+  readonly stream: (name: Stream) => AggregatedStream
   readonly evidence: readonly EvidencePointer[]
 }
 
@@ -63,16 +63,16 @@ type Cursor = z.infer<typeof cursorShape>
 
 interface StreamState {
   cursor: Cursor | null
-  readonly hours: Map<number, FoldBucket>
+  readonly hours: Map<number, PayoutHour>
   readonly changed: Set<number>
   lastPayoutAtMs: number | null
 }
 
-/** Throws `ChainError` where the node fails, lags or is of another chain; what was folded until then stays saved. */
-export async function readFoldedLogs<const TAbi extends Abi, const Stream extends string>(
-  ctx: ReadContext,
-  request: FoldedLogsRequest<TAbi, Stream>,
-): Promise<FoldedLogs<Stream>> {
+/** Throws `ChainError` where the node fails, lags or is of another chain; what was aggregated until then stays saved. */
+export async function aggregateLogs<const TAbi extends Abi, const Stream extends string>(
+  ctx: AdapterContext,
+  request: AggregateLogsRequest<TAbi, Stream>,
+): Promise<AggregatedLogs<Stream>> {
   const { streams, filters } = request
   const reader = ctx.chain(request.chain)
   const head = await freshHead(reader, ctx.window.endMs)
@@ -94,7 +94,7 @@ export async function readFoldedLogs<const TAbi extends Abi, const Stream extend
         memory: stream === streams[0] ? [...memory].slice(-maxMemory) : [],
       }
       const changed = [...state.changed].flatMap((hour) => state.hours.get(hour) ?? [])
-      await ctx.folds.save(stream, cursor, changed, fromHour)
+      await ctx.payouts.save(stream, cursor, changed, fromHour)
       state.cursor = cursor
       state.changed.clear()
     }
@@ -132,7 +132,7 @@ export async function readFoldedLogs<const TAbi extends Abi, const Stream extend
     })
     doneTo = head
   } finally {
-    // Also what was folded before a failure: a node that limits requests is caught up with poll by poll.
+    // Also what was aggregated before a failure: a node that limits requests is caught up with poll by poll.
     if (doneTo >= fromBlock || doneTo === head) await save(doneTo)
   }
 
@@ -144,10 +144,10 @@ export async function readFoldedLogs<const TAbi extends Abi, const Stream extend
     toBlock: head,
     logs,
   }))
-  return { stream: (name) => foldedStream(states.get(name)), evidence }
+  return { stream: (name) => aggregatedStream(states.get(name)), evidence }
 }
 
-function foldedStream(state: StreamState | undefined): FoldedStream {
+function aggregatedStream(state: StreamState | undefined): AggregatedStream {
   return {
     buckets: [...(state?.hours.values() ?? [])].sort((a, b) => a.hour - b.hour),
     lastPayoutAtMs: state?.lastPayoutAtMs ?? null,
@@ -164,11 +164,11 @@ async function freshHead(reader: ChainReader, pollMs: number): Promise<number> {
 }
 
 async function loadStream(
-  ctx: ReadContext,
+  ctx: AdapterContext,
   stream: string,
   fromHour: number,
 ): Promise<StreamState> {
-  const { cursor, buckets } = await ctx.folds.load(stream, fromHour, (json) =>
+  const { cursor, buckets } = await ctx.payouts.load(stream, fromHour, (json) =>
     cursorShape.parse(json),
   )
   return {
@@ -181,7 +181,7 @@ async function loadStream(
 
 /** The block after the stream that is furthest behind; at first, or after a long pause, the start of the window. */
 async function firstUnread(
-  ctx: ReadContext,
+  ctx: AdapterContext,
   chain: EvmChainName,
   reader: ChainReader,
   states: readonly StreamState[],
@@ -195,7 +195,7 @@ async function firstUnread(
 }
 
 function fold(state: StreamState, payouts: readonly Payout[]): void {
-  for (const bucket of foldPayouts([...state.hours.values()], payouts)) {
+  for (const bucket of aggregatePayouts([...state.hours.values()], payouts)) {
     state.hours.set(bucket.hour, bucket)
     state.changed.add(bucket.hour)
     state.lastPayoutAtMs = later(state.lastPayoutAtMs, bucket.lastPayoutAtMs)

@@ -1,5 +1,5 @@
 /**
- * Payouts of a rail, folded by whole Unix hours, so that a month of logs fits in memory and a poll resumes
+ * Payouts of a rail, aggregated by whole Unix hours, so that a month of logs fits in memory and a poll resumes
  * where the last one stopped. Windows of rails that are read this way are therefore counted in whole hours.
  */
 
@@ -14,7 +14,7 @@ export interface PayeeTotals {
 }
 
 /** One hour. `payers` and `payees` count only payouts that the rule kept; the raw totals hold all. */
-export interface FoldBucket {
+export interface PayoutHour {
   /** Unix hours. */
   readonly hour: number
   readonly payers: Readonly<Record<string, number>>
@@ -24,24 +24,24 @@ export interface FoldBucket {
   readonly lastPayoutAtMs: number | null
 }
 
-export interface FoldState<Cursor> {
+export interface StoredPayouts<Cursor> {
   readonly cursor: Cursor | null
-  readonly buckets: readonly FoldBucket[]
+  readonly buckets: readonly PayoutHour[]
 }
 
 /** Durable store of folds; a save is one transaction, so the cursor never runs ahead of its buckets. */
-export interface FoldStore {
+export interface PayoutStore {
   /** Cursor and the buckets from `fromHour` on, of one stream of this rail. */
   readonly load: <Cursor>(
     stream: string,
     fromHour: number,
     parseCursor: (json: unknown) => Cursor,
-  ) => Promise<FoldState<Cursor>>
+  ) => Promise<StoredPayouts<Cursor>>
   /** Writes the cursor and replaces the given buckets. Buckets before `dropBeforeHour` are deleted. */
   readonly save: (
     stream: string,
     cursor: unknown,
-    changed: readonly FoldBucket[],
+    changed: readonly PayoutHour[],
     dropBeforeHour: number,
   ) => Promise<void>
 }

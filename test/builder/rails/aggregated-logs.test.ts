@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { chains } from '../../../builder/chain/chains.ts'
 import { selectors } from '../../../builder/chain/logs.ts'
-import type { ReadContext } from '../../../builder/rails/adapter.ts'
-import { readFoldedLogs } from '../../../builder/rails/folded-logs.ts'
+import type { AdapterContext } from '../../../builder/rails/adapter.ts'
+import { aggregateLogs } from '../../../builder/rails/aggregated-logs.ts'
 import { totalsOf } from '../../../builder/rails/payouts.ts'
 import type { Payout } from '../../../builder/rails/payouts.ts'
 import { dayMs, hourMs, minuteMs } from '../../../src/core/time.ts'
@@ -37,8 +37,8 @@ beforeAll(async () => {
 afterAll(async () => await anvil.stop())
 
 /** The same payments in two streams, with one thing remembered per chunk. */
-async function read(ctx: ReadContext, chunkBlocks = 2) {
-  const folded = await readFoldedLogs(ctx, {
+async function read(ctx: AdapterContext, chunkBlocks = 2) {
+  const aggregated = await aggregateLogs(ctx, {
     chain: 'base',
     streams: ['one', 'two'],
     abi: events,
@@ -61,14 +61,14 @@ async function read(ctx: ReadContext, chunkBlocks = 2) {
       return { payouts: { one: payouts, two: payouts }, remember: [`chunk ${fromBlock}`] }
     },
   })
-  const [one, two] = [folded.stream('one'), folded.stream('two')]
+  const [one, two] = [aggregated.stream('one'), aggregated.stream('two')]
   const sums = [one, two].map(
     ({ buckets }) => totalsOf(buckets, ctx.window.start30dMs, endMs).keptUnits,
   )
-  return { sums, lastPayoutAtMs: one.lastPayoutAtMs, evidence: folded.evidence }
+  return { sums, lastPayoutAtMs: one.lastPayoutAtMs, evidence: aggregated.evidence }
 }
 
-describe('folded logs', () => {
+describe('aggregated logs', () => {
   test('hold every payment once and say which blocks were read', async () => {
     const database = await tempDatabase()
     const { sums, lastPayoutAtMs, evidence } = await read(
@@ -102,14 +102,14 @@ describe('folded logs', () => {
     const database = await tempDatabase()
     const ctx = railContext({ rail: 'r', endMs, database, rpcUrl: anvil.url })
     let saves = 0
-    const crashing: ReadContext = {
+    const crashing: AdapterContext = {
       ...ctx,
-      folds: {
-        ...ctx.folds,
+      payouts: {
+        ...ctx.payouts,
         save: async (...args) => {
           saves += 1
           if (saves >= 4) throw new Error('power cut')
-          await ctx.folds.save(...args)
+          await ctx.payouts.save(...args)
         },
       },
     }
@@ -154,7 +154,7 @@ describe('folded logs', () => {
     await anvil.rpc('evm_revert', [snapshot])
     expect(sums).toEqual([0n, 0n])
     expect(lastPayoutAtMs).toBe(endMs - agoMs(payments))
-    expect((await ctx.folds.load('one', 0, (json) => json)).buckets).toEqual([])
+    expect((await ctx.payouts.load('one', 0, (json) => json)).buckets).toEqual([])
   })
 
   test('refuse a node that stands still instead of calling old figures fresh', async () => {

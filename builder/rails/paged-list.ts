@@ -2,7 +2,7 @@ import { addressOf } from '../sources/http-address.ts'
 import { SourceError } from '../sources/http.ts'
 import type { HttpAnswer, HttpRequest } from '../sources/http.ts'
 /** Lists that come in pages. A list that came short is an error and never a smaller figure. */
-import type { EvidencePointer, ReadContext } from './adapter.ts'
+import type { EvidencePointer, AdapterContext } from './adapter.ts'
 import { countText, evidenceOf } from './answers.ts'
 
 interface PagePosition {
@@ -14,7 +14,7 @@ interface PagePosition {
   readonly cursor: string | null
 }
 
-export interface Page<Item> {
+export interface ListPage<Item> {
   readonly items: readonly Item[]
   /** Rows that the source says there are, null where it does not say. */
   readonly total?: number | null
@@ -23,12 +23,12 @@ export interface Page<Item> {
   readonly cursor?: string | null
 }
 
-export interface PagedRead<Item> {
+export interface PagedRequest<Item> {
   readonly request: (at: PagePosition) => {
     readonly url: string
     readonly request?: HttpRequest
   }
-  readonly parse: (answer: HttpAnswer, at: PagePosition) => Page<Item>
+  readonly parse: (answer: HttpAnswer, at: PagePosition) => ListPage<Item>
   readonly keyOf: (item: Item) => string
   /** More pages than this are a source gone wrong. */
   readonly maxPages?: number
@@ -54,8 +54,8 @@ const toleratedDrift = 0.005
  * is empty. Throws `SourceError` where fewer rows came than were stated, or where paging is ignored.
  */
 export async function readPages<Item>(
-  ctx: Pick<ReadContext, 'http'>,
-  read: PagedRead<Item>,
+  ctx: Pick<AdapterContext, 'http'>,
+  read: PagedRequest<Item>,
 ): Promise<PagedList<Item>> {
   const items = new Map<string, Item>()
   const evidence: EvidencePointer[] = []
