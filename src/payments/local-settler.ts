@@ -6,6 +6,7 @@ import type { Address, Hex, PrivateKeyAccount } from 'viem'
 import { z } from 'zod'
 
 import { paymentAsset } from '../contract/x402.ts'
+import { createSerialQueue } from '../core/concurrency.ts'
 import type { Clock } from '../core/deps.ts'
 import { bytesToHex } from '../core/hex.ts'
 import { keccak256 } from '../core/keccak256.ts'
@@ -41,7 +42,7 @@ interface Fees {
 
 export function createLocalSettler(deps: LocalSettlerDeps): Settler {
   const { account, chain, clock, maxGasPriceWei } = deps
-  const inTurn = createTurns()
+  const inOrder = createSerialQueue()
   /** Null where it has to be asked for. */
   let nextNonce: number | null = null
   let fees: { readonly atMs: number; readonly value: Fees } | null = null
@@ -120,7 +121,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
     mode: 'local',
     check: (authorization) => estimate(chain, account.address, authorization),
     submit: (authorization, { gas }, record) =>
-      inTurn(async () => {
+      inOrder(async () => {
         for (let tries = 0; tries < 3; tries += 1) {
           const { raw, hash } = await sign(authorization, gas).catch((error: unknown) => {
             throw unavailable(error)
@@ -152,16 +153,6 @@ const feeHistory = z.object({
   reward: z.array(z.array(bigQuantity)).nullish(),
 })
 const nonceAnswer = quantity
-
-/** Runs one after the other, in the order of the calls. */
-function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve()
-  return (work) => {
-    const turn = last.then(work, work)
-    last = turn.catch(() => undefined)
-    return turn
-  }
-}
 
 /** The real call, not sent: signature, balance, nonce, window, blocked addresses and all else in one question. */
 async function estimate(

@@ -1,0 +1,184 @@
+import { describe, expect, test } from 'vitest'
+
+import {
+  createMutex,
+  createSemaphore,
+  createSerialQueue,
+  createTickThrottle,
+  mapConcurrent,
+} from '../../src/core/concurrency.ts'
+
+/** Runs all callbacks that promises have queued by now. */
+const flushPromises = async (): Promise<void> => {
+  for (let round = 0; round < 20; round += 1) await Promise.resolve()
+}
+
+/** Work that waits for `finish` or `fail`, with a record of what has started. */
+function manualWork() {
+  const started: string[] = []
+  const running = new Map<
+    string,
+    { resolve: (value: string) => void; reject: (error: Error) => void }
+  >()
+  const gate = (name: string) => {
+    const found = running.get(name)
+    if (found === undefined) throw new Error(`${name} has not started`)
+    return found
+  }
+  return {
+    started,
+    work: async (name: string): Promise<string> => {
+      started.push(name)
+      return await new Promise((resolve, reject) => running.set(name, { resolve, reject }))
+    },
+    finish: async (name: string): Promise<void> => {
+      gate(name).resolve(`${name} done`)
+      await flushPromises()
+    },
+    fail: async (name: string): Promise<void> => {
+      gate(name).reject(new Error(`${name} failed`))
+      await flushPromises()
+    },
+  }
+}
+
+describe('a semaphore', () => {
+  test('grants permits first come, first served', async () => {
+    const semaphore = createSemaphore(2)
+    const { started, work, finish } = manualWork()
+    const all = ['a', 'b', 'c', 'd'].map((name) => semaphore.run(() => work(name)))
+    await flushPromises()
+    expect(started).toEqual(['a', 'b'])
+    await finish('b')
+    expect(started).toEqual(['a', 'b', 'c'])
+    await finish('a')
+    await finish('c')
+    await finish('d')
+    expect(await Promise.all(all)).toEqual(['a done', 'b done', 'c done', 'd done'])
+    expect(semaphore.active()).toBe(0)
+    expect(semaphore.grants()).toBe(4)
+  })
+
+  test('returns the permit of work that fails', async () => {
+    const semaphore = createSemaphore(1)
+    await expect(semaphore.run(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken')
+    expect(semaphore.active()).toBe(0)
+  })
+
+  test('refuses a permit at once to a caller that does not wait', () => {
+    const semaphore = createSemaphore(1)
+    expect(semaphore.tryAcquire()).toBe(true)
+    expect(semaphore.tryAcquire()).toBe(false)
+    semaphore.release()
+    expect(semaphore.tryAcquire()).toBe(true)
+  })
+
+  test('does not let a newcomer overtake a caller that waits', async () => {
+    const semaphore = createSemaphore(1)
+    await semaphore.acquire()
+    const next = semaphore.acquire()
+    semaphore.release()
+    expect(semaphore.tryAcquire()).toBe(false)
+    await next
+  })
+})
+
+describe('a caller that waits for a mutex', () => {
+  test('can withdraw, and the next one gets the permit', async () => {
+    const mutex = createMutex()
+    const ends: string[] = []
+    let withdraw: (reason: Error) => void = () => undefined
+    await mutex.acquire()
+    const first = mutex.acquire((leave) => {
+      withdraw = leave
+      return () => ends.push('first')
+    })
+    const second = mutex.acquire(() => () => ends.push('second'))
+    withdraw(new Error('too late'))
+    await expect(first).rejects.toThrow('too late')
+    mutex.release()
+    await second
+    expect(ends).toEqual(['first', 'second'])
+    expect(mutex.active()).toBe(1)
+  })
+
+  test('keeps a permit that it withdraws from too late', async () => {
+    const mutex = createMutex()
+    let withdraw: (reason: Error) => void = () => undefined
+    await mutex.acquire()
+    const next = mutex.acquire((leave) => {
+      withdraw = leave
+      return () => undefined
+    })
+    mutex.release()
+    withdraw(new Error('too late'))
+    await next
+    expect(mutex.active()).toBe(1)
+  })
+})
+
+test('a serial queue runs work in the order of the calls, also after a failure', async () => {
+  const inOrder = createSerialQueue()
+  const { started, work, finish, fail } = manualWork()
+  const first = inOrder(() => work('first'))
+  const second = inOrder(() => work('second'))
+  await flushPromises()
+  expect(started).toEqual(['first'])
+  const failure = first.catch(String)
+  await fail('first')
+  expect(await failure).toBe('Error: first failed')
+  expect(started).toEqual(['first', 'second'])
+  await finish('second')
+  expect(await second).toBe('second done')
+})
+
+describe('mapConcurrent', () => {
+  test('returns results in the order of the items, whichever ends first', async () => {
+    const { started, work, finish } = manualWork()
+    const mapped = mapConcurrent(new Set(['a', 'b', 'c']), 2, work)
+    expect(started).toEqual(['a', 'b'])
+    await finish('b')
+    expect(started).toEqual(['a', 'b', 'c'])
+    await finish('c')
+    await finish('a')
+    expect(await mapped).toEqual(['a done', 'b done', 'c done'])
+  })
+
+  test('starts nothing after a failure and throws when all that runs has ended', async () => {
+    const { started, work, finish, fail } = manualWork()
+    let isSettled = false
+    const mapped = mapConcurrent(['a', 'b', 'c'], 2, work)
+    const settled = mapped.catch((error: unknown) => {
+      isSettled = true
+      return String(error)
+    })
+    await fail('a')
+    expect(isSettled).toBe(false)
+    await finish('b')
+    expect(await settled).toBe('Error: a failed')
+    expect(started).toEqual(['a', 'b'])
+  })
+
+  test('returns nothing for no items', async () => {
+    expect(await mapConcurrent([], 4, () => Promise.reject(new Error('called')))).toEqual([])
+  })
+})
+
+test('a tick throttle starts so many callers per tick, in order', async () => {
+  const ticks: (() => void)[] = []
+  const turn = createTickThrottle(2, (next) => ticks.push(next))
+  const started: number[] = []
+  for (const caller of [1, 2, 3, 4, 5]) void turn().then(() => started.push(caller))
+  await flushPromises()
+  expect(started).toEqual([1, 2])
+  for (const expected of [
+    [1, 2, 3, 4],
+    [1, 2, 3, 4, 5],
+  ]) {
+    ticks.shift()?.()
+    await flushPromises()
+    expect(started).toEqual(expected)
+  }
+  ticks.shift()?.()
+  expect(ticks).toEqual([])
+})
