@@ -1,11 +1,11 @@
+import { link, longestBacktickRun, inline, strong, renderInline } from './html-and-markdown.ts'
+import type { Inline, HtmlAndMarkdown } from './html-and-markdown.ts'
 /** Blocks of a page in both forms. A Markdown block ends without a line end; the page puts blank lines between. */
 import { html, trusted } from './html.ts'
 import type { Html } from './html.ts'
-import { link, longestRun, say, strong, twinOf } from './twin.ts'
-import type { Said, Twin } from './twin.ts'
 
-export function heading(level: 2 | 3, label: Said, id: string): Twin {
-  const { html: inner, md } = twinOf(label)
+export function heading(level: 2 | 3, label: Inline, id: string): HtmlAndMarkdown {
+  const { html: inner, md } = renderInline(label)
   return {
     html: level === 2 ? html`<h2 id="${id}">${inner}</h2>` : html`<h3 id="${id}">${inner}</h3>`,
     md: `${'#'.repeat(level)} ${md}`,
@@ -13,13 +13,17 @@ export function heading(level: 2 | 3, label: Said, id: string): Twin {
 }
 
 /** A part of a page under its heading. */
-export function section(id: string, title: Said, ...blocks: readonly (Twin | null)[]): Twin {
+export function section(
+  id: string,
+  title: Inline,
+  ...blocks: readonly (HtmlAndMarkdown | null)[]
+): HtmlAndMarkdown {
   const content = stacked([heading(2, title, id), ...blocks])
   return { html: html`<section aria-labelledby="${id}">${content.html}</section>`, md: content.md }
 }
 
 /** Blocks one below the other. */
-export function stacked(blocks: readonly (Twin | null)[]): Twin {
+export function stacked(blocks: readonly (HtmlAndMarkdown | null)[]): HtmlAndMarkdown {
   const shown = blocks.filter((block) => block !== null)
   return {
     html: html`${shown.map((block) => html`${block.html} `)}`,
@@ -35,50 +39,50 @@ function lineStart(md: string): string {
   return md.trim().replace(/^(?:(\d+)([.)])|([#>+=-]))/, '$1\\$2$3')
 }
 
-export function para(said: Said, className = ''): Twin {
-  const { html: inner, md } = twinOf(said)
+export function para(content: Inline, className = ''): HtmlAndMarkdown {
+  const { html: inner, md } = renderInline(content)
   return {
     html: className === '' ? html`<p>${inner}</p>` : html`<p class="${className}">${inner}</p>`,
     md: lineStart(md),
   }
 }
 
-export function list(items: readonly Said[]): Twin {
-  const twins = items.map(twinOf)
+export function list(items: readonly Inline[]): HtmlAndMarkdown {
+  const rendered = items.map(renderInline)
   return {
     html: html`<ul>
-      ${twins.map((item) => html`<li>${item.html}</li>`)}
+      ${rendered.map((item) => html`<li>${item.html}</li>`)}
     </ul>`,
-    md: twins.map(({ md }) => `- ${lineStart(md)}`).join('\n'),
+    md: rendered.map(({ md }) => `- ${lineStart(md)}`).join('\n'),
   }
 }
 
-export function steps(items: readonly Said[]): Twin {
-  const twins = items.map(twinOf)
+export function steps(items: readonly Inline[]): HtmlAndMarkdown {
+  const rendered = items.map(renderInline)
   return {
     html: html`<ol>
-      ${twins.map((item) => html`<li>${item.html}</li>`)}
+      ${rendered.map((item) => html`<li>${item.html}</li>`)}
     </ol>`,
-    md: twins.map(({ md }, index) => `${index + 1}. ${lineStart(md)}`).join('\n'),
+    md: rendered.map(({ md }, index) => `${index + 1}. ${lineStart(md)}`).join('\n'),
   }
 }
 
 /** Terms with what they are; entries that are null are left out. */
-export function facts(entries: readonly (readonly [string, Said] | null)[]): Twin {
+export function facts(entries: readonly (readonly [string, Inline] | null)[]): HtmlAndMarkdown {
   const shown = entries
     .filter((entry) => entry !== null)
-    .map(([term, said]) => ({ term, twin: twinOf(said) }))
+    .map(([term, content]) => ({ term, content: renderInline(content) }))
   return {
     html: html`<dl class="facts">
       ${shown.map(
-        ({ term, twin }) =>
+        ({ term, content }) =>
           html`<div>
             <dt>${term}</dt>
-            <dd>${twin.html}</dd>
+            <dd>${content.html}</dd>
           </div>`,
       )}
     </dl>`,
-    md: shown.map(({ term, twin }) => `- ${term}: ${nested(twin.md)}`).join('\n'),
+    md: shown.map(({ term, content }) => `- ${term}: ${nested(content.md)}`).join('\n'),
   }
 }
 
@@ -88,16 +92,24 @@ function nested(md: string): string {
 }
 
 /** Two drawings beside each other where there is room. */
-export function pair(blocks: readonly Twin[]): Twin {
+export function pair(blocks: readonly HtmlAndMarkdown[]): HtmlAndMarkdown {
   const { html: inner, md } = stacked(blocks)
   return { html: html`<div class="pair">${inner}</div>`, md }
 }
 
 /** Large figures side by side, each with its unit and window. */
 export function tiles(
-  entries: readonly { readonly label: string; readonly value: Twin; readonly note: Said }[],
-): Twin {
-  const shown = entries.map(({ label, value, note }) => ({ label, value, note: twinOf(note) }))
+  entries: readonly {
+    readonly label: string
+    readonly value: HtmlAndMarkdown
+    readonly note: Inline
+  }[],
+): HtmlAndMarkdown {
+  const shown = entries.map(({ label, value, note }) => ({
+    label,
+    value,
+    note: renderInline(note),
+  }))
   return {
     html: html`<dl class="tiles">
       ${shown.map(
@@ -112,22 +124,22 @@ export function tiles(
   }
 }
 
-export function codeBlock(text: string, language: string): Twin {
-  const fence = '`'.repeat(Math.max(3, longestRun(text) + 1))
+export function codeBlock(text: string, language: string): HtmlAndMarkdown {
+  const fence = '`'.repeat(Math.max(3, longestBacktickRun(text) + 1))
   return {
     html: html`<pre tabindex="0"><code class="language-${language}">${text}</code></pre>`,
     md: `${fence}${language}\n${text}\n${fence}`,
   }
 }
 
-export function notice(title: string, said: Said): Twin {
-  const { html: inner, md } = say`${strong(`${title}.`)} ${said}`
+export function notice(title: string, content: Inline): HtmlAndMarkdown {
+  const { html: inner, md } = inline`${strong(`${title}.`)} ${content}`
   return { html: html`<p class="notice" role="note">${inner}</p>`, md: `> ${md.trim()}` }
 }
 
 /** A drawing with its caption; the numbers in words are the caption of the Markdown form too. */
-export function figure(svg: string, caption: Said): Twin {
-  const { html: inner, md } = twinOf(caption)
+export function figure(svg: string, caption: Inline): HtmlAndMarkdown {
+  const { html: inner, md } = renderInline(caption)
   return {
     html: html`<figure>
       <div class="scroll" tabindex="0" role="group" aria-label="Chart">${trusted(svg)}</div>
@@ -138,7 +150,7 @@ export function figure(svg: string, caption: Said): Twin {
 }
 
 /** What can be folded away on the page; the Markdown form shows it. */
-export function folded(summary: string, block: Twin): Twin {
+export function folded(summary: string, block: HtmlAndMarkdown): HtmlAndMarkdown {
   return {
     html: html`<details>
       <summary>${summary}</summary>
@@ -149,8 +161,8 @@ export function folded(summary: string, block: Twin): Twin {
 }
 
 /** The check of a signed document in the reader's own browser. */
-export function verifyBox(documentPath: string, what: string): Twin {
-  const byHand = say`Checks ${link(documentPath, what)} as your browser receives it. By hand: ${link('/docs/verifying', 'how to verify')}.`
+export function verifyBox(documentPath: string, what: string): HtmlAndMarkdown {
+  const byHand = inline`Checks ${link(documentPath, what)} as your browser receives it. By hand: ${link('/docs/verifying', 'how to verify')}.`
   return {
     html: html`<div class="verify" data-verify="${documentPath}">
       <button type="button" disabled>Check the signature</button>
@@ -162,12 +174,14 @@ export function verifyBox(documentPath: string, what: string): Twin {
 }
 
 /** HTML that has no other form; the Markdown form says something else instead, or nothing. */
-export function htmlOnly(content: Html, md = ''): Twin {
+export function htmlOnly(content: Html, md = ''): HtmlAndMarkdown {
   return { html: content, md }
 }
 
 /** Where the parts of a long page are, folded away where they are many. In Markdown the headings tell. */
-export function contents(entries: readonly (readonly [href: string, label: string])[]): Twin {
+export function contents(
+  entries: readonly (readonly [href: string, label: string])[],
+): HtmlAndMarkdown {
   const { html: row } = links(entries)
   const inner =
     entries.length <= 20
@@ -180,7 +194,9 @@ export function contents(entries: readonly (readonly [href: string, label: strin
 }
 
 /** Links in a row. */
-export function links(entries: readonly (readonly [href: string, label: string] | null)[]): Twin {
+export function links(
+  entries: readonly (readonly [href: string, label: string] | null)[],
+): HtmlAndMarkdown {
   const shown = entries.filter((entry) => entry !== null)
   const items = shown.map(([href, label]) => link(href, label))
   return {

@@ -1,12 +1,12 @@
 /** `/changelog`: the change log of the project, as it stands in its repository. */
 import type { World } from '../world/world.ts'
 import { para } from './blocks.ts'
+import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 import { html } from './html.ts'
-import type { Page } from './page.ts'
+import type { SitePage } from './page.ts'
 import { renderMarkdown } from './prose.ts'
-import type { Twin } from './twin.ts'
 
-export function changelogPage({ changelog, site }: World): Page {
+export function changelogPage({ changelog, site }: World): SitePage {
   return {
     path: '/changelog',
     title: 'Changes',
@@ -22,7 +22,7 @@ export function changelogPage({ changelog, site }: World): Page {
 }
 
 /** Without the first heading, which the page has itself. */
-function entries(changelog: string, siteUrl: string): Twin {
+function entries(changelog: string, siteUrl: string): HtmlAndMarkdown {
   const body = changelog.replace(/^#\s[^\n]*\n+/, '').trim()
   return { html: html`<div class="prose">${renderMarkdown(body, siteUrl)}</div>`, md: body }
 }

@@ -6,11 +6,11 @@ import type { ArticleSource } from '../world/articles.ts'
 import type { World } from '../world/world.ts'
 import { htmlOnly, links, para } from './blocks.ts'
 import { count, day, mark } from './figures.ts'
+import { concat, untrustedText, join, link, inline, small } from './html-and-markdown.ts'
 import { html } from './html.ts'
-import type { Page } from './page.ts'
+import type { SitePage } from './page.ts'
 import { renderMarkdown } from './prose.ts'
 import { cell, table } from './table.ts'
-import { concat, foreign, join, link, say, small } from './twin.ts'
 
 export function articlePath(slug: string): string {
   return `/desk/${slug}`
@@ -21,7 +21,7 @@ const feeds = [
   { type: 'application/feed+json', href: '/feeds/desk.json', title: 'The desk' },
 ] as const
 
-export function deskPage(world: World): Page {
+export function deskPage(world: World): SitePage {
   const ranked = rankArticles(
     world.articles.map((article) => ({
       ...article,
@@ -48,10 +48,10 @@ export function deskPage(world: World): Page {
           cells: [
             cell(
               concat([
-                link(articlePath(article.slug), foreign(article.title)),
+                link(articlePath(article.slug), untrustedText(article.title)),
                 mark(article.hot ? 'much read' : null),
                 { html: html`<br />`, md: ': ' },
-                small(foreign(article.excerpt)),
+                small(untrustedText(article.excerpt)),
               ]),
               article.title.toLowerCase(),
             ),
@@ -71,7 +71,7 @@ export function deskPage(world: World): Page {
   }
 }
 
-export function articlePage(article: ArticleSource, { site }: World): Page {
+export function articlePage(article: ArticleSource, { site }: World): SitePage {
   return {
     path: articlePath(article.slug),
     title: article.title,
@@ -81,7 +81,7 @@ export function articlePage(article: ArticleSource, { site }: World): Page {
     markdown: false,
     madeOf: article,
     body: () => [
-      para(say`${article.date} · ${join(article.keywords.map(foreign), ', ')}`, 'lede'),
+      para(inline`${article.date} · ${join(article.keywords.map(untrustedText), ', ')}`, 'lede'),
       htmlOnly(html`<div class="prose">${renderMarkdown(article.body, site.url)}</div>`),
       links([
         [pathOf('getDeskArticle', { slug: article.slug }), 'This article as Markdown'],

@@ -7,18 +7,18 @@ import { deferred } from '../documents/document.ts'
 import type { DocumentBody, PublicDocument } from '../publish/document.ts'
 import type { World } from '../world/world.ts'
 import { stacked } from './blocks.ts'
+import { markdownText } from './html-and-markdown.ts'
+import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 import { layout } from './layout.ts'
-import { shareImage, twinPath } from './page.ts'
-import type { Page } from './page.ts'
-import { markdownText } from './twin.ts'
-import type { Twin } from './twin.ts'
+import { shareImage, markdownPath } from './page.ts'
+import type { SitePage } from './page.ts'
 
 /** Pages are cached like the other documents that people read. */
 const maxAgeSeconds = maxAgeOf('getDeskFeed')
 
 /** A page whose two forms are made when they are needed. */
-export interface MadePage {
-  readonly page: Page
+export interface RenderedPage {
+  readonly page: SitePage
   /** Of all that the page is made of; null where nobody says what that is. */
   readonly revision: string | null
   readonly html: () => string
@@ -26,20 +26,20 @@ export interface MadePage {
 }
 
 export interface PublishedPage {
-  readonly made: MadePage
+  readonly made: RenderedPage
   readonly documents: readonly PublicDocument[]
 }
 
 /** The documents of pages, made again where the page, or whether it has a picture, is another than it was. */
 export function createPageDocuments(
   site: World['site'],
-): (page: Page, images: ReadonlySet<string>) => PublishedPage {
-  const known = new WeakMap<Page, PublishedPage & { readonly image: string | null }>()
+): (page: SitePage, images: ReadonlySet<string>) => PublishedPage {
+  const known = new WeakMap<SitePage, PublishedPage & { readonly image: string | null }>()
   return (page, images) => {
     const image = images.has(shareImage(page.path)) ? shareImage(page.path) : null
     const before = known.get(page)
     if (before !== undefined && before.image === image) return before
-    const made = madePage(page, site, image)
+    const made = renderPage(page, site, image)
     const published = { made, image, documents: [...documentsOfPage(made)] }
     known.set(page, published)
     return published
@@ -47,22 +47,22 @@ export function createPageDocuments(
 }
 
 /** `image`: the path of its picture, if one is published; a page refers to no other. */
-function madePage(page: Page, site: World['site'], image: string | null): MadePage {
+function renderPage(page: SitePage, site: World['site'], image: string | null): RenderedPage {
   const { body: given, madeOf, ...about } = page
   const body = () => stacked(typeof given === 'function' ? given() : given)
-  const htmlOf = (twin: Twin) => layout(page, twin.html, { site, image })
-  const markdownOf = (twin: Twin) => markdownPage(page, twin.md, site.url)
+  const htmlOf = (content: HtmlAndMarkdown) => layout(page, content.html, { site, image })
+  const markdownOf = (content: HtmlAndMarkdown) => markdownPage(page, content.md, site.url)
   if (madeOf === undefined) {
-    const twin = body()
-    const [htmlText, markdown] = [htmlOf(twin), markdownOf(twin)]
+    const content = body()
+    const [htmlText, markdown] = [htmlOf(content), markdownOf(content)]
     return { page, revision: null, html: () => htmlText, markdown: () => markdown }
   }
-  const twin = sharedByTwoReads(body)
+  const content = sharedByTwoReads(body)
   return {
     page,
     revision: revisionOf([about, site, image, madeOf]),
-    html: () => htmlOf(twin()),
-    markdown: () => markdownOf(twin()),
+    html: () => htmlOf(content()),
+    markdown: () => markdownOf(content()),
   }
 }
 
@@ -70,15 +70,15 @@ export function revisionOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('base64url')
 }
 
-function* documentsOfPage(made: MadePage): Generator<PublicDocument> {
+function* documentsOfPage(made: RenderedPage): Generator<PublicDocument> {
   const { page } = made
   yield form(made, page.path, 'text/html; charset=utf-8', made.html)
   if (page.markdown === false) return
-  yield form(made, twinPath(page.path), 'text/markdown; charset=utf-8', made.markdown)
+  yield form(made, markdownPath(page.path), 'text/markdown; charset=utf-8', made.markdown)
 }
 
 function form(
-  { revision }: MadePage,
+  { revision }: RenderedPage,
   path: string,
   contentType: string,
   text: () => string,
@@ -91,7 +91,7 @@ function form(
 
 /** Guides, lists and skills one below the other: for agents that read a site as one file. Of rails there is the API. */
 export function allPagesInOne(
-  made: readonly MadePage[],
+  made: readonly RenderedPage[],
   { path, intro }: { readonly path: string; readonly intro: string },
 ): PublicDocument {
   const shown = made.filter(
@@ -106,7 +106,11 @@ function isGuideOrList(path: string): boolean {
   return path.startsWith('/docs/') || (!path.slice(1).includes('/') && path !== '/changelog')
 }
 
-function markdownPage({ path, title, description }: Page, body: string, siteUrl: string): string {
+function markdownPage(
+  { path, title, description }: SitePage,
+  body: string,
+  siteUrl: string,
+): string {
   const parts = [
     `# ${markdownText(title)}`,
     `> ${markdownText(description)}`,

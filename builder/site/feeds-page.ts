@@ -1,8 +1,8 @@
 /** `/feeds`: what can be followed. */
 import { links, para } from './blocks.ts'
-import type { Page } from './page.ts'
+import { code, link } from './html-and-markdown.ts'
+import type { SitePage } from './page.ts'
 import { table } from './table.ts'
-import { code, link } from './twin.ts'
 
 const feeds = [
   ['desk', 'Articles of the desk', '/desk'],
@@ -11,7 +11,7 @@ const feeds = [
   ['changes', 'Versions of the service', '/changelog'],
 ] as const
 
-export function feedsPage(): Page {
+export function feedsPage(): SitePage {
   return {
     path: '/feeds',
     title: 'Feeds',

@@ -4,10 +4,10 @@ import type { Rail } from '../../src/contract/schemas/rail.ts'
 import type { World } from '../world/world.ts'
 import { para } from './blocks.ts'
 import { amountText, pill, time } from './figures.ts'
+import { code, untrustedText, join, inline } from './html-and-markdown.ts'
+import type { Inline, HtmlAndMarkdown } from './html-and-markdown.ts'
 import { railLinkOf } from './rail-parts.ts'
 import { cell, table } from './table.ts'
-import { code, foreign, join, say } from './twin.ts'
-import type { Said, Twin } from './twin.ts'
 
 /** The most severe first. */
 export const severityOrder = { critical: 0, warning: 1, info: 2 } as const
@@ -18,7 +18,7 @@ export function flagsOf(rail: string, { openFlags, closedFlags }: World) {
 }
 
 /** The flags of one rail. */
-export function flagBlocks(rail: string, world: World): Twin[] {
+export function flagBlocks(rail: string, world: World): HtmlAndMarkdown[] {
   const { open, closed } = flagsOf(rail, world)
   return [
     open.length === 0 ? para('No flag is open.') : flagTable('open-flags', 'Open.', open, null),
@@ -31,10 +31,10 @@ export function flagBlocks(rail: string, world: World): Twin[] {
 /** @param rails Where the rails of the flags are named; null on the page of one rail. */
 export function flagTable(
   id: string,
-  caption: Said,
+  caption: Inline,
   flags: readonly Flag[],
   rails: ReadonlyMap<string, Rail> | null,
-): Twin {
+): HtmlAndMarkdown {
   const isClosed = flags.some((flag) => flag.closed_at !== undefined)
   return table({
     id,
@@ -50,7 +50,7 @@ export function flagTable(
     rows: flags.map((flag) => ({
       id: flag.id,
       cells: [
-        cell(say`${code(flag.kind)} ${foreign(flag.title)}`, flag.kind),
+        cell(inline`${code(flag.kind)} ${untrustedText(flag.title)}`, flag.kind),
         cell(pill(flag.severity), severityOrder[flag.severity]),
         ...(rails === null
           ? []
@@ -67,17 +67,17 @@ export function flagTable(
 function closing(flag: Flag) {
   const { closed_at: closedAt, close_reason: reason } = flag
   if (closedAt === undefined) return cell('open', null)
-  const why = reason === undefined ? null : say`: ${foreign(reason)}`
-  return cell(say`${time(Date.parse(closedAt))}${why}`, Date.parse(closedAt))
+  const why = reason === undefined ? null : inline`: ${untrustedText(reason)}`
+  return cell(inline`${time(Date.parse(closedAt))}${why}`, Date.parse(closedAt))
 }
 
-function evidence(flag: Flag): Twin {
+function evidence(flag: Flag): HtmlAndMarkdown {
   const entries = Object.entries(flag.evidence).map(([name, value]) => {
     const shown =
       value === null ? 'unknown' : typeof value === 'number' ? numberText(value) : String(value)
-    return say`${code(name)} ${foreign(shown)}`
+    return inline`${code(name)} ${untrustedText(shown)}`
   })
-  return entries.length === 0 ? say`none` : join(entries, ', ')
+  return entries.length === 0 ? inline`none` : join(entries, ', ')
 }
 
 function numberText(value: number): string {

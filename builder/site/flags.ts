@@ -3,12 +3,12 @@ import { counted } from '../../src/core/number-text.ts'
 import type { World } from '../world/world.ts'
 import { facts, links, para, section, verifyBox } from './blocks.ts'
 import { flagTable, severityOrder } from './flag-parts.ts'
-import type { Page } from './page.ts'
+import type { SitePage } from './page.ts'
 import { shownRails } from './rail-parts.ts'
 
 const shownClosed = 200
 
-export function flagsPage(world: World): Page {
+export function flagsPage(world: World): SitePage {
   const { openFlags, closedFlags } = world
   const rails = new Map(shownRails(world).map(({ view }) => [view.rail, view]))
   return {

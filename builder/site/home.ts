@@ -5,19 +5,19 @@ import { statsOf } from '../documents/stats.ts'
 import type { World } from '../world/world.ts'
 import { htmlOnly, links, notice, para, section, tiles } from './blocks.ts'
 import { ageText, amount, count, day, percent, pill, time, unknown } from './figures.ts'
+import { concat, link, inline } from './html-and-markdown.ts'
+import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 import { html } from './html.ts'
 import type { Html } from './html.ts'
-import type { Page } from './page.ts'
+import type { SitePage } from './page.ts'
 import { carriedText, knownFigure, marks, railLink, shownRails, volumeSpark } from './rail-parts.ts'
 import type { ShownRail } from './rail-parts.ts'
 import { cell, table } from './table.ts'
-import { concat, link, say } from './twin.ts'
-import type { Twin } from './twin.ts'
 
 /** The article that says what each status means, as long as the desk has it. */
 const statusArticle = 'five-statuses'
 
-export function homePage(world: World): Page {
+export function homePage(world: World): SitePage {
   const rails = shownRails(world)
   const stats = statsOf(world)
   const paying = stats.rails_paying
@@ -36,7 +36,7 @@ export function homePage(world: World): Page {
     ],
     body: [
       para(
-        say`A rail is a channel through which an agent can earn. This ledger reads each one from its source, says how, and ${link('/docs/verifying', 'signs')} what it read. ${freshness(rails)}`,
+        inline`A rail is a channel through which an agent can earn. This ledger reads each one from its source, says how, and ${link('/docs/verifying', 'signs')} what it read. ${freshness(rails)}`,
         'lede',
       ),
       carriedNotice(rails, world),
@@ -54,36 +54,36 @@ export function homePage(world: World): Page {
   }
 }
 
-function freshness(rails: readonly ShownRail[]): Twin {
+function freshness(rails: readonly ShownRail[]): HtmlAndMarkdown {
   const polled = rails.filter(({ record }) => record.state.lastPollAtMs !== null)
-  if (polled.length === 0) return say`No rail has been polled yet.`
+  if (polled.length === 0) return inline`No rail has been polled yet.`
   const latest = Math.max(...polled.map(({ record }) => record.state.lastPollAtMs ?? 0))
-  return say`Last poll ${time(latest)}.`
+  return inline`Last poll ${time(latest)}.`
 }
 
 /** Says plainly when figures are not live, and how old the oldest are. */
-function carriedNotice(rails: readonly ShownRail[], world: World): Twin | null {
+function carriedNotice(rails: readonly ShownRail[], world: World): HtmlAndMarkdown | null {
   const polledRails = rails.filter(({ record }) => record.rule !== null)
   const carried = polledRails.filter(({ view }) => carriedText(view, world) !== null)
   const audited = rails.length - polledRails.length
   const byHand =
     audited === 0
       ? null
-      : say` ${counted(audited, 'more rail')} ${audited === 1 ? 'is' : 'are'} audited by hand and never polled.`
+      : inline` ${counted(audited, 'more rail')} ${audited === 1 ? 'is' : 'are'} audited by hand and never polled.`
   if (carried.length === 0) return null
   const oldest = Math.min(...carried.map(({ view }) => Date.parse(view.figures_as_of)))
   return notice(
     `${carried.length} of ${counted(polledRails.length, 'polled rail')} show figures that are not of a fresh poll`,
-    say`The oldest are of ${day(oldest)}, ${ageText(world.nowMs - oldest)} ago; each row says which. Sums hold none that are stale.${byHand}`,
+    inline`The oldest are of ${day(oldest)}, ${ageText(world.nowMs - oldest)} ago; each row says which. Sums hold none that are stale.${byHand}`,
   )
 }
 
-function counters(world: World): Twin {
+function counters(world: World): HtmlAndMarkdown {
   const stats = statsOf(world)
   const earning = world.rails.filter(({ authored }) => authored.category === 'earning').length
   const nothingRead = stats.rails_unknown_tpv === earning
   const note = (window: string) =>
-    say`USDC, ${window}, ${earning - stats.rails_unknown_tpv} of ${counted(earning, 'earning rail')}`
+    inline`USDC, ${window}, ${earning - stats.rails_unknown_tpv} of ${counted(earning, 'earning rail')}`
   return tiles([
     {
       label: 'Volume read',
@@ -98,34 +98,34 @@ function counters(world: World): Twin {
     {
       label: 'Rails paying',
       value: count(stats.rails_paying),
-      note: say`${link('/opportunities', 'where to earn')}`,
+      note: inline`${link('/opportunities', 'where to earn')}`,
     },
     {
       label: 'Verified receipts',
       value: count(stats.receipts_verified),
-      note: say`of ${link('/receipts', `${stats.receipts_total} sent in`)}`,
+      note: inline`of ${link('/receipts', `${stats.receipts_total} sent in`)}`,
     },
     {
       label: 'Settled pacts',
       value: count(stats.pacts_settled),
-      note: say`${link('/pacts', `${stats.pacts_in_flight} in flight`)}`,
+      note: inline`${link('/pacts', `${stats.pacts_in_flight} in flight`)}`,
     },
     {
       label: 'Open flags',
       value: count(stats.open_flags),
-      note: say`${link('/honesty', 'doubts with evidence')}`,
+      note: inline`${link('/honesty', 'doubts with evidence')}`,
     },
   ])
 }
 
-function railSection(rails: readonly ShownRail[], world: World): Twin {
+function railSection(rails: readonly ShownRail[], world: World): HtmlAndMarkdown {
   return section(
     'rails-heading',
     'All rails',
     htmlOnly(filters(rails.length)),
     table({
       id: 'rails',
-      caption: say`Volumes are after each rail’s filter rule. “unknown” is not zero: nobody could read that figure.`,
+      caption: inline`Volumes are after each rail’s filter rule. “unknown” is not zero: nobody could read that figure.`,
       columns: [
         { label: 'Rail' },
         { label: 'Status' },

@@ -17,6 +17,7 @@ import { reputationGuide } from './docs/reputation.ts'
 import { signingPage } from './docs/signing.ts'
 import { tryPage } from './docs/try.ts'
 import { verifyingPage } from './docs/verifying.ts'
+import { missingPage, unavailablePage } from './error-pages.ts'
 import { feedsPage } from './feeds-page.ts'
 import { flagsPage } from './flags.ts'
 import { homePage } from './home.ts'
@@ -24,7 +25,7 @@ import { jobPages, jobsPage } from './jobs.ts'
 import { arbitragePage, opportunitiesPage } from './money-pages.ts'
 import { pactPages } from './pact.ts'
 import { pactsPage } from './pacts.ts'
-import type { Page } from './page.ts'
+import type { SitePage } from './page.ts'
 import { partnerPages, partnersPage } from './partners.ts'
 import { leaderboardPage, workerPages, workersPage } from './people.ts'
 import { shownRails } from './rail-parts.ts'
@@ -32,11 +33,10 @@ import { railPage } from './rail.ts'
 import { receiptPages, receiptsPage } from './receipts.ts'
 import { skillsPage } from './skills.ts'
 import { statusPage } from './status.ts'
-import { missingPage, unavailablePage } from './trouble.ts'
 import { viewPagesOf } from './views.ts'
 
 /** One page each. */
-const singlePages: readonly ((world: World) => Page)[] = [
+const singlePages: readonly ((world: World) => SitePage)[] = [
   homePage,
   opportunitiesPage,
   arbitragePage,
@@ -71,7 +71,7 @@ const singlePages: readonly ((world: World) => Page)[] = [
 ]
 
 /** Many of a kind. */
-const pageKinds: readonly ((world: World) => Iterable<Page>)[] = [
+const pageKinds: readonly ((world: World) => Iterable<SitePage>)[] = [
   (world) => shownRails(world).map((rail) => railPage(rail, world)),
   (world) => world.articles.map((article) => articlePage(article, world)),
   pactPages,
@@ -83,7 +83,7 @@ const pageKinds: readonly ((world: World) => Iterable<Page>)[] = [
 ]
 
 /** For one world after the other: pages are described again where a part of the world that they read is another. */
-export function createPages(): (world: World) => readonly Page[] {
+export function createPages(): (world: World) => readonly SitePage[] {
   const kinds = [
     ...singlePages.map((page) => memoizeByReads((world: World) => [page(world)])),
     ...pageKinds.map((kind) => memoizeByReads((world: World) => [...kind(world)])),

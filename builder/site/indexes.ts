@@ -9,16 +9,19 @@ import { asJson } from '../documents/document.ts'
 import { agentSkill } from '../documents/site.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import type { World } from '../world/world.ts'
-import { twinPath } from './page.ts'
-import type { Page } from './page.ts'
-import { markdownText } from './twin.ts'
+import { markdownText } from './html-and-markdown.ts'
+import { markdownPath } from './page.ts'
+import type { SitePage } from './page.ts'
 
 const maxAgeSeconds = 300
 const plain = 'text/plain; charset=utf-8'
 const mcpCardPath = '/.well-known/mcp/server-card.json'
 const mcpCardType = 'application/mcp-server-card+json'
 
-export function* indexDocuments(pages: readonly Page[], world: World): Generator<PublicDocument> {
+export function* indexDocuments(
+  pages: readonly SitePage[],
+  world: World,
+): Generator<PublicDocument> {
   yield text('/llms.txt', plain, llms(pages, world))
   yield text('/robots.txt', plain, robots(world))
   yield text('/sitemap.xml', 'application/xml', sitemap(pages, world))
@@ -41,14 +44,14 @@ function json(path: string, contentType: string, value: object): PublicDocument 
 }
 
 /** The index for agents, in the form of llmstxt.org. Pages are named by their Markdown. */
-function llms(pages: readonly Page[], world: World): string {
+function llms(pages: readonly SitePage[], world: World): string {
   const { site } = world
   const api = `${site.url}/api/v1`
   const entry = (url: string, name: string, note: string) =>
     `- [${markdownText(name)}](${url}): ${markdownText(note)}`
   const listed = pages.filter((page) => page.listed !== false)
-  const pageEntry = (page: Page) =>
-    entry(`${site.url}${twinPath(page.path)}`, page.title, page.description)
+  const pageEntry = (page: SitePage) =>
+    entry(`${site.url}${markdownPath(page.path)}`, page.title, page.description)
   const rails = listed.filter(({ path }) => path.startsWith('/rails/'))
   const articles = listed.filter(({ path }) => path.startsWith('/desk/'))
   const docs = listed.filter(({ path }) => path.startsWith('/docs') || path === '/changelog')
@@ -123,7 +126,7 @@ Sitemap: ${site.url}/sitemap.xml
 }
 
 /** Without \`lastmod\`: no document knows when another one changed, and a wrong time is worse than none. */
-function sitemap(pages: readonly Page[], { site }: World): string {
+function sitemap(pages: readonly SitePage[], { site }: World): string {
   const urls = pages
     .filter((page) => page.listed !== false)
     .map(({ path }) => `<url><loc>${xmlText(`${site.url}${path}`)}</loc></url>\n`)

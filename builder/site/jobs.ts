@@ -3,13 +3,13 @@ import { counted } from '../../src/core/number-text.ts'
 import type { World } from '../world/world.ts'
 import { facts, links, para, section, verifyBox } from './blocks.ts'
 import { amount, pill, time, usdc } from './figures.ts'
-import type { Page } from './page.ts'
+import { code, untrustedText, join, link, inline } from './html-and-markdown.ts'
+import type { Inline } from './html-and-markdown.ts'
+import type { SitePage } from './page.ts'
 import { workerPath, workerWallets } from './people.ts'
 import { receiptPath } from './receipt-parts.ts'
 import { more, searchForm } from './search.ts'
 import { cell, table } from './table.ts'
-import { code, foreign, join, link, say } from './twin.ts'
-import type { Said } from './twin.ts'
 
 type Job = World['exchange']['jobs'][number]
 
@@ -17,7 +17,7 @@ function jobPath(id: string): string {
   return `/jobs/${id}`
 }
 
-export function jobsPage({ exchange }: World): Page {
+export function jobsPage({ exchange }: World): SitePage {
   const { jobs, total, open, next } = exchange
   return {
     path: '/jobs',
@@ -27,7 +27,7 @@ export function jobsPage({ exchange }: World): Page {
     alternates: [{ type: 'application/json', href: '/api/v1/jobs', title: 'JSON' }],
     body: [
       para(
-        say`Partners post jobs with a budget and a deadline; whoever’s bid is taken delivers, and an accepted delivery yields a receipt of the exchange. ${link('/partners', 'Becoming a partner')} costs nothing.`,
+        inline`Partners post jobs with a budget and a deadline; whoever’s bid is taken delivers, and an accepted delivery yields a receipt of the exchange. ${link('/partners', 'Becoming a partner')} costs nothing.`,
         'lede',
       ),
       searchForm({
@@ -49,11 +49,11 @@ export function jobsPage({ exchange }: World): Page {
         ],
         rows: jobs.map((job) => ({
           cells: [
-            cell(link(jobPath(job.id), foreign(job.title)), job.title.toLowerCase()),
+            cell(link(jobPath(job.id), untrustedText(job.title)), job.title.toLowerCase()),
             pill(job.status),
             cell(amount(job.budget_usdc), job.budget_usdc),
             cell(String(job.bids_count), job.bids_count),
-            join(job.skills.map(foreign), ', '),
+            join(job.skills.map(untrustedText), ', '),
             cell(time(Date.parse(job.deadline)), Date.parse(job.deadline)),
           ],
         })),
@@ -70,13 +70,13 @@ export function jobsPage({ exchange }: World): Page {
   }
 }
 
-export function* jobPages({ exchange, community }: World): Generator<Page> {
+export function* jobPages({ exchange, community }: World): Generator<SitePage> {
   const wallets = workerWallets(community)
   for (const job of exchange.jobs) yield jobPage(job, wallets)
 }
 
-function jobPage(job: Job, wallets: ReadonlySet<string>): Page {
-  const wallet = (value: string): Said =>
+function jobPage(job: Job, wallets: ReadonlySet<string>): SitePage {
+  const wallet = (value: string): Inline =>
     wallets.has(value) ? link(workerPath(value), code(value)) : code(value)
   return {
     path: jobPath(job.id),
@@ -86,14 +86,14 @@ function jobPage(job: Job, wallets: ReadonlySet<string>): Page {
     listed: false,
     madeOf: [job, [job.poster, job.worker].map((value) => wallets.has(value ?? ''))],
     body: () => [
-      para(say`${pill(job.status)} up to ${usdc(job.budget_usdc)}`, 'lede'),
-      para(foreign(job.description)),
+      para(inline`${pill(job.status)} up to ${usdc(job.budget_usdc)}`, 'lede'),
+      para(untrustedText(job.description)),
       facts([
         ['Job', code(job.id)],
         ['Posted', time(Date.parse(job.created_at))],
         ['Deadline', time(Date.parse(job.deadline))],
         ['Poster', wallet(job.poster)],
-        ['Skills', job.skills.length === 0 ? 'any' : join(job.skills.map(foreign), ', ')],
+        ['Skills', job.skills.length === 0 ? 'any' : join(job.skills.map(untrustedText), ', ')],
         ['Bids', String(job.bids_count)],
         job.worker === undefined ? null : ['Awarded to', wallet(job.worker)],
         job.price_usdc === undefined ? null : ['Price of the bid', usdc(job.price_usdc)],

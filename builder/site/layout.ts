@@ -3,8 +3,8 @@ import { cardHeight, cardWidth } from '../../src/core/og-card.ts'
 import type { World } from '../world/world.ts'
 import { html } from './html.ts'
 import type { Html } from './html.ts'
-import { twinPath } from './page.ts'
-import type { Page } from './page.ts'
+import { markdownPath } from './page.ts'
+import type { SitePage } from './page.ts'
 
 const siteName = 'Agent Income Ledger'
 
@@ -55,7 +55,7 @@ const footer = [
 
 /** The whole HTML document. `image` is the path of the picture that stands for the page where it is shared. */
 export function layout(
-  page: Page,
+  page: SitePage,
   body: Html,
   { site, image }: { readonly site: World['site']; readonly image: string | null },
 ): string {
@@ -90,7 +90,7 @@ export function layout(
         <link
           rel="alternate"
           type="text/markdown"
-          href="${twinPath(path)}"
+          href="${markdownPath(path)}"
           title="This page as Markdown"
         />
         ${(page.alternates ?? []).map(({ type, href, title: name }) => html`<link rel="alternate" type="${type}" href="${href}" title="${name}" /> `)}
@@ -127,14 +127,14 @@ export function layout(
             Every document of this site, this page among them, is signed with
             <a href="/.well-known/signing-keys.json">the ledger's key</a>;
             <a href="/docs/verifying">verify it</a>.
-            <a href="${twinPath(path)}">This page as Markdown</a>. Version ${site.version}.
+            <a href="${markdownPath(path)}">This page as Markdown</a>. Version ${site.version}.
           </p>
         </footer>
       </body>
     </html> `.toString()
 }
 
-function navEntry(href: string, label: string, page: Page): Html {
+function navEntry(href: string, label: string, page: SitePage): Html {
   if (page.path === href) return html`<li><a href="${href}" aria-current="page">${label}</a></li>`
   const current = page.nav === href ? html` aria-current="true"` : null
   return html`<li><a href="${href}" ${current}>${label}</a></li>`

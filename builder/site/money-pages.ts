@@ -4,12 +4,12 @@ import { opportunitiesOf } from '../documents/opportunities.ts'
 import type { World } from '../world/world.ts'
 import { codeBlock, links, list, para, section, steps, verifyBox } from './blocks.ts'
 import { amount, count, percent, unknown } from './figures.ts'
-import type { Page } from './page.ts'
+import { address, code, untrustedText, join, link, inline } from './html-and-markdown.ts'
+import type { SitePage } from './page.ts'
 import { railLink } from './rail-parts.ts'
 import { cell, table } from './table.ts'
-import { address, code, foreign, join, link, say } from './twin.ts'
 
-export function opportunitiesPage(world: World): Page {
+export function opportunitiesPage(world: World): SitePage {
   const found = opportunitiesOf(world)
   const known = (names: readonly string[], name: string, value: number) =>
     names.includes(name) ? null : value
@@ -21,7 +21,7 @@ export function opportunitiesPage(world: World): Page {
     alternates: [{ type: 'application/json', href: '/api/v1/opportunities', title: 'JSON' }],
     body: [
       para(
-        say`Only rails whose status is paying stand here. Expected income is what one worker other than the largest earned a day on average; ${link('/arbitrage', 'how it is worked out')}, and why it promises nothing.`,
+        inline`Only rails whose status is paying stand here. Expected income is what one worker other than the largest earned a day on average; ${link('/arbitrage', 'how it is worked out')}, and why it promises nothing.`,
         'lede',
       ),
       table({
@@ -59,11 +59,11 @@ export function opportunitiesPage(world: World): Page {
               cell(amount(entry.entry_cost_usdc), entry.entry_cost_usdc),
               entry.chain,
               address(entry.apply_url),
-              entry.caveats.length === 0 ? 'none' : join(entry.caveats.map(foreign), ' '),
+              entry.caveats.length === 0 ? 'none' : join(entry.caveats.map(untrustedText), ' '),
             ],
           }
         }),
-        empty: say`No rail has the status paying at the moment. ${link('/', 'All rails')} with what they lack.`,
+        empty: inline`No rail has the status paying at the moment. ${link('/', 'All rails')} with what they lack.`,
       }),
       verifyBox('/api/v1/opportunities', '/api/v1/opportunities'),
       links([
@@ -74,7 +74,7 @@ export function opportunitiesPage(world: World): Page {
   }
 }
 
-export function arbitragePage(): Page {
+export function arbitragePage(): SitePage {
   return {
     path: '/arbitrage',
     title: 'Expected income, explained',
@@ -94,9 +94,9 @@ export function arbitragePage(): Page {
           'text',
         ),
         list([
-          say`${code('tpv_30d_usdc')}: volume over thirty days, after the filter rule of the rail.`,
-          say`${code('top_worker_share')}: taken out first, because a newcomer does not get it.`,
-          say`${code('unique_workers_30d')}: everyone who was paid; the largest is not counted.`,
+          inline`${code('tpv_30d_usdc')}: volume over thirty days, after the filter rule of the rail.`,
+          inline`${code('top_worker_share')}: taken out first, because a newcomer does not get it.`,
+          inline`${code('unique_workers_30d')}: everyone who was paid; the largest is not counted.`,
         ]),
         para(
           'Where one of the three is unknown, or nobody but the largest worker was paid, the estimate is unknown. It is never zero for lack of data.',
@@ -110,7 +110,7 @@ export function arbitragePage(): Page {
           'It looks back. Thirty days of income are no promise of a thirty-first.',
           'It leaves out your costs: entry cost, gas, models, and the time until the first payout.',
           'Volume after the filter rule is an upper bound: rings of wallets that belong together are not always seen.',
-          say`Figures that are carried over make an estimate of the past. The ${link('/opportunities', 'list')} names such caveats in each row.`,
+          inline`Figures that are carried over make an estimate of the past. The ${link('/opportunities', 'list')} names such caveats in each row.`,
         ]),
       ),
       section(

@@ -7,11 +7,11 @@ import type { EscrowEvent, EscrowEventKind } from '../../src/core/pact/sources.t
 import type { World } from '../world/world.ts'
 import { facts, links, para, section, steps, verifyBox } from './blocks.ts'
 import { hash, pill, time, usdc } from './figures.ts'
-import type { Page } from './page.ts'
+import { address, code, concat, untrustedText, link, inline } from './html-and-markdown.ts'
+import type { Inline, HtmlAndMarkdown } from './html-and-markdown.ts'
+import type { SitePage } from './page.ts'
 import { receiptPath } from './receipt-parts.ts'
 import { table } from './table.ts'
-import { address, code, concat, foreign, link, say } from './twin.ts'
-import type { Said, Twin } from './twin.ts'
 
 type Settled = World['pacts']['settled'][number]
 type InFlight = World['pacts']['inFlight'][number]
@@ -23,11 +23,13 @@ export function pactPath(id: string): string {
 }
 
 /** Who published it, with a link where there is one. */
-export function sourceOf({ source }: Recorded): Said {
-  return source.url === undefined ? foreign(source.name) : link(source.url, foreign(source.name))
+export function sourceOf({ source }: Recorded): Inline {
+  return source.url === undefined
+    ? untrustedText(source.name)
+    : link(source.url, untrustedText(source.name))
 }
 
-export function* pactPages({ pacts, community }: World): Generator<Page> {
+export function* pactPages({ pacts, community }: World): Generator<SitePage> {
   const receipts = new Set(community.receipts.map((receipt) => receipt.receipt_id))
   const logsOf = ({ pact_id: id }: Settled | InFlight | Recorded): Logs =>
     pacts.events.get(id) ?? []
@@ -50,7 +52,7 @@ const eventTexts: Readonly<Record<EscrowEventKind, string>> = {
 }
 
 /** What the escrow logged of a pact, one row for each log. */
-function timeline(logs: Logs): Twin {
+function timeline(logs: Logs): HtmlAndMarkdown {
   return section(
     'timeline',
     'What the escrow logged',
@@ -82,11 +84,11 @@ const witnessTexts = {
   manifest: 'manifests that this ledger holds',
 } as const
 
-function witnesses(names: Settled['confirmed_by']): Said {
+function witnesses(names: Settled['confirmed_by']): Inline {
   return names.length === 0 ? 'nothing yet' : names.map((name) => witnessTexts[name]).join(', ')
 }
 
-function recordedPage(pact: Recorded, logs: Logs): Page {
+function recordedPage(pact: Recorded, logs: Logs): SitePage {
   const { published, escrow } = pact
   const worker = published?.worker ?? escrow?.recipient
   const claimedHash = published?.work_hash ?? escrow?.work_hash ?? null
@@ -98,7 +100,7 @@ function recordedPage(pact: Recorded, logs: Logs): Page {
     madeOf: [pact, logs],
     body: () => [
       para(
-        say`${pill('recorded')} ${pill(pact.verification)} ${verificationTexts[pact.verification]} It is no proof of payment.`,
+        inline`${pill('recorded')} ${pill(pact.verification)} ${verificationTexts[pact.verification]} It is no proof of payment.`,
         'lede',
       ),
       facts([
@@ -129,8 +131,8 @@ function recordedPage(pact: Recorded, logs: Logs): Page {
         ],
         pact.contradictions.length === 0
           ? null
-          : ['A node contradicts', foreign(pact.contradictions.join('; '))],
-        published?.note === undefined ? null : ['Note', foreign(published.note)],
+          : ['A node contradicts', untrustedText(pact.contradictions.join('; '))],
+        published?.note === undefined ? null : ['Note', untrustedText(published.note)],
       ]),
       timeline(logs),
       section(
@@ -153,7 +155,7 @@ const verificationTexts: Readonly<Record<Recorded['verification'], string>> = {
   contradicted: 'A node says otherwise than what was published.',
 }
 
-function settledPage(pact: Settled, hasReceipt: boolean, logs: Logs): Page {
+function settledPage(pact: Settled, hasReceipt: boolean, logs: Logs): SitePage {
   const receipt = code(pact.receipt_id)
   return {
     path: pactPath(pact.pact_id),
@@ -162,7 +164,7 @@ function settledPage(pact: Settled, hasReceipt: boolean, logs: Logs): Page {
     nav: '/pacts',
     madeOf: [pact, hasReceipt, logs],
     body: () => [
-      para(say`${pill('settled')} ${usdc(pact.amount_usdc)} on ${pact.chain}`, 'lede'),
+      para(inline`${pill('settled')} ${usdc(pact.amount_usdc)} on ${pact.chain}`, 'lede'),
       facts([
         ['Pact', code(pact.job_id)],
         ['Settled', time(Date.parse(pact.settled_at))],
@@ -179,7 +181,7 @@ function settledPage(pact: Settled, hasReceipt: boolean, logs: Logs): Page {
   }
 }
 
-function inFlightPage(pact: InFlight, logs: Logs): Page {
+function inFlightPage(pact: InFlight, logs: Logs): SitePage {
   return {
     path: pactPath(pact.pact_id),
     title: pact.title,
@@ -188,18 +190,18 @@ function inFlightPage(pact: InFlight, logs: Logs): Page {
     madeOf: [pact, logs],
     body: () => [
       para(
-        say`${pill('in flight')} ${pill(pact.phase_status)} A pact in flight proves no payment.`,
+        inline`${pill('in flight')} ${pill(pact.phase_status)} A pact in flight proves no payment.`,
         'lede',
       ),
       facts([
         ['Pact', code(pact.job_id)],
-        ['Blocked by', pact.phase_blocker === null ? 'nothing' : foreign(pact.phase_blocker)],
-        ['Next', foreign(pact.next_action)],
+        ['Blocked by', pact.phase_blocker === null ? 'nothing' : untrustedText(pact.phase_blocker)],
+        ['Next', untrustedText(pact.next_action)],
         ['Specification', address(pact.spec_uri)],
         ['Manifest', address(pact.instance_uri)],
         ['Script that reproduces the hash', address(pact.reproduce_uri)],
         ['Hash of the work', pact.work_hash === null ? 'none yet' : code(pact.work_hash)],
-        ...(pact.manifest_notes ?? []).map((note) => ['Note', foreign(note)] as const),
+        ...(pact.manifest_notes ?? []).map((note) => ['Note', untrustedText(note)] as const),
         ['Rests on', witnesses(pact.confirmed_by)],
         ['Updated', time(Date.parse(pact.updated_at))],
       ]),
@@ -217,10 +219,10 @@ function inFlightPage(pact: InFlight, logs: Logs): Page {
 }
 
 /** A text from outside in which commands stand between backticks. */
-function withCode(text: string): Twin {
+function withCode(text: string): HtmlAndMarkdown {
   const parts = text.split('`')
-  if (parts.length % 2 === 0) return foreign(text)
-  return concat(parts.map((part, at) => (at % 2 === 1 ? code(part) : foreign(part))))
+  if (parts.length % 2 === 0) return untrustedText(text)
+  return concat(parts.map((part, at) => (at % 2 === 1 ? code(part) : untrustedText(part))))
 }
 
 function checkSection(id: string) {

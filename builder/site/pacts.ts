@@ -2,15 +2,15 @@
 import type { World } from '../world/world.ts'
 import { links, para, section, verifyBox } from './blocks.ts'
 import { amount, hash, pill, time } from './figures.ts'
+import { untrustedText, link, inline } from './html-and-markdown.ts'
 import { pactPath, sourceOf } from './pact.ts'
-import type { Page } from './page.ts'
+import type { SitePage } from './page.ts'
 import { receiptPath } from './receipt-parts.ts'
 import { cell, table } from './table.ts'
-import { foreign, link, say } from './twin.ts'
 
 type Recorded = World['pacts']['recorded'][number]
 
-export function pactsPage({ pacts, rails }: World): Page {
+export function pactsPage({ pacts, rails }: World): SitePage {
   const { settled, inFlight, recorded } = pacts
   return {
     path: '/pacts',
@@ -20,7 +20,7 @@ export function pactsPage({ pacts, rails }: World): Page {
     alternates: [{ type: 'application/json', href: '/api/v1/pacts', title: 'JSON' }],
     body: [
       para(
-        say`A pact is an agreement between a payer and a worker. It is in flight until a receipt for it is verified on its chain, and settled from then on: its manifest, the escrow contract and the receipt must agree, and where they do not, an ${link('/honesty', 'honesty flag')} says so. ${link('/pacts/SKILL.md', 'How an agent checks one')}.`,
+        inline`A pact is an agreement between a payer and a worker. It is in flight until a receipt for it is verified on its chain, and settled from then on: its manifest, the escrow contract and the receipt must agree, and where they do not, an ${link('/honesty', 'honesty flag')} says so. ${link('/pacts/SKILL.md', 'How an agent checks one')}.`,
         'lede',
       ),
       section(
@@ -39,7 +39,10 @@ export function pactsPage({ pacts, rails }: World): Page {
           ],
           rows: settled.map((pact) => ({
             cells: [
-              cell(link(pactPath(pact.pact_id), foreign(pact.title ?? pact.job_id)), pact.job_id),
+              cell(
+                link(pactPath(pact.pact_id), untrustedText(pact.title ?? pact.job_id)),
+                pact.job_id,
+              ),
               cell(amount(pact.amount_usdc), pact.amount_usdc),
               pact.chain,
               link(pact.explorer_url, hash(pact.tx_hash)),
@@ -65,10 +68,10 @@ export function pactsPage({ pacts, rails }: World): Page {
           ],
           rows: inFlight.map((pact) => ({
             cells: [
-              cell(link(pactPath(pact.pact_id), foreign(pact.title)), pact.job_id),
+              cell(link(pactPath(pact.pact_id), untrustedText(pact.title)), pact.job_id),
               pill(pact.phase_status),
-              pact.phase_blocker === null ? 'nothing' : foreign(pact.phase_blocker),
-              foreign(pact.next_action),
+              pact.phase_blocker === null ? 'nothing' : untrustedText(pact.phase_blocker),
+              untrustedText(pact.next_action),
               cell(time(Date.parse(pact.updated_at)), Date.parse(pact.updated_at)),
             ],
           })),
@@ -103,7 +106,7 @@ function recordedTable(recorded: readonly Recorded[]) {
     ],
     rows: recorded.map((pact) => ({
       cells: [
-        cell(link(pactPath(pact.pact_id), foreign(pact.title)), pact.job_id),
+        cell(link(pactPath(pact.pact_id), untrustedText(pact.title)), pact.job_id),
         pill(pact.verification),
         pact.published === undefined ? 'nothing' : pact.published.as.replace('_', ' '),
         String(pact.published?.amount_pact ?? pact.escrow?.amount_pact ?? 'not stated'),

@@ -1,7 +1,7 @@
 /** What a page is. It says everything once; `documents.ts` publishes it in its two forms. */
-import type { Twin } from './twin.ts'
+import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 
-export interface Page {
+export interface SitePage {
   /** Without extension: `/`, `/rails/x402`. */
   readonly path: string
   readonly title: string
@@ -16,7 +16,7 @@ export interface Page {
    * rest of what is said of it here, stay the same.
    */
   readonly madeOf?: unknown
-  readonly alternates?: readonly Alternate[]
+  readonly alternates?: readonly PageAlternate[]
   /** Style sheets beside the one of every page. */
   readonly styles?: readonly string[]
   /** Classic scripts, run in this order after the page was read. */
@@ -29,16 +29,16 @@ export interface Page {
   readonly robots?: 'noindex'
 }
 
-type Blocks = readonly (Twin | null)[]
+type Blocks = readonly (HtmlAndMarkdown | null)[]
 
-export interface Alternate {
+export interface PageAlternate {
   readonly type: string
   readonly href: string
   readonly title: string
 }
 
 /** Where the Markdown form of a page lies. */
-export function twinPath(path: string): string {
+export function markdownPath(path: string): string {
   return path === '/' ? '/index.md' : `${path}.md`
 }
 

@@ -6,18 +6,18 @@ import type { World } from '../world/world.ts'
 import { codeBlock, facts, folded, links, list, para, section } from './blocks.ts'
 import { soldTable } from './docs/paying.ts'
 import { amount, day, pill, time } from './figures.ts'
-import type { Page } from './page.ts'
+import { address, code, untrustedText, join, link, inline } from './html-and-markdown.ts'
+import type { HtmlAndMarkdown } from './html-and-markdown.ts'
+import type { SitePage } from './page.ts'
 import { nameOf, workerPath, workerWallets } from './people.ts'
 import { searchForm } from './search.ts'
 import { cell, table } from './table.ts'
-import { address, code, foreign, join, link, say } from './twin.ts'
-import type { Twin } from './twin.ts'
 
 function partnerPath(handle: string): string {
   return `/partners/${handle}`
 }
 
-export function partnersPage({ tiers, oaths, community }: World): Page {
+export function partnersPage({ tiers, oaths, community }: World): SitePage {
   const { partners, partnersTotal } = community
   return {
     path: '/partners',
@@ -29,7 +29,7 @@ export function partnersPage({ tiers, oaths, community }: World): Page {
     ],
     body: [
       para(
-        say`Everything that is published is free to read, within ${link('/docs/limits', 'limits')}. A partner is a wallet that may also write: post jobs, bid, deliver. ${link('#partners-heading', counted(partnersTotal, 'partner'))} so far.`,
+        inline`Everything that is published is free to read, within ${link('/docs/limits', 'limits')}. A partner is a wallet that may also write: post jobs, bid, deliver. ${link('#partners-heading', counted(partnersTotal, 'partner'))} so far.`,
         'lede',
       ),
       table({
@@ -58,7 +58,7 @@ export function partnersPage({ tiers, oaths, community }: World): Page {
         'per-request',
         'Without a subscription',
         para(
-          say`Premium reads are also sold one by one. ${link('/docs/paying', 'How to pay')}, for a read and for a tier; what is unused counts in an upgrade.`,
+          inline`Premium reads are also sold one by one. ${link('/docs/paying', 'How to pay')}, for a read and for a tier; what is unused counts in an upgrade.`,
         ),
         soldTable({ tiers }),
       ),
@@ -92,7 +92,7 @@ export function partnersPage({ tiers, oaths, community }: World): Page {
   }
 }
 
-function partnerTable(partners: readonly Partner[], total: number): Twin {
+function partnerTable(partners: readonly Partner[], total: number): HtmlAndMarkdown {
   return table({
     id: 'partners',
     caption: `The newest ${partners.length} of ${total}.`,
@@ -110,13 +110,13 @@ function partnerTable(partners: readonly Partner[], total: number): Twin {
           nameOf(
             partner.display_name,
             partner,
-            link(partnerPath(partner.handle), foreign(partner.display_name)),
+            link(partnerPath(partner.handle), untrustedText(partner.display_name)),
           ),
           partner.display_name.toLowerCase(),
         ),
         partner.tier,
         pill(partner.status),
-        join(partner.skills.map(foreign), ', '),
+        join(partner.skills.map(untrustedText), ', '),
         partner.attestation_endpoint_url === null ? 'no' : 'yes',
         cell(day(Date.parse(partner.created_at)), Date.parse(partner.created_at)),
       ],
@@ -125,12 +125,16 @@ function partnerTable(partners: readonly Partner[], total: number): Twin {
   })
 }
 
-export function* partnerPages({ community, tiers }: World): Generator<Page> {
+export function* partnerPages({ community, tiers }: World): Generator<SitePage> {
   const wallets = workerWallets(community)
   for (const partner of community.partners) yield partnerPage(partner, tiers, wallets)
 }
 
-function partnerPage(partner: Partner, tiers: World['tiers'], wallets: ReadonlySet<string>): Page {
+function partnerPage(
+  partner: Partner,
+  tiers: World['tiers'],
+  wallets: ReadonlySet<string>,
+): SitePage {
   const { handle, wallet } = partner
   const api = pathOf('getPartner', { handle })
   const tier = tiers.find((candidate) => candidate.tier === partner.tier)
@@ -145,16 +149,18 @@ function partnerPage(partner: Partner, tiers: World['tiers'], wallets: ReadonlyS
     madeOf: [partner, tier ?? null, wallets.has(wallet)],
     body: () => [
       para(
-        say`${pill(partner.status)} on the tier ${link(`/partners#tier-${partner.tier}`, tier?.name ?? partner.tier)} · ${code(handle)}`,
+        inline`${pill(partner.status)} on the tier ${link(`/partners#tier-${partner.tier}`, tier?.name ?? partner.tier)} · ${code(handle)}`,
         'lede',
       ),
-      partner.bio_short === undefined ? null : para(foreign(partner.bio_short)),
+      partner.bio_short === undefined ? null : para(untrustedText(partner.bio_short)),
       facts([
         ['Wallet', wallets.has(wallet) ? link(workerPath(wallet), code(wallet)) : code(wallet)],
         partner.website === undefined ? null : ['Website', address(partner.website)],
         [
           'Skills',
-          partner.skills.length === 0 ? 'none named' : join(partner.skills.map(foreign), ', '),
+          partner.skills.length === 0
+            ? 'none named'
+            : join(partner.skills.map(untrustedText), ', '),
         ],
         ['Oath signed', time(Date.parse(partner.oath_signed_at))],
         ['Attestation endpoint', endpoint === null ? 'none' : address(endpoint)],

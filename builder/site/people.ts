@@ -5,12 +5,12 @@ import { reputationFormula } from '../../src/core/reputation.ts'
 import type { Community, World } from '../world/world.ts'
 import { facts, links, para, section, verifyBox } from './blocks.ts'
 import { amount, count, day, hash, time, usdc } from './figures.ts'
-import type { Page } from './page.ts'
+import { address, code, untrustedText, join, link, inline, small } from './html-and-markdown.ts'
+import type { HtmlAndMarkdown } from './html-and-markdown.ts'
+import type { SitePage } from './page.ts'
 import { receiptTable } from './receipt-parts.ts'
 import { more, searchForm } from './search.ts'
 import { cell, table } from './table.ts'
-import { address, code, foreign, join, link, say, small } from './twin.ts'
-import type { Twin } from './twin.ts'
 
 type WorkerEntry = Community['workers'][number]
 
@@ -22,13 +22,13 @@ export function workerPath(wallet: string): string {
 export function nameOf(
   name: string,
   { looks_like_another: isLookAlike }: { readonly looks_like_another?: true | undefined },
-  shown: Twin = foreign(name),
-): Twin {
-  return isLookAlike === true ? say`${shown} ${small('looks like another')}` : shown
+  shown: HtmlAndMarkdown = untrustedText(name),
+): HtmlAndMarkdown {
+  return isLookAlike === true ? inline`${shown} ${small('looks like another')}` : shown
 }
 
 /** The wallet as a link where a page is built for it. */
-function walletLink(wallet: string, pages: ReadonlySet<string>): Twin {
+function walletLink(wallet: string, pages: ReadonlySet<string>): HtmlAndMarkdown {
   return pages.has(wallet) ? link(workerPath(wallet), hash(wallet)) : hash(wallet)
 }
 
@@ -41,7 +41,7 @@ export function workerWallets(community: Community): ReadonlySet<string> {
   ])
 }
 
-export function leaderboardPage({ community }: World): Page {
+export function leaderboardPage({ community }: World): SitePage {
   const { leaderboard } = community
   const pages = workerWallets(community)
   return {
@@ -102,7 +102,7 @@ function lastReceipt(at: string | null) {
   return at === null ? cell('none', null) : cell(time(Date.parse(at)), Date.parse(at))
 }
 
-export function workersPage({ community }: World): Page {
+export function workersPage({ community }: World): SitePage {
   const { workers, workersTotal, workersNext } = community
   const pages = workerWallets(community)
   return {
@@ -137,7 +137,7 @@ export function workersPage({ community }: World): Page {
               ? cell('no name', '')
               : cell(nameOf(worker.display_name, worker), worker.display_name.toLowerCase()),
             cell(walletLink(worker.wallet, pages), worker.wallet),
-            join(worker.skills.map(foreign), ', '),
+            join(worker.skills.map(untrustedText), ', '),
             cell(day(Date.parse(worker.registered_at)), Date.parse(worker.registered_at)),
           ],
         })),
@@ -153,7 +153,7 @@ export function workersPage({ community }: World): Page {
   }
 }
 
-export function* workerPages(world: World): Generator<Page> {
+export function* workerPages(world: World): Generator<SitePage> {
   const { community } = world
   const workers = new Map(community.workers.map((worker) => [worker.wallet, worker]))
   const receipts = new Map<string, Receipt[]>()
@@ -172,7 +172,7 @@ function workerPage(
   worker: WorkerEntry | undefined,
   receipts: readonly Receipt[],
   { community }: World,
-): Page {
+): SitePage {
   const place = community.leaderboard.find((entry) => entry.wallet === wallet)
   const name = place?.display_name ?? worker?.display_name ?? null
   return {
@@ -190,18 +190,20 @@ function workerPage(
           : null,
         [
           'Rank',
-          place === undefined ? 'not ranked' : say`${place.rank}, score ${amount(place.rep_score)}`,
+          place === undefined
+            ? 'not ranked'
+            : inline`${place.rank}, score ${amount(place.rep_score)}`,
         ],
         place === undefined
           ? null
           : [
               'Earned',
-              say`${usdc(place.total_usdc_lifetime)} in ${counted(place.receipts_count, 'receipt')}`,
+              inline`${usdc(place.total_usdc_lifetime)} in ${counted(place.receipts_count, 'receipt')}`,
             ],
         place === undefined ? null : ['Spot claimed', place.claimed ? 'yes' : 'no'],
         ...(worker === undefined ? ([['Registered', 'no']] as const) : registration(worker)),
       ]),
-      worker?.bio === undefined ? null : para(foreign(worker.bio)),
+      worker?.bio === undefined ? null : para(untrustedText(worker.bio)),
       section(
         'receipts',
         'Receipts',
@@ -219,10 +221,10 @@ function workerPage(
   }
 }
 
-function registration(worker: WorkerEntry): readonly (readonly [string, Twin] | null)[] {
+function registration(worker: WorkerEntry): readonly (readonly [string, HtmlAndMarkdown] | null)[] {
   return [
     ['Registered', time(Date.parse(worker.registered_at))],
-    ['Skills', join(worker.skills.map(foreign), ', ')],
+    ['Skills', join(worker.skills.map(untrustedText), ', ')],
     worker.url === undefined ? null : ['Address', address(worker.url)],
     worker.receipt_key === undefined ? null : ['Key that signs receipts', code(worker.receipt_key)],
   ]

@@ -5,16 +5,20 @@ import { lineChart } from '../charts/chart.ts'
 import type { PollRecord } from '../world/world.ts'
 import { figure, folded, pair, para } from './blocks.ts'
 import { amount, amountText, count, percent, pill, time } from './figures.ts'
+import { untrustedText, inline } from './html-and-markdown.ts'
+import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 import { daily } from './rail-parts.ts'
 import { cell, table } from './table.ts'
-import { foreign, say } from './twin.ts'
-import type { Twin } from './twin.ts'
 
 const chartDays = 90
 const tablePolls = 30
 
 /** Filtered and raw volume of both windows, a value a day, unknown days as gaps. */
-export function volumeCharts(name: string, polls: readonly PollRecord[], nowMs: number): Twin {
+export function volumeCharts(
+  name: string,
+  polls: readonly PollRecord[],
+  nowMs: number,
+): HtmlAndMarkdown {
   const charts = [
     chart(name, '30-day volume', 'tpv30dMicroUsdc', 'tpv30dRawMicroUsdc', polls, nowMs),
     chart(name, '7-day volume', 'tpv7dMicroUsdc', 'tpv7dRawMicroUsdc', polls, nowMs),
@@ -31,7 +35,7 @@ function chart(
   raw: CountedFigure,
   polls: readonly PollRecord[],
   nowMs: number,
-): Twin | null {
+): HtmlAndMarkdown | null {
   const all = daily(polls, filtered, chartDays, nowMs)
   const allRaw = daily(polls, raw, chartDays, nowMs)
   const from = all.findIndex(({ value }, at) => (value ?? allRaw[at]?.value ?? null) !== null)
@@ -49,7 +53,7 @@ function chart(
       width: 600,
       height: 240,
     }),
-    say`${what} in USDC, a value a day: ${inWords(points.map(({ value }) => value))} after the filter rule, ${inWords(values)} before it. Gaps are days on which the figure was unknown.`,
+    inline`${what} in USDC, a value a day: ${inWords(points.map(({ value }) => value))} after the filter rule, ${inWords(values)} before it. Gaps are days on which the figure was unknown.`,
   )
 }
 
@@ -66,7 +70,7 @@ function inWords(values: readonly (number | null)[]): string {
 }
 
 /** The newest polls, failed ones included. */
-export function pollTable(polls: readonly PollRecord[]): Twin | null {
+export function pollTable(polls: readonly PollRecord[]): HtmlAndMarkdown | null {
   if (polls.length === 0) return null
   const shown = polls.slice(0, tablePolls)
   const made = table({
@@ -92,7 +96,7 @@ export function pollTable(polls: readonly PollRecord[]): Twin | null {
       return {
         cells: [
           cell(time(poll.polledAtMs), poll.polledAtMs),
-          poll.error === null ? 'good' : say`failed: ${foreign(poll.error)}`,
+          poll.error === null ? 'good' : inline`failed: ${untrustedText(poll.error)}`,
           pill(poll.status),
           cell(amount(volume), volume),
           cell(amount(raw), raw),

@@ -7,9 +7,9 @@ import { sparkline } from '../charts/chart.ts'
 import { railView } from '../documents/rail-view.ts'
 import type { PollRecord, RailRecord, World } from '../world/world.ts'
 import { ageText, amountText, mark } from './figures.ts'
+import { concat, untrustedText, link } from './html-and-markdown.ts'
+import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 import { html, trusted } from './html.ts'
-import { concat, foreign, link } from './twin.ts'
-import type { Twin } from './twin.ts'
 
 /** A rail with its public view, which every page of a build shares. */
 export interface ShownRail {
@@ -25,14 +25,17 @@ export function railPath(rail: string): string {
   return `/rails/${rail}`
 }
 
-export function railLink({ rail, display_name: name }: Pick<Rail, 'rail' | 'display_name'>): Twin {
-  return link(railPath(rail), foreign(name))
+export function railLink({
+  rail,
+  display_name: name,
+}: Pick<Rail, 'rail' | 'display_name'>): HtmlAndMarkdown {
+  return link(railPath(rail), untrustedText(name))
 }
 
 /** The rail of a slug as a link; the slug alone where there is no such rail. */
-export function railLinkOf(slug: string, rails: ReadonlyMap<string, Rail>): Twin {
+export function railLinkOf(slug: string, rails: ReadonlyMap<string, Rail>): HtmlAndMarkdown {
   const rail = rails.get(slug)
-  return rail === undefined ? foreign(slug) : railLink(rail)
+  return rail === undefined ? untrustedText(slug) : railLink(rail)
 }
 
 /** A public figure; null where it is unknown, which the wire form says with 0 and a name. */
@@ -54,7 +57,7 @@ export function carriedText(view: Rail, world: World): string | null {
 }
 
 /** The marks of a row: where its figures come from when not from the last poll, and whether they are stale. */
-export function marks(view: Rail, world: World): Twin {
+export function marks(view: Rail, world: World): HtmlAndMarkdown {
   const carried = carriedText(view, world)
   // An audit is older than any poll: its age says it all.
   const isStalePoll = view.stale && view.poll_error !== undefined && view.figures_source === 'poll'
@@ -90,7 +93,7 @@ export function daily(
 const sparkDays = 30
 
 /** The filtered 30-day volume of the last thirty days as a line with its ends in figures. */
-export function volumeSpark(polls: readonly PollRecord[], nowMs: number): Twin {
+export function volumeSpark(polls: readonly PollRecord[], nowMs: number): HtmlAndMarkdown {
   const series = daily(polls, 'tpv30dMicroUsdc', sparkDays, nowMs)
   const known = series.map(({ value }) => value).filter((value) => value !== null)
   const [first, last] = [known[0], known.at(-1)]

@@ -7,9 +7,9 @@ import { dayMs } from '../../src/core/time.ts'
 import type { LedgerEvent, World } from '../world/world.ts'
 import { para } from './blocks.ts'
 import { ageText, amountText, count, day, pill, time } from './figures.ts'
+import { inline } from './html-and-markdown.ts'
+import type { Inline, HtmlAndMarkdown } from './html-and-markdown.ts'
 import { cell, table } from './table.ts'
-import { say } from './twin.ts'
-import type { Said, Twin } from './twin.ts'
 
 const transition = z.object({
   from: railStatus,
@@ -30,7 +30,7 @@ export function transitionsOf(rail: string, { events }: World): readonly LedgerE
 }
 
 /** Newest first; the last row is what was there before the first transition that is kept. */
-export function statusTimeline(rail: string, world: World): Twin {
+export function statusTimeline(rail: string, world: World): HtmlAndMarkdown {
   const changes = transitionsOf(rail, world)
     .flatMap((event) => {
       const data = transition.safeParse(event.data)
@@ -41,7 +41,7 @@ export function statusTimeline(rail: string, world: World): Twin {
   if (state === undefined) throw new Error(`no rail ${rail} in this world`)
   if (changes.length === 0) {
     return para(
-      say`${pill(state.status)} since ${day(state.statusSinceMs)}; no change of status has been recorded.`,
+      inline`${pill(state.status)} since ${day(state.statusSinceMs)}; no change of status has been recorded.`,
     )
   }
   const rows = changes.map((change, index) => {
@@ -52,7 +52,7 @@ export function statusTimeline(rail: string, world: World): Twin {
         // Sorts after every time, and is the same at every build.
         cell(untilMs === null ? 'now' : time(untilMs), untilMs ?? Number.MAX_SAFE_INTEGER),
         pill(change.to),
-        say`from ${pill(change.from)}`,
+        inline`from ${pill(change.from)}`,
         cause(change.figures),
         lasted(change.atMs, untilMs ?? world.nowMs),
       ],
@@ -80,12 +80,12 @@ function lasted(fromMs: number, untilMs: number): string {
   return untilMs - fromMs < dayMs ? 'less than a day' : ageText(untilMs - fromMs)
 }
 
-function cause(figures: z.infer<typeof transition>['figures']): Said {
+function cause(figures: z.infer<typeof transition>['figures']): Inline {
   if (figures === undefined) return 'not recorded'
   const volume = figures.tpv30dMicroUsdc ?? null
   const share = figures.topWorkerShare ?? null
   return [
-    say`${count(figures.uniqueCreators30d ?? null)} creators, ${count(figures.uniqueWorkers30d ?? null)} workers, `,
+    inline`${count(figures.uniqueCreators30d ?? null)} creators, ${count(figures.uniqueWorkers30d ?? null)} workers, `,
     volume === null ? 'volume unknown' : `${amountText(toUsdc(volume))} USDC in 30 days`,
     share === null ? '' : `, top worker ${(share * 100).toFixed(1)} %`,
   ]

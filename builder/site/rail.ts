@@ -10,16 +10,16 @@ import type { World } from '../world/world.ts'
 import { facts, heading, links, list, notice, para, section, stacked, verifyBox } from './blocks.ts'
 import { ageText, amount, count, day, hash, percent, pill, time, usdc } from './figures.ts'
 import { flagBlocks, flagsOf } from './flag-parts.ts'
-import type { Page } from './page.ts'
+import { address, code, untrustedText, inline } from './html-and-markdown.ts'
+import type { Inline, HtmlAndMarkdown } from './html-and-markdown.ts'
+import type { SitePage } from './page.ts'
 import { volumeCharts, pollTable } from './rail-history.ts'
 import { carriedText, knownFigure, railPath } from './rail-parts.ts'
 import type { ShownRail } from './rail-parts.ts'
 import { statusTimeline, transitionsOf } from './rail-timeline.ts'
 import { table } from './table.ts'
-import { address, code, foreign, say } from './twin.ts'
-import type { Said, Twin } from './twin.ts'
 
-export function railPage({ record, view }: ShownRail, world: World): Page {
+export function railPage({ record, view }: ShownRail, world: World): SitePage {
   const polls = world.history.get(view.rail) ?? []
   const name = view.display_name
   return {
@@ -33,7 +33,7 @@ export function railPage({ record, view }: ShownRail, world: World): Page {
     madeOf: madeOf({ record, view }, world),
     body: () => [
       para(
-        say`${pill(view.status)} since ${day(record.state.statusSinceMs)} · ${view.category} · ${view.chain} · ${code(view.rail)}`,
+        inline`${pill(view.status)} since ${day(record.state.statusSinceMs)} · ${view.category} · ${view.chain} · ${code(view.rail)}`,
         'lede',
       ),
       carriedNotice(view, world),
@@ -42,8 +42,8 @@ export function railPage({ record, view }: ShownRail, world: World): Page {
         [
           'Figures of',
           view.figures_source === 'poll'
-            ? say`${time(record.state.figuresAsOfMs)}, by poll`
-            : say`${day(record.state.figuresAsOfMs)}, by audit`,
+            ? inline`${time(record.state.figuresAsOfMs)}, by poll`
+            : inline`${day(record.state.figuresAsOfMs)}, by audit`,
         ],
         ['Last poll', lastPoll(record.state.lastPollAtMs, view)],
         [
@@ -52,7 +52,7 @@ export function railPage({ record, view }: ShownRail, world: World): Page {
         ],
         ['Top worker takes', percent(knownFigure(view, 'top_worker_share'))],
         ['Removed by the rule, 30 days', removedText(view)],
-        view.notes === undefined ? null : ['Notes', foreign(view.notes)],
+        view.notes === undefined ? null : ['Notes', untrustedText(view.notes)],
       ]),
       section('history', 'History', volumeCharts(name, polls, world.nowMs), pollTable(polls)),
       section('status', 'Status over time', statusTimeline(view.rail, world)),
@@ -86,15 +86,17 @@ function volumeSentence(view: Rail): string {
     : `${usdc(volume).md} over 30 days after the filter rule.`
 }
 
-function carriedNotice(view: Rail, world: World): Twin | null {
+function carriedNotice(view: Rail, world: World): HtmlAndMarkdown | null {
   const carried = carriedText(view, world)
   if (carried === null) return null
   const why =
-    view.poll_error === undefined ? null : say` The last poll failed: ${foreign(view.poll_error)}`
-  return notice(`These figures are not live: ${carried}`, say`${why}`)
+    view.poll_error === undefined
+      ? null
+      : inline` The last poll failed: ${untrustedText(view.poll_error)}`
+  return notice(`These figures are not live: ${carried}`, inline`${why}`)
 }
 
-function figureTable(view: Rail): Twin {
+function figureTable(view: Rail): HtmlAndMarkdown {
   const pair = (name: 'tpv_30d' | 'tpv_7d', window: string) => [
     window,
     amount(knownFigure(view, `${name}_usdc`)),
@@ -118,20 +120,20 @@ function figureTable(view: Rail): Twin {
   })
 }
 
-function lastPoll(lastPollAtMs: number | null, view: Rail): Said {
+function lastPoll(lastPollAtMs: number | null, view: Rail): Inline {
   if (lastPollAtMs === null)
     return view.rule === 'audit by hand' ? 'never: audited by hand' : 'none yet'
   const outcome = view.poll_error === undefined ? 'good' : 'failed'
-  return say`${time(lastPollAtMs)}, ${outcome}, took ${(view.poll_duration_ms / 1000).toFixed(1)} s`
+  return inline`${time(lastPollAtMs)}, ${outcome}, took ${(view.poll_duration_ms / 1000).toFixed(1)} s`
 }
 
-function removedText(view: Rail): Said {
+function removedText(view: Rail): Inline {
   const entries = Object.entries(view.removed_30d)
   if (entries.length === 0) return 'nothing'
   return entries.map(([reason, payouts]) => `${counted(payouts, 'payout')} (${reason})`).join(', ')
 }
 
-function entry(view: Rail): (Twin | null)[] {
+function entry(view: Rail): (HtmlAndMarkdown | null)[] {
   const apply = view.sample_apply_url
   return [
     facts([
@@ -139,36 +141,36 @@ function entry(view: Rail): (Twin | null)[] {
       [
         'Apply at',
         apply === undefined
-          ? say`no apply page is known; start at ${address(view.reference_url)}`
+          ? inline`no apply page is known; start at ${address(view.reference_url)}`
           : address(apply),
       ],
       ['The rail itself', address(view.reference_url)],
     ]),
     view.entry_requirements === null
       ? para('No requirements are listed.')
-      : stacked([para('It asks for:'), list(view.entry_requirements.map(foreign))]),
+      : stacked([para('It asks for:'), list(view.entry_requirements.map(untrustedText))]),
   ]
 }
 
-function method(view: Rail): (Twin | null)[] {
+function method(view: Rail): (HtmlAndMarkdown | null)[] {
   return [
-    para(foreign(view.methodology)),
+    para(untrustedText(view.methodology)),
     facts([
       ['Rule', code(view.rule)],
       ['Evidence tier', `${view.evidence_tier}: ${tiers[view.evidence_tier]}`],
       [
         'Last audit by hand',
-        say`${view.audit.as_of}: ${pill(view.audit.status)} ${foreign(view.audit.reason)} (${foreign(view.audit.source)})`,
+        inline`${view.audit.as_of}: ${pill(view.audit.status)} ${untrustedText(view.audit.reason)} (${untrustedText(view.audit.source)})`,
       ],
     ]),
     view.differs === undefined
       ? null
       : stacked([
           heading(3, 'Why our figure differs from others', 'differs'),
-          para(foreign(view.differs)),
+          para(untrustedText(view.differs)),
         ]),
     heading(3, 'Sources', 'sources'),
-    list(view.sources.map(foreign)),
+    list(view.sources.map(untrustedText)),
   ]
 }
 
@@ -179,7 +181,7 @@ const tiers: Readonly<Record<Rail['evidence_tier'], string>> = {
   D: 'no endpoint found',
 }
 
-function checks(view: Rail, world: World): (Twin | null)[] {
+function checks(view: Rail, world: World): (HtmlAndMarkdown | null)[] {
   const params = { name: view.rail }
   const json = pathOf('getRail', params)
   const { historyUrl } = world.site
@@ -209,15 +211,15 @@ function checks(view: Rail, world: World): (Twin | null)[] {
   ]
 }
 
-function evidenceCells(pointer: Rail['evidence'][number]): Said[] {
+function evidenceCells(pointer: Rail['evidence'][number]): Inline[] {
   return pointer.kind === 'http'
     ? [
-        say`${address(pointer.url ?? '')}`,
-        say`SHA-256 ${hash(pointer.sha256 ?? 'unknown')}`,
+        inline`${address(pointer.url ?? '')}`,
+        inline`SHA-256 ${hash(pointer.sha256 ?? 'unknown')}`,
         counted(pointer.items ?? 0, 'item'),
       ]
     : [
-        say`logs of ${hash(pointer.contract ?? 'unknown')} on ${pointer.chain ?? 'an unknown chain'}`,
+        inline`logs of ${hash(pointer.contract ?? 'unknown')} on ${pointer.chain ?? 'an unknown chain'}`,
         `blocks ${pointer.from_block ?? '?'} to ${pointer.to_block ?? '?'}`,
         counted(pointer.logs ?? 0, 'log'),
       ]

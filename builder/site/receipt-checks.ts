@@ -5,9 +5,9 @@ import type { ChainReport } from '../world/receipt-run.ts'
 import type { World } from '../world/world.ts'
 import { section } from './blocks.ts'
 import { pill, time } from './figures.ts'
+import { untrustedText, link, inline } from './html-and-markdown.ts'
+import type { Inline, HtmlAndMarkdown } from './html-and-markdown.ts'
 import { cell, table } from './table.ts'
-import { foreign, link, say } from './twin.ts'
-import type { Said, Twin } from './twin.ts'
 
 export const receiptChecksPath = '/status/receipts.json'
 
@@ -22,14 +22,14 @@ const counts = [
   ['rpc_calls', 'RPC calls'],
 ] as const satisfies readonly (readonly [keyof ChainReport, string])[]
 
-export function receiptChecks({ receiptRun }: World): Twin {
+export function receiptChecks({ receiptRun }: World): HtmlAndMarkdown {
   const rows = receiptRun?.chains ?? []
-  const when: Said =
+  const when: Inline =
     receiptRun === null
       ? 'and have not been asked yet'
-      : say`the last time from ${time(Date.parse(receiptRun.started_at))} to ${time(Date.parse(receiptRun.finished_at))}`
+      : inline`the last time from ${time(Date.parse(receiptRun.started_at))} to ${time(Date.parse(receiptRun.finished_at))}`
   const nodes = receiptRun?.nodes
-  const where: Said =
+  const where: Inline =
     nodes === undefined
       ? null
       : nodes.length === 0
@@ -40,7 +40,7 @@ export function receiptChecks({ receiptRun }: World): Twin {
     'Checks of receipts',
     table({
       id: 'receipt-checks',
-      caption: say`Chains are asked about receipts every hour, ${when}.${where} An error changes no verdict. ${link('/docs/receipts', 'How a receipt is checked')}`,
+      caption: inline`Chains are asked about receipts every hour, ${when}.${where} An error changes no verdict. ${link('/docs/receipts', 'How a receipt is checked')}`,
       columns: [
         { label: 'Chain' },
         { label: 'Outcome' },
@@ -49,13 +49,13 @@ export function receiptChecks({ receiptRun }: World): Twin {
       ],
       rows: rows.map((report) => ({
         cells: [
-          foreign(report.chain),
+          untrustedText(report.chain),
           pill(report.state),
           ...counts.map(([name]) => cell(String(report[name]), report[name])),
-          report.reason === undefined ? '' : foreign(report.reason),
+          report.reason === undefined ? '' : untrustedText(report.reason),
         ],
       })),
-      empty: say`Chains are asked about receipts every hour, ${when}${receiptRun === null ? null : '; nothing was due'}.${where} ${link('/docs/receipts', 'How a receipt is checked')}`,
+      empty: inline`Chains are asked about receipts every hour, ${when}${receiptRun === null ? null : '; nothing was due'}.${where} ${link('/docs/receipts', 'How a receipt is checked')}`,
     }),
   )
 }

@@ -1,16 +1,20 @@
 /** Receipts as rows. */
 import type { Receipt } from '../../src/contract/schemas/receipt.ts'
 import { amount, hash, pill, time } from './figures.ts'
+import { untrustedText, link } from './html-and-markdown.ts'
+import type { Inline, HtmlAndMarkdown } from './html-and-markdown.ts'
 import { railPath } from './rail-parts.ts'
 import { cell, table } from './table.ts'
-import { foreign, link } from './twin.ts'
-import type { Said, Twin } from './twin.ts'
 
 export function receiptPath(id: string): string {
   return `/receipts/${id}`
 }
 
-export function receiptTable(id: string, caption: Said, receipts: readonly Receipt[]): Twin {
+export function receiptTable(
+  id: string,
+  caption: Inline,
+  receipts: readonly Receipt[],
+): HtmlAndMarkdown {
   return table({
     id,
     caption,
@@ -29,7 +33,7 @@ export function receiptTable(id: string, caption: Said, receipts: readonly Recei
       cells: [
         cell(link(receiptPath(receipt.receipt_id), hash(receipt.receipt_id)), receipt.receipt_id),
         pill(receipt.verification),
-        link(railPath(receipt.rail), foreign(receipt.rail)),
+        link(railPath(receipt.rail), untrustedText(receipt.rail)),
         cell(amount(receipt.amount_usdc), receipt.amount_usdc),
         receipt.from_wallet === undefined
           ? 'not stated'

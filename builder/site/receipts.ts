@@ -7,15 +7,15 @@ import type { PublicDocument } from '../publish/document.ts'
 import type { World } from '../world/world.ts'
 import { facts, links, para, section, verifyBox } from './blocks.ts'
 import { pill, time, usdc } from './figures.ts'
-import type { Page } from './page.ts'
+import { address, code, untrustedText, link, inline } from './html-and-markdown.ts'
+import type { Inline } from './html-and-markdown.ts'
+import type { SitePage } from './page.ts'
 import { workerPath, workerWallets } from './people.ts'
 import { railPath } from './rail-parts.ts'
 import { receiptPath, receiptTable } from './receipt-parts.ts'
 import { more, searchForm } from './search.ts'
-import { address, code, foreign, link, say } from './twin.ts'
-import type { Said } from './twin.ts'
 
-export function receiptsPage({ community }: World): Page {
+export function receiptsPage({ community }: World): SitePage {
   const { receipts, receiptsTotal, receiptsVerified, receiptsNext } = community
   return {
     path: '/receipts',
@@ -51,7 +51,7 @@ function recordPath(id: string): string {
   return `${receiptPath(id)}.json`
 }
 
-export function* receiptPages(world: World): Generator<Page> {
+export function* receiptPages(world: World): Generator<SitePage> {
   const wallets = workerWallets(world.community)
   for (const receipt of world.community.receipts) yield receiptPage(receipt, wallets, world)
 }
@@ -72,9 +72,9 @@ function receiptPage(
   receipt: Receipt,
   wallets: ReadonlySet<string>,
   { rails, pacts }: World,
-): Page {
+): SitePage {
   const id = receipt.receipt_id
-  const wallet = (value: string): Said =>
+  const wallet = (value: string): Inline =>
     wallets.has(value) ? link(workerPath(value), code(value)) : code(value)
   const pact = pacts.settled.find((entry) => entry.receipt_id === id)
   const isListed = rails.some(({ authored }) => authored.rail === receipt.rail)
@@ -92,15 +92,19 @@ function receiptPage(
     ],
     body: () => [
       para(
-        say`${pill(receipt.verification)} ${usdc(receipt.amount_usdc)} ${claimOf(receipt)} at ${time(Date.parse(receipt.occurred_at))}`,
+        inline`${pill(receipt.verification)} ${usdc(receipt.amount_usdc)} ${claimOf(receipt)} at ${time(Date.parse(receipt.occurred_at))}`,
         'lede',
       ),
-      receipt.verification_reason === undefined ? null : para(foreign(receipt.verification_reason)),
+      receipt.verification_reason === undefined
+        ? null
+        : para(untrustedText(receipt.verification_reason)),
       facts([
         ['Receipt', code(id)],
         [
           'Rail',
-          isListed ? link(railPath(receipt.rail), foreign(receipt.rail)) : foreign(receipt.rail),
+          isListed
+            ? link(railPath(receipt.rail), untrustedText(receipt.rail))
+            : untrustedText(receipt.rail),
         ],
         ['From', receipt.from_wallet === undefined ? 'not stated' : wallet(receipt.from_wallet)],
         ['To', wallet(receipt.to_wallet)],
@@ -108,14 +112,14 @@ function receiptPage(
         [
           'Issued',
           receipt.kind === 'platform'
-            ? say`by the platform ${foreign(receipt.platform ?? 'unknown')}`
+            ? inline`by the platform ${untrustedText(receipt.platform ?? 'unknown')}`
             : 'signed by the worker',
         ],
         ['Checked on its chain', checkedText(receipt)],
         receipt.onchain?.block_number === undefined
           ? null
           : ['Block', blockText(receipt.onchain, receipt.onchain.block_number)],
-        receipt.chain === undefined ? null : ['Chain', foreign(receipt.chain)],
+        receipt.chain === undefined ? null : ['Chain', untrustedText(receipt.chain)],
         receipt.tx_hash === undefined
           ? null
           : [
@@ -129,10 +133,10 @@ function receiptPage(
           : [
               'Job',
               pact === undefined
-                ? foreign(receipt.job_id)
-                : link(`/pacts/${pact.pact_id}`, foreign(receipt.job_id)),
+                ? untrustedText(receipt.job_id)
+                : link(`/pacts/${pact.pact_id}`, untrustedText(receipt.job_id)),
             ],
-        receipt.summary === undefined ? null : ['Summary', foreign(receipt.summary)],
+        receipt.summary === undefined ? null : ['Summary', untrustedText(receipt.summary)],
         receipt.evidence_url === undefined ? null : ['Evidence', address(receipt.evidence_url)],
         ['Accepted', time(Date.parse(receipt.accepted_at))],
       ]),
@@ -164,7 +168,7 @@ const verdicts: Readonly<Record<NonNullable<Receipt['onchain']>['verdict'], stri
   mismatch: 'refused: the transaction does not bear the receipt out',
 }
 
-function checkedText({ tx_hash: txHash, onchain }: Receipt): Said {
+function checkedText({ tx_hash: txHash, onchain }: Receipt): Inline {
   if (onchain !== undefined) return verdicts[onchain.verdict]
   return txHash === undefined ? 'no: it names no transaction' : 'not yet'
 }
@@ -172,8 +176,8 @@ function checkedText({ tx_hash: txHash, onchain }: Receipt): Said {
 function blockText(
   { block_at: at, log_index: place }: NonNullable<Receipt['onchain']>,
   block: number,
-): Said {
-  const when = at === undefined ? null : say` of ${time(Date.parse(at))}`
-  const log = place === undefined ? null : say`, log ${String(place)}`
-  return say`${code(String(block))}${when}${log}`
+): Inline {
+  const when = at === undefined ? null : inline` of ${time(Date.parse(at))}`
+  const log = place === undefined ? null : inline`, log ${String(place)}`
+  return inline`${code(String(block))}${when}${log}`
 }

@@ -1,8 +1,8 @@
 /** Searches that ask the API, and the way to entries that are older than the page. The script makes both work. */
 import { pathOf } from '../../src/contract/routes.ts'
+import type { HtmlAndMarkdown } from './html-and-markdown.ts'
+import { link } from './html-and-markdown.ts'
 import { html } from './html.ts'
-import type { Twin } from './twin.ts'
-import { link } from './twin.ts'
 
 interface SearchOptions {
   /** The id of the table, and the name of the list in its API. */
@@ -13,7 +13,7 @@ interface SearchOptions {
   readonly byHand: string
 }
 
-export function searchForm({ kind, what, byHand }: SearchOptions): Twin {
+export function searchForm({ kind, what, byHand }: SearchOptions): HtmlAndMarkdown {
   return {
     html: html`<form
       class="filters"
@@ -35,7 +35,7 @@ export function searchForm({ kind, what, byHand }: SearchOptions): Twin {
 const lists = { receipts: 'listReceipts', workers: 'listWorkers', jobs: 'listJobs' } as const
 
 /** Null where the page shows all. `next` is the cursor of the first entry that it does not show. */
-export function more(kind: keyof typeof lists, next: string | null): Twin | null {
+export function more(kind: keyof typeof lists, next: string | null): HtmlAndMarkdown | null {
   if (next === null) return null
   const href = `${pathOf(lists[kind])}?limit=100&cursor=${encodeURIComponent(next)}`
   const older = link(href, `Older ${kind}, JSON`)

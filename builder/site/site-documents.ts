@@ -6,10 +6,10 @@ import type { PublicDocument } from '../publish/document.ts'
 import type { World } from '../world/world.ts'
 import { openApiTypes } from './docs/openapi-types.ts'
 import { allPagesInOne, createPageDocuments } from './documents.ts'
-import type { MadePage } from './documents.ts'
+import type { RenderedPage } from './documents.ts'
 import { createPages } from './index.ts'
 import { indexDocuments, introOf } from './indexes.ts'
-import type { Page } from './page.ts'
+import type { SitePage } from './page.ts'
 import { receiptChecksDocument } from './receipt-checks.ts'
 import { receiptRecords } from './receipts.ts'
 
@@ -35,15 +35,15 @@ export function createSite(): (
   const ofTheWorld = [receiptRecords, receiptChecksDocument, feedDocuments].map((kind) =>
     memoizeByReads((world: World) => [...kind(world)]),
   )
-  const indexes = memoizeByReads((input: World & { readonly pages: readonly Page[] }) => [
+  const indexes = memoizeByReads((input: World & { readonly pages: readonly SitePage[] }) => [
     ...indexDocuments(input.pages, input),
   ])
-  const inOne = memoizeByReads((input: World & { readonly made: readonly MadePage[] }) =>
+  const inOne = memoizeByReads((input: World & { readonly made: readonly RenderedPage[] }) =>
     allPagesInOne(input.made, { path: '/llms-full.txt', intro: introOf(input) }),
   )
   const types = memoizeByReads(typesDocument)
-  let pages: readonly Page[] = []
-  let made: readonly MadePage[] = []
+  let pages: readonly SitePage[] = []
+  let made: readonly RenderedPage[] = []
   return (world, shareImages) => {
     const images = new Set(shareImages.map(({ path }) => path))
     pages = sameItems(pages, pagesOf(world))

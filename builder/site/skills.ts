@@ -3,13 +3,13 @@ import { skillCategories } from '../../src/contract/schemas/skill.ts'
 import { counted } from '../../src/core/number-text.ts'
 import type { World } from '../world/world.ts'
 import { htmlOnly, links, para } from './blocks.ts'
+import { code, untrustedText, join, inline } from './html-and-markdown.ts'
 import { html } from './html.ts'
-import type { Page } from './page.ts'
+import type { SitePage } from './page.ts'
 import { railLinkOf, shownRails } from './rail-parts.ts'
 import { cell, table } from './table.ts'
-import { code, foreign, join, say } from './twin.ts'
 
-export function skillsPage(world: World): Page {
+export function skillsPage(world: World): SitePage {
   const { note, skills } = world.taxonomy
   const rails = new Map(shownRails(world).map(({ view }) => [view.rail, view]))
   const options = skillCategories.map(
@@ -22,7 +22,7 @@ export function skillsPage(world: World): Page {
     nav: '/docs',
     alternates: [{ type: 'application/json', href: '/api/v1/skills', title: 'JSON' }],
     body: [
-      para(foreign(note), 'lede'),
+      para(untrustedText(note), 'lede'),
       htmlOnly(
         html`<form class="filters" data-filters="skills" autocomplete="off">
           <label
@@ -47,8 +47,11 @@ export function skillsPage(world: World): Page {
           id: skill.slug,
           data: { skill: skill.category },
           cells: [
-            cell(say`${foreign(skill.name)} ${code(skill.slug)}`, skill.name.toLowerCase()),
-            foreign(skill.description),
+            cell(
+              inline`${untrustedText(skill.name)} ${code(skill.slug)}`,
+              skill.name.toLowerCase(),
+            ),
+            untrustedText(skill.description),
             skill.category,
             skill.surface.length === 0
               ? 'nowhere yet'

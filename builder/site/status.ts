@@ -7,17 +7,17 @@ import { dayMs } from '../../src/core/time.ts'
 import type { PollRecord, RailRecord, World } from '../world/world.ts'
 import { facts, htmlOnly, links, para } from './blocks.ts'
 import { pill, time } from './figures.ts'
+import { untrustedText, link, inline } from './html-and-markdown.ts'
+import type { Inline, HtmlAndMarkdown } from './html-and-markdown.ts'
 import { html, trusted } from './html.ts'
-import type { Page } from './page.ts'
+import type { SitePage } from './page.ts'
 import { carriedText, railLink, shownRails } from './rail-parts.ts'
 import { receiptChecks, receiptChecksPath } from './receipt-checks.ts'
 import { cell, table } from './table.ts'
-import { foreign, link, say } from './twin.ts'
-import type { Said, Twin } from './twin.ts'
 
 const days = 30
 
-export function statusPage(world: World): Page {
+export function statusPage(world: World): SitePage {
   const rails = shownRails(world).filter(({ record }) => record.rule !== null)
   const polled = rails.filter(({ record }) => record.state.lastPollAtMs !== null)
   const good = polled.filter(({ record }) => record.state.lastError === null).length
@@ -35,7 +35,7 @@ export function statusPage(world: World): Page {
     alternates: [{ type: 'application/json', href: '/api/v1/health', title: 'Health' }],
     body: [
       para(
-        say`${sum} The state of the service right now is at ${link('/api/v1/health', '/api/v1/health')}.`,
+        inline`${sum} The state of the service right now is at ${link('/api/v1/health', '/api/v1/health')}.`,
         'lede',
       ),
       htmlOnly(html`<div data-health="/api/v1/health" role="status"></div>`),
@@ -58,7 +58,7 @@ export function statusPage(world: World): Page {
               at(record.state.lastPollAtMs),
               at(record.state.lastGoodPollAtMs),
               outcome(record, carriedText(view, world)),
-              cell(strip.twin, strip.goodShare),
+              cell(strip.content, strip.goodShare),
             ],
           }
         }),
@@ -81,26 +81,26 @@ function at(timeMs: number | null) {
   return timeMs === null ? cell('never', null) : cell(time(timeMs), timeMs)
 }
 
-function outcome({ state }: RailRecord, carried: string | null): Said {
+function outcome({ state }: RailRecord, carried: string | null): Inline {
   if (state.lastPollAtMs === null) return pill('not polled')
   if (state.lastError === null) return pill('good')
-  return say`${pill('failed')} ${foreign(state.lastError)} ${carried === null ? null : `(${carried})`}`
+  return inline`${pill('failed')} ${untrustedText(state.lastError)} ${carried === null ? null : `(${carried})`}`
 }
 
 /** The runs of all jobs but the build: its last run is this page. */
-function jobs(world: World): readonly (readonly [string, Said])[] {
+function jobs(world: World): readonly (readonly [string, Inline])[] {
   return world.runs
     .filter(({ job }) => job !== 'build')
-    .map((run): readonly [string, Said] => {
+    .map((run): readonly [string, Inline] => {
       const result = pill(run.outcome ?? 'running')
       const ended = run.finishedAt ?? run.startedAt
-      const detail = run.detail === null ? null : say` ${foreign(run.detail)}`
-      return [`Last run of ${run.job}`, say`${result} ${time(Date.parse(ended))}${detail}`]
+      const detail = run.detail === null ? null : inline` ${untrustedText(run.detail)}`
+      return [`Last run of ${run.job}`, inline`${result} ${time(Date.parse(ended))}${detail}`]
     })
 }
 
 interface Strip {
-  readonly twin: Twin
+  readonly content: HtmlAndMarkdown
   readonly goodShare: number | null
 }
 
@@ -129,7 +129,7 @@ function stripOf(polls: readonly PollRecord[], nowMs: number): Strip {
   })
   const svg = `<svg class="strip" viewBox="0 0 ${days * 4} 20" width="${days * 4}" height="20" role="img" aria-label="${words} in 30 days">${bars.join('')}</svg>`
   return {
-    twin: { html: html`${trusted(svg)} <small>${words}</small>`, md: words },
+    content: { html: html`${trusted(svg)} <small>${words}</small>`, md: words },
     goodShare: good + failed === 0 ? null : good / (good + failed),
   }
 }

@@ -1,8 +1,8 @@
+import { renderInline } from './html-and-markdown.ts'
+import type { Inline, HtmlAndMarkdown } from './html-and-markdown.ts'
 /** Tables: sortable by their headers with the site's script, complete without it. */
 import { html } from './html.ts'
 import type { Html } from './html.ts'
-import { twinOf } from './twin.ts'
-import type { Said, Twin } from './twin.ts'
 
 interface Column {
   readonly label: string
@@ -15,38 +15,38 @@ interface Column {
   readonly wide?: true
 }
 
-export interface Cell {
-  readonly said: Said
+export interface TableCell {
+  readonly content: Inline
   /** What the column is sorted by; null (unknown) goes last whichever way. */
   readonly order: string | number | null
 }
 
-export interface Row {
+export interface TableRow {
   readonly id?: string
   /** `data-` attributes that filters look at. */
   readonly data?: Readonly<Record<string, string>>
-  readonly cells: readonly (Cell | Said)[]
+  readonly cells: readonly (TableCell | Inline)[]
 }
 
 interface TableOptions {
   readonly id: string
-  readonly caption: Said
+  readonly caption: Inline
   readonly columns: readonly Column[]
-  readonly rows: readonly Row[]
+  readonly rows: readonly TableRow[]
   /** Stands in place of a table without rows. */
-  readonly empty: Said
+  readonly empty: Inline
 }
 
-export function cell(said: Said, order: string | number | null): Cell {
-  return { said, order }
+export function cell(content: Inline, order: string | number | null): TableCell {
+  return { content, order }
 }
 
 /** The first cell of a row is its header. The caption stands outside the box that scrolls. */
-export function table(options: TableOptions): Twin {
+export function table(options: TableOptions): HtmlAndMarkdown {
   const { id, columns, rows } = options
-  const caption = twinOf(options.caption)
+  const caption = renderInline(options.caption)
   if (rows.length === 0) {
-    const empty = twinOf(options.empty)
+    const empty = renderInline(options.empty)
     return { html: html`<p class="empty">${empty.html}</p>`, md: empty.md }
   }
   const cells = rows.map((row) => row.cells.map(cellOf))
@@ -73,7 +73,7 @@ export function table(options: TableOptions): Twin {
         columns.map(({ label, unit }) => (unit === undefined ? label : `${label}, ${unit}`)),
       ),
       markdownRow(columns.map(({ kind }) => (kind === 'figure' ? '---:' : '---'))),
-      ...cells.map((row) => markdownRow(row.map(({ twin }) => twin.md))),
+      ...cells.map((row) => markdownRow(row.map(({ content }) => content.md))),
     ].join('\n'),
   }
 }
@@ -83,14 +83,14 @@ function markdownRow(cells: readonly string[]): string {
 }
 
 interface MadeCell {
-  readonly twin: Twin
+  readonly content: HtmlAndMarkdown
   readonly order: string | number | null | undefined
 }
 
-function cellOf(value: Cell | Said): MadeCell {
-  return typeof value === 'object' && value !== null && 'said' in value
-    ? { twin: twinOf(value.said), order: value.order }
-    : { twin: twinOf(value), order: undefined }
+function cellOf(value: TableCell | Inline): MadeCell {
+  return typeof value === 'object' && value !== null && 'content' in value
+    ? { content: renderInline(value.content), order: value.order }
+    : { content: renderInline(value), order: undefined }
 }
 
 function headerCell({ label, unit, kind, sortable }: Column): Html {
@@ -100,16 +100,16 @@ function headerCell({ label, unit, kind, sortable }: Column): Html {
   return html`<th scope="col" ${attributes}><span>${label}</span>${under}</th>`
 }
 
-function bodyRow(row: Row, cells: readonly MadeCell[], columns: readonly Column[]): Html {
+function bodyRow(row: TableRow, cells: readonly MadeCell[], columns: readonly Column[]): Html {
   const data = Object.entries(row.data ?? {}).map(([name, value]) => html` data-${name}="${value}"`)
   const id = row.id === undefined ? null : html` id="${row.id}"`
-  return html`<tr${id}${data}>${cells.map(({ twin, order }, at) => {
+  return html`<tr${id}${data}>${cells.map(({ content, order }, at) => {
     const kind = cellClass(columns[at])
     // Without an order of its own a cell is sorted by its text; null stands for unknown.
     const sort = order === undefined ? null : html` data-order="${order ?? ''}"`
     return at === 0
-      ? html`<th scope="row" ${kind}${sort}>${twin.html}</th>`
-      : html`<td${kind}${sort}>${twin.html}</td>`
+      ? html`<th scope="row" ${kind}${sort}>${content.html}</th>`
+      : html`<td${kind}${sort}>${content.html}</td>`
   })}</tr>
 `
 }

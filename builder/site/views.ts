@@ -1,9 +1,9 @@
 /** Pages that the script fills from the API: one for each kind of thing of which only the newest have their own page. */
 import { viewPages } from '../../src/core/site-pages.ts'
+import { code, inline } from './html-and-markdown.ts'
+import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 import { html } from './html.ts'
-import type { Page } from './page.ts'
-import { code, say } from './twin.ts'
-import type { Twin } from './twin.ts'
+import type { SitePage } from './page.ts'
 
 const views = [
   { kind: '/receipts', name: 'receipt', id: '{id}', nav: '/receipts' },
@@ -12,7 +12,7 @@ const views = [
   { kind: '/partners', name: 'partner', id: '{handle}', nav: '/docs' },
 ] as const
 
-export function* viewPagesOf(): Generator<Page> {
+export function* viewPagesOf(): Generator<SitePage> {
   for (const { kind, name, id, nav } of views) {
     yield {
       path: viewPages[kind],
@@ -24,14 +24,14 @@ export function* viewPagesOf(): Generator<Page> {
       body: [
         view(
           name,
-          say`Any ${name} of the ledger is answered as JSON at ${code(`/api/v1${kind}/${id}`)}, and shown to people at ${code(`${kind}/${id}`)}.`,
+          inline`Any ${name} of the ledger is answered as JSON at ${code(`/api/v1${kind}/${id}`)}, and shown to people at ${code(`${kind}/${id}`)}.`,
         ),
       ],
     }
   }
 }
 
-function view(name: string, { html: words, md }: Twin): Twin {
+function view(name: string, { html: words, md }: HtmlAndMarkdown): HtmlAndMarkdown {
   return {
     html: html`<div data-view="${name}">
       <p>${words}</p>

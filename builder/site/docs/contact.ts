@@ -2,10 +2,10 @@
 import type { Route } from '../../../src/contract/route.ts'
 import { routes } from '../../../src/contract/routes.ts'
 import { list, para } from '../blocks.ts'
-import type { Page } from '../page.ts'
-import { code, link, say } from '../twin.ts'
+import { code, link, inline } from '../html-and-markdown.ts'
+import type { SitePage } from '../page.ts'
 
-export function contactPage(): Page {
+export function contactPage(): SitePage {
   const takesFeedback = routes.some((route: Route) => route.path === '/api/v1/feedback')
   return {
     path: '/docs/contact',
@@ -19,7 +19,7 @@ export function contactPage(): Page {
       ),
       takesFeedback
         ? para(
-            say`Send them with ${link('/docs/reference', code('POST /api/v1/feedback'))}: a message of up to 4,000 characters, the page, and how to reach you. Five an hour.`,
+            inline`Send them with ${link('/docs/reference', code('POST /api/v1/feedback'))}: a message of up to 4,000 characters, the page, and how to reach you. Five an hour.`,
           )
         : para('This version takes reports through the operator of the site that you read it on.'),
       list([

@@ -8,7 +8,7 @@ import type { ReadKind } from './edge-cache.ts'
 
 export const measuredOn = '2026-11-21'
 
-export interface NamedKind extends ReadKind {
+export interface NamedReadKind extends ReadKind {
   readonly name: string
   readonly plainBytes: number
 }
@@ -19,7 +19,7 @@ const pageSeconds = 300
 const withPolls = 4
 const withWrites = 24 * 60
 
-export const readKinds: readonly NamedKind[] = [
+export const readKinds: readonly NamedReadKind[] = [
   kind('All rails, JSON', 0.25, 1, 117_886, 22_505, maxAgeOf('listRails'), withPolls),
   kind('One rail, JSON', 0.2, 60, 1963, 844, maxAgeOf('getRail'), withPolls),
   kind('Opportunities', 0.1, 1, 1567, 492, maxAgeOf('listOpportunities'), withPolls),
@@ -41,7 +41,7 @@ function kind(
   bodyBytes: number,
   maxAgeSeconds: number,
   changesPerDay: number,
-): NamedKind {
+): NamedReadKind {
   return { name, share, documents, plainBytes, bodyBytes, maxAgeSeconds, changesPerDay }
 }
 

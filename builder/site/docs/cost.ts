@@ -1,10 +1,10 @@
 /** `/docs/cost`: what reads and writes cost whoever runs a ledger. Measured figures, and a model of caches in front. */
 import { grouped } from '../../../src/core/number-text.ts'
 import { codeBlock, links, list, para, section } from '../blocks.ts'
-import type { Page } from '../page.ts'
+import type { HtmlAndMarkdown } from '../html-and-markdown.ts'
+import { code, link, inline } from '../html-and-markdown.ts'
+import type { SitePage } from '../page.ts'
 import { table } from '../table.ts'
-import type { Twin } from '../twin.ts'
-import { code, link, say } from '../twin.ts'
 import {
   edge,
   examplePrices,
@@ -20,7 +20,7 @@ import type { EdgeDay } from './edge-cache.ts'
 const bytesPerGb = 1e9
 const daySeconds = 86_400
 
-export function costPage(): Page {
+export function costPage(): SitePage {
   return {
     path: '/docs/cost',
     title: 'What it costs to run',
@@ -36,7 +36,7 @@ export function costPage(): Page {
       section(
         'money',
         'In money',
-        para(say`With the reader’s own prices, per day:`),
+        para(inline`With the reader’s own prices, per day:`),
         codeBlock(formula, 'text'),
         moneyTable(),
       ),
@@ -68,7 +68,7 @@ const scenarios: readonly Scenario[] = readsPerDay.flatMap((reads) =>
   })),
 )
 
-function readsTable(): Twin {
+function readsTable(): HtmlAndMarkdown {
   return table({
     id: 'reads-a-day',
     caption: `Expected for one day, ${edge.points} points of presence. A shield is one more cache between them and the origin.`,
@@ -100,7 +100,7 @@ function readsSaid(): string {
   return `The most of these, ${most.toFixed(0)} requests a second, is ${share} % of what one process answered when it was measured (${grouped(String(originPerSecond))} a second).`
 }
 
-function moneyTable(): Twin {
+function moneyTable(): HtmlAndMarkdown {
   const { perMillionReads, perGb, perOriginGb } = examplePrices
   return table({
     id: 'money-a-day',
@@ -125,7 +125,7 @@ function moneyTable(): Twin {
   })
 }
 
-function kindsTable(): Twin {
+function kindsTable(): HtmlAndMarkdown {
   return table({
     id: 'kinds-of-reads',
     caption: `Sizes measured on ${measuredOn}. The share of the reads is assumed, the time to live is the one that is served.`,
@@ -156,14 +156,14 @@ function kindsTable(): Twin {
 function assumptions() {
   return [
     'Reads come independently of each other (Poisson) and evenly over the day, the documents of a kind and the points of presence. Any other spread leaves fewer requests for the origin.',
-    say`A point keeps what it has until its ${code('max-age')} is over, counted with the ${code('Age')} of a copy from the shield, and then asks with ${code('If-None-Match')}: only what has changed meanwhile is sent whole. What nobody has read for ${edge.keepsSeconds / 3600} hours is forgotten.`,
-    say`${code('stale-while-revalidate')} spares readers the wait, and the origin nothing: each copy is asked for as often.`,
+    inline`A point keeps what it has until its ${code('max-age')} is over, counted with the ${code('Age')} of a copy from the shield, and then asks with ${code('If-None-Match')}: only what has changed meanwhile is sent whole. What nobody has read for ${edge.keepsSeconds / 3600} hours is forgotten.`,
+    inline`${code('stale-while-revalidate')} spares readers the wait, and the origin nothing: each copy is asked for as often.`,
     `An answer has ${grouped(String(edge.headerBytes))} bytes of headers. Readers take brotli and never ask whether their own copy is still good; those that do cost less.`,
     'Not counted: TLS, retries, bots that ask for addresses that do not exist, pictures, and reads that are signed or paid, which no cache may keep.',
   ]
 }
 
-function writesTable(): Twin {
+function writesTable(): HtmlAndMarkdown {
   const { bytesPerReceipt, cpuMicroseconds, groupSize, diskBytes } = writes
   const perSecond = Math.floor(1e6 / cpuMicroseconds)
   const days = [...writes.perDay, perSecond * daySeconds]
@@ -205,8 +205,8 @@ function aboutWrites() {
   return [
     `The last row is one core with nothing else to do, which is what one service can use of a machine of two while a builder has the other. Receipts that arrive together share a flush, ${writes.groupSize} at most where as many callers wait; one that arrives alone has its own.`,
     'The disk fills before anything else does: nothing of what was signed is ever thrown away. Snapshots and their history come on top and grow with what changes, not with what is written.',
-    say`How it was measured, and what that does not show, stands beside the benchmarks: ${code('npm run bench -- writes start')}.`,
-    say`One caller cannot fill it: ${link('/docs/limits', 'limits')} bound what a wallet and a network may write in a day.`,
+    inline`How it was measured, and what that does not show, stands beside the benchmarks: ${code('npm run bench -- writes start')}.`,
+    inline`One caller cannot fill it: ${link('/docs/limits', 'limits')} bound what a wallet and a network may write in a day.`,
   ]
 }
 

@@ -16,7 +16,7 @@ export interface ReadKind {
   readonly changesPerDay: number
 }
 
-export interface Edge {
+export interface EdgeCache {
   readonly points: number
   /** One more cache between the points and the origin, whose copies the points pass on with their `Age`. */
   readonly hasShield: boolean
@@ -38,7 +38,7 @@ export interface EdgeDay {
 
 const daySeconds = 86_400
 
-export function edgeDay(readsPerDay: number, kinds: readonly ReadKind[], edge: Edge): EdgeDay {
+export function edgeDay(readsPerDay: number, kinds: readonly ReadKind[], edge: EdgeCache): EdgeDay {
   const days = kinds.map((kind) => kindDay(readsPerDay * kind.share, kind, edge))
   const sum = (of: (day: EdgeDay) => number) => days.reduce((total, day) => total + of(day), 0)
   const reads = sum((day) => day.reads)
@@ -53,7 +53,7 @@ export function edgeDay(readsPerDay: number, kinds: readonly ReadKind[], edge: E
 
 const nothing: EdgeDay = { reads: 0, hitShare: 0, edgeBytes: 0, originRequests: 0, originBytes: 0 }
 
-function kindDay(reads: number, kind: ReadKind, edge: Edge): EdgeDay {
+function kindDay(reads: number, kind: ReadKind, edge: EdgeCache): EdgeDay {
   if (reads === 0) return nothing
   const { documents, bodyBytes, maxAgeSeconds, changesPerDay } = kind
   const { points, hasShield, headerBytes } = edge

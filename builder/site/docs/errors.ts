@@ -3,9 +3,9 @@ import { errorCodes } from '../../../src/contract/errors.ts'
 import { entriesOf } from '../../../src/core/entries.ts'
 import { counted } from '../../../src/core/number-text.ts'
 import { codeBlock, facts, links, para, section } from '../blocks.ts'
-import type { Page } from '../page.ts'
+import { code, link, inline } from '../html-and-markdown.ts'
+import type { SitePage } from '../page.ts'
 import { table } from '../table.ts'
-import { code, link, say } from '../twin.ts'
 import { remedies } from './remedies.ts'
 
 const example = `{
@@ -14,7 +14,7 @@ const example = `{
   "docs": "https://…/docs/errors#unknown_rail"
 }`
 
-export function errorsPage(): Page {
+export function errorsPage(): SitePage {
   const all = entriesOf(errorCodes)
   return {
     path: '/docs/errors',
@@ -49,7 +49,7 @@ export function errorsPage(): Page {
           rows: all.map(([name, { status, message }]) => ({
             id: name,
             cells: [
-              say`${link(`#${name}`, code(name))}`,
+              inline`${link(`#${name}`, code(name))}`,
               String(status),
               message,
               remedies[name] ?? byStatus[status] ?? 'Read details.',

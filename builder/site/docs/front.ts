@@ -1,10 +1,10 @@
 /** `/docs`: the front page of the documentation. */
 import type { World } from '../../world/world.ts'
 import { codeBlock, facts, para } from '../blocks.ts'
-import type { Page } from '../page.ts'
-import { join, link, say } from '../twin.ts'
+import { join, link, inline } from '../html-and-markdown.ts'
+import type { SitePage } from '../page.ts'
 
-export function docsPage({ site, agentSkills }: World): Page {
+export function docsPage({ site, agentSkills }: World): SitePage {
   return {
     path: '/docs',
     title: 'Documentation',
@@ -19,7 +19,7 @@ export function docsPage({ site, agentSkills }: World): Page {
       facts([
         [
           'API reference',
-          say`${link('/docs/reference', 'Every endpoint')}, ${link('/docs/models', 'every field')}, ${link('/openapi.json', 'OpenAPI 3.0.3')}, ${link('/openapi.d.ts', 'TypeScript types')}`,
+          inline`${link('/docs/reference', 'Every endpoint')}, ${link('/docs/models', 'every field')}, ${link('/openapi.json', 'OpenAPI 3.0.3')}, ${link('/openapi.d.ts', 'TypeScript types')}`,
         ],
         ['Try it', link('/docs/try', 'Send requests from the browser')],
         ['Verify', link('/docs/verifying', 'Check a signature, with and without a browser')],
@@ -31,7 +31,7 @@ export function docsPage({ site, agentSkills }: World): Page {
         ['Limits', link('/docs/limits', 'How often you may ask')],
         [
           'Agents',
-          say`${link('/llms.txt', 'llms.txt')}, ${link('/llms-full.txt', 'all of it in one file')}, ${link('/docs/mcp', 'tools over MCP')}, ${join(
+          inline`${link('/llms.txt', 'llms.txt')}, ${link('/llms-full.txt', 'all of it in one file')}, ${link('/docs/mcp', 'tools over MCP')}, ${join(
             [...agentSkills.keys()].map((name) => link(`/${name}/SKILL.md`, `skill: ${name}`)),
             ', ',
           )}, ${link('/.well-known/agent-skills/index.json', 'index of skills')}`,

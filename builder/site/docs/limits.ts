@@ -1,11 +1,11 @@
 /** `/docs/limits`: how often one may ask, and how much one may leave. */
 import { limitPolicies, writeBounds } from '../../../src/core/limits.ts'
 import { links, list, para } from '../blocks.ts'
-import type { Page } from '../page.ts'
+import { code, link, inline } from '../html-and-markdown.ts'
+import type { SitePage } from '../page.ts'
 import { table } from '../table.ts'
-import { code, link, say } from '../twin.ts'
 
-export function limitsPage(): Page {
+export function limitsPage(): SitePage {
   const { ip, range, day, wallet, signers, unproven, overrun } = limitPolicies
   const bounds = writeBounds
   return {
@@ -62,13 +62,13 @@ export function limitsPage(): Page {
         empty: '',
       }),
       list([
-        say`Over a limit the answer is ${link('/docs/errors#rate_limited', '429')} with ${code('Retry-After')} in seconds. ${code('RateLimit')} and ${code('RateLimit-Policy')} stand on answers that no cache keeps.`,
+        inline`Over a limit the answer is ${link('/docs/errors#rate_limited', '429')} with ${code('Retry-After')} in seconds. ${code('RateLimit')} and ${code('RateLimit-Policy')} stand on answers that no cache keeps.`,
         'A call that a wallet has signed is counted against the wallet alone: not against the address it comes from, and not against the free daily allowance.',
-        say`A wallet at its limit is refused before its signature is checked. Others in its network notice nothing, up to ${String(overrun.quota)} such calls a minute; beyond that all signed calls from the network are refused.`,
+        inline`A wallet at its limit is refused before its signature is checked. Others in its network notice nothing, up to ${String(overrun.quota)} such calls a minute; beyond that all signed calls from the network are refused.`,
         'What waits for somebody else has a limit of its own, so that nobody who is slow holds up the rest: 64 signatures of contract wallets, 32 letters and 32 forwarded applications at once, each of them given up on after 2, 20 and 10 seconds. Beyond it the answer is 503, and nothing was done. A call that had proved no wallet by then counts all the same as one whose signature does not verify: forged signatures would be checked for nothing otherwise.',
         'The count of the day survives a restart of the service; a crash forgets the last five seconds of it at most.',
-        say`Send ${code('If-None-Match')} with the ${code('ETag')} that you have: 304 means nothing changed.`,
-        say`Documents are cached for the time that the ${link('/docs/reference', 'reference')} names. Rails are polled every few hours; asking more often brings nothing new.`,
+        inline`Send ${code('If-None-Match')} with the ${code('ETag')} that you have: 304 means nothing changed.`,
+        inline`Documents are cached for the time that the ${link('/docs/reference', 'reference')} names. Rails are polled every few hours; asking more often brings nothing new.`,
         'Bodies may have 64 KiB, lists 200 entries a page.',
       ]),
       table({
@@ -121,7 +121,7 @@ export function limitsPage(): Page {
         empty: '',
       }),
       list([
-        say`No room for one more job or bid is ${link('/docs/errors#bound_reached', '409')}, whose ${code('details')} say what makes room; a share of the day that is used up is ${link('/docs/errors#rate_limited', '429')}.`,
+        inline`No room for one more job or bid is ${link('/docs/errors#bound_reached', '409')}, whose ${code('details')} say what makes room; a share of the day that is used up is ${link('/docs/errors#rate_limited', '429')}.`,
       ]),
       links([
         ['/partners', 'Higher limits by tier'],

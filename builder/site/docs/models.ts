@@ -5,14 +5,14 @@ import { openApiOf } from '../../documents/site.ts'
 import { list, member, text } from '../../publish/facts.ts'
 import type { World } from '../../world/world.ts'
 import { contents, links, para, section } from '../blocks.ts'
-import type { Page } from '../page.ts'
+import { code, join, link, inline } from '../html-and-markdown.ts'
+import type { HtmlAndMarkdown } from '../html-and-markdown.ts'
+import type { SitePage } from '../page.ts'
 import { table } from '../table.ts'
-import { code, join, link, say } from '../twin.ts'
-import type { Twin } from '../twin.ts'
 import { entries, refName } from './schema.ts'
 import { contractText } from './text.ts'
 
-export function modelsPage(world: World): Page {
+export function modelsPage(world: World): SitePage {
   const schemas = entries(member(member(openApiOf(world), 'components'), 'schemas'))
   return {
     path: '/docs/models',
@@ -21,7 +21,7 @@ export function modelsPage(world: World): Page {
     nav: '/docs',
     body: [
       para(
-        say`What the answers and bodies of the ${link('/docs/reference', 'endpoints')} hold.`,
+        inline`What the answers and bodies of the ${link('/docs/reference', 'endpoints')} hold.`,
         'lede',
       ),
       contents(schemas.map(([name]) => [`#${name}`, name])),
@@ -34,10 +34,10 @@ export function modelsPage(world: World): Page {
   }
 }
 
-function fieldTable(name: string, schema: JsonValue): Twin {
+function fieldTable(name: string, schema: JsonValue): HtmlAndMarkdown {
   const fields = entries(member(schema, 'properties'))
   const required = new Set(list(member(schema, 'required')))
-  if (fields.length === 0) return para(say`${typeTwin(schema)}`)
+  if (fields.length === 0) return para(inline`${typeText(schema)}`)
   return table({
     id: `${name}-fields`,
     caption: `Fields of ${name}.`,
@@ -48,8 +48,8 @@ function fieldTable(name: string, schema: JsonValue): Twin {
     ],
     rows: fields.map(([field, value]) => ({
       cells: [
-        say`${code(field)}${required.has(field) ? null : ' optional'}`,
-        typeTwin(value),
+        inline`${code(field)}${required.has(field) ? null : ' optional'}`,
+        typeText(value),
         contractText(text(member(value, 'description')) ?? ''),
       ],
     })),
@@ -58,22 +58,22 @@ function fieldTable(name: string, schema: JsonValue): Twin {
 }
 
 /** `array of Rail`, `integer or null`, one of some words. */
-function typeTwin(schema: JsonValue): Twin {
+function typeText(schema: JsonValue): HtmlAndMarkdown {
   const nullable = member(schema, 'nullable') === true ? ' or null' : ''
   const ref = refName(schema)
-  if (ref !== null) return say`${link(`#${ref}`, ref)}${nullable}`
+  if (ref !== null) return inline`${link(`#${ref}`, ref)}${nullable}`
   const words = list(member(schema, 'enum')).map((word) => code(text(word) ?? JSON.stringify(word)))
-  if (words.length > 0) return say`${join(words, ', ')}${nullable}`
+  if (words.length > 0) return inline`${join(words, ', ')}${nullable}`
   const items = member(schema, 'items')
   if (items !== undefined)
-    return say`array of ${typeTwin(items)}${limits(schema, 'Items', 'entries')}${nullable}`
+    return inline`array of ${typeText(items)}${limits(schema, 'Items', 'entries')}${nullable}`
   const parts = ['allOf', 'oneOf', 'anyOf'].flatMap((key) => list(member(schema, key)))
-  if (parts.length > 0) return say`${join(parts.map(typeTwin), ' or ')}${nullable}`
+  if (parts.length > 0) return inline`${join(parts.map(typeText), ' or ')}${nullable}`
   const format = text(member(schema, 'format'))
   const type = text(member(schema, 'type')) ?? 'anything'
   const isOdd = format !== null && !['int64', 'int32', 'uri'].includes(format)
   const form = text(member(schema, 'pattern'))
-  return say`${type}${isOdd ? `, ${format}` : ''}${limits(schema, 'Length', 'characters')}${limits(schema, 'imum', '')}${form === null ? null : say`, ${code(form)}`}${nullable}`
+  return inline`${type}${isOdd ? `, ${format}` : ''}${limits(schema, 'Length', 'characters')}${limits(schema, 'imum', '')}${form === null ? null : inline`, ${code(form)}`}${nullable}`
 }
 
 /** `, 1 to 32 entries` of `minItems` and `maxItems`, and so on; nothing where there is no limit. */

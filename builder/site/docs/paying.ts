@@ -7,12 +7,12 @@ import { MOST_PERIODS } from '../../../src/core/subscription-price.ts'
 import { dayMs } from '../../../src/core/time.ts'
 import type { World } from '../../world/world.ts'
 import { codeBlock, facts, links, list, notice, para, section, steps } from '../blocks.ts'
-import type { Page } from '../page.ts'
+import { code, join, link, inline } from '../html-and-markdown.ts'
+import type { HtmlAndMarkdown } from '../html-and-markdown.ts'
+import type { SitePage } from '../page.ts'
 import { cell, table } from '../table.ts'
-import { code, join, link, say } from '../twin.ts'
-import type { Twin } from '../twin.ts'
 
-export function payingPage(world: World): Page {
+export function payingPage(world: World): SitePage {
   const { site } = world
   const { settlement, receiver } = site.payments
   const payable = settlement !== 'off' && receiver !== null
@@ -33,10 +33,10 @@ export function payingPage(world: World): Page {
             ['Paid to', code(receiver)],
             [
               'Network',
-              say`Base, ${code(paymentAsset.network.v2)} (version 1: ${code(paymentAsset.network.v1)})`,
+              inline`Base, ${code(paymentAsset.network.v2)} (version 1: ${code(paymentAsset.network.v1)})`,
             ],
-            ['Asset', say`USDC, ${code(paymentAsset.address)}`],
-            ['Scheme', say`${code('exact')}: an EIP-3009 authorization for exactly the price`],
+            ['Asset', inline`USDC, ${code(paymentAsset.address)}`],
+            ['Scheme', inline`${code('exact')}: an EIP-3009 authorization for exactly the price`],
           ])
         : notice(
             'Payment is off here',
@@ -58,7 +58,7 @@ export function payingPage(world: World): Page {
 }
 
 /** The sold reads with their prices and the tiers that include them. */
-export function soldTable({ tiers }: Pick<World, 'tiers'>): Twin {
+export function soldTable({ tiers }: Pick<World, 'tiers'>): HtmlAndMarkdown {
   const all: readonly Route[] = routes
   return table({
     id: 'sold',
@@ -90,14 +90,14 @@ export function soldTable({ tiers }: Pick<World, 'tiers'>): Twin {
   })
 }
 
-function byHand(url: string): readonly Twin[] {
+function byHand(url: string): readonly HtmlAndMarkdown[] {
   const feed = `${url}/api/v1/alerts/feed`
   return [
     steps([
-      say`Ask. The answer is 402: ${code('X-Payment-Price-USDC')} and ${code('X-Payment-Receiver')} for people, ${code('accepts')} in the body for x402 version 1, the header ${code('PAYMENT-REQUIRED')} (base64 of JSON) for version 2.`,
-      say`Sign ${code('TransferWithAuthorization')} as EIP-712 for those terms: domain from ${code('extra')}, chain ${code(String(paymentAsset.chainId))}, ${code('to')} the receiver, ${code('value')} the amount, ${code('validBefore')} at most ${String(PAYMENT_TIMEOUT_SECONDS)} seconds ahead by convention (an hour at most), a random ${code('nonce')}.`,
-      say`Send the request again with the payment in ${code('PAYMENT-SIGNATURE')} (version 2) or ${code('X-PAYMENT')} (version 1); either version is taken in either header.`,
-      say`The answer comes with ${code('PAYMENT-RESPONSE')} and ${code('X-PAYMENT-RESPONSE')}: how it was settled, with the transaction.`,
+      inline`Ask. The answer is 402: ${code('X-Payment-Price-USDC')} and ${code('X-Payment-Receiver')} for people, ${code('accepts')} in the body for x402 version 1, the header ${code('PAYMENT-REQUIRED')} (base64 of JSON) for version 2.`,
+      inline`Sign ${code('TransferWithAuthorization')} as EIP-712 for those terms: domain from ${code('extra')}, chain ${code(String(paymentAsset.chainId))}, ${code('to')} the receiver, ${code('value')} the amount, ${code('validBefore')} at most ${String(PAYMENT_TIMEOUT_SECONDS)} seconds ahead by convention (an hour at most), a random ${code('nonce')}.`,
+      inline`Send the request again with the payment in ${code('PAYMENT-SIGNATURE')} (version 2) or ${code('X-PAYMENT')} (version 1); either version is taken in either header.`,
+      inline`The answer comes with ${code('PAYMENT-RESPONSE')} and ${code('X-PAYMENT-RESPONSE')}: how it was settled, with the transaction.`,
     ]),
     codeBlock(
       `curl -sS -D - ${feed}
@@ -113,7 +113,7 @@ curl -sS ${feed} -H "X-PAYMENT: $(base64 -w0 payment.json)"`,
   ]
 }
 
-function withClient(url: string): readonly Twin[] {
+function withClient(url: string): readonly HtmlAndMarkdown[] {
   return [
     codeBlock(
       `// npm install @x402/fetch @x402/evm viem
@@ -128,17 +128,17 @@ console.log(await answer.json(), answer.headers.get('payment-response'))`,
       'js',
     ),
     para(
-      say`Clients of version 1 (${code('x402-fetch')}, ${code('x402-axios')}) work unchanged as well. The command line shows the price and takes a signed payment with ${code('--payment-file')}.`,
+      inline`Clients of version 1 (${code('x402-fetch')}, ${code('x402-axios')}) work unchanged as well. The command line shows the price and takes a signed payment with ${code('--payment-file')}.`,
     ),
   ]
 }
 
-function whenWrong(): readonly Twin[] {
+function whenWrong(): readonly HtmlAndMarkdown[] {
   return [
     list([
-      say`The answer is made before the payment is taken and sent after it has settled: a request that fails charges nobody. ${link('/docs/errors', 'Every error of a payment')} says whether anything was charged.`,
-      say`503 ${link('/docs/errors#settlement_pending', code('settlement_pending'))} means: on its way. Send the same request with the same payment after ${code('Retry-After')}; do not sign another one. It is delivered once it is mined, also after a restart.`,
-      say`402 with another code than ${code('payment_required')} means that this payment buys nothing, or nothing more; ${code('details')} says why, and the terms are there again.`,
+      inline`The answer is made before the payment is taken and sent after it has settled: a request that fails charges nobody. ${link('/docs/errors', 'Every error of a payment')} says whether anything was charged.`,
+      inline`503 ${link('/docs/errors#settlement_pending', code('settlement_pending'))} means: on its way. Send the same request with the same payment after ${code('Retry-After')}; do not sign another one. It is delivered once it is mined, also after a restart.`,
+      inline`402 with another code than ${code('payment_required')} means that this payment buys nothing, or nothing more; ${code('details')} says why, and the terms are there again.`,
       'One authorization buys one answer. Sent again after it was delivered, it is refused.',
       'If a stranger brings your authorization to the chain first, it is still honoured, once, also when you come late.',
       'There are no refunds: an answer that was delivered is paid for, and what is not delivered is not charged.',
@@ -147,7 +147,7 @@ function whenWrong(): readonly Twin[] {
   ]
 }
 
-function subscription(url: string): readonly Twin[] {
+function subscription(url: string): readonly HtmlAndMarkdown[] {
   const [period, grace, patience] = [PERIOD_MS, GRACE_MS, PATIENCE_MS].map((ms) => ms / dayMs)
   return [
     codeBlock(
@@ -162,11 +162,11 @@ function subscription(url: string): readonly Twin[] {
       'The same tier, paid ahead, begins when the paid time ends; paid in the days of grace, it goes on from there.',
       'A higher tier begins at once. What was paid for lower tiers and is not used counts against its price: time in whole hours rounded up, money in micro-USDC rounded up, both for you. Where that is worth more than the price, nothing is due and the time is longer. What the operator gave counts for nothing.',
       'A lower tier begins when the paid time of the higher one ends.',
-      say`${code('{"tier":"free"}')} costs nothing and begins when the paid time ends.`,
-      say`${code('DELETE')} on the same path cancels: what is paid for stays until its end, no grace follows.`,
+      inline`${code('{"tier":"free"}')} costs nothing and begins when the paid time ends.`,
+      inline`${code('DELETE')} on the same path cancels: what is paid for stays until its end, no grace follows.`,
       `At most ${MOST_PERIODS} periods are paid for at once. Two payments at the same time are two periods; a repeat of one payment is answered as before and buys nothing.`,
       'The price of an upgrade rises from hour to hour, as less of the old tier is unused. One that you were told holds for ten minutes more.',
-      say`${code('@x402/fetch')} refuses more than one dollar for a payment unless told: ${code("x402Client.fromConfig({ schemes, spendControls: { maxAmountPerPayment: '$99' } })")}.`,
+      inline`${code('@x402/fetch')} refuses more than one dollar for a payment unless told: ${code("x402Client.fromConfig({ schemes, spendControls: { maxAmountPerPayment: '$99' } })")}.`,
     ]),
   ]
 }

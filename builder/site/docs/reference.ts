@@ -5,9 +5,9 @@ import { models } from '../../../src/contract/schemas/common.ts'
 import { counted } from '../../../src/core/number-text.ts'
 import type { World } from '../../world/world.ts'
 import { contents, facts, heading, links, list, para, section, stacked } from '../blocks.ts'
-import type { Page } from '../page.ts'
-import { code, link, say } from '../twin.ts'
-import type { Said, Twin } from '../twin.ts'
+import { code, link, inline } from '../html-and-markdown.ts'
+import type { Inline, HtmlAndMarkdown } from '../html-and-markdown.ts'
+import type { SitePage } from '../page.ts'
 import { contractText } from './text.ts'
 
 const access: Readonly<Record<Route['access'], string>> = {
@@ -16,7 +16,7 @@ const access: Readonly<Record<Route['access'], string>> = {
   partner: 'partner credentials, or payment where it is sold per request',
 }
 
-export function referencePage({ site }: World): Page {
+export function referencePage({ site }: World): SitePage {
   const tags = [...new Set(routes.map((route) => route.tag))]
   return {
     path: '/docs/reference',
@@ -26,7 +26,7 @@ export function referencePage({ site }: World): Page {
     alternates: [{ type: 'application/json', href: '/openapi.json', title: 'OpenAPI 3.0.3' }],
     body: [
       para(
-        say`Paths are relative to ${code(site.url)}. Answers are JSON unless stated otherwise. Any endpoint can answer the ${link('/docs/errors', 'errors')} 400, 405, 429, 500 and 503.`,
+        inline`Paths are relative to ${code(site.url)}. Answers are JSON unless stated otherwise. Any endpoint can answer the ${link('/docs/errors', 'errors')} 400, 405, 429, 500 and 503.`,
         'lede',
       ),
       links([
@@ -51,10 +51,10 @@ function tagId(tag: string): string {
   return `tag-${tag.toLowerCase().replaceAll(' ', '-')}`
 }
 
-function endpoint(route: Route): Twin {
+function endpoint(route: Route): HtmlAndMarkdown {
   return stacked([
-    heading(3, say`${code(`${route.method} ${route.path}`)}`, route.id),
-    para(say`${contractText(route.summary)}. ${contractText(route.description)}`),
+    heading(3, inline`${code(`${route.method} ${route.path}`)}`, route.id),
+    para(inline`${contractText(route.summary)}. ${contractText(route.description)}`),
     facts([
       ['Access', access[route.access]],
       ...parameters('Path', route.params),
@@ -64,7 +64,7 @@ function endpoint(route: Route): Twin {
         ([status, answer]) =>
           [
             `Answer ${status}`,
-            say`${contractText(answer.description)} ${answer.schema === undefined ? null : modelName(answer.schema)}${answer.contentType === undefined ? null : code(answer.contentType)}`,
+            inline`${contractText(answer.description)} ${answer.schema === undefined ? null : modelName(answer.schema)}${answer.contentType === undefined ? null : code(answer.contentType)}`,
           ] as const,
       ),
       ['Caching', caching(route)],
@@ -75,17 +75,17 @@ function endpoint(route: Route): Twin {
 function parameters(
   place: string,
   named: Readonly<Record<string, Parameter>> | undefined,
-): readonly (readonly [string, Said])[] {
+): readonly (readonly [string, Inline])[] {
   const entries = Object.entries(named ?? {})
   if (entries.length === 0) return []
   const lines = entries.map(
     ([name, { description, example }]) =>
-      say`${code(name)}: ${contractText(description)}${example === undefined ? null : say` Example: ${code(example)}`}`,
+      inline`${code(name)}: ${contractText(description)}${example === undefined ? null : inline` Example: ${code(example)}`}`,
   )
   return [[place, list(lines)]]
 }
 
-function modelName(schema: NonNullable<Route['body']>): Twin | null {
+function modelName(schema: NonNullable<Route['body']>): HtmlAndMarkdown | null {
   const known = models.get(schema)
   return known === undefined ? null : link(`/docs/models#${known.id}`, known.id)
 }

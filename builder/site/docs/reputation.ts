@@ -6,9 +6,9 @@ import {
 } from '../../../src/core/reputation.ts'
 import { codeBlock, links, list, para, section } from '../blocks.ts'
 import { amountText } from '../figures.ts'
-import type { Page } from '../page.ts'
+import { code, link, inline } from '../html-and-markdown.ts'
+import type { SitePage } from '../page.ts'
 import { table } from '../table.ts'
-import { code, link, say } from '../twin.ts'
 
 const evidence = [
   ['onchain', 'The payment was found on its chain.'],
@@ -17,7 +17,7 @@ const evidence = [
   ['signed', 'The worker alone has signed it.'],
 ] as const satisfies readonly (readonly [keyof typeof evidenceTenths, string])[]
 
-export function reputationGuide(): Page {
+export function reputationGuide(): SitePage {
   return {
     path: '/docs/reputation',
     title: 'How reputation is computed',
@@ -51,8 +51,8 @@ weight = evidence * payer`,
           empty: '',
         }),
         list([
-          say`${code('payer')} is 1, 1/2, 1/3, … for the first, second, third, … verified receipt from one payer, and 0 where payer and worker are one wallet: many payers count for more than one.`,
-          say`${code('amount * weight')} is rounded down to millionths of a USDC when the entry is written. The age counts from the entry’s ${code('counts_from')}.`,
+          inline`${code('payer')} is 1, 1/2, 1/3, … for the first, second, third, … verified receipt from one payer, and 0 where payer and worker are one wallet: many payers count for more than one.`,
+          inline`${code('amount * weight')} is rounded down to millionths of a USDC when the entry is written. The age counts from the entry’s ${code('counts_from')}.`,
           `A score falls to 37 % in ${reputationDecayDays} days without new receipts. Equal scores: the earlier first receipt stands first.`,
         ]),
       ),
@@ -61,9 +61,9 @@ weight = evidence * payer`,
         'changes',
         'What changes it later',
         list([
-          say`Entries are never changed. Where better evidence is found, an ${code('adjustment')} adds the difference; where a payment turns out not to have happened, an entry with a negative ${code('delta')} ${link('/docs/receipts', 'takes back')} what was earned, aged like what it reverses.`,
-          say`${code('GET /api/v1/reputation/{wallet}')} answers the score with the entries that make it, for a partner or for payment. Folded in the order of ${code('seq')}, they give the same score to the last bit.`,
-          say`The first fifty wallets are at ${link('/leaderboard', 'the leaderboard')}, which is free and signed.`,
+          inline`Entries are never changed. Where better evidence is found, an ${code('adjustment')} adds the difference; where a payment turns out not to have happened, an entry with a negative ${code('delta')} ${link('/docs/receipts', 'takes back')} what was earned, aged like what it reverses.`,
+          inline`${code('GET /api/v1/reputation/{wallet}')} answers the score with the entries that make it, for a partner or for payment. Folded in the order of ${code('seq')}, they give the same score to the last bit.`,
+          inline`The first fifty wallets are at ${link('/leaderboard', 'the leaderboard')}, which is free and signed.`,
         ]),
       ),
       links([

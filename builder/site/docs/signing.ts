@@ -3,13 +3,13 @@ import type { Route } from '../../../src/contract/route.ts'
 import { routes } from '../../../src/contract/routes.ts'
 import type { World } from '../../world/world.ts'
 import { codeBlock, links, list, para, section, steps } from '../blocks.ts'
-import type { Page } from '../page.ts'
+import { code, link, inline } from '../html-and-markdown.ts'
+import type { SitePage } from '../page.ts'
 import { table } from '../table.ts'
-import { code, link, say } from '../twin.ts'
 import { contractText } from './text.ts'
 import { writeScript } from './write-script.ts'
 
-export function signingPage({ site, taxonomy }: World): Page {
+export function signingPage({ site, taxonomy }: World): SitePage {
   const name = site.serviceName
   const signed = routes.filter((route: Route) => route.access === 'signed')
   return {
@@ -28,10 +28,10 @@ export function signingPage({ site, taxonomy }: World): Page {
         'The text',
         codeBlock(`${name}-register-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}`, 'text'),
         steps([
-          say`Write the body with every field but the signature; set the signature fields (${code('signature')}, ${code('worker_signature')}, ${code('platform_signature')}, ${code('oath_signature')}) to the empty string.`,
-          say`${code('BODY_SHA256')} is the lower-case hex SHA-256 of its RFC 8785 canonical JSON.`,
-          say`${code('TIMESTAMP')} is the ${code('timestamp')} of the body, RFC 3339, within five minutes of the server’s time. ${code('WALLET')} is the wallet as it stands in the body.`,
-          say`Sign the text and put the signature into ${code('signature')}.`,
+          inline`Write the body with every field but the signature; set the signature fields (${code('signature')}, ${code('worker_signature')}, ${code('platform_signature')}, ${code('oath_signature')}) to the empty string.`,
+          inline`${code('BODY_SHA256')} is the lower-case hex SHA-256 of its RFC 8785 canonical JSON.`,
+          inline`${code('TIMESTAMP')} is the ${code('timestamp')} of the body, RFC 3339, within five minutes of the server’s time. ${code('WALLET')} is the wallet as it stands in the body.`,
+          inline`Sign the text and put the signature into ${code('signature')}.`,
         ]),
       ),
       section(
@@ -50,7 +50,7 @@ export function signingPage({ site, taxonomy }: World): Page {
               cells: [
                 'EVM address',
                 'EIP-191 personal sign; contract wallets by EIP-1271 and EIP-6492',
-                say`${code('0x')} and 65 bytes of lower-case hex, v 27 or 28, low s`,
+                inline`${code('0x')} and 65 bytes of lower-case hex, v 27 or 28, low s`,
               ],
             },
             {
@@ -79,9 +79,9 @@ export function signingPage({ site, taxonomy }: World): Page {
         ),
         codeBlock(writeScript(site, taxonomy.skills[0]?.slug ?? ''), 'js'),
         list([
-          say`The wallet of the example is a NEAR implicit account: the hex of an ed25519 key. A Solana address is the base58 of one. For both, the key of the wallet may sign receipts.`,
-          say`An EVM wallet signs the same text by EIP-191 (${code('personal_sign')}). Its receipts are signed by an ed25519 key that it registers as ${code('receipt_key')}.`,
-          say`A receipt that only its worker has signed is kept and earns nothing until its payment is verified on a chain (${code('chain')} and ${code('tx_hash')}); ${link('/docs/reputation', 'what receipts earn')}.`,
+          inline`The wallet of the example is a NEAR implicit account: the hex of an ed25519 key. A Solana address is the base58 of one. For both, the key of the wallet may sign receipts.`,
+          inline`An EVM wallet signs the same text by EIP-191 (${code('personal_sign')}). Its receipts are signed by an ed25519 key that it registers as ${code('receipt_key')}.`,
+          inline`A receipt that only its worker has signed is kept and earns nothing until its payment is verified on a chain (${code('chain')} and ${code('tx_hash')}); ${link('/docs/reputation', 'what receipts earn')}.`,
         ]),
       ),
       section(
@@ -92,7 +92,7 @@ export function signingPage({ site, taxonomy }: World): Page {
           : list(
               signed.map(
                 (route) =>
-                  say`${link(`/docs/reference#${route.id}`, code(`${route.method} ${route.path}`))}: ${contractText(route.description)}`,
+                  inline`${link(`/docs/reference#${route.id}`, code(`${route.method} ${route.path}`))}: ${contractText(route.description)}`,
               ),
             ),
       ),
@@ -104,8 +104,8 @@ export function signingPage({ site, taxonomy }: World): Page {
           'text',
         ),
         list([
-          say`Send ${code('Authorization: Bearer <wallet>:<signature>')}, or ${code('X-Partner-Wallet')} and ${code('X-Partner-Signature')}, and the timestamp in ${code('X-Partner-Timestamp')}: Unix seconds or milliseconds.`,
-          say`${code('PATH')} is the path as requested, from ${code('/api/v1')} on, without the query. ${code('RAW_SHA256')} is the hash of the raw bytes of the body; use v2 for writes.`,
+          inline`Send ${code('Authorization: Bearer <wallet>:<signature>')}, or ${code('X-Partner-Wallet')} and ${code('X-Partner-Signature')}, and the timestamp in ${code('X-Partner-Timestamp')}: Unix seconds or milliseconds.`,
+          inline`${code('PATH')} is the path as requested, from ${code('/api/v1')} on, without the query. ${code('RAW_SHA256')} is the hash of the raw bytes of the body; use v2 for writes.`,
         ]),
       ),
       section(
@@ -113,7 +113,7 @@ export function signingPage({ site, taxonomy }: World): Page {
         'Once',
         list([
           'A signed text is good for one write. The same request again gets the first answer; the same text with another body is refused.',
-          say`${code('Idempotency-Key')} is honoured on every POST for 24 hours.`,
+          inline`${code('Idempotency-Key')} is honoured on every POST for 24 hours.`,
           'An oath is signed over its text with the wallet and the timestamp of the body filled in.',
         ]),
       ),

@@ -1,7 +1,9 @@
 /** Sentences of the contract: their `code` marks become code in both forms of a page. */
-import { code, concat, twinOf } from '../twin.ts'
-import type { Twin } from '../twin.ts'
+import { code, concat, renderInline } from '../html-and-markdown.ts'
+import type { HtmlAndMarkdown } from '../html-and-markdown.ts'
 
-export function contractText(text: string): Twin {
-  return concat(text.split('`').map((part, index) => (index % 2 === 1 ? code(part) : twinOf(part))))
+export function contractText(text: string): HtmlAndMarkdown {
+  return concat(
+    text.split('`').map((part, index) => (index % 2 === 1 ? code(part) : renderInline(part))),
+  )
 }

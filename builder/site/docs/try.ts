@@ -1,10 +1,10 @@
 /** `/docs/try`: the API in the browser, with Swagger UI served from this site. */
 import { htmlOnly, links, para } from '../blocks.ts'
+import { link, inline } from '../html-and-markdown.ts'
 import { html } from '../html.ts'
-import type { Page } from '../page.ts'
-import { link, say } from '../twin.ts'
+import type { SitePage } from '../page.ts'
 
-export function tryPage(): Page {
+export function tryPage(): SitePage {
   return {
     path: '/docs/try',
     title: 'Try the API',
@@ -15,7 +15,7 @@ export function tryPage(): Page {
     scripts: ['/assets/vendor/swagger-ui-bundle.js', '/assets/playground.js'],
     body: [
       para(
-        say`Requests go to this site and count towards the ${link('/docs/limits', 'limits')}.`,
+        inline`Requests go to this site and count towards the ${link('/docs/limits', 'limits')}.`,
         'lede',
       ),
       htmlOnly(

@@ -1,10 +1,10 @@
 /** `/docs/verifying`: a document is checked in the browser, with OpenSSL or with Node. */
 import type { World } from '../../world/world.ts'
 import { codeBlock, facts, list, para, section } from '../blocks.ts'
-import type { Page } from '../page.ts'
-import { code, link, say } from '../twin.ts'
+import { code, link, inline } from '../html-and-markdown.ts'
+import type { SitePage } from '../page.ts'
 
-export function verifyingPage({ site, signingKeys }: World): Page {
+export function verifyingPage({ site, signingKeys }: World): SitePage {
   return {
     path: '/docs/verifying',
     title: 'Verify a document',
@@ -13,17 +13,17 @@ export function verifyingPage({ site, signingKeys }: World): Page {
     nav: '/docs',
     body: [
       para(
-        say`A good signature says that this ledger published these bytes. Whether they are true is another question; ${link('/honesty', 'flags')} and the evidence of each rail help with that one.`,
+        inline`A good signature says that this ledger published these bytes. Whether they are true is another question; ${link('/honesty', 'flags')} and the evidence of each rail help with that one.`,
         'lede',
       ),
       section(
         'what',
         'What is signed',
         list([
-          say`${code('X-Signature')}: ${code('ed25519:')} and the base64 signature over the bytes of the body, after any Content-Encoding is undone.`,
-          say`${code('X-Signature-Key')}: the ${code('kid')} of the key, listed at ${link('/.well-known/signing-keys.json', '/.well-known/signing-keys.json')}, retired keys included.`,
-          say`JSON bodies are RFC 8785 canonical JSON: parsed and written again they give the same bytes.`,
-          say`${link('/snapshot.json', '/snapshot.json')} lists every document with its SHA-256, so an old one beside a new one shows.`,
+          inline`${code('X-Signature')}: ${code('ed25519:')} and the base64 signature over the bytes of the body, after any Content-Encoding is undone.`,
+          inline`${code('X-Signature-Key')}: the ${code('kid')} of the key, listed at ${link('/.well-known/signing-keys.json', '/.well-known/signing-keys.json')}, retired keys included.`,
+          inline`JSON bodies are RFC 8785 canonical JSON: parsed and written again they give the same bytes.`,
+          inline`${link('/snapshot.json', '/snapshot.json')} lists every document with its SHA-256, so an old one beside a new one shows.`,
         ]),
       ),
       section(
@@ -41,7 +41,7 @@ export function verifyingPage({ site, signingKeys }: World): Page {
         facts(
           signingKeys.keys.map((key) => [
             key.kid,
-            say`${key.status}, since ${key.created_at.slice(0, 10)}, ${code(key.public_key)}`,
+            inline`${key.status}, since ${key.created_at.slice(0, 10)}, ${code(key.public_key)}`,
           ]),
         ),
       ),

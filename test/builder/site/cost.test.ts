@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { readKinds } from '../../../builder/site/docs/cost-figures.ts'
 import { costPage } from '../../../builder/site/docs/cost.ts'
 import { edgeDay } from '../../../builder/site/docs/edge-cache.ts'
-import type { Edge, ReadKind } from '../../../builder/site/docs/edge-cache.ts'
+import type { EdgeCache, ReadKind } from '../../../builder/site/docs/edge-cache.ts'
 import { randomFrom } from '../../support/random.ts'
 
 const daySeconds = 86_400
@@ -14,10 +14,10 @@ const page: ReadKind = {
   maxAgeSeconds: 60,
   changesPerDay: 0,
 }
-const edge: Edge = { points: 10, hasShield: false, keepsSeconds: 1e9, headerBytes: 500 }
+const edge: EdgeCache = { points: 10, hasShield: false, keepsSeconds: 1e9, headerBytes: 500 }
 
 /** Reads one document for `days` days, one read after the other, with caches that count seconds. */
-function playedOut(readsPerDay: number, { points, hasShield }: Edge, days: number) {
+function playedOut(readsPerDay: number, { points, hasShield }: EdgeCache, days: number) {
   const random = randomFrom(20_261_121)
   const freshUntil = Array.from({ length: points }, () => 0)
   let shieldUntil = 0

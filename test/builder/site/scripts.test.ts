@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { stacked } from '../../../builder/site/blocks.ts'
 import { signingPage } from '../../../builder/site/docs/signing.ts'
 import { verifyingPage } from '../../../builder/site/docs/verifying.ts'
-import type { Page } from '../../../builder/site/page.ts'
+import type { SitePage } from '../../../builder/site/page.ts'
 import { loadAuthored } from '../../../builder/world/authored.ts'
 import { systemClock } from '../../../src/runtime/runtime.ts'
 import { startSite } from '../../site/site-server.ts'
@@ -34,7 +34,7 @@ afterAll(async () => {
 })
 
 /** The script of a guide, as a reader of its Markdown would save it, and what it prints. */
-async function run(page: Page): Promise<string> {
+async function run(page: SitePage): Promise<string> {
   const blocks = typeof page.body === 'function' ? page.body() : page.body
   const [, script = ''] = /```js\n([\s\S]*?)\n```/.exec(stacked(blocks).md) ?? []
   const file = join(dir, 'script.mjs')

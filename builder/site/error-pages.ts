@@ -1,10 +1,10 @@
 /** What people see where there is nothing, and where the ledger cannot answer. The service and the edge send them. */
 import { notFoundPage, troublePage } from '../../src/core/site-pages.ts'
 import { links, list, para } from './blocks.ts'
-import type { Page } from './page.ts'
-import { link, say } from './twin.ts'
+import { link, inline } from './html-and-markdown.ts'
+import type { SitePage } from './page.ts'
 
-export function missingPage(): Page {
+export function missingPage(): SitePage {
   return {
     path: notFoundPage,
     title: 'There is nothing at this address',
@@ -18,16 +18,16 @@ export function missingPage(): Page {
         'lede',
       ),
       list([
-        say`All rails are on ${link('/', 'the first page')}.`,
-        say`Receipts, workers and jobs can be searched: ${link('/receipts', 'receipts')}, ${link('/workers', 'workers')}, ${link('/jobs', 'jobs')}.`,
-        say`Programs find everything in ${link('/llms.txt', 'llms.txt')} and ${link('/openapi.json', 'OpenAPI')}.`,
+        inline`All rails are on ${link('/', 'the first page')}.`,
+        inline`Receipts, workers and jobs can be searched: ${link('/receipts', 'receipts')}, ${link('/workers', 'workers')}, ${link('/jobs', 'jobs')}.`,
+        inline`Programs find everything in ${link('/llms.txt', 'llms.txt')} and ${link('/openapi.json', 'OpenAPI')}.`,
       ]),
       links([['/docs/contact', 'Report a dead link']]),
     ],
   }
 }
 
-export function unavailablePage(): Page {
+export function unavailablePage(): SitePage {
   return {
     path: troublePage,
     title: 'The ledger cannot answer this right now',
@@ -42,7 +42,7 @@ export function unavailablePage(): Page {
       ),
       list([
         'Pages and figures that are published stay readable meanwhile; this one has to be asked of the service.',
-        say`Please try again in a minute. ${link('/status', 'How the polls went')} is a published page.`,
+        inline`Please try again in a minute. ${link('/status', 'How the polls went')} is a published page.`,
       ]),
     ],
   }

@@ -1,0 +1,104 @@
+/**
+ * Pieces of a page in both forms, HTML and Markdown, made by one call, so that a page and its `.md` form cannot differ.
+ * Text is escaped for both forms where it enters.
+ */
+import { html } from './html.ts'
+import type { Html } from './html.ts'
+
+export interface HtmlAndMarkdown {
+  readonly html: Html
+  readonly md: string
+}
+
+/** The parts of a sentence. Strings are text, never markup; null is nothing. */
+export type Inline = string | number | HtmlAndMarkdown | null | readonly Inline[]
+
+export const noContent: HtmlAndMarkdown = { html: html``, md: '' }
+
+/** Template tag: the fixed words are trusted Markdown and text, the values are escaped unless already rendered. */
+export function inline(
+  strings: TemplateStringsArray,
+  ...values: readonly Inline[]
+): HtmlAndMarkdown {
+  const parts = strings.flatMap((fixed, index) => {
+    const value = values[index]
+    const words = { html: html`${fixed}`, md: fixed }
+    return value === undefined ? [words] : [words, renderInline(value)]
+  })
+  return concat(parts)
+}
+
+export function renderInline(content: Inline): HtmlAndMarkdown {
+  if (content === null) return noContent
+  if (typeof content === 'number') return { html: html`${content}`, md: String(content) }
+  if (typeof content === 'string') return { html: html`${content}`, md: markdownText(content) }
+  return 'md' in content ? content : concat(content.map(renderInline))
+}
+
+/** Joins without a separator. */
+export function concat(parts: readonly HtmlAndMarkdown[]): HtmlAndMarkdown {
+  return { html: html`${parts.map((part) => part.html)}`, md: parts.map(({ md }) => md).join('') }
+}
+
+export function join(parts: readonly Inline[], separator: string): HtmlAndMarkdown {
+  const between = { html: html`${separator}`, md: separator }
+  return concat(
+    parts.flatMap((part, index) => (index === 0 ? [] : [between]).concat(renderInline(part))),
+  )
+}
+
+/** Escapes every character that means something in Markdown; line ends and control characters become spaces. */
+export function markdownText(text: string): string {
+  return text
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .replace(/[\\`*_[\]<>|~&]/g, (character) => `\\${character}`)
+}
+
+/** Text from outside, isolated so that its direction marks end with it. */
+export function untrustedText(text: string): HtmlAndMarkdown {
+  return { html: html`<bdi>${text}</bdi>`, md: markdownText(text) }
+}
+
+export function strong(content: Inline): HtmlAndMarkdown {
+  const { html: inner, md } = renderInline(content)
+  return { html: html`<strong>${inner}</strong>`, md: `**${md}**` }
+}
+
+export function small(content: Inline): HtmlAndMarkdown {
+  const { html: inner, md } = renderInline(content)
+  return { html: html`<small>${inner}</small>`, md }
+}
+
+/** Inline code. The Markdown fence is longer than any run of backticks inside. */
+export function code(text: string): HtmlAndMarkdown {
+  const flat = text.replace(/[\s\p{Cc}]+/gu, ' ')
+  const ticks = '`'.repeat(longestBacktickRun(flat) + 1)
+  const pad = flat.startsWith('`') || flat.endsWith('`') ? ' ' : ''
+  return { html: html`<code>${text}</code>`, md: `${ticks}${pad}${flat}${pad}${ticks}` }
+}
+
+export function longestBacktickRun(text: string): number {
+  return Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length))
+}
+
+/** Web addresses, paths of this site and anchors. Anything else, such as `javascript:`, is shown without a link. */
+const linkableAddress = /^(?:https?:\/\/[^\s"'<>\\]+|\/(?!\/)[^\s"'<>\\]*|#[\w-]+)$/i
+
+/** A link where the address is linkable, else the label alone. */
+export function link(href: string, label: Inline): HtmlAndMarkdown {
+  const { html: inner, md } = renderInline(label)
+  if (!linkableAddress.test(href)) return { html: inner, md }
+  const isExternal = !href.startsWith('/') && !href.startsWith('#')
+  const target = href.replaceAll('(', '%28').replaceAll(')', '%29')
+  return {
+    html: isExternal
+      ? html`<a href="${href}" rel="nofollow noopener noreferrer">${inner}</a>`
+      : html`<a href="${href}">${inner}</a>`,
+    md: `[${md}](${target})`,
+  }
+}
+
+/** A link labelled with its own address. */
+export function address(href: string): HtmlAndMarkdown {
+  return link(href, untrustedText(href.replace(/^https?:\/\//, '').replace(/\/$/, '')))
+}
