@@ -150,13 +150,13 @@ export const settings = {
     secret: true,
   },
   SMTP_URL: {
-    doc: 'Mail server as `smtp://user:password@host:port` or `smtps://…`; unset: letters are written to `outbox` in `DATA_DIR`.',
+    doc: 'Mail server as `smtp://user:password@host:port` or `smtps://…`; unset: e-mails are written to `outbox` in `DATA_DIR`.',
     schema: z.url({ protocol: /^smtps?$/ }),
     default: null,
     secret: true,
   },
   MAIL_FROM: {
-    doc: 'Sender of letters; unset: `ledger@` and the host of `SITE_URL`.',
+    doc: 'Sender of e-mails; unset: `ledger@` and the host of `SITE_URL`.',
     schema: z.email().max(254),
     default: null,
   },

@@ -9,7 +9,7 @@ import {
   dueTransactions,
   saveCheck,
   setOutcome,
-  untoldReceipts,
+  receiptsOnUnsupportedChains,
   waitingByChain,
 } from '../../src/db/receipts/checks.ts'
 import { BudgetSpent, createBatchRpc } from '../chain/batch.ts'
@@ -161,7 +161,7 @@ async function markUnsupportedChains({
 }: ReceiptCheckDeps): Promise<ChainReport[]> {
   const now = isoTime(clock.now())
   for (;;) {
-    const untold = await untoldReceipts(database.reader, evmChains, untoldPerWrite)
+    const untold = await receiptsOnUnsupportedChains(database.reader, evmChains, untoldPerWrite)
     if (untold.length === 0) break
     await database.write(async (tx) => {
       for (const receipt of untold) {

@@ -13,11 +13,11 @@ import {
   dropDeliveriesBefore,
   enqueueDelivery,
   isDeliveryDue,
-  killPending,
+  failPendingDeliveries,
   leaseDeliveries,
   settleDelivery,
 } from '../../src/db/webhooks.ts'
-import type { AttemptOutcome, LeasedDelivery } from '../../src/db/webhooks.ts'
+import type { AttemptOutcome, DeliveryLease } from '../../src/db/webhooks.ts'
 import { OutboundError } from '../../src/outbound/pinned-fetch.ts'
 import type { PinnedFetch } from '../../src/outbound/pinned-fetch.ts'
 import { webhookHeaders } from '../../src/outbound/standard-webhook.ts'
@@ -135,7 +135,7 @@ function messageId(random: Pick<Random, 'bytes'>): string {
   return `msg_${Buffer.from(random.bytes(12)).toString('hex')}`
 }
 
-async function leaseOne({ database, clock }: WebhookDeps): Promise<LeasedDelivery | null> {
+async function leaseOne({ database, clock }: WebhookDeps): Promise<DeliveryLease | null> {
   const nowMs = clock.now()
   const now = isoTime(nowMs)
   if (!(await isDeliveryDue(database.reader, now))) return null
@@ -147,10 +147,7 @@ async function leaseOne({ database, clock }: WebhookDeps): Promise<LeasedDeliver
 }
 
 /** Null where the outcome does not count: the round was ended, or the lease has gone to another. */
-async function attempt(
-  deps: WebhookDeps,
-  held: LeasedDelivery,
-): Promise<keyof WebhookRound | null> {
+async function attempt(deps: WebhookDeps, held: DeliveryLease): Promise<keyof WebhookRound | null> {
   const { database, clock, log, random, signal } = deps
   const answer = await sendOnce(deps, held)
   if (signal.aborted) return null
@@ -160,7 +157,7 @@ async function attempt(
     const kept = await settleDelivery(tx, held, outcome)
     if (kept && isGone) {
       await disableSubscription(tx, held.subscriptionId, goneReason, outcome.at)
-      await killPending(tx, held.subscriptionId, goneReason, outcome.at)
+      await failPendingDeliveries(tx, held.subscriptionId, goneReason, outcome.at)
     }
     return kept
   })
@@ -176,7 +173,7 @@ interface Answer {
   readonly error: string | null
 }
 
-async function sendOnce(deps: WebhookDeps, held: LeasedDelivery): Promise<Answer> {
+async function sendOnce(deps: WebhookDeps, held: DeliveryLease): Promise<Answer> {
   const { send, clock, secretOf, userAgent, signal } = deps
   const signed = webhookHeaders({
     id: held.id,

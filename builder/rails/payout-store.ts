@@ -2,7 +2,11 @@ import { z } from 'zod'
 
 import type { Clock } from '../../src/core/deps.ts'
 import { isoTime } from '../../src/core/time.ts'
-import { dropBucketsBefore, loadFold, saveFold } from '../../src/db/folds.ts'
+import {
+  deleteHourlyBucketsBefore,
+  loadHourlyAggregate,
+  saveHourlyAggregate,
+} from '../../src/db/hourly-aggregates.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { StoredStateError } from './adapter.ts'
 import type { PayoutHour, PayoutStore } from './payout-hours.ts'
@@ -30,7 +34,7 @@ const bodyShape = z.strictObject({
 export function createPayoutStore(rail: string, database: OpenDatabase, clock: Clock): PayoutStore {
   return {
     load: async (stream, fromHour, parseCursor) => {
-      const fold = await loadFold(database.reader, rail, stream, fromHour)
+      const fold = await loadHourlyAggregate(database.reader, rail, stream, fromHour)
       return {
         cursor: fold.cursor === null ? null : parseCursor(fold.cursor),
         buckets: fold.buckets.map(({ hour, body }) => ({ hour, ...bodyOf(rail, stream, body) })),
@@ -40,8 +44,8 @@ export function createPayoutStore(rail: string, database: OpenDatabase, clock: C
       const buckets = changed.map(({ hour, ...body }) => ({ hour, body }))
       const updatedAt = isoTime(clock.now())
       await database.write(async (tx) => {
-        await saveFold(tx, rail, stream, { cursor, buckets }, updatedAt)
-        await dropBucketsBefore(tx, rail, stream, dropBeforeHour)
+        await saveHourlyAggregate(tx, rail, stream, { cursor, buckets }, updatedAt)
+        await deleteHourlyBucketsBefore(tx, rail, stream, dropBeforeHour)
       })
     },
   }

@@ -86,7 +86,7 @@ function ranked(standings: readonly RankedStanding[], atMs: number): Community['
     display_name: standing.displayName,
     ...(standing.looksLikeAnother ? { looks_like_another: true as const } : {}),
     claimed: standing.claimed,
-    rep_score: scoreAt(standing.epochSum, atMs),
+    rep_score: scoreAt(standing.decayedSumAtEpoch, atMs),
     receipts_count: standing.receipts,
     total_usdc_lifetime: toUsdc(standing.lifetimeMicroUsdc),
     last_receipt_at: standing.lastReceiptAt,

@@ -47,7 +47,7 @@ export function acceptedView(
     /** By this receipt so far. */
     readonly earnedMicroUsdc: number
     /** Of the worker, as `Standing` has it. */
-    readonly epochSum: number
+    readonly decayedSumAtEpoch: number
     readonly siteUrl: string
     readonly nowMs: number
   },
@@ -63,7 +63,7 @@ export function acceptedView(
       : { verification_reason: view.verification_reason }),
     onchain_verified: view.onchain_verified,
     rep_delta: toUsdc(known.earnedMicroUsdc),
-    new_rep_score: scoreAt(known.epochSum, known.nowMs),
+    new_rep_score: scoreAt(known.decayedSumAtEpoch, known.nowMs),
     ...(view.explorer_url === undefined ? {} : { explorer_url: view.explorer_url }),
     url: view.url,
   }

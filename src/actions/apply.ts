@@ -22,7 +22,6 @@ import type { Database } from '../db/schema.ts'
 import { fieldProblem, forwardApplication } from '../outbound/application.ts'
 import type { Forwarded } from '../outbound/application.ts'
 import { outboundUserAgent } from '../outbound/user-agent.ts'
-import { requireRoomForWrite } from './bounds.ts'
 import type { ActionDeps } from './deps.ts'
 import { priorAnswer, requireFresh } from './effect.ts'
 import type { Outcome } from './effect.ts'
@@ -33,6 +32,7 @@ import type { PartnerWrite } from './partner-write.ts'
 import { requireQuota, windowStart } from './quota.ts'
 import type { Quota } from './quota.ts'
 import { requireWallet } from './signed-body.ts'
+import { enforcePartnerWriteQuota } from './write-quotas.ts'
 
 const perPartner: Quota = {
   name: 'applications',
@@ -164,7 +164,7 @@ async function begin(
     await requireFresh(deps, request, [proof])
     const partner = await requirePartner(tx, proof, { use: 'write', nowMs })
     const { wallet_rate_multiplier: multiplier } = tierOf(deps.reference(), partner)
-    await requireRoomForWrite(tx, { handle: partner.handle, multiplier }, nowMs)
+    await enforcePartnerWriteQuota(tx, { handle: partner.handle, multiplier }, nowMs)
     return { ...(await record(tx, deps, write, { worker, mode: 'forwarded' })), isNew: true }
   })
 }

@@ -17,7 +17,6 @@ import { findPartner } from '../db/partners/partners.ts'
 import type { Attestation, PartnerRecord } from '../db/partners/record.ts'
 import { partnerView } from '../db/partners/view.ts'
 import type { Database } from '../db/schema.ts'
-import { requireRoomForWrite } from './bounds.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './effect.ts'
 import type { Outcome, Refusal, SignedProof, WriteRequest } from './effect.ts'
@@ -30,6 +29,7 @@ import {
   requireWallet,
   signedProof,
 } from './signed-body.ts'
+import { enforcePartnerWriteQuota } from './write-quotas.ts'
 
 export interface AttestationWrite {
   readonly handle: string
@@ -63,7 +63,7 @@ export async function setAttestationEndpoint(
     const { attestation } = before ?? current
     await requireRight(tx, { handle, attestation }, proof)
     const { wallet_rate_multiplier: multiplier } = tierOf(deps.reference(), partner)
-    await requireRoomForWrite(tx, { handle, multiplier }, nowMs)
+    await enforcePartnerWriteQuota(tx, { handle, multiplier }, nowMs)
     return await bind(tx, write, proof, { before: attestation, current })
   })
 }

@@ -7,7 +7,6 @@ import { isoTime } from '../core/time.ts'
 import { findClaimOfWallet, putClaim } from '../db/claims.ts'
 import { putName } from '../db/names.ts'
 import { appendOath } from '../db/oaths.ts'
-import { countOfNetwork } from './bounds.ts'
 import { claimView } from './claim-view.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './effect.ts'
@@ -16,6 +15,7 @@ import { claimWithCode, sendClaimCode } from './email-claims.ts'
 import { oathRow, requireOath } from './oaths.ts'
 import type { Sender } from './sender.ts'
 import { verifySignedBody } from './signed-body.ts'
+import { chargeNetworkQuota } from './write-quotas.ts'
 
 interface Sent<Body> {
   readonly sender: Pick<Sender, 'network' | 'range'>
@@ -43,7 +43,7 @@ async function claimByWallet(deps: ActionDeps, sent: Sent<WalletClaimBody>): Pro
     if (before?.method === 'wallet') {
       throw new ApiError('spot_claimed', 'This wallet has claimed its spot')
     }
-    await countOfNetwork(tx, deps, { what: 'registration', sender, nowMs: request.nowMs })
+    await chargeNetworkQuota(tx, deps, { what: 'registration', sender, nowMs: request.nowMs })
     await putClaim(tx, {
       wallet: proof.wallet,
       displayName: body.display_name,

@@ -32,12 +32,12 @@ import { requireWallet } from './signed-body.ts'
 
 const CODE_LIFE_MS = 15 * minuteMs
 const MAX_TRIES = 5
-/** Codes an hour: to one address, and asked for from one place. Each is a letter to a stranger. */
+/** Codes an hour: to one address, and asked for from one place. */
 const MAX_SENDS = { toEmail: 3, fromRemote: 10 } as const
 
 /**
- * Sends a letter and answers 202. The letter goes out before the code holds: what is acknowledged was sent. An
- * address that has its claim is told so by letter, and whoever asked learns nothing of it.
+ * Sends a code and answers 202. The e-mail is sent before the code becomes valid. An address that already has a
+ * claim gets an e-mail that says so; the response is the same.
  */
 export async function sendClaimCode(
   deps: ActionDeps,
@@ -62,8 +62,8 @@ export async function sendClaimCode(
       await countSend(tx, { emailHash, remoteHash, nowMs })
       return (await findClaimOfEmail(tx, emailHash)) !== null
     })
-    const lines = hasClaim ? claimedLetter(deps) : codeLetter(deps, code, wallet)
-    await sendLetter(deps, body.email, lines)
+    const lines = hasClaim ? alreadyClaimedText(deps) : codeText(deps, code, wallet)
+    await sendEmail(deps, body.email, lines)
     return hasClaim
   })
   const expiresAt = isoTime(nowMs + CODE_LIFE_MS)
@@ -148,7 +148,7 @@ async function countSend(
 }
 
 /** Names the wallet, so that nobody claims by their code what somebody else has asked for. */
-function codeLetter(
+function codeText(
   { siteUrl }: Pick<ActionDeps, 'siteUrl'>,
   code: string,
   wallet: Wallet | null,
@@ -162,21 +162,21 @@ function codeLetter(
   ]
 }
 
-function claimedLetter({ siteUrl }: Pick<ActionDeps, 'siteUrl'>): readonly string[] {
+function alreadyClaimedText({ siteUrl }: Pick<ActionDeps, 'siteUrl'>): readonly string[] {
   return [
     `Somebody asked for a code to claim a spot on the leaderboard of ${siteUrl} with this address.`,
     'It has claimed one already, and has no second: there is no code.',
   ]
 }
 
-async function sendLetter(deps: ActionDeps, to: string, lines: readonly string[]): Promise<void> {
+async function sendEmail(deps: ActionDeps, to: string, lines: readonly string[]): Promise<void> {
   try {
     const subject = 'Your code for the Agent Income Ledger'
     await deps.mail({ to, subject, text: [...lines, ''].join('\n') })
   } catch (error) {
     const reason = redact(error instanceof Error ? error.message : String(error))
-    deps.log.error('a letter could not be sent', { reason: reason.replaceAll(to, '[address]') })
-    throw new ApiError('unavailable', 'The letter could not be sent')
+    deps.log.error('an e-mail could not be sent', { reason: reason.replaceAll(to, '[address]') })
+    throw new ApiError('unavailable', 'The e-mail could not be sent')
   }
 }
 

@@ -19,7 +19,7 @@ import { earnedBy, standingOf } from '../db/reputation.ts'
 import type { Database } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
 import type { Outcome } from './effect.ts'
-import { makeMove, requireMove, standingIn } from './job-write.ts'
+import { applyTransition, requireTransition, loadJobContext } from './job-write.ts'
 import type { JobWrite } from './job-write.ts'
 import { newId } from './new-id.ts'
 import { commitPartnerWrite } from './partner-write.ts'
@@ -49,9 +49,9 @@ export async function deliverJob(
       if (signed.wallet.id !== proof.wallet.id) {
         throw new ApiError('forbidden', 'the delivery is signed by another wallet than the request')
       }
-      const standing = await standingIn(tx, jobId, proof.wallet.id)
+      const standing = await loadJobContext(tx, jobId, proof.wallet.id)
       const { nowMs } = request
-      await makeMove(tx, standing, { event: 'deliver', actor: proof.wallet.id, nowMs })
+      await applyTransition(tx, standing, { event: 'deliver', actor: proof.wallet.id, nowMs })
       const delivery = {
         id,
         jobId,
@@ -111,20 +111,20 @@ async function accepted(
 ): Promise<JobAccepted> {
   const { siteUrl } = deps
   const { jobId, actor, nowMs } = sent
-  const standing = await standingIn(tx, jobId, actor)
-  requireMove(standing, 'accept', nowMs)
+  const standing = await loadJobContext(tx, jobId, actor)
+  requireTransition(standing, 'accept', nowMs)
   const { active: key } = deps.exchangeKeys()
   const by = { role: 'poster', actor } as const
   const receipt = await writeAcceptance(tx, standing.job, { by, key, siteUrl, nowMs })
   const job = await findJob(tx, jobId)
   if (receipt === null || job === null) throw new ApiError('conflict', 'the job has moved')
-  const { epochSum } = await standingOf(tx, receipt.to.id)
+  const { decayedSumAtEpoch } = await standingOf(tx, receipt.to.id)
   return {
     job: jobView(job, { siteUrl, nowMs }),
     receipt_id: receipt.id,
     receipt_url: receiptUrl(siteUrl, receipt.id),
     rep_delta: toUsdc(await earnedBy(tx, receipt.id)),
     rep_reason: noPaymentReason,
-    new_rep_score: scoreAt(epochSum, nowMs),
+    new_rep_score: scoreAt(decayedSumAtEpoch, nowMs),
   }
 }

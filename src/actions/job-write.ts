@@ -8,8 +8,8 @@ import { isoTime } from '../core/time.ts'
 import { findBidBy } from '../db/jobs/bids.ts'
 import type { BidRecord } from '../db/jobs/bids.ts'
 import { findJob } from '../db/jobs/jobs.ts'
-import { moveJob } from '../db/jobs/moves.ts'
 import type { JobRecord } from '../db/jobs/record.ts'
+import { transitionJob } from '../db/jobs/transitions.ts'
 import type { Database } from '../db/schema.ts'
 import type { PartnerWrite } from './partner-write.ts'
 
@@ -19,7 +19,7 @@ export interface JobWrite<Body> extends PartnerWrite {
 }
 
 /** A job as the caller of a write finds it, and who the caller is to it. */
-export interface Standing {
+export interface JobContext {
   readonly job: JobRecord
   readonly role: Exclude<JobRole, 'clock'>
   /** The caller's own bid. */
@@ -27,11 +27,11 @@ export interface Standing {
 }
 
 /** @throws ApiError `unknown_job` */
-export async function standingIn(
+export async function loadJobContext(
   db: Kysely<Database>,
   jobId: string,
   walletId: string,
-): Promise<Standing> {
+): Promise<JobContext> {
   const job = await findJob(db, jobId)
   if (job === null) throw new ApiError('unknown_job')
   const bid = await findBidBy(db, jobId, walletId)
@@ -41,8 +41,8 @@ export async function standingIn(
 }
 
 /** The state after an event. @throws ApiError with the refusal. */
-export function requireMove(
-  { job, role }: Pick<Standing, 'job' | 'role'>,
+export function requireTransition(
+  { job, role }: Pick<JobContext, 'job' | 'role'>,
   event: JobEvent,
   nowMs: number,
 ): JobStatus {
@@ -55,21 +55,21 @@ export function requireMove(
  * Decides and writes one move of a job. Answers the job after it.
  * @throws ApiError with the refusal; `conflict` where the job moved in between.
  */
-export async function makeMove(
+export async function applyTransition(
   tx: Kysely<Database>,
-  { job, role }: Standing,
+  { job, role }: JobContext,
   move: {
     readonly event: JobEvent
     readonly actor: string
     readonly nowMs: number
     readonly note?: string
-    readonly changes?: Parameters<typeof moveJob>[3]
+    readonly changes?: Parameters<typeof transitionJob>[3]
   },
 ): Promise<JobRecord> {
   const { event, actor, nowMs, note = null, changes } = move
-  const status = requireMove({ job, role }, event, nowMs)
+  const status = requireTransition({ job, role }, event, nowMs)
   const now = isoTime(nowMs)
-  const moved = await moveJob(tx, job, { event, role, actor, status, note, now }, changes)
+  const moved = await transitionJob(tx, job, { event, role, actor, status, note, now }, changes)
   const after = await findJob(tx, job.id)
   if (!moved || after === null) throw new ApiError('conflict', 'the job has moved')
   return after

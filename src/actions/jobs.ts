@@ -7,14 +7,14 @@ import { isoTime, parseTime } from '../core/time.ts'
 import { bidView, putBid, takeBid } from '../db/jobs/bids.ts'
 import { findJob, insertJob } from '../db/jobs/jobs.ts'
 import { jobView } from '../db/jobs/view.ts'
-import { requireRoomForBid, requireRoomForJob } from './bounds.ts'
 import type { ActionDeps } from './deps.ts'
 import type { Outcome } from './effect.ts'
-import { makeMove, requireMove, standingIn } from './job-write.ts'
+import { applyTransition, requireTransition, loadJobContext } from './job-write.ts'
 import type { JobWrite } from './job-write.ts'
 import { newId } from './new-id.ts'
 import { commitPartnerWrite } from './partner-write.ts'
 import { invalidField } from './signed-body.ts'
+import { enforceOpenBidLimit, enforceOpenJobLimit } from './write-quotas.ts'
 
 /** `POST /jobs`: 201 with the job. */
 export async function postJob(deps: ActionDeps, write: JobWrite<JobBody>): Promise<Outcome> {
@@ -33,7 +33,7 @@ export async function postJob(deps: ActionDeps, write: JobWrite<JobBody>): Promi
       nowMs,
     )
     if (!decision.ok) throw invalidField('deadline', decision.reason)
-    await requireRoomForJob(tx, proof.wallet.id, nowMs)
+    await enforceOpenJobLimit(tx, proof.wallet.id, nowMs)
     await insertJob(tx, {
       id,
       poster: proof.wallet,
@@ -65,12 +65,12 @@ export async function bidOnJob(
   }
   const id = newId(deps.random, 'bid')
   return await commitPartnerWrite(deps, { ...write, action: 'bidOnJob' }, async (tx) => {
-    const standing = await standingIn(tx, jobId, proof.wallet.id)
-    requireMove(standing, 'bid', nowMs)
-    if (standing.bid === null) await requireRoomForBid(tx, proof.wallet.id)
+    const standing = await loadJobContext(tx, jobId, proof.wallet.id)
+    requireTransition(standing, 'bid', nowMs)
+    if (standing.bid === null) await enforceOpenBidLimit(tx, proof.wallet.id)
     const bid = await putBid(tx, { id, jobId, bidder: proof.wallet, terms, now: isoTime(nowMs) })
     const isNew = standing.bid === null
-    await makeMove(tx, standing, {
+    await applyTransition(tx, standing, {
       event: 'bid',
       actor: proof.wallet.id,
       nowMs,
@@ -89,11 +89,11 @@ export async function awardJob(
   const { body, proof } = write
   const { nowMs } = write.request
   return await commitPartnerWrite(deps, { ...write, action: 'awardJob' }, async (tx) => {
-    const standing = await standingIn(tx, jobId, proof.wallet.id)
-    requireMove(standing, 'award', nowMs)
+    const standing = await loadJobContext(tx, jobId, proof.wallet.id)
+    requireTransition(standing, 'award', nowMs)
     const taken = await takeBid(tx, jobId, body.bid_id, isoTime(nowMs))
     if (!taken) throw new ApiError('refused', 'The job has no such bid')
-    const job = await makeMove(tx, standing, {
+    const job = await applyTransition(tx, standing, {
       event: 'award',
       actor: proof.wallet.id,
       nowMs,
@@ -139,10 +139,10 @@ async function endBy(
   const { proof, event, note } = write
   const { nowMs } = write.request
   return await commitPartnerWrite(deps, write, async (tx) => {
-    const standing = await standingIn(tx, jobId, proof.wallet.id)
+    const standing = await loadJobContext(tx, jobId, proof.wallet.id)
     const actor = proof.wallet.id
     const move = { event, actor, nowMs, ...(note === undefined ? {} : { note }) }
-    const job = await makeMove(tx, standing, move)
+    const job = await applyTransition(tx, standing, move)
     return { status: 200, body: jobView(job, { siteUrl: deps.siteUrl, nowMs }) }
   })
 }

@@ -5,12 +5,12 @@ import { isoTime } from '../core/time.ts'
 import { appendOath } from '../db/oaths.ts'
 import type { NewOathRow } from '../db/oaths.ts'
 import type { Database } from '../db/schema.ts'
-import { requireRoomForWrite } from './bounds.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './effect.ts'
 import type { Outcome, SignedProof, WriteRequest } from './effect.ts'
 import { requireOwnPartner, requirePartner, tierOf } from './partner-access.ts'
 import type { BearerProof, CurrentPartner } from './partner-access.ts'
+import { enforcePartnerWriteQuota } from './write-quotas.ts'
 
 /** A request as the handlers hand it on. */
 export interface PartnerWrite {
@@ -43,7 +43,7 @@ export async function commitPartnerWrite(
     const partner = await requirePartner(tx, proof, { use: 'write', nowMs })
     const { handle } = partner
     const { wallet_rate_multiplier: multiplier } = tierOf(deps.reference(), partner)
-    await requireRoomForWrite(tx, { handle, multiplier }, nowMs)
+    await enforcePartnerWriteQuota(tx, { handle, multiplier }, nowMs)
     const outcome = await work(tx)
     const { binding } = proof
     await appendOath(tx, rowOf(proof, { handle, action, nowMs, bodySha256: rawSha256, binding }))

@@ -13,7 +13,6 @@ import { appendOath } from '../db/oaths.ts'
 import { findPartner, insertPartner, updateProfile } from '../db/partners/partners.ts'
 import { partnerView } from '../db/partners/view.ts'
 import type { Database } from '../db/schema.ts'
-import { countOfNetwork } from './bounds.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './effect.ts'
 import type { Outcome, SignedProof, WriteRequest } from './effect.ts'
@@ -26,6 +25,7 @@ import { commitPartnerWrite } from './partner-write.ts'
 import type { PartnerWrite } from './partner-write.ts'
 import type { Sender } from './sender.ts'
 import { invalidField, requireTimely } from './signed-body.ts'
+import { chargeNetworkQuota } from './write-quotas.ts'
 
 export interface Signup {
   readonly sender: Pick<Sender, 'network' | 'range'>
@@ -46,7 +46,7 @@ export async function signupPartner(deps: ActionDeps, signup: Signup): Promise<O
   const now = isoTime(request.nowMs)
   return await commitOnce(deps, request, [proof, oathProof], async (tx) => {
     await requireFree(tx, body.handle, proof.wallet)
-    await countOfNetwork(tx, deps, { what: 'registration', sender, nowMs: request.nowMs })
+    await chargeNetworkQuota(tx, deps, { what: 'registration', sender, nowMs: request.nowMs })
     const at = { action: 'signupPartner', handle: body.handle, now }
     const record = await insertPartner(tx, {
       handle: body.handle,

@@ -11,7 +11,7 @@ import type { PaymentRecord } from '../db/payments/record.ts'
 import type { PaymentsOn } from '../payments/settler.ts'
 import type { InstalledDeps } from './deps.ts'
 import { paymentEffects } from './payment-effects.ts'
-import { giveUp, meantBy, settle, standingOf } from './settlement.ts'
+import { abandonPayment, expectedTransfer, settle, settlementStatus } from './settlement.ts'
 
 export interface PaymentWatch {
   /** One round: at the start, and then each minute. Never throws. */
@@ -112,10 +112,10 @@ async function resolveSubmitted(deps: InstalledDeps, on: PaymentsOn): Promise<vo
   const { reader } = deps.database
   for await (const payment of inParts((part) => submittedPayments(reader, part))) {
     if (on.inFlight.has(`${payment.payer}:${payment.nonce}`)) continue
-    const standing = await standingOf(on, payment)
+    const standing = await settlementStatus(on, payment)
     // Whoever paid may still come for the answer: it is not taken as delivered.
     if (standing.kind === 'found') await settle(deps, payment, standing.in, () => false)
-    else if (standing.kind !== 'open') await giveUp(deps, payment, standing.kind)
+    else if (standing.kind !== 'open') await abandonPayment(deps, payment, standing.kind)
   }
 }
 
@@ -124,7 +124,7 @@ async function finalize(deps: InstalledDeps, on: PaymentsOn): Promise<void> {
   const head = await on.chain.head('finalized')
   const { reader } = deps.database
   for await (const payment of inParts((part) => paymentsToFinalize(reader, head.number, part))) {
-    const standing = await standingOf(on, payment)
+    const standing = await settlementStatus(on, payment)
     if (standing.kind === 'found') {
       if (standing.in.blockNumber > head.number) continue
       const now = isoTime(deps.clock.now())
@@ -144,7 +144,7 @@ async function isLost(
   { timestamp }: { readonly timestamp: number },
 ): Promise<boolean> {
   if (timestamp < payment.validBefore) return false
-  return !(await chain.isSpent(meantBy(payment), 'finalized'))
+  return !(await chain.isSpent(expectedTransfer(payment), 'finalized'))
 }
 
 async function undo(deps: InstalledDeps, payment: PaymentRecord): Promise<void> {

@@ -4,7 +4,7 @@ import type { Transaction } from 'kysely'
 import { applyEntry } from '../core/reputation.ts'
 import type { Standing } from '../core/reputation.ts'
 import { insertGroup, lookUpGroup } from '../db/receipts/group.ts'
-import type { Asked, Found, GroupRows } from '../db/receipts/group.ts'
+import type { ReceiptLookup, LookupResult, GroupRows } from '../db/receipts/group.ts'
 import { recordOf } from '../db/receipts/record.ts'
 import type { NewReceipt } from '../db/receipts/record.ts'
 import type { LedgerWallet } from '../db/reputation-rows.ts'
@@ -36,7 +36,7 @@ export async function acceptGroup(
   return outcomes
 }
 
-function askedOf({ draft, proof, request }: Submission): Asked {
+function askedOf({ draft, proof, request }: Submission): ReceiptLookup {
   return {
     receiptId: draft.id,
     submitter: proof.wallet.id,
@@ -70,21 +70,22 @@ function createFold(siteUrl: string) {
   }
 
   /** What it earns, and the standing of the worker after it. */
-  const grant = (draft: NewReceipt, known: Found) => {
+  const grant = (draft: NewReceipt, known: LookupResult) => {
     const standing = standings.get(draft.to.id)?.standing ?? known.standing
     const granted = grantOf(draft)
-    if (granted === null) return { earnedMicroUsdc: 0, epochSum: standing.epochSum }
+    if (granted === null)
+      return { earnedMicroUsdc: 0, decayedSumAtEpoch: standing.decayedSumAtEpoch }
     const pair = `${draft.to.id} ${granted.payer}`
     const entry = grantEntry(granted, ranks.get(pair) ?? known.lastRank)
     if (entry.payerRank !== null) ranks.set(pair, entry.payerRank)
     const next = applyEntry(standing, entry)
     entries.push({ wallet: draft.to, entry })
     standings.set(draft.to.id, { wallet: draft.to, standing: next })
-    return { earnedMicroUsdc: entry.valueMicroUsdc, epochSum: next.epochSum }
+    return { earnedMicroUsdc: entry.valueMicroUsdc, decayedSumAtEpoch: next.decayedSumAtEpoch }
   }
 
   return {
-    take(submission: Submission, known: Found): Outcome | null {
+    take(submission: Submission, known: LookupResult): Outcome | null {
       const { draft, request, proof } = submission
       const isNew = isFirst(submission) && !known.isKnown
       if (!isNew || !isReceiptKey(known.receiptKey, draft)) return null

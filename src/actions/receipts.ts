@@ -11,15 +11,15 @@ import { earnedBy, grantReceipt, standingOf } from '../db/reputation.ts'
 import type { Database } from '../db/schema.ts'
 import { findWorker } from '../db/workers.ts'
 import { acceptedView, grantOf, isReceiptKey } from './accepted-receipt.ts'
-import { countOfNetwork, requireRoomForUnverified } from './bounds.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './effect.ts'
 import type { Outcome, WriteRequest } from './effect.ts'
 import { draftReceipt } from './receipt-draft.ts'
 import type { Submission } from './receipt-group.ts'
-import { takeIn } from './receipt-intake.ts'
+import { enqueueReceipt } from './receipt-queue.ts'
 import type { Sender } from './sender.ts'
 import { requireWallet, verifySignedBody } from './signed-body.ts'
+import { chargeNetworkQuota, enforceUnverifiedReceiptQuota } from './write-quotas.ts'
 
 /** Answers what the receipt came to: 201, or 200 where its content was there already. */
 export async function submitReceipt(
@@ -44,8 +44,8 @@ export async function submitReceipt(
   const draft = valueOf(drafting)
   const submission = { request, proof, draft }
   // What its worker alone has signed is bounded, which no group looks after.
-  const taken = draft.kind === 'platform' ? await takeIn(deps, submission) : null
-  return taken ?? (await takeAlone(deps, { ...submission, sender }))
+  const taken = draft.kind === 'platform' ? await enqueueReceipt(deps, submission) : null
+  return taken ?? (await acceptSingleReceipt(deps, { ...submission, sender }))
 }
 
 function valueOf<Value>(settled: PromiseSettledResult<Value>): Value {
@@ -54,7 +54,7 @@ function valueOf<Value>(settled: PromiseSettledResult<Value>): Value {
 }
 
 /** Decides on one receipt by itself: also on a repeat, and on one that is refused. */
-export async function takeAlone(
+export async function acceptSingleReceipt(
   deps: Pick<ActionDeps, 'database' | 'keyedHash' | 'nudge' | 'siteUrl'>,
   sent: Submission & { readonly sender: Pick<Sender, 'network' | 'range'> },
 ): Promise<Outcome> {
@@ -64,12 +64,12 @@ export async function takeAlone(
   return await commitOnce(deps, request, [proof], async (tx) => {
     const { isNew, record } = await acceptReceipt(tx, draft, async () => {
       if (draft.kind !== 'signed') return
-      await requireRoomForUnverified(tx, draft.to.id, nowMs)
-      await countOfNetwork(tx, deps, { what: 'receipt', sender, nowMs })
+      await enforceUnverifiedReceiptQuota(tx, draft.to.id, nowMs)
+      await chargeNetworkQuota(tx, deps, { what: 'receipt', sender, nowMs })
     })
-    const { epochSum } = await standingOf(tx, record.toWallet)
+    const { decayedSumAtEpoch } = await standingOf(tx, record.toWallet)
     const earnedMicroUsdc = await earnedBy(tx, record.id)
-    const answer = acceptedView(record, { earnedMicroUsdc, epochSum, siteUrl, nowMs })
+    const answer = acceptedView(record, { earnedMicroUsdc, decayedSumAtEpoch, siteUrl, nowMs })
     return { status: isNew ? 201 : 200, body: answer }
   })
 }

@@ -17,7 +17,7 @@ import { paymentEffects } from './payment-effects.ts'
  * `open`: it may settle yet, or has where nobody sees it so far. `spent`: the authorization moved something else, or
  * was cancelled. `dead`: it can never settle any more. Nobody was charged for us in the last two.
  */
-export type Standing =
+export type SettlementStatus =
   | { readonly kind: 'found'; readonly in: SettledIn }
   | { readonly kind: 'spent' | 'dead' | 'open' }
 
@@ -26,10 +26,10 @@ const SURELY_EXPIRED_SECONDS = 60
 /** How long before its reservation an authorization may have been used by somebody who saw it first. */
 const SEEN_BEFORE_SECONDS = 1800
 
-type Meant = Parameters<PaymentsOn['chain']['findTransfer']>[0]
+type ExpectedTransfer = Parameters<PaymentsOn['chain']['findTransfer']>[0]
 
 /** What was authorized, as the chain tells it. */
-export function meantBy(payment: PaymentRecord): Meant {
+export function expectedTransfer(payment: PaymentRecord): ExpectedTransfer {
   const { payer: from, payTo, amountMicroUsdc, nonce } = payment
   return { from, to: payTo.toLowerCase(), value: BigInt(amountMicroUsdc), nonce }
 }
@@ -38,24 +38,24 @@ export function meantBy(payment: PaymentRecord): Meant {
  * Looks on the chain, whoever sent the transaction.
  * @throws SettlementUnavailableError
  */
-export async function standingOf(
+export async function settlementStatus(
   { chain }: Pick<PaymentsOn, 'chain'>,
   payment: PaymentRecord,
-): Promise<Standing> {
-  const meant = meantBy(payment)
+): Promise<SettlementStatus> {
+  const meant = expectedTransfer(payment)
   if (payment.txHash !== null) {
     const fate = await chain.fateOf(payment.txHash, meant)
     if (fate.kind === 'transferred') return { kind: 'found', in: fate }
   }
-  return await searched({ chain }, payment)
+  return await findSettlement({ chain }, payment)
 }
 
 /** The same without believing the noted hash. */
-export async function searched(
+export async function findSettlement(
   { chain }: Pick<PaymentsOn, 'chain'>,
   payment: PaymentRecord,
-): Promise<Standing> {
-  const meant = meantBy(payment)
+): Promise<SettlementStatus> {
+  const meant = expectedTransfer(payment)
   if (!(await chain.isSpent(meant))) {
     const { timestamp } = await chain.head('latest')
     if (timestamp < payment.validBefore + SURELY_EXPIRED_SECONDS) return { kind: 'open' }
@@ -73,11 +73,11 @@ export async function searched(
  * used, and nobody sees by what.
  * @throws SettlementUnavailableError
  */
-export async function movedInTime(
+export async function findTimelySettlement(
   { chain }: Pick<PaymentsOn, 'chain'>,
-  meant: Meant,
+  meant: ExpectedTransfer,
   validBefore: number,
-): Promise<Standing> {
+): Promise<SettlementStatus> {
   if (!(await chain.isSpent(meant))) return { kind: 'dead' }
   const since = validBefore - MOST_LIFE_SECONDS - SEEN_BEFORE_SECONDS
   const found = await chain.findTransfer(meant, since, validBefore)
@@ -114,7 +114,7 @@ export async function settle(
 }
 
 /** Writes down that nothing will come of it. */
-export async function giveUp(
+export async function abandonPayment(
   { database, log }: Pick<InstalledDeps, 'database' | 'log'>,
   { id }: Pick<PaymentRecord, 'id'>,
   reason: string,
@@ -124,7 +124,7 @@ export async function giveUp(
 }
 
 /** What a payer whose payment is under way is told: no challenge, which would be paid a second time. */
-export function pending(headers: Readonly<Record<string, string>>): ApiError {
+export function settlementPending(headers: Readonly<Record<string, string>>): ApiError {
   return new ApiError(
     'settlement_pending',
     'Repeat the request with the same payment; do not sign another one',

@@ -13,7 +13,6 @@ import { appendOath } from '../db/oaths.ts'
 import { findPartner } from '../db/partners/partners.ts'
 import type { Database } from '../db/schema.ts'
 import { findWorker, putWorker } from '../db/workers.ts'
-import { countOfNetwork } from './bounds.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './effect.ts'
 import type { Outcome, WriteRequest } from './effect.ts'
@@ -21,6 +20,7 @@ import { oathRow, requireOath } from './oaths.ts'
 import { partnerAt } from './partner-access.ts'
 import type { Sender } from './sender.ts'
 import { invalidField, verifySignedBody } from './signed-body.ts'
+import { chargeNetworkQuota } from './write-quotas.ts'
 
 /** Answers the worker: 201, or 200 where the wallet was registered and now says something else. */
 export async function registerWorker(
@@ -45,7 +45,7 @@ export async function registerWorker(
     const { nowMs } = request
     await requireSkills(deps, tx, { walletId: proof.wallet.id, skills: body.skills, nowMs })
     if ((await findWorker(tx, proof.wallet.id)) === null) {
-      await countOfNetwork(tx, deps, { what: 'registration', sender, nowMs })
+      await chargeNetworkQuota(tx, deps, { what: 'registration', sender, nowMs })
     }
     const { isNew } = await putWorker(tx, {
       wallet: proof.wallet,

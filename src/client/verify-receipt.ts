@@ -160,7 +160,7 @@ export function verifyScore(reputation: Reputation): readonly Check[] {
   const entries = reputation.entries.toSorted((left, right) => left.seq - right.seq)
   const nowMs = parseTime(reputation.computed_at) ?? Number.NaN
   const standing = entries.reduce((sum, entry) => applyEntry(sum, effectOf(entry)), noStanding)
-  const score = scoreAt(standing.epochSum, nowMs)
+  const score = scoreAt(standing.decayedSumAtEpoch, nowMs)
   const isWhole = entries.length === reputation.entries_total
   const wrong = entries.find((entry) => !isWorth(entry))
   return [

@@ -49,7 +49,7 @@ export type PolicyName = keyof typeof limitPolicies
  * Bounds on what one caller may leave in the ledger. They are counted from the rows themselves, in the
  * transaction of the write, so they hold across a restart.
  */
-export const writeBounds = {
+export const writeQuotas = {
   /** Jobs of a partner that take bids. */
   openJobs: 100,
   /** Bids of a partner that wait for an award. */

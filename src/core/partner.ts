@@ -82,7 +82,7 @@ export interface PaidPeriod {
 
 /** What follows the time that is paid for: a payment that is waited for, the free tier, or nothing. */
 export const followUps = ['renewal', 'free', 'end'] as const
-export type FollowUp = (typeof followUps)[number]
+export type ExpiryAction = (typeof followUps)[number]
 
 export interface Subscription {
   readonly tier: TierName
@@ -92,13 +92,13 @@ export interface Subscription {
   readonly createdAtMs: number
   /** In order, each beginning where the one before ends; those that are over may still stand here. */
   readonly periods: readonly PaidPeriod[]
-  readonly follow: FollowUp
+  readonly onExpiry: ExpiryAction
 }
 
 /** A subscription as it begins: free is active at once, the others wait for their first payment. */
 export function newSubscription(tier: TierName, nowMs: number): Subscription {
   const status = tier === 'free' ? 'active' : 'pending'
-  return { tier, status, renewsAtMs: null, createdAtMs: nowMs, periods: [], follow: 'renewal' }
+  return { tier, status, renewsAtMs: null, createdAtMs: nowMs, periods: [], onExpiry: 'renewal' }
 }
 
 /**
@@ -106,9 +106,9 @@ export function newSubscription(tier: TierName, nowMs: number): Subscription {
  * has written so yet.
  */
 export function subscriptionAt(subscription: Subscription, nowMs: number): Subscription {
-  const { status, renewsAtMs, follow } = subscription
+  const { status, renewsAtMs, onExpiry } = subscription
   if (status === 'active' && renewsAtMs !== null) {
-    if (nowMs >= renewsAtMs && follow === 'free') return freeOf(subscription)
+    if (nowMs >= renewsAtMs && onExpiry === 'free') return freeOf(subscription)
     const [current] = periodsFrom(subscription, nowMs)
     if (current !== undefined) {
       return current.tier === subscription.tier
@@ -134,14 +134,14 @@ export function periodsFrom(
 }
 
 function eventsUntil(
-  { status, renewsAtMs, createdAtMs, follow }: Subscription,
+  { status, renewsAtMs, createdAtMs, onExpiry }: Subscription,
   nowMs: number,
 ): readonly SubscriptionEvent[] {
   if (status === 'pending') {
     return nowMs >= createdAtMs + PATIENCE_MS ? ['time_to_pay_over'] : []
   }
   if (renewsAtMs === null || nowMs < renewsAtMs) return []
-  if (status === 'active' && follow === 'end') return ['cancel']
+  if (status === 'active' && onExpiry === 'end') return ['cancel']
   return nowMs < renewsAtMs + GRACE_MS ? ['period_over'] : ['period_over', 'time_to_pay_over']
 }
 
@@ -152,7 +152,7 @@ function freeOf(subscription: Subscription): Subscription {
     status: 'active',
     renewsAtMs: null,
     periods: [],
-    follow: 'renewal',
+    onExpiry: 'renewal',
   }
 }
 
@@ -160,14 +160,14 @@ function freeOf(subscription: Subscription): Subscription {
 export function switchToFree(subscription: Subscription, nowMs: number): Subscription {
   const current = subscriptionAt(subscription, nowMs)
   return periodsFrom(current, nowMs).length > 0
-    ? { ...current, follow: 'free' }
+    ? { ...current, onExpiry: 'free' }
     : freeOf(subscription)
 }
 
 /** What is paid for stays until its end; a subscription without paid time ends at once. */
 export function cancelSubscription(subscription: Subscription, nowMs: number): Subscription {
   const current = subscriptionAt(subscription, nowMs)
-  if (periodsFrom(current, nowMs).length > 0) return { ...current, follow: 'end' }
+  if (periodsFrom(current, nowMs).length > 0) return { ...current, onExpiry: 'end' }
   const status = subscriptionMoves[current.status].cancel
   return status === null ? current : { ...current, status }
 }
@@ -189,7 +189,7 @@ export function grantTier(
   }))
   const periods = [given, ...waiting]
   const renewsAtMs = waiting.at(-1)?.untilMs ?? untilMs
-  return { ...subscription, tier, status: 'active', renewsAtMs, periods, follow: 'renewal' }
+  return { ...subscription, tier, status: 'active', renewsAtMs, periods, onExpiry: 'renewal' }
 }
 
 /** What a partner may do by status: only an active one writes, one that is late still reads. */

@@ -43,9 +43,9 @@ export function valueMicroUsdc(
   return Number((BigInt(amountMicroUsdc) * BigInt(tenths)) / (10n * BigInt(payerRank)))
 }
 
-/** The ledger of one wallet in short. Times are RFC 3339; `epochSum` is in micro-USDC of the epoch. */
+/** The ledger of one wallet in short. Times are RFC 3339; `decayedSumAtEpoch` is in micro-USDC of the epoch. */
 export interface Standing {
-  readonly epochSum: number
+  readonly decayedSumAtEpoch: number
   readonly entries: number
   /** Verified receipts that count: without those from the worker's own wallet. */
   readonly receipts: number
@@ -70,7 +70,7 @@ export interface EntryEffect {
 }
 
 export const noStanding: Standing = {
-  epochSum: 0,
+  decayedSumAtEpoch: 0,
   entries: 0,
   receipts: 0,
   lifetimeMicroUsdc: 0,
@@ -82,7 +82,8 @@ export const noStanding: Standing = {
 export function applyEntry(standing: Standing, entry: EntryEffect): Standing {
   const base = {
     ...standing,
-    epochSum: standing.epochSum + epochTerm(entry.valueMicroUsdc, Date.parse(entry.countsFrom)),
+    decayedSumAtEpoch:
+      standing.decayedSumAtEpoch + epochTerm(entry.valueMicroUsdc, Date.parse(entry.countsFrom)),
     entries: standing.entries + 1,
   }
   if (entry.weight === 0) return base
@@ -104,8 +105,8 @@ export function applyEntry(standing: Standing, entry: EntryEffect): Standing {
 }
 
 /** The score in USDC at a time, to six decimals; never below zero. */
-export function scoreAt(epochSum: number, nowMs: number): number {
-  const microUsdc = epochSum * Math.exp((epochMs - nowMs) / decayMs)
+export function scoreAt(decayedSumAtEpoch: number, nowMs: number): number {
+  const microUsdc = decayedSumAtEpoch * Math.exp((epochMs - nowMs) / decayMs)
   return Math.max(0, Math.round(microUsdc)) / 1_000_000
 }
 

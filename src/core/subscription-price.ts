@@ -68,7 +68,7 @@ export function afterPurchase(
     status: 'active',
     renewsAtMs: untilMs,
     periods: [...kept, bought],
-    follow: 'renewal',
+    onExpiry: 'renewal',
   }
   return { subscription: subscriptionAt(paid, nowMs), bought }
 }

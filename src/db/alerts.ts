@@ -121,7 +121,7 @@ export async function activeSubscriptions(
   return rows.map(toRecord)
 }
 
-/** The receiver wants no more. Deliveries that wait are for `killPending`. */
+/** The receiver wants no more. Deliveries that wait are for `failPendingDeliveries`. */
 export async function disableSubscription(
   db: Kysely<Database>,
   id: string,

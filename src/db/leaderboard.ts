@@ -62,7 +62,7 @@ export async function rankOf(db: Kysely<Database>, walletId: string): Promise<nu
   const first = standing.firstReceiptAt ?? ''
   const { rows } = await sql<{ better: number }>`
     select count(*) as better from reputation where receipts > 0 and (
-      epoch_sum > ${standing.epochSum} or (epoch_sum = ${standing.epochSum} and (
+      epoch_sum > ${standing.decayedSumAtEpoch} or (epoch_sum = ${standing.decayedSumAtEpoch} and (
         first_receipt_at < ${first} or (first_receipt_at = ${first} and wallet < ${walletId})
       ))
     )

@@ -32,7 +32,7 @@ export type StandingRow = Pick<Selectable<ReputationTable>, (typeof standingColu
 export function toStanding(row: StandingRow | undefined): Standing {
   if (row === undefined) return noStanding
   return {
-    epochSum: row.epoch_sum,
+    decayedSumAtEpoch: row.epoch_sum,
     entries: row.entries,
     receipts: row.receipts,
     lifetimeMicroUsdc: row.lifetime_micro_usdc,
@@ -61,7 +61,7 @@ export function standingRow(wallet: LedgerWallet, standing: Standing) {
   return {
     wallet: wallet.id,
     display: wallet.display,
-    epoch_sum: standing.epochSum,
+    epoch_sum: standing.decayedSumAtEpoch,
     entries: standing.entries,
     receipts: standing.receipts,
     lifetime_micro_usdc: standing.lifetimeMicroUsdc,

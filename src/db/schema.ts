@@ -6,7 +6,6 @@ import type { Generated, GeneratedAlways } from 'kysely'
 
 import type { Severity } from '../core/flags/kind.ts'
 import type { AlertsTables } from './tables/alerts.ts'
-import type { BoundsTables } from './tables/bounds.ts'
 import type { FeedbackTables } from './tables/feedback.ts'
 import type { JobsTables } from './tables/jobs.ts'
 import type { PactsTables } from './tables/pacts.ts'
@@ -14,6 +13,7 @@ import type { PartnersTables } from './tables/partners.ts'
 import type { PaymentsTables } from './tables/payments.ts'
 import type { ReceiptsTables } from './tables/receipts.ts'
 import type { WorkersTables } from './tables/workers.ts'
+import type { BoundsTables } from './tables/write-quotas.ts'
 import type { WritesTables } from './tables/writes.ts'
 
 export interface Database

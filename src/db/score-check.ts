@@ -54,7 +54,7 @@ export async function recomputeScores(db: Kysely<Database>): Promise<{
 }
 
 const standingFields = [
-  'epochSum',
+  'decayedSumAtEpoch',
   'entries',
   'receipts',
   'lifetimeMicroUsdc',

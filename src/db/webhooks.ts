@@ -27,7 +27,7 @@ export interface DeliveryRecord extends NewDelivery {
 }
 
 /** A delivery that its holder may send once, until the lease ends. */
-export interface LeasedDelivery {
+export interface DeliveryLease {
   readonly id: string
   readonly subscriptionId: string
   readonly url: string
@@ -161,7 +161,7 @@ export async function isDeliveryDue(db: Kysely<Database>, now: string): Promise<
 export async function leaseDeliveries(
   tx: Kysely<Database>,
   lease: { readonly now: string; readonly leasedUntil: string; readonly limit: number },
-): Promise<readonly LeasedDelivery[]> {
+): Promise<readonly DeliveryLease[]> {
   const rows = await dueQuery(tx, lease.now)
     .select([
       'alert_deliveries.id',
@@ -218,7 +218,7 @@ function dueQuery(db: Kysely<Database>, now: string) {
 /** Keeps what came of an attempt. False, and nothing is kept, where the lease has gone to another. */
 export async function settleDelivery(
   tx: Kysely<Database>,
-  held: Pick<LeasedDelivery, 'id' | 'fence'>,
+  held: Pick<DeliveryLease, 'id' | 'fence'>,
   outcome: AttemptOutcome,
 ): Promise<boolean> {
   const isPending = outcome.status === 'pending'
@@ -241,7 +241,7 @@ export async function settleDelivery(
 }
 
 /** Ends all that still waits for a subscription. */
-export async function killPending(
+export async function failPendingDeliveries(
   tx: Kysely<Database>,
   subscriptionId: string,
   error: string,

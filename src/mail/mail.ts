@@ -1,11 +1,11 @@
-/** Letters that the service sends. Types only. */
+/** E-mail that the service sends. Types only. */
 
-export interface Letter {
+export interface EmailMessage {
   readonly to: string
   readonly subject: string
   /** Plain text. */
   readonly text: string
 }
 
-/** Resolves when the letter is in the hands of who delivers it. Rejects where nobody took it. */
-export type Mail = (letter: Letter) => Promise<void>
+/** Resolves once the message is accepted for delivery; rejects where it is not. */
+export type Mail = (message: EmailMessage) => Promise<void>

@@ -4,10 +4,7 @@ import { join } from 'node:path'
 import type { Clock, Random } from '../core/deps.ts'
 import type { Mail } from './mail.ts'
 
-/**
- * Writes letters as `.eml` files (mode 0600) into a folder, for an installation without a mail server.
- * The name is the time, so that the folder lists them in order.
- */
+/** Writes messages as `.eml` files (mode 0600, named by time) to a folder, for an installation without a mail server. */
 export function createOutbox(
   dir: string,
   from: string,
@@ -15,7 +12,7 @@ export function createOutbox(
 ): Mail {
   return async ({ to, subject, text }) => {
     const date = new Date(deps.clock.now())
-    // Loaded where a letter is written: its forty files take a twentieth of a second of every start.
+    // Loaded on first use: its 40 files take 50 ms.
     const { createTransport } = await import('nodemailer')
     const transport = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
     const { message } = await transport.sendMail({
@@ -27,7 +24,7 @@ export function createOutbox(
       disableFileAccess: true,
       disableUrlAccess: true,
     })
-    if (!Buffer.isBuffer(message)) throw new Error('the letter was not put together in memory')
+    if (!Buffer.isBuffer(message)) throw new Error('the e-mail was not built in memory')
     await mkdir(dir, { recursive: true, mode: 0o700 })
     const unique = Buffer.from(deps.random.bytes(6)).toString('hex')
     const name = `${date.toISOString().replaceAll(':', '-')}-${unique}.eml`

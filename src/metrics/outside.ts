@@ -39,7 +39,7 @@ export function counted(meter: Meter | null, { fetch, outbound, mail }: Outside)
   return {
     fetch: (input, init) => told('chain', fetch(input, init), byStatus),
     outbound: (request, limits) => told('callback', outbound(request, limits), byStatus),
-    mail: (letter) => told('mail', mail(letter), () => 'sent'),
+    mail: (message) => told('mail', mail(message), () => 'sent'),
   }
 }
 

@@ -95,7 +95,7 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
       const hash = answer?.transaction?.toLowerCase() ?? ''
       return { txHash: transactionHash.test(hash) ? hash : null }
     },
-    doubt: () => undefined,
+    resetNonce: () => undefined,
     async inspect() {
       const supported = await ask('/supported', supportedAnswer, null, VERIFY_TIMEOUT_MS).catch(
         (error: unknown) => {

@@ -131,7 +131,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
         }
         throw new SettlementUnavailableError('The settling wallet is used by somebody else as well')
       }),
-    doubt: () => {
+    resetNonce: () => {
       nextNonce = null
     },
     async inspect() {

@@ -38,7 +38,7 @@ export interface Settler {
     record: (txHash: string | null) => Promise<void>,
   ) => Promise<Submission>
   /** A transaction was not seen in time: what was believed of the wallet's nonces may be wrong. */
-  readonly doubt: () => void
+  readonly resetNonce: () => void
   /** What is wrong with it, in words for the operator; asks the chain. Never throws. */
   readonly inspect: () => Promise<readonly string[]>
 }

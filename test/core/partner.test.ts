@@ -64,7 +64,7 @@ const paid = (renewsAtMs: number, status: Subscription['status'] = 'active'): Su
       valueMicroUsdc: 99_000_000,
     },
   ],
-  follow: 'renewal',
+  onExpiry: 'renewal',
 })
 
 test('a free subscription is active at once and has no end', () => {
@@ -91,7 +91,7 @@ test.each([
 
 test('a cancelled one keeps what is paid for, and has no grace after it', () => {
   const cancelled = cancelSubscription(paid(nowMs + 10), nowMs)
-  expect(cancelled).toMatchObject({ status: 'active', renewsAtMs: nowMs + 10, follow: 'end' })
+  expect(cancelled).toMatchObject({ status: 'active', renewsAtMs: nowMs + 10, onExpiry: 'end' })
   expect(subscriptionAt(cancelled, nowMs + 9).status).toBe('active')
   expect(subscriptionAt(cancelled, nowMs + 10)).toMatchObject({ status: 'cancelled', tier: 'pro' })
 })

@@ -37,23 +37,25 @@ test('a score is the published sum, whatever the time at which it is read', () =
       const ageDays = (startMs + days * dayMs - Date.parse(entry.countsFrom)) / dayMs
       return total + (entry.amountMicroUsdc / 1e6) * entry.weight * Math.exp(-ageDays / 60)
     }, 0)
-    expect(scoreAt(standing.epochSum, startMs + days * dayMs)).toBeCloseTo(sum, 5)
+    expect(scoreAt(standing.decayedSumAtEpoch, startMs + days * dayMs)).toBeCloseTo(sum, 5)
   }
 })
 
 test('after 60 days a score is 1/e of what it was', () => {
-  const { epochSum } = applyEntry(noStanding, verified(0, 100))
-  expect(scoreAt(epochSum, startMs)).toBe(100)
-  expect(scoreAt(epochSum, startMs + 60 * dayMs)).toBe(36.787944)
+  const { decayedSumAtEpoch } = applyEntry(noStanding, verified(0, 100))
+  expect(scoreAt(decayedSumAtEpoch, startMs)).toBe(100)
+  expect(scoreAt(decayedSumAtEpoch, startMs + 60 * dayMs)).toBe(36.787944)
 })
 
 test('the order of two scores never changes with time', () => {
   const a = applyEntry(noStanding, verified(0, 100))
   const b = applyEntry(noStanding, verified(30, 61))
-  expect(a.epochSum < b.epochSum).toBe(true)
+  expect(a.decayedSumAtEpoch < b.decayedSumAtEpoch).toBe(true)
   for (const days of [30, 300, 3000]) {
     const atMs = startMs + days * dayMs
-    expect(scoreAt(a.epochSum, atMs)).toBeLessThanOrEqual(scoreAt(b.epochSum, atMs))
+    expect(scoreAt(a.decayedSumAtEpoch, atMs)).toBeLessThanOrEqual(
+      scoreAt(b.decayedSumAtEpoch, atMs),
+    )
   }
 })
 
@@ -66,7 +68,7 @@ test('a reversal cancels what it reverses at all times', () => {
   )
   for (const days of [50, 51, 500]) {
     const atMs = startMs + days * dayMs
-    expect(scoreAt(reversed.epochSum, atMs)).toBe(scoreAt(before.epochSum, atMs))
+    expect(scoreAt(reversed.decayedSumAtEpoch, atMs)).toBe(scoreAt(before.decayedSumAtEpoch, atMs))
   }
   expect(reversed).toMatchObject({ receipts: 1, lifetimeMicroUsdc: 12.5e6, entries: 3 })
 })

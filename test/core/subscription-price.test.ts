@@ -129,8 +129,8 @@ describe('the price of a tier', () => {
 
   test('paying takes a cancellation back', () => {
     const leaving = cancelSubscription(buy(fresh, 'pro', startMs), startMs)
-    expect(buy(leaving, 'pro', startMs).follow).toBe('renewal')
-    expect(buy(switchToFree(leaving, startMs), 'pro', startMs).follow).toBe('renewal')
+    expect(buy(leaving, 'pro', startMs).onExpiry).toBe('renewal')
+    expect(buy(switchToFree(leaving, startMs), 'pro', startMs).onExpiry).toBe('renewal')
   })
 
   test('is asked for twelve periods at most', () => {

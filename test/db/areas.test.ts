@@ -5,7 +5,11 @@ import { appendEvent, eventsSince, lastEventSeq } from '../../src/db/events.ts'
 import type { NewEvent } from '../../src/db/events.ts'
 import { closeFlag, listClosedFlags, listOpenFlags, openFlag } from '../../src/db/flags.ts'
 import type { NewFlag } from '../../src/db/flags.ts'
-import { dropBucketsBefore, loadFold, saveFold } from '../../src/db/folds.ts'
+import {
+  deleteHourlyBucketsBefore,
+  loadHourlyAggregate,
+  saveHourlyAggregate,
+} from '../../src/db/hourly-aggregates.ts'
 import { getMeta, setMeta } from '../../src/db/meta.ts'
 import {
   allHistory,
@@ -213,28 +217,44 @@ test('a reader of events that follows the sequence misses none and sees none twi
 
 test('a fold keeps its cursor and its buckets together, and replaces only what changed', async () => {
   const { reader, write } = await tempDatabase()
-  expect(await loadFold(reader, 'olas', 'logs', 0)).toEqual({ cursor: null, buckets: [] })
+  expect(await loadHourlyAggregate(reader, 'olas', 'logs', 0)).toEqual({
+    cursor: null,
+    buckets: [],
+  })
   const buckets = Array.from({ length: 2500 }, (_, hour) => ({ hour, body: { count: hour } }))
-  await write((tx) => saveFold(tx, 'olas', 'logs', { cursor: { block: 5 }, buckets }, at(0)))
-  await write((tx) => saveFold(tx, 'olas', 'other', { cursor: 'page 2', buckets: [] }, at(0)))
-  expect(await loadFold(reader, 'olas', 'logs', 0)).toEqual({ cursor: { block: 5 }, buckets })
-  expect(await loadFold(reader, 'olas', 'other', 0)).toEqual({ cursor: 'page 2', buckets: [] })
-  expect(await loadFold(reader, 'poidh', 'logs', 0)).toEqual({ cursor: null, buckets: [] })
+  await write((tx) =>
+    saveHourlyAggregate(tx, 'olas', 'logs', { cursor: { block: 5 }, buckets }, at(0)),
+  )
+  await write((tx) =>
+    saveHourlyAggregate(tx, 'olas', 'other', { cursor: 'page 2', buckets: [] }, at(0)),
+  )
+  expect(await loadHourlyAggregate(reader, 'olas', 'logs', 0)).toEqual({
+    cursor: { block: 5 },
+    buckets,
+  })
+  expect(await loadHourlyAggregate(reader, 'olas', 'other', 0)).toEqual({
+    cursor: 'page 2',
+    buckets: [],
+  })
+  expect(await loadHourlyAggregate(reader, 'poidh', 'logs', 0)).toEqual({
+    cursor: null,
+    buckets: [],
+  })
 
   const changed = [{ hour: 2499, body: { count: 1 } }]
   await write((tx) =>
-    saveFold(tx, 'olas', 'logs', { cursor: { block: 6 }, buckets: changed }, at(1)),
+    saveHourlyAggregate(tx, 'olas', 'logs', { cursor: { block: 6 }, buckets: changed }, at(1)),
   )
-  expect(await loadFold(reader, 'olas', 'logs', 2498)).toEqual({
+  expect(await loadHourlyAggregate(reader, 'olas', 'logs', 2498)).toEqual({
     cursor: { block: 6 },
     buckets: [{ hour: 2498, body: { count: 2498 } }, ...changed],
   })
-  expect(await write((tx) => dropBucketsBefore(tx, 'olas', 'logs', 2499))).toBe(2499)
-  expect(await loadFold(reader, 'olas', 'logs', 0)).toEqual({
+  expect(await write((tx) => deleteHourlyBucketsBefore(tx, 'olas', 'logs', 2499))).toBe(2499)
+  expect(await loadHourlyAggregate(reader, 'olas', 'logs', 0)).toEqual({
     cursor: { block: 6 },
     buckets: changed,
   })
-  expect(await loadFold(reader, 'olas', 'logs', 9999)).toEqual({
+  expect(await loadHourlyAggregate(reader, 'olas', 'logs', 9999)).toEqual({
     cursor: { block: 6 },
     buckets: [],
   })
@@ -243,12 +263,14 @@ test('a fold keeps its cursor and its buckets together, and replaces only what c
 test('a fold whose save fails keeps its cursor and its buckets', async () => {
   const { reader, write } = await tempDatabase()
   const kept = { cursor: { block: 5 }, buckets: [{ hour: 1, body: {} }] }
-  await write((tx) => saveFold(tx, 'olas', 'logs', kept, at(0)))
+  await write((tx) => saveHourlyAggregate(tx, 'olas', 'logs', kept, at(0)))
   const buckets = [{ hour: 1, body: { count: Number.NaN } }]
   await expect(
-    write((tx) => saveFold(tx, 'olas', 'logs', { cursor: { block: 6 }, buckets }, at(1))),
+    write((tx) =>
+      saveHourlyAggregate(tx, 'olas', 'logs', { cursor: { block: 6 }, buckets }, at(1)),
+    ),
   ).rejects.toThrow(CanonicalJsonError)
-  expect(await loadFold(reader, 'olas', 'logs', 0)).toEqual(kept)
+  expect(await loadHourlyAggregate(reader, 'olas', 'logs', 0)).toEqual(kept)
 })
 
 test('the last run of each job is known, and a run is finished once', async () => {

@@ -20,7 +20,7 @@ import { appendEvent } from '../../src/db/events.ts'
 import { closeFlag, openFlag } from '../../src/db/flags.ts'
 import { putBid, takeBid } from '../../src/db/jobs/bids.ts'
 import { insertJob } from '../../src/db/jobs/jobs.ts'
-import { moveJob } from '../../src/db/jobs/moves.ts'
+import { transitionJob } from '../../src/db/jobs/transitions.ts'
 import { setMeta } from '../../src/db/meta.ts'
 import { putName } from '../../src/db/names.ts'
 import { appendOath } from '../../src/db/oaths.ts'
@@ -148,7 +148,7 @@ async function bidOn(tx: Transaction<Database>, n: number, nowMs: number) {
   const id = `bid_${n.toString(16).padStart(24, '0')}`
   await putBid(tx, { id, jobId, bidder: wallet(2), terms, now: isoTime(nowMs) })
   const job = { id: jobId, status: 'open' } as const
-  await moveJob(tx, job, move('bid', 'open')(nowMs), { bidsCount: 1 })
+  await transitionJob(tx, job, move('bid', 'open')(nowMs), { bidsCount: 1 })
   return { job, bid: id }
 }
 
@@ -278,11 +278,11 @@ export function documentWrites(dataDir: string, rails: readonly string[]) {
     award: async (tx, n, nowMs) => {
       const { job, bid } = await bidOn(tx, n, nowMs)
       await takeBid(tx, job.id, bid, isoTime(nowMs))
-      await moveJob(tx, job, move('award', 'awarded')(nowMs), { awardedBid: bid })
+      await transitionJob(tx, job, move('award', 'awarded')(nowMs), { awardedBid: bid })
     },
     'end of a job': async (tx, n, nowMs) => {
       const { job } = await bidOn(tx, n, nowMs)
-      await moveJob(tx, job, move('cancel', 'cancelled')(nowMs))
+      await transitionJob(tx, job, move('cancel', 'cancelled')(nowMs))
     },
     'skill that was proposed': async (tx, n, nowMs) => {
       const id = `prp_${n}`

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { loadReference } from '../../src/actions/reference.ts'
 import type { Reference } from '../../src/actions/reference.ts'
 import { SIGNED_WINDOW_MS } from '../../src/auth/timestamps.ts'
-import { writeBounds } from '../../src/core/limits.ts'
+import { writeQuotas } from '../../src/core/limits.ts'
 import { hourMs, isoTime, minuteMs } from '../../src/core/time.ts'
 import { setRestoredAt } from '../../src/db/restored.ts'
 import type { PinnedFetch } from '../../src/outbound/pinned-fetch.ts'
@@ -394,7 +394,7 @@ describe('threat 34: the quota of a partner', () => {
   test('ends with the share of writes a day, and nothing is sent that would be refused afterwards', async () => {
     await service.actions.database.write((tx) =>
       sql`
-        with recursive counted (n) as (select 1 union all select n + 1 from counted where n < ${writeBounds.partnerWritesPerDay})
+        with recursive counted (n) as (select 1 union all select n + 1 from counted where n < ${writeQuotas.partnerWritesPerDay})
         insert into oath_history (kind, wallet, handle, action, message_sha256, signature_sha256, body_sha256, binding, created_at)
         select 'write', 'w', 'alice', 'postJob', 'm', 's', 'b', 'body', ${isoTime(service.clock.now())} from counted
       `.execute(tx),

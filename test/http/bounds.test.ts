@@ -3,12 +3,12 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { writeBounds } from '../../src/core/limits.ts'
+import { writeQuotas } from '../../src/core/limits.ts'
 import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
-import { dropNetworkWrites } from '../../src/db/bounds.ts'
 import { putBid } from '../../src/db/jobs/bids.ts'
 import { insertJob } from '../../src/db/jobs/jobs.ts'
+import { dropNetworkWrites } from '../../src/db/write-quotas.ts'
 import { openExchange, parties } from '../support/exchange.ts'
 import type { Exchange } from '../support/exchange.ts'
 import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
@@ -70,7 +70,7 @@ const post = () =>
   partnerClient(service, parties.poster)('POST', '/api/v1/jobs', exchange.postBody())
 
 test('a partner has at most 100 open jobs; one that is cancelled or past its deadline makes room', async () => {
-  const [first = ''] = await openJobs(writeBounds.openJobs - 1)
+  const [first = ''] = await openJobs(writeQuotas.openJobs - 1)
   expect((await post()).status).toBe(201)
   const before = await exchange.rows()
   const refused = await post()
@@ -87,7 +87,7 @@ test('a partner has at most 100 open jobs; one that is cancelled or past its dea
 })
 
 test('a partner has at most 200 open bids; an own bid may be changed at the bound', async () => {
-  const ids = await openJobs(writeBounds.openBids + 1)
+  const ids = await openJobs(writeQuotas.openBids + 1)
   const now = isoTime(service.clock.now())
   const terms = { priceMicroUsdc: 1, etaHours: 1, proposal: 'Mine.' }
   await service.actions.database.write(async (tx) => {
@@ -111,7 +111,7 @@ test('a partner makes 2000 writes a day times its tier, and as many as it likes 
   await service.actions.database.write(async (tx) => {
     for (const handle of ['poster', 'team']) {
       await sql`
-        with recursive counted (n) as (select 1 union all select n + 1 from counted where n < ${writeBounds.partnerWritesPerDay})
+        with recursive counted (n) as (select 1 union all select n + 1 from counted where n < ${writeQuotas.partnerWritesPerDay})
         insert into oath_history (kind, wallet, handle, action, message_sha256, signature_sha256, body_sha256, binding, created_at)
         select 'write', 'w', ${handle}, 'postJob', 'm', 's', 'b', 'body', ${isoTime(service.clock.now())} from counted
       `.execute(tx)
@@ -145,7 +145,7 @@ test('a worker sends in 200 receipts a day that nothing else shows; the same one
       .selectFrom('receipts')
       .selectAll()
       .executeTakeFirstOrThrow()
-    for (let at = 2; at < writeBounds.unverifiedReceiptsPerDay; at += 1) {
+    for (let at = 2; at < writeQuotas.unverifiedReceiptsPerDay; at += 1) {
       await tx
         .insertInto('receipts')
         .values({ ...row, id: `${row.id}${at}` })
@@ -176,7 +176,7 @@ async function fillNetwork(what: string, count: number): Promise<void> {
 
 test('a network sends in 2000 such receipts a day, whatever wallets it makes', async () => {
   expect((await send('/receipts', await unverified('one', '1'))).status).toBe(201)
-  await fillNetwork('receipt', writeBounds.unverifiedReceiptsPerNetworkPerDay - 1)
+  await fillNetwork('receipt', writeQuotas.unverifiedReceiptsPerNetworkPerDay - 1)
   expect((await send('/receipts', await unverified('two', '1'))).status).toBe(429)
 })
 
@@ -191,7 +191,7 @@ test('a network registers 200 wallets a day; who is registered goes on, and the 
     )
   }
   expect((await register('one')).status).toBe(201)
-  await fillNetwork('registration', writeBounds.registrationsPerNetworkPerDay - 1)
+  await fillNetwork('registration', writeQuotas.registrationsPerNetworkPerDay - 1)
   const refused = await register('two')
   expect([refused.status, refused.body['code']]).toEqual([429, 'rate_limited'])
   expect(refused.body['details']).toContain('registrations, claims and signups from this network')
@@ -221,7 +221,7 @@ test('a /48 of IPv6 registers as many as ten of its networks', async () => {
   const rows = () => database.db.selectFrom('network_writes').select('network').execute()
   expect(await rows()).toHaveLength(2)
   // As if others of its networks had registered, one wallet short of what all may.
-  const quota = writeBounds.networksOfRange * writeBounds.registrationsPerNetworkPerDay
+  const quota = writeQuotas.networksOfRange * writeQuotas.registrationsPerNetworkPerDay
   const [, range] = await rows()
   const more = Array.from({ length: quota - 2 }, () => ({
     what: 'registration' as const,

@@ -261,12 +261,12 @@ async function expectAgreement({ service, exchange, model }: Run): Promise<void>
   expect((await recomputeScores(reader)).differences).toEqual([])
   for (const who of names) {
     const mine = model.entries.filter((one) => one.who === who)
-    const { epochSum, entries, receipts } = await standingOf(reader, parties[who].id)
+    const { decayedSumAtEpoch, entries, receipts } = await standingOf(reader, parties[who].id)
     const score = mine.reduce(
       (sum, { value, at }) => sum + value * Math.exp((at - now) / (60 * dayMs)),
       0,
     )
-    expect(scoreAt(epochSum, now)).toBeCloseTo(score / 1e6, 5)
+    expect(scoreAt(decayedSumAtEpoch, now)).toBeCloseTo(score / 1e6, 5)
     const counted = mine.filter(({ rank }) => rank !== null).length
     expect([who, entries, receipts]).toEqual([who, mine.length, counted])
   }

@@ -8,7 +8,7 @@ import type { Outcome } from '../../src/actions/effect.ts'
 import { draftReceipt } from '../../src/actions/receipt-draft.ts'
 import { acceptGroup } from '../../src/actions/receipt-group.ts'
 import type { Submission } from '../../src/actions/receipt-group.ts'
-import { takeAlone } from '../../src/actions/receipts.ts'
+import { acceptSingleReceipt } from '../../src/actions/receipts.ts'
 import { loadReference } from '../../src/actions/reference.ts'
 import { sha256Hex } from '../../src/auth/messages.ts'
 import { ApiError } from '../../src/contract/errors.ts'
@@ -202,7 +202,7 @@ test('a group comes to what its receipts come to alone, whatever repeats whateve
   const ends = new Map<number | string, number>()
   const alone = async ({ actions: deps }: Service, one: Submission): Promise<Outcome | string> => {
     try {
-      return await takeAlone(deps, { ...one, sender: { network: 'here', range: null } })
+      return await acceptSingleReceipt(deps, { ...one, sender: { network: 'here', range: null } })
     } catch (error) {
       if (error instanceof ApiError) return error.code
       throw error

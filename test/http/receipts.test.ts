@@ -452,7 +452,7 @@ describe('reputation', () => {
       .set((eb) => ({ epoch_sum: eb('epoch_sum', '+', 1e-6) }))
       .execute()
     const { differences } = await recomputeScores(db)
-    expect(differences).toMatchObject([{ wallet: alice.id, field: 'epochSum' }])
+    expect(differences).toMatchObject([{ wallet: alice.id, field: 'decayedSumAtEpoch' }])
   })
 
   test('ranks ties by the earlier first receipt, then by the wallet', async () => {

@@ -302,37 +302,37 @@ describe('a claim by wallet', () => {
 describe('a claim by e-mail', () => {
   const path = '/api/v1/claim'
   const email = 'Worker@ledger.example'
-  const letterCode = () => /\d{6}/.exec(service.actions.letters.at(-1)?.text ?? '')?.[0] ?? ''
-  const wrongCode = () => String((Number(letterCode()) + 1) % 1_000_000).padStart(6, '0')
+  const emailedCode = () => /\d{6}/.exec(service.actions.emails.at(-1)?.text ?? '')?.[0] ?? ''
+  const wrongCode = () => String((Number(emailedCode()) + 1) % 1_000_000).padStart(6, '0')
 
   test('sends a code and takes it back', async () => {
     const asked = await post(path, { email, display_name: 'Zoë' })
     expect(asked).toMatchObject({ status: 202, body: { status: 'code_sent' } })
-    expect(service.actions.letters).toMatchObject([{ to: email }])
-    const made = await post(path, { email: email.toLowerCase(), code: letterCode() })
+    expect(service.actions.emails).toMatchObject([{ to: email }])
+    const made = await post(path, { email: email.toLowerCase(), code: emailedCode() })
     expect(made).toMatchObject({
       status: 201,
       body: { wallet: null, display_name: 'Zoë', rank: null },
     })
-    expect((await post(path, { email, code: letterCode() })).status).toBe(401)
+    expect((await post(path, { email, code: emailedCode() })).status).toBe(401)
   })
 
   test('of an address that has its claim is told to nobody but the address', async () => {
     const asked = await post(path, { email, display_name: 'Zoë' })
-    await post(path, { email, code: letterCode() })
+    await post(path, { email, code: emailedCode() })
     const again = await post(path, { email, display_name: 'Again' })
     expect(again).toEqual(asked)
-    const letter = service.actions.letters.at(-1)
-    expect(letter?.to).toBe(email)
-    expect(letter?.text).toMatch(/has claimed one already/)
-    expect(letter?.text).not.toMatch(/\d{6}/)
+    const message = service.actions.emails.at(-1)
+    expect(message?.to).toBe(email)
+    expect(message?.text).toMatch(/has claimed one already/)
+    expect(message?.text).not.toMatch(/\d{6}/)
     const { reader } = service.actions.database
     expect(await reader.selectFrom('email_codes').select('tries').execute()).toEqual([])
   })
 
-  test('says in the letter which wallet it is for', async () => {
+  test('says in the email which wallet it is for', async () => {
     await post(path, { email, display_name: 'Zoë', wallet: alice.id })
-    expect(service.actions.letters.at(-1)?.text).toContain(`of the wallet ${alice.address}`)
+    expect(service.actions.emails.at(-1)?.text).toContain(`of the wallet ${alice.address}`)
   })
 
   test('keeps neither the address nor the code', async () => {
@@ -345,7 +345,7 @@ describe('a claim by e-mail', () => {
     expect(code.email_hash).toMatch(/^[0-9a-f]{64}$/)
     expect(code.code_hash).toMatch(/^[0-9a-f]{64}$/)
     const logged = JSON.stringify(service.lines()).toLowerCase()
-    expect(logged).not.toContain(letterCode())
+    expect(logged).not.toContain(emailedCode())
     expect(logged).not.toContain(email.toLowerCase())
   })
 
@@ -355,7 +355,7 @@ describe('a claim by e-mail', () => {
       const answer = await post(path, { email, code: wrongCode() })
       expect(answer).toMatchObject({ status: 401, body: { code: 'code_invalid' } })
     }
-    expect((await post(path, { email, code: letterCode() })).status).toBe(401)
+    expect((await post(path, { email, code: emailedCode() })).status).toBe(401)
   })
 
   test('has five tries also where they all come at once', async () => {
@@ -371,15 +371,15 @@ describe('a claim by e-mail', () => {
   test('has fifteen minutes', async () => {
     await post(path, { email, display_name: 'Zoë' })
     service.clock.advance(15 * 60_000)
-    expect((await post(path, { email, code: letterCode() })).status).toBe(401)
+    expect((await post(path, { email, code: emailedCode() })).status).toBe(401)
     await post(path, { email, display_name: 'Zoë' })
     service.clock.advance(15 * 60_000 - 1)
-    expect((await post(path, { email, code: letterCode() })).status).toBe(201)
+    expect((await post(path, { email, code: emailedCode() })).status).toBe(201)
   })
 
   test('of a spot that a key stands behind is a conflict; a key takes the spot of an address', async () => {
     await post(path, { email, display_name: 'Squatter', wallet: alice.id })
-    expect((await post(path, { email, code: letterCode() })).status).toBe(201)
+    expect((await post(path, { email, code: emailedCode() })).status).toBe(201)
     const timestamp = new Date(service.clock.now()).toISOString()
     const text = service.actions.reference().oaths.get('claim')?.text ?? ''
     const unsigned = {
@@ -430,7 +430,7 @@ describe('a claim by e-mail', () => {
     expect(await ask(10, '2001:db8:0:1::1')).toBe(202)
   })
 
-  test('answers 503 where the letter is not taken, and the code that was not sent is none', async () => {
+  test('answers 503 where the e-mail is not accepted, and the code that was not sent is none', async () => {
     await service.stop()
     service = await startService(published.dir, {
       actions: { mail: () => Promise.reject(new Error(`550 no such user ${email}`)) },
@@ -453,6 +453,6 @@ describe('a claim by e-mail', () => {
     `${'a'.repeat(250)}@ledger.example`,
   ])('to %j is refused', async (address) => {
     expect((await post(path, { email: address, display_name: 'Zoë' })).status).toBe(400)
-    expect(service.actions.letters).toEqual([])
+    expect(service.actions.emails).toEqual([])
   })
 })

@@ -54,17 +54,17 @@ async function mailServer(options: SMTPServerOptions = {}) {
   return { received, address: `127.0.0.1:${bound.port}` }
 }
 
-const letter = {
+const email = {
   to: 'worker@ledger.example',
   subject: 'Your code for the Agent Income Ledger',
   text: 'Your code is 012345.\n\nZoë\n',
 }
 
-test('a letter arrives at a mail server, in its envelope and in its text', async () => {
+test('delivers a message to the mail server with its envelope and text', async () => {
   const server = await mailServer()
   const mail = createSmtpMail(`smtp://${server.address}`, 'ledger@ledger.example')
-  await mail(letter)
-  expect(server.received).toMatchObject([{ from: 'ledger@ledger.example', to: [letter.to] }])
+  await mail(email)
+  expect(server.received).toMatchObject([{ from: 'ledger@ledger.example', to: [email.to] }])
   const message = server.received[0]?.message ?? ''
   expect(message).toMatch(/^From: ledger@ledger\.example\r?$/m)
   expect(message).toMatch(/^To: worker@ledger\.example\r?$/m)
@@ -74,10 +74,10 @@ test('a letter arrives at a mail server, in its envelope and in its text', async
 
 test('user and password of the address are used, escapes undone', async () => {
   const server = await mailServer({ authOptional: false })
-  await createSmtpMail(`smtp://ledger:p%40ss%2Fword@${server.address}`, 'l@ledger.example')(letter)
+  await createSmtpMail(`smtp://ledger:p%40ss%2Fword@${server.address}`, 'l@ledger.example')(email)
   expect(server.received).toMatchObject([{ user: 'ledger' }])
   const wrong = createSmtpMail(`smtp://ledger:wrong@${server.address}`, 'l@ledger.example')
-  await expect(wrong(letter)).rejects.toThrow()
+  await expect(wrong(email)).rejects.toThrow()
   expect(server.received).toHaveLength(1)
 })
 
@@ -85,21 +85,21 @@ test('an address is one recipient, whatever it holds', async () => {
   const server = await mailServer()
   const mail = createSmtpMail(`smtp://${server.address}`, 'ledger@ledger.example')
   const tricks = ['a@ledger.example, b@ledger.example', 'a@ledger.example\r\nBcc: c@ledger.example']
-  for (const to of tricks) await mail({ ...letter, to }).catch(() => undefined)
+  for (const to of tricks) await mail({ ...email, to }).catch(() => undefined)
   expect(server.received.flatMap(({ to }) => to)).not.toContain('b@ledger.example')
   expect(server.received.flatMap(({ to }) => to)).not.toContain('c@ledger.example')
 })
 
-test('a letter that nobody takes is an error', async () => {
+test('rejects a message that no server accepts', async () => {
   const server = await mailServer({
     onRcptTo: (_address, _session, done) => done(new Error('550 no such user')),
   })
   const mail = createSmtpMail(`smtp://${server.address}`, 'ledger@ledger.example')
-  await expect(mail(letter)).rejects.toThrow(/550/)
-  await expect(createSmtpMail('smtp://127.0.0.1:1', 'l@ledger.example')(letter)).rejects.toThrow()
+  await expect(mail(email)).rejects.toThrow(/550/)
+  await expect(createSmtpMail('smtp://127.0.0.1:1', 'l@ledger.example')(email)).rejects.toThrow()
 })
 
-test('without a server letters lie in a folder, whole, in order, for the owner alone', async () => {
+test('writes messages to a folder in order, readable by the owner alone, without a mail server', async () => {
   const root = await mkdtemp(join(tmpdir(), 'ledger-mail-'))
   onTestFinished(() => rm(root, { recursive: true }))
   const dir = join(root, 'outbox')
@@ -109,8 +109,8 @@ test('without a server letters lie in a folder, whole, in order, for the owner a
     clock: { now: () => (nowMs += 1000) },
     random: { bytes: (length) => new Uint8Array(length).fill((count += 1)) },
   })
-  await mail(letter)
-  await mail({ ...letter, to: 'second@ledger.example' })
+  await mail(email)
+  await mail({ ...email, to: 'second@ledger.example' })
   const names = (await readdir(dir)).toSorted()
   expect(names).toHaveLength(2)
   const [first = '', second = ''] = names

@@ -10,7 +10,7 @@ import { keyedHashOf } from '../../src/auth/keyed-hash.ts'
 import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
 import type { Clock, Log } from '../../src/core/deps.ts'
 import { openDatabase } from '../../src/db/open.ts'
-import type { Letter } from '../../src/mail/mail.ts'
+import type { EmailMessage } from '../../src/mail/mail.ts'
 import { createPinnedFetch } from '../../src/outbound/pinned-fetch.ts'
 import { neverLogKey } from './no-secrets.ts'
 
@@ -18,7 +18,7 @@ export interface TestActions extends InstalledDeps {
   /** How often a build was asked for. */
   readonly nudges: () => number
   /** Letters that were sent, unless the test brought its own mail. */
-  readonly letters: readonly Letter[]
+  readonly emails: readonly EmailMessage[]
   readonly close: () => Promise<void>
 }
 
@@ -40,7 +40,7 @@ export async function testActions(given: {
   }
   const exchangeKeys = { active: signingKeyFromSeed(newKey()), retired: [] }
   let nudges = 0
-  const letters: Letter[] = []
+  const emails: EmailMessage[] = []
   return {
     database,
     clock,
@@ -52,8 +52,8 @@ export async function testActions(given: {
     walletChain: () => undefined,
     checkAside: checkHere,
     keyedHash: keyedHashOf(newKey()),
-    mail: (letter) => {
-      letters.push(letter)
+    mail: (email) => {
+      emails.push(email)
       return Promise.resolve()
     },
     outbound: createPinnedFetch({ resolve: () => Promise.resolve([]) }),
@@ -64,7 +64,7 @@ export async function testActions(given: {
     },
     ...changes,
     nudges: () => nudges,
-    letters,
+    emails,
     close: async () => {
       await database.close()
       if (folder !== null) await rm(folder, { recursive: true, force: true })

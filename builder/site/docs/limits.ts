@@ -1,5 +1,5 @@
 /** `/docs/limits`: how often one may ask, and how much one may leave. */
-import { limitPolicies, writeBounds } from '../../../src/core/limits.ts'
+import { limitPolicies, writeQuotas } from '../../../src/core/limits.ts'
 import { links, list, para } from '../blocks.ts'
 import { code, link, inline } from '../html-and-markdown.ts'
 import type { SitePage } from '../page.ts'
@@ -7,7 +7,7 @@ import { table } from '../table.ts'
 
 export function limitsPage(): SitePage {
   const { ip, range, day, wallet, signers, unproven, overrun } = limitPolicies
-  const bounds = writeBounds
+  const bounds = writeQuotas
   return {
     path: '/docs/limits',
     title: 'Limits',

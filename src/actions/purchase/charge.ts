@@ -4,24 +4,30 @@ import { setPaymentHash, submitPayment } from '../../db/payments/payments.ts'
 import type { PaymentRecord, SettledIn } from '../../db/payments/record.ts'
 import { SettlementUnavailableError } from '../../payments/authorization.ts'
 import type { PaymentsOn } from '../../payments/settler.ts'
-import { giveUp, meantBy, pending, searched, settle } from '../settlement.ts'
-import type { Standing } from '../settlement.ts'
-import { alreadyUsed, boughtFor, refusal, stillPending } from './sale.ts'
-import type { Bought, Sale } from './sale.ts'
+import {
+  abandonPayment,
+  expectedTransfer,
+  settlementPending,
+  findSettlement,
+  settle,
+} from '../settlement.ts'
+import type { SettlementStatus } from '../settlement.ts'
+import { alreadyUsed, purchaseResult, refusal, stillPending } from './sale.ts'
+import type { PurchaseResult, Sale } from './sale.ts'
 
 /** Hands the authorization over, waits for it to be mined, and delivers. */
 export async function charge<T>(
   sale: Sale<T>,
   reserved: PaymentRecord,
   { value, gas }: { readonly value: T; readonly gas: bigint },
-): Promise<Bought<T>> {
+): Promise<PurchaseResult<T>> {
   const { deps, payments, asked, authorization, key } = sale
   const { terms } = asked
-  if (asked.isGone()) throw pending(stillPending(key.payer, null))
+  if (asked.isGone()) throw settlementPending(stillPending(key.payer, null))
   const record = async (txHash: string | null): Promise<void> => {
     const now = isoTime(deps.clock.now())
     const noted = await deps.database.write((tx) => submitPayment(tx, reserved.id, { txHash, now }))
-    if (!noted) throw pending(stillPending(key.payer, null))
+    if (!noted) throw settlementPending(stillPending(key.payer, null))
   }
   // Once noted it stays so, also where a node refuses it: the words of one node are no proof that none has it.
   const { txHash } = await payments.settler.submit(authorization, { gas, terms }, record)
@@ -51,27 +57,27 @@ async function mined<T>(sale: Sale<T>, submitted: PaymentRecord): Promise<Settle
     if (!isOver) continue
     if (standing.kind === 'open') break
     // Of several nodes behind one address one may lag: bad news are believed when patience ends.
-    await giveUp(deps, submitted, standing.kind)
+    await abandonPayment(deps, submitted, standing.kind)
     if (standing.kind === 'spent') {
       const details = 'The authorization was cancelled, or used for another transfer'
       throw refusal(asked, 'authorization_already_used', details, key.payer, txHash)
     }
     throw refusal(asked, 'payment_refused', 'The transfer did not go through', key.payer, txHash)
   }
-  payments.settler.doubt()
-  throw pending(stillPending(key.payer, txHash))
+  payments.settler.resetNonce()
+  throw settlementPending(stillPending(key.payer, txHash))
 }
 
 /** One look, as cheap as it can be while nothing has been mined. What cannot be seen now is seen later. */
-async function lookFor(payments: PaymentsOn, submitted: PaymentRecord): Promise<Standing> {
+async function lookFor(payments: PaymentsOn, submitted: PaymentRecord): Promise<SettlementStatus> {
   try {
-    if (submitted.txHash === null) return await searched(payments, submitted)
-    const fate = await payments.chain.fateOf(submitted.txHash, meantBy(submitted))
+    if (submitted.txHash === null) return await findSettlement(payments, submitted)
+    const fate = await payments.chain.fateOf(submitted.txHash, expectedTransfer(submitted))
     if (fate.kind === 'transferred') return { kind: 'found', in: fate }
     // A success without the transfer cannot be: that node knows nothing.
     if (fate.kind === 'unknown' || fate.kind === 'other') return { kind: 'open' }
     // It failed: by the end of its time, or because a stranger's copy of it came first.
-    const standing = await searched(payments, submitted)
+    const standing = await findSettlement(payments, submitted)
     return standing.kind === 'open' ? { kind: 'dead' } : standing
   } catch (error) {
     if (!(error instanceof SettlementUnavailableError)) throw error
@@ -83,7 +89,7 @@ async function deliver<T>(
   sale: Sale<T>,
   { id }: PaymentRecord,
   bought: { readonly value: T; readonly in: SettledIn },
-): Promise<Bought<T>> {
+): Promise<PurchaseResult<T>> {
   const { deps, asked, key } = sale
   const { delivered, payment } = await settle(
     deps,
@@ -91,8 +97,8 @@ async function deliver<T>(
     bought.in,
     () => !asked.isGone(),
   )
-  if (delivered) return boughtFor(payment, bought.value)
+  if (delivered) return purchaseResult(payment, bought.value)
   if (payment.deliveredAt !== null) throw alreadyUsed(sale)
   // Nobody is there to be told; who comes back with the same payment is served.
-  throw pending(stillPending(key.payer, payment.txHash))
+  throw settlementPending(stillPending(key.payer, payment.txHash))
 }

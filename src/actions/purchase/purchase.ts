@@ -1,7 +1,7 @@
 /**
  * One purchase, once: a signed authorization buys one answer for exactly its price. The order is the point of this
  * file: what costs nothing first, then the reservation, the answer made and kept back, the money, and the answer.
- * What fails before the money moves charges nobody; what fails after can be asked for again with the same payment.
+ * What fails before the money moves charges nobody; what fails after can be asked for resubmit with the same payment.
  */
 import { sha256Hex } from '../../auth/messages.ts'
 import { ApiError } from '../../contract/errors.ts'
@@ -19,18 +19,21 @@ import type { DecodedPayment } from '../../payments/codec.ts'
 import type { Refusal } from '../../payments/settler.ts'
 import type { ActionDeps } from '../deps.ts'
 import { newId } from '../new-id.ts'
-import { movedInTime, pending, searched } from '../settlement.ts'
+import { findTimelySettlement, settlementPending, findSettlement } from '../settlement.ts'
 import { charge } from './charge.ts'
 import { resume, serveFound } from './resume.ts'
-import { alreadyUsed, isFor, refusal, stillPending } from './sale.ts'
-import type { Bought, Purchase, Sale } from './sale.ts'
+import { alreadyUsed, matchesPurchase, refusal, stillPending } from './sale.ts'
+import type { PurchaseResult, PurchaseRequest, Sale } from './sale.ts'
 
 /**
  * Takes the payment and answers with what it bought.
  * @throws ApiError 400 where the header is no payment; 402 with fresh terms where it buys nothing and charged nobody;
- *   503 without terms where the same payment is to be sent again; whatever `produce` throws.
+ *   503 without terms where the same payment is to be sent resubmit; whatever `produce` throws.
  */
-export async function purchase<T>(deps: ActionDeps, asked: Purchase<T>): Promise<Bought<T>> {
+export async function purchase<T>(
+  deps: ActionDeps,
+  asked: PurchaseRequest<T>,
+): Promise<PurchaseResult<T>> {
   const { payments } = deps
   if (payments.mode === 'off') {
     throw paymentOff('payment_off', asked.terms, 'Nothing was sent to the chain for this request')
@@ -51,7 +54,7 @@ export async function purchase<T>(deps: ActionDeps, asked: Purchase<T>): Promise
     await authenticate(sale)
     const inFlight = `${payer}:${nonce}`
     // From the look to the mark nothing is awaited: of two copies of one payment the second finds it here.
-    if (payments.inFlight.has(inFlight)) throw pending(stillPending(payer, null))
+    if (payments.inFlight.has(inFlight)) throw settlementPending(stillPending(payer, null))
     payments.inFlight.add(inFlight)
     try {
       return await sell(sale)
@@ -81,17 +84,17 @@ async function authenticate<T>(sale: Sale<T>): Promise<void> {
   )
 }
 
-async function sell<T>(sale: Sale<T>): Promise<Bought<T>> {
+async function sell<T>(sale: Sale<T>): Promise<PurchaseResult<T>> {
   const { deps, payments, asked, authorization, key } = sale
   const known = await findPayment(deps.database.reader, key)
   if (known?.state === 'submitted' || known?.state === 'settled') return await resume(sale, known)
   const late = timeProblem(authorization, asked.nowMs)
-  if (late !== null) return await sellLate(sale, known, late)
+  if (late !== null) return await handleExpiredAuthorization(sale, known, late)
   await payments.chain.requireChain()
   const reserved = await reserve(sale, known)
   try {
     const checked = await payments.settler.check(authorization, asked.terms)
-    if (!checked.ok) return await sellUsed(sale, reserved, checked.refusal)
+    if (!checked.ok) return await handleUsedAuthorization(sale, reserved, checked.refusal)
     const value = await asked.produce()
     return await charge(sale, reserved, { value, gas: checked.gas })
   } catch (error) {
@@ -107,17 +110,17 @@ const SURELY_SEEN_SECONDS = 600
  * Too late to be sent. What went through all the same is served nevertheless: a stranger may have brought it to the
  * chain, also where nothing is known of it here, or it was given up.
  */
-async function sellLate<T>(
+async function handleExpiredAuthorization<T>(
   sale: Sale<T>,
   known: PaymentRecord | null,
   late: PaymentProblem,
-): Promise<Bought<T>> {
+): Promise<PurchaseResult<T>> {
   const { payments, asked, authorization, key } = sale
-  const isOurs = known?.state !== 'failed' || isFor(known, asked)
+  const isOurs = known?.state !== 'failed' || matchesPurchase(known, asked)
   if (isOurs && hasRunOut(authorization, asked.nowMs)) {
     await payments.chain.requireChain()
     const validBefore = Number(authorization.validBefore)
-    const standing = await movedInTime(payments, authorization, validBefore)
+    const standing = await findTimelySettlement(payments, authorization, validBefore)
     if (standing.kind === 'found') {
       const reserved = known?.state === 'failed' ? known : await reserve(sale, known)
       return await serveFound(sale, reserved, standing.in)
@@ -125,7 +128,7 @@ async function sellLate<T>(
     if (standing.kind === 'open') {
       // A node that lags sees it soon; to sign anew might be to pay twice.
       const isSoon = asked.nowMs / secondMs < validBefore + SURELY_SEEN_SECONDS
-      throw isSoon ? pending(stillPending(key.payer, null)) : alreadyUsed(sale)
+      throw isSoon ? settlementPending(stillPending(key.payer, null)) : alreadyUsed(sale)
     }
   }
   throw refusal(asked, late.code, late.details, key.payer)
@@ -154,22 +157,22 @@ async function reserve<T>(sale: Sale<T>, left: PaymentRecord | null): Promise<Pa
     }))
     return isTaken ? null : await findPayment(tx, key)
   })
-  if (reserved === null) throw pending(stillPending(key.payer, null))
+  if (reserved === null) throw settlementPending(stillPending(key.payer, null))
   return reserved
 }
 
 /** The chain would not take it. Where that is because the very transfer was sent by a stranger, it is honoured. */
-async function sellUsed<T>(
+async function handleUsedAuthorization<T>(
   sale: Sale<T>,
   reserved: PaymentRecord,
   { reason, message }: Refusal,
-): Promise<Bought<T>> {
+): Promise<PurchaseResult<T>> {
   const { asked, payments, key } = sale
   if (reason === 'used') {
-    const standing = await searched(payments, reserved)
+    const standing = await findSettlement(payments, reserved)
     if (standing.kind === 'found') return await serveFound(sale, reserved, standing.in)
     // One look says used, the other does not see by what: to sign anew might be to pay twice.
-    if (standing.kind === 'open') throw pending(stillPending(key.payer, null))
+    if (standing.kind === 'open') throw settlementPending(stillPending(key.payer, null))
   }
   throw refusal(asked, refusalCodes[reason], message, key.payer)
 }

@@ -1,23 +1,23 @@
-/** Payments that come again, or whose money is seen to have moved before: served once, and never charged twice. */
+/** Payments that come resubmit, or whose money is seen to have moved before: served once, and never charged twice. */
 import { isoTime } from '../../core/time.ts'
 import { claimDelivery } from '../../db/payments/payments.ts'
 import type { PaymentRecord, SettledIn } from '../../db/payments/record.ts'
 import { timeProblem } from '../../payments/check.ts'
-import { giveUp, pending, settle, standingOf } from '../settlement.ts'
+import { abandonPayment, settlementPending, settle, settlementStatus } from '../settlement.ts'
 import { charge } from './charge.ts'
-import { alreadyUsed, boughtFor, isFor, refusal, stillPending } from './sale.ts'
-import type { Bought, Sale } from './sale.ts'
+import { alreadyUsed, purchaseResult, matchesPurchase, refusal, stillPending } from './sale.ts'
+import type { PurchaseResult, Sale } from './sale.ts'
 
 /** A payment that was seen before: served where the money has moved and nothing was delivered for it. */
-export async function resume<T>(sale: Sale<T>, known: PaymentRecord): Promise<Bought<T>> {
+export async function resume<T>(sale: Sale<T>, known: PaymentRecord): Promise<PurchaseResult<T>> {
   const { deps, payments, asked, key } = sale
-  if (!isFor(known, asked)) throw alreadyUsed(sale)
+  if (!matchesPurchase(known, asked)) throw alreadyUsed(sale)
   if (known.state === 'settled') return await serveSettled(sale, known)
   await payments.chain.requireChain()
-  const standing = await standingOf(payments, known)
-  if (standing.kind === 'open') return await again(sale, known)
+  const standing = await settlementStatus(payments, known)
+  if (standing.kind === 'open') return await resubmit(sale, known)
   if (standing.kind === 'found') return await serveFound(sale, known, standing.in)
-  await giveUp(deps, known, standing.kind)
+  await abandonPayment(deps, known, standing.kind)
   if (standing.kind === 'spent') throw alreadyUsed(sale)
   throw refusal(asked, 'payment_expired', 'It ran out before it was mined', key.payer)
 }
@@ -27,9 +27,9 @@ export async function resume<T>(sale: Sale<T>, known: PaymentRecord): Promise<Bo
  * way, and a facilitator may never have been asked: it is sent anew. The token takes the authorization once, however
  * often it is sent.
  */
-async function again<T>(sale: Sale<T>, known: PaymentRecord): Promise<Bought<T>> {
+async function resubmit<T>(sale: Sale<T>, known: PaymentRecord): Promise<PurchaseResult<T>> {
   const { payments, asked, authorization, key } = sale
-  const stays = pending(stillPending(key.payer, known.txHash))
+  const stays = settlementPending(stillPending(key.payer, known.txHash))
   if (timeProblem(authorization, asked.nowMs) !== null) throw stays
   if (known.txHash !== null && (await payments.chain.isKnown(known.txHash))) throw stays
   const checked = await payments.settler.check(authorization, asked.terms)
@@ -39,19 +39,19 @@ async function again<T>(sale: Sale<T>, known: PaymentRecord): Promise<Bought<T>>
 
 /**
  * The money is seen to have moved before the answer was made: that is written down first, so that it can be asked for
- * again, at any time, where making the answer fails.
+ * resubmit, at any time, where making the answer fails.
  */
 export async function serveFound<T>(
   sale: Sale<T>,
   { id }: PaymentRecord,
   foundIn: SettledIn,
-): Promise<Bought<T>> {
+): Promise<PurchaseResult<T>> {
   const { payment } = await settle(sale.deps, { ...sale.key, id }, foundIn, () => false)
   return await serveSettled(sale, payment)
 }
 
 /** Of two who come for the same answer the second finds it taken. */
-async function serveSettled<T>(sale: Sale<T>, settled: PaymentRecord): Promise<Bought<T>> {
+async function serveSettled<T>(sale: Sale<T>, settled: PaymentRecord): Promise<PurchaseResult<T>> {
   const { deps, asked } = sale
   if (settled.deliveredAt !== null || settled.finality === 'undone') throw alreadyUsed(sale)
   const value = await asked.produce()
@@ -60,5 +60,5 @@ async function serveSettled<T>(sale: Sale<T>, settled: PaymentRecord): Promise<B
     async (tx) => !asked.isGone() && (await claimDelivery(tx, settled.id, now)),
   )
   if (!delivered) throw alreadyUsed(sale)
-  return boughtFor(settled, value)
+  return purchaseResult(settled, value)
 }

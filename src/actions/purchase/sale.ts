@@ -9,7 +9,7 @@ import type { PaymentsOn } from '../../payments/settler.ts'
 import type { ActionDeps } from '../deps.ts'
 
 /** What is asked for, and what was sent for it; `terms.payTo` is the receiver of this installation. */
-export interface Purchase<T> extends Asked {
+export interface PurchaseRequest<T> extends Asked {
   /** The payment as it stands in its header. */
   readonly header: string
   readonly purpose: PaymentPurpose
@@ -22,7 +22,7 @@ export interface Purchase<T> extends Asked {
   readonly isGone: () => boolean
 }
 
-export interface Bought<T> {
+export interface PurchaseResult<T> {
   readonly value: T
   readonly payment: PaymentRecord
   /** Tell the payer how it was settled, in both versions. */
@@ -33,18 +33,21 @@ export interface Bought<T> {
 export interface Sale<T> {
   readonly deps: ActionDeps
   readonly payments: PaymentsOn
-  readonly asked: Purchase<T>
+  readonly asked: PurchaseRequest<T>
   readonly authorization: Authorization
   readonly key: PaymentKey
   readonly signatureSha256: string
 }
 
 /** A payment buys what it was made for, and nothing else. */
-export function isFor<T>(known: PaymentRecord, { terms, purpose }: Purchase<T>): boolean {
+export function matchesPurchase<T>(
+  known: PaymentRecord,
+  { terms, purpose }: PurchaseRequest<T>,
+): boolean {
   return known.resource === terms.resource && known.purpose === purpose
 }
 
-export function boughtFor<T>(payment: PaymentRecord, value: T): Bought<T> {
+export function purchaseResult<T>(payment: PaymentRecord, value: T): PurchaseResult<T> {
   const { payer, txHash } = payment
   return { value, payment, headers: outcomeHeaders({ payer, txHash, errorReason: null }) }
 }

@@ -40,7 +40,7 @@ export function subscriptionTimes(
 }
 
 function nextOf(reference: Prices, subscription: Subscription, nowMs: number): Told['next'] {
-  const { tier, status, renewsAtMs, createdAtMs, follow } = subscription
+  const { tier, status, renewsAtMs, createdAtMs, onExpiry } = subscription
   const due = (of: TierName) => ({ tier: of, price_usdc: priceUsdcOf(reference, of) })
   if (status === 'pending') {
     return { kind: 'end', at: isoTime(createdAtMs + PATIENCE_MS), ...due(tier) }
@@ -55,8 +55,8 @@ function nextOf(reference: Prices, subscription: Subscription, nowMs: number): T
     return { kind: 'tier', at: isoTime(other.fromMs), tier: other.tier, price_usdc: null }
   }
   const at = isoTime(renewsAtMs)
-  if (follow === 'free') return { kind: 'free', at, tier: 'free', price_usdc: null }
-  if (follow === 'end') return { kind: 'end', at, tier: null, price_usdc: null }
+  if (onExpiry === 'free') return { kind: 'free', at, tier: 'free', price_usdc: null }
+  if (onExpiry === 'end') return { kind: 'end', at, tier: null, price_usdc: null }
   return { kind: 'payment', at, ...due(tier) }
 }
 

@@ -1,4 +1,4 @@
-import { writeBounds } from '../../core/limits.ts'
+import { writeQuotas } from '../../core/limits.ts'
 import { documents, pageQuery, privateHandler } from '../answers.ts'
 import { apiPrefix, json } from '../route.ts'
 import type { Parameter, Route } from '../route.ts'
@@ -78,7 +78,7 @@ export const jobRoutes = [
     tag: 'Jobs',
     access: 'partner',
     summary: 'Post a job',
-    description: `By an active partner, with at most ${writeBounds.openJobs} jobs open at a time. Skills outside the taxonomy are stored as given.`,
+    description: `By an active partner, with at most ${writeQuotas.openJobs} jobs open at a time. Skills outside the taxonomy are stored as given.`,
     body: jobBody,
     answers: { 200: json(repeated, job), 201: json('Posted; open for bids.', job) },
     serving: privateHandler,
@@ -119,7 +119,7 @@ export const jobRoutes = [
     tag: 'Jobs',
     access: 'partner',
     summary: 'Bid on a job',
-    description: `By an active partner other than the poster, while the job is open. One bid of each bidder: bidding again replaces its terms and answers 200. A partner has at most ${writeBounds.openBids} open bids.`,
+    description: `By an active partner other than the poster, while the job is open. One bid of each bidder: bidding again replaces its terms and answers 200. A partner has at most ${writeQuotas.openBids} open bids.`,
     params: { id },
     body: bidBody,
     answers: { 200: json('Bid before; now as sent.', bid), 201: json('Placed.', bid), 404: noJob },

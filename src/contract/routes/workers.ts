@@ -89,7 +89,7 @@ export const workerRoutes = [
     access: 'signed',
     summary: 'Claim a spot on the leaderboard',
     description:
-      'By wallet: it signs `<service>-claim-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}` and the claim oath. By e-mail in two steps: `{email, display_name, wallet?}` sends a code of six digits that holds for 15 minutes and 5 tries (an address that has its claim is answered the same and told by letter), `{email, code}` makes the claim. A spot claimed by e-mail goes to the wallet that signs for it.',
+      'By wallet: it signs `<service>-claim-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}` and the claim oath. By e-mail in two steps: `{email, display_name, wallet?}` sends a code of six digits that holds for 15 minutes and 5 tries (an address that has its claim is answered the same and told by e-mail), `{email, code}` makes the claim. A spot claimed by e-mail goes to the wallet that signs for it.',
     body: claimBody,
     answers: {
       200: json('An exact repeat; the first answer.', claim),

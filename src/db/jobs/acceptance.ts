@@ -10,9 +10,9 @@ import type { NewReceipt } from '../receipts/record.ts'
 import { grantReceipt } from '../reputation.ts'
 import type { Database } from '../schema.ts'
 import { unansweredJobs } from './deadlines.ts'
-import { moveJob } from './moves.ts'
 import { jobReceipt } from './receipt.ts'
 import type { JobRecord } from './record.ts'
+import { transitionJob } from './transitions.ts'
 
 /** Who takes the work: the poster by its wallet, or the clock where the poster has not answered. */
 export interface Acceptance {
@@ -47,7 +47,7 @@ export async function writeAcceptance(
   } as const
   // The receipt stands first: the job refers to it.
   await insertReceipt(tx, receipt)
-  if (!(await moveJob(tx, job, move, { receiptId: receipt.id }))) return null
+  if (!(await transitionJob(tx, job, move, { receiptId: receipt.id }))) return null
   await grantReceipt(tx, {
     wallet: receipt.to,
     receiptId: receipt.id,

@@ -5,9 +5,9 @@ import { answerDays } from '../../core/job.ts'
 import { dayMs, isoTime } from '../../core/time.ts'
 import { sql } from '../kysely.ts'
 import type { Database } from '../schema.ts'
-import { moveJob } from './moves.ts'
 import { jobRows, toRecord } from './record.ts'
 import type { JobRecord } from './record.ts'
+import { transitionJob } from './transitions.ts'
 
 const expiredPerWrite = 200
 
@@ -39,7 +39,7 @@ async function expireSome(tx: Kysely<Database>, nowMs: number): Promise<number> 
     .limit(expiredPerWrite)
     .execute()
   for (const job of due) {
-    await moveJob(tx, job, {
+    await transitionJob(tx, job, {
       event: 'expire',
       role: 'clock',
       actor: null,

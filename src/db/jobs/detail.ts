@@ -7,9 +7,9 @@ import type { JobRole } from '../../core/job.ts'
 import { isoTime } from '../../core/time.ts'
 import type { Database } from '../schema.ts'
 import { findDelivery } from './deliveries.ts'
-import { movesOfJob } from './moves.ts'
-import type { JobMove } from './moves.ts'
 import type { JobRecord } from './record.ts'
+import { transitionsOfJob } from './transitions.ts'
+import type { JobTransition } from './transitions.ts'
 import { jobView } from './view.ts'
 
 type Mover = JobDetail['history'][number]['by']
@@ -30,7 +30,7 @@ export async function jobDetailView(
 ): Promise<JobDetail> {
   const [delivery, moves] = await Promise.all([
     findDelivery(db, record.id),
-    movesOfJob(db, record.id),
+    transitionsOfJob(db, record.id),
   ])
   const dispute = moves.find(({ event }) => event === 'dispute')
   return {
@@ -59,7 +59,7 @@ export async function jobDetailView(
   }
 }
 
-function unwrittenExpiry(record: JobRecord, nowMs: number): readonly JobMove[] {
+function unwrittenExpiry(record: JobRecord, nowMs: number): readonly JobTransition[] {
   const status = statusAt(record, nowMs)
   if (status === record.status) return []
   const now = isoTime(record.deadlineMs)
@@ -68,7 +68,7 @@ function unwrittenExpiry(record: JobRecord, nowMs: number): readonly JobMove[] {
 
 /** A job expires at its deadline, whenever that is written down. */
 function historyEntry(
-  { event, role, status, now }: JobMove,
+  { event, role, status, now }: JobTransition,
   { deadlineMs }: JobRecord,
 ): JobDetail['history'][number] {
   return { event, by: movers[role], status, at: event === 'expire' ? isoTime(deadlineMs) : now }

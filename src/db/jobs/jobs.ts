@@ -8,9 +8,9 @@ import type { Wallet } from '../../core/wallet.ts'
 import { toJsonText } from '../json.ts'
 import { sql } from '../kysely.ts'
 import type { Database } from '../schema.ts'
-import { appendMove } from './moves.ts'
 import { jobRows, toRecord } from './record.ts'
 import type { JobRecord } from './record.ts'
+import { appendTransition } from './transitions.ts'
 
 export interface NewJob {
   readonly id: string
@@ -48,7 +48,7 @@ export async function insertJob(db: Kysely<Database>, job: NewJob): Promise<void
     .executeTakeFirstOrThrow()
   const rows = job.skills.map((skill) => ({ skill, job_seq: seq }))
   await db.insertInto('job_skills').values(rows).execute()
-  await appendMove(db, job.id, {
+  await appendTransition(db, job.id, {
     event: 'post',
     role: 'poster',
     actor: job.poster.id,

@@ -110,7 +110,7 @@ export function toRecord(row: Row): PartnerRecord {
       renewsAtMs: row.renews_at === null ? null : Date.parse(row.renews_at),
       createdAtMs: Date.parse(row.created_at),
       periods: periodsOf(row.periods),
-      follow: row.follow,
+      onExpiry: row.follow,
     },
     oathSignedAt: row.oath_signed_at,
     attestation: {

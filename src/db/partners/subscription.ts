@@ -15,7 +15,7 @@ export async function setSubscription(
   subscription: Subscription,
   now: string,
 ): Promise<void> {
-  const { tier, status, renewsAtMs, periods, follow } = subscription
+  const { tier, status, renewsAtMs, periods, onExpiry } = subscription
   const renewsAt = renewsAtMs === null ? null : isoTime(renewsAtMs)
   await db
     .updateTable('partners')
@@ -24,7 +24,7 @@ export async function setSubscription(
       status,
       renews_at: renewsAt,
       periods: periodsText(periods),
-      follow,
+      follow: onExpiry,
       updated_at: now,
     })
     .where('handle', '=', handle)

@@ -227,17 +227,17 @@ export async function setOutcome(
     .execute()
 }
 
-type UntoldReceipt = Pick<
+type UnsupportedChainReceipt = Pick<
   CheckedReceipt,
   'id' | 'chain' | 'txHash' | 'verification' | 'verificationReason'
 >
 
 /** Receipts of a chain without a checker that were not told so yet; at most `limit`. */
-export async function untoldReceipts(
+export async function receiptsOnUnsupportedChains(
   db: Kysely<Database>,
   checkable: readonly string[],
   limit: number,
-): Promise<readonly UntoldReceipt[]> {
+): Promise<readonly UnsupportedChainReceipt[]> {
   const rows = await db
     .selectFrom('receipts')
     .select(['id', 'chain', 'tx_hash', 'verification', 'verification_reason'])

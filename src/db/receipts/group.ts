@@ -12,7 +12,7 @@ import type { Database } from '../schema.ts'
 import { receiptRow } from './record.ts'
 import type { NewReceipt } from './record.ts'
 
-export interface Asked {
+export interface ReceiptLookup {
   readonly receiptId: string
   /** Ids of wallets. */
   readonly submitter: string
@@ -23,7 +23,7 @@ export interface Asked {
   readonly idempotencyKey: string | null
 }
 
-export interface Found {
+export interface LookupResult {
   /** The receipt, the message or the key of idempotency has been here before. */
   readonly isKnown: boolean
   /** The key that the worker has registered for receipts. */
@@ -57,8 +57,8 @@ const lookUp = `
 /** What the database knows of each of them, in the order asked. */
 export async function lookUpGroup(
   db: Kysely<Database>,
-  asked: readonly Asked[],
-): Promise<readonly Found[]> {
+  asked: readonly ReceiptLookup[],
+): Promise<readonly LookupResult[]> {
   const { rows } = await db.executeQuery<
     StandingRow & {
       readonly is_known: number

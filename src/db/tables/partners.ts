@@ -1,6 +1,6 @@
 import type { Generated, GeneratedAlways } from 'kysely'
 
-import type { FollowUp, SubscriptionStatus, TierName } from '../../core/partner.ts'
+import type { ExpiryAction, SubscriptionStatus, TierName } from '../../core/partner.ts'
 
 export interface PartnersTables {
   partners: PartnersTable
@@ -30,7 +30,7 @@ export interface PartnersTable {
   renews_at: string | null
   /** JSON array of the paid periods, in order. */
   periods: Generated<string>
-  follow: Generated<FollowUp>
+  follow: Generated<ExpiryAction>
   oath_signed_at: string
   /** The `id` of the wallet whose signature moves the endpoint; null after an operator released it. */
   attestation_wallet: string | null

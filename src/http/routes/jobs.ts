@@ -3,8 +3,8 @@ import type { z } from 'zod'
 
 import type { ActionDeps } from '../../actions/deps.ts'
 import { acceptJob, deliverJob, deliveryView } from '../../actions/job-delivery.ts'
-import { standingIn } from '../../actions/job-write.ts'
-import type { JobWrite, Standing } from '../../actions/job-write.ts'
+import { loadJobContext } from '../../actions/job-write.ts'
+import type { JobWrite, JobContext } from '../../actions/job-write.ts'
 import { awardJob, bidOnJob, cancelJob, disputeJob, postJob } from '../../actions/jobs.ts'
 import { requirePartner } from '../../actions/partner-access.ts'
 import { issuerOf } from '../../auth/exchange-keys.ts'
@@ -116,10 +116,10 @@ function filterOf({ status, skill, wallet }: ReadContext['query']): JobFilter {
 async function partyOf(
   { database: { reader } }: ActionDeps,
   { params, partner, nowMs }: ReadContext,
-): Promise<Standing> {
+): Promise<JobContext> {
   const proof = await partner()
   await requirePartner(reader, proof, { use: 'read', nowMs })
-  return await standingIn(reader, idOf(params), proof.wallet.id)
+  return await loadJobContext(reader, idOf(params), proof.wallet.id)
 }
 
 async function bidPage(deps: ActionDeps, context: ReadContext): Promise<z.infer<typeof bidList>> {

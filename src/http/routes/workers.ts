@@ -72,7 +72,7 @@ async function reputationOf(
   const page = cutPage(ENTRIES, entries, limit)
   return {
     wallet: wallet.display,
-    rep_score: scoreAt(standing.epochSum, nowMs),
+    rep_score: scoreAt(standing.decayedSumAtEpoch, nowMs),
     rank,
     receipts_count: standing.receipts,
     total_usdc_lifetime: toUsdc(standing.lifetimeMicroUsdc),

@@ -5,8 +5,8 @@ import { parseWallet } from '../../../src/core/wallet.ts'
 import { changeToken } from '../../../src/db/change-token.ts'
 import { expireJobs } from '../../../src/db/jobs/deadlines.ts'
 import { findJob, insertJob } from '../../../src/db/jobs/jobs.ts'
-import { moveJob } from '../../../src/db/jobs/moves.ts'
-import type { JobMove } from '../../../src/db/jobs/moves.ts'
+import { transitionJob } from '../../../src/db/jobs/transitions.ts'
+import type { JobTransition } from '../../../src/db/jobs/transitions.ts'
 import type { OpenDatabase } from '../../../src/db/open.ts'
 import { tempDatabase } from '../temp-database.ts'
 
@@ -38,7 +38,7 @@ const award = {
   status: 'awarded',
   note: null,
   now,
-} as const satisfies JobMove
+} as const satisfies JobTransition
 
 test('hundreds of jobs expire in one run, those whose deadline is still ahead do not', async () => {
   const database = await tempDatabase()
@@ -72,8 +72,8 @@ test('a job that is no longer in the state it was seen in is not moved, and leav
   const database = await tempDatabase()
   await post(database, 1)
   const seen = { id: 'job-0', status: 'open' } as const
-  expect(await database.write((tx) => moveJob(tx, seen, award))).toBe(true)
-  expect(await database.write((tx) => moveJob(tx, seen, award))).toBe(false)
+  expect(await database.write((tx) => transitionJob(tx, seen, award))).toBe(true)
+  expect(await database.write((tx) => transitionJob(tx, seen, award))).toBe(false)
   const moves = await database.reader.selectFrom('job_moves').select('event').execute()
   expect(moves.map(({ event }) => event)).toEqual(['post', 'award'])
   expect((await findJob(database.reader, 'job-0'))?.status).toBe('awarded')

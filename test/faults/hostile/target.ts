@@ -205,7 +205,7 @@ async function dictionaryOf(
   const jobs = await newest('jobs')
   const wallets = everybody.map(({ address }) => address)
   const spellings = [...wallets, ...wallets.map((wallet) => wallet.toLowerCase())]
-  const codes = service.actions.letters.flatMap(({ text }) => /\b\d{6}\b/.exec(text)?.[0] ?? [])
+  const codes = service.actions.emails.flatMap(({ text }) => /\b\d{6}\b/.exec(text)?.[0] ?? [])
   const reference = service.actions.reference()
   return {
     id: [...jobs, ...(await newest('receipts', 'seq')), ...(await newest('alert_subscriptions'))],

@@ -194,7 +194,7 @@ describe('a job from post to receipt', () => {
     expect(earned).toEqual([0, 0, 0])
     expect((await exchange.rows())['receipts']).toHaveLength(3)
     expect(await standingOf(database.reader, parties.worker.id)).toMatchObject({
-      epochSum: 0,
+      decayedSumAtEpoch: 0,
       receipts: 0,
       lifetimeMicroUsdc: 0,
     })
@@ -535,7 +535,10 @@ describe('a delivery that nobody answers', () => {
     expect(body).toMatchObject({ platform: 'job-exchange', verification: 'unverified' })
     expect(body['summary']).toContain('neither accepted nor disputed the work within 14 days')
     const { reader } = service.actions.database
-    expect(await standingOf(reader, parties.worker.id)).toMatchObject({ epochSum: 0, entries: 1 })
+    expect(await standingOf(reader, parties.worker.id)).toMatchObject({
+      decayedSumAtEpoch: 0,
+      entries: 1,
+    })
     expect((await recomputeScores(reader)).differences).toEqual([])
     const again = await exchange.act('poster', id, 'accept')
     expect([again.status, again.body['details']]).toEqual([409, 'the job is accepted'])

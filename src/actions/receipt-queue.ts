@@ -30,7 +30,10 @@ const intakes = new WeakMap<OpenDatabase, Intake>()
  * Takes a receipt in, durably, or answers null: nothing was written, and `commitOnce` has to decide.
  * @throws DatabaseUnavailableError where nothing may be acknowledged.
  */
-export async function takeIn(deps: IntakeDeps, submission: Submission): Promise<Outcome | null> {
+export async function enqueueReceipt(
+  deps: IntakeDeps,
+  submission: Submission,
+): Promise<Outcome | null> {
   const { request, proof } = submission
   if (!proof.timely || !(await isAfterRestore(deps, request, [proof]))) return null
   const intake = intakes.get(deps.database) ?? createIntake(deps)

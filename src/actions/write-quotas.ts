@@ -2,8 +2,9 @@
 import type { Kysely } from 'kysely'
 
 import { ApiError } from '../contract/errors.ts'
-import { writeBounds } from '../core/limits.ts'
+import { writeQuotas } from '../core/limits.ts'
 import { dayMs, isoTime } from '../core/time.ts'
+import type { Database } from '../db/schema.ts'
 import {
   countOpenBids,
   countOpenJobs,
@@ -11,9 +12,8 @@ import {
   nthLastOfNetwork,
   nthLastUnverified,
   nthLastWrite,
-} from '../db/bounds.ts'
-import type { NetworkWrite } from '../db/bounds.ts'
-import type { Database } from '../db/schema.ts'
+} from '../db/write-quotas.ts'
+import type { NetworkWrite } from '../db/write-quotas.ts'
 import type { ActionDeps } from './deps.ts'
 import { requireRoom, windowStart } from './quota.ts'
 import type { Quota } from './quota.ts'
@@ -21,35 +21,35 @@ import { senderHashes } from './sender.ts'
 import type { Sender } from './sender.ts'
 
 /** @throws ApiError `bound_reached` */
-export async function requireRoomForJob(
+export async function enforceOpenJobLimit(
   tx: Kysely<Database>,
   poster: string,
   nowMs: number,
 ): Promise<void> {
-  if ((await countOpenJobs(tx, poster, isoTime(nowMs))) < writeBounds.openJobs) return
+  if ((await countOpenJobs(tx, poster, isoTime(nowMs))) < writeQuotas.openJobs) return
   throw new ApiError(
     'bound_reached',
-    `A partner has at most ${writeBounds.openJobs} open jobs: award or cancel one first`,
+    `A partner has at most ${writeQuotas.openJobs} open jobs: award or cancel one first`,
   )
 }
 
 /** @throws ApiError `bound_reached` */
-export async function requireRoomForBid(tx: Kysely<Database>, bidder: string): Promise<void> {
-  if ((await countOpenBids(tx, bidder)) < writeBounds.openBids) return
+export async function enforceOpenBidLimit(tx: Kysely<Database>, bidder: string): Promise<void> {
+  if ((await countOpenBids(tx, bidder)) < writeQuotas.openBids) return
   throw new ApiError(
     'bound_reached',
-    `A partner has at most ${writeBounds.openBids} open bids: wait until one is taken, rejected or lapses`,
+    `A partner has at most ${writeQuotas.openBids} open bids: wait until one is taken, rejected or lapses`,
   )
 }
 
 /** `multiplier` is that of the tier; null where there is no limit. @throws ApiError `rate_limited` */
-export async function requireRoomForWrite(
+export async function enforcePartnerWriteQuota(
   tx: Kysely<Database>,
   partner: { readonly handle: string; readonly multiplier: number | null },
   nowMs: number,
 ): Promise<void> {
   if (partner.multiplier === null) return
-  const quota = perDay('partner-writes', writeBounds.partnerWritesPerDay * partner.multiplier, {
+  const quota = perDay('partner-writes', writeQuotas.partnerWritesPerDay * partner.multiplier, {
     what: 'writes of this partner',
     advice: 'a higher tier has more',
   })
@@ -57,12 +57,12 @@ export async function requireRoomForWrite(
 }
 
 /** @throws ApiError `rate_limited` */
-export async function requireRoomForUnverified(
+export async function enforceUnverifiedReceiptQuota(
   tx: Kysely<Database>,
   worker: string,
   nowMs: number,
 ): Promise<void> {
-  const quota = perDay('unverified-receipts', writeBounds.unverifiedReceiptsPerDay, {
+  const quota = perDay('unverified-receipts', writeQuotas.unverifiedReceiptsPerDay, {
     what: 'receipts of this worker that nothing but its signature shows',
     advice: 'send in those that a platform has issued or a chain has confirmed, or wait',
   })
@@ -72,19 +72,19 @@ export async function requireRoomForUnverified(
 /** `times`: how many networks the one that is counted stands for. */
 const ofNetwork = {
   registration: (times) =>
-    perDay('registrations', times * writeBounds.registrationsPerNetworkPerDay, {
+    perDay('registrations', times * writeQuotas.registrationsPerNetworkPerDay, {
       what: 'registrations, claims and signups from this network',
       advice: 'what is registered already can be changed at any time',
     }),
   receipt: (times) =>
-    perDay('unverified-receipts', times * writeBounds.unverifiedReceiptsPerNetworkPerDay, {
+    perDay('unverified-receipts', times * writeQuotas.unverifiedReceiptsPerNetworkPerDay, {
       what: 'unverified receipts from this network',
       advice: 'send in those that a platform has issued, or wait',
     }),
 } as const satisfies Record<NetworkWrite, (times: number) => Quota>
 
 /** Counts one more write of the network. @throws ApiError `rate_limited` where it has had its share. */
-export async function countOfNetwork(
+export async function chargeNetworkQuota(
   tx: Kysely<Database>,
   deps: Pick<ActionDeps, 'keyedHash'>,
   by: {
@@ -96,7 +96,7 @@ export async function countOfNetwork(
   const { what, sender, nowMs } = by
   const { network, range } = sender
   const counted = [{ parts: [network], times: 1 }]
-  if (range !== null) counted.push({ parts: ['range', range], times: writeBounds.networksOfRange })
+  if (range !== null) counted.push({ parts: ['range', range], times: writeQuotas.networksOfRange })
   for (const { parts, times } of counted) {
     const quota = ofNetwork[what](times)
     const { today, known } = senderHashes(deps, `network ${what}`, parts, nowMs)

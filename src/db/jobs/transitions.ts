@@ -6,7 +6,7 @@ import type { Database } from '../schema.ts'
 import { lapseBids } from './bids.ts'
 import type { JobRecord } from './record.ts'
 
-export interface JobMove {
+export interface JobTransition {
   readonly event: JobEvent
   readonly role: JobRole
   /** The wallet's `id`; null where time did it. */
@@ -21,10 +21,10 @@ export interface JobMove {
  * Moves a job, in the transaction of what moves it: compare and set on the state it was seen in. Bids that
  * can no longer be taken lapse. False, and nothing changed, where the job is no longer in that state.
  */
-export async function moveJob(
+export async function transitionJob(
   db: Kysely<Database>,
   job: Pick<JobRecord, 'id' | 'status'>,
-  move: JobMove,
+  move: JobTransition,
   changes: {
     readonly bidsCount?: number
     readonly awardedBid?: string
@@ -48,15 +48,15 @@ export async function moveJob(
   if (move.status === 'cancelled' || move.status === 'expired') {
     await lapseBids(db, job.id, move.now)
   }
-  await appendMove(db, job.id, move)
+  await appendTransition(db, job.id, move)
   return true
 }
 
 /** Writes a move down; the job itself is not touched. */
-export async function appendMove(
+export async function appendTransition(
   db: Kysely<Database>,
   jobId: string,
-  move: JobMove,
+  move: JobTransition,
 ): Promise<void> {
   await db
     .insertInto('job_moves')
@@ -73,7 +73,10 @@ export async function appendMove(
 }
 
 /** The moves of a job but its bids, oldest first. */
-export async function movesOfJob(db: Kysely<Database>, jobId: string): Promise<readonly JobMove[]> {
+export async function transitionsOfJob(
+  db: Kysely<Database>,
+  jobId: string,
+): Promise<readonly JobTransition[]> {
   const rows = await db
     .selectFrom('job_moves')
     .select(['event', 'role', 'actor', 'status_after', 'note', 'created_at'])

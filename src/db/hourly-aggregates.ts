@@ -6,7 +6,7 @@ import { fromJsonText, toJsonText } from './json.ts'
 import type { Database } from './schema.ts'
 
 /** Cursors and bodies are JSON, whose shape the rail's adapter declares and checks. */
-export interface Fold<Json = unknown> {
+export interface HourlyAggregate<Json = unknown> {
   /** Where the next read goes on; null before the first. */
   readonly cursor: Json
   /** One for each hour, oldest first. */
@@ -23,12 +23,12 @@ interface FoldBucket<Json = unknown> {
 const rowsPerInsert = 1000
 
 /** The cursor of a stream and its buckets from `fromHour` on. */
-export async function loadFold(
+export async function loadHourlyAggregate(
   db: Kysely<Database>,
   rail: string,
   stream: string,
   fromHour: number,
-): Promise<Fold<JsonValue>> {
+): Promise<HourlyAggregate<JsonValue>> {
   // One statement sees one state: a save between two of them could pair a new cursor with old buckets.
   const rows = await db
     .selectFrom('fold_cursors as c')
@@ -52,11 +52,11 @@ export async function loadFold(
 }
 
 /** Moves the cursor and replaces the given buckets; in one transaction, so neither runs ahead. */
-export async function saveFold(
+export async function saveHourlyAggregate(
   tx: Transaction<Database>,
   rail: string,
   stream: string,
-  changed: Fold,
+  changed: HourlyAggregate,
   updatedAt: string,
 ): Promise<void> {
   const cursor = toJsonText(changed.cursor)
@@ -84,7 +84,7 @@ export async function saveFold(
 }
 
 /** The number of buckets dropped. */
-export async function dropBucketsBefore(
+export async function deleteHourlyBucketsBefore(
   db: Kysely<Database>,
   rail: string,
   stream: string,
