@@ -66,7 +66,7 @@ const database = await openDatabase({
   url: config.DATABASE_URL ?? join(config.DATA_DIR, 'ledger.db'),
   // The service has the right of way: its callers wait for an answer.
   lockPatienceMs: minuteMs,
-  checkpoints: config.LITESTREAM === 'on' ? 'others' : 'own',
+  checkpoints: config.WAL_CHECKPOINT === 'external' ? 'others' : 'own',
   onBroken: (error) => {
     log.error('the database has failed: the builder ends', { error: String(error) })
     broken.abort(error)

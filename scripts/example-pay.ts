@@ -57,7 +57,7 @@ try {
       DATA_DIR: join(folder, 'data'),
       PUBLIC_DIR: join(folder, 'public'),
       DATABASE_URL: '',
-      BUILDER: 'inside',
+      BUILDER: 'embedded',
       POLL: 'off',
       // Whether it is ready is asked so often that the limit of an address might be used up.
       LIMITS: 'off',

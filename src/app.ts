@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import { Hono } from 'hono'
 
-import type { ActionDeps, InstalledDeps, Outside } from './actions/deps.ts'
+import type { ActionDeps, InstalledDeps, OutboundLimits } from './actions/deps.ts'
 import { walletTerms } from './actions/partner-access.ts'
 import type { Failure } from './contract/errors.ts'
 import { apiPrefix, healthPath, mcpPath } from './contract/route.ts'
@@ -27,20 +27,20 @@ import { createErrorPages, installViews, isViewPath } from './http/html-pages.ts
 import { installMcp } from './http/mcp-route.ts'
 import { mcpTools } from './http/mcp-tools.ts'
 import { createMcp } from './http/mcp.ts'
-import { onceOver } from './http/once-over.ts'
 import { createOrigin } from './http/origin.ts'
 import { createPartnerAuth } from './http/partner-auth.ts'
 import { createRequestIds, createRequestLog, toBoth } from './http/request-log.ts'
+import { onResponseEnd } from './http/response-end.ts'
 import { createRouteTable } from './http/route-table.ts'
 import { apiHandlers } from './http/routes.ts'
 import { createSignedCalls } from './http/signed-call.ts'
 import { statsSinceHandler } from './http/stats.ts'
-import { createKeptCounts } from './limits/kept-counts.ts'
-import type { KeptCounts } from './limits/kept-counts.ts'
+import { createConcurrencyLimits, outboundLimitsOf } from './limits/concurrency-limits.ts'
 import { createLimiter } from './limits/limiter.ts'
 import type { Limiter } from './limits/limiter.ts'
 import { createNetworkHash } from './limits/network-key.ts'
-import { createRooms, outsideOf } from './limits/room.ts'
+import { createPersistedRateCounters } from './limits/persisted-rate-counters.ts'
+import type { PersistedRateCounters } from './limits/persisted-rate-counters.ts'
 import { createHttpObserver } from './metrics/http.ts'
 import type { HttpObserver } from './metrics/http.ts'
 import type { Meter } from './metrics/meter.ts'
@@ -73,7 +73,7 @@ export interface App {
   readonly failureAnswer: (failure: Failure) => ReturnType<typeof errorAnswer>
   readonly hono: Hono<HonoEnv>
   /** To be loaded before the first request, and flushed after the last. */
-  readonly counts: KeptCounts
+  readonly counts: PersistedRateCounters
 }
 
 /** For operators, outside of the API: not in its description, not limited. */
@@ -99,8 +99,8 @@ export function createApp(deps: AppDeps): App {
   const knownPath = createRouteTable(allRoutes)
   const clientAddress = createClientAddress(deps.trustedProxies)
   const limiter = deps.limits === 'off' ? null : observed(createLimiter(clock), observer)
-  const rooms = createRooms(observer?.shed)
-  const actions = boundedActions(deps.actions, outsideOf(rooms))
+  const concurrency = createConcurrencyLimits(observer?.shed)
+  const actions = boundedActions(deps.actions, outboundLimitsOf(concurrency))
   const admission = limiter === null ? null : admissionOf(limiter, deps, clientAddress)
 
   const hono = new Hono<HonoEnv>()
@@ -108,13 +108,13 @@ export function createApp(deps: AppDeps): App {
   hono.get('/readyz', readyHandler(deps.obstacles))
   hono.get(healthPath, healthHandler(deps.health))
   const statsSince = statsSinceHandler(store, deps.statsSince)
-  hono.get(`${apiPrefix}/stats/live`, (c) => rooms.read.run(() => statsSince(c)))
+  hono.get(`${apiPrefix}/stats/live`, (c) => concurrency.read.run(() => statsSince(c)))
   installHandlers(hono, apiHandlers(actions, store), {
     routes,
     actions,
     partnerAuth: createPartnerAuth(actions),
     knownPath,
-    rooms,
+    concurrency,
     addressOf: (incoming) =>
       clientAddress(incoming.socket.remoteAddress, forwardedForOf(incoming)) ?? '',
   })
@@ -125,9 +125,9 @@ export function createApp(deps: AppDeps): App {
       tools: mcpTools(actions, store),
       log,
     }),
-    { siteUrl: deps.siteUrl, room: rooms.read },
+    { siteUrl: deps.siteUrl, limit: concurrency.read },
   )
-  installViews(hono, actions, store, rooms.read)
+  installViews(hono, actions, store, concurrency.read)
   installErrors(hono, { docsUrl, forReader, knownPath, store })
 
   const begin = (incoming: IncomingMessage, outgoing: ServerResponse): RequestContext => {
@@ -161,15 +161,17 @@ export function createApp(deps: AppDeps): App {
       ? handOver
       : (context: RequestContext): void => {
           observer.began()
-          onceOver(context, observer.ended)
+          onResponseEnd(context, observer.ended)
           handOver(context)
         }
-  const enter = createEntry({ store, admission, knownPath, rooms, begin, refuse, dispatch })
+  const enter = createEntry({ store, admission, knownPath, concurrency, begin, refuse, dispatch })
 
   return {
     hono,
     counts:
-      limiter === null ? nothingKept : createKeptCounts({ ...deps.actions, days: limiter.days }),
+      limiter === null
+        ? nothingKept
+        : createPersistedRateCounters({ ...deps.actions, days: limiter.days }),
     failureAnswer: (failure) => {
       observer?.malformed()
       return errorAnswer(failure, docsUrl, requestId())
@@ -185,12 +187,12 @@ export function createApp(deps: AppDeps): App {
 const allRoutes = [...routes, ...operatorRoutes, mcpRoute] as const
 
 /** Nobody who stalls can hold up more than what waits for them. */
-function boundedActions(given: InstalledDeps, outside: Outside): ActionDeps {
+function boundedActions(given: InstalledDeps, outboundLimits: OutboundLimits): ActionDeps {
   const walletChain: ActionDeps['walletChain'] = (kind) => {
     const chain = given.walletChain(kind)
-    return chain === undefined ? undefined : { ...chain, bounded: outside.chain }
+    return chain === undefined ? undefined : { ...chain, bounded: outboundLimits.chain }
   }
-  return { ...given, walletChain, outside }
+  return { ...given, walletChain, outboundLimits }
 }
 
 function observerOf({ meter, clock, store }: AppDeps): HttpObserver | null {
@@ -252,7 +254,7 @@ function forwardedForOf({ headersDistinct }: IncomingMessage): string | undefine
   return headersDistinct['x-forwarded-for']?.join(', ')
 }
 
-const nothingKept: KeptCounts = {
+const nothingKept: PersistedRateCounters = {
   load: () => Promise.resolve(),
   flush: () => Promise.resolve(),
   flushEvery: () => Promise.resolve(),

@@ -62,15 +62,15 @@ export const settings = {
     schema: z.string().regex(/^sqlite:./, 'must be sqlite:<path>'),
     default: null,
   },
-  LITESTREAM: {
-    doc: '`on` where Litestream copies the database: it alone writes the log back then.',
-    schema: onOff,
-    default: 'off',
+  WAL_CHECKPOINT: {
+    doc: '`internal` checkpoints the write-ahead log in the service; `external` leaves that to another program such as Litestream.',
+    schema: z.enum(['internal', 'external']),
+    default: 'internal',
   },
   BUILDER: {
-    doc: '`inside` runs the builder in the service, `off` leaves it to a process of its own.',
-    schema: z.enum(['inside', 'off']),
-    default: 'inside',
+    doc: '`embedded` runs the builder as a child process of the service; `off` leaves it to a separate process.',
+    schema: z.enum(['embedded', 'off']),
+    default: 'embedded',
   },
   POLL: { doc: 'Whether rails are polled.', schema: onOff, default: 'on' },
   POLL_EVERY_MINUTES: {

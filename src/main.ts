@@ -60,7 +60,7 @@ const [database, reference] = await Promise.all([
   openDatabase({
     url: config.DATABASE_URL ?? join(config.DATA_DIR, 'ledger.db'),
     quickCheck: true,
-    checkpoints: config.LITESTREAM === 'on' ? 'others' : 'own',
+    checkpoints: config.WAL_CHECKPOINT === 'external' ? 'others' : 'own',
     onBroken: (error) => broken.abort(error),
     ...(meter === null ? {} : { observer: createWriteObserver(meter) }),
   }).catch(exitOnUnusableDatabase),
@@ -140,13 +140,13 @@ const actions: InstalledDeps = {
   siteUrl: config.SITE_URL,
   reference: reference.current,
   walletChain: (kind) => (kind === 'evm' ? baseChain : undefined),
-  checkAside: checks.check,
+  verifyInWorker: checks.check,
   keyedHash: await loadKeyedHash(join(config.DATA_DIR, 'secrets'), systemRandom),
   mail: outside.mail,
   outbound: outside.outbound,
   exchangeKeys: exchangeKeys.current,
   payments,
-  nudge: () => builder?.nudge(),
+  requestBuild: () => builder?.requestBuild(),
 }
 
 const paymentWatch = createPaymentWatch(actions)

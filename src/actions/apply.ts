@@ -23,13 +23,13 @@ import { fieldProblem, forwardApplication } from '../outbound/application.ts'
 import type { Forwarded } from '../outbound/application.ts'
 import { outboundUserAgent } from '../outbound/user-agent.ts'
 import type { ActionDeps } from './deps.ts'
-import { priorAnswer, requireFresh } from './effect.ts'
-import type { Outcome } from './effect.ts'
+import { priorAnswer, requireFresh } from './idempotency.ts'
+import type { Outcome } from './idempotency.ts'
 import { newId } from './new-id.ts'
 import { requirePartner, tierOf } from './partner-access.ts'
 import { commitPartnerWrite } from './partner-write.ts'
 import type { PartnerWrite } from './partner-write.ts'
-import { requireQuota, windowStart } from './quota.ts'
+import { enforceQuotaOfTimes, windowStart } from './quota.ts'
 import type { Quota } from './quota.ts'
 import { requireWallet } from './signed-body.ts'
 import { enforcePartnerWriteQuota } from './write-quotas.ts'
@@ -91,7 +91,7 @@ async function tryOnce(
     if (!begun.isNew) return { begun, end: lost }
     return { begun, end: await forward(deps, block, { id: begun.id, body: write.body, worker }) }
   }
-  return await deps.outside.rail(work).catch(async (error: unknown): Promise<Tried> => {
+  return await deps.outboundLimits.rail(work).catch(async (error: unknown): Promise<Tried> => {
     if (!(error instanceof ApiError) || error.code !== 'unavailable') throw error
     // After all that is queued, so after the record of whoever came in first.
     const begun = await deps.database.write((tx) => earlierTry(deps, tx, write))
@@ -178,7 +178,7 @@ async function record(
 ): Promise<Omit<Begun, 'isNew'>> {
   const { nowMs, requestSha256, idempotencyKey } = request
   const times = await applicationTimes(tx, proof.wallet.id, windowStart(perPartner, nowMs))
-  requireQuota(perPartner, times, nowMs)
+  enforceQuotaOfTimes(perPartner, times, nowMs)
   const begun = {
     id: newId(deps.random, 'app'),
     rail: body.rail,

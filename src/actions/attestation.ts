@@ -18,8 +18,8 @@ import type { Attestation, PartnerRecord } from '../db/partners/record.ts'
 import { partnerView } from '../db/partners/view.ts'
 import type { Database } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
-import { commitOnce } from './effect.ts'
-import type { Outcome, Refusal, SignedProof, WriteRequest } from './effect.ts'
+import { commitOnce } from './idempotency.ts'
+import type { Outcome, CommittedRefusal, SignedProof, WriteRequest } from './idempotency.ts'
 import { partnerAt, tierOf } from './partner-access.ts'
 import type { CurrentPartner } from './partner-access.ts'
 import {
@@ -78,9 +78,9 @@ async function signedStatement(
   const timely = requireTimely(timestampMs, request)
   const wallet = requireWallet(body.wallet, 'wallet')
   const message = messages.attestationEndpoint(deps.serviceName, { timestamp, handle, url })
-  await request.namedBy?.(wallet)
+  await request.precheckWalletLimit?.(wallet)
   await requireSignature(deps, { message, signature, wallet })
-  await request.signedBy?.(wallet)
+  await request.chargeWalletLimit?.(wallet)
   return signedProof({ message, signature, wallet, timestampMs, timely })
 }
 
@@ -108,7 +108,7 @@ async function bind(
   { handle, body, request, rawSha256 }: AttestationWrite,
   proof: SignedProof,
   { before, current }: { readonly before: Attestation; readonly current: PartnerRecord },
-): Promise<Outcome | Refusal> {
+): Promise<Outcome | CommittedRefusal> {
   const now = isoTime(request.nowMs)
   const audit = {
     kind: 'write',

@@ -8,17 +8,17 @@ import { findClaimOfWallet, putClaim } from '../db/claims.ts'
 import { putName } from '../db/names.ts'
 import { appendOath } from '../db/oaths.ts'
 import { claimView } from './claim-view.ts'
+import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
-import { commitOnce } from './effect.ts'
-import type { Outcome, WriteRequest } from './effect.ts'
 import { claimWithCode, sendClaimCode } from './email-claims.ts'
+import { commitOnce } from './idempotency.ts'
+import type { Outcome, WriteRequest } from './idempotency.ts'
 import { oathRow, requireOath } from './oaths.ts'
-import type { Sender } from './sender.ts'
 import { verifySignedBody } from './signed-body.ts'
 import { chargeNetworkQuota } from './write-quotas.ts'
 
 interface Sent<Body> {
-  readonly sender: Pick<Sender, 'network' | 'range'>
+  readonly fingerprint: Pick<ClientFingerprint, 'network' | 'range'>
   readonly body: Body
   readonly json: JsonObject
   readonly request: WriteRequest
@@ -33,7 +33,7 @@ export async function claimSpot(deps: ActionDeps, sent: Sent<ClaimBody>): Promis
 }
 
 async function claimByWallet(deps: ActionDeps, sent: Sent<WalletClaimBody>): Promise<Outcome> {
-  const { body, json, request, sender } = sent
+  const { body, json, request, fingerprint } = sent
   const proof = await verifySignedBody(deps, request, { json, ...body, message: messages.claim })
   const signature = body.oath_signature
   const oath = await requireOath(deps, { kind: 'claim', json, ...body, signature })
@@ -43,7 +43,7 @@ async function claimByWallet(deps: ActionDeps, sent: Sent<WalletClaimBody>): Pro
     if (before?.method === 'wallet') {
       throw new ApiError('spot_claimed', 'This wallet has claimed its spot')
     }
-    await chargeNetworkQuota(tx, deps, { what: 'registration', sender, nowMs: request.nowMs })
+    await chargeNetworkQuota(tx, deps, { what: 'registration', fingerprint, nowMs: request.nowMs })
     await putClaim(tx, {
       wallet: proof.wallet,
       displayName: body.display_name,

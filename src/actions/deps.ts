@@ -26,7 +26,7 @@ export interface InstalledDeps {
   /** The chain on which contract wallets of a kind are asked; undefined where none is set. */
   readonly walletChain: (kind: WalletKind) => WalletChain | undefined
   /** The arithmetic of signatures, off the event loop. */
-  readonly checkAside: CheckSignature
+  readonly verifyInWorker: CheckSignature
   /** Hex of a keyed hash: what is stored can be compared, and not guessed by who lacks the key. */
   readonly keyedHash: KeyedHash
   readonly mail: Mail
@@ -37,11 +37,11 @@ export interface InstalledDeps {
   /** How what is sold is paid for. */
   readonly payments: Payments
   /** Asks the builder for a build soon: public documents are to show what was committed. */
-  readonly nudge: () => void
+  readonly requestBuild: () => void
 }
 
 export interface ActionDeps extends InstalledDeps {
-  readonly outside: Outside
+  readonly outboundLimits: OutboundLimits
 }
 
 /**
@@ -49,6 +49,6 @@ export interface ActionDeps extends InstalledDeps {
  * must not be left half done is begun inside.
  * @throws ApiError `unavailable` where as many wait as may; nothing was begun
  */
-export type Outside = Readonly<
+export type OutboundLimits = Readonly<
   Record<'chain' | 'mail' | 'rail', <T>(work: () => Promise<T>) => Promise<T>>
 >

@@ -24,10 +24,10 @@ import { putName } from '../db/names.ts'
 import type { Database } from '../db/schema.ts'
 import { findWorker } from '../db/workers.ts'
 import { claimView } from './claim-view.ts'
+import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
-import { commitOnce, priorAnswer } from './effect.ts'
-import type { Outcome, WriteRequest } from './effect.ts'
-import type { Sender } from './sender.ts'
+import { commitOnce, priorAnswer } from './idempotency.ts'
+import type { Outcome, WriteRequest } from './idempotency.ts'
 import { requireWallet } from './signed-body.ts'
 
 const CODE_LIFE_MS = 15 * minuteMs
@@ -44,19 +44,19 @@ export async function sendClaimCode(
   sent: {
     readonly body: EmailClaimBody
     readonly request: WriteRequest
-    readonly sender: Pick<Sender, 'network' | 'range'>
+    readonly fingerprint: Pick<ClientFingerprint, 'network' | 'range'>
   },
 ): Promise<Outcome> {
-  const { body, request, sender } = sent
+  const { body, request, fingerprint } = sent
   const prior = await priorAnswer(deps, request, [])
   if (prior !== null) return prior
   const { nowMs } = request
   const emailHash = hashOf(deps, body.email)
   // Who has a network has all addresses in it.
-  const remoteHash = deps.keyedHash('email-sender', sender.network)
+  const remoteHash = deps.keyedHash('email-fingerprint', fingerprint.network)
   const wallet = body.wallet === undefined ? null : requireWallet(body.wallet, 'wallet')
   const code = sixDigits(deps.random)
-  const isClaimed = await deps.outside.mail(async () => {
+  const isClaimed = await deps.outboundLimits.mail(async () => {
     const hasClaim = await deps.database.write(async (tx) => {
       await requireFreeWallet(tx, wallet)
       await countSend(tx, { emailHash, remoteHash, nowMs })

@@ -3,14 +3,14 @@ import { sha256Hex } from '../auth/messages.ts'
 import type { FeedbackBody } from '../contract/schemas/feedback.ts'
 import { hourMs, isoTime, minuteMs } from '../core/time.ts'
 import { feedbackTimes, findDuplicate, insertFeedback } from '../db/feedback.ts'
+import { fingerprintHashes } from './client-fingerprint.ts'
+import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
-import { commitOnce } from './effect.ts'
-import type { Outcome, WriteRequest } from './effect.ts'
+import { commitOnce } from './idempotency.ts'
+import type { Outcome, WriteRequest } from './idempotency.ts'
 import { newId } from './new-id.ts'
-import { requireQuota, windowStart } from './quota.ts'
+import { enforceQuotaOfTimes, windowStart } from './quota.ts'
 import type { Quota } from './quota.ts'
-import { senderHashes } from './sender.ts'
-import type { Sender } from './sender.ts'
 
 const duplicateMs = 15 * minuteMs
 
@@ -31,37 +31,46 @@ const perNetwork: Quota = {
 /** 201, or 200 where the same text came from the same sender within 15 minutes. */
 export async function submitFeedback(
   deps: ActionDeps,
-  sent: { readonly body: FeedbackBody; readonly request: WriteRequest; readonly sender: Sender },
+  sent: {
+    readonly body: FeedbackBody
+    readonly request: WriteRequest
+    readonly fingerprint: ClientFingerprint
+  },
 ): Promise<Outcome> {
-  const { body, request, sender } = sent
+  const { body, request, fingerprint } = sent
   const { nowMs } = request
-  const fingerprint = senderHashes(deps, 'feedback', [sender.network, sender.userAgent], nowMs)
-  const network = senderHashes(deps, 'feedback network', [sender.network], nowMs)
+  const client = fingerprintHashes(
+    deps,
+    'feedback',
+    [fingerprint.network, fingerprint.userAgent],
+    nowMs,
+  )
+  const network = fingerprintHashes(deps, 'feedback network', [fingerprint.network], nowMs)
   const textHash = sha256Hex(normalized(body.message))
   return await commitOnce(deps, request, [], async (tx) => {
     const since = isoTime(nowMs - duplicateMs)
-    const duplicate = await findDuplicate(tx, fingerprint.known, textHash, since)
+    const duplicate = await findDuplicate(tx, client.known, textHash, since)
     if (duplicate !== null) {
       return { status: 200, body: { feedback_id: duplicate, deduplicated: true } }
     }
     const ofFingerprint = await feedbackTimes(
       tx,
       'fingerprint',
-      fingerprint.known,
+      client.known,
       windowStart(perFingerprint, nowMs),
     )
-    requireQuota(perFingerprint, ofFingerprint, nowMs)
+    enforceQuotaOfTimes(perFingerprint, ofFingerprint, nowMs)
     const ofNetwork = await feedbackTimes(
       tx,
       'network',
       network.known,
       windowStart(perNetwork, nowMs),
     )
-    requireQuota(perNetwork, ofNetwork, nowMs)
+    enforceQuotaOfTimes(perNetwork, ofNetwork, nowMs)
     const id = newId(deps.random, 'fbk')
     await insertFeedback(tx, {
       id,
-      fingerprint: fingerprint.today,
+      fingerprint: client.today,
       network: network.today,
       textHash,
       message: body.message,

@@ -22,7 +22,7 @@ export interface SwornOath {
  * @throws ApiError 401 where it is not signed by the wallet, 503 where only a chain can tell.
  */
 export async function requireOath(
-  deps: Pick<ActionDeps, 'reference' | 'walletChain' | 'checkAside'>,
+  deps: Pick<ActionDeps, 'reference' | 'walletChain' | 'verifyInWorker'>,
   oath: {
     readonly kind: OathKind
     readonly json: JsonObject

@@ -9,7 +9,7 @@ import { findPartner } from '../db/partners/partners.ts'
 import type { PartnerRecord } from '../db/partners/record.ts'
 import type { Database } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
-import type { SignedProof } from './effect.ts'
+import type { SignedProof } from './idempotency.ts'
 import type { Reference } from './reference.ts'
 
 export type Tier = z.infer<typeof tier>

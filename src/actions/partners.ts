@@ -13,9 +13,10 @@ import { appendOath } from '../db/oaths.ts'
 import { findPartner, insertPartner, updateProfile } from '../db/partners/partners.ts'
 import { partnerView } from '../db/partners/view.ts'
 import type { Database } from '../db/schema.ts'
+import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
-import { commitOnce } from './effect.ts'
-import type { Outcome, SignedProof, WriteRequest } from './effect.ts'
+import { commitOnce } from './idempotency.ts'
+import type { Outcome, SignedProof, WriteRequest } from './idempotency.ts'
 import { oathRow, requireOath } from './oaths.ts'
 import type { SwornOath } from './oaths.ts'
 import { partnerAt, requirePartner } from './partner-access.ts'
@@ -23,12 +24,11 @@ import type { BearerProof } from './partner-access.ts'
 import { signupView } from './partner-view.ts'
 import { commitPartnerWrite } from './partner-write.ts'
 import type { PartnerWrite } from './partner-write.ts'
-import type { Sender } from './sender.ts'
 import { invalidField, requireTimely } from './signed-body.ts'
 import { chargeNetworkQuota } from './write-quotas.ts'
 
 export interface Signup {
-  readonly sender: Pick<Sender, 'network' | 'range'>
+  readonly fingerprint: Pick<ClientFingerprint, 'network' | 'range'>
   readonly body: SignupBody
   readonly json: JsonObject
   readonly request: WriteRequest
@@ -41,12 +41,12 @@ export interface Signup {
  * @throws ApiError 401 for the oath, 409 where the handle or the wallet has a partner.
  */
 export async function signupPartner(deps: ActionDeps, signup: Signup): Promise<Outcome> {
-  const { body, request, proof, sender } = signup
+  const { body, request, proof, fingerprint } = signup
   const { oath, proof: oathProof } = await swornProof(deps, signup)
   const now = isoTime(request.nowMs)
   return await commitOnce(deps, request, [proof, oathProof], async (tx) => {
     await requireFree(tx, body.handle, proof.wallet)
-    await chargeNetworkQuota(tx, deps, { what: 'registration', sender, nowMs: request.nowMs })
+    await chargeNetworkQuota(tx, deps, { what: 'registration', fingerprint, nowMs: request.nowMs })
     const at = { action: 'signupPartner', handle: body.handle, now }
     const record = await insertPartner(tx, {
       handle: body.handle,

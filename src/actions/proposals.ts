@@ -4,14 +4,14 @@ import { skillSlug } from '../contract/schemas/skill.ts'
 import type { ProposalBody } from '../contract/schemas/skill.ts'
 import { hourMs, isoTime } from '../core/time.ts'
 import { insertProposal, isAcceptedSlug, proposalTimes } from '../db/proposals.ts'
+import { fingerprintHashes } from './client-fingerprint.ts'
+import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
-import { commitOnce } from './effect.ts'
-import type { Outcome, WriteRequest } from './effect.ts'
+import { commitOnce } from './idempotency.ts'
+import type { Outcome, WriteRequest } from './idempotency.ts'
 import { newId } from './new-id.ts'
-import { requireQuota, windowStart } from './quota.ts'
+import { enforceQuotaOfTimes, windowStart } from './quota.ts'
 import type { Quota } from './quota.ts'
-import { senderHashes } from './sender.ts'
-import type { Sender } from './sender.ts'
 import { invalidField } from './signed-body.ts'
 
 const perNetwork: Quota = {
@@ -24,9 +24,13 @@ const perNetwork: Quota = {
 /** @throws ApiError 409 where the taxonomy has the skill, 422 for a surface that is no rail of the ledger. */
 export async function proposeSkill(
   deps: ActionDeps,
-  sent: { readonly body: ProposalBody; readonly request: WriteRequest; readonly sender: Sender },
+  sent: {
+    readonly body: ProposalBody
+    readonly request: WriteRequest
+    readonly fingerprint: ClientFingerprint
+  },
 ): Promise<Outcome> {
-  const { body, request, sender } = sent
+  const { body, request, fingerprint } = sent
   const { nowMs } = request
   const slug = slugOf(body.name)
   const { rails, skills } = deps.reference()
@@ -35,13 +39,13 @@ export async function proposeSkill(
   if (unknown.length > 0) {
     throw new ApiError('refused', `No rail of the ledger: ${unknown.join(', ')}`)
   }
-  const network = senderHashes(deps, 'proposal', [sender.network], nowMs)
+  const network = fingerprintHashes(deps, 'proposal', [fingerprint.network], nowMs)
   return await commitOnce(deps, request, [], async (tx) => {
     if (skills.has(slug) || (await isAcceptedSlug(tx, slug))) {
       throw new ApiError('conflict', `The taxonomy has the skill ${slug}`)
     }
     const times = await proposalTimes(tx, network.known, windowStart(perNetwork, nowMs))
-    requireQuota(perNetwork, times, nowMs)
+    enforceQuotaOfTimes(perNetwork, times, nowMs)
     const id = newId(deps.random, 'skp')
     await insertProposal(tx, {
       id,

@@ -20,15 +20,15 @@ export function windowStart({ windowMs }: Quota, nowMs: number): string {
  * `times` of what came since `windowStart`, oldest first.
  * @throws ApiError `rate_limited` with the time until one of them leaves the window.
  */
-export function requireQuota(limit: Quota, times: readonly string[], nowMs: number): void {
-  requireRoom(limit, times[times.length - limit.quota] ?? null, nowMs)
+export function enforceQuotaOfTimes(limit: Quota, times: readonly string[], nowMs: number): void {
+  enforceQuota(limit, times[times.length - limit.quota] ?? null, nowMs)
 }
 
 /**
  * `nthLast`: when the last but `quota - 1` came, where that is in the window.
  * @throws ApiError `rate_limited` with the time until it leaves the window.
  */
-export function requireRoom(limit: Quota, nthLast: string | null, nowMs: number): void {
+export function enforceQuota(limit: Quota, nthLast: string | null, nowMs: number): void {
   if (nthLast === null) return
   const waitMs = Math.max(secondMs, Date.parse(nthLast) + limit.windowMs - nowMs)
   const seconds = Math.ceil(waitMs / secondMs)

@@ -14,7 +14,7 @@ import type { NewReceipt, OnchainState, Verification } from '../db/receipts/reco
 import type { ActionDeps } from './deps.ts'
 import { invalidField, orUnavailable, requireWallet } from './signed-body.ts'
 
-type DraftDeps = Pick<ActionDeps, 'reference' | 'checkAside'>
+type DraftDeps = Pick<ActionDeps, 'reference' | 'verifyInWorker'>
 
 /** Clocks differ: a payment may lie this far ahead of ours. */
 const CLOCK_SKEW_MS = 5 * minuteMs
@@ -147,7 +147,7 @@ function requirePlatform(
 
 /** The signature covers the receipt alone, as an issuer has it before it is sent in, or the whole body. */
 async function requireReceiptSignature(
-  { checkAside }: DraftDeps,
+  { verifyInWorker }: DraftDeps,
   { json, text }: { readonly json: JsonObject; readonly text: string },
   signed: { readonly signature: string; readonly publicKey: string; readonly who: string },
 ): Promise<void> {
@@ -157,7 +157,7 @@ async function requireReceiptSignature(
   if (signature === null) throw new ApiError('signature_invalid', `${who}_signature is malformed`)
   for (const textOf of [() => text, () => signingText(json)]) {
     const check = ed25519Check(textOf(), signature, publicKey)
-    if ((await orUnavailable(checkAside(check))).valid) return
+    if ((await orUnavailable(verifyInWorker(check))).valid) return
   }
   const expected = sha256Hex(text)
   throw new ApiError(

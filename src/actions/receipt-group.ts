@@ -11,8 +11,8 @@ import type { LedgerWallet } from '../db/reputation-rows.ts'
 import { grantEntry } from '../db/reputation.ts'
 import type { Database } from '../db/schema.ts'
 import { acceptedView, grantOf, isReceiptKey, payerOf } from './accepted-receipt.ts'
-import { answersToKeep } from './effect.ts'
-import type { Outcome, SignedProof, WriteRequest } from './effect.ts'
+import { answersToKeep } from './idempotency.ts'
+import type { Outcome, SignedProof, WriteRequest } from './idempotency.ts'
 
 export interface Submission {
   readonly request: WriteRequest

@@ -6,12 +6,12 @@
 import { DatabaseUnavailableError } from '../db/errors.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import type { ActionDeps } from './deps.ts'
-import { isAfterRestore } from './effect.ts'
-import type { Outcome } from './effect.ts'
+import { isAfterRestore } from './idempotency.ts'
+import type { Outcome } from './idempotency.ts'
 import { acceptGroup } from './receipt-group.ts'
 import type { Submission } from './receipt-group.ts'
 
-type IntakeDeps = Pick<ActionDeps, 'database' | 'siteUrl' | 'nudge'>
+type IntakeDeps = Pick<ActionDeps, 'database' | 'siteUrl' | 'requestBuild'>
 type Intake = (submission: Submission) => Promise<Outcome | null>
 
 interface Waiting {
@@ -39,7 +39,7 @@ export async function enqueueReceipt(
   const intake = intakes.get(deps.database) ?? createIntake(deps)
   intakes.set(deps.database, intake)
   const outcome = await intake(submission)
-  if (outcome !== null) deps.nudge()
+  if (outcome !== null) deps.requestBuild()
   return outcome
 }
 

@@ -12,12 +12,12 @@ import type { Database } from '../db/schema.ts'
 import { findWorker } from '../db/workers.ts'
 import { acceptedView, grantOf, isReceiptKey } from './accepted-receipt.ts'
 import type { ActionDeps } from './deps.ts'
-import { commitOnce } from './effect.ts'
-import type { Outcome, WriteRequest } from './effect.ts'
+import { commitOnce } from './idempotency.ts'
+import type { Outcome, WriteRequest } from './idempotency.ts'
 import { draftReceipt } from './receipt-draft.ts'
 import type { Submission } from './receipt-group.ts'
 import { enqueueReceipt } from './receipt-queue.ts'
-import type { Sender } from './sender.ts'
+import type { ClientFingerprint } from './client-fingerprint.ts'
 import { requireWallet, verifySignedBody } from './signed-body.ts'
 import { chargeNetworkQuota, enforceUnverifiedReceiptQuota } from './write-quotas.ts'
 
@@ -28,13 +28,13 @@ export async function submitReceipt(
     readonly body: ReceiptBody
     readonly json: JsonObject
     readonly request: WriteRequest
-    readonly sender: Pick<Sender, 'network' | 'range'>
+    readonly fingerprint: Pick<ClientFingerprint, 'network' | 'range'>
   },
 ): Promise<Outcome> {
-  const { json, body, request, sender } = sent
+  const { json, body, request, fingerprint } = sent
   const { nowMs } = request
   // A wallet that calls too often has neither checked.
-  await request.namedBy?.(requireWallet(body.wallet, 'wallet'))
+  await request.precheckWalletLimit?.(requireWallet(body.wallet, 'wallet'))
   // Both signatures are checked at once. Where neither holds, the wallet's is told of.
   const [proving, drafting] = await Promise.allSettled([
     verifySignedBody(deps, request, { json, ...body, message: messages.receipt }),
@@ -45,7 +45,7 @@ export async function submitReceipt(
   const submission = { request, proof, draft }
   // What its worker alone has signed is bounded, which no group looks after.
   const taken = draft.kind === 'platform' ? await enqueueReceipt(deps, submission) : null
-  return taken ?? (await acceptSingleReceipt(deps, { ...submission, sender }))
+  return taken ?? (await acceptSingleReceipt(deps, { ...submission, fingerprint }))
 }
 
 function valueOf<Value>(settled: PromiseSettledResult<Value>): Value {
@@ -55,17 +55,17 @@ function valueOf<Value>(settled: PromiseSettledResult<Value>): Value {
 
 /** Decides on one receipt by itself: also on a repeat, and on one that is refused. */
 export async function acceptSingleReceipt(
-  deps: Pick<ActionDeps, 'database' | 'keyedHash' | 'nudge' | 'siteUrl'>,
-  sent: Submission & { readonly sender: Pick<Sender, 'network' | 'range'> },
+  deps: Pick<ActionDeps, 'database' | 'keyedHash' | 'requestBuild' | 'siteUrl'>,
+  sent: Submission & { readonly fingerprint: Pick<ClientFingerprint, 'network' | 'range'> },
 ): Promise<Outcome> {
-  const { request, proof, draft, sender } = sent
+  const { request, proof, draft, fingerprint } = sent
   const { siteUrl } = deps
   const { nowMs } = request
   return await commitOnce(deps, request, [proof], async (tx) => {
     const { isNew, record } = await acceptReceipt(tx, draft, async () => {
       if (draft.kind !== 'signed') return
       await enforceUnverifiedReceiptQuota(tx, draft.to.id, nowMs)
-      await chargeNetworkQuota(tx, deps, { what: 'receipt', sender, nowMs })
+      await chargeNetworkQuota(tx, deps, { what: 'receipt', fingerprint, nowMs })
     })
     const { decayedSumAtEpoch } = await standingOf(tx, record.toWallet)
     const earnedMicroUsdc = await earnedBy(tx, record.id)
@@ -76,18 +76,18 @@ export async function acceptSingleReceipt(
 
 /**
  * Stores a receipt whose signatures were checked, and what it earns at once. A content that is
- * there already changes nothing; `requireRoom` is asked before one that is new.
+ * there already changes nothing; `enforceQuota` is asked before one that is new.
  * @throws ApiError 403 where the worker has named another key for its receipts.
  */
 export async function acceptReceipt(
   tx: Kysely<Database>,
   draft: NewReceipt,
-  requireRoom: () => Promise<void> = () => Promise.resolve(),
+  enforceQuota: () => Promise<void> = () => Promise.resolve(),
 ): Promise<{ readonly isNew: boolean; readonly record: ReceiptRecord }> {
   if (draft.kind === 'signed') await requireReceiptKey(tx, draft)
   const known = await findReceipt(tx, draft.id)
   if (known !== null) return { isNew: false, record: known }
-  await requireRoom()
+  await enforceQuota()
   const isNew = await insertReceipt(tx, draft)
   const grant = grantOf(draft)
   if (isNew && grant !== null) await grantReceipt(tx, grant)

@@ -108,7 +108,7 @@ export async function settle(
   if (done.isFirst) {
     const { id, purpose, txHash } = done.payment
     deps.log.info('payment settled', { payment: id, purpose, tx_hash: txHash })
-    if (purpose !== 'read') deps.nudge()
+    if (purpose !== 'read') deps.requestBuild()
   }
   return done
 }

@@ -9,8 +9,8 @@ import type { JsonObject } from '../core/canonical-json.ts'
 import { WalletError, parseWallet } from '../core/wallet.ts'
 import type { Wallet } from '../core/wallet.ts'
 import type { ActionDeps } from './deps.ts'
-import { expired } from './effect.ts'
-import type { SignedProof, WriteRequest } from './effect.ts'
+import { expired } from './idempotency.ts'
+import type { SignedProof, WriteRequest } from './idempotency.ts'
 
 export interface BodyStatement {
   /** The body as it was parsed: what is hashed is what was sent, unknown to no schema's defaults. */
@@ -26,7 +26,7 @@ export interface BodyStatement {
   ) => string
 }
 
-type VerifyDeps = Pick<ActionDeps, 'serviceName' | 'walletChain' | 'checkAside'>
+type VerifyDeps = Pick<ActionDeps, 'serviceName' | 'walletChain' | 'verifyInWorker'>
 
 /**
  * Checks who signed a body, and when.
@@ -35,7 +35,10 @@ type VerifyDeps = Pick<ActionDeps, 'serviceName' | 'walletChain' | 'checkAside'>
  */
 export async function verifySignedBody(
   deps: VerifyDeps,
-  request: Pick<WriteRequest, 'nowMs' | 'idempotencyKey' | 'namedBy' | 'signedBy'>,
+  request: Pick<
+    WriteRequest,
+    'nowMs' | 'idempotencyKey' | 'precheckWalletLimit' | 'chargeWalletLimit'
+  >,
   statement: BodyStatement,
 ): Promise<SignedProof> {
   const { json, timestamp, signature } = statement
@@ -48,9 +51,9 @@ export async function verifySignedBody(
     timestamp,
     bodySha256: bodySha256(json),
   })
-  await request.namedBy?.(wallet)
+  await request.precheckWalletLimit?.(wallet)
   await requireSignature(deps, { message, signature, wallet })
-  await request.signedBy?.(wallet)
+  await request.chargeWalletLimit?.(wallet)
   return signedProof({ message, signature, wallet, timestampMs, timely })
 }
 
@@ -70,7 +73,7 @@ export function requireTimely(
 
 /** @throws ApiError `signature_invalid` with the reason and the message that was checked, `unavailable` where nobody can say now. */
 export async function requireSignature(
-  deps: Pick<ActionDeps, 'walletChain' | 'checkAside'>,
+  deps: Pick<ActionDeps, 'walletChain' | 'verifyInWorker'>,
   claim: { readonly message: string; readonly signature: string; readonly wallet: Wallet },
   what = '',
 ): Promise<void> {
@@ -90,11 +93,11 @@ export function shownMessage(message: string): string {
 
 /** The verdict over a signature of a wallet. @throws ApiError `unavailable` where its chain is out of reach. */
 export async function checkSignature(
-  deps: Pick<ActionDeps, 'walletChain' | 'checkAside'>,
+  deps: Pick<ActionDeps, 'walletChain' | 'verifyInWorker'>,
   claim: { readonly message: string; readonly signature: string; readonly wallet: Wallet },
 ): Promise<SignatureVerdict> {
   const chain = deps.walletChain(claim.wallet.kind)
-  const { checkAside: check } = deps
+  const { verifyInWorker: check } = deps
   return await orUnavailable(
     verifySignature({ ...claim, check, ...(chain === undefined ? {} : { chain }) }),
   )

@@ -13,12 +13,12 @@ import { appendOath } from '../db/oaths.ts'
 import { findPartner } from '../db/partners/partners.ts'
 import type { Database } from '../db/schema.ts'
 import { findWorker, putWorker } from '../db/workers.ts'
+import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
-import { commitOnce } from './effect.ts'
-import type { Outcome, WriteRequest } from './effect.ts'
+import { commitOnce } from './idempotency.ts'
+import type { Outcome, WriteRequest } from './idempotency.ts'
 import { oathRow, requireOath } from './oaths.ts'
 import { partnerAt } from './partner-access.ts'
-import type { Sender } from './sender.ts'
 import { invalidField, verifySignedBody } from './signed-body.ts'
 import { chargeNetworkQuota } from './write-quotas.ts'
 
@@ -29,10 +29,10 @@ export async function registerWorker(
     readonly body: RegisterBody
     readonly json: JsonObject
     readonly request: WriteRequest
-    readonly sender: Pick<Sender, 'network' | 'range'>
+    readonly fingerprint: Pick<ClientFingerprint, 'network' | 'range'>
   },
 ): Promise<Outcome> {
-  const { body, json, request, sender } = sent
+  const { body, json, request, fingerprint } = sent
   const { oath_signature: oathSignature, receipt_key: receiptKey = null } = body
   if (receiptKey !== null) requireKey(receiptKey)
   const proof = await verifySignedBody(deps, request, { json, ...body, message: messages.register })
@@ -45,7 +45,7 @@ export async function registerWorker(
     const { nowMs } = request
     await requireSkills(deps, tx, { walletId: proof.wallet.id, skills: body.skills, nowMs })
     if ((await findWorker(tx, proof.wallet.id)) === null) {
-      await chargeNetworkQuota(tx, deps, { what: 'registration', sender, nowMs })
+      await chargeNetworkQuota(tx, deps, { what: 'registration', fingerprint, nowMs })
     }
     const { isNew } = await putWorker(tx, {
       wallet: proof.wallet,

@@ -14,11 +14,11 @@ import {
   nthLastWrite,
 } from '../db/write-quotas.ts'
 import type { NetworkWrite } from '../db/write-quotas.ts'
+import { fingerprintHashes } from './client-fingerprint.ts'
+import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
-import { requireRoom, windowStart } from './quota.ts'
+import { enforceQuota, windowStart } from './quota.ts'
 import type { Quota } from './quota.ts'
-import { senderHashes } from './sender.ts'
-import type { Sender } from './sender.ts'
 
 /** @throws ApiError `bound_reached` */
 export async function enforceOpenJobLimit(
@@ -53,7 +53,7 @@ export async function enforcePartnerWriteQuota(
     what: 'writes of this partner',
     advice: 'a higher tier has more',
   })
-  requireRoom(quota, await nthLastWrite(tx, partner.handle, windowOf(quota, nowMs)), nowMs)
+  enforceQuota(quota, await nthLastWrite(tx, partner.handle, windowOf(quota, nowMs)), nowMs)
 }
 
 /** @throws ApiError `rate_limited` */
@@ -66,7 +66,7 @@ export async function enforceUnverifiedReceiptQuota(
     what: 'receipts of this worker that nothing but its signature shows',
     advice: 'send in those that a platform has issued or a chain has confirmed, or wait',
   })
-  requireRoom(quota, await nthLastUnverified(tx, worker, windowOf(quota, nowMs)), nowMs)
+  enforceQuota(quota, await nthLastUnverified(tx, worker, windowOf(quota, nowMs)), nowMs)
 }
 
 /** `times`: how many networks the one that is counted stands for. */
@@ -89,19 +89,19 @@ export async function chargeNetworkQuota(
   deps: Pick<ActionDeps, 'keyedHash'>,
   by: {
     readonly what: NetworkWrite
-    readonly sender: Pick<Sender, 'network' | 'range'>
+    readonly fingerprint: Pick<ClientFingerprint, 'network' | 'range'>
     readonly nowMs: number
   },
 ): Promise<void> {
-  const { what, sender, nowMs } = by
-  const { network, range } = sender
+  const { what, fingerprint, nowMs } = by
+  const { network, range } = fingerprint
   const counted = [{ parts: [network], times: 1 }]
   if (range !== null) counted.push({ parts: ['range', range], times: writeQuotas.networksOfRange })
   for (const { parts, times } of counted) {
     const quota = ofNetwork[what](times)
-    const { today, known } = senderHashes(deps, `network ${what}`, parts, nowMs)
+    const { today, known } = fingerprintHashes(deps, `network ${what}`, parts, nowMs)
     const nthLast = await nthLastOfNetwork(tx, { what, networks: known }, windowOf(quota, nowMs))
-    requireRoom(quota, nthLast, nowMs)
+    enforceQuota(quota, nthLast, nowMs)
     await insertNetworkWrite(tx, { what, network: today, now: isoTime(nowMs) })
   }
 }

@@ -5,6 +5,8 @@ import { dayMs, minuteMs } from './time.ts'
 /** `quota` requests per `windowMs` in the long run, `burst` at once. */
 interface RatePolicy {
   readonly kind: 'rate'
+  /** The policy name in the `RateLimit` headers. */
+  readonly headerName: string
   readonly quota: number
   readonly windowMs: number
   readonly burst: number
@@ -13,34 +15,41 @@ interface RatePolicy {
 /** `quota` requests per UTC day. */
 interface DayPolicy {
   readonly kind: 'day'
+  readonly headerName: string
   readonly quota: number
 }
 
 export type LimitPolicy = RatePolicy | DayPolicy
 
-/** Names stand in the `RateLimit` headers. */
+/** Keys are the values of the metric label `policy`. */
 export const limitPolicies = {
   /** Public reads, per IPv4 address or IPv6 /64. */
-  ip: { kind: 'rate', quota: 60, windowMs: minuteMs, burst: 120 },
+  ip: { kind: 'rate', headerName: 'ip', quota: 60, windowMs: minuteMs, burst: 120 },
   /** Per IPv6 /48: whoever holds one has 65,536 networks of 64 bits to rotate through. */
-  range: { kind: 'rate', quota: 600, windowMs: minuteMs, burst: 1200 },
+  range: { kind: 'rate', headerName: 'range', quota: 600, windowMs: minuteMs, burst: 1200 },
   /** The free daily allowance, per IPv4 address or IPv6 /64. */
-  day: { kind: 'day', quota: 1000 },
+  day: { kind: 'day', headerName: 'day', quota: 1000 },
   /** Calls that a wallet has signed, per wallet; times the multiplier of its tier. */
-  wallet: { kind: 'rate', quota: 300, windowMs: minuteMs, burst: 300 },
+  wallet: { kind: 'rate', headerName: 'wallet', quota: 300, windowMs: minuteMs, burst: 300 },
   /** The same from wallets that are no partners, all together per IPv4 address or IPv6 /48: keys cost nothing. */
-  signers: { kind: 'rate', quota: 600, windowMs: minuteMs, burst: 600 },
+  non_partners: { kind: 'rate', headerName: 'signers', quota: 600, windowMs: minuteMs, burst: 600 },
   /**
    * Calls that came with credentials or a signed body and did not prove a wallet, per IPv4 address or IPv6 /48. One of a
    * wallet at its limit is not among them: it is refused before anything is checked.
    * Each is counted when it comes and given back once proven, so the burst is also how many may be under way.
    */
-  unproven: { kind: 'rate', quota: 60, windowMs: minuteMs, burst: 600 },
+  failed_signatures: {
+    kind: 'rate',
+    headerName: 'unproven',
+    quota: 60,
+    windowMs: minuteMs,
+    burst: 600,
+  },
   /**
    * The same, those of wallets at their limit among them: a refusal by name costs little, but room until then. Given back
    * only where a wallet may call. Ten times as many, so that a wallet that is over now and then costs its neighbours nothing.
    */
-  overrun: { kind: 'rate', quota: 600, windowMs: minuteMs, burst: 600 },
+  over_limit: { kind: 'rate', headerName: 'overrun', quota: 600, windowMs: minuteMs, burst: 600 },
 } as const satisfies Record<string, LimitPolicy>
 
 export type PolicyName = keyof typeof limitPolicies
@@ -74,13 +83,13 @@ export interface LimitDecision {
   readonly retryAfterMs: number
   /** Milliseconds until the whole quota is there again. */
   readonly resetMs: number
-  /** What to keep for the key: grows with use, and is at most `floorOf` where nothing is in use. */
+  /** What to keep for the key: grows with use, and is at most `emptyValue` where nothing is in use. */
   readonly next: number
 }
 
 /**
  * Decides on one request. `stored` is what the last decision said to keep, or anything up to
- * `floorOf(policy, nowMs)` for a key never seen.
+ * `emptyValue(policy, nowMs)` for a key never seen.
  */
 export function decide(policy: LimitPolicy, stored: number, nowMs: number): LimitDecision {
   if (policy.kind === 'rate') {
@@ -89,7 +98,7 @@ export function decide(policy: LimitPolicy, stored: number, nowMs: number): Limi
     return { allowed, remaining, retryAfterMs, resetMs: newTatMs - nowMs, next: newTatMs }
   }
   // The count is kept as "start of the day plus requests", so that yesterday's runs out by itself.
-  const startMs = floorOf(policy, nowMs)
+  const startMs = emptyValue(policy, nowMs)
   const used = stored > startMs ? stored - startMs : 0
   const allowed = used < policy.quota
   const resetMs = startMs + dayMs - nowMs
@@ -109,11 +118,11 @@ export function multiplied(policy: LimitPolicy, multiplier: number): LimitPolicy
 }
 
 /** What to keep for a key after one counted request is taken back. */
-export function takenBack(policy: LimitPolicy, stored: number): number {
+export function valueAfterRefund(policy: LimitPolicy, stored: number): number {
   return stored - (policy.kind === 'rate' ? policy.windowMs / policy.quota : 1)
 }
 
 /** A kept value up to this one says no more than a key never seen, and may be forgotten. */
-export function floorOf(policy: LimitPolicy, nowMs: number): number {
+export function emptyValue(policy: LimitPolicy, nowMs: number): number {
   return policy.kind === 'rate' ? nowMs : Math.floor(nowMs / dayMs) * dayMs
 }

@@ -11,8 +11,8 @@ import { nothingServed } from './document-store.ts'
 import type { DocumentStore } from './document-store.ts'
 import { errorAnswer, failureOf, isOurFault } from './errors.ts'
 import type { ForReader } from './html-pages.ts'
-import { hadItsTurn, onceOver } from './once-over.ts'
 import type { RequestLog } from './request-log.ts'
+import { wasTransmitted, onResponseEnd } from './response-end.ts'
 import type { RouteTable } from './route-table.ts'
 
 interface DispatchDeps {
@@ -45,7 +45,7 @@ export function createDispatch({
   return (context) => {
     const { incoming, outgoing } = context
     contexts.set(incoming, context)
-    if (requestLog !== null) onceOver(context, () => logRequest(requestLog, context))
+    if (requestLog !== null) onResponseEnd(context, () => logRequest(requestLog, context))
     void answer(incoming, outgoing)
   }
 }
@@ -59,7 +59,7 @@ function logRequest(requestLog: NonNullable<RequestLog>, context: RequestContext
     requestId,
     method: incoming.method ?? '',
     target: incoming.url ?? '',
-    status: outgoing.headersSent && hadItsTurn(outgoing) ? outgoing.statusCode : CLIENT_GONE,
+    status: outgoing.headersSent && wasTransmitted(outgoing) ? outgoing.statusCode : CLIENT_GONE,
     startedMs,
     bytes,
   })

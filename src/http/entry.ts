@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import type { Failure } from '../contract/errors.ts'
 import { apiPrefix, healthPath, mcpPath } from '../contract/route.ts'
-import type { Room, Rooms } from '../limits/room.ts'
+import type { ConcurrencyLimit, ConcurrencyLimits } from '../limits/concurrency-limits.ts'
 import { isLimited } from './admission.ts'
 import type { Admission } from './admission.ts'
 import type { RequestContext } from './context.ts'
@@ -20,7 +20,7 @@ export interface EntryDeps {
   readonly store: Pick<DocumentStore, 'get'>
   readonly admission: Admission
   readonly knownPath: RouteTable
-  readonly rooms: Rooms
+  readonly concurrency: ConcurrencyLimits
   readonly begin: (req: IncomingMessage, res: ServerResponse) => RequestContext
   readonly refuse: (req: IncomingMessage, res: ServerResponse, failure: Failure) => void
   /** Hono, which answers whatever comes this far. */
@@ -32,7 +32,7 @@ const documentMethods = ['GET', 'HEAD', 'OPTIONS'] as const
 const anyMethods: readonly string[] = documentMethods
 
 export function createEntry(deps: EntryDeps): (req: IncomingMessage, res: ServerResponse) => void {
-  const { store, admission, knownPath, rooms, begin, refuse, dispatch } = deps
+  const { store, admission, knownPath, concurrency, begin, refuse, dispatch } = deps
 
   const methodsOf = (path: string, known: KnownPath | null): readonly string[] | null => {
     if (store.get(path) === undefined) return known?.methods ?? null
@@ -63,9 +63,9 @@ export function createEntry(deps: EntryDeps): (req: IncomingMessage, res: Server
       return
     }
     // Before anything is counted or read. Those that come in between are looked at again when they are whole.
-    const room = roomOf(path, req, known, rooms)
-    if (room?.isFull() === true) {
-      refuse(req, res, room.refusal())
+    const limit = concurrencyLimitOf(path, req, known, concurrency)
+    if (limit?.isFull() === true) {
+      refuse(req, res, limit.refusal())
       return
     }
     if (admission === null || !(isLimited(path) || isViewPath(path))) {
@@ -95,17 +95,17 @@ export function createEntry(deps: EntryDeps): (req: IncomingMessage, res: Server
 }
 
 /** Where a request will need room; null where it needs none. A payment has its own only where there is something to pay. */
-function roomOf(
+function concurrencyLimitOf(
   path: string,
   req: IncomingMessage,
   known: KnownPath | null,
-  rooms: Rooms,
-): Room | null {
+  concurrency: ConcurrencyLimits,
+): ConcurrencyLimit | null {
   const { method = '' } = req
-  if (path === mcpPath) return rooms.read
+  if (path === mcpPath) return concurrency.read
   if (!path.startsWith(apiPrefix) || path === healthPath) return null
-  if (showsPayment(req) && known?.isSold(method) === true) return rooms.payment
-  return method === 'GET' || method === 'HEAD' ? rooms.read : rooms.write
+  if (showsPayment(req) && known?.isSold(method) === true) return concurrency.payment
+  return method === 'GET' || method === 'HEAD' ? concurrency.read : concurrency.write
 }
 
 /** A signature is to come: in the body, or in headers that stand there. */

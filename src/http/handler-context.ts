@@ -1,7 +1,7 @@
 /** What handlers are given, and what a read answers. Types only. */
 import type { IncomingMessage } from 'node:http'
 
-import type { WriteRequest } from '../actions/effect.ts'
+import type { WriteRequest } from '../actions/idempotency.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
 import type { Log } from '../core/deps.ts'
 import type { CachePolicy } from './answer.ts'

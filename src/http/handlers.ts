@@ -8,13 +8,13 @@ import type { Hono } from 'hono'
 import type { z } from 'zod'
 
 import type { ActionDeps } from '../actions/deps.ts'
-import type { Outcome } from '../actions/effect.ts'
+import type { Outcome } from '../actions/idempotency.ts'
 import { sha256Hex } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { Route } from '../contract/route.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
 import type { Wallet } from '../core/wallet.ts'
-import type { Room, Rooms } from '../limits/room.ts'
+import type { ConcurrencyLimit, ConcurrencyLimits } from '../limits/concurrency-limits.ts'
 import { answerJson, answerText, queryOf } from './answer.ts'
 import type { CachePolicy } from './answer.ts'
 import type { ApiContext, HonoEnv } from './context.ts'
@@ -93,7 +93,7 @@ export interface HandlerDeps {
   readonly actions: ActionDeps
   readonly partnerAuth: PartnerAuth
   readonly knownPath: RouteTable
-  readonly rooms: Rooms
+  readonly concurrency: ConcurrencyLimits
   /** The caller's address, behind our own proxies. */
   readonly addressOf: (incoming: IncomingMessage) => string
 }
@@ -133,11 +133,18 @@ async function answerWrite(
   const shared = anyContext(c, params, deps, { rawSha256, idempotencyKey })
   const { nowMs, remoteKey } = shared
   const requestSha256 = sha256Hex(`${route.method} ${pathOf(incoming)}\n${rawSha256}`)
-  const namedBy = async (wallet: Wallet) => c.env.signedCall?.name(wallet)
-  const signedBy = async (wallet: Wallet) => c.env.signedCall?.prove(wallet)
-  const request = { requestSha256, nowMs, idempotencyKey, remoteKey, namedBy, signedBy }
+  const precheckWalletLimit = async (wallet: Wallet) => c.env.signedCall?.precheck(wallet)
+  const chargeWalletLimit = async (wallet: Wallet) => c.env.signedCall?.charge(wallet)
+  const request = {
+    requestSha256,
+    nowMs,
+    idempotencyKey,
+    remoteKey,
+    precheckWalletLimit,
+    chargeWalletLimit,
+  }
   const context = { ...shared, rawSha256, request }
-  const { status, body, headers } = await inRoom(c, route, deps, () =>
+  const { status, body, headers } = await withinConcurrency(c, route, deps, () =>
     handler.kind === 'remove'
       ? handler.handle(context)
       : handler.handle(json, { ...context, json }),
@@ -166,7 +173,7 @@ async function answerRead(
   const context: ReadContext = { ...anyContext(c, params, deps, noBody), query }
   handler.check?.(context)
   const produce = () => handler.handle(context)
-  const answer = await inRoom(c, route, deps, () =>
+  const answer = await withinConcurrency(c, route, deps, () =>
     isSold(route) ? sellRead(deps.actions, route, context, produce) : produce(),
   )
   const { headers, cache = cacheOf(route) } = answer
@@ -182,21 +189,25 @@ async function answerRead(
 }
 
 /** What was neither checked nor done counts against nobody. @throws ApiError 503 */
-function inRoom<T>(
+function withinConcurrency<T>(
   { env: { incoming, signedCall } }: ApiContext,
   route: Route,
-  { rooms }: HandlerDeps,
+  { concurrency }: HandlerDeps,
   work: () => Promise<T>,
 ): Promise<T> {
-  const room = roomOf(route, incoming, rooms)
-  if (room.isFull()) signedCall?.withdraw()
-  return room.run(work, () => incoming.socket.destroyed)
+  const limit = concurrencyLimitOf(route, incoming, concurrency)
+  if (limit.isFull()) signedCall?.release()
+  return limit.run(work, () => incoming.socket.destroyed)
 }
 
-function roomOf(route: Route, incoming: IncomingMessage, rooms: Rooms): Room {
+function concurrencyLimitOf(
+  route: Route,
+  incoming: IncomingMessage,
+  concurrency: ConcurrencyLimits,
+): ConcurrencyLimit {
   const hasPrice = route.price !== undefined || route.priceRange !== undefined
-  if (hasPrice && showsPayment(incoming)) return rooms.payment
-  return route.method === 'GET' ? rooms.read : rooms.write
+  if (hasPrice && showsPayment(incoming)) return concurrency.payment
+  return route.method === 'GET' ? concurrency.read : concurrency.write
 }
 
 const EMPTY_SHA256 = sha256Hex('')
@@ -231,12 +242,12 @@ function anyContext(
   const { incoming, log, signedCall } = c.env
   const nowMs = deps.actions.clock.now()
   const address = deps.addressOf(incoming)
-  const namedBy = async (wallet: Wallet) => signedCall?.name(wallet)
+  const precheckWalletLimit = async (wallet: Wallet) => signedCall?.precheck(wallet)
   const target = {
     method: incoming.method ?? '',
     path: pathOf(incoming),
     nowMs,
-    namedBy,
+    precheckWalletLimit,
     ...signed,
   }
   return {
@@ -249,7 +260,7 @@ function anyContext(
     userAgent: incoming.headers['user-agent'] ?? '',
     async partner() {
       const proof = await deps.partnerAuth(incoming, target)
-      await signedCall?.prove(proof.wallet)
+      await signedCall?.charge(proof.wallet)
       return proof
     },
     walletCallsLeft: () => signedCall?.remaining() ?? null,

@@ -21,7 +21,7 @@ import { findJob } from '../db/jobs/jobs.ts'
 import { findPartner } from '../db/partners/partners.ts'
 import { findReceipt, listReceipts } from '../db/receipts/receipts.ts'
 import { findWorker } from '../db/workers.ts'
-import type { Room } from '../limits/room.ts'
+import type { ConcurrencyLimit } from '../limits/concurrency-limits.ts'
 import type { HonoEnv } from './context.ts'
 import { nothingServed } from './document-store.ts'
 import type { DocumentStore } from './document-store.ts'
@@ -116,11 +116,11 @@ export function installViews(
   hono: Hono<HonoEnv>,
   deps: ActionDeps,
   store: Pick<DocumentStore, 'get' | 'state'>,
-  room: Room,
+  limit: ConcurrencyLimit,
 ): void {
   for (const [kind, { missing, exists }] of entriesOf(viewed)) {
     hono.get(`${kind}/:id`, async (c) => {
-      const isThere = await room.run(() => exists(deps, c.req.param('id')))
+      const isThere = await limit.run(() => exists(deps, c.req.param('id')))
       if (!isThere) throw new ApiError(missing)
       const page = store.get(viewPages[kind])
       if (page === undefined) throw new ApiError('unavailable', nothingServed(store))

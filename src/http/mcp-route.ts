@@ -3,7 +3,7 @@ import type { Hono } from 'hono'
 
 import { ApiError } from '../contract/errors.ts'
 import { mcpPath } from '../contract/route.ts'
-import type { Room } from '../limits/room.ts'
+import type { ConcurrencyLimit } from '../limits/concurrency-limits.ts'
 import { answerText, queryOf } from './answer.ts'
 import type { HonoEnv } from './context.ts'
 import type { Mcp } from './mcp.ts'
@@ -15,7 +15,7 @@ const meaningful = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name'] 
 export function installMcp(
   hono: Hono<HonoEnv>,
   mcp: Mcp,
-  { siteUrl, room }: { readonly siteUrl: string; readonly room: Room },
+  { siteUrl, limit }: { readonly siteUrl: string; readonly limit: ConcurrencyLimit },
 ): void {
   const ownOrigin = new URL(siteUrl).origin
   hono.post(mcpPath, async (c) => {
@@ -30,7 +30,7 @@ export function installMcp(
       if (value !== undefined) headers.set(name, value)
     }
     const request = new Request(`http://localhost${mcpPath}`, { method: 'POST', headers })
-    const answer = await room.run(
+    const answer = await limit.run(
       () => mcp(request, json),
       () => c.env.incoming.socket.destroyed,
     )

@@ -4,14 +4,14 @@ import { decodeCursor, encodeCursor } from '../core/cursor.ts'
 
 const DEFAULT_LIMIT = 50
 
-export interface Page {
+export interface PageRequest {
   readonly limit: number
   /** Entries before this sequence number; null for the first page. */
   readonly before: number | null
 }
 
 /** @throws ApiError `bad_cursor` for a cursor that is not one of this list. */
-export function pageOf(list: string, query: Readonly<Partial<Record<string, string>>>): Page {
+export function pageOf(list: string, query: Readonly<Partial<Record<string, string>>>): PageRequest {
   const { limit, cursor } = query
   const before = cursor === undefined ? null : decodeCursor(list, cursor)
   if (cursor !== undefined && before === null) throw new ApiError('bad_cursor')

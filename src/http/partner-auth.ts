@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http'
 
 import type { ActionDeps } from '../actions/deps.ts'
-import type { SignedProof } from '../actions/effect.ts'
+import type { SignedProof } from '../actions/idempotency.ts'
 import { checkSignature, requireTimely, shownMessage, signedProof } from '../actions/signed-body.ts'
 import { messages, sha256Hex } from '../auth/messages.ts'
 import { parsePartnerTimestamp, unixSecondsOfDateHeader } from '../auth/timestamps.ts'
@@ -35,7 +35,7 @@ export interface SignedTarget {
   readonly nowMs: number
   readonly idempotencyKey: string | null
   /** Told of the wallet before its signature is checked; throws where it calls too often. */
-  readonly namedBy: (wallet: Wallet) => Promise<void>
+  readonly precheckWalletLimit: (wallet: Wallet) => Promise<void>
 }
 
 /** @throws ApiError 401 in all its forms, 503 where only a chain can tell and it is out of reach. */
@@ -45,7 +45,7 @@ export type PartnerAuth = (incoming: IncomingMessage, target: SignedTarget) => P
 const REMEMBERED = 4096
 
 export function createPartnerAuth(
-  deps: Pick<ActionDeps, 'serviceName' | 'walletChain' | 'checkAside'>,
+  deps: Pick<ActionDeps, 'serviceName' | 'walletChain' | 'verifyInWorker'>,
 ): PartnerAuth {
   const verified = createMemory<Binding>(REMEMBERED)
   return async (incoming, target) => {
@@ -59,7 +59,7 @@ export function createPartnerAuth(
     }
     const timely = requireTimely(timestampMs, target)
     const wallet = walletOf(sent.wallet)
-    await target.namedBy(wallet)
+    await target.precheckWalletLimit(wallet)
     const { signature } = sent
     const texts = messagesOf(deps.serviceName, sent.timestamp, target)
     const isRead = target.method === 'GET' || target.method === 'HEAD'
@@ -93,7 +93,7 @@ function messagesOf(
 
 /** Tries first what clients send most: bound to the body for writes, to the path for reads. */
 async function bindingOf(
-  deps: Pick<ActionDeps, 'walletChain' | 'checkAside'>,
+  deps: Pick<ActionDeps, 'walletChain' | 'verifyInWorker'>,
   claim: {
     readonly texts: Readonly<Record<Binding, string>>
     readonly signature: string

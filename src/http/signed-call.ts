@@ -2,7 +2,7 @@
  * The limits of calls that come with a signature. Until it is proven a call counts against its network,
  * which bounds what bad signatures may cost; proven, it counts against its wallet and nothing else. A wallet at its
  * limit is refused by its name, before its signature is checked. Such a refusal leaves the network what it has for
- * signatures that do not verify, but counts in a limit of its own (`overrun`): each takes up room until it is named,
+ * signatures that do not verify, but counts in a limit of its own (`over_limit`): each takes up room until it is named,
  * and a flood of them would leave none to other networks. Both are taken when a call comes, not when it is refused:
  * whatever comes at once, no more pass the door than either has left.
  */
@@ -31,14 +31,14 @@ export interface SignedCall {
    * Asks whether a wallet may call, before the signature that names it is checked. Counts nothing.
    * @throws ApiError `rate_limited`; the call then counts against the network as one over the limit of its wallet
    */
-  readonly name: (wallet: Wallet) => Promise<void>
+  readonly precheck: (wallet: Wallet) => Promise<void>
   /**
    * Counts the call against the wallet that signed it, once however often it is proven.
    * @throws ApiError `rate_limited`
    */
-  readonly prove: (wallet: Wallet) => Promise<void>
+  readonly charge: (wallet: Wallet) => Promise<void>
   /** The call was turned away before anything was checked: it counts against nobody. */
-  readonly withdraw: () => void
+  readonly release: () => void
   /** Calls that the wallet has left; null where it has no limit, or none was proven. */
   readonly remaining: () => number | null
 }
@@ -56,9 +56,9 @@ export type SignedCalls = (peer: string | undefined, forwardedFor: string | unde
 
 const reasons = {
   wallet: `Over ${limitPolicies.wallet.quota} requests a minute, times the multiplier of the tier, for this wallet`,
-  signers: `Over ${limitPolicies.signers.quota} requests a minute from this network, for wallets that are no partners`,
-  unproven: `Over ${limitPolicies.unproven.quota} requests a minute from this network without a signature that verifies`,
-  overrun: `Over ${limitPolicies.overrun.quota} requests a minute from this network, for wallets that are over their own limit`,
+  non_partners: `Over ${limitPolicies.non_partners.quota} requests a minute from this network, for wallets that are no partners`,
+  failed_signatures: `Over ${limitPolicies.failed_signatures.quota} requests a minute from this network without a signature that verifies`,
+  over_limit: `Over ${limitPolicies.over_limit.quota} requests a minute from this network, for wallets that are over their own limit`,
 } as const
 
 export function createSignedCalls(deps: SignedCallDeps): SignedCalls {
@@ -66,10 +66,10 @@ export function createSignedCalls(deps: SignedCallDeps): SignedCalls {
   return (peer, forwardedFor) => {
     const { host, range } = networkOf(clientAddress(peer, forwardedFor))
     const networkKey = range ?? host
-    const unproven: readonly Claim[] = [{ policy: 'unproven', key: networkKey }]
-    const overrun: readonly Claim[] = [{ policy: 'overrun', key: networkKey }]
-    const arrival = [...unproven, ...overrun]
-    let claims = unproven
+    const failedSignatures: readonly Claim[] = [{ policy: 'failed_signatures', key: networkKey }]
+    const overLimitClaims: readonly Claim[] = [{ policy: 'over_limit', key: networkKey }]
+    const arrival = [...failedSignatures, ...overLimitClaims]
+    let claims = failedSignatures
     let isSettled = false
     let named: { readonly walletId: string; readonly claims: Promise<readonly Claim[]> } | null =
       null
@@ -77,7 +77,7 @@ export function createSignedCalls(deps: SignedCallDeps): SignedCalls {
     const settle = (back: readonly Claim[]): void => {
       if (isSettled) return
       isSettled = true
-      limiter.giveBack(back)
+      limiter.refund(back)
     }
     const claimsBy = async ({ id }: Wallet): Promise<readonly Claim[]> => {
       if (named?.walletId !== id) {
@@ -101,30 +101,30 @@ export function createSignedCalls(deps: SignedCallDeps): SignedCalls {
     return {
       admitted: limiter.take(arrival),
       refusal: () => {
-        const isForBadSignatures = unproven.some((claim) => limiter.remaining(claim) === 0)
-        return refusalOf(limiter, isForBadSignatures ? unproven : overrun)
+        const isForBadSignatures = failedSignatures.some((claim) => limiter.remaining(claim) === 0)
+        return refusalOf(limiter, isForBadSignatures ? failedSignatures : overLimitClaims)
       },
       headers: () => (claims.length === 0 ? {} : limiter.report(claims).headers),
-      async name(wallet) {
+      async precheck(wallet) {
         if (isSettled) return
         const wanted = await claimsBy(wallet)
         if (isSettled || wanted.every((claim) => limiter.remaining(claim) > 0)) return
         claims = wanted
-        settle(unproven)
+        settle(failedSignatures)
         // Counts nothing, since not all of them allow it: whoever watches the limiter is told of a refusal.
         limiter.take(claims)
         throw overLimit()
       },
-      async prove(wallet) {
+      async charge(wallet) {
         if (isSettled) return
         const wanted = await claimsBy(wallet)
         if (isSettled) return
         claims = wanted
         const isWithin = limiter.take(claims)
-        settle(isWithin ? arrival : unproven)
+        settle(isWithin ? arrival : failedSignatures)
         if (!isWithin) throw overLimit()
       },
-      withdraw: () => settle(arrival),
+      release: () => settle(arrival),
       remaining() {
         const [claim] = claims
         return claim?.policy === 'wallet' ? limiter.remaining(claim) : null
@@ -140,7 +140,7 @@ function claimsOf(
 ): readonly Claim[] {
   if (multiplier === null) return []
   const wallet: Claim = { policy: 'wallet', key: walletKey, multiplier }
-  return isPartner ? [wallet] : [wallet, { policy: 'signers', key: networkKey }]
+  return isPartner ? [wallet] : [wallet, { policy: 'non_partners', key: networkKey }]
 }
 
 function refusalOf(limiter: Limiter, claims: readonly Claim[]): Failure {

@@ -1,6 +1,6 @@
 import type { Clock } from '../core/deps.ts'
 /** Counts requests against the named policies in bounded memory (security, availability 37 to 39). */
-import { decide, floorOf, limitPolicies, multiplied, takenBack } from '../core/limits.ts'
+import { decide, emptyValue, limitPolicies, multiplied, valueAfterRefund } from '../core/limits.ts'
 import type { LimitDecision, LimitPolicy, PolicyName } from '../core/limits.ts'
 import { dayMs } from '../core/time.ts'
 import { packCounts, unpackCounts } from './count-bytes.ts'
@@ -29,7 +29,7 @@ export interface Limiter {
   /** How the claims stand, without counting. */
   readonly report: (claims: readonly Claim[]) => LimitReport
   /** Undoes a `take`: what was counted turned out to be no use of the policy. */
-  readonly giveBack: (claims: readonly Claim[]) => void
+  readonly refund: (claims: readonly Claim[]) => void
   /** Requests that would be let through now. */
   readonly remaining: (claim: Claim) => number
   /** Memory held, which never grows. */
@@ -59,9 +59,9 @@ export function createLimiter(
     range: createLimitTable(slots),
     day: createLimitTable(slots),
     wallet: createLimitTable(slots),
-    signers: createLimitTable(slots),
-    unproven: createLimitTable(slots),
-    overrun: createLimitTable(slots),
+    non_partners: createLimitTable(slots),
+    failed_signatures: createLimitTable(slots),
+    over_limit: createLimitTable(slots),
   } satisfies Record<PolicyName, unknown>
 
   // Whole milliseconds: sums of fractions would make the last request of a burst a matter of rounding.
@@ -72,7 +72,7 @@ export function createLimiter(
 
   const look = ({ policy: name, key, multiplier = 1 }: Claim, nowMs: number): LimitDecision => {
     const policy = multiplied(limitPolicies[name], multiplier)
-    return decide(policy, tables[name].read(key, floorOf(policy, nowMs)), nowMs)
+    return decide(policy, tables[name].read(key, emptyValue(policy, nowMs)), nowMs)
   }
 
   return {
@@ -85,19 +85,19 @@ export function createLimiter(
       if (!looks.every(({ decision }) => decision.allowed)) return false
       for (const { claim, nowMs, decision } of looks) {
         const policy = limitPolicies[claim.policy]
-        tables[claim.policy].write(claim.key, decision.next, floorOf(policy, nowMs))
+        tables[claim.policy].write(claim.key, decision.next, emptyValue(policy, nowMs))
         if (policy.kind === 'day') dayVersion += 1
       }
       return true
     },
-    giveBack(claims) {
+    refund(claims) {
       for (const { policy: name, key, multiplier = 1 } of claims) {
         const policy = multiplied(limitPolicies[name], multiplier)
-        const floor = floorOf(policy, nowFor(policy))
+        const floor = emptyValue(policy, nowFor(policy))
         const stored = tables[name].read(key, floor)
         // A key that was pushed out has nothing to give back, and must not push out another.
         if (stored > floor) {
-          tables[name].write(key, Math.max(takenBack(policy, stored), floor), floor)
+          tables[name].write(key, Math.max(valueAfterRefund(policy, stored), floor), floor)
         }
       }
     },
@@ -107,9 +107,9 @@ export function createLimiter(
     },
     days: {
       version: () => dayVersion,
-      save: () => packCounts(tables.day, floorOf(limitPolicies.day, clock.now())),
+      save: () => packCounts(tables.day, emptyValue(limitPolicies.day, clock.now())),
       load: (saved) => {
-        const floor = floorOf(limitPolicies.day, clock.now())
+        const floor = emptyValue(limitPolicies.day, clock.now())
         for (const [key, value] of unpackCounts(saved, slots, floor)) {
           tables.day.write(key, Math.max(value, tables.day.read(key, floor)), floor)
         }
@@ -131,8 +131,8 @@ export function createLimiter(
         const left = standing.allowed ? standing.remaining + 1 : 0
         const resetSeconds = standing.allowed ? Math.ceil(standing.resetMs / 1000) : waitSeconds
         const windowMs = policy.kind === 'rate' ? policy.windowMs : dayMs
-        policies.push(`"${claim.policy}";q=${policy.quota};w=${windowMs / 1000}`)
-        standings.push(`"${claim.policy}";r=${left};t=${resetSeconds}`)
+        policies.push(`"${policy.headerName}";q=${policy.quota};w=${windowMs / 1000}`)
+        standings.push(`"${policy.headerName}";r=${left};t=${resetSeconds}`)
       }
       const headers = {
         'RateLimit-Policy': policies.join(', '),

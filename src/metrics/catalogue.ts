@@ -44,10 +44,10 @@ export const catalogue = {
     help: 'Requests answered with 503.',
     labels: [],
   },
-  ledger_shed_total: {
+  ledger_requests_shed_total: {
     kind: 'counter',
     help: 'Requests refused with 503 since as many of their kind were under way as may be; chain, mail and rail: waited for somebody outside.',
-    labels: ['room'],
+    labels: ['limit'],
   },
   ledger_limiter_refusals_total: {
     kind: 'counter',

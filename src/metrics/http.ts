@@ -4,8 +4,8 @@ import type { PolicyName } from '../core/limits.ts'
 import { METHODS } from '../http/gate.ts'
 import type { RequestLine } from '../http/request-log.ts'
 import { patternOf } from '../http/route-table.ts'
-import { roomNames } from '../limits/room.ts'
-import type { RoomName } from '../limits/room.ts'
+import { concurrencyLimitNames } from '../limits/concurrency-limits.ts'
+import type { ConcurrencyLimitName } from '../limits/concurrency-limits.ts'
 import type { Cell, HistogramCell, Meter } from './meter.ts'
 import { observe } from './meter.ts'
 
@@ -18,7 +18,7 @@ export interface HttpObserver {
   /** A policy refused a request. */
   readonly limited: (policy: PolicyName) => void
   /** A room was full, and a request was refused for it. */
-  readonly shed: (room: RoomName) => void
+  readonly shed: (limit: ConcurrencyLimitName) => void
   /** Bytes came that were no request. */
   readonly malformed: () => void
 }
@@ -56,7 +56,7 @@ export function createHttpObserver({ meter, clock, templates, isPage }: Deps): H
   const offered = meter.counter('ledger_payments_offered_total', {})
   const unavailable = meter.counter('ledger_http_unavailable_total', {})
   // From the start, so that a rate sees the first.
-  for (const room of roomNames) meter.counter('ledger_shed_total', { room })
+  for (const limit of concurrencyLimitNames) meter.counter('ledger_requests_shed_total', { limit })
 
   const routeOf = (path: string): string => {
     if (exact.has(path)) return path
@@ -111,8 +111,8 @@ export function createHttpObserver({ meter, clock, templates, isPage }: Deps): H
     limited: (policy) => {
       meter.counter('ledger_limiter_refusals_total', { policy }).value += 1
     },
-    shed: (room) => {
-      meter.counter('ledger_shed_total', { room }).value += 1
+    shed: (limit) => {
+      meter.counter('ledger_requests_shed_total', { limit }).value += 1
     },
     malformed: () => {
       malformed.value += 1

@@ -9,7 +9,7 @@ export interface BuilderProcess {
   /** Why the builder is not running; null while it is. */
   readonly problem: () => string | null
   /** Asks for a build soon, after a write. */
-  readonly nudge: () => void
+  readonly requestBuild: () => void
   /** Stops it and resolves when it has ended. */
   readonly stop: () => Promise<void>
 }
@@ -26,7 +26,7 @@ interface BuilderDeps {
 const firstRestartMs = secondMs
 const maxRestartMs = 60 * secondMs
 /** Writes that come within this time share one build. */
-const nudgeDelayMs = 50
+const debounceMs = 50
 /** A builder that ran for this long was well; the next end is a new story. */
 const wellAfterMs = 60 * secondMs
 
@@ -35,7 +35,7 @@ export function startBuilder({ entry, clock, log, onPublished }: BuilderDeps): B
   const stopping = new AbortController()
   let child: ChildProcess | null = null
   let problem: string | null = null
-  let nudging = false
+  let isRequested = false
   const ended = keepRunning()
 
   async function keepRunning(): Promise<void> {
@@ -68,18 +68,18 @@ export function startBuilder({ entry, clock, log, onPublished }: BuilderDeps): B
     })
   }
 
-  /** Nudges that come while this one waits are part of it. */
+  /** Requests that arrive during the delay share one build. */
   async function askForBuild(): Promise<void> {
-    await clock.sleep(nudgeDelayMs, stopping.signal).catch(() => undefined)
-    nudging = false
+    await clock.sleep(debounceMs, stopping.signal).catch(() => undefined)
+    isRequested = false
     if (!stopping.signal.aborted && child?.connected === true) child.send('build', () => undefined)
   }
 
   return {
     problem: () => problem,
-    nudge: () => {
-      if (nudging) return
-      nudging = true
+    requestBuild: () => {
+      if (isRequested) return
+      isRequested = true
       void askForBuild()
     },
     stop: async () => {

@@ -240,7 +240,7 @@ test('a receipt whose check was interrupted is answered 503, leaves nothing, and
   const reference = withPlatform(await loadReference('data'), key)
   const thread = scripted('interrupted', diesOnce)
   const service = await startService(published.dir, {
-    actions: { reference: () => reference, checkAside: thread.check },
+    actions: { reference: () => reference, verifyInWorker: thread.check },
   })
   const body = await submission(wallet, issued(receiptFacts(wallet), key), service.clock.now())
   const rows = () => service.actions.database.reader.selectFrom('receipts').select('id').execute()

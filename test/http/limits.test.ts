@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 
-import { floorOf, limitPolicies } from '../../src/core/limits.ts'
+import { emptyValue, limitPolicies } from '../../src/core/limits.ts'
 import { createLimitTable } from '../../src/limits/limit-table.ts'
 import { createLimiter } from '../../src/limits/limiter.ts'
 import { createNetworkHash, networkWords } from '../../src/limits/network-key.ts'
@@ -286,6 +286,6 @@ test('addresses are read in every spelling that is one, and in no other', () => 
 test('a day is a UTC day, whatever the time', () => {
   const startMs = Date.UTC(2026, 10, 21)
   for (const offsetMs of [0, 1, 86_399_999]) {
-    expect(floorOf(limitPolicies.day, startMs + offsetMs)).toBe(startMs)
+    expect(emptyValue(limitPolicies.day, startMs + offsetMs)).toBe(startMs)
   }
 })

@@ -117,7 +117,7 @@ describe('a node that stalls', () => {
     const full =
       'Too many signatures wait for the node that contract wallets are asked at; nothing was done'
     expectRefused(answers, full)
-    expect(meter.counter('ledger_shed_total', { room: 'chain' }).value).toBe(TOO_MANY)
+    expect(meter.counter('ledger_requests_shed_total', { limit: 'chain' }).value).toBe(TOO_MANY)
 
     expect((await register(service, nearWallet('meanwhile'))).status).toBe(201)
     const path = '/api/v1/partners/me'

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { loadReference } from '../../src/actions/reference.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
-import { createRooms } from '../../src/limits/room.ts'
+import { createConcurrencyLimits } from '../../src/limits/concurrency-limits.ts'
 import { otherConnection, tempDatabase } from '../db/temp-database.ts'
 import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import type { PublicDir } from '../support/http-service.ts'
@@ -212,24 +212,24 @@ test('bodies that do not come take up no room', async () => {
 })
 
 test('a room does nothing for who is gone, and is free again after every end', async () => {
-  const { write: room, read } = createRooms()
+  const { write: limit, read } = createConcurrencyLimits()
   let done = 0
   const work = () => {
     done += 1
     return Promise.resolve()
   }
-  await expect(room.run(work, () => true)).rejects.toThrow()
+  await expect(limit.run(work, () => true)).rejects.toThrow()
   expect(done).toBe(0)
   for (let round = 0; round < 2; round += 1) {
     const stuck = Promise.allSettled(
-      Array.from({ length: AT_ONCE }, () => room.run(() => Promise.reject(new Error('no luck')))),
+      Array.from({ length: AT_ONCE }, () => limit.run(() => Promise.reject(new Error('no luck')))),
     )
-    expect(room.isFull()).toBe(true)
-    await expect(room.run(work)).rejects.toMatchObject({ code: 'unavailable' })
+    expect(limit.isFull()).toBe(true)
+    await expect(limit.run(work)).rejects.toMatchObject({ code: 'unavailable' })
     await read.run(work)
     const ends = await stuck
     expect(ends.filter(({ status }) => status === 'rejected')).toHaveLength(AT_ONCE)
-    expect(room.isFull()).toBe(false)
+    expect(limit.isFull()).toBe(false)
   }
   expect(done).toBe(2)
 })

@@ -51,7 +51,7 @@ test('are over when the connection is: nothing counts them as under way, and eac
   answered.open()
   expect((await fetch(service.url + queued)).status).toBe(200)
   await expect.poll(inFlight).toBe(0)
-  expect(meter.counter('ledger_shed_total', { room: 'read' }).value).toBe(0)
+  expect(meter.counter('ledger_requests_shed_total', { limit: 'read' }).value).toBe(0)
   await service.stop()
 })
 

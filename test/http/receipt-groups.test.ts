@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import type { Outcome } from '../../src/actions/effect.ts'
+import type { Outcome } from '../../src/actions/idempotency.ts'
 import { draftReceipt } from '../../src/actions/receipt-draft.ts'
 import { acceptGroup } from '../../src/actions/receipt-group.ts'
 import type { Submission } from '../../src/actions/receipt-group.ts'
@@ -202,7 +202,7 @@ test('a group comes to what its receipts come to alone, whatever repeats whateve
   const ends = new Map<number | string, number>()
   const alone = async ({ actions: deps }: Service, one: Submission): Promise<Outcome | string> => {
     try {
-      return await acceptSingleReceipt(deps, { ...one, sender: { network: 'here', range: null } })
+      return await acceptSingleReceipt(deps, { ...one, fingerprint: { network: 'here', range: null } })
     } catch (error) {
       if (error instanceof ApiError) return error.code
       throw error

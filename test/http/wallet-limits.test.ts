@@ -227,7 +227,7 @@ describe('signed calls and the limits of the address', () => {
     const service = await limited({
       meter,
       actions: {
-        checkAside: async (check) => {
+        verifyInWorker: async (check) => {
           checks += 1
           return await checkHere(check)
         },
@@ -253,7 +253,7 @@ describe('signed calls and the limits of the address', () => {
     let checks = 0
     const service = await limited({
       actions: {
-        checkAside: async (check) => {
+        verifyInWorker: async (check) => {
           checks += 1
           if (checks > 250) await checked.opened
           return await checkHere(check)
@@ -287,7 +287,7 @@ describe('signed calls and the limits of the address', () => {
       const answers = Array.from({ length: count }, register)
       for (const answer of answers) await (await answer).arrayBuffer()
     }
-    while (refusals('wallet') + refusals('overrun') <= 600) await flood(350)
+    while (refusals('wallet') + refusals('over_limit') <= 600) await flood(350)
 
     const neighbour = { 'X-Forwarded-For': '203.0.113.1' }
     for (const name of ['one', 'two']) {
@@ -300,9 +300,9 @@ describe('signed calls and the limits of the address', () => {
 
     // Time for one more lets in one more, however many come at once.
     service.clock.advance(100)
-    const atDoor = refusals('overrun')
+    const atDoor = refusals('over_limit')
     await flood(50)
-    expect([refusals('wallet'), refusals('overrun') - atDoor]).toEqual([601, 49])
+    expect([refusals('wallet'), refusals('over_limit') - atDoor]).toEqual([601, 49])
   })
 
   test('a failure of ours counts against nobody', async () => {
@@ -315,11 +315,11 @@ describe('signed calls and the limits of the address', () => {
       walletKey: () => 7,
     })
     const wallet = parseWallet(alice.address)
-    for (const stage of ['name', 'prove'] as const) {
+    for (const stage of ['precheck', 'charge'] as const) {
       const call = calls(undefined, undefined)
       expect(call.admitted).toBe(true)
       await expect(call[stage](wallet)).rejects.toThrow('disk I/O error')
-      for (const policy of ['unproven', 'overrun'] as const) {
+      for (const policy of ['failed_signatures', 'over_limit'] as const) {
         expect([stage, policy, limiter.remaining({ policy, key: 5 })]).toEqual([stage, policy, 600])
       }
     }
@@ -352,14 +352,14 @@ test('a flood of other wallets does not push out one that is at its limit', () =
 test('what is given back is as if it had not been counted', () => {
   const clock = handClock()
   const limiter = createLimiter(clock, 2 ** 12)
-  const claim = [{ policy: 'unproven' as const, key: 5 }]
+  const claim = [{ policy: 'failed_signatures' as const, key: 5 }]
   for (let at = 0; at < 5000; at += 1) {
     expect(limiter.take(claim)).toBe(true)
-    limiter.giveBack(claim)
+    limiter.refund(claim)
   }
   for (let at = 0; at < 600; at += 1) expect(limiter.take(claim)).toBe(true)
   expect(limiter.take(claim)).toBe(false)
-  limiter.giveBack(claim)
+  limiter.refund(claim)
   expect([limiter.take(claim), limiter.take(claim)]).toEqual([true, false])
 })
 

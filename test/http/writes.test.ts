@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { commitOnce } from '../../src/actions/effect.ts'
+import { commitOnce } from '../../src/actions/idempotency.ts'
 import { verifySignedBody } from '../../src/actions/signed-body.ts'
 import { messages } from '../../src/auth/messages.ts'
 import { ApiError } from '../../src/contract/errors.ts'
@@ -15,7 +15,7 @@ import { installHandlers, read, write } from '../../src/http/handlers.ts'
 import type { Handler } from '../../src/http/handlers.ts'
 import { createPartnerAuth } from '../../src/http/partner-auth.ts'
 import { createRouteTable } from '../../src/http/route-table.ts'
-import { createRooms, outsideOf } from '../../src/limits/room.ts'
+import { createConcurrencyLimits, outboundLimitsOf } from '../../src/limits/concurrency-limits.ts'
 import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
 import { send } from '../support/raw-http.ts'
@@ -143,13 +143,13 @@ afterAll(() => published.remove())
 
 beforeEach(async () => {
   service = await startService(published.dir)
-  const rooms = createRooms()
+  const concurrency = createConcurrencyLimits()
   installHandlers(service.app.hono, testHandlers(service), {
     routes: testRoutes,
-    actions: { ...service.actions, outside: outsideOf(rooms) },
+    actions: { ...service.actions, outboundLimits: outboundLimitsOf(concurrency) },
     partnerAuth: createPartnerAuth(service.actions),
     knownPath: createRouteTable(testRoutes),
-    rooms,
+    concurrency,
     addressOf: ({ socket }) => socket.remoteAddress ?? '',
   })
   return () => service.stop()

@@ -119,7 +119,7 @@ export async function startService(host: Host): Promise<ServiceProcess> {
       reference: () => installation.reference,
       walletChain: () => undefined,
       // On a thread of its own, which ends when it ends; here the seed says when.
-      checkAside: async (check) => {
+      verifyInWorker: async (check) => {
         await machine.answer(process, 'check', () => null)
         return await checkHere(check)
       },
@@ -128,7 +128,7 @@ export async function startService(host: Host): Promise<ServiceProcess> {
       outbound: () => Promise.reject(new Error('nothing is fetched')),
       exchangeKeys: () => installation.exchangeKeys,
       payments: host.market.paymentsOf(process),
-      nudge: silent,
+      requestBuild: silent,
     }
     const app = createApp({
       siteUrl,

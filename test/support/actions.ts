@@ -50,7 +50,7 @@ export async function testActions(given: {
     siteUrl: 'https://ledger.test',
     reference: () => reference,
     walletChain: () => undefined,
-    checkAside: checkHere,
+    verifyInWorker: checkHere,
     keyedHash: keyedHashOf(newKey()),
     mail: (email) => {
       emails.push(email)
@@ -59,7 +59,7 @@ export async function testActions(given: {
     outbound: createPinnedFetch({ resolve: () => Promise.resolve([]) }),
     exchangeKeys: () => exchangeKeys,
     payments: { mode: 'off', receiver: null, problems: () => [] },
-    nudge: () => {
+    requestBuild: () => {
       nudges += 1
     },
     ...changes,

@@ -6,7 +6,8 @@ import type { SitePage } from '../page.ts'
 import { table } from '../table.ts'
 
 export function limitsPage(): SitePage {
-  const { ip, range, day, wallet, signers, unproven, overrun } = limitPolicies
+  const { ip, range, day, wallet } = limitPolicies
+  const { non_partners: nonPartners, failed_signatures: failed, over_limit: over } = limitPolicies
   const bounds = writeQuotas
   return {
     path: '/docs/limits',
@@ -40,22 +41,22 @@ export function limitsPage(): SitePage {
           {
             cells: [
               'IPv4 address or IPv6 /48, for all wallets that are no partners',
-              `${signers.quota} signed calls a minute`,
-              String(signers.burst),
+              `${nonPartners.quota} signed calls a minute`,
+              String(nonPartners.burst),
             ],
           },
           {
             cells: [
               'IPv4 address or IPv6 /48, for signatures that do not verify',
-              `${unproven.quota} a minute`,
-              String(unproven.burst),
+              `${failed.quota} a minute`,
+              String(failed.burst),
             ],
           },
           {
             cells: [
               'IPv4 address or IPv6 /48, for calls of wallets over their own limit, and for signatures that do not verify',
-              `${overrun.quota} a minute`,
-              String(overrun.burst),
+              `${over.quota} a minute`,
+              String(over.burst),
             ],
           },
         ],
@@ -64,7 +65,7 @@ export function limitsPage(): SitePage {
       list([
         inline`Over a limit the answer is ${link('/docs/errors#rate_limited', '429')} with ${code('Retry-After')} in seconds. ${code('RateLimit')} and ${code('RateLimit-Policy')} stand on answers that no cache keeps.`,
         'A call that a wallet has signed is counted against the wallet alone: not against the address it comes from, and not against the free daily allowance.',
-        inline`A wallet at its limit is refused before its signature is checked. Others in its network notice nothing, up to ${String(overrun.quota)} such calls a minute; beyond that all signed calls from the network are refused.`,
+        inline`A wallet at its limit is refused before its signature is checked. Others in its network notice nothing, up to ${String(over.quota)} such calls a minute; beyond that all signed calls from the network are refused.`,
         'What waits for somebody else has a limit of its own, so that nobody who is slow holds up the rest: 64 signatures of contract wallets, 32 letters and 32 forwarded applications at once, each of them given up on after 2, 20 and 10 seconds. Beyond it the answer is 503, and nothing was done. A call that had proved no wallet by then counts all the same as one whose signature does not verify: forged signatures would be checked for nothing otherwise.',
         'The count of the day survives a restart of the service; a crash forgets the last five seconds of it at most.',
         inline`Send ${code('If-None-Match')} with the ${code('ETag')} that you have: 304 means nothing changed.`,

@@ -53,7 +53,7 @@ export async function withDatabase<T>(
 /** @throws UsageError where there is no file, or none that this program can use. */
 export async function openExisting(config: Config, readOnly: boolean): Promise<OpenDatabase> {
   const path = databasePath(config)
-  const checkpoints = config.LITESTREAM === 'on' ? 'others' : 'own'
+  const checkpoints = config.WAL_CHECKPOINT === 'external' ? 'others' : 'own'
   if (!existsSync(path)) throw new UsageError(`there is no database at ${path}: see DATA_DIR`)
   try {
     return await openDatabase({ url: path, create: false, readOnly, checkpoints })

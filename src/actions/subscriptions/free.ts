@@ -11,7 +11,7 @@ import { appendSubscriptionChange } from '../../db/partners/subscription-changes
 import type { NewSubscriptionChange } from '../../db/partners/subscription-changes.ts'
 import { setSubscription } from '../../db/partners/subscription.ts'
 import type { ActionDeps } from '../deps.ts'
-import type { Outcome } from '../effect.ts'
+import type { Outcome } from '../idempotency.ts'
 import { partnerAt } from '../partner-access.ts'
 import type { CurrentPartner } from '../partner-access.ts'
 import { commitOwnWrite } from '../partner-write.ts'

@@ -9,7 +9,7 @@ import type { Authorization } from '../../payments/authorization.ts'
 import { outcomeHeaders } from '../../payments/challenge.ts'
 import { MalformedPaymentError, decodePayment } from '../../payments/codec.ts'
 import type { ActionDeps } from '../deps.ts'
-import type { Outcome } from '../effect.ts'
+import type { Outcome } from '../idempotency.ts'
 import { subscriptionDetail } from './effect.ts'
 
 /** The answer, with the headers of the payment where there was one. */

@@ -4,16 +4,24 @@ import { submitFeedback } from '../../actions/feedback.ts'
 import { proposeSkill } from '../../actions/proposals.ts'
 import { feedbackBody } from '../../contract/schemas/feedback.ts'
 import { proposalBody } from '../../contract/schemas/skill.ts'
+import { fingerprintOf } from '../client-fingerprint.ts'
 import { write } from '../handlers.ts'
-import { senderOf } from '../sender.ts'
 
 export function feedbackHandlers(deps: ActionDeps) {
   return {
     proposeSkill: write(proposalBody, (sent) =>
-      proposeSkill(deps, { body: sent.body, request: sent.request, sender: senderOf(sent) }),
+      proposeSkill(deps, {
+        body: sent.body,
+        request: sent.request,
+        fingerprint: fingerprintOf(sent),
+      }),
     ),
     submitFeedback: write(feedbackBody, (sent) =>
-      submitFeedback(deps, { body: sent.body, request: sent.request, sender: senderOf(sent) }),
+      submitFeedback(deps, {
+        body: sent.body,
+        request: sent.request,
+        fingerprint: fingerprintOf(sent),
+      }),
     ),
   }
 }

@@ -23,10 +23,10 @@ import {
   pactsCard,
   railCard,
 } from '../../core/page-cards.ts'
+import { createByteLru } from '../byte-lru.ts'
 import { nothingServed } from '../document-store.ts'
 import type { DocumentStore } from '../document-store.ts'
 import { read } from '../handlers.ts'
-import { keepBytes } from '../kept-bytes.ts'
 import { readPublished } from '../live.ts'
 import { createRasterizer } from '../rasterizer.ts'
 
@@ -76,7 +76,7 @@ interface DrawnSet {
  */
 function createPictures(store: PublishedDocuments): (page: string) => Picture {
   let drawn: DrawnSet | null = null
-  const pngOf = keepBytes(createRasterizer(), MAX_PNG_BYTES)
+  const pngOf = createByteLru(createRasterizer(), MAX_PNG_BYTES)
   return (page) => {
     const { manifest } = store.state()
     if (manifest === null) throw new ApiError('unavailable', nothingServed(store))

@@ -20,11 +20,11 @@ import { lookAlikes } from '../../db/names.ts'
 import { countOaths, oathsOfHandle } from '../../db/oaths.ts'
 import { findPartner } from '../../db/partners/partners.ts'
 import { partnerView } from '../../db/partners/view.ts'
+import { fingerprintOf } from '../client-fingerprint.ts'
 import { read, remove, write } from '../handlers.ts'
 import { cutPage, pageOf } from '../pages.ts'
 import { partnerWrite } from '../partner-write.ts'
 import { paymentHeaderOf } from '../payment-header.ts'
-import { senderOf } from '../sender.ts'
 
 const LIST = 'oaths'
 
@@ -38,7 +38,7 @@ export function partnerHandlers(deps: ActionDeps) {
         json,
         request,
         proof: await partner(),
-        sender: senderOf(from),
+        fingerprint: fingerprintOf(from),
       }),
     ),
     getMyPartner: read(async ({ partner, nowMs, walletCallsLeft }) => {

@@ -12,10 +12,10 @@ import { receiptDetailOf } from '../../db/receipts/detail.ts'
 import { countReceipts, listReceipts } from '../../db/receipts/receipts.ts'
 import type { ReceiptFilter } from '../../db/receipts/receipts.ts'
 import { receiptView } from '../../db/receipts/view.ts'
+import { fingerprintOf } from '../client-fingerprint.ts'
 import type { ReadContext } from '../handler-context.ts'
 import { read, write } from '../handlers.ts'
 import { cutPage, pageOf } from '../pages.ts'
-import { senderOf } from '../sender.ts'
 
 const LIST = 'receipts'
 
@@ -46,7 +46,7 @@ export function receiptHandlers(deps: ActionDeps) {
       return { body }
     }),
     submitReceipt: write(receiptBody, (sent) =>
-      submitReceipt(deps, { ...sent, sender: senderOf(sent) }),
+      submitReceipt(deps, { ...sent, fingerprint: fingerprintOf(sent) }),
     ),
   }
 }

@@ -17,10 +17,10 @@ import { rankOf } from '../../db/leaderboard.ts'
 import { listEntries, standingOf } from '../../db/reputation.ts'
 import { countWorkers, findWorker, listWorkers } from '../../db/workers.ts'
 import type { WorkerFilter } from '../../db/workers.ts'
+import { fingerprintOf } from '../client-fingerprint.ts'
 import type { ReadContext } from '../handler-context.ts'
 import { read, write } from '../handlers.ts'
 import { cutPage, pageOf } from '../pages.ts'
-import { senderOf } from '../sender.ts'
 
 const LIST = 'workers'
 const ENTRIES = 'reputation'
@@ -51,9 +51,11 @@ export function workerHandlers(deps: ActionDeps) {
       return { body: worker }
     }),
     registerWorker: write(registerBody, (sent) =>
-      registerWorker(deps, { ...sent, sender: senderOf(sent) }),
+      registerWorker(deps, { ...sent, fingerprint: fingerprintOf(sent) }),
     ),
-    claimSpot: write(claimBody, (sent) => claimSpot(deps, { ...sent, sender: senderOf(sent) })),
+    claimSpot: write(claimBody, (sent) =>
+      claimSpot(deps, { ...sent, fingerprint: fingerprintOf(sent) }),
+    ),
     getReputation: read(async (context) => ({ body: await reputationOf(deps, context) })),
   }
 }

@@ -80,7 +80,7 @@ export const databaseChecks: readonly DoctorCheck[] = [
   {
     what: 'write-ahead log',
     remedy:
-      'Something keeps it from being written back: `fuser -v` on the file names who has it open; end readers that do not belong there. With LITESTREAM=on see that Litestream runs.',
+      'Something keeps it from being written back: `fuser -v` on the file names who has it open; end readers that do not belong there. With WAL_CHECKPOINT=external see that Litestream runs.',
     look: async ({ databasePath }) => {
       const size = (await stat(`${databasePath}-wal`).catch(() => null))?.size ?? 0
       const detail = `${Math.ceil(size / 2 ** 20)} MiB`

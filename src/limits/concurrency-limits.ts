@@ -6,12 +6,12 @@
  * A plain bound and not one on time in the queue (CoDel): the work per request is much the same, so a bound on how many
  * is a bound on how long, and it does not depend on a clock that stalls together with the event loop.
  */
-import type { Outside } from '../actions/deps.ts'
+import type { OutboundLimits } from '../actions/deps.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { Failure } from '../contract/errors.ts'
 
-export const roomNames = ['write', 'read', 'payment', 'chain', 'mail', 'rail'] as const
-export type RoomName = (typeof roomNames)[number]
+export const concurrencyLimitNames = ['write', 'read', 'payment', 'chain', 'mail', 'rail'] as const
+export type ConcurrencyLimitName = (typeof concurrencyLimitNames)[number]
 
 /**
  * Four times what the writer needs under way to be as fast as it gets, and a fraction of a second of its work. Purchases
@@ -19,7 +19,7 @@ export type RoomName = (typeof roomNames)[number]
  * outside (a node, a mail server, a rail) take up at most half of it, whoever stalls and for how long: the other half is
  * for those that wait for our own disk alone.
  */
-const roomLimits: Readonly<Record<RoomName, number>> = {
+const capacities: Readonly<Record<ConcurrencyLimitName, number>> = {
   write: 256,
   read: 256,
   payment: 256,
@@ -28,7 +28,7 @@ const roomLimits: Readonly<Record<RoomName, number>> = {
   rail: 32,
 }
 
-export interface Room {
+export interface ConcurrencyLimit {
   /** True where another request would be refused. Counts nothing. */
   readonly isFull: () => boolean
   readonly refusal: () => Failure
@@ -40,7 +40,7 @@ export interface Room {
   readonly run: <T>(work: () => Promise<T>, isGone?: () => boolean) => Promise<T>
 }
 
-export type Rooms = Readonly<Record<RoomName, Room>>
+export type ConcurrencyLimits = Readonly<Record<ConcurrencyLimitName, ConcurrencyLimit>>
 
 const reasons = {
   write: 'Too many writes are under way',
@@ -49,26 +49,28 @@ const reasons = {
   chain: 'Too many signatures wait for the node that contract wallets are asked at',
   mail: 'Too many letters are on their way',
   rail: 'Too many applications are being forwarded',
-} as const satisfies Record<RoomName, string>
+} as const satisfies Record<ConcurrencyLimitName, string>
 
-/** Of one process: its rooms share one event loop. `shed` is told of each request that is refused. */
-export function createRooms(shed: (room: RoomName) => void = () => undefined): Rooms {
+/** Of one process: its concurrency share one event loop. `shed` is told of each request that is refused. */
+export function createConcurrencyLimits(
+  shed: (limit: ConcurrencyLimitName) => void = () => undefined,
+): ConcurrencyLimits {
   const turn = createTurns()
   return {
-    write: createRoom('write', turn, shed),
-    read: createRoom('read', turn, shed),
-    payment: createRoom('payment', turn, shed),
+    write: createConcurrencyLimit('write', turn, shed),
+    read: createConcurrencyLimit('read', turn, shed),
+    payment: createConcurrencyLimit('payment', turn, shed),
     // Inside of another room, where the turn came already.
-    chain: createRoom('chain', atOnce, shed),
-    mail: createRoom('mail', atOnce, shed),
-    rail: createRoom('rail', atOnce, shed),
+    chain: createConcurrencyLimit('chain', atOnce, shed),
+    mail: createConcurrencyLimit('mail', atOnce, shed),
+    rail: createConcurrencyLimit('rail', atOnce, shed),
   }
 }
 
 const atOnce = (): Promise<void> => Promise.resolve()
 
-/** The rooms for waiting, as actions know them. */
-export function outsideOf({ chain, mail, rail }: Rooms): Outside {
+/** The concurrency for waiting, as actions know them. */
+export function outboundLimitsOf({ chain, mail, rail }: ConcurrencyLimits): OutboundLimits {
   return {
     chain: (work) => chain.run(work),
     mail: (work) => mail.run(work),
@@ -76,12 +78,12 @@ export function outsideOf({ chain, mail, rail }: Rooms): Outside {
   }
 }
 
-function createRoom(
-  name: RoomName,
+function createConcurrencyLimit(
+  name: ConcurrencyLimitName,
   turn: () => Promise<void>,
-  shed: (room: RoomName) => void,
-): Room {
-  const limit = roomLimits[name]
+  shed: (limit: ConcurrencyLimitName) => void,
+): ConcurrencyLimit {
+  const limit = capacities[name]
   let underWay = 0
   let refused = 0
   const isFull = () => underWay >= limit

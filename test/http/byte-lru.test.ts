@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 
-import { keepBytes } from '../../src/http/kept-bytes.ts'
+import { createByteLru } from '../../src/http/byte-lru.ts'
 
 /** Makes as many bytes as the number in front says, and lists what was made. */
 function maker(maxBytes: number, fail: () => boolean = () => false) {
   const made: string[] = []
-  const get = keepBytes(async (source) => {
+  const get = createByteLru(async (source) => {
     made.push(source)
     await Promise.resolve()
     if (fail()) throw new Error('no picture')

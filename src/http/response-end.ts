@@ -10,7 +10,7 @@ import type { Socket } from 'node:net'
 const pendingOf = new WeakMap<Socket, Set<() => void>>()
 
 /** Calls `tell` once: when the response is out, or its connection is gone. */
-export function onceOver(
+export function onResponseEnd(
   { incoming, outgoing }: { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse },
   tell: () => void,
 ): void {
@@ -34,6 +34,6 @@ function pendingAt(socket: Socket): Set<() => void> {
 }
 
 /** Whether a response that is over had the connection: its head may be there and still have gone to nobody. */
-export function hadItsTurn(outgoing: ServerResponse): boolean {
+export function wasTransmitted(outgoing: ServerResponse): boolean {
   return outgoing.socket !== null || outgoing.writableFinished
 }

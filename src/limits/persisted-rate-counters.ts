@@ -5,7 +5,7 @@ import { loadCounts, saveCounts } from '../db/counts.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import type { DayCounts } from './limiter.ts'
 
-export interface KeptCounts {
+export interface PersistedRateCounters {
   /** Takes up what was counted before; called once, before the first request. */
   readonly load: () => Promise<void>
   /** Writes the counts, if any came since the last time. */
@@ -14,7 +14,7 @@ export interface KeptCounts {
   readonly flushEvery: (signal: AbortSignal) => Promise<void>
 }
 
-interface KeptCountsDeps {
+interface PersistedRateCountersDeps {
   readonly days: DayCounts
   readonly database: Pick<OpenDatabase, 'reader' | 'write'>
   readonly clock: Clock
@@ -29,7 +29,12 @@ const flushEveryMs = 5 * secondMs
  * the last five seconds: whoever was counted then has a few requests more that day. A day that cannot be written
  * stops nobody.
  */
-export function createKeptCounts({ days, database, clock, log }: KeptCountsDeps): KeptCounts {
+export function createPersistedRateCounters({
+  days,
+  database,
+  clock,
+  log,
+}: PersistedRateCountersDeps): PersistedRateCounters {
   let saved = days.version()
 
   const flush = async (): Promise<void> => {

@@ -1,8 +1,11 @@
-import type { Sender } from '../actions/sender.ts'
+import type { ClientFingerprint } from '../actions/client-fingerprint.ts'
 import { isIpv4, networkWords } from '../limits/network-key.ts'
 
 /** One IPv4 address is one sender, and one /64 of IPv6: whoever has that may send from any address in it. */
-export function senderOf(sent: { readonly address: string; readonly userAgent: string }): Sender {
+export function fingerprintOf(sent: {
+  readonly address: string
+  readonly userAgent: string
+}): ClientFingerprint {
   const { address, userAgent } = sent
   const words = networkWords(address)
   if (words === null) return { network: 'unknown', range: null, userAgent }

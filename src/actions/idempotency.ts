@@ -26,9 +26,9 @@ export interface WriteRequest {
   /** Who calls, asked where no wallet has signed: a keyed hash of the address. */
   readonly remoteKey: () => string
   /** Told of the wallet that is said to have signed, before its signature is checked; throws where it calls too often. */
-  readonly namedBy?: (wallet: Wallet) => Promise<void>
+  readonly precheckWalletLimit?: (wallet: Wallet) => Promise<void>
   /** Told of a wallet whose signature was checked; throws where it calls too often. */
-  readonly signedBy?: (wallet: Wallet) => Promise<void>
+  readonly chargeWalletLimit?: (wallet: Wallet) => Promise<void>
 }
 
 /** A signature that was checked. A message is good for one write. */
@@ -54,11 +54,11 @@ export interface Outcome {
  * A refusal that leaves rows behind, such as a counted try: what `decide` wrote is committed, then the
  * error is thrown. The message and the key stay unused.
  */
-export interface Refusal {
+export interface CommittedRefusal {
   readonly refused: ApiError
 }
 
-export type Decide = (tx: Transaction<Database>) => Promise<Outcome | Refusal>
+export type Decide = (tx: Transaction<Database>) => Promise<Outcome | CommittedRefusal>
 
 const keyLifeMs = dayMs
 
@@ -71,7 +71,7 @@ const keyLifeMs = dayMs
  * @throws ApiError, and DatabaseUnavailableError where nothing may be acknowledged.
  */
 export async function commitOnce(
-  deps: Pick<ActionDeps, 'database' | 'nudge'>,
+  deps: Pick<ActionDeps, 'database' | 'requestBuild'>,
   request: WriteRequest,
   proofs: readonly SignedProof[],
   decide: Decide,
@@ -88,7 +88,7 @@ export async function commitOnce(
   })
   const { outcome, isNew } = done
   if ('refused' in outcome) throw outcome.refused
-  if (isNew) deps.nudge()
+  if (isNew) deps.requestBuild()
   return outcome
 }
 

@@ -2,7 +2,7 @@
 import { dayMs, isoDate } from '../core/time.ts'
 import type { ActionDeps } from './deps.ts'
 
-export interface Sender {
+export interface ClientFingerprint {
   /** An IPv4 address or the /64 of an IPv6 one, as text. */
   readonly network: string
   /** The /48 of an IPv6 address, as text; null for IPv4. */
@@ -10,7 +10,7 @@ export interface Sender {
   readonly userAgent: string
 }
 
-export interface SenderHashes {
+export interface FingerprintHashes {
   /** To store with what is written now. */
   readonly today: string
   /** To look for: the key changes at midnight (UTC), limits do not begin anew there. */
@@ -18,12 +18,12 @@ export interface SenderHashes {
 }
 
 /** Hashes of the network, or of network and user agent, under keys that change daily. */
-export function senderHashes(
+export function fingerprintHashes(
   deps: Pick<ActionDeps, 'keyedHash'>,
   what: string,
   parts: readonly string[],
   nowMs: number,
-): SenderHashes {
+): FingerprintHashes {
   const hashOn = (timeMs: number) =>
     deps.keyedHash(`${what} ${isoDate(timeMs)}`, JSON.stringify(parts))
   const today = hashOn(nowMs)

@@ -6,7 +6,7 @@ type Bytes = Uint8Array<ArrayBuffer>
  * `make` behind a memory of at most `maxBytes`. Whoever asks for what is being made waits for the same. What failed
  * is made again. The source is compared as text, never hashed: equal text, equal bytes.
  */
-export function keepBytes(
+export function createByteLru(
   make: (source: string) => Promise<Bytes>,
   maxBytes: number,
 ): (source: string) => Promise<Bytes> {
