@@ -11,7 +11,10 @@ export interface PageRequest {
 }
 
 /** @throws ApiError `bad_cursor` for a cursor that is not one of this list. */
-export function pageOf(list: string, query: Readonly<Partial<Record<string, string>>>): PageRequest {
+export function pageOf(
+  list: string,
+  query: Readonly<Partial<Record<string, string>>>,
+): PageRequest {
   const { limit, cursor } = query
   const before = cursor === undefined ? null : decodeCursor(list, cursor)
   if (cursor !== undefined && before === null) throw new ApiError('bad_cursor')

@@ -202,7 +202,10 @@ test('a group comes to what its receipts come to alone, whatever repeats whateve
   const ends = new Map<number | string, number>()
   const alone = async ({ actions: deps }: Service, one: Submission): Promise<Outcome | string> => {
     try {
-      return await acceptSingleReceipt(deps, { ...one, fingerprint: { network: 'here', range: null } })
+      return await acceptSingleReceipt(deps, {
+        ...one,
+        fingerprint: { network: 'here', range: null },
+      })
     } catch (error) {
       if (error instanceof ApiError) return error.code
       throw error
