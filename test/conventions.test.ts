@@ -1,4 +1,4 @@
-/** What the linter cannot say, and whether the linter says what it should. */
+/** Rules of the code that the linter cannot express, and planted violations that the linter must report. */
 import { spawnSync } from 'node:child_process'
 import {
   cpSync,
@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 
 import { version } from '../src/contract/version.ts'
@@ -51,25 +51,25 @@ function found(lines: readonly Line[], pattern: RegExp): string[] {
 describe('the source', () => {
   const program = linesOf('src', 'builder')
 
-  it('reads no clock of its own', () => {
+  it('reads the time only from the injected clock', () => {
     const clocks = found(program, /\bnew Date\(\s*\)|\bDate\(\)|\bprocess\.hrtime\(/)
     // Examples for readers are text here; they run with the reader's clock.
     expect(clocks.filter((line) => !line.startsWith('builder/pages/docs/'))).toEqual([])
   })
 
-  it('reaches nothing global in a way that the linter does not see', () => {
+  it('uses no global object that the linter cannot see', () => {
     expect(found(program, /\bglobalThis\b|\bglobal\./)).toEqual([])
   })
 
-  it('limits no wait by a timer of the engine that only a signal holds, since both may be lost', () => {
+  it('uses no AbortSignal.timeout, whose timer can be garbage-collected', () => {
     expect(found(program, /\bAbortSignal\.timeout\b/)).toEqual([])
   })
 
-  it('imports no file of its own at run time, so that the walls between folders hold', () => {
+  it('has no dynamic imports of its own files, which the folder rules would miss', () => {
     expect(found(program, /\bimport\(\s*['"`]\.|\brequire\(/)).toEqual([])
   })
 
-  it('loads at a start no package that is needed later, and Kysely in the one quick way', () => {
+  it('loads slow packages lazily, and Kysely only through src/db/kysely.ts', () => {
     // A client of the library signs at once.
     const service = linesOf('src').filter(({ file }) => !/\/(?:client|db\/kysely\.ts)/.test(file))
     const slow =
@@ -78,7 +78,7 @@ describe('the source', () => {
     expect(text.match(slow) ?? []).toEqual([])
   })
 
-  it('has classes only for errors and for the database driver', () => {
+  it('has classes only for errors and the database driver', () => {
     const classes = found(program, /^(?:export )?(?:abstract )?class /)
     const others = classes.filter(
       (line) => !/ extends \w*Error\b/.test(line) && !line.startsWith('src/db/'),
@@ -86,12 +86,12 @@ describe('the source', () => {
     expect(others.filter((line) => !/class \w+Error extends /.test(line))).toEqual([])
   })
 
-  it('leaves nothing for later', () => {
+  it('contains no reminders for later', () => {
     const everything = linesOf('src', 'builder', 'test', 'scripts')
     expect(found(everything, /\b(?:TO[D]O|FIX[M]E|X[X]X|HA[C]K)\b/)).toEqual([])
   })
 
-  it('silences compiler and linter only with a reason', () => {
+  it('suppresses compiler and linter only with a reason', () => {
     const everything = linesOf('src', 'builder', 'test', 'scripts')
     const silenced = everything.filter(({ text }) => /\/\/ @ts-(?!expect-error -- )/.test(text))
     const unreasoned = everything.filter(
@@ -104,10 +104,51 @@ describe('the source', () => {
   })
 })
 
+/** First-level folders below `src` and `builder`, or files at their root, by the ones they import. */
+function folderImports(lines: readonly Line[]): Map<string, Set<string>> {
+  const place = (file: string) => file.split('/').slice(0, 2).join('/')
+  const imports = new Map<string, Set<string>>()
+  for (const { file, text } of lines) {
+    const target = /(?:from|import)\s+'(\.[^']+)'/.exec(text)?.[1]
+    if (target === undefined) continue
+    const [from, to] = [place(file), place(join(dirname(file), target))]
+    if (from !== to) imports.set(from, (imports.get(from) ?? new Set()).add(to))
+  }
+  return imports
+}
+
+/** Folders that can be reached from themselves. */
+function foldersInCycles(imports: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+  const reachable = (from: string) => {
+    const seen = new Set<string>()
+    const visit = (folder: string) => {
+      for (const next of imports.get(folder) ?? [])
+        if (!seen.has(next)) visit(seen.add(next) && next)
+    }
+    visit(from)
+    return seen
+  }
+  return [...imports.keys()].filter((folder) => reachable(folder).has(folder)).toSorted()
+}
+
+describe('the folders', () => {
+  const program = linesOf('src', 'builder')
+
+  it('import each other in one direction only', () => {
+    expect(foldersInCycles(folderImports(program))).toEqual([])
+  })
+
+  it('are reported when a planted import closes a cycle', () => {
+    const text = "import { routes } from '../contract/routes.ts'"
+    const planted = [...program, { file: 'src/core/plant.ts', text, before: '' }]
+    expect(foldersInCycles(folderImports(planted))).toEqual(['src/contract', 'src/core'])
+  })
+})
+
 describe('the tests', () => {
   const tests = linesOf('test')
 
-  it('replace no module, skip nothing and try nothing twice', () => {
+  it('mock no module, skip nothing and retry nothing', () => {
     expect(found(tests, /\bvi\.(?:mock|doMock)\(/)).toEqual([])
     expect(found(tests, /\b(?:it|test|describe)\.(?:only|skip|todo|fails)\b/)).toEqual([])
     expect(found(tests, /\bretry: [1-9]/)).toEqual([])
@@ -115,7 +156,7 @@ describe('the tests', () => {
 })
 
 describe('SECURITY.md', () => {
-  it('names for each promise the tests that there are of it', () => {
+  it('lists existing test files for each promise', () => {
     const text = readFileSync(join(root, 'SECURITY.md'), 'utf8')
     const rows = text.split('\n').filter((line) => line.startsWith('| ') && !line.includes('---'))
     const named = rows.slice(1).map((row) => {
@@ -131,7 +172,7 @@ describe('SECURITY.md', () => {
 })
 
 describe('the version', () => {
-  it('is the same in package.json, in the program and in the change log', () => {
+  it('is the same in package.json, the lockfile, the program and the changelog', () => {
     const manifest = z
       .object({ version: z.string() })
       .parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')))
@@ -144,7 +185,7 @@ describe('the version', () => {
   })
 })
 
-/** A file that breaks a rule, and what the linter must call it. */
+/** A file that violates a rule, and the rule that the linter must report. */
 interface Plant {
   readonly file: string
   readonly code: string
@@ -181,6 +222,11 @@ const plants: Readonly<Record<string, Plant>> = {
   'actions import the framework': importing('src/actions/plant.ts', 'hono'),
   'http imports the driver': importing('src/http/plant.ts', 'sqlite3'),
   'the builder imports the driver': importing('builder/plant.ts', 'sqlite3'),
+  'publishing imports the world': importing('builder/publish/plant.ts', '../world/thing.ts'),
+  'an adapter imports the world': importing('builder/rails/plant.ts', '../world/thing.ts'),
+  'the world imports documents': importing('builder/world/plant.ts', '../documents/thing.ts'),
+  'documents import the site': importing('builder/documents/plant.ts', '../site/thing.ts'),
+  'a page imports a job': importing('builder/site/docs/plant.ts', '../../jobs/thing.ts'),
   'the program imports a test': importing('src/plant.ts', '../test/thing.ts'),
   'the builder imports a script': importing('builder/plant.ts', '../scripts/thing.ts'),
   'two modules import each other': {
@@ -234,49 +280,49 @@ const diagnostics = z.object({
   diagnostics: z.array(z.object({ code: z.string().optional(), filename: z.string() })),
 })
 
-describe('the linter reports it when', () => {
-  let folder: string
+describe('the linter reports when', () => {
+  const entries = Object.entries({ ...plants, '': innocent })
+  /** Rules that the linter reported, by the name of the plant. One run checks all plants. */
+  const reported = new Map<string, readonly string[]>()
 
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'ledger-lint-'))
+    const folder = mkdtempSync(join(tmpdir(), 'ledger-lint-'))
     for (const name of ['.oxlintrc.json', 'tsconfig.json'])
       cpSync(join(root, name), join(folder, name))
-  })
-
-  afterAll(() => {
-    rmSync(folder, { recursive: true, force: true })
-  })
-
-  /** Rules that a file breaks in a repository that holds nothing else. */
-  function rulesBroken({ file, code }: Plant): string[] {
-    const place = mkdtempSync(join(folder, 'plant-'))
-    for (const name of ['.oxlintrc.json', 'tsconfig.json'])
-      cpSync(join(root, name), join(place, name))
-    const add = (path: string, content: string) => {
-      mkdirSync(dirname(join(place, path)), { recursive: true })
-      writeFileSync(join(place, path), content)
-    }
-    add(file, code)
-    add(
-      join(dirname(file), 'partner.ts'),
-      "import { plant } from './plant.ts'\n\nexport type Partner = typeof plant\nexport const partner = () => plant\n",
-    )
+    const files = entries.map(([, { file, code }], at) => {
+      // Entry points keep their name, since rules exempt them by it.
+      const planted = file.replace('plant.ts', `plant-${at}.ts`)
+      const partner = join(dirname(file), `partner-${at}.ts`)
+      mkdirSync(dirname(join(folder, planted)), { recursive: true })
+      writeFileSync(join(folder, planted), code.replace('./partner.ts', `./partner-${at}.ts`))
+      writeFileSync(join(folder, partner), partnerOf(at))
+      return planted
+    })
     const { stdout } = spawnSync(join(root, 'node_modules/.bin/oxlint'), ['--format=json'], {
-      cwd: place,
+      cwd: folder,
       encoding: 'utf8',
     })
-    return diagnostics
-      .parse(JSON.parse(stdout))
-      .diagnostics.filter(({ filename }) => filename === file)
-      .map(({ code: rule = '' }) => rule.replace(/^.*\(|\)$/g, ''))
-  }
-
-  it.each(Object.entries(plants))('%s', (_name, plant) => {
-    expect(rulesBroken(plant)).toContain(plant.rule)
+    rmSync(folder, { recursive: true, force: true })
+    const found = diagnostics.parse(JSON.parse(stdout)).diagnostics
+    for (const [at, [name]] of entries.entries()) {
+      const rules = found
+        .filter(({ filename }) => filename === files[at])
+        .map(({ code: rule = '' }) => rule.replace(/^.*\(|\)$/g, ''))
+      reported.set(name, rules)
+    }
   })
 
-  it('and stays silent where a file breaks nothing', () => {
-    const innocent = { file: 'src/core/plant.ts', code: 'export const plant = 1\n', rule: '' }
-    expect(rulesBroken(innocent)).toEqual([])
+  it.each(Object.entries(plants))('%s', (name, { rule }) => {
+    expect(reported.get(name)).toContain(rule)
+  })
+
+  it('no rule is broken: nothing', () => {
+    expect(reported.get('')).toEqual([])
   })
 })
+
+const innocent: Plant = { file: 'src/core/plant.ts', code: 'export const plant = 1\n', rule: '' }
+
+function partnerOf(at: number): string {
+  return `import { plant } from './plant-${at}.ts'\n\nexport type Partner = typeof plant\nexport const partner = () => plant\n`
+}
