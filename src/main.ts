@@ -19,8 +19,8 @@ import { createViewCounter } from './http/view-counter.ts'
 import { createOutbox } from './mail/outbox.ts'
 import { createSmtpMail } from './mail/smtp.ts'
 import { createWriteObserver } from './metrics/database.ts'
+import { instrumentOutbound, instrumentPayments } from './metrics/instrument.ts'
 import { createMeter } from './metrics/meter.ts'
-import { counted, countedPayments } from './metrics/outside.ts'
 import { createProcessReadings } from './metrics/process.ts'
 import { serveMetrics } from './metrics/serve.ts'
 import { createServiceMetrics } from './metrics/service.ts'
@@ -114,7 +114,7 @@ const mail =
   config.SMTP_URL === null
     ? createOutbox(join(config.DATA_DIR, 'outbox'), mailFrom, { clock, random: systemRandom })
     : createSmtpMail(config.SMTP_URL, mailFrom)
-const outside = counted(meter, {
+const outside = instrumentOutbound(meter, {
   fetch,
   mail,
   outbound: createPinnedFetch({ resolve: systemResolve }),
@@ -130,7 +130,7 @@ const loadedPayments = await loadPayments(paymentSettingsOf(config), {
   fetch: outside.fetch,
   request: baseChain?.request ?? noBase,
 }).catch(exitOnWrongSetting)
-const payments = countedPayments(meter, loadedPayments)
+const payments = instrumentPayments(meter, loadedPayments)
 const actions: InstalledDeps = {
   database,
   clock,

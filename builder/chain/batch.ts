@@ -7,8 +7,8 @@ import { z } from 'zod'
 import type { Clock, Fetch } from '../../src/core/deps.ts'
 import { beginningOf, parseEarly } from '../../src/core/parse-early.ts'
 import { secondMs } from '../../src/core/time.ts'
-import { LateError, inTime } from '../../src/outbound/in-time.ts'
 import { OversizeError, readLimited } from '../../src/outbound/read-limited.ts'
+import { TimeoutError, withTimeout } from '../../src/outbound/timeout.ts'
 import { chains } from './chains.ts'
 import type { EvmChainName } from './chains.ts'
 import { ChainError, cleaned, hostOf, rateWords } from './errors.ts'
@@ -92,7 +92,7 @@ export function createBatchRpc(options: BatchOptions): BatchRpc {
     // Nodes that know no batches know single questions.
     const body = JSON.stringify(bodies.length === 1 ? bodies[0] : bodies)
     try {
-      const { ok, status, bytes } = await inTime({ timeoutMs, signal }, async (limited) => {
+      const { ok, status, bytes } = await withTimeout({ timeoutMs, signal }, async (limited) => {
         const response = await options.fetch(rpcUrl, {
           method: 'POST',
           headers: { 'content-type': 'application/json', accept: 'application/json' },
@@ -242,6 +242,6 @@ function thrown(error: unknown): Sent {
   if (error instanceof OversizeError) {
     return { failure: 'an answer above the size limit', passing: false, tooMuch: true }
   }
-  const late = error instanceof LateError
+  const late = error instanceof TimeoutError
   return { failure: late ? 'timed out' : 'out of reach', passing: true, tooMuch: late }
 }

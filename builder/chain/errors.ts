@@ -5,8 +5,8 @@
 import { BaseError, HttpRequestError, RpcRequestError } from 'viem'
 
 import { beginningOf } from '../../src/core/parse-early.ts'
-import { LateError } from '../../src/outbound/in-time.ts'
 import { OversizeError } from '../../src/outbound/read-limited.ts'
+import { TimeoutError } from '../../src/outbound/timeout.ts'
 import { SourceError } from '../sources/http.ts'
 import { chains } from './chains.ts'
 import type { ChainName } from './chains.ts'
@@ -54,7 +54,7 @@ function reasonOf(error: unknown, rpcUrl: string): { reason: string; tooMuch: bo
     const tooMuch = sizeWords.test(details) && !rateWords.test(details)
     return { reason: `error ${node.code}: ${cleaned(details, rpcUrl)}`, tooMuch }
   }
-  if (error.walk((cause) => cause instanceof LateError) !== null) {
+  if (error.walk((cause) => cause instanceof TimeoutError) !== null) {
     return { reason: 'timed out', tooMuch: true }
   }
   if (error.walk((cause) => cause instanceof OversizeError) !== null) {

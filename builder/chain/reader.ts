@@ -3,8 +3,8 @@ import { createPublicClient, http } from 'viem'
 import type { PublicClient } from 'viem'
 
 import type { Fetch } from '../../src/core/deps.ts'
-import { inTime } from '../../src/outbound/in-time.ts'
 import { readLimited } from '../../src/outbound/read-limited.ts'
+import { withTimeout } from '../../src/outbound/timeout.ts'
 import { chains } from './chains.ts'
 import type { EvmChainName } from './chains.ts'
 import { ChainError, chainError, hostOf } from './errors.ts'
@@ -167,7 +167,7 @@ function boundFetch({ fetch, signal, timeoutMs = defaultTimeoutMs }: ChainReader
   return async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const url = input instanceof Request ? input.url : input
     try {
-      return await inTime({ timeoutMs, signal }, async (limited) => {
+      return await withTimeout({ timeoutMs, signal }, async (limited) => {
         const response = await fetch(url, { ...init, signal: limited })
         const bytes = await readLimited(response, maxAnswerBytes)
         return answerOf(response, bytes)

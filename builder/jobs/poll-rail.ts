@@ -9,7 +9,7 @@ import { appendEvent } from '../../src/db/events.ts'
 import { closeFlag, openFlag } from '../../src/db/flags.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { historyOf, insertPoll, loadRailStates, saveRailState } from '../../src/db/polls.ts'
-import { LateError, toItsEnd } from '../../src/outbound/in-time.ts'
+import { TimeoutError, withTimeoutAwaited } from '../../src/outbound/timeout.ts'
 import type { AnyRailAdapter, AdapterContext, Window } from '../rails/adapter.ts'
 import type { Sources } from '../rails/sources.ts'
 import type { AuthoredRail } from '../world/authored-rails.ts'
@@ -87,7 +87,7 @@ async function measure(
 ): Promise<Measured> {
   const limit = { timeoutMs: pollTimeoutMs, signal }
   try {
-    const { measurement, counters } = await toItsEnd(limit, async (limited) => {
+    const { measurement, counters } = await withTimeoutAwaited(limit, async (limited) => {
       const ctx = await contextOf(adapter, deps, windowOf(startedAtMs), limited)
       return await adapter.measure(ctx)
     })
@@ -104,7 +104,7 @@ async function measure(
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof LateError)
+  if (error instanceof TimeoutError)
     return `not read within ${pollTimeoutMs / secondMs} s; the next poll goes on`
   return redact(error instanceof Error ? error.message : String(error))
 }

@@ -11,7 +11,7 @@ import { expireSubscriptions } from '../../src/db/partners/subscription.ts'
 import { dropRunsBefore, lastRuns } from '../../src/db/runs.ts'
 import type { Database } from '../../src/db/schema.ts'
 import { dropNetworkWrites } from '../../src/db/write-quotas.ts'
-import { toItsEnd } from '../../src/outbound/in-time.ts'
+import { withTimeoutAwaited } from '../../src/outbound/timeout.ts'
 import type { Keys } from '../publish/keys.ts'
 import { loadAuthored } from '../world/authored.ts'
 import { emptyBuildMemory } from './build-memory.ts'
@@ -115,7 +115,7 @@ export function createWorker(deps: WorkerDeps): BuilderWorker {
 
   async function pacts(): Promise<boolean> {
     return await runJob('pacts', deps, true, async () => {
-      const detail = await toItsEnd({ timeoutMs: pactsTimeoutMs, signal }, (limited) =>
+      const detail = await withTimeoutAwaited({ timeoutMs: pactsTimeoutMs, signal }, (limited) =>
         checkPacts({
           database,
           clock,

@@ -7,8 +7,8 @@ import { createHash } from 'node:crypto'
 import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
 import { redact } from '../../src/core/redact.ts'
 import { secondMs } from '../../src/core/time.ts'
-import { LateError, inTime } from '../../src/outbound/in-time.ts'
 import { OversizeError, readLimited } from '../../src/outbound/read-limited.ts'
+import { TimeoutError, withTimeout } from '../../src/outbound/timeout.ts'
 import { addressOf, redirectTarget } from './http-address.ts'
 import { SourceError } from './http.ts'
 import type { Http, HttpAnswer, HttpRequest } from './http.ts'
@@ -96,13 +96,13 @@ async function attemptJson(
 ): Promise<HttpAnswer> {
   const { clock, signal, timeoutMs = defaultTimeoutMs } = options
   try {
-    return await inTime({ timeoutMs, clock, signal }, (limited) =>
+    return await withTimeout({ timeoutMs, clock, signal }, (limited) =>
       exchange(options, url, request, limited),
     )
   } catch (error) {
     if (error instanceof SourceError) throw error
     if (error instanceof OversizeError) throw new SourceError(error.message)
-    throw new TransientError(error instanceof LateError ? error.message : networkReason(error))
+    throw new TransientError(error instanceof TimeoutError ? error.message : networkReason(error))
   }
 }
 

@@ -20,7 +20,7 @@ import {
 import type { ApplicationEnd, ApplicationRecord } from '../db/applications.ts'
 import type { Database } from '../db/schema.ts'
 import { fieldProblem, forwardApplication } from '../outbound/application.ts'
-import type { Forwarded } from '../outbound/application.ts'
+import type { ForwardResult } from '../outbound/application.ts'
 import { outboundUserAgent } from '../outbound/user-agent.ts'
 import type { ActionDeps } from './deps.ts'
 import { priorAnswer, requireFresh } from './idempotency.ts'
@@ -207,7 +207,7 @@ async function forward(
   deps: ActionDeps,
   block: ApplyBlock,
   sent: { readonly id: string; readonly body: ApplyBody; readonly worker: string },
-): Promise<Forwarded> {
+): Promise<ForwardResult> {
   const { message, fields = {} } = sent.body
   const values = { applicationId: sent.id, workerWallet: sent.worker, message, fields }
   return await forwardApplication(deps.outbound, block, values, outboundUserAgent(deps.siteUrl))

@@ -1,8 +1,8 @@
 /** Premium reads: of partners whose tier includes them, and of whoever pays for one. */
 import type { ApiError } from '../contract/errors.ts'
 import type { PaymentTerms } from '../contract/x402.ts'
-import { NOBODY, paymentOff, paymentRequired } from '../payments/challenge.ts'
-import type { Asked } from '../payments/challenge.ts'
+import { NO_RECEIVER, paymentOff, paymentRequired } from '../payments/challenge.ts'
+import type { PaymentOffer } from '../payments/challenge.ts'
 import type { Payments } from '../payments/settler.ts'
 import type { ActionDeps } from './deps.ts'
 import { requirePartner, tierCovers, tierOf } from './partner-access.ts'
@@ -25,13 +25,13 @@ export async function notCovered(
 
 /** Who is paid here; nobody where no receiver is set. */
 export function receiverOf({ receiver }: Payments): PaymentTerms['payTo'] {
-  return receiver ?? NOBODY
+  return receiver ?? NO_RECEIVER
 }
 
 /** The refusal of who has not paid, with the terms, or that nothing can be paid here. */
 export function unpaid(
   { mode }: Payments,
-  asked: Asked,
+  asked: PaymentOffer,
   why: { readonly code: 'payment_required' | 'tier_required'; readonly details?: string },
 ): ApiError {
   const { code, details } = why

@@ -44,7 +44,7 @@ export async function settlementStatus(
 ): Promise<SettlementStatus> {
   const meant = expectedTransfer(payment)
   if (payment.txHash !== null) {
-    const fate = await chain.fateOf(payment.txHash, meant)
+    const fate = await chain.transactionOutcome(payment.txHash, meant)
     if (fate.kind === 'transferred') return { kind: 'found', in: fate }
   }
   return await findSettlement({ chain }, payment)

@@ -1,6 +1,6 @@
 import { bytesWords, word } from '../core/abi.ts'
 import { bytesToHex } from '../core/hex.ts'
-import { LateError, inTime } from '../outbound/in-time.ts'
+import { TimeoutError, withTimeout } from '../outbound/timeout.ts'
 import { personalSignHash, verifyPersonalSign } from './eip191.ts'
 import { SchemeUnavailableError, invalid } from './verdict.ts'
 import type { CheckedBlock, SignatureVerdict } from './verdict.ts'
@@ -55,12 +55,12 @@ const runAtOnce: NonNullable<WalletChain['bounded']> = (check) => check()
 async function checkInTime(claim: Claim, chain: WalletChain): Promise<SignatureVerdict> {
   const limit = { timeoutMs: CONTRACT_CHECK_TIMEOUT_MS, clock: chain }
   try {
-    return await inTime(limit, (signal) =>
+    return await withTimeout(limit, (signal) =>
       checkInOrder(claim, (method, params) => chain.request(method, params, signal)),
     )
   } catch (error) {
     if (error instanceof SchemeUnavailableError) throw error
-    const reason = error instanceof LateError ? 'did not answer in time' : 'cannot be asked now'
+    const reason = error instanceof TimeoutError ? 'did not answer in time' : 'cannot be asked now'
     throw new SchemeUnavailableError(`the chain of this wallet ${reason}`, { cause: error })
   }
 }

@@ -1,8 +1,8 @@
 import type { Clock, Fetch } from '../core/deps.ts'
 /** Sends what was prepared. Tries again only where the ledger says when. */
 import { secondMs } from '../core/time.ts'
-import { inTime } from '../outbound/in-time.ts'
 import { OversizeError, readLimited } from '../outbound/read-limited.ts'
+import { withTimeout } from '../outbound/timeout.ts'
 import { LedgerUnreachableError, UnexpectedAnswerError, errorOf } from './errors.ts'
 import type { PreparedRequest } from './prepare.ts'
 
@@ -45,7 +45,7 @@ export async function send(deps: TransportDeps, request: PreparedRequest): Promi
 async function once(deps: TransportDeps, request: PreparedRequest): Promise<RawAnswer> {
   const { fetch, timeoutMs = DEFAULT_TIMEOUT_MS } = deps
   try {
-    return await inTime({ timeoutMs }, async (signal) => {
+    return await withTimeout({ timeoutMs }, async (signal) => {
       const response = await fetch(request.url, {
         method: request.method,
         headers: { ...request.headers },

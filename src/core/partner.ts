@@ -33,7 +33,7 @@ export const subscriptionEvents = ['paid', 'period_over', 'time_to_pay_over', 'c
 export type SubscriptionEvent = (typeof subscriptionEvents)[number]
 
 /** The next status; null where the event changes nothing or cannot happen. */
-export const subscriptionMoves = {
+export const subscriptionTransitions = {
   pending: {
     paid: 'active',
     period_over: null,
@@ -84,7 +84,7 @@ export interface PaidPeriod {
 export const followUps = ['renewal', 'free', 'end'] as const
 export type ExpiryAction = (typeof followUps)[number]
 
-export interface Subscription {
+export interface PartnerSubscription {
   readonly tier: TierName
   readonly status: SubscriptionStatus
   /** Unix milliseconds; null for the free tier, which has no end, and before the first payment. */
@@ -96,7 +96,7 @@ export interface Subscription {
 }
 
 /** A subscription as it begins: free is active at once, the others wait for their first payment. */
-export function newSubscription(tier: TierName, nowMs: number): Subscription {
+export function newSubscription(tier: TierName, nowMs: number): PartnerSubscription {
   const status = tier === 'free' ? 'active' : 'pending'
   return { tier, status, renewsAtMs: null, createdAtMs: nowMs, periods: [], onExpiry: 'renewal' }
 }
@@ -105,7 +105,10 @@ export function newSubscription(tier: TierName, nowMs: number): Subscription {
  * The subscription as it stands at a time: whatever has run out by then has run out, also where nobody
  * has written so yet.
  */
-export function subscriptionAt(subscription: Subscription, nowMs: number): Subscription {
+export function subscriptionAt(
+  subscription: PartnerSubscription,
+  nowMs: number,
+): PartnerSubscription {
   const { status, renewsAtMs, onExpiry } = subscription
   if (status === 'active' && renewsAtMs !== null) {
     if (nowMs >= renewsAtMs && onExpiry === 'free') return freeOf(subscription)
@@ -118,7 +121,7 @@ export function subscriptionAt(subscription: Subscription, nowMs: number): Subsc
   }
   let moved: SubscriptionStatus = status
   for (const event of eventsUntil(subscription, nowMs)) {
-    moved = subscriptionMoves[moved][event] ?? moved
+    moved = subscriptionTransitions[moved][event] ?? moved
   }
   if (moved === status) return subscription
   const tier = subscription.periods.at(-1)?.tier ?? subscription.tier
@@ -127,14 +130,14 @@ export function subscriptionAt(subscription: Subscription, nowMs: number): Subsc
 
 /** Paid time that is not over at a time. */
 export function periodsFrom(
-  { periods }: Pick<Subscription, 'periods'>,
+  { periods }: Pick<PartnerSubscription, 'periods'>,
   nowMs: number,
 ): readonly PaidPeriod[] {
   return periods.filter(({ untilMs }) => untilMs > nowMs)
 }
 
 function eventsUntil(
-  { status, renewsAtMs, createdAtMs, onExpiry }: Subscription,
+  { status, renewsAtMs, createdAtMs, onExpiry }: PartnerSubscription,
   nowMs: number,
 ): readonly SubscriptionEvent[] {
   if (status === 'pending') {
@@ -145,7 +148,7 @@ function eventsUntil(
   return nowMs < renewsAtMs + GRACE_MS ? ['period_over'] : ['period_over', 'time_to_pay_over']
 }
 
-function freeOf(subscription: Subscription): Subscription {
+function freeOf(subscription: PartnerSubscription): PartnerSubscription {
   return {
     ...subscription,
     tier: 'free',
@@ -157,7 +160,10 @@ function freeOf(subscription: Subscription): Subscription {
 }
 
 /** The free tier: at once, or when the time that is paid for ends. */
-export function switchToFree(subscription: Subscription, nowMs: number): Subscription {
+export function switchToFree(
+  subscription: PartnerSubscription,
+  nowMs: number,
+): PartnerSubscription {
   const current = subscriptionAt(subscription, nowMs)
   return periodsFrom(current, nowMs).length > 0
     ? { ...current, onExpiry: 'free' }
@@ -165,19 +171,22 @@ export function switchToFree(subscription: Subscription, nowMs: number): Subscri
 }
 
 /** What is paid for stays until its end; a subscription without paid time ends at once. */
-export function cancelSubscription(subscription: Subscription, nowMs: number): Subscription {
+export function cancelSubscription(
+  subscription: PartnerSubscription,
+  nowMs: number,
+): PartnerSubscription {
   const current = subscriptionAt(subscription, nowMs)
   if (periodsFrom(current, nowMs).length > 0) return { ...current, onExpiry: 'end' }
-  const status = subscriptionMoves[current.status].cancel
+  const status = subscriptionTransitions[current.status].cancel
   return status === null ? current : { ...current, status }
 }
 
 /** A tier that the operator gives, worth nothing in an exchange. Time that was paid for waits until it is over. */
 export function grantTier(
-  subscription: Subscription,
+  subscription: PartnerSubscription,
   grant: { readonly tier: TierName; readonly days: number },
   nowMs: number,
-): Subscription {
+): PartnerSubscription {
   if (grant.tier === 'free') return freeOf(subscription)
   const { tier, days } = grant
   const untilMs = nowMs + days * dayMs

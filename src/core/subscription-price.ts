@@ -4,7 +4,7 @@
  * time of a lower tier, and what waits behind it, is taken back at what was paid for it.
  */
 import { PERIOD_MS, periodsFrom, subscriptionAt, tierNames } from './partner.ts'
-import type { PaidPeriod, Subscription, TierName } from './partner.ts'
+import type { PaidPeriod, PartnerSubscription, TierName } from './partner.ts'
 import { hourMs } from './time.ts'
 
 /** A tier and what 30 days of it cost. */
@@ -27,7 +27,7 @@ export interface Quote extends Offer {
 export const MOST_PERIODS = 12
 
 /** What an offer costs at a time. The tier is not `free`, which is never bought. */
-export function quoteOf(subscription: Subscription, offer: Offer, nowMs: number): Quote {
+export function quoteOf(subscription: PartnerSubscription, offer: Offer, nowMs: number): Quote {
   const { creditMicroUsdc, follows } = placeOf(subscription, offer.tier, nowMs, nowMs)
   const dueMicroUsdc = Math.max(0, offer.priceMicroUsdc - creditMicroUsdc)
   const fromMs = follows ?? nowMs
@@ -36,12 +36,16 @@ export function quoteOf(subscription: Subscription, offer: Offer, nowMs: number)
 }
 
 /** True where so much is paid ahead that nothing more is sold. */
-export function isPaidAhead(subscription: Subscription, tier: TierName, nowMs: number): boolean {
+export function isPaidAhead(
+  subscription: PartnerSubscription,
+  tier: TierName,
+  nowMs: number,
+): boolean {
   return placeOf(subscription, tier, nowMs, nowMs).kept.length >= MOST_PERIODS
 }
 
 /** A payment that was made, by the quote of its time. */
-export interface Purchase extends Offer {
+export interface SubscriptionPayment extends Offer {
   readonly paidMicroUsdc: number
   /** The time of the quote; the credit is what it was then. */
   readonly quotedAtMs: number
@@ -52,17 +56,17 @@ export interface Purchase extends Offer {
  * period is as long as what was paid and taken back buys of the tier, rounded up to a millisecond.
  */
 export function afterPurchase(
-  subscription: Subscription,
-  purchase: Purchase,
+  subscription: PartnerSubscription,
+  purchase: SubscriptionPayment,
   nowMs: number,
-): { readonly subscription: Subscription; readonly bought: PaidPeriod } {
+): { readonly subscription: PartnerSubscription; readonly bought: PaidPeriod } {
   const { tier, paidMicroUsdc, quotedAtMs } = purchase
   const { kept, creditMicroUsdc, follows } = placeOf(subscription, tier, quotedAtMs, nowMs)
   const valueMicroUsdc = paidMicroUsdc + creditMicroUsdc
   const fromMs = follows ?? nowMs
   const untilMs = fromMs + lengthOf(valueMicroUsdc, purchase)
   const bought = { tier, fromMs, untilMs, valueMicroUsdc }
-  const paid: Subscription = {
+  const paid: PartnerSubscription = {
     ...subscription,
     tier: kept[0]?.tier ?? tier,
     status: 'active',
@@ -78,10 +82,10 @@ export function afterPurchase(
  * alone, and what waits behind it begins earlier. Nothing changes where the period was itself exchanged meanwhile.
  */
 export function afterUndone(
-  subscription: Subscription,
+  subscription: PartnerSubscription,
   gone: Offer & { readonly paidMicroUsdc: number; readonly creditMicroUsdc: number },
   nowMs: number,
-): Subscription {
+): PartnerSubscription {
   const { tier, paidMicroUsdc, creditMicroUsdc } = gone
   const { periods } = subscription
   const at = periods.findLastIndex(
@@ -106,7 +110,7 @@ export function afterUndone(
 
 /** Where a period of a tier goes. `follows`: the end of the time it follows; null where it begins now. */
 function placeOf(
-  subscription: Subscription,
+  subscription: PartnerSubscription,
   tier: TierName,
   quotedAtMs: number,
   nowMs: number,
@@ -126,7 +130,7 @@ function placeOf(
 }
 
 /** Within the grace the same tier goes on where it ended. */
-function lateEnd(subscription: Subscription, tier: TierName, nowMs: number): number | null {
+function lateEnd(subscription: PartnerSubscription, tier: TierName, nowMs: number): number | null {
   const current = subscriptionAt(subscription, nowMs)
   return current.status === 'past_due' && current.tier === tier ? current.renewsAtMs : null
 }

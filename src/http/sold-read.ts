@@ -10,7 +10,7 @@ import { ApiError } from '../contract/errors.ts'
 import { apiPrefix } from '../contract/route.ts'
 import type { Route } from '../contract/route.ts'
 import { termsOf } from '../contract/x402.ts'
-import type { Asked } from '../payments/challenge.ts'
+import type { PaymentOffer } from '../payments/challenge.ts'
 import type { ReadAnswer, ReadContext } from './handler-context.ts'
 import { showsCredentials } from './partner-auth.ts'
 import { paymentHeaderOf } from './payment-header.ts'
@@ -35,7 +35,7 @@ export async function sellRead(
   const { incoming, nowMs } = context
   const { payments } = actions
   const resource = `${actions.siteUrl}${incoming.url ?? ''}`
-  const asked: Asked = {
+  const asked: PaymentOffer = {
     terms: termsOf(route, resource, receiverOf(payments)),
     extensions: { bazaar: bazaarExtension(route) },
   }

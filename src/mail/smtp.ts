@@ -1,5 +1,5 @@
 import { secondMs } from '../core/time.ts'
-import { LateError, inTime } from '../outbound/in-time.ts'
+import { TimeoutError, withTimeout } from '../outbound/timeout.ts'
 import type { Mail } from './mail.ts'
 
 /** Limit of each step: connecting, the greeting, silence. */
@@ -37,13 +37,13 @@ export function createSmtpMail(
     // Loaded on first use: its 40 files take 50 ms.
     const { createTransport } = await import('nodemailer')
     try {
-      await inTime({ timeoutMs }, async (signal) => {
+      await withTimeout({ timeoutMs }, async (signal) => {
         // An object, so that the address is not parsed as a header with several recipients.
         const message = { from, to: { name: '', address: to }, subject, text, signal }
         await createTransport(options).sendMail(message)
       })
     } catch (error) {
-      if (!(error instanceof LateError)) throw error
+      if (!(error instanceof TimeoutError)) throw error
       throw new Error(
         `The mail server took longer than ${timeoutMs / secondMs} s to accept an e-mail`,
         {

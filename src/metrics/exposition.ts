@@ -2,7 +2,7 @@
 
 export type MetricKind = 'counter' | 'gauge' | 'histogram'
 
-export interface Sample {
+export interface MetricSample {
   /** What is put behind the name of the family: `_bucket`, `_sum` and `_count` of a histogram, else nothing. */
   readonly suffix: '' | '_bucket' | '_sum' | '_count'
   readonly labels: readonly (readonly [name: string, value: string])[]
@@ -13,7 +13,7 @@ export interface Family {
   readonly name: string
   readonly kind: MetricKind
   readonly help: string
-  readonly samples: readonly Sample[]
+  readonly samples: readonly MetricSample[]
 }
 
 export const expositionType = 'text/plain; version=0.0.4; charset=utf-8'
@@ -33,7 +33,7 @@ function familyText({ name, kind, help, samples }: Family): string {
   return `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${kind}\n${lines.join('')}`
 }
 
-function labelText(labels: Sample['labels']): string {
+function labelText(labels: MetricSample['labels']): string {
   if (labels.length === 0) return ''
   const pairs = labels.map(([name, value]) => `${name}="${escaped(value).replaceAll('"', '\\"')}"`)
   return `{${pairs.join(',')}}`

@@ -6,7 +6,7 @@ import type { RequestLine } from '../http/request-log.ts'
 import { patternOf } from '../http/route-table.ts'
 import { concurrencyLimitNames } from '../limits/concurrency-limits.ts'
 import type { ConcurrencyLimitName } from '../limits/concurrency-limits.ts'
-import type { Cell, HistogramCell, Meter } from './meter.ts'
+import type { MetricCell, HistogramCell, Meter } from './meter.ts'
 import { observe } from './meter.ts'
 
 /** Told of everything that goes through the front door. Called on the way of every request: it may not wait. */
@@ -41,7 +41,7 @@ interface RouteCells {
   readonly route: string
   readonly seconds: HistogramCell
   /** By method and class of status. */
-  readonly counts: Map<string, Cell>
+  readonly counts: Map<string, MetricCell>
 }
 
 export function createHttpObserver({ meter, clock, templates, isPage }: Deps): HttpObserver {
@@ -72,7 +72,7 @@ export function createHttpObserver({ meter, clock, templates, isPage }: Deps): H
     const cells = byRoute.get(route) ?? {
       route,
       seconds: meter.histogram('ledger_http_request_seconds', { route }),
-      counts: new Map<string, Cell>(),
+      counts: new Map<string, MetricCell>(),
     }
     byRoute.set(route, cells)
     // What does not exist is not remembered: pages come into being, and made-up paths are without end.
@@ -82,7 +82,7 @@ export function createHttpObserver({ meter, clock, templates, isPage }: Deps): H
     }
     return cells
   }
-  const countOf = (cells: RouteCells, sent: string, code: number): Cell => {
+  const countOf = (cells: RouteCells, sent: string, code: number): MetricCell => {
     const method = METHODS.has(sent) ? sent : 'other'
     const status = `${Math.floor(code / 100)}xx`
     const key = `${method} ${status}`

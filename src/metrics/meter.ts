@@ -1,10 +1,10 @@
 /** The figures of this process, kept until they are asked for. Nothing here waits or throws. */
 import { catalogue, metricSpecs } from './catalogue.ts'
 import type { LabelsOf, MetricName, NameOf } from './catalogue.ts'
-import type { Family, Sample } from './exposition.ts'
+import type { Family, MetricSample } from './exposition.ts'
 
 /** A single figure that a caller keeps, so that counting is one addition. */
-export interface Cell {
+export interface MetricCell {
   value: number
 }
 
@@ -16,8 +16,11 @@ export interface HistogramCell {
 }
 
 export interface Meter {
-  readonly counter: <Name extends NameOf<'counter'>>(name: Name, labels: LabelsOf<Name>) => Cell
-  readonly gauge: <Name extends NameOf<'gauge'>>(name: Name, labels: LabelsOf<Name>) => Cell
+  readonly counter: <Name extends NameOf<'counter'>>(
+    name: Name,
+    labels: LabelsOf<Name>,
+  ) => MetricCell
+  readonly gauge: <Name extends NameOf<'gauge'>>(name: Name, labels: LabelsOf<Name>) => MetricCell
   readonly histogram: <Name extends NameOf<'histogram'>>(
     name: Name,
     labels: LabelsOf<Name>,
@@ -28,14 +31,14 @@ export interface Meter {
 }
 
 interface Series {
-  readonly labels: Sample['labels']
-  readonly cell: Cell | HistogramCell
+  readonly labels: MetricSample['labels']
+  readonly cell: MetricCell | HistogramCell
 }
 
 export function createMeter(): Meter {
   const metrics = new Map<string, Map<string, Series>>()
 
-  const seriesOf = <Kept extends Cell | HistogramCell>(
+  const seriesOf = <Kept extends MetricCell | HistogramCell>(
     name: MetricName,
     labels: Readonly<Record<string, string>>,
     make: () => Kept,
@@ -54,7 +57,7 @@ export function createMeter(): Meter {
     known.set(key, { labels: pairs, cell })
     return cell
   }
-  const single = (name: MetricName, labels: Readonly<Record<string, string>>): Cell =>
+  const single = (name: MetricName, labels: Readonly<Record<string, string>>): MetricCell =>
     seriesOf(name, labels, () => ({ value: 0 }))
 
   return {
@@ -90,10 +93,10 @@ export function observe(cell: HistogramCell, value: number): void {
   cell.sum += value
 }
 
-function samplesOf({ labels, cell }: Series): readonly Sample[] {
+function samplesOf({ labels, cell }: Series): readonly MetricSample[] {
   if ('value' in cell) return [{ suffix: '', labels, value: cell.value }]
   let total = 0
-  const buckets = cell.counts.map((count, at): Sample => {
+  const buckets = cell.counts.map((count, at): MetricSample => {
     total += count
     const bound = cell.bounds[at]
     const le = bound === undefined ? '+Inf' : String(bound)

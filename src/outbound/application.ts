@@ -14,7 +14,7 @@ export interface ApplicationValues {
 }
 
 /** What came of it. `fault` is a text for the applicant. */
-export type Forwarded =
+export type ForwardResult =
   | { readonly outcome: 'accepted' | 'refused'; readonly status: number; readonly fault: null }
   | { readonly outcome: 'failed'; readonly status: null; readonly fault: string }
 
@@ -40,7 +40,7 @@ export async function forwardApplication(
   block: ApplyBlock,
   values: ApplicationValues,
   userAgent: string,
-): Promise<Forwarded> {
+): Promise<ForwardResult> {
   const request: OutboundRequest = {
     url: block.endpoint,
     method: 'POST',

@@ -11,7 +11,7 @@ import { isIPv6 } from 'node:net'
 import { isPublicAddress } from '../core/ip-address.ts'
 import { checkOutboundUrl } from '../core/outbound-url.ts'
 import { secondMs } from '../core/time.ts'
-import { LateError, inTime } from './in-time.ts'
+import { TimeoutError, withTimeout } from './timeout.ts'
 
 export interface OutboundRequest {
   readonly url: string
@@ -84,14 +84,14 @@ export function createPinnedFetch(deps: {
     const checked = checkOutboundUrl(request.url)
     if (!checked.ok) throw new OutboundError('refused_url', `The address ${checked.problem}`)
     const { url } = checked
-    const answered = inTime(limits, async (signal) => {
+    const answered = withTimeout(limits, async (signal) => {
       const address = await pinnedAddress(url.hostname, resolve, testNetwork)
       signal.throwIfAborted()
       const options = requestOptions(url, address, request, testNetwork)
       return await exchange({ ...options, signal }, { address, body: request.body, limits })
     })
     return await answered.catch((error: unknown) => {
-      if (!(error instanceof LateError)) throw error
+      if (!(error instanceof TimeoutError)) throw error
       const text = `No whole answer within ${limits.timeoutMs / secondMs} s`
       throw new OutboundError('timeout', text)
     })

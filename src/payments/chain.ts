@@ -5,7 +5,7 @@ import { paymentAsset } from '../contract/x402.ts'
 import { addressTopic } from '../core/abi.ts'
 import type { Clock } from '../core/deps.ts'
 import { parseEarly } from '../core/parse-early.ts'
-import { LateError, inTime } from '../outbound/in-time.ts'
+import { TimeoutError, withTimeout } from '../outbound/timeout.ts'
 import type { Authorization } from './authorization.ts'
 import { SettlementUnavailableError } from './authorization.ts'
 import {
@@ -38,7 +38,7 @@ export interface FoundTransfer {
 }
 
 /** The fate of one transaction. `other`: it succeeded without the transfer that was meant. */
-export type TransactionFate =
+export type TransactionOutcome =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'reverted' }
   | { readonly kind: 'other' }
@@ -60,20 +60,23 @@ export interface UsdcChain {
   readonly acceptsSignature: (authorization: Authorization) => Promise<boolean>
   /** Whether the node has the transaction, mined or waiting. */
   readonly isKnown: (txHash: string) => Promise<boolean>
-  readonly fateOf: (txHash: string, authorization: Meant) => Promise<TransactionFate>
+  readonly transactionOutcome: (
+    txHash: string,
+    authorization: ExpectedTransfer,
+  ) => Promise<TransactionOutcome>
   /**
    * The transfer that used the authorization between two times, whoever sent it. `elsewhere`: it was cancelled, or moved
    * something else. Null where its use is not to be found, as on a node that lags.
    */
   readonly findTransfer: (
-    authorization: Meant,
+    authorization: ExpectedTransfer,
     sinceUnixSeconds: number,
     untilUnixSeconds?: number,
   ) => Promise<FoundTransfer | 'elsewhere' | null>
 }
 
 type Key = Pick<Authorization, 'from' | 'nonce'>
-type Meant = Pick<Authorization, 'from' | 'to' | 'value' | 'nonce'>
+type ExpectedTransfer = Pick<Authorization, 'from' | 'to' | 'value' | 'nonce'>
 
 /** The node is of another chain: nothing may be sent to it. */
 export class WrongChainError extends SettlementUnavailableError {
@@ -104,12 +107,12 @@ export function createUsdcChain(
 ): UsdcChain {
   const ask = async (method: string, params: readonly unknown[]): Promise<unknown> => {
     try {
-      return await inTime({ timeoutMs: REQUEST_TIMEOUT_MS, clock }, (signal) =>
+      return await withTimeout({ timeoutMs: REQUEST_TIMEOUT_MS, clock }, (signal) =>
         request(method, params, signal),
       )
     } catch (error) {
       if (nodeErrorOf(error) !== null) throw error
-      const reason = error instanceof LateError ? 'did not answer in time' : 'is out of reach'
+      const reason = error instanceof TimeoutError ? 'did not answer in time' : 'is out of reach'
       throw new SettlementUnavailableError(`The chain ${reason}`, { cause: error })
     }
   }
@@ -132,7 +135,7 @@ export function createUsdcChain(
   const logs = (filter: object) => get(z.array(logEntry), 'eth_getLogs', [filter])
 
   async function transferIn(
-    authorization: Meant,
+    authorization: ExpectedTransfer,
     used: z.infer<typeof logEntry>,
   ): Promise<FoundTransfer | 'elsewhere' | null> {
     const { transactionHash: txHash, blockNumber, blockHash } = used
@@ -144,7 +147,7 @@ export function createUsdcChain(
     })
     const own = inBlock.filter((log) => log.transactionHash === txHash)
     if (own.length === 0) return null
-    return holdsTransfer(own, authorization) ? { txHash, blockNumber, blockHash } : 'elsewhere'
+    return includesTransfer(own, authorization) ? { txHash, blockNumber, blockHash } : 'elsewhere'
   }
 
   let isRightChain = false
@@ -174,12 +177,12 @@ export function createUsdcChain(
     },
     isKnown: async (txHash) =>
       (await get(z.object({}).nullable(), 'eth_getTransactionByHash', [txHash])) !== null,
-    async fateOf(txHash, authorization) {
+    async transactionOutcome(txHash, authorization) {
       const found = await get(receipt.nullable(), 'eth_getTransactionReceipt', [txHash])
       // Another transaction than was asked for tells nothing about this one.
       if (found === null || found.transactionHash !== txHash) return { kind: 'unknown' }
       if (found.status !== '0x1') return { kind: 'reverted' }
-      if (!holdsTransfer(found.logs, authorization)) return { kind: 'other' }
+      if (!includesTransfer(found.logs, authorization)) return { kind: 'other' }
       const { blockNumber, blockHash } = found
       return { kind: 'transferred', txHash, blockNumber, blockHash }
     },
@@ -278,7 +281,10 @@ function isUse(log: Log, key: Key): boolean {
  * The token logs the use of an authorization and, right after it, the transfer: in a transaction that carries
  * several, the neighbour tells which transfer belongs to which.
  */
-function holdsTransfer(logs: readonly Log[], { from, to, value, nonce }: Meant): boolean {
+function includesTransfer(
+  logs: readonly Log[],
+  { from, to, value, nonce }: ExpectedTransfer,
+): boolean {
   const used = logs.find((log) => isUse(log, { from, nonce }))
   if (used === undefined) return false
   return logs.some(

@@ -8,10 +8,10 @@ import { encodeHeader } from './codec.ts'
 /** The value of `X-Accepted-Payment`. */
 const ACCEPTED_PAYMENT = 'x402'
 /** Stands for the receiver where there is none: the token refuses every transfer to it. */
-export const NOBODY = '0x0000000000000000000000000000000000000000'
+export const NO_RECEIVER = '0x0000000000000000000000000000000000000000'
 
 /** What is sold, and what catalogues are told of it. */
-export interface Asked {
+export interface PaymentOffer {
   readonly terms: PaymentTerms
   /** Under `extensions` of the header challenge; a kilobyte at most. */
   readonly extensions?: Readonly<Record<string, object>> | undefined
@@ -23,7 +23,7 @@ export interface Asked {
  */
 export function paymentRequired(
   code: ErrorCode,
-  { terms, extensions }: Asked,
+  { terms, extensions }: PaymentOffer,
   details?: string,
   headers: Readonly<Record<string, string>> = {},
 ): ApiError {

@@ -66,7 +66,7 @@ export function timeProblem(
 }
 
 /** Whether it had its time, and that is over, or as good as over: nothing that is sent from now on settles it. */
-export function hasRunOut(
+export function hasExpired(
   { validAfter, validBefore }: Pick<Authorization, 'validAfter' | 'validBefore'>,
   nowMs: number,
 ): boolean {

@@ -7,11 +7,11 @@ import { z } from 'zod'
 import { acceptsV2, paymentAsset, paymentScheme } from '../contract/x402.ts'
 import type { PaymentTerms } from '../contract/x402.ts'
 import type { Clock, Fetch } from '../core/deps.ts'
-import { LateError, inTime } from '../outbound/in-time.ts'
 import { readLimited } from '../outbound/read-limited.ts'
+import { TimeoutError, withTimeout } from '../outbound/timeout.ts'
 import { SettlementUnavailableError } from './authorization.ts'
 import type { Authorization } from './authorization.ts'
-import type { Refusal, Settler } from './settler.ts'
+import type { SettlementRefusal, Settler } from './settler.ts'
 
 export interface FacilitatorDeps {
   /** Without a slash at the end. */
@@ -58,13 +58,13 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
             body: JSON.stringify(body),
           }
     try {
-      const bytes = await inTime({ timeoutMs, clock: deps.clock }, async (signal) => {
+      const bytes = await withTimeout({ timeoutMs, clock: deps.clock }, async (signal) => {
         const sent = { ...form, redirect: 'error', signal } as const
         return await readLimited(await deps.fetch(`${deps.url}${path}`, sent), MAX_ANSWER_BYTES)
       })
       return schema.parse(JSON.parse(new TextDecoder().decode(bytes)))
     } catch (error) {
-      const isLate = error instanceof LateError
+      const isLate = error instanceof TimeoutError
       const reason = isLate ? 'did not answer in time' : 'is out of reach'
       throw new SettlementUnavailableError(`The facilitator ${reason}`, { cause: error })
     }
@@ -141,14 +141,14 @@ function requestOf({ signature, ...fields }: Authorization, terms: PaymentTerms)
 }
 
 /** By the words of the specification (section 9) and of the reference implementation. */
-const reasons: readonly (readonly [RegExp, Refusal['reason']])[] = [
+const reasons: readonly (readonly [RegExp, SettlementRefusal['reason']])[] = [
   [/nonce|already_used|canceled/i, 'used'],
   [/insufficient/i, 'insufficient_funds'],
   [/valid_before|valid_after|expired/i, 'expired'],
   [/signature/i, 'signature'],
 ]
 
-function refusalOf(invalidReason = ''): Refusal {
+function refusalOf(invalidReason = ''): SettlementRefusal {
   const said = invalidReason.replaceAll(/[^\w .:-]/g, ' ')
   const reason = reasons.find(([pattern]) => pattern.test(said))?.[1] ?? 'refused'
   return { reason, message: `The facilitator refuses the payment: ${said}` }

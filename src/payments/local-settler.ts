@@ -14,7 +14,7 @@ import { SettlementUnavailableError } from './authorization.ts'
 import type { Authorization } from './authorization.ts'
 import { bigQuantity, hex, nodeErrorOf, quantity, settlementCall } from './chain.ts'
 import type { NodeError, UsdcChain } from './chain.ts'
-import type { CheckVerdict, Refusal, Settler } from './settler.ts'
+import type { SettlementCheck, SettlementRefusal, Settler } from './settler.ts'
 
 export interface LocalSettlerDeps {
   readonly account: PrivateKeyAccount
@@ -159,7 +159,7 @@ async function estimate(
   chain: UsdcChain,
   from: Address,
   authorization: Authorization,
-): Promise<CheckVerdict> {
+): Promise<SettlementCheck> {
   const call = { from, ...settlementCall(authorization), gas: hex(MAX_GAS) }
   try {
     const gas = bigQuantity.safeParse(await chain.ask('eth_estimateGas', [call, 'latest'])).data
@@ -173,13 +173,13 @@ async function estimate(
   }
 }
 
-const tooMuchGas: Refusal = {
+const tooMuchGas: SettlementRefusal = {
   reason: 'refused',
   message: `It takes more than ${MAX_GAS} gas to settle`,
 }
 
 /** The token's words (FiatTokenV2_2 and what it inherits) and what they mean for the payer. */
-const tokenRefusals: readonly (readonly [RegExp, Refusal])[] = [
+const tokenRefusals: readonly (readonly [RegExp, SettlementRefusal])[] = [
   [
     /authorization is used or canceled/i,
     { reason: 'used', message: 'The authorization was used or cancelled' },
@@ -206,7 +206,7 @@ const tokenRefusals: readonly (readonly [RegExp, Refusal])[] = [
 ]
 
 /** Null where the node speaks of something else than the call. */
-function refusalOf({ code, message, data }: NodeError): Refusal | null {
+function refusalOf({ code, message, data }: NodeError): SettlementRefusal | null {
   const words = `${message} ${revertReason(data)}`
   const found = tokenRefusals.find(([pattern]) => pattern.test(words))
   if (found !== undefined) return found[1]

@@ -6,17 +6,17 @@ import type { UsdcChain } from './chain.ts'
 export type SettlementMode = 'off' | 'local' | 'facilitator'
 
 /** `used`: the authorization is spent or cancelled; the chain tells which. */
-export type Refusal = {
+export type SettlementRefusal = {
   readonly reason: 'used' | 'insufficient_funds' | 'expired' | 'signature' | 'refused'
   readonly message: string
 }
 
-export type CheckVerdict =
+export type SettlementCheck =
   | { readonly ok: true; readonly gas: bigint }
-  | { readonly ok: false; readonly refusal: Refusal }
+  | { readonly ok: false; readonly refusal: SettlementRefusal }
 
 /** It may be on its way, whatever the node said. The hash is null where nobody has told it. */
-export interface Submission {
+export interface SubmittedTransaction {
   readonly txHash: string | null
 }
 
@@ -26,7 +26,7 @@ export interface Settler {
    * Whether the chain would take it now. Nothing is sent.
    * @throws SettlementUnavailableError where nobody can tell.
    */
-  readonly check: (authorization: Authorization, terms: PaymentTerms) => Promise<CheckVerdict>
+  readonly check: (authorization: Authorization, terms: PaymentTerms) => Promise<SettlementCheck>
   /**
    * Sends it. `record` is awaited before anything leaves, with the hash of the transaction where it is known.
    * @throws SettlementUnavailableError where it may be tried again, and what `record` throws. Where `record` was
@@ -36,7 +36,7 @@ export interface Settler {
     authorization: Authorization,
     checked: { readonly gas: bigint; readonly terms: PaymentTerms },
     record: (txHash: string | null) => Promise<void>,
-  ) => Promise<Submission>
+  ) => Promise<SubmittedTransaction>
   /** A transaction was not seen in time: what was believed of the wallet's nonces may be wrong. */
   readonly resetNonce: () => void
   /** What is wrong with it, in words for the operator; asks the chain. Never throws. */

@@ -11,11 +11,11 @@ import {
   newSubscription,
   subscriptionAt,
   subscriptionEvents,
-  subscriptionMoves,
+  subscriptionTransitions,
   subscriptionStatuses,
   switchToFree,
 } from '../../src/core/partner.ts'
-import type { Subscription } from '../../src/core/partner.ts'
+import type { PartnerSubscription } from '../../src/core/partner.ts'
 import { dayMs } from '../../src/core/time.ts'
 
 const nowMs = Date.UTC(2026, 10, 21)
@@ -42,7 +42,11 @@ const matrix = `
 
 test('the full matrix of subscription states and events is as written', () => {
   const rows = subscriptionStatuses.flatMap((status) =>
-    subscriptionEvents.map((event) => [status, event, subscriptionMoves[status][event] ?? '-']),
+    subscriptionEvents.map((event) => [
+      status,
+      event,
+      subscriptionTransitions[status][event] ?? '-',
+    ]),
   )
   const written = matrix
     .trim()
@@ -51,7 +55,10 @@ test('the full matrix of subscription states and events is as written', () => {
   expect(rows).toEqual(written)
 })
 
-const paid = (renewsAtMs: number, status: Subscription['status'] = 'active'): Subscription => ({
+const paid = (
+  renewsAtMs: number,
+  status: PartnerSubscription['status'] = 'active',
+): PartnerSubscription => ({
   tier: 'pro',
   status,
   renewsAtMs,

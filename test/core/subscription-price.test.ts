@@ -11,7 +11,7 @@ import {
   subscriptionAt,
   switchToFree,
 } from '../../src/core/partner.ts'
-import type { Subscription, TierName } from '../../src/core/partner.ts'
+import type { PartnerSubscription, TierName } from '../../src/core/partner.ts'
 import {
   MOST_PERIODS,
   afterPurchase,
@@ -28,14 +28,18 @@ type PaidTier = (typeof paidTiers)[number]
 const offerOf = (tier: PaidTier) => ({ tier, priceMicroUsdc: prices[tier] })
 
 /** Pays what is asked at a time. */
-function buy(subscription: Subscription, tier: PaidTier, nowMs: number): Subscription {
+function buy(
+  subscription: PartnerSubscription,
+  tier: PaidTier,
+  nowMs: number,
+): PartnerSubscription {
   const offer = offerOf(tier)
   const paidMicroUsdc = quoteOf(subscription, offer, nowMs).dueMicroUsdc
   return afterPurchase(subscription, { ...offer, paidMicroUsdc, quotedAtMs: nowMs }, nowMs)
     .subscription
 }
 
-const valueOf = (subscription: Subscription, nowMs: number) =>
+const valueOf = (subscription: PartnerSubscription, nowMs: number) =>
   periodsFrom(subscription, nowMs).reduce((sum, period) => sum + period.valueMicroUsdc, 0)
 
 describe('the price of a tier', () => {
@@ -195,7 +199,12 @@ describe('over any history of payments', () => {
 
   function walk(
     steps: readonly { tier: PaidTier; waitMs: number; act: string }[],
-    visit: (before: Subscription, after: Subscription, tier: PaidTier, nowMs: number) => void,
+    visit: (
+      before: PartnerSubscription,
+      after: PartnerSubscription,
+      tier: PaidTier,
+      nowMs: number,
+    ) => void,
   ): void {
     let nowMs = startMs
     let subscription = newSubscription('pro', nowMs)

@@ -14,9 +14,9 @@ import { finishRun, startRun } from '../../src/db/runs.ts'
 import { metricSpecs, metricsTable } from '../../src/metrics/catalogue.ts'
 import { createWriteObserver } from '../../src/metrics/database.ts'
 import { exposition } from '../../src/metrics/exposition.ts'
+import { instrumentOutbound, instrumentSettler } from '../../src/metrics/instrument.ts'
 import { createMeter, observe } from '../../src/metrics/meter.ts'
 import type { Meter } from '../../src/metrics/meter.ts'
-import { counted, countedSettler } from '../../src/metrics/outside.ts'
 import { createProcessReadings } from '../../src/metrics/process.ts'
 import { serveMetrics } from '../../src/metrics/serve.ts'
 import type { MetricsServer } from '../../src/metrics/serve.ts'
@@ -137,7 +137,7 @@ async function everythingHappens(): Promise<void> {
   await reporting
   const away = () => Promise.reject(new Error('the facilitator is away'))
   const facilitator = createFacilitator({ url: 'https://f.example', clock, fetch: away })
-  const settler = countedSettler(meter, facilitator)
+  const settler = instrumentSettler(meter, facilitator)
   await expect(settler.check(authorization, terms)).rejects.toThrow(SettlementUnavailableError)
   await get('/api/v1/rails/x402', 125)
 }
@@ -253,7 +253,7 @@ describe('the counts', () => {
       () => Promise.resolve({ status: 204, contentType: null, body: null }),
       () => Promise.reject(new OutboundError('timeout', 'https://secret.example did not answer')),
     ]
-    const outside = counted(meter, {
+    const outside = instrumentOutbound(meter, {
       fetch: () => Promise.reject(new Error('https://key@node.example')),
       mail: () => Promise.resolve(),
       outbound: () => (answers.shift() ?? answers[0] ?? (() => Promise.reject(new Error())))(),

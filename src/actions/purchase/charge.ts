@@ -72,7 +72,10 @@ async function mined<T>(sale: Sale<T>, submitted: PaymentRecord): Promise<Settle
 async function lookFor(payments: PaymentsOn, submitted: PaymentRecord): Promise<SettlementStatus> {
   try {
     if (submitted.txHash === null) return await findSettlement(payments, submitted)
-    const fate = await payments.chain.fateOf(submitted.txHash, expectedTransfer(submitted))
+    const fate = await payments.chain.transactionOutcome(
+      submitted.txHash,
+      expectedTransfer(submitted),
+    )
     if (fate.kind === 'transferred') return { kind: 'found', in: fate }
     // A success without the transfer cannot be: that node knows nothing.
     if (fate.kind === 'unknown' || fate.kind === 'other') return { kind: 'open' }

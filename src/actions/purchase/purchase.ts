@@ -12,11 +12,11 @@ import { findPayment, releasePayment, reservePayment } from '../../db/payments/p
 import type { PaymentRecord } from '../../db/payments/record.ts'
 import { SettlementUnavailableError } from '../../payments/authorization.ts'
 import { paymentOff } from '../../payments/challenge.ts'
-import { hasRunOut, isSignedByKey, termsProblem, timeProblem } from '../../payments/check.ts'
+import { hasExpired, isSignedByKey, termsProblem, timeProblem } from '../../payments/check.ts'
 import type { PaymentProblem } from '../../payments/check.ts'
 import { MalformedPaymentError, decodePayment } from '../../payments/codec.ts'
 import type { DecodedPayment } from '../../payments/codec.ts'
-import type { Refusal } from '../../payments/settler.ts'
+import type { SettlementRefusal } from '../../payments/settler.ts'
 import type { ActionDeps } from '../deps.ts'
 import { newId } from '../new-id.ts'
 import { findTimelySettlement, settlementPending, findSettlement } from '../settlement.ts'
@@ -117,7 +117,7 @@ async function handleExpiredAuthorization<T>(
 ): Promise<PurchaseResult<T>> {
   const { payments, asked, authorization, key } = sale
   const isOurs = known?.state !== 'failed' || matchesPurchase(known, asked)
-  if (isOurs && hasRunOut(authorization, asked.nowMs)) {
+  if (isOurs && hasExpired(authorization, asked.nowMs)) {
     await payments.chain.requireChain()
     const validBefore = Number(authorization.validBefore)
     const standing = await findTimelySettlement(payments, authorization, validBefore)
@@ -165,7 +165,7 @@ async function reserve<T>(sale: Sale<T>, left: PaymentRecord | null): Promise<Pa
 async function handleUsedAuthorization<T>(
   sale: Sale<T>,
   reserved: PaymentRecord,
-  { reason, message }: Refusal,
+  { reason, message }: SettlementRefusal,
 ): Promise<PurchaseResult<T>> {
   const { asked, payments, key } = sale
   if (reason === 'used') {
@@ -183,7 +183,7 @@ const refusalCodes = {
   expired: 'payment_expired',
   signature: 'payment_signature_invalid',
   refused: 'payment_refused',
-} as const satisfies Record<Refusal['reason'], ErrorCode>
+} as const satisfies Record<SettlementRefusal['reason'], ErrorCode>
 
 function decode(header: string): DecodedPayment {
   try {

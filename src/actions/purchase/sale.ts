@@ -4,12 +4,12 @@ import type { JsonObject } from '../../core/canonical-json.ts'
 import type { PaymentKey, PaymentPurpose, PaymentRecord } from '../../db/payments/record.ts'
 import type { Authorization } from '../../payments/authorization.ts'
 import { outcomeHeaders, paymentRequired } from '../../payments/challenge.ts'
-import type { Asked } from '../../payments/challenge.ts'
+import type { PaymentOffer } from '../../payments/challenge.ts'
 import type { PaymentsOn } from '../../payments/settler.ts'
 import type { ActionDeps } from '../deps.ts'
 
 /** What is asked for, and what was sent for it; `terms.payTo` is the receiver of this installation. */
-export interface PurchaseRequest<T> extends Asked {
+export interface PurchaseRequest<T> extends PaymentOffer {
   /** The payment as it stands in its header. */
   readonly header: string
   readonly purpose: PaymentPurpose
@@ -59,7 +59,7 @@ export function alreadyUsed<T>({ asked, key }: Sale<T>): ApiError {
 
 /** 402 with fresh terms, the reason told in both versions of the protocol. */
 export function refusal(
-  asked: Asked,
+  asked: PaymentOffer,
   code: ErrorCode,
   details: string | undefined,
   payer: string,

@@ -4,13 +4,13 @@ import { ApiError } from '../../contract/errors.ts'
 import { routeOf } from '../../contract/routes.ts'
 import type { JsonObject } from '../../core/canonical-json.ts'
 import { toUsdc } from '../../core/money.ts'
-import type { Subscription, TierName } from '../../core/partner.ts'
+import type { PartnerSubscription, TierName } from '../../core/partner.ts'
 import { MOST_PERIODS, isPaidAhead, quoteOf } from '../../core/subscription-price.ts'
 import type { Offer, Quote } from '../../core/subscription-price.ts'
 import { isoTime, minuteMs } from '../../core/time.ts'
 import type { Authorization } from '../../payments/authorization.ts'
 import { paymentOff, paymentRequired } from '../../payments/challenge.ts'
-import type { Asked } from '../../payments/challenge.ts'
+import type { PaymentOffer } from '../../payments/challenge.ts'
 import type { ActionDeps } from '../deps.ts'
 import { expired, priorAnswer } from '../idempotency.ts'
 import { requireOwnPartner } from '../partner-access.ts'
@@ -90,13 +90,13 @@ export async function changeSubscription(
   return { ...(await answerOf(deps, payment)), headers }
 }
 
-function boughtSomethingElse(asked: Asked): ApiError {
+function boughtSomethingElse(asked: PaymentOffer): ApiError {
   return paymentRequired('authorization_already_used', asked, 'It bought something else')
 }
 
 /** The quote that the payer signed for: that of now, or one of the last minutes. */
 function quoteFor(
-  subscription: Subscription,
+  subscription: PartnerSubscription,
   offer: Offer,
   { value }: Authorization,
   nowMs: number,
@@ -113,7 +113,7 @@ function askedFor(
   partner: Pick<CurrentPartner, 'handle'>,
   tier: TierName,
   amountMicroUsdc: number,
-): Asked {
+): PaymentOffer {
   const route = { ...routeOf('changeSubscription'), bodyExample: { tier } }
   const terms = termsOfTier(deps, partner, { tier, amountMicroUsdc })
   return { terms, extensions: { bazaar: bazaarExtension(route) } }
@@ -121,7 +121,7 @@ function askedFor(
 
 function unpaidTier(
   { payments }: Pick<ActionDeps, 'payments'>,
-  asked: Asked,
+  asked: PaymentOffer,
   quote: Quote,
 ): ApiError {
   if (payments.mode === 'off') {

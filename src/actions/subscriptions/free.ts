@@ -3,7 +3,7 @@ import { ApiError } from '../../contract/errors.ts'
 import type { OwnSubscription } from '../../contract/schemas/partner.ts'
 import { toUsdc } from '../../core/money.ts'
 import { cancelSubscription, switchToFree } from '../../core/partner.ts'
-import type { Subscription } from '../../core/partner.ts'
+import type { PartnerSubscription } from '../../core/partner.ts'
 import { afterPurchase, quoteOf } from '../../core/subscription-price.ts'
 import type { Offer } from '../../core/subscription-price.ts'
 import { isoTime } from '../../core/time.ts'
@@ -51,7 +51,7 @@ async function changeFreely(
   }: {
     readonly action: string
     readonly kind: 'free' | 'cancelled'
-    readonly change: (partner: CurrentPartner, nowMs: number) => Subscription
+    readonly change: (partner: CurrentPartner, nowMs: number) => PartnerSubscription
   },
 ): Promise<Outcome> {
   const { request } = sent

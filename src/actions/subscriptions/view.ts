@@ -2,7 +2,7 @@
 import type { OwnSubscription } from '../../contract/schemas/partner.ts'
 import { microPerUsdc } from '../../core/money.ts'
 import { GRACE_MS, PATIENCE_MS, periodsFrom } from '../../core/partner.ts'
-import type { Subscription, TierName } from '../../core/partner.ts'
+import type { PartnerSubscription, TierName } from '../../core/partner.ts'
 import { isoTime } from '../../core/time.ts'
 import type { CurrentPartner } from '../partner-access.ts'
 import type { Reference } from '../reference.ts'
@@ -24,7 +24,7 @@ export function subscriptionView(
 /** The part of it that stands in the own record as well. */
 export function subscriptionTimes(
   reference: Prices,
-  subscription: Subscription,
+  subscription: PartnerSubscription,
   nowMs: number,
 ): Told {
   const { renewsAtMs } = subscription
@@ -39,7 +39,7 @@ export function subscriptionTimes(
   }
 }
 
-function nextOf(reference: Prices, subscription: Subscription, nowMs: number): Told['next'] {
+function nextOf(reference: Prices, subscription: PartnerSubscription, nowMs: number): Told['next'] {
   const { tier, status, renewsAtMs, createdAtMs, onExpiry } = subscription
   const due = (of: TierName) => ({ tier: of, price_usdc: priceUsdcOf(reference, of) })
   if (status === 'pending') {

@@ -26,10 +26,10 @@ export const refusalCodes = [
   'wrong_signer',
   'replay',
 ] as const
-export type RefusalCode = (typeof refusalCodes)[number]
+export type ManifestRefusalCode = (typeof refusalCodes)[number]
 
-export interface Refusal {
-  readonly code: RefusalCode
+export interface ManifestRefusal {
+  readonly code: ManifestRefusalCode
   readonly reason: string
 }
 
@@ -46,7 +46,7 @@ export interface CheckedManifest {
   readonly workHash: string | null
   readonly canonicalText: string | null
   readonly spec: PactSpec | null
-  readonly refusals: readonly Refusal[]
+  readonly refusals: readonly ManifestRefusal[]
   /** What is odd and no reason to refuse. */
   readonly notes: readonly string[]
 }
@@ -92,11 +92,14 @@ export function checkManifests(
   }
 }
 
-function refused(refusals: readonly Refusal[], spec: PactSpec | null = null): CheckedManifest {
+function refused(
+  refusals: readonly ManifestRefusal[],
+  spec: PactSpec | null = null,
+): CheckedManifest {
   return { workHash: null, canonicalText: null, spec, refusals, notes: [] }
 }
 
-function unreadable(name: string, read: ReadManifest): Refusal[] {
+function unreadable(name: string, read: ReadManifest): ManifestRefusal[] {
   if ('unreachable' in read) {
     const reason = `the ${name} cannot be read: ${read.unreachable}`
     return [{ code: 'manifest_unreachable', reason }]
@@ -104,11 +107,11 @@ function unreadable(name: string, read: ReadManifest): Refusal[] {
   return 'malformed' in read ? [malformed(name, read.malformed)] : []
 }
 
-function malformed(name: string, problem: string): Refusal {
+function malformed(name: string, problem: string): ManifestRefusal {
   return { code: 'malformed', reason: `the ${name} is malformed: ${problem}` }
 }
 
-function unknownVersion(name: string, version: string): Refusal {
+function unknownVersion(name: string, version: string): ManifestRefusal {
   return {
     code: 'unknown_spec_version',
     reason: `the ${name} is of version ${version.slice(0, 20)}; known: ${knownSpecVersions.join(', ')}`,
@@ -120,7 +123,7 @@ function specVersionOf(json: JsonValue): string | null {
   return typeof version === 'string' ? version : null
 }
 
-function versionRefusals(instance: JsonObject): Refusal[] {
+function versionRefusals(instance: JsonObject): ManifestRefusal[] {
   const version = specVersionOf(instance)
   return version === null || knownSpecVersions.includes(version)
     ? []
@@ -128,7 +131,7 @@ function versionRefusals(instance: JsonObject): Refusal[] {
 }
 
 /** Fields that are missing, and values of another form than the specification names. */
-function formRefusals(instance: JsonObject, spec: PactSpec): Refusal[] {
+function formRefusals(instance: JsonObject, spec: PactSpec): ManifestRefusal[] {
   const parsed = instanceSchema(spec.fields).safeParse(instance)
   if (parsed.success) return []
   return parsed.error.issues.map((issue) => {
@@ -153,13 +156,13 @@ function identityRefusals(
   name: string,
   manifest: JsonObject | PactSpec,
   expected: PactIdentity,
-): Refusal[] {
+): ManifestRefusal[] {
   const {
     chain_id: chainId,
     contract_address: address,
     pact_id: pactId,
   }: Partial<JsonObject> = manifest
-  const refusals: Refusal[] = []
+  const refusals: ManifestRefusal[] = []
   if (typeof chainId === 'number' && chainId !== expected.chainId) {
     const reason = `the ${name} names chain ${chainId}; the escrow is on ${expected.chainId}`
     refusals.push({ code: 'wrong_chain', reason })
@@ -179,14 +182,14 @@ function identityRefusals(
 }
 
 /** The publisher's own claim must be the hash that everyone computes. */
-function claimRefusals(instance: JsonObject, workHash: string): Refusal[] {
+function claimRefusals(instance: JsonObject, workHash: string): ManifestRefusal[] {
   const claimed = instance['workhash_claimed_by_publisher']
   if (claimed === undefined || claimed === workHash) return []
   return [divergence('the publisher claims', shown(claimed), workHash)]
 }
 
 /** A refusal for a work hash that somebody states and the manifest does not have. */
-export function divergence(who: string, stated: string, workHash: string): Refusal {
+export function divergence(who: string, stated: string, workHash: string): ManifestRefusal {
   const reason = `${who} the work hash ${stated}; the manifest hashes to ${workHash}`
   return { code: 'hash_divergence', reason }
 }
@@ -253,9 +256,9 @@ export interface AttestationContext extends PactIdentity {
 export async function checkAttestations(
   attestations: readonly PactAttestation[],
   context: AttestationContext,
-): Promise<readonly (readonly Refusal[])[]> {
+): Promise<readonly (readonly ManifestRefusal[])[]> {
   const seen = new Set<string>()
-  const verdicts: (readonly Refusal[])[] = []
+  const verdicts: (readonly ManifestRefusal[])[] = []
   for (const attestation of attestations) {
     verdicts.push([
       ...(seen.has(attestation.attestation_id) ? [replay(attestation.attestation_id)] : []),
@@ -271,11 +274,14 @@ export async function checkAttestations(
   return verdicts
 }
 
-function replay(id: string): Refusal {
+function replay(id: string): ManifestRefusal {
   return { code: 'replay', reason: `the attestation ${id} was given before; it counts once` }
 }
 
-function lateness({ attested_at: at }: PactAttestation, deadlineMs: number | null): Refusal[] {
+function lateness(
+  { attested_at: at }: PactAttestation,
+  deadlineMs: number | null,
+): ManifestRefusal[] {
   const attestedMs = parseTime(at)
   if (deadlineMs === null || (attestedMs !== null && attestedMs <= deadlineMs)) return []
   return [
@@ -289,7 +295,7 @@ function lateness({ attested_at: at }: PactAttestation, deadlineMs: number | nul
 async function signerRefusals(
   attestation: PactAttestation,
   { worker, isSignedBy }: AttestationContext,
-): Promise<Refusal[]> {
+): Promise<ManifestRefusal[]> {
   const message = attestationMessage(attestation)
   if (await isSignedBy(message, attestation.signature, worker)) return []
   return [{ code: 'wrong_signer', reason: `the signature is not by the worker ${worker}` }]

@@ -1,7 +1,7 @@
 /** Partners: signed up, found, listed, and what they say of themselves. */
 import type { Kysely } from 'kysely'
 
-import type { Subscription, TierName } from '../../core/partner.ts'
+import type { PartnerSubscription, TierName } from '../../core/partner.ts'
 import type { Wallet } from '../../core/wallet.ts'
 import { toJsonText } from '../json.ts'
 import { sql } from '../kysely.ts'
@@ -45,7 +45,7 @@ export interface NewPartner extends PartnerProfile {
   readonly wallet: Wallet
   readonly email: string | null
   readonly tier: TierName
-  readonly status: Subscription['status']
+  readonly status: PartnerSubscription['status']
   /** RFC 3339. */
   readonly oathSignedAt: string
   /** The row of the oath: the first binding is the wallet that swore it. */

@@ -3,7 +3,7 @@ import type { Selectable } from 'kysely'
 import { z } from 'zod'
 
 import { tierNames } from '../../core/partner.ts'
-import type { PaidPeriod, Subscription } from '../../core/partner.ts'
+import type { PaidPeriod, PartnerSubscription } from '../../core/partner.ts'
 import { isoTime } from '../../core/time.ts'
 import { fromJsonText, toJsonText } from '../json.ts'
 import type { PartnersTable } from '../tables/partners.ts'
@@ -34,7 +34,7 @@ export interface PartnerRecord extends PartnerProfile {
   readonly wallet: string
   readonly display: string
   /** As it was written; `subscriptionAt` says what has run out since. */
-  readonly subscription: Subscription
+  readonly subscription: PartnerSubscription
   readonly oathSignedAt: string
   readonly attestation: Attestation
   readonly createdAt: string

@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely'
 
 import { GRACE_MS, PATIENCE_MS, subscriptionAt } from '../../core/partner.ts'
-import type { Subscription } from '../../core/partner.ts'
+import type { PartnerSubscription } from '../../core/partner.ts'
 import { isoTime } from '../../core/time.ts'
 import { sql } from '../kysely.ts'
 import type { Database } from '../schema.ts'
@@ -12,7 +12,7 @@ import { columns, periodsText, toRecord } from './record.ts'
 export async function setSubscription(
   db: Kysely<Database>,
   handle: string,
-  subscription: Subscription,
+  subscription: PartnerSubscription,
   now: string,
 ): Promise<void> {
   const { tier, status, renewsAtMs, periods, onExpiry } = subscription

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import { describe, expect, test } from 'vitest'
 
-import { LateError, inTime, toItsEnd } from '../../src/outbound/in-time.ts'
+import { TimeoutError, withTimeout, withTimeoutAwaited } from '../../src/outbound/timeout.ts'
 
 /** Work that goes on until its signal aborts, and what it did then. */
 function untilAborted(done: string[]) {
@@ -19,18 +19,20 @@ function untilAborted(done: string[]) {
 
 describe('a limit of time', () => {
   test('ends the wait for work that heeds nothing', async () => {
-    const deaf = inTime({ timeoutMs: 20 }, async () => await new Promise(() => undefined))
+    const deaf = withTimeout({ timeoutMs: 20 }, async () => await new Promise(() => undefined))
     await expect(deaf).rejects.toThrow('no complete answer within 0.02 s')
   })
 
   test('waits for work that is to end first, and says that it was late', async () => {
     const done: string[] = []
-    await expect(toItsEnd({ timeoutMs: 20 }, untilAborted(done))).rejects.toThrow(LateError)
+    await expect(withTimeoutAwaited({ timeoutMs: 20 }, untilAborted(done))).rejects.toThrow(
+      TimeoutError,
+    )
     expect(done).toEqual(['tidied up'])
   })
 
   test('ends with the reason of its caller', async () => {
-    for (const limit of [inTime, toItsEnd]) {
+    for (const limit of [withTimeout, withTimeoutAwaited]) {
       const outer = new AbortController()
       const asked = limit({ timeoutMs: 60_000, signal: outer.signal }, untilAborted([]))
       outer.abort(new Error('stopped'))
@@ -44,12 +46,14 @@ describe('a limit of time', () => {
   test('passes on what the work comes to, and leaves no ear behind', async () => {
     const { signal } = new AbortController()
     const limit = { timeoutMs: 60_000, signal }
-    expect(await inTime(limit, async () => await Promise.resolve('done'))).toBe('done')
-    await expect(inTime(limit, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken')
+    expect(await withTimeout(limit, async () => await Promise.resolve('done'))).toBe('done')
+    await expect(withTimeout(limit, () => Promise.reject(new Error('broken')))).rejects.toThrow(
+      'broken',
+    )
     const thrown = (): Promise<never> => {
       throw new Error('at once')
     }
-    await expect(inTime(limit, thrown)).rejects.toThrow('at once')
+    await expect(withTimeout(limit, thrown)).rejects.toThrow('at once')
     expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 })

@@ -6,28 +6,31 @@ import type { PinnedFetch } from '../outbound/pinned-fetch.ts'
 import type { Payments, Settler } from '../payments/settler.ts'
 import type { Meter } from './meter.ts'
 
-export interface Outside {
+export interface OutboundClients {
   readonly fetch: Fetch
   readonly outbound: PinnedFetch
   readonly mail: Mail
 }
 
-export function counted(meter: Meter | null, { fetch, outbound, mail }: Outside): Outside {
+export function instrumentOutbound(
+  meter: Meter | null,
+  { fetch, outbound, mail }: OutboundClients,
+): OutboundClients {
   if (meter === null) return { fetch, outbound, mail }
-  const tell = (kind: 'chain' | 'callback' | 'mail', outcome: string): void => {
+  const count = (kind: 'chain' | 'callback' | 'mail', outcome: string): void => {
     meter.counter('ledger_outbound_total', { kind, outcome }).value += 1
   }
-  const told = async <T>(
+  const recordOutcome = async <T>(
     kind: 'chain' | 'callback' | 'mail',
     work: Promise<T>,
     outcomeOf: (answer: T) => string,
   ): Promise<T> => {
     try {
       const answer = await work
-      tell(kind, outcomeOf(answer))
+      count(kind, outcomeOf(answer))
       return answer
     } catch (error) {
-      tell(kind, error instanceof OutboundError ? error.fault : 'failed')
+      count(kind, error instanceof OutboundError ? error.fault : 'failed')
       throw error
     }
   }
@@ -37,24 +40,24 @@ export function counted(meter: Meter | null, { fetch, outbound, mail }: Outside)
   const byStatus = ({ status }: { readonly status: number }): string =>
     `${Math.floor(status / 100)}xx`
   return {
-    fetch: (input, init) => told('chain', fetch(input, init), byStatus),
-    outbound: (request, limits) => told('callback', outbound(request, limits), byStatus),
-    mail: (message) => told('mail', mail(message), () => 'sent'),
+    fetch: (input, init) => recordOutcome('chain', fetch(input, init), byStatus),
+    outbound: (request, limits) => recordOutcome('callback', outbound(request, limits), byStatus),
+    mail: (message) => recordOutcome('mail', mail(message), () => 'sent'),
   }
 }
 
-/** The payments, their settler counted. */
-export function countedPayments(meter: Meter | null, payments: Payments): Payments {
+/** The payments, their settler instrumentOutbound. */
+export function instrumentPayments(meter: Meter | null, payments: Payments): Payments {
   if (meter === null || payments.mode === 'off') return payments
-  return { ...payments, settler: countedSettler(meter, payments.settler) }
+  return { ...payments, settler: instrumentSettler(meter, payments.settler) }
 }
 
 /** Counts every check and every submission. */
-export function countedSettler(meter: Meter, settler: Settler): Settler {
+export function instrumentSettler(meter: Meter, settler: Settler): Settler {
   const cell = (step: 'check' | 'submit', outcome: 'ok' | 'refused' | 'unavailable') =>
     meter.counter('ledger_settlement_steps_total', { step, outcome })
   for (const step of ['check', 'submit'] as const) cell(step, 'unavailable')
-  const told = async <T>(
+  const recordOutcome = async <T>(
     step: 'check' | 'submit',
     work: Promise<T>,
     isOk: (answer: T) => boolean,
@@ -70,7 +73,7 @@ export function countedSettler(meter: Meter, settler: Settler): Settler {
   }
   return {
     ...settler,
-    check: (...given) => told('check', settler.check(...given), ({ ok }) => ok),
-    submit: (...given) => told('submit', settler.submit(...given), () => true),
+    check: (...given) => recordOutcome('check', settler.check(...given), ({ ok }) => ok),
+    submit: (...given) => recordOutcome('submit', settler.submit(...given), () => true),
   }
 }

@@ -13,8 +13,8 @@ export interface TimeLimit {
 }
 
 /** No whole answer came within the time that was given. */
-export class LateError extends Error {
-  override readonly name = 'LateError'
+export class TimeoutError extends Error {
+  override readonly name = 'TimeoutError'
 
   constructor(timeoutMs: number) {
     super(`no complete answer within ${timeoutMs / secondMs} s`)
@@ -25,22 +25,22 @@ export class LateError extends Error {
  * What the work comes to. Its signal aborts when the time is over, when the caller gives up and when it has ended, but
  * nothing here waits for the work to heed it: `fetch` may lose its hold on a signal between the headers of an answer and
  * its last byte, and so may `AbortSignal.any` on those that it joins (nodejs/undici#4068).
- * @throws LateError; the reason of `signal`; what the work throws
+ * @throws TimeoutError; the reason of `signal`; what the work throws
  */
-export async function inTime<Result>(
+export async function withTimeout<Result>(
   limit: TimeLimit,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
-  return await toItsEnd(limit, async (signal) => {
+  return await withTimeoutAwaited(limit, async (signal) => {
     return await Promise.race([work(signal), aborted(signal)])
   })
 }
 
 /**
- * As `inTime`, for work of which each step heeds the signal, and that must not go on beside what comes after it: it is
+ * As `withTimeout`, for work of which each step heeds the signal, and that must not go on beside what comes after it: it is
  * waited for, and what it comes to in spite of the signal counts.
  */
-export async function toItsEnd<Result>(
+export async function withTimeoutAwaited<Result>(
   { timeoutMs, clock = realTime, signal }: TimeLimit,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
@@ -51,7 +51,7 @@ export async function toItsEnd<Result>(
   try {
     // Before the clock: what stands in for one may know limits by who was given their signal.
     const working = work(stop.signal)
-    const late = () => stop.abort(new LateError(timeoutMs))
+    const late = () => stop.abort(new TimeoutError(timeoutMs))
     clock.sleep(timeoutMs, stop.signal).then(late, () => undefined)
     return await working
   } catch (error) {
