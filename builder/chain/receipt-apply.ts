@@ -132,7 +132,7 @@ function checkOf(
     log_index: transfer?.logIndex ?? null,
     payer: transfer?.payer ?? null,
     attempts: (before?.attempts ?? 0) + 1,
-    missed: isMissing ? (before?.missed ?? 0) + 1 : 0,
+    consecutive_not_found: isMissing ? (before?.consecutive_not_found ?? 0) + 1 : 0,
     first_missing_at: isMissing ? since : null,
     verdict_at: isSame ? before.verdict_at : now,
     checked_at: now,
@@ -176,7 +176,7 @@ async function settle(
     if (receipt.check !== null)
       await closeReversalFlag(tx, receipt, `verified in block ${number}`, deps)
     const outcome = { verification: 'verified', verificationReason: null } as const
-    await setOutcome(tx, receipt.id, { ...outcome, onchain: 'verified', block: number, now })
+    await setOutcome(tx, receipt.id, { ...outcome, onchain: 'verified', now })
     return
   }
   if (isRefused(verdict) && 'reason' in verdict) {
@@ -185,7 +185,7 @@ async function settle(
     const { reason } = verdict
     await takeBack(tx, receipt, { reason, evidence: {}, isShown: false }, deps)
     const outcome = { verification: 'rejected', verificationReason: reason } as const
-    await setOutcome(tx, receipt.id, { ...outcome, onchain: 'failed', block: null, now })
+    await setOutcome(tx, receipt.id, { ...outcome, onchain: 'failed', now })
     return
   }
   tally[verdict.verdict === 'safe' ? 'provisional' : 'waiting'] += 1
@@ -210,7 +210,6 @@ function pendingOutcome(
     verification: isWord ? 'verified' : 'pending',
     verificationReason: isWord ? receipt.verificationReason : waitingReason(verdict, wasReversed),
     onchain: 'pending',
-    block: null,
     now,
   }
 }

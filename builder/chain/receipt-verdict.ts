@@ -54,7 +54,7 @@ export function verdictOf(
 
 function missingVerdict({ chain, check }: CheckedReceipt, nowMs: number): Verdict {
   const since = check?.first_missing_at ?? null
-  const missed = (since === null ? 0 : (check?.missed ?? 0)) + 1
+  const missed = (since === null ? 0 : (check?.consecutive_not_found ?? 0)) + 1
   const isOver = since !== null && nowMs - Date.parse(since) >= missingMs && missed >= missedAtLeast
   const known = `The transaction is unknown on ${chain}`
   const reason = isOver ? `${known} since ${since ?? ''}` : `${known} so far`

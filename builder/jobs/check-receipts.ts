@@ -172,7 +172,6 @@ async function markUnsupportedChains({
           verification: receipt.verification,
           verificationReason: isWord ? receipt.verificationReason : reason,
           onchain: 'pending',
-          block: null,
           now,
         })
       }
@@ -203,7 +202,7 @@ const unchecked = {
   log_index: null,
   payer: null,
   attempts: 0,
-  missed: 0,
+  consecutive_not_found: 0,
   first_missing_at: null,
   next_at: null,
 } as const

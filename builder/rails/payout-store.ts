@@ -1,7 +1,5 @@
 import { z } from 'zod'
 
-import type { Clock } from '../../src/core/deps.ts'
-import { isoTime } from '../../src/core/time.ts'
 import {
   deleteHourlyBucketsBefore,
   loadHourlyAggregate,
@@ -31,7 +29,7 @@ const bodyShape = z.strictObject({
 })
 
 /** The folds of one rail in the database. A body that cannot be read is refused, not replaced. */
-export function createPayoutStore(rail: string, database: OpenDatabase, clock: Clock): PayoutStore {
+export function createPayoutStore(rail: string, database: OpenDatabase): PayoutStore {
   return {
     load: async (stream, fromHour, parseCursor) => {
       const fold = await loadHourlyAggregate(database.reader, rail, stream, fromHour)
@@ -42,9 +40,8 @@ export function createPayoutStore(rail: string, database: OpenDatabase, clock: C
     },
     save: async (stream, cursor, changed, dropBeforeHour) => {
       const buckets = changed.map(({ hour, ...body }) => ({ hour, body }))
-      const updatedAt = isoTime(clock.now())
       await database.write(async (tx) => {
-        await saveHourlyAggregate(tx, rail, stream, { cursor, buckets }, updatedAt)
+        await saveHourlyAggregate(tx, rail, stream, { cursor, buckets })
         await deleteHourlyBucketsBefore(tx, rail, stream, dropBeforeHour)
       })
     },

@@ -43,7 +43,7 @@ async function claimByWallet(deps: ActionDeps, sent: Sent<WalletClaimBody>): Pro
     if (before?.method === 'wallet') {
       throw new ApiError('spot_claimed', 'This wallet has claimed its spot')
     }
-    await chargeNetworkQuota(tx, deps, { what: 'registration', fingerprint, nowMs: request.nowMs })
+    await chargeNetworkQuota(tx, deps, { kind: 'registration', fingerprint, nowMs: request.nowMs })
     await putClaim(tx, {
       wallet: proof.wallet,
       displayName: body.display_name,

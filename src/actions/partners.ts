@@ -46,7 +46,7 @@ export async function signupPartner(deps: ActionDeps, signup: Signup): Promise<O
   const now = isoTime(request.nowMs)
   return await commitOnce(deps, request, [proof, oathProof], async (tx) => {
     await requireFree(tx, body.handle, proof.wallet)
-    await chargeNetworkQuota(tx, deps, { what: 'registration', fingerprint, nowMs: request.nowMs })
+    await chargeNetworkQuota(tx, deps, { kind: 'registration', fingerprint, nowMs: request.nowMs })
     const at = { action: 'signupPartner', handle: body.handle, now }
     const record = await insertPartner(tx, {
       handle: body.handle,

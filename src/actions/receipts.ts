@@ -65,7 +65,7 @@ export async function acceptSingleReceipt(
     const { isNew, record } = await acceptReceipt(tx, draft, async () => {
       if (draft.kind !== 'signed') return
       await enforceUnverifiedReceiptQuota(tx, draft.to.id, nowMs)
-      await chargeNetworkQuota(tx, deps, { what: 'receipt', fingerprint, nowMs })
+      await chargeNetworkQuota(tx, deps, { kind: 'receipt', fingerprint, nowMs })
     })
     const { decayedSumAtEpoch } = await standingOf(tx, record.toWallet)
     const earnedMicroUsdc = await earnedBy(tx, record.id)

@@ -45,7 +45,7 @@ export async function registerWorker(
     const { nowMs } = request
     await requireSkills(deps, tx, { walletId: proof.wallet.id, skills: body.skills, nowMs })
     if ((await findWorker(tx, proof.wallet.id)) === null) {
-      await chargeNetworkQuota(tx, deps, { what: 'registration', fingerprint, nowMs })
+      await chargeNetworkQuota(tx, deps, { kind: 'registration', fingerprint, nowMs })
     }
     const { isNew } = await putWorker(tx, {
       wallet: proof.wallet,

@@ -88,21 +88,21 @@ export async function chargeNetworkQuota(
   tx: Kysely<Database>,
   deps: Pick<ActionDeps, 'keyedHash'>,
   by: {
-    readonly what: NetworkWrite
+    readonly kind: NetworkWrite
     readonly fingerprint: Pick<ClientFingerprint, 'network' | 'range'>
     readonly nowMs: number
   },
 ): Promise<void> {
-  const { what, fingerprint, nowMs } = by
+  const { kind, fingerprint, nowMs } = by
   const { network, range } = fingerprint
   const counted = [{ parts: [network], times: 1 }]
   if (range !== null) counted.push({ parts: ['range', range], times: writeQuotas.networksOfRange })
   for (const { parts, times } of counted) {
-    const quota = ofNetwork[what](times)
-    const { today, known } = fingerprintHashes(deps, `network ${what}`, parts, nowMs)
-    const nthLast = await nthLastOfNetwork(tx, { what, networks: known }, windowOf(quota, nowMs))
+    const quota = ofNetwork[kind](times)
+    const { today, known } = fingerprintHashes(deps, `network ${kind}`, parts, nowMs)
+    const nthLast = await nthLastOfNetwork(tx, { kind, networks: known }, windowOf(quota, nowMs))
     enforceQuota(quota, nthLast, nowMs)
-    await insertNetworkWrite(tx, { what, network: today, now: isoTime(nowMs) })
+    await insertNetworkWrite(tx, { kind, network: today, now: isoTime(nowMs) })
   }
 }
 

@@ -18,7 +18,7 @@ export async function changeToken(db: Kysely<Database>): Promise<string> {
       (select coalesce(max(seq), 0) from receipts) || '.' ||
       (select coalesce(max(onchain_checked_at), '') from receipts where onchain_checked_at is not null) || '.' ||
       (select coalesce(max(seq), 0) from reputation_ledger) || '.' ||
-      (select coalesce(max(seq), 0) from job_moves) || '.' ||
+      (select coalesce(max(seq), 0) from job_transitions) || '.' ||
       (select coalesce(max(updated_at), '') from partners) || '.' ||
       (select coalesce(max(decided_at), '') from skill_proposals) || '.' ||
       (select coalesce(max(id), 0) from claims) || '.' ||

@@ -53,7 +53,6 @@ export async function putClaim(
     .insertInto('claims')
     .values({
       wallet: claim.wallet?.id ?? null,
-      display: claim.wallet?.display ?? null,
       display_name: claim.displayName,
       method: claim.emailHash === null ? 'wallet' : 'email',
       email_hash: claim.emailHash,

@@ -5,11 +5,11 @@ import type { Database } from './schema.ts'
 
 export async function saveCounts(
   db: Kysely<Database>,
-  counts: { readonly name: string; readonly body: Buffer; readonly savedAt: string },
+  counts: { readonly name: string; readonly body: Buffer },
 ): Promise<void> {
-  const values = { body: counts.body, saved_at: counts.savedAt }
+  const values = { body: counts.body }
   await db
-    .insertInto('kept_counts')
+    .insertInto('persisted_counters')
     .values({ name: counts.name, ...values })
     .onConflict((conflict) => conflict.column('name').doUpdateSet(values))
     .execute()
@@ -18,7 +18,7 @@ export async function saveCounts(
 /** What was saved last, or null. */
 export async function loadCounts(db: Kysely<Database>, name: string): Promise<Buffer | null> {
   const row = await db
-    .selectFrom('kept_counts')
+    .selectFrom('persisted_counters')
     .select('body')
     .where('name', '=', name)
     .executeTakeFirst()

@@ -31,8 +31,8 @@ export async function loadHourlyAggregate(
 ): Promise<HourlyAggregate<JsonValue>> {
   // One statement sees one state: a save between two of them could pair a new cursor with old buckets.
   const rows = await db
-    .selectFrom('fold_cursors as c')
-    .leftJoin('fold_buckets as b', (join) =>
+    .selectFrom('aggregate_cursors as c')
+    .leftJoin('hourly_aggregates as b', (join) =>
       join
         .onRef('b.rail', '=', 'c.rail')
         .onRef('b.stream', '=', 'c.stream')
@@ -57,22 +57,19 @@ export async function saveHourlyAggregate(
   rail: string,
   stream: string,
   changed: HourlyAggregate,
-  updatedAt: string,
 ): Promise<void> {
   const cursor = toJsonText(changed.cursor)
   await tx
-    .insertInto('fold_cursors')
-    .values({ rail, stream, cursor, updated_at: updatedAt })
-    .onConflict((conflict) =>
-      conflict.columns(['rail', 'stream']).doUpdateSet({ cursor, updated_at: updatedAt }),
-    )
+    .insertInto('aggregate_cursors')
+    .values({ rail, stream, cursor })
+    .onConflict((conflict) => conflict.columns(['rail', 'stream']).doUpdateSet({ cursor }))
     .execute()
   for (let start = 0; start < changed.buckets.length; start += rowsPerInsert) {
     const rows = changed.buckets
       .slice(start, start + rowsPerInsert)
       .map(({ hour, body }) => ({ rail, stream, hour, body: toJsonText(body) }))
     await tx
-      .insertInto('fold_buckets')
+      .insertInto('hourly_aggregates')
       .values(rows)
       .onConflict((conflict) =>
         conflict
@@ -91,7 +88,7 @@ export async function deleteHourlyBucketsBefore(
   hour: number,
 ): Promise<number> {
   const dropped = await db
-    .deleteFrom('fold_buckets')
+    .deleteFrom('hourly_aggregates')
     .where('rail', '=', rail)
     .where('stream', '=', stream)
     .where('hour', '<', hour)

@@ -35,7 +35,7 @@ export async function topStandings(
       ...standingColumns,
     ])
     .where('receipts', '>', 0)
-    .orderBy('epoch_sum', 'desc')
+    .orderBy('decayed_sum_at_epoch', 'desc')
     .orderBy('first_receipt_at')
     .orderBy('reputation.wallet')
     .limit(limit)
@@ -62,7 +62,7 @@ export async function rankOf(db: Kysely<Database>, walletId: string): Promise<nu
   const first = standing.firstReceiptAt ?? ''
   const { rows } = await sql<{ better: number }>`
     select count(*) as better from reputation where receipts > 0 and (
-      epoch_sum > ${standing.decayedSumAtEpoch} or (epoch_sum = ${standing.decayedSumAtEpoch} and (
+      decayed_sum_at_epoch > ${standing.decayedSumAtEpoch} or (decayed_sum_at_epoch = ${standing.decayedSumAtEpoch} and (
         first_receipt_at < ${first} or (first_receipt_at = ${first} and wallet < ${walletId})
       ))
     )

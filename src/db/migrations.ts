@@ -1,54 +1,50 @@
-/**
- * The schema, as the steps that led to it. A step that was released is never changed: a change is a new
- * step at the end of the list.
- */
+/** The schema of the database as a list of migrations, and the runner that applies them. */
 import type { Kysely } from 'kysely'
 
+import { alertsSchema } from './baseline/alerts.ts'
+import { feedbackSchema } from './baseline/feedback.ts'
+import { jobsSchema } from './baseline/jobs.ts'
+import { pactsSchema } from './baseline/pacts.ts'
+import { partnersSchema } from './baseline/partners.ts'
+import { paymentsSchema } from './baseline/payments.ts'
+import { pollsSchema } from './baseline/polls.ts'
+import { receiptsSchema } from './baseline/receipts.ts'
+import { workersSchema } from './baseline/workers.ts'
+import { writesSchema } from './baseline/writes.ts'
 import { DatabaseRefusedError } from './errors.ts'
 import { sql } from './kysely.ts'
-import { polls } from './migrations/0001-polls.ts'
-import { flagsEvents } from './migrations/0002-flags-events.ts'
-import { folds } from './migrations/0003-folds.ts'
-import { runsViews } from './migrations/0004-runs-views.ts'
-import { writes } from './migrations/0005-writes.ts'
-import { workers } from './migrations/0006-workers.ts'
-import { receipts } from './migrations/0007-receipts.ts'
-import { partners } from './migrations/0008-partners.ts'
-import { jobs } from './migrations/0009-jobs.ts'
-import { alerts } from './migrations/0010-alerts.ts'
-import { feedback } from './migrations/0011-feedback.ts'
-import { payments } from './migrations/0012-payments.ts'
-import { receiptChecks } from './migrations/0013-receipt-checks.ts'
-import { pacts } from './migrations/0014-pacts.ts'
-import { subscriptions } from './migrations/0015-subscriptions.ts'
-import { bounds } from './migrations/0016-bounds.ts'
-import { paymentStates } from './migrations/0017-payment-states.ts'
-import type { Migration } from './migrations/migration.ts'
 
-export const migrations = [
-  polls,
-  flagsEvents,
-  folds,
-  runsViews,
-  writes,
-  workers,
-  receipts,
-  partners,
-  jobs,
-  alerts,
-  feedback,
-  payments,
-  receiptChecks,
-  pacts,
-  subscriptions,
-  bounds,
-  paymentStates,
-] as const satisfies readonly Migration[]
+export interface Migration {
+  /** Number and topic. Stored in the database, so never changed. */
+  readonly name: string
+  /** Statements that run in order, in the transaction of the whole run. Tables are STRICT. */
+  readonly up: readonly string[]
+}
+
+const baseline = {
+  name: '0001_baseline',
+  // Tables follow those that they reference.
+  up: [
+    ...pollsSchema,
+    ...writesSchema,
+    ...workersSchema,
+    ...receiptsSchema,
+    ...paymentsSchema,
+    ...partnersSchema,
+    ...jobsSchema,
+    ...alertsSchema,
+    ...feedbackSchema,
+    ...pactsSchema,
+  ],
+} as const satisfies Migration
+
+/** A released migration is never changed: a change is a new migration at the end of the list. */
+export const migrations: readonly Migration[] = [baseline]
 
 /**
- * Applies what is missing, all in one transaction: a step that fails leaves the file as it was. Two
- * processes may do so at once; the second finds nothing left to do.
- * @throws DatabaseRefusedError where the file holds steps that this program does not know.
+ * Applies missing migrations in one transaction: where one fails, the file stays as it was. Safe to run in two processes
+ * at once.
+ * @throws DatabaseRefusedError where the file has migrations that this program does not know.
  */
 export async function migrate<DB>(
   db: Kysely<DB>,
@@ -68,7 +64,7 @@ export async function migrate<DB>(
   })
 }
 
-/** @throws DatabaseRefusedError unless the file has exactly the known steps. For readers that cannot migrate. */
+/** For readers, which cannot migrate. @throws DatabaseRefusedError unless the file has exactly the known migrations. */
 export async function refuseOtherSchema<DB>(
   db: Kysely<DB>,
   known: readonly Migration[] = migrations,
@@ -76,7 +72,7 @@ export async function refuseOtherSchema<DB>(
   const [next] = await missing(db, known)
   if (next !== undefined) {
     throw new DatabaseRefusedError(
-      `The database lacks ${next.name}: start the writing process first.`,
+      `The database lacks the migration ${next.name}: start the writing process first.`,
     )
   }
 }
@@ -89,7 +85,7 @@ async function missing<DB>(
   for (const [index, name] of applied.entries()) {
     if (known[index]?.name !== name) {
       throw new DatabaseRefusedError(
-        `The database holds ${name} where this program knows ${known[index]?.name ?? 'nothing'}: ` +
+        `The database has the migration ${name}, where this program expects ${known[index]?.name ?? 'none'}: ` +
           'it was written by another version, probably a later one.',
       )
     }

@@ -19,7 +19,7 @@ export interface NewEntry extends EntryEffect {
 }
 
 export const standingColumns = [
-  'epoch_sum',
+  'decayed_sum_at_epoch',
   'entries',
   'receipts',
   'lifetime_micro_usdc',
@@ -32,7 +32,7 @@ export type StandingRow = Pick<Selectable<ReputationTable>, (typeof standingColu
 export function toStanding(row: StandingRow | undefined): Standing {
   if (row === undefined) return noStanding
   return {
-    decayedSumAtEpoch: row.epoch_sum,
+    decayedSumAtEpoch: row.decayed_sum_at_epoch,
     entries: row.entries,
     receipts: row.receipts,
     lifetimeMicroUsdc: row.lifetime_micro_usdc,
@@ -61,7 +61,7 @@ export function standingRow(wallet: LedgerWallet, standing: Standing) {
   return {
     wallet: wallet.id,
     display: wallet.display,
-    epoch_sum: standing.decayedSumAtEpoch,
+    decayed_sum_at_epoch: standing.decayedSumAtEpoch,
     entries: standing.entries,
     receipts: standing.receipts,
     lifetime_micro_usdc: standing.lifetimeMicroUsdc,

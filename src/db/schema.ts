@@ -32,8 +32,8 @@ export interface Database
   rail_state: RailStateTable
   flags: FlagsTable
   events: EventsTable
-  fold_cursors: FoldCursorsTable
-  fold_buckets: FoldBucketsTable
+  aggregate_cursors: AggregateCursorsTable
+  hourly_aggregates: HourlyAggregatesTable
   job_runs: JobRunsTable
   article_views: ArticleViewsTable
   meta: MetaTable
@@ -92,14 +92,13 @@ export interface EventsTable {
   created_at: string
 }
 
-interface FoldCursorsTable {
+interface AggregateCursorsTable {
   rail: string
   stream: string
   cursor: string
-  updated_at: string
 }
 
-interface FoldBucketsTable {
+interface HourlyAggregatesTable {
   rail: string
   stream: string
   /** Unix hours. */

@@ -1,6 +1,6 @@
 /**
  * The outbox of webhooks. Rows are written in the transaction that moves the cursor over the events they tell of,
- * and leave `pending` once. A lease says who sends; its fence makes what an earlier holder has to say void.
+ * and leave `pending` once. A lease names the sender; its version voids results of earlier holders.
  */
 import type { Kysely, Selectable } from 'kysely'
 
@@ -34,7 +34,7 @@ export interface DeliveryLease {
   readonly payload: string
   /** Attempts made before this one. */
   readonly attempts: number
-  readonly fence: number
+  readonly leaseVersion: number
 }
 
 /** What came of one attempt. */
@@ -98,7 +98,7 @@ export async function enqueueDelivery(
       attempts: 0,
       next_attempt_at: delivery.createdAt,
       leased_until: null,
-      fence: 0,
+      lease_version: 0,
       last_status: null,
       last_error: null,
       created_at: delivery.createdAt,
@@ -169,7 +169,7 @@ export async function leaseDeliveries(
       'alert_subscriptions.url',
       'alert_deliveries.payload',
       'alert_deliveries.attempts',
-      'alert_deliveries.fence',
+      'alert_deliveries.lease_version',
     ])
     // SQLite takes the other columns from the row of the minimum.
     .select(({ fn }) => fn.min('alert_deliveries.next_attempt_at').as('due_since'))
@@ -184,10 +184,10 @@ export async function leaseDeliveries(
     .orderBy('due_since')
     .limit(lease.limit)
     .execute()
-  for (const { id, fence } of rows) {
+  for (const { id, lease_version: version } of rows) {
     await tx
       .updateTable('alert_deliveries')
-      .set({ leased_until: lease.leasedUntil, fence: fence + 1 })
+      .set({ leased_until: lease.leasedUntil, lease_version: version + 1 })
       .where('id', '=', id)
       .execute()
   }
@@ -197,7 +197,7 @@ export async function leaseDeliveries(
     url: row.url,
     payload: row.payload,
     attempts: row.attempts,
-    fence: row.fence + 1,
+    leaseVersion: row.lease_version + 1,
   }))
 }
 
@@ -218,7 +218,7 @@ function dueQuery(db: Kysely<Database>, now: string) {
 /** Keeps what came of an attempt. False, and nothing is kept, where the lease has gone to another. */
 export async function settleDelivery(
   tx: Kysely<Database>,
-  held: Pick<DeliveryLease, 'id' | 'fence'>,
+  held: Pick<DeliveryLease, 'id' | 'leaseVersion'>,
   outcome: AttemptOutcome,
 ): Promise<boolean> {
   const isPending = outcome.status === 'pending'
@@ -234,7 +234,7 @@ export async function settleDelivery(
       finished_at: isPending ? null : outcome.at,
     }))
     .where('id', '=', held.id)
-    .where('fence', '=', held.fence)
+    .where('lease_version', '=', held.leaseVersion)
     .where('status', '=', 'pending')
     .executeTakeFirst()
   return updated.numUpdatedRows === 1n

@@ -72,14 +72,14 @@ export type NetworkWrite = 'registration' | 'receipt'
 /** The same of what came from a network, known by one of its hashes. */
 export async function nthLastOfNetwork(
   db: Kysely<Database>,
-  from: { readonly what: NetworkWrite; readonly networks: readonly string[] },
+  from: { readonly kind: NetworkWrite; readonly networks: readonly string[] },
   { nth, after }: { readonly nth: number; readonly after: string },
 ): Promise<string | null> {
   const row = await db
     .selectFrom('network_writes')
     .select('created_at')
     .where('network', 'in', from.networks)
-    .where('what', '=', from.what)
+    .where('kind', '=', from.kind)
     .where('created_at', '>', after)
     .orderBy('created_at', 'desc')
     .limit(1)
@@ -90,10 +90,10 @@ export async function nthLastOfNetwork(
 
 export async function insertNetworkWrite(
   db: Kysely<Database>,
-  row: { readonly what: NetworkWrite; readonly network: string; readonly now: string },
+  row: { readonly kind: NetworkWrite; readonly network: string; readonly now: string },
 ): Promise<void> {
-  const { what, network, now } = row
-  await db.insertInto('network_writes').values({ what, network, created_at: now }).execute()
+  const { kind, network, now } = row
+  await db.insertInto('network_writes').values({ kind, network, created_at: now }).execute()
 }
 
 /** Drops at most `limit` rows that no bound counts any more; answers how many went. */

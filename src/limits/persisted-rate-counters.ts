@@ -1,6 +1,6 @@
 import type { Clock, Log } from '../core/deps.ts'
 /** Counts of the day across restarts: the free daily allowance is not won back by waiting for one. */
-import { isoTime, secondMs } from '../core/time.ts'
+import { secondMs } from '../core/time.ts'
 import { loadCounts, saveCounts } from '../db/counts.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import type { DayCounts } from './limiter.ts'
@@ -42,9 +42,7 @@ export function createPersistedRateCounters({
     if (version === saved) return
     const body = days.save()
     try {
-      await database.write((tx) =>
-        saveCounts(tx, { name: NAME, body, savedAt: isoTime(clock.now()) }),
-      )
+      await database.write((tx) => saveCounts(tx, { name: NAME, body }))
       saved = version
     } catch (error) {
       log.warn('counts of the day could not be written', { error: String(error) })

@@ -123,7 +123,11 @@ test('score verify recomputes the score from every entry, and finds one that was
   expect([good.code, good.err]).toEqual([0, ''])
   expect(good.out).toContain(`${receipts + 1} of ${receipts + 1}`)
   await service.actions.database.write((tx) =>
-    tx.updateTable('reputation').set({ epoch_sum: 1 }).where('wallet', '=', worker.id).execute(),
+    tx
+      .updateTable('reputation')
+      .set({ decayed_sum_at_epoch: 1 })
+      .where('wallet', '=', worker.id)
+      .execute(),
   )
   const bad = await typed('score', 'verify', worker.address)
   expect(bad.code).not.toBe(0)

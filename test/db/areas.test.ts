@@ -222,12 +222,8 @@ test('a fold keeps its cursor and its buckets together, and replaces only what c
     buckets: [],
   })
   const buckets = Array.from({ length: 2500 }, (_, hour) => ({ hour, body: { count: hour } }))
-  await write((tx) =>
-    saveHourlyAggregate(tx, 'olas', 'logs', { cursor: { block: 5 }, buckets }, at(0)),
-  )
-  await write((tx) =>
-    saveHourlyAggregate(tx, 'olas', 'other', { cursor: 'page 2', buckets: [] }, at(0)),
-  )
+  await write((tx) => saveHourlyAggregate(tx, 'olas', 'logs', { cursor: { block: 5 }, buckets }))
+  await write((tx) => saveHourlyAggregate(tx, 'olas', 'other', { cursor: 'page 2', buckets: [] }))
   expect(await loadHourlyAggregate(reader, 'olas', 'logs', 0)).toEqual({
     cursor: { block: 5 },
     buckets,
@@ -243,7 +239,7 @@ test('a fold keeps its cursor and its buckets together, and replaces only what c
 
   const changed = [{ hour: 2499, body: { count: 1 } }]
   await write((tx) =>
-    saveHourlyAggregate(tx, 'olas', 'logs', { cursor: { block: 6 }, buckets: changed }, at(1)),
+    saveHourlyAggregate(tx, 'olas', 'logs', { cursor: { block: 6 }, buckets: changed }),
   )
   expect(await loadHourlyAggregate(reader, 'olas', 'logs', 2498)).toEqual({
     cursor: { block: 6 },
@@ -263,12 +259,10 @@ test('a fold keeps its cursor and its buckets together, and replaces only what c
 test('a fold whose save fails keeps its cursor and its buckets', async () => {
   const { reader, write } = await tempDatabase()
   const kept = { cursor: { block: 5 }, buckets: [{ hour: 1, body: {} }] }
-  await write((tx) => saveHourlyAggregate(tx, 'olas', 'logs', kept, at(0)))
+  await write((tx) => saveHourlyAggregate(tx, 'olas', 'logs', kept))
   const buckets = [{ hour: 1, body: { count: Number.NaN } }]
   await expect(
-    write((tx) =>
-      saveHourlyAggregate(tx, 'olas', 'logs', { cursor: { block: 6 }, buckets }, at(1)),
-    ),
+    write((tx) => saveHourlyAggregate(tx, 'olas', 'logs', { cursor: { block: 6 }, buckets })),
   ).rejects.toThrow(CanonicalJsonError)
   expect(await loadHourlyAggregate(reader, 'olas', 'logs', 0)).toEqual(kept)
 })

@@ -73,12 +73,12 @@ const breaks: Readonly<
   >
 > = {
   database: {
-    says: /^.*0016_later.*later one/,
+    says: /^.*0001_later.*later one/,
     harm: async () => {
       const rename = (from: string, to: string) =>
         `update schema_migrations set name = '${to}' where name = '${from}'`
-      await sqlOn(rename('0016_bounds', '0016_later'))
-      return async () => await sqlOn(rename('0016_later', '0016_bounds'))
+      await sqlOn(rename('0001_baseline', '0001_later'))
+      return async () => await sqlOn(rename('0001_later', '0001_baseline'))
     },
   },
   'pages of the database': {

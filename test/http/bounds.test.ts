@@ -164,12 +164,12 @@ test('a worker sends in 200 receipts a day that nothing else shows; the same one
 })
 
 /** As if the network had sent so many of the same before. */
-async function fillNetwork(what: string, count: number): Promise<void> {
+async function fillNetwork(kind: string, count: number): Promise<void> {
   await service.actions.database.write(async (tx) => {
     await sql`
       with recursive counted (n) as (select 1 union all select n + 1 from counted where n < ${count})
-      insert into network_writes (what, network, created_at)
-      select what, network, created_at from counted, (select * from network_writes where what = ${what} limit 1)
+      insert into network_writes (kind, network, created_at)
+      select kind, network, created_at from counted, (select * from network_writes where kind = ${kind} limit 1)
     `.execute(tx)
   })
 }
@@ -224,7 +224,7 @@ test('a /48 of IPv6 registers as many as ten of its networks', async () => {
   const quota = writeQuotas.networksOfRange * writeQuotas.registrationsPerNetworkPerDay
   const [, range] = await rows()
   const more = Array.from({ length: quota - 2 }, () => ({
-    what: 'registration' as const,
+    kind: 'registration' as const,
     network: range?.network ?? '',
     created_at: isoTime(behind.clock.now()),
   }))

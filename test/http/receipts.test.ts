@@ -449,7 +449,7 @@ describe('reputation', () => {
     )
     await db
       .updateTable('reputation')
-      .set((eb) => ({ epoch_sum: eb('epoch_sum', '+', 1e-6) }))
+      .set((eb) => ({ decayed_sum_at_epoch: eb('decayed_sum_at_epoch', '+', 1e-6) }))
       .execute()
     const { differences } = await recomputeScores(db)
     expect(differences).toMatchObject([{ wallet: alice.id, field: 'decayedSumAtEpoch' }])

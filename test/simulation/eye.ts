@@ -52,7 +52,7 @@ export const newsSql = `select json_object(
   'feedback', ${list('id, message, created_at', 'feedback where rowid > ?2 order by rowid')},
   'proposals', ${list('id, description, created_at', 'skill_proposals where rowid > ?3 order by rowid')},
   'audit', ${list('seq, wallet, handle, action, message_sha256, created_at', 'oath_history where seq > ?4 order by seq')},
-  'moves', ${list('seq, job_id, event', "job_moves where role = 'clock' and seq > ?5 order by seq")},
+  'moves', ${list('seq, job_id, event', "job_transitions where role = 'clock' and seq > ?5 order by seq")},
   'issued', ${list('id, job_id', 'receipts where job_id is not null and seq > ?6 order by seq')},
   'payments', (select json_group_array(json_object('id', id, 'payer', payer, 'nonce', nonce, 'payTo', pay_to,
     'amountMicro', amount_micro_usdc, 'validBefore', valid_before, 'purpose', purpose, 'resource', resource,
@@ -66,7 +66,7 @@ export const newsSql = `select json_object(
     'cursor', (select coalesce(max(value), '0') from meta where key = 'webhooks_cursor'),
     'disabled', ${list('id', "alert_subscriptions where status = 'disabled'")},
     'postings', (select json_group_array(json_object('id', id, 'subscription', subscription_id, 'eventSeq', event_seq,
-      'type', type, 'status', status, 'attempts', attempts, 'fence', fence, 'leasedUntilMs', leased_until))
+      'type', type, 'status', status, 'attempts', attempts, 'fence', lease_version, 'leasedUntilMs', leased_until))
       from (select * from alert_deliveries order by id))),
   'ended', ${list('handle', "partners where status = 'cancelled'")},
   'last', (select json_array(
@@ -74,7 +74,7 @@ export const newsSql = `select json_object(
     (select coalesce(max(rowid), 0) from feedback),
     (select coalesce(max(rowid), 0) from skill_proposals),
     (select coalesce(max(seq), 0) from oath_history),
-    (select coalesce(max(seq), 0) from job_moves),
+    (select coalesce(max(seq), 0) from job_transitions),
     (select coalesce(max(seq), 0) from receipts),
     (select coalesce(max(seq), 0) from events)
   ))
@@ -98,7 +98,7 @@ export const dumpSql = `select json_object(
   'jobs', ${list('id, poster, title, status, deadline, bids_count, awarded_bid, receipt_id', 'jobs order by seq')},
   'bids', ${list('id, job_id, bidder, price_micro_usdc, status', 'job_bids order by id')},
   'deliveries', ${list('id, job_id, deliverer', 'job_deliveries order by seq')},
-  'moves', ${list('job_id, event, role, actor, status_after', 'job_moves order by seq')},
+  'moves', ${list('job_id, event, role, actor, status_after', 'job_transitions order by seq')},
   'audit', ${list('kind, wallet, handle, action, created_at', 'oath_history order by seq')},
   'feedback', ${list('id, message, created_at', 'feedback order by rowid')},
   'proposals', ${list('id, description, created_at', 'skill_proposals order by rowid')},

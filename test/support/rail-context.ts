@@ -42,7 +42,7 @@ export function railContext(options: RailContextOptions): AdapterContext {
     http: createHttp({ ...polling, clock, random, userAgent: 'agent-income-ledger/test', baseUrl }),
     chain: (name) => createChainReader(name, rpcUrl, polling),
     solanaRpc: () => rpcUrl,
-    payouts: createPayoutStore(rail, database, clock),
+    payouts: createPayoutStore(rail, database),
     past: [],
     clock,
     random,

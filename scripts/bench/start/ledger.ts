@@ -29,7 +29,7 @@ const statements = (count: number): readonly string[] => [
      weight, value_micro_usdc, reason, counts_from, created_at)
    select ${workerOf}, ${receiptOf}, 'receipt_verified', printf('0x%040x', i % 997), 1 + i / ${workersCount},
      1000000 * (1 + i % 500), 0.8, 800000 * (1 + i % 500), 'issued by example_board', ${timeOf}, ${timeOf} from n`,
-  `insert into reputation (wallet, display, epoch_sum, entries, receipts, lifetime_micro_usdc, first_receipt_at,
+  `insert into reputation (wallet, display, decayed_sum_at_epoch, entries, receipts, lifetime_micro_usdc, first_receipt_at,
      last_receipt_at)
    select wallet, wallet, sum(value_micro_usdc), count(*), count(*), sum(amount_micro_usdc), min(created_at),
      max(created_at) from reputation_ledger group by wallet`,

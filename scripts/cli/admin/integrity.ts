@@ -104,5 +104,5 @@ async function schemaFinding(db: Kysely<Database>): Promise<Finding> {
   if (unknown !== undefined) {
     return { what, good: false, detail: `${unknown.name} is of another version of this program` }
   }
-  return { what, good: true, detail: `${rows.length} of ${migrations.length} steps` }
+  return { what, good: true, detail: `${rows.length} of ${migrations.length} migrations` }
 }

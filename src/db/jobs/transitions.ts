@@ -59,7 +59,7 @@ export async function appendTransition(
   move: JobTransition,
 ): Promise<void> {
   await db
-    .insertInto('job_moves')
+    .insertInto('job_transitions')
     .values({
       job_id: jobId,
       event: move.event,
@@ -78,7 +78,7 @@ export async function transitionsOfJob(
   jobId: string,
 ): Promise<readonly JobTransition[]> {
   const rows = await db
-    .selectFrom('job_moves')
+    .selectFrom('job_transitions')
     .select(['event', 'role', 'actor', 'status_after', 'note', 'created_at'])
     .where('job_id', '=', jobId)
     .where('event', '<>', 'bid')

@@ -53,7 +53,7 @@ export const columns = [
   'status',
   'renews_at',
   'periods',
-  'follow',
+  'on_expiry',
   'oath_signed_at',
   'attestation_wallet',
   'attestation_url',
@@ -110,7 +110,7 @@ export function toRecord(row: Row): PartnerRecord {
       renewsAtMs: row.renews_at === null ? null : Date.parse(row.renews_at),
       createdAtMs: Date.parse(row.created_at),
       periods: periodsOf(row.periods),
-      onExpiry: row.follow,
+      onExpiry: row.on_expiry,
     },
     oathSignedAt: row.oath_signed_at,
     attestation: {

@@ -24,7 +24,7 @@ export async function setSubscription(
       status,
       renews_at: renewsAt,
       periods: periodsText(periods),
-      follow: onExpiry,
+      on_expiry: onExpiry,
       updated_at: now,
     })
     .where('handle', '=', handle)

@@ -108,7 +108,7 @@ const checkColumns = [
   'log_index',
   'payer',
   'attempts',
-  'missed',
+  'consecutive_not_found',
   'first_missing_at',
   'verdict_at',
   'checked_at',
@@ -175,10 +175,23 @@ export async function receiptsOfTransaction(
 }
 
 function checkOf(row: { readonly [Column in keyof CheckRow]: CheckRow[Column] | null }) {
-  const { verdict, attempts, missed, verdict_at: verdictAt, checked_at: checkedAt } = row
-  if (verdict === null || attempts === null || missed === null) return null
+  const {
+    verdict,
+    attempts,
+    consecutive_not_found,
+    verdict_at: verdictAt,
+    checked_at: checkedAt,
+  } = row
+  if (verdict === null || attempts === null || consecutive_not_found === null) return null
   if (verdictAt === null || checkedAt === null) return null
-  return { ...row, verdict, attempts, missed, verdict_at: verdictAt, checked_at: checkedAt }
+  return {
+    ...row,
+    verdict,
+    attempts,
+    consecutive_not_found,
+    verdict_at: verdictAt,
+    checked_at: checkedAt,
+  }
 }
 
 /** Keeps what a check found. A log that backs another receipt already is a unique violation. */
@@ -203,7 +216,6 @@ export interface ReceiptOutcome {
   readonly verification: Verification
   readonly verificationReason: string | null
   readonly onchain: OnchainState
-  readonly block: number | null
   /** RFC 3339: documents that show the receipt are made anew. */
   readonly now: string
 }
@@ -220,7 +232,6 @@ export async function setOutcome(
       verification: outcome.verification,
       verification_reason: outcome.verificationReason,
       onchain: outcome.onchain,
-      onchain_block: outcome.block,
       onchain_checked_at: outcome.now,
     })
     .where('id', '=', receiptId)

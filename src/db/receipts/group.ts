@@ -49,7 +49,7 @@ const lookUp = `
       where wallet = asked.value ->> 'worker' and payer = asked.value ->> 'payer'
         and payer_rank is not null
     ), 0) as last_rank,
-    standing.wallet, epoch_sum, entries, receipts, lifetime_micro_usdc, first_receipt_at, last_receipt_at
+    standing.wallet, decayed_sum_at_epoch, entries, receipts, lifetime_micro_usdc, first_receipt_at, last_receipt_at
   from json_each(?) as asked
     left join reputation as standing on standing.wallet = asked.value ->> 'worker'
   order by asked.key`
@@ -94,7 +94,7 @@ export interface GroupRows {
 
 /** As `appendEntry`: the display of a wallet stays what it was at first. */
 const replaceStanding = `(wallet) do update set
-  epoch_sum = excluded.epoch_sum, entries = excluded.entries, receipts = excluded.receipts,
+  decayed_sum_at_epoch = excluded.decayed_sum_at_epoch, entries = excluded.entries, receipts = excluded.receipts,
   lifetime_micro_usdc = excluded.lifetime_micro_usdc,
   first_receipt_at = excluded.first_receipt_at, last_receipt_at = excluded.last_receipt_at`
 

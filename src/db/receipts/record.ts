@@ -157,7 +157,6 @@ export function receiptRow(receipt: NewReceipt) {
     verification: receipt.verification,
     verification_reason: receipt.verificationReason,
     onchain: receipt.onchain,
-    onchain_block: null,
     onchain_checked_at: null,
     accepted_at: receipt.acceptedAt,
   }

@@ -36,7 +36,7 @@ export interface AlertDeliveriesTable {
   next_attempt_at: string | null
   leased_until: string | null
   /** Grows with every lease: whoever holds an older one may no longer write. */
-  fence: number
+  lease_version: number
   last_status: number | null
   last_error: string | null
   created_at: string

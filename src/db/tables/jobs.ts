@@ -7,7 +7,7 @@ export interface JobsTables {
   job_skills: JobSkillsTable
   job_bids: JobBidsTable
   job_deliveries: JobDeliveriesTable
-  job_moves: JobMovesTable
+  job_transitions: JobMovesTable
 }
 
 export interface JobsTable {

@@ -4,7 +4,7 @@ import type { ExpiryAction, SubscriptionStatus, TierName } from '../../core/part
 
 export interface PartnersTables {
   partners: PartnersTable
-  kept_counts: KeptCountsTable
+  persisted_counters: PersistedCountersTable
   subscription_changes: SubscriptionChangesTable
 }
 
@@ -30,7 +30,7 @@ export interface PartnersTable {
   renews_at: string | null
   /** JSON array of the paid periods, in order. */
   periods: Generated<string>
-  follow: Generated<ExpiryAction>
+  on_expiry: Generated<ExpiryAction>
   oath_signed_at: string
   /** The `id` of the wallet whose signature moves the endpoint; null after an operator released it. */
   attestation_wallet: string | null
@@ -61,8 +61,7 @@ interface SubscriptionChangesTable {
   created_at: string
 }
 
-interface KeptCountsTable {
+interface PersistedCountersTable {
   name: string
   body: Buffer
-  saved_at: string
 }

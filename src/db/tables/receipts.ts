@@ -38,7 +38,6 @@ export interface ReceiptsTable {
   verification_reason: string | null
   /** What its chain says of `tx_hash`; `none` where there is nothing to ask. */
   onchain: 'none' | 'pending' | 'verified' | 'failed'
-  onchain_block: number | null
   onchain_checked_at: string | null
   accepted_at: string
 }
@@ -64,7 +63,7 @@ export interface ReputationLedgerTable {
 export interface ReputationTable {
   wallet: string
   display: string
-  epoch_sum: number
+  decayed_sum_at_epoch: number
   entries: number
   receipts: number
   lifetime_micro_usdc: number
@@ -88,7 +87,7 @@ export interface ReceiptChecksTable {
   payer: string | null
   attempts: number
   /** Checks in a row in which the chain did not know the transaction, and since when. */
-  missed: number
+  consecutive_not_found: number
   first_missing_at: string | null
   /** Since when the verdict is what it is. */
   verdict_at: string

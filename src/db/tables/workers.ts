@@ -33,7 +33,6 @@ interface WorkerSkillsTable {
 export interface ClaimsTable {
   id: Generated<number>
   wallet: string | null
-  display: string | null
   display_name: string
   method: 'wallet' | 'email'
   /** A keyed hash: the address itself is not kept. */

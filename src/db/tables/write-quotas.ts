@@ -8,7 +8,7 @@ export interface BoundsTables {
 /** Kept for two days. */
 interface NetworkWritesTable {
   id: Generated<number>
-  what: 'registration' | 'receipt'
+  kind: 'registration' | 'receipt'
   /** A keyed hash; the key changes daily. */
   network: string
   created_at: string

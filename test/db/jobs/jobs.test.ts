@@ -60,7 +60,7 @@ test('two runs at once write each expiry down once', async () => {
   const counts = await Promise.all([expireJobs(database, atMs), expireJobs(database, atMs)])
   expect(counts[0] + counts[1]).toBe(250)
   const moves = await database.reader
-    .selectFrom('job_moves')
+    .selectFrom('job_transitions')
     .select('job_id')
     .where('event', '=', 'expire')
     .execute()
@@ -74,7 +74,7 @@ test('a job that is no longer in the state it was seen in is not moved, and leav
   const seen = { id: 'job-0', status: 'open' } as const
   expect(await database.write((tx) => transitionJob(tx, seen, award))).toBe(true)
   expect(await database.write((tx) => transitionJob(tx, seen, award))).toBe(false)
-  const moves = await database.reader.selectFrom('job_moves').select('event').execute()
+  const moves = await database.reader.selectFrom('job_transitions').select('event').execute()
   expect(moves.map(({ event }) => event)).toEqual(['post', 'award'])
   expect((await findJob(database.reader, 'job-0'))?.status).toBe('awarded')
 })
@@ -83,9 +83,9 @@ test('the moves of a job can be neither changed nor taken away', async () => {
   const database = await tempDatabase()
   await post(database, 1)
   await expect(
-    database.write((tx) => tx.updateTable('job_moves').set({ note: 'x' }).execute()),
+    database.write((tx) => tx.updateTable('job_transitions').set({ note: 'x' }).execute()),
   ).rejects.toThrow('append-only')
-  await expect(database.write((tx) => tx.deleteFrom('job_moves').execute())).rejects.toThrow(
+  await expect(database.write((tx) => tx.deleteFrom('job_transitions').execute())).rejects.toThrow(
     'append-only',
   )
 })

@@ -167,7 +167,7 @@ async function rows(): Promise<Rows> {
 async function endsByClock(job: string): Promise<readonly string[]> {
   return await ledger.withDatabase(async ({ reader }) => {
     const moves = await reader
-      .selectFrom('job_moves')
+      .selectFrom('job_transitions')
       .select('event')
       .where('job_id', '=', job)
       .where('role', '=', 'clock')

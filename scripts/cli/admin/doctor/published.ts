@@ -203,7 +203,7 @@ async function rowDifferences(
   for (const shown of leaderboard) {
     const row = await reader
       .selectFrom('reputation')
-      .select(['wallet', 'epoch_sum', 'receipts', 'lifetime_micro_usdc'])
+      .select(['wallet', 'decayed_sum_at_epoch', 'receipts', 'lifetime_micro_usdc'])
       .where('display', '=', shown.wallet)
       .executeTakeFirst()
     if (row === undefined) {
@@ -219,7 +219,7 @@ async function rowDifferences(
     const same =
       row.receipts === shown.receipts_count &&
       toUsdc(row.lifetime_micro_usdc) === shown.total_usdc_lifetime &&
-      (asOf === null || scoreAt(row.epoch_sum, Date.parse(asOf)) === shown.rep_score)
+      (asOf === null || scoreAt(row.decayed_sum_at_epoch, Date.parse(asOf)) === shown.rep_score)
     if (!same && newer === undefined)
       differences.push(`the leaderboard shows other figures of ${shown.wallet}`)
   }
