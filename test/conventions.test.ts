@@ -213,6 +213,7 @@ const plants: Readonly<Record<string, Plant>> = {
   'core imports a part of Node': importing('src/core/plant.ts', 'node:fs/promises'),
   'core imports the database': importing('src/core/plant.ts', '../db/thing.ts'),
   'core imports a chain library': importing('src/core/plant.ts', 'viem'),
+  'core imports another cryptographic library': importing('src/core/plant.ts', '@noble/ed25519'),
   'the contract imports the database': importing('src/contract/plant.ts', '../db/thing.ts'),
   'a schema imports http': importing('src/contract/schemas/plant.ts', '../../http/thing.ts'),
   'the database imports http': importing('src/db/plant.ts', '../http/thing.ts'),

@@ -1,7 +1,7 @@
 import type { Secp256k1 } from '@bitauth/libauth/build/lib/crypto/secp256k1-types.js'
+import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
 
 import { bytesToHex } from '../core/hex.ts'
-import { keccak256 } from '../core/keccak256.ts'
 import { invalid } from './verdict.ts'
 import type { SignatureVerdict } from './verdict.ts'
 

@@ -3,13 +3,13 @@ import type { KeyObject } from 'node:crypto'
 
 import type { Secp256k1 } from '@bitauth/libauth/build/lib/crypto/secp256k1-types.js'
 import { instantiateSecp256k1 } from '@bitauth/libauth/build/lib/crypto/secp256k1.js'
+import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
 
 import { personalSignHash } from '../auth/eip191.ts'
 import { signBytes, signingKeyFromPem, signingKeyFromSeed } from '../auth/signing-key.ts'
 import type { SigningKey } from '../auth/signing-key.ts'
 import { decodeBase58, encodeBase58 } from '../core/base58.ts'
 import { bytesToHex, hexToBytes } from '../core/hex.ts'
-import { keccak256 } from '../core/keccak256.ts'
 import { checksumAddress } from '../core/wallet.ts'
 import type { WalletKind } from '../core/wallet.ts'
 

@@ -1,7 +1,8 @@
+import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
+
 import { decodeBase58 } from './base58.ts'
 import { isUsablePoint } from './ed25519-points.ts'
 import { bytesToHex, hexToBytes } from './hex.ts'
-import { keccak256 } from './keccak256.ts'
 
 export const WALLET_KINDS = ['evm', 'solana', 'near'] as const
 export type WalletKind = (typeof WALLET_KINDS)[number]

@@ -8,9 +8,9 @@ import { request as httpsRequest } from 'node:https'
 import type { RequestOptions } from 'node:https'
 import { isIPv6 } from 'node:net'
 
-import { isPublicAddress } from '../core/ip-address.ts'
 import { checkOutboundUrl } from '../core/outbound-url.ts'
 import { secondMs } from '../core/time.ts'
+import { isPublicAddress } from './public-address.ts'
 import { TimeoutError, withTimeout } from './timeout.ts'
 
 export interface OutboundRequest {

@@ -1,3 +1,4 @@
+import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
 /**
  * Settles with a wallet of our own. Its transactions leave one after the other: a nonce is taken, signed, noted and
  * sent before the next one is, so that none waits for one that was never sent.
@@ -9,7 +10,6 @@ import { paymentAsset } from '../contract/x402.ts'
 import { createSerialQueue } from '../core/concurrency.ts'
 import type { Clock } from '../core/deps.ts'
 import { bytesToHex } from '../core/hex.ts'
-import { keccak256 } from '../core/keccak256.ts'
 import { SettlementUnavailableError } from './authorization.ts'
 import type { Authorization } from './authorization.ts'
 import { bigQuantity, hex, nodeErrorOf, quantity, settlementCall } from './chain.ts'

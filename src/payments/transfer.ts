@@ -1,10 +1,11 @@
+import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
+
 /**
  * EIP-3009 `transferWithAuthorization` of USDC as bytes: what the payer signs, what the token is called with,
  * what it logs. Written out word by word; every value is of fixed width.
  */
 import { bytesWords, transferTopic, word } from '../core/abi.ts'
 import { bytesToHex, hexToBytes } from '../core/hex.ts'
-import { keccak256 } from '../core/keccak256.ts'
 import type { Authorization } from './authorization.ts'
 
 /** `TransferWithAuthorization(address from,…,bytes32 nonce)`, hashed (EIP-3009; `EIP3009.sol` of the token). */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 
+import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
 import fc from 'fast-check'
 import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
@@ -7,7 +8,6 @@ import { z } from 'zod'
 
 import { recoverSigner, verifyPersonalSign } from '../../src/auth/eip191.ts'
 import { bytesToHex } from '../../src/core/hex.ts'
-import { keccak256 } from '../../src/core/keccak256.ts'
 import { readVectors } from '../vectors/read.ts'
 
 const claim = { message: z.string(), address: z.string(), signature: z.string() }

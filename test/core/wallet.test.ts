@@ -1,3 +1,4 @@
+import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -5,7 +6,6 @@ import { z } from 'zod'
 import { decodeBase58, encodeBase58 } from '../../src/core/base58.ts'
 import { SMALL_ORDER_ENCODINGS, isUsablePoint } from '../../src/core/ed25519-points.ts'
 import { bytesToHex, hexToBytes } from '../../src/core/hex.ts'
-import { keccak256 } from '../../src/core/keccak256.ts'
 import { WalletError, parseWallet, walletPublicKey } from '../../src/core/wallet.ts'
 import { readVectors } from '../vectors/read.ts'
 

@@ -1,3 +1,4 @@
+import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
 /**
  * Manifests of pacts. A specification names every field that counts; an instance holds their values. Its work hash is
  * Keccak-256 over the canonical JSON of the instance without the fields that the specification does not name.
@@ -7,7 +8,6 @@ import { z } from 'zod'
 import { canonicalize, isJsonObject } from '../canonical-json.ts'
 import type { JsonObject, JsonValue } from '../canonical-json.ts'
 import { bytesToHex } from '../hex.ts'
-import { keccak256 } from '../keccak256.ts'
 
 /** Versions of the manifest rules that this program knows. */
 export const knownSpecVersions: readonly string[] = ['3.0.0']

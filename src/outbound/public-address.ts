@@ -1,0 +1,60 @@
+import { BlockList, isIP } from 'node:net'
+
+/**
+ * Every block of the IANA special-purpose registry for IPv4 (RFC 6890), globally reachable ones too, since none of them
+ * contains an ordinary server; multicast and the reserved range at the end as well.
+ */
+const specialIpv4 = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.31.196.0/24',
+  '192.52.193.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '192.175.48.0/24',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/3',
+] as const
+
+/** Special blocks within 2000::/3, the only part of IPv6 that is assigned as global unicast (RFC 4291 section 2.4). */
+const specialIpv6 = [
+  // Teredo, ORCHID, benchmarking, AMT, DRIP and other IETF protocols.
+  '2001::/23',
+  '2001:db8::/32',
+  // 6to4, which carries an IPv4 address.
+  '2002::/16',
+  '2620:4f:8000::/48',
+  '3fff::/20',
+] as const
+
+const special = blockList([...specialIpv4, ...specialIpv6])
+const globalUnicast = blockList(['2000::/3'])
+
+/**
+ * True for an address of the public Internet. Loopback, private, link-local, shared, documentation, multicast and
+ * reserved addresses are not public; nor are IPv6 addresses that contain an IPv4 one (mapped, NAT64, 6to4, Teredo),
+ * addresses with a zone, and any other text.
+ */
+export function isPublicAddress(text: string): boolean {
+  const version = isIP(text)
+  if (version === 4) return !special.check(text)
+  if (version === 0 || text.includes('%')) return false
+  return globalUnicast.check(text, 'ipv6') && !special.check(text, 'ipv6')
+}
+
+function blockList(cidrs: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const cidr of cidrs) {
+    const [network = '', prefix] = cidr.split('/')
+    list.addSubnet(network, Number(prefix), isIP(network) === 6 ? 'ipv6' : 'ipv4')
+  }
+  return list
+}
