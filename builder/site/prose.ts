@@ -1,30 +1,55 @@
-/** Markdown that people or the builder wrote, as HTML: no raw HTML, no scripts, no pictures of other hosts. */
+/** Renders Markdown as HTML without raw HTML, scripts or images from other hosts. */
 import { Marked } from 'marked'
 import type { Tokens } from 'marked'
 
+import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 import { html, trusted } from './html.ts'
 import type { Html } from './html.ts'
 
-/** What stands in links and pictures: web addresses, paths of this site, anchors. */
+/** Allowed in links and images: web addresses, paths of this site, anchors. */
 const linkable = /^(?:https?:\/\/|\/(?!\/)|#)/i
+const blockMarker = /^<!-- block: ([a-z-]+) -->$/
+const explicitId = / \{#([\w-]+)\}$/
 
 /**
  * Renders GitHub-flavoured Markdown. Raw HTML is shown as text. Addresses of this site become paths, so that a page
- * works wherever it is served; pictures from elsewhere become links.
+ * works wherever it is served; images from elsewhere become links. Lists of nothing but links become a row of links.
+ *
+ * With `blocks`, which marks text of the project itself, `<!-- block: name -->` is replaced by that block, a heading may
+ * end with its id (`{#id}`), and the first paragraph is set as an introduction.
  */
-export function renderMarkdown(text: string, siteUrl: string): Html {
+export function renderMarkdown(
+  text: string,
+  siteUrl: string,
+  blocks?: ReadonlyMap<string, HtmlAndMarkdown>,
+): Html {
   const local = (href: string) =>
     href.startsWith(`${siteUrl}/`) ? href.slice(siteUrl.length) : href
   const marked = new Marked({ gfm: true, async: false })
   const ids = new Map<string, number>()
+  let isIntroduction = blocks !== undefined
   marked.use({
     renderer: {
-      html: ({ text: markup }: Tokens.HTML | Tokens.Tag) => html`${markup}`.toString(),
+      html({ text: markup }: Tokens.HTML | Tokens.Tag) {
+        const block = blocks?.get(blockMarker.exec(markup.trim())?.[1] ?? '')
+        return (block?.html ?? html`${markup}`).toString()
+      },
       heading({ tokens, depth, text: words }: Tokens.Heading) {
         // The first level is the title of the page.
         const level = Math.max(depth, 2)
-        const id = headingId(words, ids)
-        return `<h${level} id="${id}">${this.parser.parseInline(tokens)}</h${level}>\n`
+        const [suffix, given] = (blocks && explicitId.exec(words)) ?? ['', null]
+        const inner = this.parser.parseInline(tokens)
+        return `<h${level} id="${given ?? headingId(words, ids)}">${inner.slice(0, inner.length - suffix.length)}</h${level}>\n`
+      },
+      paragraph({ tokens }: Tokens.Paragraph) {
+        const attributes = isIntroduction ? ' class="lede"' : ''
+        isIntroduction = false
+        return `<p${attributes}>${this.parser.parseInline(tokens)}</p>\n`
+      },
+      list(token: Tokens.List) {
+        if (blocks === undefined || !token.items.every(isLinkAlone)) return false
+        const items = token.items.map((item) => `<li>${this.parser.parse(item.tokens)}</li>`)
+        return `<ul class="links">${items.join('\n')}</ul>\n`
       },
       link({ href, tokens }: Tokens.Link) {
         const inner = this.parser.parseInline(tokens)
@@ -63,18 +88,24 @@ export function renderMarkdown(text: string, siteUrl: string): Html {
     },
   })
   const rendered = marked.parse(text)
-  if (typeof rendered !== 'string') throw new Error('marked was set to be synchronous')
+  if (typeof rendered !== 'string') throw new Error('marked must run synchronously')
   return trusted(rendered)
 }
 
-/** `the-four-questions`, with a number where the words come again. */
-function headingId(words: string, taken: Map<string, number>): string {
+function isLinkAlone({ tokens }: Tokens.ListItem): boolean {
+  const [paragraph] = tokens
+  const parts = paragraph !== undefined && 'tokens' in paragraph ? paragraph.tokens : undefined
+  return tokens.length === 1 && parts?.length === 1 && parts[0]?.type === 'link'
+}
+
+/** `the-four-questions`, with a number if the slug is already in use. */
+function headingId(words: string, used: Map<string, number>): string {
   const slug =
     words
       .toLowerCase()
       .replace(/[^a-z0-9]+/g, '-')
       .replace(/^-|-$/g, '') || 'part'
-  const before = taken.get(slug) ?? 0
-  taken.set(slug, before + 1)
+  const before = used.get(slug) ?? 0
+  used.set(slug, before + 1)
   return before === 0 ? slug : `${slug}-${before + 1}`
 }

@@ -1,29 +1,28 @@
-import { renderInline } from './html-and-markdown.ts'
-import type { Inline, HtmlAndMarkdown } from './html-and-markdown.ts'
 /** Tables: sortable by their headers with the site's script, complete without it. */
+import { renderInline } from './html-and-markdown.ts'
+import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import { html } from './html.ts'
 import type { Html } from './html.ts'
 
-interface Column {
+interface TableColumn {
   readonly label: string
-  /** Unit and window, in the header below the label. */
+  /** Unit and window, shown below the label. */
   readonly unit?: string
   readonly kind?: 'figure' | 'text'
-  /** False for columns that no order is of use for. */
   readonly sortable?: boolean
-  /** For sentences: kept from becoming a word to a line where the table is wider than the screen. */
+  /** Has a minimum width, for columns of sentences. */
   readonly wide?: true
 }
 
 export interface TableCell {
   readonly content: Inline
-  /** What the column is sorted by; null (unknown) goes last whichever way. */
+  /** Sort key; null (unknown) is last in both directions. */
   readonly order: string | number | null
 }
 
 export interface TableRow {
   readonly id?: string
-  /** `data-` attributes that filters look at. */
+  /** `data-` attributes that filters match. */
   readonly data?: Readonly<Record<string, string>>
   readonly cells: readonly (TableCell | Inline)[]
 }
@@ -31,9 +30,9 @@ export interface TableRow {
 interface TableOptions {
   readonly id: string
   readonly caption: Inline
-  readonly columns: readonly Column[]
+  readonly columns: readonly TableColumn[]
   readonly rows: readonly TableRow[]
-  /** Stands in place of a table without rows. */
+  /** Replaces a table without rows. */
   readonly empty: Inline
 }
 
@@ -41,7 +40,26 @@ export function cell(content: Inline, order: string | number | null): TableCell 
   return { content, order }
 }
 
-/** The first cell of a row is its header. The caption stands outside the box that scrolls. */
+/** A table whose order is fixed. */
+export function unsortedTable(
+  id: string,
+  caption: Inline,
+  columns: readonly (string | TableColumn)[],
+  rows: readonly (readonly Inline[])[],
+): HtmlAndMarkdown {
+  return table({
+    id,
+    caption,
+    columns: columns.map((column) => ({
+      ...(typeof column === 'string' ? { label: column } : column),
+      sortable: false,
+    })),
+    rows: rows.map((cells) => ({ cells })),
+    empty: '',
+  })
+}
+
+/** The first cell of a row is its header. The caption is outside the scrolling box. */
 export function table(options: TableOptions): HtmlAndMarkdown {
   const { id, columns, rows } = options
   const caption = renderInline(options.caption)
@@ -82,30 +100,34 @@ function markdownRow(cells: readonly string[]): string {
   return `| ${cells.map((text) => text.replace(/(?<!\\)\|/g, '\\|').replaceAll('\n', ' ')).join(' | ')} |`
 }
 
-interface MadeCell {
+interface RenderedCell {
   readonly content: HtmlAndMarkdown
   readonly order: string | number | null | undefined
 }
 
-function cellOf(value: TableCell | Inline): MadeCell {
+function cellOf(value: TableCell | Inline): RenderedCell {
   return typeof value === 'object' && value !== null && 'content' in value
     ? { content: renderInline(value.content), order: value.order }
     : { content: renderInline(value), order: undefined }
 }
 
-function headerCell({ label, unit, kind, sortable }: Column): Html {
+function headerCell({ label, unit, kind, sortable }: TableColumn): Html {
   const under = unit === undefined ? null : html`<small>${unit}</small>`
   const name = kind === 'figure' ? 'figure' : null
   const attributes = html`${name && html` class="${name}"`}${sortable === false ? null : html` data-sortable`}`
   return html`<th scope="col" ${attributes}><span>${label}</span>${under}</th>`
 }
 
-function bodyRow(row: TableRow, cells: readonly MadeCell[], columns: readonly Column[]): Html {
+function bodyRow(
+  row: TableRow,
+  cells: readonly RenderedCell[],
+  columns: readonly TableColumn[],
+): Html {
   const data = Object.entries(row.data ?? {}).map(([name, value]) => html` data-${name}="${value}"`)
   const id = row.id === undefined ? null : html` id="${row.id}"`
   return html`<tr${id}${data}>${cells.map(({ content, order }, at) => {
     const kind = cellClass(columns[at])
-    // Without an order of its own a cell is sorted by its text; null stands for unknown.
+    // A cell without an order is sorted by its text; an empty order means unknown.
     const sort = order === undefined ? null : html` data-order="${order ?? ''}"`
     return at === 0
       ? html`<th scope="row" ${kind}${sort}>${content.html}</th>`
@@ -114,7 +136,7 @@ function bodyRow(row: TableRow, cells: readonly MadeCell[], columns: readonly Co
 `
 }
 
-function cellClass(column: Column | undefined): Html | null {
+function cellClass(column: TableColumn | undefined): Html | null {
   if (column?.kind === 'figure') return html` class="figure"`
   return column?.wide === true ? html` class="wide"` : null
 }

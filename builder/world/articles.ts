@@ -59,12 +59,23 @@ export async function loadArticles(dir: string): Promise<readonly ArticleSource[
 }
 
 function parseArticle(path: string, slug: string, text: string): ArticleSource {
-  const { fields, body } = split(path, text)
   return {
     slug: checked(path, 'file name', slugSchema, slug),
-    ...checked(path, 'front matter', fieldsSchema, fields),
-    body: checked(path, 'body', bodySchema, body),
+    ...parseMarkdownFile(path, text, fieldsSchema),
     charts: [],
+  }
+}
+
+/** The checked front matter and the body of an authored file. Throws an error that names the file and the field. */
+export function parseMarkdownFile<T>(
+  path: string,
+  text: string,
+  schema: z.ZodType<T>,
+): T & { readonly body: string } {
+  const { fields, body } = split(path, text)
+  return {
+    ...checked(path, 'front matter', schema, fields),
+    body: checked(path, 'body', bodySchema, body),
   }
 }
 

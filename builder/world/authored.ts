@@ -13,6 +13,8 @@ import { loadAuthoredPacts } from './authored-pacts.ts'
 import type { AuthoredPacts } from './authored-pacts.ts'
 import { loadAuthoredRails } from './authored-rails.ts'
 import type { AuthoredRail } from './authored-rails.ts'
+import { loadDocs } from './docs.ts'
+import type { DocsSource } from './docs.ts'
 
 export interface Authored {
   readonly rails: readonly AuthoredRail[]
@@ -21,6 +23,7 @@ export interface Authored {
   readonly oaths: readonly z.infer<typeof oath>[]
   readonly articles: readonly ArticleSource[]
   readonly pacts: AuthoredPacts
+  readonly docs: readonly DocsSource[]
   readonly agentSkills: ReadonlyMap<string, string>
   readonly changelog: string | null
 }
@@ -34,19 +37,20 @@ const oathsFile = z.object({ oaths: z.array(oath) })
 
 /** Reads and checks every authored file. Throws an error that names the file and the field. */
 export async function loadAuthored(dataDir: string): Promise<Authored> {
-  const [rails, taxonomy, { tiers }, { oaths }, articles, pacts, agentSkills, changelog] =
+  const [rails, taxonomy, { tiers }, { oaths }, articles, docs, pacts, agentSkills, changelog] =
     await Promise.all([
       loadAuthoredRails(join(dataDir, 'rails')),
       readJson(join(dataDir, 'skills.json'), skillsFile),
       readJson(join(dataDir, 'tiers.json'), tiersFile),
       readJson(join(dataDir, 'oaths.json'), oathsFile),
       loadArticles(join(dataDir, 'desk')),
+      loadDocs(join(dataDir, 'docs')),
       loadAuthoredPacts(join(dataDir, 'pacts')),
       loadAgentSkills(join(dataDir, 'agent-skills')),
       // An installation may leave out what the program does not need.
       readTextIfExists(join(dataDir, '..', 'CHANGELOG.md')),
     ])
-  return { rails, taxonomy, tiers, oaths, articles, pacts, agentSkills, changelog }
+  return { rails, taxonomy, tiers, oaths, articles, docs, pacts, agentSkills, changelog }
 }
 
 /** The same for one build after the other: read again where a file is another than it was. */

@@ -121,6 +121,7 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
     changelog: authored.changelog,
     runs: [...runs.values()],
     receiptRun: await lastReceiptRun(database),
+    docs: authored.docs,
     agentSkills: authored.agentSkills,
     signingKeys: { keys: options.publicKeys.keys.map((key) => ({ ...key })) },
     community,

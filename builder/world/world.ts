@@ -13,6 +13,7 @@ import type { RailStatus } from '../../src/core/rail-status.ts'
 import type { RunRecord } from '../../src/db/runs.ts'
 import type { ArticleSource } from './articles.ts'
 import type { AuthoredRail } from './authored-rails.ts'
+import type { DocsSource } from './docs.ts'
 import type { PactsWorld } from './pacts.ts'
 import type { ReceiptRun } from './receipt-run.ts'
 
@@ -76,6 +77,8 @@ export interface World {
   readonly tiers: z.infer<typeof tierList>['tiers']
   readonly oaths: z.infer<typeof oathList>['oaths']
   readonly articles: readonly ArticleSource[]
+  /** Pages of the documentation, in order. */
+  readonly docs: readonly DocsSource[]
   /** Views of the last 24 whole hours by article slug. */
   readonly views24h: ReadonlyMap<string, number>
   /** `CHANGELOG.md`; null where the program was installed without it. */

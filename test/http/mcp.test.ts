@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { documentsOf } from '../../builder/documents/index.ts'
-import { mcpToolNotes } from '../../builder/site/docs/mcp.ts'
+import { mcpToolNotes } from '../../builder/site/docs/mcp-tools.ts'
 import { loadReference } from '../../src/actions/reference.ts'
 import { publicDir, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'

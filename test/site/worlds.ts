@@ -1,7 +1,10 @@
 /** Worlds that fill every kind of page. */
+import { loadDocs } from '../../builder/world/docs.ts'
 import type { LedgerEvent, PollRecord, World } from '../../builder/world/world.ts'
 import { dayMs, hourMs } from '../../src/core/time.ts'
 import { failedPoll, goodPoll, railRecord, smallWorld, worldNowMs } from '../support/world.ts'
+
+const docs = await loadDocs(new URL('../../data/docs', import.meta.url).pathname)
 
 /** Ninety days of polls, four a day: a volume that swings, a gap of failures, a day of unknown figures. */
 function longHistory(): PollRecord[] {
@@ -71,6 +74,7 @@ export function fullWorld(siteUrl: string, changes: Partial<World> = {}): World 
         detail: '3 polled, 1 failed',
       },
     ],
+    docs,
     agentSkills: new Map(
       ['desk', 'pacts', 'register-and-earn'].map((name) => [
         name,

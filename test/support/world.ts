@@ -245,6 +245,7 @@ export function smallWorld(changes: Partial<World> = {}): World {
       },
     ],
     views24h: new Map([['first-words', 7]]),
+    docs: [],
     agentSkills: new Map([
       ['pacts', '---\nname: pacts\n---\n{SERVICE_NAME}: {BASE_URL}/pacts, {SITE_URL}\n'],
       ['desk', '---\nname: desk\n---\n{SERVICE_NAME}: {BASE_URL}/desk/feed.json\n'],

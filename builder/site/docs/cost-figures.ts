@@ -1,21 +1,19 @@
 /**
- * What the page of costs reckons with. Sizes were measured on a set of 60 rails with ninety days of polls, 334 workers
- * and 334 receipts, in the codings that are served; they stand here and are not read from the set that is published, so
- * that the page stays the same while documents change.
+ * Inputs of the cost page. Sizes were measured on a set of 60 rails with ninety days of polls, 334 workers and 334
+ * receipts, in the encodings served. They are constants, so that the page does not change with every build.
  */
 import { maxAgeOf } from '../../../src/contract/routes.ts'
 import type { ReadKind } from './edge-cache.ts'
 
 export const measuredOn = '2026-11-21'
 
-export interface NamedReadKind extends ReadKind {
+interface NamedReadKind extends ReadKind {
   readonly name: string
   readonly plainBytes: number
 }
 
-/** Pages, and what else stands in no route of the API. */
-const pageSeconds = 300
-/** Four polls a day, and what people write in between. */
+const pageMaxAgeSeconds = 300
+/** Changes a day of documents that change with polls, and of those that change with writes. */
 const withPolls = 4
 const withWrites = 24 * 60
 
@@ -27,9 +25,9 @@ export const readKinds: readonly NamedReadKind[] = [
   kind('History of a rail', 0.05, 60, 108_123, 11_153, maxAgeOf('getRailHistory'), withPolls),
   kind('Leaderboard', 0.05, 1, 635, 635, maxAgeOf('getLeaderboard'), withWrites),
   kind('Newest receipts', 0.05, 1, 180_612, 6652, maxAgeOf('listReceipts'), withWrites),
-  kind('Page of a rail', 0.08, 60, 37_723, 6649, pageSeconds, withPolls),
-  kind('Page of a rail, Markdown', 0.05, 60, 6253, 1951, pageSeconds, withPolls),
-  kind('Home page', 0.04, 1, 126_246, 5355, pageSeconds, withWrites),
+  kind('Page of a rail', 0.08, 60, 37_723, 6649, pageMaxAgeSeconds, withPolls),
+  kind('Page of a rail, Markdown', 0.05, 60, 6253, 1951, pageMaxAgeSeconds, withPolls),
+  kind('Home page', 0.04, 1, 126_246, 5355, pageMaxAgeSeconds, withWrites),
   kind('OpenAPI', 0.03, 1, 300_539, 23_578, maxAgeOf('getOpenApi'), 0.1),
 ]
 
@@ -45,22 +43,22 @@ function kind(
   return { name, share, documents, plainBytes, bodyBytes, maxAgeSeconds, changesPerDay }
 }
 
-export const edge = { points: 100, keepsSeconds: 86_400, headerBytes: 1100 } as const
+export const edgeCache = { points: 100, keepsSeconds: 86_400, headerBytes: 1100 } as const
 
 export const readsPerDay = [1e6, 1e9] as const
 
-/** Nobody's prices: examples, to be put in place of by the reader's own. USD. */
+/** Examples in USD, to be replaced by the reader's own prices. */
 export const examplePrices = { perMillionReads: 0.6, perGb: 0.02, perOriginGb: 0.08 } as const
 
-/** Answers of the largest document above, by one process that shared two cores with its load and other work. */
+/** Responses with the largest document above, by one process that shared two cores with its load and other work. */
 export const originPerSecond = 16_000
 
-/** Receipts that a platform has issued and a plain wallet sends in, with their entry in the ledger of reputation. */
+/** Receipts issued by a platform and submitted by a plain wallet, including their reputation entry. */
 export const writes = {
   bytesPerReceipt: 2083,
-  /** All threads of the service, on a machine with other work, which makes it more. */
+  /** All threads of the service, measured on a machine with other work, which raises the figure. */
   cpuMicroseconds: 920,
-  /** Callers at once when it was measured; as many receipts share a flush at most. */
+  /** Concurrent callers during the measurement, and the most receipts that share a flush. */
   groupSize: 64,
   diskBytes: 1e12,
   perDay: [1000, 100_000, 10_000_000],

@@ -1,35 +1,35 @@
 /**
- * What a cache in front leaves for the origin: the expectation for reads that come independently of each other (Poisson),
- * document by document; that a copy was forgotten and that it was changed count as independent. Reads spread evenly over documents of a kind and points of presence, which leaves
- * the most misses: any other spread has fewer.
+ * Expected load that caches in front leave for the origin, document by document. Reads are independent (Poisson) and
+ * spread evenly over the documents of a kind and the points of presence, which gives the most misses. Eviction and
+ * change of a copy are independent events.
  */
 
 export interface ReadKind {
-  /** Of all reads, 0 to 1. */
+  /** Fraction of all reads, 0 to 1. */
   readonly share: number
   /** Documents of the kind, read equally often. */
   readonly documents: number
-  /** As sent to a reader that takes brotli. */
+  /** Compressed with brotli. */
   readonly bodyBytes: number
   readonly maxAgeSeconds: number
-  /** How often one of them gets new bytes. */
+  /** Of one document. */
   readonly changesPerDay: number
 }
 
 export interface EdgeCache {
   readonly points: number
-  /** One more cache between the points and the origin, whose copies the points pass on with their `Age`. */
+  /** An additional cache between the points and the origin, whose copies the points pass on with their `Age`. */
   readonly hasShield: boolean
-  /** What nobody has read for so long is forgotten, and fetched whole. */
+  /** A copy that nobody has read for this long is evicted. */
   readonly keepsSeconds: number
-  /** Of an answer, status line included. */
+  /** Of one response, status line included. */
   readonly headerBytes: number
 }
 
-/** One day; all but `reads` are expectations. */
+/** Totals of one day; all but `reads` are expected values. */
 export interface EdgeDay {
   readonly reads: number
-  /** Share of the reads that a point answered by itself. */
+  /** Fraction of reads served by a point of presence. */
   readonly hitShare: number
   readonly edgeBytes: number
   readonly originRequests: number
@@ -59,15 +59,15 @@ function kindDay(reads: number, kind: ReadKind, edge: EdgeCache): EdgeDay {
   const { points, hasShield, headerBytes } = edge
   const perSecond = reads / documents / daySeconds
   const perPoint = perSecond / points
-  // The cache that asks the origin: the shield, which all reads of a document come down to, or each point.
+  // Caches that request from the origin: the shield alone, or every point.
   const caches = hasShield ? 1 : points
   const rate = hasShield ? perSecond : perPoint
   const fetches = caches * missesPerSecond(rate, maxAgeSeconds) * documents * daySeconds
-  // No change while the copy was fresh, nor in the wait for the read after it.
+  // Unchanged while the copy was fresh and until the next read.
   const changes = changesPerDay / daySeconds
   const isSame = Math.exp(-changes * maxAgeSeconds) * (rate / (rate + changes))
   const isKept = 1 - Math.exp(-rate * edge.keepsSeconds)
-  // A copy opens the shield's cycle at one point; each other point with a read before it is old asks once.
+  // One point fetches first; every other point with a read while the copy is fresh fetches once.
   const perCycle = 1 + (points - 1) * (1 - Math.exp(-perPoint * maxAgeSeconds))
   const misses = hasShield ? fetches * perCycle : fetches
   return {
@@ -79,7 +79,7 @@ function kindDay(reads: number, kind: ReadKind, edge: EdgeCache): EdgeDay {
   }
 }
 
-/** A miss begins a time of `maxAgeSeconds` without one, and the next read after it is the next miss. */
+/** After each miss follow `maxAgeSeconds` without one; the next read after that misses again. */
 function missesPerSecond(readsPerSecond: number, maxAgeSeconds: number): number {
   return readsPerSecond / (1 + readsPerSecond * maxAgeSeconds)
 }

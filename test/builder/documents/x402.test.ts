@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { x402DiscoveryOf } from '../../../builder/documents/x402.ts'
-import { payingPage } from '../../../builder/site/docs/paying.ts'
+import { paymentTerms, soldTable } from '../../../builder/site/docs/payments.ts'
 import { loadReference } from '../../../src/actions/reference.ts'
 import { x402Discovery } from '../../../src/contract/schemas/x402.ts'
 import { smallWorld } from '../../support/world.ts'
@@ -48,18 +48,15 @@ test.each([
   expect(found.instructions).toContain('not available')
 })
 
-test('the guide names the receiver where one can pay, and says so where one cannot', () => {
+test('the guide names the receiver if payments are on, and says that they are off otherwise', () => {
   const world = smallWorld()
-  const textWith = (payments: typeof world.site.payments) => {
-    const { body } = payingPage({ ...world, site: { ...world.site, payments } })
-    const blocks = typeof body === 'function' ? body() : body
-    return blocks.map((block) => block?.md ?? '').join('\n')
-  }
-  const on = textWith({ settlement: 'facilitator', receiver })
+  const termsWith = (payments: typeof world.site.payments) =>
+    paymentTerms({ ...world, site: { ...world.site, payments } }).md
+  const on = termsWith({ settlement: 'facilitator', receiver })
   expect(on).toContain(receiver)
-  expect(on).not.toContain('Payment is off here')
-  expect(on).toContain('0.005')
-  const off = textWith({ settlement: 'off', receiver })
-  expect(off).toContain('Payment is off here')
+  expect(on).not.toContain('Payments are off')
+  const off = termsWith({ settlement: 'off', receiver })
+  expect(off).toContain('Payments are off')
   expect(off).not.toContain(receiver)
+  expect(soldTable(world).md).toContain('0.005')
 })

@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest'
 
 import { readKinds } from '../../../builder/site/docs/cost-figures.ts'
-import { costPage } from '../../../builder/site/docs/cost.ts'
+import {
+  documentsTable,
+  moneyTable,
+  readsTable,
+  writesTable,
+} from '../../../builder/site/docs/cost.ts'
 import { edgeDay } from '../../../builder/site/docs/edge-cache.ts'
 import type { EdgeCache, ReadKind } from '../../../builder/site/docs/edge-cache.ts'
 import { randomFrom } from '../../support/random.ts'
@@ -78,12 +83,14 @@ describe('caches in front', () => {
   })
 })
 
-describe('the page of costs', () => {
-  test('shares out all reads, and has a figure in every cell', () => {
+describe('the cost tables', () => {
+  test('distribute all reads over the kinds of documents', () => {
     expect(readKinds.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 12)
-    const { body } = costPage()
-    const blocks = typeof body === 'function' ? body() : body
-    const text = blocks.map((block) => block?.md ?? '').join('\n')
+  })
+
+  test('have a number in every cell', () => {
+    const tables = [readsTable(), moneyTable(), documentsTable(), writesTable()]
+    const text = tables.map(({ md }) => md).join('\n')
     expect(text).toContain('1,000,000,000, with a shield')
     expect(text).not.toMatch(/NaN|Infinity|undefined/)
   })

@@ -7,10 +7,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { stacked } from '../../../builder/site/blocks.ts'
-import { signingPage } from '../../../builder/site/docs/signing.ts'
-import { verifyingPage } from '../../../builder/site/docs/verifying.ts'
-import type { SitePage } from '../../../builder/site/page.ts'
+import { docsPages } from '../../../builder/site/docs/page.ts'
 import { loadAuthored } from '../../../builder/world/authored.ts'
+import type { World } from '../../../builder/world/world.ts'
 import { systemClock } from '../../../src/runtime/runtime.ts'
 import { startSite } from '../../site/site-server.ts'
 import { fullWorld } from '../../site/worlds.ts'
@@ -33,39 +32,38 @@ afterAll(async () => {
   await published.remove()
 })
 
-/** The script of a guide, as a reader of its Markdown would save it, and what it prints. */
-async function run(page: SitePage): Promise<string> {
-  const blocks = typeof page.body === 'function' ? page.body() : page.body
+/** Runs the script of a guide as a reader of its Markdown would save it, and returns its output. */
+async function runScriptOf(path: string, world: World): Promise<string> {
+  const page = docsPages(world).find((candidate) => candidate.path === path)
+  const blocks = typeof page?.body === 'object' ? page.body : []
   const [, script = ''] = /```js\n([\s\S]*?)\n```/.exec(stacked(blocks).md) ?? []
   const file = join(dir, 'script.mjs')
   writeFileSync(file, script)
   const child = spawn(process.execPath, [file], { stdio: ['ignore', 'pipe', 'inherit'] })
-  let said = ''
+  let output = ''
   child.stdout.on('data', (chunk: Buffer) => {
-    said += chunk.toString('utf8')
+    output += chunk.toString('utf8')
   })
   await once(child, 'close')
-  return said
+  return output
 }
 
-test('the script of the signing guide registers a wallet and sends in its receipt', async () => {
-  const { site, ...world } = fullWorld('https://ledger.test')
+test('the script of the signing guide registers a wallet and submits its receipt', async () => {
+  const world = fullWorld('https://ledger.test')
   const { taxonomy } = await loadAuthored('data')
-  const said = await run(
-    signingPage({
-      ...world,
-      taxonomy: { ...taxonomy, skills: [...taxonomy.skills] },
-      site: { ...site, url: service.url },
-    }),
-  )
-  expect(said).toMatch(/^201 \{\s+wallet: '[0-9a-f]{64}'/)
-  expect(said).toMatch(/\n201 \{\s+receipt_id: 'rcp_[0-9a-f]{64}'/)
+  const output = await runScriptOf('/docs/signing', {
+    ...world,
+    taxonomy: { ...taxonomy, skills: [...taxonomy.skills] },
+    site: { ...world.site, url: service.url },
+  })
+  expect(output).toMatch(/^201 \{\s+wallet: '[0-9a-f]{64}'/)
+  expect(output).toMatch(/\n201 \{\s+receipt_id: 'rcp_[0-9a-f]{64}'/)
 })
 
-test('the script of the verifying guide finds a published document good', async () => {
+test('the script of the verifying guide accepts a published document', async () => {
   const site = await startSite((url) => fullWorld(url))
   try {
-    expect(await run(verifyingPage(fullWorld(site.url)))).toBe('good\n')
+    expect(await runScriptOf('/docs/verifying', fullWorld(site.url))).toBe('good\n')
   } finally {
     await site.stop()
   }

@@ -1,4 +1,4 @@
-/** Sentences of the contract: their `code` marks become code in both forms of a page. */
+/** Sentences of the contract: text between backticks becomes code in both forms of a page. */
 import { code, concat, renderInline } from '../html-and-markdown.ts'
 import type { HtmlAndMarkdown } from '../html-and-markdown.ts'
 

@@ -1,10 +1,10 @@
-/** `/opportunities` and `/arbitrage`: where one can earn, and how the expected income is worked out. */
+/** `/opportunities`: the rails that pay now, by expected income. */
 import { counted } from '../../src/core/number-text.ts'
 import { opportunitiesOf } from '../documents/opportunities.ts'
 import type { World } from '../world/world.ts'
-import { codeBlock, links, list, para, section, steps, verifyBox } from './blocks.ts'
+import { links, para, verifyBox } from './blocks.ts'
 import { amount, count, percent, unknown } from './figures.ts'
-import { address, code, untrustedText, join, link, inline } from './html-and-markdown.ts'
+import { address, untrustedText, join, link, inline } from './html-and-markdown.ts'
 import type { SitePage } from './page.ts'
 import { railLink } from './rail-parts.ts'
 import { cell, table } from './table.ts'
@@ -69,60 +69,6 @@ export function opportunitiesPage(world: World): SitePage {
       links([
         ['/api/v1/opportunities', 'As JSON'],
         ['/', 'All rails'],
-      ]),
-    ],
-  }
-}
-
-export function arbitragePage(): SitePage {
-  return {
-    path: '/arbitrage',
-    title: 'Expected income, explained',
-    description:
-      'How the ledger estimates what a newcomer earns on a rail in a day, which figures go in, and what the number cannot tell.',
-    nav: '/opportunities',
-    body: [
-      para(
-        'The estimate answers one question: if you joined a rail today and did as well as its average worker, leaving out the largest one, what would a day have brought over the last thirty?',
-        'lede',
-      ),
-      section(
-        'formula',
-        'The formula',
-        codeBlock(
-          'expected USD a day = volume × (1 − top worker share) ÷ (workers − 1) ÷ 30',
-          'text',
-        ),
-        list([
-          inline`${code('tpv_30d_usdc')}: volume over thirty days, after the filter rule of the rail.`,
-          inline`${code('top_worker_share')}: taken out first, because a newcomer does not get it.`,
-          inline`${code('unique_workers_30d')}: everyone who was paid; the largest is not counted.`,
-        ]),
-        para(
-          'Where one of the three is unknown, or nobody but the largest worker was paid, the estimate is unknown. It is never zero for lack of data.',
-        ),
-      ),
-      section(
-        'reading',
-        'How to read it',
-        steps([
-          'An average hides its spread. A few workers may take most of what the average spreads evenly.',
-          'It looks back. Thirty days of income are no promise of a thirty-first.',
-          'It leaves out your costs: entry cost, gas, models, and the time until the first payout.',
-          'Volume after the filter rule is an upper bound: rings of wallets that belong together are not always seen.',
-          inline`Figures that are carried over make an estimate of the past. The ${link('/opportunities', 'list')} names such caveats in each row.`,
-        ]),
-      ),
-      section(
-        'breakeven',
-        'Breaking even',
-        para(
-          'Days to break even are the entry cost divided by the expected income a day. With no entry cost they are zero; with unknown income they are unknown.',
-        ),
-      ),
-      links([
-        ['/opportunities', 'Where an agent can earn now'],
-        ['/docs', 'Documentation'],
       ]),
     ],
   }

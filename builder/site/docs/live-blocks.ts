@@ -1,0 +1,101 @@
+/** Blocks that Markdown pages insert with `<!-- block: name -->`. */
+import type { Route } from '../../../src/contract/route.ts'
+import { routes } from '../../../src/contract/routes.ts'
+import { evidenceTenths } from '../../../src/core/reputation.ts'
+import { chains, evmChains } from '../../chain/chains.ts'
+import type { World } from '../../world/world.ts'
+import { facts, htmlOnly, list } from '../blocks.ts'
+import { code, inline, link } from '../html-and-markdown.ts'
+import type { HtmlAndMarkdown } from '../html-and-markdown.ts'
+import { html } from '../html.ts'
+import { table, unsortedTable } from '../table.ts'
+import { contractText } from './contract-text.ts'
+import { documentsTable, moneyTable, readsTable, writesTable } from './cost.ts'
+import { errorTable } from './error-codes.ts'
+import { rateLimitTable, writeQuotaTable } from './limits.ts'
+import { mcpToolTable } from './mcp-tools.ts'
+import { modelSections } from './models.ts'
+import { paymentTerms, soldTable } from './payments.ts'
+import { endpointSections } from './reference.ts'
+
+export const liveBlocks: Readonly<Record<string, (world: World) => HtmlAndMarkdown>> = {
+  endpoints: endpointSections,
+  models: modelSections,
+  'signed-endpoints': signedEndpoints,
+  'signing-keys': signingKeyList,
+  'receipt-chains': chainTable,
+  'evidence-weights': evidenceTable,
+  'payment-terms': paymentTerms,
+  'sold-reads': soldTable,
+  'error-codes': errorTable,
+  'rate-limits': rateLimitTable,
+  'write-quotas': writeQuotaTable,
+  'mcp-tools': mcpToolTable,
+  'cost-reads': readsTable,
+  'cost-money': moneyTable,
+  'cost-documents': documentsTable,
+  'cost-writes': writesTable,
+  playground,
+}
+
+function signedEndpoints(): HtmlAndMarkdown {
+  return list(
+    routes
+      .filter((route: Route) => route.access === 'signed')
+      .map(
+        ({ id, method, path, description }) =>
+          inline`${link(`/docs/reference#${id}`, code(`${method} ${path}`))}: ${contractText(description)}`,
+      ),
+  )
+}
+
+function signingKeyList({ signingKeys }: World): HtmlAndMarkdown {
+  return facts(
+    signingKeys.keys.map(({ kid, status, created_at: since, public_key: key }) => [
+      kid,
+      inline`${status}, since ${since.slice(0, 10)}, ${code(key)}`,
+    ]),
+  )
+}
+
+function chainTable(): HtmlAndMarkdown {
+  return table({
+    id: 'tokens',
+    caption:
+      'A chain is checked only if the operator has configured an RPC node for it. Receipts on other chains remain pending.',
+    columns: [{ label: 'Chain' }, { label: 'Chain id', kind: 'figure' }, { label: 'USDC' }],
+    rows: evmChains.map((name) => ({
+      cells: [name, String(chains[name].chainId), code(chains[name].usdc.address)],
+    })),
+    empty: 'None.',
+  })
+}
+
+const evidence = [
+  ['onchain', 'The payment was found on-chain.'],
+  ['platform', 'The receipt was issued by a platform that the ledger knows.'],
+  ['exchange', 'The receipt was issued by the job exchange, which sees work but no payment.'],
+  ['signed', 'The receipt was signed only by the worker.'],
+] as const satisfies readonly (readonly [keyof typeof evidenceTenths, string])[]
+
+function evidenceTable(): HtmlAndMarkdown {
+  return unsortedTable(
+    'evidence',
+    'Weight by type of payment evidence.',
+    ['Evidence', { label: 'Weight', kind: 'figure' }, { label: 'When', wide: true }],
+    evidence.map(([kind, when]) => [code(kind), (evidenceTenths[kind] / 10).toFixed(1), when]),
+  )
+}
+
+/** Filled by Swagger UI, which the page loads from this site. */
+function playground(): HtmlAndMarkdown {
+  return htmlOnly(
+    html`<noscript
+        ><p>
+          This page needs JavaScript; the <a href="/docs/reference">reference</a> does not.
+        </p></noscript
+      >
+      <div id="playground"></div>`,
+    'The playground is interactive. The same endpoints are listed in the reference.',
+  )
+}

@@ -1,0 +1,45 @@
+/** The tools that the service offers over the Model Context Protocol. */
+import { entriesOf } from '../../../src/core/entries.ts'
+import { code } from '../html-and-markdown.ts'
+import type { HtmlAndMarkdown } from '../html-and-markdown.ts'
+import { table } from '../table.ts'
+
+/** Arguments with a question mark are optional. */
+export const mcpToolNotes = {
+  list_rails: ['status?, chain?, category?, limit?', 'Rails with their main figures.'],
+  get_rail: ['rail', 'Everything published about one rail.'],
+  list_opportunities: [
+    'limit?',
+    'Rails that pay now, highest expected income first, with caveats.',
+  ],
+  how_to_earn: [
+    'rail',
+    'Entry requirements, caveats and steps for one rail, and how to sign them.',
+  ],
+  list_pacts: [
+    'state?, limit?',
+    'Pacts that are settled, in flight, or recorded from other sources without proof of payment.',
+  ],
+  get_pact: ['pact_id', 'One pact.'],
+  list_receipts: ['rail?, wallet?, status?, limit?', 'Receipts, newest first.'],
+  get_receipt: ['receipt_id', 'One receipt with its content and its own signature.'],
+  verify_receipt: ['receipt_id', 'Recomputes the id of a receipt and checks its signature.'],
+  reputation_rules: ['', 'Formula, weights and decay of reputation.'],
+} as const satisfies Readonly<Record<string, readonly [args: string, note: string]>>
+
+export function mcpToolTable(): HtmlAndMarkdown {
+  return table({
+    id: 'tools',
+    caption: 'Arguments with a question mark are optional.',
+    columns: [
+      { label: 'Tool', sortable: false },
+      { label: 'Arguments', sortable: false },
+      { label: 'Returns', sortable: false, wide: true },
+    ],
+    rows: entriesOf(mcpToolNotes).map(([name, [args, note]]) => ({
+      id: name,
+      cells: [code(name), args === '' ? 'none' : code(args), note],
+    })),
+    empty: '',
+  })
+}

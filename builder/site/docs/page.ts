@@ -1,0 +1,53 @@
+/** Pages written in Markdown under `data/docs`, with values and blocks filled in from the contract and the world. */
+import type { DocsSource } from '../../world/docs.ts'
+import type { World } from '../../world/world.ts'
+import { html } from '../html.ts'
+import type { SitePage } from '../page.ts'
+import { renderMarkdown } from '../prose.ts'
+import { liveBlocks } from './live-blocks.ts'
+import { docsValues } from './values.ts'
+
+export function docsPages(world: World): SitePage[] {
+  const values = docsValues(world)
+  return world.docs.map((source) => docsPage(source, world, values))
+}
+
+function docsPage(
+  source: DocsSource,
+  world: World,
+  values: Readonly<Record<string, string>>,
+): SitePage {
+  const { path, nav, title, styles, scripts, alternate } = source
+  const fill = (text: string) =>
+    text.replace(/\{\{(\w+)\}\}/g, (_all, name: string) => {
+      const value = values[name]
+      if (value === undefined) throw new Error(`the page ${path} uses the unknown value ${name}`)
+      return value
+    })
+  const body = fill(source.body).trim()
+  const names = [...body.matchAll(blockMarkers)].map(([, name = '']) => name)
+  const blocks = new Map(
+    names.map((name) => {
+      const block = liveBlocks[name]
+      if (block === undefined) throw new Error(`the page ${path} uses the unknown block ${name}`)
+      return [name, block(world)] as const
+    }),
+  )
+  const markdown = body
+    .replace(blockMarkers, (_marker, name: string) => blocks.get(name)?.md ?? '')
+    .replace(/^(#+ .*?) \{#[\w-]+\}$/gm, '$1')
+  return {
+    path,
+    title,
+    description: fill(source.description),
+    nav,
+    ...(alternate && {
+      alternates: [{ type: 'application/json', href: alternate[0], title: alternate[1] }],
+    }),
+    ...(styles && { styles }),
+    ...(scripts && { scripts }),
+    body: [{ html: html`${renderMarkdown(body, world.site.url, blocks)}`, md: markdown }],
+  }
+}
+
+const blockMarkers = /^<!-- block: ([a-z-]+) -->$/gm

@@ -1,0 +1,56 @@
+/** What is sold per request, and on which terms. */
+import type { Route } from '../../../src/contract/route.ts'
+import { routes } from '../../../src/contract/routes.ts'
+import { paymentAsset } from '../../../src/contract/x402.ts'
+import type { World } from '../../world/world.ts'
+import { facts, notice } from '../blocks.ts'
+import { code, inline, join, link } from '../html-and-markdown.ts'
+import type { HtmlAndMarkdown } from '../html-and-markdown.ts'
+import { cell, table } from '../table.ts'
+
+/** Receiver, network and asset; a notice where the installation accepts no payments. */
+export function paymentTerms({ site }: World): HtmlAndMarkdown {
+  const { settlement, receiver } = site.payments
+  if (settlement === 'off' || receiver === null) {
+    return notice(
+      'Payments are off',
+      'This installation does not accept payments at the moment: 402 responses state the prices but offer no way to pay. Partners can read what their tier covers.',
+    )
+  }
+  const { network, address } = paymentAsset
+  return facts([
+    ['Paid to', code(receiver)],
+    ['Network', inline`Base, ${code(network.v2)} (version 1: ${code(network.v1)})`],
+    ['Asset', inline`USDC, ${code(address)}`],
+    ['Scheme', inline`${code('exact')}: an EIP-3009 authorization for exactly the price`],
+  ])
+}
+
+/** The sold reads with their prices and the tiers that include them. */
+export function soldTable({ tiers }: Pick<World, 'tiers'>): HtmlAndMarkdown {
+  const sold = routes.flatMap((route: Route) =>
+    route.price === undefined ? [] : [{ ...route, price: route.price }],
+  )
+  return table({
+    id: 'sold',
+    caption: 'Prices in USDC per response.',
+    columns: [
+      { label: 'Read', sortable: false },
+      { label: 'Price', unit: 'USDC', kind: 'figure' },
+      { label: 'Included in', sortable: false },
+    ],
+    rows: sold.map(({ id, method, path, price }) => ({
+      cells: [
+        link(`/docs/reference#${id}`, code(`${method} ${path}`)),
+        cell(price, Number(price)),
+        join(
+          tiers
+            .filter(({ covers }) => covers.some((read) => path.endsWith(read)))
+            .map(({ name }) => name),
+          ', ',
+        ),
+      ],
+    })),
+    empty: 'Nothing is sold.',
+  })
+}

@@ -1,0 +1,65 @@
+/** Values that Markdown pages insert with `{{name}}`. */
+import { errorCodes } from '../../../src/contract/errors.ts'
+import { mcpPath } from '../../../src/contract/route.ts'
+import { routes } from '../../../src/contract/routes.ts'
+import { PAYMENT_TIMEOUT_SECONDS, paymentAsset } from '../../../src/contract/x402.ts'
+import { limitPolicies } from '../../../src/core/limits.ts'
+import { grouped } from '../../../src/core/number-text.ts'
+import { GRACE_MS, PATIENCE_MS, PERIOD_MS } from '../../../src/core/partner.ts'
+import {
+  evidenceTenths,
+  reputationDecayDays,
+  reputationFormula,
+  valueMicroUsdc,
+} from '../../../src/core/reputation.ts'
+import { MOST_PERIODS } from '../../../src/core/subscription-price.ts'
+import { dayMs, hourMs } from '../../../src/core/time.ts'
+import { missedAtLeast, missingMs, windowMs } from '../../chain/receipt-verdict.ts'
+import type { World } from '../../world/world.ts'
+import { amountText } from '../figures.ts'
+import { receiptChecksPath } from '../receipt-checks.ts'
+import { edgeCache, originPerSecond, writes } from './cost-figures.ts'
+import { originPeakPerSecond } from './cost.ts'
+import { modelSchemas } from './models.ts'
+
+export function docsValues(world: World): Readonly<Record<string, string>> {
+  const { site, taxonomy } = world
+  return {
+    site_url: site.url,
+    service_name: site.serviceName,
+    version: site.version,
+    mcp_url: `${site.url}${mcpPath}`,
+    receipt_checks_path: receiptChecksPath,
+    first_skill: taxonomy.skills[0]?.slug ?? '',
+    endpoint_count: String(routes.length),
+    model_count: String(modelSchemas(world).length),
+    error_count: String(Object.keys(errorCodes).length),
+    ip_per_minute: String(limitPolicies.ip.quota),
+    ip_per_day: String(limitPolicies.day.quota),
+    over_limit_per_minute: String(limitPolicies.over_limit.quota),
+    payment_chain_id: String(paymentAsset.chainId),
+    payment_timeout_s: String(PAYMENT_TIMEOUT_SECONDS),
+    period_days: String(PERIOD_MS / dayMs),
+    grace_days: String(GRACE_MS / dayMs),
+    patience_days: String(PATIENCE_MS / dayMs),
+    max_periods: String(MOST_PERIODS),
+    window_hours: String(windowMs / hourMs),
+    missing_hours: String(missingMs / hourMs),
+    missing_runs: String(missedAtLeast),
+    reputation_formula: reputationFormula,
+    reputation_days: String(reputationDecayDays),
+    reputation_example: reputationExample(100, 2, 30),
+    origin_peak_per_second: originPeakPerSecond.toFixed(0),
+    origin_peak_share: `${((originPeakPerSecond / originPerSecond) * 100).toFixed(1)} %`,
+    origin_per_second: grouped(String(originPerSecond)),
+    edge_keeps_hours: String(edgeCache.keepsSeconds / 3600),
+    edge_header_bytes: grouped(String(edgeCache.headerBytes)),
+    write_group_size: String(writes.groupSize),
+  }
+}
+
+function reputationExample(amountUsdc: number, payerRank: number, ageDays: number): string {
+  const worth = valueMicroUsdc(amountUsdc * 1e6, evidenceTenths.onchain, payerRank) / 1e6
+  const now = worth * Math.exp(-ageDays / reputationDecayDays)
+  return `A receipt of ${amountText(amountUsdc)} USDC whose payment was found on-chain, the second from its payer, is worth ${amountText(worth)} on the day it counts from and ${amountText(now)} when it is ${ageDays} days old.`
+}

@@ -1,0 +1,44 @@
+/** Pages of the documentation: `data/docs/<name>.md`, Markdown with front matter. */
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { z } from 'zod'
+
+import { parseMarkdownFile } from './articles.ts'
+
+const path = z.string().regex(/^(?:\/[a-z0-9-]+)+$/)
+const assets = z.array(z.string().regex(/^\/assets\/[\w./-]+$/))
+
+const fields = z.strictObject({
+  path,
+  /** Position among the pages. */
+  order: z
+    .string()
+    .regex(/^\d{1,4}$/)
+    .transform(Number),
+  title: z.string().min(1).max(200),
+  description: z.string().min(1).max(400),
+  /** The navigation entry that is current on the page. */
+  nav: path.default('/docs'),
+  /** Address and title of the JSON document with the same content. */
+  alternate: z.tuple([path.or(z.string().regex(/^\/[\w./-]+$/)), z.string()]).optional(),
+  styles: assets.optional(),
+  scripts: assets.optional(),
+})
+
+/** `{{name}}` and `<!-- block: name -->` in `description` and `body` are filled in when the page is rendered. */
+export interface DocsSource extends z.infer<typeof fields> {
+  readonly body: string
+}
+
+/** Every `<name>.md` of the directory in order. Throws an error that names the file and the field. */
+export async function loadDocs(dir: string): Promise<readonly DocsSource[]> {
+  const names = (await readdir(dir)).filter((name) => name.endsWith('.md'))
+  const pages = await Promise.all(
+    names.map(async (name) => {
+      const file = join(dir, name)
+      return parseMarkdownFile(file, await readFile(file, 'utf8'), fields)
+    }),
+  )
+  return pages.toSorted((a, b) => a.order - b.order)
+}
