@@ -1,13 +1,15 @@
-/** Event logs in chunks of blocks: each is checked, decoded, dated, handed on and dropped. */
+/** Event logs in chunks of blocks, checked, decoded and dated. */
 import { decodeEventLog, isAddressEqual, toEventSelector } from 'viem'
 import type { Abi, Address, DecodeEventLogReturnType, Hex } from 'viem'
 import { z } from 'zod'
 
-import { parseEarly } from '../../src/core/parse-early.ts'
+import { mapConcurrent } from '../../src/core/concurrency.ts'
+import { secondMs } from '../../src/core/time.ts'
 import { ChainError } from './errors.ts'
 import type { ChainReader } from './reader.ts'
+import { address, hash, hexData, parseResult, quantity, toHex } from './values.ts'
 
-/** As `eth_getLogs` takes it: any of the addresses, and per position any of the topics (null for all). */
+/** Matches any of the addresses, and per position any of the topics (null for all), as in `eth_getLogs`. */
 export interface LogFilter {
   readonly addresses: readonly Address[]
   readonly topics: readonly (readonly Hex[] | null)[]
@@ -23,7 +25,7 @@ interface LogPlace {
   readonly atMs: number
 }
 
-/** A log and what it says; narrow by `event.eventName`. */
+/** Narrow by `event.eventName`. */
 export interface DecodedLog<TAbi extends Abi> extends LogPlace {
   readonly event: DecodeEventLogReturnType<TAbi>
 }
@@ -43,19 +45,20 @@ export interface ReadLogs<TAbi extends Abi> {
   readonly fromBlock: number
   /** Inclusive. */
   readonly toBlock: number
-  /** Most blocks asked for at once; fewer after the node refuses, slowly more again after it answers. */
+  /** Most blocks of one request; halved when the node refuses, growing again after it answers. */
   readonly chunkBlocks: number
   readonly signal: AbortSignal
-  /** In order of blocks. May throw `ChainError.tooMuch` before it keeps anything: the chunk then comes again, smaller. */
+  /** Called in order of blocks. A `ChainError` that `isTooLarge` makes it be called again with a smaller chunk. */
   readonly onChunk: (chunk: LogChunk<TAbi>) => Promise<void>
 }
 
-const parallelRequests = 4
+/** Calls to one node at a time. */
+export const concurrentCalls = 4
 const maxHeadersPerChunk = 50
 const chunksBeforeGrowth = 4
 const growth = 1.25
 
-/** Reads every log that a filter matches, chunk by chunk. Throws `ChainError` where even one block is too much. */
+/** Reads every log that a filter matches, chunk by chunk. @throws ChainError where even one block is too much */
 export async function readLogs<const TAbi extends Abi>(read: ReadLogs<TAbi>): Promise<void> {
   const { chunkBlocks, toBlock, signal } = read
   let size = chunkBlocks
@@ -67,7 +70,7 @@ export async function readLogs<const TAbi extends Abi>(read: ReadLogs<TAbi>): Pr
     try {
       await read.onChunk(await readChunk(read, from, to))
     } catch (error) {
-      if (!(error instanceof ChainError && error.tooMuch) || to === from) throw error
+      if (!(error instanceof ChainError && error.isTooLarge) || to === from) throw error
       size = Math.floor((to - from + 1) / 2)
       answered = 0
       continue
@@ -78,7 +81,7 @@ export async function readLogs<const TAbi extends Abi>(read: ReadLogs<TAbi>): Pr
   }
 }
 
-/** The logs of one range, without chunking; for a second question about a chunk that is being folded. */
+/** The logs of one range, without chunking. */
 export async function readChunk<const TAbi extends Abi>(
   read: Pick<ReadLogs<TAbi>, 'reader' | 'abi' | 'filters'>,
   fromBlock: number,
@@ -86,8 +89,8 @@ export async function readChunk<const TAbi extends Abi>(
 ): Promise<LogChunk<TAbi>> {
   const { reader, abi, filters } = read
   const found = new Map<string, RawLog>()
-  await inParallel(filters, async (filter) => {
-    for (const log of await askLogs(reader, filter, fromBlock, toBlock)) {
+  await mapConcurrent(filters, concurrentCalls, async (filter) => {
+    for (const log of await getLogs(reader, filter, fromBlock, toBlock)) {
       found.set(`${log.blockNumber}:${log.logIndex}`, log)
     }
   })
@@ -104,81 +107,42 @@ export function selectors(abi: Abi): readonly Hex[] {
   return abi.flatMap((item) => (item.type === 'event' ? [toEventSelector(item)] : []))
 }
 
-/** Runs the jobs a few at a time; rejects with the first failure, after which no further job is begun. */
-export async function inParallel<Item>(
-  items: readonly Item[],
-  job: (item: Item) => Promise<void>,
-): Promise<void> {
-  const queue = items.values()
-  let failed = false
-  const work = async (): Promise<void> => {
-    for (const item of queue) {
-      if (failed) return
-      await job(item).catch((error: unknown) => {
-        failed = true
-        throw error
-      })
-    }
-  }
-  await Promise.all(Array.from({ length: Math.min(parallelRequests, items.length) }, work))
-}
-
-const hex = z.string().regex(/^0x[0-9a-f]*$/i)
-const hash = hex.length(66).transform((text): Hex => `0x${text.slice(2).toLowerCase()}`)
-const number = z
-  .string()
-  .regex(/^0x[0-9a-f]{1,13}$/i)
-  .transform(Number)
 const rawLog = z.object({
-  address: hex.length(42).transform((text): Address => `0x${text.slice(2).toLowerCase()}`),
+  address,
   topics: z.tuple([hash], hash).or(z.tuple([])),
-  data: hex.transform((text): Hex => `0x${text.slice(2)}`),
-  blockNumber: number,
-  logIndex: number,
+  data: hexData,
+  blockNumber: quantity,
+  logIndex: quantity,
   transactionHash: hash,
-  blockTimestamp: number.optional(),
+  blockTimestamp: quantity.optional(),
   removed: z.boolean().optional(),
 })
 type RawLog = z.infer<typeof rawLog>
 
-async function askLogs(
+async function getLogs(
   reader: ChainReader,
   { addresses, topics }: LogFilter,
   fromBlock: number,
   toBlock: number,
 ): Promise<readonly RawLog[]> {
-  const answer: unknown = await reader.ask(
-    async (client) =>
-      await client.request({
-        method: 'eth_getLogs',
-        params: [
-          {
-            address: [...addresses],
-            topics: topics.map((topic) => (topic === null ? null : [...topic])),
-            fromBlock: `0x${fromBlock.toString(16)}`,
-            toBlock: `0x${toBlock.toString(16)}`,
-          },
-        ],
-      }),
-  )
-  const parsed = parseEarly(z.array(rawLog), answer)
-  if (!parsed.success)
-    throw new ChainError(`${reader.name} RPC: an answer that is not a list of logs`)
-  for (const log of parsed.data) {
+  const range = { fromBlock: toHex(fromBlock), toBlock: toHex(toBlock) }
+  const result = await reader.call('eth_getLogs', [{ address: addresses, topics, ...range }])
+  const logs = parseResult(reader.name, z.array(rawLog), result, 'a list of logs')
+  for (const log of logs) {
     if (log.removed === true)
       throw new ChainError(`${reader.name} RPC: a log of a block that was reorganised`)
-    const asked =
+    const isWanted =
       log.blockNumber >= fromBlock &&
       log.blockNumber <= toBlock &&
-      addresses.some((address) => isAddressEqual(address, log.address))
-    if (!asked) throw new ChainError(`${reader.name} RPC: a log that was not asked for`)
+      addresses.some((wanted) => isAddressEqual(wanted, log.address))
+    if (!isWanted) throw new ChainError(`${reader.name} RPC: a log that was not requested`)
   }
-  return parsed.data
+  return logs
 }
 
 /**
- * Times of logs: by the node where it gives them with the log, else by the headers of their blocks, else (too many
- * blocks) on the line between the headers at both ends, which is good to the hour that payouts are folded by.
+ * Times of logs: those of the node where it adds them, else of the block headers, else (too many blocks) interpolated
+ * between the headers at both ends, which is exact enough for totals by the hour.
  */
 async function dateLogs(
   reader: ChainReader,
@@ -190,7 +154,7 @@ async function dateLogs(
   const blocks = [...new Set(undated.map((log) => log.blockNumber))]
   const times = new Map<number, number>()
   if (blocks.length <= maxHeadersPerChunk) {
-    await inParallel(blocks, async (block) => {
+    await mapConcurrent(blocks, concurrentCalls, async (block) => {
       times.set(block, await reader.blockTime(block))
     })
   } else {
@@ -200,7 +164,9 @@ async function dateLogs(
       times.set(block, startMs + Math.round((block - fromBlock) * perBlockMs))
   }
   const timeOf = (log: RawLog): number =>
-    log.blockTimestamp === undefined ? (times.get(log.blockNumber) ?? 0) : log.blockTimestamp * 1000
+    log.blockTimestamp === undefined
+      ? (times.get(log.blockNumber) ?? 0)
+      : log.blockTimestamp * secondMs
   return { timeOf, exactTimes: blocks.length <= maxHeadersPerChunk }
 }
 
@@ -210,10 +176,17 @@ function decodeLog<TAbi extends Abi>(
   log: RawLog,
   atMs: number,
 ): DecodedLog<TAbi> {
-  const { address, topics, data, blockNumber: block, logIndex, transactionHash: txHash } = log
+  const { topics, data, blockNumber: block, logIndex, transactionHash: txHash } = log
   try {
-    return { event: decodeEventLog({ abi, topics, data }), address, block, logIndex, txHash, atMs }
+    return {
+      event: decodeEventLog({ abi, topics, data }),
+      address: log.address,
+      block,
+      logIndex,
+      txHash,
+      atMs,
+    }
   } catch {
-    throw new ChainError(`${reader.name} RPC: a log that is none of the events asked for`)
+    throw new ChainError(`${reader.name} RPC: a log of another event than requested`)
   }
 }

@@ -3,20 +3,19 @@
  * block above the final one is read anew each time, so one that was reorganised takes its logs with it.
  */
 import { parseAbi } from 'viem'
-import type { PublicClient } from 'viem'
-import { z } from 'zod'
 
+import { mapConcurrent } from '../../src/core/concurrency.ts'
 import { logsAgainstState } from '../../src/core/pact/disagreements.ts'
 import { decodePact, getPactCall, pactEscrow } from '../../src/core/pact/escrow.ts'
 import type { EscrowPact } from '../../src/core/pact/escrow.ts'
 import type { EscrowEvent, PactOnChain } from '../../src/core/pact/sources.ts'
-import { minuteMs } from '../../src/core/time.ts'
+import { minuteMs, secondMs } from '../../src/core/time.ts'
 import type { ReadEscrow, StoredReading } from '../../src/db/pacts.ts'
 import { ChainError } from './errors.ts'
-import { inParallel, readLogs, selectors } from './logs.ts'
+import { concurrentCalls, readLogs, selectors } from './logs.ts'
 import type { DecodedLog } from './logs.ts'
-import { quantity } from './reader.ts'
 import type { ChainReader } from './reader.ts'
+import { blockHeader, headerCall, parseResult } from './values.ts'
 
 export const escrowAbi = parseAbi([
   'event PactCreated(uint256 indexed pactId, address indexed creator, address indexed recipient, address arbitrator, uint256 amount, uint256 arbitratorFee, uint256 deadline, uint256 disputeWindow, uint256 arbitrationWindow)',
@@ -71,11 +70,7 @@ export async function readEscrow(question: EscrowQuestion): Promise<EscrowAnswer
   }
   if (final.number > head.number) throw new ChainError('arbitrum RPC: final blocks above its head')
   await refuseOtherPast(reader, stored, final.number)
-  const code = await reader.ask(
-    async (client) =>
-      await client.request({ method: 'eth_getCode', params: [pactEscrow.address, 'latest'] }),
-  )
-  if (code === '0x')
+  if ((await reader.call('eth_getCode', [pactEscrow.address, 'latest'])) === '0x')
     throw new ChainError('arbitrum RPC: there is no contract at the escrow address')
   const aboveBlock = stored?.finalBlock ?? firstBlock(head.number) - 1
   const { events, doneTo, failure } = await readEvents(question, aboveBlock + 1, head.number)
@@ -120,12 +115,6 @@ async function refuseOtherPast(
   )
 }
 
-const headerShape = z.object({
-  number: z.string(),
-  hash: z.string().regex(/^0x[0-9a-f]{64}$/),
-  timestamp: z.string(),
-})
-
 interface Header {
   readonly number: number
   readonly hash: string
@@ -136,15 +125,9 @@ async function header(
   reader: ChainReader,
   block: number | 'latest' | 'finalized',
 ): Promise<Header> {
-  return await reader.ask(async (client) => {
-    const tag = typeof block === 'number' ? (`0x${block.toString(16)}` as const) : block
-    const answer: unknown = await client.request({
-      method: 'eth_getBlockByNumber',
-      params: [tag, false],
-    })
-    const { number, hash, timestamp } = headerShape.parse(answer)
-    return { number: quantity(number), hash, atMs: quantity(timestamp) * 1000 }
-  })
+  const { method, params } = headerCall(block)
+  const found = parseResult(reader.name, blockHeader, await reader.call(method, params), 'a block')
+  return { number: found.number, hash: found.hash, atMs: found.timestamp * secondMs }
 }
 
 interface ReadEvents {
@@ -171,7 +154,7 @@ async function readEvents(
       signal,
       onChunk: async ({ logs, exactTimes, toBlock }) => {
         const found = logs.flatMap((log) => eventOf(log) ?? [])
-        events.push(...(exactTimes ? found : await exactly(reader, found)))
+        events.push(...(exactTimes ? found : await withExactTimes(reader, found)))
         doneTo = toBlock
       },
     })
@@ -183,15 +166,14 @@ async function readEvents(
   return { events, doneTo, failure: null }
 }
 
-async function exactly(
+async function withExactTimes(
   reader: ChainReader,
   events: readonly EscrowEvent[],
 ): Promise<readonly EscrowEvent[]> {
-  const times = new Map<number, number>()
-  await inParallel([...new Set(events.map(({ block }) => block))], async (block) => {
-    times.set(block, await reader.blockTime(block))
-  })
-  return events.map((event) => ({ ...event, atMs: times.get(event.block) ?? event.atMs }))
+  return await mapConcurrent(events, concurrentCalls, async (event) => ({
+    ...event,
+    atMs: await reader.blockTime(event.block),
+  }))
 }
 
 const maxPactId = 999_999_999n
@@ -236,8 +218,9 @@ async function readStates(
     return settled && logs.every(({ block }) => block <= aboveBlock) ? [] : [pactId]
   })
   const gaps = await unseenNumbers(reader, pacts, head.number)
-  await inParallel([...moving, ...gaps], async (pactId) => {
-    states.set(pactId, await stateAt(reader, pactId, head.number))
+  await mapConcurrent([...moving, ...gaps], concurrentCalls, async (pactId) => {
+    const call = { to: pactEscrow.address, data: getPactCall(pactId), block: head.number }
+    states.set(pactId, await reader.view(call, decodePact))
   })
   for (const [pactId, state] of states) {
     const problem = logsAgainstState({ events: pacts.get(pactId)?.events ?? [], state })
@@ -273,28 +256,12 @@ async function unseenNumbers(
   pacts: ReadonlyMap<number, PactOnChain>,
   block: number,
 ): Promise<readonly number[]> {
-  const next = await reader.ask(async (client) => BigInt(await call(client, nextPactIdCall, block)))
+  const call = { to: pactEscrow.address, data: nextPactIdCall, block } as const
+  const next = await reader.view(call, BigInt)
   const numbers: number[] = []
   for (let id = next > maxPactId ? maxPactId : next - 1n; id > 0n; id -= 1n) {
     if (numbers.length >= maxGapsPerRun) break
     if (!pacts.has(Number(id))) numbers.push(Number(id))
   }
   return numbers
-}
-
-async function stateAt(
-  reader: ChainReader,
-  pactId: number,
-  block: number,
-): Promise<EscrowPact | null> {
-  return await reader.ask(async (client) =>
-    decodePact(await call(client, getPactCall(pactId), block)),
-  )
-}
-
-async function call(client: PublicClient, data: `0x${string}`, block: number): Promise<string> {
-  return await client.request({
-    method: 'eth_call',
-    params: [{ to: pactEscrow.address, data }, `0x${block.toString(16)}`],
-  })
 }

@@ -1,138 +1,107 @@
-/** A chain read over JSON-RPC: is it the right one, how far is it settled, and which block stood at a time. */
-import { createPublicClient, http } from 'viem'
-import type { PublicClient } from 'viem'
+import type { Address, Hex } from 'viem'
+import { z } from 'zod'
 
-import type { Fetch } from '../../src/core/deps.ts'
-import { readLimited } from '../../src/outbound/read-limited.ts'
-import { withTimeout } from '../../src/outbound/timeout.ts'
+import { secondMs } from '../../src/core/time.ts'
 import { chains } from './chains.ts'
 import type { EvmChainName } from './chains.ts'
-import { ChainError, chainError, hostOf } from './errors.ts'
+import { ChainError } from './errors.ts'
+import { createRpcClient } from './json-rpc.ts'
+import type { RpcClientOptions } from './json-rpc.ts'
+import { headerCall, hexData, parseResult, quantity, toHex } from './values.ts'
 
-export { ChainNotConfigured } from './errors.ts'
+export interface ViewCall {
+  readonly to: Address
+  readonly data: Hex
+  /** The newest block by default. */
+  readonly block?: number
+}
 
+/** Reads one EVM chain. Every function throws `ChainError`, also where the node is of another chain. */
 export interface ChainReader {
   readonly name: EvmChainName
-  readonly chainId: number
-  readonly client: PublicClient
-  /** Asks the node, after its chain id was checked once; what fails is a `ChainError` without secrets. */
-  readonly ask: <Answer>(question: (client: PublicClient) => Promise<Answer>) => Promise<Answer>
-  /** The newest block that is not likely to be reorganised. */
+  readonly call: (method: string, params?: readonly unknown[]) => Promise<unknown>
+  /** Calls a contract without effects; what `decode` throws becomes a `ChainError`. Follows no ERC-3668 redirect. */
+  readonly view: <Result>(call: ViewCall, decode: (data: Hex) => Result) => Promise<Result>
+  readonly head: () => Promise<number>
+  /** The newest block that is unlikely to be reorganised. */
   readonly settledHead: () => Promise<number>
   /** Unix milliseconds in the header of a block. */
   readonly blockTime: (block: number) => Promise<number>
-  /** The first block at or after a time in Unix milliseconds; one above the settled head where none is. */
+  /** The first block at or after a time in Unix milliseconds; one above the settled head where there is none. */
   readonly blockAtTime: (timeMs: number) => Promise<number>
 }
 
-export interface ChainReaderOptions {
-  readonly fetch: Fetch
-  /** For one request, from sending to the last byte; the default suits public nodes. */
-  readonly timeoutMs?: number
-  readonly retries?: number
-  readonly signal?: AbortSignal
-}
-
-const defaultTimeoutMs = 15_000
-const defaultRetries = 3
-/** Doubles with each try, where the node names no pause itself: public nodes limit requests per second. */
-const firstRetryDelayMs = 400
-/** A node that asks for more is asked again as if it had named none, and then left alone until the next poll. */
-const longestPauseSeconds = 30
-const maxAnswerBytes = 16 * 1024 * 1024
 const maxCachedTimes = 10_000
+const timedHeader = z.object({ timestamp: quantity })
 
-/** Makes the reader of one poll: the chain id is asked once, on first use, and a wrong chain is refused. */
+/** The reader of one poll: the chain id is requested once, on first use. */
 export function createChainReader(
   name: EvmChainName,
   rpcUrl: string,
-  options: ChainReaderOptions,
+  options: RpcClientOptions,
 ): ChainReader {
-  const { chainId, blockSeconds, settleBlocks } = chains[name]
-  const client = createPublicClient({
-    // ERC-3668 lets a contract, or the node that answers for it, name an address to ask: nobody leads the builder there.
-    ccipRead: false,
-    transport: http(rpcUrl, {
-      fetchFn: boundFetch(options),
-      fetchOptions: { redirect: 'error' },
-      // viem's own limit ends with the headers of an answer; that of `boundFetch` holds until its last byte.
-      timeout: 0,
-      retryCount: options.retries ?? defaultRetries,
-      retryDelay: firstRetryDelayMs,
-      maxResponseBodySize: maxAnswerBytes,
-    }),
-  })
+  const { blockSeconds, settleBlocks } = chains[name]
+  const rpc = createRpcClient(name, rpcUrl, options)
   const times = new Map<number, number>()
   let checked: Promise<void> | undefined
 
-  async function guarded<Answer>(question: () => Promise<Answer>): Promise<Answer> {
-    try {
-      return await question()
-    } catch (error) {
-      options.signal?.throwIfAborted()
-      throw chainError(name, rpcUrl, error)
-    }
-  }
-
-  async function checkChain(): Promise<void> {
-    const answered = quantity(await client.request({ method: 'eth_chainId' }))
-    if (answered === chainId) return
-    throw new ChainError(
-      `RPC at ${hostOf(rpcUrl)} is of chain ${answered}, not ${name} (${chainId})`,
-    )
-  }
-
-  async function ask<Answer>(question: (client: PublicClient) => Promise<Answer>): Promise<Answer> {
-    checked ??= guarded(checkChain)
+  const call: ChainReader['call'] = async (method, params) => {
+    checked ??= rpc.call('eth_chainId').then((id) => requireChainId(name, id))
     await checked
-    return await guarded(() => question(client))
+    return await rpc.call(method, params)
+  }
+
+  async function head(): Promise<number> {
+    return parseResult(name, quantity, await call('eth_blockNumber'), 'a block number')
   }
 
   async function settledHead(): Promise<number> {
-    const head = await ask(async () =>
-      quantity(await client.request({ method: 'eth_blockNumber' })),
-    )
-    return Math.max(0, head - settleBlocks)
+    return Math.max(0, (await head()) - settleBlocks)
   }
 
   async function blockTime(block: number): Promise<number> {
     const known = times.get(block)
     if (known !== undefined) return known
-    const timeMs = await ask(async () => {
-      const header = await client.request({
-        method: 'eth_getBlockByNumber',
-        params: [`0x${block.toString(16)}`, false],
-      })
-      return quantity(header?.timestamp) * 1000
-    })
+    const { method, params } = headerCall(block)
+    const header = parseResult(name, timedHeader, await call(method, params), 'a block')
     if (times.size >= maxCachedTimes) times.clear()
-    times.set(block, timeMs)
-    return timeMs
+    times.set(block, header.timestamp * secondMs)
+    return header.timestamp * secondMs
   }
 
   return {
     name,
-    chainId,
-    client,
-    ask,
+    call,
+    view: async ({ to, data, block }, decode) => {
+      const tag = block === undefined ? 'latest' : toHex(block)
+      const result = await call('eth_call', [{ to, data }, tag])
+      const returned = parseResult(name, hexData, result, 'the result of a contract')
+      try {
+        return decode(returned)
+      } catch (error) {
+        if (error instanceof ChainError) throw error
+        throw new ChainError(`${name} RPC: unexpected result of contract ${to}`, { cause: error })
+      }
+    },
+    head,
     settledHead,
     blockTime,
     blockAtTime: async (timeMs) =>
-      await searchBlock(timeMs, await settledHead(), blockSeconds * 1000, blockTime),
+      await searchBlock(timeMs, await settledHead(), blockSeconds * secondMs, blockTime),
   }
 }
 
-/** A JSON-RPC quantity as a number; anything else a node may send in its place is refused. */
-export function quantity(value: unknown): number {
-  const number =
-    typeof value === 'string' && /^0x[0-9a-f]{1,14}$/i.test(value) ? Number(value) : Number.NaN
-  if (Number.isSafeInteger(number)) return number
-  throw new TypeError('not a quantity')
+/** @throws ChainError where the result of `eth_chainId` is of another chain */
+export function requireChainId(name: EvmChainName, result: unknown): void {
+  const { chainId } = chains[name]
+  const id = parseResult(name, quantity, result, 'a chain id')
+  if (id !== chainId)
+    throw new ChainError(`${name} RPC: the node is of chain ${id}, not ${chainId}`)
 }
 
 /**
- * First block at or after the time: steps back from the head by the usual block time, then narrows by interpolation,
- * every second time by halves so that uneven blocks cannot make it crawl.
+ * Steps back from the head by the usual block time, then narrows by interpolation, and by halves every second time, so
+ * that uneven blocks do not slow the search.
  */
 async function searchBlock(
   timeMs: number,
@@ -160,35 +129,4 @@ async function searchBlock(
     else low = found
   }
   return high.block
-}
-
-/** Ties every request to the poll's abort signal and to its time, and takes no more than it may. */
-function boundFetch({ fetch, signal, timeoutMs = defaultTimeoutMs }: ChainReaderOptions) {
-  return async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
-    const url = input instanceof Request ? input.url : input
-    try {
-      return await withTimeout({ timeoutMs, signal }, async (limited) => {
-        const response = await fetch(url, { ...init, signal: limited })
-        const bytes = await readLimited(response, maxAnswerBytes)
-        return answerOf(response, bytes)
-      })
-    } catch (error) {
-      // viem tries everything else again.
-      if (signal?.aborted === true) throw new DOMException('the poll was given up', 'AbortError')
-      throw error
-    }
-  }
-}
-
-/**
- * viem hides the status of a failure that calls itself JSON and is none, so failures lose their content type. It also
- * pauses for as long as a node tells it, deaf to the signal meanwhile, and takes a date for no time at all: what is
- * longer than it may be, or no number, is not told.
- */
-function answerOf({ ok, status, headers: sent }: Response, bytes: Uint8Array): Response {
-  const headers = new Headers(sent)
-  if (!ok) headers.delete('content-type')
-  const pause = headers.get('retry-after') ?? ''
-  if (!/^\d{1,4}$/.test(pause) || Number(pause) > longestPauseSeconds) headers.delete('retry-after')
-  return new Response(bytes.byteLength === 0 ? null : bytes, { status, headers })
 }

@@ -8,23 +8,24 @@ import type { Finality } from '../../src/core/onchain.ts'
 import { parseEarly } from '../../src/core/parse-early.ts'
 import { secondMs } from '../../src/core/time.ts'
 import type { DueTransaction } from '../../src/db/receipts/checks.ts'
-import { BudgetSpent, requireChainId } from './batch.ts'
-import type { BatchRpc, RpcAnswer } from './batch.ts'
 import { chains } from './chains.ts'
+import type { EvmChainName } from './chains.ts'
 import { ChainError } from './errors.ts'
+import { CallBudgetError } from './json-rpc.ts'
+import type { RpcAnswer, RpcClient } from './json-rpc.ts'
+import { requireChainId } from './reader.ts'
 import {
   blockReceipts,
-  header,
-  headerQuestion,
-  parsed,
+  parseAnswer,
   receiptOf,
-  receiptQuestion,
-  toHex,
   transaction,
-  transactionQuestion,
   transferOf,
 } from './receipt-answers.ts'
-import type { ChainLookup, Header, ChainReceipt, TokenTransfer } from './receipt-answers.ts'
+import type { ChainLookup, ChainReceipt, TokenTransfer } from './receipt-answers.ts'
+import { blockHeader, headerCall, toHex } from './values.ts'
+import type { BlockHeader } from './values.ts'
+
+type EvmRpc = RpcClient<EvmChainName>
 
 export interface SeenBlock {
   readonly number: number
@@ -70,18 +71,23 @@ const noSuchMethod = -32_601
 
 export interface FactsReader {
   readonly heads: Heads
-  /** Facts as they come in, some transactions at a time, each once. Throws `BudgetSpent` where the rest must wait. */
+  /** Facts as they come in, some transactions at a time, each once. Throws `CallBudgetError` where the rest must wait. */
   readonly read: (due: readonly DueTransaction[]) => AsyncGenerator<FactsByHash>
 }
 
 /** Checks that it is the right chain and reads the heads, once for the run. @throws ChainError */
-export async function openFacts(rpc: BatchRpc): Promise<FactsReader> {
-  const [chainId, ...tags] = await rpc.ask([
+export async function openFacts(rpc: EvmRpc): Promise<FactsReader> {
+  const [chainId, ...tags] = await rpc.batch([
     { method: 'eth_chainId', params: [] },
-    ...['latest', 'safe', 'finalized'].map((tag) => headerQuestion(tag)),
+    ...(['latest', 'safe', 'finalized'] as const).map(headerCall),
   ])
-  requireChainId(rpc, chainId)
-  const [latest, safe, finalized] = tags.map((answer) => parsed(rpc, answer, header, 'a head'))
+  if (chainId === undefined || 'error' in chainId) {
+    throw chainId?.error ?? new ChainError(`${rpc.chain} RPC: no chain id`)
+  }
+  requireChainId(rpc.chain, chainId.result)
+  const [latest, safe, finalized] = tags.map((answer) =>
+    parseAnswer(rpc.chain, answer, blockHeader, 'a block'),
+  )
   const heads = {
     latest: numberOf(rpc, latest),
     safe: numberOf(rpc, safe),
@@ -90,15 +96,15 @@ export async function openFacts(rpc: BatchRpc): Promise<FactsReader> {
   if (heads.finalized > heads.safe || heads.safe > heads.latest) {
     throw new ChainError(`${rpc.chain} RPC: heads that contradict each other`)
   }
-  const headers = new Map<number, ChainLookup<Header>>()
+  const headers = new Map<number, ChainLookup<BlockHeader>>()
   return { heads, read: (due) => readFacts({ rpc, heads, headers }, due) }
 }
 
 interface Reading {
-  readonly rpc: BatchRpc
+  readonly rpc: EvmRpc
   readonly heads: Heads
   /** Of this run, by number. */
-  readonly headers: Map<number, ChainLookup<Header>>
+  readonly headers: Map<number, ChainLookup<BlockHeader>>
 }
 
 async function* readFacts(
@@ -152,7 +158,7 @@ function standingFact(reading: Reading, due: DueTransaction): TransactionFacts |
 }
 
 /** A node that is behind looks like a chain that was rolled back: only another block in its place tells. */
-function behind(rpc: BatchRpc, block: number): string {
+function behind(rpc: EvmRpc, block: number): string {
   return `${rpc.chain} RPC: it does not have block ${block}, in which the transaction was seen`
 }
 
@@ -168,9 +174,11 @@ async function* askReceipts(
     const most = roundSize(rpc, byBlocks ? probeSize : perRound)
     const probe = byBlocks ? spread(waiting, most) : waiting.slice(0, most)
     const found = new Map<string, ChainLookup<ChainReceipt>>()
-    const answers = await rpc.ask(probe.map((txHash) => receiptQuestion(txHash)))
+    const answers = await rpc.batch(
+      probe.map((txHash) => ({ method: 'eth_getTransactionReceipt', params: [txHash] })),
+    )
     for (const [at, txHash] of probe.entries()) {
-      found.set(txHash, receiptOf(rpc, answers[at], txHash))
+      found.set(txHash, receiptOf(rpc.chain, answers[at], txHash))
     }
     waiting = waiting.filter((txHash) => !found.has(txHash))
     const blocks = [...new Set([...found.values()].flatMap(blockNumbers))]
@@ -195,7 +203,7 @@ function blockNumbers(found: ChainLookup<ChainReceipt>): number[] {
 
 /** Adds the wanted receipts of whole blocks; answers whether the node knows the method. */
 async function askBlocks(
-  rpc: BatchRpc,
+  rpc: EvmRpc,
   blocks: readonly number[],
   wanted: ReadonlySet<string>,
   found: Map<string, ChainLookup<ChainReceipt>>,
@@ -204,18 +212,18 @@ async function askBlocks(
     method: 'eth_getBlockReceipts',
     params: [toHex(block)],
   }))
-  const answers = await rpc.ask(questions, blocksPerRequest)
+  const answers = await rpc.batch(questions, blocksPerRequest)
   for (const answer of answers) {
     // Whoever was not found is asked for by hash: an answer that cannot be read costs a question, no verdict.
     if ('error' in answer) {
-      if (answer.code === noSuchMethod) return false
+      if (answer.error.code === noSuchMethod) return false
       continue
     }
     const list = parseEarly(blockReceipts, answer.result)
     for (const raw of list.success ? list.data : []) {
       const { transactionHash } = raw
       if (!wanted.has(transactionHash) || found.has(transactionHash)) continue
-      found.set(transactionHash, receiptOf(rpc, { result: raw }, transactionHash))
+      found.set(transactionHash, receiptOf(rpc.chain, { result: raw }, transactionHash))
     }
   }
   return true
@@ -230,7 +238,9 @@ async function composed(
   const { rpc } = reading
   await askHeaders(reading, [...found.values()].flatMap(blockNumbers))
   const missing = [...found].flatMap(([txHash, one]) => (one === null ? [txHash] : []))
-  const pool = await rpc.ask(missing.map((txHash) => transactionQuestion(txHash)))
+  const pool = await rpc.batch(
+    missing.map((txHash) => ({ method: 'eth_getTransactionByHash', params: [txHash] })),
+  )
   const facts = new Map<string, TransactionFacts>()
   for (const [at, txHash] of missing.entries()) {
     const due = bySeen.get(txHash)
@@ -253,7 +263,7 @@ function unminedFact(
   txHash: string,
   due: DueTransaction | undefined,
 ): TransactionFacts {
-  const inPool = parsed(rpc, answer, transaction, 'a transaction')
+  const inPool = parseAnswer(rpc.chain, answer, transaction, 'a transaction')
   if (inPool instanceof ChainError) return { kind: 'error', reason: inPool.message }
   const gone = (due?.seenIn ?? []).flatMap(({ number, hash: seenHash }) => {
     const known = headers.get(number) ?? null
@@ -282,16 +292,19 @@ function minedFact(reading: Reading, mined: ChainReceipt): TransactionFacts {
   return { kind: 'mined', block, transfers }
 }
 
-function blockOf({ heads }: Reading, { number, hash: blockHash, timestamp }: Header): SeenBlock {
+function blockOf(
+  { heads }: Reading,
+  { number, hash: blockHash, timestamp }: BlockHeader,
+): SeenBlock {
   const finality = number <= heads.finalized ? 'final' : number <= heads.safe ? 'safe' : 'soft'
   return { number, hash: blockHash, atMs: timestamp * secondMs, finality }
 }
 
 async function askHeaders({ rpc, headers }: Reading, numbers: readonly number[]): Promise<void> {
   const wanted = [...new Set(numbers)].filter((number) => !headers.has(number))
-  const answers = await rpc.ask(wanted.map((number) => headerQuestion(toHex(number))))
+  const answers = await rpc.batch(wanted.map((number) => headerCall(number)))
   for (const [at, number] of wanted.entries()) {
-    const found = parsed(rpc, answers[at], header, 'a block')
+    const found = parseAnswer(rpc.chain, answers[at], blockHeader, 'a block')
     const isOther = found !== null && !(found instanceof ChainError) && found.number !== number
     headers.set(
       number,
@@ -300,7 +313,7 @@ async function askHeaders({ rpc, headers }: Reading, numbers: readonly number[])
   }
 }
 
-function numberOf(rpc: BatchRpc, head: ChainLookup<Header> | undefined): number {
+function numberOf(rpc: EvmRpc, head: ChainLookup<BlockHeader> | undefined): number {
   if (head instanceof ChainError) throw head
   if (head === null || head === undefined)
     throw new ChainError(`${rpc.chain} RPC: a head is missing`)
@@ -308,9 +321,9 @@ function numberOf(rpc: BatchRpc, head: ChainLookup<Header> | undefined): number 
 }
 
 /** A transaction costs at most its receipt, its block and a header: what is begun can be finished and written. */
-function roundSize(rpc: BatchRpc, most: number): number {
-  const affordable = Math.floor(rpc.left() / mostPerTransaction)
-  if (affordable === 0) throw new BudgetSpent()
+function roundSize(rpc: EvmRpc, most: number): number {
+  const affordable = Math.floor(rpc.callsLeft() / mostPerTransaction)
+  if (affordable === 0) throw new CallBudgetError()
   return Math.min(most, affordable)
 }
 

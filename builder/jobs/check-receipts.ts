@@ -1,6 +1,6 @@
 import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
 /** The hourly look at the chains of receipts: what is due, in small transactions, with a report of the run. */
-import { dayMs, isoTime } from '../../src/core/time.ts'
+import { dayMs, isoTime, secondMs } from '../../src/core/time.ts'
 import { appendEvent } from '../../src/db/events.ts'
 import { closeFlag, listOpenFlags } from '../../src/db/flags.ts'
 import { setMeta } from '../../src/db/meta.ts'
@@ -12,11 +12,11 @@ import {
   receiptsOnUnsupportedChains,
   waitingByChain,
 } from '../../src/db/receipts/checks.ts'
-import { BudgetSpent, createBatchRpc } from '../chain/batch.ts'
-import type { BatchRpc } from '../chain/batch.ts'
 import { chains, evmChains } from '../chain/chains.ts'
 import type { EvmChainName } from '../chain/chains.ts'
 import { ChainError, ChainNotConfigured } from '../chain/errors.ts'
+import { CallBudgetError, createRpcClient } from '../chain/json-rpc.ts'
+import type { RpcClient } from '../chain/json-rpc.ts'
 import { applyFacts } from '../chain/receipt-apply.ts'
 import type { Tally } from '../chain/receipt-apply.ts'
 import { openFacts } from '../chain/receipt-facts.ts'
@@ -44,6 +44,9 @@ export interface ReceiptChecks {
 }
 
 const defaultMaxCalls = 20_000
+const defaultTimeoutMs = 20 * secondMs
+/** Failures in a row after which a node is not asked again in the run. */
+const maxFailures = 3
 /** Transactions of one run; far more than one hour brings. */
 const mostDue = 20_000
 /** Transactions of the chain that are written in one transaction of the database, which others wait for. */
@@ -80,11 +83,11 @@ function noTally(): Tally {
 
 /** The report of a chain where anything waits; no node is asked where nothing is due. */
 async function checkChain(deps: ReceiptCheckDeps, chain: EvmChainName): Promise<ChainReport[]> {
-  const { database, clock, fetch, signal, maxCalls = defaultMaxCalls } = deps
+  const { database, clock, random, fetch, signal, maxCalls = defaultMaxCalls } = deps
   const due = await dueTransactions(database.reader, chain, isoTime(clock.now()), mostDue)
   if (due.length === 0) return []
   const tally = noTally()
-  const report = (state: ChainReport['state'], rpc: BatchRpc | null, more: object = {}) => {
+  const report = (state: ChainReport['state'], rpc: RpcClient | null, more: object = {}) => {
     const spent = rpc?.spent() ?? { calls: 0, requests: 0 }
     const calls = { rpc_calls: spent.calls, rpc_requests: spent.requests }
     return [{ chain, state, due: due.length, ...tally, ...calls, ...more }]
@@ -93,17 +96,9 @@ async function checkChain(deps: ReceiptCheckDeps, chain: EvmChainName): Promise<
   if (rpcUrl === null) {
     return report('no rpc', null, { reason: new ChainNotConfigured(chain).message })
   }
-  const { timeoutMs, retries } = deps
-  const rpc = createBatchRpc({
-    chain,
-    rpcUrl,
-    fetch,
-    clock,
-    signal,
-    maxCalls,
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    ...(retries === undefined ? {} : { retries }),
-  })
+  const { timeoutMs = defaultTimeoutMs, retries = 2 } = deps
+  const limits = { timeoutMs, retries, maxCalls, maxFailures }
+  const rpc = createRpcClient(chain, rpcUrl, { fetch, clock, random, signal, ...limits })
   let read: { readonly heads?: Heads } = {}
   try {
     const facts = await openFacts(rpc)
@@ -112,7 +107,7 @@ async function checkChain(deps: ReceiptCheckDeps, chain: EvmChainName): Promise<
   } catch (error) {
     if (signal.aborted)
       return report('stopped', rpc, { ...read, reason: 'the builder was stopped' })
-    if (error instanceof BudgetSpent) {
+    if (error instanceof CallBudgetError) {
       return report('stopped', rpc, { ...read, reason: spentText(maxCalls) })
     }
     if (!(error instanceof ChainError)) throw error

@@ -125,7 +125,7 @@ async function contextOf(
     window,
     http: sources.http(adapter.rail, signal),
     chain: (name) => sources.chain(name, signal),
-    solanaRpc: sources.solanaRpc,
+    solana: () => sources.solana(signal),
     payouts: sources.payouts(adapter.rail, database, clock),
     past,
     clock,

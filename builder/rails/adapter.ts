@@ -5,6 +5,7 @@ import type { Clock, Log, Random } from '../../src/core/deps.ts'
  */
 import type { Measurement } from '../../src/core/figures.ts'
 import type { ChainName, EvmChainName } from '../chain/chains.ts'
+import type { RpcClient } from '../chain/json-rpc.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { Http } from '../sources/http.ts'
 import type { PayoutStore } from './payout-hours.ts'
@@ -29,8 +30,7 @@ export interface AdapterContext {
   readonly http: Http
   /** Throws `ChainNotConfigured` where no RPC is set for the chain. */
   readonly chain: (name: EvmChainName) => ChainReader
-  /** JSON-RPC address of Solana; throws `ChainNotConfigured` where none is set. */
-  readonly solanaRpc: () => string
+  readonly solana: () => RpcClient<'solana'>
   /** Folded payouts of earlier polls, resumable by cursor. */
   readonly payouts: PayoutStore
   /** Counters that earlier polls of this rail kept (`Evidence.counters`), newest first. */

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { microPerUsdc } from '../../src/core/money.ts'
 import { parseEarly } from '../../src/core/parse-early.ts'
 import { parseTime } from '../../src/core/time.ts'
-import { addressOf } from '../sources/http-address.ts'
+import { displayAddress } from '../sources/http-address.ts'
 import { SourceError } from '../sources/http.ts'
 import type { HttpAnswer } from '../sources/http.ts'
 import type { EvidencePointer, Figure, PastPoll, Window } from './adapter.ts'
@@ -36,7 +36,7 @@ export function parseAnswer<Shape extends z.ZodType>(
   const issue = firstIssue(parsed.error.issues)
   const field = issue?.path.map(String).join('.') ?? ''
   throw new SourceError(
-    `${addressOf(answer.url)}: ${field === '' ? 'the answer' : `field ${field}`}: ${issue?.message ?? 'unexpected shape'}`,
+    `${displayAddress(answer.url)}: ${field === '' ? 'the answer' : `field ${field}`}: ${issue?.message ?? 'unexpected shape'}`,
   )
 }
 

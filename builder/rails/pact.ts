@@ -3,7 +3,11 @@ import { formatUnits, parseAbi, toEventSelector } from 'viem'
 import type { Address } from 'viem'
 
 import { addressTopic } from '../../src/core/abi.ts'
-import { inParallel, selectors } from '../chain/logs.ts'
+import { mapConcurrent } from '../../src/core/concurrency.ts'
+import { decodePact, getPactCall, pactEscrow } from '../../src/core/pact/escrow.ts'
+import type { EscrowPact } from '../../src/core/pact/escrow.ts'
+import { ChainError } from '../chain/errors.ts'
+import { concurrentCalls, selectors } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { defineRail } from './adapter.ts'
@@ -12,8 +16,7 @@ import type { ChunkPayouts } from './aggregated-logs.ts'
 import { reducePayouts, totalsOf } from './payouts.ts'
 import type { Payout } from './payouts.ts'
 
-const escrow: Address = '0x220B97972d6028Acd70221890771E275e7734BFB'
-const pactToken: Address = '0x809c2540358E2cF37050cCE41A610cb6CE66Abe1'
+const escrow: Address = pactEscrow.address
 
 export const escrowEvents = parseAbi([
   'event PactCreated(uint256 indexed pactId, address indexed creator, address indexed recipient, address arbitrator, uint256 amount, uint256 arbitratorFee, uint256 deadline, uint256 disputeWindow, uint256 arbitrationWindow)',
@@ -24,29 +27,16 @@ const tokenEvents = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 value)',
 ])
 const pactEvents = [...escrowEvents, ...tokenEvents] as const
-const pactRecord = parseAbi([
-  'struct Pact { address creator; address recipient; address arbitrator; uint256 amount; uint256 arbitratorFee; uint256 deadline; uint256 disputeWindow; uint256 arbitrationWindow; uint256 workSubmittedAt; uint256 disputeRaisedAt; bytes32 workHash; uint8 status; }',
-  'function getPact(uint256 pactId) view returns (Pact)',
-])
-
+type Parties = Pick<EscrowPact, 'creator' | 'recipient'>
 type PactLog = DecodedLog<typeof pactEvents>
 type Stream = 'payments' | 'created'
 
-/** Creator and recipient of a pact as the escrow keeps them; approvals do not name the recipient. */
-async function partiesOf(
-  reader: ChainReader,
-  pactId: bigint,
-): Promise<{ creator: string; recipient: string }> {
-  const { creator, recipient } = await reader.ask(
-    async (client) =>
-      await client.readContract({
-        address: escrow,
-        abi: pactRecord,
-        functionName: 'getPact',
-        args: [pactId],
-      }),
-  )
-  return { creator: creator.toLowerCase(), recipient: recipient.toLowerCase() }
+/** Creator and recipient by the escrow's record, since approvals do not name the recipient. */
+async function readParties(reader: ChainReader, pactId: bigint): Promise<Parties> {
+  const call = { to: escrow, data: getPactCall(Number(pactId)) }
+  const pact = await reader.view(call, decodePact)
+  if (pact === null) throw new ChainError(`${reader.name} RPC: the escrow has no pact ${pactId}`)
+  return pact
 }
 
 /** The PACT transfer out of the escrow that paid the recipient in this transaction; each one pays one pact. */
@@ -66,10 +56,10 @@ async function chunkPayouts(
   reader: ChainReader,
   memory: ReadonlySet<string>,
 ): Promise<ChunkPayouts<Stream>> {
-  const parties = new Map<bigint, { creator: string; recipient: string }>()
-  await inParallel(chunk.logs, async ({ event }) => {
+  const parties = new Map<bigint, Parties>()
+  await mapConcurrent(chunk.logs, concurrentCalls, async ({ event }) => {
     if (event.eventName === 'PactApproved' || event.eventName === 'PactReleased') {
-      parties.set(event.args.pactId, await partiesOf(reader, event.args.pactId))
+      parties.set(event.args.pactId, await readParties(reader, event.args.pactId))
     }
   })
   const transfers = chunk.logs.filter(({ event }) => event.eventName === 'Transfer')
@@ -124,7 +114,7 @@ export const pact = defineRail({
       filters: [
         { addresses: [escrow], topics: [selectors(escrowEvents)] },
         {
-          addresses: [pactToken],
+          addresses: [pactEscrow.token],
           topics: [tokenEvents.map(toEventSelector), [addressTopic(escrow)]],
         },
       ],

@@ -1,4 +1,4 @@
-import { addressOf } from '../sources/http-address.ts'
+import { displayAddress } from '../sources/http-address.ts'
 import { SourceError } from '../sources/http.ts'
 import type { HttpAnswer, HttpRequest } from '../sources/http.ts'
 /** Lists that come in pages. A list that came short is an error and never a smaller figure. */
@@ -68,7 +68,7 @@ export async function readPages<Item>(
     const at = { index, offset: rows, cursor }
     const { url, request } = read.request(at)
     const answer = await ctx.http.json(url, request)
-    name = addressOf(answer.url)
+    name = displayAddress(answer.url)
     const page = read.parse(answer, at)
     evidence.push(evidenceOf(answer, page.items.length))
     const known = items.size

@@ -1,8 +1,8 @@
 /** POIDH on Base and on Arbitrum: accepted claims, paid in ETH and priced with the chain's own ETH/USD feed. */
-import { formatEther, parseAbi } from 'viem'
+import { decodeFunctionResult, encodeFunctionData, formatEther, parseAbi } from 'viem'
 import type { Address } from 'viem'
 
-import { dayMs } from '../../src/core/time.ts'
+import { dayMs, secondMs } from '../../src/core/time.ts'
 import { ChainError } from '../chain/errors.ts'
 import { selectors } from '../chain/logs.ts'
 import type { LogChunk } from '../chain/logs.ts'
@@ -33,28 +33,21 @@ interface PoidhChain {
 
 /** USD per ETH with 8 decimals at a block, or at the head where the node keeps no older state; null where no good price. */
 async function ethPrice(reader: ChainReader, feed: Address, block: number): Promise<bigint | null> {
-  const round = async (blockNumber?: bigint): Promise<{ answer: bigint; updatedAt: bigint }> =>
-    await reader.ask(async (client) => {
-      const at = blockNumber === undefined ? {} : { blockNumber }
-      const [, answer, , updatedAt] = await client.readContract({
-        address: feed,
-        abi: feedAbi,
-        functionName: 'latestRoundData',
-        ...at,
-      })
+  const data = encodeFunctionData({ abi: feedAbi })
+  const readRound = async (at: { readonly block?: number }) =>
+    await reader.view({ to: feed, data, ...at }, (returned) => {
+      const [, answer, , updatedAt] = decodeFunctionResult({ abi: feedAbi, data: returned })
       return { answer, updatedAt }
     })
-  let found: { answer: bigint; updatedAt: bigint }
   let atMs = await reader.blockTime(block)
-  try {
-    found = await round(BigInt(block))
-  } catch (error) {
+  const found = await readRound({ block }).catch(async (error: unknown) => {
     if (!(error instanceof ChainError)) throw error
-    found = await round()
+    const latest = await readRound({})
     atMs = await reader.blockTime(await reader.settledHead())
-  }
-  const stale = atMs - Number(found.updatedAt) * 1000 > dayMs
-  return stale || found.answer < saneAnswer.min || found.answer > saneAnswer.max
+    return latest
+  })
+  const isStale = atMs - Number(found.updatedAt) * secondMs > dayMs
+  return isStale || found.answer < saneAnswer.min || found.answer > saneAnswer.max
     ? null
     : found.answer
 }

@@ -1,11 +1,9 @@
-/** The two questions of the Solana JSON-RPC that the ledger asks. https://solana.com/docs/rpc/http */
+/** Signatures and transactions of Solana. https://solana.com/docs/rpc/http */
 import { z } from 'zod'
 
-import { beginningOf, parseEarly } from '../../src/core/parse-early.ts'
-import { redact } from '../../src/core/redact.ts'
-import { hostOf } from '../chain/errors.ts'
+import { parseEarly } from '../../src/core/parse-early.ts'
+import type { RpcClient } from '../chain/json-rpc.ts'
 import { SourceError } from '../sources/http.ts'
-import type { Http } from '../sources/http.ts'
 
 const signatureShape = z.object({
   signature: z.string().min(1),
@@ -46,11 +44,6 @@ const transactionShape = z.object({
 })
 export type SolanaTransaction = z.output<typeof transactionShape>
 
-const replyShape = z.union([
-  z.object({ error: z.object({ code: z.number(), message: z.string() }) }),
-  z.object({ result: z.unknown() }),
-])
-
 interface SignaturesRequest {
   readonly address: string
   readonly limit: number
@@ -60,50 +53,39 @@ interface SignaturesRequest {
   readonly until?: string | undefined
 }
 
-export interface SolanaRpc {
-  /** Newest first; finalized, so nothing of it is ever taken back. */
+export interface SolanaReader {
+  /** Newest first; finalized only, so none is reverted later. */
   readonly signatures: (request: SignaturesRequest) => Promise<readonly SignatureInfo[]>
   readonly transaction: (signature: string) => Promise<SolanaTransaction>
 }
 
-/** Throws `SourceError`; of the address only the host is ever named, since providers keep keys in path and query. */
-export function solanaRpc(http: Http, url: string): SolanaRpc {
-  async function call<Shape extends z.ZodType>(
+/** Both functions throw `SourceError`. */
+export function createSolanaReader(rpc: RpcClient<'solana'>): SolanaReader {
+  async function read<Schema extends z.ZodType>(
     method: string,
     params: readonly unknown[],
-    shape: Shape,
-  ): Promise<z.output<Shape>> {
-    const { body } = await http.json(url, {
-      json: { jsonrpc: '2.0', id: 1, method, params },
-      secretPath: true,
-    })
-    const name = `${method} at ${hostOf(url)}`
-    const reply = parseEarly(replyShape, body)
-    if (!reply.success) throw new SourceError(`${name}: the answer is no JSON-RPC reply`)
-    if (isRefusal(reply.data)) {
-      const { code, message } = reply.data.error
-      throw new SourceError(`${name}: error ${code}: ${redact(beginningOf(message))}`)
+    schema: Schema,
+  ): Promise<z.output<Schema>> {
+    const result = await rpc.call(method, params)
+    if (result === null) {
+      throw new SourceError(`${method}: not found; the node may have cut its history`)
     }
-    if (reply.data.result === null) {
-      throw new SourceError(`${name}: nothing was found; the history of the node may be cut`)
-    }
-    const result = parseEarly(shape, reply.data.result)
-    if (result.success) return result.data
-    const [issue] = result.error.issues
-    throw new SourceError(
-      `${name}: field ${issue?.path.map(String).join('.') ?? ''}: ${issue?.message ?? 'unexpected shape'}`,
-    )
+    const parsed = parseEarly(schema, result)
+    if (parsed.success) return parsed.data
+    const [issue] = parsed.error.issues
+    const field = issue?.path.map(String).join('.') ?? ''
+    throw new SourceError(`${method}: field ${field}: ${issue?.message ?? 'unexpected shape'}`)
   }
 
   return {
     signatures: ({ address, limit, before, until }) =>
-      call(
+      read(
         'getSignaturesForAddress',
         [address, { limit, commitment: 'finalized', before, until }],
         z.array(signatureShape),
       ),
     transaction: (signature) =>
-      call(
+      read(
         'getTransaction',
         [
           signature,
@@ -112,10 +94,4 @@ export function solanaRpc(http: Http, url: string): SolanaRpc {
         transactionShape,
       ),
   }
-}
-
-function isRefusal(
-  reply: z.output<typeof replyShape>,
-): reply is { error: { code: number; message: string } } {
-  return 'error' in reply && reply.error !== undefined && reply.error !== null
 }

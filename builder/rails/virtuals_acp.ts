@@ -1,6 +1,7 @@
 /** Virtuals ACP on Base: fees that providers claimed (v1) and payable memos that were executed (v2). */
 import {
   decodeAbiParameters,
+  decodeFunctionResult,
   encodeFunctionData,
   isAddressEqual,
   parseAbi,
@@ -10,9 +11,10 @@ import {
 } from 'viem'
 import type { Address } from 'viem'
 
+import { mapConcurrent } from '../../src/core/concurrency.ts'
 import { microFromBaseUnits } from '../../src/core/money.ts'
 import { ChainError } from '../chain/errors.ts'
-import { inParallel, selectors } from '../chain/logs.ts'
+import { concurrentCalls, selectors } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { defineRail } from './adapter.ts'
@@ -66,8 +68,9 @@ interface Memo {
 
 /** Address of a module of v2, which its operators may replace. */
 async function readModule(reader: ChainReader, functionName: keyof Modules): Promise<Address> {
-  const module = await reader.ask(
-    async (client) => await client.readContract({ address: routerV2, abi: modules, functionName }),
+  const data = encodeFunctionData({ abi: modules, functionName })
+  const module = await reader.view({ to: routerV2, data }, (returned) =>
+    decodeFunctionResult({ abi: modules, functionName, data: returned }),
   )
   if (isAddressEqual(module, zeroAddress)) throw new ChainError(`ACP v2 names no ${functionName}`)
   return module
@@ -80,11 +83,10 @@ async function readJob(
   jobId: bigint,
 ): Promise<Pick<Memo, 'client' | 'provider'>> {
   const data = encodeFunctionData({ abi: jobs, args: [jobId] })
-  return await reader.ask(async (client) => {
-    const answer = await client.call({ to, data })
-    if (answer.data === undefined) throw new ChainError(`job ${jobId} of ACP v2 has no record`)
-    const [, , jobClient, provider] = decodeAbiParameters(jobHead, slice(answer.data, 32))
-    return { client: jobClient, provider }
+  return await reader.view({ to, data }, (returned) => {
+    if (returned === '0x') throw new ChainError(`job ${jobId} of ACP v2 has no record`)
+    const [, , client, provider] = decodeAbiParameters(jobHead, slice(returned, 32))
+    return { client, provider }
   })
 }
 
@@ -94,14 +96,9 @@ async function readMemo(
   memoId: bigint,
   jobId: bigint,
 ): Promise<Memo> {
-  const [token, , recipient] = await reader.ask(
-    async (client) =>
-      await client.readContract({
-        address: at.memoManager,
-        abi: memoDetails,
-        functionName: 'payableDetails',
-        args: [memoId],
-      }),
+  const data = encodeFunctionData({ abi: memoDetails, args: [memoId] })
+  const [token, , recipient] = await reader.view({ to: at.memoManager, data }, (returned) =>
+    decodeFunctionResult({ abi: memoDetails, data: returned }),
   )
   return { token, recipient, ...(await readJob(reader, at.jobManager, jobId)) }
 }
@@ -140,7 +137,7 @@ async function chunkPayouts(
   memory: ReadonlySet<string>,
 ): Promise<ChunkPayouts<Stream>> {
   const memos = new Map<bigint, Memo>()
-  await inParallel(chunk.logs, async ({ event }) => {
+  await mapConcurrent(chunk.logs, concurrentCalls, async ({ event }) => {
     if (event.eventName !== 'PayableMemoExecuted') return
     const { memoId, jobId } = event.args
     memos.set(memoId, await readMemo(reader, at, memoId, jobId))

@@ -7,8 +7,8 @@ import type { EvidencePointer, AdapterContext } from './adapter.ts'
 import type { PayoutHour } from './payout-hours.ts'
 import { firstKeptHour, aggregatePayouts, later, reducePayouts } from './payouts.ts'
 import type { Payout } from './payouts.ts'
-import { solanaRpc } from './solana-rpc.ts'
-import type { SignatureInfo, SolanaRpc } from './solana-rpc.ts'
+import { createSolanaReader } from './solana-rpc.ts'
+import type { SignatureInfo, SolanaReader } from './solana-rpc.ts'
 import { feePayerOf, transfersOf } from './solana-transfers.ts'
 import facilitatorList from './x402-facilitators.json' with { type: 'json' }
 
@@ -64,7 +64,7 @@ export const x402Solana = defineRail<Evidence>({
   hosts: [],
   chains: ['solana'],
   read: async (ctx) => {
-    const rpc = solanaRpc(ctx.http, ctx.solanaRpc())
+    const solana = createSolanaReader(ctx.solana())
     const fromHour = firstKeptHour(ctx.window)
     const { cursor, buckets } = await ctx.payouts.load(stream, fromHour, (json) =>
       cursorShape.parse(json),
@@ -87,7 +87,7 @@ export const x402Solana = defineRail<Evidence>({
         // A way back that an earlier poll began ends where that poll began: what came since needs its own.
         const resumed = (states.get(address)?.walk ?? null) !== null && !begun.has(address)
         if (!resumed) begun.add(address)
-        const step = await stepBack(ctx, rpc, address, states.get(address), budget)
+        const step = await stepBack(ctx, solana, address, states.get(address), budget)
         states.set(address, step.state)
         for (const { slot } of step.read) {
           lowestSlot = Math.min(lowestSlot, slot)
@@ -153,12 +153,12 @@ interface Step {
 /** Reads the next stretch of one fee payer, newest first, and says where the way back stands. */
 async function stepBack(
   ctx: AdapterContext,
-  rpc: SolanaRpc,
+  solana: SolanaReader,
   address: string,
   { done, walk }: AddressState = { done: null, walk: null },
   budget: number,
 ): Promise<Step> {
-  const listed = await rpc.signatures({
+  const listed = await solana.signatures({
     address,
     limit: Math.min(signaturesPerStep, budget),
     before: walk?.before,
@@ -176,7 +176,7 @@ async function stepBack(
     finished,
     read: unseen,
     payouts: await payoutsOf(
-      rpc,
+      solana,
       address,
       unseen.filter(({ err }) => err === null),
     ),
@@ -203,14 +203,16 @@ function placeOf(info: SignatureInfo | undefined): AddressState['done'] {
 }
 
 async function payoutsOf(
-  rpc: SolanaRpc,
+  solana: SolanaReader,
   feePayer: string,
   signatures: readonly SignatureInfo[],
 ): Promise<Payout[]> {
   const payouts: Payout[] = []
   for (let at = 0; at < signatures.length; at += requestsAtOnce) {
     const some = signatures.slice(at, at + requestsAtOnce)
-    const transactions = await Promise.all(some.map(({ signature }) => rpc.transaction(signature)))
+    const transactions = await Promise.all(
+      some.map(({ signature }) => solana.transaction(signature)),
+    )
     for (const transaction of transactions) {
       // An address is also listed where it only receives or is named: those fees somebody else paid.
       if (feePayerOf(transaction) !== feePayer || transaction.meta.err !== null) continue

@@ -1,16 +1,20 @@
-/** What may be said of an address in public, and where a redirect may lead. */
 import { SourceError } from './http.ts'
 
-/** Host and path of an address, without query, user part or fragment; the host alone where the path holds a key. */
-export function addressOf(url: string, secretPath = false): string {
-  if (!URL.canParse(url)) return 'an address that is no URL'
-  const { host, pathname } = new URL(url)
-  return secretPath ? host : `${host}${pathname}`
+/** Host and path of an address, without query, user part and fragment. */
+export function displayAddress(url: string): string {
+  const host = hostOf(url)
+  return URL.canParse(url) ? `${host}${new URL(url).pathname}` : host
+}
+
+/** `host:port` alone, for addresses whose path or query may contain a key. */
+export function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : 'an address that is no URL'
 }
 
 /**
- * Where a redirect leads, or a `SourceError`: it may go to the same host, or from https to https to a host of the
- * same family (one is the other with labels in front), never to a user part, another port or plain http.
+ * The target of a redirect: the same origin, or from https to https on the same port a host of which one is the other
+ * with labels in front.
+ * @throws SourceError for any other target
  */
 export function redirectTarget(from: URL, location: string | null): URL {
   if (location === null || !URL.canParse(location, from.href)) {
@@ -27,7 +31,7 @@ export function redirectTarget(from: URL, location: string | null): URL {
   return to
 }
 
-/** `superteam.fun`, `www.superteam.fun` and `earn.superteam.fun` are one family; a bare suffix is none. */
+/** `superteam.fun`, `www.superteam.fun` and `earn.superteam.fun` are one family; a bare suffix such as `fun` is not. */
 function sameFamily(one: string, other: string): boolean {
   const [a, b] = [one.replace(/^www\./, ''), other.replace(/^www\./, '')]
   if (a === b) return true

@@ -1,7 +1,4 @@
-/**
- * The one way an adapter reads over HTTP. Sources are strangers: an answer may be late, endless, inflated, half
- * sent, HTML, or lead elsewhere, and what is said about it in public must not repeat a key.
- */
+/** JSON over HTTP from sources that may answer late, endlessly, inflated, in half, in HTML, or redirect elsewhere. */
 import { createHash } from 'node:crypto'
 
 import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
@@ -9,7 +6,7 @@ import { redact } from '../../src/core/redact.ts'
 import { secondMs } from '../../src/core/time.ts'
 import { OversizeError, readLimited } from '../../src/outbound/read-limited.ts'
 import { TimeoutError, withTimeout } from '../../src/outbound/timeout.ts'
-import { addressOf, redirectTarget } from './http-address.ts'
+import { displayAddress, redirectTarget } from './http-address.ts'
 import { SourceError } from './http.ts'
 import type { Http, HttpAnswer, HttpRequest } from './http.ts'
 
@@ -17,76 +14,66 @@ export interface HttpOptions {
   readonly fetch: Fetch
   readonly clock: Clock
   readonly random: Random
-  /** Names the project and where to reach it; see `userAgentOf`. */
-  readonly userAgent: string
-  /** Replaces the origin of every address, path and query kept (`RAIL_BASE_URL_<RAIL>`). */
+  /** Names the project and its address; see `userAgentOf`. */
+  readonly userAgent?: string | undefined
+  /** Replaces the origin of every address; path and query stay (`RAIL_BASE_URL_<RAIL>`). */
   readonly baseUrl?: string | undefined
-  readonly signal: AbortSignal
-  /** Of one attempt, from sending to the last byte. */
-  readonly timeoutMs?: number
+  readonly signal?: AbortSignal | undefined
+  /** For one attempt, from sending to the last byte. */
+  readonly timeoutMs?: number | undefined
   /** Counted after inflation. */
   readonly maxBytes?: number
-  readonly retries?: number
+  readonly retries?: number | undefined
   readonly onAnswer?: (answer: HttpAnswer) => void
 }
 
 const defaultTimeoutMs = 15 * secondMs
-const defaultMaxBytes = 16 * 1024 * 1024
+export const maxAnswerBytes = 16 * 1024 * 1024
 const defaultRetries = 2
 const maxRedirects = 3
 const firstBackoffMs = 500
 const maxBackoffMs = 8 * secondMs
-/** A source that asks for a longer pause is left alone until the next poll. */
+/** A source that asks for a longer pause is not asked again before the next poll. */
 const maxRetryAfterMs = 30 * secondMs
 
-/** `agent-income-ledger/0.1.0 (+https://ledger.example)`: sources can see who reads and whom to ask. */
+/** `agent-income-ledger/0.1.0 (+https://ledger.example)`: tells sources who reads and how to reach them. */
 export function userAgentOf(version: string, siteUrl?: string): string {
   return `agent-income-ledger/${version}${siteUrl === undefined ? '' : ` (+${siteUrl})`}`
 }
 
-/** A failure that another attempt may not meet. */
-class TransientError extends SourceError {
-  readonly retryAfterMs: number | null
-  constructor(message: string, retryAfterMs: number | null = null) {
-    super(message)
-    this.retryAfterMs = retryAfterMs
-  }
-}
-
-/**
- * Http over the given fetch. Network errors, time-outs, 429 and 5xx are tried again with full jitter, after
- * `Retry-After` where the source names one (RFC 9110 10.2.3); everything else fails at once with a `SourceError`.
- */
+/** Retries transient failures (network errors, timeouts, 429, 5xx) as `retryPauseMs` says; others fail at once. */
 export function createHttp(options: HttpOptions): Http {
-  const retries = options.retries ?? defaultRetries
+  const { clock, random, signal, retries = defaultRetries } = options
   return {
     json: async (url, request = {}) => {
-      const name = `${methodOf(request)} ${addressOf(url, request.secretPath === true)}`
       for (let attempt = 0; ; attempt += 1) {
         try {
           const answer = await attemptJson(options, url, request)
           options.onAnswer?.(answer)
           return answer
         } catch (error) {
-          options.signal.throwIfAborted()
+          signal?.throwIfAborted()
           if (!(error instanceof SourceError)) throw error
-          const pauseMs = pauseBefore(error, attempt, options.random)
-          if (pauseMs === null || attempt >= retries) {
-            throw new SourceError(redact(`${name}: ${error.message}`))
+          const pauseMs = attempt < retries ? retryPauseMs(error, attempt, random) : null
+          if (pauseMs === null) {
+            const name = request.name ?? `${methodOf(request)} ${displayAddress(url)}`
+            throw new SourceError(redact(`${name}: ${error.message}`), error)
           }
-          await options.clock.sleep(pauseMs, options.signal)
+          await clock.sleep(pauseMs, signal)
         }
       }
     },
   }
 }
 
-/** Milliseconds to wait before the next attempt; null where another attempt is pointless or unwelcome. */
-function pauseBefore(error: SourceError, attempt: number, random: Random): number | null {
-  if (!(error instanceof TransientError)) return null
-  const jitterMs = random.unit() * Math.min(maxBackoffMs, firstBackoffMs * 2 ** attempt)
-  if (error.retryAfterMs === null) return jitterMs
-  return error.retryAfterMs > maxRetryAfterMs ? null : error.retryAfterMs + jitterMs
+/**
+ * Milliseconds before the next attempt: full jitter, after `Retry-After` where the source sent one (RFC 9110 10.2.3).
+ * Null where there should be no other attempt.
+ */
+export function retryPauseMs(error: SourceError, attempt: number, random: Random): number | null {
+  const retryAfterMs = error.retryAfterMs ?? 0
+  if (!error.isTransient || retryAfterMs > maxRetryAfterMs) return null
+  return retryAfterMs + random.unit() * Math.min(maxBackoffMs, firstBackoffMs * 2 ** attempt)
 }
 
 async function attemptJson(
@@ -94,15 +81,17 @@ async function attemptJson(
   url: string,
   request: HttpRequest,
 ): Promise<HttpAnswer> {
-  const { clock, signal, timeoutMs = defaultTimeoutMs } = options
+  const { signal, timeoutMs = defaultTimeoutMs } = options
   try {
-    return await withTimeout({ timeoutMs, clock, signal }, (limited) =>
+    return await withTimeout({ timeoutMs, signal }, (limited) =>
       exchange(options, url, request, limited),
     )
   } catch (error) {
     if (error instanceof SourceError) throw error
-    if (error instanceof OversizeError) throw new SourceError(error.message)
-    throw new TransientError(error instanceof TimeoutError ? error.message : networkReason(error))
+    if (error instanceof OversizeError) throw new SourceError(error.message, { isTooLarge: true })
+    const isTooLarge = error instanceof TimeoutError
+    const reason = isTooLarge ? error.message : networkReason(error)
+    throw new SourceError(reason, { isTransient: true, isTooLarge })
   }
 }
 
@@ -115,7 +104,7 @@ async function exchange(
   const response = await follow(options, url, request, signal)
   if (!response.ok) throw await statusError(response, options.clock)
   refuseWrongType(response.headers.get('content-type'))
-  const bytes = await readLimited(response, options.maxBytes ?? defaultMaxBytes)
+  const bytes = await readLimited(response, options.maxBytes ?? maxAnswerBytes)
   return {
     url,
     status: response.status,
@@ -125,7 +114,7 @@ async function exchange(
   }
 }
 
-/** Sends and follows redirects by hand: a redirect may only stay with the same host family, over https. */
+/** Follows redirects itself, within the limits of `redirectTarget`. */
 async function follow(
   options: HttpOptions,
   url: string,
@@ -158,11 +147,11 @@ function methodOf(request: HttpRequest): 'GET' | 'POST' {
 function headersOf(options: HttpOptions, request: HttpRequest): Record<string, string> {
   return {
     accept: 'application/json',
-    // Inflation is fetch's own, so a bomb is best not asked for; the limit counts inflated bytes all the same.
+    // Avoids compression bombs: fetch inflates by itself.
     'accept-encoding': 'identity',
     ...(request.json === undefined ? {} : { 'content-type': 'application/json' }),
     ...request.headers,
-    'user-agent': options.userAgent,
+    ...(options.userAgent === undefined ? {} : { 'user-agent': options.userAgent }),
   }
 }
 
@@ -178,18 +167,18 @@ function targetOf(url: string, baseUrl: string | undefined): URL {
 
 async function statusError(response: Response, clock: Clock): Promise<SourceError> {
   await discard(response)
-  const text = `HTTP ${response.status}`
-  if (response.status !== 429 && response.status < 500) return new SourceError(text)
-  const retryAfterMs = retryAfter(response.headers.get('retry-after'), clock)
-  if (retryAfterMs === null || retryAfterMs <= maxRetryAfterMs) {
-    return new TransientError(text, retryAfterMs)
+  const { status } = response
+  if (status !== 429 && status < 500) {
+    return new SourceError(`HTTP ${status}`, { isTooLarge: status === 413 })
   }
-  const seconds = Math.ceil(retryAfterMs / secondMs)
-  return new TransientError(`${text}, asks to come back in ${seconds} s`, retryAfterMs)
+  const retryAfterMs = parseRetryAfter(response.headers.get('retry-after'), clock)
+  const isLong = retryAfterMs !== null && retryAfterMs > maxRetryAfterMs
+  const wish = isLong ? `, asks for a pause of ${Math.ceil(retryAfterMs / secondMs)} s` : ''
+  return new SourceError(`HTTP ${status}${wish}`, { isTransient: true, retryAfterMs })
 }
 
 /** RFC 9110 10.2.3: seconds, or an HTTP date. */
-function retryAfter(value: string | null, clock: Clock): number | null {
+function parseRetryAfter(value: string | null, clock: Clock): number | null {
   if (value === null) return null
   if (/^\d{1,9}$/.test(value.trim())) return Number(value.trim()) * secondMs
   const dateMs = Date.parse(value)
@@ -204,10 +193,10 @@ function refuseWrongType(contentType: string | null): void {
   throw new SourceError(`answered ${contentType.split(';')[0] ?? ''} instead of JSON`)
 }
 
-/** NUL characters are removed: one of them in a description has stopped whole ledgers at their database. */
+/** Removes NUL characters, which databases refuse. */
 function parseJson(bytes: Uint8Array): unknown {
   const text = decode(bytes).replaceAll('\0', '')
-  if (text.trim() === '') throw new SourceError('answered nothing')
+  if (text.trim() === '') throw new SourceError('the answer is empty')
   if (/^\s*<(?:!doctype|html|head|body|\?xml)/i.test(text)) {
     throw new SourceError('answered HTML instead of JSON')
   }
@@ -229,7 +218,7 @@ function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** Whether the parser got to the end of the text and wanted more. */
+/** True where the parser reached the end of the text and expected more. */
 function isCutOff(error: SyntaxError, text: string): boolean {
   const position = /at position (\d+)/.exec(error.message)?.[1]
   return /unexpected end|unterminated/i.test(error.message) || Number(position) >= text.length
@@ -244,11 +233,11 @@ function decode(bytes: Uint8Array): string {
 }
 
 async function discard(response: Response): Promise<void> {
-  // The status is what counts; a body that fails while it is thrown away changes nothing.
+  // A body that fails while it is discarded changes nothing.
   await response.body?.cancel().catch(() => undefined)
 }
 
-/** Short words for what fetch throws: its own text names addresses. */
+/** Describes what fetch threw; its own text contains addresses. */
 function networkReason(error: unknown): string {
   const code = codeOf(error)
   if (code === 'ECONNREFUSED') return 'the connection was refused'

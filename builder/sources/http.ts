@@ -1,19 +1,19 @@
-/** What an adapter may do over HTTP; the implementation is in `http-client.ts`. */
+/** Reading from sources over HTTP as adapters see it; the implementation is in `http-client.ts`. */
 
 export interface HttpRequest {
   readonly method?: 'GET' | 'POST'
   /** Sent as JSON; makes the request a POST. */
   readonly json?: unknown
   readonly headers?: Readonly<Record<string, string>>
-  /** The path of the address holds a key, so errors name the host alone. */
-  readonly secretPath?: boolean
+  /** What errors call the request; method, host and path by default. Given where the path contains a key. */
+  readonly name?: string
 }
 
 export interface HttpAnswer {
-  /** Address at the source, also where `RAIL_BASE_URL_<RAIL>` made the request go elsewhere. */
+  /** Address at the source, even if `RAIL_BASE_URL_<RAIL>` sent the request elsewhere. */
   readonly url: string
   readonly status: number
-  /** Parsed JSON, NUL characters in strings removed. */
+  /** Parsed JSON; NUL characters are removed from strings. */
   readonly body: unknown
   /** Hex SHA-256 of the bytes received. */
   readonly sha256: string
@@ -22,13 +22,32 @@ export interface HttpAnswer {
 
 export interface Http {
   /**
-   * Fetches JSON: time-out, size limit, retries with jitter on network errors, 429 and 5xx.
-   * Throws `SourceError` (no secrets in its message) on anything but a 2xx JSON answer.
+   * Fetches JSON with a timeout, a size limit and retries on network errors, 429 and 5xx.
+   * @throws SourceError, without secrets in its message, on anything but a 2xx JSON answer
    */
   readonly json: (url: string, request?: HttpRequest) => Promise<HttpAnswer>
 }
 
-/** A source that failed; its message is shown to the public as `poll_error`. */
+interface SourceErrorOptions extends ErrorOptions {
+  readonly isTransient?: boolean
+  readonly isTooLarge?: boolean
+  readonly retryAfterMs?: number | null
+}
+
+/** A source that failed; its message is published as `poll_error`. */
 export class SourceError extends Error {
-  override readonly name = 'SourceError'
+  override readonly name: string = 'SourceError'
+  /** The same request may succeed later. */
+  readonly isTransient: boolean
+  /** A request for less may succeed. */
+  readonly isTooLarge: boolean
+  /** The pause that the source asked for, in milliseconds. */
+  readonly retryAfterMs: number | null
+
+  constructor(message: string, options: SourceErrorOptions = {}) {
+    super(message, options)
+    this.isTransient = options.isTransient ?? false
+    this.isTooLarge = options.isTooLarge ?? false
+    this.retryAfterMs = options.retryAfterMs ?? null
+  }
 }

@@ -589,7 +589,7 @@ describe('a node in trouble', () => {
     const report = await run({ rpcUrls: { arbitrum: url } })
     expect(report.chains).toMatchObject([{ state: 'failed', due: 1, checked: 0 }])
     expect(receiptsSummary(report)).toBe(
-      'arbitrum: 1 due, 4 RPC calls (arbitrum RPC at 127.0.0.1:1: out of reach)',
+      'arbitrum: 1 due, 4 RPC calls (arbitrum RPC at 127.0.0.1:1: the connection failed)',
     )
     expect(await detailOf(id)).toEqual(before)
   })
@@ -684,7 +684,7 @@ describe('a chain that is not asked', () => {
     const report = await run({ rpcUrls: { base: proxy.url } })
     await proxy.stop()
     expect(report.chains).toMatchObject([
-      { chain: 'base', state: 'failed', reason: 'base RPC: it is of chain 42161, not 8453' },
+      { chain: 'base', state: 'failed', reason: 'base RPC: the node is of chain 42161, not 8453' },
     ])
   })
 })

@@ -16,6 +16,7 @@ import { listClosedFlags, listOpenFlags } from '../../src/db/flags.ts'
 import { insertReceipt } from '../../src/db/receipts/receipts.ts'
 import { systemRandom } from '../../src/runtime/runtime.ts'
 import { tempDatabase, tempFolder } from '../db/temp-database.ts'
+import { quickRequests } from './rail-context.ts'
 
 export const pactSite = 'https://ledger.test'
 
@@ -59,7 +60,7 @@ export async function pactLedger(rpcUrl: string, genesisMs: number) {
   const dir = tempFolder()
   const clock = { nowMs: genesisMs }
   const signal = new AbortController().signal
-  const outside = { fetch, timeoutMs: 5000, retries: 0 }
+  const outside = quickRequests()
   const deps = {
     database,
     clock: { now: () => clock.nowMs },
@@ -101,13 +102,13 @@ export async function pactLedger(rpcUrl: string, genesisMs: number) {
     checkWithoutNode: async (): Promise<string> => await checkPacts({ ...deps, chain: null }),
     checkReceipts: async () =>
       await createReceiptChecks({
+        ...outside,
         ...deps,
         clock: {
           ...deps.clock,
           monotonic: () => performance.now(),
           sleep: () => Promise.resolve(),
         },
-        ...outside,
         rpcUrls: { arbitrum: url },
       }).run(),
     pacts: async (siteUrl = pactSite): Promise<PactsWorld> =>

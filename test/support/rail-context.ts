@@ -1,6 +1,7 @@
 /** What an adapter is given, over a real database and real HTTP. */
 import { setTimeout } from 'node:timers/promises'
 
+import { createRpcClient } from '../../builder/chain/json-rpc.ts'
 import { createChainReader } from '../../builder/chain/reader.ts'
 import type { AdapterContext, Window } from '../../builder/rails/adapter.ts'
 import { createPayoutStore } from '../../builder/rails/payout-store.ts'
@@ -26,22 +27,27 @@ export function windowEnding(endMs: number): Window {
 const random: Random = { bytes: (length) => new Uint8Array(length), unit: () => 0 }
 const quiet = (): void => {}
 const log: Log = { debug: quiet, info: quiet, warn: quiet, error: quiet }
+const clock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  sleep: async (delayMs, signal) => await setTimeout(delayMs, undefined, { signal }),
+}
+
+/** Options of clients over real HTTP that do not retry. */
+export function quickRequests(timeoutMs = 5000) {
+  return { fetch, clock, random, timeoutMs, retries: 0 }
+}
 
 /** One poll at `endMs`; requests that fail are not tried again, so that failures are quick. */
 export function railContext(options: RailContextOptions): AdapterContext {
   const { rail, endMs, database, rpcUrl, baseUrl, timeoutMs = 5000 } = options
   const signal = options.signal ?? new AbortController().signal
-  const clock: Clock = {
-    now: () => endMs,
-    monotonic: () => performance.now(),
-    sleep: async (delayMs, signal) => await setTimeout(delayMs, undefined, { signal }),
-  }
-  const polling = { fetch, signal, timeoutMs, retries: 0 }
+  const polling = { ...quickRequests(timeoutMs), signal }
   return {
     window: windowEnding(endMs),
-    http: createHttp({ ...polling, clock, random, userAgent: 'agent-income-ledger/test', baseUrl }),
+    http: createHttp({ ...polling, userAgent: 'agent-income-ledger/test', baseUrl }),
     chain: (name) => createChainReader(name, rpcUrl, polling),
-    solanaRpc: () => rpcUrl,
+    solana: () => createRpcClient('solana', rpcUrl, polling),
     payouts: createPayoutStore(rail, database),
     past: [],
     clock,

@@ -90,11 +90,9 @@ export async function reconcile(session: Session, input: Input): Promise<number>
     ),
   )
   if (receivers.size === 0) throw new UsageError('PAYMENT_RECEIVER is not set and no row has one')
-  const reader = createChainReader('base', rpcUrl, { fetch: session.fetch })
+  const reader = createChainReader('base', rpcUrl, session)
   try {
-    const toBlock =
-      blockOf(input, 'to-block') ??
-      Number(await reader.ask(async (client) => await client.getBlockNumber({ cacheTime: 0 })))
+    const toBlock = blockOf(input, 'to-block') ?? (await reader.head())
     const fromBlock = blockOf(input, 'from-block') ?? (await firstBlock(reader, payments, toBlock))
     const transfers = await transfersTo(reader, { receivers, fromBlock, toBlock })
     // Rows are written before their money moves: read now, each of these transfers has its own.

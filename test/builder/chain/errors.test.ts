@@ -1,11 +1,14 @@
-import { RpcRequestError } from 'viem'
 import { expect, test } from 'vitest'
 
-import { chainError } from '../../../builder/chain/errors.ts'
+import { ChainNotConfigured, nodeError } from '../../../builder/chain/errors.ts'
+import { RpcError } from '../../../src/outbound/json-rpc.ts'
 
-test('a reason without an end is not looked into: the patterns take the square of its length', () => {
-  const message = 'a'.repeat(100_000)
-  const error = new RpcRequestError({ body: {}, error: { code: 3, message }, url: 'http://node' })
-  const told = chainError('base', 'http://node', error)
-  expect(told.message).toBe('base RPC at node: error 3: ')
+test('the text of a node is shortened before patterns are applied to it', () => {
+  const error = new RpcError({ code: 3, message: 'a'.repeat(100_000), data: undefined })
+  const { message } = nodeError('base RPC at node', 'http://node', error)
+  expect(message).toBe('base RPC at node: error 3: ')
+})
+
+test('a chain without an RPC is reported with the name of its setting', () => {
+  expect(new ChainNotConfigured('base').message).toBe('no RPC is set for base (RPC_URL_BASE)')
 })

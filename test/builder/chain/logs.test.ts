@@ -9,6 +9,7 @@ import { addressTopic } from '../../../src/core/abi.ts'
 import { dayMs, minuteMs } from '../../../src/core/time.ts'
 import { startAnvil } from '../../support/anvil.ts'
 import type { Anvil } from '../../support/anvil.ts'
+import { quickRequests } from '../../support/rail-context.ts'
 import { rangeOf, rpcError, startRpcProxy } from '../../support/rpc-proxy.ts'
 import type { ProxyRules } from '../../support/rpc-proxy.ts'
 import { logOf, wallet } from '../../support/scripted-contract.ts'
@@ -38,7 +39,7 @@ afterAll(async () => await anvil.stop())
 
 async function read(rules: ProxyRules, filters: readonly LogFilter[], chunkBlocks = 40) {
   const proxy = await startRpcProxy(anvil.url, rules)
-  const reader = createChainReader('base', proxy.url, { fetch, retries: 0, timeoutMs: 2000 })
+  const reader = createChainReader('base', proxy.url, quickRequests(2000))
   const chunks: LogChunk<typeof events>[] = []
   try {
     await readLogs({
@@ -184,7 +185,7 @@ describe('reading logs', () => {
 
   test('stops between chunks when the poll is given up', async () => {
     const poll = new AbortController()
-    const reader = createChainReader('base', anvil.url, { fetch, retries: 0 })
+    const reader = createChainReader('base', anvil.url, quickRequests())
     const chunks: unknown[] = []
     const reading = readLogs({
       reader,

@@ -5,14 +5,17 @@ import { encodeErrorResult, parseAbi } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { chains } from '../../../builder/chain/chains.ts'
-import { ChainNotConfigured, createChainReader } from '../../../builder/chain/reader.ts'
+import { createChainReader } from '../../../builder/chain/reader.ts'
 import { dayMs, hourMs, secondMs } from '../../../src/core/time.ts'
 import { startAnvil } from '../../support/anvil.ts'
 import type { Anvil } from '../../support/anvil.ts'
+import { quickRequests } from '../../support/rail-context.ts'
 import { startRpcProxy } from '../../support/rpc-proxy.ts'
 
 const endMs = Date.UTC(2026, 9, 31, 12)
 const { chainId, settleBlocks } = chains.gnosis
+
+const quick = quickRequests()
 
 let anvil: Anvil
 /** Times of all blocks, genesis first: days and seconds apart, so that no block time is usual. */
@@ -30,12 +33,12 @@ afterAll(async () => await anvil.stop())
 
 describe('a chain reader', () => {
   test("takes as settled what lies the chain's number of blocks behind the head", async () => {
-    const reader = createChainReader('gnosis', anvil.url, { fetch })
+    const reader = createChainReader('gnosis', anvil.url, quick)
     expect(await reader.settledHead()).toBe(40)
   })
 
   test('finds the first block at or after any time, however unevenly blocks came', async () => {
-    const reader = createChainReader('gnosis', anvil.url, { fetch })
+    const reader = createChainReader('gnosis', anvil.url, quick)
     for (const [block, atMs] of times.entries()) {
       expect(await reader.blockAtTime(atMs)).toBe(block)
       expect(await reader.blockAtTime(atMs + 1)).toBe(block + 1)
@@ -58,7 +61,7 @@ describe('a chain reader', () => {
         return { body: JSON.stringify({ jsonrpc: '2.0', id, result: results[method] }) }
       },
     })
-    const reader = createChainReader('base', proxy.url, { fetch })
+    const reader = createChainReader('base', proxy.url, quick)
     const block = await reader.blockAtTime(endMs - 30 * dayMs)
     await proxy.stop()
     expect(block).toBe(head - (30 * dayMs) / blockMs)
@@ -67,11 +70,11 @@ describe('a chain reader', () => {
 
   test('asks for the chain id once and refuses another chain', async () => {
     const proxy = await startRpcProxy(anvil.url)
-    const right = createChainReader('gnosis', proxy.url, { fetch })
+    const right = createChainReader('gnosis', proxy.url, quick)
     await right.settledHead()
     await right.blockTime(3)
-    const wrong = createChainReader('base', proxy.url, { fetch })
-    await expect(wrong.settledHead()).rejects.toThrow(/is of chain 100, not base \(8453\)/)
+    const wrong = createChainReader('base', proxy.url, quick)
+    await expect(wrong.settledHead()).rejects.toThrow(/is of chain 100, not 8453/)
     await proxy.stop()
     expect(proxy.requests.filter(({ method }) => method === 'eth_chainId')).toHaveLength(2)
     expect(proxy.requests.filter(({ method }) => method === 'eth_blockNumber')).toHaveLength(1)
@@ -80,21 +83,25 @@ describe('a chain reader', () => {
   test('gives up when the poll is given up', async () => {
     const proxy = await startRpcProxy(anvil.url, { instead: () => ({ body: '', silent: true }) })
     const poll = new AbortController()
-    const reader = createChainReader('gnosis', proxy.url, { fetch, signal: poll.signal })
+    const reader = createChainReader('gnosis', proxy.url, { ...quick, signal: poll.signal })
     const head = reader.settledHead()
     poll.abort(new Error('enough'))
     await expect(head).rejects.toThrow('enough')
     await proxy.stop()
   })
 
-  test('waits no hour for a node that asks for one, however it writes that', async () => {
-    for (const pause of ['3600', '36000e-9', '7200, 1']) {
+  test('waits no hour for a node that asks for a pause of one hour, in any notation', async () => {
+    for (const [pause, posts] of [
+      ['3600', 1],
+      ['36000e-9', 2],
+      ['Thu, 01 Jan 2099 00:00:00 GMT', 1],
+    ] as const) {
       const busy = { status: 429, retryAfter: pause, body: 'later' }
       const proxy = await startRpcProxy(anvil.url, { instead: () => busy })
-      const reader = createChainReader('gnosis', proxy.url, { fetch, retries: 1 })
+      const reader = createChainReader('gnosis', proxy.url, { ...quick, retries: 1 })
       await expect(reader.settledHead()).rejects.toThrow(/HTTP 429/)
       await proxy.stop()
-      expect(proxy.requests).toHaveLength(2)
+      expect(proxy.requests).toHaveLength(posts)
     }
   })
 
@@ -119,16 +126,12 @@ describe('a chain reader', () => {
         return { body: JSON.stringify({ jsonrpc: '2.0', id: request.id, error }) }
       },
     })
-    const reader = createChainReader('gnosis', proxy.url, { fetch, retries: 0 })
-    const asked = reader.ask(async (client) => await client.call({ to: contract, data: '0x' }))
-    await expect(asked).rejects.toThrow(/gnosis RPC/)
+    const reader = createChainReader('gnosis', proxy.url, quick)
+    const reading = reader.view({ to: contract, data: '0x' }, String)
+    await expect(reading).rejects.toThrow(/gnosis RPC/)
     await proxy.stop()
     inside.close()
     await once(inside, 'close')
     expect(visited).toEqual([])
-  })
-
-  test('names the setting of a chain that has no RPC', () => {
-    expect(new ChainNotConfigured('base').message).toBe('no RPC is set for base (RPC_URL_BASE)')
   })
 })

@@ -277,9 +277,9 @@ const clock: Clock = {
   sleep: async (delayMs, signal) => await setTimeout(delayMs, undefined, { signal }),
 }
 
-/** These rails keep no folds and ask no chain: a call of either is a mistake. */
+/** These rails neither store payouts nor read a chain. */
 function never(): never {
-  throw new Error('a rail read over HTTP asked for a chain or for folds')
+  throw new Error('unexpected use of a chain or of stored payouts')
 }
 
 function contextFor(server: ReplayServer, mode: ReplayMode = 'normal'): AdapterContext {
@@ -299,7 +299,7 @@ function contextFor(server: ReplayServer, mode: ReplayMode = 'normal'): AdapterC
       retries: 0,
     }),
     chain: never,
-    solanaRpc: never,
+    solana: never,
     payouts: { load: never, save: never },
     past: [],
     clock,

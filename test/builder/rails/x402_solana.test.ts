@@ -218,11 +218,11 @@ describe('an answer that is none', () => {
     },
     negative:
       /^getTransaction: a token transfer has an unexpected field (?:amount|tokenAmount\.amount)$/,
-    'time-out': /^POST 127\.0\.0\.1:\d+: no complete answer within 0\.15 s$/,
-    '500': /^POST 127\.0\.0\.1:\d+: HTTP 500$/,
-    html: /^POST 127\.0\.0\.1:\d+: answered HTML instead of JSON$/,
-    truncated: /^POST 127\.0\.0\.1:\d+: the JSON is cut off after \d+ bytes$/,
-    huge: /^POST 127\.0\.0\.1:\d+: the answer is larger than 16777216 bytes$/,
+    'time-out': /^solana RPC at 127\.0\.0\.1:\d+: no complete answer within 0\.15 s$/,
+    '500': /^solana RPC at 127\.0\.0\.1:\d+: HTTP 500$/,
+    html: /^solana RPC at 127\.0\.0\.1:\d+: answered HTML instead of JSON$/,
+    truncated: /^solana RPC at 127\.0\.0\.1:\d+: the JSON is cut off after \d+ bytes$/,
+    huge: /^solana RPC at 127\.0\.0\.1:\d+: the answer is larger than 16777216 bytes$/,
   }
 
   test.each(replayModes)(

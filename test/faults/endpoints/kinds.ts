@@ -1,9 +1,9 @@
 /** Everything that the ledger asks of others over HTTP, each with one question and a clock that is in a hurry. */
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { createBatchRpc } from '../../../builder/chain/batch.ts'
+import { createRpcClient } from '../../../builder/chain/json-rpc.ts'
 import { createChainReader } from '../../../builder/chain/reader.ts'
-import { solanaRpc } from '../../../builder/rails/solana-rpc.ts'
+import { createSolanaReader } from '../../../builder/rails/solana-rpc.ts'
 import { createHttp } from '../../../builder/sources/http-client.ts'
 import { createWalletChain } from '../../../src/auth/wallet-chain.ts'
 import type { Clock } from '../../../src/core/deps.ts'
@@ -28,7 +28,14 @@ const hurried: Clock = {
 const signal = new AbortController().signal
 const random = { bytes: (length: number) => Buffer.alloc(length), unit: () => 0.5 }
 const base = { fetch, clock: hurried }
-const httpOptions = { ...base, random, signal, userAgent: 'ledger.test', retries: 0 }
+const httpOptions = {
+  ...base,
+  random,
+  signal,
+  timeoutMs: patienceMs,
+  userAgent: 'ledger.test',
+  retries: 0,
+}
 const plain = ({ port }: Liar): string => `http://127.0.0.1:${port}`
 
 export interface Kind {
@@ -68,8 +75,8 @@ export const kinds: readonly Kind[] = [
     tls: false,
     mostBytes: 16 * MiB + onTheWay,
     ask: async (liar) => {
-      const rpc = solanaRpc(createHttp(httpOptions), `${plain(liar)}/?key=hidden-key`)
-      return await reason(rpc.transaction('5'.repeat(88)))
+      const rpc = createRpcClient('solana', `${plain(liar)}/?key=hidden-key`, httpOptions)
+      return await reason(createSolanaReader(rpc).transaction('5'.repeat(88)))
     },
   },
   {
@@ -77,8 +84,7 @@ export const kinds: readonly Kind[] = [
     tls: false,
     mostBytes: 16 * MiB + onTheWay,
     ask: async (liar) => {
-      const options = { fetch, timeoutMs: patienceMs, retries: 0 }
-      const reader = createChainReader('base', `${plain(liar)}/?key=hidden-key`, options)
+      const reader = createChainReader('base', `${plain(liar)}/?key=hidden-key`, httpOptions)
       return await reason(reader.settledHead())
     },
   },
@@ -87,10 +93,9 @@ export const kinds: readonly Kind[] = [
     tls: false,
     mostBytes: 16 * MiB + onTheWay,
     ask: async (liar) => {
-      const options = { ...base, signal, maxCalls: 10, timeoutMs: patienceMs, retries: 0 }
-      const rpcUrl = `${plain(liar)}/?key=hidden-key`
-      const rpc = createBatchRpc({ ...options, chain: 'base', rpcUrl })
-      const [answer] = await rpc.ask([{ method: 'eth_blockNumber', params: [] }])
+      const options = { ...httpOptions, maxCalls: 10 }
+      const rpc = createRpcClient('base', `${plain(liar)}/?key=hidden-key`, options)
+      const [answer] = await rpc.batch([{ method: 'eth_blockNumber', params: [] }])
       if (answer === undefined) return 'no answer'
       return 'error' in answer ? answer.error.message : null
     },

@@ -1,0 +1,162 @@
+/** JSON-RPC for every chain: batches, retries, a budget of calls, and errors that name no more than the host. */
+import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
+import { RpcError, parseReplies, requestBody } from '../../src/outbound/json-rpc.ts'
+import type { RpcCall, RpcReply } from '../../src/outbound/json-rpc.ts'
+import { hostOf } from '../sources/http-address.ts'
+import { createHttp, retryPauseMs } from '../sources/http-client.ts'
+import { SourceError } from '../sources/http.ts'
+import type { ChainName } from './chains.ts'
+import { ChainError, nodeError } from './errors.ts'
+
+export type { RpcCall } from '../../src/outbound/json-rpc.ts'
+
+export type RpcAnswer = { readonly result: unknown } | { readonly error: ChainError }
+
+export interface RpcClient<Chain extends ChainName = ChainName> {
+  readonly chain: Chain
+  /** The result of one call. @throws ChainError */
+  readonly call: (method: string, params?: readonly unknown[]) => Promise<unknown>
+  /** Answers in the order of the calls; a call that fails has an error as its answer. @throws CallBudgetError */
+  readonly batch: (calls: readonly RpcCall[], perRequest?: number) => Promise<readonly RpcAnswer[]>
+  readonly spent: () => { readonly calls: number; readonly requests: number }
+  readonly callsLeft: () => number
+}
+
+export interface RpcClientOptions {
+  readonly fetch: Fetch
+  readonly clock: Clock
+  readonly random: Random
+  readonly userAgent?: string
+  readonly signal?: AbortSignal | undefined
+  /** For one request, from sending to the last byte. */
+  readonly timeoutMs?: number | undefined
+  readonly retries?: number | undefined
+  /** Calls that the client makes in all, repeated ones included; no limit by default. */
+  readonly maxCalls?: number
+  /** Failures in a row after which no further call is sent and all fail; no limit by default. */
+  readonly maxFailures?: number
+}
+
+/** The calls would exceed `maxCalls`. */
+export class CallBudgetError extends Error {
+  override readonly name = 'CallBudgetError'
+}
+
+const defaultPerRequest = 100
+const defaultRetries = 3
+
+export function createRpcClient<Chain extends ChainName>(
+  chain: Chain,
+  rpcUrl: string,
+  options: RpcClientOptions,
+): RpcClient<Chain> {
+  const { clock, random, signal, retries = defaultRetries } = options
+  const { maxCalls = Number.POSITIVE_INFINITY, maxFailures = Number.POSITIVE_INFINITY } = options
+  const name = `${chain} RPC at ${hostOf(rpcUrl)}`
+  const http = createHttp({ ...options, retries: 0 })
+  // Logs are long and repeat themselves. The size limit counts inflated bytes.
+  const headers = { 'accept-encoding': 'gzip, deflate' }
+  let calls = 0
+  let requests = 0
+  let failures = 0
+  let batchLimit = Number.POSITIVE_INFINITY
+  let unusable: ChainError | null = null
+
+  /** One request. Throws `ChainError` where it failed as a whole. */
+  async function post(batch: readonly RpcCall[]): Promise<RpcAnswer[]> {
+    const firstId = calls + 1
+    calls += batch.length
+    requests += 1
+    try {
+      const { body } = await http.json(rpcUrl, { json: requestBody(batch, firstId), headers, name })
+      return parseReplies(body, batch.length, firstId).map(answerOf)
+    } catch (error) {
+      if (error instanceof RpcError) {
+        const refusal = nodeError(name, rpcUrl, error)
+        const { message, isTransient } = refusal
+        throw new ChainError(message, { isTransient, isTooLarge: !isTransient })
+      }
+      if (error instanceof TypeError) throw new ChainError(`${name}: ${error.message}`)
+      throw error instanceof SourceError ? new ChainError(error.message, error) : error
+    }
+  }
+
+  function answerOf(reply: RpcReply | null): RpcAnswer {
+    if (reply === null) return { error: new ChainError(`${name}: an answer without a result`) }
+    return 'error' in reply ? { error: nodeError(name, rpcUrl, reply.error) } : reply
+  }
+
+  /** Repeats what failed for a moment, and halves what was too large. */
+  async function send(batch: readonly RpcCall[], attempt = 0): Promise<RpcAnswer[]> {
+    const failAll = (error: ChainError): RpcAnswer[] => batch.map(() => ({ error }))
+    if (unusable !== null) return failAll(unusable)
+    try {
+      const answers = await post(batch)
+      failures = 0
+      return await repeatBusy(batch, answers, attempt)
+    } catch (error) {
+      if (!(error instanceof ChainError)) throw error
+      const isSplit = error.isTooLarge && batch.length > 1
+      const pauseMs = attempt < retries && !isSplit ? retryPauseMs(error, attempt, random) : null
+      // A timeout counts whatever follows it: the node may be dead.
+      if (error.isTransient ? error.isTooLarge || pauseMs === null : !isSplit) failures += 1
+      if (failures >= maxFailures) {
+        unusable = error
+        return failAll(error)
+      }
+      if (isSplit) {
+        const half = Math.ceil(batch.length / 2)
+        batchLimit = Math.min(batchLimit, half)
+        return [...(await send(batch.slice(0, half))), ...(await send(batch.slice(half)))]
+      }
+      if (pauseMs === null || batch.length > maxCalls - calls) return failAll(error)
+      await clock.sleep(pauseMs, signal)
+      return await send(batch, attempt + 1)
+    }
+  }
+
+  /** Repeats the calls that the node was too busy for. */
+  async function repeatBusy(
+    batch: readonly RpcCall[],
+    answers: RpcAnswer[],
+    attempt: number,
+  ): Promise<RpcAnswer[]> {
+    const busy = batch.filter((_, at) => isBusy(answers[at]))
+    const [first] = answers.filter(isBusy)
+    if (first === undefined || attempt >= retries || busy.length > maxCalls - calls) return answers
+    await clock.sleep(retryPauseMs(first.error, attempt, random) ?? 0, signal)
+    const repeated = (await send(busy, attempt + 1)).values()
+    return answers.map((answer) => (isBusy(answer) ? (repeated.next().value ?? answer) : answer))
+  }
+
+  async function batch(
+    all: readonly RpcCall[],
+    perRequest = defaultPerRequest,
+  ): Promise<readonly RpcAnswer[]> {
+    if (calls + all.length > maxCalls) throw new CallBudgetError()
+    const answers: RpcAnswer[] = []
+    while (answers.length < all.length) {
+      signal?.throwIfAborted()
+      const end = answers.length + Math.min(perRequest, batchLimit)
+      answers.push(...(await send(all.slice(answers.length, end))))
+    }
+    return answers
+  }
+
+  return {
+    chain,
+    call: async (method, params = []) => {
+      const [answer] = await batch([{ method, params }])
+      if (answer === undefined) throw new ChainError(`${name}: no answer`)
+      if ('error' in answer) throw answer.error
+      return answer.result
+    },
+    batch,
+    spent: () => ({ calls, requests }),
+    callsLeft: () => maxCalls - calls,
+  }
+}
+
+function isBusy(answer: RpcAnswer | undefined): answer is { readonly error: ChainError } {
+  return answer !== undefined && 'error' in answer && answer.error.isTransient
+}
