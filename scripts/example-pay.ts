@@ -8,7 +8,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 
 import { registerExactEvmScheme } from '@x402/evm/exact/client'
 import { decodePaymentResponseHeader, wrapFetchWithPayment, x402Client } from '@x402/fetch'
@@ -18,7 +17,7 @@ import { z } from 'zod'
 
 import { arbitrage } from '../src/contract/schemas/arbitrage.ts'
 import { startUsdcChain } from '../test/support/usdc-chain.ts'
-import { freePort, startServer } from './bench/processes.ts'
+import { startNodeServer } from './bench/processes.ts'
 
 const ROWS_SHOWN = 5
 
@@ -45,30 +44,23 @@ try {
   await chain.mint(payer.address, 1_000_000n)
 
   say(`# The ledger starts; it is paid at ${receiver} and asks the chain at ${chain.url}`)
-  const port = await freePort()
-  const origin = `http://127.0.0.1:${port}`
-  const ledger = await startServer({
-    program: process.execPath,
-    args: [fileURLToPath(new URL('../src/main.js', import.meta.url))],
+  const ledger = await startNodeServer(new URL('../src/main.js', import.meta.url), {
     env: {
-      PORT: String(port),
-      HOST: '127.0.0.1',
-      SITE_URL: origin,
       DATA_DIR: join(folder, 'data'),
       PUBLIC_DIR: join(folder, 'public'),
       DATABASE_URL: '',
       BUILDER: 'embedded',
       POLL: 'off',
-      // Whether it is ready is asked so often that the limit of an address might be used up.
+      // The probes until it is ready could use up the limit of an address.
       LIMITS: 'off',
       SETTLEMENT: 'local',
       SETTLER_KEY_FILE: settlerKeyFile,
       PAYMENT_RECEIVER: receiver,
       RPC_URL_BASE: chain.url,
     },
-    port,
     readyPath: '/api/v1/rails',
   })
+  const { origin } = ledger
   try {
     await buy(`${origin}/api/v1/arbitrage`)
   } finally {

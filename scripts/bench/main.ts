@@ -1,4 +1,4 @@
-/** `npm run bench -- [suite…] [--quick] [--json <file>]`: measures, prints a table, writes the figures. */
+/** `npm run bench -- [suite…] [--quick] [--json <file>]`: measures, prints tables, writes the figures to a file. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
@@ -6,14 +6,38 @@ import { parseArgs } from 'node:util'
 
 import { version } from '../../src/contract/version.ts'
 import { entriesOf } from '../../src/core/entries.ts'
-import { sharing } from './shared.ts'
-import { stopwatch } from './spent.ts'
-import type { Spent } from './spent.ts'
+import { startStopwatch } from './processes.ts'
+import { overviewText, reportText } from './report.ts'
+import type { TimedReport } from './report.ts'
 import { isMet } from './suite.ts'
 import type { Suite, SuiteContext, SuiteReport } from './suite.ts'
-import { suites } from './suites/index.ts'
-import { overviewText, reportText } from './table.ts'
+import { builder } from './suites/builder.ts'
+import { images } from './suites/images.ts'
+import { limiter } from './suites/limiter.ts'
+import { origin } from './suites/origin.ts'
+import { overload } from './suites/overload.ts'
+import { pages } from './suites/pages.ts'
+import { payments } from './suites/payments.ts'
+import { receipts } from './suites/receipts.ts'
+import { start } from './suites/start.ts'
+import { verify } from './suites/verify.ts'
+import { visible } from './suites/visible.ts'
+import { writes } from './suites/writes.ts'
 
+const suites: Readonly<Record<string, Suite>> = {
+  origin,
+  builder,
+  pages,
+  writes,
+  overload,
+  verify,
+  visible,
+  images,
+  limiter,
+  start,
+  payments,
+  receipts,
+}
 /** sysexits.h EX_USAGE. */
 const exitUsage = 64
 
@@ -21,49 +45,41 @@ const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
   options: { quick: { type: 'boolean', default: false }, json: { type: 'string' } },
 })
-const known = entriesOf<Record<keyof typeof suites, Suite>>(suites)
 const unknown = positionals.filter((name) => !Object.hasOwn(suites, name))
 if (unknown.length > 0) {
-  const list = known.map(([name, { about }]) => `  ${name}: ${about}`).join('\n')
-  process.stderr.write(`There is no suite ${unknown.join(', ')}. There are:\n${list}\n`)
+  const list = entriesOf(suites).map(([name, { about }]) => `  ${name}: ${about}`)
+  process.stderr.write(`Unknown suite: ${unknown.join(', ')}. Suites:\n${list.join('\n')}\n`)
   process.exit(exitUsage)
 }
 
-interface Run extends SuiteReport {
-  readonly spent: Spent
-}
-
-const runs: Record<string, Run> = {}
 /**
- * Removed when all is measured: for some minutes after thousands of files were removed, ext4 takes up to ten times as
- * long to create others, and it would be the next suite that pays.
+ * All directories are removed at the end of the run: for some minutes after thousands of files were removed, ext4 takes up
+ * to ten times as long to create others, which the next suite would pay for.
  */
 const dirs: string[] = []
-const whole = stopwatch()
+const sharedDirs = new Map<string, Promise<string>>()
+const reports: Record<string, TimedReport> = {}
+const whole = startStopwatch()
 try {
-  await runAll()
+  for (const [name, suite] of entriesOf(suites)) {
+    if (positionals.length > 0 && !positionals.includes(name)) continue
+    log(`${name}: ${suite.about}`)
+    const spent = startStopwatch()
+    const context = { quick: flags.quick, dir: newDir(name), log, sharedDir }
+    const report = { ...(await runSuite(suite, context)), spent: spent() }
+    reports[name] = report
+    process.stdout.write(`${reportText(name, report)}\n`)
+  }
 } finally {
   for (const dir of dirs) rmSync(dir, { recursive: true, force: true })
 }
-process.stdout.write(`${overviewText(runs, whole())}\n`)
-if (flags.json !== undefined) writeFileSync(flags.json, `${JSON.stringify(asJson(), null, 2)}\n`)
-
-async function runAll(): Promise<void> {
-  const shared = sharing(newDir)
-  for (const [name, suite] of known) {
-    if (positionals.length > 0 && !positionals.includes(name)) continue
-    process.stderr.write(`${name}: ${suite.about}\n`)
-    const say = (line: string) => void process.stderr.write(`${line}\n`)
-    const spent = stopwatch()
-    const report = await reportOf(suite, { quick: flags.quick, dir: newDir(name), say, shared })
-    const run = { ...report, spent: spent() }
-    runs[name] = run
-    process.stdout.write(`${reportText(name, run, run.spent)}\n`)
-  }
+process.stdout.write(`${overviewText(reports, whole())}\n`)
+if (flags.json !== undefined) {
+  writeFileSync(flags.json, `${JSON.stringify(jsonReport(), null, 2)}\n`)
 }
 
-/** What fails in one suite costs the others nothing, and the exit code says that something did. */
-async function reportOf(suite: Suite, context: SuiteContext): Promise<SuiteReport> {
+/** A suite that fails is reported as skipped, the others run, and the exit code is 1. */
+async function runSuite(suite: Suite, context: SuiteContext): Promise<SuiteReport> {
   try {
     return await suite.run(context)
   } catch (error) {
@@ -73,29 +89,43 @@ async function reportOf(suite: Suite, context: SuiteContext): Promise<SuiteRepor
   }
 }
 
+function log(line: string): void {
+  process.stderr.write(`${line}\n`)
+}
+
 function newDir(name: string): string {
   const dir = mkdtempSync(join(tmpdir(), `ledger-bench-${name}-`))
   dirs.push(dir)
   return dir
 }
 
-function asJson(): object {
-  const [cpu] = cpus()
+function sharedDir(name: string, fill: (dir: string) => Promise<void>): Promise<string> {
+  const make = async () => {
+    const dir = newDir(name)
+    await fill(dir)
+    return dir
+  }
+  const shared = sharedDirs.get(name) ?? make()
+  sharedDirs.set(name, shared)
+  return shared
+}
+
+function jsonReport(): object {
   return {
     version,
     quick: flags.quick,
     measured_at: new Date().toISOString(),
     machine: {
       cpus: cpus().length,
-      model: cpu?.model ?? 'unknown',
+      model: cpus()[0]?.model ?? 'unknown',
       memory_bytes: totalmem(),
       node: process.version,
     },
     spent: whole(),
     suites: Object.fromEntries(
-      Object.entries(runs).map(([name, { rows, skipped, facts, spent }]) => [
+      entriesOf(reports).map(([name, report]) => [
         name,
-        { rows: rows.map((row) => ({ ...row, met: isMet(row) })), skipped, facts, spent },
+        { ...report, rows: report.rows.map((row) => ({ ...row, met: isMet(row) })) },
       ]),
     ),
   }

@@ -1,123 +1,165 @@
-/** Servers and workers as processes of their own. */
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
+/** Servers and tasks as separate processes, and the CPU time that processes used. Linux only: reads `/proc`. */
+import { fork, spawn } from 'node:child_process'
+import { on, once } from 'node:events'
+import { readFileSync, readdirSync } from 'node:fs'
+import { get } from 'node:http'
 import { createServer } from 'node:net'
-import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 
-import { withChildren } from './load.ts'
+import { z } from 'zod'
 
-const START_TIMEOUT_MS = 30_000
+import type { Sample } from './rows.ts'
+
+const startTimeoutMs = 120_000
+const host = '127.0.0.1'
 
 export interface ServerProcess {
   readonly origin: string
+  readonly port: number
+  /** The process and its children. */
   readonly pids: () => readonly number[]
+  /** Time from its start to the first answer 200. */
+  readonly readyAfterMs: number
   readonly stop: () => Promise<void>
 }
 
-/** Starts a server and waits until `readyPath` answers 200. */
-export async function startServer(options: {
-  readonly program: string
+interface ServerOptions {
   readonly args: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  readonly port: number
   readonly readyPath: string
-}): Promise<ServerProcess> {
-  const { program, args, env = {}, port, readyPath } = options
-  const child = spawn(program, args, {
+  readonly probeEveryMs?: number
+}
+
+/** Starts a Node server, which gets its address by `HOST`, `PORT` and `SITE_URL`, and waits until `readyPath` is answered with 200. */
+export async function startNodeServer(
+  script: string | URL,
+  { args = [], env = {}, ...options }: Partial<ServerOptions> & Pick<ServerOptions, 'readyPath'>,
+): Promise<ServerProcess> {
+  const port = await freePort()
+  return await startServer(process.execPath, port, {
+    ...options,
+    args: [typeof script === 'string' ? script : fileURLToPath(script), ...args],
+    env: { HOST: host, PORT: String(port), SITE_URL: `http://${host}:${port}`, ...env },
+  })
+}
+
+export async function startServer(
+  command: string,
+  port: number,
+  { args, env = {}, readyPath, probeEveryMs = 20 }: ServerOptions,
+): Promise<ServerProcess> {
+  const startedMs = performance.now()
+  const child = spawn(command, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, ...env },
   })
-  let said = ''
+  let errors = ''
   child.stderr.on('data', (chunk: Buffer) => {
-    said = `${said}${chunk.toString('utf8')}`.slice(-4000)
+    errors = `${errors}${chunk.toString('utf8')}`.slice(-4000)
   })
   await once(child, 'spawn')
-  const origin = `http://127.0.0.1:${port}`
-  const deadlineMs = performance.now() + START_TIMEOUT_MS
-  while (!(await isReady(`${origin}${readyPath}`))) {
-    if (child.exitCode !== null || performance.now() > deadlineMs) {
-      child.kill('SIGKILL')
-      throw new Error(`${program} ${args.join(' ')} does not answer: ${said}`)
+  const stop = async () => {
+    const ended = once(child, 'exit')
+    child.kill('SIGTERM')
+    await ended
+  }
+  while (!(await isReady(port, readyPath))) {
+    if (child.exitCode !== null) throw new Error(`${command} ended: ${errors}`)
+    if (performance.now() - startedMs > startTimeoutMs) {
+      await stop()
+      throw new Error(`${command} ${args.join(' ')} does not answer: ${errors}`)
     }
-    await sleep(20)
+    await sleep(probeEveryMs)
   }
-  return {
-    origin,
-    pids: () => withChildren(child.pid ?? 0),
-    stop: async () => {
-      const ended = once(child, 'exit')
-      child.kill('SIGTERM')
-      await ended
-    },
-  }
+  const readyAfterMs = performance.now() - startedMs
+  const pids = () => withChildren(child.pid ?? 0)
+  return { origin: `http://${host}:${port}`, port, pids, readyAfterMs, stop }
 }
 
-async function isReady(url: string): Promise<boolean> {
-  try {
-    const response = await fetch(url)
-    await response.arrayBuffer()
-    return response.status === 200
-  } catch {
-    return false
-  }
-}
-
-/** A compiled script of this folder, given by its source's URL. */
-export function scriptPath(source: URL): string {
-  return fileURLToPath(source)
-}
-
-/** Runs a script in a process of its own and answers the JSON on the last line it prints. */
-export async function runWorker(script: URL, args: readonly string[]): Promise<unknown> {
-  const all = [scriptPath(script), ...args]
-  const { stdout } = await promisify(execFile)(process.execPath, all, { maxBuffer: 2 ** 26 })
-  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
-}
-
-/** A script that says how far it is, a word on each line, and goes on when it is told. */
-export interface Steps {
-  /** Resolves when it has said the word. */
-  readonly until: (word: string) => Promise<void>
-  readonly next: () => void
-  /** The JSON on its last line, once it has ended. */
-  readonly result: () => Promise<unknown>
-}
-
-export async function startSteps(script: URL, args: readonly string[]): Promise<Steps> {
-  const child = spawn(process.execPath, [scriptPath(script), ...args], {
-    stdio: ['pipe', 'pipe', 'inherit'],
+function isReady(port: number, path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    get({ host, port, path, agent: false }, (response) => {
+      response.resume()
+      resolve(response.statusCode === 200)
+    }).on('error', () => resolve(false))
   })
-  const lines: string[] = []
-  const heard = createInterface({ input: child.stdout })
-  heard.on('line', (line) => lines.push(line))
-  const ended = Promise.all([once(child, 'exit'), once(heard, 'close')])
-  await once(child, 'spawn')
-  return {
-    until: async (word) => {
-      while (!lines.includes(word)) {
-        if (child.exitCode !== null) throw new Error(`${script.pathname} ended before "${word}"`)
-        await Promise.race([once(heard, 'line'), ended])
-      }
-    },
-    next: () => void child.stdin.write('\n'),
-    result: async () => {
-      await ended
-      if (child.exitCode !== 0) throw new Error(`${script.pathname} ended with ${child.exitCode}`)
-      const result: unknown = JSON.parse(lines.at(-1) ?? '')
-      return result
-    },
-  }
 }
 
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
+  const server = createServer().listen(0, host)
   await once(server, 'listening')
   const address = server.address()
   server.close()
   await once(server, 'close')
   if (address === null || typeof address === 'string') throw new Error('no TCP address')
   return address.port
+}
+
+/** A script of `tasks/` in a fresh process. */
+export interface Task {
+  /** Resolves with its next message; see `report` in `task.ts`. */
+  readonly next: () => Promise<Sample>
+  /** Lets it go on; see `waitForGo` in `task.ts`. */
+  readonly go: () => void
+}
+
+const message = z.record(z.string(), z.union([z.number(), z.string()]))
+
+export function startTask(name: string, ...args: readonly (string | number)[]): Task {
+  const child = fork(new URL(`./tasks/${name}.js`, import.meta.url), args.map(String))
+  const messages = on(child, 'message', { close: ['exit'] })
+  return {
+    next: async () => {
+      const next: IteratorResult<readonly unknown[], unknown> = await messages.next()
+      if (next.done === true) throw new Error(`the task ${name} ended early`)
+      return message.parse(next.value[0])
+    },
+    go: () => void child.send('go'),
+  }
+}
+
+/** Runs a task that reports once. */
+export async function runTask(
+  name: string,
+  ...args: readonly (string | number)[]
+): Promise<Sample> {
+  return await startTask(name, ...args).next()
+}
+
+/** CPU time that all threads of the processes have used so far, in nanoseconds. */
+export function cpuNs(pids: readonly number[]): number {
+  const threads = pids.flatMap((pid) => readdirSync(`/proc/${pid}/task`).map((id) => [pid, id]))
+  return threads.reduce((sum, [pid, id]) => sum + threadCpuNs(Number(pid), Number(id)), 0)
+}
+
+/** The same of one thread; the event loop is the thread with the id of its process. */
+export function threadCpuNs(pid: number, thread: number): number {
+  return Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0])
+}
+
+function withChildren(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+  return [pid, ...(children === '' ? [] : children.split(' ').map(Number).flatMap(withChildren))]
+}
+
+export interface TimeSpent {
+  readonly wallMs: number
+  /** CPU time of this process and of its ended children. */
+  readonly cpuMs: number
+}
+
+/** Returns a function that returns the time spent since. */
+export function startStopwatch(): () => TimeSpent {
+  const startedMs = performance.now()
+  const cpuAtStartMs = ownCpuMs()
+  return () => ({ wallMs: performance.now() - startedMs, cpuMs: ownCpuMs() - cpuAtStartMs })
+}
+
+/** proc_pid_stat(5): `utime`, `stime`, `cutime` and `cstime`, in ticks of 10 ms. */
+function ownCpuMs(): number {
+  const stat = readFileSync('/proc/self/stat', 'utf8')
+  // The program name is in parentheses and may contain spaces; `utime` is the 12th word after it.
+  const words = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return words.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) * 10, 0)
 }

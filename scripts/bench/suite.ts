@@ -1,35 +1,34 @@
-/** What a suite is and what it reports. */
+/** The interface of a benchmark suite and the shape of its report. */
 
 export interface SuiteContext {
-  /** Short rounds and few of them: enough to see that nothing is broken, not to decide by. */
+  /** Few and short rounds: enough to see that nothing is broken, not enough to decide by. */
   readonly quick: boolean
-  /** A directory of the suite's own, removed afterwards. */
+  /** An empty directory for this suite, removed at the end of the run. */
   readonly dir: string
-  readonly shared: Shared
-  /** A line for whoever is waiting. */
-  readonly say: (line: string) => void
+  /** Writes a line of progress. */
+  readonly log: (line: string) => void
+  /**
+   * A directory that several suites read: `fill` is called for the first one, the others get the same directory. Suites
+   * copy what they change.
+   */
+  readonly sharedDir: (name: string, fill: (dir: string) => Promise<void>) => Promise<string>
 }
-
-/**
- * The directory of what several suites begin with: `make` fills it for the first that asks, and all others get the same
- * one. Nobody writes to it after that: whoever has to takes a copy.
- */
-export type Shared = (name: string, make: (dir: string) => Promise<void>) => Promise<string>
 
 export interface Suite {
   readonly about: string
   readonly run: (context: SuiteContext) => Promise<SuiteReport>
 }
 
+export type Facts = Readonly<Record<string, string | number>>
+
 export interface SuiteReport {
   readonly rows: readonly Row[]
-  /** What was not measured, and why not. */
   readonly skipped: readonly { readonly what: string; readonly why: string }[]
-  /** Facts about this run that a reader needs: versions, tools, sizes. */
-  readonly facts: Readonly<Record<string, string | number>>
+  /** Versions, tools and sizes of this run. */
+  readonly facts: Facts
 }
 
-/** One comparison of ours with a peer that was measured in the same rounds. */
+/** One comparison with a peer that was measured in the same rounds. */
 export interface Row {
   readonly what: string
   readonly unit: string
@@ -38,11 +37,11 @@ export interface Row {
   /** Ours divided by the peer's, round by round. */
   readonly ratio: Summary
   readonly target: Target | null
-  /** Medians of further figures by name, such as CPU time for each request. */
-  readonly also: Readonly<Record<string, Also>>
+  /** Medians of further figures by name, such as CPU time per request. */
+  readonly also: Readonly<Record<string, AlsoMeasured>>
 }
 
-export interface Also {
+export interface AlsoMeasured {
   readonly ours: number
   readonly peer: number
   /** Median of the ratios of each round. */
@@ -56,14 +55,15 @@ export interface Summary {
   readonly rounds: number
 }
 
-/** What the ratio, or ours alone in its unit, should reach. */
+/** The bound for the ratio, or for ours alone in the unit of the row. */
 export type Target =
   | { readonly of: 'ratio'; readonly atLeast: number }
   | { readonly of: 'ratio'; readonly atMost: number }
   | { readonly of: 'ours'; readonly atMost: number }
 
-export function isMet(row: Row): boolean | null {
-  if (row.target === null) return null
-  const value = row.target.of === 'ratio' ? row.ratio.median : row.ours.median
-  return 'atLeast' in row.target ? value >= row.target.atLeast : value <= row.target.atMost
+/** Null for a row without a target. */
+export function isMet({ target, ratio, ours }: Row): boolean | null {
+  if (target === null) return null
+  const value = target.of === 'ratio' ? ratio.median : ours.median
+  return 'atLeast' in target ? value >= target.atLeast : value <= target.atMost
 }

@@ -1,6 +1,6 @@
 /**
- * The least that Node can do: a map from the request target to bytes and headers that were ready
- * before the request came. Looks at nothing else of a request.
+ * The least that Node can do: a map from the request target to bytes and headers that were ready before the request came.
+ * `<file>`: the answers as JSON.
  */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -13,17 +13,17 @@ const answers = z.array(
     status: z.number(),
     /** Names and values in turn, as `writeHead` takes them. */
     headers: z.array(z.string()),
-    bodyFile: z.string().nullable(),
+    /** Base64; empty for an answer without a body. */
+    body: z.string(),
   }),
 )
-
-const [port = '', file = ''] = process.argv.slice(2)
+const [file = ''] = process.argv.slice(2)
 const byTarget = new Map(
   answers
     .parse(JSON.parse(readFileSync(file, 'utf8')))
-    .map(({ target, status, headers, bodyFile }) => [
+    .map(({ target, status, headers, body }) => [
       target,
-      { status, headers, body: bodyFile === null ? null : readFileSync(bodyFile) },
+      { status, headers, body: body === '' ? null : Buffer.from(body, 'base64') },
     ]),
 )
 
@@ -37,4 +37,4 @@ createServer((req, res) => {
   res.writeHead(answer.status, answer.headers)
   if (answer.body === null) res.end()
   else res.end(answer.body)
-}).listen(Number(port), '127.0.0.1')
+}).listen(Number(process.env['PORT']), '127.0.0.1')

@@ -1,7 +1,7 @@
 /**
- * The official middleware with the official facilitator in the same process, which settles with a wallet of its own:
- * sells the bytes of a file at `/sold`, and gives them away at `/free`.
- * Arguments: port, RPC address, receiver, price in USDC, file, its content type, name of the settling wallet.
+ * The official middleware with the official facilitator in the same process, which settles with a wallet of its own. Sells
+ * the bytes of a file at `/sold`, and gives them away at `/free`.
+ * `<RPC address> <receiver> <price in USDC> <file> <its content type> <name of the settling wallet>`
  */
 import { readFileSync } from 'node:fs'
 
@@ -12,7 +12,7 @@ import { Hono } from 'hono'
 
 import { referenceFacilitator } from '../../../test/support/reference-facilitator.ts'
 
-const [port, rpcUrl = '', payTo = '', price = '', file = '', contentType = '', wallet = ''] =
+const [rpcUrl = '', payTo = '', price = '', file = '', contentType = '', wallet = ''] =
   process.argv.slice(2)
 const body = readFileSync(file)
 const network = 'eip155:8453'
@@ -22,9 +22,9 @@ const resources = new x402ResourceServer({
   settle: async (payment, requirements) => await facilitator.settle(payment, requirements),
   getSupported: () => {
     const { kinds, extensions, signers } = facilitator.getSupported()
-    const own = kinds.filter(({ x402Version }) => x402Version === 2)
+    const second = kinds.filter(({ x402Version }) => x402Version === 2)
     return Promise.resolve({
-      kinds: own.map((kind) => ({ ...kind, network })),
+      kinds: second.map((kind) => ({ ...kind, network })),
       extensions,
       signers,
     })
@@ -32,13 +32,9 @@ const resources = new x402ResourceServer({
 }).register(network, new ExactEvmScheme())
 
 const app = new Hono()
-app.use(
-  paymentMiddleware(
-    { 'GET /sold': { accepts: { scheme: 'exact', price: `$${price}`, network, payTo } } },
-    resources,
-  ),
-)
+const accepts = { scheme: 'exact', price: `$${price}`, network, payTo } as const
+app.use(paymentMiddleware({ 'GET /sold': { accepts } }, resources))
 for (const path of ['/sold', '/free']) {
   app.get(path, (c) => c.body(body, 200, { 'Content-Type': contentType }))
 }
-serve({ fetch: app.fetch, port: Number(port), hostname: '127.0.0.1' })
+serve({ fetch: app.fetch, port: Number(process.env['PORT']), hostname: '127.0.0.1' })

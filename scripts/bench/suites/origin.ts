@@ -1,147 +1,269 @@
 /** Reads of documents: the service against bare node:http and against nginx. */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { loadGenerator } from '../load.ts'
-import type { LoadGenerator } from '../load.ts'
-import { CONNECTIONS, contest } from '../origin/contest.ts'
-import type { Aim, Conditions, Sample, Timing } from '../origin/contest.ts'
+import { loadKeys } from '../../../builder/publish/keys.ts'
+import { publish } from '../../../builder/publish/publish.ts'
+import { packageRoot } from '../../../src/runtime/runtime.ts'
+import { silentLog } from '../build-settings.ts'
+import { runWrk, wrkVersion } from '../load.ts'
 import {
-  ask,
-  pathOf,
-  publishDocuments,
-  sizesKb,
-  startFiles,
-  startRaw,
-  startService,
-} from '../origin/servers.ts'
-import { nginxVersion, startCacheAlone, startShippedNginx } from '../peers/nginx.ts'
+  nginxVersion,
+  startNginxCache,
+  startNginxFiles,
+  startShippedNginx,
+} from '../peers/nginx.ts'
+import { cpuNs } from '../processes.ts'
 import type { ServerProcess } from '../processes.ts'
-import { compare } from '../rounds.ts'
-import type { Row, Suite, SuiteContext, SuiteReport } from '../suite.ts'
+import { createRequester, startRawServer } from '../raw-server.ts'
+import { interleave, rowsOf } from '../rows.ts'
+import type { Sample, Samples } from '../rows.ts'
+import { startService } from '../service.ts'
+import type { Row, Suite, SuiteContext, Target } from '../suite.ts'
+
+const connections = 64
+const sizesKb = [2, 30, 300] as const
+const ready = { readyPath: pathOf(30) }
+
+/** One server and the request that it gets in one comparison. */
+interface Contestant {
+  readonly name: string
+  readonly server: ServerProcess
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** The server that answers what this one cannot. */
+  readonly behind?: ServerProcess
+  /** A Lua file that makes each request. */
+  readonly script?: string
+}
+
+type Compare = (
+  what: string,
+  ours: Contestant,
+  peers: readonly (Contestant & { readonly target?: Target })[],
+) => Promise<Samples>
 
 export const origin: Suite = {
   about: 'documents of 2, 30 and 300 KB, and 304, against bare node:http and nginx',
   run: async (context) => {
-    const timing: Timing = context.quick
-      ? { rounds: 3, warmMs: 1000, warmsEachRound: false, measureMs: 1000 }
-      : { rounds: 7, warmMs: 2000, warmsEachRound: true, measureMs: 4000 }
-    const load = loadGenerator()
-    const nginx = nginxVersion()
-    const publicDir = await publishDocuments(context.dir)
-    const service = await startService(context.dir, publicDir)
-    const servers: ServerProcess[] = [service]
+    const { dir, quick } = context
+    const [load, nginx] = [wrkVersion(), nginxVersion()]
+    const facts = { nginx: nginx ?? 'not installed', node: process.version }
+    if (load === null) {
+      return { rows: [], skipped: [{ what: 'all rows', why: 'wrk is not installed' }], facts }
+    }
+    const servers: ServerProcess[] = []
+    const running = async (server: Promise<ServerProcess>): Promise<ServerProcess> => {
+      servers.push(await server)
+      return await server
+    }
+    const rows: Row[] = []
+    const compare = comparer(context, rows)
     try {
-      const raw = await startRaw(context.dir, service)
-      servers.push(raw)
-      const rows = await originRows(context, {
-        load,
-        timing,
-        say: context.say,
-        service,
-        raw,
-        servers,
-        publicDir,
-      })
-      return {
-        rows,
-        skipped: skippedBy(context.quick, nginx, load),
-        facts: {
-          load: load.name,
-          connections: CONNECTIONS,
-          nginx: nginx ?? 'not installed',
-          node: process.version,
-        },
+      const publicDir = await publishDocuments(dir)
+      const PUBLIC_DIR = publicDir
+      const service = await running(startService(dir, { env: { PUBLIC_DIR }, ...ready }))
+      const raw = await running(startRaw(dir, service))
+      const root = join(publicDir, 'current')
+      const files =
+        nginx === null
+          ? null
+          : await running(startNginxFiles(join(dir, 'files'), root, `${pathOf(2)}.json`))
+      await documentRows(compare, service, raw, quick ? null : files, quick)
+
+      const script = join(dir, 'readers.lua')
+      writeFileSync(script, manyReaders)
+      const env = { PUBLIC_DIR, LIMITS: 'on', TRUSTED_PROXIES: '127.0.0.1' }
+      const limited = await running(startService(join(dir, 'limited'), { env, ...ready }))
+      const request = { path: pathOf(2), script }
+      await compare('2 KB, limits on', { ...request, name: 'limits on', server: limited }, [
+        { ...request, name: 'limits off', server: service },
+      ])
+
+      if (files !== null) {
+        const edge = join(dir, 'edge')
+        const shipped = await running(startShippedNginx(edge, service, publicDir, pathOf(30)))
+        const cache = await running(startNginxCache(join(dir, 'cache'), service, pathOf(30)))
+        for (const sizeKb of quick ? [30] : [2, 30]) {
+          rows.push(...(await edgeRows(compare, sizeKb, { service, shipped, cache, files })))
+        }
       }
     } finally {
       for (const server of servers) await server.stop()
     }
+    return { rows, skipped: skippedRows(quick, nginx), facts: { load, connections, ...facts } }
   },
 }
 
-function skippedBy(
-  quick: boolean,
-  nginx: string | null,
-  load: LoadGenerator,
-): SuiteReport['skipped'] {
-  const shortened = '--quick: it has no target'
+function skippedRows(quick: boolean, nginx: string | null) {
   return [
     ...(nginx === null ? [{ what: 'behind nginx', why: 'nginx is not installed' }] : []),
     ...(quick
       ? [
-          { what: 'nginx file beside the service', why: shortened },
+          { what: 'nginx file beside the service', why: '--quick: it has no target' },
           {
             what: '304 of 300 KB, and 2 KB behind nginx',
             why: '--quick: another size is measured',
           },
         ]
       : []),
-    ...(load.takesScripts ? [] : [{ what: 'limits on', why: 'wrk is not installed' }]),
   ]
 }
 
-interface Field extends Conditions {
-  readonly service: ServerProcess
-  readonly raw: ServerProcess
-  /** Whatever is started is added here, so that it is stopped. */
-  readonly servers: ServerProcess[]
-  readonly publicDir: string
+/** A path that the shipped configuration of nginx knows as the path of a document. */
+function pathOf(sizeKb: number): string {
+  return `/api/v1/rails/bench-${sizeKb}k`
 }
 
-async function originRows(context: SuiteContext, field: Field): Promise<Row[]> {
-  const { service, raw, servers, publicDir } = field
-  const files = nginxVersion() === null ? null : await startFiles(context.dir, publicDir)
-  if (files !== null) servers.push(files)
-  // It has no target beside the service, so that short runs can do without.
-  const comparedFiles = context.quick ? null : files
-  const rows: Row[] = []
+/** Publishes documents of the sizes, made of the texts of the skills. Returns the public folder. */
+async function publishDocuments(dir: string): Promise<string> {
+  const publicDir = join(dir, 'public')
+  const skills = readFileSync(join(packageRoot, 'data/skills.json'), 'utf8')
+  const text = skills.replaceAll(/[^\x20-\x7e]/g, ' ').replaceAll(/["\\]/g, "'")
+  const documents = sizesKb.map((sizeKb) => {
+    const length = sizeKb * 1024 - '{"text":""}'.length
+    const filler = text.repeat(Math.ceil(length / text.length)).slice(0, length)
+    return {
+      path: pathOf(sizeKb),
+      contentType: 'application/json',
+      // Longer than any run, so that the service rests behind nginx.
+      maxAgeSeconds: 86_400,
+      body: { json: { text: filler }, stamp: null },
+      archive: null,
+    }
+  })
+  const nowMs = Date.now()
+  const { signer, ring } = await loadKeys({ dir: join(dir, 'keys'), nowMs })
+  await publish({ publicDir, documents, assetsDir: null, signer, ring, nowMs, log: silentLog })
+  return publicDir
+}
+
+/** Bare node:http with the headers and bytes of the service; answers of 304 are at `/304/…`. */
+async function startRaw(dir: string, { origin }: ServerProcess): Promise<ServerProcess> {
+  const { request, close } = createRequester()
+  const answers = new Map<string, Awaited<ReturnType<typeof request>>>()
+  for (const path of sizesKb.map(pathOf)) {
+    const answer = await request({ url: `${origin}${path}` })
+    const headers = { 'If-None-Match': answer.headers.etag ?? '' }
+    answers.set(path, answer)
+    answers.set(`/304${path}`, await request({ url: `${origin}${path}`, headers }))
+  }
+  close()
+  return await startRawServer(join(dir, 'raw.json'), answers)
+}
+
+/** Measures servers in turns and adds a row for each peer. Returns our samples. */
+function comparer({ quick, log }: SuiteContext, rows: Row[]): Compare {
+  const [rounds, warmMs, measureMs] = quick ? [3, 1000, 1000] : [7, 2000, 4000]
+  const runLoad = async ({ server, path, headers = {}, script }: Contestant, durationMs: number) =>
+    await runWrk({
+      url: `${server.origin}${path}`,
+      headers,
+      connections,
+      durationMs,
+      ...(script === undefined ? {} : { script }),
+    })
+  const measure = async (contestant: Contestant): Promise<Sample> => {
+    const { server, behind } = contestant
+    if (!quick) await runLoad(contestant, warmMs)
+    const cpuNow = () => [cpuNs(server.pids()), behind === undefined ? 0 : cpuNs(behind.pids())]
+    const [before = 0, behindBefore = 0] = cpuNow()
+    const startedMs = performance.now()
+    const { perSecond, p99Ms } = await runLoad(contestant, measureMs)
+    const elapsedMs = performance.now() - startedMs
+    const [after = 0, behindAfter = 0] = cpuNow()
+    return {
+      perSecond,
+      p99Ms,
+      cpuUs: (after - before) / (perSecond * elapsedMs),
+      cpuPercent: (after - before) / 1e4 / elapsedMs,
+      behindPercent: (behindAfter - behindBefore) / 1e4 / elapsedMs,
+    }
+  }
+  return async (what, ours, peers) => {
+    log(`  ${what}`)
+    const all = [ours, ...peers]
+    if (quick) for (const contestant of all) await runLoad(contestant, warmMs)
+    const measures = all.map((contestant) => [contestant.name, () => measure(contestant)] as const)
+    const samples = await interleave<string>(rounds, Object.fromEntries(measures))
+    const row = { what, unit: 'req/s', figure: 'perSecond' }
+    const also = { 'cpu us/req': 'cpuUs', 'p99 ms': 'p99Ms' }
+    for (const { name, target } of peers) {
+      const aim = target === undefined ? {} : { target }
+      const peer = { name, samples: samples(name) }
+      rows.push(...rowsOf(samples(ours.name), peer, [{ ...row, ...aim, also }]))
+    }
+    return samples(ours.name)
+  }
+}
+
+async function documentRows(
+  compare: Compare,
+  service: ServerProcess,
+  raw: ServerProcess,
+  files: ServerProcess | null,
+  quick: boolean,
+): Promise<void> {
   for (const sizeKb of sizesKb) {
     const path = pathOf(sizeKb)
-    const ours = { name: 'service', server: service, target: path, headers: {} }
-    const peers = [
-      { name: 'node:http', server: raw, target: path, headers: {} },
-      ...(comparedFiles === null
-        ? []
-        : [{ name: 'nginx file', server: comparedFiles, target: `${path}.json`, headers: {} }]),
-    ]
-    const targets = { 'node:http': { of: 'ratio', atLeast: 0.9 } } as const
-    rows.push(...(await contest(field, `${sizeKb} KB`, ours, peers, targets)).rows)
+    const target: Target = { of: 'ratio', atLeast: 0.9 }
+    await compare(`${sizeKb} KB`, { name: 'service', server: service, path }, [
+      { name: 'node:http', server: raw, path, target },
+      ...(files === null ? [] : [{ name: 'nginx file', server: files, path: `${path}.json` }]),
+    ])
   }
-  for (const sizeKb of context.quick ? ([2] as const) : ([2, 300] as const)) {
+  const { request, close } = createRequester()
+  const conditional = async (server: ServerProcess, path: string) => ({
+    'If-None-Match': (await request({ url: `${server.origin}${path}` })).headers.etag ?? '',
+  })
+  for (const sizeKb of quick ? [2] : [2, 300]) {
     const path = pathOf(sizeKb)
-    const conditional = async (server: ServerProcess, target: string) => ({
-      'If-None-Match': (await ask(server, target)).headers.etag ?? '',
-    })
     const headers = await conditional(service, path)
-    const ours = { name: 'service', server: service, target: path, headers }
-    const peers: Aim[] = [{ name: 'node:http', server: raw, target: `/304${path}`, headers }]
-    if (comparedFiles !== null) {
-      const target = `${path}.json`
-      const own = await conditional(comparedFiles, target)
-      peers.push({ name: 'nginx file', server: comparedFiles, target, headers: own })
-    }
-    const targets = { 'node:http': { of: 'ratio', atLeast: 0.85 } } as const
-    rows.push(...(await contest(field, `${sizeKb} KB, 304`, ours, peers, targets)).rows)
+    const target: Target = { of: 'ratio', atLeast: 0.85 }
+    const file = `${path}.json`
+    await compare(`${sizeKb} KB, 304`, { name: 'service', server: service, path, headers }, [
+      { name: 'node:http', server: raw, path: `/304${path}`, headers, target },
+      ...(files === null
+        ? []
+        : [
+            {
+              name: 'nginx file',
+              server: files,
+              path: file,
+              headers: await conditional(files, file),
+            },
+          ]),
+    ])
   }
-  if (field.load.takesScripts) rows.push(...(await limitedRows(context, field)))
-  if (files !== null) rows.push(...(await edgeRows(context, field, files)))
-  return rows
+  close()
 }
 
-/** What it costs to count every read, of 65,536 readers behind one proxy. */
-async function limitedRows(context: SuiteContext, field: Field): Promise<Row[]> {
-  const { publicDir, service, servers } = field
-  const env = { LIMITS: 'on', TRUSTED_PROXIES: '127.0.0.1' }
-  const limited = await startService(join(context.dir, 'limited'), publicDir, env)
-  servers.push(limited)
-  const script = join(context.dir, 'readers.lua')
-  writeFileSync(script, manyReaders)
-  const aim = { target: pathOf(2), headers: {}, script }
-  const ours = { ...aim, name: 'limits on', server: limited }
-  const peer = { ...aim, name: 'limits off', server: service }
-  return [...(await contest(field, '2 KB, limits on', ours, [peer], {})).rows]
+/** What a reader behind the shipped nginx gets, and how much of a core the service takes meanwhile. */
+async function edgeRows(
+  compare: Compare,
+  sizeKb: number,
+  servers: Readonly<Record<'service' | 'shipped' | 'cache' | 'files', ServerProcess>>,
+): Promise<Row[]> {
+  const path = pathOf(sizeKb)
+  const name = 'nginx as shipped'
+  const target: Target = { of: 'ratio', atLeast: 0.95 }
+  const what = `behind nginx, ${sizeKb} KB`
+  const ours = { name, server: servers.shipped, path, behind: servers.service }
+  const samples = await compare(what, ours, [
+    { name: 'nginx file', server: servers.files, path: `${path}.json`, target },
+    { name: 'nginx cache alone', server: servers.cache, path },
+  ])
+  return rowsOf(samples, { name, samples, figure: 'cpuPercent' }, [
+    {
+      what: `${what}: the service meanwhile`,
+      unit: '% of a core',
+      figure: 'behindPercent',
+      target: { of: 'ours', atMost: 1 },
+    },
+  ])
 }
 
+/** 65,536 readers behind one proxy, for wrk. */
 const manyReaders = `local reader = 0
 function request()
   reader = (reader + 1) % 65536
@@ -149,53 +271,3 @@ function request()
   return wrk.format()
 end
 `
-
-/** nginx as it is shipped: what a reader behind it gets, and what is left for the service to do. */
-async function edgeRows(context: SuiteContext, field: Field, files: ServerProcess): Promise<Row[]> {
-  const dir = join(context.dir, 'edge')
-  mkdirSync(dir)
-  const { service, publicDir } = field
-  const servicePort = Number(new URL(service.origin).port)
-  const edge = await startShippedNginx(dir, { publicDir, servicePort, readyPath: pathOf(30) })
-  field.servers.push(edge)
-  const aloneDir = join(context.dir, 'cache')
-  mkdirSync(aloneDir)
-  const alone = await startCacheAlone(aloneDir, { servicePort, readyPath: pathOf(30) })
-  field.servers.push(alone)
-  const rows: Row[] = []
-  for (const sizeKb of context.quick ? ([30] as const) : ([2, 30] as const)) {
-    const path = pathOf(sizeKb)
-    const name = 'nginx as shipped'
-    const ours = { name, server: edge, target: path, headers: {}, behind: service }
-    const peers = [
-      { name: 'nginx file', server: files, target: `${path}.json`, headers: {} },
-      { name: 'nginx cache alone', server: alone, target: path, headers: {} },
-    ]
-    const targets = { 'nginx file': { of: 'ratio', atLeast: 0.95 } } as const
-    const what = `behind nginx, ${sizeKb} KB`
-    const { rows: compared, samples } = await contest(field, what, ours, peers, targets)
-    rows.push(...compared, ...idleRow(what, samples))
-  }
-  return rows
-}
-
-/** How much of a core the service takes while its documents are read from nginx; none where that is unknown. */
-function idleRow(what: string, samples: readonly Sample[]): Row[] {
-  const percents = samples.map(({ behindPercent }) => behindPercent).filter((one) => one !== null)
-  if (percents.length < samples.length) return []
-  const nginx = samples.map((sample) => percentOf(sample))
-  return [
-    compare({
-      what: `${what}: the service meanwhile`,
-      unit: '% of a core',
-      ours: percents,
-      peerName: 'nginx as shipped',
-      peer: nginx,
-      target: { of: 'ours', atMost: 1 },
-    }),
-  ]
-}
-
-function percentOf({ cpuUsPerRequest, requestsPerSecond }: Sample): number {
-  return ((cpuUsPerRequest ?? Number.NaN) * requestsPerSecond) / 1e4
-}

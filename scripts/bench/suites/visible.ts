@@ -1,87 +1,71 @@
-/** How long after its answer a signed receipt stands in the published list. */
+/** How long after its acknowledgement a signed receipt is in the published list. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { compare } from '../rounds.ts'
+import { percentile, rowsOf } from '../rows.ts'
+import type { Sample } from '../rows.ts'
+import { firstBuild, receiptsPath, startPlatformService } from '../service.ts'
+import { signReceipts } from '../signed-receipts.ts'
 import type { Suite } from '../suite.ts'
-import { createReceiptMaker } from '../writes/receipts.ts'
-import { firstBuild, startWriteService } from '../writes/service.ts'
 
-const listPath = '/api/v1/receipts'
-const LOOK_EVERY_MS = 10
-const PATIENCE_MS = 60_000
+const probeEveryMs = 10
+const timeoutMs = 60_000
 
 export const visible: Suite = {
-  about: 'from the answer of a signed receipt to its snapshot',
-  run: async ({ dir, quick, say }) => {
-    const { rounds, receipts } = quick ? { rounds: 2, receipts: 8 } : { rounds: 5, receipts: 40 }
-    const service = await startWriteService(dir, {})
-    const maker = await createReceiptMaker('visible')
-    let made = 0
-
-    const post = async (): Promise<string> => {
-      made += 1
-      const body = maker.make(made, Date.now()).raw
+  about: 'from the acknowledgement of a signed receipt to its snapshot',
+  run: async ({ dir, quick, log }) => {
+    const [rounds, perRound] = quick ? [2, 8] : [5, 40]
+    const service = await startPlatformService(dir, { builder: true })
+    const url = `${service.origin}${receiptsPath}`
+    const post = async (body: string): Promise<string> => {
       const headers = { 'Content-Type': 'application/json' }
-      const answer = await fetch(`${service.origin}${listPath}`, { method: 'POST', headers, body })
-      const id = /rcp_[0-9a-f]{64}/.exec(await answer.text())?.[0]
-      if (answer.status !== 201 || id === undefined) throw new Error(`answered ${answer.status}`)
+      const response = await fetch(url, { method: 'POST', headers, body })
+      const id = /rcp_[0-9a-f]{64}/.exec(await response.text())?.[0]
+      if (response.status !== 201 || id === undefined) throw new Error(`${response.status}`)
       return id
     }
-    const seenAfterMs = async (path: string, id: string, fromMs: number): Promise<number> => {
-      while (performance.now() - fromMs < PATIENCE_MS) {
-        const answer = await fetch(`${service.origin}${path}`)
-        const isThere = (await answer.text()).includes(id)
-        if (answer.status === 200 && isThere) return performance.now() - fromMs
-        await sleep(LOOK_EVERY_MS)
+    const visibleAfterMs = async (at: string, id: string, fromMs: number): Promise<number> => {
+      while (performance.now() - fromMs < timeoutMs) {
+        const response = await fetch(at)
+        const text = await response.text()
+        if (response.status === 200 && text.includes(id)) return performance.now() - fromMs
+        await sleep(probeEveryMs)
       }
-      throw new Error(`a receipt is not at ${path} after ${PATIENCE_MS} ms`)
+      throw new Error(`a receipt is not at ${at} after ${timeoutMs} ms`)
     }
-
-    const lists: number[] = []
-    const byIds: number[] = []
+    const samples: Sample[] = []
     try {
-      // Before the first build the list is answered from the database.
-      await firstBuild(service.origin)
-      await seenAfterMs(listPath, await post(), performance.now())
+      // Before the first build the list is read from the database.
+      await firstBuild(service)
+      const [first, ...others] = await signReceipts('visible', 1 + rounds * perRound)
+      await visibleAfterMs(url, await post(first?.raw ?? ''), performance.now())
       for (let round = 0; round < rounds; round += 1) {
-        say(`  round ${round + 1} of ${rounds}`)
-        const [list, byId]: [number[], number[]] = [[], []]
-        for (let at = 0; at < receipts; at += 1) {
-          const id = await post()
+        log(`  round ${round + 1} of ${rounds}`)
+        const times: { list: number[]; byId: number[] } = { list: [], byId: [] }
+        const receipts = others.slice(round * perRound, (round + 1) * perRound)
+        for (const [at, { raw }] of receipts.entries()) {
+          const id = await post(raw)
           const answeredMs = performance.now()
-          byId.push(await seenAfterMs(`${listPath}/${id}`, id, answeredMs))
-          list.push(await seenAfterMs(listPath, id, answeredMs))
-          // Anywhere between two builds, not always right after one.
+          times.byId.push(await visibleAfterMs(`${url}/${id}`, id, answeredMs))
+          times.list.push(await visibleAfterMs(url, id, answeredMs))
+          // Spreads the receipts over the time between two builds.
           await sleep((at * 137) % 1000)
         }
-        lists.push(percentile95(list))
-        byIds.push(percentile95(byId))
+        samples.push({ ms: percentile(times.list, 0.95), byIdMs: percentile(times.byId, 0.95) })
       }
     } finally {
       await service.stop()
     }
     return {
-      rows: [
-        compare({
+      rows: rowsOf(samples, { name: 'by its id', samples, figure: 'byIdMs' }, [
+        {
           what: 'in the snapshot, p95 after the 201',
           unit: 'ms',
-          ours: lists,
-          peerName: 'by its id',
-          peer: byIds,
+          figure: 'ms',
           target: { of: 'ours', atMost: 2000 },
-        }),
-      ],
+        },
+      ]),
       skipped: [],
-      facts: {
-        receipts_per_round: receipts,
-        looked_every_ms: LOOK_EVERY_MS,
-        node: process.version,
-      },
+      facts: { receipts_per_round: perRound, probe_every_ms: probeEveryMs, node: process.version },
     }
   },
-}
-
-function percentile95(values: readonly number[]): number {
-  const sorted = values.toSorted((left, right) => left - right)
-  return sorted[Math.ceil(sorted.length * 0.95) - 1] ?? Number.NaN
 }

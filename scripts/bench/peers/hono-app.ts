@@ -1,0 +1,7 @@
+/** Hono with one route, as in its documentation. */
+import { serve } from '@hono/node-server'
+import { Hono } from 'hono'
+
+const app = new Hono()
+app.get('/healthz', (c) => c.json({ status: 'ok' }))
+serve({ fetch: app.fetch, port: Number(process.env['PORT']), hostname: '127.0.0.1' })

@@ -1,0 +1,104 @@
+/** The compiled service in its own folder. */
+import { randomBytes } from 'node:crypto'
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { createClient } from '../../src/client/client.ts'
+import type { LedgerClient } from '../../src/client/client.ts'
+import { newestOath } from '../../src/client/sign.ts'
+import { evmSigner } from '../../src/client/signers.ts'
+import { packageRoot, systemClock, systemRandom } from '../../src/runtime/runtime.ts'
+import { startNodeServer } from './processes.ts'
+import type { ServerProcess } from './processes.ts'
+import { platformKey, platformSlug, serviceName } from './signed-receipts.ts'
+
+export const receiptsPath = '/api/v1/receipts'
+const buildTimeoutMs = 120_000
+
+export interface Service extends ServerProcess {
+  readonly databasePath: string
+}
+
+interface ServiceOptions {
+  readonly env?: Readonly<Record<string, string>>
+  /** Whether the service starts its builder. */
+  readonly builder?: boolean
+  readonly readyPath?: string
+  readonly probeEveryMs?: number
+}
+
+/** Starts the service without limits, polls or a log line per request. `env` overrides that. */
+export async function startService(
+  dir: string,
+  { env = {}, builder = false, readyPath = '/healthz', probeEveryMs = 20 }: ServiceOptions = {},
+  root: string = packageRoot,
+): Promise<Service> {
+  const server = await startNodeServer(join(root, 'dist/src/main.js'), {
+    env: {
+      DATA_DIR: join(dir, 'run'),
+      PUBLIC_DIR: join(dir, 'public'),
+      LIMITS: 'off',
+      LOG_LEVEL: 'warn',
+      POLL: 'off',
+      ...(builder ? {} : { BUILDER: 'off' }),
+      ...env,
+    },
+    readyPath,
+    probeEveryMs,
+  })
+  return { ...server, databasePath: join(dir, 'run/ledger.db') }
+}
+
+/** Installs the program with the platform that issues the receipts of the load, and starts its service. */
+export async function startPlatformService(
+  dir: string,
+  options: ServiceOptions = {},
+): Promise<Service> {
+  const root = join(dir, 'program')
+  mkdirSync(root, { recursive: true })
+  for (const part of ['dist/src', 'dist/builder', 'data']) {
+    const from = join(packageRoot, part)
+    const filter = (path: string) => path !== join(packageRoot, 'data/run')
+    cpSync(from, join(root, part), { recursive: true, dereference: true, filter })
+  }
+  for (const name of ['node_modules', 'package.json', 'public']) {
+    symlinkSync(join(packageRoot, name), join(root, name))
+  }
+  const platform = {
+    platform: platformSlug,
+    name: 'Bench Board',
+    public_key: platformKey.base64,
+    rails: ['x402'],
+    added_at: '2026-01-01T00:00:00.000Z',
+  }
+  writeFileSync(join(root, 'data/platforms.json'), JSON.stringify({ platforms: [platform] }))
+  return await startService(dir, options, root)
+}
+
+/** Resolves when the first build, which renders every page and picture, has ended. */
+export async function firstBuild({ origin }: ServerProcess): Promise<void> {
+  const deadlineMs = performance.now() + buildTimeoutMs
+  while (performance.now() < deadlineMs) {
+    const health = await (await fetch(`${origin}/api/v1/health`)).text()
+    if (/"build":\{[^}]*"outcome":"ok"/.test(health)) return
+    await sleep(200)
+  }
+  throw new Error(`no build in ${buildTimeoutMs} ms`)
+}
+
+/** A client that signs as a new partner of the free tier. */
+export async function signUpPartner({ origin }: ServerProcess): Promise<LedgerClient> {
+  const client = createClient({
+    baseUrl: origin,
+    serviceName,
+    clock: systemClock,
+    random: systemRandom,
+    fetch,
+    signer: await evmSigner(randomBytes(32)),
+  })
+  const { oaths } = await client.oaths()
+  const signup = { handle: 'bench', display_name: 'Bench', tier: 'free' } as const
+  await client.signupPartner(signup, newestOath(oaths, 'partner'))
+  return client
+}

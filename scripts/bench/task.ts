@@ -1,0 +1,53 @@
+/** The side of a task: a script of `tasks/` that is measured in a fresh process. */
+import { once } from 'node:events'
+
+import type { Sample } from './rows.ts'
+
+const args = process.argv.slice(2)
+
+export function textArgument(at: number): string {
+  const value = args[at]
+  if (value === undefined) throw new Error(`argument ${at} is missing`)
+  return value
+}
+
+export function numberArgument(at: number): number {
+  return Number(textArgument(at))
+}
+
+/** Sends a message to the suite. */
+export function report(sample: Sample): void {
+  process.send?.(sample)
+}
+
+/** Resolves when the suite lets the task go on. */
+export async function waitForGo(): Promise<void> {
+  await once(process, 'message')
+}
+
+/** Time by the clock and CPU time of all threads, both in milliseconds. */
+export async function timed<T>(
+  work: () => Promise<T> | T,
+): Promise<{ readonly result: T; readonly ms: number; readonly cpuMs: number }> {
+  const startedMs = performance.now()
+  const cpu = process.cpuUsage()
+  const result = await work()
+  const { user, system } = process.cpuUsage(cpu)
+  return { result, ms: performance.now() - startedMs, cpuMs: (user + system) / 1000 }
+}
+
+/** Calls `work` for each item, one after the other, and returns its rate and the CPU time of one call. */
+export async function rateOf<Item>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<void>,
+): Promise<{ readonly perSecond: number; readonly cpuUs: number }> {
+  const { ms, cpuMs } = await timed(async () => {
+    for (const item of items) await work(item)
+  })
+  return { perSecond: (items.length / ms) * 1000, cpuUs: (cpuMs * 1000) / items.length }
+}
+
+/** The most memory that this process has held so far. */
+export function peakMb(): number {
+  return process.resourceUsage().maxRSS / 1024
+}
