@@ -2,11 +2,11 @@
 import { createHash } from 'node:crypto'
 
 import { instantiateSecp256k1 } from '@bitauth/libauth/build/lib/crypto/secp256k1.js'
+import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
 
 import { personalSignHash } from '../../src/auth/eip191.ts'
 import { bodySha256, messages, signingText } from '../../src/auth/messages.ts'
 import { bytesToHex } from '../../src/core/hex.ts'
-import { keccak256 } from '../../src/core/keccak256.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { ed25519Key } from '../../test/support/wallets.ts'
 
