@@ -1,4 +1,4 @@
-/** What the builder tells of itself: a small file beside the database, for the service that cannot look into it. */
+/** The builder's report about itself: a file beside the database, read by the service's metrics. */
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -14,7 +14,7 @@ const jobReport = z.strictObject({
   ok: count,
   failed: count,
   seconds: figure,
-  /** Unix seconds; null before the first. */
+  /** Unix seconds; null before the first success. */
   last_success: figure.nullable(),
 })
 
@@ -31,19 +31,18 @@ export const builderReport = z.strictObject({
 })
 export type BuilderReport = z.infer<typeof builderReport>
 
-/** How often the builder reports while it is well. */
 export const reportEveryMs = 15 * secondMs
 
 const FILE = 'builder-report.json'
 
-/** Not flushed: what a loss of power takes away is told anew a moment later. */
+/** Not flushed: after a power loss the next report replaces it. */
 export async function writeBuilderReport(dataDir: string, report: BuilderReport): Promise<void> {
   const path = join(dataDir, FILE)
   await writeFile(`${path}.next`, `${JSON.stringify(report)}\n`, { mode: 0o600 })
   await rename(`${path}.next`, path)
 }
 
-/** Null where no builder has reported yet. @throws Error where the file is none of ours. */
+/** Returns null before the first report. @throws Error where the file is invalid */
 export async function readBuilderReport(dataDir: string): Promise<BuilderReport | null> {
   const text = await readFile(join(dataDir, FILE), 'utf8').catch((error: unknown) => {
     if (isErrno(error, 'ENOENT')) return null

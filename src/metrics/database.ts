@@ -1,4 +1,4 @@
-/** What the database and its disk tell, and the counts of the one writer. */
+/** Metrics of the database, its disk and its writer. */
 import { stat, statfs } from 'node:fs/promises'
 
 import type { Kysely } from 'kysely'
@@ -16,7 +16,7 @@ export function createWriteObserver(meter: Meter): WriteObserver {
   const queue = meter.gauge('ledger_write_queue', {})
   const size = meter.histogram('ledger_write_group_size', {})
   const seconds = meter.histogram('ledger_write_commit_seconds', {})
-  // There from the start: an alert on a counter that appears with its first failure misses that failure.
+  // Created at the start: an alert on a counter that appears with its first failure misses that failure.
   for (const cause of ['busy', 'full', 'broken', 'unavailable']) {
     meter.counter('ledger_write_failures_total', { cause })
   }
@@ -40,7 +40,6 @@ function causeOf(error: unknown): 'busy' | 'full' | 'broken' | 'unavailable' {
   return error instanceof DatabaseBrokenError ? 'broken' : 'unavailable'
 }
 
-/** Sizes of the files, and room on the disks that hold them. */
 export async function readDisk(
   meter: Meter,
   places: { readonly database: string; readonly data: string; readonly public: string },
@@ -48,7 +47,7 @@ export async function readDisk(
   const files = { database: places.database, wal: `${places.database}-wal` }
   for (const [file, path] of Object.entries(files)) {
     const found = await stat(path).catch((error: unknown) => {
-      // Before the first write, and after the last one was taken over, there is no log.
+      // There is no log before the first write or after a checkpoint on close.
       if (file === 'wal' && isErrno(error, 'ENOENT')) return null
       throw error
     })
@@ -61,7 +60,7 @@ export async function readDisk(
   }
 }
 
-/** What the rows say of rails, jobs, payments and deliveries. Reads only, beside the writer. */
+/** Reads counts from rows, outside the writer. */
 export async function readRows(meter: Meter, { reader }: OpenDatabase): Promise<void> {
   const rails = await reader
     .selectFrom('rail_state')
@@ -90,7 +89,7 @@ export async function readRows(meter: Meter, { reader }: OpenDatabase): Promise<
   meter.gauge('ledger_webhooks_pending', {}).value = pending?.rows ?? 0
 }
 
-/** The later of what two sources say. */
+/** Keeps the later of two sources. */
 export function jobSucceeded(meter: Meter, job: string, atSeconds: number): void {
   const cell = meter.gauge('ledger_job_last_success_timestamp_seconds', { task: job })
   cell.value = Math.max(cell.value, atSeconds)

@@ -1,9 +1,8 @@
-/** The text form that Prometheus reads, version 0.0.4 (https://prometheus.io/docs/instrumenting/exposition_formats/). */
+/** Prometheus text format, version 0.0.4 (https://prometheus.io/docs/instrumenting/exposition_formats/). */
 
 export type MetricKind = 'counter' | 'gauge' | 'histogram'
 
 export interface MetricSample {
-  /** What is put behind the name of the family: `_bucket`, `_sum` and `_count` of a histogram, else nothing. */
   readonly suffix: '' | '_bucket' | '_sum' | '_count'
   readonly labels: readonly (readonly [name: string, value: string])[]
   readonly value: number
@@ -18,7 +17,7 @@ export interface Family {
 
 export const expositionType = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** Families without a sample are left out: what is unknown is not zero. */
+/** Families without samples are left out, since unknown is not zero. */
 export function exposition(families: readonly Family[]): string {
   return families
     .filter(({ samples }) => samples.length > 0)

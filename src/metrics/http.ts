@@ -1,5 +1,5 @@
+/** Request metrics. Route labels are templates of the registry, never paths that a caller sent. */
 import type { Clock } from '../core/deps.ts'
-/** What is counted of requests. The label of a route is a template of the registry and never what a caller sent. */
 import type { PolicyName } from '../core/limits.ts'
 import { METHODS } from '../http/gate.ts'
 import type { RequestLine } from '../http/request-log.ts'
@@ -9,17 +9,14 @@ import type { ConcurrencyLimitName } from '../limits/concurrency-limits.ts'
 import type { MetricCell, HistogramCell, Meter } from './meter.ts'
 import { observe } from './meter.ts'
 
-/** Told of everything that goes through the front door. Called on the way of every request: it may not wait. */
+/** Called for every request, so its functions must not block. */
 export interface HttpObserver {
   readonly answered: (line: RequestLine) => void
-  /** Work began that may wait for something; and it ended. */
+  /** Asynchronous work began or ended. */
   readonly began: () => void
   readonly ended: () => void
-  /** A policy refused a request. */
   readonly limited: (policy: PolicyName) => void
-  /** A room was full, and a request was refused for it. */
   readonly shed: (limit: ConcurrencyLimitName) => void
-  /** Bytes came that were no request. */
   readonly malformed: () => void
 }
 
@@ -28,19 +25,18 @@ interface Deps {
   readonly clock: Pick<Clock, 'monotonic'>
   /** Templates of all routes, `{name}` for parameters. */
   readonly templates: readonly string[]
-  /** Whether a path outside of the registry is a page, or what a page loads. */
+  /** True for a page or a file that a page loads. */
   readonly isPage: (path: string) => boolean
 }
 
-/** Paths whose route is remembered: more than there are documents in most sets, and bounded. */
+/** Paths with a cached route: more than most sets have documents. */
 const MAX_REMEMBERED = 8192
-/** Longer ones are looked up each time: no document has one, and a part of a text keeps the whole alive. */
+/** Longer targets are not cached: no document has one. */
 const MAX_TARGET_LENGTH = 300
 
 interface RouteCells {
   readonly route: string
   readonly seconds: HistogramCell
-  /** By method and class of status. */
   readonly counts: Map<string, MetricCell>
 }
 
@@ -55,7 +51,7 @@ export function createHttpObserver({ meter, clock, templates, isPage }: Deps): H
   const malformed = meter.counter('ledger_http_malformed_total', {})
   const offered = meter.counter('ledger_payments_offered_total', {})
   const unavailable = meter.counter('ledger_http_unavailable_total', {})
-  // From the start, so that a rate sees the first.
+  // Created at the start, so that a rate includes the first.
   for (const limit of concurrencyLimitNames) meter.counter('ledger_requests_shed_total', { limit })
 
   const routeOf = (path: string): string => {
@@ -75,7 +71,7 @@ export function createHttpObserver({ meter, clock, templates, isPage }: Deps): H
       counts: new Map<string, MetricCell>(),
     }
     byRoute.set(route, cells)
-    // What does not exist is not remembered: pages come into being, and made-up paths are without end.
+    // Unknown paths are not cached: pages may be added, and made-up paths are endless.
     if (route !== 'unknown' && target.length <= MAX_TARGET_LENGTH) {
       if (byPath.size >= MAX_REMEMBERED) byPath = new Map()
       byPath.set(path, cells)

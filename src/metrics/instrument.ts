@@ -1,4 +1,4 @@
-/** Counts what the service asks of others, without a word about whom it asked. */
+/** Counters for outbound requests. Labels never name the remote. */
 import type { Fetch } from '../core/deps.ts'
 import type { Mail } from '../mail/mail.ts'
 import { OutboundError } from '../outbound/pinned-fetch.ts'
@@ -12,41 +12,50 @@ export interface OutboundClients {
   readonly mail: Mail
 }
 
+/** Counts the outcome of a promise and passes it on. */
+async function recordOutcome<Result>(
+  work: Promise<Result>,
+  count: (outcome: string) => void,
+  outcomeOf: (result: Result) => string,
+  outcomeOfError: (error: unknown) => string,
+): Promise<Result> {
+  try {
+    const result = await work
+    count(outcomeOf(result))
+    return result
+  } catch (error) {
+    count(outcomeOfError(error))
+    throw error
+  }
+}
+
 export function instrumentOutbound(
   meter: Meter | null,
   { fetch, outbound, mail }: OutboundClients,
 ): OutboundClients {
   if (meter === null) return { fetch, outbound, mail }
-  const count = (kind: 'chain' | 'callback' | 'mail', outcome: string): void => {
-    meter.counter('ledger_outbound_total', { kind, outcome }).value += 1
-  }
-  const recordOutcome = async <T>(
+  const observe = <Result>(
     kind: 'chain' | 'callback' | 'mail',
-    work: Promise<T>,
-    outcomeOf: (answer: T) => string,
-  ): Promise<T> => {
-    try {
-      const answer = await work
-      count(kind, outcomeOf(answer))
-      return answer
-    } catch (error) {
-      count(kind, error instanceof OutboundError ? error.fault : 'failed')
-      throw error
-    }
-  }
+    work: Promise<Result>,
+    outcomeOf: (result: Result) => string,
+  ): Promise<Result> =>
+    recordOutcome(
+      work,
+      (outcome) => (meter.counter('ledger_outbound_total', { kind, outcome }).value += 1),
+      outcomeOf,
+      (error) => (error instanceof OutboundError ? error.fault : 'failed'),
+    )
   for (const kind of ['chain', 'callback', 'mail'] as const) {
     meter.counter('ledger_outbound_total', { kind, outcome: 'failed' })
   }
-  const byStatus = ({ status }: { readonly status: number }): string =>
-    `${Math.floor(status / 100)}xx`
+  const statusClass = ({ status }: { readonly status: number }) => `${Math.floor(status / 100)}xx`
   return {
-    fetch: (input, init) => recordOutcome('chain', fetch(input, init), byStatus),
-    outbound: (request, limits) => recordOutcome('callback', outbound(request, limits), byStatus),
-    mail: (message) => recordOutcome('mail', mail(message), () => 'sent'),
+    fetch: (input, init) => observe('chain', fetch(input, init), statusClass),
+    outbound: (request, limits) => observe('callback', outbound(request, limits), statusClass),
+    mail: (message) => observe('mail', mail(message), () => 'sent'),
   }
 }
 
-/** The payments, their settler instrumentOutbound. */
 export function instrumentPayments(meter: Meter | null, payments: Payments): Payments {
   if (meter === null || payments.mode === 'off') return payments
   return { ...payments, settler: instrumentSettler(meter, payments.settler) }
@@ -54,26 +63,23 @@ export function instrumentPayments(meter: Meter | null, payments: Payments): Pay
 
 /** Counts every check and every submission. */
 export function instrumentSettler(meter: Meter, settler: Settler): Settler {
-  const cell = (step: 'check' | 'submit', outcome: 'ok' | 'refused' | 'unavailable') =>
-    meter.counter('ledger_settlement_steps_total', { step, outcome })
-  for (const step of ['check', 'submit'] as const) cell(step, 'unavailable')
-  const recordOutcome = async <T>(
+  const observe = <Result>(
     step: 'check' | 'submit',
-    work: Promise<T>,
-    isOk: (answer: T) => boolean,
-  ): Promise<T> => {
-    try {
-      const answer = await work
-      cell(step, isOk(answer) ? 'ok' : 'refused').value += 1
-      return answer
-    } catch (error) {
-      cell(step, 'unavailable').value += 1
-      throw error
-    }
+    work: Promise<Result>,
+    isOk: (result: Result) => boolean,
+  ): Promise<Result> =>
+    recordOutcome(
+      work,
+      (outcome) => (meter.counter('ledger_settlement_steps_total', { step, outcome }).value += 1),
+      (result) => (isOk(result) ? 'ok' : 'refused'),
+      () => 'unavailable',
+    )
+  for (const step of ['check', 'submit'] as const) {
+    meter.counter('ledger_settlement_steps_total', { step, outcome: 'unavailable' })
   }
   return {
     ...settler,
-    check: (...given) => recordOutcome('check', settler.check(...given), ({ ok }) => ok),
-    submit: (...given) => recordOutcome('submit', settler.submit(...given), () => true),
+    check: (...given) => observe('check', settler.check(...given), ({ ok }) => ok),
+    submit: (...given) => observe('submit', settler.submit(...given), () => true),
   }
 }

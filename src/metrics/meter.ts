@@ -1,14 +1,14 @@
-/** The figures of this process, kept until they are asked for. Nothing here waits or throws. */
+/** Metric values of this process. Nothing here blocks or throws. */
 import { catalogue, metricSpecs } from './catalogue.ts'
 import type { LabelsOf, MetricName, NameOf } from './catalogue.ts'
 import type { Family, MetricSample } from './exposition.ts'
 
-/** A single figure that a caller keeps, so that counting is one addition. */
+/** A value that a caller keeps, so that counting is one addition. */
 export interface MetricCell {
   value: number
 }
 
-/** Counts per bucket, the open one last; and the sum of what was observed. */
+/** Counts per bucket, the open one last, and the sum of all observations. */
 export interface HistogramCell {
   readonly bounds: readonly number[]
   readonly counts: number[]
@@ -25,7 +25,7 @@ export interface Meter {
     name: Name,
     labels: LabelsOf<Name>,
   ) => HistogramCell
-  /** Forgets the samples of a metric that is read anew each time. */
+  /** Drops the samples of a metric that is about to be read again. */
   readonly clear: (name: MetricName) => void
   readonly families: () => readonly Family[]
 }
@@ -84,7 +84,6 @@ export function createMeter(): Meter {
   }
 }
 
-/** Counts one observation. */
 export function observe(cell: HistogramCell, value: number): void {
   const { bounds, counts } = cell
   let at = 0

@@ -1,8 +1,6 @@
-/** What the system tells of this process. */
 import { readFile, readdir } from 'node:fs/promises'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
-/** Of Node's `process`. */
 export interface ProcessLike {
   readonly cpuUsage: () => { readonly user: number; readonly system: number }
   readonly memoryUsage: () => { readonly rss: number; readonly heapUsed: number }
@@ -13,19 +11,18 @@ export interface ProcessReading {
   readonly cpuSeconds: number
   readonly residentBytes: number
   readonly heapUsedBytes: number
-  /** Null where the system does not tell. */
+  /** Null where the system does not report it. */
   readonly openFds: number | null
   readonly maxFds: number | null
   /** Unix seconds. */
   readonly startedSeconds: number
-  /** Delay of the event loop since the last reading. */
+  /** Event loop delay since the last reading. */
   readonly lagSeconds: { readonly p50: number; readonly p99: number; readonly max: number }
 }
 
 const RESOLUTION_MS = 20
 const perNanosecond = 1e-9
 
-/** Starts to measure the event loop's delay; each reading begins it anew. */
 export function createProcessReadings(
   process: ProcessLike,
   nowMs: number,
@@ -33,7 +30,7 @@ export function createProcessReadings(
   const startedSeconds = nowMs / 1000 - process.uptime()
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   delay.enable()
-  /** The interval of the probe itself is part of what is measured. */
+  /** The probe's own interval is part of each measurement. */
   const lag = (nanoseconds: number): number =>
     Number.isFinite(nanoseconds)
       ? Math.max(0, nanoseconds * perNanosecond - RESOLUTION_MS / 1000)

@@ -1,4 +1,4 @@
-/** The port of the metrics: a server of its own, which knows one address and nothing of the public one. */
+/** The metrics server: its own port, one path. */
 import { createServer } from 'node:http'
 import type { RequestListener } from 'node:http'
 
@@ -12,20 +12,19 @@ export interface MetricsServer {
 
 interface Options {
   readonly host: string
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number
-  /** The whole answer, made anew. */
   readonly render: () => Promise<string>
   readonly log: Log
 }
 
 const PATH = '/metrics'
 const TIMEOUT_MS = 5000
-/** Of scrapers; there are one or two. */
+/** For one or two scrapers. */
 const MAX_CONNECTIONS = 32
 const MAX_HEADER_BYTES = 8192
 
-/** Listens. Rejects where the address cannot be had. */
+/** Starts listening. Rejects where the address is not available. */
 export async function serveMetrics({ host, port, render, log }: Options): Promise<MetricsServer> {
   const answer: RequestListener = (req, res) => {
     const end = (status: number, text: string, headers: Readonly<Record<string, string>> = {}) => {

@@ -1,6 +1,6 @@
+/** Collects all metrics of the service for one scrape. */
 import { version } from '../contract/version.ts'
 import type { Clock } from '../core/deps.ts'
-/** All that the service tells of itself, gathered when it is asked. */
 import type { OpenDatabase } from '../db/open.ts'
 import type { DocumentStore } from '../http/document-store.ts'
 import { readBuilderReport } from './builder-report.ts'
@@ -18,36 +18,35 @@ export interface ServiceMetricsDeps {
   readonly publicDir: string
   readonly nodeVersion: string
   readonly process: () => Promise<ProcessReading>
-  /** What is wrong with settlement. */
   readonly settlementProblems: () => readonly string[]
 }
 
-/** Rows change slowly, and a scraper must not be able to make the database work. */
+/** Rows change slowly, and a scraper must not load the database. */
 const ROWS_LIFE_MS = 10_000
 
-/** The text of all metrics. A source that cannot be read says so in a metric, and the others are told all the same. */
+/** Renders all metrics. A source that fails is reported by `ledger_metrics_source_up`; the others are rendered. */
 export function createServiceMetrics(deps: ServiceMetricsDeps): () => Promise<string> {
   const { meter, clock, database, store, dataDir, publicDir } = deps
   meter.gauge('ledger_info', { version, node: deps.nodeVersion }).value = 1
   let rowsReadMs = Number.NEGATIVE_INFINITY
 
   const sources: Readonly<Record<string, () => Promise<void>>> = {
-    process: async () => tellProcess(meter, await deps.process()),
+    process: async () => recordProcess(meter, await deps.process()),
     disk: () => readDisk(meter, { database: database.path, data: dataDir, public: publicDir }),
     rows: async () => {
       if (clock.monotonic() - rowsReadMs < ROWS_LIFE_MS) return
       await readRows(meter, database)
       rowsReadMs = clock.monotonic()
     },
-    builder: () => tellBuilder(meter, dataDir),
+    builder: () => recordBuilder(meter, dataDir),
   }
   return async () => {
     for (const [source, read] of Object.entries(sources)) {
-      const isUp = await read().then(
-        () => true,
-        () => false,
+      const up = meter.gauge('ledger_metrics_source_up', { source })
+      up.value = await read().then(
+        () => 1,
+        () => 0,
       )
-      meter.gauge('ledger_metrics_source_up', { source }).value = isUp ? 1 : 0
     }
     const { manifest, problem } = store.state()
     meter.gauge('ledger_published_refused', {}).value = problem === null ? 0 : 1
@@ -61,7 +60,7 @@ export function createServiceMetrics(deps: ServiceMetricsDeps): () => Promise<st
   }
 }
 
-function tellProcess(meter: Meter, reading: ProcessReading): void {
+function recordProcess(meter: Meter, reading: ProcessReading): void {
   meter.gauge('process_start_time_seconds', {}).value = reading.startedSeconds
   meter.counter('process_cpu_seconds_total', {}).value = reading.cpuSeconds
   meter.gauge('process_resident_memory_bytes', {}).value = reading.residentBytes
@@ -74,7 +73,7 @@ function tellProcess(meter: Meter, reading: ProcessReading): void {
   }
 }
 
-async function tellBuilder(meter: Meter, dataDir: string): Promise<void> {
+async function recordBuilder(meter: Meter, dataDir: string): Promise<void> {
   const report = await readBuilderReport(dataDir)
   if (report === null) return
   meter.gauge('ledger_builder_report_timestamp_seconds', {}).value = report.at

@@ -1,4 +1,6 @@
-/** What a rail is sent when somebody applies through the proxy: a fixed address, a fixed body, nothing of the caller's. */
+/**
+ * The request that forwards an application to a rail: fixed address, fixed body template, no caller-controlled parts.
+ */
 import type { ApplyBlock } from '../contract/schemas/application.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
 import { OutboundError } from './pinned-fetch.ts'
@@ -13,12 +15,12 @@ export interface ApplicationValues {
   readonly fields: Readonly<Record<string, string>>
 }
 
-/** What came of it. `fault` is a text for the applicant. */
+/** `fault` is a text for the applicant. */
 export type ForwardResult =
   | { readonly outcome: 'accepted' | 'refused'; readonly status: number; readonly fault: null }
   | { readonly outcome: 'failed'; readonly status: null; readonly fault: string }
 
-/** Why the values do not fit the rail's form, or null. */
+/** The reason why the values do not fit the rail's form, or null. */
 export function fieldProblem(
   block: ApplyBlock,
   fields: ApplicationValues['fields'],
@@ -34,7 +36,7 @@ export function fieldProblem(
   return null
 }
 
-/** Sends the application once. Never throws what the rail did or failed to do. */
+/** Sends the application once. Failures of the rail become a result, not an error. */
 export async function forwardApplication(
   send: PinnedFetch,
   block: ApplyBlock,
@@ -61,7 +63,7 @@ export async function forwardApplication(
   }
 }
 
-/** Whole strings only are replaced, so that no value can become a part of another one. Missing fields are left out. */
+/** Replaces whole strings only, so that no value can become a part of another. Missing fields are left out. */
 function filled(body: ApplyBlock['body'], values: ApplicationValues): JsonObject {
   const known = new Map([
     ['{application_id}', values.applicationId],

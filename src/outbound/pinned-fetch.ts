@@ -1,7 +1,7 @@
 /**
- * One request to an address that somebody else gave us. The name is resolved once, every answer must be a public
- * address, and the connection goes to the first of them and nowhere else; the certificate is checked for the name.
- * Nothing is followed, inflated or waited for beyond the limits.
+ * One HTTPS request to a URL that a caller supplied. The name is resolved once, every address must be public, and the
+ * connection goes to the first of them only; the certificate is checked for the name. Redirects are not followed and
+ * bodies are not inflated.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
@@ -16,24 +16,24 @@ import { TimeoutError, withTimeout } from './timeout.ts'
 export interface OutboundRequest {
   readonly url: string
   readonly method: 'GET' | 'POST'
-  /** All that is sent besides Host, Accept-Encoding, Content-Length and Connection. */
+  /** Sent besides Host, Accept-Encoding, Content-Length and Connection. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
 export interface OutboundLimits {
-  /** From the resolution of the name to the last byte of the answer. */
+  /** From DNS to the last byte of the response. */
   readonly timeoutMs: number
   readonly maxAnswerBytes: number
-  /** Ends the request early; what is thrown then is the signal's reason. */
+  /** Ends the request with the signal's reason. */
   readonly signal?: AbortSignal
 }
 
 export interface OutboundAnswer {
-  /** As it came: 3xx is an answer like any other. */
+  /** 3xx included: redirects are not followed. */
   readonly status: number
   readonly contentType: string | null
-  /** Null where the answer came in a content coding: nothing is inflated. */
+  /** Null where the response has a content coding. */
   readonly body: Buffer | null
 }
 
@@ -45,7 +45,7 @@ export type OutboundFault =
   | 'timeout'
   | 'too_large'
 
-/** No answer could be had. The message is fit for whoever gave the address. */
+/** No response. The message may be shown to the caller who supplied the URL. */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError'
   readonly fault: OutboundFault
@@ -56,22 +56,18 @@ export class OutboundError extends Error {
   }
 }
 
-/** All addresses of a host name, as the system's resolver gives them. */
 export type Resolve = (host: string) => Promise<readonly string[]>
 
-/** @throws OutboundError */
 export type PinnedFetch = (
   request: OutboundRequest,
   limits: OutboundLimits,
 ) => Promise<OutboundAnswer>
 
-/** What tests need to stand in for the Internet. No setting leads here. */
+/** Stand-in for the Internet in tests; no setting leads here. */
 export interface TestNetwork {
-  /** Addresses that are let through although they are not public. */
+  /** Addresses that are accepted although they are not public. */
   readonly allowAddresses: readonly string[]
-  /** Where connections go instead of port 443. */
   readonly port: number
-  /** The authority that signed the test server's certificate, in PEM. */
   readonly ca: string
 }
 
@@ -98,7 +94,7 @@ export function createPinnedFetch(deps: {
   }
 }
 
-/** The address to connect to. One bad answer among good ones condemns the name: the next look-up may give it alone. */
+/** The address to connect to. One bad address refuses the name, since the next look-up may return that one alone. */
 async function pinnedAddress(
   host: string,
   resolve: Resolve,
@@ -143,7 +139,7 @@ function requestOptions(
       'Content-Length': String(Buffer.byteLength(request.body)),
       Connection: 'close',
     },
-    // A fresh connection each time: a kept one could be to an address that was checked for another name.
+    // A kept connection could be to an address that was checked for another name.
     agent: false,
     lookup: (_host, { all }, answer) => {
       if (all === true) answer(null, [pinned])
@@ -164,11 +160,11 @@ function exchange(
   return new Promise((resolve, reject) => {
     const outgoing = httpsRequest(options)
     outgoing.on('error', () => {
-      // An abort comes here too, but what it means was told already.
+      // Aborts end here too; their reason is reported by `withTimeout`.
       reject(new OutboundError('unreachable', 'The connection could not be made or broke off'))
     })
     outgoing.once('socket', (socket) => {
-      // The look-up above is passed over for addresses in numbers; this holds whatever the way here was.
+      // Node skips `lookup` for numeric hosts; this check covers every way to a connection.
       socket.once('connect', () => {
         if (samePeer(socket.remoteAddress, pinned.address)) return
         reject(new OutboundError('refused_address', 'The connection went to another address'))
@@ -217,7 +213,7 @@ function readAnswer(
   })
 }
 
-/** Node writes IPv4 peers of a dual-stack socket as mapped into IPv6. */
+/** Node reports IPv4 peers of a dual-stack socket as IPv4-mapped IPv6. */
 export function samePeer(peer: string | undefined, address: string): boolean {
   return peer === address || peer === `::ffff:${address}`
 }

@@ -1,4 +1,3 @@
-/** An answer has more bytes than may be taken. */
 export class OversizeError extends Error {
   override readonly name = 'OversizeError'
 
@@ -8,8 +7,7 @@ export class OversizeError extends Error {
 }
 
 /**
- * The bytes of a body, read as they come and counted after inflation: fetch turns 100 KB of gzip into 100 MB on its
- * own, so the limit is enforced here and the rest of the stream is dropped.
+ * Reads a body, counting bytes after inflation: fetch inflates 100 KB of gzip to 100 MB by itself.
  * @throws OversizeError
  */
 export async function readLimited(response: Response, maxBytes: number): Promise<Uint8Array> {
@@ -25,7 +23,7 @@ export async function readLimited(response: Response, maxBytes: number): Promise
     total += read.value.byteLength
     chunks.push(read.value)
   }
-  // Nobody waits for the rest: the caller aborts the request as a whole.
+  // Not awaited: the caller aborts the whole request.
   reader.cancel().catch(() => undefined)
   throw new OversizeError(maxBytes)
 }

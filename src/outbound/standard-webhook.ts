@@ -1,11 +1,11 @@
-/** Signatures of webhooks after Standard Webhooks (standardwebhooks.com, symmetric `v1`). */
+/** Webhook signatures by Standard Webhooks (standardwebhooks.com, symmetric `v1`). */
 import { createHmac } from 'node:crypto'
 
 const PREFIX = 'whsec_'
 
 /**
- * The secret that a subscription's receiver checks signatures with: `whsec_` and the base64 of 32 bytes. It is
- * derived from the installation's own secret and stored nowhere.
+ * The secret of one subscription: `whsec_` and base64 of 32 bytes, derived from the installation's secret and never
+ * stored.
  */
 export function webhookSecret(
   keyedHash: (purpose: string, text: string) => string,
@@ -15,7 +15,7 @@ export function webhookSecret(
   return `${PREFIX}${key.toString('base64')}`
 }
 
-/** The three headers of one attempt. `id` stays the same over attempts and holds no dot; the time is this attempt's. */
+/** The headers of one attempt. `id` is the same for all attempts and contains no dot. */
 export function webhookHeaders(message: {
   readonly id: string
   readonly timeMs: number

@@ -1,4 +1,3 @@
-/** The end of waiting for others: an answer that does not come whole within its time is given up, whatever it does. */
 import { setTimeout as delay } from 'node:timers/promises'
 
 import type { Clock } from '../core/deps.ts'
@@ -6,13 +5,12 @@ import { secondMs } from '../core/time.ts'
 
 export interface TimeLimit {
   readonly timeoutMs: number
-  /** Real time unless told: whoever answers over a network keeps to no other. */
+  /** Real time unless given. */
   readonly clock?: Pick<Clock, 'sleep'>
-  /** Ends the work before its time; what is thrown then is the signal's reason. */
+  /** Ends the work early with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** No whole answer came within the time that was given. */
 export class TimeoutError extends Error {
   override readonly name = 'TimeoutError'
 
@@ -22,10 +20,10 @@ export class TimeoutError extends Error {
 }
 
 /**
- * What the work comes to. Its signal aborts when the time is over, when the caller gives up and when it has ended, but
- * nothing here waits for the work to heed it: `fetch` may lose its hold on a signal between the headers of an answer and
- * its last byte, and so may `AbortSignal.any` on those that it joins (nodejs/undici#4068).
- * @throws TimeoutError; the reason of `signal`; what the work throws
+ * Runs work with a time limit. Its signal aborts at the limit, on the caller's signal and once the work has ended.
+ * The result is raced against the signal, since `fetch` and `AbortSignal.any` may lose an abort between headers and
+ * body (nodejs/undici#4068).
+ * @throws TimeoutError, the reason of `signal`, or the error of the work
  */
 export async function withTimeout<Result>(
   limit: TimeLimit,
@@ -37,8 +35,8 @@ export async function withTimeout<Result>(
 }
 
 /**
- * As `withTimeout`, for work of which each step heeds the signal, and that must not go on beside what comes after it: it is
- * waited for, and what it comes to in spite of the signal counts.
+ * Like `withTimeout`, but waits until the work has ended: for work that heeds the signal in every step and must not
+ * overlap with what follows. A result that arrives in spite of the signal counts.
  */
 export async function withTimeoutAwaited<Result>(
   { timeoutMs, clock = realTime, signal }: TimeLimit,
@@ -49,7 +47,7 @@ export async function withTimeoutAwaited<Result>(
   const giveUp = () => stop.abort(signal === undefined ? undefined : reasonOf(signal))
   signal?.addEventListener('abort', giveUp, { once: true })
   try {
-    // Before the clock: what stands in for one may know limits by who was given their signal.
+    // Before the clock starts: test clocks identify limits by the caller of their signal.
     const working = work(stop.signal)
     const late = () => stop.abort(new TimeoutError(timeoutMs))
     clock.sleep(timeoutMs, stop.signal).then(late, () => undefined)

@@ -1,4 +1,4 @@
-/** What the payments ask of the chain. Every answer is checked for its form; none is believed about anything else. */
+/** The JSON-RPC requests of payments. Responses are validated; nothing else about the node is trusted. */
 import { z } from 'zod'
 
 import { paymentAsset } from '../contract/x402.ts'
@@ -17,7 +17,10 @@ import {
   transferDigest,
 } from './transfer.ts'
 
-/** One JSON-RPC call; rejects with the node's error (`code`, `message`, `data`), or another where none came. */
+/**
+ * One JSON-RPC call. Rejects with the node's error (`code`, `message`, `data`), or with another error without a
+ * response.
+ */
 export type ChainRequest = (
   method: string,
   params: readonly unknown[],
@@ -26,47 +29,42 @@ export type ChainRequest = (
 
 export interface BlockHead {
   readonly number: number
-  /** Unix seconds. */
   readonly timestamp: number
 }
 
-/** A mined transfer of exactly what was authorized. */
+/** A mined transfer that matches the authorization. */
 export interface FoundTransfer {
   readonly txHash: string
   readonly blockNumber: number
   readonly blockHash: string
 }
 
-/** The fate of one transaction. `other`: it succeeded without the transfer that was meant. */
+/** `other`: the transaction succeeded without the expected transfer. */
 export type TransactionOutcome =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'reverted' }
   | { readonly kind: 'other' }
   | ({ readonly kind: 'transferred' } & FoundTransfer)
 
-/** Every function throws SettlementUnavailableError where the node does not answer, or answers nonsense. */
+/** Every function throws SettlementUnavailableError without a valid response of the node. */
 export interface UsdcChain {
-  /** A call of the token that a wallet makes; see `settler`. */
   readonly ask: (method: string, params: readonly unknown[]) => Promise<unknown>
-  /**
-   * Resolves once the node has said that it is of the right chain; asks until it has.
-   * @throws WrongChainError
-   */
+  /** Asks for the chain id until a node has confirmed it once. @throws WrongChainError */
   readonly requireChain: () => Promise<void>
   readonly head: (tag: 'latest' | 'finalized') => Promise<BlockHead>
-  /** Used, or cancelled. */
+  /** True once the authorization is used or cancelled. */
   readonly isSpent: (authorization: Key, tag?: 'latest' | 'finalized') => Promise<boolean>
-  /** Whether a contract at the payer's address accepts the signature; false where there is none. */
+  /** True where a contract at the payer's address accepts the signature. */
   readonly acceptsSignature: (authorization: Authorization) => Promise<boolean>
-  /** Whether the node has the transaction, mined or waiting. */
+  /** True where the node knows the transaction, mined or pending. */
   readonly isKnown: (txHash: string) => Promise<boolean>
   readonly transactionOutcome: (
     txHash: string,
     authorization: ExpectedTransfer,
   ) => Promise<TransactionOutcome>
   /**
-   * The transfer that used the authorization between two times, whoever sent it. `elsewhere`: it was cancelled, or moved
-   * something else. Null where its use is not to be found, as on a node that lags.
+   * Finds the transfer that used the authorization between two times, whoever sent it. `elsewhere`: it was cancelled
+   * or moved something else. Null where its use is not found, for example on a lagging node.
    */
   readonly findTransfer: (
     authorization: ExpectedTransfer,
@@ -78,14 +76,13 @@ export interface UsdcChain {
 type Key = Pick<Authorization, 'from' | 'nonce'>
 type ExpectedTransfer = Pick<Authorization, 'from' | 'to' | 'value' | 'nonce'>
 
-/** The node is of another chain: nothing may be sent to it. */
 export class WrongChainError extends SettlementUnavailableError {
   constructor(chainId: number) {
     super(`The node is of chain ${chainId}, not of Base (${paymentAsset.chainId})`)
   }
 }
 
-/** A node's own words about a call, as opposed to none at all. */
+/** An error that the node reported, as opposed to a missing response. */
 export interface NodeError {
   readonly code: number
   readonly message: string
@@ -93,11 +90,10 @@ export interface NodeError {
 }
 
 const REQUEST_TIMEOUT_MS = 8000
-/** Gas that a contract wallet may take to look at a signature. */
 const SIGNATURE_GAS = '0x493e0'
-/** Blocks asked for at once: what public nodes allow at least. */
+/** Blocks per `eth_getLogs`: the smallest limit of public nodes. */
 const LOG_RANGE = 2000
-/** Base makes one every two seconds; some room for a clock that is off. */
+/** Base makes a block every two seconds; the spare blocks allow for clock drift. */
 const SECONDS_PER_BLOCK = 2
 const SPARE_BLOCKS = 200
 
@@ -116,7 +112,7 @@ export function createUsdcChain(
       throw new SettlementUnavailableError(`The chain ${reason}`, { cause: error })
     }
   }
-  /** As `ask`, where an error of the node is no answer either. */
+  /** Like `ask`, but an error of the node counts as unavailable too. */
   const get = async <Schema extends z.ZodType>(
     schema: Schema,
     method: string,
@@ -179,7 +175,6 @@ export function createUsdcChain(
       (await get(z.object({}).nullable(), 'eth_getTransactionByHash', [txHash])) !== null,
     async transactionOutcome(txHash, authorization) {
       const found = await get(receipt.nullable(), 'eth_getTransactionReceipt', [txHash])
-      // Another transaction than was asked for tells nothing about this one.
       if (found === null || found.transactionHash !== txHash) return { kind: 'unknown' }
       if (found.status !== '0x1') return { kind: 'reverted' }
       if (!includesTransfer(found.logs, authorization)) return { kind: 'other' }
@@ -211,14 +206,12 @@ export function createUsdcChain(
   }
 }
 
-/** The node's error, as opposed to a node that gave none. */
 export function nodeErrorOf(error: unknown): NodeError | null {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'number') return null
   const data = 'data' in error ? error.data : undefined
   return { code: error.code, message: error.message, data }
 }
 
-/** The call that settles, as a transaction object of `eth_estimateGas`. */
 export function settlementCall(authorization: Authorization) {
   return { to: paymentAsset.address, data: transferCall(authorization) }
 }
@@ -264,7 +257,6 @@ const receipt = z.object({
 
 type Log = z.infer<typeof logEntry>
 
-/** The end of an authorization: used, or cancelled. */
 function isEnd({ address, topics: found }: Log, { from, nonce }: Key): boolean {
   return (
     address === paymentAsset.address.toLowerCase() &&
@@ -278,8 +270,8 @@ function isUse(log: Log, key: Key): boolean {
 }
 
 /**
- * The token logs the use of an authorization and, right after it, the transfer: in a transaction that carries
- * several, the neighbour tells which transfer belongs to which.
+ * The token logs `AuthorizationUsed` and directly after it `Transfer`, so in a transaction with several
+ * authorizations the log index pairs them.
  */
 function includesTransfer(
   logs: readonly Log[],

@@ -1,26 +1,21 @@
-/** What a payer is told: the terms, once in the words of each protocol version, and what became of a payment. */
+/** The payment terms and the outcome of a payment, as headers and bodies of x402 versions 1 and 2. */
 import { ApiError } from '../contract/errors.ts'
 import type { ErrorCode } from '../contract/errors.ts'
 import { acceptsV1, acceptsV2, decimalUsdc, paymentAsset } from '../contract/x402.ts'
 import type { PaymentTerms } from '../contract/x402.ts'
 import { encodeHeader } from './codec.ts'
 
-/** The value of `X-Accepted-Payment`. */
 const ACCEPTED_PAYMENT = 'x402'
-/** Stands for the receiver where there is none: the token refuses every transfer to it. */
+/** Receiver where none is configured: the token refuses every transfer to it. */
 export const NO_RECEIVER = '0x0000000000000000000000000000000000000000'
 
-/** What is sold, and what catalogues are told of it. */
 export interface PaymentOffer {
   readonly terms: PaymentTerms
-  /** Under `extensions` of the header challenge; a kilobyte at most. */
+  /** Members under `extensions` of the version 2 header; a kilobyte at most. */
   readonly extensions?: Readonly<Record<string, object>> | undefined
 }
 
-/**
- * The refusal of a request that is to be paid, with the terms: the headers of the specification, the body of x402
- * version 1 and the header of version 2.
- */
+/** The 402 response with the terms: headers of the specification, body of version 1, header of version 2. */
 export function paymentRequired(
   code: ErrorCode,
   { terms, extensions }: PaymentOffer,
@@ -41,7 +36,7 @@ export function paymentRequired(
   })
 }
 
-/** The same where nothing can be paid: an empty list of ways to pay, and no header of version 2. */
+/** A refusal without a way to pay: an empty `accepts` and no version 2 header. */
 export function paymentOff(code: ErrorCode, terms: PaymentTerms, details: string): ApiError {
   return new ApiError(code, details, {
     headers: termsHeaders(terms),
@@ -57,15 +52,15 @@ function termsHeaders({ payTo, amountMicroUsdc }: PaymentTerms): Record<string, 
   }
 }
 
-/** What became of a payment. `txHash` is null where nothing was broadcast, or nobody knows its hash. */
+/** `txHash` is null where nothing was broadcast or the hash is unknown. */
 export interface PaymentOutcome {
   readonly payer: string
   readonly txHash: string | null
-  /** Why it bought nothing, or nothing yet; null where it settled. */
+  /** Null where the payment settled. */
   readonly errorReason: string | null
 }
 
-/** The settlement response in the header of each version, each with its own name of the network. */
+/** The settlement response in the header of each version, each with its own network name. */
 export function outcomeHeaders({
   payer,
   txHash,

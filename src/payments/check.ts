@@ -1,4 +1,4 @@
-/** What can be said of a payment without asking anybody: whether it is for these terms, in time, and by the payer. */
+/** Checks of a payment that need no chain: terms, validity period and plain-key signature. */
 import { recoverSigner } from '../auth/eip191.ts'
 import type { ErrorCode } from '../contract/errors.ts'
 import { paymentAsset, paymentScheme } from '../contract/x402.ts'
@@ -8,18 +8,17 @@ import type { Authorization } from './authorization.ts'
 import type { DecodedPayment } from './codec.ts'
 import { transferDigest } from './transfer.ts'
 
-/** Why a payment buys nothing, for the payer. */
 export interface PaymentProblem {
   readonly code: ErrorCode
   readonly details: string
 }
 
-/** A block may be that far away, so less is not worth a try. */
+/** Settlement needs this long, since the next block may be this far away. */
 const LEAST_LIFE_SECONDS = 10
-/** More is no payment for one request. */
+/** A longer validity is not meant for one request. */
 export const MOST_LIFE_SECONDS = 3600
 
-/** Compares what the payer signed and says with what is asked for; nothing of it is believed. */
+/** Compares the signed and the claimed terms with the offered terms; null where they are equal. */
 export function termsProblem(
   { version, claimed, authorization }: DecodedPayment,
   terms: PaymentTerms,
@@ -45,7 +44,7 @@ export function termsProblem(
   return null
 }
 
-/** Whether the authorization can still settle, and is for now. */
+/** Null where the authorization is valid now, long enough to settle and not longer than allowed. */
 export function timeProblem(
   { validAfter, validBefore }: Pick<Authorization, 'validAfter' | 'validBefore'>,
   nowMs: number,
@@ -65,7 +64,7 @@ export function timeProblem(
   return null
 }
 
-/** Whether it had its time, and that is over, or as good as over: nothing that is sent from now on settles it. */
+/** True once the validity has ended or is too short to settle. */
 export function hasExpired(
   { validAfter, validBefore }: Pick<Authorization, 'validAfter' | 'validBefore'>,
   nowMs: number,
@@ -74,7 +73,7 @@ export function hasExpired(
   return validAfter < validBefore && validBefore < now + BigInt(LEAST_LIFE_SECONDS)
 }
 
-/** Whether the payer's own key signed. A contract wallet's signature is not told from a wrong one here. */
+/** True where the payer's own key signed; false also for contract wallets, which only the chain can check. */
 export async function isSignedByKey(authorization: Authorization): Promise<boolean> {
   const signer = await recoverSigner(transferDigest(authorization), authorization.signature)
   return signer === authorization.from

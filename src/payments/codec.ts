@@ -1,23 +1,23 @@
-/** A payment as it stands in a request header, in both versions of x402. One spelling of each value is taken. */
+/** Payment headers of both x402 versions. Each value has exactly one accepted spelling. */
 import { z } from 'zod'
 
 import { StrictJsonError, parseStrictJson } from '../core/strict-json.ts'
 import type { Authorization } from './authorization.ts'
 
 /**
- * Refused before anything is decoded. Payments of plain keys take about 1 KiB, and what clients send back of the
- * terms as much again; the server takes 8 KiB of headers in all, and answers 431 to more.
+ * Checked before decoding. A plain-key payment takes about 1 KiB, the repeated terms as much again; the server
+ * answers 431 above 8 KiB of headers.
  */
 const MAX_HEADER_BYTES = 7168
-/** Of a contract wallet; more has no room in the header. */
+/** Limit for contract wallets: more does not fit into the header. */
 const MAX_SIGNATURE_BYTES = 2048
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
-/** What the payer says of the terms; compared with ours and never used for anything else. */
+/** The terms as the payer repeats them; only compared with ours. */
 export interface ClaimedTerms {
   readonly scheme: string
   readonly network: string
-  /** Version 2 only; in version 1 the authorization alone tells them. */
+  /** Version 2 only. */
   readonly amount?: string
   readonly asset?: string
   readonly payTo?: string
@@ -29,7 +29,7 @@ export interface DecodedPayment {
   readonly authorization: Authorization
 }
 
-/** The header is no payment. `issues` name the members that are wrong. */
+/** The header is not a payment. `issues` name the wrong members. */
 export class MalformedPaymentError extends Error {
   override readonly name = 'MalformedPaymentError'
   readonly issues: readonly { readonly path: string; readonly message: string }[]
@@ -85,10 +85,7 @@ const paymentV2 = z.object({
 
 const payment = z.discriminatedUnion('x402Version', [paymentV1, paymentV2])
 
-/**
- * Reads `PAYMENT-SIGNATURE` or `X-PAYMENT`: base64 of the JSON of either version.
- * @throws MalformedPaymentError
- */
+/** Decodes `PAYMENT-SIGNATURE` or `X-PAYMENT`: base64 of the JSON of either version. @throws MalformedPaymentError */
 export function decodePayment(header: string): DecodedPayment {
   const json = jsonOf(header)
   const parsed = payment.safeParse(json)
@@ -114,7 +111,6 @@ export function decodePayment(header: string): DecodedPayment {
   }
 }
 
-/** The base64 form in which x402 puts JSON into a header. */
 export function encodeHeader(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64')
 }
@@ -135,7 +131,7 @@ function jsonOf(header: string): unknown {
   }
 }
 
-/** Some signers write the recovery id itself as the last byte; the token takes 27 and 28 only. */
+/** Some signers end a signature with the recovery id itself (0 or 1); the token accepts only 27 and 28. */
 function withRecoveryByte(signature: string): string {
   if (signature.length !== 132) return signature
   if (signature.endsWith('00')) return `${signature.slice(0, -2)}1b`

@@ -1,6 +1,6 @@
 /**
- * Settles through somebody else's facilitator (x402 specification v2, section 7). It is asked to send a transaction
- * and for nothing more: that the money has moved is read from the chain, whatever it says.
+ * Settles through an external facilitator (x402 specification v2, section 7). It only sends the transaction: the
+ * transfer itself is always confirmed on-chain.
  */
 import { z } from 'zod'
 
@@ -14,14 +14,14 @@ import type { Authorization } from './authorization.ts'
 import type { SettlementRefusal, Settler } from './settler.ts'
 
 export interface FacilitatorDeps {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly url: string
   readonly fetch: Fetch
   readonly clock: Pick<Clock, 'sleep'>
 }
 
 const VERIFY_TIMEOUT_MS = 8000
-/** It waits for the block itself. */
+/** The facilitator waits for the block. */
 const SETTLE_TIMEOUT_MS = 30_000
 const MAX_ANSWER_BYTES = 64 * 1024
 
@@ -34,14 +34,13 @@ const settleAnswer = z.object({
   errorReason: z.string().max(200).optional(),
   transaction: z.string().max(100).optional(),
 })
-/** What a facilitator settles (x402 specification v2, section 7.3). */
 const supportedAnswer = z.object({
   kinds: z.array(z.object({ x402Version: z.number(), scheme: z.string(), network: z.string() })),
 })
 const transactionHash = /^0x[0-9a-f]{64}$/
 
 export function createFacilitator(deps: FacilitatorDeps): Settler {
-  /** A POST where there is a body. */
+  /** Sends a POST where there is a body, else a GET. */
   const ask = async <Schema extends z.ZodType>(
     path: '/verify' | '/settle' | '/supported',
     schema: Schema,
@@ -83,7 +82,7 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
       return { ok: false, refusal: refusalOf(invalidReason) }
     },
     async submit(authorization, { terms }, record) {
-      // From here on it may be on its way, whatever comes back.
+      // From here on the transaction may be on its way, whatever the response.
       await record(null)
       const asked = requestOf(authorization, terms)
       const answer = await ask('/settle', settleAnswer, asked, SETTLE_TIMEOUT_MS).catch(
@@ -115,7 +114,7 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
   }
 }
 
-/** The payment in the words of version 2, with our own terms: never what the payer said of them. */
+/** The payment in version 2 form with our own terms, never those that the payer claimed. */
 function requestOf({ signature, ...fields }: Authorization, terms: PaymentTerms): object {
   const requirements = acceptsV2(terms)
   const { resource: url, description, mimeType } = terms
@@ -140,7 +139,7 @@ function requestOf({ signature, ...fields }: Authorization, terms: PaymentTerms)
   }
 }
 
-/** By the words of the specification (section 9) and of the reference implementation. */
+/** Error codes of the specification (section 9) and of the reference implementation. */
 const reasons: readonly (readonly [RegExp, SettlementRefusal['reason']])[] = [
   [/nonce|already_used|canceled/i, 'used'],
   [/insufficient/i, 'insufficient_funds'],

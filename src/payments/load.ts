@@ -1,4 +1,3 @@
-/** The payments of this installation, from its settings. */
 import { open } from 'node:fs/promises'
 
 import type { PrivateKeyAccount } from 'viem'
@@ -25,23 +24,23 @@ export type PaymentSettings =
 export interface PaymentDeps {
   readonly clock: Clock
   readonly fetch: Fetch
-  /** JSON-RPC of Base; asked only where payments are on. */
+  /** JSON-RPC of Base; called only where payments are on. */
   readonly request: ChainRequest
-  /** As in `PaymentsOn`; a payer waits for their sum at most. */
+  /** See `PaymentsOn`. */
   readonly pausesMs?: readonly number[]
 }
 
-/** A setting of the payments cannot be used. The message names it, and holds no secret. */
+/** A payment setting is invalid. The message names the setting and contains no secret. */
 export class PaymentSettingsError extends Error {
   override readonly name = 'PaymentSettingsError'
 }
 
-/** About 20 seconds: ten blocks of Base. */
+/** 20 seconds in total: ten blocks of Base. */
 const PAUSES_MS = [250, 500, 750, 1000, 1000, 1500, 2000, 2000, 2000, 3000, 3000, 3000]
 
 /**
- * Reads the settler's key where there is one and asks the node which chain it is of. A node that is out of reach is
- * no reason not to start: it is asked again before the first payment.
+ * Loads the settler's key and checks the chain id of the node. An unreachable node does not prevent the start: it is
+ * asked again before the first payment.
  * @throws PaymentSettingsError
  */
 export async function loadPayments(
@@ -96,7 +95,7 @@ async function settlerOf(
 const OTHERS = 0o077
 const PRIVATE_KEY = /^0x[0-9a-fA-F]{64}$/
 
-/** @throws PaymentSettingsError, which never repeats what the file holds. */
+/** @throws PaymentSettingsError, which never quotes the file */
 async function loadAccount(path: string): Promise<PrivateKeyAccount> {
   const text = await readKey(path)
   if (!PRIVATE_KEY.test(text)) {
@@ -104,7 +103,7 @@ async function loadAccount(path: string): Promise<PrivateKeyAccount> {
       'SETTLER_KEY_FILE: the file must hold one private key, 0x and 64 hex digits',
     )
   }
-  // Loaded where payments are settled here, and nowhere else: it would double the time of a start.
+  // Loaded on demand: it would double the start time.
   const { privateKeyToAccount } = await import('viem/accounts')
   try {
     return privateKeyToAccount(`0x${text.slice(2)}`)

@@ -1,7 +1,7 @@
 import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
 /**
- * Settles with a wallet of our own. Its transactions leave one after the other: a nonce is taken, signed, noted and
- * sent before the next one is, so that none waits for one that was never sent.
+ * Settles with the installation's own wallet. Transactions are signed, recorded and sent one at a time, so that none
+ * waits for an earlier nonce that was never sent.
  */
 import type { Address, Hex, PrivateKeyAccount } from 'viem'
 import { z } from 'zod'
@@ -20,19 +20,18 @@ export interface LocalSettlerDeps {
   readonly account: PrivateKeyAccount
   readonly chain: UsdcChain
   readonly clock: Pick<Clock, 'monotonic'>
-  /** Above it nothing is sent: a settlement must not cost more than it brings. */
+  /** Nothing is sent above this price, so that a settlement never costs more than it earns. */
   readonly maxGasPriceWei: bigint
 }
 
-/** Of a plain payer it is about 80,000; what a contract wallet does to check its signature is paid by us. */
+/** A plain payer needs about 80,000; we also pay for a contract wallet's signature check. */
 const MAX_GAS = 300_000n
-/** What the estimate may be off by, in percent. */
+/** Added to the estimate, in percent. */
 const SPARE_GAS_PERCENT = 20n
-/** A tip that Base takes in any block that is not full: 0.001 gwei. */
+/** 0.001 gwei, a tip that Base accepts in any block that is not full. */
 const LEAST_TIP_WEI = 1_000_000n
-/** A block of Base. */
+/** One block of Base. */
 const FEES_LIFE_MS = 2000
-/** Fewer settlements than this left in the wallet at the highest gas price are a problem. */
 const LEAST_SETTLEMENTS_LEFT = 20n
 
 interface Fees {
@@ -43,7 +42,7 @@ interface Fees {
 export function createLocalSettler(deps: LocalSettlerDeps): Settler {
   const { account, chain, clock, maxGasPriceWei } = deps
   const inOrder = createSerialQueue()
-  /** Null where it has to be asked for. */
+  /** Null where the node has to be asked. */
   let nextNonce: number | null = null
   let fees: { readonly atMs: number; readonly value: Fees } | null = null
 
@@ -54,15 +53,15 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
     if (!history.success) throw new SettlementUnavailableError('The chain told no gas price')
     const baseFee = history.data.baseFeePerGas.at(-1) ?? 0n
     const asked = history.data.reward?.[0]?.[0] ?? 0n
-    // What others tip is no reason to send nothing: there is room for who tips less in most blocks of Base.
+    // A lower tip than the usual one still gets into most blocks of Base.
     const mostTip = maxGasPriceWei - baseFee
     if (mostTip < LEAST_TIP_WEI) {
       throw new SettlementUnavailableError('Gas costs more right now than is paid for a settlement')
     }
     const wanted = asked > LEAST_TIP_WEI ? asked : LEAST_TIP_WEI
     const tip = wanted < mostTip ? wanted : mostTip
-    // No more is paid than the block asks for and the tip; less room would stop all that come after this one, whenever
-    // the base fee rises past it.
+    // Only base fee and tip are charged; a lower maximum would block later nonces whenever the base fee rises above
+    // it.
     const value = { maxFeePerGas: maxGasPriceWei, maxPriorityFeePerGas: tip }
     fees = { atMs: nowMs, value }
     return value
@@ -87,7 +86,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
     return { raw, hash: `0x${bytesToHex(digest)}` }
   }
 
-  /** True where it left, or may have. False: the nonce was somebody else's, and a new one has to be asked for. */
+  /** Returns true where the transaction was sent or may have been; false where the nonce was already taken. */
   async function send(raw: Hex, hash: Hex): Promise<boolean> {
     const used = nextNonce
     nextNonce = null
@@ -95,7 +94,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
       await chain.ask('eth_sendRawTransaction', [raw])
     } catch (error) {
       const refusal = nodeErrorOf(error)
-      // Without a word of the node it may well have been sent.
+      // Without a response the transaction may have been sent.
       if (refusal === null) return true
       if (/already known|already imported|known transaction/i.test(refusal.message)) return true
       if (isNonceTaken(refusal)) return await isKnown(hash)
@@ -108,7 +107,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
     return true
   }
 
-  /** A proxy may have sent it twice, and told of the second time. */
+  /** A proxy may have sent it twice and reported the second attempt. */
   async function isKnown(hash: Hex): Promise<boolean> {
     try {
       return await chain.isKnown(hash)
@@ -154,7 +153,7 @@ const feeHistory = z.object({
 })
 const nonceAnswer = quantity
 
-/** The real call, not sent: signature, balance, nonce, window, blocked addresses and all else in one question. */
+/** Simulates the real call, which checks signature, balance, nonce, validity and blocked addresses at once. */
 async function estimate(
   chain: UsdcChain,
   from: Address,
@@ -178,7 +177,7 @@ const tooMuchGas: SettlementRefusal = {
   message: `It takes more than ${MAX_GAS} gas to settle`,
 }
 
-/** The token's words (FiatTokenV2_2 and what it inherits) and what they mean for the payer. */
+/** Error texts of the token (FiatTokenV2_2 and its bases) and their meaning for the payer. */
 const tokenRefusals: readonly (readonly [RegExp, SettlementRefusal])[] = [
   [
     /authorization is used or canceled/i,
@@ -205,7 +204,7 @@ const tokenRefusals: readonly (readonly [RegExp, SettlementRefusal])[] = [
   [/revert/i, { reason: 'refused', message: 'The token refuses the transfer' }],
 ]
 
-/** Null where the node speaks of something else than the call. */
+/** Null where the error is not about the call. */
 function refusalOf({ code, message, data }: NodeError): SettlementRefusal | null {
   const words = `${message} ${revertReason(data)}`
   const found = tokenRefusals.find(([pattern]) => pattern.test(words))
@@ -213,7 +212,7 @@ function refusalOf({ code, message, data }: NodeError): SettlementRefusal | null
   return code === 3 ? { reason: 'refused', message: 'The token refuses the transfer' } : null
 }
 
-/** The text of `Error(string)` (Solidity), which some nodes give in `data` only. */
+/** The text of Solidity's `Error(string)`, which some nodes put into `data` only. */
 function revertReason(data: unknown): string {
   if (typeof data !== 'string' || !data.startsWith('0x08c379a0')) return ''
   return Buffer.from(data.slice(2 + 8 + 128), 'hex').toString('utf8')

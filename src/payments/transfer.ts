@@ -1,25 +1,22 @@
 import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
 
-/**
- * EIP-3009 `transferWithAuthorization` of USDC as bytes: what the payer signs, what the token is called with,
- * what it logs. Written out word by word; every value is of fixed width.
- */
+/** EIP-3009 `transferWithAuthorization` of USDC as bytes: signed hash, call data and log topics. */
 import { bytesWords, transferTopic, word } from '../core/abi.ts'
 import { bytesToHex, hexToBytes } from '../core/hex.ts'
 import type { Authorization } from './authorization.ts'
 
 /** `TransferWithAuthorization(address from,…,bytes32 nonce)`, hashed (EIP-3009; `EIP3009.sol` of the token). */
 const TYPE_HASH = '7c7c6cdb67a18743f49ec6fa9b35f50d52ed05cbed4cc592e13b44501c1a2267'
-/** EIP-712 domain separator of USDC on Base: what `DOMAIN_SEPARATOR()` answers there. */
+/** EIP-712 domain separator of USDC on Base, as `DOMAIN_SEPARATOR()` returns it. */
 const DOMAIN_SEPARATOR = '02fa7265e7c5d81118673727957699e4d68f74cd74b7db77da710fe8a2c7834f'
 /** `transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)`. */
 const TRANSFER_SELECTOR = 'cf092995'
 /** `authorizationState(address,bytes32)`. */
 const STATE_SELECTOR = 'e94a0102'
-/** EIP-1271 `isValidSignature(bytes32,bytes)`; also its answer for yes. */
+/** EIP-1271 `isValidSignature(bytes32,bytes)`; also the value it returns for a valid signature. */
 export const EIP1271_SELECTOR = '1626ba7e'
 
-/** Topics of logs. A transfer leaves `authorizationUsed` and `transfer`, in this order and next to each other. */
+/** A transfer logs `authorizationUsed` and directly after it `transfer`. */
 export const topics = {
   /** `AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)`. */
   authorizationUsed: '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5',
@@ -30,24 +27,22 @@ export const topics = {
 
 type Fields = Omit<Authorization, 'signature'>
 
-/** The hash that the payer signs (EIP-712). */
+/** The EIP-712 hash that the payer signs. */
 export function transferDigest(authorization: Fields): Uint8Array {
   const struct = keccak256(bytesOf(TYPE_HASH + fieldWords(authorization)))
   return keccak256(bytesOf(`1901${DOMAIN_SEPARATOR}${bytesToHex(struct)}`))
 }
 
-/** Call data of the transfer: the form with `bytes signature`, which takes keys and contract wallets alike. */
+/** Call data with `bytes signature`, the overload that accepts keys and contract wallets. */
 export function transferCall(authorization: Authorization): string {
   const offset = word((7 * 32).toString(16))
   return `0x${TRANSFER_SELECTOR}${fieldWords(authorization)}${offset}${bytesWords(authorization.signature)}`
 }
 
-/** Call data that asks whether the authorization was used or cancelled. */
 export function stateCall({ from, nonce }: Pick<Fields, 'from' | 'nonce'>): string {
   return `0x${STATE_SELECTOR}${word(from.slice(2))}${nonce.slice(2)}`
 }
 
-/** Call data that asks a contract wallet whether it signed. */
 export function contractSignatureCall(digest: Uint8Array, signature: string): string {
   return `0x${EIP1271_SELECTOR}${bytesToHex(digest)}${word('40')}${bytesWords(signature)}`
 }
