@@ -97,8 +97,8 @@ export async function signUpPartner({ origin }: ServerProcess): Promise<LedgerCl
     fetch,
     signer: await evmSigner(randomBytes(32)),
   })
-  const { oaths } = await client.oaths()
-  const signup = { handle: 'bench', display_name: 'Bench', tier: 'free' } as const
-  await client.signupPartner(signup, newestOath(oaths, 'partner'))
+  const { oaths } = await client.call('listOaths')
+  const body = { handle: 'bench', display_name: 'Bench', tier: 'free' } as const
+  await client.call('signupPartner', { body, oath: newestOath(oaths, 'partner') })
   return client
 }

@@ -1,25 +1,124 @@
 /** Every command, in the order of the help. */
 import { adminCommands } from './admin.ts'
+import { apiCommand } from './api-command.ts'
 import type { Command } from './command.ts'
-import { jobCommands } from './jobs.ts'
-import { keyCommands } from './keys.ts'
-import { marketCommands } from './market.ts'
-import { pactCommands } from './pacts.ts'
-import { partnerCommands } from './partners.ts'
-import { readCommands } from './reads.ts'
+import { sha256OfDelivery } from './files.ts'
+import { keygen } from './keygen.ts'
+import { pactVerify } from './pacts.ts'
 import { receiptCommands } from './receipts.ts'
 import { verifyCommands } from './verify.ts'
-import { workerCommands } from './workers.ts'
 
 export const commands: readonly Command[] = [
-  ...keyCommands,
-  ...workerCommands,
+  keygen,
+  apiCommand('register', 'registerWorker', {
+    omit: ['receipt_key'],
+    options: {
+      'receipt-key-file': {
+        value: 'path',
+        doc: 'ed25519 key that signs your receipts; its public part is registered',
+      },
+      oath: { doc: 'sign the worker oath as well' },
+    },
+    oath: (input) => (input.flag('oath') ? 'worker' : undefined),
+    complete: (session, input) => {
+      const file = input.text('receipt-key-file')
+      return file === undefined ? {} : { receipt_key: session.receiptKey(file).publicKey }
+    },
+  }),
+  apiCommand('claim', 'claimSpot', {
+    description:
+      'By wallet: --display-name and a key, which signs the claim oath.\nBy e-mail: --email and --display-name send a code, then --email and --code make the claim.',
+    oath: (input) => (input.text('email') === undefined ? 'claim' : undefined),
+    needsKey: (input) => input.text('email') === undefined,
+  }),
   ...receiptCommands,
   ...verifyCommands,
-  ...pactCommands,
-  ...partnerCommands,
-  ...jobCommands,
-  ...marketCommands,
-  ...readCommands,
+  pactVerify,
+  apiCommand('partner signup', 'signupPartner', {
+    omit: ['tier'],
+    options: { tier: { value: 'tier', doc: 'free unless given' } },
+    oath: () => 'partner',
+    complete: (_session, input) => ({ tier: input.text('tier') ?? 'free' }),
+  }),
+  apiCommand('partner me', 'getMyPartner'),
+  apiCommand('partner subscribe', 'changeSubscription', {
+    description:
+      'Without a payment it prints the price. Any wallet may pay; the key tells whose subscription it is.',
+    operands: ['tier'],
+  }),
+  apiCommand('partner cancel', 'cancelSubscription'),
+  apiCommand('partner attestation', 'updateAttestationEndpoint', { operands: ['url'] }),
+  apiCommand('job list', 'listJobs', {
+    columns: ['id', 'status', 'budget_usdc', 'bids_count', 'deadline', 'title'],
+  }),
+  apiCommand('job show', 'getJob'),
+  apiCommand('job bids', 'listBids'),
+  apiCommand('job post', 'postJob'),
+  apiCommand('job bid', 'bidOnJob'),
+  apiCommand('job award', 'awardJob'),
+  apiCommand('job deliver', 'deliverJob', {
+    omit: ['content_sha256'],
+    options: {
+      file: { value: 'path', doc: 'the work itself, to compute its SHA-256' },
+      sha256: { value: 'hex', doc: 'SHA-256 of the work, instead of --file' },
+    },
+    complete: (_session, input) => ({ content_sha256: sha256OfDelivery(input) }),
+  }),
+  apiCommand('job accept', 'acceptJob'),
+  apiCommand('job dispute', 'disputeJob'),
+  apiCommand('job cancel', 'cancelJob'),
+  apiCommand('alerts feed', 'getAlertFeed', {
+    columns: ['created_at', 'kind', 'severity', 'rail', 'title'],
+    footer: ({ next_poll_hint: next }) =>
+      `Next: --since ${next.since}, in ${next.after_seconds} s.\n`,
+  }),
+  apiCommand('alerts subscribe', 'subscribeAlerts', { operands: ['url'] }),
+  apiCommand('alerts subscriptions', 'listAlertSubscriptions', {
+    columns: ['id', 'status', 'url', 'rails', 'severity'],
+  }),
+  apiCommand('alerts deliveries', 'listAlertDeliveries', {
+    columns: ['id', 'type', 'status', 'attempts', 'last_status', 'last_error'],
+  }),
+  apiCommand('alerts test', 'testAlerts'),
+  apiCommand('alerts unsubscribe', 'unsubscribeAlerts'),
+  apiCommand('apply', 'applyToRail', {
+    operands: ['rail'],
+    omit: ['worker_wallet'],
+    options: {
+      worker: { value: 'wallet', doc: 'wallet that works and is paid; your own unless given' },
+    },
+    complete: async (session, input) => ({
+      worker_wallet: input.text('worker') ?? (await session.signer()).wallet,
+    }),
+  }),
+  apiCommand('arbitrage', 'getArbitrage', {
+    columns: [
+      'rail',
+      'status',
+      'expected_usd_per_day_per_creator',
+      'expected_usd_per_day_per_worker',
+      'breakeven_days',
+      'confidence',
+    ],
+    footer: ({ caveats }) => caveats.map((caveat) => `- ${caveat}\n`).join(''),
+  }),
+  apiCommand('feedback', 'submitFeedback', { operands: ['message'] }),
+  apiCommand('skill propose', 'proposeSkill', { operands: ['name'] }),
+  apiCommand('rails', 'listRails', {
+    columns: ['rail', 'status', 'chain', 'tpv_30d_usdc', 'unique_workers_30d', 'figures_source'],
+    // An unknown figure is 0 in the document; people are shown a dash.
+    rows: ({ rails }) =>
+      rails.map((rail) => ({
+        ...rail,
+        ...Object.fromEntries(rail.unknown_figures.map((figure) => [figure, null])),
+      })),
+  }),
+  apiCommand('rail', 'getRail'),
+  apiCommand('opportunities', 'listOpportunities', {
+    columns: ['rail', 'chain', 'expected_usd_per_day', 'entry_cost_usdc', 'apply_url'],
+  }),
+  apiCommand('flags', 'listHonestyFlags', {
+    columns: ['severity', 'kind', 'rail', 'opened_at', 'title'],
+  }),
   ...adminCommands,
 ]

@@ -1,8 +1,9 @@
 /** Files that a command line names. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 
-import type { JsonObject } from '../../src/core/canonical-json.ts'
+import { sha256Hex } from '../../src/auth/messages.ts'
 import { isJsonObject } from '../../src/core/canonical-json.ts'
+import type { JsonObject, JsonValue } from '../../src/core/canonical-json.ts'
 import { StrictJsonError, parseStrictJson } from '../../src/core/strict-json.ts'
 import { UsageError } from './input.ts'
 import type { Input } from './input.ts'
@@ -12,40 +13,60 @@ export function readBytes(path: string): Buffer {
   try {
     return readFileSync(path === '-' ? 0 : path)
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-    throw new UsageError(`${path} cannot be read (${code})`)
+    throw new UsageError(`${path} cannot be read (${errorCode(error)})`)
   }
 }
 
-/** A JSON object by the strict rules that signatures need. @throws UsageError */
-export function readJsonObject(path: string): JsonObject {
+export function fileExists(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined
+}
+
+/** JSON that fits the strict rules for signed texts. @throws UsageError */
+export function readJson(path: string): JsonValue {
   try {
-    const value = parseStrictJson(readBytes(path))
-    if (isJsonObject(value)) return value
+    return parseStrictJson(readBytes(path))
   } catch (error) {
     if (!(error instanceof StrictJsonError)) throw error
     throw new UsageError(`${path} is not JSON: ${error.message}`)
   }
-  throw new UsageError(`${path} does not hold a JSON object`)
 }
 
-/** The payment of a command that may be paid for; undefined where none was given. @throws UsageError */
-export function paymentOf(input: Input): string | undefined {
+/** A JSON object that fits the strict rules for signed texts. @throws UsageError */
+export function readJsonObject(path: string): JsonObject {
+  const value = readJson(path)
+  if (isJsonObject(value)) return value
+  throw new UsageError(`${path} does not contain a JSON object`)
+}
+
+/** The payment of `--payment-file`, where it was given. @throws UsageError */
+export function readPayment(input: Input): string | undefined {
   const path = input.text('payment-file')
   if (path === undefined) return undefined
   const text = readBytes(path).toString('utf8').trim()
   if (/^[A-Za-z0-9+/]{1,8192}={0,2}$/.test(text)) return text
-  throw new UsageError(`${path} does not hold a payment in base64`)
+  throw new UsageError(`${path} does not contain a payment in base64`)
 }
 
-/** Writes a file that is not there yet. @throws UsageError */
+/** Writes a new file. @throws UsageError where it exists already */
 export function writeNewFile(path: string, text: string, mode = 0o644): void {
   try {
     writeFileSync(path, text, { flag: 'wx', mode, flush: true })
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    const code = errorCode(error)
     throw new UsageError(
-      code === 'EEXIST' ? `${path} is there already` : `${path} cannot be written (${code})`,
+      code === 'EEXIST' ? `${path} exists already` : `${path} cannot be written (${code})`,
     )
   }
+}
+
+/** The SHA-256 of a delivery, from `--file` or `--sha256`. @throws UsageError */
+export function sha256OfDelivery(input: Input): string {
+  const [file, sha256] = [input.text('file'), input.text('sha256')]
+  if (file !== undefined && sha256 === undefined) return sha256Hex(readBytes(file))
+  if (file === undefined && sha256 !== undefined) return sha256
+  throw new UsageError('give either --file or --sha256')
+}
+
+function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
 }

@@ -1,66 +1,59 @@
-/** Help, made from the table of commands. */
-import { optionsOf } from './command.ts'
+/** Help texts, made from the table of commands. */
 import type { Command, Option } from './command.ts'
 
 const program = 'agent-income-ledger'
 
 const codes = `Exit codes
-  0  done, or everything that was checked holds
-  1  refused by the ledger, or something that was checked does not hold
+  0  done, or everything that was checked is good
+  1  refused by the ledger, or something that was checked is not good
   2  the command line is wrong, or a key or file cannot be used
   3  the ledger cannot be reached`
 
-/** All commands, each with its line. */
+/** The list of commands with their summaries. */
 export function overview(commands: readonly Command[]): string {
-  const names = commands.map((command) => usageOf(command))
-  const width = Math.max(...names.map(({ length }) => length))
-  const lines = commands.map(
-    ({ summary }, at) => `  ${(names[at] ?? '').padEnd(width)}  ${summary}`,
-  )
   return `Usage: ${program} <command> [options]
 
 Commands
-${lines.join('\n')}
+${columns(commands.map((command) => [usage(command), command.summary]))}
 
-${program} <command> --help tells the options of a command.
+${program} <command> --help shows a command's options.
 Keys come from a file or the environment (--key-file, LEDGER_KEY_FILE, LEDGER_KEY), never from arguments.
 
 ${codes}
 `
 }
 
-/** One command with its operands and options. */
-export function helpOf(command: Command): string {
-  const { summary, description, operands = [] } = command
-  const options = Object.entries(optionsOf(command))
+/** The operands and options of one command. */
+export function commandHelp(command: Command): string {
+  const { summary, description, operands = [], options } = command
   const rows = [
-    ...operands.map(({ name, doc }): [string, string] => [`<${name}>`, doc]),
-    ...options.map(([name, option]): [string, string] => [
-      optionUsage(name, option),
-      docOf(option),
-    ]),
+    ...operands.map(({ name, doc }) => [`<${name}>`, doc] as const),
+    ...Object.entries(options).map(([name, option]) => {
+      const value = option.value === undefined ? '' : ` <${option.value}>`
+      return [`--${name}${value}`, optionDoc(option)] as const
+    }),
   ]
-  const width = Math.max(...rows.map(([name]) => name.length))
-  return `Usage: ${program} ${usageOf(command)} [options]
+  return `Usage: ${program} ${usage(command)} [options]
 
 ${summary}.
 ${description === undefined ? '' : `\n${description}\n`}
-${rows.map(([name, doc]) => `  ${name.padEnd(width)}  ${doc}`).join('\n')}
+${columns(rows)}
 
 ${codes}
 `
 }
 
-function usageOf({ words, operands = [] }: Command): string {
+function columns(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([name]) => name.length))
+  return rows.map(([name, doc]) => `  ${name.padEnd(width)}  ${doc}`).join('\n')
+}
+
+function usage({ words, operands = [] }: Command): string {
   return [words, ...operands.map(({ name }) => `<${name}>`)].join(' ')
 }
 
-function optionUsage(name: string, { value }: Option): string {
-  return value === undefined ? `--${name}` : `--${name} <${value}>`
-}
-
-function docOf({ doc, required, many }: Option): string {
-  const notes = [required === true ? 'needed' : '', many === true ? 'may be repeated' : '']
+function optionDoc({ doc, required, many }: Option): string {
+  const notes = [required === true ? 'required' : '', many === true ? 'may be repeated' : '']
   const shown = notes.filter((note) => note !== '').join(', ')
   return shown === '' ? doc : `${doc} (${shown})`
 }

@@ -1,7 +1,11 @@
-/** What people and programs read. Texts of a ledger are other people's: what moves a cursor is not printed. */
+/** Output for people and programs. */
+import type { PreparedRequest } from '../../src/client/prepare.ts'
+import { allGood } from '../../src/client/verify.ts'
+import type { Check } from '../../src/client/verify.ts'
 import { prettySorted } from '../../src/core/canonical-json.ts'
+import { exitCodes } from './command.ts'
 
-/** A text without control characters and marks that turn or hide text: safe on any terminal. */
+/** Escapes control characters and marks that reverse or hide text: texts of others are safe on any terminal. */
 export function plain(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (mark) => {
     if (mark === '\n' || mark === '\t') return mark
@@ -9,14 +13,14 @@ export function plain(text: string): string {
   })
 }
 
-/** One line per member of an object, nested ones as JSON. */
+/** One line for each member of an object; nested ones as JSON. */
 export function describe(value: object): string {
   const rows = Object.entries(value).filter(([, member]) => member !== undefined)
   const width = Math.max(0, ...rows.map(([name]) => name.length))
   return rows.map(([name, member]) => `${name.padEnd(width)}  ${cell(member)}\n`).join('')
 }
 
-/** Rows of equal members as columns, under their names. */
+/** Members of rows as columns under their names. */
 export function table(columns: readonly string[], rows: readonly object[]): string {
   const cells = rows.map((row) => {
     const members: Readonly<Record<string, unknown>> = { ...row }
@@ -44,4 +48,40 @@ function cell(value: unknown): string {
     return plain(value.join(', '))
   }
   return plain(JSON.stringify(value))
+}
+
+/** Prints checks, and returns the exit code for them. */
+export function printChecks(
+  { print }: { readonly print: (value: object, text?: string) => void },
+  subject: object,
+  checks: readonly (Check & { readonly remedy?: string })[],
+  [ifGood, ifBad]: readonly [string, string] = ['Everything is good.', 'This is not good.'],
+): number {
+  const good = allGood(checks)
+  const lines = checks.map(({ good: isGood, what, detail, remedy }) => {
+    const line = `${isGood ? 'good' : 'BAD '}  ${plain(what)}: ${plain(detail)}\n`
+    return remedy === undefined ? line : `${line}      What to do: ${remedy}\n`
+  })
+  print(
+    { ...subject, good, checks },
+    `${describe(subject)}${lines.join('')}${good ? ifGood : ifBad}\n`,
+  )
+  return good ? exitCodes.ok : exitCodes.refused
+}
+
+/** A request as a command for a POSIX shell: with its signatures, which count once, and without a key. */
+export function curlCommand({ method, url, headers, body }: PreparedRequest): string {
+  const parts = [
+    'curl --silent --show-error',
+    ...(method === 'GET' ? [] : [`--request ${method}`]),
+    ...Object.entries(headers).map(([name, value]) => `--header ${quote(`${name}: ${value}`)}`),
+    ...(body === null ? [] : [`--data-binary ${quote(body)}`]),
+    quote(url),
+  ]
+  return `${parts.join(' \\\n  ')}\n`
+}
+
+/** In single quotes every character but themselves is literal. A body never begins with `@`, which would name a file. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

@@ -1,35 +1,30 @@
-/** From what was typed to a command and its input. */
+/** Parses arguments into a command and its input. */
 import { parseArgs } from 'node:util'
 
-import { optionsOf } from './command.ts'
+import type { z } from 'zod'
+
+import { describeIssues } from '../../src/contract/issue-text.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './input.ts'
 import type { Input } from './input.ts'
 
-export interface Typed {
-  readonly command: Command
-  readonly input: Input
-  readonly wantsHelp: boolean
-}
-
-/** The command whose words begin the arguments, the longest first; null where none does. */
+/** The command with the most words that the arguments begin with, and the arguments after them. */
 export function findCommand(
   commands: readonly Command[],
   args: readonly string[],
 ): { readonly command: Command; readonly rest: readonly string[] } | null {
-  const found = commands
+  const command = commands
     .filter(({ words }) => words.split(' ').every((word, at) => args[at] === word))
     .toSorted((left, right) => right.words.length - left.words.length)[0]
-  return found === undefined
+  return command === undefined
     ? null
-    : { command: found, rest: args.slice(found.words.split(' ').length) }
+    : { command, rest: args.slice(command.words.split(' ').length) }
 }
 
-/** @throws UsageError that says what is wrong with the arguments. */
-export function parseInput(command: Command, rest: readonly string[]): Typed {
-  const options = optionsOf(command)
-  const config = Object.fromEntries(
-    Object.entries(options).map(([name, { value, many }]) => [
+/** The checked input; null where help is requested. @throws UsageError */
+export function parseInput(command: Command, rest: readonly string[]): Input | null {
+  const options = Object.fromEntries(
+    Object.entries(command.options).map(([name, { value, many }]) => [
       name,
       {
         type: value === undefined ? ('boolean' as const) : ('string' as const),
@@ -37,20 +32,18 @@ export function parseInput(command: Command, rest: readonly string[]): Typed {
       },
     ]),
   )
-  const { values, positionals, tokens } = strictly(() =>
-    parseArgs({ args: [...rest], options: config, allowPositionals: true, tokens: true }),
+  const { values, positionals, tokens } = parseStrictly(() =>
+    parseArgs({ args: [...rest], options, allowPositionals: true, tokens: true }),
   )
-  const given = new Map(Object.entries(values))
-  const wantsHelp = given.get('help') === true
-  if (!wantsHelp) {
-    refuseRepeats(tokens, options)
-    requireOptions(command, given)
-    requireOperands(command, positionals)
-  }
-  return { command, input: inputOf(command, given, positionals), wantsHelp }
+  const given = new Map<string, unknown>(Object.entries(values))
+  if (given.get('help') === true) return null
+  refuseRepeats(tokens, command)
+  requireOptions(command, given)
+  requireOperands(command, positionals)
+  return createInput(command, given, positionals)
 }
 
-function strictly<T>(parse: () => T): T {
+function parseStrictly<T>(parse: () => T): T {
   try {
     return parse()
   } catch (error) {
@@ -62,7 +55,7 @@ function strictly<T>(parse: () => T): T {
 
 function refuseRepeats(
   tokens: readonly { readonly kind: string; readonly name?: string }[],
-  options: ReturnType<typeof optionsOf>,
+  { options }: Command,
 ): void {
   const seen = new Set<string>()
   for (const { kind, name } of tokens) {
@@ -74,24 +67,35 @@ function refuseRepeats(
   }
 }
 
-function requireOptions(command: Command, given: ReadonlyMap<string, unknown>): void {
-  for (const [name, { required, value }] of Object.entries(command.options ?? {})) {
-    if (required === true && !given.has(name))
-      throw new UsageError(`--${name} <${value}> is needed`)
+function requireOptions({ options }: Command, given: ReadonlyMap<string, unknown>): void {
+  for (const [name, { required, many, value, schema }] of Object.entries(options)) {
+    const text = given.get(name)
+    if (text !== undefined) requireFit(`--${name}`, schema, text)
+    // A missing list is an empty one: the schema of the command says how many it takes.
+    else if (required === true && many !== true)
+      throw new UsageError(`--${name} <${value}> is required`)
   }
 }
 
-function requireOperands(command: Command, positionals: readonly string[]): void {
-  const { operands = [] } = command
+function requireOperands({ operands = [] }: Command, positionals: readonly string[]): void {
   const missing = operands[positionals.length]
-  if (missing !== undefined) throw new UsageError(`<${missing.name}> is needed: ${missing.doc}`)
+  if (missing !== undefined) throw new UsageError(`<${missing.name}> is required: ${missing.doc}`)
   if (positionals.length > operands.length) {
     throw new UsageError(`${JSON.stringify(positionals[operands.length])} is one argument too many`)
   }
+  for (const [at, { name, schema }] of operands.entries()) {
+    requireFit(`<${name}>`, schema, positionals[at])
+  }
 }
 
-function inputOf(
-  command: Command,
+function requireFit(name: string, schema: z.ZodType | undefined, text: unknown): void {
+  const parsed = schema?.safeParse(text)
+  if (parsed === undefined || parsed.success) return
+  throw new UsageError(`${name}: ${describeIssues(parsed.error, text)[0]?.message ?? 'is wrong'}`)
+}
+
+function createInput(
+  { operands = [] }: Command,
   given: ReadonlyMap<string, unknown>,
   positionals: readonly string[],
 ): Input {
@@ -101,9 +105,8 @@ function inputOf(
   }
   return {
     text,
-    operand: (name) =>
-      positionals[command.operands?.findIndex((operand) => operand.name === name) ?? -1] ?? '',
-    needed: (name) => text(name) ?? '',
+    operand: (name) => positionals[operands.findIndex((operand) => operand.name === name)] ?? '',
+    required: (name) => text(name) ?? '',
     list: (name) => {
       const value = given.get(name)
       return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []

@@ -1,4 +1,4 @@
-/** Runs one command line and says how it ended. */
+/** Runs one command line. */
 import {
   CallError,
   LedgerError,
@@ -9,38 +9,37 @@ import {
 import { KeyFormatError } from '../../src/client/signers.ts'
 import { exitCodes } from './command.ts'
 import type { Command } from './command.ts'
-import { helpOf, overview } from './help.ts'
+import { commandHelp, overview } from './help.ts'
 import { UsageError } from './input.ts'
 import { plain } from './output.ts'
 import { findCommand, parseInput } from './parse.ts'
 import { createSession } from './session.ts'
-import type { Outside } from './session.ts'
+import type { CliDeps } from './session.ts'
 
-/** The exit code. Results go to `write`, everything else to `warn`. */
+/** Returns the exit code. */
 export async function run(
   commands: readonly Command[],
   args: readonly string[],
-  outside: Outside,
+  deps: CliDeps,
 ): Promise<number> {
   const found = findCommand(commands, args)
-  if (found === null) return withoutCommand(commands, args, outside)
+  if (found === null) return runWithoutCommand(commands, args, deps)
   const { command, rest } = found
   try {
-    const { input, wantsHelp } = parseInput(command, rest)
-    if (wantsHelp) {
-      outside.write(helpOf(command))
-      return exitCodes.ok
-    }
-    return (await command.run(createSession(outside, input), input)) ?? exitCodes.ok
+    const input = parseInput(command, rest)
+    if (input !== null)
+      return (await command.run(createSession(deps, input), input)) ?? exitCodes.ok
+    deps.write(commandHelp(command))
+    return exitCodes.ok
   } catch (error) {
-    return ended(error, command, outside)
+    return reportError(error, command, deps)
   }
 }
 
-function withoutCommand(
+function runWithoutCommand(
   commands: readonly Command[],
   args: readonly string[],
-  { write, warn }: Outside,
+  { write, warn }: CliDeps,
 ): number {
   const [first] = args
   if (first === undefined || first === '--help' || first === 'help') {
@@ -54,17 +53,17 @@ function withoutCommand(
     print(overview(group))
     return wantsHelp ? exitCodes.ok : exitCodes.usage
   }
-  warn(`There is no command ${plain(JSON.stringify(first))}. --help lists them.\n`)
+  warn(`Unknown command ${plain(JSON.stringify(first))}. --help lists the commands.\n`)
   return exitCodes.usage
 }
 
-function ended(error: unknown, command: Command, { warn }: Outside): number {
+function reportError(error: unknown, command: Command, { warn }: CliDeps): number {
   if (
     error instanceof UsageError ||
     error instanceof CallError ||
     error instanceof KeyFormatError
   ) {
-    warn(`${plain(error.message)}\n${command.words} --help tells how it is used.\n`)
+    warn(`${plain(error.message)}\n${command.words} --help shows its options.\n`)
     return exitCodes.usage
   }
   if (error instanceof LedgerUnreachableError) {
@@ -92,11 +91,11 @@ function ended(error: unknown, command: Command, { warn }: Outside): number {
 function howToPay({ offer }: PaymentRequiredError): readonly string[] {
   const { priceUsdc, accepts, paymentRequired } = offer
   const [way] = accepts
-  if (way === undefined) return [`It costs ${priceUsdc} USDC, and payment is not available here.`]
+  if (way === undefined) return [`It costs ${priceUsdc} USDC; this ledger takes no payments.`]
   return [
     `It costs ${priceUsdc} USDC on ${way.network}, paid to ${way.payTo} by x402 (${way.resource}).`,
-    'Have any x402 client sign a payment for these terms, write it to a file in base64 and repeat',
-    'with --payment-file. One payment buys one answer; what fails is not charged.',
+    'Have any x402 client sign a payment for these terms, save it to a file in base64 and repeat',
+    'with --payment-file. One payment buys one answer; a failed call is not charged.',
     ...(paymentRequired === null ? [] : [`PAYMENT-REQUIRED: ${paymentRequired}`]),
   ]
 }

@@ -1,43 +1,42 @@
-/** What commands are given: the client, the keys, and where results go. */
+/** What commands work with: the client, the keys, and output. */
 import type { AnswerOf, Call } from '../../src/client/call.ts'
 import { createClient } from '../../src/client/client.ts'
 import type { LedgerClient } from '../../src/client/client.ts'
 import { receiptKeyOf, signerOf } from '../../src/client/signers.ts'
-import type { ReceiptKey, Signer } from '../../src/client/signers.ts'
+import type { ReceiptKey, WalletSigner } from '../../src/client/signers.ts'
 import type { RouteId } from '../../src/contract/routes.ts'
 import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
-import { curlOf } from './curl.ts'
 import { UsageError } from './input.ts'
 import type { Input } from './input.ts'
 import { findKey } from './key-file.ts'
-import { describe, json } from './output.ts'
+import { curlCommand, describe, json } from './output.ts'
 
-/** The world of the command line. */
-export interface Outside {
+/** The outside world of the command line. */
+export interface CliDeps {
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly clock: Clock
   readonly random: Random
   readonly fetch: Fetch
+  /** Results. */
   readonly write: (text: string) => void
+  /** Everything else. */
   readonly warn: (text: string) => void
 }
 
-export interface Session extends Outside {
+export interface Session extends CliDeps {
   /** Address of the ledger as it was given. */
   readonly ledger: string
-  readonly serviceName: string
-  /** A client without a key; for what is public. */
+  /** A client without a key. */
   readonly reader: () => LedgerClient
-  /** A client that signs. @throws UsageError where no key is given. */
-  readonly signing: () => Promise<LedgerClient>
-  /** A client that signs where a key is given: for what partners read and everybody else pays for. */
-  readonly paying: () => Promise<LedgerClient>
-  readonly signer: () => Promise<Signer>
+  /** A client that signs. @throws UsageError where `key` is needed and none is given. */
+  readonly client: (need: 'key' | 'key-if-given') => Promise<LedgerClient>
+  /** @throws UsageError where no key is given. */
+  readonly signer: () => Promise<WalletSigner>
   /** The ed25519 key for receipts. @throws UsageError where none is given. */
   readonly receiptKey: (file: string | undefined) => ReceiptKey
-  /** Prints a value: as it is with `--json`, else by `text`. */
+  /** Prints a value: with `--json` as JSON, else as `text`. */
   readonly print: (value: object, text?: string) => void
-  /** Sends a call and prints its answer; or prints what would be sent. */
+  /** Sends a call and prints its answer; with `--dry-run` or `--print-curl` prints the request instead. */
   readonly perform: <Id extends RouteId>(
     call: Call<Id>,
     text?: (answer: AnswerOf<Id>) => string,
@@ -47,59 +46,49 @@ export interface Session extends Outside {
 const defaultUrl = 'http://localhost:8787'
 const defaultService = 'agent-income-ledger'
 
-export function createSession(outside: Outside, input: Input): Session {
-  const { environment, clock, random, fetch, write } = outside
+export function createSession(deps: CliDeps, input: Input): Session {
+  const { environment, clock, random, fetch, write } = deps
   const baseUrl = input.text('ledger') ?? environment['LEDGER_URL'] ?? defaultUrl
   const serviceName = input.text('service') ?? environment['LEDGER_SERVICE'] ?? defaultService
   const options = { baseUrl, serviceName, clock, random, fetch }
   const reader = () => createClient(options)
+  const walletKey = () => findKey(input.text('key-file'), 'LEDGER_KEY', environment)
   const signer = async () => {
-    const key = findKey(input.text('key-file'), 'LEDGER_KEY', environment)
-    if (key === null) {
-      throw new UsageError('no key: give --key-file, or set LEDGER_KEY_FILE or LEDGER_KEY')
-    }
-    return await signerOf(key)
+    const key = walletKey()
+    if (key !== null) return await signerOf(key)
+    throw new UsageError('no key: give --key-file, or set LEDGER_KEY_FILE or LEDGER_KEY')
   }
   const print = (value: object, text?: string) =>
     write(input.flag('json') ? json(value) : (text ?? describe(value)))
   return {
-    ...outside,
+    ...deps,
     ledger: baseUrl,
-    serviceName,
     reader,
     signer,
-    signing: async () => createClient({ ...options, signer: await signer() }),
-    paying: async () => {
-      const key = findKey(input.text('key-file'), 'LEDGER_KEY', environment)
-      return key === null ? reader() : createClient({ ...options, signer: await signerOf(key) })
-    },
+    client: async (need) =>
+      need === 'key-if-given' && walletKey() === null
+        ? reader()
+        : createClient({ ...options, signer: await signer() }),
     receiptKey: (file) => {
-      const key =
-        findKey(file, 'LEDGER_RECEIPT_KEY', environment) ??
-        findKey(input.text('key-file'), 'LEDGER_KEY', environment)
-      if (key === null) {
-        throw new UsageError(
-          'no key for receipts: make one with `keygen --kind ed25519 <file>`, then give --receipt-key-file or LEDGER_RECEIPT_KEY_FILE',
-        )
-      }
-      return receiptKeyOf(key)
+      const key = findKey(file, 'LEDGER_RECEIPT_KEY', environment) ?? walletKey()
+      if (key !== null) return receiptKeyOf(key)
+      throw new UsageError(
+        'no key for receipts: make one with `keygen --kind ed25519 <file>`, then give --receipt-key-file or LEDGER_RECEIPT_KEY_FILE',
+      )
     },
     print,
     perform: async (call, text) => {
-      const { request } = call
+      const { method, url, signed } = call.request
       if (input.flag('dry-run')) {
-        const { method, url, signed } = request
-        print({ method, url, signed }, describeSigned(request))
-        return
+        print({ method, url, signed }, describeSigned(call.request))
+      } else if (input.flag('print-curl')) {
+        write(curlCommand(call.request))
+      } else {
+        const answer = await reader().submit(call)
+        const value: unknown = answer
+        const shown = typeof value === 'object' && value !== null ? value : { answer: value }
+        print(shown, text?.(answer))
       }
-      if (input.flag('print-curl')) {
-        write(curlOf(request))
-        return
-      }
-      const answer = await reader().submit(call)
-      const value: unknown = answer
-      const shown = typeof value === 'object' && value !== null ? value : { answer: value }
-      print(shown, text?.(answer))
     },
   }
 }

@@ -1,107 +1,143 @@
-/** One call of a route of the registry: its types come from there, and what is wrong is said before sending. */
+/** Calls of the API, typed by the route registry and checked by its schemas before anything is sent. */
 import type { z } from 'zod'
 
-import type { Parameter } from '../contract/route.ts'
+import { describeIssues } from '../contract/issue-text.ts'
+import type { Parameter, Route } from '../contract/route.ts'
 import { pathOf, routeOf } from '../contract/routes.ts'
 import type { RouteId, routes } from '../contract/routes.ts'
+import { signBody } from './body-signatures.ts'
 import { CallError, UnexpectedAnswerError } from './errors.ts'
-import { prepare } from './prepare.ts'
-import type { Caller, PartnerForm, PreparedRequest, SignedText } from './prepare.ts'
+import { prepareRequest } from './prepare.ts'
+import type { Caller, PreparedRequest } from './prepare.ts'
+import type { OathText } from './sign.ts'
 import type { RawAnswer } from './transport.ts'
 
 type RouteById<Id extends RouteId> = Extract<(typeof routes)[number], { readonly id: Id }>
-type GoodAnswers<Id extends RouteId> = RouteById<Id>['answers'][keyof RouteById<Id>['answers'] &
+type SuccessAnswer<Id extends RouteId> = RouteById<Id>['answers'][keyof RouteById<Id>['answers'] &
   (200 | 201 | 202)]
 
-/** What a route answers when it does what was asked. */
+/** The body of a successful answer. */
 export type AnswerOf<Id extends RouteId> =
-  GoodAnswers<Id> extends { readonly schema: infer Schema extends z.ZodType }
+  SuccessAnswer<Id> extends { readonly schema: infer Schema extends z.ZodType }
     ? z.infer<Schema>
     : never
 
-/** The body that a route takes. */
-export type BodyOf<Id extends RouteId> =
+type SentBody<Id extends RouteId> =
   RouteById<Id> extends { readonly body: infer Schema extends z.ZodType } ? z.input<Schema> : never
 
-/** The names of the query of a route. */
-export type QueryOf<Id extends RouteId> =
-  RouteById<Id> extends { readonly query: infer Query }
-    ? { readonly [Name in keyof Query]?: string | undefined }
-    : Readonly<Record<string, never>>
+/** A request body without the fields that the client adds when it signs. */
+type Unsigned<Body> = Body extends { readonly signature: unknown }
+  ? Omit<Body, 'wallet' | 'timestamp' | 'signature' | 'oath_signature'>
+  : Body extends { readonly oath_signature: unknown }
+    ? Omit<Body, 'timestamp' | 'oath_signature'>
+    : Body
 
-/** A call that is ready to be sent. */
+/** The body that a caller of the client gives for a route. */
+export type BodyOf<Id extends RouteId> = Unsigned<SentBody<Id>>
+
+type ParamsOf<Id extends RouteId> =
+  RouteById<Id> extends { readonly params: infer Params }
+    ? { readonly params: { readonly [Name in keyof Params]: string } }
+    : { readonly params?: never }
+
+type QueryOf<Id extends RouteId> =
+  RouteById<Id> extends { readonly query: infer Query }
+    ? { readonly query?: { readonly [Name in keyof Query]?: string | undefined } }
+    : { readonly query?: never }
+
+interface CallOptions {
+  /** The oath that the body of this call is signed with, as `GET /oaths` returns it. */
+  readonly oath?: OathText | undefined
+  /** Random unless given. */
+  readonly idempotencyKey?: string | undefined
+  /** Base64 of an x402 payment of either version, for the terms of a `PaymentRequiredError`. */
+  readonly payment?: string | undefined
+}
+
+/** What a call of any route may take; `prepareCall` checks it against the route. */
+export interface AnyCallParts extends CallOptions {
+  readonly params?: Readonly<Record<string, string>> | undefined
+  readonly query?: Readonly<Record<string, string | undefined>> | undefined
+  readonly body?: object | undefined
+}
+
+/** What a call of one route takes. An empty body may be left out. */
+export type CallParts<Id extends RouteId> = AnyCallParts &
+  ParamsOf<Id> &
+  QueryOf<Id> &
+  ([BodyOf<Id>] extends [never]
+    ? { readonly body?: never }
+    : Record<never, never> extends BodyOf<Id>
+      ? { readonly body?: BodyOf<Id> }
+      : { readonly body: BodyOf<Id> })
+
+/** A call that is signed and ready to be sent. */
 export interface Call<Id extends RouteId> {
   readonly route: Id
   readonly request: PreparedRequest
 }
 
-/** How what is sold is paid for, where no tier covers it. */
-export interface PayOptions {
-  /** Base64 of an x402 payment of either version, for the terms of a `PaymentRequiredError`. */
-  readonly payment?: string | undefined
-}
-
-export interface CallParts {
-  readonly params?: Readonly<Record<string, string>>
-  readonly query?: Readonly<Record<string, string | undefined>>
-  readonly body?: object
-  readonly partner?: PartnerForm
-  readonly idempotencyKey?: string | undefined
-  readonly payment?: string | undefined
-  readonly signed?: readonly SignedText[]
-}
-
-/** @throws CallError where a parameter or the body is not what the route takes. */
-export async function callOf<Id extends RouteId>(
+/** @throws CallError where a parameter or the body does not fit the route, or a key is missing. */
+export async function prepareCall<Id extends RouteId>(
   caller: Caller,
   id: Id,
-  parts: CallParts = {},
+  parts: AnyCallParts = {},
 ): Promise<Call<Id>> {
   const route = routeOf(id)
-  const { params = {}, body, partner, idempotencyKey, payment, signed } = parts
-  const query: Record<string, string> = {}
-  for (const [name, value] of Object.entries(parts.query ?? {})) {
-    if (value !== undefined) query[name] = value
-  }
+  const params = parts.params ?? {}
+  const query = Object.fromEntries(
+    Object.entries(parts.query ?? {}).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value]],
+    ),
+  )
   requireFit(route.params, params)
   requireFit(route.query, query)
-  if (body !== undefined && route.body !== undefined) requireBody(route.body, body)
+  const { body, signed } = await bodyToSend(caller, route, { ...parts, params })
   const escaped = Object.fromEntries(
     Object.entries(params).map(([name, value]) => [name, encodeURIComponent(value)]),
   )
-  const request = await prepare(caller, {
-    method: route.method,
+  const request = await prepareRequest(caller, route, {
     path: pathOf(id, escaped),
     query,
-    ...(body === undefined ? {} : { body }),
-    ...(partner === undefined ? {} : { partner }),
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-    ...(payment === undefined ? {} : { payment }),
-    ...(signed === undefined ? {} : { signed }),
+    body,
+    signed,
+    idempotencyKey: parts.idempotencyKey,
+    payment: parts.payment,
   })
   return { route: id, request }
 }
 
+async function bodyToSend(
+  caller: Caller,
+  { id, body: schema }: Route,
+  { params = {}, body = {}, oath }: AnyCallParts,
+) {
+  if (schema === undefined) return { body: null, signed: [] }
+  const parts = await signBody(caller, id, { params, body, oath })
+  const parsed = schema.safeParse(parts.body)
+  if (!parsed.success) throw new CallError(describeIssues(parsed.error, parts.body))
+  return parts
+}
+
 /**
- * The body of an answer as its route describes it. Members that this version does not know are kept.
+ * The body of an answer, checked by the route's schema. Members that this version does not know are kept.
  * @throws UnexpectedAnswerError
  */
 export function readAnswer<Id extends RouteId>(id: Id, answer: RawAnswer): AnswerOf<Id> {
   const described = routeOf(id).answers[answer.status]
   const text = Buffer.from(answer.bytes).toString('utf8')
-  const isText = described?.contentType !== undefined
-  const value = isText ? text : jsonOf(text, id)
+  const value = described?.contentType === undefined ? parseJson(text, id) : text
   const parsed = described?.schema?.safeParse(value)
   if (parsed?.success === false) {
     const [issue] = parsed.error.issues
     const place = issue?.path.join('.') ?? ''
-    throw new UnexpectedAnswerError(`${id}: ${place} ${issue?.message ?? 'is not as described'}`)
+    throw new UnexpectedAnswerError(`${id}: ${place} ${issue?.message ?? 'has another form'}`)
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- checked by the schema that types it
   return value as AnswerOf<Id>
 }
 
-function jsonOf(text: string, id: RouteId): unknown {
+function parseJson(text: string, id: RouteId): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -114,20 +150,11 @@ function requireFit(
   given: Readonly<Record<string, string>>,
 ): void {
   for (const [name, value] of Object.entries(given)) {
-    const parsed = known?.[name]?.schema.safeParse(value)
-    if (parsed === undefined) throw new CallError(`there is no parameter ${name} here`)
-    if (!parsed.success) {
-      throw new CallError(`${name}: ${parsed.error.issues[0]?.message ?? 'is not valid'}`)
-    }
+    const schema = known?.[name]?.schema
+    if (schema === undefined) throw new CallError([{ path: name, message: 'is not a parameter' }])
+    const parsed = schema.safeParse(value)
+    if (parsed.success) continue
+    const [issue] = describeIssues(parsed.error, value)
+    throw new CallError([{ path: name, message: issue?.message ?? 'is not valid' }])
   }
-}
-
-function requireBody(schema: z.ZodType, body: object): void {
-  const parsed = schema.safeParse(body)
-  if (parsed.success) return
-  throw new CallError(
-    parsed.error.issues
-      .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))
-      .join('; '),
-  )
 }

@@ -1,10 +1,10 @@
-/** How a call of the ledger can fail, as far as callers tell the ways apart. */
+/** The errors of a call, one class for each case that callers treat differently. */
 import { z } from 'zod'
 
 import type { Issue } from '../contract/errors.ts'
 import { acceptedV1 } from '../contract/x402.ts'
 
-/** The ledger answered with an error. */
+/** An error answer of the ledger. */
 export class LedgerError extends Error {
   override readonly name: string = 'LedgerError'
   /** HTTP status. */
@@ -32,7 +32,7 @@ export class LedgerError extends Error {
   }
 }
 
-/** What the ledger asks for, as the challenge has it. */
+/** The terms of payment in a 402 answer. */
 export interface PaymentOffer {
   /** As a decimal. */
   readonly priceUsdc: string
@@ -40,11 +40,11 @@ export interface PaymentOffer {
   readonly receiver: string | null
   /** Ways to pay of x402 version 1; empty where payment is not available. */
   readonly accepts: readonly z.infer<typeof acceptedV1>[]
-  /** The challenge of version 2 as it stands in its header, for x402 clients; null where there is none. */
+  /** The value of the `PAYMENT-REQUIRED` header (x402 version 2); null where there is none. */
   readonly paymentRequired: string | null
 }
 
-/** The ledger sells this, and was not paid. `code` tells why; nothing was charged. */
+/** A payment is required and none was accepted; `code` says why. Nothing was charged. */
 export class PaymentRequiredError extends LedgerError {
   override readonly name = 'PaymentRequiredError'
   readonly offer: PaymentOffer
@@ -55,12 +55,12 @@ export class PaymentRequiredError extends LedgerError {
   }
 }
 
-/** No answer came. Of a write nobody knows whether it happened; sending the same request again is safe. */
+/** No answer came. A write may have happened all the same; sending the same request again is safe. */
 export class LedgerUnreachableError extends Error {
   override readonly name = 'LedgerUnreachableError'
 }
 
-/** The answer is not what the contract says: another version, or not the ledger. */
+/** The answer does not fit the contract: the server is another version, or not a ledger. */
 export class UnexpectedAnswerError extends Error {
   override readonly name = 'UnexpectedAnswerError'
 }
@@ -68,6 +68,15 @@ export class UnexpectedAnswerError extends Error {
 /** The call itself is wrong: nothing was sent. */
 export class CallError extends Error {
   override readonly name = 'CallError'
+  /** The fields that are wrong; empty where the call as a whole is. */
+  readonly issues: readonly Issue[]
+
+  constructor(reason: string | readonly Issue[]) {
+    const issues = typeof reason === 'string' ? [] : reason
+    const lines = issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`))
+    super(typeof reason === 'string' ? reason : lines.join('; '))
+    this.issues = issues
+  }
 }
 
 const errorAnswer = z.object({
@@ -78,17 +87,13 @@ const errorAnswer = z.object({
   accepts: z.array(acceptedV1).catch([]).default([]),
 })
 
-/** The error of an answer that is none of 200, 201 and 202. */
-export function errorOf(status: number, headers: Headers, text: string): LedgerError {
+/** The error of an answer with a status other than 200, 201 and 202. */
+export function parseError(status: number, headers: Headers, text: string): LedgerError {
   const retryAfterSeconds = secondsOf(headers.get('retry-after'))
-  const parsed = errorAnswer.safeParse(jsonOrNull(text))
+  const parsed = errorAnswer.safeParse(parseJsonOrNull(text))
   if (!parsed.success) {
-    return new LedgerError({
-      status,
-      code: 'unknown',
-      message: `HTTP ${status}`,
-      retryAfterSeconds,
-    })
+    const message = `HTTP ${status}`
+    return new LedgerError({ status, code: 'unknown', message, retryAfterSeconds })
   }
   const { error: message, code, details, issues, accepts } = parsed.data
   const answer = { status, code, message, details, issues, retryAfterSeconds }
@@ -103,7 +108,7 @@ export function errorOf(status: number, headers: Headers, text: string): LedgerE
   })
 }
 
-function jsonOrNull(text: string): unknown {
+function parseJsonOrNull(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -111,7 +116,7 @@ function jsonOrNull(text: string): unknown {
   }
 }
 
-/** `Retry-After` in whole seconds, the one form that the ledger sends. */
+/** `Retry-After` in whole seconds, the only form that the ledger sends. */
 function secondsOf(header: string | null): number | null {
   return header !== null && /^\d{1,6}$/.test(header) ? Number(header) : null
 }

@@ -1,24 +1,24 @@
-/** Requests as values: what will be sent, and every text that was signed for it. Nothing is sent here. */
+/** Requests as values: what will be sent, and every text that was signed for it. */
 import { messages, sha256Hex } from '../auth/messages.ts'
 import { apiPrefix } from '../contract/route.ts'
 import type { Route } from '../contract/route.ts'
 import { canonicalize } from '../core/canonical-json.ts'
 import type { Clock, Random } from '../core/deps.ts'
 import { CallError } from './errors.ts'
-import type { Signer } from './signers.ts'
+import type { WalletSigner } from './signers.ts'
 
-/** What every request is made from. */
+/** The ledger that is called, and the key that signs. */
 export interface Caller {
   /** Scheme, host and port, without a slash at the end. */
   readonly siteUrl: string
-  /** Stands for `<service>` in every signed message. */
+  /** The value of `<service>` in every signed message. */
   readonly serviceName: string
   readonly clock: Pick<Clock, 'now'>
   readonly random: Pick<Random, 'bytes'>
-  readonly signer: Signer | null
+  readonly signer: WalletSigner | null
 }
 
-/** A text that a key of ours signed. */
+/** A text that was signed for a request. */
 export interface SignedText {
   /** Name of the field or header that carries the signature. */
   readonly carrier: string
@@ -37,51 +37,50 @@ export interface PreparedRequest {
   readonly signed: readonly SignedText[]
 }
 
-/** How the headers say who calls: not at all, or by the partner bearer, bound to the body or not. */
-export type PartnerForm = 'v1' | 'v2'
-
 export interface RequestParts {
-  readonly method: PreparedRequest['method']
   /** From the root of the site, escapes included. */
   readonly path: string
-  readonly query?: Readonly<Record<string, string>>
-  readonly body?: object
-  readonly partner?: PartnerForm
-  readonly idempotencyKey?: string
+  readonly query: Readonly<Record<string, string>>
+  readonly body: object | null
+  /** Texts in the body that are signed already. */
+  readonly signed: readonly SignedText[]
+  readonly idempotencyKey: string | undefined
   /** Base64 of an x402 payment, of either version. */
-  readonly payment?: string
-  /** Texts in the body that were signed before. */
-  readonly signed?: readonly SignedText[]
+  readonly payment: string | undefined
 }
 
 /** @throws CallError where a partner call has no signer. */
-export async function prepare(caller: Caller, parts: RequestParts): Promise<PreparedRequest> {
-  const { method, path, query = {} } = parts
-  const body = parts.body === undefined ? null : canonicalize(parts.body)
-  const search = new URLSearchParams(query).toString()
-  const partner =
-    parts.partner === undefined
-      ? null
-      : await partnerHeaders(caller, parts.partner, { method, path, body })
+export async function prepareRequest(
+  caller: Caller,
+  route: Route,
+  parts: RequestParts,
+): Promise<PreparedRequest> {
+  const { method } = route
+  const { path, payment, idempotencyKey } = parts
+  const body = parts.body === null ? null : canonicalize(parts.body)
+  const search = new URLSearchParams(parts.query).toString()
+  const partner = needsPartner(caller, route)
+    ? await signPartnerHeaders(caller, { method, path, body })
+    : null
   return {
     method,
     url: `${caller.siteUrl}${path}${search === '' ? '' : `?${search}`}`,
     headers: {
       ...(body === null ? {} : { 'Content-Type': 'application/json' }),
       ...(method === 'POST'
-        ? { 'Idempotency-Key': parts.idempotencyKey ?? newIdempotencyKey(caller.random) }
+        ? { 'Idempotency-Key': idempotencyKey ?? newIdempotencyKey(caller.random) }
         : {}),
-      ...(parts.payment === undefined ? {} : { 'PAYMENT-SIGNATURE': parts.payment }),
+      ...(payment === undefined ? {} : { 'PAYMENT-SIGNATURE': payment }),
       ...partner?.headers,
     },
     body,
-    signed: [...(parts.signed ?? []), ...(partner === null ? [] : [partner.signed])],
+    signed: [...parts.signed, ...(partner === null ? [] : [partner.signed])],
   }
 }
 
-/** For what is sold: a partner whose tier covers it signs, everybody else pays. */
-export function partnerIfAny({ signer }: Pick<Caller, 'signer'>): { readonly partner?: 'v1' } {
-  return signer === null ? {} : { partner: 'v1' }
+/** A read that is sold takes the partner's signature where there is a key, and a payment where there is none. */
+function needsPartner({ signer }: Caller, { access, method, price }: Route): boolean {
+  return access === 'partner' && (signer !== null || method !== 'GET' || price === undefined)
 }
 
 /** 128 bits of randomness in hex. */
@@ -90,9 +89,9 @@ export function newIdempotencyKey(random: Pick<Random, 'bytes'>): string {
 }
 
 /** @throws CallError */
-export function requireSigner({ signer }: Pick<Caller, 'signer'>): Signer {
+export function requireSigner({ signer }: Pick<Caller, 'signer'>): WalletSigner {
   if (signer !== null) return signer
-  throw new CallError('this call is signed: a key is needed')
+  throw new CallError('this call is signed: a private key is needed')
 }
 
 /** The text with its hash. */
@@ -113,28 +112,31 @@ export function siteUrlOf(baseUrl: string): string {
     (path === '' || path === apiPrefix) &&
     `${url.search}${url.hash}${url.username}${url.password}` === ''
   if (!isPlain) {
-    throw new CallError('the address of a ledger is a scheme, a host and a port, and nothing else')
+    throw new CallError(
+      'the address of a ledger is a scheme, a host and a port, such as https://ledger.example',
+    )
   }
   return url.origin
 }
 
-/** Times are in milliseconds, so that two calls within one second are two messages. */
-async function partnerHeaders(
+/**
+ * The partner credentials of a request; those of a write cover its body as well. The time is in milliseconds, so
+ * that two calls within one second sign two different messages.
+ */
+async function signPartnerHeaders(
   caller: Caller,
-  form: PartnerForm,
   { method, path, body }: { method: string; path: string; body: string | null },
 ): Promise<{ headers: Record<string, string>; signed: SignedText }> {
-  const signer = requireSigner(caller)
+  const { wallet, signMessage } = requireSigner(caller)
   const timestamp = String(caller.clock.now())
   const request = { timestamp, method, path }
   const message =
-    form === 'v1'
+    method === 'GET'
       ? messages.partnerAuthV1(caller.serviceName, request)
       : messages.partnerAuthV2(caller.serviceName, { ...request, rawSha256: sha256Hex(body ?? '') })
-  const signature = await signer.signMessage(message)
   return {
     headers: {
-      Authorization: `Bearer ${signer.wallet}:${signature}`,
+      Authorization: `Bearer ${wallet}:${await signMessage(message)}`,
       'X-Partner-Timestamp': timestamp,
     },
     signed: signedText('Authorization', message),

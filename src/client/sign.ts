@@ -1,11 +1,17 @@
-/** What is signed in bodies: statements, oaths and receipts. */
-import { bodySha256, fillOath, receiptId, signingText } from '../auth/messages.ts'
+/** Signatures over statements, oaths and receipts. */
+import { z } from 'zod'
+
+import { bodySha256, fillOath, receiptIdOf, signingText } from '../auth/messages.ts'
 import type { SignedBody } from '../auth/messages.ts'
+import { describeIssues } from '../contract/issue-text.ts'
+import { platformReceiptBody, signedReceiptBody } from '../contract/schemas/receipt.ts'
+import type { JsonObject } from '../core/canonical-json.ts'
 import { isoTime } from '../core/time.ts'
 import { CallError } from './errors.ts'
 import { requireSigner, signedText } from './prepare.ts'
 import type { Caller, SignedText } from './prepare.ts'
 import type { ReceiptKey } from './signers.ts'
+import { receiptOfSubmission } from './verify-receipt.ts'
 
 export interface SignedParts<Body extends object> {
   readonly body: Body
@@ -21,7 +27,7 @@ export interface OathText {
 
 type Statement = (service: string, from: SignedBody) => string
 
-/** A body that says whose it is and when, signed by the wallet; with an oath where one is given. */
+/** Adds wallet, timestamp and signature to a body, and the signature over an oath where one is given. */
 export async function signStatement<Body extends object>(
   caller: Caller,
   statement: Statement,
@@ -35,13 +41,13 @@ export async function signStatement<Body extends object>(
   const signer = requireSigner(caller)
   const { wallet } = signer
   const timestamp = isoTime(caller.clock.now())
-  const sworn = oath === undefined ? null : await swear(caller, oath, timestamp)
+  const oathPart = oath === undefined ? null : await signOath(caller, oath, timestamp)
   const unsigned = {
     ...body,
     wallet,
     timestamp,
     signature: '',
-    ...(sworn === null ? {} : { oath_signature: sworn.signature }),
+    ...(oathPart === null ? {} : { oath_signature: oathPart.signature }),
   }
   const message = statement(caller.serviceName, {
     wallet,
@@ -51,16 +57,16 @@ export async function signStatement<Body extends object>(
   const signature = await signer.signMessage(message)
   return {
     body: { ...unsigned, signature },
-    signed: [signedText('signature', message), ...(sworn === null ? [] : [sworn.signed])],
+    signed: [signedText('signature', message), ...(oathPart === null ? [] : [oathPart.signed])],
   }
 }
 
 /**
- * The signature over an oath. An oath comes from a server, and a wallet signs no text blindly: it must say
- * in its first line that it is an oath of its kind, and have a place for the wallet and for the time.
- * @throws CallError for any other text.
+ * Signs an oath. The text comes from a server, so its first line must name an oath of this kind and version, and it
+ * must have places for the wallet and the time: no other text is signed.
+ * @throws CallError
  */
-export async function swear(
+export async function signOath(
   caller: Caller,
   oath: OathText,
   timestamp: string,
@@ -72,7 +78,7 @@ export async function swear(
     new RegExp(`^[a-z0-9-]{1,64} ${oath.kind} oath, version ${oath.version}$`).test(title) &&
     oath.text.includes('{WALLET}') &&
     oath.text.includes('{TIMESTAMP}')
-  if (!isOath) throw new CallError(`what the ledger calls its ${oath.kind} oath is not one`)
+  if (!isOath) throw new CallError(`the ledger's ${oath.kind} oath is not in the form of an oath`)
   const text = fillOath(oath.text, { wallet: signer.wallet, timestamp })
   return { signature: await signer.signMessage(text), signed: signedText('oath_signature', text) }
 }
@@ -86,59 +92,66 @@ export function newestOath(oaths: readonly OathText[], kind: OathText['kind']): 
   return newest
 }
 
-/** What a receipt says, without who vouches for it. */
-export interface ReceiptFacts {
-  readonly rail: string
-  readonly chain?: string | undefined
-  readonly tx_hash?: string | undefined
-  readonly from_wallet?: string | undefined
-  readonly to_wallet: string
-  readonly amount_usdc: number | string
-  readonly asset_symbol: 'USDC'
-  readonly occurred_at: string
-  readonly summary?: string | undefined
-  readonly job_id?: string | undefined
-  readonly evidence_url?: string | undefined
-}
+/** A receipt that its worker signs. */
+export type WorkerReceipt = Omit<z.input<typeof signedReceiptBody>, SubmissionField>
+/** A receipt that a registered platform issues. */
+export type PlatformReceipt = Omit<z.input<typeof platformReceiptBody>, SubmissionField>
+/** The facts of a receipt, without public key and signature. */
+export type ReceiptFacts = Omit<WorkerReceipt, 'public_key' | 'worker_signature'>
+type SubmissionField = 'wallet' | 'timestamp' | 'signature'
 
-export type WorkerReceipt = ReceiptFacts & {
-  readonly public_key: string
-  readonly worker_signature: string
-}
-export type PlatformReceipt = ReceiptFacts & {
-  readonly platform: string
-  readonly platform_signature: string
-}
-export type SealedReceipt = WorkerReceipt | PlatformReceipt
+export type SignedReceipt = WorkerReceipt | PlatformReceipt
 
-export interface Sealed<Receipt extends SealedReceipt> {
+/** A signed receipt with its id and the text that was signed. */
+export interface IdentifiedReceipt<Receipt extends SignedReceipt = SignedReceipt> {
   readonly receipt: Receipt
   readonly receiptId: string
   readonly signed: SignedText
 }
 
-/** A receipt signed with the worker's receipt key. */
-export function sealAsWorker(facts: ReceiptFacts, key: ReceiptKey): Sealed<WorkerReceipt> {
+/** Signs a receipt with the worker's receipt key. */
+export function signAsWorker(
+  facts: ReceiptFacts,
+  key: ReceiptKey,
+): IdentifiedReceipt<WorkerReceipt> {
   const unsigned = { ...facts, public_key: key.publicKey, worker_signature: '' }
   const text = signingText(unsigned)
-  return {
-    receipt: { ...unsigned, worker_signature: key.sign(text) },
-    receiptId: receiptId(unsigned),
-    signed: signedText('worker_signature', text),
-  }
+  return identify({ ...unsigned, worker_signature: key.sign(text) })
 }
 
-/** A receipt issued by a platform of the registry. */
-export function sealAsPlatform(
+/** Signs a receipt with the key of a registered platform. */
+export function signAsPlatform(
   facts: ReceiptFacts,
   platform: string,
   key: ReceiptKey,
-): Sealed<PlatformReceipt> {
+): IdentifiedReceipt<PlatformReceipt> {
   const unsigned = { ...facts, platform, platform_signature: '' }
   const text = signingText(unsigned)
-  return {
-    receipt: { ...unsigned, platform_signature: key.sign(text) },
-    receiptId: receiptId(unsigned),
-    signed: signedText('platform_signature', text),
-  }
+  return identify({ ...unsigned, platform_signature: key.sign(text) })
+}
+
+const submissionFields = { wallet: true, timestamp: true, signature: true } as const
+const signedReceipt = z.union([
+  platformReceiptBody.omit(submissionFields),
+  signedReceiptBody.omit(submissionFields),
+])
+
+/**
+ * Reads a signed receipt, or the receipt of a whole submission, from JSON. The signature is not checked.
+ * @throws CallError where a field is missing, unknown or out of range.
+ */
+export function parseSignedReceipt(json: JsonObject): IdentifiedReceipt {
+  const receipt = receiptOfSubmission(json)
+  const parsed = signedReceipt.safeParse(receipt)
+  if (parsed.success) return identify(parsed.data)
+  throw new CallError([
+    { path: '', message: 'this is not a signed receipt' },
+    ...describeIssues(parsed.error, receipt),
+  ])
+}
+
+function identify<Receipt extends SignedReceipt>(receipt: Receipt): IdentifiedReceipt<Receipt> {
+  const text = signingText(receipt)
+  const carrier = 'platform' in receipt ? 'platform_signature' : 'worker_signature'
+  return { receipt, receiptId: receiptIdOf(text), signed: signedText(carrier, text) }
 }

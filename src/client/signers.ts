@@ -14,7 +14,7 @@ import { checksumAddress } from '../core/wallet.ts'
 import type { WalletKind } from '../core/wallet.ts'
 
 /** A wallet that signs messages in the strict form that the ledger takes. */
-export interface Signer {
+export interface WalletSigner {
   readonly kind: WalletKind
   /** As answers print it. */
   readonly wallet: string
@@ -35,7 +35,7 @@ export class KeyFormatError extends Error {
 }
 
 /** secp256k1 key of 32 bytes; personal signatures by EIP-191. @throws KeyFormatError */
-export async function evmSigner(privateKey: Uint8Array): Promise<Signer> {
+export async function evmSigner(privateKey: Uint8Array): Promise<WalletSigner> {
   const curve = await secp256k1()
   const publicKey =
     privateKey.length === 32 && curve.validatePrivateKey(privateKey)
@@ -51,7 +51,7 @@ export async function evmSigner(privateKey: Uint8Array): Promise<Signer> {
 }
 
 /** ed25519 key of a Solana address or of a NEAR implicit account. */
-export function ed25519Signer(kind: 'solana' | 'near', seed: Uint8Array): Signer {
+export function ed25519Signer(kind: 'solana' | 'near', seed: Uint8Array): WalletSigner {
   const key = signingKeyFromSeed(seed)
   return {
     kind,
@@ -109,7 +109,7 @@ export function secretKeyText(kind: SecretKey['kind'], secret: Uint8Array): stri
 }
 
 /** The wallet of a key. @throws KeyFormatError for a bare ed25519 key, which is no wallet. */
-export async function signerOf(key: SecretKey): Promise<Signer> {
+export async function signerOf(key: SecretKey): Promise<WalletSigner> {
   if (key.kind === 'evm') return await evmSigner(key.privateKey)
   if (key.kind !== 'ed25519') return ed25519Signer(key.kind, key.seed)
   throw new KeyFormatError(

@@ -1,15 +1,13 @@
+/** Sends prepared requests, and sends them again where the ledger says when. */
 import type { Clock, Fetch } from '../core/deps.ts'
-/** Sends what was prepared. Tries again only where the ledger says when. */
 import { secondMs } from '../core/time.ts'
-import { OversizeError, readLimited } from '../outbound/read-limited.ts'
-import { withTimeout } from '../outbound/timeout.ts'
-import { LedgerUnreachableError, UnexpectedAnswerError, errorOf } from './errors.ts'
+import { LedgerUnreachableError, UnexpectedAnswerError, parseError } from './errors.ts'
 import type { PreparedRequest } from './prepare.ts'
 
 export interface TransportDeps {
   readonly fetch: Fetch
   readonly clock: Pick<Clock, 'sleep'>
-  /** For one try. */
+  /** For one attempt. */
   readonly timeoutMs?: number
 }
 
@@ -20,21 +18,25 @@ export interface RawAnswer {
 }
 
 const MOST_TRIES = 4
-/** A signature is good for five minutes; whoever is told to wait longer decides anew. */
+/** A signature is valid for five minutes; longer waits are left to the caller. */
 const LONGEST_WAIT_SECONDS = 60
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024
 const DEFAULT_TIMEOUT_MS = 30_000
 
 /**
- * The answer with status 200, 201 or 202. A 429 or 503 that says when to come back is waited for, three
- * times and at most a minute each; the same bytes are sent again, so that nothing can happen twice.
+ * Returns the answer with status 200, 201 or 202. After a 429 or 503 with `Retry-After` the same bytes are sent
+ * again, up to three times and after at most a minute each.
  * @throws LedgerError, LedgerUnreachableError, UnexpectedAnswerError
  */
 export async function send(deps: TransportDeps, request: PreparedRequest): Promise<RawAnswer> {
   for (let tries = 1; ; tries += 1) {
-    const answer = await once(deps, request)
+    const answer = await sendOnce(deps, request)
     if (answer.status >= 200 && answer.status <= 202) return answer
-    const error = errorOf(answer.status, answer.headers, Buffer.from(answer.bytes).toString('utf8'))
+    const error = parseError(
+      answer.status,
+      answer.headers,
+      Buffer.from(answer.bytes).toString('utf8'),
+    )
     const waitSeconds = error.retryAfterSeconds
     const mayWait = (error.status === 429 || error.status === 503) && waitSeconds !== null
     if (!mayWait || waitSeconds > LONGEST_WAIT_SECONDS || tries >= MOST_TRIES) throw error
@@ -42,38 +44,71 @@ export async function send(deps: TransportDeps, request: PreparedRequest): Promi
   }
 }
 
-async function once(deps: TransportDeps, request: PreparedRequest): Promise<RawAnswer> {
+/** An unsigned GET of an address. @throws LedgerError, LedgerUnreachableError, UnexpectedAnswerError */
+export async function sendGet(deps: TransportDeps, url: string): Promise<RawAnswer> {
+  return await send(deps, { method: 'GET', url, headers: {}, body: null, signed: [] })
+}
+
+async function sendOnce(deps: TransportDeps, request: PreparedRequest): Promise<RawAnswer> {
   const { fetch, timeoutMs = DEFAULT_TIMEOUT_MS } = deps
+  const signal = AbortSignal.timeout(timeoutMs)
   try {
-    return await withTimeout({ timeoutMs }, async (signal) => {
-      const response = await fetch(request.url, {
-        method: request.method,
-        headers: { ...request.headers },
-        body: request.body,
-        // What is signed for one host is not shown to another.
-        redirect: request.signed.length > 0 || request.body !== null ? 'error' : 'follow',
-        signal,
-      })
-      const { status, headers } = response
-      return { status, headers, bytes: await readLimited(response, MAX_ANSWER_BYTES) }
-    })
+    return await Promise.race([
+      exchange(fetch, request, signal),
+      rejectOnTimeout(signal, timeoutMs),
+    ])
   } catch (error) {
-    if (error instanceof OversizeError) throw new UnexpectedAnswerError('the answer is too long')
-    throw new LedgerUnreachableError(
-      `no answer from ${new URL(request.url).origin}: ${reasonOf(error)}`,
-      {
-        cause: error,
-      },
-    )
+    if (error instanceof UnexpectedAnswerError) throw error
+    const { origin } = new URL(request.url)
+    throw new LedgerUnreachableError(`no answer from ${origin}: ${reasonOf(error)}`, {
+      cause: error,
+    })
   }
 }
 
-/** `fetch` says only that it failed; why stands in the cause. */
+async function exchange(
+  fetch: Fetch,
+  request: PreparedRequest,
+  signal: AbortSignal,
+): Promise<RawAnswer> {
+  const response = await fetch(request.url, {
+    method: request.method,
+    headers: { ...request.headers },
+    body: request.body,
+    // A signature for one host is not shown to another.
+    redirect: request.signed.length > 0 || request.body !== null ? 'error' : 'follow',
+    signal,
+  })
+  const { status, headers } = response
+  return { status, headers, bytes: await readBody(response) }
+}
+
+/** @throws UnexpectedAnswerError for more than `MAX_ANSWER_BYTES`, counted after inflation. */
+async function readBody({ body }: Response): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body ?? []) {
+    const bytes: unknown = chunk
+    if (!(bytes instanceof Uint8Array)) break
+    size += bytes.length
+    if (size > MAX_ANSWER_BYTES) throw new UnexpectedAnswerError('the answer is too long')
+    chunks.push(bytes)
+  }
+  return Buffer.concat(chunks, size)
+}
+
+/** `fetch` may forget its signal between the headers and the last byte of an answer (nodejs/undici#4068). */
+async function rejectOnTimeout(signal: AbortSignal, timeoutMs: number): Promise<never> {
+  return await new Promise((_resolve, reject) => {
+    const error = new Error(`no complete answer within ${timeoutMs / secondMs} s`)
+    signal.addEventListener('abort', () => reject(error), { once: true })
+  })
+}
+
+/** The code or message of an error; `fetch` puts its own into the cause. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   const { cause } = error
-  if (cause instanceof Error) {
-    return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.message
-  }
-  return error.message
+  if (!(cause instanceof Error)) return error.message
+  return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.message
 }

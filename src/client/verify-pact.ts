@@ -10,11 +10,11 @@ import type { EscrowPact, EscrowStatus } from '../core/pact/escrow.ts'
 import { StrictJsonError, parseStrictJson } from '../core/strict-json.ts'
 import { isoTime } from '../core/time.ts'
 import { CallError, LedgerError, LedgerUnreachableError, UnexpectedAnswerError } from './errors.ts'
-import { strictJsonOrNull } from './json.ts'
 import { payment, record as recordOfTransaction } from './pact-payment.ts'
 import type { AskNode } from './pact-payment.ts'
-import { send } from './transport.ts'
+import { send, sendGet } from './transport.ts'
 import type { RawAnswer, TransportDeps } from './transport.ts'
+import { strictJsonOrNull } from './verify.ts'
 import type { Check } from './verify.ts'
 
 export interface PactQuestion {
@@ -259,6 +259,6 @@ function asker({ transport, rpcUrl }: PactQuestion): AskNode {
 
 async function get(transport: TransportDeps, url: string): Promise<RawAnswer> {
   if (!URL.canParse(url))
-    throw new UnexpectedAnswerError('the ledger names an address that is none')
-  return await send(transport, { method: 'GET', url, headers: {}, body: null, signed: [] })
+    throw new UnexpectedAnswerError('the ledger gives a manifest address that is not a URL')
+  return await sendGet(transport, url)
 }

@@ -14,7 +14,7 @@ import type { Check } from './verify.ts'
 const SUBMISSION_FIELDS: ReadonlySet<string> = new Set(['wallet', 'timestamp', 'signature'])
 
 /** The receipt in a submission: the body without who sent it in, and when. */
-export function receiptOf(submission: JsonObject): JsonObject {
+export function receiptOfSubmission(submission: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(submission).filter(([name]) => !SUBMISSION_FIELDS.has(name)),
   )
@@ -23,7 +23,7 @@ export function receiptOf(submission: JsonObject): JsonObject {
 /** Base64 public keys of platforms, by slug; where there are several, any of them may have signed. */
 export type PlatformKeys = ReadonlyMap<string, string | readonly string[]>
 
-export interface ReceiptVerdict {
+export interface ReceiptVerification {
   readonly receiptId: string
   readonly kind: 'platform' | 'signed' | 'unsigned'
   readonly checks: readonly Check[]
@@ -38,8 +38,8 @@ export async function verifyReceipt(
   submission: JsonObject,
   platforms: PlatformKeys,
   expectedId: string | null = null,
-): Promise<ReceiptVerdict> {
-  const receipt = receiptOf(submission)
+): Promise<ReceiptVerification> {
+  const receipt = receiptOfSubmission(submission)
   const id = receiptId(receipt)
   const checks: Check[] = []
   if (expectedId !== null) {
@@ -76,7 +76,7 @@ export async function verifyReceipt(
   return { receiptId: id, kind, checks }
 }
 
-function kindOf(receipt: JsonObject): ReceiptVerdict['kind'] {
+function kindOf(receipt: JsonObject): ReceiptVerification['kind'] {
   if (receipt['platform_signature'] !== undefined) return 'platform'
   return receipt['worker_signature'] === undefined ? 'unsigned' : 'signed'
 }
@@ -138,7 +138,7 @@ function ed25519KeyOf(wallet: string): Uint8Array | null {
  * A ledger with all its entries, read page by page. What is appended meanwhile is newer than the first page,
  * whose score, totals and time are answered.
  */
-export async function wholeReputation(
+export async function fetchWholeReputation(
   readPage: (query: { readonly limit: string; readonly cursor?: string }) => Promise<Reputation>,
 ): Promise<Reputation> {
   const limit = '200'

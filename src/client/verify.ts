@@ -6,7 +6,7 @@ import { signingKeys } from '../contract/schemas/service.ts'
 import type { SigningKeys } from '../contract/schemas/service.ts'
 import { manifestSchema, manifestSetText, parseManifestSignature } from '../core/documents.ts'
 import type { Manifest, ManifestEntry } from '../core/documents.ts'
-import { strictJsonOrNull } from './json.ts'
+import { StrictJsonError, parseStrictJson } from '../core/strict-json.ts'
 
 /** One thing that was looked at, and whether it holds. */
 export interface Check {
@@ -16,7 +16,7 @@ export interface Check {
   readonly detail: string
 }
 
-export const holds = (checks: readonly Check[]): boolean => checks.every(({ good }) => good)
+export const allGood = (checks: readonly Check[]): boolean => checks.every(({ good }) => good)
 
 /** A signature as headers and manifests carry it. */
 export interface DocumentSignature {
@@ -88,7 +88,7 @@ export async function verifyManifest(
     detail: `set_sha256 is ${found}`,
   }
   const checks = [signature, fits]
-  return { manifest: holds(checks) ? manifest : null, checks }
+  return { manifest: allGood(checks) ? manifest : null, checks }
 }
 
 /** Size, hash and signature of one document of a manifest. */
@@ -104,4 +104,14 @@ export async function verifyEntry(
   }
   if (sha256Hex(bytes) !== entry.sha256) return { what, good: false, detail: 'has another SHA-256' }
   return { ...(await verifyDocument(bytes, entry, keys)), what }
+}
+
+/** The value of JSON that fits the strict rules for signed texts; null for anything else. */
+export function strictJsonOrNull(bytes: Uint8Array): unknown {
+  try {
+    return parseStrictJson(bytes)
+  } catch (error) {
+    if (error instanceof StrictJsonError) return null
+    throw error
+  }
 }

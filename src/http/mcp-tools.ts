@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { ActionDeps } from '../actions/deps.ts'
 import { issuerOf } from '../auth/exchange-keys.ts'
 import { verifyReceipt } from '../client/verify-receipt.ts'
-import { holds } from '../client/verify.ts'
+import { allGood } from '../client/verify.ts'
 import { ApiError } from '../contract/errors.ts'
 import { routeOf } from '../contract/routes.ts'
 import type { RouteId } from '../contract/routes.ts'
@@ -175,7 +175,7 @@ export function mcpTools(deps: ActionDeps, store: PublishedDocuments): readonly 
         return {
           receipt_id: id,
           kind,
-          holds: holds(checks),
+          holds: allGood(checks),
           checks,
           verification: state,
           onchain_verified,

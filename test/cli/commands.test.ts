@@ -4,12 +4,9 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { optionsOf } from '../../scripts/cli/command.ts'
 import { commands } from '../../scripts/cli/commands.ts'
-import { curlOf } from '../../scripts/cli/curl.ts'
-import { describe as describeValue, plain, table } from '../../scripts/cli/output.ts'
-import { run } from '../../scripts/cli/run.ts'
-import { systemClock, systemRandom } from '../../src/runtime/runtime.ts'
+import { curlCommand, describe as describeValue, plain, table } from '../../scripts/cli/output.ts'
+import { runCommand } from '../support/command-line.ts'
 
 let folder: string
 const at = (name: string) => join(folder, name)
@@ -19,27 +16,9 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** One command line without a network. */
-async function typed(args: readonly string[], environment: Record<string, string> = {}) {
-  let [out, err] = ['', '']
-  const code = await run(commands, args, {
-    environment: { LEDGER_URL: 'http://127.0.0.1:9', ...environment },
-    clock: systemClock,
-    random: systemRandom,
-    fetch: () => Promise.reject(new TypeError('fetch failed')),
-    write: (text) => {
-      out += text
-    },
-    warn: (text) => {
-      err += text
-    },
-  })
-  return { code, out, err }
-}
-
 describe('help', () => {
   test('lists every command once, with its line', async () => {
-    const { code, out } = await typed(['--help'])
+    const { code, out } = await runCommand(['--help'])
     expect(code).toBe(0)
     for (const { words, summary } of commands) {
       expect(out).toMatch(
@@ -50,26 +29,26 @@ describe('help', () => {
       )
     }
     expect(new Set(commands.map(({ words }) => words)).size).toBe(commands.length)
-    expect((await typed([])).out).toBe(out)
+    expect((await runCommand([])).out).toBe(out)
   })
 
   test.each(commands.map((command) => [command.words, command] as const))(
     'of %s names its operands and options, and needs nothing else',
     async (words, command) => {
-      const { code, out, err } = await typed([...words.split(' '), '--help'])
+      const { code, out, err } = await runCommand([...words.split(' '), '--help'])
       expect([code, err]).toEqual([0, ''])
       for (const { name } of command.operands ?? []) expect(out).toContain(`<${name}>`)
-      for (const name of Object.keys(optionsOf(command))) expect(out).toContain(`--${name}`)
+      for (const name of Object.keys(command.options)) expect(out).toContain(`--${name}`)
       expect(out).toContain('Exit codes')
     },
   )
 
   test('of a group lists its commands', async () => {
-    const { code, out } = await typed(['job', '--help'])
+    const { code, out } = await runCommand(['job', '--help'])
     expect(code).toBe(0)
     expect(out).toContain('job post')
     expect(out).not.toContain('partner signup')
-    expect((await typed(['job'])).code).toBe(2)
+    expect((await runCommand(['job'])).code).toBe(2)
   })
 })
 
@@ -94,7 +73,7 @@ describe('a command line that is wrong', () => {
     ['no key at all', ['register', '--skill', 'proofreading']],
     ['a severity that is none', ['alerts', 'feed', '--severity', 'grave']],
   ])('with %s ends with 2, says why, and writes no result', async (_, args) => {
-    const { code, out, err } = await typed(args)
+    const { code, out, err } = await runCommand(args)
     expect([code, out]).toEqual([2, ''])
     expect(err).not.toBe('')
     expect(err).not.toMatch(/\n {4}at /)
@@ -102,24 +81,24 @@ describe('a command line that is wrong', () => {
   })
 
   test('cannot move the cursor of a terminal by what it is told', async () => {
-    const { err } = await typed(['\u001B[2Jrails'])
+    const { err } = await runCommand(['\u001B[2Jrails'])
     expect(err).not.toContain('\u001B')
   })
 
   test('with a ledger that is out of reach ends with 3', async () => {
-    expect(await typed(['rails'])).toMatchObject({ code: 3, out: '' })
+    expect(await runCommand(['rails'])).toMatchObject({ code: 3, out: '' })
   })
 })
 
 describe('a file of a key', () => {
   test('is made for its owner alone, never shown, and never overwritten', async () => {
     const file = at('new.json')
-    const first = await typed(['keygen', file, '--kind', 'evm', '--json'])
+    const first = await runCommand(['keygen', file, '--kind', 'evm', '--json'])
     expect(first.code).toBe(0)
     const secret = /"private_key": "(0x[0-9a-f]{64})"/.exec(readFileSync(file, 'utf8'))?.[1] ?? ''
     expect(secret).not.toBe('')
     expect(first.out).not.toContain(secret)
-    const again = await typed(['keygen', file, '--kind', 'evm'])
+    const again = await runCommand(['keygen', file, '--kind', 'evm'])
     expect(again.code).toBe(2)
     expect(readFileSync(file, 'utf8')).toContain(secret)
   })
@@ -128,23 +107,23 @@ describe('a file of a key', () => {
     const file = at(`loose-${mode}`)
     writeFileSync(file, `0x${'ab'.repeat(32)}`)
     chmodSync(file, mode)
-    const { code, err } = await typed(['partner', 'me', '--key-file', file, '--dry-run'])
+    const { code, err } = await runCommand(['partner', 'me', '--key-file', file, '--dry-run'])
     expect(code).toBe(2)
     expect(err).toContain(`chmod 600 ${file}`)
     chmodSync(file, 0o600)
-    expect((await typed(['partner', 'me', '--key-file', file, '--dry-run'])).code).toBe(0)
+    expect((await runCommand(['partner', 'me', '--key-file', file, '--dry-run'])).code).toBe(0)
   })
 
   test('that holds no key is refused without a word of what it holds', async () => {
     const file = at('not-a-key')
     writeFileSync(file, 'hunter2', { mode: 0o600 })
-    const { code, err } = await typed(['partner', 'me', '--key-file', file])
+    const { code, err } = await runCommand(['partner', 'me', '--key-file', file])
     expect(code).toBe(2)
     expect(err).not.toContain('hunter2')
   })
 
   test('may be the environment instead', async () => {
-    const { code, out } = await typed(['partner', 'me', '--dry-run'], {
+    const { code, out } = await runCommand(['partner', 'me', '--dry-run'], {
       LEDGER_KEY: `0x${'ab'.repeat(32)}`,
     })
     expect(code).toBe(0)
@@ -163,7 +142,7 @@ describe('what is printed', () => {
   })
 
   test('as a curl command keeps every character of a body', () => {
-    const curl = curlOf({
+    const curl = curlCommand({
       method: 'POST',
       url: 'https://ledger.test/api/v1/feedback',
       headers: { 'Content-Type': 'application/json' },

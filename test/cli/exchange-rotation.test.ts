@@ -1,4 +1,3 @@
-/** The key of the job exchange is changed by the operator's command while the service runs. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,12 +5,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { commands } from '../../scripts/cli/commands.ts'
-import { run } from '../../scripts/cli/run.ts'
 import { exchangeKeyPaths, loadExchangeKeys } from '../../src/auth/exchange-keys.ts'
 import { jobAccepted, jobList } from '../../src/contract/schemas/job.ts'
 import { loadReloaded } from '../../src/runtime/reloaded.ts'
 import { systemClock, systemRandom } from '../../src/runtime/runtime.ts'
+import { runCommand } from '../support/command-line.ts'
 import { openExchange } from '../support/exchange.ts'
 import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import type { PublicDir } from '../support/http-service.ts'
@@ -34,7 +32,7 @@ function noWord(): void {
   // Nobody reads it here.
 }
 
-test('what the old key has signed still verifies, and the next job is signed by the new one', async () => {
+test('after admin keys rotate-exchange old receipts verify and new ones carry the new key', async () => {
   const keysDir = join(folder, 'keys')
   const keys = await loadReloaded(
     {
@@ -45,22 +43,8 @@ test('what the old key has signed still verifies, and the next job is signed by 
     { clock: systemClock, log: silent },
   )
   const service = await startService(published.dir, { actions: { exchangeKeys: keys.current } })
-  const typed = async (...args: string[]) => {
-    let [out, err] = ['', '']
-    const code = await run(commands, args, {
-      environment: { LEDGER_URL: service.url, DATA_DIR: folder },
-      clock: systemClock,
-      random: systemRandom,
-      fetch,
-      write: (text) => {
-        out += text
-      },
-      warn: (text) => {
-        err += text
-      },
-    })
-    return { code, out, err }
-  }
+  const typed = (...args: string[]) =>
+    runCommand(args, { LEDGER_URL: service.url, DATA_DIR: folder }, { fetch })
   try {
     const exchange = await openExchange(service)
     const acceptedReceipt = async () => {

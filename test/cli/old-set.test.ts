@@ -7,10 +7,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { documentsOf } from '../../builder/documents/index.ts'
 import { loadKeys } from '../../builder/publish/keys.ts'
 import { publish } from '../../builder/publish/publish.ts'
-import { commands } from '../../scripts/cli/commands.ts'
-import { run } from '../../scripts/cli/run.ts'
 import { hourMs, minuteMs } from '../../src/core/time.ts'
-import { systemRandom } from '../../src/runtime/runtime.ts'
+import { runCommand } from '../support/command-line.ts'
 import { handClock } from '../support/http-service.ts'
 import { smallWorld, worldNowMs } from '../support/world.ts'
 
@@ -29,23 +27,14 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-async function verify(nowMs: number, ...options: string[]) {
-  let out = ''
-  const dir = join(folder, 'public', 'current')
-  const code = await run(commands, ['snapshot', 'verify', '--dir', dir, ...options], {
-    environment: {},
-    clock: handClock(nowMs),
-    random: systemRandom,
-    fetch: () => Promise.reject(new TypeError('fetch failed')),
-    write: (text) => {
-      out += text
-    },
-    warn: () => undefined,
-  })
-  return { code, out }
-}
+const verify = (nowMs: number, ...options: string[]) =>
+  runCommand(
+    ['snapshot', 'verify', '--dir', join(folder, 'public', 'current'), ...options],
+    {},
+    { clock: handClock(nowMs) },
+  )
 
-test('row 15: yesterday’s set with its good signature is refused by who asks for a newer one', async () => {
+test('snapshot verify --max-age refuses an old set with a good signature', async () => {
   const tomorrow = worldNowMs + 24 * hourMs
   expect((await verify(tomorrow)).code).toBe(0)
   const old = await verify(tomorrow, '--max-age', '60')

@@ -1,15 +1,14 @@
 /** A score with more entries than one answer shows, recomputed from all of them. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { commands } from '../../scripts/cli/commands.ts'
-import { run } from '../../scripts/cli/run.ts'
 import { loadReference } from '../../src/actions/reference.ts'
 import { createClient } from '../../src/client/client.ts'
 import { parseSecretKey, secretKeyText, signerOf } from '../../src/client/signers.ts'
-import type { Signer } from '../../src/client/signers.ts'
-import { wholeReputation } from '../../src/client/verify-receipt.ts'
+import type { WalletSigner } from '../../src/client/signers.ts'
+import { fetchWholeReputation } from '../../src/client/verify-receipt.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { systemRandom } from '../../src/runtime/runtime.ts'
+import { runCommand } from '../support/command-line.ts'
 import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
 import { makePartner } from '../support/partners.ts'
@@ -23,7 +22,7 @@ const secret = secretKeyText('near', Buffer.alloc(32, 9))
 
 let published: PublicDir
 let service: Service
-let signer: Signer
+let signer: WalletSigner
 
 async function earn(from: number, to: number): Promise<void> {
   const numbers = Array.from({ length: to - from }, (_, at) => from + at)
@@ -63,8 +62,8 @@ afterAll(async () => {
   await published.remove()
 })
 
-function client() {
-  return createClient({
+function readReputation(query: { limit?: string; cursor?: string | undefined } = {}) {
+  const client = createClient({
     baseUrl: service.url,
     serviceName: testService,
     clock: service.clock,
@@ -72,45 +71,36 @@ function client() {
     fetch,
     signer,
   })
+  return client.call('getReputation', { params: { wallet: worker.address }, query })
 }
 
-async function typed(...args: string[]) {
-  let [out, err] = ['', '']
-  const code = await run(commands, args, {
-    environment: { LEDGER_URL: service.url, LEDGER_KEY: secret, LEDGER_SERVICE: testService },
-    clock: service.clock,
-    random: systemRandom,
-    fetch,
-    write: (text) => {
-      out += text
-    },
-    warn: (text) => {
-      err += text
-    },
-  })
-  return { code, out, err }
-}
+const verifyScore = () =>
+  runCommand(
+    ['score', 'verify', worker.address],
+    { LEDGER_URL: service.url, LEDGER_KEY: secret, LEDGER_SERVICE: testService },
+    { clock: service.clock, fetch },
+  )
 
-test('the answer shows the last 50 entries, and pages lead back to the first', async () => {
-  const first = await client().reputation(worker.address)
+test('a reputation shows its last 50 entries, and the cursor leads to the others', async () => {
+  const first = await readReputation()
   expect([first.entries.length, first.entries_total]).toEqual([50, receipts])
-  const whole = await wholeReputation((query) => client().reputation(worker.address, query))
+  const whole = await fetchWholeReputation((query) => readReputation(query))
   const numbers = whole.entries.map(({ seq }) => seq)
   expect(numbers).toHaveLength(receipts)
   expect(numbers).toEqual(numbers.toSorted((a, b) => b - a))
   expect(new Set(numbers).size).toBe(receipts)
   expect(whole.entries.slice(0, 50)).toEqual(first.entries)
-  const last = await client().reputation(worker.address, {
+  const last = await readReputation({
     limit: '200',
     cursor: first.next_cursor,
   })
   expect([last.entries.length, last.next_cursor]).toEqual([receipts - 50, undefined])
 })
 
-test('what is earned while the pages are read belongs to none of them', async () => {
+test('entries that are added while pages are read appear on none of them', async () => {
   let pages = 0
-  const whole = await wholeReputation(async (query) => {
-    const page = await client().reputation(worker.address, query)
+  const whole = await fetchWholeReputation(async (query) => {
+    const page = await readReputation(query)
     pages += 1
     if (pages === 1) await earn(receipts, receipts + 1)
     return page
@@ -118,8 +108,8 @@ test('what is earned while the pages are read belongs to none of them', async ()
   expect(whole.entries).toHaveLength(whole.entries_total)
 })
 
-test('score verify recomputes the score from every entry, and finds one that was changed', async () => {
-  const good = await typed('score', 'verify', worker.address)
+test('score verify recomputes the score from every entry and detects a changed score', async () => {
+  const good = await verifyScore()
   expect([good.code, good.err]).toEqual([0, ''])
   expect(good.out).toContain(`${receipts + 1} of ${receipts + 1}`)
   await service.actions.database.write((tx) =>
@@ -129,13 +119,11 @@ test('score verify recomputes the score from every entry, and finds one that was
       .where('wallet', '=', worker.id)
       .execute(),
   )
-  const bad = await typed('score', 'verify', worker.address)
+  const bad = await verifyScore()
   expect(bad.code).not.toBe(0)
 })
 
-test('a cursor of another list is refused', async () => {
+test('a reputation is refused for the cursor of another list', async () => {
   const cursor = Buffer.from('workers.7').toString('base64').replaceAll('=', '')
-  await expect(client().reputation(worker.address, { cursor })).rejects.toThrow(
-    'The cursor is not one of ours',
-  )
+  await expect(readReputation({ cursor })).rejects.toThrow('The cursor is not one of ours')
 })

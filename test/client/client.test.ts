@@ -91,7 +91,7 @@ describe('an answer that says when to come back', () => {
         : { status: 201, body: taken },
     )
     const { client, sleeps } = await clientOf(url)
-    expect(await client.submitFeedback({ message: 'hello' })).toEqual(taken)
+    expect(await client.call('submitFeedback', { body: { message: 'hello' } })).toEqual(taken)
     expect(sleeps).toEqual([7000, 7000])
     expect(new Set(seen.map(({ body }) => body)).size).toBe(1)
     expect(new Set(seen.map(({ request }) => request.headers['idempotency-key']))).toEqual(
@@ -118,7 +118,9 @@ describe('an answer that says when to come back', () => {
     }))
     for (const { url } of [late, again, silent, broken]) {
       const { client } = await clientOf(url)
-      await expect(client.submitFeedback({ message: 'hello' })).rejects.toThrow(LedgerError)
+      await expect(client.call('submitFeedback', { body: { message: 'hello' } })).rejects.toThrow(
+        LedgerError,
+      )
     }
     expect([late, again, silent, broken].map(({ seen }) => seen.length)).toEqual([1, 4, 1, 1])
   })
@@ -136,7 +138,7 @@ describe('a failure', () => {
     }
     const { url } = await serverOf(() => ({ status: 400, body }))
     const { client } = await clientOf(url)
-    await expect(client.rails()).rejects.toMatchObject({
+    await expect(client.call('listRails')).rejects.toMatchObject({
       status: 400,
       code: 'invalid_input',
       message: 'The input is not valid',
@@ -148,25 +150,25 @@ describe('a failure', () => {
   test('of a proxy is an error of unknown code', async () => {
     const { url } = await serverOf(() => ({ status: 502, body: '<html>' }))
     const { client } = await clientOf(url)
-    await expect(client.rails()).rejects.toMatchObject({ status: 502, code: 'unknown' })
+    await expect(client.call('listRails')).rejects.toMatchObject({ status: 502, code: 'unknown' })
   })
 
   test('of the network says so', async () => {
     const { client } = await clientOf('http://127.0.0.1:9')
-    await expect(client.rails()).rejects.toThrow(LedgerUnreachableError)
+    await expect(client.call('listRails')).rejects.toThrow(LedgerUnreachableError)
   })
 
   test('to come to an end within the time of a try is told as none', async () => {
     const { url } = await serverOf(() => ({ status: 200, body: null, stalls: true }))
     const { client } = await clientOf(url, 100)
-    await expect(client.rails()).rejects.toThrow(/no complete answer within 0\.1 s/)
+    await expect(client.call('listRails')).rejects.toThrow(/no complete answer within 0\.1 s/)
   })
 
   test('of another program in the place of the ledger is not taken for an answer', async () => {
     for (const body of [{ count: 'many', rails: [] }, 'not JSON']) {
       const { url } = await serverOf(() => ({ status: 200, body }))
       const { client } = await clientOf(url)
-      await expect(client.rails()).rejects.toThrow(UnexpectedAnswerError)
+      await expect(client.call('listRails')).rejects.toThrow(UnexpectedAnswerError)
     }
   })
 })
@@ -180,14 +182,16 @@ describe('what is signed', () => {
       body: '',
     }))
     const { client } = await clientOf(url)
-    await expect(client.me()).rejects.toThrow(LedgerUnreachableError)
-    await expect(client.submitFeedback({ message: 'x' })).rejects.toThrow(LedgerUnreachableError)
+    await expect(client.call('getMyPartner')).rejects.toThrow(LedgerUnreachableError)
+    await expect(client.call('submitFeedback', { body: { message: 'x' } })).rejects.toThrow(
+      LedgerUnreachableError,
+    )
     expect(other.seen).toEqual([])
   })
 
   test('covers the body of a partner’s write, with milliseconds', async () => {
     const { client } = await clientOf('https://ledger.test')
-    const { request } = await client.calls.updateMe({ display_name: 'x' })
+    const { request } = await client.prepare('updateMyPartner', { body: { display_name: 'x' } })
     const raw = createHash('sha256')
       .update(request.body ?? '')
       .digest('hex')
@@ -201,7 +205,10 @@ describe('what is signed', () => {
     const { client } = await clientOf('https://ledger.test')
     const good = 'agent-income-ledger claim oath, version 1\n\n{WALLET} {TIMESTAMP}'
     const claim = (text: string) =>
-      client.calls.claimSpot({ display_name: 'x', oath: { kind: 'claim', version: 1, text } })
+      client.prepare('claimSpot', {
+        body: { display_name: 'x' },
+        oath: { kind: 'claim', version: 1, text },
+      })
     await expect(claim(good)).resolves.toMatchObject({ route: 'claimSpot' })
     for (const text of [
       'agent-income-ledger-partner-auth-v1:1:POST:/api/v1/jobs',
@@ -219,9 +226,13 @@ describe('what is signed', () => {
 describe('a call that cannot be right', () => {
   test('is refused before anything is sent', async () => {
     const { client } = await clientOf('https://ledger.test')
-    await expect(client.rail('../health')).rejects.toThrow(CallError)
-    await expect(client.submitFeedback({ message: '' })).rejects.toThrow(CallError)
-    await expect(client.workers({ limit: '201' })).rejects.toThrow(CallError)
+    await expect(client.call('getRail', { params: { name: '../health' } })).rejects.toThrow(
+      CallError,
+    )
+    await expect(client.call('submitFeedback', { body: { message: '' } })).rejects.toThrow(
+      CallError,
+    )
+    await expect(client.call('listWorkers', { query: { limit: '201' } })).rejects.toThrow(CallError)
   })
 
   test.each([

@@ -4,13 +4,12 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { commands } from '../../scripts/cli/commands.ts'
-import { run } from '../../scripts/cli/run.ts'
 import { createClient } from '../../src/client/client.ts'
 import { PaymentRequiredError } from '../../src/client/errors.ts'
 import { evmSigner } from '../../src/client/signers.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { systemRandom } from '../../src/runtime/runtime.ts'
+import { runCommand } from '../support/command-line.ts'
 import { startPaidService } from '../support/paid-service.ts'
 import type { PaidService } from '../support/paid-service.ts'
 import { makePartner } from '../support/partners.ts'
@@ -42,23 +41,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function typed(args: readonly string[], environment: Record<string, string> = {}) {
-  let [out, err] = ['', '']
-  const { clock } = service
-  const code = await run(commands, args, {
-    environment: { LEDGER_URL: service.url, ...environment },
-    clock,
-    random: systemRandom,
-    fetch,
-    write: (text) => {
-      out += text
-    },
-    warn: (text) => {
-      err += text
-    },
-  })
-  return { code, out, err }
-}
+const typed = (args: readonly string[], environment: Record<string, string> = {}) =>
+  runCommand(args, { LEDGER_URL: service.url, ...environment }, { clock: service.clock, fetch })
 
 async function paymentFile(name: string, amountMicroUsdc: bigint): Promise<string> {
   const signed = await signAuthorization(payer, { to: service.receiver, value: amountMicroUsdc })
@@ -79,7 +63,7 @@ const clientOf = (key?: string) => async () =>
 
 test('a sold read without key and payment is an error of its own kind, with the terms', async () => {
   const client = await clientOf()()
-  const error = await client.alertFeed().catch((thrown: unknown) => thrown)
+  const error = await client.call('getAlertFeed').catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(PaymentRequiredError)
   expect(error).toMatchObject({
     status: 402,
@@ -95,7 +79,9 @@ test('a sold read without key and payment is an error of its own kind, with the 
 test('the client reads with a payment in hand, and a partner without one', async () => {
   const signed = await signAuthorization(payer, { to: service.receiver, value: 2000n })
   const client = await clientOf()()
-  const { count } = await client.alertFeed({}, { payment: headerOf(paymentV2(signed)) })
+  const { count } = await client.call('getAlertFeed', {
+    payment: headerOf(paymentV2(signed)),
+  })
   expect(count).toBe(0)
   const key = chainKey(partnerName)
   const { address } = chainAccount(partnerName)
@@ -103,7 +89,7 @@ test('the client reads with a payment in hand, and a partner without one', async
   const wallet = { address, id, sign: () => Promise.reject(new Error('not asked to sign')) }
   await makePartner(service, wallet, { handle: 'acme-agents' })
   const partner = await clientOf(key)()
-  expect((await partner.alertFeed()).count).toBe(0)
+  expect((await partner.call('getAlertFeed')).count).toBe(0)
 })
 
 test('the command line shows the price and how to pay, and takes a payment from a file', async () => {

@@ -9,8 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 
 import { examine } from '../../scripts/cli/admin/integrity.ts'
-import { verifyDirectory } from '../../scripts/cli/verify.ts'
-import { holds } from '../../src/client/verify.ts'
+import { verifyDirectory } from '../../scripts/cli/published-set.ts'
+import { allGood } from '../../src/client/verify.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { installBoardProgram } from '../e2e/board.ts'
 import { addressOf, newLedger, problemsOfSet, withHooks } from '../e2e/ledger.ts'
@@ -330,7 +330,7 @@ test('under mixed load nothing grows, nothing fails, and all that was acknowledg
   expect(problemsOfSet(ledger)).toEqual([])
   const checks = await verifyDirectory(join(ledger.publicDir, 'current'))
   expect(checks.filter(({ good }) => !good)).toEqual([])
-  expect(holds(checks)).toBe(true)
+  expect(allGood(checks)).toBe(true)
 
   await ledger.withDatabase(async ({ reader }) => {
     const receipts = await reader.selectFrom('receipts').select('id').execute()

@@ -28,9 +28,9 @@ export const images: Suite = {
       const client = await signUpPartner(service)
       const sign = async (pages: readonly string[], format: 'svg' | 'png') =>
         await Promise.all(
-          pages.map(async (page) => (await client.calls.card({ page, format })).request),
+          pages.map(async (page) => (await client.prepare('getCard', { query: { page, format } })).request),
         )
-      const { rails } = await client.rails()
+      const { rails } = await client.call('listRails')
       const pages = rails.map(({ rail }) => `/rails/${rail}`)
       // The first pictures load the renderer and its fonts.
       await requestAll(await sign(pages.slice(0, warmPictures), 'png'))

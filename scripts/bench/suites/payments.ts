@@ -139,7 +139,7 @@ async function startOurs(dir: string, node: RpcProxy): Promise<Seller> {
     readyPath: '/api/v1/rails',
   })
   const client = await signUpPartner(server)
-  const unpaid = async () => (await client.calls.card()).request
+  const unpaid = async () => (await client.prepare('getCard')).request
   const { url } = await unpaid()
   return { name: 'ours', server, node, soldUrl: url, unpaid, payer: 'payer' }
 }

@@ -17,7 +17,7 @@ import type { Input } from '../input.ts'
 import { json } from '../output.ts'
 import type { Session } from '../session.ts'
 import { rowCounts, withPlainFile } from './integrity.ts'
-import { recordAct, withDatabase } from './settings.ts'
+import { logAct, withDatabase } from './settings.ts'
 
 export const backupManifest = z.strictObject({
   created_at: z.string(),
@@ -38,7 +38,7 @@ export function manifestPath(file: string): string {
  * `vacuum into` copies one moment of the database in a read transaction; writes go on meanwhile. Keys are
  * not in it: they lie beside the database and want a safer place than backups have.
  */
-export async function backup(session: Session, input: Input): Promise<void> {
+export async function backUp(session: Session, input: Input): Promise<void> {
   const file = resolve(input.operand('file'))
   if ((await stat(file).catch(() => null)) !== null)
     throw new UsageError(`${file} is there already`)
@@ -52,7 +52,7 @@ export async function backup(session: Session, input: Input): Promise<void> {
     }
     await chmod(file, 0o600)
     await flush(file)
-    await recordAct(session, config, { command: 'backup', subject: file })
+    await logAct(session, config, { command: 'backup', subject: file })
   })
   const manifest = await describe(session, file)
   writeNewFile(manifestPath(file), json(manifest), 0o600)

@@ -29,7 +29,7 @@ interface Finding extends Look {
   readonly remedy?: string
 }
 
-export async function doctor(session: Session, input: Input): Promise<number> {
+export async function runDoctor(session: Session, input: Input): Promise<number> {
   const config = settingsOf(session)
   const minFree = input.text('min-free') ?? String(DEFAULT_MIN_FREE_MIB)
   if (!/^\d{1,9}$/.test(minFree)) throw new UsageError('--min-free is a number of MiB')

@@ -1,4 +1,4 @@
-/** Partners, as far as an operator may move them. */
+/** `admin partners`: tiers and attestation wallets. */
 import { tierName } from '../../../src/contract/schemas/partner.ts'
 import { grantTier } from '../../../src/core/partner.ts'
 import { dayMs, isoTime } from '../../../src/core/time.ts'
@@ -7,14 +7,12 @@ import { findPartner, listPartners } from '../../../src/db/partners/partners.ts'
 import type { PartnerRecord } from '../../../src/db/partners/record.ts'
 import { appendSubscriptionChange } from '../../../src/db/partners/subscription-changes.ts'
 import { setSubscription } from '../../../src/db/partners/subscription.ts'
-import { exitCodes } from '../command.ts'
-import { UsageError } from '../input.ts'
 import type { Input } from '../input.ts'
 import { table } from '../output.ts'
 import type { Session } from '../session.ts'
-import { recordAct, withDatabase } from './settings.ts'
+import { changeDatabase, withDatabase } from './settings.ts'
 
-export async function list(session: Session): Promise<void> {
+export async function listAllPartners(session: Session): Promise<void> {
   const partners = (await withDatabase(session, ({ reader }) => listPartners(reader), true)).map(
     view,
   )
@@ -24,73 +22,56 @@ export async function list(session: Session): Promise<void> {
 
 export async function releaseWallet(session: Session, input: Input): Promise<number> {
   const handle = input.operand('handle')
-  const reason = input.needed('reason')
+  const reason = input.required('reason')
   const now = isoTime(session.clock.now())
-  return await withDatabase(session, async (database, config) => {
-    if (!(await database.write((tx) => releaseAttestation(tx, handle, now)))) {
-      session.warn('There is no such partner.\n')
-      return exitCodes.refused
-    }
-    await recordAct(session, config, {
-      command: 'partners release-wallet',
-      subject: handle,
-      reason,
-    })
-    session.print({
-      handle,
-      attestation_wallet: null,
-      next: 'a wallet of its oath history binds itself',
-    })
-    return exitCodes.ok
-  })
+  const next = 'the next signature by a wallet of its oath history binds that wallet'
+  return await changeDatabase(
+    session,
+    { command: 'partners release-wallet', subject: handle, reason },
+    NO_PARTNER,
+    async (tx) =>
+      (await releaseAttestation(tx, handle, now))
+        ? { handle, attestation_wallet: null, next }
+        : null,
+  )
 }
 
-const defaultDays = 30
+const NO_PARTNER = 'There is no partner with this handle.'
+const DEFAULT_DAYS = '30'
 
 export async function setTier(session: Session, input: Input): Promise<number> {
   const handle = input.operand('handle')
-  const reason = input.needed('reason')
-  const tier = tierName.safeParse(input.operand('tier'))
-  if (!tier.success) throw new UsageError(`the tier is one of ${tierName.options.join(', ')}`)
-  const days = daysOf(input.text('days'))
+  const reason = input.required('reason')
+  const tier = tierName.parse(input.operand('tier'))
+  const days = Number(input.text('days') ?? DEFAULT_DAYS)
   const nowMs = session.clock.now()
-  return await withDatabase(session, async (database, config) => {
-    const changed = await database.write(async (tx) => {
+  const now = isoTime(nowMs)
+  const isFree = tier === 'free'
+  return await changeDatabase(
+    session,
+    { command: `partners set-tier ${tier}`, subject: handle, reason },
+    NO_PARTNER,
+    async (tx) => {
       const partner = await findPartner(tx, { handle })
       if (partner === null) return null
-      const given = grantTier(partner.subscription, { tier: tier.data, days }, nowMs)
-      const now = isoTime(nowMs)
-      await setSubscription(tx, handle, given, now)
+      const subscription = grantTier(partner.subscription, { tier, days }, nowMs)
+      await setSubscription(tx, handle, subscription, now)
       await appendSubscriptionChange(tx, {
         handle,
         kind: 'granted',
         paymentId: null,
-        tier: tier.data,
+        tier,
         priceMicroUsdc: 0,
         paidMicroUsdc: 0,
         creditMicroUsdc: 0,
-        from: tier.data === 'free' ? null : now,
-        until: tier.data === 'free' ? null : isoTime(nowMs + days * dayMs),
+        from: isFree ? null : now,
+        until: isFree ? null : isoTime(nowMs + days * dayMs),
         answer: { reason },
         createdAt: now,
       })
-      return { ...partner, subscription: given }
-    })
-    if (changed === null) {
-      session.warn('There is no such partner.\n')
-      return exitCodes.refused
-    }
-    const command = `partners set-tier ${tier.data}`
-    await recordAct(session, config, { command, subject: handle, reason })
-    session.print(view(changed))
-    return exitCodes.ok
-  })
-}
-
-function daysOf(text: string | undefined): number {
-  if (text === undefined) return defaultDays
-  if (!/^[1-9]\d{0,3}$/.test(text)) throw new UsageError('--days is a whole number of days')
-  return Number(text)
+      return view({ ...partner, subscription })
+    },
+  )
 }
 
 function view(partner: PartnerRecord) {

@@ -13,14 +13,14 @@ import { table } from '../output.ts'
 import { dataDir, platformsPath, readPlatforms } from '../platforms.ts'
 import type { PlatformsFile } from '../platforms.ts'
 import type { Session } from '../session.ts'
-import { recordAct, settingsOf } from './settings.ts'
+import { logAct, settingsOf } from './settings.ts'
 
 /** How long a platform may take to sign the text. */
 const proofLifeMs = dayMs
 /** Slugs that the ledger signs with itself. */
 const reserved: ReadonlySet<string> = new Set(['job-exchange'])
 
-export function list(session: Session, input: Input): Promise<void> {
+export function listPlatforms(session: Session, input: Input): Promise<void> {
   const { platforms } = readPlatforms(platformsPath(input.text('data')))
   const columns = ['platform', 'name', 'rails', 'added_at', 'revoked_at', 'public_key']
   session.print({ count: platforms.length, platforms }, table(columns, platforms))
@@ -28,7 +28,7 @@ export function list(session: Session, input: Input): Promise<void> {
 }
 
 /** Without a proof it prints the text that the platform has to sign; with one it adds the platform. */
-export async function add(session: Session, input: Input): Promise<number> {
+export async function addPlatform(session: Session, input: Input): Promise<number> {
   const nowMs = session.clock.now()
   const entry = await newEntry(input, nowMs)
   const proof = input.text('proof')
@@ -66,9 +66,9 @@ export async function add(session: Session, input: Input): Promise<number> {
 }
 
 /** Entries are never deleted, so that old receipts stay checkable. */
-export async function revoke(session: Session, input: Input): Promise<number> {
+export async function revokePlatform(session: Session, input: Input): Promise<number> {
   const slug = input.operand('platform')
-  const reason = input.needed('reason')
+  const reason = input.required('reason')
   const { platforms: present } = readPlatforms(platformsPath(input.text('data')))
   const found = present.find((entry) => entry.platform === slug)
   if (found === undefined || found.revoked_at !== undefined) {
@@ -97,8 +97,8 @@ function challengeText(session: Session, entry: Platform, at: string): string {
 async function newEntry(input: Input, nowMs: number): Promise<Platform> {
   const parsed = platform.safeParse({
     platform: input.operand('platform'),
-    name: input.needed('name'),
-    public_key: input.needed('public-key'),
+    name: input.required('name'),
+    public_key: input.required('public-key'),
     rails: [...input.list('rail')],
     added_at: isoTime(nowMs),
   })
@@ -136,12 +136,12 @@ function requireUsableKey(base64: string): void {
 async function change(
   session: Session,
   input: Input,
-  act: Parameters<typeof recordAct>[2],
+  act: Parameters<typeof logAct>[2],
   edit: (file: PlatformsFile) => PlatformsFile,
 ): Promise<void> {
   const path = platformsPath(input.text('data'))
   const text = `${JSON.stringify(edit(readPlatforms(path)), null, 2)}\n`
   await replaceFile(path, Buffer.from(text), 0o644)
-  await recordAct(session, settingsOf(session), act)
+  await logAct(session, settingsOf(session), act)
   session.warn('A running service reads the registry when it starts again.\n')
 }

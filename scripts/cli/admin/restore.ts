@@ -10,15 +10,15 @@ import { isErrno } from '../../../src/core/errno.ts'
 import { isoTime } from '../../../src/core/time.ts'
 import { setRestoredAt } from '../../../src/db/restored.ts'
 import type { Database } from '../../../src/db/schema.ts'
-import { printChecks } from '../checks.ts'
 import { exitCodes } from '../command.ts'
 import { UsageError } from '../input.ts'
 import type { Input } from '../input.ts'
+import { printChecks } from '../output.ts'
 import type { Session } from '../session.ts'
 import { backupManifest, flush, manifestPath, sha256Of } from './backup.ts'
 import { examineBackup, withPlainFile } from './integrity.ts'
 import type { Finding } from './integrity.ts'
-import { databasePath, recordAct, settingsOf } from './settings.ts'
+import { databasePath, logAct, settingsOf } from './settings.ts'
 
 /**
  * The backup is examined first, then copied beside the database, marked with the time, flushed and renamed
@@ -49,7 +49,7 @@ export async function restore(session: Session, input: Input): Promise<number> {
     await syncDirectory(dirname(path))
   }
   await (exists ? alone(path, input.flag('damaged'), replace) : replace())
-  await recordAct(session, config, { command: 'restore', subject: backup })
+  await logAct(session, config, { command: 'restore', subject: backup })
   session.print({ restored: path, from: backup, kept_as: kept })
   session.warn(
     'Signed writes are refused for five minutes: one from before may have been dated so far ahead.\n',

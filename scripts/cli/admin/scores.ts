@@ -5,7 +5,7 @@ import { table } from '../output.ts'
 import type { Session } from '../session.ts'
 import { withDatabase } from './settings.ts'
 
-export async function check(session: Session): Promise<number> {
+export async function checkScores(session: Session): Promise<number> {
   // One transaction: entries and scores of the same moment, while writes go on.
   const found = await withDatabase(
     session,

@@ -1,8 +1,10 @@
-/** The operator's side works on DATA_DIR itself, with the settings of the service, and asks no server. */
+/** Access to DATA_DIR with the settings of the service; no server is involved. */
 import { existsSync, readFileSync } from 'node:fs'
 import { appendFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
+
+import type { Transaction } from 'kysely'
 
 import { ConfigError, parseConfig } from '../../../src/config.ts'
 import type { Config } from '../../../src/config.ts'
@@ -10,10 +12,12 @@ import { isoTime } from '../../../src/core/time.ts'
 import { DatabaseRefusedError, DatabaseUnavailableError } from '../../../src/db/errors.ts'
 import { openDatabase } from '../../../src/db/open.ts'
 import type { OpenDatabase } from '../../../src/db/open.ts'
+import type { Database } from '../../../src/db/schema.ts'
+import { exitCodes } from '../command.ts'
 import { UsageError } from '../input.ts'
 import type { Session } from '../session.ts'
 
-/** The settings as the service has them: the environment, and `.env` where a variable is not set. */
+/** The settings of the service: the environment, and `.env` for variables that are not set. */
 export function settingsOf({ environment }: Pick<Session, 'environment'>): Config {
   const file = existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {}
   try {
@@ -35,7 +39,7 @@ export function databasePath(config: Config): string {
   )
 }
 
-/** Opens the database beside a service that may be running; it is never made anew. */
+/** Opens the existing database, beside a service that may be running. */
 export async function withDatabase<T>(
   session: Pick<Session, 'environment'>,
   work: (database: OpenDatabase, config: Config) => Promise<T>,
@@ -50,7 +54,7 @@ export async function withDatabase<T>(
   }
 }
 
-/** @throws UsageError where there is no file, or none that this program can use. */
+/** @throws UsageError where the file is missing or cannot be used. */
 export async function openExisting(config: Config, readOnly: boolean): Promise<OpenDatabase> {
   const path = databasePath(config)
   const checkpoints = config.WAL_CHECKPOINT === 'external' ? 'others' : 'own'
@@ -66,11 +70,39 @@ export async function openExisting(config: Config, readOnly: boolean): Promise<O
   }
 }
 
-/** One line of `operator.log`: what an operator did, when and why. It is only ever added to. */
-export async function recordAct(
+export interface OperatorAct {
+  readonly command: string
+  readonly subject: string
+  readonly reason?: string | undefined
+}
+
+/**
+ * Changes the database in one transaction, logs the act and prints the result. Where `change` returns null,
+ * nothing is logged and `refusal` is printed instead.
+ */
+export async function changeDatabase(
+  session: Session,
+  act: OperatorAct,
+  refusal: string,
+  change: (tx: Transaction<Database>) => Promise<object | null>,
+): Promise<number> {
+  return await withDatabase(session, async (database, config) => {
+    const result = await database.write(change)
+    if (result === null) {
+      session.warn(`${refusal}\n`)
+      return exitCodes.refused
+    }
+    await logAct(session, config, act)
+    session.print(result)
+    return exitCodes.ok
+  })
+}
+
+/** Appends a line to `operator.log`: what an operator did, when and why. */
+export async function logAct(
   session: Pick<Session, 'clock'>,
   config: Config,
-  act: { readonly command: string; readonly subject: string; readonly reason?: string | undefined },
+  act: OperatorAct,
 ): Promise<void> {
   const line = JSON.stringify({ at: isoTime(session.clock.now()), ...act })
   await appendFile(join(config.DATA_DIR, 'operator.log'), `${line}\n`, { mode: 0o600 })

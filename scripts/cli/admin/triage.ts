@@ -1,64 +1,58 @@
-/** What people sent in, and what the operator makes of it. */
+/** `admin proposals` and `admin feedback`: what readers sent in. */
 import { isoTime } from '../../../src/core/time.ts'
 import { isUniqueViolation } from '../../../src/db/errors.ts'
 import { listFeedback } from '../../../src/db/feedback.ts'
 import { decideProposal, listProposals } from '../../../src/db/proposals.ts'
 import type { ProposalRecord } from '../../../src/db/proposals.ts'
-import { exitCodes } from '../command.ts'
 import { UsageError } from '../input.ts'
 import type { Input } from '../input.ts'
 import { table } from '../output.ts'
 import type { Session } from '../session.ts'
-import { recordAct, withDatabase } from './settings.ts'
+import { changeDatabase, withDatabase } from './settings.ts'
 
-const MOST = 200
+const MAX_ROWS = 200
 
-export async function proposals(session: Session, input: Input): Promise<void> {
-  const status = statusOf(input.text('status') ?? 'pending')
-  const found = await withDatabase(
+export async function listSkillProposals(session: Session, input: Input): Promise<void> {
+  const statuses = ['pending', 'accepted', 'rejected'] as const
+  const status = statuses.find((known) => known === input.text('status')) ?? 'pending'
+  const proposals = await withDatabase(
     session,
-    ({ reader }) => listProposals(reader, status, MOST),
+    ({ reader }) => listProposals(reader, status, MAX_ROWS),
     true,
   )
   const columns = ['id', 'slug', 'category', 'surface', 'createdAt', 'description']
-  session.print({ count: found.length, proposals: found }, table(columns, found))
+  session.print({ count: proposals.length, proposals }, table(columns, proposals))
 }
 
-function statusOf(text: string): ProposalRecord['status'] {
-  const statuses = ['pending', 'accepted', 'rejected'] as const
-  const status = statuses.find((known) => known === text)
-  if (status === undefined) throw new UsageError(`--status is one of ${statuses.join(', ')}`)
-  return status
+export async function acceptProposal(session: Session, input: Input): Promise<number> {
+  return await decide(session, input, 'accepted')
 }
 
-export async function decide(
+export async function rejectProposal(session: Session, input: Input): Promise<number> {
+  return await decide(session, input, 'rejected')
+}
+
+async function decide(
   session: Session,
   input: Input,
-  status: 'accepted' | 'rejected',
+  status: Exclude<ProposalRecord['status'], 'pending'>,
 ): Promise<number> {
-  const id = input.operand('proposal')
+  const subject = input.operand('proposal')
   const reason = input.text('reason')
-  const decidedAt = isoTime(session.clock.now())
-  return await withDatabase(session, async (database, config) => {
-    const decided = await database
-      .write((tx) => decideProposal(tx, id, { status, reason: reason ?? null, decidedAt }))
-      .catch((error: unknown) => {
-        if (isUniqueViolation(error))
-          throw new UsageError('a skill of this slug was accepted before')
-        throw error
-      })
-    if (decided === null) {
-      session.warn('There is no pending proposal of this id.\n')
-      return exitCodes.refused
-    }
-    await recordAct(session, config, { command: `proposals ${status}`, subject: id, reason })
-    session.print(decided)
-    return exitCodes.ok
+  const decision = { status, reason: reason ?? null, decidedAt: isoTime(session.clock.now()) }
+  return await changeDatabase(
+    session,
+    { command: `proposals ${status}`, subject, reason },
+    'There is no pending proposal with this id.',
+    (tx) => decideProposal(tx, subject, decision),
+  ).catch((error: unknown) => {
+    if (!isUniqueViolation(error)) throw error
+    throw new UsageError('a skill with this slug was accepted before')
   })
 }
 
-export async function feedback(session: Session): Promise<void> {
-  const found = await withDatabase(session, ({ reader }) => listFeedback(reader, MOST), true)
+export async function listMessages(session: Session): Promise<void> {
+  const feedback = await withDatabase(session, ({ reader }) => listFeedback(reader, MAX_ROWS), true)
   const columns = ['createdAt', 'rating', 'page', 'contact', 'message']
-  session.print({ count: found.length, feedback: found }, table(columns, found))
+  session.print({ count: feedback.length, feedback }, table(columns, feedback))
 }

@@ -7,7 +7,7 @@ import { textInput, walletInput } from './input.ts'
 export const applyBody = model(
   'ApplyBody',
   z.strictObject({
-    rail: railSlug,
+    rail: railSlug.describe('The rail to apply to.'),
     worker_wallet: walletInput.describe('The wallet that is to work and to be paid.'),
     message: textInput(4000).describe('What the rail is told.'),
     fields: z

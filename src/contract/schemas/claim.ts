@@ -27,13 +27,23 @@ export type WalletClaimBody = z.infer<typeof walletClaimBody>
 
 export const emailClaimBody = model(
   'EmailClaim',
-  z.strictObject({ email, display_name: nameInput, wallet: walletInput.optional() }),
+  z.strictObject({
+    email: email.describe('Where the code is sent.'),
+    display_name: nameInput.describe('The name that readers see.'),
+    wallet: walletInput.optional().describe('The wallet whose spot is claimed.'),
+  }),
 )
 export type EmailClaimBody = z.infer<typeof emailClaimBody>
 
 export const emailCodeBody = model(
   'EmailClaimCode',
-  z.strictObject({ email, code: z.string().regex(/^\d{6}$/, 'must be 6 digits') }),
+  z.strictObject({
+    email,
+    code: z
+      .string()
+      .regex(/^\d{6}$/, 'must be 6 digits')
+      .describe('The code of the e-mail.'),
+  }),
 )
 export type EmailCodeBody = z.infer<typeof emailCodeBody>
 

@@ -6,10 +6,10 @@ import { lineInput, textInput } from './input.ts'
 export const feedbackBody = model(
   'FeedbackBody',
   z.strictObject({
-    message: textInput(4000),
+    message: textInput(4000).describe('At most 4,000 characters.'),
     page: lineInput(300).optional().describe('What it is about: a path or an address.'),
     contact: lineInput(200).optional().describe('Where an answer would reach you; never shown.'),
-    rating: z.int().min(1).max(5).optional(),
+    rating: z.int().min(1).max(5).optional().describe('1 to 5.'),
   }),
 )
 export type FeedbackBody = z.infer<typeof feedbackBody>

@@ -169,10 +169,10 @@ export type JobAccepted = z.infer<typeof jobAccepted>
 export const jobBody = model(
   'JobPosting',
   z.strictObject({
-    title: lineInput(160),
-    description: textInput(8000),
+    title: lineInput(160).describe('One line, at most 160 characters.'),
+    description: textInput(8000).describe('The work that is wanted, at most 8,000 characters.'),
     skills: skillsInput.describe('Slugs of the taxonomy, or others, which are stored as given.'),
-    budget_usdc: amountInput,
+    budget_usdc: amountInput.describe('The highest price of a bid, in USDC.'),
     deadline: timeInput.describe('In the future, at most 365 days ahead.'),
   }),
 )
@@ -181,14 +181,17 @@ export type JobBody = z.infer<typeof jobBody>
 export const bidBody = model(
   'BidPlacing',
   z.strictObject({
-    price_usdc: amountInput,
-    eta_hours: etaHours,
-    proposal: textInput(4000),
+    price_usdc: amountInput.describe('The price of the work, in USDC.'),
+    eta_hours: etaHours.describe('Hours until delivery, 1 to 8,760.'),
+    proposal: textInput(4000).describe('How the work will be done, at most 4,000 characters.'),
   }),
 )
 export type BidBody = z.infer<typeof bidBody>
 
-export const awardBody = model('JobAward', z.strictObject({ bid_id: bidId }))
+export const awardBody = model(
+  'JobAward',
+  z.strictObject({ bid_id: bidId.describe('The `id` of the bid to accept.') }),
+)
 
 const deliveryUri = z
   .string()
@@ -206,7 +209,7 @@ export const deliverBody = model(
   z.strictObject({
     uri: deliveryUri,
     content_sha256: sha256Hex.describe('Of what lies at the address.'),
-    note: textInput(2000).optional(),
+    note: textInput(2000).optional().describe('For the poster, at most 2,000 characters.'),
     wallet: walletInput,
     timestamp: timeInput,
     signature: signatureInput,
@@ -214,7 +217,12 @@ export const deliverBody = model(
 )
 export type DeliverBody = z.infer<typeof deliverBody>
 
-export const disputeBody = model('JobDispute', z.strictObject({ reason: textInput(2000) }))
+export const disputeBody = model(
+  'JobDispute',
+  z.strictObject({
+    reason: textInput(2000).describe('What is wrong with the delivery, at most 2,000 characters.'),
+  }),
+)
 
 /** Accepting and cancelling say nothing but what their path says. */
 export const emptyBody = model('Empty', z.strictObject({}))

@@ -167,10 +167,10 @@ const declaredSkills = z
   .refine((skills) => new Set(skills).size === skills.length, 'a skill stands twice')
 
 const profile = {
-  display_name: nameInput,
-  website: httpsInput,
-  bio_short: textInput(280),
-  skills: declaredSkills,
+  display_name: nameInput.describe('The name that readers see.'),
+  website: httpsInput.describe('A page about the partner.'),
+  bio_short: textInput(280).describe('At most 280 characters.'),
+  skills: declaredSkills.describe('Slugs of the taxonomy, or others.'),
 }
 
 export const signupBody = model(

@@ -49,10 +49,10 @@ export const taxonomy = model(
 export const proposalBody = model(
   'SkillProposalBody',
   z.strictObject({
-    name: lineInput(120),
+    name: lineInput(120).describe('At most 120 characters.'),
     category: skillCategory,
     surface: z.array(railSlug).min(1).max(64).describe('Rails on which the skill is sold.'),
-    description: textInput(500),
+    description: textInput(500).describe('At most 500 characters.'),
     proposer: lineInput(120).optional().describe('Who proposes: a wallet, a handle or a name.'),
   }),
 )

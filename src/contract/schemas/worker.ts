@@ -77,10 +77,10 @@ export const registerBody = model(
   'WorkerRegistration',
   z.strictObject({
     wallet: walletInput,
-    display_name: nameInput.optional(),
-    skills: skillsInput,
-    url: httpsInput.optional(),
-    bio: textInput(1000).optional(),
+    display_name: nameInput.optional().describe('The name that readers see.'),
+    skills: skillsInput.describe('Slugs of the taxonomy.'),
+    url: httpsInput.optional().describe('A page about the worker.'),
+    bio: textInput(1000).optional().describe('At most 1,000 characters.'),
     receipt_key: z
       .string()
       .max(64)

@@ -10,10 +10,10 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import {
-  holds,
   parseSigningKeys,
   verifyDocument,
   verifyManifest,
+  allGood,
 } from '../../../src/client/verify.ts'
 import type { SigningKeys } from '../../../src/contract/schemas/service.ts'
 import { MANIFEST_FILE, MANIFEST_SIGNATURE_FILE, encodedFile } from '../../../src/core/documents.ts'
@@ -55,7 +55,7 @@ function createReader(keys: SigningKeys) {
   const sha256 = onceFor((bytes) => createHash('sha256').update(bytes).digest('hex'))
   const isSigned = onceFor(async (bytes, signed) => {
     const [signature = '', kid = ''] = signed.split(' ')
-    return holds([await verifyDocument(bytes, { signature, kid }, keys)])
+    return allGood([await verifyDocument(bytes, { signature, kid }, keys)])
   })
 
   /** The hash of the set, once its signature and every file of it was checked. @throws Error */

@@ -19,7 +19,7 @@ import { minuteMs } from '../../../../src/core/time.ts'
 import type { OpenDatabase } from '../../../../src/db/open.ts'
 import { countReceipts } from '../../../../src/db/receipts/receipts.ts'
 import { countWorkers } from '../../../../src/db/workers.ts'
-import { verifyDirectory } from '../../verify.ts'
+import { verifyDirectory } from '../../published-set.ts'
 import { bad, well } from './check.ts'
 import type { DoctorCheck, Patient } from './check.ts'
 

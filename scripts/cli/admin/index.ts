@@ -1,0 +1,11 @@
+/** The implementations of the operator's commands. */
+export { backUp } from './backup.ts'
+export { runDoctor } from './doctor.ts'
+export { closeOperatorFlag, listFlags, openOperatorFlag } from './flags.ts'
+export { listKeys, rotateExchange, rotateSigningKey } from './keys.ts'
+export { listAllPartners, releaseWallet, setTier } from './partners.ts'
+export { exportPayments, reconcile } from './payments.ts'
+export { addPlatform, listPlatforms, revokePlatform } from './platforms.ts'
+export { restore } from './restore.ts'
+export { checkScores } from './scores.ts'
+export { acceptProposal, listMessages, listSkillProposals, rejectProposal } from './triage.ts'

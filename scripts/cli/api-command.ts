@@ -1,0 +1,302 @@
+/** Commands generated from routes: params are operands, query and body fields are options. */
+import { z } from 'zod'
+
+import { prepareCall } from '../../src/client/call.ts'
+import type { AnswerOf } from '../../src/client/call.ts'
+import { CallError } from '../../src/client/errors.ts'
+import { newestOath } from '../../src/client/sign.ts'
+import type { OathText } from '../../src/client/sign.ts'
+import type { Issue } from '../../src/contract/errors.ts'
+import { describeIssues } from '../../src/contract/issue-text.ts'
+import type { Route } from '../../src/contract/route.ts'
+import { routeOf } from '../../src/contract/routes.ts'
+import type { RouteId } from '../../src/contract/routes.ts'
+import {
+  keyOptions,
+  ledgerOptions,
+  outputOptions,
+  paymentOptions,
+  previewOptions,
+  repeatOptions,
+} from './command.ts'
+import type { Command, Option, Options } from './command.ts'
+import { readPayment } from './files.ts'
+import { UsageError } from './input.ts'
+import type { Input } from './input.ts'
+import { table } from './output.ts'
+import type { Session } from './session.ts'
+
+/** What a command adds to its route. */
+interface Additions<Id extends RouteId> {
+  /** Further lines of the help. */
+  readonly description?: string
+  /** Body fields that are given by position. */
+  readonly operands?: readonly string[]
+  /** Names of options that are not derived from the field. */
+  readonly names?: Readonly<Record<string, string>>
+  /** Body fields that `complete` sets, or that have a default. */
+  readonly omit?: readonly string[]
+  /** Options besides those of the route, for `complete`. */
+  readonly options?: Options
+  /** Adds the fields that are not typed as they are sent. */
+  readonly complete?: (session: Session, input: Input) => Promise<object> | object
+  /** The oath that is signed with the body. */
+  readonly oath?: (input: Input) => OathText['kind'] | undefined
+  /** False where this input needs no key although the route may. */
+  readonly needsKey?: (input: Input) => boolean
+  /** The answer's list is printed as a table of these members. */
+  readonly columns?: readonly string[]
+  /** The rows of that table, where they are not the answer's first list of objects. */
+  readonly rows?: (answer: AnswerOf<Id>) => readonly object[]
+  /** Printed below the table. */
+  readonly footer?: (answer: AnswerOf<Id>) => string
+}
+
+/** A param, or a field of query or body, and how it is typed. */
+interface Field {
+  readonly place: 'params' | 'query' | 'body'
+  readonly name: string
+  /** Without `optional` and `nullable`. */
+  readonly schema: z.ZodType
+  readonly isRequired: boolean
+  readonly doc: string
+  readonly option: string
+  readonly isOperand: boolean
+}
+
+export function apiCommand<Id extends RouteId>(
+  words: string,
+  id: Id,
+  additions: Additions<Id> = {},
+): Command {
+  const route = routeOf(id)
+  const fields = fieldsOf(route, additions)
+  const isSoldRead = route.price !== undefined && route.method === 'GET'
+  const mayBePaid = route.price !== undefined || route.priceRange !== undefined
+  return {
+    words,
+    summary: route.summary,
+    ...(additions.description === undefined ? {} : { description: additions.description }),
+    operands: fields
+      .filter(({ isOperand }) => isOperand)
+      .map(({ option, doc }) => ({ name: option, doc })),
+    options: {
+      ...Object.fromEntries(
+        fields
+          .filter(({ isOperand }) => !isOperand)
+          .map((field) => [field.option, optionOf(field)]),
+      ),
+      ...additions.options,
+      ...(mayBePaid ? paymentOptions : {}),
+      ...(route.access === 'public' ? {} : keyOptions),
+      ...(route.method === 'POST' ? repeatOptions : {}),
+      ...previewOptions,
+      ...ledgerOptions,
+      ...outputOptions,
+    },
+    run: async (session, input) => {
+      const { params, query, body } = readFields(fields, input)
+      const needsKey = route.access !== 'public' && additions.needsKey?.(input) !== false
+      const { caller } = needsKey
+        ? await session.client(isSoldRead ? 'key-if-given' : 'key')
+        : session.reader()
+      const kind = additions.oath?.(input)
+      const call = await prepareCall(caller, id, {
+        params: textsOf(params),
+        query: textsOf(query),
+        body: { ...body, ...(await additions.complete?.(session, input)) },
+        oath: kind === undefined ? undefined : await fetchOath(session, kind),
+        idempotencyKey: input.text('idempotency-key'),
+        payment: readPayment(input),
+      }).catch((error: unknown) => {
+        if (!(error instanceof CallError) || error.issues.length === 0) throw error
+        throw new UsageError(explain(error.issues, fields))
+      })
+      const { columns } = additions
+      await session.perform(
+        call,
+        columns === undefined ? undefined : (answer) => tableOf(answer, { ...additions, columns }),
+      )
+    },
+  }
+}
+
+/** Fields that the client sets when it signs a body. */
+const signatureFields = ['wallet', 'timestamp', 'signature', 'oath_signature']
+
+function fieldsOf(
+  route: Route,
+  { operands = [], names = {}, omit = [] }: Pick<Additions<RouteId>, 'operands' | 'names' | 'omit'>,
+): readonly Field[] {
+  const parameters = (place: 'params' | 'query'): Field[] =>
+    Object.entries(route[place] ?? {}).map(([name, { schema, description }]) => ({
+      place,
+      name,
+      schema,
+      isRequired: place === 'params',
+      doc: firstSentence(description),
+      option: name,
+      isOperand: place === 'params',
+    }))
+  const body = Object.entries(bodyShape(route.body))
+    .filter(([name]) => !omit.includes(name))
+    .map(([name, wrapped]): Field => {
+      const schema = unwrap(wrapped)
+      return {
+        place: 'body',
+        name,
+        schema,
+        isRequired: !wrapped.safeParse(undefined).success,
+        doc: firstSentence(wrapped.description ?? schema.description ?? name.replaceAll('_', ' ')),
+        option: names[name] ?? optionName(name, schema),
+        isOperand: operands.includes(name),
+      }
+    })
+  return [...parameters('params'), ...parameters('query'), ...body]
+}
+
+/** The fields of a body without those of its signature; of a union all of them, none required. */
+function bodyShape(schema: z.ZodType | undefined): Readonly<Record<string, z.ZodType>> {
+  if (schema instanceof z.ZodUnion) {
+    const shapes = schema.options.map((option) =>
+      Object.entries(bodyShape(option instanceof z.ZodType ? option : undefined)),
+    )
+    return Object.fromEntries(shapes.flat().map(([name, field]) => [name, field.optional()]))
+  }
+  if (!(schema instanceof z.ZodObject)) return {}
+  const fields = Object.entries<z.core.$ZodType>(schema.shape)
+  const isSigned = 'oath_signature' in schema.shape || 'signature' in schema.shape
+  return Object.fromEntries(
+    fields.flatMap(([name, field]) =>
+      (isSigned && signatureFields.includes(name)) || !(field instanceof z.ZodType)
+        ? []
+        : [[name, field]],
+    ),
+  )
+}
+
+function unwrap(schema: z.ZodType): z.ZodType {
+  const isWrapper = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable
+  const inner = isWrapper ? schema.unwrap() : null
+  return inner instanceof z.ZodType ? unwrap(inner) : schema
+}
+
+/** `budget_usdc` is `--budget`, `skills` is `--skill`, `eta_hours` is `--eta-hours`. */
+function optionName(name: string, schema: z.ZodType): string {
+  const bare = name.replace(/_(?:usdc|id|short)$/, '').replaceAll('_', '-')
+  return isRepeated(schema) ? bare.replace(/s$/, '') : bare
+}
+
+function isRepeated(schema: z.ZodType): boolean {
+  return schema instanceof z.ZodArray || schema instanceof z.ZodRecord
+}
+
+function optionOf({ name, schema, doc, isRequired }: Field): Option {
+  return {
+    value: placeholder(name, schema),
+    doc,
+    ...(isRequired ? { required: true } : {}),
+    ...(isRepeated(schema) ? { many: true } : {}),
+  }
+}
+
+/** Longer lists of choices would push the columns of the help apart. */
+const MAX_PLACEHOLDER = 60
+
+function placeholder(name: string, schema: z.ZodType): string {
+  if (schema instanceof z.ZodEnum) {
+    const choices = schema.options.join('|')
+    return choices.length > MAX_PLACEHOLDER ? 'text' : choices
+  }
+  if (schema instanceof z.ZodNumber) return 'number'
+  if (schema instanceof z.ZodRecord) return 'name=text'
+  if (name.endsWith('_usdc')) return 'usdc'
+  const format = schema.meta()?.['format']
+  if (format === 'date-time') return 'RFC 3339'
+  return format === 'uri' ? 'url' : 'text'
+}
+
+/** The first sentence, in lower case as help texts are, without its full stop. */
+function firstSentence(text: string): string {
+  const [sentence = text] = /^.*?\.(?=\s|$)/s.exec(text) ?? []
+  const line = sentence.replace(/\.$/, '').replaceAll('`', '')
+  return /^[A-Z][a-z]/.test(line) ? `${line.charAt(0).toLowerCase()}${line.slice(1)}` : line
+}
+
+/** The values that were typed, each checked by the schema of its field. @throws UsageError */
+function readFields(fields: readonly Field[], input: Input) {
+  const parts = { params: {}, query: {}, body: {} } as const satisfies Record<
+    Field['place'],
+    object
+  >
+  const found: Record<Field['place'], Record<string, unknown>> = { ...parts }
+  const issues: Issue[] = []
+  for (const field of fields) {
+    const { place, name, schema, isRequired } = field
+    const value = readField(field, input)
+    if (value === undefined && !isRequired) continue
+    const parsed = schema.safeParse(value)
+    if (!parsed.success) {
+      const [issue] = describeIssues(parsed.error, value)
+      issues.push({ path: name, message: issue?.message ?? 'is not valid' })
+    } else found[place] = { ...found[place], [name]: value }
+  }
+  if (issues.length > 0) throw new UsageError(explain(issues, fields))
+  return found
+}
+
+function readField({ option, schema, isOperand, isRequired }: Field, input: Input): unknown {
+  if (isRepeated(schema)) {
+    const list = input.list(option)
+    if (list.length === 0 && !isRequired) return undefined
+    return schema instanceof z.ZodRecord ? Object.fromEntries(list.map(nameAndText)) : [...list]
+  }
+  const text = isOperand ? input.operand(option) : input.text(option)
+  const isNumber = schema instanceof z.ZodNumber && /^-?\d+(?:\.\d+)?$/.test(text ?? '')
+  return isNumber ? Number(text) : text
+}
+
+function nameAndText(text: string): [string, string] {
+  const mark = text.indexOf('=')
+  if (mark < 1) throw new UsageError('--field must be <name>=<text>')
+  return [text.slice(0, mark), text.slice(mark + 1)]
+}
+
+/** `skills: give at least one (--skill)` */
+function explain(issues: readonly Issue[], fields: readonly Field[]): string {
+  const lines = issues.map(({ path, message }) => {
+    const field = fields.find(({ name }) => name === path.split('.', 1)[0])
+    if (field === undefined) return path === '' ? message : `${path}: ${message}`
+    return `${path}: ${message} (\`${field.isOperand ? `<${field.option}>` : `--${field.option}`}\`)`
+  })
+  return lines.join('\n')
+}
+
+function textsOf(values: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]))
+}
+
+async function fetchOath(session: Session, kind: OathText['kind']): Promise<OathText> {
+  const { oaths } = await session.reader().call('listOaths')
+  return newestOath(oaths, kind)
+}
+
+function tableOf<Id extends RouteId>(
+  answer: AnswerOf<Id>,
+  {
+    columns,
+    rows,
+    footer,
+  }: Pick<Additions<Id>, 'rows' | 'footer'> & { columns: readonly string[] },
+): string {
+  const members: Readonly<Record<string, unknown>> = { ...Object(answer) }
+  const listed = rows?.(answer) ?? firstList(members)
+  const next = members['next_cursor']
+  const more = typeof next === 'string' ? `More: --cursor ${next}\n` : ''
+  return `${table(columns, listed)}${more}${footer?.(answer) ?? ''}`
+}
+
+function firstList(members: Readonly<Record<string, unknown>>): readonly object[] {
+  const list = Object.values(members).find((member) => Array.isArray(member))
+  return Array.isArray(list) ? list.filter((row) => typeof row === 'object') : []
+}

@@ -1,0 +1,33 @@
+/** `keygen`: new private keys. */
+import { z } from 'zod'
+
+import { parseSecretKey, receiptKeyOf, secretKeyText, signerOf } from '../../src/client/signers.ts'
+import { outputOptions } from './command.ts'
+import type { Command } from './command.ts'
+import { writeNewFile } from './files.ts'
+
+const keyKind = z.enum(['evm', 'solana', 'near', 'ed25519'])
+
+export const keygen: Command = {
+  words: 'keygen',
+  summary: 'Make a new private key in a new file',
+  description:
+    'The file is readable by you alone and is never overwritten. An ed25519 key signs receipts, for a worker or a platform;\nthe other kinds are wallets. Only public values are printed.',
+  operands: [{ name: 'file', doc: 'path of the new file' }],
+  options: {
+    kind: { value: keyKind.options.join('|'), doc: 'kind of key', schema: keyKind, required: true },
+    ...outputOptions,
+  },
+  run: async ({ random, print }, input) => {
+    const kind = keyKind.parse(input.required('kind'))
+    const text = secretKeyText(kind, random.bytes(32))
+    const key = parseSecretKey(text)
+    const shown =
+      key.kind === 'ed25519'
+        ? { kind, public_key: receiptKeyOf(key).publicKey }
+        : { kind, wallet: (await signerOf(key)).wallet }
+    const file = input.operand('file')
+    writeNewFile(file, `${JSON.stringify({ ...shown, private_key: text }, null, 2)}\n`, 0o600)
+    print({ ...shown, file })
+  },
+}

@@ -1,0 +1,153 @@
+/** A published set of documents, in a directory or on a site, and the checks of its signatures and hashes. */
+import { join } from 'node:path'
+
+import { sha256Hex } from '../../src/auth/messages.ts'
+import { UnexpectedAnswerError } from '../../src/client/errors.ts'
+import { siteUrlOf } from '../../src/client/prepare.ts'
+import { sendGet } from '../../src/client/transport.ts'
+import type { RawAnswer } from '../../src/client/transport.ts'
+import {
+  allGood,
+  parseSigningKeys,
+  verifyDocument,
+  verifyEntry,
+  verifyManifest,
+} from '../../src/client/verify.ts'
+import type { Check } from '../../src/client/verify.ts'
+import type { SigningKeys } from '../../src/contract/schemas/service.ts'
+import {
+  MANIFEST_FILE,
+  MANIFEST_PATH,
+  MANIFEST_SIGNATURE_FILE,
+  encodedFile,
+} from '../../src/core/documents.ts'
+import type { ManifestEntry } from '../../src/core/documents.ts'
+import { fileExists, readBytes } from './files.ts'
+import { UsageError } from './input.ts'
+import type { Session } from './session.ts'
+
+const keysPath = '/.well-known/signing-keys.json'
+
+export interface PublishedSet {
+  readonly manifest: () => Promise<Uint8Array>
+  /** `ed25519:<base64> <kid>` */
+  readonly signature: () => Promise<string>
+  readonly keys: () => Promise<Uint8Array>
+  readonly document: (entry: ManifestEntry) => Promise<Uint8Array | null>
+  /** The bytes of a compressed form; null as a whole where they are not at hand. */
+  readonly compressedForm: ((file: string) => Uint8Array | null) | null
+}
+
+export function openDirectory(dir: string): PublishedSet {
+  const read = (file: string) => readBytes(join(dir, file))
+  const readIfThere = (file: string) => (fileExists(join(dir, file)) ? read(file) : null)
+  return {
+    manifest: () => Promise.resolve(read(MANIFEST_FILE)),
+    signature: () => Promise.resolve(read(MANIFEST_SIGNATURE_FILE).toString('utf8')),
+    keys: () => Promise.resolve(read(keysPath.slice(1))),
+    document: ({ file }) => Promise.resolve(readIfThere(file)),
+    compressedForm: readIfThere,
+  }
+}
+
+export function openSite(session: Session): PublishedSet {
+  const site = siteUrlOf(session.ledger)
+  const bytesAt = async (path: string) => (await sendGet(session, `${site}${path}`)).bytes
+  let manifest: Promise<RawAnswer> | undefined
+  const getManifest = () => (manifest ??= sendGet(session, `${site}${MANIFEST_PATH}`))
+  return {
+    manifest: async () => (await getManifest()).bytes,
+    signature: async () => {
+      const { headers } = await getManifest()
+      return `${headers.get('x-signature') ?? ''} ${headers.get('x-signature-key') ?? ''}`
+    },
+    keys: () => bytesAt(keysPath),
+    document: ({ path }) => bytesAt(path),
+    compressedForm: null,
+  }
+}
+
+/** Checks the manifest (two checks), then every document, by keys that the caller saved or by those in the set. */
+export async function verifySet(
+  set: PublishedSet,
+  keysFile: string | undefined,
+): Promise<readonly Check[]> {
+  const keys = await readKeys(keysFile, set.keys)
+  const { manifest, checks } = await verifyManifest(
+    await set.manifest(),
+    await set.signature(),
+    keys,
+  )
+  const all = [...checks]
+  for (const entry of manifest?.documents ?? []) {
+    const check = await verifyEntry(entry, await set.document(entry), keys)
+    all.push(check.good ? (findBadForm(entry, set) ?? check) : check)
+  }
+  return all
+}
+
+/** As `verifySet` for a directory, by the keys in it. */
+export async function verifyDirectory(dir: string): Promise<readonly Check[]> {
+  return await verifySet(openDirectory(dir), undefined)
+}
+
+/** How often a set may be replaced while it is read before its checks are returned all the same. */
+const MAX_REPLACEMENTS = 5
+
+/** As `verifySet`. A set that is replaced while it is read is read again, since its files no longer fit together. */
+export async function verifyCurrentSet(
+  open: () => PublishedSet,
+  keysFile: string | undefined,
+): Promise<readonly Check[]> {
+  for (let replaced = 0; ; replaced += 1) {
+    const set = open()
+    const before = Buffer.from(await set.manifest())
+    const outcome = await verifySet(set, keysFile).catch((error: unknown) => ({ error }))
+    const isCurrent = before.equals(Buffer.from(await open().manifest()))
+    const isFailure = 'error' in outcome
+    if (!isFailure && (isCurrent || allGood(outcome))) return outcome
+    if (!isCurrent && replaced < MAX_REPLACEMENTS) continue
+    if (isFailure) throw outcome.error
+    return outcome
+  }
+}
+
+/** The check of a compressed form with another hash than in the manifest; null where there is none. */
+function findBadForm(entry: ManifestEntry, { compressedForm }: PublishedSet): Check | null {
+  if (compressedForm === null) return null
+  for (const encoding of ['br', 'gzip'] as const) {
+    const described = entry.encodings[encoding]
+    if (described === undefined) continue
+    const bytes = compressedForm(encodedFile(entry.file, encoding))
+    if (bytes !== null && sha256Hex(bytes) === described.sha256) continue
+    const detail = `the ${encoding} form ${bytes === null ? 'is missing' : 'has another SHA-256'}`
+    return { what: entry.path, good: false, detail }
+  }
+  return null
+}
+
+/** Checks the signature in the headers of a document, by saved keys or by those of its site. */
+export async function verifyAnswer(
+  session: Session,
+  { headers, bytes }: RawAnswer,
+  { origin, keysFile }: { readonly origin: string; readonly keysFile: string | undefined },
+): Promise<Check> {
+  const fetchKeys = async () => (await sendGet(session, `${origin}${keysPath}`)).bytes
+  const keys = await readKeys(keysFile, fetchKeys)
+  const signature = headers.get('x-signature')
+  const kid = headers.get('x-signature-key')
+  return signature === null || kid === null
+    ? { what: 'signature', good: false, detail: 'the answer has none' }
+    : await verifyDocument(bytes, { signature, kid }, keys)
+}
+
+/** @throws UsageError, UnexpectedAnswerError where the file or the set has no keys. */
+export async function readKeys(
+  keysFile: string | undefined,
+  published: () => Promise<Uint8Array>,
+): Promise<SigningKeys> {
+  const keys = parseSigningKeys(keysFile === undefined ? await published() : readBytes(keysFile))
+  if (keys !== null) return keys
+  if (keysFile !== undefined) throw new UsageError(`${keysFile} is not a signing-keys.json`)
+  throw new UnexpectedAnswerError(`${keysPath} contains no keys`)
+}

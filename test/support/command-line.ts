@@ -1,0 +1,34 @@
+/** Runs one command line in this process. */
+import { commands } from '../../scripts/cli/commands.ts'
+import { run } from '../../scripts/cli/run.ts'
+import type { CliDeps } from '../../scripts/cli/session.ts'
+import { systemClock, systemRandom } from '../../src/runtime/runtime.ts'
+
+export interface CommandResult {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+/** Without a network unless `deps` give one. */
+export async function runCommand(
+  args: readonly string[],
+  environment: CliDeps['environment'] = {},
+  deps: Partial<Pick<CliDeps, 'clock' | 'fetch'>> = {},
+): Promise<CommandResult> {
+  let [out, err] = ['', '']
+  const code = await run(commands, args, {
+    environment: { LEDGER_URL: 'http://127.0.0.1:9', ...environment },
+    clock: systemClock,
+    random: systemRandom,
+    fetch: () => Promise.reject(new TypeError('fetch failed')),
+    write: (text) => {
+      out += text
+    },
+    warn: (text) => {
+      err += text
+    },
+    ...deps,
+  })
+  return { code, out, err }
+}
