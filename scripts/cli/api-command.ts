@@ -289,14 +289,17 @@ function tableOf<Id extends RouteId>(
     footer,
   }: Pick<Additions<Id>, 'rows' | 'footer'> & { columns: readonly string[] },
 ): string {
-  const members: Readonly<Record<string, unknown>> = { ...Object(answer) }
+  const { next_cursor: next, ...members } = answerMembers.parse(answer)
   const listed = rows?.(answer) ?? firstList(members)
-  const next = members['next_cursor']
-  const more = typeof next === 'string' ? `More: --cursor ${next}\n` : ''
+  const more = next === undefined ? '' : `More: --cursor ${next}\n`
   return `${table(columns, listed)}${more}${footer?.(answer) ?? ''}`
 }
 
+const answerMembers = z.looseObject({ next_cursor: z.string().optional() })
+const rowList = z.array(z.looseObject({}))
+
+/** The first list of objects that is not empty; an empty one could be a list of anything. */
 function firstList(members: Readonly<Record<string, unknown>>): readonly object[] {
-  const list = Object.values(members).find((member) => Array.isArray(member))
-  return Array.isArray(list) ? list.filter((row) => typeof row === 'object') : []
+  const lists = Object.values(members).map((member) => rowList.safeParse(member).data)
+  return lists.find((list) => list !== undefined && list.length > 0) ?? []
 }

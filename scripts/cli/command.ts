@@ -33,8 +33,6 @@ export interface Command {
   readonly run: (session: Session, input: Input) => Promise<number | void>
 }
 
-export const exitCodes = { ok: 0, refused: 1, usage: 2, unreachable: 3 } as const
-
 /** Options that commands share. */
 export const outputOptions: Options = {
   json: { doc: 'print one JSON value instead of text' },

@@ -3,7 +3,8 @@ import type { PreparedRequest } from '../../src/client/prepare.ts'
 import { allGood } from '../../src/client/verify.ts'
 import type { Check } from '../../src/client/verify.ts'
 import { prettySorted } from '../../src/core/canonical-json.ts'
-import { exitCodes } from './command.ts'
+
+export const exitCodes = { ok: 0, refused: 1, usage: 2, unreachable: 3 } as const
 
 /** Escapes control characters and marks that reverse or hide text: texts of others are safe on any terminal. */
 export function plain(text: string): string {

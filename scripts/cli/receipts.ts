@@ -118,7 +118,7 @@ export const receiptCommands: readonly Command[] = [
 
 async function signReceipt(session: Session, input: Input): Promise<IdentifiedReceipt> {
   const key = session.receiptKey(input.text('receipt-key-file'))
-  const optional = Object.entries(factFields).flatMap(([option, field]) => {
+  const optional = Object.entries(factFields).flatMap(([option, field]): [string, string][] => {
     const text = input.text(option)
     return text === undefined ? [] : [[field, text]]
   })
@@ -128,7 +128,7 @@ async function signReceipt(session: Session, input: Input): Promise<IdentifiedRe
     asset_symbol: 'USDC',
     to_wallet: input.text('to') ?? (await session.signer()).wallet,
     occurred_at: input.text('occurred-at') ?? isoTime(session.clock.now()),
-    ...Object.fromEntries(optional),
+    ...Object.fromEntries<string>(optional),
   }
   const platform = input.text('platform')
   return platform === undefined ? signAsWorker(facts, key) : signAsPlatform(facts, platform, key)

@@ -7,11 +7,10 @@ import {
   UnexpectedAnswerError,
 } from '../../src/client/errors.ts'
 import { KeyFormatError } from '../../src/client/signers.ts'
-import { exitCodes } from './command.ts'
 import type { Command } from './command.ts'
 import { commandHelp, overview } from './help.ts'
 import { UsageError } from './input.ts'
-import { plain } from './output.ts'
+import { exitCodes, plain } from './output.ts'
 import { findCommand, parseInput } from './parse.ts'
 import { createSession } from './session.ts'
 import type { CliDeps } from './session.ts'

@@ -67,7 +67,7 @@ export type CallParts<Id extends RouteId> = AnyCallParts &
   QueryOf<Id> &
   ([BodyOf<Id>] extends [never]
     ? { readonly body?: never }
-    : Record<never, never> extends BodyOf<Id>
+    : object extends BodyOf<Id>
       ? { readonly body?: BodyOf<Id> }
       : { readonly body: BodyOf<Id> })
 

@@ -22,7 +22,7 @@ export interface ClientOptions extends TransportDeps {
 
 /** May be left out where the route needs none. */
 type PartsArgument<Id extends RouteId> =
-  Record<never, never> extends CallParts<Id> ? [parts?: CallParts<Id>] : [parts: CallParts<Id>]
+  object extends CallParts<Id> ? [parts?: CallParts<Id>] : [parts: CallParts<Id>]
 
 export interface LedgerClient {
   /**

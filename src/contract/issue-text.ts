@@ -38,18 +38,11 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
 }
 
 function issueText(issue: z.core.$ZodIssue): string {
-  switch (issue.code) {
-    case 'too_small':
-      return sizeText(issue.origin, 'at least', issue.minimum)
-    case 'too_big':
-      return sizeText(issue.origin, 'at most', issue.maximum)
-    case 'invalid_type':
-      return `must be ${typeNames[issue.expected] ?? issue.expected}`
-    case 'invalid_value':
-      return `must be one of ${issue.values.map(String).join(', ')}`
-    default:
-      return issue.message
-  }
+  if (issue.code === 'too_small') return sizeText(issue.origin, 'at least', issue.minimum)
+  if (issue.code === 'too_big') return sizeText(issue.origin, 'at most', issue.maximum)
+  if (issue.code === 'invalid_type') return `must be ${typeNames[issue.expected] ?? issue.expected}`
+  if (issue.code === 'invalid_value') return `must be one of ${issue.values.map(String).join(', ')}`
+  return issue.message
 }
 
 const typeNames: Partial<Record<string, string>> = {

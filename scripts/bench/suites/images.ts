@@ -28,7 +28,9 @@ export const images: Suite = {
       const client = await signUpPartner(service)
       const sign = async (pages: readonly string[], format: 'svg' | 'png') =>
         await Promise.all(
-          pages.map(async (page) => (await client.prepare('getCard', { query: { page, format } })).request),
+          pages.map(
+            async (page) => (await client.prepare('getCard', { query: { page, format } })).request,
+          ),
         )
       const { rails } = await client.call('listRails')
       const pages = rails.map(({ rail }) => `/rails/${rail}`)

@@ -1,9 +1,8 @@
 /** Looks at everything that an installation needs, says what to do where it is not well, and changes nothing. */
 import { secondMs } from '../../../src/core/time.ts'
-import { exitCodes } from '../command.ts'
 import { UsageError } from '../input.ts'
 import type { Input } from '../input.ts'
-import { describe, plain } from '../output.ts'
+import { describe, exitCodes, plain } from '../output.ts'
 import type { Session } from '../session.ts'
 import type { DoctorCheck, Look, Patient } from './doctor/check.ts'
 import { databaseChecks } from './doctor/database.ts'

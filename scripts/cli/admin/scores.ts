@@ -1,7 +1,6 @@
 /** Every score, computed anew from the ledger's entries and compared with what the writes kept. */
 import { recomputeScores } from '../../../src/db/score-check.ts'
-import { exitCodes } from '../command.ts'
-import { table } from '../output.ts'
+import { exitCodes, table } from '../output.ts'
 import type { Session } from '../session.ts'
 import { withDatabase } from './settings.ts'
 

@@ -13,8 +13,8 @@ import { DatabaseRefusedError, DatabaseUnavailableError } from '../../../src/db/
 import { openDatabase } from '../../../src/db/open.ts'
 import type { OpenDatabase } from '../../../src/db/open.ts'
 import type { Database } from '../../../src/db/schema.ts'
-import { exitCodes } from '../command.ts'
 import { UsageError } from '../input.ts'
+import { exitCodes } from '../output.ts'
 import type { Session } from '../session.ts'
 
 /** The settings of the service: the environment, and `.env` for variables that are not set. */
