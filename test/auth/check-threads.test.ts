@@ -177,6 +177,9 @@ test('where the second cannot be loaded and the one then ends, the next check st
     join(dir, 'second-fails.js'),
     `import { parentPort as port, threadId } from 'node:worker_threads'
 import { existsSync, writeFileSync } from 'node:fs'
+import { allowSlowTests } from '../support/slow-tests.ts'
+
+allowSlowTests('starts threads')
 const [one, two] = ['one', 'two'].map((name) => ${JSON.stringify(dir)} + '/second-fails.' + name)
 if (existsSync(one) && !existsSync(two)) { writeFileSync(two, ''); throw new Error('not loaded') }
 writeFileSync(one, '')

@@ -16,6 +16,9 @@ import type { WalletChain } from '../../src/auth/contract-wallet.ts'
 import { verifySignature } from '../../src/auth/schemes.ts'
 import { SchemeUnavailableError } from '../../src/auth/verdict.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
+
+allowSlowTests('starts anvil')
 
 const owner = privateKeyToAccount(`0x${'11'.repeat(32)}`)
 const stranger = privateKeyToAccount(`0x${'22'.repeat(32)}`)

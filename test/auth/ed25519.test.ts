@@ -9,7 +9,10 @@ import { decodeEd25519Signature, publicKeyObject, verifyEd25519 } from '../../sr
 import { signBytes, signingKeyFromSeed } from '../../src/auth/signing-key.ts'
 import { encodeBase58 } from '../../src/core/base58.ts'
 import { SMALL_ORDER_ENCODINGS } from '../../src/core/ed25519-points.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { readVectors } from '../vectors/read.ts'
+
+allowSlowTests('checks thousands of vectors')
 
 interface Case {
   readonly id: number

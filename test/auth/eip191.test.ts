@@ -8,7 +8,10 @@ import { z } from 'zod'
 
 import { recoverSigner, verifyPersonalSign } from '../../src/auth/eip191.ts'
 import { bytesToHex } from '../../src/core/hex.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { readVectors } from '../vectors/read.ts'
+
+allowSlowTests('checks thousands of vectors')
 
 const claim = { message: z.string(), address: z.string(), signature: z.string() }
 

@@ -14,7 +14,10 @@ import { tempDatabase } from '../db/temp-database.ts'
 import { handClock } from '../support/http-service.ts'
 import { startReceiptChain } from '../support/receipt-chain.ts'
 import type { ReceiptChain } from '../support/receipt-chain.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { evmWallet } from '../support/wallets.ts'
+
+allowSlowTests('starts anvil')
 
 const genesisMs = Date.UTC(2026, 10, 20)
 const paidMs = genesisMs + hourMs

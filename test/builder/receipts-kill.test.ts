@@ -18,7 +18,10 @@ import { handClock } from '../support/http-service.ts'
 import { startReceiptChain } from '../support/receipt-chain.ts'
 import type { ReceiptChain } from '../support/receipt-chain.ts'
 import { startRpcProxy } from '../support/rpc-proxy.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { evmWallet } from '../support/wallets.ts'
+
+allowSlowTests('starts and kills processes')
 
 const startMs = Date.UTC(2026, 10, 20)
 const nowMs = startMs + 2 * hourMs

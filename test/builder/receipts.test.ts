@@ -28,8 +28,11 @@ import {
 } from '../support/receipts.ts'
 import { rpcError, startRpcProxy } from '../support/rpc-proxy.ts'
 import type { ProxyRules } from '../support/rpc-proxy.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { ed25519Key, evmWallet, solanaWallet } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
+
+allowSlowTests('starts anvil')
 
 const genesisMs = Date.UTC(2026, 10, 20)
 const startMs = Date.UTC(2026, 10, 21, 6)

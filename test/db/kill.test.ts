@@ -6,7 +6,10 @@ import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 
 import { openDatabase } from '../../src/db/open.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { tempFolder } from './temp-database.ts'
+
+allowSlowTests('starts and kills processes')
 
 const root = new URL('../..', import.meta.url).pathname
 

@@ -8,7 +8,10 @@ import { BusyError, DatabaseBrokenError, DiskFullError } from '../../src/db/erro
 import { getMeta, setMeta } from '../../src/db/meta.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { gate, otherConnection, tempDatabase, tempFolder } from './temp-database.ts'
+
+allowSlowTests('sends thousands of signed requests')
 
 async function keys({ reader }: OpenDatabase): Promise<readonly string[]> {
   const rows = await reader.selectFrom('meta').select('key').orderBy('key').execute()

@@ -5,6 +5,9 @@ import { describe, expect, test } from 'vitest'
 
 import { metricSpecs } from '../../src/metrics/catalogue.ts'
 import { isRunnable } from '../support/runnable.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
+
+allowSlowTests('starts servers of the deploy notes')
 
 const rules = readFileSync('scripts/deploy/alerts.yml', 'utf8')
 const runbook = readFileSync('scripts/deploy/README.md', 'utf8')

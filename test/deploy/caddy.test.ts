@@ -8,10 +8,13 @@ import { manifestSchema } from '../../src/core/documents.ts'
 import { send } from '../support/raw-http.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
 import { isRunnable } from '../support/runnable.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { startCaddy } from './edge.ts'
 import type { Edge } from './edge.ts'
 import { echo, echoed, neverRead, premium, startOrigin } from './origin.ts'
 import type { Origin } from './origin.ts'
+
+allowSlowTests('starts servers of the deploy notes')
 
 const list = '/api/v1/rails'
 const live = '/api/v1/stats/live'

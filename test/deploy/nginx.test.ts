@@ -8,6 +8,7 @@ import { routes } from '../../src/contract/routes.ts'
 import { send } from '../support/raw-http.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
 import { isRunnable } from '../support/runnable.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { startNginx } from './edge.ts'
 import type { Edge } from './edge.ts'
 import {
@@ -20,6 +21,8 @@ import {
   startOrigin,
 } from './origin.ts'
 import type { Origin } from './origin.ts'
+
+allowSlowTests('starts servers of the deploy notes')
 
 const list = '/api/v1/rails'
 const live = '/api/v1/stats/live'

@@ -11,8 +11,11 @@ import type { PublicDir, Service } from '../support/http-service.ts'
 import { send } from '../support/raw-http.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
 import { isRunnable } from '../support/runnable.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { startCaddy, startNginx } from './edge.ts'
 import type { Edge } from './edge.ts'
+
+allowSlowTests('starts servers of the deploy notes')
 
 const edges = [
   ['nginx', startNginx],

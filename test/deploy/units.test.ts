@@ -8,6 +8,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { isRunnable } from '../support/runnable.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
+
+allowSlowTests('starts servers of the deploy notes')
 
 const names = ['agent-income-ledger.service', 'agent-income-ledger-builder.service'] as const
 const manifest = z.object({ scripts: z.object({ start: z.string(), builder: z.string() }) })

@@ -7,8 +7,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { installProgram } from '../support/program.ts'
 import type { Program } from '../support/program.ts'
 import { receiptFacts, submission, workerSigned } from '../support/receipts.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { ed25519Key, nearWallet } from '../support/wallets.ts'
 import { addressOf, newLedger } from './ledger.ts'
+
+allowSlowTests('starts the compiled program')
 
 const worker = nearWallet('worker')
 let program: Program

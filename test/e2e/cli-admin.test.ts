@@ -18,8 +18,11 @@ import { z } from 'zod'
 import { withPlainFile } from '../../scripts/cli/admin/integrity.ts'
 import { receiptKeyOf, parseSecretKey } from '../../src/client/signers.ts'
 import { openDatabase } from '../../src/db/open.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { openShell } from './shell.ts'
 import type { Ended, Shell } from './shell.ts'
+
+allowSlowTests('starts the compiled program')
 
 let shell: Shell
 let keys: Record<string, string>

@@ -4,8 +4,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { openShell } from './shell.ts'
 import type { Shell } from './shell.ts'
+
+allowSlowTests('starts the compiled program')
 
 let shell: Shell
 let keys: Record<string, string>

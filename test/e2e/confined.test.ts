@@ -23,7 +23,10 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { installProgram, runCommand } from '../support/program.ts'
 import type { Program } from '../support/program.ts'
 import { leavesNothingOut } from '../support/runnable.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { addressOf } from './ledger.ts'
+
+allowSlowTests('starts the compiled program')
 
 const calls =
   'open,openat,openat2,creat,mkdir,mkdirat,rename,renameat,renameat2,link,linkat,symlink,symlinkat,unlink,unlinkat,rmdir,truncate,chmod,fchmodat,chown,fchownat,mknod,mknodat'

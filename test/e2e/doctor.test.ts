@@ -19,10 +19,13 @@ import { rotateKey } from '../../builder/publish/keys.ts'
 import { doctorChecks } from '../../scripts/cli/admin/doctor.ts'
 import { withPlainFile } from '../../scripts/cli/admin/integrity.ts'
 import type { Program } from '../support/program.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { boardReceipt, installBoardProgram, sendReceipt } from './board.ts'
 import { addressOf, newLedger } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
 import { admin, diagnose } from './operator.ts'
+
+allowSlowTests('starts the compiled program')
 
 let program: Program
 let ledger: Ledger

@@ -21,9 +21,12 @@ import { dayMs, hourMs, isoTime, minuteMs } from '../../src/core/time.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { randomFrom } from '../support/random.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { fillDisk } from './full-disk.ts'
 import { documentWrites } from './random-writes.ts'
 import type { Write } from './random-writes.ts'
+
+allowSlowTests('CHECK')
 
 const timeoutMs = 600_000
 /** Given again by `BUILDS_SEED`, the same happens in the same order. */

@@ -7,10 +7,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseSigningKeys, verifyDocument } from '../../src/client/verify.ts'
 import type { SigningKeys } from '../../src/contract/schemas/service.ts'
 import type { Program } from '../support/program.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { installBoardProgram } from './board.ts'
 import { createClients } from './clients.ts'
 import { addressOf, newLedger } from './ledger.ts'
 import { admin } from './operator.ts'
+
+allowSlowTests('starts the compiled program')
 
 const rotations = 3
 const readerCount = 4

@@ -12,6 +12,7 @@ import { installProgram } from '../support/program.ts'
 import type { Program, Running } from '../support/program.ts'
 import { startRpcProxy } from '../support/rpc-proxy.ts'
 import type { ProxyRules, RpcProxy } from '../support/rpc-proxy.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { startUsdcChain } from '../support/usdc-chain.ts'
 import type { UsdcChain } from '../support/usdc-chain.ts'
 import {
@@ -25,6 +26,8 @@ import {
 import type { SignedAuthorization } from '../support/x402-payment.ts'
 import { addressOf, newLedger } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
+
+allowSlowTests('starts the compiled program')
 
 const payer = chainAccount('payer')
 const receiver = chainAccount('receiver').address

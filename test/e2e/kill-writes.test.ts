@@ -5,9 +5,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import type { Program, Running } from '../support/program.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { boardReceipt, installBoardProgram, sendReceipt } from './board.ts'
 import { addressOf, newLedger } from './ledger.ts'
 import { wholeReceipts } from './whole-receipts.ts'
+
+allowSlowTests('starts the compiled program')
 
 const kills = 100
 const clients = 8

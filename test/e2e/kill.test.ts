@@ -17,12 +17,15 @@ import { eventsSince } from '../../src/db/events.ts'
 import { createDocumentStore } from '../../src/http/document-store.ts'
 import type { Program, Running } from '../support/program.ts'
 import { randomFrom } from '../support/random.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { installBoardProgram } from './board.ts'
 import { createClients } from './clients.ts'
 import { addressOf, newLedger, problemsOfSet, withHooks } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
 import { firstPollMs, startRecordedSources } from './recorded-sources.ts'
 import type { RecordedSources } from './recorded-sources.ts'
+
+allowSlowTests('starts the compiled program')
 
 const killHook = 'test/support/kill-hook.ts'
 const pidHook = 'test/support/pid-hook.ts'

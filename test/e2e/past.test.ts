@@ -7,10 +7,13 @@ import { z } from 'zod'
 
 import { installProgram } from '../support/program.ts'
 import type { Program, Running } from '../support/program.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { addressOf, inventory, newLedger, problemsOfSet, withHooks } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
 import { firstPollMs, startRecordedSources } from './recorded-sources.ts'
 import type { RecordedSources } from './recorded-sources.ts'
+
+allowSlowTests('starts the compiled program')
 
 const testClock = 'test/support/test-clock.ts'
 const damages = {

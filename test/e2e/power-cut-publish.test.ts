@@ -13,6 +13,9 @@ import type { Workspace } from '../builder/publish/set.ts'
 import { expectNoSecrets } from '../support/no-secrets.ts'
 import { installProgram } from '../support/program.ts'
 import type { Program } from '../support/program.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
+
+allowSlowTests('starts the compiled program')
 
 const never = '1000000'
 const tracedCalls = 'openat,write,pwrite64,mkdir,link,fsync,syncfs,rename,symlink,symlinkat'

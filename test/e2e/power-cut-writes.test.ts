@@ -14,10 +14,13 @@ import { recomputeScores } from '../../src/db/score-check.ts'
 import { runCommand } from '../support/program.ts'
 import type { Program } from '../support/program.ts'
 import { randomFrom } from '../support/random.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { boardReceipt, installBoardProgram, sendReceipt } from './board.ts'
 import { addressOf } from './ledger.ts'
 import { disksAfterCuts, readTrace, tracedBytes, tracedCalls } from './recorded-disk.ts'
 import type { Disk } from './recorded-disk.ts'
+
+allowSlowTests('starts the compiled program')
 
 const clients = 4
 const receipts = 400

@@ -11,10 +11,13 @@ import { minuteMs, hourMs, isoTime } from '../../src/core/time.ts'
 import { eventsSince } from '../../src/db/events.ts'
 import { installProgram } from '../support/program.ts'
 import type { Program } from '../support/program.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { newLedger, problemsOfSet, withHooks } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
 import { daysAgo, firstPollMs, startRecordedSources } from './recorded-sources.ts'
 import type { RecordedSources } from './recorded-sources.ts'
+
+allowSlowTests('polls every rail')
 
 /** Null: unknown. Volumes in USDC: 30 days, 7 days, then both before the rule. */
 interface Expected {

@@ -19,9 +19,12 @@ import type { Database } from '../../src/db/schema.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { readExposition, total } from '../metrics/exposition.ts'
 import type { Program } from '../support/program.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { boardReceipt, installBoardProgram, sendReceipt } from './board.ts'
 import { addressOf, newLedger } from './ledger.ts'
 import { admin } from './operator.ts'
+
+allowSlowTests('starts the compiled program')
 
 const clients = 6
 const beforeBackup = 150

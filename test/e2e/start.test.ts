@@ -12,7 +12,10 @@ import { statsLive } from '../../src/contract/schemas/stats.ts'
 import { openApiValidator } from '../support/openapi-validator.ts'
 import { installProgram, run } from '../support/program.ts'
 import type { Program, Running } from '../support/program.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { addressOf } from './ledger.ts'
+
+allowSlowTests('starts the compiled program')
 
 /** The prefix of an ed25519 public key in SPKI form (RFC 8410). */
 const spkiPrefix = Buffer.from('302a300506032b6570032100', 'hex')

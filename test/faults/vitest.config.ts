@@ -13,7 +13,8 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 1,
     expect: { poll: { timeout: 60_000 } },
     retry: 0,
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
+    // Files that need more say so with a reason; see `allowSlowTests`.
+    testTimeout: 30_000,
+    hookTimeout: 120_000,
   },
 })

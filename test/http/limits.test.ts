@@ -8,6 +8,9 @@ import { handClock, publicDir, sampleDocuments, startService } from '../support/
 import type { PublicDir, Service } from '../support/http-service.ts'
 import { send } from '../support/raw-http.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
+
+allowSlowTests('sends thousands of signed requests')
 
 const opened: { service: Service; published: PublicDir }[] = []
 

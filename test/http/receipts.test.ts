@@ -18,6 +18,7 @@ import {
   withPlatform,
   workerSigned,
 } from '../support/receipts.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import {
   ed25519Key,
   evmWallet,
@@ -26,6 +27,8 @@ import {
   signedBody,
 } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
+
+allowSlowTests('sends thousands of signed requests')
 
 let published: PublicDir
 let service: Service

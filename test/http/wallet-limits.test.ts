@@ -15,8 +15,11 @@ import { gate, tempFolder } from '../db/temp-database.ts'
 import { handClock, publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
 import { makePartner } from '../support/partners.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { evmWallet, nearWallet, partnerHeaders, signedBody } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
+
+allowSlowTests('sends thousands of signed requests')
 
 const opened: { service: Service; published: PublicDir }[] = []
 

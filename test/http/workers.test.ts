@@ -6,8 +6,11 @@ import { worker, workerList } from '../../src/contract/schemas/worker.ts'
 import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
 import { makePartner } from '../support/partners.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { evmWallet, nearWallet, signedBody, testService } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
+
+allowSlowTests('sends thousands of signed requests')
 
 let published: PublicDir
 let service: Service

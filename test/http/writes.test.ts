@@ -19,6 +19,7 @@ import { createConcurrencyLimits, outboundLimitsOf } from '../../src/limits/conc
 import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
 import { send } from '../support/raw-http.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import {
   evmWallet,
   nearWallet,
@@ -27,6 +28,8 @@ import {
   solanaWallet,
 } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
+
+allowSlowTests('sends thousands of signed requests')
 
 const noteBody = z.strictObject({
   wallet: walletInput,

@@ -13,6 +13,7 @@ import { runCommand } from '../support/command-line.ts'
 import { startPaidService } from '../support/paid-service.ts'
 import type { PaidService } from '../support/paid-service.ts'
 import { makePartner } from '../support/partners.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { startUsdcChain } from '../support/usdc-chain.ts'
 import type { UsdcChain } from '../support/usdc-chain.ts'
 import {
@@ -22,6 +23,8 @@ import {
   paymentV2,
   signAuthorization,
 } from '../support/x402-payment.ts'
+
+allowSlowTests('starts anvil')
 
 let chain: UsdcChain
 let service: PaidService

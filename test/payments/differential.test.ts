@@ -8,10 +8,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { startPaidService } from '../support/paid-service.ts'
 import type { PaidService } from '../support/paid-service.ts'
 import { facilitatorCall, referenceFacilitator } from '../support/reference-facilitator.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { startUsdcChain } from '../support/usdc-chain.ts'
 import type { UsdcChain } from '../support/usdc-chain.ts'
 import { chainAccount, headerOf } from '../support/x402-payment.ts'
 import { hostilePayments } from './hostile-payments.ts'
+
+allowSlowTests('starts anvil')
 
 /** `throws`: the facilitator fails with a TypeError or the like, in place of a verdict. */
 type ReferenceVerdict = 'takes' | 'refuses' | 'throws'

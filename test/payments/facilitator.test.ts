@@ -9,6 +9,7 @@ import { impatientMs, startPaidService } from '../support/paid-service.ts'
 import type { PaidService } from '../support/paid-service.ts'
 import { referenceFacilitator, serveFacilitator } from '../support/reference-facilitator.ts'
 import type { HttpFacilitator } from '../support/reference-facilitator.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { startUsdcChain } from '../support/usdc-chain.ts'
 import type { UsdcChain } from '../support/usdc-chain.ts'
 import {
@@ -19,6 +20,8 @@ import {
   signAuthorization,
 } from '../support/x402-payment.ts'
 import type { SignedAuthorization } from '../support/x402-payment.ts'
+
+allowSlowTests('starts anvil')
 
 const payer = chainAccount('payer')
 /** Price of the feed. */

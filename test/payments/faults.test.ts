@@ -12,6 +12,7 @@ import { startPaidService } from '../support/paid-service.ts'
 import type { PaidService } from '../support/paid-service.ts'
 import { rpcError, rpcResult, startRpcProxy } from '../support/rpc-proxy.ts'
 import type { ProxyRules, RpcProxy } from '../support/rpc-proxy.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { startUsdcChain, usdcAbi, usdcAddress } from '../support/usdc-chain.ts'
 import type { UsdcChain } from '../support/usdc-chain.ts'
 import {
@@ -23,6 +24,8 @@ import {
   signAuthorization,
 } from '../support/x402-payment.ts'
 import type { SignedAuthorization } from '../support/x402-payment.ts'
+
+allowSlowTests('starts anvil')
 
 const payer = chainAccount('payer')
 /** Price of the feed. */

@@ -13,6 +13,7 @@ import { systemRandom } from '../../src/runtime/runtime.ts'
 import { startPaidService } from '../support/paid-service.ts'
 import type { PaidService } from '../support/paid-service.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { startUsdcChain, usdcAddress } from '../support/usdc-chain.ts'
 import type { UsdcChain } from '../support/usdc-chain.ts'
 import { evmWallet } from '../support/wallets.ts'
@@ -23,6 +24,8 @@ import {
   settlementCall,
   signAuthorization,
 } from '../support/x402-payment.ts'
+
+allowSlowTests('starts anvil')
 
 let chain: UsdcChain
 let service: PaidService

@@ -11,6 +11,7 @@ import { alertFeed } from '../../src/contract/schemas/alert.ts'
 import { entriesOf } from '../../src/core/entries.ts'
 import { startPaidService } from '../support/paid-service.ts'
 import type { PaidService } from '../support/paid-service.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { startUsdcChain } from '../support/usdc-chain.ts'
 import type { UsdcChain } from '../support/usdc-chain.ts'
 import {
@@ -20,6 +21,8 @@ import {
   paymentV2,
   signAuthorization,
 } from '../support/x402-payment.ts'
+
+allowSlowTests('starts anvil')
 
 const payer = chainAccount('payer')
 /** Price of the feed. */

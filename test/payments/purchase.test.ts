@@ -11,6 +11,7 @@ import type { PaidService } from '../support/paid-service.ts'
 import { makePartner } from '../support/partners.ts'
 import { startRpcProxy } from '../support/rpc-proxy.ts'
 import type { ProxyRules, RpcProxy } from '../support/rpc-proxy.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { startUsdcChain } from '../support/usdc-chain.ts'
 import type { UsdcChain } from '../support/usdc-chain.ts'
 import { evmWallet, partnerHeaders } from '../support/wallets.ts'
@@ -22,6 +23,8 @@ import {
   signAuthorization,
 } from '../support/x402-payment.ts'
 import type { SignedAuthorization } from '../support/x402-payment.ts'
+
+allowSlowTests('starts anvil')
 
 const payer = chainAccount('payer')
 const feed = '/api/v1/alerts/feed'

@@ -20,6 +20,7 @@ import { publicDir, startService } from '../support/http-service.ts'
 import { startPaidService } from '../support/paid-service.ts'
 import type { PaidService } from '../support/paid-service.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { startUsdcChain } from '../support/usdc-chain.ts'
 import type { UsdcChain } from '../support/usdc-chain.ts'
 import { evmWallet, partnerHeaders } from '../support/wallets.ts'
@@ -30,6 +31,8 @@ import {
   paymentV2,
   signAuthorization,
 } from '../support/x402-payment.ts'
+
+allowSlowTests('starts anvil')
 
 let chain: UsdcChain
 let service: PaidService

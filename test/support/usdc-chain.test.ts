@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
+import { allowSlowTests } from './slow-tests.ts'
 import { startUsdcChain, usdcAbi, usdcAddress } from './usdc-chain.ts'
 import type { UsdcChain } from './usdc-chain.ts'
 import { chainAccount, settlementCall, signAuthorization } from './x402-payment.ts'
+
+allowSlowTests('starts anvil')
 
 let chain: UsdcChain
 const payer = chainAccount('payer')

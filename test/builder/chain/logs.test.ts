@@ -13,6 +13,9 @@ import { quickRequests } from '../../support/rail-context.ts'
 import { rangeOf, rpcError, startRpcProxy } from '../../support/rpc-proxy.ts'
 import type { ProxyRules } from '../../support/rpc-proxy.ts'
 import { logOf, wallet } from '../../support/scripted-contract.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
+
+allowSlowTests('starts anvil')
 
 const events = parseAbi([
   'event Paid(address indexed to, uint256 amount)',

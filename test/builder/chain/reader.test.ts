@@ -11,6 +11,9 @@ import { startAnvil } from '../../support/anvil.ts'
 import type { Anvil } from '../../support/anvil.ts'
 import { quickRequests } from '../../support/rail-context.ts'
 import { startRpcProxy } from '../../support/rpc-proxy.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
+
+allowSlowTests('starts anvil')
 
 const endMs = Date.UTC(2026, 9, 31, 12)
 const { chainId, settleBlocks } = chains.gnosis

@@ -15,7 +15,10 @@ import { routes } from '../../../src/contract/routes.ts'
 import { parseFrontMatter } from '../../../src/core/front-matter.ts'
 import { startService } from '../../support/http-service.ts'
 import type { Service } from '../../support/http-service.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
 import { smallWorld, worldNowMs } from '../../support/world.ts'
+
+allowSlowTests('runs git')
 
 const names = ['desk', 'pacts', 'register-and-earn'] as const
 const skills = new Map(

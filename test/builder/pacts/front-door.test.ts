@@ -22,8 +22,11 @@ import { creator, firstPactId as id, startPactChain, worker } from '../../suppor
 import type { PactChain } from '../../support/pact-chain.ts'
 import { manifestsOf, pactLedger } from '../../support/pact-ledger.ts'
 import { startRpcProxy } from '../../support/rpc-proxy.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
 import { evmWallet } from '../../support/wallets.ts'
 import { smallWorld } from '../../support/world.ts'
+
+allowSlowTests('starts anvil')
 
 const genesisMs = Date.UTC(2026, 10, 1)
 const deadlineMs = Date.UTC(2026, 10, 10, 12)

@@ -12,6 +12,9 @@ import {
 import type { PactChain } from '../../support/pact-chain.ts'
 import { manifestsOf, pactLedger } from '../../support/pact-ledger.ts'
 import { startRpcProxy } from '../../support/rpc-proxy.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
+
+allowSlowTests('starts anvil')
 
 const genesisMs = Date.UTC(2026, 10, 1)
 const deadlineMs = Date.UTC(2026, 10, 10, 12)

@@ -27,7 +27,10 @@ import type { ArchiveOptions } from '../../../builder/publish/archive.ts'
 import { FAST_IMPORT, fastImportStream } from '../../../builder/publish/git-tree.ts'
 import { withoutCredentials } from '../../../builder/publish/git.ts'
 import { randomFrom } from '../../support/random.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
 import { filesBelow, startMs } from './set.ts'
+
+allowSlowTests('runs git')
 
 let root: string
 let repoDir: string

@@ -7,8 +7,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { compile } from '../../support/compile.ts'
 import type { Compiled } from '../../support/compile.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
 import { readSet, startMs, versionsOf, workspace, worldOf } from './set.ts'
 import type { Workspace } from './set.ts'
+
+allowSlowTests('starts and kills processes')
 
 const KILLS = 50
 /** Each kill is a process of its own, and a machine may be busy. */

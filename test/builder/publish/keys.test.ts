@@ -16,7 +16,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 
 import { loadKeys, rotateKey } from '../../../builder/publish/keys.ts'
 import { signingKeys } from '../../../src/contract/schemas/service.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
 import { sha256, startMs } from './set.ts'
+
+allowSlowTests('starts openssl')
 
 let root: string
 let dir: string

@@ -14,6 +14,9 @@ import type { Anvil } from '../../support/anvil.ts'
 import { railContext } from '../../support/rail-context.ts'
 import { rangeOf, rpcError, startRpcProxy } from '../../support/rpc-proxy.ts'
 import { logOf, wallet } from '../../support/scripted-contract.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
+
+allowSlowTests('starts anvil')
 
 const events = parseAbi(['event Paid(address indexed to, uint256 amount)'])
 const contract = wallet(1)

@@ -14,6 +14,9 @@ import { startAnvil } from '../../support/anvil.ts'
 import { railContext } from '../../support/rail-context.ts'
 import { logOf, wallet, word } from '../../support/scripted-contract.ts'
 import type { ScriptedLog } from '../../support/scripted-contract.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
+
+allowSlowTests('starts anvil')
 
 const identity: Address = '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432'
 const reputation: Address = '0x8004BAa17C55a88189AE136b182e5fdA19dE9b63'

@@ -26,6 +26,9 @@ import { railContext } from '../../support/rail-context.ts'
 import { rpcError, rpcResult, startRpcProxy } from '../../support/rpc-proxy.ts'
 import type { CannedAnswer, RpcRequest } from '../../support/rpc-proxy.ts'
 import { wallet, word } from '../../support/scripted-contract.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
+
+allowSlowTests('polls every rail, against anvil')
 
 const endMs = Date.UTC(2026, 9, 31, 12)
 const head = 500_000_000

@@ -10,6 +10,9 @@ import type { Anvil } from '../../support/anvil.ts'
 import { railContext } from '../../support/rail-context.ts'
 import { logOf, wallet, word } from '../../support/scripted-contract.ts'
 import type { ScriptedLog } from '../../support/scripted-contract.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
+
+allowSlowTests('starts anvil')
 
 const marketplace: Address = '0x735FAAb1c4Ec41128c367AFb5c3baC73509f70bB'
 const native: Address = '0x21cE6799A22A3Da84B7c44a814a9c79ab1d2A50D'

@@ -12,6 +12,9 @@ import type { Anvil } from '../../support/anvil.ts'
 import { railContext } from '../../support/rail-context.ts'
 import { logOf, wallet, word } from '../../support/scripted-contract.ts'
 import type { ScriptedLog } from '../../support/scripted-contract.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
+
+allowSlowTests('starts anvil')
 
 const escrow: Address = '0x220B97972d6028Acd70221890771E275e7734BFB'
 const token: Address = '0x809c2540358E2cF37050cCE41A610cb6CE66Abe1'

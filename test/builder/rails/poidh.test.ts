@@ -12,6 +12,9 @@ import { railContext } from '../../support/rail-context.ts'
 import { rpcError, startRpcProxy } from '../../support/rpc-proxy.ts'
 import { logOf, wallet } from '../../support/scripted-contract.ts'
 import type { ScriptedLog } from '../../support/scripted-contract.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
+
+allowSlowTests('starts anvil')
 
 const contract: Address = '0x5555fa783936c260f77385b4e153b9725fef1719'
 const feeds = {

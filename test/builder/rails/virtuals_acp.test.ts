@@ -16,6 +16,9 @@ import type { Anvil } from '../../support/anvil.ts'
 import { railContext } from '../../support/rail-context.ts'
 import { logOf, wallet } from '../../support/scripted-contract.ts'
 import type { ScriptedLog } from '../../support/scripted-contract.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
+
+allowSlowTests('starts anvil')
 
 const acpV1: Address = '0x6a1FE26D54ab0d3E1e3168f2e0c0cDa5cC0A0A4A'
 const router: Address = '0xa6C9BA866992cfD7fd6460ba912bfa405adA9df0'

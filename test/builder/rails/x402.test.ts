@@ -15,6 +15,9 @@ import { rpcError, rangeOf, startRpcProxy } from '../../support/rpc-proxy.ts'
 import type { RpcProxy } from '../../support/rpc-proxy.ts'
 import { logOf, wallet, word } from '../../support/scripted-contract.ts'
 import type { ScriptedLog } from '../../support/scripted-contract.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
+
+allowSlowTests('starts anvil')
 
 const usdc: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const endMs = Date.UTC(2026, 9, 31, 12)

@@ -12,8 +12,11 @@ import { tempDatabase } from '../../db/temp-database.ts'
 import { railContext } from '../../support/rail-context.ts'
 import { replayModes } from '../../support/replay-server.ts'
 import type { ReplayMode } from '../../support/replay-server.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
 import { startSolanaNode } from '../../support/solana-node.ts'
 import type { FakeTransaction, FakeTransfer, SolanaNode } from '../../support/solana-node.ts'
+
+allowSlowTests('polls months of blocks')
 
 const endMs = Date.UTC(2026, 9, 5)
 const [payAi, dexter] = [

@@ -15,6 +15,9 @@ import { startSite } from '../../site/site-server.ts'
 import { fullWorld } from '../../site/worlds.ts'
 import { handClock, publicDir, startService } from '../../support/http-service.ts'
 import type { PublicDir, Service } from '../../support/http-service.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
+
+allowSlowTests('starts a compiled script')
 
 let published: PublicDir
 let service: Service

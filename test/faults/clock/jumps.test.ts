@@ -24,9 +24,12 @@ import { firstPollMs, startRecordedSources } from '../../e2e/recorded-sources.ts
 import type { RecordedSources } from '../../e2e/recorded-sources.ts'
 import type { Program, Running } from '../../support/program.ts'
 import { receiptFacts, submission, workerSigned } from '../../support/receipts.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
 import { ed25519Key, nearWallet, partnerHeaders, signedBody } from '../../support/wallets.ts'
 import { fakedClock, noFakedClock } from './faked-clock.ts'
 import type { FakedClock } from './faked-clock.ts'
+
+allowSlowTests('starts the compiled program')
 
 const worker = nearWallet('worker')
 const poster = nearWallet('poster')

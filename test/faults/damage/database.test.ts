@@ -15,6 +15,9 @@ import type { Ledger } from '../../e2e/ledger.ts'
 import { wholeReceipts } from '../../e2e/whole-receipts.ts'
 import { run } from '../../support/program.ts'
 import type { Program, Running } from '../../support/program.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
+
+allowSlowTests('starts the compiled program')
 
 type Damage = (bytes: Buffer, pageOf: (name: string) => number) => void
 

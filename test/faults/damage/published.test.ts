@@ -27,6 +27,9 @@ import { addressOf, newLedger, problemsOfSet } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import { run } from '../../support/program.ts'
 import type { Program } from '../../support/program.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
+
+allowSlowTests('starts the compiled program')
 
 let program: Program
 let sound: Ledger

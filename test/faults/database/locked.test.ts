@@ -14,6 +14,9 @@ import { createClients } from '../../e2e/clients.ts'
 import { addressOf, newLedger } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import type { Program, Running } from '../../support/program.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
+
+allowSlowTests('starts the compiled program')
 
 let program: Program
 let ledger: Ledger

@@ -11,7 +11,10 @@ import { addressOf, newLedger } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import { wholeReceipts } from '../../e2e/whole-receipts.ts'
 import type { Program, Running } from '../../support/program.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
 import { nearWallet, signedBody } from '../../support/wallets.ts'
+
+allowSlowTests('starts the compiled program')
 
 let program: Program
 let ledger: Ledger

@@ -13,7 +13,10 @@ import { createClients } from '../../e2e/clients.ts'
 import { addressOf, newLedger, problemsOfSet, withHooks } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import type { Program, Running } from '../../support/program.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
 import { inject, noInjection } from './inject.ts'
+
+allowSlowTests('starts the compiled program')
 
 const pidHook = 'test/support/pid-hook.ts'
 /** Below PUBLIC_DIR. */

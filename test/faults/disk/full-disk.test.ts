@@ -11,7 +11,10 @@ import { installBoardProgram } from '../../e2e/board.ts'
 import { createClients } from '../../e2e/clients.ts'
 import { addressOf, newLedger, problemsOfSet } from '../../e2e/ledger.ts'
 import type { Program } from '../../support/program.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
 import { mountSmallDisk, noMount } from './small-disk.ts'
+
+allowSlowTests('starts the compiled program')
 
 const containing = (text: string): unknown => expect.stringContaining(text)
 

@@ -8,8 +8,11 @@ import { createServer } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { createCollector } from '../../support/collect.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
 import { kinds } from './kinds.ts'
 import { misbehaviours, startLiar } from './liar.ts'
+
+allowSlowTests('waits for time limits of clients')
 
 /** What answers well to whatever is asked of it, and lies inside. */
 const inside = createServer((request, response) => {

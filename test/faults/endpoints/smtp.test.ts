@@ -7,6 +7,9 @@ import { describe, expect, test } from 'vitest'
 
 import { createSmtpMail } from '../../../src/mail/smtp.ts'
 import { publicDir, sampleDocuments, startService } from '../../support/http-service.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
+
+allowSlowTests('waits for time limits of clients')
 
 type Answer = string | null | ((socket: Socket) => void)
 /**

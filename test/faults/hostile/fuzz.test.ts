@@ -15,12 +15,15 @@ import { version } from '../../../src/contract/version.ts'
 import { canonicalize } from '../../../src/core/canonical-json.ts'
 import { openApiValidator } from '../../support/openapi-validator.ts'
 import { send } from '../../support/raw-http.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
 import { problemsOf } from './invariants.ts'
 import { plansFor, render } from './requests.ts'
 import type { Operation, Plan, Rendered } from './requests.ts'
 import { startTarget } from './target.ts'
 import type { Target } from './target.ts'
 import { answerOf, sendBytes } from './wire.ts'
+
+allowSlowTests('sends thousands of requests')
 
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_121)
 const runs = Number(process.env['FUZZ_RUNS'] ?? 20)

@@ -12,6 +12,9 @@ import type { PublicDir } from '../../support/http-service.ts'
 import { send } from '../../support/raw-http.ts'
 import type { Address } from '../../support/raw-http.ts'
 import { leavesNothingOut } from '../../support/runnable.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
+
+allowSlowTests('opens thousands of connections')
 
 const WANTED = 5000
 /** Both ends of a connection are of this process, which needs some for itself. */

@@ -21,7 +21,10 @@ import {
 import type { PublicDir, Service } from '../../support/http-service.ts'
 import { open, received, send } from '../../support/raw-http.ts'
 import { isRunnable } from '../../support/runnable.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
 import { answersOf } from './wire.ts'
+
+allowSlowTests('starts slowhttptest')
 
 /** Of each kind. */
 const CLIENTS = 60

@@ -11,7 +11,10 @@ import { publicDir, sampleDocuments, startService } from '../../support/http-ser
 import type { PublicDir, Service } from '../../support/http-service.ts'
 import { makePartner } from '../../support/partners.ts'
 import { isRunnable } from '../../support/runnable.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
 import { evmWallet, partnerHeaders } from '../../support/wallets.ts'
+
+allowSlowTests('starts sqlmap')
 
 /** The clock stands still, so a read that was signed once stays good for as long as is asked. */
 const partner = evmWallet('partner')

@@ -22,8 +22,11 @@ import { newLedger } from '../../e2e/ledger.ts'
 import { runCommand } from '../../support/program.ts'
 import type { Program } from '../../support/program.ts'
 import { randomFrom } from '../../support/random.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
 import { before, disksAfterCuts, tracedCalls } from './recorded-tree.ts'
 import type { Disk } from './recorded-tree.ts'
+
+allowSlowTests('starts the compiled program')
 
 const seed = 20_261_121
 /** A build under strace, on a machine that may be busy. */

@@ -35,7 +35,10 @@ import type { Exchange, Party } from '../../support/exchange.ts'
 import { publicDir, sampleDocuments, startService } from '../../support/http-service.ts'
 import type { PublicDir, Service } from '../../support/http-service.ts'
 import { partnerClient } from '../../support/partners.ts'
+import { allowSlowTests } from '../../support/slow-tests.ts'
 import { evmWallet, partnerHeaders, testService } from '../../support/wallets.ts'
+
+allowSlowTests('sends thousands of signed requests')
 
 const jobs = '/api/v1/jobs'
 const everybody = ['poster', 'worker', 'bidder', 'stranger'] as const satisfies readonly Party[]
