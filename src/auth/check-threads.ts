@@ -1,8 +1,7 @@
 /**
- * Checks of signatures on threads of their own. They are the most expensive part of a write, and arithmetic: on the
- * event loop every read would wait for them, one after the other. What comes within one turn of the loop goes over
- * together, since a message costs as much as a fifth of a check, whatever is in it; a batch that is full goes at once,
- * so that a thread works while the loop still reads the requests of the same crowd.
+ * Signature checks on worker threads, since they are the most expensive part of a write and would block all reads.
+ * The checks of one event loop tick are sent as one message, which costs a fifth of a check; a full batch is sent at
+ * once.
  */
 import { Worker } from 'node:worker_threads'
 
@@ -15,9 +14,8 @@ import type { SignatureVerdict } from './verdict.ts'
 
 export interface CheckThreads {
   readonly check: CheckSignature
-  /** What is wrong with them, for the operator; null where nothing is. */
+  /** A problem for the operator, or null. */
   readonly problem: () => string | null
-  /** Ends the threads; what they still had to do is refused. */
   readonly close: () => Promise<void>
 }
 
@@ -27,29 +25,26 @@ interface Waiting {
   readonly reject: (error: Error) => void
 }
 
-/** A thread that runs, with the batches it has not answered. */
 interface Running {
   readonly worker: Worker
-  /** It has loaded: what ends it now is what it was given. */
+  /** True once its code is loaded: a later exit is caused by what it was given. */
   isReady: boolean
   readonly sent: Map<number, readonly Waiting[]>
 }
 
-/** Two milliseconds of work: the first of a crowd go on while the others are looked at. */
+/** Two milliseconds of work. */
 const batchLimit = 16
-/** The event loop needs as long for a receipt as a thread for its checks: two can never both be full for long. */
+/** The event loop needs as long per receipt as a thread per check, so two are never both busy for long. */
 const mostThreads = 2
-/** Batches that go elsewhere before another thread is tried, where one could not be had. */
+/** Batches between attempts to start a thread after one could not be started. */
 const batchesBetweenTries = 256
 
 /**
- * @param entry `check-worker`, as Node can load it.
- * @param cores how many threads the machine can run at once.
- *
- * The first thread starts with the first check, another when all that run have work and there is a core for it beside
- * that of the event loop. One that ends refuses what it had not answered (503 for the callers: nothing is known of those
- * signatures, so nothing is written), and a later check starts another. Where no thread can be had or can load its code,
- * the checks are made here, slower for everybody else, and another is tried now and then.
+ * Starts the first thread with the first check, and another when all are busy and a core is free. A thread that exits
+ * rejects its unanswered checks (503, nothing is written). Where no thread starts or loads, checks run on the event
+ * loop.
+ * @param entry `check-worker`, in a form that Node loads
+ * @param cores threads that the machine runs at once
  */
 export function createCheckThreads(
   entry: URL,
@@ -89,7 +84,7 @@ export function createCheckThreads(
       running.delete(started)
       const left = [...started.sent.values()]
       if (started.isReady || isClosed) {
-        // Threads can be had: that the other could not is no reason to do without one.
+        // Another thread loaded, so this failure is no reason to do without threads.
         tryAgainAt = 0
         refuse(left.flat())
         return
@@ -100,7 +95,7 @@ export function createCheckThreads(
     return started
   }
 
-  /** Whoever has least to do: of those that have loaded, else of those that load. Null where there is no thread. */
+  /** Prefers threads that have loaded. Null where there is none. */
   const leastBusy = (): Running | null => {
     const all = [...running]
     const ready = all.filter(({ isReady }) => isReady)
@@ -117,7 +112,6 @@ export function createCheckThreads(
     }
   }
 
-  /** Gives a batch to a thread; where there is none, its checks are made here. */
   const place = (batch: readonly Waiting[]): void => {
     batches += 1
     const areAllBusy = [...running].every(({ sent }) => sent.size > 0)

@@ -1,4 +1,4 @@
-/** The other side of `check-threads`: takes checks of signatures by the batch and answers their verdicts. */
+/** The worker side of `check-threads`. */
 import { parentPort } from 'node:worker_threads'
 
 import { checkHere } from './check.ts'
@@ -6,18 +6,17 @@ import type { SignatureCheck } from './check.ts'
 import type { SignatureVerdict } from './verdict.ts'
 
 export interface CheckBatch {
-  /** Comes back with the verdicts: a batch may overtake another. */
+  /** Returned with the verdicts, since batches may overtake each other. */
   readonly id: number
   readonly checks: readonly SignatureCheck[]
 }
 
 export interface BatchVerdicts {
   readonly id: number
-  /** One for each check, in their order. */
+  /** In the order of the checks. */
   readonly verdicts: readonly SignatureVerdict[]
 }
 
-/** Said once, when the code is loaded. */
 export type Ready = 'ready'
 
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- A thread has no origin.

@@ -2,28 +2,27 @@ import { verifyEd25519 } from './ed25519.ts'
 import { verifyPersonalSign } from './eip191.ts'
 import type { SignatureVerdict } from './verdict.ts'
 
-/** A question that arithmetic alone can answer: no chain, no rows, no clock. */
+/** A check that needs neither chain nor database nor clock. */
 export type SignatureCheck =
   | {
       readonly scheme: 'eip191'
       readonly message: string
-      /** As sent. */
       readonly signature: string
-      /** In lower case. */
+      /** Lower case. */
       readonly address: string
     }
   | {
       readonly scheme: 'ed25519'
       readonly message: string
-      /** Padded base64, of the signature and of the key. */
+      /** Signature and key in padded base64. */
       readonly signature: string
       readonly publicKey: string
     }
 
-/** @throws SchemeUnavailableError where nobody could do it. */
+/** @throws SchemeUnavailableError where no check was possible */
 export type CheckSignature = (check: SignatureCheck) => Promise<SignatureVerdict>
 
-/** Checks it on the thread that asks. */
+/** Checks on the calling thread. */
 export async function checkHere(check: SignatureCheck): Promise<SignatureVerdict> {
   const { message, signature } = check
   if (check.scheme === 'eip191') return await verifyPersonalSign(message, signature, check.address)
@@ -31,7 +30,6 @@ export async function checkHere(check: SignatureCheck): Promise<SignatureVerdict
   return verifyEd25519(message, Buffer.from(signature, 'base64'), publicKey)
 }
 
-/** The question of a signature and a key that are there as bytes. */
 export function ed25519Check(
   message: string,
   signature: Uint8Array,

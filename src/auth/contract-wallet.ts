@@ -5,20 +5,18 @@ import { personalSignHash, verifyPersonalSign } from './eip191.ts'
 import { SchemeUnavailableError, invalid } from './verdict.ts'
 import type { CheckedBlock, SignatureVerdict } from './verdict.ts'
 
-/** The chain that a contract wallet lives on, as far as a check needs it. */
 export interface WalletChain {
   /**
-   * One JSON-RPC call: resolves to its result; rejects with the node's error (`code`, `message`) or
-   * with any other error where no answer came. Must cap the size of answers.
+   * One JSON-RPC call. Rejects with the node's error (`code`, `message`), or with another error without a response.
+   * Must limit the size of responses.
    */
   readonly request: (
     method: string,
     params: readonly unknown[],
     signal: AbortSignal,
   ) => Promise<unknown>
-  /** Resolves after the time, or rejects when the signal fires. */
   readonly sleep: (delayMs: number, signal?: AbortSignal) => Promise<void>
-  /** Runs a whole check, or rejects where too many wait for the node already; at once unless told. */
+  /** Limits concurrent checks; unlimited where absent. */
   readonly bounded?: <T>(check: () => Promise<T>) => Promise<T>
 }
 
@@ -26,13 +24,12 @@ export const CONTRACT_CHECK_TIMEOUT_MS = 2000
 export const MAX_CONTRACT_SIGNATURE_BYTES = 8192
 
 /**
- * Checks a personal signature by the rules of contract wallets, in the order that EIP-6492 fixes:
- * first the wrapped form of wallets that are not deployed yet, then EIP-1271 where there is code,
- * and the recovery of a plain key last. All reads are of one block, the newest when asked, which the
- * verdict names. Nothing is sent: `eth_call` has no effects. `address` is in lower case.
- *
- * viem's `verifyHash` is not used: it takes a node that does not answer for a bad signature.
- * @throws SchemeUnavailableError where the node fails or takes over 2 seconds in all.
+ * Checks a personal signature by the rules of contract wallets in the order of EIP-6492: wrapped signatures of
+ * undeployed wallets, then EIP-1271 where there is code, then recovery of a plain key. All reads use the newest
+ * block, which the verdict names. viem's `verifyHash` is not used, since it reports a failing node as a bad
+ * signature.
+ * @param address lower case
+ * @throws SchemeUnavailableError where the node fails or takes over 2 seconds in total
  */
 export async function verifyContractSignature(
   message: string,
@@ -73,9 +70,9 @@ interface Claim {
 
 type Request = (method: string, params: readonly unknown[]) => Promise<unknown>
 
-/** The 32 bytes that end a signature of a wallet which is not deployed yet (EIP-6492). */
+/** Suffix of signatures of undeployed wallets (EIP-6492). */
 const WRAPPED_SUFFIX = '6492'.repeat(16)
-/** EIP-1271: the selector of `isValidSignature(bytes32,bytes)`, and its answer for yes. */
+/** EIP-1271: selector of `isValidSignature(bytes32,bytes)` and its value for a valid signature. */
 const MAGIC = '1626ba7e'
 
 async function checkInOrder(claim: Claim, request: Request): Promise<SignatureVerdict> {
@@ -83,9 +80,8 @@ async function checkInOrder(claim: Claim, request: Request): Promise<SignatureVe
   const block = `0x${checkedAt.blockNumber.toString(16)}`
   const hash = bytesToHex(personalSignHash(claim.message))
   if (claim.signature.endsWith(WRAPPED_SUFFIX)) {
-    // A call without a recipient runs the validator as if it were being deployed, and answers what
-    // it returns: one byte. It deploys the wallet for the length of the call, then asks it.
-    // Loaded here, since few are asked for it: viem is a quarter of what a start would load.
+    // Without a recipient the call runs as a deployment and returns one byte: the validator deploys the wallet for
+    // the length of the call and asks it. Loaded on demand, since viem is a quarter of the start time.
     const { erc6492SignatureValidatorByteCode } = await import('viem')
     const data =
       erc6492SignatureValidatorByteCode +
@@ -127,7 +123,7 @@ function isQuantity(value: unknown): value is string {
   return typeof value === 'string' && /^0x(?:0|[1-9a-f][0-9a-f]{0,15})$/.test(value)
 }
 
-/** What the call returns, or null where the contract reverts, which is a no and not an outage. */
+/** The result of the call, or null where the contract reverts. */
 async function call(
   request: Request,
   transaction: Readonly<Record<string, string>>,
@@ -142,8 +138,8 @@ async function call(
 }
 
 /**
- * A JSON-RPC error 3 is a revert (geth and most others). Failures of other kinds, and reverts of
- * some nodes, come as -32000, -32015 or -32603 like outages: only their words tell which.
+ * Error 3 is a revert (geth and most others). Some nodes report reverts as -32000, -32015 or -32603 like outages:
+ * only the message differs.
  */
 function isRevert(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false
@@ -156,7 +152,7 @@ function isRevert(error: unknown): boolean {
   )
 }
 
-/** ABI: the offset, length and padded bytes of the one dynamic argument after `headWords` words. */
+/** ABI encoding of the one dynamic argument: offset, length and padded bytes. */
 function tail(headWords: number, signature: string): string {
   return word((headWords * 32).toString(16)) + bytesWords(signature)
 }

@@ -7,12 +7,9 @@ import { invalid } from './verdict.ts'
 import type { SignatureVerdict } from './verdict.ts'
 
 /**
- * Checks an ed25519 signature (RFC 8032 section 5.1.7, strict) by a key of 32 bytes.
- *
- * Refused before any curve arithmetic: S not below the order, A or R not in canonical form, and the
- * small-order points as A or R. What is left is judged by OpenSSL's equation without the cofactor:
- * what holds there holds with the cofactor too, so a strict reader of the other kind, such as noble
- * without ZIP-215, accepts whatever is accepted here. The published vectors show it for each of them.
+ * Checks an ed25519 signature (RFC 8032 section 5.1.7, strict). Refuses S at or above the order, non-canonical A or
+ * R, and points of small order before any curve arithmetic. OpenSSL then checks the equation without cofactor, which
+ * implies the one with cofactor, so strict verifiers of both kinds agree.
  */
 export function verifyEd25519(
   message: string | Uint8Array,
@@ -28,8 +25,8 @@ export function verifyEd25519(
 }
 
 /**
- * The 64 bytes of a signature in base58 (64 to 88 characters), base64 (88, padded) or lower-case hex
- * (128, no prefix), or null. No text is a signature in two of them.
+ * Decodes the 64 bytes of a signature in base58 (64 to 88 characters), padded base64 (88) or lower-case hex (128), or
+ * returns null. The forms are disjoint.
  */
 export function decodeEd25519Signature(text: string): Uint8Array | null {
   if (/^[0-9a-f]{128}$/.test(text)) return Buffer.from(text, 'hex')
@@ -37,7 +34,7 @@ export function decodeEd25519Signature(text: string): Uint8Array | null {
   return decodeBase58(text, 64)
 }
 
-/** A key of 32 raw bytes as node:crypto takes it. The point is not checked. */
+/** A raw 32-byte key for node:crypto. The point is not checked. */
 export function publicKeyObject(publicKey: Uint8Array): KeyObject {
   const x = Buffer.from(publicKey).toString('base64url')
   const kept = keyObjects.get(x)
@@ -48,11 +45,10 @@ export function publicKeyObject(publicKey: Uint8Array): KeyObject {
   return made
 }
 
-/** Platforms and workers sign again and again with the same keys. */
 const keyObjects = new Map<string, KeyObject>()
 const MAX_KEY_OBJECTS = 1024
 
-/** The last digit before the padding carries 4 unused bits, which must be zero: one form only. */
+/** The last digit before the padding has 4 unused bits, which must be zero. */
 const BASE64_OF_64_BYTES = /^[A-Za-z0-9+/]{85}[AQgw]==$/
 
 /** L = 2^252 + 27742317777372353535851937790883648493, as big-endian hex. */

@@ -6,10 +6,9 @@ import { invalid } from './verdict.ts'
 import type { SignatureVerdict } from './verdict.ts'
 
 /**
- * Checks an EIP-191 personal signature in its one strict form, the reference rule of EIP-1271:
- * `0x` and 130 lower-case hex digits, r and s in range, s in the lower half of the order, v 27 or 28.
- * Every other spelling of a good signature (v 0/1, high s, upper case, EIP-2098) is refused, so a
- * signature has one form. `address` is in lower case.
+ * Checks an EIP-191 personal signature in one strict form: `0x` and 130 lower-case hex digits, r and s in range, low
+ * s, v 27 or 28. Other spellings (v 0/1, high s, upper case, EIP-2098) are refused, so that a signature has one form.
+ * @param address lower case
  */
 export async function verifyPersonalSign(
   message: string,
@@ -24,22 +23,19 @@ export async function verifyPersonalSign(
     : invalid('the signature is not by this wallet over the expected message')
 }
 
-/**
- * Who signed a hash of 32 bytes, in lower case, or null where the signature is not in the strict
- * form above or belongs to no key.
- */
+/** The signer of a 32-byte hash in lower case, or null where the signature is not strict or has no key. */
 export async function recoverSigner(hash: Uint8Array, signature: string): Promise<string | null> {
   return strictFormProblem(signature) === null ? recover(await secp256k1(), hash, signature) : null
 }
 
-/** The hash that a personal signature signs: Keccak-256 of the EIP-191 prefix and the UTF-8 message. */
+/** Keccak-256 of the EIP-191 prefix and the UTF-8 message. */
 export function personalSignHash(message: string): Uint8Array {
   const byteLength = Buffer.byteLength(message)
   return keccak256(Buffer.from(`\x19Ethereum Signed Message:\n${byteLength}${message}`))
 }
 
 const STRICT_FORM = /^0x[0-9a-f]{130}$/
-// Numbers of one width in lower-case hex compare as text: no big integers on the hot path.
+// Lower-case hex of one width compares as text, without big integers on the hot path.
 const ZERO = '0'.repeat(64)
 const ORDER = 'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141'
 const HALF_ORDER = '7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0'
@@ -56,7 +52,6 @@ function strictFormProblem(signature: string): string | null {
   return null
 }
 
-/** The signer in lower case, or null where r is no point's. Takes strict forms only. */
 function recover(curve: Secp256k1, hash: Uint8Array, signature: string): string | null {
   const rAndS = Buffer.from(signature.slice(2, 130), 'hex')
   const recoveryId = signature.endsWith('1b') ? 0 : 1
@@ -66,8 +61,8 @@ function recover(curve: Secp256k1, hash: Uint8Array, signature: string): string 
 }
 
 /**
- * libsecp256k1 as WebAssembly, about ten times as fast as the JavaScript curves. Made on first use
- * and kept for the life of the process: an instance holds no state between calls.
+ * libsecp256k1 as WebAssembly, ten times as fast as JavaScript. Created on first use; an instance has no state
+ * between calls.
  */
 let instance: Promise<Secp256k1> | undefined
 
@@ -77,7 +72,7 @@ function secp256k1(): Promise<Secp256k1> {
 }
 
 async function instantiate(): Promise<Secp256k1> {
-  // The one module of libauth that is needed: its index takes six times as long to load.
+  // Only the module that is needed: libauth's index takes six times as long to load.
   const { instantiateSecp256k1 } = await import('@bitauth/libauth/build/lib/crypto/secp256k1.js')
   return await instantiateSecp256k1()
 }

@@ -1,4 +1,4 @@
-/** The keys that sign the receipts of the job exchange: one active, and the public parts of those before it. */
+/** Signing keys of the job exchange: one active key and the public parts of retired ones. */
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
@@ -13,7 +13,6 @@ import { loadKeyFile } from './key-file.ts'
 import { publicKeyToBase64, signingKeyFromSeed, signingKeyToPem } from './signing-key.ts'
 import type { SigningKey } from './signing-key.ts'
 
-/** In the folder of keys. */
 const jobExchangeKeyFile = 'job-exchange.pem'
 const retiredFile = 'job-exchange-retired.json'
 
@@ -22,11 +21,10 @@ const retiredKey = z.strictObject({
   retired_at: z.iso.datetime(),
 })
 const retiredKeys = z.strictObject({
-  /** Newest first. Their private parts are gone. */
+  /** Newest first, public parts only. */
   retired: z.array(retiredKey),
 })
 
-/** The files that `loadExchangeKeys` reads. */
 export function exchangeKeyPaths(dir: string): readonly string[] {
   return [join(dir, jobExchangeKeyFile), join(dir, retiredFile)]
 }
@@ -40,18 +38,18 @@ interface Random {
   readonly bytes: (length: number) => Uint8Array
 }
 
-/** The keys in a folder; the first is made where there is none. @throws Error for files that cannot be used. */
+/** Loads the keys of a folder and creates the first one where there is none. @throws Error for invalid files */
 export async function loadExchangeKeys(dir: string, random: Random): Promise<ExchangeKeys> {
   const retired = await readRetired(join(dir, retiredFile))
   const active = await loadKeyFile(join(dir, jobExchangeKeyFile), random)
   const current = publicKeyToBase64(active.publicKey)
-  // A rotation that was cut short has listed the key that is still active.
+  // An interrupted rotation lists the key that is still active.
   return { active, retired: retired.filter(({ public_key }) => public_key !== current) }
 }
 
 /**
- * Makes a new active key. The one before is listed first and forgotten then: whatever is cut short, no key
- * that has signed is ever unlisted.
+ * Creates a new active key. The old one is listed as retired first, so that an interruption never loses a key that
+ * has signed.
  */
 export async function rotateExchangeKey(
   dir: string,
@@ -66,7 +64,6 @@ export async function rotateExchangeKey(
   return { active: next, ...listed }
 }
 
-/** Whose signature stands on receipts, as documents say it. */
 export function issuerOf({ active, retired }: ExchangeKeys): JobIssuer {
   return {
     ...jobExchange,
@@ -88,7 +85,7 @@ async function readRetired(path: string): Promise<ExchangeKeys['retired']> {
   throw new Error(`${path} cannot be used: ${z.prettifyError(parsed.error)}`)
 }
 
-/** For the owner alone, whole or not at all, and on the disk before anything builds on it. */
+/** Writes atomically, flushed, mode 0600. */
 async function replace(path: string, text: string, random: Random): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const temporary = `${path}.${bytesToHex(random.bytes(6))}`

@@ -1,4 +1,3 @@
-/** A signing key that lies in a file of its own. */
 import { link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
@@ -10,10 +9,9 @@ import type { SigningKey } from './signing-key.ts'
 const OTHERS = 0o077
 
 /**
- * Reads the key at `path` (PKCS#8 PEM), or makes it, for the owner alone, where there is none. Two
- * processes may do so at once: both get the same key.
- * @throws Error where others than the owner may read it, SigningKeyError where it is no ed25519 key. What
- *   cannot be used is never replaced.
+ * Reads the key at `path` (PKCS#8 PEM) or creates it with mode 0600; two processes that do so at once get the same
+ * key. An invalid file is never replaced.
+ * @throws Error where other users may read it, SigningKeyError where it is not an ed25519 key
  */
 export async function loadKeyFile(
   path: string,
@@ -45,7 +43,7 @@ async function makeKey(
   const key = signingKeyFromSeed(random.bytes(32))
   const temporary = `${path}.${bytesToHex(random.bytes(6))}`
   await writeFile(temporary, signingKeyToPem(key), { mode: 0o600, flag: 'wx', flush: true })
-  // Linked, not renamed: whoever was first stays.
+  // Linked instead of renamed, so that the first process wins.
   await link(temporary, path).catch((error: unknown) => {
     if (!isErrno(error, 'EEXIST')) throw error
   })

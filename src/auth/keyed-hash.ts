@@ -1,4 +1,4 @@
-/** The installation's own secret, for keyed hashes of what must be compared and not be read back. */
+/** Keyed hashes of values that are compared but never read back, by a secret of the installation. */
 import { createHmac } from 'node:crypto'
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,14 +6,14 @@ import { join } from 'node:path'
 import type { Random } from '../core/deps.ts'
 import { isErrno } from '../core/errno.ts'
 
-/** `purpose` keeps the hashes of one use from standing for those of another. */
+/** `purpose` separates the hashes of different uses. */
 export type KeyedHash = (purpose: string, text: string) => string
 
 const SECRET_BYTES = 32
 
 /**
- * Reads the secret in `dir`, or makes it (mode 0600) where there is none. It lies beside the database and
- * not in it: who has a copy of the rows alone can guess nothing from them.
+ * Reads the secret in `dir` or creates it with mode 0600. It is kept outside the database, so that rows alone reveal
+ * nothing.
  */
 export async function loadKeyedHash(
   dir: string,
@@ -45,7 +45,7 @@ async function make(path: string, random: Pick<Random, 'bytes'>): Promise<Uint8A
   const secret = random.bytes(SECRET_BYTES)
   const temporary = `${path}.${Buffer.from(random.bytes(6)).toString('hex')}`
   await writeFile(temporary, secret, { mode: 0o600, flag: 'wx', flush: true })
-  // Linked, not renamed: a process that started at the same time may have been first.
+  // Linked instead of renamed, so that the first process wins.
   await link(temporary, path).catch((error: unknown) => {
     if (!isErrno(error, 'EEXIST')) throw error
   })

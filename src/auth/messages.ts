@@ -3,9 +3,8 @@ import { hash } from 'node:crypto'
 import { canonicalize, zeroSignatureFields } from '../core/canonical-json.ts'
 
 /**
- * Every text that a wallet signs, side by side. Each begins with the service and its own tag, so no
- * message of one kind is one of another, and nothing that a user chose stands before the tag.
- * Wallets and timestamps go in exactly as they were sent.
+ * All messages that wallets sign. Each starts with the service and its own tag, so that no message of one kind equals
+ * one of another. Wallets and timestamps are used exactly as sent.
  */
 export const messages = {
   register: (service: string, from: SignedBody) => bodyMessage(`${service}-register-v1`, from),
@@ -33,7 +32,6 @@ export interface SignedBody {
 export interface SignedRequest {
   /** Unix seconds or milliseconds, as in the header. */
   readonly timestamp: string
-  /** In upper case. */
   readonly method: string
   /** As requested, from `/api/v1` on, without the query. */
   readonly path: string
@@ -43,10 +41,7 @@ function bodyMessage(tag: string, from: SignedBody): string {
   return `${tag}:${from.wallet}:${from.timestamp}:${from.bodySha256}`
 }
 
-/**
- * An oath with `{WALLET}` and `{TIMESTAMP}` filled in. One pass over the template: a brace in what
- * is put in is text, and is never filled in again.
- */
+/** Fills `{WALLET}` and `{TIMESTAMP}` into an oath in one pass: braces in a value are never filled in again. */
 export function fillOath(
   template: string,
   values: { readonly wallet: string; readonly timestamp: string },
@@ -56,27 +51,26 @@ export function fillOath(
   )
 }
 
-/** Lower-case hex SHA-256 of the canonical JSON of a body with its signature fields zeroed. */
+/** Lower-case hex SHA-256 of the canonical JSON with zeroed signature fields. */
 export function bodySha256(body: object): string {
   return sha256Hex(signingText(body))
 }
 
-/** What a receipt's own ed25519 signature covers: its canonical JSON with signature fields zeroed. */
+/** The text that a receipt's ed25519 signature covers: canonical JSON with zeroed signature fields. */
 export function signingText(body: object): string {
   return canonicalize(zeroSignatureFields(body))
 }
 
-/** The id that a receipt has everywhere, of its content alone: `rcp_` and 64 hex digits. */
+/** `rcp_` and 64 hex digits, derived from the content alone. */
 export function receiptId(receipt: object): string {
   return receiptIdOf(signingText(receipt))
 }
 
-/** The same where the signing text is there already. */
 export function receiptIdOf(text: string): string {
   return `rcp_${sha256Hex(text)}`
 }
 
-/** Lower-case hex SHA-256 of bytes, or of the UTF-8 of a text. */
+/** Lower-case hex; text is hashed as UTF-8. */
 export function sha256Hex(data: string | Uint8Array): string {
   return hash('sha256', data, 'hex')
 }

@@ -11,36 +11,31 @@ import type { SignatureVerdict } from './verdict.ts'
 export interface SignatureClaim {
   /** The canonical message, byte for byte. */
   readonly message: string
-  /** As sent. */
   readonly signature: string
   readonly wallet: Wallet
-  /** The wallet's chain, where contract wallets are to be taken. */
+  /** The wallet's chain, where contract wallets are accepted. */
   readonly chain?: WalletChain
-  /** Who does the arithmetic; the thread that asks, unless told. */
+  /** Runs the arithmetic; on the calling thread where absent. */
   readonly check?: CheckSignature
 }
 
 type Scheme = (claim: SignatureClaim) => Promise<SignatureVerdict>
 
-/** The one place that knows how a kind of wallet signs. The kind decides, never the request. */
+/** The signature scheme by kind of wallet; a request never chooses. */
 export const schemes = {
   evm: verifyEvm,
   solana: verifyEd25519Wallet,
   near: verifyEd25519Wallet,
 } as const satisfies Record<WalletKind, Scheme>
 
-/**
- * Checks who signed a message.
- * @throws SchemeUnavailableError where only the chain can tell and it cannot be asked.
- */
+/** @throws SchemeUnavailableError where only the chain can answer and is out of reach */
 export async function verifySignature(claim: SignatureClaim): Promise<SignatureVerdict> {
   return schemes[claim.wallet.kind](claim)
 }
 
 /**
- * A strict signature by the address's own key needs no chain: who holds that key may replace the
- * code at the address at any time (EIP-7702), and no contract's address has a known key. So plain
- * wallets are served when the node is down. All else is a contract wallet's, in its own order.
+ * A strict signature by the address's own key needs no chain: its holder can replace code at the address at any time
+ * (EIP-7702), and contract addresses have no known key. So plain wallets work without a node.
  */
 async function verifyEvm(claim: SignatureClaim): Promise<SignatureVerdict> {
   const { message, signature, wallet, chain, check = checkHere } = claim

@@ -3,7 +3,6 @@ import type { KeyObject } from 'node:crypto'
 
 import { isUsablePoint } from '../core/ed25519-points.ts'
 
-/** An ed25519 key of the service, with what `signing-keys.json` says of it. */
 export interface SigningKey {
   readonly privateKey: KeyObject
   /** 32 bytes. */
@@ -12,19 +11,18 @@ export interface SigningKey {
   readonly kid: string
 }
 
-/** The key is not what it must be: the message says which form is wanted, and holds no key. */
+/** The message names the expected form and contains no key. */
 export class SigningKeyError extends Error {
   override readonly name = 'SigningKeyError'
 }
 
-/** A key from 32 random bytes (the private key of RFC 8032 section 5.1.5). */
+/** Derives a key from 32 random bytes (RFC 8032 section 5.1.5). */
 export function signingKeyFromSeed(seed: Uint8Array): SigningKey {
   if (seed.length !== 32) throw new SigningKeyError('an ed25519 seed has 32 bytes')
   const der = Buffer.concat([PKCS8_PREFIX, seed])
   return describe(createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }))
 }
 
-/** A key from PKCS#8 PEM, the form in which keys lie on disk. */
 export function signingKeyFromPem(pem: string): SigningKey {
   let privateKey: KeyObject
   try {
@@ -41,24 +39,22 @@ export function signingKeyToPem(key: SigningKey): string {
   return key.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
 }
 
-/** The ed25519 signature of bytes: 64 bytes. */
 export function signBytes(key: SigningKey, bytes: Uint8Array): Uint8Array {
   return sign(null, bytes, key.privateKey)
 }
 
-/** The first 16 hex digits of the SHA-256 of the 32 bytes. */
 export function kidOf(publicKey: Uint8Array): string {
   return createHash('sha256').update(publicKey).digest('hex').slice(0, 16)
 }
 
-/** 32 bytes as padded base64, the form of `signing-keys.json`. */
+/** Padded base64, as in `signing-keys.json`. */
 export function publicKeyToBase64(publicKey: Uint8Array): string {
   return Buffer.from(publicKey).toString('base64')
 }
 
 /**
- * The 32 bytes of a public key in padded base64.
- * @throws SigningKeyError for another form or length, and for points of small order.
+ * Decodes a key in padded base64.
+ * @throws SigningKeyError for another form or length, and for points of small order
  */
 export function publicKeyFromBase64(text: string): Uint8Array {
   const publicKey = Buffer.from(text, 'base64')
@@ -69,9 +65,9 @@ export function publicKeyFromBase64(text: string): Uint8Array {
   return publicKey
 }
 
-/** RFC 8410: a version, the identifier of ed25519 and the headers of the seed, in DER. */
+/** DER of RFC 8410: version, algorithm and seed header. */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
-/** A public key in DER (RFC 8410) ends in its 32 bytes. */
+/** The public key is the end of its DER (RFC 8410). */
 const PUBLIC_KEY_BYTES = 32
 
 function describe(privateKey: KeyObject): SigningKey {

@@ -1,18 +1,15 @@
-/**
- * What a check of a signature found. `reason` is for the signer: it names the strict form or says
- * that the signature is another wallet's, and never holds secrets.
- */
+/** `reason` is for the signer and contains no secrets. */
 export type SignatureVerdict =
   | { readonly valid: true; readonly checkedAt?: CheckedBlock }
   | { readonly valid: false; readonly reason: string }
 
-/** The block at which a contract wallet was asked: its answer may differ at another. */
+/** The block of a contract wallet check, since the result may differ at another one. */
 export interface CheckedBlock {
   readonly blockNumber: bigint
   readonly blockHash: string
 }
 
-/** Nobody can say now whether the signature holds (answered with 503, never with 401). */
+/** The signature cannot be checked now: status 503, never 401. */
 export class SchemeUnavailableError extends Error {
   override readonly name = 'SchemeUnavailableError'
 }

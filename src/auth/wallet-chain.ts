@@ -3,10 +3,10 @@ import { parseReplies, requestBody } from '../outbound/json-rpc.ts'
 import { readLimited } from '../outbound/read-limited.ts'
 import type { WalletChain } from './contract-wallet.ts'
 
-/** A block of Base lists each of its transactions, of which there are thousands in a busy one. */
+/** JSON-RPC over HTTP for contract wallet checks: one call, a bounded response. */
 const MAX_ANSWER_BYTES = 1024 * 1024
 
-/** Single JSON-RPC calls without retries. They reject with the node's `RpcError`, or another error without an answer. */
+/** A busy block of Base lists thousands of transactions. */
 export function createWalletChain(
   url: string,
   deps: { readonly fetch: Fetch; readonly clock: Pick<Clock, 'sleep'> },

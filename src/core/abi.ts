@@ -1,20 +1,19 @@
-/** The contract ABI of Solidity, as far as it is written out by hand: words of 32 bytes as hex. */
+/** Solidity ABI encoding by hand: 32-byte words as hex. */
 
 /** Topic of ERC-20 `Transfer(address indexed from, address indexed to, uint256 value)`. */
 export const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
-/** 32 bytes with a number or an address in them, without a prefix. */
+/** A number or an address as 32 bytes, without a prefix. */
 export function word(hex: string): string {
   return hex.padStart(64, '0')
 }
 
-/** Length and content of a `bytes` argument (`0x…`), padded to whole words, without a prefix. */
+/** Length and padded content of a `bytes` argument (`0x…`), without a prefix. */
 export function bytesWords(data: string): string {
   const hex = data.slice(2)
   return word((hex.length / 2).toString(16)) + hex.padEnd(Math.ceil(hex.length / 64) * 64, '0')
 }
 
-/** An address as it stands in an indexed topic. */
 export function addressTopic(address: string): `0x${string}` {
   return `0x${word(address.slice(2).toLowerCase())}`
 }

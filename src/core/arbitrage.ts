@@ -1,13 +1,11 @@
-/** What a newcomer may expect of each rail, and how far that can be believed. */
 import type { Figures } from './figures.ts'
 import type { RailStatus } from './rail-status.ts'
 
 const daysOfFigures = 30
 
 /**
- * Micro-USDC that one worker other than the largest earned a day, on average over 30 days; null where a figure for it
- * is unknown or nobody but the largest worker is paid. The largest worker's share is taken out first, because a
- * newcomer does not get it.
+ * Average daily micro-USDC per worker over 30 days, excluding the top earner's share, which a newcomer does not get.
+ * Null where a figure is unknown or only one worker is paid.
  */
 export function expectedMicroUsdcPerDay(
   figures: Pick<Figures, 'tpv30dMicroUsdc' | 'uniqueWorkers30d' | 'topWorkerShare'>,
@@ -17,7 +15,7 @@ export function expectedMicroUsdcPerDay(
   return Math.floor((volume * (1 - topShare)) / (workers - 1) / daysOfFigures)
 }
 
-/** Micro-USDC that one creator spent a day, on average over 30 days; null where a figure for it is unknown or zero. */
+/** Average daily micro-USDC spent per creator over 30 days; null where a figure is unknown or zero. */
 function creatorMicroUsdcPerDay(
   figures: Pick<Figures, 'tpv30dMicroUsdc' | 'uniqueCreators30d'>,
 ): number | null {
@@ -28,7 +26,6 @@ function creatorMicroUsdcPerDay(
 
 export type EvidenceTier = 'A' | 'B' | 'C' | 'D'
 
-/** One rail as far as its rank is made of it. */
 export interface ArbitrageRail {
   readonly rail: string
   readonly status: RailStatus
@@ -39,11 +36,10 @@ export interface ArbitrageRail {
   readonly entryCostMicroUsdc: number
   readonly evidenceTier: EvidenceTier
   readonly figuresSource: 'poll' | 'audit'
-  /** The last two poll cycles brought no good poll. */
+  /** No successful poll in the last two poll cycles. */
   readonly stale: boolean
-  /** The last poll failed. */
   readonly pollFailed: boolean
-  /** Open flags on the rail besides those that say the poll failed or the figures are old. */
+  /** Open flags besides those about failed polls and stale figures. */
   readonly flags: readonly {
     readonly severity: 'info' | 'warning' | 'critical'
     readonly title: string
@@ -54,7 +50,7 @@ export interface Expectation {
   readonly rail: string
   readonly perCreatorMicroUsdc: number | null
   readonly perWorkerMicroUsdc: number | null
-  /** Whole days; null where it is unknown, or never. */
+  /** Whole days; null where unknown or never. */
   readonly breakevenDays: number | null
   /** 0 to 1, two decimals; see `confidenceRule`. */
   readonly confidence: number
@@ -72,7 +68,6 @@ const failedFactor = 0.8
 const statusFactor = 0.5
 const unknownWorkerFactor = 0.5
 
-/** In words for readers, from the same numbers. */
 export const confidenceRule = [
   `The evidence tier of the rail (A ${tierConfidence.A}, B ${tierConfidence.B}, C ${tierConfidence.C}, D ${tierConfidence.D})`,
   `times ${auditFactor} where the figures are of an audit by hand and not of a poll`,
@@ -82,7 +77,6 @@ export const confidenceRule = [
   `times ${flagFactor.warning} for each open warning and ${flagFactor.critical} for each open critical flag; 0 where the figure that ranks is unknown.`,
 ].join(', ')
 
-/** What holds for every row. */
 export const arbitrageCaveats = [
   'Averages of the last 30 days over all who were paid: what others earned, no promise of what you will.',
   'USD per creator is what one paying party spends a day; it is shared by all who work for it.',
@@ -90,7 +84,7 @@ export const arbitrageCaveats = [
   'Figures follow the filter rule of each rail; wash trading that no rule recognises is still in them.',
 ] as const
 
-/** Best expected USD a day per creator first; unknown last; ties by the worker's income, then by slug. */
+/** Sorts by expected USD per creator and day, unknown last; ties by the worker's income, then by slug. */
 export function rankRails(rails: readonly ArbitrageRail[]): readonly Expectation[] {
   return rails.map(expectationOf).toSorted((a, b) => {
     return (

@@ -1,11 +1,11 @@
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
 /**
- * Exactly `length` bytes from base58 in the Bitcoin alphabet, or null. Each byte string has one
- * spelling: a leading `1` stands for one leading zero byte and for nothing else.
+ * Decodes exactly `length` bytes (Bitcoin alphabet), or returns null. Each byte string has one spelling: every
+ * leading `1` is a leading zero byte.
  */
 export function decodeBase58(text: string, length: number): Uint8Array | null {
-  // A byte takes at most log(256)/log(58) = 1.366 digits; longer text is refused before the work.
+  // A byte takes at most log(256)/log(58) = 1.366 digits.
   if (text.length < length || text.length > Math.ceil(length * 1.366)) return null
   const bytes = new Uint8Array(length)
   let used = 0
@@ -25,7 +25,6 @@ export function decodeBase58(text: string, length: number): Uint8Array | null {
   return zeros + used === length ? bytes : null
 }
 
-/** Base58 of bytes in the Bitcoin alphabet. */
 export function encodeBase58(bytes: Uint8Array): string {
   const digits: number[] = []
   let zeros = 0

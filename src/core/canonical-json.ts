@@ -1,4 +1,3 @@
-/** A value that JSON can hold: what the strict parser answers and what the canonical writer takes. */
 export type JsonValue = null | boolean | number | string | JsonArray | JsonObject
 export type JsonArray = readonly JsonValue[]
 export interface JsonObject {
@@ -9,12 +8,12 @@ export function isJsonObject(value: JsonValue | undefined): value is JsonObject 
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The value has no canonical form. The message says where (a path such as `.a[3]`) and why. */
+/** The value has no canonical form. The message starts with the path, such as `.a[3]`. */
 export class CanonicalJsonError extends Error {
   override readonly name = 'CanonicalJsonError'
 }
 
-/** The fields that carry a signature and so cannot be covered by it. Only the top level counts. */
+/** Top-level fields that carry a signature and are not covered by it. */
 export const SIGNATURE_FIELDS = [
   'signature',
   'worker_signature',
@@ -23,27 +22,21 @@ export const SIGNATURE_FIELDS = [
 ] as const
 
 /**
- * The canonical text of a value (RFC 8785): members sorted by UTF-16 code units, ECMAScript number
- * printing, minimal escapes, no white space. Its UTF-8 bytes are what hashes and signatures cover.
- *
- * Takes null, booleans, strings, finite numbers, arrays and plain objects.
- * @throws CanonicalJsonError for everything else: NaN and Infinity, undefined (also as a member or
- *   a hole), lone surrogates, bigint, functions, symbols, class instances, cycles, nesting over
- *   1,000, and integers beyond 2^53-1 that would print as digits they may never have had.
+ * The canonical text of a value (RFC 8785); its UTF-8 bytes are hashed and signed.
+ * @throws CanonicalJsonError for anything but null, booleans, finite numbers, strings, arrays and plain objects; for
+ *   lone surrogates, cycles, nesting over 1,000, and integers beyond 2^53-1 that would print digits they may not have
+ *   had
  */
 export function canonicalize(value: unknown): string {
   return write(value, COMPACT, 0)
 }
 
-/** The same value for people and diffs: sorted members, two spaces, a newline at the end. */
+/** Sorted members, two-space indentation, final newline: for people and diffs. */
 export function prettySorted(value: unknown): string {
   return `${write(value, '\n', 0)}\n`
 }
 
-/**
- * A copy in which each signature field that is present holds the empty string. Absent ones stay
- * absent: a signer puts `""` where its signature will go and hashes that.
- */
+/** Copies the value with each present signature field set to the empty string; signers hash this form. */
 export function zeroSignatureFields<T extends object>(value: T): T {
   const copy = { ...value }
   for (const field of SIGNATURE_FIELDS) {
@@ -53,15 +46,15 @@ export function zeroSignatureFields<T extends object>(value: T): T {
 }
 
 /**
- * A number as ECMAScript prints it (RFC 8785 section 3.2.2.3); `-0` prints `0`.
- * @throws CanonicalJsonError for NaN and Infinity.
+ * ECMAScript number printing (RFC 8785 section 3.2.2.3); `-0` prints `0`.
+ * @throws CanonicalJsonError for NaN and Infinity
  */
 export function canonicalNumber(value: number): string {
   if (!Number.isFinite(value)) throw new CanonicalJsonError(`${value} has no JSON form`)
   return String(value)
 }
 
-/** True where an integer prints as plain digits that a double cannot tell from its neighbours'. */
+/** True for integers that print as digits which a double cannot represent exactly. */
 export function isInexactInteger(value: number): boolean {
   const magnitude = Math.abs(value)
   return magnitude > Number.MAX_SAFE_INTEGER && magnitude < EXPONENT_FORM_FROM
@@ -69,13 +62,12 @@ export function isInexactInteger(value: number): boolean {
 
 const COMPACT = ''
 const MAX_DEPTH = 1000
-/** ECMAScript prints numbers from here up with an exponent, so they do not read as exact integers. */
+/** From here up ECMAScript prints an exponent. */
 const EXPONENT_FORM_FROM = 1e21
-/** With the `u` flag a surrogate matches only where it has no partner. */
+/** With the `u` flag a surrogate matches only without its partner. */
 const LONE_SURROGATE = /[\uD800-\uDFFF]/u
 
-// One string is built by concatenation on purpose: V8 ropes beat arrays of parts and join here.
-// `gap` is '' or a newline and the indentation.
+// Concatenation is faster here than joining parts. `gap` is '' or a newline and the indentation.
 function write(value: unknown, gap: string, depth: number): string {
   if (typeof value === 'string') return writeString(value)
   if (typeof value === 'number') return writeNumber(value)
@@ -118,7 +110,7 @@ function writeObject(value: object, gap: string, depth: number): string {
   }
   const members: Readonly<Record<string, unknown>> = { ...value }
   const names = Object.keys(members)
-  // The default sort of strings is by UTF-16 code units, which is the order of RFC 8785.
+  // The default sort compares UTF-16 code units, as RFC 8785 requires.
   if (!isSorted(names)) names.sort()
   if (names.length === 0) return '{}'
   const inner = gap === COMPACT ? COMPACT : `${gap}  `
@@ -140,7 +132,7 @@ function isSorted(names: readonly string[]): boolean {
   return true
 }
 
-/** Writes a child, and puts its place in front of what is wrong with it. */
+/** Writes a child and prefixes errors with its place. */
 function within(value: unknown, gap: string, depth: number, place: string | number): string {
   try {
     return write(value, gap, depth)

@@ -1,8 +1,6 @@
-/** What each chain calls a transaction, and where people look at one. */
-
 interface Chain {
   readonly txForm: RegExp
-  /** For the message to who sent another form. */
+  /** For error messages. */
   readonly txText: string
   readonly explorer: (txHash: string) => string
 }
@@ -31,14 +29,14 @@ const chains: Readonly<Record<string, Chain>> = {
   },
 }
 
-/** What is wrong with a transaction hash on a chain; null where its form is right. */
+/** The problem with a transaction hash, or null. */
 export function txHashProblem(chain: string, txHash: string): string | null {
   const known = chains[chain]
   if (known === undefined) return `${chain} has no transactions`
   return known.txForm.test(txHash) ? null : `on ${chain} it is ${known.txText}`
 }
 
-/** Where people look at a transaction; null for a chain without one. */
+/** Null for a chain without an explorer. */
 export function explorerUrl(chain: string, txHash: string): string | null {
   return chains[chain]?.explorer(txHash) ?? null
 }

@@ -1,6 +1,6 @@
 /**
- * Cursors of lists: opaque to clients, for us the sequence number after which a page begins. The name
- * of the list is in it, so that the cursor of one list is none of another.
+ * Cursors of lists: opaque to clients, internally a sequence number. They contain the list's name, so that a cursor
+ * works for its own list only.
  */
 
 const FORM = /^([a-z]+)\.(0|[1-9]\d{0,15})$/
@@ -9,12 +9,12 @@ export function encodeCursor(list: string, seq: number): string {
   return btoa(`${list}.${seq}`).replaceAll('=', '')
 }
 
-/** The sequence number of a cursor of this list, or null where it is none of ours. */
+/** The sequence number of a cursor of this list, or null. */
 export function decodeCursor(list: string, cursor: string): number | null {
   if (!/^[A-Za-z0-9]{2,64}$/.test(cursor)) return null
   const match = FORM.exec(decode(cursor))
   const seq = Number(match?.[2] ?? Number.NaN)
-  // One spelling only: what decodes must encode to the same text.
+  // Refuses other spellings of the same cursor.
   return match?.[1] === list && encodeCursor(list, seq) === cursor ? seq : null
 }
 

@@ -1,6 +1,4 @@
-/** What was created after a time: the `delta_since` block of `/stats/live`. */
-
-/** Entries of each list at most; `truncated` says that there were more. */
+/** Most entries per list; `truncated` shows that there were more. */
 export const deltaLimit = 200
 
 interface DeltaInput<Rail, Receipt, Flag, Opportunity> {
@@ -11,7 +9,6 @@ interface DeltaInput<Rail, Receipt, Flag, Opportunity> {
   readonly opportunities: readonly (Opportunity & { readonly listed_at: string })[]
 }
 
-/** Rails polled, receipts accepted, flags opened and opportunities listed after `sinceMs`, newest first. */
 export function deltaSince<Rail, Receipt, Flag, Opportunity>(
   input: DeltaInput<Rail, Receipt, Flag, Opportunity>,
 ) {

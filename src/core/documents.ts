@@ -19,7 +19,7 @@ export const MANIFEST_MAX_AGE_SECONDS = 60
 export const CURRENT_LINK = 'current'
 export const GENERATIONS_DIR = 'generations'
 
-/** Content codings (RFC 9110 section 8.4.1) kept beside a document, best first, with their file suffix. */
+/** Content codings (RFC 9110 section 8.4.1), best first, with their file suffix. */
 const ENCODINGS = { br: '.br', gzip: '.gz' } as const satisfies Record<string, string>
 export type Encoding = keyof typeof ENCODINGS
 
@@ -30,14 +30,13 @@ export const timeSchema = z
 const encodedBody = z.strictObject({ sha256: sha256Hex, size: z.int().min(0) })
 export const kidSchema = z.string().regex(/^[0-9a-f]{16}$/)
 
-/** Segments of plain URL characters: no `..`, no hidden file but `.well-known`, no percent sign. */
+/** Plain URL characters: no `..`, no hidden file but `.well-known`, no percent sign. */
 const DOCUMENT_PATH = /^\/$|^(?:\/(?:\.well-known|[A-Za-z0-9_~-][A-Za-z0-9._~-]*))+$/
 
 const manifestEntrySchema = z
   .strictObject({
-    /** Site path, such as `/api/v1/rails`. */
     path: z.string().max(512).regex(DOCUMENT_PATH),
-    /** Where the bytes lie, relative to the generation: always `documentFile(path, content_type)`. */
+    /** Relative to the generation; always `documentFile(path, content_type)`. */
     file: z.string().max(520),
     sha256: sha256Hex,
     /** Bytes of the identity body. */
@@ -45,12 +44,12 @@ const manifestEntrySchema = z
     content_type: z.string().min(3).max(128),
     /** Seconds. */
     max_age: z.int().min(0),
-    /** ed25519 over the identity bytes: base64 of 64 bytes. */
+    /** base64 of the 64-byte ed25519 signature over the identity bytes. */
     signature: z.string().regex(/^[A-Za-z0-9+/]{86}==$/),
     kid: kidSchema,
-    /** When the facts of the document last changed; the `computed_at` of JSON documents. */
+    /** Last change of the document's facts; the `computed_at` of JSON documents. */
     changed_at: timeSchema,
-    /** Compressed forms that lie beside the file; those that would not be smaller are left out. */
+    /** Compressed forms that are smaller than the file. */
     encodings: z.strictObject({ br: encodedBody.optional(), gzip: encodedBody.optional() }),
   })
   .refine((entry) => isFileOf(entry.file, entry.path, entry.content_type), {
@@ -58,13 +57,12 @@ const manifestEntrySchema = z
     message: 'is not the file of its path',
   })
 
-/** `/snapshot.json`: every published path. Sorted by path, no path twice. */
+/** `/snapshot.json`: every published path, sorted, without duplicates. */
 export const manifestSchema = z
   .strictObject({
     computed_at: timeSchema,
     count: z.int().min(0),
     documents: z.array(manifestEntrySchema),
-    /** SHA-256 of `manifestSetText(documents)`. */
     set_sha256: sha256Hex,
   })
   .refine((manifest) => manifest.count === manifest.documents.length, {
@@ -87,8 +85,8 @@ function before(left: ManifestEntry | undefined, right: ManifestEntry): boolean 
 }
 
 /**
- * The text whose SHA-256 is `set_sha256`: one `<sha256>  <file>` line per document, in the order of
- * the manifest. It is what `sha256sum --check` reads, so a set can be checked with common tools.
+ * The text whose SHA-256 is `set_sha256`, in the format of `sha256sum --check`: one `<sha256>  <file>` line per
+ * document.
  */
 export function manifestSetText(
   documents: readonly Pick<ManifestEntry, 'sha256' | 'file'>[],
@@ -97,11 +95,9 @@ export function manifestSetText(
 }
 
 /**
- * The file of a path inside a generation. A path with an extension is its own file; JSON gets `.json`
- * and a page `.html`, since `/api/v1/rails` (a file) and `/api/v1/rails/x402` (in a directory) would
- * clash on a disk.
- * @throws where the path is malformed, needs an extension, or would clash with what the set itself
- *   keeps (the manifest, its signature, compressed forms).
+ * The file of a path within a generation. Paths with an extension keep it; JSON gets `.json` and pages `.html`, since
+ * `/api/v1/rails` and `/api/v1/rails/x402` would clash as file and directory.
+ * @throws Error where the path is malformed, needs an extension, or clashes with the set's own files
  */
 export function documentFile(path: string, contentType: string): string {
   const found = findFile(path, contentType)
@@ -129,51 +125,47 @@ function findFile(path: string, contentType: string): { file: string } | { probl
 function suffixOf(path: string, contentType: string): string | null {
   if (path.slice(path.lastIndexOf('/')).includes('.')) return ''
   const mediaType = contentType.split(';', 1)[0]?.trim()
-  // Kinds of JSON by their structured suffix (RFC 6839), such as `application/linkset+json`.
+  // Structured suffix (RFC 6839), such as `application/linkset+json`.
   if (mediaType === 'application/json' || mediaType?.endsWith('+json') === true) return '.json'
   return mediaType === 'text/html' ? '.html' : null
 }
 
-/** The file of a compressed form, beside the document's own. */
 export function encodedFile(file: string, encoding: Encoding): string {
   return `${file}${ENCODINGS[encoding]}`
 }
 
-/** How long a cache may answer with old bytes while it fetches new ones: five times their freshness. */
+/** A cache may serve stale bytes for five times their freshness while it revalidates. */
 const STALE_WHILE_REVALIDATE_FACTOR = 5
 const STALE_IF_ERROR_SECONDS = 86_400
 
-/** `Cache-Control` of a document (RFC 9111, RFC 5861). Starts with `public, max-age=N`. */
+/** `Cache-Control` (RFC 9111, RFC 5861); starts with `public, max-age=N`. */
 export function cacheControl(maxAgeSeconds: number): string {
   const staleSeconds = maxAgeSeconds * STALE_WHILE_REVALIDATE_FACTOR
   return `public, max-age=${maxAgeSeconds}, stale-while-revalidate=${staleSeconds}, stale-if-error=${STALE_IF_ERROR_SECONDS}`
 }
 
-/** A strong `ETag`. Each coding has its own, as RFC 9110 section 8.8.3.3 asks: their bytes differ. */
+/** A strong `ETag`, different per coding (RFC 9110 section 8.8.3.3). */
 export function entityTag(sha256: string, encoding: Encoding | 'identity'): string {
   return encoding === 'identity' ? `"${sha256}"` : `"${sha256}-${encoding}"`
 }
 
-/** `Last-Modified` (RFC 9110 section 8.8.2) of an RFC 3339 time; whole seconds, rounded down. */
 export function lastModified(changedAt: string): string {
   const timeMs = parseTime(changedAt)
   if (timeMs === null) throw new Error(`${changedAt} is not an RFC 3339 time`)
   return new Date(timeMs).toUTCString()
 }
 
-/** `X-Signature`: the scheme and the base64 of the signature. `X-Signature-Key` is the kid as it is. */
 export function signatureHeader(signature: string): string {
   return `ed25519:${signature}`
 }
 
-/** The line that `snapshot.json.sig` holds: `ed25519:<base64> <kid>`. */
+/** The line in `snapshot.json.sig`: `ed25519:<base64> <kid>`. */
 export function formatManifestSignature(signature: string, kid: string): string {
   return `${signatureHeader(signature)} ${kid}\n`
 }
 
 const MANIFEST_SIGNATURE = /^ed25519:([A-Za-z0-9+/]{86}==) ([0-9a-f]{16})\n$/
 
-/** Base64 signature and kid of `snapshot.json.sig`, or null where the text is not such a line. */
 export function parseManifestSignature(text: string): { signature: string; kid: string } | null {
   const [, signature, kid] = MANIFEST_SIGNATURE.exec(text) ?? []
   return signature === undefined || kid === undefined ? null : { signature, kid }

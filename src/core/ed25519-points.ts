@@ -1,8 +1,8 @@
 import { bytesToHex } from './hex.ts'
 
 /**
- * Every encoding of the 8 points of small order on edwards25519: 8 canonical and 6 other forms
- * (list of C2SP/CCTV, `ed25519/README.md`). Under such a key one signature fits every message.
+ * All 14 encodings of the 8 points of small order on edwards25519 (C2SP/CCTV, `ed25519/README.md`). Under such a key
+ * one signature fits every message.
  */
 export const SMALL_ORDER_ENCODINGS: ReadonlySet<string> = new Set([
   '0000000000000000000000000000000000000000000000000000000000000000',
@@ -22,9 +22,8 @@ export const SMALL_ORDER_ENCODINGS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * True where 32 bytes may stand as an ed25519 key or as the R of a signature: the y coordinate is
- * below p = 2^255-19 (RFC 8032 section 5.1.3), and the point is not of small order. Whether the
- * point lies on the curve is left to the check of the signature.
+ * True where 32 bytes may be an ed25519 key or the R of a signature: y is below p = 2^255-19 (RFC 8032 section 5.1.3)
+ * and the order is not small. Whether the point is on the curve is left to the signature check.
  */
 export function isUsablePoint(encoded: Uint8Array): boolean {
   return (
@@ -34,7 +33,7 @@ export function isUsablePoint(encoded: Uint8Array): boolean {
   )
 }
 
-/** Little-endian bytes of y, the top bit being the sign of x. p is ed ff … ff 7f. */
+/** y is little-endian with the sign of x in the top bit; p is ed ff … ff 7f. */
 function hasCanonicalY(encoded: Uint8Array): boolean {
   if (((encoded[31] ?? 0) & 0x7f) !== 0x7f) return true
   for (let index = 30; index >= 1; index -= 1) if (encoded[index] !== 0xff) return true

@@ -9,19 +9,14 @@ const DOUBLE_QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/
 const SINGLE_QUOTED = /^'((?:[^']|'')*)'$/
 const LIST_ITEM = /\s*(?:("(?:[^"\\]|\\["\\])*"|'(?:[^']|'')*')\s*|([^,"'[\]{}][^,[\]{}]*))(,|$)/y
 
-/** What YAML reads as something other than a plain string: indicators at the start, `: ` and ` #` inside. */
+/** Text that YAML reads as something other than a plain string. */
 const NOT_PLAIN = /^["'?:,[\]{}#&*!|>%@`]|^-(?: |$)|: |:$| #/
 
 /**
- * Splits a document into the fields of its front matter and its body.
- *
- * Takes the part of YAML that articles need and refuses the rest, so that every accepted text means
- * the same to a YAML reader: `key: value` on one line, where a value is a plain or quoted string
- * (escapes: `\"` and `\\`, or `''`) or a flow list of such strings. Every scalar stays a string, dates
- * included. Blank lines and lines that start with `#` are skipped. Line ends in the body become LF,
- * and blank lines before it are dropped.
- *
- * @throws Error whose message starts with the number of the offending line, counted from 1.
+ * Splits a document into front matter and body. Accepts a subset of YAML that every reader understands alike: one
+ * `key: value` per line, where a value is a plain or quoted string or a flow list of them. All scalars stay strings;
+ * blank lines and `#` lines are skipped; line ends become LF.
+ * @throws Error whose message starts with the line number, counted from 1
  */
 export function parseFrontMatter(text: string): FrontMatter {
   const lines = text.split(/\r?\n/)

@@ -1,22 +1,22 @@
 /**
- * The generic cell rate algorithm (ITU-T I.371, virtual scheduling): one number per key, the
- * theoretical arrival time (TAT). Pure; times are whole milliseconds of any clock that never goes back.
+ * Generic cell rate algorithm (ITU-T I.371, virtual scheduling): one number per key, the theoretical arrival time
+ * (TAT), in milliseconds of a monotonic clock.
  */
 
 export interface GcraDecision {
   readonly allowed: boolean
-  /** Requests that would still be let through at this instant, after this one. */
+  /** Requests that would still be allowed now, after this one. */
   readonly remaining: number
-  /** Milliseconds until the next request is let through; 0 where this one is. */
+  /** Milliseconds until the next request is allowed; 0 where this one is. */
   readonly retryAfterMs: number
-  /** What to keep for the key. A refused request costs nothing: its TAT is the old one. */
+  /** The value to store. A refused request leaves the TAT unchanged. */
   readonly newTatMs: number
 }
 
 /**
- * Decides on one request at `nowMs` for a key whose TAT is `tatMs`; a key never seen has any TAT
- * that is not after `nowMs`. `emissionIntervalMs` is the steady distance of requests, `burst` how
- * many may come at once.
+ * Decides on one request. An unknown key has any TAT up to `nowMs`.
+ * @param emissionIntervalMs steady interval between requests
+ * @param burst requests allowed at once
  */
 export function gcra(
   tatMs: number,

@@ -1,11 +1,11 @@
-/** Lower-case hex of bytes, two digits each, without a prefix. */
+/** Lower-case hex without a prefix. */
 export function bytesToHex(bytes: Uint8Array): string {
   let hex = ''
   for (const byte of bytes) hex += byte.toString(16).padStart(2, '0')
   return hex
 }
 
-/** The bytes of lower-case hex without a prefix, or null for anything else (odd length, upper case). */
+/** Bytes of lower-case hex without a prefix, or null. */
 export function hexToBytes(hex: string): Uint8Array | null {
   if (!/^(?:[0-9a-f]{2})*$/.test(hex)) return null
   const bytes = new Uint8Array(hex.length / 2)

@@ -32,21 +32,18 @@ export const jobEvents = [
 ] as const
 export type JobEvent = (typeof jobEvents)[number]
 
-/** As whom the exchange issues receipts for accepted work, and on which rail. */
 export const jobExchange = { platform: 'job-exchange', rail: 'job_exchange' } as const
-/** Why those receipts earn nothing. */
+/** Shown with receipts of the exchange, which earn no reputation. */
 export const noPaymentReason = 'issued by the job exchange for accepted work: no payment is shown'
 
-/** Whoever posts a job is its poster; the awardee is the bidder whose bid was taken. */
 export const jobRoles = ['poster', 'awardee', 'bidder', 'stranger', 'clock'] as const
 export type JobRole = (typeof jobRoles)[number]
 
-/** What a decision depends on. `none`: there is no such job yet. */
+/** `none`: the job does not exist yet. */
 export interface JobState {
   readonly status: JobStatus | 'none'
-  /** The delivery is due before this Unix time in milliseconds. */
   readonly deadlineMs: number
-  /** Unix milliseconds; null unless something was delivered and nobody has answered yet. */
+  /** Null unless a delivery waits for an answer. */
   readonly deliveredMs: number | null
 }
 
@@ -54,7 +51,6 @@ export type JobDecision =
   | { readonly ok: true; readonly status: JobStatus }
   | { readonly ok: false; readonly code: JobRefusal; readonly reason: string }
 
-/** Names of error codes: who asks may not, the job is elsewhere, the deadline is no deadline, no job. */
 export type JobRefusal = 'forbidden' | 'conflict' | 'invalid_input' | 'unknown_job'
 
 interface Rule {
@@ -77,7 +73,7 @@ const rules = {
     who: 'only the awarded bidder delivers',
     moves: { awarded: 'delivered' },
   },
-  // A dispute ends where the poster accepts after all.
+  // The poster may still accept a disputed job.
   accept: {
     by: ['poster', 'clock'],
     who: 'only the poster accepts',
@@ -100,24 +96,23 @@ const rules = {
   },
 } as const satisfies Record<JobEvent, Rule>
 
-/** The longest time from post to deadline. */
 export const maxDeadlineMs = 365 * dayMs
 
-/** How long a poster may take to accept or dispute what was delivered; then it is accepted by the clock. */
+/** The poster's time to answer a delivery; afterwards it counts as accepted. */
 export const answerDays = 14
 
-/** When the poster's silence becomes a yes, in Unix milliseconds; null where nothing waits for an answer. */
+/** Unix milliseconds of the automatic acceptance, or null. */
 export function answerDueMs({ status, deliveredMs }: Pick<JobState, 'status' | 'deliveredMs'>) {
   return status !== 'delivered' || deliveredMs === null ? null : deliveredMs + answerDays * dayMs
 }
 
-/** States that end when the deadline passes: what was delivered waits for the poster instead. */
+/** True for states that end at the deadline. */
 export function endsByTime(status: JobState['status']): boolean {
   const moves: Rule['moves'] = rules.expire.moves
   return moves[status] !== undefined
 }
 
-/** The state at a time: a passed deadline has expired the job, whether or not that was written yet. */
+/** The state at a time, with a passed deadline applied even where it was not written yet. */
 export function statusAt<Status extends JobState['status']>(
   job: { readonly status: Status; readonly deadlineMs: number },
   nowMs: number,
@@ -126,8 +121,8 @@ export function statusAt<Status extends JobState['status']>(
 }
 
 /**
- * The state after an event, or why it may not be. Who asks is checked before the state of the job, so a
- * stranger learns from a refusal only that it is not for them.
+ * The state after an event, or the reason for its refusal. The role is checked before the state, so that a refusal
+ * tells strangers nothing.
  */
 export function decide(job: JobState, event: JobEvent, role: JobRole, nowMs: number): JobDecision {
   const rule: Rule = rules[event]
@@ -147,7 +142,7 @@ export function decide(job: JobState, event: JobEvent, role: JobRole, nowMs: num
   return { ok: true, status: next }
 }
 
-/** Why an answer to a delivery comes too early, by the clock, or too late. The poster may say yes at any time. */
+/** The reason why an answer to a delivery is too early (by the clock) or too late; null where it is in time. */
 function untimelyAnswer(
   job: JobState,
   event: JobEvent,
@@ -163,7 +158,7 @@ function untimelyAnswer(
   return `nobody disputed within ${answerDays} days`
 }
 
-/** Who a wallet is to a job. `awardee` is null until a bid was taken. */
+/** The role of a wallet. `awardee` is null before an award. */
 export function roleOf(
   walletId: string,
   job: { readonly poster: string; readonly awardee: string | null; readonly hasBid: boolean },

@@ -1,8 +1,8 @@
-/** The limits of the specification as named policies, and the pure decision over one of them. */
+/** Rate limit policies and write quotas, and the decision for one policy. */
 import { gcra } from './gcra.ts'
 import { dayMs, minuteMs } from './time.ts'
 
-/** `quota` requests per `windowMs` in the long run, `burst` at once. */
+/** `quota` requests per `windowMs` on average, `burst` at once. */
 interface RatePolicy {
   readonly kind: 'rate'
   /** The policy name in the `RateLimit` headers. */
@@ -25,18 +25,18 @@ export type LimitPolicy = RatePolicy | DayPolicy
 export const limitPolicies = {
   /** Public reads, per IPv4 address or IPv6 /64. */
   ip: { kind: 'rate', headerName: 'ip', quota: 60, windowMs: minuteMs, burst: 120 },
-  /** Per IPv6 /48: whoever holds one has 65,536 networks of 64 bits to rotate through. */
+  /** Public reads per IPv6 /48, which contains 65,536 /64 networks. */
   range: { kind: 'rate', headerName: 'range', quota: 600, windowMs: minuteMs, burst: 1200 },
-  /** The free daily allowance, per IPv4 address or IPv6 /64. */
+  /** Free reads per day, per IPv4 address or IPv6 /64. */
   day: { kind: 'day', headerName: 'day', quota: 1000 },
-  /** Calls that a wallet has signed, per wallet; times the multiplier of its tier. */
+  /** Signed calls per wallet; times the multiplier of its tier. */
   wallet: { kind: 'rate', headerName: 'wallet', quota: 300, windowMs: minuteMs, burst: 300 },
-  /** The same from wallets that are no partners, all together per IPv4 address or IPv6 /48: keys cost nothing. */
+  /** Signed calls of all wallets that are not partners, per IPv4 address or IPv6 /48, since keys cost nothing. */
   non_partners: { kind: 'rate', headerName: 'signers', quota: 600, windowMs: minuteMs, burst: 600 },
   /**
-   * Calls that came with credentials or a signed body and did not prove a wallet, per IPv4 address or IPv6 /48. One of a
-   * wallet at its limit is not among them: it is refused before anything is checked.
-   * Each is counted when it comes and given back once proven, so the burst is also how many may be under way.
+   * Calls with credentials or a signed body that proved no wallet, per IPv4 address or IPv6 /48. Counted on arrival
+   * and refunded once proven, so the burst limits concurrent calls too. Calls of wallets at their limit are refused
+   * earlier and not counted here.
    */
   failed_signatures: {
     kind: 'rate',
@@ -46,50 +46,47 @@ export const limitPolicies = {
     burst: 600,
   },
   /**
-   * The same, those of wallets at their limit among them: a refusal by name costs little, but room until then. Given back
-   * only where a wallet may call. Ten times as many, so that a wallet that is over now and then costs its neighbours nothing.
+   * The same with calls of wallets at their limit, refunded only where the wallet may call. Ten times the quota, so
+   * that a wallet that is slightly over its limit does not affect its neighbours.
    */
   over_limit: { kind: 'rate', headerName: 'overrun', quota: 600, windowMs: minuteMs, burst: 600 },
 } as const satisfies Record<string, LimitPolicy>
 
 export type PolicyName = keyof typeof limitPolicies
 
-/**
- * Bounds on what one caller may leave in the ledger. They are counted from the rows themselves, in the
- * transaction of the write, so they hold across a restart.
- */
+/** Limits on stored rows per caller, counted in the transaction of the write, so that they survive a restart. */
 export const writeQuotas = {
-  /** Jobs of a partner that take bids. */
+  /** Jobs of a partner that accept bids. */
   openJobs: 100,
   /** Bids of a partner that wait for an award. */
   openBids: 200,
-  /** Signed writes of a partner in 24 hours, times the multiplier of its tier; none where that is unlimited. */
+  /** Signed writes of a partner in 24 hours, times the multiplier of its tier. */
   partnerWritesPerDay: 2000,
-  /** Receipts of a worker in 24 hours that nothing but its own signature shows. */
+  /** Receipts per worker in 24 hours with no evidence but the worker's signature. */
   unverifiedReceiptsPerDay: 200,
-  /** The same of all workers together, per IPv4 address or IPv6 /64. */
+  /** The same of all workers, per IPv4 address or IPv6 /64. */
   unverifiedReceiptsPerNetworkPerDay: 2000,
   /** First registrations, claims and signups in 24 hours, per IPv4 address or IPv6 /64. */
   registrationsPerNetworkPerDay: 200,
-  /** How many times as much of both an IPv6 /48 may leave, which holds 65,536 networks of 64 bits. */
+  /** Factor of both network quotas for an IPv6 /48, which contains 65,536 /64 networks. */
   networksOfRange: 10,
 } as const
 
 export interface LimitDecision {
   readonly allowed: boolean
-  /** Requests left after this one; 0 where it is refused. */
+  /** Requests left after this one. */
   readonly remaining: number
-  /** Milliseconds until a request is let through again; 0 where this one is. */
+  /** Milliseconds until a request is allowed again; 0 where this one is. */
   readonly retryAfterMs: number
-  /** Milliseconds until the whole quota is there again. */
+  /** Milliseconds until the whole quota is available again. */
   readonly resetMs: number
-  /** What to keep for the key: grows with use, and is at most `emptyValue` where nothing is in use. */
+  /** The value to store for the key. */
   readonly next: number
 }
 
 /**
- * Decides on one request. `stored` is what the last decision said to keep, or anything up to
- * `emptyValue(policy, nowMs)` for a key never seen.
+ * Decides on one request. `stored` is the `next` of the last decision; unknown keys have any value up to
+ * `emptyValue`.
  */
 export function decide(policy: LimitPolicy, stored: number, nowMs: number): LimitDecision {
   if (policy.kind === 'rate') {
@@ -97,7 +94,7 @@ export function decide(policy: LimitPolicy, stored: number, nowMs: number): Limi
     const { allowed, remaining, retryAfterMs, newTatMs } = decision
     return { allowed, remaining, retryAfterMs, resetMs: newTatMs - nowMs, next: newTatMs }
   }
-  // The count is kept as "start of the day plus requests", so that yesterday's runs out by itself.
+  // Stored as start of the day plus count, so that yesterday's value expires by itself.
   const startMs = emptyValue(policy, nowMs)
   const used = stored > startMs ? stored - startMs : 0
   const allowed = used < policy.quota
@@ -111,18 +108,17 @@ export function decide(policy: LimitPolicy, stored: number, nowMs: number): Limi
   }
 }
 
-/** The policy for who has a multiple of it; a day is the same for all. */
 export function multiplied(policy: LimitPolicy, multiplier: number): LimitPolicy {
   if (policy.kind === 'day' || multiplier === 1) return policy
   return { ...policy, quota: policy.quota * multiplier, burst: policy.burst * multiplier }
 }
 
-/** What to keep for a key after one counted request is taken back. */
+/** The value to store after one counted request is refunded. */
 export function valueAfterRefund(policy: LimitPolicy, stored: number): number {
   return stored - (policy.kind === 'rate' ? policy.windowMs / policy.quota : 1)
 }
 
-/** A kept value up to this one says no more than a key never seen, and may be forgotten. */
+/** A stored value up to this one equals an unknown key and may be dropped. */
 export function emptyValue(policy: LimitPolicy, nowMs: number): number {
   return policy.kind === 'rate' ? nowMs : Math.floor(nowMs / dayMs) * dayMs
 }

@@ -1,20 +1,19 @@
 /**
- * USDC amounts are integers of micro-USDC from end to end; they become decimal numbers only on the wire.
- * 2^53 micro-USDC are nine billion USDC, above the largest amount the ledger accepts.
+ * USDC amounts are integers of micro-USDC internally and decimal numbers on the wire. 2^53 micro-USDC are nine
+ * billion USDC, above the largest accepted amount.
  */
 
 export const microPerUsdc = 1_000_000
 export const maxAmountUsdc = 1_000_000_000
 const decimalForm = /^(0|[1-9]\d{0,9})(?:\.(\d{1,6}))?$/
 
-/** The wire form of micro-USDC: a JSON number with at most six decimals. */
 export function toUsdc(amountMicroUsdc: number): number {
   return amountMicroUsdc / microPerUsdc
 }
 
 /**
- * Micro-USDC of a JSON number or decimal string, 0 to 1,000,000,000 with at most six decimals.
- * Null where it is anything else: an amount is never rounded.
+ * Micro-USDC of a JSON number or decimal string from 0 to 1,000,000,000 with at most six decimals, or null: amounts
+ * are never rounded.
  */
 export function parseUsdc(amount: number | string): number | null {
   const match = decimalForm.exec(typeof amount === 'string' ? amount : decimalText(amount))
@@ -24,14 +23,14 @@ export function parseUsdc(amount: number | string): number | null {
   return amountMicroUsdc <= maxAmountUsdc * microPerUsdc ? amountMicroUsdc : null
 }
 
-/** Micro-USDC of token base units (`decimals` of the token), rounded down; null beyond the safe range. */
+/** Micro-USDC of token base units, rounded down; null beyond the safe range. */
 export function microFromBaseUnits(baseUnits: bigint, decimals: number): number | null {
   const shift = decimals - 6
   const micro = shift >= 0 ? baseUnits / 10n ** BigInt(shift) : baseUnits * 10n ** BigInt(-shift)
   return micro >= 0n && micro <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(micro) : null
 }
 
-/** Numbers as small as a micro-USDC print in exponent form, which is not the decimal form. */
+/** Small numbers print with an exponent, which is not the decimal form. */
 function decimalText(amount: number): string {
   if (!Number.isFinite(amount)) return ''
   const text = String(amount)

@@ -1,6 +1,6 @@
 /**
- * Addresses that others give us to call: webhooks, attestation endpoints, apply endpoints. The check here is of
- * the text alone; whoever connects resolves the name, checks every address and stays with the checked one.
+ * URLs that callers supply: webhooks, attestation endpoints, apply endpoints. Only the text is checked here;
+ * `pinned-fetch` checks the resolved addresses.
  */
 
 export type OutboundUrl =
@@ -10,11 +10,11 @@ export type OutboundUrl =
 const MAX_LENGTH = 2048
 const MAX_HOST_LENGTH = 253
 
-/** Scheme, host in letters, digits, hyphens and dots, perhaps `:443`, then path or query in visible ASCII. */
+/** https, an ASCII host, an optional `:443`, then a path or query in visible ASCII. */
 const PLAIN = /^https:\/\/([a-z0-9.-]{1,253})(?::443)?(?:[/?][\x21-\x7e]*)?$/i
 const LABEL = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/
 
-/** Names that belong to a machine or a local network (RFC 6761, 6762, 8375, 9476 and common use). */
+/** Names of this machine or a local network (RFC 6761, 6762, 8375, 9476 and common use). */
 const localSuffixes = [
   'alt',
   'arpa',
@@ -32,8 +32,8 @@ const localSuffixes = [
 ] as const
 
 /**
- * Takes https on port 443 to a host by name, without user name, password or fragment, in the one spelling that
- * no two programs can read in two ways. `problem` is a text for whoever sent the address.
+ * Accepts https on port 443 to a host name, without credentials or fragment, in a spelling that all parsers read
+ * alike. `problem` is a text for the caller.
  */
 export function checkOutboundUrl(text: string): OutboundUrl {
   const problem = problemOf(text)
@@ -51,7 +51,7 @@ function problemOf(text: string): string | null {
     return 'must name a host in letters, digits, hyphens and dots, on port 443, in visible ASCII'
   }
   if (!URL.canParse(text)) return 'is not an address'
-  // Where the parser reads another host than stands there, it is a number in disguise.
+  // A host that the parser rewrites is a number in disguise.
   if (new URL(text).hostname !== host) return 'must name its host in normal form'
   return hostProblem(host)
 }

@@ -1,15 +1,12 @@
 import type { z } from 'zod'
 
-/** What a stranger's text may hold where it is looked into: some lines of a reason, and no megabyte. */
+/** Enough for any error message worth quoting. */
 const MOST_TEXT = 4096
 
-/** Stops at the first thing that is wrong, which Zod's types do not name yet; its own `validate` does the same. */
+/** Missing in zod's types, but used by its own `validate`. */
 const upToFirstIssue = { reportInput: false, abortEarly: true }
 
-/**
- * As `safeParse`, with the first issue alone: a stranger's answer of a million wrong elements would make a million of them,
- * and many times its size in memory.
- */
+/** Like `safeParse`, but stops at the first issue: a million wrong elements would otherwise make a million issues. */
 export function parseEarly<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -18,8 +15,8 @@ export function parseEarly<Schema extends z.ZodType>(
 }
 
 /**
- * The beginning of a stranger's text, up to a space: patterns that look for more than one thing take the square of its
- * length, and half an address would not be known for one.
+ * The beginning of untrusted text, cut at a space so that no URL or secret is split: some patterns take quadratic
+ * time.
  */
 export function beginningOf(text: string): string {
   if (text.length <= MOST_TEXT) return text

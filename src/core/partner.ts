@@ -1,7 +1,7 @@
-/** Partners: handles, and the states of a subscription as one table. Pure. */
+/** Partner handles and the state table of subscriptions. */
 import { dayMs } from './time.ts'
 
-/** Words that are paths below `/partners`, or that could be taken for the ledger's own voice. */
+/** Words that are paths under `/partners` or look official. */
 const reservedHandles = [
   'admin',
   'api',
@@ -17,7 +17,7 @@ const reservedHandles = [
 
 export const HANDLE = /^[a-z0-9-]{3,32}$/
 
-/** Whether a partner may have this handle; it may still be taken. */
+/** True for an allowed handle, which may still be in use. */
 export function isFreeHandle(handle: string): boolean {
   return HANDLE.test(handle) && !reservedHandles.some((reserved) => reserved === handle)
 }
@@ -25,14 +25,11 @@ export function isFreeHandle(handle: string): boolean {
 export const subscriptionStatuses = ['pending', 'active', 'past_due', 'cancelled'] as const
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number]
 
-/**
- * What can happen: a payment came, the paid period ended, the time to pay ran out (grace after a period,
- * patience with a signup that never paid), or it was cancelled.
- */
+/** `period_over`: the paid period ended. `time_to_pay_over`: the grace period, or a signup's time to pay, ended. */
 export const subscriptionEvents = ['paid', 'period_over', 'time_to_pay_over', 'cancel'] as const
 export type SubscriptionEvent = (typeof subscriptionEvents)[number]
 
-/** The next status; null where the event changes nothing or cannot happen. */
+/** Null where the event changes nothing. */
 export const subscriptionTransitions = {
   pending: {
     paid: 'active',
@@ -52,59 +49,52 @@ export const subscriptionTransitions = {
     time_to_pay_over: 'cancelled',
     cancel: 'cancelled',
   },
-  // The handle stays with the wallet: who pays again is back.
+  // The wallet keeps its handle and may pay again.
   cancelled: { paid: 'active', period_over: null, time_to_pay_over: null, cancel: null },
 } as const satisfies Record<
   SubscriptionStatus,
   Record<SubscriptionEvent, SubscriptionStatus | null>
 >
 
-/** What one payment buys at its full price. */
 export const PERIOD_MS = 30 * dayMs
-/** How long a partner whose period has ended still reads. */
+/** How long a partner may still read after the paid period. */
 export const GRACE_MS = 7 * dayMs
-/** How long a signup waits for its first payment. */
+/** How long a signup may take to pay. */
 export const PATIENCE_MS = 14 * dayMs
 
-/** Tiers from the lowest to the highest. */
 export const tierNames = ['free', 'starter', 'pro', 'team', 'enterprise'] as const
 export type TierName = (typeof tierNames)[number]
 
-/** Time of a tier that was paid for. */
 export interface PaidPeriod {
   readonly tier: TierName
-  /** Unix milliseconds; the end is not part of it. */
+  /** Unix milliseconds, end excluded. */
   readonly fromMs: number
   readonly untilMs: number
-  /** What it was bought with; 0 where the operator gave it. */
+  /** 0 for tiers granted by the operator. */
   readonly valueMicroUsdc: number
 }
 
-/** What follows the time that is paid for: a payment that is waited for, the free tier, or nothing. */
+/** What follows the paid time: a renewal payment, the free tier, or the end. */
 export const followUps = ['renewal', 'free', 'end'] as const
 export type ExpiryAction = (typeof followUps)[number]
 
 export interface PartnerSubscription {
   readonly tier: TierName
   readonly status: SubscriptionStatus
-  /** Unix milliseconds; null for the free tier, which has no end, and before the first payment. */
+  /** Unix milliseconds; null for the free tier and before the first payment. */
   readonly renewsAtMs: number | null
   readonly createdAtMs: number
-  /** In order, each beginning where the one before ends; those that are over may still stand here. */
+  /** In order and without gaps; past periods may be included. */
   readonly periods: readonly PaidPeriod[]
   readonly onExpiry: ExpiryAction
 }
 
-/** A subscription as it begins: free is active at once, the others wait for their first payment. */
 export function newSubscription(tier: TierName, nowMs: number): PartnerSubscription {
   const status = tier === 'free' ? 'active' : 'pending'
   return { tier, status, renewsAtMs: null, createdAtMs: nowMs, periods: [], onExpiry: 'renewal' }
 }
 
-/**
- * The subscription as it stands at a time: whatever has run out by then has run out, also where nobody
- * has written so yet.
- */
+/** Applies everything that has expired by then, written or not. */
 export function subscriptionAt(
   subscription: PartnerSubscription,
   nowMs: number,
@@ -128,7 +118,7 @@ export function subscriptionAt(
   return { ...subscription, tier, status: moved }
 }
 
-/** Paid time that is not over at a time. */
+/** Paid periods that are not over. */
 export function periodsFrom(
   { periods }: Pick<PartnerSubscription, 'periods'>,
   nowMs: number,
@@ -159,7 +149,7 @@ function freeOf(subscription: PartnerSubscription): PartnerSubscription {
   }
 }
 
-/** The free tier: at once, or when the time that is paid for ends. */
+/** Switches to the free tier, now or when the paid time ends. */
 export function switchToFree(
   subscription: PartnerSubscription,
   nowMs: number,
@@ -170,7 +160,7 @@ export function switchToFree(
     : freeOf(subscription)
 }
 
-/** What is paid for stays until its end; a subscription without paid time ends at once. */
+/** Paid time stays until its end; a subscription without paid time ends now. */
 export function cancelSubscription(
   subscription: PartnerSubscription,
   nowMs: number,
@@ -181,7 +171,7 @@ export function cancelSubscription(
   return status === null ? current : { ...current, status }
 }
 
-/** A tier that the operator gives, worth nothing in an exchange. Time that was paid for waits until it is over. */
+/** Grants a tier without value in an exchange. Paid time is moved behind it. */
 export function grantTier(
   subscription: PartnerSubscription,
   grant: { readonly tier: TierName; readonly days: number },
@@ -201,7 +191,7 @@ export function grantTier(
   return { ...subscription, tier, status: 'active', renewsAtMs, periods, onExpiry: 'renewal' }
 }
 
-/** What a partner may do by status: only an active one writes, one that is late still reads. */
+/** Only active partners write; partners in the grace period may still read. */
 export function mayUse(status: SubscriptionStatus, use: 'read' | 'write'): boolean {
   return status === 'active' || (status === 'past_due' && use === 'read')
 }

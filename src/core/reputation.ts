@@ -1,39 +1,31 @@
 /**
- * The published formula of reputation, as arithmetic over the entries of the ledger:
- *
- *   score = sum of amount_usdc * weight * exp(-age_days / 60)
- *
- * The decay is the same for every entry, so a score is kept as one sum in a fixed epoch: each entry adds
- * `value * exp((t - epoch) / 60 days)` when it is written, and a reader scales the sum down to its own time.
- *
- * Numbers. What an entry is worth is a whole number of micro-USDC (rounded down, once, when it is
- * written), so entries hold no fractions that could differ between programs. The epoch sum is a double
- * that is only ever added to, in the order of the entries' sequence numbers; whoever folds the same
- * entries in the same order makes the same additions and gets the same 64 bits. Doubles reach to
- * exp(709), which is 116 years after the epoch.
+ * Reputation score: the sum of amount_usdc * weight * exp(-age_days / 60) over the ledger's entries. Since all
+ * entries decay alike, a wallet stores one sum at a fixed epoch, and readers scale it to their time. Entry values are
+ * whole micro-USDC, and the sum is a double to which entries are added in the order of their sequence numbers, so
+ * that every recomputation gives the same 64 bits (until 116 years after the epoch).
  */
 import { dayMs } from './time.ts'
 
 export const reputationDecayDays = 60
-/** 2026-01-01T00:00:00Z. Fixed for good: every stored sum is in it. */
+/** 2026-01-01T00:00:00Z. Never changes: all stored sums refer to it. */
 const epochMs = 1_767_225_600_000
 const decayMs = reputationDecayDays * dayMs
 
 /**
- * Tenths of the amount, by what shows that the payment happened. The job exchange sees work and no
- * payment: if its receipts earned, two partners could make each other any score for nothing.
+ * Weight in tenths by evidence. The job exchange sees work but no payment: otherwise two partners could give each
+ * other any score.
  */
 export const evidenceTenths = { onchain: 10, platform: 8, exchange: 0, signed: 0 } as const
 
 export const reputationFormula =
   'rep_score = sum over ledger entries of amount_usdc * weight * exp(-age_days / 60); weight = evidence (1 verified on chain, 0.8 issued by a registered platform, 0 issued by the job exchange for accepted work, which shows no payment, 0 self-signed only) * payer (1, 1/2, 1/3, ... for the first, second, third, ... verified receipt of one payer; 0 when payer and worker are one wallet); amount_usdc * weight is rounded down to 6 decimals; a reversal counts with its negative; the age of an entry counts from counts_from'
 
-/** What an entry weighs. `payerRank` counts the receipts of one payer from 1; null: payer and worker are one. */
+/** `payerRank` counts receipts of one payer from 1; null where payer and worker are the same wallet. */
 export function weightOf(tenths: number, payerRank: number | null): number {
   return payerRank === null ? 0 : tenths / 10 / payerRank
 }
 
-/** Amount times weight in whole micro-USDC, rounded down. Exact: the product may exceed 2^53 on the way. */
+/** Amount times weight in micro-USDC, rounded down; exact beyond 2^53. */
 export function valueMicroUsdc(
   amountMicroUsdc: number,
   tenths: number,
@@ -43,11 +35,11 @@ export function valueMicroUsdc(
   return Number((BigInt(amountMicroUsdc) * BigInt(tenths)) / (10n * BigInt(payerRank)))
 }
 
-/** The ledger of one wallet in short. Times are RFC 3339; `decayedSumAtEpoch` is in micro-USDC of the epoch. */
+/** Totals of one wallet. Times are RFC 3339. */
 export interface Standing {
   readonly decayedSumAtEpoch: number
   readonly entries: number
-  /** Verified receipts that count: without those from the worker's own wallet. */
+  /** Verified receipts that count, those from the worker's own wallet excluded. */
   readonly receipts: number
   readonly lifetimeMicroUsdc: number
   readonly firstReceiptAt: string | null
@@ -57,14 +49,13 @@ export interface Standing {
 export const entryKinds = ['receipt_verified', 'receipt_reversed', 'flag', 'adjustment'] as const
 export type EntryKind = (typeof entryKinds)[number]
 
-/** What an entry changes. */
 export interface EntryEffect {
   readonly kind: EntryKind
   readonly amountMicroUsdc: number
   readonly weight: number
-  /** Signed whole micro-USDC. */
+  /** Signed, whole micro-USDC. */
   readonly valueMicroUsdc: number
-  /** Its age counts from here; for a reversal this is the time of what it reverses, so that both cancel. */
+  /** Start of its age; a reversal has that of the entry it reverses, so that both cancel. */
   readonly countsFrom: string
   readonly createdAt: string
 }
@@ -78,7 +69,7 @@ export const noStanding: Standing = {
   lastReceiptAt: null,
 }
 
-/** The standing after one more entry. Folding all entries by sequence number gives what the writes kept. */
+/** Applying all entries in order gives the stored totals. */
 export function applyEntry(standing: Standing, entry: EntryEffect): Standing {
   const base = {
     ...standing,
@@ -104,7 +95,7 @@ export function applyEntry(standing: Standing, entry: EntryEffect): Standing {
   }
 }
 
-/** The score in USDC at a time, to six decimals; never below zero. */
+/** The score in USDC with six decimals; never negative. */
 export function scoreAt(decayedSumAtEpoch: number, nowMs: number): number {
   const microUsdc = decayedSumAtEpoch * Math.exp((epochMs - nowMs) / decayMs)
   return Math.max(0, Math.round(microUsdc)) / 1_000_000
@@ -114,7 +105,6 @@ function epochTerm(valueMicro: number, timeMs: number): number {
   return valueMicro * Math.exp((timeMs - epochMs) / decayMs)
 }
 
-/** Nine billion USDC: more than this is shown as this. */
 function saturated(amountMicroUsdc: number): number {
   return Math.min(amountMicroUsdc, Number.MAX_SAFE_INTEGER)
 }

@@ -1,10 +1,7 @@
 import { isInexactInteger } from './canonical-json.ts'
 import type { JsonValue } from './canonical-json.ts'
 
-/**
- * The text is not JSON that two readers would read alike. `position` counts UTF-16 units from 0;
- * the message names it, says what is wrong and, where that helps, what to send instead.
- */
+/** `position` counts UTF-16 units from 0; the message names it and, where that helps, what to send instead. */
 export class StrictJsonError extends Error {
   override readonly name = 'StrictJsonError'
   readonly position: number
@@ -16,24 +13,20 @@ export class StrictJsonError extends Error {
 }
 
 export interface StrictJsonLimits {
-  /** How deep arrays and objects may nest; 32 unless told. */
+  /** Nesting limit; 32 by default. */
   readonly maxDepth?: number
 }
 
 /**
- * Parses JSON as RFC 8259 has it, and refuses what parsers read differently (the I-JSON rules of
- * RFC 7493): invalid UTF-8, a byte order mark, duplicate names, lone surrogates, integers beyond
- * 2^53-1, numbers too large for a double, nesting beyond the limit, and text after the value.
- * The name `__proto__` is refused as well, so that no reader's prototype can be meant by it.
- *
- * Objects come back as plain objects with own members only.
+ * Parses JSON (RFC 8259) and refuses what parsers read differently (I-JSON, RFC 7493): invalid UTF-8, byte order
+ * marks, duplicate names, lone surrogates, integers beyond 2^53-1, numbers too large for a double, deep nesting,
+ * trailing text, and the name `__proto__`.
  * @throws StrictJsonError
  */
 export function parseStrictJson(bytes: Uint8Array, limits: StrictJsonLimits = {}): JsonValue {
   return parseStrictJsonText(decodeUtf8(bytes), limits)
 }
 
-/** The same for text that is already decoded. */
 export function parseStrictJsonText(text: string, limits: StrictJsonLimits = {}): JsonValue {
   const cursor: Cursor = { text, at: 0, depth: 0, maxDepth: limits.maxDepth ?? DEFAULT_MAX_DEPTH }
   if (text.charCodeAt(0) === BYTE_ORDER_MARK) {
@@ -67,7 +60,7 @@ const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 const SPACE = 0x20
 
-/** Sticky: matches at `lastIndex` only. Linear, each part excludes the start of the next. */
+/** Sticky and linear. */
 const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y
 const LONE_SURROGATE = /[\uD800-\uDFFF]/u
 
@@ -162,17 +155,14 @@ function parseString(cursor: Cursor): string {
     }
     if (unit === BACKSLASH) {
       hasEscape = true
-      // Steps over what is escaped, which may be a quote; a control character stays to be seen.
+      // Skips the escaped character; control characters are left for the check.
       if (text.charCodeAt(at + 1) >= SPACE) at += 1
     }
   }
   throw new StrictJsonError(openedAt, 'a string without its closing quote')
 }
 
-/**
- * The engine's own parser reads one string literal: escapes mean the same everywhere, and a body
- * of nothing else costs no more than any other.
- */
+/** The engine decodes escapes; the quoted body contains nothing else. */
 function unescape(text: string, openedAt: number, closedAt: number): string {
   let value: unknown
   try {
@@ -180,7 +170,7 @@ function unescape(text: string, openedAt: number, closedAt: number): string {
   } catch {
     throw new StrictJsonError(openedAt, 'an escape that JSON lacks; send \\u and four hex digits')
   }
-  // Decoded UTF-8 holds no lone surrogate: only an escape can have made one.
+  // In decoded UTF-8 only an escape can make a lone surrogate.
   if (typeof value !== 'string' || LONE_SURROGATE.test(value)) {
     throw new StrictJsonError(openedAt, 'a lone surrogate in a string; escape both halves')
   }

@@ -1,32 +1,29 @@
 /**
- * What a tier costs whoever has a subscription already, and what a payment makes of it. Pure; amounts are
- * whole micro-USDC. One rule: paid time of the same or a higher tier stays and the new period follows it; paid
- * time of a lower tier, and what waits behind it, is taken back at what was paid for it.
+ * Prices and effects of tier purchases; amounts in whole micro-USDC. Paid time of the same or a higher tier stays,
+ * and the new period follows it; paid time of a lower tier is exchanged for what was paid for it.
  */
 import { PERIOD_MS, periodsFrom, subscriptionAt, tierNames } from './partner.ts'
 import type { PaidPeriod, PartnerSubscription, TierName } from './partner.ts'
 import { hourMs } from './time.ts'
 
-/** A tier and what 30 days of it cost. */
+/** A tier and its price for 30 days. */
 export interface Offer {
   readonly tier: TierName
   readonly priceMicroUsdc: number
 }
 
 export interface Quote extends Offer {
-  /** What paid time of a lower tier is still worth; at most what was paid for it. */
+  /** Value of the unused time of lower tiers. */
   readonly creditMicroUsdc: number
-  /** To be paid: never negative. 0 where the credit is enough. */
+  /** 0 where the credit covers the price. */
   readonly dueMicroUsdc: number
-  /** When the new period would begin and end, bought now. */
   readonly fromMs: number
   readonly untilMs: number
 }
 
-/** How many periods may be paid for at once, the running one included. */
+/** Most periods paid ahead, the current one included. */
 export const MOST_PERIODS = 12
 
-/** What an offer costs at a time. The tier is not `free`, which is never bought. */
 export function quoteOf(subscription: PartnerSubscription, offer: Offer, nowMs: number): Quote {
   const { creditMicroUsdc, follows } = placeOf(subscription, offer.tier, nowMs, nowMs)
   const dueMicroUsdc = Math.max(0, offer.priceMicroUsdc - creditMicroUsdc)
@@ -35,7 +32,6 @@ export function quoteOf(subscription: PartnerSubscription, offer: Offer, nowMs: 
   return { ...offer, creditMicroUsdc, dueMicroUsdc, fromMs, untilMs }
 }
 
-/** True where so much is paid ahead that nothing more is sold. */
 export function isPaidAhead(
   subscription: PartnerSubscription,
   tier: TierName,
@@ -44,16 +40,15 @@ export function isPaidAhead(
   return placeOf(subscription, tier, nowMs, nowMs).kept.length >= MOST_PERIODS
 }
 
-/** A payment that was made, by the quote of its time. */
 export interface SubscriptionPayment extends Offer {
   readonly paidMicroUsdc: number
-  /** The time of the quote; the credit is what it was then. */
+  /** The credit is that of the quote. */
   readonly quotedAtMs: number
 }
 
 /**
- * The subscription after a payment. It never refuses: the money has moved. Whatever stood before, the new
- * period is as long as what was paid and taken back buys of the tier, rounded up to a millisecond.
+ * Applies a payment; it never refuses, since the money has moved. The new period is as long as payment and credit
+ * buy, rounded up to a millisecond.
  */
 export function afterPurchase(
   subscription: PartnerSubscription,
@@ -78,8 +73,8 @@ export function afterPurchase(
 }
 
 /**
- * The subscription without a payment that was taken back: the period is worth what was given in exchange for it
- * alone, and what waits behind it begins earlier. Nothing changes where the period was itself exchanged meanwhile.
+ * Removes a reversed payment: its period keeps the value of the credit, and later periods move forward. Unchanged
+ * where the period was exchanged since.
  */
 export function afterUndone(
   subscription: PartnerSubscription,
@@ -108,7 +103,7 @@ export function afterUndone(
   return subscriptionAt({ ...subscription, periods: rest, renewsAtMs }, nowMs)
 }
 
-/** Where a period of a tier goes. `follows`: the end of the time it follows; null where it begins now. */
+/** Where a new period goes. `follows`: the end of the period it follows; null where it starts now. */
 function placeOf(
   subscription: PartnerSubscription,
   tier: TierName,
@@ -129,13 +124,13 @@ function placeOf(
   return { kept, creditMicroUsdc, follows: end ?? lateEnd(subscription, tier, nowMs) }
 }
 
-/** Within the grace the same tier goes on where it ended. */
+/** Within the grace period the same tier continues where it ended. */
 function lateEnd(subscription: PartnerSubscription, tier: TierName, nowMs: number): number | null {
   const current = subscriptionAt(subscription, nowMs)
   return current.status === 'past_due' && current.tier === tier ? current.renewsAtMs : null
 }
 
-/** The value of the unused rest of a period, its time in whole hours rounded up, the amount as well. */
+/** Value of a period's unused time, in whole hours, rounded up. */
 function unusedOf({ fromMs, untilMs, valueMicroUsdc }: PaidPeriod, nowMs: number): number {
   const lengthMs = untilMs - fromMs
   const restMs = Math.min(lengthMs, Math.ceil((untilMs - nowMs) / hourMs) * hourMs)
@@ -146,7 +141,7 @@ function lengthOf(valueMicroUsdc: number, { priceMicroUsdc }: Offer): number {
   return shareUp(PERIOD_MS, valueMicroUsdc, priceMicroUsdc)
 }
 
-/** `whole` times `part` over `total`, rounded up; exact, since the product may be beyond 2^53. */
+/** `whole` * `part` / `total`, rounded up; exact beyond 2^53. */
 function shareUp(whole: number, part: number, total: number): number {
   const [product, divisor] = [BigInt(whole) * BigInt(part), BigInt(total)]
   return Number((product + divisor - 1n) / divisor)

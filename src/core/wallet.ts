@@ -7,25 +7,23 @@ import { bytesToHex, hexToBytes } from './hex.ts'
 export const WALLET_KINDS = ['evm', 'solana', 'near'] as const
 export type WalletKind = (typeof WALLET_KINDS)[number]
 
-/** One wallet, one identity: `id` is the same for every accepted spelling of a wallet. */
+/** `id` is the same for every accepted spelling of a wallet. */
 export interface Wallet {
   readonly kind: WalletKind
-  /** The key in the database: lower-case hex for EVM and NEAR, base58 as it is for Solana. */
+  /** Lower-case hex for EVM and NEAR, base58 for Solana. */
   readonly id: string
-  /** The form that answers print: EIP-55 for EVM, `id` for the others. */
+  /** EIP-55 for EVM, otherwise `id`. */
   readonly display: string
 }
 
-/** The text is no wallet. The message says what is wrong with it and what is taken. */
 export class WalletError extends Error {
   override readonly name = 'WalletError'
 }
 
 /**
- * Reads an EVM address (`0x` and 40 hex digits: all lower case, all upper case, or with the right
- * EIP-55 checksum), a Solana address (base58 of 32 bytes) or a NEAR implicit account (64 lower-case
- * hex digits). The forms cannot be taken for one another. Nothing is trimmed.
- * @throws WalletError, also for ed25519 keys of small order or not in canonical form.
+ * Reads an EVM address (`0x` and 40 hex digits: lower case, upper case or with a valid EIP-55 checksum), a Solana
+ * address (base58 of 32 bytes) or a NEAR implicit account (64 lower-case hex digits). Nothing is trimmed.
+ * @throws WalletError, also for unusable ed25519 keys
  */
 export function parseWallet(text: string): Wallet {
   if (/^0x/i.test(text)) return parseEvm(text)
@@ -33,13 +31,12 @@ export function parseWallet(text: string): Wallet {
   return parseEd25519('solana', text, decodeBase58(text, 32))
 }
 
-/** The 32 bytes of the ed25519 key that a Solana or NEAR wallet is; null for EVM wallets. */
+/** The 32-byte ed25519 key of a Solana or NEAR wallet; null for EVM. */
 export function walletPublicKey(wallet: Wallet): Uint8Array | null {
   if (wallet.kind === 'evm') return null
   return wallet.kind === 'solana' ? decodeBase58(wallet.id, 32) : hexToBytes(wallet.id)
 }
 
-/** The EIP-55 form of an address in lower case. */
 export function checksumAddress(lowerCaseAddress: string): string {
   const kept = checksummed.get(lowerCaseAddress)
   if (kept !== undefined) return kept
@@ -49,7 +46,7 @@ export function checksumAddress(lowerCaseAddress: string): string {
   return display
 }
 
-/** One request reads the same addresses several times, and a hash is most of what that costs. */
+/** One request reads the same addresses several times. */
 const checksummed = new Map<string, string>()
 const MAX_CHECKSUMMED = 4096
 

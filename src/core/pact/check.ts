@@ -1,4 +1,4 @@
-/** Why a manifest or an attestation is refused. Each refusal has a code for programs and a sentence for people. */
+/** Checks of manifests and attestations. Each refusal has a code for programs and a sentence for people. */
 import { z } from 'zod'
 
 import { isJsonObject } from '../canonical-json.ts'
@@ -33,7 +33,6 @@ export interface ManifestRefusal {
   readonly reason: string
 }
 
-/** What the pact is by the escrow. */
 export interface PactIdentity {
   readonly pactId: number
   readonly chainId: number
@@ -42,22 +41,20 @@ export interface PactIdentity {
 }
 
 export interface CheckedManifest {
-  /** Null where a manifest could not be read, or there is no rule to hash it by. */
+  /** Null where a manifest is unreadable or its rules are unknown. */
   readonly workHash: string | null
   readonly canonicalText: string | null
   readonly spec: PactSpec | null
   readonly refusals: readonly ManifestRefusal[]
-  /** What is odd and no reason to refuse. */
+  /** Oddities that are no reason to refuse. */
   readonly notes: readonly string[]
 }
 
-/** A manifest as it came: its JSON, or why there is none. */
 export type ReadManifest =
   | { readonly json: JsonValue }
   | { readonly unreachable: string }
   | { readonly malformed: string }
 
-/** Checks specification and instance against the pact that the escrow knows by this number. */
 export function checkManifests(
   read: { readonly spec: ReadManifest; readonly instance: ReadManifest },
   expected: PactIdentity,
@@ -130,7 +127,6 @@ function versionRefusals(instance: JsonObject): ManifestRefusal[] {
     : [unknownVersion('instance', version)]
 }
 
-/** Fields that are missing, and values of another form than the specification names. */
 function formRefusals(instance: JsonObject, spec: PactSpec): ManifestRefusal[] {
   const parsed = instanceSchema(spec.fields).safeParse(instance)
   if (parsed.success) return []
@@ -151,7 +147,7 @@ function isMissing(instance: JsonObject, path: readonly PropertyKey[]): boolean 
   return at === undefined
 }
 
-/** Chain, contract and number of the pact, where the manifest names them in their form. */
+/** Chain, contract and number, where the manifest has them in a valid form. */
 function identityRefusals(
   name: string,
   manifest: JsonObject | PactSpec,
@@ -181,14 +177,12 @@ function identityRefusals(
   return refusals
 }
 
-/** The publisher's own claim must be the hash that everyone computes. */
 function claimRefusals(instance: JsonObject, workHash: string): ManifestRefusal[] {
   const claimed = instance['workhash_claimed_by_publisher']
   if (claimed === undefined || claimed === workHash) return []
   return [divergence('the publisher claims', shown(claimed), workHash)]
 }
 
-/** A refusal for a work hash that somebody states and the manifest does not have. */
 export function divergence(who: string, stated: string, workHash: string): ManifestRefusal {
   const reason = `${who} the work hash ${stated}; the manifest hashes to ${workHash}`
   return { code: 'hash_divergence', reason }
@@ -205,7 +199,7 @@ function hashNotes(instance: JsonObject, workHash: string, canonicalText: string
 
 const MAX_QUOTE = 300
 
-/** What the publisher says of the manifest outside of what is hashed. */
+/** The publisher's note outside the hashed part. */
 function ownNote(instance: JsonObject, { fields }: PactSpec): string[] {
   const note = instance['_note']
   if (typeof note !== 'string' || '_note' in fields) return []
@@ -223,7 +217,7 @@ function firstIssue(error: z.ZodError): string {
     : `${issue.path.map(String).join('.')}: ${issue.message}`
 }
 
-/** A worker's word that the work with this hash is done, signed as an EIP-191 personal message. */
+/** A worker's statement that the work with this hash is done, signed as an EIP-191 personal message. */
 export const pactAttestation = z.object({
   attestation_id: z.string().regex(/^[A-Za-z0-9._-]{1,80}$/),
   chain_id: z.int(),
@@ -235,7 +229,6 @@ export const pactAttestation = z.object({
 })
 export type PactAttestation = z.infer<typeof pactAttestation>
 
-/** The text that a worker signs. */
 export function attestationMessage(attestation: Omit<PactAttestation, 'signature'>): string {
   const { attestation_id: id, chain_id: chain, contract_address: contract } = attestation
   const { pact_id: pact, work_hash: hash, attested_at: at } = attestation
@@ -244,15 +237,13 @@ export function attestationMessage(attestation: Omit<PactAttestation, 'signature
 
 export interface AttestationContext extends PactIdentity {
   readonly workHash: string
-  /** Lower case: the recipient by the escrow. */
+  /** The escrow's recipient, lower case. */
   readonly worker: string
-  /** Null where none is agreed. */
   readonly deadlineMs: number | null
-  /** Whether the wallet (lower case) signed the text. */
   readonly isSignedBy: (message: string, signature: string, wallet: string) => Promise<boolean>
 }
 
-/** The verdicts in the order of the attestations; an id that stood before is a replay. */
+/** In the order of the attestations; a repeated id is a replay. */
 export async function checkAttestations(
   attestations: readonly PactAttestation[],
   context: AttestationContext,

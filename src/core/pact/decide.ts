@@ -1,4 +1,4 @@
-/** Which group each pact is in, by manifests, escrow and verified receipts; and where they disagree. Pure. */
+/** Groups pacts by manifests, escrow and verified receipts, and collects where these disagree. */
 import { manifestAgainstEscrow, receiptAgainstEscrow, replays } from './disagreements.ts'
 import type { Disagreement } from './disagreements.ts'
 import { phaseOf } from './phase.ts'
@@ -13,7 +13,6 @@ import type {
   PublishedPact,
 } from './sources.ts'
 
-/** What the entry of a pact rests on. */
 export type PactWitness = 'receipt' | 'escrow' | 'manifest'
 
 export interface SettledDecision {
@@ -30,10 +29,10 @@ export interface InFlightDecision {
   readonly witnesses: readonly PactWitness[]
 }
 
-/** A pact that others published, or that the escrow shows, without a manifest here and without a verified receipt. */
+/** A published or on-chain pact without a manifest here and without a verified receipt. */
 export interface RecordedDecision {
   readonly pactId: number
-  /** Null: only the escrow knows of it. */
+  /** Null where only the escrow shows it. */
   readonly published: PublishedPact | null
   readonly verdict: PublishedVerdict
 }
@@ -42,11 +41,11 @@ export interface PactDecisions {
   readonly settled: readonly SettledDecision[]
   readonly inFlight: readonly InFlightDecision[]
   readonly recorded: readonly RecordedDecision[]
-  /** By pact; what stands in an honesty flag. */
+  /** By pact; each becomes an honesty flag. */
   readonly disagreements: ReadonlyMap<number, readonly Disagreement[]>
 }
 
-/** Of what only the escrow shows: its logs alone, before its state was read, confirm nothing. */
+/** Logs alone confirm nothing before the state was read. */
 function byTheEscrow(seen: PactOnChain | null): PublishedVerdict {
   const isRead = (seen?.state ?? null) !== null
   return {
@@ -56,7 +55,6 @@ function byTheEscrow(seen: PactOnChain | null): PublishedVerdict {
   }
 }
 
-/** Each pact stands in one group only, in the order of its number. */
 export function decidePacts(sources: PactSources): PactDecisions {
   const { onChain, reading } = sources
   const repeated = replays(onChain)
@@ -89,7 +87,7 @@ export function decidePacts(sources: PactSources): PactDecisions {
       settled.push({ pactId, receipt, manifests, witnesses })
     } else if (manifests !== null) {
       const facts = { nowMs: sources.nowMs, manifests, onChain: seen, reading }
-      // Anyone can pay a wallet of their own and write the job id of this pact.
+      // Anyone can pay a wallet of their own and name this job id.
       const disagreements = found.filter(({ byStranger }) => byStranger !== true)
       const phase = phaseOf({ ...facts, disagreements })
       inFlight.push({ pactId, manifests, phase, witnesses })
@@ -116,7 +114,7 @@ function againstPublished(
   }))
 }
 
-/** The earliest receipt that the escrow bears out settles the pact; those that it contradicts are problems. */
+/** The earliest receipt that the escrow confirms; contradicted ones become problems. */
 function settlingReceipt(
   receipts: readonly PactReceipt[],
   onChain: PactOnChain | null,

@@ -1,4 +1,4 @@
-/** Where two sources of one pact say different things. Each is a sentence, and the evidence that stands behind it. */
+/** Disagreements between two sources of a pact, each with its evidence. */
 import { isoDate } from '../time.ts'
 import { pactEscrow } from './escrow.ts'
 import type { EscrowPact, EscrowStatus } from './escrow.ts'
@@ -11,14 +11,14 @@ import type {
 } from './sources.ts'
 
 export interface Disagreement {
-  /** The two that disagree, such as `manifest and escrow`. */
+  /** Such as `manifest and escrow`. */
   readonly between: string
   readonly text: string
-  /** By a receipt that no party of the pact gave: it is told, and holds nothing up. */
+  /** About a receipt by somebody who is not a party; blocks nothing. */
   readonly byStranger?: true
 }
 
-/** The statuses that `getPact` may have after the last log of a pact. */
+/** Statuses that `getPact` may return after the last log. */
 const statusesAfter: Readonly<Record<EscrowEvent['kind'], readonly EscrowStatus[]>> = {
   created: ['Active'],
   submitted: ['WorkSubmitted'],
@@ -31,8 +31,8 @@ const statusesAfter: Readonly<Record<EscrowEvent['kind'], readonly EscrowStatus[
 }
 
 /**
- * Logs against `getPact` of one pact: one contract wrote both, so a node that shows them different cannot be believed.
- * Null where they agree.
+ * Compares logs with `getPact`. The contract wrote both, so a node that shows a difference is not trusted. Null where
+ * they agree.
  */
 export function logsAgainstState({ events, state }: PactOnChain): string | null {
   const last = events.at(-1)
@@ -46,12 +46,10 @@ export function logsAgainstState({ events, state }: PactOnChain): string | null 
   return `its logs have the work hash ${logged ?? 'none'}, and getPact ${state.workHash ?? 'none'}`
 }
 
-/** The work hash of the newest submission; null before one. */
 export function submittedHash(events: readonly EscrowEvent[]): string | null {
   return events.findLast(({ kind }) => kind === 'submitted')?.workHash ?? null
 }
 
-/** The manifests themselves, and their hash and deadline against the escrow's. */
 export function manifestAgainstEscrow(
   manifests: PactManifests,
   onChain: PactOnChain | null,
@@ -78,11 +76,11 @@ export function manifestAgainstEscrow(
 
 export type ReceiptVerdict =
   | { readonly kind: 'settles' }
-  /** The escrow was not read as far as the block of the receipt. */
+  /** The escrow was not read up to the receipt's block. */
   | { readonly kind: 'waits' }
   | { readonly kind: 'disagrees'; readonly problem: Disagreement }
 
-/** A verified receipt against the escrow. Only the escrow's own parties settle a pact: a job id can be written by anyone. */
+/** Compares a verified receipt with the escrow. Only its parties settle a pact, since anyone can write a job id. */
 export function receiptAgainstEscrow(
   receipt: PactReceipt,
   onChain: PactOnChain | null,
@@ -125,7 +123,7 @@ function partyProblem({ payer, worker }: PactReceipt, state: EscrowPact): string
   return `it is paid by ${payer.id}; the creator is ${state.creator}`
 }
 
-/** Whether the escrow has paid out to the recipient, by approval, release or ruling. */
+/** True where the escrow has paid the recipient by approval, release or ruling. */
 export function paidRecipient(onChain: PactOnChain | null): boolean {
   if (onChain?.state?.status === 'Completed') return true
   const last = onChain?.events.findLast(({ kind }) => kind === 'ruled' || kind === 'released')
@@ -133,7 +131,7 @@ export function paidRecipient(onChain: PactOnChain | null): boolean {
   return last.kind === 'released' || last.favorRecipient === true
 }
 
-/** One work is handed in once: the later pact of two with one hash is the replay. By pact. */
+/** By pact: of two pacts with one work hash the later is the replay. */
 export function replays(
   onChain: ReadonlyMap<number, PactOnChain>,
 ): ReadonlyMap<number, Disagreement> {

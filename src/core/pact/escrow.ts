@@ -1,6 +1,6 @@
 /**
- * PactEscrowV2 on Arbitrum One: where it is, and what its `getPact` says. Decoded by hand, since every word of the
- * answer is static: whoever checks a pact from outside needs no chain library.
+ * PactEscrowV2 on Arbitrum One. `getPact` is decoded by hand, since every word is static and verifiers then need no
+ * chain library.
  */
 
 export const pactEscrow = {
@@ -8,11 +8,11 @@ export const pactEscrow = {
   chainId: 42161,
   address: '0x220B97972d6028Acd70221890771E275e7734BFB',
   token: '0x809c2540358E2cF37050cCE41A610cb6CE66Abe1',
-  /** The contract was created in this block. */
+  /** Block of the contract's creation. */
   firstBlock: 439_912_433,
 } as const
 
-/** In the order of the contract's enumeration. */
+/** In the order of the contract's enum. */
 const escrowStatuses = [
   'Active',
   'WorkSubmitted',
@@ -23,7 +23,7 @@ const escrowStatuses = [
 ] as const
 export type EscrowStatus = (typeof escrowStatuses)[number]
 
-/** What the escrow keeps of a pact. Addresses are lower case, times Unix milliseconds, amounts base units of PACT. */
+/** Addresses in lower case, times in Unix milliseconds, amounts in base units of PACT. */
 export interface EscrowPact {
   readonly creator: string
   readonly recipient: string
@@ -31,7 +31,6 @@ export interface EscrowPact {
   readonly amount: string
   readonly deadlineMs: number
   readonly disputeWindowMs: number
-  /** Null before work was submitted. */
   readonly workSubmittedAtMs: number | null
   readonly workHash: string | null
   readonly status: EscrowStatus
@@ -45,14 +44,13 @@ const maxTimeSeconds = 253_402_300_799n
 const zeroAddress = `0x${'0'.repeat(40)}`
 const zeroHash = `0x${'0'.repeat(wordDigits)}`
 
-/** Calldata of `getPact(pactId)`. */
 export function getPactCall(pactId: number): `0x${string}` {
   return `${getPactSelector}${pactId.toString(16).padStart(wordDigits, '0')}`
 }
 
 /**
- * The answer of `getPact`; null where the escrow has no such pact (it then answers zeros).
- * @throws RangeError where the bytes are no pact.
+ * Decodes `getPact`; null where the escrow has no such pact and returns zeros.
+ * @throws RangeError for invalid bytes
  */
 export function decodePact(answer: string): EscrowPact | null {
   const digits = answer.toLowerCase().replace(/^0x/, '')
@@ -85,14 +83,14 @@ function addressOf(word: string): string {
   return `0x${word.slice(24)}`
 }
 
-/** A time that nobody lives to see stands for every later one. */
+/** Clamps times beyond the range of Date. */
 function timeOf(seconds: bigint): number {
   return Number(seconds > maxTimeSeconds ? maxTimeSeconds : seconds) * 1000
 }
 
 const tokenDecimals = 18
 
-/** `2000` of 2000000000000000000000 base units: exact, without trailing zeros. */
+/** Exact decimal amount without trailing zeros. */
 export function pactAmount(baseUnits: string): string {
   const digits = baseUnits.padStart(tokenDecimals + 1, '0')
   const whole = digits.slice(0, -tokenDecimals)

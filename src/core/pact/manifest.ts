@@ -1,7 +1,7 @@
 import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
 /**
- * Manifests of pacts. A specification names every field that counts; an instance holds their values. Its work hash is
- * Keccak-256 over the canonical JSON of the instance without the fields that the specification does not name.
+ * Pact manifests. A specification names the fields that count; an instance has their values. The work hash is
+ * Keccak-256 of the canonical JSON of the instance, reduced to those fields.
  */
 import { z } from 'zod'
 
@@ -9,12 +9,10 @@ import { canonicalize, isJsonObject } from '../canonical-json.ts'
 import type { JsonObject, JsonValue } from '../canonical-json.ts'
 import { bytesToHex } from '../hex.ts'
 
-/** Versions of the manifest rules that this program knows. */
 export const knownSpecVersions: readonly string[] = ['3.0.0']
 
 const fieldForms = {
   string: z.string().min(1),
-  /** May be empty. */
   text: z.string(),
   integer: z.int(),
   boolean: z.boolean(),
@@ -38,7 +36,6 @@ const fieldForm = z.enum([
   'bytes32',
 ])
 
-/** The form of each field by name, or its own fields. */
 export interface ManifestFields {
   readonly [name: string]: z.infer<typeof fieldForm> | ManifestFields
 }
@@ -48,7 +45,6 @@ const manifestFields: z.ZodType<ManifestFields> = z.record(
   z.lazy(() => z.union([fieldForm, manifestFields])),
 )
 
-/** `/pacts/{id}/spec.json` */
 export const pactSpec = z.strictObject({
   spec_version: z.string().max(20),
   manifest_kind: z.string().max(80),
@@ -56,13 +52,13 @@ export const pactSpec = z.strictObject({
   title: z.string().min(1).max(200),
   chain_id: z.int(),
   contract_address: fieldForms.address,
-  /** The day, in UTC, after which work is late; null where none is agreed. */
+  /** UTC day after which work is late; null where none is agreed. */
   deadline: z.iso.date().nullable(),
   canonical_form: z.literal(
     'Keep only the fields named in `fields`, at every level. Write RFC 8785 JSON: sorted members, no white space, UTF-8, no newline at the end.',
   ),
   hash: z.literal('keccak256'),
-  /** Every field that counts. All are required; every other field is stripped. */
+  /** All are required; other fields are stripped. */
   fields: manifestFields,
   source: z.string().min(1).max(500),
 })
@@ -70,7 +66,6 @@ export type PactSpec = z.infer<typeof pactSpec>
 
 const forms: Readonly<Record<z.infer<typeof fieldForm>, z.ZodType>> = fieldForms
 
-/** The schema of an instance: strips what the specification does not name, at every level. */
 export function instanceSchema(
   fields: ManifestFields,
 ): z.ZodType<Readonly<Record<string, unknown>>> {
@@ -81,7 +76,7 @@ export function instanceSchema(
   return z.object(shape)
 }
 
-/** The instance without unknown fields. Missing fields stay missing: what is left has a hash all the same. */
+/** Drops unknown fields at every level. Missing fields stay missing. */
 export function strictStrip(instance: JsonObject, fields: ManifestFields): JsonObject {
   const kept: Record<string, JsonValue> = {}
   for (const [name, form] of Object.entries(fields)) {
@@ -92,7 +87,6 @@ export function strictStrip(instance: JsonObject, fields: ManifestFields): JsonO
   return kept
 }
 
-/** The canonical text whose UTF-8 is hashed; no newline at its end. */
 export function canonicalManifest(instance: JsonObject, fields: ManifestFields): string {
   return canonicalize(strictStrip(instance, fields))
 }

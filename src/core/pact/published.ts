@@ -1,14 +1,14 @@
-/** What others published about a pact, claim by claim against the escrow. Nothing counts as confirmed that was not looked at. */
+/** Compares published claims about a pact with the escrow. */
 import { isoDate } from '../time.ts'
 import { pactAmount, pactEscrow } from './escrow.ts'
 import type { EscrowReading, PactOnChain, PublishedPact } from './sources.ts'
 
 export interface PublishedVerdict {
-  /** `confirmed`: a node bears out every claim of its kind, and the escrow says what the publication says. */
+  /** `confirmed`: a node confirms every claim that can be checked. */
   readonly verification: 'unverified' | 'confirmed' | 'contradicted'
-  /** Names of the claims that a node bore out. */
+  /** Names of confirmed claims. */
   readonly confirmed: readonly string[]
-  /** A sentence for each claim that a node contradicts. */
+  /** One sentence per contradicted claim. */
   readonly contradictions: readonly string[]
 }
 
@@ -42,7 +42,6 @@ export function judgePublished(
 
 interface Claim {
   readonly name: string
-  /** Null where nothing is claimed. */
   readonly claim: string | null
   readonly found: string | null
 }

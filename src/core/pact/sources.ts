@@ -1,4 +1,4 @@
-/** What is known of pacts, by where it is known from. Times in Unix milliseconds, addresses in lower case. */
+/** Facts about pacts by source. Times in Unix milliseconds, addresses in lower case. */
 import type { CheckedManifest } from './check.ts'
 import type { EscrowPact } from './escrow.ts'
 
@@ -14,7 +14,6 @@ export const escrowEventKinds = [
 ] as const
 export type EscrowEventKind = (typeof escrowEventKinds)[number]
 
-/** A log of the escrow. */
 export interface EscrowEvent {
   readonly pactId: number
   readonly kind: EscrowEventKind
@@ -22,28 +21,25 @@ export interface EscrowEvent {
   readonly logIndex: number
   readonly txHash: string
   readonly atMs: number
-  /** `submitted`: the work hash. */
   readonly workHash: string | null
-  /** `ruled`: for the recipient or not. */
   readonly favorRecipient: boolean | null
 }
 
 /** How far the escrow was read. */
 export interface EscrowReading {
   readonly toBlock: number
-  /** Up to here no block can be reorganised. */
+  /** Blocks up to here cannot be reorganised. */
   readonly finalBlock: number
-  /** False while older blocks are still being caught up with. */
+  /** False while older blocks are missing. */
   readonly caughtUp: boolean
 }
 
-/** A pact by its logs, oldest first, and by `getPact`; null where that was not read. */
+/** Logs, oldest first, and `getPact`; `state` is null where it was not read. */
 export interface PactOnChain {
   readonly events: readonly EscrowEvent[]
   readonly state: EscrowPact | null
 }
 
-/** The manifests that this ledger holds for a pact. */
 export interface PactManifests {
   readonly pactId: number
   readonly title: string
@@ -57,7 +53,7 @@ export interface PactReceipt {
   readonly pactId: number
   readonly chain: string
   readonly txHash: string
-  /** As the receipt names it, else the sender of the transfer that backs it. */
+  /** Named by the receipt, otherwise the sender of its transfer. */
   readonly payer: { readonly id: string; readonly display: string }
   readonly worker: { readonly id: string; readonly display: string }
   readonly amountMicroUsdc: number
@@ -65,14 +61,14 @@ export interface PactReceipt {
   readonly settledAtMs: number
 }
 
-/** What somebody published about a pact. Only what is stated is there. */
+/** A third party's publication about a pact. */
 export interface PublishedPact {
   readonly pactId: number
   readonly publishedAs: 'settled' | 'in_flight'
   readonly title: string
   readonly source: string
   readonly sourceUrl: string | null
-  /** The day on which it was copied. */
+  /** Day of the copy. */
   readonly notedOn: string
   readonly contract: string
   readonly amountPact: number | null
@@ -88,7 +84,6 @@ export interface PublishedPact {
 
 export interface PactSources {
   readonly nowMs: number
-  /** Null: the escrow was never read. */
   readonly reading: EscrowReading | null
   readonly onChain: ReadonlyMap<number, PactOnChain>
   readonly manifests: readonly PactManifests[]
