@@ -26,7 +26,7 @@ import { fillDisk } from './full-disk.ts'
 import { documentWrites } from './random-writes.ts'
 import type { Write } from './random-writes.ts'
 
-allowSlowTests('CHECK')
+allowSlowTests('builds after hundreds of random writes')
 
 const timeoutMs = 600_000
 /** Given again by `BUILDS_SEED`, the same happens in the same order. */

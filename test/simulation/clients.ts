@@ -1,22 +1,22 @@
+import type { Emails } from './emails.ts'
 /** Whoever asks the service: requests and reads, each followed until it is answered. */
-import { send } from './call.ts'
-import type { Call } from './call.ts'
+import { send } from './http-call.ts'
+import type { Call } from './http-call.ts'
 import type { Installation } from './installation.ts'
-import type { Letters } from './letters.ts'
-import { lookAt } from './looks.ts'
+import type { Flight, LedgerOracle } from './ledger-oracle.ts'
 import type { Machine } from './machine.ts'
-import type { Market } from './market.ts'
 import { iso } from './model/reading.ts'
+import type { PaymentWorld } from './payment-world.ts'
 import type { Step } from './plan.ts'
 import type { ServiceProcess } from './processes.ts'
 import type { Chance } from './random.ts'
+import { drawRead } from './reads-by-id.ts'
 import type { kinds } from './requests/operations.ts'
 import { elsewhere, paidRead } from './requests/reads.ts'
 import type { PaidRead } from './requests/reads.ts'
 import { request } from './requests/request.ts'
 import { again } from './requests/sent.ts'
 import type { Sent } from './requests/sent.ts'
-import type { Flight, Witness } from './witness.ts'
 
 export interface Clients {
   readonly ask: (
@@ -37,31 +37,31 @@ export interface Clients {
 export function createClients(given: {
   readonly machine: Machine
   readonly installation: Installation
-  readonly witness: Witness
-  readonly market: Market
-  readonly letters: Letters
+  readonly oracle: LedgerOracle
+  readonly paymentWorld: PaymentWorld
+  readonly emails: Emails
   readonly service: () => ServiceProcess
   readonly log: (line: string) => void
 }): Clients {
-  const { machine, installation, witness, market, letters, log } = given
+  const { machine, installation, oracle, paymentWorld, emails, log } = given
   const sentBefore: Sent[] = []
   const paidBefore: PaidRead[] = []
   let calm = 0
 
   function start(flight: Pick<Flight, 'name' | 'sent' | 'look' | 'paid'>, call: Call): void {
     // Whoever comes while others still suffer from a trouble may suffer with them.
-    if (witness.flights.size === 0) calm = machine.troubles()
+    if (oracle.flights.size === 0) calm = machine.troubles()
     const { process, server } = given.service()
-    const under = witness.begun({
+    const under = oracle.begun({
       ...flight,
       nowMs: machine.nowMs(),
       troubles: calm,
-      headMs: market.chain.head().timeMs,
-      mischief: market.mischief(),
+      headMs: paymentWorld.chain.head().timeMs,
+      answerFaults: paymentWorld.answerFaults(),
     })
     send(server, call, (answer) => {
-      if (!process.isAlive || !witness.flights.has(under)) return
-      witness.answered(under, answer, process.isBroken || machine.troubles() > under.troubles)
+      if (!process.isAlive || !oracle.flights.has(under)) return
+      oracle.answered(under, answer, process.isBroken || machine.troubles() > under.troubles)
     })
   }
 
@@ -72,8 +72,8 @@ export function createClients(given: {
   }
 
   function pay(paid: PaidRead, how: string): void {
-    const { number, path, cheque } = paid
-    const nonce = cheque?.authorization.nonce.slice(0, 10) ?? 'nothing'
+    const { number, path, payment } = paid
+    const nonce = payment?.authorization.nonce.slice(0, 10) ?? 'nothing'
     const name = `#${number} read ${how}`.trim()
     log(`${iso(machine.nowMs())} ${name} ${path} for ${nonce}`)
     start({ name, sent: null, look: null, paid }, paid)
@@ -83,8 +83,8 @@ export function createClients(given: {
     ask: async (kind, { number, chance, isWilling }) => {
       const { reference } = installation
       const remoteKey = (address: string) => installation.keyedHash('remote', address)
-      const [state, nowMs] = [witness.state(), machine.nowMs()]
-      const at = { number, state, nowMs, reference, chance, isWilling, remoteKey, letters }
+      const [state, nowMs] = [oracle.state(), machine.nowMs()]
+      const at = { number, state, nowMs, reference, chance, isWilling, remoteKey, emails }
       const sent = await request(kind, at)
       if (sent === null) return
       sentBefore.push(sent)
@@ -93,33 +93,33 @@ export function createClients(given: {
     askAgain: (number, chance) => {
       const sent = sentBefore[chance.below(sentBefore.length)]
       if (sent === undefined) return
-      const isUnderWay = [...witness.flights].some((flight) => flight.sent?.raw === sent.raw)
+      const isUnderWay = [...oracle.flights].some((flight) => flight.sent?.raw === sent.raw)
       if (sent.proofs.length === 0 && isUnderWay) return
       post(again(sent, number, chance.happens(0.2)), `again #${sent.number}`)
     },
     insist: (sent, number) => post(again(sent, number, false), `again #${sent.number}`),
     buy: (number, chance) => {
-      const { purse, people } = market
+      const { payerWallets, people } = paymentWorld
       const nowMs = machine.nowMs()
       const paid = paidRead({
         number,
         nowMs,
         chance,
-        purse,
+        payerWallets,
         people,
         before: paidBefore,
-        state: witness.state(),
+        state: oracle.state(),
       })
       paidBefore.push(paid)
       pay(paid, '')
-      if (chance.happens(0.06)) market.stranger(chance, paid.cheque)
+      if (chance.happens(0.06)) paymentWorld.stranger(chance, paid.payment)
       const beside = chance.weighted({ none: 72, same: 17, other: 11 })
       if (beside === 'same') pay(paid, 'at once')
       if (beside === 'other') pay(elsewhere(paid, number, chance), 'elsewhere')
     },
     buyAgain: (paid, number) => pay({ ...paid, number }, 'again'),
     look: (number, chance) => {
-      const look = lookAt(chance, witness.state())
+      const look = drawRead(chance, oracle.state())
       if (look === null) return
       const { path, wanted } = look
       const name = `#${number} look at ${path}`

@@ -1,177 +1,124 @@
-/** The whole file against the model. */
+/** The whole database file against the model. */
+import { isDeepStrictEqual } from 'node:util'
+
 import { z } from 'zod'
 
-import { isSame } from './likeness.ts'
 import { countedOf, iso } from './model/reading.ts'
 import type { State } from './model/state.ts'
 
 const dump = z.record(z.string(), z.array(z.array(z.unknown())))
+type Row = readonly unknown[]
 
-/** What differs, table by table. */
+/** The differences, table by table. */
 export function compareDump(found: unknown, state: State): readonly string[] {
   const tables = dump.parse(found)
   return Object.entries(wantedRows(state)).flatMap(([name, wanted]) => {
     const rows = tables[name] ?? []
-    if (isSame(rows, wanted)) return []
-    const at = wanted.findIndex((row, index) => !isSame(row, rows[index]))
+    if (isDeepStrictEqual(rows, wanted)) return []
+    const at = wanted.findIndex((row, index) => !isDeepStrictEqual(row, rows[index]))
     const place = at === -1 ? wanted.length : at
-    const [there, here] = [rows[place], wanted[place]].map(
+    const [actual, expected] = [rows[place], wanted[place]].map(
       (row) => JSON.stringify(row) ?? 'nothing',
     )
-    return [
-      `${name}: row ${place} of ${rows.length} is ${there}, and not ${here} (of ${wanted.length})`,
-    ]
+    const sizes = `of ${rows.length}, and not ${wanted.length}`
+    return [`${name}: row ${place} (${sizes}) is ${actual}, and not ${expected}`]
   })
 }
 
-type Row = readonly unknown[]
+/** Members as columns: times (`…Ms`) as ISO text, booleans (`binds…`) as 0 or 1. */
+function columns<Record extends object>(
+  record: Record,
+  ...names: readonly (keyof Record & string)[]
+): Row {
+  return names.map((name) => {
+    const value = record[name]
+    if (typeof value === 'boolean') return value ? 1 : 0
+    return name.endsWith('Ms') && typeof value === 'number' ? iso(value) : value
+  })
+}
 
 function wantedRows(state: State): Record<string, readonly Row[]> {
   const { workers, names, receipts, entries, claims, partners, subscriptions, jobs } = state
-  const timed = ({ id, text, atMs }: State['feedback'][number]): Row => [id, text, iso(atMs)]
   const wallets = [...new Set(entries.map(({ wallet }) => wallet))]
+  const keyed = (map: State['used'], ...more: readonly ('status' | 'untilMs')[]): readonly Row[] =>
+    sorted(
+      [...map].map(([key, kept]) => [...key.split(' '), ...columns(kept, 'requestSha', ...more)]),
+    )
   return {
     workers: [...workers].map(([wallet, one]) => [
       wallet,
-      one.name,
-      one.skills,
-      one.receiptKey,
-      iso(one.registeredMs),
-      iso(one.updatedMs),
+      ...columns(one, 'name', 'skills', 'receiptKey', 'registeredMs', 'updatedMs'),
     ]),
     'worker skills': sorted(
       [...workers].flatMap(([wallet, { skills }]) => skills.map((skill) => [wallet, skill])),
     ),
     names: sorted(
-      [...names].map(([key, { wallet, sinceMs }]) => [key.split(' ')[0], wallet, iso(sinceMs)]),
+      [...names].map(([key, one]) => [key.split(' ')[0], ...columns(one, 'wallet', 'sinceMs')]),
     ),
     receipts: [...receipts.values()].map((one) => [
-      one.id,
-      one.to,
-      one.from,
-      one.submitter,
-      one.kind,
-      one.platform,
-      one.amountMicro,
-      iso(one.atMs),
+      ...columns(one, 'id', 'to', 'from', 'submitter', 'kind', 'platform', 'amountMicro', 'atMs'),
       one.jobId,
     ]),
     entries: entries.map((one) => [
-      one.wallet,
-      one.receiptId,
-      one.payer,
-      one.rank,
-      one.amountMicro,
-      one.valueMicro,
-      iso(one.atMs),
+      ...columns(one, 'wallet', 'receiptId', 'payer', 'rank', 'amountMicro', 'valueMicro', 'atMs'),
     ]),
     standings: sorted(
       wallets.map((wallet) => {
-        const counts = countedOf(entries, wallet)
-        const lifetime = counts.reduce((sum, { amountMicro }) => sum + amountMicro, 0)
+        const counted = countedOf(entries, wallet)
+        const lifetime = counted.reduce((sum, { amountMicro }) => sum + amountMicro, 0)
         const all = entries.filter((entry) => entry.wallet === wallet)
-        return [wallet, all.length, counts.length, lifetime]
+        return [wallet, all.length, counted.length, lifetime]
       }),
     ),
-    claims: [...claims.values()].map(({ wallet, email, name, atMs }) => [
-      wallet,
-      email,
-      name,
-      iso(atMs),
-    ]),
+    claims: [...claims.values()].map((one) => columns(one, 'wallet', 'email', 'name', 'atMs')),
     codes: sorted(
-      [...state.codes].map(([email, { hash, name, tries, expiresMs }]) => [
+      [...state.codes].map(([email, one]) => [
         email,
-        hash,
-        name,
-        tries,
-        iso(expiresMs),
+        ...columns(one, 'hash', 'name', 'tries', 'expiresMs'),
       ]),
     ),
     partners: [...partners].map(([handle, one]) => [
       handle,
-      one.wallet,
-      one.name,
-      one.tier,
-      one.status,
-      one.website,
-      one.bindsBody ? 1 : 0,
-      one.url,
-      one.signedMs === null ? null : iso(one.signedMs),
-      iso(one.atMs),
+      ...columns(one, 'wallet', 'name', 'tier', 'status', 'website', 'bindsBody', 'url'),
+      ...columns(one, 'signedMs', 'atMs'),
     ]),
     changes: state.changes,
     webhooks: sorted(
-      [...subscriptions].map(([id, { wallet, url, rails, atMs, afterSeq, isDisabled }]) => [
+      [...subscriptions].map(([id, one]) => [
         id,
-        wallet,
-        url,
-        rails,
-        isDisabled ? 'disabled' : 'active',
-        iso(atMs),
-        afterSeq,
+        ...columns(one, 'wallet', 'url', 'rails'),
+        one.isDisabled ? 'disabled' : 'active',
+        ...columns(one, 'atMs', 'afterSeq'),
       ]),
     ),
     'deliveries of webhooks': sorted(
-      [...state.postings].map(([id, { subscription, eventSeq, type, status, attempts }]) => [
+      [...state.webhookDeliveries].map(([id, one]) => [
         id,
-        subscription,
-        eventSeq,
-        type,
-        status,
-        attempts,
+        ...columns(one, 'subscription', 'eventSeq', 'type', 'status', 'attempts'),
       ]),
     ),
-    applications: state.applications.map(([id, by, rail, worker, mode, at]) => [
-      id,
-      by,
-      rail,
-      worker,
-      mode,
-      mode,
-      at,
-    ]),
+    applications: state.applications.map((row) => [...row.slice(0, 5), ...row.slice(4)]),
     jobs: [...jobs].map(([id, one]) => [
       id,
-      one.poster,
-      one.title,
-      one.status,
-      iso(one.deadlineMs),
+      ...columns(one, 'poster', 'title', 'status', 'deadlineMs'),
       one.bids.size,
       one.awardee === null ? null : (one.bids.get(one.awardee)?.id ?? null),
       one.receiptId,
     ]),
     bids: sorted(
       [...jobs].flatMap(([job, { bids }]) =>
-        [...bids].map(([bidder, { id, priceMicro, status }]) => [
-          id,
-          job,
-          bidder,
-          priceMicro,
-          status,
-        ]),
+        [...bids].map(([bidder, { id, priceMicro, status }]) => {
+          return [id, job, bidder, priceMicro, status]
+        }),
       ),
     ),
     deliveries: state.deliveries,
     moves: state.moves,
     audit: state.audit,
-    feedback: state.feedback.map(timed),
-    proposals: state.proposals.map(timed),
-    used: sorted(
-      [...state.used].map(([key, { requestSha, status }]) => [
-        ...key.split(' '),
-        requestSha,
-        status,
-      ]),
-    ),
-    keys: sorted(
-      [...state.keys].map(([key, { requestSha, status, untilMs }]) => [
-        ...key.split(' '),
-        requestSha,
-        status,
-        iso(untilMs),
-      ]),
-    ),
+    feedback: state.feedback.map((one) => columns(one, 'id', 'text', 'atMs')),
+    proposals: state.proposals.map((one) => columns(one, 'id', 'text', 'atMs')),
+    used: keyed(state.used, 'status'),
+    keys: keyed(state.keys, 'status', 'untilMs'),
   }
 }
 

@@ -1,9 +1,11 @@
 /** Published documents against the states that there were while they were made. */
+import { isDeepStrictEqual } from 'node:util'
+
 import { z } from 'zod'
 
-import { isNear, isSame } from './likeness.ts'
 import { iso, scoreOf, countedOf, statusAt } from './model/reading.ts'
 import type { State } from './model/state.ts'
+import { isNear } from './structural-match.ts'
 
 const stats = z.object({
   workers_total: z.number(),
@@ -52,7 +54,7 @@ export function compareDocuments(
 ): readonly string[] {
   const unfit: string[] = []
   const expectOne = (what: string, shown: unknown, of: (state: State) => unknown): void => {
-    if (states.some((state) => isSame(of(state), shown))) return
+    if (states.some((state) => isDeepStrictEqual(of(state), shown))) return
     const wanted = JSON.stringify(of(states.at(-1) ?? failure()))
     unfit.push(`${what} shows ${JSON.stringify(shown)}, and not ${wanted}`)
   }

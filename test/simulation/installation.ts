@@ -16,11 +16,11 @@ import { openDatabase } from '../../src/db/open.ts'
 import { setRestoredAt } from '../../src/db/restored.ts'
 import { withPlatform } from '../support/receipts.ts'
 import { evmWallet } from '../support/wallets.ts'
-import { preparePeople } from './chain/purse.ts'
-import type { People } from './chain/purse.ts'
-import { mount, plainMachine } from './driver.ts'
+import { preparePayers } from './chain/payers.ts'
+import type { People } from './chain/payers.ts'
 import { readFilesAtOnce } from './machine.ts'
-import { platformKey } from './requests/people.ts'
+import { platformKey } from './requests/wallets.ts'
+import { mount, plainMachine } from './sqlite-driver.ts'
 
 export interface Installation {
   readonly dir: string
@@ -62,7 +62,7 @@ export async function prepareInstallation(): Promise<Installation> {
     keys: await loadKeys({ dir: join(dir, 'keys'), nowMs: startMs }),
     exchangeKeys: { active: signingKeyFromSeed(new Uint8Array(32).fill(7)), retired: [] },
     keyedHash: keyedHashOf(new Uint8Array(32).fill(9)),
-    people: await preparePeople(),
+    people: await preparePayers(),
     remove: () => rmSync(dir, { recursive: true, force: true }),
   }
 }

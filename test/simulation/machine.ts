@@ -7,9 +7,9 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 
 import type { Clock } from '../../src/core/deps.ts'
-import type { Database, Machine as DriverMachine, Operation } from './driver.ts'
-import { mount } from './driver.ts'
 import type { Chance } from './random.ts'
+import type { Database, Machine as DriverMachine, Operation } from './sqlite-driver.ts'
+import { mount } from './sqlite-driver.ts'
 
 export type ProcessName = 'service' | 'builder'
 
@@ -101,7 +101,7 @@ export function createMachine(given: {
   readonly chance: Chance
   readonly startMs: number
   readonly log: (line: string) => void
-  /** Told after every change that is in the file now, before the program hears of it. */
+  /** Called after every change that is in the file now, before the program hears of it. */
   readonly committed: (process: Process) => Promise<void>
 }): Machine {
   const { chance, log } = given

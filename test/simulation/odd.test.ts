@@ -1,7 +1,7 @@
 import { test } from 'vitest'
 
-import { expectMuch, runLane } from './lane.ts'
+import { expectCoverage, runShard } from './shard.ts'
 
 test('whatever the order of events and whatever fails, the ledger is what the model says (odd seeds)', async () => {
-  expectMuch(await runLane(1))
+  expectCoverage(await runShard(1))
 })

@@ -105,7 +105,7 @@ const news = {
 } as const satisfies Readonly<Record<string, readonly Step['kind'][]>>
 
 /** A letter that is asked for, and its code, in time or too late. */
-const byLetter = {
+const emailClaims = {
   'in time': ['ask', 'code', 'code'],
   'too late': ['ask', 'leap', 'code'],
   'second letter': ['ask', 'ask', 'code'],
@@ -115,7 +115,7 @@ const byLetter = {
 const restored = ['back up', 'receipt', 'signup', 'attest', 'put back', 'again', 'again'] as const
 
 const newsNames = namesOf(news)
-const letterNames = namesOf(byLetter)
+const emailClaimNames = namesOf(emailClaims)
 
 /** Of the jobs of a run: none, one or two are walked to their ends, in between all the rest. */
 function lives(chance: Chance, step: (kind: Step['kind'], isWilling: boolean) => Step): Step[][] {
@@ -126,7 +126,7 @@ function lives(chance: Chance, step: (kind: Step['kind'], isWilling: boolean) =>
     ...ends[chance.pick(endNames)],
   ])
   const told = chance.happens(0.25) ? [news[chance.pick(newsNames)]] : []
-  const claimed = chance.happens(0.12) ? [byLetter[chance.pick(letterNames)]] : []
+  const claimed = chance.happens(0.12) ? [emailClaims[chance.pick(emailClaimNames)]] : []
   const setBack = chance.happens(0.08) ? [restored] : []
   return [...jobs, ...told, ...claimed, ...setBack].map((life) =>
     life.map((kind) => step(kind, true)),

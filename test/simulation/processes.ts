@@ -24,10 +24,10 @@ import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { webhookSecret } from '../../src/outbound/standard-webhook.ts'
 import { figures } from '../support/figures.ts'
+import type { Emails } from './emails.ts'
 import type { Installation } from './installation.ts'
-import type { Letters } from './letters.ts'
 import type { Machine, Process } from './machine.ts'
-import type { Market } from './market.ts'
+import type { PaymentWorld } from './payment-world.ts'
 import { createChance, seedFor } from './random.ts'
 import type { Chance } from './random.ts'
 import type { Receivers } from './receivers.ts'
@@ -50,16 +50,16 @@ export interface BuilderProcess {
 export interface Host {
   readonly machine: Machine
   readonly installation: Installation
-  readonly market: Market
+  readonly paymentWorld: PaymentWorld
   readonly receivers: Receivers
-  readonly letters: Letters
+  readonly emails: Emails
   readonly path: string
   readonly seed: number
   /** Of the processes that there were, one after the other. */
   readonly generation: number
   /** How long a transaction waits for the lock of the file: not at all, or for as long as it takes. */
   readonly isPatient: boolean
-  /** Told of what the program says itself that should not be. */
+  /** Called with what the program says itself that should not be. */
   readonly fault: (text: string) => void
 }
 
@@ -124,10 +124,10 @@ export async function startService(host: Host): Promise<ServiceProcess> {
         return await checkHere(check)
       },
       keyedHash: installation.keyedHash,
-      mail: host.letters.carry(process),
+      mail: host.emails.carry(process),
       outbound: () => Promise.reject(new Error('nothing is fetched')),
       exchangeKeys: () => installation.exchangeKeys,
-      payments: host.market.paymentsOf(process),
+      payments: host.paymentWorld.paymentsOf(process),
       requestBuild: silent,
     }
     const app = createApp({

@@ -9,7 +9,7 @@ import type { Machine, Process } from './machine.ts'
 import type { Chance } from './random.ts'
 
 /** What the sender was told. */
-export type Told = 'taken' | 'failed' | 'gone'
+export type DeliveryOutcome = 'taken' | 'failed' | 'gone'
 
 export interface Post {
   /** The `webhook-id`. */
@@ -44,10 +44,10 @@ const message = z.object({ type: z.string(), data: z.record(z.string(), z.unknow
 export function createReceivers(given: {
   readonly machine: Pick<Machine, 'answer'>
   readonly chance: Chance
-  /** Told of a request before it leaves, of one that arrives, and of what the sender hears. */
+  /** Called with a request before it leaves, of one that arrives, and of what the sender hears. */
   readonly leaves: (post: Post) => void
   readonly arrives: (post: Post) => void
-  readonly hears: (id: string, told: Told) => void
+  readonly hears: (id: string, told: DeliveryOutcome) => void
 }): Receivers {
   const { machine, chance, leaves, arrives, hears } = given
   let isCalm = false
@@ -55,19 +55,19 @@ export function createReceivers(given: {
     reach:
       (process) =>
       async ({ url, headers, body }) => {
-        const luck = isCalm ? '204' : chance.weighted(weights)
+        const outcome = isCalm ? '204' : chance.weighted(weights)
         const isEarly = chance.happens(0.5)
         const post = postOf(url, headers, body)
         const { id } = post
         leaves(post)
-        const isThere = luck !== 'cuts off'
+        const isThere = outcome !== 'cuts off'
         if (isThere && isEarly) arrives(post)
-        return await machine.answer(process, `a receiver: ${luck}`, () => {
+        return await machine.answer(process, `a receiver: ${outcome}`, () => {
           if (isThere && !isEarly) arrives(post)
-          const status = Number(luck)
+          const status = Number(outcome)
           const isTaken = status === 200 || status === 204
           hears(id, isTaken ? 'taken' : status === 410 ? 'gone' : 'failed')
-          if (luck === 'stalls') throw new OutboundError('timeout', 'It took too long')
+          if (outcome === 'stalls') throw new OutboundError('timeout', 'It took too long')
           if (Number.isNaN(status)) throw new OutboundError('unreachable', 'It cut off')
           return { status, contentType: null, body: Buffer.alloc(0) }
         })

@@ -1,10 +1,10 @@
 /** Many seeds, or one; what fails is made shorter and told in a way that it can be run again. */
 import type { Installation } from './installation.ts'
-import { counted } from './outcome.ts'
-import type { Counted, Outcome } from './outcome.ts'
 import { planOf } from './plan.ts'
 import type { Step } from './plan.ts'
 import { countersOf } from './random.ts'
+import { counted } from './run-result.ts'
+import type { Counted, RunResult } from './run-result.ts'
 import { simulate } from './simulation.ts'
 
 const shortenings = 200
@@ -22,10 +22,10 @@ export async function runSeeds(
 ): Promise<Totals> {
   const totals = countersOf(['seeds', ...counted])
   for (const seed of seeds) {
-    const outcome = await simulate(seed, planOf(seed), installation)
+    const result = await simulate(seed, planOf(seed), installation)
     totals.seeds += 1
-    for (const name of counted) totals[name] += outcome.tally[name]
-    if (outcome.problem !== null) throw new Error(await report(seed, outcome, installation))
+    for (const name of counted) totals[name] += result.tally[name]
+    if (result.problem !== null) throw new Error(await report(seed, result, installation))
   }
   return totals
 }
@@ -43,15 +43,19 @@ export function stepsOf(seed: number, keep: string | undefined): readonly Step[]
   return steps.filter((_, at) => kept.has(at))
 }
 
-async function report(seed: number, outcome: Outcome, installation: Installation): Promise<string> {
-  const keep = await shorten(seed, outcome.problem ?? '', installation)
+async function report(
+  seed: number,
+  result: RunResult,
+  installation: Installation,
+): Promise<string> {
+  const keep = await shorten(seed, result.problem ?? '', installation)
   const steps = stepsOf(seed, keep.join(','))
   const { lines, problem } = await simulate(seed, steps, installation)
   const history = lines.slice(-shownLines).map((line) => line.slice(0, 240))
   const all = `SIMULATION_SEED=${seed} npm run test:simulation`
   const short = `SIMULATION_SEED=${seed} SIMULATION_KEEP=${keep.join(',')} npm run test:simulation`
   return [
-    `Seed ${seed}: ${outcome.problem ?? ''}`,
+    `Seed ${seed}: ${result.problem ?? ''}`,
     `With ${steps.length} of its ${planOf(seed).length} steps: ${problem ?? 'nothing'}`,
     ...history,
     `The whole of it again: ${all}`,
@@ -74,8 +78,8 @@ async function shorten(
       const fewer = [...kept.slice(0, start), ...kept.slice(from + size)]
       left -= 1
       const tried = fewer.flatMap((at) => steps[at] ?? [])
-      const outcome = await simulate(seed, tried, installation)
-      if (isAlike(outcome.problem, problem)) kept = fewer
+      const result = await simulate(seed, tried, installation)
+      if (isAlike(result.problem, problem)) kept = fewer
     }
   }
   return kept

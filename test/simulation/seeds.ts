@@ -15,8 +15,8 @@ export const chosen = {
 } as const
 
 /** The seeds of one of two lanes. */
-export function laneOf(lane: 0 | 1): readonly number[] {
+export function seedsOfShard(shard: 0 | 1): readonly number[] {
   const { first, one, seeds } = chosen
   if (one !== null) return []
-  return Array.from({ length: seeds }, (_, at) => first + at).filter((seed) => seed % 2 === lane)
+  return Array.from({ length: seeds }, (_, at) => first + at).filter((seed) => seed % 2 === shard)
 }

@@ -3,30 +3,30 @@ import { createHash } from 'node:crypto'
 
 import { webhookSecret } from '../../src/outbound/standard-webhook.ts'
 import { createClients } from './clients.ts'
-import { createCouriers } from './couriers.ts'
+import { openProbe } from './database-probe.ts'
+import type { DatabaseProbe } from './database-probe.ts'
 import { createDisks } from './disks.ts'
-import { createEndings } from './endings.ts'
-import { openEye } from './eye.ts'
-import type { Eye } from './eye.ts'
+import { createEmails } from './emails.ts'
 import { faultOf } from './faults.ts'
 import { markRestored, startMs } from './installation.ts'
 import type { Installation } from './installation.ts'
-import { createLetters } from './letters.ts'
+import { createLedgerOracle } from './ledger-oracle.ts'
 import { createMachine } from './machine.ts'
-import { createMarket } from './market.ts'
 import { dayMs, iso } from './model/reading.ts'
 import { copyOf } from './model/state.ts'
 import type { State } from './model/state.ts'
-import { counted } from './outcome.ts'
-import type { Outcome } from './outcome.ts'
+import { createPaymentWorld } from './payment-world.ts'
+import { createPaymentsOracle } from './payments-oracle.ts'
 import type { Step } from './plan.ts'
 import { startBuilder, startService } from './processes.ts'
 import type { BuilderProcess, Host, ServiceProcess } from './processes.ts'
 import { countersOf, createChance, seedFor } from './random.ts'
 import { createReceivers } from './receivers.ts'
+import { counted } from './run-result.ts'
+import type { RunResult } from './run-result.ts'
 import { createTasks } from './tasks.ts'
-import { createTill } from './till.ts'
-import { createWitness } from './witness.ts'
+import { createWebhooksOracle } from './webhooks-oracle.ts'
+import { createWindDown } from './wind-down.ts'
 
 const minuteMs = 60_000
 
@@ -34,7 +34,7 @@ export async function simulate(
   seed: number,
   steps: readonly Step[],
   installation: Installation,
-): Promise<Outcome> {
+): Promise<RunResult> {
   const hash = createHash('sha256')
   const lines: string[] = []
   const log = (line: string): void => {
@@ -47,58 +47,66 @@ export async function simulate(
     chance: order,
     startMs,
     log,
-    committed: ({ name }) => witness.observe(eye, name === 'builder' ? tasks.current() : null),
+    committed: ({ name }) => oracle.observe(probe, name === 'builder' ? tasks.current() : null),
   })
   const crowd = order.pick([1, 2, 4, 8, 16] as const)
   const disks = createDisks(installation.dir, seed)
   let generation = 0
   let path = disks.copyOf(installation.emptyDatabase)
-  let eye: Eye = await openEye(path)
+  let probe: DatabaseProbe = await openProbe(path)
   let backup: { readonly path: string; readonly state: State } | null = null
   let problem: string | null = null
   let service: ServiceProcess
   let builder: BuilderProcess
   const secretOf = (id: string) => webhookSecret(installation.keyedHash, id)
   const { people } = installation
-  const market = createMarket({
+  const paymentWorld = createPaymentWorld({
     seed,
     machine,
     people,
     log,
-    handedOver: (authorization, txHash) => till.handedOver(authorization, txHash),
+    handedOver: (authorization, txHash) => paymentsOracle.handedOver(authorization, txHash),
   })
-  const till = createTill({ market, wrong, log })
+  const paymentsOracle = createPaymentsOracle({ paymentWorld, fail, log })
   const { nowMs } = machine
-  const couriers = createCouriers({ wrong, log, secretOf, nowMs, tally })
+  const webhooks = createWebhooksOracle({ fail, log, secretOf, nowMs, tally })
   const receivers = createReceivers({
     machine,
     chance: createChance(seedFor(seed, 'receivers')),
-    ...couriers,
+    ...webhooks,
   })
-  const letters = createLetters({
+  const emails = createEmails({
     machine,
-    chance: createChance(seedFor(seed, 'letters')),
+    chance: createChance(seedFor(seed, 'emails')),
     keyedHash: installation.keyedHash,
-    wrong,
+    fail,
   })
-  const witness = createWitness({ log, wrong, secretOf, tally, till, couriers, letters })
-  const tasks = createTasks({ machine, witness, tally, log, wrong })
+  const oracle = createLedgerOracle({
+    log,
+    fail,
+    secretOf,
+    tally,
+    paymentsOracle,
+    webhooks,
+    emails,
+  })
+  const tasks = createTasks({ machine, oracle, tally, log, fail })
   const clients = createClients({
     machine,
     installation,
-    witness,
-    market,
-    letters,
+    oracle,
+    paymentWorld,
+    emails,
     service: () => service,
     log,
   })
 
-  function wrong(what: string): void {
+  function fail(what: string): void {
     log(`WRONG: ${what}`)
     problem ??= what
   }
 
-  function isWell(): boolean {
+  function hasPassed(): boolean {
     return problem === null
   }
 
@@ -107,14 +115,14 @@ export async function simulate(
     const isPatient = createChance(seedFor(seed, `patience ${generation}`)).happens(0.5)
     const troubles = machine.troubles()
     const fault = (said: string): void => {
-      if (machine.troubles() === troubles) wrong(`the program failed by itself: ${said}`)
+      if (machine.troubles() === troubles) fail(`the program failed by itself: ${said}`)
     }
     return {
       machine,
       installation,
-      market,
+      paymentWorld,
       receivers,
-      letters,
+      emails,
       path,
       seed,
       generation,
@@ -157,7 +165,7 @@ export async function simulate(
       case 'power':
         return await restart('both')
       case 'back up':
-        backup = { path: disks.copyOf(path), state: copyOf(witness.state()) }
+        backup = { path: disks.copyOf(path), state: copyOf(oracle.state()) }
         return log(`${stamp()} a backup is made`)
       case 'put back':
         return backup === null ? undefined : await restart('both', backup)
@@ -172,9 +180,9 @@ export async function simulate(
       case 'watch':
         return watch()
       case 'stranger':
-        return market.stranger(chance)
+        return paymentWorld.stranger(chance)
       case 'fork':
-        return market.chain.fork()
+        return paymentWorld.chain.fork()
       case 'look':
         return clients.look(number, chance)
       case 'again':
@@ -187,10 +195,10 @@ export async function simulate(
   /** A round of the watch over payments, which the service has when it starts, and then each minute. */
   function watch(): void {
     const { process } = service
-    if (till.watcher() !== null) return
+    if (paymentsOracle.watcher() !== null) return
     log(`${stamp()} payments are looked after`)
-    till.watchBegins(process)
-    void service.watch().then(() => till.watchEnds(process))
+    paymentsOracle.watchBegins(process)
+    void service.watch().then(() => paymentsOracle.watchEnds(process))
   }
 
   function moveClock(byMs: number): void {
@@ -208,43 +216,43 @@ export async function simulate(
     if (isPower) path = disks.copyOf(from?.path ?? path)
     if (which !== 'builder') {
       await machine.kill(service.process)
-      witness.cutOff()
-      till.watchEnds(service.process)
+      oracle.cutOff()
+      paymentsOracle.watchEnds(service.process)
     }
     if (which !== 'service') {
       await machine.kill(builder.process)
       tasks.drop()
     }
     if (isPower) {
-      await eye.close()
+      await probe.close()
       if (from !== null) await markRestored(path, iso(machine.nowMs()))
-      eye = await openEye(path)
+      probe = await openProbe(path)
       if (from !== null) {
         log(`${stamp()} the backup is put back`)
         tally.restores += 1
-        await witness.putBack(eye, from.state, machine.nowMs())
+        await oracle.putBack(probe, from.state, machine.nowMs())
       }
     }
     if (which !== 'builder') service = await startService(host())
     if (which !== 'service') builder = await startBuilder(host())
-    await witness.examine(eye)
-    if (which !== 'builder' && witness.state().payments.size > 0) watch()
+    await oracle.examine(probe)
+    if (which !== 'builder' && oracle.state().payments.size > 0) watch()
   }
 
   /** Looks at what a machine would find that starts with this disk. */
   async function loseAll(): Promise<void> {
     path = disks.copyOf(path)
-    await eye.close()
-    eye = await openEye(path)
-    await witness.examine(eye)
+    await probe.close()
+    probe = await openProbe(path)
+    await oracle.examine(probe)
   }
 
   /** Lets things go, and takes steps in between, until there is nothing left of either. */
   async function run(todo: readonly Step[], first: number): Promise<void> {
     let at = 0
-    while (isWell()) {
+    while (hasPassed()) {
       const canStep = at < todo.length
-      const hasRoom = witness.flights.size < crowd
+      const hasRoom = oracle.flights.size < crowd
       const isPatient = todo[at]?.isWilling === true
       const mayStep =
         canStep && (machine.waiting() === 0 || (hasRoom && !isPatient && order.happens(0.12)))
@@ -265,17 +273,17 @@ export async function simulate(
     }
   }
 
-  const { settleAll, serveAll, tellAll } = createEndings({
+  const { resendUnanswered, servePayers, deliverWebhooks } = createWindDown({
     machine,
-    market,
+    paymentWorld,
     receivers,
-    letters,
-    witness,
-    till,
-    couriers,
+    emails,
+    oracle,
+    paymentsOracle,
+    webhooks,
     clients,
-    wrong,
-    isWell,
+    fail,
+    hasPassed,
     moveClock,
     watch,
     tell: () => tasks.start(builder, 'tell', stamp()),
@@ -288,30 +296,30 @@ export async function simulate(
     await run(steps, 0)
     machine.disarm()
     await run([], 0)
-    if (isWell()) await settleAll()
-    if (isWell()) await serveAll()
-    if (isWell()) await tellAll()
+    if (hasPassed()) await resendUnanswered()
+    if (hasPassed()) await servePayers()
+    if (hasPassed()) await deliverWebhooks()
     for (const kind of ['expire', 'build'] as const) {
-      if (!isWell()) break
+      if (!hasPassed()) break
       tasks.start(builder, kind, stamp())
       await machine.settle()
       await run([], 0)
     }
-    if (isWell()) await witness.examine(eye)
-    if (isWell()) await loseAll()
+    if (hasPassed()) await oracle.examine(probe)
+    if (hasPassed()) await loseAll()
   } catch (error) {
-    wrong(error instanceof Error ? (error.stack ?? error.message) : String(error))
+    fail(error instanceof Error ? (error.stack ?? error.message) : String(error))
   } finally {
     await machine.kill(service.process)
     await machine.kill(builder.process)
-    await eye.close()
+    await probe.close()
     disks.removeAll()
   }
   tally.faults = machine.faults()
   tally.statements = machine.steps()
-  const claims = [...witness.state().claims.values()]
+  const claims = [...oracle.state().claims.values()]
   tally['claimed by letter'] = claims.filter(({ email }) => email !== null).length
-  for (const [, event, role] of witness.state().moves) {
+  for (const [, event, role] of oracle.state().moves) {
     if (event === 'accept') tally[role === 'clock' ? 'accepted by silence' : 'accepted'] += 1
     if (event === 'dispute') tally.disputed += 1
     if (event === 'expire') tally.expired += 1

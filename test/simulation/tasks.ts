@@ -1,10 +1,10 @@
 /** What the builder does by its clock: one thing at a time, and each judged when it ends. */
 import { compareDocuments } from './documents.ts'
+import type { ClockWork, LedgerOracle } from './ledger-oracle.ts'
 import type { Machine } from './machine.ts'
 import { overdue } from './model/job-ends.ts'
-import type { Counted } from './outcome.ts'
 import type { BuilderProcess } from './processes.ts'
-import type { ClockWork, Witness } from './witness.ts'
+import type { Counted } from './run-result.ts'
 
 export type TaskKind = 'build' | 'expire' | 'tidy' | 'poll' | 'tell'
 
@@ -18,31 +18,31 @@ export interface Tasks {
 
 export function createTasks(given: {
   readonly machine: Machine
-  readonly witness: Pick<Witness, 'versions' | 'state'>
+  readonly oracle: Pick<LedgerOracle, 'versions' | 'state'>
   readonly tally: Record<Counted, number>
   readonly log: (line: string) => void
-  readonly wrong: (what: string) => void
+  readonly fail: (what: string) => void
 }): Tasks {
-  const { machine, witness, tally, log, wrong } = given
+  const { machine, oracle, tally, log, fail } = given
   let task: ClockWork | null = null
 
   async function build({ process, build }: BuilderProcess, nowMs: number): Promise<void> {
-    const from = witness.versions.length - 1
+    const from = oracle.versions.length - 1
     const documents = await build(nowMs)
     if (!process.isAlive) return
     tally.builds += 1
-    for (const unfit of compareDocuments(documents, witness.versions.slice(from), nowMs)) {
-      wrong(`a published document: ${unfit}`)
+    for (const unfit of compareDocuments(documents, oracle.versions.slice(from), nowMs)) {
+      fail(`a published document: ${unfit}`)
     }
   }
 
   /** What was due when it began is written down when it has ended well. */
   async function expire({ process, worker }: BuilderProcess, nowMs: number): Promise<boolean> {
-    const due = overdue(witness.state(), nowMs)
+    const due = overdue(oracle.state(), nowMs)
     const went = await worker.expire()
     if (!went || !process.isAlive) return went
-    const left = new Set(overdue(witness.state(), nowMs))
-    for (const job of due) if (left.has(job)) wrong(`the time of ${job} is over, and it goes on`)
+    const left = new Set(overdue(oracle.state(), nowMs))
+    for (const job of due) if (left.has(job)) fail(`the time of ${job} is over, and it goes on`)
     return went
   }
 
@@ -64,7 +64,7 @@ export function createTasks(given: {
     if (!process.isAlive) return
     log(`the builder has ${failed === null ? 'ended' : 'failed'} to ${mine.kind}`)
     if (failed !== null && machine.troubles() === troubles && !process.isBroken) {
-      wrong(`the builder failed to ${mine.kind}: ${failed instanceof Error ? failed.message : ''}`)
+      fail(`the builder failed to ${mine.kind}: ${failed instanceof Error ? failed.message : ''}`)
     }
   }
 

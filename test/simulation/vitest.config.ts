@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 /** The whole ledger in one process, on a machine whose clock, chance, disk and order of events come from a seed. */
 export default defineConfig({
-  resolve: { alias: { sqlite3: new URL('driver.ts', import.meta.url).pathname } },
+  resolve: { alias: { sqlite3: new URL('sqlite-driver.ts', import.meta.url).pathname } },
   test: {
     root: new URL('../..', import.meta.url).pathname,
     include: ['test/simulation/**/*.test.ts'],

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Fetch } from '../../../src/core/deps.ts'
 import type { Machine, Process } from '../machine.ts'
 import type { Chance } from '../random.ts'
-import type { Limits, Luck, Mischief } from './mischief.ts'
+import type { Limits, AnswerOutcome, AnswerFaults } from './answer-faults.ts'
 import { digest } from './usdc.ts'
 import type { Authorization, Refusal, UsdcChain } from './usdc.ts'
 
@@ -12,9 +12,9 @@ export interface FacilitatorDeps {
   readonly machine: Pick<Machine, 'answer'>
   readonly chance: Chance
   readonly chain: UsdcChain
-  readonly mischief: Mischief
+  readonly answerFaults: AnswerFaults
   readonly limits: Limits
-  /** Told of each payment that it is asked to settle, before anything becomes of it. */
+  /** Called with each payment that it is asked to settle, before anything becomes of it. */
   readonly handedOver: (authorization: Authorization) => void
 }
 
@@ -44,24 +44,24 @@ const asked = z.object({
 })
 
 export function askFacilitator(deps: FacilitatorDeps, process: Process): Fetch {
-  const { machine, chance, mischief, limits } = deps
+  const { machine, chance, answerFaults, limits } = deps
   return async (input, { body, signal } = {}) => {
     const { pathname } = new URL(String(input))
-    const luck = mischief.next()
+    const outcome = answerFaults.next()
     const authorization = typeof body === 'string' ? authorizationIn(body) : null
     if (pathname === '/settle' && authorization !== null) deps.handedOver(authorization)
-    const isEarly = luck !== 'cuts off' && luck !== 'refuses' && chance.happens(0.5)
-    const early = isEarly ? respond(deps, pathname, authorization, luck) : null
-    if (luck === 'stalls') {
+    const isEarly = outcome !== 'cuts off' && outcome !== 'refuses' && chance.happens(0.5)
+    const early = isEarly ? respond(deps, pathname, authorization, outcome) : null
+    if (outcome === 'stalls') {
       if (signal instanceof AbortSignal) limits.stall(signal)
       return await new Promise(() => undefined)
     }
-    return await machine.answer(process, `${pathname} ${luck}`, () => {
-      if (luck === 'cuts off') throw new TypeError('fetch failed')
-      if (luck === 'refuses') return new Response('{"error":"busy"}', { status: 503 })
-      const answer = early ?? respond(deps, pathname, authorization, luck)
-      if (luck === 'cuts off late') throw new TypeError('terminated')
-      return new Response(luck === 'babbles' ? '<html>' : JSON.stringify(answer))
+    return await machine.answer(process, `${pathname} ${outcome}`, () => {
+      if (outcome === 'cuts off') throw new TypeError('fetch failed')
+      if (outcome === 'refuses') return new Response('{"error":"busy"}', { status: 503 })
+      const answer = early ?? respond(deps, pathname, authorization, outcome)
+      if (outcome === 'cuts off late') throw new TypeError('terminated')
+      return new Response(outcome === 'babbles' ? '<html>' : JSON.stringify(answer))
     })
   }
 }
@@ -75,13 +75,13 @@ function respond(
   { chain, chance }: FacilitatorDeps,
   path: string,
   authorization: Authorization | null,
-  luck: Luck,
+  outcome: AnswerOutcome,
 ): object {
   if (authorization === null) {
     return { kinds: [{ x402Version: 2, scheme: 'exact', network: 'eip155:8453' }] }
   }
   const refusal = chain.refusalOf(authorization)
-  const isLie = luck === 'lies'
+  const isLie = outcome === 'lies'
   const transfer = { kind: 'transfer', ...authorization } as const
   const txHash = digest(`facilitated ${authorization.nonce} ${chance.below(2 ** 32)}`)
   const submit = (): void => {

@@ -6,7 +6,7 @@ import type { ChainRequest } from '../../../src/payments/chain.ts'
 import { topics } from '../../../src/payments/transfer.ts'
 import type { Machine, Process } from '../machine.ts'
 import type { Chance } from '../random.ts'
-import type { Limits, Mischief } from './mischief.ts'
+import type { Limits, AnswerFaults } from './answer-faults.ts'
 import { finalDepthMs, keyOf, mostLagMs } from './usdc.ts'
 import type { Authorization, Block, Refusal, UsdcChain } from './usdc.ts'
 
@@ -33,32 +33,32 @@ export interface NodeDeps {
   readonly machine: Pick<Machine, 'answer'>
   readonly chance: Chance
   readonly chain: UsdcChain
-  readonly mischief: Mischief
+  readonly answerFaults: AnswerFaults
   readonly limits: Limits
-  /** Told of each transaction that comes from the ledger, before anything becomes of it. */
+  /** Called with each transaction that comes from the ledger, before anything becomes of it. */
   readonly handedOver: (authorization: Authorization, txHash: string) => void
 }
 
 /** How the process asks the node. */
 export function askNode(deps: NodeDeps, process: Process): ChainRequest {
-  const { machine, chance, mischief, limits } = deps
+  const { machine, chance, answerFaults, limits } = deps
   return async (method, params, signal) => {
-    const luck = mischief.next()
-    const lagMs = luck === 'lags' ? 2000 * (1 + chance.below(mostLagMs / 2000)) : 0
+    const outcome = answerFaults.next()
+    const lagMs = outcome === 'lags' ? 2000 * (1 + chance.below(mostLagMs / 2000)) : 0
     // What is sent may be there before anybody hears that it is.
     const isEarly = method === 'eth_sendRawTransaction' && chance.happens(0.5)
-    const isDone = luck !== 'cuts off' && luck !== 'refuses'
+    const isDone = outcome !== 'cuts off' && outcome !== 'refuses'
     const early = isEarly && isDone ? outcomeOf(() => respond(deps, method, params, lagMs)) : null
-    if (luck === 'stalls') {
+    if (outcome === 'stalls') {
       limits.stall(signal)
       return await new Promise(() => undefined)
     }
-    return await machine.answer(process, `${method} ${luck}`, () => {
-      if (luck === 'cuts off') throw new Error('socket hang up')
-      if (luck === 'refuses') throw new NodeRefusal(-32_005, 'limit exceeded')
+    return await machine.answer(process, `${method} ${outcome}`, () => {
+      if (outcome === 'cuts off') throw new Error('socket hang up')
+      if (outcome === 'refuses') throw new NodeRefusal(-32_005, 'limit exceeded')
       const answer = (early ?? outcomeOf(() => respond(deps, method, params, lagMs)))()
-      if (luck === 'cuts off late') throw new Error('socket hang up')
-      return luck === 'babbles' ? 'no such thing' : answer
+      if (outcome === 'cuts off late') throw new Error('socket hang up')
+      return outcome === 'babbles' ? 'no such thing' : answer
     })
   }
 }

@@ -1,17 +1,17 @@
 /** Webhooks that partners ask for, and applications that they hand in. */
-import type { Asked, Of } from './intent.ts'
+import type { RequestFacts, Of } from './intent.ts'
 import { writerOf } from './partners.ts'
 import { iso } from './reading.ts'
 import type { State } from './state.ts'
 import { refused } from './verdict.ts'
-import type { Body, Taken, Verdict } from './verdict.ts'
+import type { Body, Success, Verdict } from './verdict.ts'
 
 const mostSubscriptions = 10
 
-export function subscribe(state: State, asked: Of<'subscribe'>, nowMs: number): Verdict {
-  const { wallet, intent } = asked
+export function subscribe(state: State, request: Of<'subscribe'>, nowMs: number): Verdict {
+  const { wallet, intent } = request
   const { url, rails } = intent
-  return asPartner(state, asked, nowMs, (audited) => {
+  return asPartner(state, request, nowMs, (audited) => {
     const own = [...state.subscriptions.values()].filter((one) => one.wallet === wallet)
     if (own.length >= mostSubscriptions) return refused('refused')
     const answer = { url, rails, severity: null, status: 'active', created_at: iso(nowMs) }
@@ -24,34 +24,35 @@ export function subscribe(state: State, asked: Of<'subscribe'>, nowMs: number): 
 }
 
 /** What waits for it goes with it. */
-export function unsubscribe(state: State, asked: Of<'unsubscribe'>, nowMs: number): Verdict {
-  const { id } = asked.intent
-  return asPartner(state, asked, nowMs, (audited) => {
-    if (state.subscriptions.get(id)?.wallet !== asked.wallet) return refused('unknown_subscription')
+export function unsubscribe(state: State, request: Of<'unsubscribe'>, nowMs: number): Verdict {
+  const { id } = request.intent
+  return asPartner(state, request, nowMs, (audited) => {
+    if (state.subscriptions.get(id)?.wallet !== request.wallet)
+      return refused('unknown_subscription')
     const answer = { id, status: 'deleted' }
     return audited('unsubscribeAlerts', { status: 200, answer }, (next) => {
       next.subscriptions.delete(id)
-      for (const [posting, { subscription }] of next.postings) {
-        if (subscription === id) next.postings.delete(posting)
+      for (const [delivery, { subscription }] of next.webhookDeliveries) {
+        if (subscription === id) next.webhookDeliveries.delete(delivery)
       }
     })
   })
 }
 
 /** One that waits is enough. */
-export function testAlerts(state: State, asked: Of<'try'>, nowMs: number): Verdict {
-  const { id } = asked.intent
-  return asPartner(state, asked, nowMs, (audited) => {
+export function testAlerts(state: State, request: Of<'try'>, nowMs: number): Verdict {
+  const { id } = request.intent
+  return asPartner(state, request, nowMs, (audited) => {
     const found = state.subscriptions.get(id)
-    if (found?.wallet !== asked.wallet) return refused('unknown_subscription')
-    const hasTest = [...state.postings.values()].some(
+    if (found?.wallet !== request.wallet) return refused('unknown_subscription')
+    const hasTest = [...state.webhookDeliveries.values()].some(
       ({ subscription, eventSeq, status }) =>
         subscription === id && eventSeq === null && status === 'pending',
     )
     if (found.isDisabled || hasTest) return refused('conflict')
     const answer = { status: 'pending' }
-    return audited('testAlerts', { status: 202, answer }, (next, { delivery_id: posting }) => {
-      next.postings.set(String(posting), {
+    return audited('testAlerts', { status: 202, answer }, (next, { delivery_id: delivery }) => {
+      next.webhookDeliveries.set(String(delivery), {
         subscription: id,
         eventSeq: null,
         type: 'test',
@@ -65,12 +66,12 @@ export function testAlerts(state: State, asked: Of<'try'>, nowMs: number): Verdi
 }
 
 /** No rail that there is takes applications from us: each is told where to apply. */
-export function apply(state: State, asked: Of<'apply'>, nowMs: number): Verdict {
-  const { rail, worker } = asked.intent
-  return asPartner(state, asked, nowMs, (audited) => {
+export function apply(state: State, request: Of<'apply'>, nowMs: number): Verdict {
+  const { rail, worker } = request.intent
+  return asPartner(state, request, nowMs, (audited) => {
     const answer = { rail, mode: 'manual', outcome: 'manual', submitted_at: iso(nowMs) }
     return audited('applyToRail', { status: 201, answer }, (next, { application_id: id }) => {
-      const by = asked.wallet
+      const by = request.wallet
       next.applications.push([String(id), by, rail, worker, 'manual', iso(nowMs)])
     })
   })
@@ -78,25 +79,25 @@ export function apply(state: State, asked: Of<'apply'>, nowMs: number): Verdict 
 
 type Audited = (
   action: string,
-  taken: Pick<Taken, 'status' | 'answer'>,
+  taken: Pick<Success, 'status' | 'answer'>,
   write: (next: State, answer: Body) => void,
-) => Taken
+) => Success
 
 /** For who may write as a partner; what is taken stands in the history. */
 function asPartner(
   state: State,
-  asked: Asked,
+  request: RequestFacts,
   nowMs: number,
   decide: (audited: Audited) => Verdict,
 ): Verdict {
-  const writer = writerOf(state, asked, nowMs)
+  const writer = writerOf(state, request, nowMs)
   if ('kind' in writer) return writer
   return decide((action, taken, write) => ({
-    kind: 'taken',
+    kind: 'success',
     ...taken,
     write: (next, answer) => {
       write(next, answer)
-      next.audit.push(['write', asked.wallet, writer.handle, action, iso(nowMs)])
+      next.audit.push(['write', request.wallet, writer.handle, action, iso(nowMs)])
     },
   }))
 }

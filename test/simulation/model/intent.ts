@@ -65,7 +65,7 @@ export interface Proof {
 }
 
 /** A request as far as the rules look at it. */
-export interface Asked {
+export interface RequestFacts {
   readonly intent: Intent
   /** The wallet that signs; empty where none does. */
   readonly wallet: string
@@ -83,6 +83,6 @@ export interface Asked {
   readonly flaws: readonly string[]
 }
 
-export type Of<Kind extends Intent['kind']> = Omit<Asked, 'intent'> & {
+export type Of<Kind extends Intent['kind']> = Omit<RequestFacts, 'intent'> & {
   readonly intent: Extract<Intent, { readonly kind: Kind }>
 }

@@ -26,10 +26,10 @@ const becomes = {
   cancel: 'cancelled',
 } as const
 
-export function exchange(state: State, asked: Of<ExchangeKind>, nowMs: number): Verdict {
-  const { intent, wallet, display } = asked
+export function exchange(state: State, request: Of<ExchangeKind>, nowMs: number): Verdict {
+  const { intent, wallet, display } = request
   const now = iso(nowMs)
-  const writer = writerOf(state, asked, nowMs)
+  const writer = writerOf(state, request, nowMs)
   if ('kind' in writer) return writer
   const { handle } = writer
   const audited = (action: string, more: (next: State, answer: Body) => void) => ({
@@ -43,7 +43,7 @@ export function exchange(state: State, asked: Of<ExchangeKind>, nowMs: number): 
     const { title, deadlineMs } = intent
     if (deadlineMs <= nowMs || deadlineMs > nowMs + 365 * dayMs) return refused('invalid_input')
     return {
-      kind: 'taken',
+      kind: 'success',
       status: 201,
       answer: { poster: display, title, status: 'open', bids_count: 0, created_at: now },
       ...audited('postJob', (next, answer) => {
@@ -90,7 +90,7 @@ export function exchange(state: State, asked: Of<ExchangeKind>, nowMs: number): 
     case 'bid': {
       const price = { bidder: display, price_usdc: intent.priceMicro / 1e6, status: 'open' }
       return {
-        kind: 'taken',
+        kind: 'success',
         status: own === undefined ? 201 : 200,
         answer: { job_id: intent.job, ...price, updated_at: now },
         ...audited('bidOnJob', (next, answer) => {
@@ -104,7 +104,7 @@ export function exchange(state: State, asked: Of<ExchangeKind>, nowMs: number): 
       const taken = [...job.bids].find(([, { id }]) => id === intent.bid)
       if (taken === undefined) return refused('refused')
       return {
-        kind: 'taken',
+        kind: 'success',
         status: 200,
         answer: { id: intent.job, status: 'awarded', awarded_bid: intent.bid },
         ...audited('awardJob', (next) => {
@@ -120,7 +120,7 @@ export function exchange(state: State, asked: Of<ExchangeKind>, nowMs: number): 
     }
     case 'deliver':
       return {
-        kind: 'taken',
+        kind: 'success',
         status: 201,
         answer: { job_id: intent.job, deliverer: display, created_at: now },
         ...audited('deliverJob', (next, answer) => {
@@ -130,7 +130,7 @@ export function exchange(state: State, asked: Of<ExchangeKind>, nowMs: number): 
       }
     case 'accept':
       return {
-        kind: 'taken',
+        kind: 'success',
         status: 200,
         answer: { rep_delta: 0 },
         ...audited('acceptJob', (next, answer) => {
@@ -144,7 +144,7 @@ export function exchange(state: State, asked: Of<ExchangeKind>, nowMs: number): 
       break
   }
   return {
-    kind: 'taken',
+    kind: 'success',
     status: 200,
     answer: { id: intent.job, status: becomes[intent.kind] },
     ...audited(`${intent.kind}Job`, (next) => {

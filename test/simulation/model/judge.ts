@@ -2,7 +2,7 @@
  * What each request must come to, written down from the rules of the ledger and not from its code: given a state and
  * the time at which the request came, it is refused, a repeat, or taken with these rows and this answer.
  */
-import type { Asked, Proof } from './intent.ts'
+import type { RequestFacts, Proof } from './intent.ts'
 import { dayMs } from './reading.ts'
 import { rule } from './rule.ts'
 import type { Kept, State } from './state.ts'
@@ -12,24 +12,27 @@ import type { Body, Verdict } from './verdict.ts'
 const windowMs = 5 * 60_000
 
 export const usedKey = ({ wallet, sha }: Proof): string => `${wallet} ${sha}`
-export const heldKey = ({ caller, key }: Asked): string => `${caller} ${key ?? ''}`
+export const heldKey = ({ caller, key }: RequestFacts): string => `${caller} ${key ?? ''}`
 
-export function judge(state: State, asked: Asked, nowMs: number): Verdict {
-  const isTimely = asked.proofs.every(
+export function judge(state: State, request: RequestFacts, nowMs: number): Verdict {
+  const isTimely = request.proofs.every(
     ({ timestampMs }) => Math.abs(nowMs - timestampMs) <= windowMs,
   )
-  const flaws = [...asked.flaws, ...(isTimely || asked.key !== null ? [] : ['signature_expired'])]
+  const flaws = [
+    ...request.flaws,
+    ...(isTimely || request.key !== null ? [] : ['signature_expired']),
+  ]
   if (flaws.length > 0) return refused(...flaws)
-  const { intent } = asked
-  for (const proof of asked.proofs) {
+  const { intent } = request
+  for (const proof of request.proofs) {
     const used = state.used.get(usedKey(proof))
     if (used === undefined) continue
-    if (used.requestSha !== asked.requestSha) return refused('signature_reused')
+    if (used.requestSha !== request.requestSha) return refused('signature_reused')
     return { kind: 'repeat', status: 200, body: used.body }
   }
-  const held = asked.key === null ? undefined : state.keys.get(heldKey(asked))
+  const held = request.key === null ? undefined : state.keys.get(heldKey(request))
   if (held !== undefined && held.untilMs > nowMs) {
-    if (held.requestSha !== asked.requestSha) return refused('idempotency_key_reused')
+    if (held.requestSha !== request.requestSha) return refused('idempotency_key_reused')
     return { kind: 'repeat', status: held.status, body: held.body }
   }
   const { restoredMs } = state
@@ -37,37 +40,37 @@ export function judge(state: State, asked: Asked, nowMs: number): Verdict {
   const isLost =
     restoredMs !== null &&
     nowMs <= restoredMs + 2 * windowMs &&
-    asked.proofs.some(({ timestampMs }) => timestampMs <= restoredMs + windowMs)
+    request.proofs.some(({ timestampMs }) => timestampMs <= restoredMs + windowMs)
   if (!isTimely) return refused('signature_expired')
-  const verdict = rule(state, asked, nowMs)
+  const verdict = rule(state, request, nowMs)
   if (isLost) {
-    // Whether they have a partner at all is asked before, where there may be something to pay.
+    // Whether they have a partner at all is request before, where there may be something to pay.
     const isFirst = intent.kind === 'free' && verdict.kind === 'refused'
     return refused('signature_expired', ...(isFirst ? verdict.codes : []))
   }
-  if (verdict.kind !== 'taken') return verdict
+  if (verdict.kind !== 'success') return verdict
   return {
     ...verdict,
     write: (next, answer) => {
       verdict.write(next, answer)
-      keep(next, asked, { status: verdict.status, body: answer, nowMs })
+      keep(next, request, { status: verdict.status, body: answer, nowMs })
     },
   }
 }
 
 function keep(
   state: State,
-  asked: Asked,
+  request: RequestFacts,
   answer: { readonly status: number; readonly body: Body; readonly nowMs: number },
 ): void {
-  const { requestSha } = asked
+  const { requestSha } = request
   const { status, body, nowMs } = answer
-  for (const proof of asked.proofs) {
+  for (const proof of request.proofs) {
     const untilMs = proof.timestampMs + 2 * windowMs
     state.used.set(usedKey(proof), { requestSha, status, body, untilMs })
   }
-  if (asked.key === null) return
+  if (request.key === null) return
   const held: Kept = { requestSha, status, body, untilMs: nowMs + dayMs }
-  state.keys.delete(heldKey(asked))
-  state.keys.set(heldKey(asked), held)
+  state.keys.delete(heldKey(request))
+  state.keys.set(heldKey(request), held)
 }

@@ -1,5 +1,5 @@
 /** Partners: how they come, what they say of themselves, how they leave and come back. */
-import type { Asked, Of } from './intent.ts'
+import type { RequestFacts, Of } from './intent.ts'
 import { rename } from './names.ts'
 import { activePartnerOf, dayMs, iso, partnerOf, standingAt } from './reading.ts'
 import type { Partner, State } from './state.ts'
@@ -14,7 +14,7 @@ type Own = { readonly handle: string; readonly partner: Partner }
 /** The partner that may write as who signed, or why there is none. */
 export function writerOf(
   state: State,
-  { wallet, isBound }: Pick<Asked, 'wallet' | 'isBound'>,
+  { wallet, isBound }: Pick<RequestFacts, 'wallet' | 'isBound'>,
   nowMs: number,
 ): Own | Verdict {
   if (activePartnerOf(state, wallet, nowMs) === null) return refused('not_a_partner')
@@ -24,7 +24,7 @@ export function writerOf(
 /** The same, in whatever state the subscription is. */
 function ownOf(
   state: State,
-  { wallet, isBound }: Pick<Asked, 'wallet' | 'isBound'>,
+  { wallet, isBound }: Pick<RequestFacts, 'wallet' | 'isBound'>,
 ): Own | Verdict {
   const handle = partnerOf(state, wallet)
   const partner = handle === null ? undefined : state.partners.get(handle)
@@ -33,15 +33,15 @@ function ownOf(
   return { handle, partner }
 }
 
-export function signup(state: State, asked: Of<'signup'>, nowMs: number): Verdict {
-  const { intent, wallet, display } = asked
+export function signup(state: State, request: Of<'signup'>, nowMs: number): Verdict {
+  const { intent, wallet, display } = request
   const { handle, name, tier } = intent
   if (partnerOf(state, wallet) !== null) return refused('conflict')
   if (state.partners.has(handle)) return refused('handle_taken')
   const now = iso(nowMs)
   const status = tier === 'free' ? 'active' : 'pending'
   return {
-    kind: 'taken',
+    kind: 'success',
     status: 201,
     answer: { handle, wallet: display, display_name: name, tier, status, created_at: now },
     write: (next) => {
@@ -53,30 +53,30 @@ export function signup(state: State, asked: Of<'signup'>, nowMs: number): Verdic
   }
 }
 
-export function attest(state: State, asked: Of<'attest'>, nowMs: number): Verdict {
-  const { handle, url } = asked.intent
+export function attest(state: State, request: Of<'attest'>, nowMs: number): Verdict {
+  const { handle, url } = request.intent
   const partner = state.partners.get(handle)
-  const signedMs = asked.proofs[0]?.timestampMs ?? 0
+  const signedMs = request.proofs[0]?.timestampMs ?? 0
   if (partner === undefined) return refused('unknown_partner')
   if (standingAt(partner, nowMs) === 'cancelled') return refused('not_a_partner')
-  if (partner.wallet !== asked.wallet) return refused('forbidden')
+  if (partner.wallet !== request.wallet) return refused('forbidden')
   if (partner.signedMs !== null && signedMs < partner.signedMs) return refused('conflict')
   return {
-    kind: 'taken',
+    kind: 'success',
     status: 200,
     answer: { handle, attestation_endpoint_url: url, attestation_signed_at: iso(signedMs) },
     write: (next) => {
       next.partners.set(handle, { ...partner, url, signedMs })
-      next.audit.push(['write', asked.wallet, handle, 'updateAttestationEndpoint', iso(nowMs)])
+      next.audit.push(['write', request.wallet, handle, 'updateAttestationEndpoint', iso(nowMs)])
     },
   }
 }
 
-export function profile(state: State, asked: Of<'profile'>, nowMs: number): Verdict {
-  const writer = writerOf(state, asked, nowMs)
+export function profile(state: State, request: Of<'profile'>, nowMs: number): Verdict {
+  const writer = writerOf(state, request, nowMs)
   if ('kind' in writer) return writer
   const { handle, partner } = writer
-  const { named, website, bindsBody } = asked.intent
+  const { named, website, bindsBody } = request.intent
   const after = {
     ...partner,
     name: named?.name ?? partner.name,
@@ -84,7 +84,7 @@ export function profile(state: State, asked: Of<'profile'>, nowMs: number): Verd
     bindsBody: bindsBody ?? partner.bindsBody,
   }
   return {
-    kind: 'taken',
+    kind: 'success',
     status: 200,
     answer: {
       handle,
@@ -95,31 +95,31 @@ export function profile(state: State, asked: Of<'profile'>, nowMs: number): Verd
     write: (next) => {
       next.partners.set(handle, after)
       if (named !== null) {
-        rename(next, { kind: 'partner', wallet: asked.wallet, looks: named.looks, nowMs })
+        rename(next, { kind: 'partner', wallet: request.wallet, looks: named.looks, nowMs })
       }
-      next.audit.push(['write', asked.wallet, handle, 'updateMyPartner', iso(nowMs)])
+      next.audit.push(['write', request.wallet, handle, 'updateMyPartner', iso(nowMs)])
     },
   }
 }
 
 /** The free tier is had at once: nothing here was paid for. */
-export function toFree(state: State, asked: Of<'free'>, nowMs: number): Verdict {
-  const own = ownOf(state, asked)
+export function toFree(state: State, request: Of<'free'>, nowMs: number): Verdict {
+  const own = ownOf(state, request)
   if ('kind' in own) return own
   const after = { ...own.partner, tier: 'free', status: 'active' } as const
-  return changed(asked, { handle: own.handle, after, kind: 'free', nowMs })
+  return changed(request, { handle: own.handle, after, kind: 'free', nowMs })
 }
 
 /** Who has gone already goes once more. */
-export function leave(state: State, asked: Of<'leave'>, nowMs: number): Verdict {
-  const own = ownOf(state, asked)
+export function leave(state: State, request: Of<'leave'>, nowMs: number): Verdict {
+  const own = ownOf(state, request)
   if ('kind' in own) return own
   const after = { ...own.partner, status: 'cancelled' } as const
-  return changed(asked, { handle: own.handle, after, kind: 'cancelled', nowMs })
+  return changed(request, { handle: own.handle, after, kind: 'cancelled', nowMs })
 }
 
 function changed(
-  { wallet }: Pick<Asked, 'wallet'>,
+  { wallet }: Pick<RequestFacts, 'wallet'>,
   of: {
     readonly handle: string
     readonly after: Partner
@@ -133,7 +133,7 @@ function changed(
   const none = { paid_usdc: 0, credit_usdc: 0, from: null, until: null, payer: null, tx_hash: null }
   const answer: Body = { handle, tier, status, periods: [], change: { ...none, kind, tier } }
   return {
-    kind: 'taken',
+    kind: 'success',
     status: 200,
     answer,
     write: (next) => {

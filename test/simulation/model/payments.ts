@@ -37,13 +37,13 @@ export function isPaid(
   )
 }
 
-/** What no node can have missed that is asked from then on. */
+/** What no node can have missed that is request from then on. */
 export function wasThere(end: End, sinceMs: number): boolean {
   return end.block.timeMs <= sinceMs - mostLagMs
 }
 
 /** What is wrong with a change of a row; null where nothing is. */
-export function misstep(
+export function findInvalidChange(
   before: Payment | null,
   after: Payment | null,
   evidence: Evidence,

@@ -5,8 +5,8 @@ import type { State } from './state.ts'
 import { refused } from './verdict.ts'
 import type { Verdict } from './verdict.ts'
 
-export function receipt(state: State, asked: Of<'receipt'>, nowMs: number): Verdict {
-  const { intent } = asked
+export function receipt(state: State, request: Of<'receipt'>, nowMs: number): Verdict {
+  const { intent } = request
   const { id, to, payer, platform, publicKey, amountMicro } = intent
   if (publicKey !== null) {
     const wanted = state.workers.get(to)?.receiptKey ?? null
@@ -34,7 +34,7 @@ export function receipt(state: State, asked: Of<'receipt'>, nowMs: number): Verd
   }
   const earned = entries.filter(({ receiptId }) => receiptId === id)
   return {
-    kind: 'taken',
+    kind: 'success',
     status: known === undefined ? 201 : 200,
     answer: {
       receipt_id: id,
@@ -47,7 +47,7 @@ export function receipt(state: State, asked: Of<'receipt'>, nowMs: number): Verd
     write: (next) => {
       if (known !== undefined) return
       const kind = platform === null ? 'signed' : 'platform'
-      const submitter = asked.wallet
+      const submitter = request.wallet
       const facts = { id, to, from: payer, submitter, kind, platform, amountMicro } as const
       next.receipts.set(id, { ...facts, atMs: nowMs, jobId: null })
       next.entries.push(...entries.slice(next.entries.length))

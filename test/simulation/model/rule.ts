@@ -1,50 +1,50 @@
 /** Which rule a request falls under. */
 import { apply, subscribe, testAlerts, unsubscribe } from './alerts.ts'
-import type { Asked } from './intent.ts'
+import { ask, code } from './emails.ts'
+import type { RequestFacts } from './intent.ts'
 import { exchange } from './jobs.ts'
-import { ask, code } from './letters.ts'
 import { attest, leave, profile, signup, toFree } from './partners.ts'
-import { claim, register } from './people.ts'
 import { receipt } from './receipts.ts'
 import type { State } from './state.ts'
+import { feedback, propose } from './unsigned.ts'
 import type { Verdict } from './verdict.ts'
-import { feedback, propose } from './words.ts'
+import { claim, register } from './workers.ts'
 
-export function rule(state: State, asked: Asked, nowMs: number): Verdict {
-  const { intent } = asked
+export function rule(state: State, request: RequestFacts, nowMs: number): Verdict {
+  const { intent } = request
   switch (intent.kind) {
     case 'register':
-      return register(state, { ...asked, intent }, nowMs)
+      return register(state, { ...request, intent }, nowMs)
     case 'receipt':
-      return receipt(state, { ...asked, intent }, nowMs)
+      return receipt(state, { ...request, intent }, nowMs)
     case 'claim':
-      return claim(state, { ...asked, intent }, nowMs)
+      return claim(state, { ...request, intent }, nowMs)
     case 'ask':
-      return ask(state, { ...asked, intent }, nowMs)
+      return ask(state, { ...request, intent }, nowMs)
     case 'code':
-      return code(state, { ...asked, intent }, nowMs)
+      return code(state, { ...request, intent }, nowMs)
     case 'signup':
-      return signup(state, { ...asked, intent }, nowMs)
+      return signup(state, { ...request, intent }, nowMs)
     case 'attest':
-      return attest(state, { ...asked, intent }, nowMs)
+      return attest(state, { ...request, intent }, nowMs)
     case 'profile':
-      return profile(state, { ...asked, intent }, nowMs)
+      return profile(state, { ...request, intent }, nowMs)
     case 'free':
-      return toFree(state, { ...asked, intent }, nowMs)
+      return toFree(state, { ...request, intent }, nowMs)
     case 'leave':
-      return leave(state, { ...asked, intent }, nowMs)
+      return leave(state, { ...request, intent }, nowMs)
     case 'subscribe':
-      return subscribe(state, { ...asked, intent }, nowMs)
+      return subscribe(state, { ...request, intent }, nowMs)
     case 'unsubscribe':
-      return unsubscribe(state, { ...asked, intent }, nowMs)
+      return unsubscribe(state, { ...request, intent }, nowMs)
     case 'try':
-      return testAlerts(state, { ...asked, intent }, nowMs)
+      return testAlerts(state, { ...request, intent }, nowMs)
     case 'apply':
-      return apply(state, { ...asked, intent }, nowMs)
+      return apply(state, { ...request, intent }, nowMs)
     case 'feedback':
-      return feedback(state, { ...asked, intent }, nowMs)
+      return feedback(state, { ...request, intent }, nowMs)
     case 'propose':
-      return propose(state, { ...asked, intent }, nowMs)
+      return propose(state, { ...request, intent }, nowMs)
     case 'post':
     case 'bid':
     case 'award':
@@ -54,5 +54,5 @@ export function rule(state: State, asked: Asked, nowMs: number): Verdict {
     case 'cancel':
       break
   }
-  return exchange(state, { ...asked, intent }, nowMs)
+  return exchange(state, { ...request, intent }, nowMs)
 }

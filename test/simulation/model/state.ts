@@ -71,7 +71,7 @@ export interface Event {
 }
 
 /** A delivery of a webhook. */
-export interface Posting {
+export interface WebhookDelivery {
   readonly subscription: string
   /** Null for a test. */
   readonly eventSeq: number | null
@@ -143,7 +143,7 @@ export interface Code {
   /** Wrong ones so far. */
   readonly tries: number
   readonly expiresMs: number
-  /** Null until it is seen which of the letters it stood in. */
+  /** Null until it is seen which of the emails it stood in. */
   readonly hash: string | null
 }
 
@@ -180,7 +180,7 @@ export interface State {
   readonly claims: Map<string, Claim>
   /** By the hash of the address. */
   readonly codes: Map<string, Code>
-  /** Letters that count against the limit, as long as the ledger keeps them, and after. */
+  /** Emails that count against the limit, as long as the ledger keeps them, and after. */
   readonly sends: Send[]
   readonly partners: Map<string, Partner>
   /** What became of subscriptions to tiers. */
@@ -190,7 +190,7 @@ export interface State {
   readonly events: Event[]
   /** Up to which event all are told of. */
   toldSeq: number
-  readonly postings: Map<string, Posting>
+  readonly webhookDeliveries: Map<string, WebhookDelivery>
   readonly applications: ApplicationRow[]
   readonly jobs: Map<string, Job>
   /** id, job, wallet. */
@@ -223,7 +223,7 @@ export function emptyState(): State {
     subscriptions: new Map(),
     events: [],
     toldSeq: 0,
-    postings: new Map(),
+    webhookDeliveries: new Map(),
     applications: [],
     jobs: new Map(),
     deliveries: [],
@@ -238,31 +238,12 @@ export function emptyState(): State {
   }
 }
 
+/** A copy with its own maps and lists; their items are shared. */
 export function copyOf(state: State): State {
-  return {
-    workers: new Map(state.workers),
-    names: new Map(state.names),
-    receipts: new Map(state.receipts),
-    entries: [...state.entries],
-    claims: new Map(state.claims),
-    codes: new Map(state.codes),
-    sends: [...state.sends],
-    partners: new Map(state.partners),
-    changes: [...state.changes],
-    subscriptions: new Map(state.subscriptions),
-    events: [...state.events],
-    toldSeq: state.toldSeq,
-    postings: new Map(state.postings),
-    applications: [...state.applications],
-    jobs: new Map(state.jobs),
-    deliveries: [...state.deliveries],
-    moves: [...state.moves],
-    audit: [...state.audit],
-    feedback: [...state.feedback],
-    proposals: [...state.proposals],
-    payments: new Map(state.payments),
-    used: new Map(state.used),
-    keys: new Map(state.keys),
-    restoredMs: state.restoredMs,
-  }
+  const copies = Object.entries(state).map(([name, part]: [string, unknown]) => {
+    if (part instanceof Map) return [name, new Map<unknown, unknown>(part)]
+    return [name, Array.isArray(part) ? [...(part as readonly unknown[])] : part]
+  })
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the same members.
+  return Object.fromEntries(copies) as State
 }

@@ -6,10 +6,10 @@ export type Body = Readonly<Record<string, unknown>>
 export type Verdict =
   | { readonly kind: 'refused'; readonly codes: readonly string[] }
   | { readonly kind: 'repeat'; readonly status: number; readonly body: Body }
-  | Taken
+  | Success
 
-export interface Taken {
-  readonly kind: 'taken'
+export interface Success {
+  readonly kind: 'success'
   readonly status: number
   /** Members that the answer must have. */
   readonly answer: Body

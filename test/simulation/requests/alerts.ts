@@ -2,9 +2,9 @@
 import type { Intent } from '../model/intent.ts'
 import { borne } from './bearer.ts'
 import { partnerIn } from './partners.ts'
-import { someone, wallets } from './people.ts'
 import { signingTime } from './sent.ts'
 import type { Circumstances, Sent } from './sent.ts'
+import { someone, wallets } from './wallets.ts'
 
 export async function subscribe(at: Circumstances): Promise<Sent> {
   const { chance, number } = at

@@ -3,9 +3,9 @@ import { messages, sha256Hex } from '../../../src/auth/messages.ts'
 import { partnerHeaders, testService } from '../../support/wallets.ts'
 import type { TestWallet } from '../../support/wallets.ts'
 import type { Proof } from '../model/intent.ts'
-import { wallets } from './people.ts'
 import { rawOf, sentOf, targetOf } from './sent.ts'
 import type { Circumstances, Parts, Sent } from './sent.ts'
+import { wallets } from './wallets.ts'
 
 /**
  * A write of who has the wallet, with further proofs behind that of the bearer.

@@ -7,9 +7,9 @@ import type { ExchangeKind } from '../model/jobs.ts'
 import { activePartnerOf, iso } from '../model/reading.ts'
 import type { Job } from '../model/state.ts'
 import { borne } from './bearer.ts'
-import { someone, wallets } from './people.ts'
 import { signingTime } from './sent.ts'
 import type { Circumstances, Sent } from './sent.ts'
+import { someone, wallets } from './wallets.ts'
 
 /** The states of a job from which a move leads on. */
 const leadsOn: Readonly<Partial<Record<ExchangeKind, readonly string[]>>> = {

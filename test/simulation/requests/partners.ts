@@ -6,9 +6,9 @@ import type { Intent } from '../model/intent.ts'
 import { iso, partnerOf } from '../model/reading.ts'
 import { borne } from './bearer.ts'
 import { oathText, swear } from './oaths.ts'
-import { handles, names, someone, wallets } from './people.ts'
 import { sentOf, signingTime } from './sent.ts'
 import type { Circumstances, Sent } from './sent.ts'
+import { handles, names, someone, wallets } from './wallets.ts'
 
 export async function signup(at: Circumstances): Promise<Sent> {
   const { chance, reference, state, isWilling } = at

@@ -1,11 +1,11 @@
-/** Reads that are sold: mostly paid for as they should be, at times with a payment of something else. */
-import type { Call } from '../call.ts'
-import type { Cheque, People, Purse } from '../chain/purse.ts'
+import type { SignedPayment, People, PayerWallets } from '../chain/payers.ts'
 import { keyOf } from '../chain/usdc.ts'
+/** Reads that are sold: mostly paid for as they should be, at times with a payment of something else. */
+import type { Call } from '../http-call.ts'
 import { countedOf, iso, scoreOf } from '../model/reading.ts'
 import type { State } from '../model/state.ts'
 import type { Chance } from '../random.ts'
-import { addresses, wallets } from './people.ts'
+import { addresses, wallets } from './wallets.ts'
 
 export interface SoldRead {
   readonly path: string
@@ -19,7 +19,7 @@ export interface PaidRead extends Call, SoldRead {
   /** The step that it came of. */
   readonly number: number
   /** Null where nothing is paid. */
-  readonly cheque: Cheque | null
+  readonly payment: SignedPayment | null
 }
 
 export const siteUrl = 'https://ledger.test'
@@ -42,7 +42,7 @@ interface Shopping {
   readonly number: number
   readonly nowMs: number
   readonly chance: Chance
-  readonly purse: Purse
+  readonly payerWallets: PayerWallets
   readonly people: People
   /** What was bought, or asked for, before. */
   readonly before: readonly PaidRead[]
@@ -60,31 +60,39 @@ export function paidRead(at: Shopping): PaidRead {
   if (how === 'elsewhere' && earlier !== undefined) {
     return elsewhere(earlier, number, chance)
   }
-  return sentRead(read, how === 'unpaid' ? null : cheque(at, read), number, chance)
+  return sentRead(read, how === 'unpaid' ? null : payment(at, read), number, chance)
 }
 
 /** For something else, mostly of the same price: only what the payment was made for tells them apart. */
 export function elsewhere(paid: PaidRead, number: number, chance: Chance): PaidRead {
   const others = sold.filter(({ path }) => path !== paid.path)
   const other = chance.happens(0.2) ? chance.pick(sold) : others[chance.below(3)]
-  return sentRead(other ?? first(), paid.cheque, number, chance)
+  return sentRead(other ?? first(), paid.payment, number, chance)
 }
 
 /** Something may still come of it. */
-function isOpen({ cheque }: PaidRead, { payments }: State): boolean {
-  if (cheque === null) return false
-  const row = payments.get(keyOf(cheque.authorization))
+function isOpen({ payment }: PaidRead, { payments }: State): boolean {
+  if (payment === null) return false
+  const row = payments.get(keyOf(payment.authorization))
   return row !== undefined && !row.isDelivered
 }
 
-function sentRead(read: SoldRead, paid: Cheque | null, number: number, chance: Chance): PaidRead {
+function sentRead(
+  read: SoldRead,
+  paid: SignedPayment | null,
+  number: number,
+  chance: Chance,
+): PaidRead {
   const address = chance.pick(addresses)
   const headers = paid?.header ?? {}
-  return { ...read, number, cheque: paid, method: 'GET', headers, raw: '', address }
+  return { ...read, number, payment: paid, method: 'GET', headers, raw: '', address }
 }
 
 /** For exactly this, in most cases. */
-function cheque({ chance, purse, people, nowMs }: Shopping, { priceMicro }: SoldRead): Cheque {
+function payment(
+  { chance, payerWallets, people, nowMs }: Shopping,
+  { priceMicro }: SoldRead,
+): SignedPayment {
   const { payers } = people
   const [rich, , poor] = payers
   const payer = (chance.happens(0.06) ? poor : payers[chance.below(2)]) ?? rich ?? nobody()
@@ -93,7 +101,7 @@ function cheque({ chance, purse, people, nowMs }: Shopping, { priceMicro }: Sold
   const life = chance.weighted({ 120: 80, 3000: 10, 12: 5, 8: 2, '-5': 2, 4000: 1 })
   const value = chance.happens(0.03) ? priceMicro + 1 : priceMicro
   const to = chance.happens(0.02) ? payer.address : people.receiver.toLowerCase()
-  return purse.write(
+  return payerWallets.write(
     {
       to,
       value: BigInt(value),

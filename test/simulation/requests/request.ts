@@ -1,12 +1,12 @@
 /** Requests that clients of the ledger make: most of them good, some not, some the same as before. */
 import type { Intent } from '../model/intent.ts'
 import { apply, ofWebhook, subscribe } from './alerts.ts'
+import { ask, code } from './emails.ts'
 import { exchange } from './jobs.ts'
-import { ask, code } from './letters.ts'
 import { attest, leave, profile, signup, toFree } from './partners.ts'
 import type { Circumstances, Sent } from './sent.ts'
 import { statement } from './statements.ts'
-import { feedback, propose } from './words.ts'
+import { feedback, propose } from './unsigned.ts'
 
 type Make = (at: Circumstances) => Sent | null | Promise<Sent | null>
 

@@ -3,15 +3,15 @@ import type { Reference } from '../../../src/actions/reference.ts'
 import { sha256Hex } from '../../../src/auth/messages.ts'
 import { pathOf, routeOf } from '../../../src/contract/routes.ts'
 import type { TestWallet } from '../../support/wallets.ts'
-import type { Call } from '../call.ts'
-import type { Letters } from '../letters.ts'
-import type { Asked, Intent, Proof } from '../model/intent.ts'
+import type { Emails } from '../emails.ts'
+import type { Call } from '../http-call.ts'
+import type { RequestFacts, Intent, Proof } from '../model/intent.ts'
 import type { State } from '../model/state.ts'
 import type { Chance } from '../random.ts'
 import { operations } from './operations.ts'
-import { addresses, agents } from './people.ts'
+import { addresses, agents } from './wallets.ts'
 
-export interface Sent extends Call, Asked {
+export interface Sent extends Call, RequestFacts {
   /** The step that it came of. */
   readonly number: number
 }
@@ -27,7 +27,7 @@ export interface Circumstances {
   /** The hash by which callers without a wallet are told apart. */
   readonly remoteKey: (address: string) => string
   /** What people have in their mailboxes. */
-  readonly letters: Pick<Letters, 'codesTo' | 'hashes'>
+  readonly emails: Pick<Emails, 'codesTo' | 'hashes'>
 }
 
 export interface Parts {

@@ -5,9 +5,9 @@ import { signedBody, testService } from '../../support/wallets.ts'
 import type { TestWallet } from '../../support/wallets.ts'
 import type { Intent } from '../model/intent.ts'
 import { swear } from './oaths.ts'
-import { names, otherKey, ownKey, platformKey, someone, wallets } from './people.ts'
 import { sentOf, signingTime } from './sent.ts'
 import type { Circumstances, Sent } from './sent.ts'
+import { names, otherKey, ownKey, platformKey, someone, wallets } from './wallets.ts'
 
 export async function statement(
   kind: 'register' | 'receipt' | 'claim',

@@ -1,6 +1,6 @@
 /** Deliveries of webhooks: which there must be, and how each may go on. */
-import type { Told } from '../receivers.ts'
-import type { Event, Posting, State, Subscription } from './state.ts'
+import type { DeliveryOutcome } from '../receivers.ts'
+import type { Event, WebhookDelivery, State, Subscription } from './state.ts'
 
 const mostAttempts = 10
 const leaseMs = 60_000
@@ -25,12 +25,12 @@ export function newsBetween(
 }
 
 /** What is wrong with a change of a delivery; null where nothing is. */
-export function misdelivery(
-  before: Posting,
-  after: Posting,
+export function findInvalidDelivery(
+  before: WebhookDelivery,
+  after: WebhookDelivery,
   known: {
     /** What those who sent it have been told. */
-    readonly told: readonly Told[]
+    readonly told: readonly DeliveryOutcome[]
     readonly sent: number
     /** Its subscription ends with this change. */
     readonly isEnded: boolean

@@ -3,14 +3,14 @@ import { iso, statusAt } from './model/reading.ts'
 import type { State } from './model/state.ts'
 import type { Chance } from './random.ts'
 
-export interface Look {
+export interface ReadById {
   readonly path: string
   /** Members that the answer must have; null where the thing must not be found. */
   readonly wanted: (seen: State, nowMs: number) => object | null
 }
 
 /** At one of the things that there are, or null where there is none of the kind. */
-export function lookAt(chance: Chance, state: State): Look | null {
+export function drawRead(chance: Chance, state: State): ReadById | null {
   const what = chance.pick(['receipts', 'jobs', 'partners'] as const)
   const ids = [...state[what].keys()]
   const id = ids[chance.below(ids.length)]

@@ -3,11 +3,11 @@ import { createUsdcChain as createChainClient } from '../../src/payments/chain.t
 import { createFacilitator } from '../../src/payments/facilitator.ts'
 import { createLocalSettler } from '../../src/payments/local-settler.ts'
 import type { Payments } from '../../src/payments/settler.ts'
+import { createLimits, createAnswerFaults } from './chain/answer-faults.ts'
 import { askFacilitator } from './chain/facilitator.ts'
-import { createLimits, createMischief } from './chain/mischief.ts'
 import { askNode } from './chain/node.ts'
-import { createPurse } from './chain/purse.ts'
-import type { Cheque, People, Purse } from './chain/purse.ts'
+import { createPayerWallets } from './chain/payers.ts'
+import type { SignedPayment, People, PayerWallets } from './chain/payers.ts'
 import { createUsdcChain, digest } from './chain/usdc.ts'
 import type { Authorization, UsdcChain } from './chain/usdc.ts'
 import type { Machine, Process } from './machine.ts'
@@ -16,17 +16,17 @@ import type { Chance } from './random.ts'
 
 export type Mode = 'off' | 'local' | 'facilitator'
 
-export interface Market {
+export interface PaymentWorld {
   readonly mode: Mode
   readonly chain: UsdcChain
   readonly people: People
-  readonly purse: Purse
+  readonly payerWallets: PayerWallets
   /** How often somebody whom the ledger asks did not simply answer. */
-  readonly mischief: () => number
+  readonly answerFaults: () => number
   /** What a process of the service is given when it starts. */
   readonly paymentsOf: (process: Process) => Payments
   /** Somebody brings a payment to the chain who has seen it, or its payer takes it back. */
-  readonly stranger: (chance: Chance, cheque?: Cheque | null) => void
+  readonly stranger: (chance: Chance, payment?: SignedPayment | null) => void
   /** From here on everybody answers, and everything is mined. */
   readonly calm: () => void
 }
@@ -35,36 +35,36 @@ export interface Market {
 const pausesMs = [500, 2000, 5000] as const
 const maxGasPriceWei = 100_000_000n
 
-export function createMarket(given: {
+export function createPaymentWorld(given: {
   readonly seed: number
   readonly machine: Machine
   readonly people: People
   readonly log: (line: string) => void
   readonly handedOver: (authorization: Authorization, txHash: string | null) => void
-}): Market {
+}): PaymentWorld {
   const { seed, machine, people, log, handedOver } = given
   const chanceFor = (purpose: string): Chance => createChance(seedFor(seed, purpose))
   const mode = chanceFor('settlement').weighted<Mode>({ local: 10, facilitator: 8, off: 1 })
   const { receiver, payers } = people
-  const purse = createPurse(people)
+  const payerWallets = createPayerWallets(people)
   const chance = chanceFor('chain')
   const chain = createUsdcChain({
     machine,
     chance,
     log,
-    isSigned: purse.isSigned,
+    isSigned: payerWallets.isSigned,
     funds: new Map(payers.map(({ address, funds }) => [address, funds])),
   })
   const limits = createLimits()
-  const mischief = createMischief(chanceFor('mischief'))
-  const asked = { machine, chance, chain, mischief, limits } as const
+  const answerFaults = createAnswerFaults(chanceFor('answerFaults'))
+  const asked = { machine, chance, chain, answerFaults, limits } as const
 
   return {
     mode,
     chain,
     people,
-    purse,
-    mischief: mischief.count,
+    payerWallets,
+    answerFaults: answerFaults.count,
     paymentsOf: (process) => {
       if (mode === 'off') return { mode, receiver, problems: () => [] }
       const own = machine.clockOf(process)
@@ -98,19 +98,20 @@ export function createMarket(given: {
       }
     },
     stranger: (by, seen) => {
-      const cheque = seen ?? purse.cheques[by.below(purse.cheques.length)]
-      if (cheque?.isGenuine !== true) return
-      const { from, nonce } = cheque.authorization
+      const payment =
+        seen ?? payerWallets.signedPayments[by.below(payerWallets.signedPayments.length)]
+      if (payment?.isGenuine !== true) return
+      const { from, nonce } = payment.authorization
       const isBrought = by.happens(0.7)
       log(`    somebody ${isBrought ? 'brings' : 'cancels'} ${nonce.slice(0, 10)}`)
       const call = isBrought
-        ? ({ kind: 'transfer', ...cheque.authorization } as const)
+        ? ({ kind: 'transfer', ...payment.authorization } as const)
         : ({ kind: 'cancel', from, nonce } as const)
       const hash = digest(`stranger ${nonce} ${by.below(2 ** 32)}`)
       chain.submit({ hash, call, walletNonce: null })
     },
     calm: () => {
-      mischief.calm()
+      answerFaults.calm()
       chain.calm()
     },
   }

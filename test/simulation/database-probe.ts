@@ -1,15 +1,15 @@
 /** Looks at the file from outside of the simulated processes, on a connection of its own. */
 import type sqlite3 from 'sqlite3'
 
-import { realSqlite3 } from './driver.ts'
+import { realSqlite3 } from './sqlite-driver.ts'
 
-export interface Eye {
+export interface DatabaseProbe {
   /** The one column of the one row, as JSON. */
   readonly json: (sql: string, parameters?: readonly unknown[]) => Promise<unknown>
   readonly close: () => Promise<void>
 }
 
-export async function openEye(path: string): Promise<Eye> {
+export async function openProbe(path: string): Promise<DatabaseProbe> {
   const database = await new Promise<sqlite3.Database>((resolve, reject) => {
     const opened: sqlite3.Database = new realSqlite3.Database(
       path,
@@ -58,14 +58,14 @@ export const newsSql = `select json_object(
     'amountMicro', amount_micro_usdc, 'validBefore', valid_before, 'purpose', purpose, 'resource', resource,
     'state', state, 'txHash', tx_hash, 'blockNumber', block_number, 'blockHash', block_hash, 'finality', finality,
     'isDelivered', delivered_at is not null)) from payments),
-  'letters', json_object(
+  'emails', json_object(
     'sends', ${list('email_hash, sent_at', 'email_sends order by rowid')},
     'codes', ${list('email_hash, code_hash, display_name, wallet, tries, expires_at', 'email_codes')}),
   'outbox', json_object(
     'events', ${list('seq, id, kind, rail', 'events where seq > ?7 order by seq')},
     'cursor', (select coalesce(max(value), '0') from meta where key = 'webhooks_cursor'),
     'disabled', ${list('id', "alert_subscriptions where status = 'disabled'")},
-    'postings', (select json_group_array(json_object('id', id, 'subscription', subscription_id, 'eventSeq', event_seq,
+    'webhookDeliveries', (select json_group_array(json_object('id', id, 'subscription', subscription_id, 'eventSeq', event_seq,
       'type', type, 'status', status, 'attempts', attempts, 'fence', lease_version, 'leasedUntilMs', leased_until))
       from (select * from alert_deliveries order by id))),
   'ended', ${list('handle', "partners where status = 'cancelled'")},

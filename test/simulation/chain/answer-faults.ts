@@ -1,7 +1,7 @@
-/** How well those answer whom the ledger asks about payments: a run has a mood, and each answer its own luck. */
+/** How well those answer whom the ledger asks about payments: a run has a mood, and each answer its own outcome. */
 import type { Chance } from '../random.ts'
 
-const luck = {
+const outcome = {
   answers: 1,
   /** Says nothing: whoever waits has to give up by its own limit. */
   stalls: 0,
@@ -17,12 +17,12 @@ const luck = {
   lags: 0,
   lies: 0,
 }
-export type Luck = keyof typeof luck
+export type AnswerOutcome = keyof typeof outcome
 
 const moods = {
-  well: luck,
+  well: outcome,
   poor: {
-    ...luck,
+    ...outcome,
     answers: 30,
     stalls: 0.4,
     'cuts off': 0.5,
@@ -33,7 +33,7 @@ const moods = {
     lies: 1.5,
   },
   bad: {
-    ...luck,
+    ...outcome,
     answers: 10,
     stalls: 0.5,
     'cuts off': 0.8,
@@ -43,17 +43,17 @@ const moods = {
     lags: 2,
     lies: 1,
   },
-} as const satisfies Readonly<Record<string, Readonly<Record<Luck, number>>>>
+} as const satisfies Readonly<Record<string, Readonly<Record<AnswerOutcome, number>>>>
 
-export interface Mischief {
-  readonly next: () => Luck
+export interface AnswerFaults {
+  readonly next: () => AnswerOutcome
   /** How often it was not simply answered. */
   readonly count: () => number
   /** From here on all is answered. */
   readonly calm: () => void
 }
 
-export function createMischief(chance: Chance): Mischief {
+export function createAnswerFaults(chance: Chance): AnswerFaults {
   let mood: keyof typeof moods = chance.weighted({ well: 5, poor: 4, bad: 1.5 })
   let count = 0
   return {

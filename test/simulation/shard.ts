@@ -3,22 +3,22 @@ import { expect } from 'vitest'
 import { prepareInstallation } from './installation.ts'
 import { runSeeds, warmUp } from './runs.ts'
 import type { Totals } from './runs.ts'
-import { chosen, laneOf } from './seeds.ts'
+import { chosen, seedsOfShard } from './seeds.ts'
 
-/** Runs the seeds of one lane and prints what they came to: the suite has two, for two cores. */
-export async function runLane(lane: 0 | 1): Promise<Totals> {
+/** Runs the seeds of one shard and prints what they came to: the suite has two, for two cores. */
+export async function runShard(shard: 0 | 1): Promise<Totals> {
   const installation = await prepareInstallation()
   try {
     await warmUp(installation)
     const startedMs = performance.now()
     const before = process.cpuUsage()
-    const totals = await runSeeds(laneOf(lane), installation)
+    const totals = await runSeeds(seedsOfShard(shard), installation)
     const seconds = Math.round((performance.now() - startedMs) / 1000)
     const { user, system } = process.cpuUsage(before)
     const busy = Math.round((user + system) / 1e6)
     const told = Object.entries(totals).map(([name, count]) => `${count} ${name}`)
     process.stdout.write(
-      `simulation, lane ${lane}, SIMULATION_FIRST=${chosen.first}: ${told.join(', ')} in ${seconds} s, ${busy} s of them on a processor\n`,
+      `simulation, shard ${shard}, SIMULATION_FIRST=${chosen.first}: ${told.join(', ')} in ${seconds} s, ${busy} s of them on a processor\n`,
     )
     return totals
   } finally {
@@ -26,18 +26,18 @@ export async function runLane(lane: 0 | 1): Promise<Totals> {
   }
 }
 
-/** Seeds from which on a lane has come across everything that matters. */
+/** Seeds from which on a shard has come across everything that matters. */
 const enough = 200
 
 /** A run in which nothing happens finds nothing. */
-export function expectMuch(totals: Totals): void {
+export function expectCoverage(totals: Totals): void {
   const { seeds, taken, accepted, disputed, expired, bought, delivered } = totals
   const silent = totals['accepted by silence']
   expect(seeds === 0 || taken > 0).toBe(true)
   if (seeds < enough) return
-  const letters = totals['claimed by letter']
+  const emails = totals['claimed by letter']
   const { faults, restarts, restores, builds, repeats } = totals
-  const worked = { letters, accepted, silent, disputed, expired, bought, delivered, repeats }
+  const worked = { emails, accepted, silent, disputed, expired, bought, delivered, repeats }
   const came = { ...worked, faults, restarts, restores, builds }
   for (const [end, count] of Object.entries(came)) expect(count, end).toBeGreaterThan(seeds / 50)
 }

@@ -1,12 +1,12 @@
-/** Who pays: keys with USDC on the chain, and every authorization that they have signed. */
 import { createHash } from 'node:crypto'
+/** Who pays: keys with USDC on the chain, and every authorization that they have signed. */
+import { isDeepStrictEqual } from 'node:util'
 
 import { instantiateSecp256k1 } from '@bitauth/libauth/build/lib/crypto/secp256k1.js'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { PrivateKeyAccount } from 'viem/accounts'
 
 import { transferDigest } from '../../../src/payments/transfer.ts'
-import { isSame } from '../likeness.ts'
 import type { Authorization } from './usdc.ts'
 
 export interface Payer {
@@ -31,7 +31,7 @@ const accountOf = (name: string) => privateKeyToAccount(`0x${keyOf(name).toStrin
 const accounts = { pia: 1_000_000_000n, quin: 1_000_000_000n, rex: 0n } as const
 
 /** Made once: what makes it takes longer than a run. */
-export async function preparePeople(): Promise<People> {
+export async function preparePayers(): Promise<People> {
   const curve = await instantiateSecp256k1()
   const payers = Object.entries(accounts).map(([name, funds]) => ({
     address: accountOf(name).address.toLowerCase(),
@@ -54,28 +54,31 @@ export async function preparePeople(): Promise<People> {
 }
 
 /** A payment as a client holds it. */
-export interface Cheque {
+export interface SignedPayment {
   readonly authorization: Authorization
   /** By the key of who pays. */
   readonly isGenuine: boolean
   readonly header: Readonly<Record<string, string>>
 }
 
-export interface Purse {
-  readonly cheques: readonly Cheque[]
+export interface PayerWallets {
+  readonly signedPayments: readonly SignedPayment[]
   readonly write: (
     fields: Omit<Authorization, 'signature' | 'from'>,
     by: { readonly payer: Payer; readonly signer: Payer; readonly version: 1 | 2 },
-  ) => Cheque
+  ) => SignedPayment
   readonly isSigned: (authorization: Authorization) => boolean
 }
 
 const asset = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 
-export function createPurse({ sign, receiver }: Pick<People, 'sign' | 'receiver'>): Purse {
-  const cheques: Cheque[] = []
+export function createPayerWallets({
+  sign,
+  receiver,
+}: Pick<People, 'sign' | 'receiver'>): PayerWallets {
+  const signedPayments: SignedPayment[] = []
   return {
-    cheques,
+    signedPayments,
     write: (fields, { payer, signer, version }) => {
       const unsigned = { ...fields, from: payer.address }
       const authorization = { ...unsigned, signature: sign(unsigned, signer.key) }
@@ -88,21 +91,24 @@ export function createPurse({ sign, receiver }: Pick<People, 'sign' | 'receiver'
         payTo: fields.to === receiver.toLowerCase() ? receiver : fields.to,
         maxTimeoutSeconds: 120,
       }
-      const payment =
+      const x402 =
         version === 2
           ? { x402Version: 2, accepted, payload }
           : { x402Version: 1, scheme: 'exact', network: 'base', payload }
-      const value = Buffer.from(JSON.stringify(payment)).toString('base64')
+      const value = Buffer.from(JSON.stringify(x402)).toString('base64')
       const header = { [version === 2 ? 'PAYMENT-SIGNATURE' : 'X-PAYMENT']: value }
-      const cheque = { authorization, isGenuine: payer === signer, header }
-      cheques.push(cheque)
-      return cheque
+      const payment = { authorization, isGenuine: payer === signer, header }
+      signedPayments.push(payment)
+      return payment
     },
     isSigned: (authorization) => {
-      const found = cheques.find(
+      const found = signedPayments.find(
         (one) => one.isGenuine && one.authorization.signature === authorization.signature,
       )
-      return found !== undefined && isSame(payloadOf(found.authorization), payloadOf(authorization))
+      return (
+        found !== undefined &&
+        isDeepStrictEqual(payloadOf(found.authorization), payloadOf(authorization))
+      )
     },
   }
 }

@@ -1,10 +1,10 @@
 /** Watches what is delivered by webhook: the rows of the outbox, what leaves, and what arrives. */
 import { z } from 'zod'
 
-import { misdelivery, newsBetween } from './model/postings.ts'
 import { emptyState } from './model/state.ts'
-import type { Posting, State } from './model/state.ts'
-import type { Post, Told } from './receivers.ts'
+import type { WebhookDelivery, State } from './model/state.ts'
+import { findInvalidDelivery, newsBetween } from './model/webhook-deliveries.ts'
+import type { Post, DeliveryOutcome } from './receivers.ts'
 
 const text = z.string()
 const time = text.transform((stamp) => Date.parse(stamp))
@@ -19,7 +19,7 @@ export const outboxRows = z.object({
   ),
   cursor: z.coerce.number(),
   disabled: z.array(z.tuple([text])),
-  postings: z.array(
+  webhookDeliveries: z.array(
     z.object({
       id: text,
       subscription: text,
@@ -33,54 +33,54 @@ export const outboxRows = z.object({
   ),
 })
 
-export interface Couriers {
+export interface WebhooksOracle {
   /** Takes over what has changed in the outbox. True where anything has. */
   readonly observe: (found: z.infer<typeof outboxRows>, state: State) => boolean
   readonly leaves: (post: Post) => void
   readonly arrives: (post: Post) => void
-  readonly hears: (id: string, told: Told) => void
+  readonly hears: (id: string, told: DeliveryOutcome) => void
   /** The file was put back. */
   readonly putBack: (state: State) => void
   /** Whether anything waits to be told. */
   readonly isBehind: () => boolean
 }
 
-export function createCouriers(given: {
-  readonly wrong: (what: string) => void
+export function createWebhooksOracle(given: {
+  readonly fail: (what: string) => void
   readonly log: (line: string) => void
   /** The secret of a webhook, by its id. */
   readonly secretOf: (id: string) => string
   readonly nowMs: () => number
   readonly tally: Record<'delivered', number>
-}): Couriers {
-  const { wrong, log, tally } = given
+}): WebhooksOracle {
+  const { fail, log, tally } = given
   let state = emptyState()
   /** Deliveries as they were leased: each lease is good for one request. */
-  const leased = new Map<string, { readonly posting: Posting; readonly url: string }>()
-  const under = new Map<string, { readonly posting: Posting; readonly url: string }>()
+  const leased = new Map<string, { readonly delivery: WebhookDelivery; readonly url: string }>()
+  const under = new Map<string, { readonly delivery: WebhookDelivery; readonly url: string }>()
   const sent = new Map<string, number>()
-  const told = new Map<string, readonly Told[]>()
+  const told = new Map<string, readonly DeliveryOutcome[]>()
 
-  function begins(id: string, posting: Posting, isNews: boolean): void {
-    const { subscription, status, attempts } = posting
+  function begins(id: string, delivery: WebhookDelivery, isNews: boolean): void {
+    const { subscription, status, attempts } = delivery
     const isFresh = status === 'pending' && attempts === 0
-    const isTwice = [...state.postings].some(
+    const isTwice = [...state.webhookDeliveries].some(
       ([other, one]) =>
-        other !== id && one.subscription === subscription && one.eventSeq === posting.eventSeq,
+        other !== id && one.subscription === subscription && one.eventSeq === delivery.eventSeq,
     )
-    if (!isFresh || !isNews || isTwice) wrong(`the delivery ${id} should not be`)
+    if (!isFresh || !isNews || isTwice) fail(`the delivery ${id} should not be`)
   }
 
   function goesOn(
     id: string,
-    rows: ReadonlyMap<string, Posting>,
-    [before, after]: readonly [Posting, Posting],
+    rows: ReadonlyMap<string, WebhookDelivery>,
+    [before, after]: readonly [WebhookDelivery, WebhookDelivery],
   ): void {
     const { subscription } = after
     const others = [...rows].filter(
       ([other, one]) => other !== id && one.subscription === subscription,
     )
-    const what = misdelivery(before, after, {
+    const what = findInvalidDelivery(before, after, {
       told: told.get(id) ?? [],
       sent: sent.get(id) ?? 0,
       isEnded: state.subscriptions.get(subscription)?.isDisabled === true,
@@ -89,10 +89,10 @@ export function createCouriers(given: {
         0,
       ),
     })
-    if (what !== null) wrong(`the delivery ${id}: ${what}`)
+    if (what !== null) fail(`the delivery ${id}: ${what}`)
     if (after.fence > before.fence) {
       const url = state.subscriptions.get(subscription)?.url ?? ''
-      leased.set(id, { posting: after, url })
+      leased.set(id, { delivery: after, url })
     }
     if (after.status === 'delivered') tally.delivered += 1
   }
@@ -107,42 +107,42 @@ export function createCouriers(given: {
         .filter((id) => state.subscriptions.get(id)?.isDisabled === false)
       for (const id of ended) {
         const one = state.subscriptions.get(id)
-        const isTold = [...state.postings].some(
-          ([posting, { subscription }]) =>
-            subscription === id && told.get(posting)?.includes('gone') === true,
+        const isTold = [...state.webhookDeliveries].some(
+          ([delivery, { subscription }]) =>
+            subscription === id && told.get(delivery)?.includes('gone') === true,
         )
-        if (!isTold) wrong(`${id} ends, and nobody has asked for that`)
+        if (!isTold) fail(`${id} ends, and nobody has asked for that`)
         if (one !== undefined) state.subscriptions.set(id, { ...one, isDisabled: true })
       }
       // Nobody was disabled in the same commit that moves the cursor.
       const news = new Set(newsBetween(state, state.toldSeq, found.cursor))
       const hasMoved = found.cursor !== state.toldSeq
-      if (found.cursor < state.toldSeq) wrong('the cursor over events goes back')
+      if (found.cursor < state.toldSeq) fail('the cursor over events goes back')
       state.toldSeq = found.cursor
       let hasChanged = fresh.length > 0 || ended.length > 0 || hasMoved
-      const rows = new Map(found.postings.map(({ id, ...posting }) => [id, posting]))
+      const rows = new Map(found.webhookDeliveries.map(({ id, ...delivery }) => [id, delivery]))
       for (const [id, after] of rows) {
-        const before = state.postings.get(id)
+        const before = state.webhookDeliveries.get(id)
         if (JSON.stringify(before) === JSON.stringify(after)) continue
         hasChanged = true
         log(`    the delivery ${id.slice(0, 12)} is ${after.status}, ${after.attempts} attempts`)
         if (before !== undefined) goesOn(id, rows, [before, after])
         else begins(id, after, news.delete(`${after.subscription} ${after.eventSeq ?? ''}`))
-        state.postings.set(id, after)
+        state.webhookDeliveries.set(id, after)
       }
-      for (const [id, { status }] of state.postings) {
+      for (const [id, { status }] of state.webhookDeliveries) {
         if (rows.has(id)) continue
         hasChanged = true
-        if (status === 'pending') wrong(`the delivery ${id} is dropped, and still waits`)
-        state.postings.delete(id)
+        if (status === 'pending') fail(`the delivery ${id} is dropped, and still waits`)
+        state.webhookDeliveries.delete(id)
       }
-      for (const one of news) wrong(`nobody tells ${one} of an event`)
+      for (const one of news) fail(`nobody tells ${one} of an event`)
       return hasChanged
     },
     leaves: ({ id, timestamp }) => {
-      if (timestamp !== Math.floor(given.nowMs() / 1000)) wrong(`${id} tells another time`)
+      if (timestamp !== Math.floor(given.nowMs() / 1000)) fail(`${id} tells another time`)
       const lease = leased.get(id)
-      if (lease === undefined) wrong(`${id} is sent without a lease`)
+      if (lease === undefined) fail(`${id} is sent without a lease`)
       else under.set(id, lease)
       leased.delete(id)
       sent.set(id, (sent.get(id) ?? 0) + 1)
@@ -150,15 +150,15 @@ export function createCouriers(given: {
     arrives: ({ id, url, body, isSignedWith }) => {
       const of = under.get(id)
       if (of === undefined) return
-      const { subscription, eventSeq, type } = of.posting
+      const { subscription, eventSeq, type } = of.delivery
       const event = state.events.find(({ seq }) => seq === eventSeq)
       const { data } = body
       const isRight =
         eventSeq === null
           ? data['subscription_id'] === subscription
           : event !== undefined && data['id'] === event.id && data['rail'] === event.rail
-      if (!isRight || body.type !== type || url !== of.url) wrong(`${id} brings something else`)
-      if (!isSignedWith(given.secretOf(subscription))) wrong(`${id} is not signed`)
+      if (!isRight || body.type !== type || url !== of.url) fail(`${id} brings something else`)
+      if (!isSignedWith(given.secretOf(subscription))) fail(`${id} is not signed`)
     },
     hears: (id, what) => told.set(id, [...(told.get(id) ?? []), what]),
     putBack: (put) => {
@@ -167,6 +167,6 @@ export function createCouriers(given: {
     },
     isBehind: () =>
       (state.events.at(-1)?.seq ?? 0) !== state.toldSeq ||
-      [...state.postings.values()].some(({ status }) => status === 'pending'),
+      [...state.webhookDeliveries.values()].some(({ status }) => status === 'pending'),
   }
 }

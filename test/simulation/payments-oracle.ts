@@ -4,18 +4,18 @@
  */
 import { z } from 'zod'
 
-import type { Answer } from './call.ts'
-import { headerOf } from './call.ts'
 import { keyOf } from './chain/usdc.ts'
 import type { Authorization } from './chain/usdc.ts'
-import { misfit } from './likeness.ts'
+import type { Answer } from './http-call.ts'
+import { headerOf } from './http-call.ts'
 import type { Process } from './machine.ts'
-import type { Market } from './market.ts'
-import { isPaid, misstep, takenMicro, timeFlaw, wasThere } from './model/payments.ts'
+import { isPaid, findInvalidChange, takenMicro, timeFlaw, wasThere } from './model/payments.ts'
 import type { Evidence } from './model/payments.ts'
 import type { Payment, State } from './model/state.ts'
+import type { PaymentWorld } from './payment-world.ts'
 import type { PaidRead } from './requests/reads.ts'
 import { siteUrl } from './requests/reads.ts'
+import { findMismatch } from './structural-match.ts'
 
 /** A read that is paid for, under way. */
 export interface PaidFlight {
@@ -25,8 +25,8 @@ export interface PaidFlight {
   readonly fromVersion: number
   /** How new the chain was when it began. */
   readonly headMs: number
-  /** How much mischief there had been by then. */
-  readonly mischief: number
+  /** How much answerFaults there had been by then. */
+  readonly answerFaults: number
 }
 
 const text = z.string()
@@ -56,7 +56,7 @@ interface Delivery {
   isTold: boolean
 }
 
-export interface Till {
+export interface PaymentsOracle {
   /** Takes over what has changed. True where anything has. */
   readonly observe: (rows: z.infer<typeof paymentRows>, of: Ledger) => boolean
   readonly handedOver: (authorization: Authorization, txHash: string | null) => void
@@ -85,22 +85,22 @@ interface Ledger {
   readonly flights: readonly PaidFlight[]
 }
 
-export function createTill(given: {
-  readonly market: Pick<Market, 'chain' | 'mode' | 'people' | 'mischief'>
-  readonly wrong: (what: string) => void
+export function createPaymentsOracle(given: {
+  readonly paymentWorld: Pick<PaymentWorld, 'chain' | 'mode' | 'people' | 'answerFaults'>
+  readonly fail: (what: string) => void
   readonly log: (line: string) => void
-}): Till {
-  const { market, wrong, log } = given
-  const { chain, mode } = market
-  const { receiver } = market.people
+}): PaymentsOracle {
+  const { paymentWorld, fail, log } = given
+  const { chain, mode } = paymentWorld
+  const { receiver } = paymentWorld.people
   let payments: State['payments'] = new Map()
   let watched: { readonly process: Process; readonly headMs: number } | null = null
   const deliveries: Delivery[] = []
   /** By payment and by what it was to buy. */
   const asked = new Map<string, PaidRead>()
 
-  const keyFor = ({ cheque }: PaidRead): string | null =>
-    cheque?.isGenuine === true ? keyOf(cheque.authorization) : null
+  const keyFor = ({ payment }: PaidRead): string | null =>
+    payment?.isGenuine === true ? keyOf(payment.authorization) : null
   /** What the receiver has on the chain, by payments of clients. */
   const received = () =>
     chain
@@ -121,12 +121,12 @@ export function createTill(given: {
   }
 
   /** Why it is no payment for this, by itself; null where it is one. */
-  function flawOf({ cheque, priceMicro }: PaidRead): string | null {
-    if (cheque === null) return mode === 'off' ? 'payment_off' : 'payment_required'
+  function flawOf({ payment, priceMicro }: PaidRead): string | null {
+    if (payment === null) return mode === 'off' ? 'payment_off' : 'payment_required'
     if (mode === 'off') return 'payment_off'
-    const { to, value } = cheque.authorization
+    const { to, value } = payment.authorization
     if (value !== BigInt(priceMicro) || to !== receiver.toLowerCase()) return 'payment_mismatch'
-    return cheque.isGenuine ? null : 'payment_signature_invalid'
+    return payment.isGenuine ? null : 'payment_signature_invalid'
   }
 
   function evidenceOf(key: string, began: readonly number[]): Evidence {
@@ -152,15 +152,15 @@ export function createTill(given: {
     const flaw = flawOf(paid)
     // From here on it is known to the ledger, whether or not it was a good time for it.
     if (key !== null && flaw === null) asked.set(`${key} ${paid.path}`, paid)
-    const say = (what: string): void => wrong(`${name} was answered ${status} ${code}: ${what}`)
+    const say = (what: string): void => fail(`${name} was answered ${status} ${code}: ${what}`)
     if (status === 200) {
       const right = deliveries.find(
         (one) => !one.isTold && one.key === key && one.flights.has(flight),
       )
       if (right === undefined || flaw !== null) say('it has not bought that')
       else right.isTold = true
-      const misfits = seen.map((one) => misfit(paid.wanted(one, nowMs), body))
-      if (!misfits.includes(null)) say(misfits.at(-1) ?? '')
+      const mismatches = seen.map((one) => findMismatch(paid.wanted(one, nowMs), body))
+      if (!mismatches.includes(null)) say(mismatches.at(-1) ?? '')
       if (headerOf(answer, 'payment-response') === null) say('it is not told how it was settled')
       return 'bought'
     }
@@ -170,7 +170,7 @@ export function createTill(given: {
         if (flaw !== null) say(`it is ${flaw}`)
         return 'later'
       }
-      if (code === 'payment_unavailable' && market.mischief() === flight.mischief) {
+      if (code === 'payment_unavailable' && paymentWorld.answerFaults() === flight.answerFaults) {
         say('everybody had answered')
       }
       return 'later'
@@ -190,7 +190,7 @@ export function createTill(given: {
     const flaw = flawOf(paid)
     if (flaw !== null) return flaw === code ? null : `it is ${flaw}`
     const key = keyFor(paid)
-    if (key === null || paid.cheque === null) return 'there is no payment'
+    if (key === null || paid.payment === null) return 'there is no payment'
     const end = chain.endOf(key)
     const rows = seen.map((one) => one.payments.get(key) ?? null)
     const isSpent = rows.some(
@@ -203,7 +203,7 @@ export function createTill(given: {
       const terms = { payTo: receiver, amountMicro: paid.priceMicro }
       return end !== null && !isPaid(end, terms) ? null : 'nothing was delivered for it'
     }
-    const time = timeFlaw(paid.cheque.authorization, nowMs)
+    const time = timeFlaw(paid.payment.authorization, nowMs)
     // Where the clock is wrong it may be too soon for what has been paid: that passes.
     if (code === 'payment_expired' && time === 'early') return null
     const terms = { payTo: receiver, amountMicro: paid.priceMicro }
@@ -228,11 +228,11 @@ export function createTill(given: {
         if (of === null) continue
         const asking = askers(flights, key, of)
         const began = asking.map(({ headMs }) => headMs)
-        const what = misstep(before, after, evidenceOf(key, began))
+        const what = findInvalidChange(before, after, evidenceOf(key, began))
         const [was, is] = [before?.state ?? 'nothing', after?.state ?? 'nothing']
         const told = after?.isDelivered === true && before?.isDelivered !== true
         log(`    payment ${key.slice(43, 53)}: ${was} is ${is}${told ? ', delivered' : ''}`)
-        if (what !== null) wrong(`the payment ${key}: ${what}`)
+        if (what !== null) fail(`the payment ${key}: ${what}`)
         if (told) deliveries.push({ key, flights: new Set(asking), isTold: false })
         if (after === null) payments.delete(key)
         else payments.set(key, after)
@@ -242,7 +242,7 @@ export function createTill(given: {
     handedOver: (authorization, txHash) => {
       const row = payments.get(keyOf(authorization))
       const isNoted = row?.state === 'submitted' && (txHash === null || row.txHash === txHash)
-      if (!isNoted) wrong(`a payment is ${row?.state ?? 'unknown'}, and is handed over`)
+      if (!isNoted) fail(`a payment is ${row?.state ?? 'unknown'}, and is handed over`)
     },
     putBack: (put) => {
       payments = put
@@ -271,16 +271,16 @@ export function createTill(given: {
       for (const end of moved) {
         const row = payments.get(keyOf(end.call))
         const isThere = row?.state === 'settled' && row.blockHash === end.block.hash
-        if (!isThere) wrong(`${keyOf(end.call)} is paid, and ${row?.state ?? 'unknown'}`)
-        else if (row.finality !== 'final') wrong(`${keyOf(end.call)} is not final`)
-        else if (!row.isDelivered) wrong(`${keyOf(end.call)} is paid, and was never delivered`)
+        if (!isThere) fail(`${keyOf(end.call)} is paid, and ${row?.state ?? 'unknown'}`)
+        else if (row.finality !== 'final') fail(`${keyOf(end.call)} is not final`)
+        else if (!row.isDelivered) fail(`${keyOf(end.call)} is paid, and was never delivered`)
       }
       const sum = moved.reduce(
         (so, { call }) => so + (call.kind === 'transfer' ? call.value : 0n),
         0n,
       )
       if (BigInt(takenMicro({ payments })) !== sum) {
-        wrong(`the ledger has taken ${takenMicro({ payments })}, and the chain says ${sum}`)
+        fail(`the ledger has taken ${takenMicro({ payments })}, and the chain says ${sum}`)
       }
     },
   }

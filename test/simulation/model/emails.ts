@@ -9,7 +9,7 @@ import type { Verdict } from './verdict.ts'
 const lifeMs = 15 * 60_000
 const hourMs = 3_600_000
 const mostTries = 5
-/** Within an hour: to one address, and asked for from one place. */
+/** Within an hour: to one address, and request for from one place. */
 const mostSends = { toOne: 3, fromOne: 10 } as const
 
 /** Nobody takes a spot by e-mail that a key stands behind, or another address has. */
@@ -29,7 +29,7 @@ export function hasRoom({ sends }: State, email: string, nowMs: number): boolean
   return toOne.length < mostSends.toOne && recent.length < mostSends.fromOne
 }
 
-/** A state as the request of a name sees it: letters of others are not its own. */
+/** A state as the request of a name sees it: emails of others are not its own. */
 export function seenBy<Seen extends Pick<State, 'sends'>>(seen: Seen, name: string): Seen {
   const sends = seen.sends.map((send) => (send.by === name ? send : { ...send, by: null }))
   return { ...seen, sends }
@@ -44,8 +44,8 @@ export function isLive(code: Code | undefined, nowMs: number): code is Code {
 }
 
 /** Answered when the letter is on its way, which is counted before. */
-export function ask(state: State, asked: Of<'ask'>, nowMs: number): Verdict {
-  const { email, name, looks, to } = asked.intent
+export function ask(state: State, request: Of<'ask'>, nowMs: number): Verdict {
+  const { email, name, looks, to } = request.intent
   const wallet = to?.id ?? null
   const isSent = state.sends.some(
     ({ by, ...send }) => by !== null && send.email === email && send.atMs === nowMs,
@@ -58,7 +58,7 @@ export function ask(state: State, asked: Of<'ask'>, nowMs: number): Verdict {
   }
   const expiresMs = nowMs + lifeMs
   return {
-    kind: 'taken',
+    kind: 'success',
     status: 202,
     answer: { status: 'code_sent', expires_at: iso(expiresMs) },
     write: (next) => {
@@ -68,15 +68,15 @@ export function ask(state: State, asked: Of<'ask'>, nowMs: number): Verdict {
   }
 }
 
-export function code(state: State, asked: Of<'code'>, nowMs: number): Verdict {
-  const { email, hash } = asked.intent
+export function code(state: State, request: Of<'code'>, nowMs: number): Verdict {
+  const { email, hash } = request.intent
   const sent = state.codes.get(email)
   if (!isLive(sent, nowMs) || sent.hash !== hash) return refused('code_invalid')
   const { name, looks, to } = sent
   const wallet = to?.id ?? null
   if (hasClaim(state, email) || !isFree(state, wallet)) return refused('spot_claimed')
   return {
-    kind: 'taken',
+    kind: 'success',
     status: 201,
     answer: { wallet: to?.display ?? null, display_name: name, claimed_at: iso(nowMs) },
     write: (next) => {

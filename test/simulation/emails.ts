@@ -1,17 +1,17 @@
-/** Letters with codes: who carries them, and what the ledger keeps of them. */
+/** Emails with codes: who carries them, and what the ledger keeps of them. */
 import { z } from 'zod'
 
 import type { Mail } from '../../src/mail/mail.ts'
 import type { Machine, Process } from './machine.ts'
-import type { Asked } from './model/intent.ts'
-import { hasRoom, isFree, isLive, isOld } from './model/letters.ts'
+import { hasRoom, isFree, isLive, isOld } from './model/emails.ts'
+import type { RequestFacts } from './model/intent.ts'
 import { iso } from './model/reading.ts'
 import type { State } from './model/state.ts'
 import type { Chance } from './random.ts'
 
 const text = z.string()
 const time = text.transform((stamp) => Date.parse(stamp))
-export const letterRows = z.object({
+export const emailRows = z.object({
   sends: z.array(z.tuple([text, time])),
   codes: z.array(z.tuple([text, text, text, text.nullable(), z.number(), time])),
 })
@@ -19,11 +19,11 @@ export const letterRows = z.object({
 /** A claim by e-mail, under way. */
 interface Asking {
   readonly name: string
-  readonly sent: Pick<Asked, 'intent'> | null
+  readonly sent: Pick<RequestFacts, 'intent'> | null
   readonly nowMs: number
 }
 
-export interface Letters {
+export interface Emails {
   /** How a process of the service sends them. */
   readonly carry: (process: Process) => Mail
   /** The codes that an address has received, the last one at the end. */
@@ -36,7 +36,7 @@ export interface Letters {
   readonly suppose: (state: State, used: { readonly email: string; readonly hash: string }) => void
   /** Takes over what has changed. True where anything has. */
   readonly observe: (
-    found: z.infer<typeof letterRows>,
+    found: z.infer<typeof emailRows>,
     states: { readonly state: State; readonly before: State },
     flights: readonly Asking[],
   ) => boolean
@@ -46,19 +46,19 @@ export interface Letters {
   readonly calm: () => void
 }
 
-export function createLetters(given: {
+export function createEmails(given: {
   readonly machine: Pick<Machine, 'answer' | 'trouble'>
   readonly chance: Chance
   readonly keyedHash: (purpose: string, text: string) => string
-  readonly wrong: (what: string) => void
-}): Letters {
-  const { machine, chance, keyedHash, wrong } = given
+  readonly fail: (what: string) => void
+}): Emails {
+  const { machine, chance, keyedHash, fail } = given
   const box = new Map<string, readonly string[]>()
   /** Whose letter was counted, and whose wrong code. */
   const counted = new Set<Asking>()
   const tried = new Set<Asking>()
   let isCalm = false
-  const hashes: Letters['hashes'] = {
+  const hashes: Emails['hashes'] = {
     email: (address) => keyedHash('email', address.toLowerCase()),
     code: (email, code) => keyedHash('email-code', `${email}\n${code}`),
   }
@@ -96,21 +96,21 @@ export function createLetters(given: {
         const to = sent?.intent.kind === 'ask' ? (sent.intent.to?.id ?? null) : null
         return isFree(state, to) || isFree(before, to)
       })
-      if (flight === undefined) wrong('a letter is counted that nobody may ask for')
+      if (flight === undefined) fail('a letter is counted that nobody may ask for')
       else counted.add(flight)
-      if (!hasRoom(state, email, Number(atMs))) wrong('one letter too many goes out')
+      if (!hasRoom(state, email, Number(atMs))) fail('one letter too many goes out')
       state.sends.push({ email, atMs: Number(atMs), isKept: true, by: flight?.name ?? '' })
     }
     for (const one of gone) {
       if (!flights.some(({ nowMs }) => isOld(one.atMs, nowMs)))
-        wrong('a letter is forgotten too soon')
+        fail('a letter is forgotten too soon')
       state.sends[state.sends.indexOf(one)] = { ...one, isKept: false }
     }
     return left.length + gone.length > 0
   }
 
   function noteCodes(
-    rows: z.infer<typeof letterRows>['codes'],
+    rows: z.infer<typeof emailRows>['codes'],
     state: State,
     flights: readonly Asking[],
   ): boolean {
@@ -120,14 +120,14 @@ export function createLetters(given: {
       const isKnown =
         known?.name === name && known.expiresMs === expiresMs && (known.to?.id ?? null) === wallet
       if (known === undefined || !isKnown) {
-        wrong('a code is kept that nobody asked for')
+        fail('a code is kept that nobody asked for')
         continue
       }
       if (known.hash === hash && known.tries === tries) continue
       hasChanged = true
       if (known.hash === null && !received(email).includes(hash))
-        wrong('a code holds that was never sent')
-      else if (known.hash !== null && known.hash !== hash) wrong('a code becomes another')
+        fail('a code holds that was never sent')
+      else if (known.hash !== null && known.hash !== hash) fail('a code becomes another')
       const guesses = flights.filter(
         (flight) =>
           flight.sent?.intent.kind === 'code' &&
@@ -136,7 +136,7 @@ export function createLetters(given: {
           !tried.has(flight),
       )
       const more = tries - known.tries
-      if (more < 0 || more > guesses.length) wrong(`${more} wrong codes are counted`)
+      if (more < 0 || more > guesses.length) fail(`${more} wrong codes are counted`)
       // Of several who guess at once it does not matter who is counted.
       for (const guess of guesses) if (more > 0) tried.add(guess)
       state.codes.set(email, { ...known, hash, tries })
@@ -147,7 +147,7 @@ export function createLetters(given: {
       const isDropped = flights.some(
         ({ sent, nowMs }) => sent?.intent.kind === 'ask' && expiresMs <= nowMs,
       )
-      if (!isDropped) wrong('a code is gone, and nobody has used it')
+      if (!isDropped) fail('a code is gone, and nobody has used it')
       state.codes.delete(email)
     }
     return hasChanged
@@ -157,13 +157,13 @@ export function createLetters(given: {
     carry:
       (process) =>
       async ({ to, text: words }) => {
-        const luck = isCalm
+        const outcome = isCalm
           ? 'arrives'
           : chance.weighted({ arrives: 20, lost: 1.5, 'arrives unsaid': 1 })
-        await machine.answer(process, `a letter ${luck}`, () => {
+        await machine.answer(process, `a letter ${outcome}`, () => {
           const [, code = null] = /^Your code is (\d{6})\./.exec(words) ?? []
-          if (luck !== 'lost' && code !== null) box.set(to, [...(box.get(to) ?? []), code])
-          if (luck === 'arrives') return
+          if (outcome !== 'lost' && code !== null) box.set(to, [...(box.get(to) ?? []), code])
+          if (outcome === 'arrives') return
           machine.trouble()
           throw new Error('the mail server has gone')
         })
@@ -183,7 +183,7 @@ export function createLetters(given: {
       const intent = flight.sent?.intent
       if (intent?.kind !== 'code' || tried.has(flight)) return
       const isCounted = versions.some((seen) => !isLive(seen.codes.get(intent.email), flight.nowMs))
-      if (!isCounted) wrong(`${flight.name}: a wrong code of ${iso(flight.nowMs)} is not counted`)
+      if (!isCounted) fail(`${flight.name}: a wrong code of ${iso(flight.nowMs)} is not counted`)
     },
     calm: () => {
       isCalm = true

@@ -10,43 +10,43 @@ const twinMs = 15 * 60_000
 /** Within an hour, of one address. */
 const mostOf = { agent: 5, address: 30, proposals: 10 } as const
 
-export function feedback(state: State, asked: Of<'feedback'>, nowMs: number): Verdict {
-  const { intent } = asked
-  const mine = state.feedback.filter(({ address }) => address === asked.address)
+export function feedback(state: State, request: Of<'feedback'>, nowMs: number): Verdict {
+  const { intent } = request
+  const mine = state.feedback.filter(({ address }) => address === request.address)
   const known = mine.filter(({ atMs }) => isKnownDay(atMs, nowMs))
-  const same = known.filter(({ agent }) => agent === asked.agent)
+  const same = known.filter(({ agent }) => agent === request.agent)
   const twin = same.findLast(({ text, atMs }) => text === intent.text && atMs > nowMs - twinMs)
   if (twin !== undefined) {
     const body = { feedback_id: twin.id, deduplicated: true }
-    if (asked.key === null) return { kind: 'repeat', status: 200, body }
-    return { kind: 'taken', status: 200, answer: body, write: () => undefined }
+    if (request.key === null) return { kind: 'repeat', status: 200, body }
+    return { kind: 'success', status: 200, answer: body, write: () => undefined }
   }
   const recent = (notes: readonly Note[]) => notes.filter(({ atMs }) => atMs > nowMs - hourMs)
   const isFull = recent(same).length >= mostOf.agent || recent(known).length >= mostOf.address
   if (isFull) return refused('rate_limited')
   return {
-    kind: 'taken',
+    kind: 'success',
     status: 201,
     answer: { deduplicated: false },
     write: (next, answer) => {
-      const { address, agent } = asked
+      const { address, agent } = request
       const id = String(answer['feedback_id'])
       next.feedback.push({ id, text: intent.text, address, agent, atMs: nowMs })
     },
   }
 }
 
-export function propose(state: State, asked: Of<'propose'>, nowMs: number): Verdict {
-  const { intent } = asked
-  const mine = state.proposals.filter(({ address }) => address === asked.address)
+export function propose(state: State, request: Of<'propose'>, nowMs: number): Verdict {
+  const { intent } = request
+  const mine = state.proposals.filter(({ address }) => address === request.address)
   const recent = mine.filter(({ atMs }) => atMs > nowMs - hourMs && isKnownDay(atMs, nowMs))
   if (recent.length >= mostOf.proposals) return refused('rate_limited')
   return {
-    kind: 'taken',
+    kind: 'success',
     status: 202,
     answer: { slug: intent.slug, status: 'pending' },
     write: (next, answer) => {
-      const { address, agent } = asked
+      const { address, agent } = request
       const id = String(answer['proposal_id'])
       next.proposals.push({ id, text: intent.text, address, agent, atMs: nowMs })
     },

@@ -6,8 +6,8 @@ import type { State } from './state.ts'
 import { refused } from './verdict.ts'
 import type { Verdict } from './verdict.ts'
 
-export function register(state: State, asked: Of<'register'>, nowMs: number): Verdict {
-  const { intent, wallet, display } = asked
+export function register(state: State, request: Of<'register'>, nowMs: number): Verdict {
+  const { intent, wallet, display } = request
   if (intent.isOutside && activePartnerOf(state, wallet, nowMs) === null) return refused('refused')
   const before = state.workers.get(wallet)
   const registeredMs = before?.registeredMs ?? nowMs
@@ -19,7 +19,7 @@ export function register(state: State, asked: Of<'register'>, nowMs: number): Ve
   const after = { ...state, names: new Map(state.names), workers: new Map(state.workers) }
   write(after)
   return {
-    kind: 'taken',
+    kind: 'success',
     status: before === undefined ? 201 : 200,
     answer: {
       wallet: display,
@@ -33,13 +33,13 @@ export function register(state: State, asked: Of<'register'>, nowMs: number): Ve
   }
 }
 
-export function claim(state: State, asked: Of<'claim'>, nowMs: number): Verdict {
-  const { intent, wallet, display } = asked
+export function claim(state: State, request: Of<'claim'>, nowMs: number): Verdict {
+  const { intent, wallet, display } = request
   const now = iso(nowMs)
   const before = [...state.claims].find(([, one]) => one.wallet === wallet)
   if (before !== undefined && before[1].email === null) return refused('spot_claimed')
   return {
-    kind: 'taken',
+    kind: 'success',
     status: 201,
     answer: { wallet: display, display_name: intent.name, claimed_at: now },
     write: (next) => {

@@ -3,29 +3,31 @@
  * write the same; of every answer it says whether it is right in one of the states that there were while the request
  * was under way.
  */
+import { isDeepStrictEqual } from 'node:util'
+
 import { z } from 'zod'
 
-import type { Answer } from './call.ts'
 import { compareDump } from './compare.ts'
-import { outboxRows } from './couriers.ts'
-import type { Couriers } from './couriers.ts'
-import { dumpSql, newsSql, soundSql } from './eye.ts'
-import type { Eye } from './eye.ts'
-import { letterRows } from './letters.ts'
-import type { Letters } from './letters.ts'
-import { isSame, misfit } from './likeness.ts'
+import { dumpSql, newsSql, soundSql } from './database-probe.ts'
+import type { DatabaseProbe } from './database-probe.ts'
+import { emailRows } from './emails.ts'
+import type { Emails } from './emails.ts'
+import type { Answer } from './http-call.ts'
+import { seenBy } from './model/emails.ts'
 import { moveByClock } from './model/job-ends.ts'
 import { heldKey, judge, usedKey } from './model/judge.ts'
-import { seenBy } from './model/letters.ts'
 import { endByClock } from './model/partners.ts'
 import { dayMs, iso } from './model/reading.ts'
 import { copyOf, emptyState } from './model/state.ts'
 import type { State } from './model/state.ts'
 import type { Verdict } from './model/verdict.ts'
+import { paymentRows } from './payments-oracle.ts'
+import type { PaidFlight, PaymentsOracle } from './payments-oracle.ts'
 import type { PaidRead } from './requests/reads.ts'
 import type { Sent } from './requests/sent.ts'
-import { paymentRows } from './till.ts'
-import type { PaidFlight, Till } from './till.ts'
+import { findMismatch } from './structural-match.ts'
+import { outboxRows } from './webhooks-oracle.ts'
+import type { WebhooksOracle } from './webhooks-oracle.ts'
 
 /** A request under way. */
 export interface Flight {
@@ -39,9 +41,9 @@ export interface Flight {
   readonly fromVersion: number
   /** How many there had been when all was well last. */
   readonly troubles: number
-  /** How new the chain was when it began, and how much mischief there had been by then. */
+  /** How new the chain was when it began, and how much answerFaults there had been by then. */
   readonly headMs: number
-  readonly mischief: number
+  readonly answerFaults: number
   /** A change of the endpoint was refused because another came first, and that is in the history. */
   lostRace: boolean
 }
@@ -75,12 +77,12 @@ const news = z.object({
   issued: z.array(z.tuple([text, text])),
   payments: paymentRows,
   outbox: outboxRows,
-  letters: letterRows,
+  emails: emailRows,
   last: z.array(z.number()),
 })
 type News = z.infer<typeof news>
 
-export interface Witness {
+export interface LedgerOracle {
   readonly state: () => State
   /** All states so far; the last is the present one. */
   readonly versions: readonly State[]
@@ -94,27 +96,27 @@ export interface Witness {
   readonly takeUnsettled: () => readonly Sent[]
   /** The same of reads that are paid for. */
   readonly takeUnserved: () => readonly PaidRead[]
-  readonly observe: (eye: Eye, clock: ClockWork | null) => Promise<void>
+  readonly observe: (probe: DatabaseProbe, clock: ClockWork | null) => Promise<void>
   /** The whole file against the model. */
-  readonly examine: (eye: Eye) => Promise<void>
+  readonly examine: (probe: DatabaseProbe) => Promise<void>
   /** The file was put back as it was in an earlier state. */
-  readonly putBack: (eye: Eye, to: State, nowMs: number) => Promise<void>
+  readonly putBack: (probe: DatabaseProbe, to: State, nowMs: number) => Promise<void>
 }
 
-export function createWitness(given: {
+export function createLedgerOracle(given: {
   readonly log: (line: string) => void
-  readonly wrong: (what: string) => void
+  readonly fail: (what: string) => void
   /** Of a webhook, by its id. */
   readonly secretOf: (id: string) => string
   readonly tally: Record<
     'requests' | 'taken' | 'repeats' | 'refused' | 'unanswered' | 'bought',
     number
   >
-  readonly till: Till
-  readonly couriers: Couriers
-  readonly letters: Letters
-}): Witness {
-  const { log, wrong, tally, till, couriers, letters } = given
+  readonly paymentsOracle: PaymentsOracle
+  readonly webhooks: WebhooksOracle
+  readonly emails: Emails
+}): LedgerOracle {
+  const { log, fail, tally, paymentsOracle, webhooks, emails } = given
   let last: readonly number[] = [0, 0, 0, 0, 0, 0, 0]
   let lostRaces = 0
   let state = emptyState()
@@ -125,8 +127,8 @@ export function createWitness(given: {
   const unsettled: Sent[] = []
   const unserved: PaidRead[] = []
 
-  async function observe(eye: Eye, clock: ClockWork | null): Promise<void> {
-    const found = news.parse(await eye.json(newsSql, last))
+  async function observe(probe: DatabaseProbe, clock: ClockWork | null): Promise<void> {
+    const found = news.parse(await probe.json(newsSql, last))
     const before = versions.at(-1) ?? state
     last = found.last
     const told = new Set<string>()
@@ -154,23 +156,23 @@ export function createWitness(given: {
     for (const [, job, event] of found.moves) {
       const [receiptId = null] = found.issued.find(([, of]) => of === job) ?? []
       const what = moveByClock(state, { job, event, receiptId }, clock?.nowMs ?? Number.NaN)
-      if (what !== null) wrong(`${event} of ${job} by the clock: ${what}`)
+      if (what !== null) fail(`${event} of ${job} by the clock: ${what}`)
       versions.push(copyOf(state))
       log(`    ${event} of ${job} by the clock`)
     }
     for (const [handle] of found.ended) {
       if (state.partners.get(handle)?.status === 'cancelled') continue
       const what = endByClock(state, handle, clock?.nowMs ?? Number.NaN)
-      if (what !== null) wrong(`the end of ${handle} by the clock: ${what}`)
+      if (what !== null) fail(`the end of ${handle} by the clock: ${what}`)
       versions.push(copyOf(state))
       log(`    the signup of ${handle} ends by the clock`)
     }
-    const hasMoved = till.observe(found.payments, {
+    const hasMoved = paymentsOracle.observe(found.payments, {
       payments: state.payments,
       flights: [...flights].filter(isPaid),
     })
-    const isTold = couriers.observe(found.outbox, state)
-    const hasMail = letters.observe(found.letters, { state, before }, [...flights])
+    const isTold = webhooks.observe(found.outbox, state)
+    const hasMail = emails.observe(found.emails, { state, before }, [...flights])
     if (hasMoved || isTold || hasMail) versions.push(copyOf(state))
     if (clock?.kind === 'tidy') {
       // What it drops has expired; what it keeps, because the clock may have jumped, is its own affair.
@@ -188,7 +190,7 @@ export function createWitness(given: {
     const there = new Set(rows.map(([by, name]) => `${String(by)} ${String(name)}`))
     for (const [key, { untilMs }] of kept) {
       if (there.has(key)) continue
-      if (untilMs > nowMs) wrong(`${key} was dropped although it had not expired`)
+      if (untilMs > nowMs) fail(`${key} was dropped although it had not expired`)
       kept.delete(key)
     }
   }
@@ -203,7 +205,7 @@ export function createWitness(given: {
         ({ sent, nowMs }) =>
           sent?.proofs.some(({ sha }) => sha === message) === true && iso(nowMs) === createdAt,
       )
-      if (flight === undefined) wrong('a lost race is in the history that nobody ran')
+      if (flight === undefined) fail('a lost race is in the history that nobody ran')
       else flight.lostRace = true
       state.audit.push(['write', wallet, handle, action, createdAt])
       versions.push(copyOf(state))
@@ -266,10 +268,10 @@ export function createWitness(given: {
     for (const flight of candidates) {
       const { sent, nowMs } = flight
       if (sent === null || effective.has(flight)) continue
-      if (sent.intent.kind === 'code') letters.suppose(state, sent.intent)
+      if (sent.intent.kind === 'code') emails.suppose(state, sent.intent)
       const verdict = judge(state, sent, nowMs)
-      const unfit = verdict.kind === 'taken' ? misfitOf(verdict, answer) : tell(verdict)
-      if (unfit !== null || verdict.kind !== 'taken') {
+      const unfit = verdict.kind === 'success' ? answerMismatch(verdict, answer) : tell(verdict)
+      if (unfit !== null || verdict.kind !== 'success') {
         reason = `${flight.name}: ${unfit ?? ''}`
         continue
       }
@@ -281,14 +283,14 @@ export function createWitness(given: {
       log(`    ${flight.name} is in the ledger`)
       return flight
     }
-    wrong(`rows of ${what} that should not be: ${reason}`)
+    fail(`rows of ${what} that should not be: ${reason}`)
     return null
   }
 
   /** The secret of a webhook is in no row: it is made of its id each time. */
   function withoutSecret({ secret, ...rest }: Answer['body']): Answer['body'] {
     if (secret === undefined) return rest
-    if (secret !== given.secretOf(String(rest['id']))) wrong('a secret is not that of its webhook')
+    if (secret !== given.secretOf(String(rest['id']))) fail('a secret is not that of its webhook')
     return rest
   }
 
@@ -304,61 +306,64 @@ export function createWitness(given: {
     }
     if (status >= 500) {
       tally.unanswered += 1
-      if (!isExcused) wrong(`${flight.name} was answered ${status} although nothing was wrong`)
+      if (!isExcused) fail(`${flight.name} was answered ${status} although nothing was fail`)
       if (flight.sent !== null) unsettled.push(flight.sent)
       return
     }
     const window = versions.slice(flight.fromVersion)
     if (flight.look !== null) {
       const { look } = flight
-      const misfits = window.map((seen) => {
+      const mismatches = window.map((seen) => {
         const wanted = look(seen, flight.nowMs)
         if (wanted === null) return status === 404 ? null : `answered ${status}, and not 404`
-        return status === 200 ? misfit(wanted, body) : `answered ${status}, and not 200`
+        return status === 200 ? findMismatch(wanted, body) : `answered ${status}, and not 200`
       })
-      if (!misfits.includes(null)) wrong(`${flight.name}: ${misfits.at(-1) ?? ''}`)
+      if (!mismatches.includes(null)) fail(`${flight.name}: ${mismatches.at(-1) ?? ''}`)
       return
     }
     const { sent } = flight
     if (sent === null) return
     const effect = effects.find(
       (one) =>
-        !one.isTold && one.flights.has(flight) && one.status === status && isSame(one.body, body),
+        !one.isTold &&
+        one.flights.has(flight) &&
+        one.status === status &&
+        isDeepStrictEqual(one.body, body),
     )
     if (effect !== undefined) {
       effect.isTold = true
       tally.taken += 1
       return
     }
-    const isLetter = sent.intent.kind === 'ask'
+    const isCodeRequest = sent.intent.kind === 'ask'
     const verdicts = window.map((seen) =>
-      judge(isLetter ? seenBy(seen, flight.name) : seen, sent, flight.nowMs),
+      judge(isCodeRequest ? seenBy(seen, flight.name) : seen, sent, flight.nowMs),
     )
     const isRight = verdicts.some((verdict) =>
       verdict.kind === 'repeat'
-        ? verdict.status === status && isSame(verdict.body, body)
+        ? verdict.status === status && isDeepStrictEqual(verdict.body, body)
         : verdict.kind === 'refused' && code !== null && verdict.codes.includes(code),
     )
     if (isRight || (flight.lostRace && code === 'conflict')) {
-      if (code === 'code_invalid') letters.refused(flight, window)
+      if (code === 'code_invalid') emails.refused(flight, window)
       if (code === null) tally.repeats += 1
       else tally.refused += 1
       return
     }
     const wanted = [...new Set(verdicts.map(tell))].join(' or ')
-    wrong(`${flight.name} was answered ${status} ${code ?? ''}, and not: ${wanted}`)
+    fail(`${flight.name} was answered ${status} ${code ?? ''}, and not: ${wanted}`)
   }
 
   function answeredPaid(flight: PaidFlight, answer: Answer, isExcused: boolean): void {
     const { status, body } = answer
     const isOurs = body['code'] === 'settlement_pending' || body['code'] === 'payment_unavailable'
     if (status >= 500 && !isOurs) {
-      if (!isExcused) wrong(`${flight.name} was answered ${status} although nothing was wrong`)
+      if (!isExcused) fail(`${flight.name} was answered ${status} although nothing was fail`)
       tally.unanswered += 1
       unserved.push(flight.paid)
       return
     }
-    const came = till.answered(flight, answer, versions.slice(flight.fromVersion))
+    const came = paymentsOracle.answered(flight, answer, versions.slice(flight.fromVersion))
     if (came === 'bought') tally.bought += 1
     else if (came === 'refused') tally.refused += 1
     else {
@@ -367,11 +372,11 @@ export function createWitness(given: {
     }
   }
 
-  async function examine(eye: Eye): Promise<void> {
-    for (const unfit of compareDump(await eye.json(dumpSql), state)) wrong(`in the file: ${unfit}`)
-    const sound = z.record(z.string(), z.number()).parse(await eye.json(soundSql))
+  async function examine(probe: DatabaseProbe): Promise<void> {
+    for (const unfit of compareDump(await probe.json(dumpSql), state)) fail(`in the file: ${unfit}`)
+    const sound = z.record(z.string(), z.number()).parse(await probe.json(soundSql))
     for (const [what, count] of Object.entries(sound)) {
-      if (count !== 0) wrong(`in the file: ${count} ${what}`)
+      if (count !== 0) fail(`in the file: ${count} ${what}`)
     }
   }
 
@@ -398,13 +403,13 @@ export function createWitness(given: {
     takeUnserved: () => unserved.splice(0),
     observe,
     examine,
-    putBack: async (eye, to, nowMs) => {
+    putBack: async (probe, to, nowMs) => {
       state = { ...copyOf(to), restoredMs: nowMs }
       versions.push(copyOf(state))
-      till.putBack(state.payments)
-      couriers.putBack(state)
+      paymentsOracle.putBack(state.payments)
+      webhooks.putBack(state)
       // Rows are numbered on from there.
-      last = news.parse(await eye.json(newsSql, last)).last
+      last = news.parse(await probe.json(newsSql, last)).last
       lostRaces = last[3] ?? 0
     },
   }
@@ -419,12 +424,12 @@ function slugOf(flight: Flight | undefined): string {
   return intent?.kind === 'propose' ? intent.slug : ''
 }
 
-function misfitOf(
-  verdict: Extract<Verdict, { readonly kind: 'taken' }>,
+function answerMismatch(
+  verdict: Extract<Verdict, { readonly kind: 'success' }>,
   answer: { readonly status: number; readonly body: Effect['body'] },
 ): string | null {
   if (verdict.status !== answer.status) return `status ${answer.status}, and not ${verdict.status}`
-  return misfit(verdict.answer, answer.body)
+  return findMismatch(verdict.answer, answer.body)
 }
 
 function tell(verdict: Verdict): string {

@@ -1,6 +1,6 @@
 /** What a run came to. */
 
-export interface Outcome {
+export interface RunResult {
   /** What went wrong first; null where nothing did. */
   readonly problem: string | null
   readonly lines: readonly string[]

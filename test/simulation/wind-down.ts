@@ -1,0 +1,100 @@
+/** How a run ends: nobody makes trouble any more, and everybody gets what is due. */
+import type { Clients } from './clients.ts'
+import type { Emails } from './emails.ts'
+import type { LedgerOracle } from './ledger-oracle.ts'
+import type { Machine } from './machine.ts'
+import { dayMs } from './model/reading.ts'
+import type { PaymentWorld } from './payment-world.ts'
+import type { PaymentsOracle } from './payments-oracle.ts'
+import type { Receivers } from './receivers.ts'
+import type { WebhooksOracle } from './webhooks-oracle.ts'
+
+const minuteMs = 60_000
+/** Longer than a payment can wait for its block, by any clock of a run. */
+const longestPaymentMs = 90 * minuteMs
+const finalMs = 5 * minuteMs
+const longestRetryMs = 1.2 * dayMs
+const rounds = 5
+
+export interface WindDown {
+  readonly resendUnanswered: () => Promise<void>
+  readonly servePayers: () => Promise<void>
+  readonly deliverWebhooks: () => Promise<void>
+}
+
+export function createWindDown(given: {
+  readonly machine: Pick<Machine, 'settle' | 'setClock' | 'disarm'>
+  readonly paymentWorld: Pick<PaymentWorld, 'calm' | 'payerWallets'>
+  readonly receivers: Pick<Receivers, 'calm'>
+  readonly emails: Pick<Emails, 'calm'>
+  readonly oracle: Pick<LedgerOracle, 'takeUnsettled' | 'takeUnserved' | 'state'>
+  readonly paymentsOracle: Pick<PaymentsOracle, 'owed' | 'balance'>
+  readonly webhooks: Pick<WebhooksOracle, 'isBehind'>
+  readonly clients: Pick<Clients, 'insist' | 'buyAgain'>
+  readonly fail: (what: string) => void
+  readonly hasPassed: () => boolean
+  readonly moveClock: (byMs: number) => void
+  /** A round of the watch over payments begins. */
+  readonly watch: () => void
+  /** A round of deliveries begins. */
+  readonly tell: () => void
+  /** Lets things go until there is nothing left. */
+  readonly run: () => Promise<void>
+}): WindDown {
+  const { machine, paymentWorld, receivers, emails, oracle, paymentsOracle, webhooks, clients } =
+    given
+  const { fail, hasPassed, moveClock, watch, tell, run } = given
+
+  /** Whoever got no answer sends again, until there is one. */
+  async function resendUnanswered(): Promise<void> {
+    machine.disarm()
+    emails.calm()
+    for (const [at, sent] of oracle.takeUnsettled().entries()) {
+      clients.insist(sent, 1000 + at)
+      await machine.settle()
+      await run()
+    }
+    // There is nobody now who could make trouble.
+    if (hasPassed() && oracle.takeUnsettled().length > 0) fail('a repeat was not answered')
+  }
+
+  /** Whoever has paid comes until there is an answer; then the ledger and the chain are compared. */
+  async function servePayers(): Promise<void> {
+    paymentWorld.calm()
+    if (paymentWorld.payerWallets.signedPayments.length === 0) return
+    for (let round = 0; round < rounds && hasPassed(); round += 1) {
+      // By then nothing that waits can be mined any more.
+      if (round === 2) {
+        machine.setClock()
+        moveClock(longestPaymentMs)
+      }
+      if (round === 3) moveClock(finalMs)
+      watch()
+      await run()
+      const coming = [...oracle.takeUnserved(), ...(round > 1 ? paymentsOracle.owed() : [])]
+      for (const [at, paid] of coming.entries()) {
+        clients.buyAgain(paid, 2000 + at)
+        await machine.settle()
+        await run()
+      }
+    }
+    if (hasPassed() && oracle.takeUnserved().length > 0) fail('a payer was not answered')
+    if (hasPassed()) paymentsOracle.balance()
+  }
+
+  /** Receivers that take everything get everything, at the latest when its last attempt is due. */
+  async function deliverWebhooks(): Promise<void> {
+    receivers.calm()
+    if (oracle.state().subscriptions.size === 0) return
+    machine.setClock()
+    for (let round = 0; round < rounds && webhooks.isBehind() && hasPassed(); round += 1) {
+      if (round > 0) moveClock(longestRetryMs)
+      tell()
+      await machine.settle()
+      await run()
+    }
+    if (hasPassed() && webhooks.isBehind()) fail('somebody was not told of everything')
+  }
+
+  return { resendUnanswered, servePayers, deliverWebhooks }
+}
