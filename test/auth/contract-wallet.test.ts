@@ -73,7 +73,7 @@ const realSleep: WalletChain['sleep'] = (delayMs, signal) =>
 
 const chain: WalletChain = { request: rpc, sleep: realSleep }
 
-describe('row 13: a contract wallet on a chain', () => {
+describe('verifyContractSignature on a chain', () => {
   test('accepts its owner and nobody else, and the verdict names the block', async () => {
     const wallet = await deploy(walletOf(owner.address), 1)
     const latest = await rpc('eth_getBlockByNumber', ['latest', false])
@@ -199,7 +199,7 @@ describe('signatures that are refused before the chain is asked', () => {
   })
 })
 
-describe('row 13: a node in trouble is an outage, never a refusal', () => {
+describe('verifyContractSignature on a failing node throws SchemeUnavailableError', () => {
   const wallet = `0x${'12'.repeat(20)}`
   const block = { number: '0x10', hash: `0x${'ab'.repeat(32)}` }
   const failing = (answers: Readonly<Record<string, () => unknown>>): WalletChain => ({

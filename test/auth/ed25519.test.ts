@@ -111,7 +111,7 @@ describe('published vectors', () => {
   })
 })
 
-describe('row 11: forged under a key of small order', () => {
+describe('a signature forged under a small-order key', () => {
   test.each([...SMALL_ORDER_ENCODINGS])(
     '%s: no signature stands for any message, on any version of Node',
     async (hex) => {
@@ -137,7 +137,7 @@ describe('row 11: forged under a key of small order', () => {
   })
 })
 
-describe('row 8 and 11: malleable forms', () => {
+describe('malleable ed25519 signatures', () => {
   const key = signingKeyFromSeed(Buffer.alloc(32, 7))
   const message = Buffer.from('a receipt')
   const signature = Buffer.from(signBytes(key, message))

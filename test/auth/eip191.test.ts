@@ -15,7 +15,7 @@ allowSlowTests('checks thousands of vectors')
 
 const claim = { message: z.string(), address: z.string(), signature: z.string() }
 
-describe('row 8: personal signatures', () => {
+describe('verifyPersonalSign', () => {
   const valid = readVectors(
     'personal-sign/valid.json',
     z.array(z.object({ name: z.string(), ...claim })),

@@ -28,7 +28,7 @@ const signers = {
 const service = 'agent-income-ledger'
 const timestamp = '2026-01-01T00:00:00.000Z'
 
-describe('row 9: the table of schemes', () => {
+describe('the table of signature schemes', () => {
   test('has a scheme for every kind of wallet', () => {
     expect(Object.keys(schemes).toSorted()).toEqual([...WALLET_KINDS].toSorted())
   })
@@ -74,7 +74,7 @@ describe('row 9: the table of schemes', () => {
   })
 })
 
-describe('row 10: one signature used as another kind', () => {
+describe('a signature of one kind used as another', () => {
   const body = { wallet: account.address, timestamp, signature: '' }
   const from = {
     wallet: account.address,

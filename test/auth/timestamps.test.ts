@@ -9,7 +9,7 @@ import {
 
 const nowMs = 1_767_225_600_000
 
-describe('row 6: the window of a signed time', () => {
+describe('isWithinWindow', () => {
   test.each([
     [-300_001, false],
     [-300_000, true],
@@ -25,7 +25,7 @@ describe('row 6: the window of a signed time', () => {
   })
 })
 
-describe('row 6: the timestamp of a partner', () => {
+describe('parsePartnerTimestamp', () => {
   test('is seconds in 10 digits or milliseconds in 13', () => {
     expect(parsePartnerTimestamp('1767225600')).toBe(nowMs)
     expect(parsePartnerTimestamp('1767225600123')).toBe(nowMs + 123)
@@ -68,7 +68,7 @@ describe('row 6: the timestamp of a partner', () => {
   })
 })
 
-describe('row 6: the timestamp of a body', () => {
+describe('parseBodyTimestamp', () => {
   test.each([
     ['2026-01-01T00:00:00.000Z', nowMs],
     ['2026-01-01T00:00:00Z', nowMs],

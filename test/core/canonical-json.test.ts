@@ -73,7 +73,7 @@ describe('values without a canonical form are refused', () => {
     expect(() => prettySorted(value)).toThrow(CanonicalJsonError)
   })
 
-  test('row 23: nesting without end is refused, not a crash', () => {
+  test('refuses endless nesting without a crash', () => {
     let value: unknown = 1
     for (let depth = 0; depth < 100_000; depth += 1) value = [value]
     expect(() => canonicalize(value)).toThrow(CanonicalJsonError)
@@ -85,7 +85,7 @@ describe('values without a canonical form are refused', () => {
   })
 })
 
-describe('row 12: the canonical text', () => {
+describe('canonicalize', () => {
   test('sorts by UTF-16 code units: U+1F600 before U+FB33', () => {
     expect(canonicalize({ '\uFB33': 1, '\u{1F600}': 2 })).toBe('{"\u{1F600}":2,"\uFB33":1}')
   })
@@ -129,7 +129,7 @@ test('the pretty form has sorted names, two spaces and a last newline', () => {
   )
 })
 
-describe('row 12: zeroed signature fields', () => {
+describe('zeroSignatureFields', () => {
   test('are empty where present, absent where absent, and only at the top level', () => {
     const body = {
       signature: '0xabc',

@@ -11,7 +11,7 @@ import { readVectors } from '../vectors/read.ts'
 
 const bytes32 = fc.uint8Array({ minLength: 32, maxLength: 32 })
 
-describe('row 7: EVM addresses', () => {
+describe('parseWallet on EVM addresses', () => {
   const accounts = readVectors(
     'ethers/accounts.json.gz',
     z.array(z.object({ address: z.string() })),
@@ -78,7 +78,7 @@ describe('ed25519 wallets', () => {
     expect(walletPublicKey(parseWallet(`0x${'12'.repeat(20)}`))).toBeNull()
   })
 
-  test.each([...SMALL_ORDER_ENCODINGS])('row 11: the small-order key %s is no wallet', (hex) => {
+  test.each([...SMALL_ORDER_ENCODINGS])('refuses the small-order key %s', (hex) => {
     expect(() => parseWallet(hex)).toThrow(/small order/)
     const key = hexToBytes(hex) ?? new Uint8Array()
     expect(key).toHaveLength(32)

@@ -1,17 +1,21 @@
-/** Settlement by a facilitator: the one of the x402 project, over HTTP, and what if it fails or lies. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { z } from 'zod'
+/** Settlement by the facilitator of the x402 project over HTTP, and by one that fails or lies. */
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 
 import { createWalletChain } from '../../src/auth/wallet-chain.ts'
 import { loadPayments } from '../../src/payments/load.ts'
 import { systemClock } from '../../src/runtime/runtime.ts'
 import { impatientMs, startPaidService } from '../support/paid-service.ts'
-import type { PaidService } from '../support/paid-service.ts'
+import {
+  decodedHeader,
+  expectUnavailable,
+  feed,
+  payer,
+  price,
+  usePaymentTests,
+} from '../support/payment-tests.ts'
+import type { Answer } from '../support/payment-tests.ts'
 import { referenceFacilitator, serveFacilitator } from '../support/reference-facilitator.ts'
 import type { HttpFacilitator } from '../support/reference-facilitator.ts'
-import { allowSlowTests } from '../support/slow-tests.ts'
-import { startUsdcChain } from '../support/usdc-chain.ts'
-import type { UsdcChain } from '../support/usdc-chain.ts'
 import {
   chainAccount,
   headerOf,
@@ -21,59 +25,20 @@ import {
 } from '../support/x402-payment.ts'
 import type { SignedAuthorization } from '../support/x402-payment.ts'
 
-allowSlowTests('starts anvil')
-
-const payer = chainAccount('payer')
-/** Price of the feed. */
-const price = 2000n
-const funds = 1_000_000n
-let chain: UsdcChain
 let facilitator: HttpFacilitator
-let paid: PaidService
-let restore: () => Promise<void>
 
-beforeAll(async () => {
-  chain = await startUsdcChain()
-  await chain.mint(payer.address, funds)
-  await chain.fund(chainAccount('facilitator').address)
-})
-
-beforeEach(async () => {
-  restore = await chain.snapshot()
-  // A new one each time: it believes to know the next nonce of its wallet.
+const payments = usePaymentTests(async ({ chain }) => {
+  // A new one for each test, since it caches the nonce of its wallet.
   facilitator = await serveFacilitator(referenceFacilitator(chain.url))
-  paid = await startPaidService({ chain, facilitatorUrl: facilitator.url })
+  return await startPaidService({ chain, facilitatorUrl: facilitator.url })
 })
+const { tests: t, get, buy, sign, charged, expectUsed } = payments
 
-afterEach(async () => {
-  await paid.stop()
-  await facilitator.stop()
-  await restore()
-})
+beforeAll(() => t.chain.fund(chainAccount('facilitator').address))
+afterEach(() => facilitator.stop())
 
-afterAll(async () => {
-  await chain.stop()
-})
-
-const sign = () => signAuthorization(payer, { to: paid.receiver, value: price })
-const charged = async () => funds - (await chain.balanceOf(payer.address))
-
-async function buy(signed: SignedAuthorization, form = paymentV2) {
-  const response = await fetch(`${paid.url}/api/v1/alerts/feed`, {
-    headers: { 'PAYMENT-SIGNATURE': headerOf(form(signed)) },
-  })
-  const { code } = z.looseObject({ code: z.string().optional() }).parse(await response.json())
-  return { status: response.status, code, headers: response.headers }
-}
-
-async function expectUsed(signed: SignedAuthorization): Promise<void> {
-  const again = await buy(signed)
-  expect([again.status, again.code]).toEqual([402, 'authorization_already_used'])
-  expect(await charged()).toBe(price)
-}
-
-/** 200 now, or pending now and 200 at the next try. */
-async function expectDeliveredOnce(signed: SignedAuthorization): Promise<void> {
+/** The payment is delivered now, or is pending now and delivered at the next try. */
+async function expectDelivered(signed: SignedAuthorization): Promise<void> {
   const first = await buy(signed)
   if (first.status !== 200) {
     expect([first.status, first.code]).toEqual([503, 'settlement_pending'])
@@ -84,9 +49,8 @@ async function expectDeliveredOnce(signed: SignedAuthorization): Promise<void> {
   await expectUsed(signed)
 }
 
-async function expectNotCharged(answer: Awaited<ReturnType<typeof buy>>): Promise<void> {
-  expect([answer.status, answer.code]).toEqual([503, 'payment_unavailable'])
-  expect(answer.headers.get('payment-required')).toBeNull()
+async function expectNotCharged(answer: Answer): Promise<void> {
+  expectUnavailable(answer)
   expect(await charged()).toBe(0n)
 }
 
@@ -94,12 +58,10 @@ describe('a facilitator', () => {
   it('settles payments of both versions', async () => {
     for (const form of [paymentV2, paymentV1]) {
       const signed = await sign()
-      const { status, headers } = await buy(signed, form)
+      const { status, headers } = await get(feed, { 'PAYMENT-SIGNATURE': headerOf(form(signed)) })
       expect(status).toBe(200)
-      const { transaction } = z
-        .looseObject({ transaction: z.string() })
-        .parse(JSON.parse(Buffer.from(headers.get('payment-response') ?? '', 'base64').toString()))
-      const used = await chain.usedAuthorizations()
+      const { transaction } = decodedHeader(headers, 'payment-response')
+      const used = await t.chain.usedAuthorizations()
       expect(used.at(-1)).toMatchObject({ nonce: signed.authorization.nonce, transaction })
     }
     expect(await charged()).toBe(2n * price)
@@ -115,7 +77,7 @@ describe('a facilitator', () => {
 
   it('that settled and could not say so has settled', async () => {
     facilitator.behave((path) => (path === '/settle' ? 'lost' : undefined))
-    await expectDeliveredOnce(await sign())
+    await expectDelivered(await sign())
   })
 
   it('that settled and says it did not is not believed', async () => {
@@ -131,22 +93,22 @@ describe('a facilitator', () => {
           }
         : undefined,
     )
-    await expectDeliveredOnce(await sign())
+    await expectDelivered(await sign())
   })
 
   it('that names another transaction than the one that settled is not believed', async () => {
-    await paid.stop()
+    await t.paid.stop()
     const url = facilitator.url
-    paid = await startPaidService({ chain, facilitatorUrl: url, pausesMs: impatientMs })
+    t.paid = await startPaidService({ chain: t.chain, facilitatorUrl: url, pausesMs: impatientMs })
     facilitator.behave((path, truth) =>
       path === '/settle' ? { body: { ...truth, transaction: `0x${'12'.repeat(32)}` } } : undefined,
     )
-    await expectDeliveredOnce(await sign())
+    await expectDelivered(await sign())
   })
 
   it('that says it settled and did not gets nothing delivered', async () => {
     const liar = await serveFacilitator(
-      Object.assign(referenceFacilitator(chain.url), {
+      Object.assign(referenceFacilitator(t.chain.url), {
         settle: () =>
           Promise.resolve({
             success: true,
@@ -156,8 +118,12 @@ describe('a facilitator', () => {
           }),
       }),
     )
-    await paid.stop()
-    paid = await startPaidService({ chain, facilitatorUrl: liar.url, pausesMs: impatientMs })
+    await t.paid.stop()
+    t.paid = await startPaidService({
+      chain: t.chain,
+      facilitatorUrl: liar.url,
+      pausesMs: impatientMs,
+    })
     const signed = await sign()
     const answer = await buy(signed)
     expect(answer.status).not.toBe(200)
@@ -175,20 +141,20 @@ describe('a facilitator', () => {
     const signed = await sign()
     await expectNotCharged(await buy(signed))
     facilitator.behave(() => undefined)
-    await expectDeliveredOnce(signed)
+    await expectDelivered(signed)
   })
 
   it('that is down takes no payment', async () => {
-    const dead = await serveFacilitator(referenceFacilitator(chain.url))
+    const dead = await serveFacilitator(referenceFacilitator(t.chain.url))
     await dead.stop()
-    await paid.stop()
-    paid = await startPaidService({ chain, facilitatorUrl: dead.url })
+    await t.paid.stop()
+    t.paid = await startPaidService({ chain: t.chain, facilitatorUrl: dead.url })
     await expectNotCharged(await buy(await sign()))
   })
 
   it('that finds the payment bad charges nobody', async () => {
     const poor = chainAccount('a payer without funds')
-    const signed = await signAuthorization(poor, { to: paid.receiver, value: price })
+    const signed = await signAuthorization(poor, { to: t.paid.receiver, value: price })
     const { status, headers } = await buy(signed)
     expect(status).toBe(402)
     expect(headers.get('payment-required')).not.toBeNull()
@@ -205,9 +171,9 @@ describe('a facilitator', () => {
     ],
   ] as const)('that %s is told in the state of the service', async (_, answer, problems) => {
     facilitator.behave((path) => (path === '/supported' ? answer : undefined))
-    const { request } = createWalletChain(chain.url, { fetch, clock: systemClock })
+    const { request } = createWalletChain(t.chain.url, { fetch, clock: systemClock })
     const payments = await loadPayments(
-      { mode: 'facilitator', receiver: paid.receiver, facilitatorUrl: facilitator.url },
+      { mode: 'facilitator', receiver: t.paid.receiver, facilitatorUrl: facilitator.url },
       { clock: systemClock, fetch, request },
     )
     if (payments.mode === 'off') throw new Error('payments are off')

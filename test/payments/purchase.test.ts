@@ -1,19 +1,11 @@
-/** What is sold, from the payment to the row in the ledger, over a real chain. */
+/** Paid reads, from the payment to its row, on a real chain. */
 import { once } from 'node:events'
 import { request } from 'node:http'
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { z } from 'zod'
+import { describe, expect, it } from 'vitest'
 
-import { listPayments } from '../../src/db/payments/lists.ts'
-import { startPaidService } from '../support/paid-service.ts'
-import type { PaidService } from '../support/paid-service.ts'
 import { makePartner } from '../support/partners.ts'
-import { startRpcProxy } from '../support/rpc-proxy.ts'
-import type { ProxyRules, RpcProxy } from '../support/rpc-proxy.ts'
-import { allowSlowTests } from '../support/slow-tests.ts'
-import { startUsdcChain } from '../support/usdc-chain.ts'
-import type { UsdcChain } from '../support/usdc-chain.ts'
+import { decodedHeader, feed, payer, price, usePaymentTests } from '../support/payment-tests.ts'
 import { evmWallet, partnerHeaders } from '../support/wallets.ts'
 import {
   chainAccount,
@@ -24,61 +16,7 @@ import {
 } from '../support/x402-payment.ts'
 import type { SignedAuthorization } from '../support/x402-payment.ts'
 
-allowSlowTests('starts anvil')
-
-const payer = chainAccount('payer')
-const feed = '/api/v1/alerts/feed'
-const price = 2000n
-const funds = 1_000_000n
-let chain: UsdcChain
-let proxy: RpcProxy
-let paid: PaidService
-let restore: () => Promise<void>
-let rules: ProxyRules = {}
-
-beforeAll(async () => {
-  chain = await startUsdcChain()
-  await chain.mint(payer.address, funds)
-  proxy = await startRpcProxy(chain.url, {
-    before: async (asked) => rules.before?.(asked),
-    instead: (asked) => rules.instead?.(asked),
-  })
-})
-
-beforeEach(async () => {
-  rules = {}
-  restore = await chain.snapshot()
-  paid = await startPaidService({ chain, rpcUrl: proxy.url, level: 'debug' })
-})
-
-afterEach(async () => {
-  rules = {}
-  await paid.stop()
-  await restore()
-})
-
-afterAll(async () => {
-  await proxy.stop()
-  await chain.stop()
-})
-
-const sign = (changes: Partial<SignedAuthorization['authorization']> = {}) =>
-  signAuthorization(payer, { to: paid.receiver, value: price, ...changes })
-
-const ledger = () => listPayments(paid.actions.database.reader, { afterSeq: 0, limit: 100 })
-const charged = async () => funds - (await chain.balanceOf(payer.address))
-const anyObject = z.record(z.string(), z.unknown())
-const decoded = (header: string | null) =>
-  anyObject.parse(JSON.parse(Buffer.from(header ?? '', 'base64').toString()))
-
-async function get(path: string, headers: Readonly<Record<string, string>>) {
-  const response = await fetch(`${paid.url}${path}`, { headers })
-  const body = anyObject.parse(await response.json())
-  return { status: response.status, code: body['code'], body, headers: response.headers }
-}
-
-const buy = (signed: SignedAuthorization, path = feed) =>
-  get(path, { 'PAYMENT-SIGNATURE': headerOf(paymentV2(signed)) })
+const { tests: t, get, buy, sign, charged, rows } = usePaymentTests()
 
 describe('a payment', () => {
   it('in either version, under either name, buys the answer and says how it was settled', async () => {
@@ -93,32 +31,32 @@ describe('a payment', () => {
       expect(status).toBe(200)
       expect(body).toMatchObject({ count: 0, events: [] })
       expect(headers.get('cache-control')).toBe('private, no-store')
-      const [used] = (await chain.usedAuthorizations()).slice(-1)
+      const [used] = (await t.chain.usedAuthorizations()).slice(-1)
       const settled = {
         success: true,
         transaction: used?.transaction,
         payer: payer.address.toLowerCase(),
       }
-      expect(decoded(headers.get('payment-response'))).toEqual({
+      expect(decodedHeader(headers, 'payment-response')).toEqual({
         ...settled,
         network: 'eip155:8453',
       })
-      expect(decoded(headers.get('x-payment-response'))).toEqual({ ...settled, network: 'base' })
+      expect(decodedHeader(headers, 'x-payment-response')).toEqual({ ...settled, network: 'base' })
     }
     expect(await charged()).toBe(4n * price)
-    expect(await chain.balanceOf(paid.receiver)).toBe(4n * price)
+    expect(await t.chain.balanceOf(t.paid.receiver)).toBe(4n * price)
   })
 
   it('is a row of the ledger with its times, its transaction and its block', async () => {
     const signed = await sign()
     await buy(signed)
-    const [used] = await chain.usedAuthorizations()
-    const receipt = await chain.client.getTransactionReceipt({ hash: used?.transaction ?? '0x' })
-    expect(await ledger()).toMatchObject([
+    const [used] = await t.chain.usedAuthorizations()
+    const receipt = await t.chain.client.getTransactionReceipt({ hash: used?.transaction ?? '0x' })
+    expect(await rows()).toMatchObject([
       {
         payer: payer.address.toLowerCase(),
         nonce: signed.authorization.nonce,
-        payTo: paid.receiver,
+        payTo: t.paid.receiver,
         amountMicroUsdc: 2000,
         purpose: 'read',
         resource: `https://ledger.test${feed}`,
@@ -130,7 +68,7 @@ describe('a payment', () => {
         blockHash: receipt.blockHash,
       },
     ])
-    const [row] = await ledger()
+    const [row] = await rows()
     expect(row?.id).toMatch(/^pay_[0-9a-f]{24}$/)
     const times = [row?.reservedAt, row?.submittedAt, row?.settledAt, row?.deliveredAt]
     const timesMs = times.map((time) => Date.parse(time ?? ''))
@@ -141,7 +79,7 @@ describe('a payment', () => {
   it('that was used before is refused without asking the chain', async () => {
     const signed = await sign()
     expect((await buy(signed)).status).toBe(200)
-    const asked = proxy.requests.length
+    const asked = t.proxy.requests.length
     // The same in another spelling: what counts is the authorization.
     const shouted = {
       ...signed,
@@ -153,16 +91,16 @@ describe('a payment', () => {
     for (const again of [signed, shouted]) {
       const { status, code, headers } = await buy(again)
       expect([status, code]).toEqual([402, 'authorization_already_used'])
-      expect(decoded(headers.get('payment-required'))).toMatchObject({ x402Version: 2 })
+      expect(decodedHeader(headers, 'payment-required')).toMatchObject({ x402Version: 2 })
     }
-    expect(proxy.requests).toHaveLength(asked)
+    expect(t.proxy.requests).toHaveLength(asked)
     expect(await charged()).toBe(price)
   })
 
   it('is settled in four questions to the chain', async () => {
-    const before = proxy.requests.length
+    const before = t.proxy.requests.length
     expect((await buy(await sign())).status).toBe(200)
-    const asked = proxy.requests.slice(before).map(({ method }) => method)
+    const asked = t.proxy.requests.slice(before).map(({ method }) => method)
     expect(asked.filter((method) => method !== 'eth_getTransactionReceipt')).toEqual([
       'eth_estimateGas',
       'eth_feeHistory',
@@ -175,11 +113,11 @@ describe('a payment', () => {
     const wallet = evmWallet('a partner')
     const path = '/api/v1/reputation/0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
     for (const isPartner of [false, true]) {
-      if (isPartner) await makePartner(paid, wallet, { handle: 'a-partner' })
+      if (isPartner) await makePartner(t.paid, wallet, { handle: 'a-partner' })
       const signed = await partnerHeaders(
         wallet,
         { method: 'GET', path },
-        { nowMs: paid.clock.now() },
+        { nowMs: t.paid.clock.now() },
       )
       const payment = headerOf(paymentV2(await sign({ value: 5000n })))
       const { status, headers } = await get(path, { ...signed, 'PAYMENT-SIGNATURE': payment })
@@ -213,24 +151,24 @@ describe('a payment that buys nothing', () => {
     '%s is 402 %s with fresh terms, after %i questions to the chain',
     async (_, code, questions, make) => {
       const signed = await make()
-      const payment = paymentV2(signed, await paid.terms(feed, 2))
-      const asked = proxy.requests.length
+      const payment = paymentV2(signed, await t.paid.terms(feed, 2))
+      const asked = t.proxy.requests.length
       const answer = await get(feed, { 'PAYMENT-SIGNATURE': headerOf(payment) })
       expect([answer.status, answer.code]).toEqual([402, code])
       expect(answer.body['details']).toEqual(expect.any(String))
-      expect(decoded(answer.headers.get('payment-required'))).toMatchObject({ error: code })
-      expect(decoded(answer.headers.get('payment-response'))).toMatchObject({
+      expect(decodedHeader(answer.headers, 'payment-required')).toMatchObject({ error: code })
+      expect(decodedHeader(answer.headers, 'payment-response')).toMatchObject({
         success: false,
         errorReason: code,
         transaction: '',
       })
-      expect(proxy.requests).toHaveLength(asked + questions)
-      expect(await ledger()).toEqual([])
+      expect(t.proxy.requests).toHaveLength(asked + questions)
+      expect(await rows()).toEqual([])
     },
   )
 
   it('names what is wrong with its terms', async () => {
-    const accepted = { ...(await paid.terms(feed, 2)), network: 'eip155:1' }
+    const accepted = { ...(await t.paid.terms(feed, 2)), network: 'eip155:1' }
     const { code, body } = await get(feed, {
       'PAYMENT-SIGNATURE': headerOf(paymentV2(await sign(), accepted)),
     })
@@ -240,7 +178,7 @@ describe('a payment that buys nothing', () => {
 
   it('because the token refuses it charges nobody and leaves no row', async () => {
     const poor = chainAccount('without funds')
-    const terms = { to: paid.receiver, value: price }
+    const terms = { to: t.paid.receiver, value: price }
     const byPoor = await signAuthorization(poor, terms)
     const wrongDomain = await signAuthorization(payer, terms, { name: 'USDC' })
     for (const [signed, code] of [
@@ -250,25 +188,27 @@ describe('a payment that buys nothing', () => {
       const answer = await buy(signed)
       expect([answer.status, answer.code]).toEqual([402, code])
     }
-    expect(await ledger()).toEqual([])
-    expect(await chain.sentBy(paid.settler)).toEqual([])
+    expect(await rows()).toEqual([])
+    expect(await t.chain.sentBy(t.paid.settler)).toEqual([])
     // What stood in the way is gone, so the very same payment is good.
-    await chain.mint(poor.address, price)
+    await t.chain.mint(poor.address, price)
     expect((await buy(byPoor)).status).toBe(200)
   })
 
   it('because gas is dear is to be sent again', async () => {
-    const { baseFeePerGas } = await chain.client.getBlock()
-    await chain.rpc('anvil_setNextBlockBaseFeePerGas', ['0x3b9aca00'])
-    await chain.mine()
+    const { baseFeePerGas } = await t.chain.client.getBlock()
+    await t.chain.rpc('anvil_setNextBlockBaseFeePerGas', ['0x3b9aca00'])
+    await t.chain.mine()
     const signed = await sign()
     const { status, code, headers } = await buy(signed)
     expect([status, code]).toEqual([503, 'payment_unavailable'])
     expect(headers.get('payment-required')).toBeNull()
-    expect(await ledger()).toEqual([])
+    expect(await rows()).toEqual([])
     expect(await charged()).toBe(0n)
-    await chain.rpc('anvil_setNextBlockBaseFeePerGas', [`0x${(baseFeePerGas ?? 0n).toString(16)}`])
-    await chain.mine()
+    await t.chain.rpc('anvil_setNextBlockBaseFeePerGas', [
+      `0x${(baseFeePerGas ?? 0n).toString(16)}`,
+    ])
+    await t.chain.mine()
   })
 })
 
@@ -287,34 +227,34 @@ describe('a contract wallet', () => {
   })
 
   it('pays with a signature that it accepts itself, once', async () => {
-    await chain.rpc('anvil_setCode', [wallet, yes])
-    await chain.mint(wallet, price)
+    await t.chain.rpc('anvil_setCode', [wallet, yes])
+    await t.chain.mint(wallet, price)
     const signed = await pay()
     expect((await buy(signed)).status).toBe(200)
-    expect(await chain.balanceOf(wallet)).toBe(0n)
+    expect(await t.chain.balanceOf(wallet)).toBe(0n)
     expect(await buy(signed)).toMatchObject({ status: 402, code: 'authorization_already_used' })
   })
 
   it('that costs more gas than 300,000 to settle pays nothing and costs nothing, and is taken below', async () => {
-    await chain.mint(wallet, price)
-    await chain.rpc('anvil_setCode', [wallet, yesAfter(9000)])
+    await t.chain.mint(wallet, price)
+    await t.chain.rpc('anvil_setCode', [wallet, yesAfter(9000)])
     const signed = await pay()
     expect((await buy(signed)).status).toBe(402)
-    expect(await chain.sentBy(paid.settler)).toEqual([])
-    expect(await ledger()).toEqual([])
-    await chain.rpc('anvil_setCode', [wallet, yesAfter(4000)])
+    expect(await t.chain.sentBy(t.paid.settler)).toEqual([])
+    expect(await rows()).toEqual([])
+    await t.chain.rpc('anvil_setCode', [wallet, yesAfter(4000)])
     expect((await buy(signed)).status).toBe(200)
   })
 
   it('that burns gas over its signature, or is not there, pays nothing and costs nothing', async () => {
     for (const code of ['0x', loop]) {
-      await chain.rpc('anvil_setCode', [wallet, code])
+      await t.chain.rpc('anvil_setCode', [wallet, code])
       expect(await buy(await pay())).toMatchObject({
         status: 402,
         code: 'payment_signature_invalid',
       })
     }
-    expect(await chain.sentBy(paid.settler)).toEqual([])
+    expect(await t.chain.sentBy(t.paid.settler)).toEqual([])
   })
 })
 
@@ -323,18 +263,18 @@ describe('a payer who hangs up', () => {
     const gone = hangUp('eth_estimateGas')
     const signed = await sign()
     await askAndLeave(signed, gone)
-    expect(await chain.sentBy(paid.settler)).toEqual([])
-    expect(await ledger()).toEqual([])
+    expect(await t.chain.sentBy(t.paid.settler)).toEqual([])
+    expect(await rows()).toEqual([])
   })
 
   it('after it was sent gets the answer at the next try, and once', async () => {
     const gone = hangUp('eth_sendRawTransaction')
     const signed = await sign()
     await askAndLeave(signed, gone)
-    expect(await ledger()).toMatchObject([{ state: 'settled', deliveredAt: null }])
-    const asked = proxy.requests.length
+    expect(await rows()).toMatchObject([{ state: 'settled', deliveredAt: null }])
+    const asked = t.proxy.requests.length
     expect((await buy(signed)).status).toBe(200)
-    expect(proxy.requests).toHaveLength(asked)
+    expect(t.proxy.requests).toHaveLength(asked)
     expect(await buy(signed)).toMatchObject({ status: 402, code: 'authorization_already_used' })
     expect(await charged()).toBe(price)
   })
@@ -342,25 +282,25 @@ describe('a payer who hangs up', () => {
   /** Ends the payer's connection when the chain is first asked so, and goes on once the service has noticed. */
   function hangUp(at: string): AbortController {
     const gone = new AbortController()
-    rules = {
+    t.rules = {
       before: async ({ method }) => {
         if (method !== at || gone.signal.aborted) return
         gone.abort()
-        const isLogged = () => paid.lines().some((line) => JSON.stringify(line).includes(feed))
-        while (!isLogged()) await paid.clock.sleep(5)
+        const isLogged = () => t.paid.lines().some((line) => JSON.stringify(line).includes(feed))
+        while (!isLogged()) await t.paid.clock.sleep(5)
       },
     }
     return gone
   }
 
   async function askAndLeave(signed: SignedAuthorization, gone: AbortController): Promise<void> {
-    const asking = request(`${paid.url}${feed}`, {
+    const asking = request(`${t.paid.url}${feed}`, {
       headers: { 'PAYMENT-SIGNATURE': headerOf(paymentV2(signed)) },
       signal: gone.signal,
     }).end()
     await once(asking, 'error')
-    const { payments } = paid.actions
+    const { payments } = t.paid.actions
     if (payments.mode === 'off') throw new Error('payments are off')
-    while (payments.inFlight.size > 0) await paid.clock.sleep(5)
+    while (payments.inFlight.size > 0) await t.paid.clock.sleep(5)
   }
 })

@@ -1,134 +1,82 @@
-/** Payments that no request waits for: left by a stop, or in a block that is not final yet. */
+/** Payments that no request waits for: left by a stop, or in a block that is not final. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { z } from 'zod'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import { createPaymentWatch } from '../../src/actions/payment-watch.ts'
-import { listPayments } from '../../src/db/payments/lists.ts'
 import { findPayment, reservePayment } from '../../src/db/payments/payments.ts'
 import type { NewPayment } from '../../src/db/payments/record.ts'
 import { startPaidService } from '../support/paid-service.ts'
-import type { PaidService } from '../support/paid-service.ts'
+import { buyFrom, feed, payer, price, usePaymentTests } from '../support/payment-tests.ts'
+import type { PaymentTests } from '../support/payment-tests.ts'
 import { startRpcProxy } from '../support/rpc-proxy.ts'
-import type { ProxyRules, RpcProxy } from '../support/rpc-proxy.ts'
-import { allowSlowTests } from '../support/slow-tests.ts'
-import { startUsdcChain } from '../support/usdc-chain.ts'
-import type { UsdcChain } from '../support/usdc-chain.ts'
-import {
-  chainAccount,
-  headerOf,
-  paymentV2,
-  settlementCall,
-  signAuthorization,
-} from '../support/x402-payment.ts'
+import type { ProxyRules } from '../support/rpc-proxy.ts'
 import type { SignedAuthorization } from '../support/x402-payment.ts'
 
-allowSlowTests('starts anvil')
-
-const payer = chainAccount('payer')
-const feed = '/api/v1/alerts/feed'
-const price = 2000n
-const funds = 1_000_000n
-/** Further than any block that anvil takes for one that may still be replaced. */
+/** Deeper than any block that anvil may still replace. */
 const finalDepth = 80
-let chain: UsdcChain
-let proxy: RpcProxy
-let paid: PaidService
 let folder: string
-let restore: () => Promise<void>
-let rules: ProxyRules = {}
-
-beforeAll(async () => {
-  chain = await startUsdcChain()
-  await chain.mint(payer.address, funds)
-  await chain.mine(finalDepth)
-  proxy = await startRpcProxy(chain.url, { instead: (asked) => rules.instead?.(asked) })
-})
 
 beforeEach(async () => {
-  rules = {}
-  restore = await chain.snapshot()
   folder = await mkdtemp(join(tmpdir(), 'ledger-watch-'))
-  paid = await start()
 })
+afterEach(() => rm(folder, { recursive: true, force: true }))
 
-afterEach(async () => {
-  await paid.stop()
-  await rm(folder, { recursive: true, force: true })
-  await restore()
-})
-
-afterAll(async () => {
-  await proxy.stop()
-  await chain.stop()
-})
-
-const start = () =>
+const start = ({ chain, proxy }: PaymentTests) =>
   startPaidService({ chain, rpcUrl: proxy.url, databasePath: join(folder, 'ledger.db') })
+const { tests: t, buy, sign, charged, rows } = usePaymentTests(start)
 
 /** What a stop and the next start of the service leave. */
 async function restart(): Promise<void> {
-  await paid.stop()
-  paid = await start()
+  await t.paid.stop()
+  t.paid = await start(t)
 }
 
-const sign = () => signAuthorization(payer, { to: paid.receiver, value: price })
-const watched = () => createPaymentWatch(paid.actions)
-const charged = async () => funds - (await chain.balanceOf(payer.address))
-const rows = () => listPayments(paid.actions.database.reader, { afterSeq: 0, limit: 100 })
-
-async function buy(signed: SignedAuthorization, { url } = paid) {
-  const response = await fetch(`${url}${feed}`, {
-    headers: { 'PAYMENT-SIGNATURE': headerOf(paymentV2(signed)) },
-  })
-  const { code } = z.looseObject({ code: z.string().optional() }).parse(await response.json())
-  return { status: response.status, code }
-}
+const watched = () => createPaymentWatch(t.paid.actions)
 
 async function later(seconds: number): Promise<void> {
-  await chain.rpc('evm_increaseTime', [seconds])
-  await chain.mine()
+  await t.chain.rpc('evm_increaseTime', [seconds])
+  await t.chain.mine()
 }
 
 describe('a payment that a stop left under way', () => {
   it('and that was mined meanwhile is settled at the start, and delivered to who comes for it', async () => {
-    await chain.automine(false)
+    await t.chain.automine(false)
     const signed = await sign()
-    expect(await buy(signed)).toEqual({ status: 503, code: 'settlement_pending' })
+    expect(await buy(signed)).toMatchObject({ status: 503, code: 'settlement_pending' })
     await restart()
-    await chain.mine()
+    await t.chain.mine()
     await watched().run()
     expect(await rows()).toMatchObject([{ state: 'settled', deliveredAt: null }])
     expect((await buy(signed)).status).toBe(200)
-    expect(await buy(signed)).toEqual({ status: 402, code: 'authorization_already_used' })
+    expect(await buy(signed)).toMatchObject({ status: 402, code: 'authorization_already_used' })
     expect(await charged()).toBe(price)
   })
 
   it('and never reached a node is sent anew for who comes for it', async () => {
     const signed = await sign()
-    rules = lostOnTheWay
-    await chain.automine(false)
-    expect(await buy(signed)).toEqual({ status: 503, code: 'settlement_pending' })
+    t.rules = lostOnTheWay
+    await t.chain.automine(false)
+    expect(await buy(signed)).toMatchObject({ status: 503, code: 'settlement_pending' })
     await restart()
     await watched().run()
     expect(await rows()).toMatchObject([{ state: 'submitted' }])
-    expect(await buy(signed)).toEqual({ status: 503, code: 'settlement_pending' })
-    rules = {}
-    await chain.automine(true)
+    expect(await buy(signed)).toMatchObject({ status: 503, code: 'settlement_pending' })
+    t.rules = {}
+    await t.chain.automine(true)
     expect((await buy(signed)).status).toBe(200)
     expect(await charged()).toBe(price)
-    expect(await chain.sentBy(paid.settler)).toHaveLength(1)
+    expect(await t.chain.sentBy(t.paid.settler)).toHaveLength(1)
   })
 
   it('and never reached a node is given up when it has run out, and nobody was charged', async () => {
     const signed = await sign()
-    rules = lostOnTheWay
-    await chain.automine(false)
+    t.rules = lostOnTheWay
+    await t.chain.automine(false)
     await buy(signed)
-    rules = {}
+    t.rules = {}
     await later(300)
     await watched().run()
     expect(await rows()).toMatchObject([{ state: 'failed', reason: 'dead' }])
@@ -136,21 +84,24 @@ describe('a payment that a stop left under way', () => {
   })
 
   it('and is mined while the service sleeps between two looks is not taken for one that ran out', async () => {
-    await chain.automine(false)
+    await t.chain.automine(false)
     const signed = await sign()
-    expect(await buy(signed)).toEqual({ status: 503, code: 'settlement_pending' })
+    expect(await buy(signed)).toMatchObject({ status: 503, code: 'settlement_pending' })
     let isAsleep = true
-    const slow = await startRpcProxy(chain.url, {
+    const slow = await startRpcProxy(t.chain.url, {
       before: async ({ method }) => {
         if (!isAsleep || method !== 'eth_getBlockByNumber') return
         isAsleep = false
-        await chain.mine()
+        await t.chain.mine()
         await later(600)
       },
     })
-    await paid.stop()
-    const databasePath = join(folder, 'ledger.db')
-    paid = await startPaidService({ chain, rpcUrl: slow.url, databasePath })
+    await t.paid.stop()
+    t.paid = await startPaidService({
+      chain: t.chain,
+      rpcUrl: slow.url,
+      databasePath: join(folder, 'ledger.db'),
+    })
     await watched().run()
     await slow.stop()
     expect(isAsleep).toBe(false)
@@ -160,21 +111,21 @@ describe('a payment that a stop left under way', () => {
 
   it('and that cannot be looked for is shown when its time is over, and no longer when it was found', async () => {
     const signed = await sign()
-    await chain.automine(false)
+    await t.chain.automine(false)
     await buy(signed)
-    await chain.mine()
+    await t.chain.mine()
     const watch = watched()
     const outOfReach = 'settlement: the chain is out of reach'
-    rules = { instead: () => ({ status: 502, body: '' }) }
+    t.rules = { instead: () => ({ status: 502, body: '' }) }
     await watch.run()
     expect(watch.problems()).toEqual([outOfReach])
-    paid.clock.advance(3_600_000)
+    t.paid.clock.advance(3_600_000)
     await watch.run()
     expect(watch.problems()).toEqual([
       outOfReach,
       'settlement: 1 payment ran out, and whether money moved is not known',
     ])
-    rules = {}
+    t.rules = {}
     await watch.run()
     expect(watch.problems()).toEqual([])
     expect(await rows()).toMatchObject([{ state: 'settled', deliveredAt: null }])
@@ -193,7 +144,7 @@ describe('a reservation that a stop left', () => {
     asset: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
     payer: payer.address.toLowerCase(),
     nonce: signed.authorization.nonce,
-    payTo: paid.receiver,
+    payTo: t.paid.receiver,
     amountMicroUsdc: Number(price),
     validAfter: 0,
     validBefore: Number(validBefore),
@@ -205,7 +156,7 @@ describe('a reservation that a stop left', () => {
     reservedAt: '2026-11-21T06:00:00.000Z',
   })
   const leave = (payment: NewPayment) =>
-    paid.actions.database.write((tx) => reservePayment(tx, payment))
+    t.paid.actions.database.write((tx) => reservePayment(tx, payment))
 
   it('does not stand in the way of the same payment', async () => {
     const signed = await sign()
@@ -218,25 +169,27 @@ describe('a reservation that a stop left', () => {
     const payment = reservation(signed, signed.authorization.validBefore)
     await leave(payment)
     await watched().run()
-    expect(await findPayment(paid.actions.database.reader, payment)).not.toBeNull()
-    paid.clock.advance(3_600_000)
+    expect(await findPayment(t.paid.actions.database.reader, payment)).not.toBeNull()
+    t.paid.clock.advance(3_600_000)
     await watched().run()
-    expect(await findPayment(paid.actions.database.reader, payment)).toBeNull()
+    expect(await findPayment(t.paid.actions.database.reader, payment)).toBeNull()
   })
 })
 
 it('two services on one database answer one payment once', async () => {
-  const other = await start()
+  const other = await start(t)
   const signed = await sign()
   const answers = await Promise.all(
-    Array.from({ length: 20 }, (_, at) => buy(signed, at % 2 === 0 ? paid : other)),
+    Array.from({ length: 20 }, (_, at) => buyFrom(at % 2 === 0 ? t.paid : other, signed)),
   )
-  answers.push(await buy(signed, paid), await buy(signed, other))
+  answers.push(await buyFrom(t.paid, signed), await buyFrom(other, signed))
   await other.stop()
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-  expect(answers.slice(-2)).toContainEqual({ status: 402, code: 'authorization_already_used' })
+  expect(answers.slice(-2)).toContainEqual(
+    expect.objectContaining({ status: 402, code: 'authorization_already_used' }),
+  )
   expect(await charged()).toBe(price)
-  expect(await chain.usedAuthorizations()).toHaveLength(1)
+  expect(await t.chain.usedAuthorizations()).toHaveLength(1)
 })
 
 describe('a settled payment', () => {
@@ -244,15 +197,15 @@ describe('a settled payment', () => {
     await buy(await sign())
     await watched().run()
     expect(await rows()).toMatchObject([{ finality: 'latest', finalAt: null }])
-    await chain.mine(finalDepth)
+    await t.chain.mine(finalDepth)
     await watched().run()
     const [row] = await rows()
     expect(row?.finality).toBe('final')
     expect(row?.finalAt).not.toBeNull()
-    const asked = proxy.requests.length
+    const asked = t.proxy.requests.length
     const watch = watched()
     await watch.run()
-    const methods = proxy.requests.slice(asked).map(({ method }) => method)
+    const methods = t.proxy.requests.slice(asked).map(({ method }) => method)
     expect(methods).toEqual(['eth_getBalance'])
     expect(watch.problems()).toEqual([])
   })
@@ -260,10 +213,10 @@ describe('a settled payment', () => {
   it('that a reorganisation undid for good is shown', async () => {
     const signed = await sign()
     expect((await buy(signed)).status).toBe(200)
-    await chain.reorg(1)
+    await t.chain.reorg(1)
     expect(await charged()).toBe(0n)
     await later(300)
-    await chain.mine(finalDepth)
+    await t.chain.mine(finalDepth)
     const watch = watched()
     await watch.run()
     expect(await rows()).toMatchObject([
@@ -272,42 +225,27 @@ describe('a settled payment', () => {
     expect(watch.problems()).toEqual([
       'settlement: a reorganisation undid 1 settled payment for good',
     ])
-    expect(paid.lines()).toContainEqual(expect.objectContaining({ message: 'payment undone' }))
+    expect(t.paid.lines()).toContainEqual(expect.objectContaining({ message: 'payment undone' }))
     expect(await buy(signed)).toMatchObject({ status: 402 })
-  })
-
-  it('that a reorganisation moved to another block is final there', async () => {
-    const signed = await sign()
-    await buy(signed)
-    const [before] = await rows()
-    await chain.reorg(1)
-    // A stranger's transaction, of another hash, brings the same transfer.
-    await chain.call(settlementCall(signed))
-    await chain.mine(finalDepth)
-    await watched().run()
-    const [after] = await rows()
-    expect(after?.finality).toBe('final')
-    expect(after?.txHash).not.toBe(before?.txHash)
-    expect(await charged()).toBe(price)
   })
 })
 
 describe('the watch', () => {
   it('says that the settling wallet runs out of ETH, and by which address', async () => {
-    await chain.fund(paid.settler, 10n ** 12n)
+    await t.chain.fund(t.paid.settler, 10n ** 12n)
     const watch = watched()
     await watch.run()
     expect(watch.problems()).toEqual([
-      `settlement: the settling wallet ${paid.settler} has little ETH left on Base`,
+      `settlement: the settling wallet ${t.paid.settler} has little ETH left on Base`,
     ])
   })
 
   it('says that the chain is out of reach, and goes on when it is back', async () => {
-    rules = { instead: () => ({ status: 502, body: '' }) }
+    t.rules = { instead: () => ({ status: 502, body: '' }) }
     const watch = watched()
     await watch.run()
     expect(watch.problems()).toEqual(['settlement: the chain is out of reach'])
-    rules = {}
+    t.rules = {}
     await watch.run()
     expect(watch.problems()).toEqual([])
   })

@@ -1,0 +1,142 @@
+/** Hooks and steps that tests of payments share: one chain per file, one service and one snapshot per test. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
+import { z } from 'zod'
+
+import { listPayments } from '../../src/db/payments/lists.ts'
+import { startPaidService } from './paid-service.ts'
+import type { PaidService } from './paid-service.ts'
+import { startRpcProxy } from './rpc-proxy.ts'
+import type { ProxyRules, RpcProxy } from './rpc-proxy.ts'
+import { allowSlowTests } from './slow-tests.ts'
+import { startUsdcChain } from './usdc-chain.ts'
+import type { UsdcChain } from './usdc-chain.ts'
+import { chainAccount, headerOf, paymentV2, signAuthorization } from './x402-payment.ts'
+import type { SignedAuthorization } from './x402-payment.ts'
+
+export const feed = '/api/v1/alerts/feed'
+/** Price of the feed in micro-USDC. */
+export const price = 2000n
+export const payer = chainAccount('payer')
+const funds = 1_000_000n
+
+export interface PaymentTests {
+  readonly chain: UsdcChain
+  readonly proxy: RpcProxy
+  /** The service of the running test; a test may replace it. */
+  paid: PaidService
+  /** Interference between service and chain; reset for every test. */
+  rules: ProxyRules
+}
+
+export type Answer = Awaited<ReturnType<typeof getAnswer>>
+
+const anyObject = z.record(z.string(), z.unknown())
+
+/** The JSON in a header of x402. */
+export const decodedHeader = (headers: Headers, name: string) =>
+  anyObject.parse(JSON.parse(Buffer.from(headers.get(name) ?? '', 'base64').toString()))
+
+async function getAnswer(url: string, headers: Readonly<Record<string, string>>) {
+  const response = await fetch(url, { headers })
+  const body = anyObject.parse(await response.json())
+  const code = z.string().optional().parse(body['code'])
+  return { status: response.status, code, body, headers: response.headers }
+}
+
+/** Buys the feed from one of several services. */
+export const buyFrom = ({ url }: PaidService, signed: SignedAuthorization) =>
+  getAnswer(`${url}${feed}`, { 'PAYMENT-SIGNATURE': headerOf(paymentV2(signed)) })
+
+/** @param start starts the service of each test; by default one that settles through the proxy. */
+export function usePaymentTests(
+  start = ({ chain, proxy }: PaymentTests): Promise<PaidService> =>
+    startPaidService({ chain, rpcUrl: proxy.url, level: 'debug' }),
+) {
+  allowSlowTests('starts anvil')
+  let chain: UsdcChain
+  let proxy: RpcProxy
+  let paid: PaidService
+  let restore: () => Promise<void>
+  const tests: PaymentTests = {
+    get chain() {
+      return chain
+    },
+    get proxy() {
+      return proxy
+    },
+    get paid() {
+      return paid
+    },
+    set paid(service) {
+      paid = service
+    },
+    rules: {},
+  }
+
+  beforeAll(async () => {
+    chain = await startUsdcChain()
+    await chain.mint(payer.address, funds)
+    proxy = await startRpcProxy(chain.url, {
+      before: async (request) => tests.rules.before?.(request),
+      instead: (request) => tests.rules.instead?.(request),
+      change: (request, answer) =>
+        tests.rules.change === undefined ? answer : tests.rules.change(request, answer),
+    })
+  })
+  beforeEach(async () => {
+    tests.rules = {}
+    restore = await chain.snapshot()
+    paid = await start(tests)
+  })
+  afterEach(async () => {
+    tests.rules = {}
+    await paid.stop()
+    await restore()
+  })
+  afterAll(async () => {
+    await proxy.stop()
+    await chain.stop()
+  })
+
+  const get = (path: string, headers: Readonly<Record<string, string>>) =>
+    getAnswer(`${paid.url}${path}`, headers)
+  const buy = (signed: SignedAuthorization, path = feed) =>
+    get(path, { 'PAYMENT-SIGNATURE': headerOf(paymentV2(signed)) })
+  const charged = async () => funds - (await chain.balanceOf(payer.address))
+  const expectUsed = async (signed: SignedAuthorization): Promise<void> => {
+    expect(await buy(signed)).toMatchObject({ status: 402, code: 'authorization_already_used' })
+    expect(await charged()).toBe(price)
+    expect(await chain.usedAuthorizations()).toHaveLength(1)
+  }
+  return {
+    tests,
+    get,
+    buy,
+    charged,
+    /** An authorization of the price, but for `changes`. */
+    sign: (changes: Partial<SignedAuthorization['authorization']> = {}) =>
+      signAuthorization(payer, { to: paid.receiver, value: price, ...changes }),
+    rows: () => listPayments(paid.actions.database.reader, { afterSeq: 0, limit: 100 }),
+    /** The payment buys nothing more and was charged once. */
+    expectUsed,
+    /** The payment buys its answer once more, and then nothing. */
+    expectDeliveredOnce: async (signed: SignedAuthorization): Promise<void> => {
+      expect((await buy(signed)).status).toBe(200)
+      await expectUsed(signed)
+    },
+  }
+}
+
+/** The payer has to repeat the request with the same payment. */
+export function expectPending({ status, code, headers }: Answer): void {
+  expect([status, code]).toEqual([503, 'settlement_pending'])
+  expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+  expect(headers.get('payment-required')).toBeNull()
+}
+
+/** The payment was not taken, and the payer may send it again. */
+export function expectUnavailable({ status, code, headers }: Answer): void {
+  expect([status, code]).toEqual([503, 'payment_unavailable'])
+  expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+  expect(headers.get('payment-required')).toBeNull()
+}
