@@ -10,8 +10,10 @@ import { closeFlag, openFlag } from '../../src/db/flags.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { historyOf, insertPoll, loadRailStates, saveRailState } from '../../src/db/polls.ts'
 import { TimeoutError, withTimeoutAwaited } from '../../src/outbound/timeout.ts'
-import type { AnyRailAdapter, AdapterContext, Window } from '../rails/adapter.ts'
+import type { AnyRailAdapter, AdapterContext } from '../rails/adapter.ts'
 import type { Sources } from '../rails/sources.ts'
+import { windowEndingAt } from '../rails/window.ts'
+import type { Window } from '../rails/window.ts'
 import type { AuthoredRail } from '../world/authored-rails.ts'
 import {
   pastPollsOf,
@@ -88,7 +90,7 @@ async function measure(
   const limit = { timeoutMs: pollTimeoutMs, signal }
   try {
     const { measurement, counters } = await withTimeoutAwaited(limit, async (limited) => {
-      const ctx = await contextOf(adapter, deps, windowOf(startedAtMs), limited)
+      const ctx = await contextOf(adapter, deps, windowEndingAt(startedAtMs), limited)
       return await adapter.measure(ctx)
     })
     const impossible = impossibleFigures(measurement.figures)
@@ -107,10 +109,6 @@ function reasonOf(error: unknown): string {
   if (error instanceof TimeoutError)
     return `not read within ${pollTimeoutMs / secondMs} s; the next poll goes on`
   return redact(error instanceof Error ? error.message : String(error))
-}
-
-function windowOf(endMs: number): Window {
-  return { endMs, start30dMs: endMs - 30 * dayMs, start7dMs: endMs - 7 * dayMs }
 }
 
 async function contextOf(

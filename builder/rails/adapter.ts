@@ -1,39 +1,31 @@
 import type { Clock, Log, Random } from '../../src/core/deps.ts'
-/**
- * What a rail's file says: where to look (`read`) and how to reduce what was seen (`reduce`, pure).
- * The framework in `poll.ts` works out the window, times the poll, catches the error, validates the figures and stamps them.
- */
-import type { Measurement } from '../../src/core/figures.ts'
+import { unknownFigures } from '../../src/core/figures.ts'
+import type { Figures, Measurement } from '../../src/core/figures.ts'
 import type { ChainName, EvmChainName } from '../chain/chains.ts'
 import type { RpcClient } from '../chain/json-rpc.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { Http } from '../sources/http.ts'
-import type { PayoutStore } from './payout-hours.ts'
+import type { PayoutStore } from './payout-store.ts'
+import type { Window } from './window.ts'
 
 export type { EvidencePointer, Figure, Figures, Measurement } from '../../src/core/figures.ts'
 
-/** Half-open windows on payout time that end at the start of the poll. Unix milliseconds. */
-export interface Window {
-  readonly endMs: number
-  readonly start30dMs: number
-  readonly start7dMs: number
-}
+export type Counters = Readonly<Record<string, number>>
 
-/** Earlier good figures of the same rail, newest first; for boards that show only lifetime totals. */
+/** The counters of an earlier good poll of the same rail. */
 export interface PastPoll {
   readonly polledAtMs: number
-  readonly counters: Readonly<Record<string, number>>
+  readonly counters: Counters
 }
 
 export interface AdapterContext {
   readonly window: Window
   readonly http: Http
-  /** Throws `ChainNotConfigured` where no RPC is set for the chain. */
   readonly chain: (name: EvmChainName) => ChainReader
   readonly solana: () => RpcClient<'solana'>
-  /** Folded payouts of earlier polls, resumable by cursor. */
+  /** Payouts that earlier polls aggregated, with the cursor to resume from. */
   readonly payouts: PayoutStore
-  /** Counters that earlier polls of this rail kept (`Evidence.counters`), newest first. */
+  /** Newest first; for sources that show only lifetime totals. */
   readonly past: readonly PastPoll[]
   readonly clock: Clock
   readonly random: Random
@@ -41,50 +33,53 @@ export interface AdapterContext {
   readonly signal: AbortSignal
 }
 
+/** What `reduce` returns: unknown figures, removal reasons without a payout and empty notes may be left out. */
+export interface ReducedEvidence extends Pick<Measurement, 'evidence'> {
+  readonly figures: Partial<Figures>
+  readonly removed30d?: Counters
+  readonly notes: readonly (string | null | false)[]
+}
+
+/** `read` fetches and `reduce` computes, without effects. `jobs/poll-rail.ts` limits, checks and stores the result. */
 export interface RailAdapter<Evidence> {
   readonly rail: string
-  /** Name and version of the filter rule; the framework appends both to the published methodology. */
+  /** The filter rule, which is part of the published methodology. */
   readonly rule: { readonly name: string; readonly version: string; readonly text: string }
-  /** Where the adapter reads over HTTP; `RAIL_BASE_URL_<RAIL>` replaces the origin of every one. */
-  readonly hosts: readonly string[]
-  /** Chains whose RPC the adapter needs. */
-  readonly chains: readonly ChainName[]
+  /** Origins that are read over HTTP; `RAIL_BASE_URL_<RAIL>` replaces each of them. */
+  readonly hosts?: readonly string[]
+  readonly chains?: readonly ChainName[]
   readonly read: (ctx: AdapterContext) => Promise<Evidence>
-  readonly reduce: (evidence: Evidence, window: Window) => Measurement
-  /** Lifetime counters to keep with this poll, for later differences (`AdapterContext.past`). */
-  readonly counters?: (evidence: Evidence) => Readonly<Record<string, number>>
+  readonly reduce: (evidence: Evidence, window: Window) => ReducedEvidence
+  /** Lifetime counters to store with this poll, for `AdapterContext.past` of later ones. */
+  readonly counters?: (evidence: Evidence) => Counters
 }
 
-/** An adapter whose evidence type only its own file knows: the pair of read and reduce, closed over. */
-export interface AnyRailAdapter {
-  readonly rail: string
-  readonly rule: RailAdapter<unknown>['rule']
-  readonly hosts: readonly string[]
-  readonly chains: readonly ChainName[]
+/** An adapter without its evidence type, so that adapters fit into one list. */
+export interface AnyRailAdapter extends Required<
+  Pick<RailAdapter<unknown>, 'rail' | 'rule' | 'hosts' | 'chains'>
+> {
   readonly measure: (
     ctx: AdapterContext,
-  ) => Promise<{ measurement: Measurement; counters: Readonly<Record<string, number>> }>
+  ) => Promise<{ readonly measurement: Measurement; readonly counters: Counters }>
 }
 
-/** Closes an adapter over its evidence so that adapters of different evidence stand in one list. */
 export function defineRail<Evidence>(adapter: RailAdapter<Evidence>): AnyRailAdapter {
-  const { rail, rule, hosts, chains } = adapter
+  const { rail, rule, hosts = [], chains = [] } = adapter
   return {
     rail,
     rule,
     hosts,
     chains,
     measure: async (ctx) => {
-      const evidence = await adapter.read(ctx)
-      return {
-        measurement: adapter.reduce(evidence, ctx.window),
-        counters: adapter.counters?.(evidence) ?? {},
+      const read = await adapter.read(ctx)
+      const { figures, removed30d = {}, notes, evidence } = adapter.reduce(read, ctx.window)
+      const measurement = {
+        figures: { ...unknownFigures, ...figures },
+        removed30d: Object.fromEntries(Object.entries(removed30d).filter(([, count]) => count > 0)),
+        notes: notes.filter((note) => typeof note === 'string'),
+        evidence,
       }
+      return { measurement, counters: adapter.counters?.(read) ?? {} }
     },
   }
-}
-
-/** What is stored about a rail cannot be read: nothing may be built on it or written over it. */
-export class StoredStateError extends Error {
-  override readonly name = 'StoredStateError'
 }

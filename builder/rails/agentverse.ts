@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { SourceError } from '../sources/http.ts'
 import { defineRail } from './adapter.ts'
 import type { EvidencePointer } from './adapter.ts'
-import { countField, countText, evidenceOf, parseAnswer } from './answers.ts'
+import { countField, countText, evidenceOf, noVolume, parseAnswer } from './answers.ts'
 
 const host = 'https://agentverse.ai'
 const sample = 30
@@ -33,7 +33,6 @@ export const agentverse = defineRail<Evidence>({
     text: 'Activity and workers are the agents that the search finds in state active. The search stops at 10,000 hits, so from there on the count is a floor. There are no payments.',
   },
   hosts: [host],
-  chains: [],
   read: async (ctx) => {
     const answer = await ctx.http.json(`${host}/v1/search/agents`, {
       json: {
@@ -57,28 +56,18 @@ export const agentverse = defineRail<Evidence>({
   },
   reduce: ({ active, topInteractions, pointer }) => ({
     figures: {
-      tpv30dMicroUsdc: 0,
-      tpv7dMicroUsdc: 0,
-      tpv30dRawMicroUsdc: 0,
-      tpv7dRawMicroUsdc: 0,
-      uniqueCreators30d: null,
+      ...noVolume,
       uniqueWorkers30d: active,
       topWorkerShare: active === 0 ? 0 : null,
-      creatorsWithBudget30d: null,
       activity30d: active,
-      lastPayoutAtMs: null,
     },
-    removed30d: {},
     notes: [
       active >= searchCap
         ? `At least ${countText(searchCap)} agents are active: a floor, the search counts no further.`
         : `${countText(active)} agents are active.`,
       'The volume is 0 by definition: nobody is paid through the directory.',
-      ...(topInteractions === null
-        ? []
-        : [
-            `The most used one shows ${countText(topInteractions)} interactions, by the directory's own counter.`,
-          ]),
+      topInteractions !== null &&
+        `The most used one shows ${countText(topInteractions)} interactions, by the directory's own counter.`,
     ],
     evidence: [pointer],
   }),

@@ -1,11 +1,8 @@
-/**
- * Reads a rail's logs from where the last poll stopped to the settled head, folds them by hours and drops them.
- * What is saved can be resumed after a crash at any point: a stream's cursor is written with its hours.
- */
+/** Reads the logs of a rail from where the last poll stopped to the settled head and aggregates them by hour. */
 import type { Abi } from 'viem'
 import { z } from 'zod'
 
-import { dayMs, minuteMs } from '../../src/core/time.ts'
+import { dayMs, minuteMs, secondMs } from '../../src/core/time.ts'
 import { chains } from '../chain/chains.ts'
 import type { EvmChainName } from '../chain/chains.ts'
 import { ChainError } from '../chain/errors.ts'
@@ -13,11 +10,12 @@ import { readLogs } from '../chain/logs.ts'
 import type { LogChunk, LogFilter } from '../chain/logs.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { EvidencePointer, AdapterContext } from './adapter.ts'
-import type { PayoutHour } from './payout-hours.ts'
-import { firstKeptHour, aggregatePayouts, later } from './payouts.ts'
-import type { Payout } from './payouts.ts'
+import { openPayoutStream } from './payout-store.ts'
+import type { PayoutStream } from './payout-store.ts'
+import type { Payout, PayoutHour } from './payouts.ts'
+import { firstKeptHour } from './window.ts'
 
-/** The payouts of a chunk by stream, and what the rail must remember, such as the ids that were paid. */
+/** The payouts of a chunk by stream, and keys to remember, such as the ids that were paid. */
 export interface ChunkPayouts<Stream extends string> {
   readonly payouts: Readonly<Partial<Record<Stream, readonly Payout[]>>>
   readonly remember?: readonly string[]
@@ -25,12 +23,12 @@ export interface ChunkPayouts<Stream extends string> {
 
 export interface AggregateLogsRequest<TAbi extends Abi, Stream extends string> {
   readonly chain: EvmChainName
-  /** Each has its own hours; the first also keeps the memory. */
+  /** The first also stores the remembered keys. */
   readonly streams: readonly [Stream, ...Stream[]]
   readonly abi: TAbi
   readonly filters: readonly LogFilter[]
   readonly chunkBlocks?: number
-  /** Turns a chunk into payouts; may ask the chain. `memory` is what earlier chunks and polls told to remember. */
+  /** `memory` contains the keys that earlier chunks and polls remembered. */
   readonly toPayouts: (
     chunk: LogChunk<TAbi>,
     reader: ChainReader,
@@ -51,52 +49,40 @@ export interface AggregatedLogs<Stream extends string> {
 const defaultChunkBlocks = 9_000
 const chunksPerSave = 16
 const maxMemory = 20_000
-/** A node that stands this far behind the poll would freeze the figures while calling them fresh. */
+/** A node further behind would present old figures as new ones. */
 const maxHeadAgeMs = 60 * minuteMs
 
-const cursorShape = z.object({
+const cursorSchema = z.object({
   block: z.int().min(0),
   lastPayoutAtMs: z.number().nullable(),
   memory: z.array(z.string()),
 })
-type Cursor = z.infer<typeof cursorShape>
+type LogStream = PayoutStream<z.infer<typeof cursorSchema>>
 
-interface StreamState {
-  cursor: Cursor | null
-  readonly hours: Map<number, PayoutHour>
-  readonly changed: Set<number>
-  lastPayoutAtMs: number | null
-}
-
-/** Throws `ChainError` where the node fails, lags or is of another chain; what was aggregated until then stays saved. */
+/** @throws ChainError where the node fails, lags or is of another chain; what was read until then stays stored */
 export async function aggregateLogs<const TAbi extends Abi, const Stream extends string>(
   ctx: AdapterContext,
   request: AggregateLogsRequest<TAbi, Stream>,
 ): Promise<AggregatedLogs<Stream>> {
-  const { streams, filters } = request
-  const reader = ctx.chain(request.chain)
+  const { chain, streams, filters } = request
+  const reader = ctx.chain(chain)
   const head = await freshHead(reader, ctx.window.endMs)
   const fromHour = firstKeptHour(ctx.window)
-  const states = new Map<Stream, StreamState>()
-  for (const stream of streams) states.set(stream, await loadStream(ctx, stream, fromHour))
-  const memory = new Set(states.get(streams[0])?.cursor?.memory)
-  const fromBlock = await firstUnread(ctx, request.chain, reader, [...states.values()], head)
+  const opened = new Map<string, LogStream>()
+  for (const name of streams) {
+    opened.set(name, await openPayoutStream(ctx.payouts, name, fromHour, cursorSchema))
+  }
+  const remembered = new Set(opened.get(streams[0])?.cursor()?.memory)
+  const fromBlock = await firstUnreadBlock(ctx, reader, [...opened.values()], head)
   const logsPerContract = new Map<string, number>(
     filters.flatMap(({ addresses }) => addresses.map((address) => [address.toLowerCase(), 0])),
   )
 
   async function save(block: number): Promise<void> {
-    for (const [stream, state] of states) {
-      if (state.cursor !== null && state.cursor.block >= block) continue
-      const cursor: Cursor = {
-        block,
-        lastPayoutAtMs: state.lastPayoutAtMs,
-        memory: stream === streams[0] ? [...memory].slice(-maxMemory) : [],
-      }
-      const changed = [...state.changed].flatMap((hour) => state.hours.get(hour) ?? [])
-      await ctx.payouts.save(stream, cursor, changed, fromHour)
-      state.cursor = cursor
-      state.changed.clear()
+    for (const [name, stream] of opened) {
+      if ((stream.cursor()?.block ?? -1) >= block) continue
+      const memory = name === streams[0] ? [...remembered].slice(-maxMemory) : []
+      await stream.save({ block, memory })
     }
   }
 
@@ -112,16 +98,18 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
       chunkBlocks: request.chunkBlocks ?? defaultChunkBlocks,
       signal: ctx.signal,
       onChunk: async (chunk) => {
-        const { payouts, remember = [] } = await request.toPayouts(chunk, reader, memory)
-        // All questions come before the first change: a chunk that turns out too large is read again.
-        const fresh: [StreamState, readonly Payout[]][] = []
-        for (const [stream, state] of states) {
-          const seen = state.cursor?.block ?? -1
-          const unseen = (payouts[stream] ?? []).filter(({ block }) => block > seen)
-          fresh.push([state, chunk.exactTimes ? unseen : await withExactNewest(reader, unseen)])
+        const { payouts, remember = [] } = await request.toPayouts(chunk, reader, remembered)
+        // All reads come before the first change: a chunk that turns out too large is read again.
+        const added: [LogStream, readonly Payout[]][] = []
+        for (const name of streams) {
+          const stream = opened.get(name)
+          if (stream === undefined) continue
+          const done = stream.cursor()?.block ?? -1
+          const unread = (payouts[name] ?? []).filter(({ block }) => block > done)
+          added.push([stream, chunk.exactTimes ? unread : await withExactNewest(reader, unread)])
         }
-        for (const [state, unseen] of fresh) fold(state, unseen)
-        for (const id of remember) memory.add(id)
+        for (const [stream, unread] of added) stream.add(unread)
+        for (const id of remember) remembered.add(id)
         for (const { address } of chunk.logs) {
           logsPerContract.set(address, (logsPerContract.get(address) ?? 0) + 1)
         }
@@ -132,25 +120,24 @@ export async function aggregateLogs<const TAbi extends Abi, const Stream extends
     })
     doneTo = head
   } finally {
-    // Also what was aggregated before a failure: a node that limits requests is caught up with poll by poll.
+    // Also after a failure: a node with a rate limit is caught up with over several polls.
     if (doneTo >= fromBlock || doneTo === head) await save(doneTo)
   }
 
   const evidence = [...logsPerContract].map(([contract, logs]): EvidencePointer => ({
     kind: 'logs',
-    chain: request.chain,
+    chain,
     contract,
     fromBlock: Math.min(fromBlock, head),
     toBlock: head,
     logs,
   }))
-  return { stream: (name) => aggregatedStream(states.get(name)), evidence }
-}
-
-function aggregatedStream(state: StreamState | undefined): AggregatedStream {
   return {
-    buckets: [...(state?.hours.values() ?? [])].sort((a, b) => a.hour - b.hour),
-    lastPayoutAtMs: state?.lastPayoutAtMs ?? null,
+    stream: (name) => ({
+      buckets: opened.get(name)?.hours() ?? [],
+      lastPayoutAtMs: opened.get(name)?.lastPayoutAtMs() ?? null,
+    }),
+    evidence,
   }
 }
 
@@ -163,46 +150,20 @@ async function freshHead(reader: ChainReader, pollMs: number): Promise<number> {
   )
 }
 
-async function loadStream(
-  ctx: AdapterContext,
-  stream: string,
-  fromHour: number,
-): Promise<StreamState> {
-  const { cursor, buckets } = await ctx.payouts.load(stream, fromHour, (json) =>
-    cursorShape.parse(json),
-  )
-  return {
-    cursor,
-    hours: new Map(buckets.map((bucket) => [bucket.hour, bucket])),
-    changed: new Set(),
-    lastPayoutAtMs: cursor?.lastPayoutAtMs ?? null,
-  }
-}
-
 /** The block after the stream that is furthest behind; at first, or after a long pause, the start of the window. */
-async function firstUnread(
+async function firstUnreadBlock(
   ctx: AdapterContext,
-  chain: EvmChainName,
   reader: ChainReader,
-  states: readonly StreamState[],
+  streams: readonly LogStream[],
   head: number,
 ): Promise<number> {
-  const next = Math.min(...states.map(({ cursor }) => (cursor === null ? 0 : cursor.block + 1)))
-  const windowBlocks = (31 * dayMs) / (chains[chain].blockSeconds * 1000)
-  if (next > head - windowBlocks && states.every(({ cursor }) => cursor !== null)) return next
-  const start = await reader.blockAtTime(ctx.window.start30dMs)
-  return Math.max(next, start)
+  const next = Math.min(...streams.map((stream) => (stream.cursor()?.block ?? -1) + 1))
+  const windowBlocks = (31 * dayMs) / (chains[reader.name].blockSeconds * secondMs)
+  if (next > Math.max(0, head - windowBlocks)) return next
+  return Math.max(next, await reader.blockAtTime(ctx.window.start30dMs))
 }
 
-function fold(state: StreamState, payouts: readonly Payout[]): void {
-  for (const bucket of aggregatePayouts([...state.hours.values()], payouts)) {
-    state.hours.set(bucket.hour, bucket)
-    state.changed.add(bucket.hour)
-    state.lastPayoutAtMs = later(state.lastPayoutAtMs, bucket.lastPayoutAtMs)
-  }
-}
-
-/** The newest kept payout becomes a published time, so an interpolated one is replaced by its block's header. */
+/** The newest kept payout with the exact time of its block, since that time is published. */
 async function withExactNewest(
   reader: ChainReader,
   payouts: readonly Payout[],

@@ -7,7 +7,7 @@ import { parseTime } from '../../src/core/time.ts'
 import { displayAddress } from '../sources/http-address.ts'
 import { SourceError } from '../sources/http.ts'
 import type { HttpAnswer } from '../sources/http.ts'
-import type { EvidencePointer, Figure, PastPoll, Window } from './adapter.ts'
+import type { EvidencePointer, Figure, PastPoll } from './adapter.ts'
 
 /** A count as a source states it: whole and never negative. */
 export const countField = z.int().min(0)
@@ -72,27 +72,35 @@ export function countText(count: number): string {
   return count.toLocaleString('en-US')
 }
 
+/** Volumes of a rail that pays nobody. */
+export const noVolume = {
+  tpv30dMicroUsdc: 0,
+  tpv7dMicroUsdc: 0,
+  tpv30dRawMicroUsdc: 0,
+  tpv7dRawMicroUsdc: 0,
+} as const
+
 export function evidenceOf(answer: HttpAnswer, items: number): EvidencePointer {
   return { kind: 'http', url: answer.url, sha256: answer.sha256, items }
 }
 
-/** Whether a time lies in the half-open window that starts at `startMs`. */
-export function within(timeMs: number, startMs: number, window: Window): boolean {
-  return timeMs >= startMs && timeMs < window.endMs
-}
-
 /** Things by key, keys in the order first seen. */
-export function groupBy<Thing>(
+export function groupBy<Key, Thing>(
   things: Iterable<Thing>,
-  keyOf: (thing: Thing) => string,
-): Map<string, Thing[]> {
-  const groups = new Map<string, Thing[]>()
+  keyOf: (thing: Thing) => Key,
+): Map<Key, Thing[]> {
+  const groups = new Map<Key, Thing[]>()
   for (const thing of things) {
     const group = groups.get(keyOf(thing))
     if (group === undefined) groups.set(keyOf(thing), [thing])
     else group.push(thing)
   }
   return groups
+}
+
+/** How often each reason occurs, without the word for what was kept. */
+export function countExcept(reasons: Iterable<string>, kept: string): Record<string, number> {
+  return Object.fromEntries([...tally(reasons)].filter(([reason]) => reason !== kept))
 }
 
 /** Counts things by key. */

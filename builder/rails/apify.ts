@@ -1,8 +1,7 @@
 import { z } from 'zod'
 
-import { unknownFigures } from '../../src/core/figures.ts'
 import { defineRail } from './adapter.ts'
-import { countField, countText, parseAnswer, tally } from './answers.ts'
+import { countExcept, countField, countText, parseAnswer } from './answers.ts'
 import { readPages } from './paged-list.ts'
 import type { PagedList } from './paged-list.ts'
 
@@ -37,7 +36,6 @@ export const apify = defineRail<PagedList<Actor>>({
     text: `Workers are distinct publishers of Actors that are priced and had a user in 30 days; free and unused Actors and unit prices below 0 or above ${ceilingUsd.toLocaleString('en-US')} USD are left out and counted. Volume is unknown: payouts are not public, and no estimate is published in their place.`,
   },
   hosts: [host],
-  chains: [],
   read: (ctx) =>
     readPages(ctx, {
       request: ({ offset }) => ({
@@ -56,19 +54,17 @@ export const apify = defineRail<PagedList<Actor>>({
     const users = counted.reduce((sum, { actor }) => sum + usersOf(actor), 0)
     return {
       figures: {
-        ...unknownFigures,
         uniqueWorkers30d: publishers.size,
         activity30d: items.length === 0 ? 0 : null,
       },
-      removed30d: Object.fromEntries(
-        [...tally(verdicts.map(({ verdict }) => verdict))].filter(
-          ([verdict]) => verdict !== 'counted',
-        ),
+      removed30d: countExcept(
+        verdicts.map(({ verdict }) => verdict),
+        'counted',
       ),
       notes: [
         `${countText(items.length)} Actors are listed; ${countText(counted.length)} of ${countText(publishers.size)} publishers are priced and were used, by ${countText(users)} users in 30 days (one person counts once per Actor).`,
         'Workers are publishers whose Actors were used, not publishers known to have been paid. Volume is unknown: payouts are not public.',
-        ...(moved === null ? [] : [moved]),
+        moved,
       ],
       evidence,
     }

@@ -1,9 +1,15 @@
 import { z } from 'zod'
 
-import { unknownFigures } from '../../src/core/figures.ts'
 import { microPerUsdc } from '../../src/core/money.ts'
 import { defineRail } from './adapter.ts'
-import { countField, countText, microFromUsd, parseAnswer, tally, usdText } from './answers.ts'
+import {
+  countExcept,
+  countField,
+  countText,
+  microFromUsd,
+  parseAnswer,
+  usdText,
+} from './answers.ts'
 import { readPages } from './paged-list.ts'
 import type { PagedList } from './paged-list.ts'
 
@@ -35,7 +41,6 @@ export const bountybook = defineRail<PagedList<Job>>({
     text: `Open jobs are offers and never volume; creators are their distinct posters. Jobs without a price, below 0 or above ${ceilingUsdc.toLocaleString('en-US')} USDC are left out and counted.`,
   },
   hosts: [host],
-  chains: [],
   read: (ctx) =>
     readPages(ctx, {
       request: ({ index }) => ({
@@ -55,22 +60,18 @@ export const bountybook = defineRail<PagedList<Job>>({
     const named = posters.filter((poster) => poster !== null)
     return {
       figures: {
-        ...unknownFigures,
         uniqueCreators30d:
           named.length > 0 && named.length === posters.length ? new Set(named).size : null,
       },
-      removed30d: Object.fromEntries(
-        [...tally(verdicts.map(({ verdict }) => verdict))].filter(
-          ([verdict]) => verdict !== 'offer',
-        ),
+      removed30d: countExcept(
+        verdicts.map(({ verdict }) => verdict),
+        'offer',
       ),
       notes: [
         `${countText(offers.length)} open jobs offer ${usdText(offered)} in all; nothing shows that the posters hold it.`,
         'Volume, workers and the last payout are unknown: the list shows offers.',
-        ...(named.length === posters.length
-          ? []
-          : ['Creators are unknown: not every job names its poster.']),
-        ...(moved === null ? [] : [moved]),
+        named.length < posters.length && 'Creators are unknown: not every job names its poster.',
+        moved,
       ],
       evidence,
     }

@@ -51,7 +51,6 @@ function erc8004On(rail: string, chain: 'ethereum' | 'base'): AnyRailAdapter {
         'distinct client addresses, workers are distinct agent ids, the top share is of feedback counts. Feedback that was revoked later still counts as activity. ' +
         'Nothing is removed. Windows are whole hours.',
     },
-    hosts: [],
     chains: [chain],
     read: async (ctx) =>
       await aggregateLogs<typeof registryEvents, Stream>(ctx, {

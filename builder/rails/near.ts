@@ -1,11 +1,10 @@
 import { z } from 'zod'
 
-import { unknownFigures } from '../../src/core/figures.ts'
 import { defineRail } from './adapter.ts'
-import { amountField, countText, groupBy, parseAnswer, timeField, within } from './answers.ts'
+import { amountField, countText, groupBy, parseAnswer, timeField } from './answers.ts'
 import { readPages } from './paged-list.ts'
 import type { PagedList } from './paged-list.ts'
-
+import { isWithin } from './window.ts'
 const host = 'https://market-legacy.near.ai'
 const pageSize = 100
 
@@ -32,7 +31,6 @@ export const near = defineRail<PagedList<Job>>({
     text: 'Creators are the agents whose jobs were completed in the window (by completed_at, else updated_at). A completed job is no payout. Budgets are offers and never volume; they stand in the notes by token, those above 1,000,000 left out and counted.',
   },
   hosts: [host],
-  chains: [],
   read: (ctx) =>
     readPages(ctx, {
       request: ({ offset }) => ({
@@ -43,20 +41,17 @@ export const near = defineRail<PagedList<Job>>({
     }),
   reduce: ({ items, evidence }, window) => {
     const completed = items.filter(({ status }) => status === 'completed')
-    const recent = completed.filter((job) => within(completionMs(job), window.start30dMs, window))
+    const recent = completed.filter((job) => isWithin(completionMs(job), window.start30dMs, window))
     return {
       figures: {
-        ...unknownFigures,
         uniqueCreators30d: new Set(recent.map(({ creator_agent_id }) => creator_agent_id)).size,
         // Nothing completed is nothing paid; a completed job may be paid or not.
         activity30d: recent.length === 0 ? 0 : null,
       },
-      removed30d: Object.fromEntries(
-        Object.entries({
-          not_completed: items.length - completed.length,
-          absurd_budget: recent.filter(isAbsurd).length,
-        }).filter(([, count]) => count > 0),
-      ),
+      removed30d: {
+        not_completed: items.length - completed.length,
+        absurd_budget: recent.filter(isAbsurd).length,
+      },
       notes: [
         `${countText(completed.length)} jobs were completed in the whole life of the list, ${countText(recent.length)} of them in the window.`,
         ...budgetNotes(recent.filter((job) => !isAbsurd(job))),

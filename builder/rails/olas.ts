@@ -6,11 +6,11 @@ import { microFromBaseUnits } from '../../src/core/money.ts'
 import { selectors } from '../chain/logs.ts'
 import type { DecodedLog, LogChunk } from '../chain/logs.ts'
 import { defineRail } from './adapter.ts'
-import type { Window } from './adapter.ts'
 import { aggregateLogs } from './aggregated-logs.ts'
 import type { ChunkPayouts, AggregatedLogs } from './aggregated-logs.ts'
 import { topShare, totalsOf } from './payouts.ts'
 import type { Payout, Totals } from './payouts.ts'
+import type { Window } from './window.ts'
 
 const marketplace: Address = '0x735FAAb1c4Ec41128c367AFb5c3baC73509f70bB'
 /** The contracts that keep the mechs' balances, one per way of paying, in lower case. */
@@ -131,7 +131,6 @@ export const olas = defineRail({
       'the requesters of MarketplaceRequest and of signed deliveries; those with a budget are the ones a tracker charged. Workers and the top share go by delivered ' +
       'requests, and above 90 % for one mech the rail is concentrated. The last payout is the newest Withdraw. Windows are whole hours.',
   },
-  hosts: [],
   chains: ['gnosis'],
   read: async (ctx) =>
     await aggregateLogs<typeof olasEvents, Stream>(ctx, {
@@ -166,7 +165,6 @@ export const olas = defineRail({
         activity30d: Number(deliveries.keptUnits),
         lastPayoutAtMs: aggregated.stream('withdrawals').lastPayoutAtMs,
       },
-      removed30d: {},
       notes: unpricedNotes(aggregated, window),
       evidence: aggregated.evidence,
     }

@@ -1,10 +1,9 @@
 import { z } from 'zod'
 
-import { unknownFigures } from '../../src/core/figures.ts'
 import { microPerUsdc } from '../../src/core/money.ts'
 import { defineRail } from './adapter.ts'
 import type { EvidencePointer, PastPoll } from './adapter.ts'
-import { countText, evidenceOf, parseAnswer, pollNear, tally, usdText } from './answers.ts'
+import { countExcept, countText, evidenceOf, parseAnswer, pollNear, usdText } from './answers.ts'
 import { readPages } from './paged-list.ts'
 
 const host = 'https://api.opire.dev'
@@ -41,7 +40,6 @@ export const opire = defineRail<Evidence>({
     text: `Open rewards are promises and never volume. Offers without a dollar price, below 0 or above ${ceilingUsd.toLocaleString('en-US')} USD are left out and counted. The platform's own counters are kept at every poll and compared in the notes.`,
   },
   hosts: [host],
-  chains: [],
   read: async (ctx) => {
     const list = await readPages(ctx, {
       request: ({ index }) => ({
@@ -63,10 +61,8 @@ export const opire = defineRail<Evidence>({
     const offers = rewards.filter((reward) => judge(reward) === 'offer')
     const offered = offers.reduce((sum, { pendingPrice }) => sum + pendingPrice.value, 0)
     return {
-      figures: unknownFigures,
-      removed30d: Object.fromEntries(
-        [...tally(rewards.map(judge))].filter(([verdict]) => verdict !== 'offer'),
-      ),
+      figures: {},
+      removed30d: countExcept(rewards.map(judge), 'offer'),
       notes: [
         `${countText(offers.length)} open rewards promise ${usdText(offered * microPerCent)} in all; what was paid, to whom and by whom is not public.`,
         ...kpiNotes(kpis, before),

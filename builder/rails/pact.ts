@@ -103,7 +103,6 @@ export const pact = defineRail({
       'first. Payments after arbitration are not counted. PACT has one thin pool and no dated price here, so the volume in USDC is unknown and the amount in PACT ' +
       'stands in the notes; the top share is taken of PACT. Removed: pacts whose creator is their recipient (self_dealing). Windows are whole hours.',
   },
-  hosts: [],
   chains: ['arbitrum'],
   read: async (ctx) =>
     await aggregateLogs<typeof pactEvents, Stream>(ctx, {

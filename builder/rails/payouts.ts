@@ -1,9 +1,38 @@
-/** Payouts aggregated into hours, and hours reduced to the figures of a rail. Pure; every rail read from logs uses it. */
-import { dayMs, hourMs, hourOf } from '../../src/core/time.ts'
-import type { EvidencePointer, Figures, Measurement, Window } from './adapter.ts'
-import type { PayoutHour, PayeeTotals } from './payout-hours.ts'
+/** Payouts aggregated by hour, and hours reduced to the figures of a rail. */
+import { z } from 'zod'
 
-/** One payment, or one activity that stands for it (then 1 unit worth nothing). */
+import type { EvidencePointer, Measurement } from '../../src/core/figures.ts'
+import { hourMs, hourOf } from '../../src/core/time.ts'
+import { groupBy } from './answers.ts'
+import type { Window } from './window.ts'
+
+const count = z.int().min(0)
+/** Decimal strings, since they may exceed 2^53. */
+const baseUnits = z.string().regex(/^\d+$/)
+
+/** `removed` counts by reason; the raw totals include what was removed, everything else only what the rule kept. */
+export const payoutHourBody = z.strictObject({
+  payers: z.record(z.string(), count),
+  payees: z.record(
+    z.string(),
+    z.strictObject({
+      count,
+      rawUnits: baseUnits,
+      keptUnits: baseUnits,
+      /** Null as soon as one payout has no price. */
+      rawMicroUsdc: count.nullable(),
+      keptMicroUsdc: count.nullable(),
+    }),
+  ),
+  removed: z.record(z.string(), count),
+  lastPayoutAtMs: count.nullable(),
+})
+
+/** The payouts of one Unix hour: a month of single payouts would not fit in memory. */
+export type PayoutHour = Readonly<z.infer<typeof payoutHourBody>> & { readonly hour: number }
+type PayeeTotals = PayoutHour['payees'][string]
+
+/** One payment, or one activity in its place. */
 export interface Payout {
   /** Unix milliseconds. */
   readonly atMs: number
@@ -11,28 +40,21 @@ export interface Payout {
   /** Null where the event does not name one. EVM addresses in lower case. */
   readonly payer: string | null
   readonly payee: string
-  /** Base units of the rail's token. */
-  readonly units: bigint
-  /** Null where there is no price. */
-  readonly microUsdc: number | null
-  /** The reason for which the rule left it out of the published figures; null where it is kept. */
-  readonly removedBy: string | null
+  /** Base units of the rail's token; 1 by default. */
+  readonly units?: bigint
+  /** Null where there is no price; 0 by default. */
+  readonly microUsdc?: number | null
+  /** Why the rule removed it from the published figures; null by default. */
+  readonly removedBy?: string | null
 }
 
-/** Folds payouts into the hours given and returns only the hours that changed, oldest first. */
+/** The hours that the payouts change, oldest first. */
 export function aggregatePayouts(
   buckets: readonly PayoutHour[],
   payouts: readonly Payout[],
 ): readonly PayoutHour[] {
   const hours = new Map(buckets.map((bucket) => [bucket.hour, bucket]))
-  const byHour = new Map<number, Payout[]>()
-  for (const payout of payouts) {
-    const hour = hourOf(payout.atMs)
-    const inHour = byHour.get(hour)
-    if (inHour === undefined) byHour.set(hour, [payout])
-    else inHour.push(payout)
-  }
-  return [...byHour]
+  return [...groupBy(payouts, ({ atMs }) => hourOf(atMs))]
     .sort(([a], [b]) => a - b)
     .map(([hour, inHour]) => addToHour(hours.get(hour) ?? emptyHour(hour), inHour))
 }
@@ -48,11 +70,12 @@ function addToHour(bucket: PayoutHour, payouts: readonly Payout[]): PayoutHour {
   let { lastPayoutAtMs } = bucket
   for (const payout of payouts) {
     payees.set(payout.payee, addPayout(payees.get(payout.payee), payout))
-    if (payout.removedBy === null) {
+    const { removedBy = null } = payout
+    if (removedBy === null) {
       if (payout.payer !== null) increment(payers, payout.payer)
-      lastPayoutAtMs = later(lastPayoutAtMs, payout.atMs)
+      lastPayoutAtMs = laterTime(lastPayoutAtMs, payout.atMs)
     } else {
-      increment(removed, payout.removedBy)
+      increment(removed, removedBy)
     }
   }
   return {
@@ -74,22 +97,22 @@ const nothing: PayeeTotals = {
 
 function addPayout(
   totals: PayeeTotals = nothing,
-  { units, microUsdc, removedBy }: Payout,
+  { units = 1n, microUsdc = 0, removedBy = null }: Payout,
 ): PayeeTotals {
   const raw = {
     rawUnits: String(BigInt(totals.rawUnits) + units),
-    rawMicroUsdc: plus(totals.rawMicroUsdc, microUsdc),
+    rawMicroUsdc: addKnown(totals.rawMicroUsdc, microUsdc),
   }
   if (removedBy !== null) return { ...totals, ...raw }
   return {
     ...raw,
     count: totals.count + 1,
     keptUnits: String(BigInt(totals.keptUnits) + units),
-    keptMicroUsdc: plus(totals.keptMicroUsdc, microUsdc),
+    keptMicroUsdc: addKnown(totals.keptMicroUsdc, microUsdc),
   }
 }
 
-/** Sums over one stretch of whole hours. Money is null as soon as one payout in it had no price. */
+/** Sums over whole hours. Money is null as soon as one payout has no price. */
 export interface Totals {
   readonly count: number
   readonly payers: ReadonlyMap<string, number>
@@ -105,10 +128,7 @@ export interface Totals {
   readonly removed: Readonly<Record<string, number>>
 }
 
-/**
- * Totals of the whole hours in `[startMs, endMs)`: the hour that holds the start is left out unless it begins there, so
- * that a window is never longer than it says.
- */
+/** Totals of the hours that begin in `[startMs, endMs)`, so that a window is never longer than it says. */
 export function totalsOf(
   buckets: readonly PayoutHour[],
   startMs: number,
@@ -118,53 +138,35 @@ export function totalsOf(
   const payers = new Map<string, number>()
   const payees = new Map<string, { count: number; units: bigint; microUsdc: number | null }>()
   const removed = new Map<string, number>()
-  const sum: {
-    count: number
-    rawUnits: bigint
-    keptUnits: bigint
-    raw: number | null
-    kept: number | null
-  } = {
-    count: 0,
-    rawUnits: 0n,
-    keptUnits: 0n,
-    raw: 0,
-    kept: 0,
-  }
+  let [count, rawUnits, keptUnits] = [0, 0n, 0n]
+  let [rawMicroUsdc, keptMicroUsdc]: [number | null, number | null] = [0, 0]
   for (const bucket of buckets) {
     if (bucket.hour * hourMs < startMs || bucket.hour * hourMs >= endMs) continue
     for (const [payer, count] of Object.entries(bucket.payers)) increment(payers, payer, count)
     for (const [reason, count] of Object.entries(bucket.removed)) increment(removed, reason, count)
     for (const [payee, totals] of Object.entries(bucket.payees)) {
-      const keptUnits = BigInt(totals.keptUnits)
-      sum.count += totals.count
-      sum.rawUnits += BigInt(totals.rawUnits)
-      sum.keptUnits += keptUnits
-      sum.raw = plus(sum.raw, totals.rawMicroUsdc)
-      sum.kept = plus(sum.kept, totals.keptMicroUsdc)
+      const units = BigInt(totals.keptUnits)
+      count += totals.count
+      rawUnits += BigInt(totals.rawUnits)
+      keptUnits += units
+      rawMicroUsdc = addKnown(rawMicroUsdc, totals.rawMicroUsdc)
+      keptMicroUsdc = addKnown(keptMicroUsdc, totals.keptMicroUsdc)
       if (totals.count === 0) continue
       const group = groupOf(payee)
       const before = payees.get(group) ?? { count: 0, units: 0n, microUsdc: 0 }
       payees.set(group, {
         count: before.count + totals.count,
-        units: before.units + keptUnits,
-        microUsdc: plus(before.microUsdc, totals.keptMicroUsdc),
+        units: before.units + units,
+        microUsdc: addKnown(before.microUsdc, totals.keptMicroUsdc),
       })
     }
   }
-  return {
-    count: sum.count,
-    payers,
-    payees,
-    rawUnits: sum.rawUnits,
-    keptUnits: sum.keptUnits,
-    rawMicroUsdc: sum.raw,
-    keptMicroUsdc: sum.kept,
-    removed: Object.fromEntries([...removed].sort(([a], [b]) => (a < b ? -1 : 1))),
-  }
+  const reasons = [...removed].sort(([a], [b]) => (a < b ? -1 : 1))
+  const sums = { count, rawUnits, keptUnits, rawMicroUsdc, keptMicroUsdc }
+  return { ...sums, payers, payees, removed: Object.fromEntries(reasons) }
 }
 
-/** Share of the largest payee, 0 to 1: of the value where all of it is priced, else of the token units. */
+/** Share of the largest payee, 0 to 1: of the value if all of it has a price, else of the token units. */
 export function topShare({ payees, keptUnits, keptMicroUsdc }: Totals): number {
   const priced = keptMicroUsdc !== null && keptMicroUsdc > 0
   const total = priced ? BigInt(keptMicroUsdc) : keptUnits
@@ -178,15 +180,15 @@ export function topShare({ payees, keptUnits, keptMicroUsdc }: Totals): number {
 }
 
 export interface ReduceOptions {
-  /** Newest kept payout of all times that were read, also before the window. */
+  /** Also before the window. */
   readonly lastPayoutAtMs: number | null
-  /** Payees that one operator runs count as one worker. */
+  /** Counts payees of one operator as one worker. */
   readonly groupOf?: (payee: string) => string
   readonly notes: readonly string[]
   readonly evidence: readonly EvidencePointer[]
 }
 
-/** The figures of a rail whose payouts are one stream. Volumes are null (unknown) where a payout had no price. */
+/** The figures of a rail whose payouts are one stream. Volumes are null where a payout has no price. */
 export function reducePayouts(
   buckets: readonly PayoutHour[],
   window: Window,
@@ -194,7 +196,7 @@ export function reducePayouts(
 ): Measurement {
   const month = totalsOf(buckets, window.start30dMs, window.endMs, groupOf)
   const week = totalsOf(buckets, window.start7dMs, window.endMs, groupOf)
-  const figures: Figures = {
+  const figures = {
     tpv30dMicroUsdc: month.keptMicroUsdc,
     tpv7dMicroUsdc: week.keptMicroUsdc,
     tpv30dRawMicroUsdc: month.rawMicroUsdc,
@@ -209,19 +211,13 @@ export function reducePayouts(
   return { figures, removed30d: month.removed, notes, evidence }
 }
 
-/** Hours older than this are dropped: one day more than the longest window. */
-export function firstKeptHour(window: Window): number {
-  return hourOf(window.endMs - 31 * dayMs)
-}
-
-/** The later of two times, either of which may be missing. */
-export function later(a: number | null, b: number | null): number | null {
+export function laterTime(a: number | null, b: number | null): number | null {
   if (a === null || b === null) return a ?? b
   return Math.max(a, b)
 }
 
-/** A sum of money that is unknown as soon as a part of it is, or when it leaves the safe integers. */
-function plus(a: number | null, b: number | null): number | null {
+/** Null as soon as a part is, or where the sum is no safe integer. */
+function addKnown(a: number | null, b: number | null): number | null {
   const sum = a === null || b === null ? null : a + b
   return sum !== null && Number.isSafeInteger(sum) ? sum : null
 }

@@ -92,7 +92,6 @@ function poidhOn({ rail, chain, chunkBlocks, priceFeed }: PoidhChain): AnyRailAd
         'one day leaves the volume unknown. Removed: bounties whose issuer accepted their own claim (self_dealing). Creators are issuers, also of open bounties ' +
         'that others joined. Windows are whole hours.',
     },
-    hosts: [],
     chains: [chain],
     read: async (ctx) =>
       await aggregateLogs(ctx, {

@@ -5,10 +5,10 @@ import { secondMs } from '../../src/core/time.ts'
 import { SourceError } from '../sources/http.ts'
 import { defineRail } from './adapter.ts'
 import type { Figure } from './adapter.ts'
-import { amountField, countText, microFromUsd, parseAnswer, tally, within } from './answers.ts'
+import { amountField, countExcept, countText, microFromUsd, parseAnswer } from './answers.ts'
 import { readPages } from './paged-list.ts'
 import type { PagedList } from './paged-list.ts'
-
+import { isWithin } from './window.ts'
 const host = 'https://mainnet-contest.sherlock.xyz'
 
 /** The largest contests of the field had pools of a few million dollars. */
@@ -42,7 +42,6 @@ export const sherlock = defineRail<PagedList<Contest>>({
     text: `Volume is the prize pools of public contests that ended in the window: awarded money and no transfer, an upper bound dated by the end of the contest. Drafts, cancelled and private contests and pools above ${ceilingUsdc.toLocaleString('en-US')} USDC are removed. Creators are the protocols whose contests ended.`,
   },
   hosts: [host],
-  chains: [],
   read: (ctx) =>
     readPages(ctx, {
       request: ({ cursor }) => ({ url: `${host}/contests?page=${cursor ?? '1'}` }),
@@ -61,11 +60,13 @@ export const sherlock = defineRail<PagedList<Contest>>({
   reduce: ({ items, evidence }, window) => {
     const ended = items.flatMap((contest) => {
       const endMs = (contest.ends_at ?? Number.NaN) * secondMs
-      return within(endMs, window.start30dMs, window) ? [{ contest, endMs, ...judge(contest) }] : []
+      return isWithin(endMs, window.start30dMs, window)
+        ? [{ contest, endMs, ...judge(contest) }]
+        : []
     })
     const kept = ended.filter(({ removedBy }) => removedBy === null)
     const sum = (startMs: number, of: typeof ended): Figure =>
-      total(of.filter(({ endMs }) => within(endMs, startMs, window)))
+      total(of.filter(({ endMs }) => isWithin(endMs, startMs, window)))
     const noPool = kept.filter(({ micro }) => micro === null).length
     return {
       figures: {
@@ -75,19 +76,17 @@ export const sherlock = defineRail<PagedList<Contest>>({
         tpv7dRawMicroUsdc: sum(window.start7dMs, ended),
         uniqueCreators30d: new Set(kept.map(({ contest }) => contest.title.trim().toLowerCase()))
           .size,
-        uniqueWorkers30d: null,
-        topWorkerShare: null,
-        creatorsWithBudget30d: null,
         activity30d: kept.length,
-        lastPayoutAtMs: null,
       },
-      removed30d: Object.fromEntries(tally(ended.flatMap(({ removedBy }) => removedBy ?? []))),
+      removed30d: countExcept(
+        ended.map(({ removedBy }) => removedBy ?? 'kept'),
+        'kept',
+      ),
       notes: [
         `${countText(kept.length)} public contests ended in the window, of ${countText(items.length)} listed in all.`,
         'Workers, top share and the last payout are unknown: the list shows pools and not who was paid.',
-        ...(noPool === 0
-          ? []
-          : [`The volume is unknown where ${countText(noPool)} of these contests state no pool.`]),
+        noPool > 0 &&
+          `The volume is unknown where ${countText(noPool)} of these contests state no pool.`,
       ],
       evidence,
     }

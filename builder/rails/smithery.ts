@@ -3,7 +3,14 @@ import { z } from 'zod'
 import { SourceError } from '../sources/http.ts'
 import { defineRail } from './adapter.ts'
 import type { Figure } from './adapter.ts'
-import { countField, countText, growthSince, largestShare, parseAnswer } from './answers.ts'
+import {
+  countField,
+  countText,
+  growthSince,
+  largestShare,
+  noVolume,
+  parseAnswer,
+} from './answers.ts'
 import { readPages } from './paged-list.ts'
 import type { PagedList } from './paged-list.ts'
 
@@ -37,7 +44,6 @@ export const smithery = defineRail<Evidence>({
     text: 'Counted is every server that the registry shows once. Workers are distinct namespaces, activity is the growth of the summed useCount since our poll of 30 days before, and the top share is by useCount. There are no payments.',
   },
   hosts: [host],
-  chains: [],
   read: async (ctx) => {
     let [totalPages, stated] = [0, 0]
     const list = await readPages<Server>(ctx, {
@@ -72,29 +78,18 @@ export const smithery = defineRail<Evidence>({
     }
     return {
       figures: {
-        tpv30dMicroUsdc: 0,
-        tpv7dMicroUsdc: 0,
-        tpv30dRawMicroUsdc: 0,
-        tpv7dRawMicroUsdc: 0,
-        uniqueCreators30d: null,
+        ...noVolume,
         uniqueWorkers30d: byOwner.size,
         topWorkerShare: largestShare(byOwner.values()),
-        creatorsWithBudget30d: null,
         activity30d: items.length === 0 ? 0 : usesGrown,
-        lastPayoutAtMs: null,
       },
-      removed30d: {},
       notes: [
         `${countText(items.length)} servers of ${countText(byOwner.size)} owners, ${countText(totalUses(items))} uses in their whole life.`,
         'The volume is 0 by definition: nobody is paid through the directory.',
-        ...(items.length < stated
-          ? [
-              `Floors: the registry states ${countText(stated)} servers and pages through ${countText(items.length)}.`,
-            ]
-          : []),
-        ...(usesGrown === null
-          ? ['Activity is unknown until our own poll of 30 days before can be compared.']
-          : []),
+        items.length < stated &&
+          `Floors: the registry states ${countText(stated)} servers and pages through ${countText(items.length)}.`,
+        usesGrown === null &&
+          'Activity is unknown until our own poll of 30 days before can be compared.',
       ],
       evidence,
     }

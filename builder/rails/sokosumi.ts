@@ -1,6 +1,5 @@
 import { z } from 'zod'
 
-import { unknownFigures } from '../../src/core/figures.ts'
 import { defineRail } from './adapter.ts'
 import { countText, parseAnswer } from './answers.ts'
 import { readPages } from './paged-list.ts'
@@ -27,7 +26,6 @@ export const sokosumi = defineRail<PagedList<Agent>>({
     text: 'Workers are the distinct agents that the marketplace lists as verified: supply, not paid work. Entries that repeat an identifier count once. Volume is unknown.',
   },
   hosts: [host],
-  chains: [],
   read: (ctx) =>
     readPages(ctx, {
       request: ({ index }) => ({
@@ -38,17 +36,12 @@ export const sokosumi = defineRail<PagedList<Agent>>({
     }),
   reduce: ({ items, repeated, evidence }) => {
     const verified = items.filter(({ status }) => (status ?? 'VERIFIED') === 'VERIFIED')
-    const unverified = items.length - verified.length
     return {
       figures: {
-        ...unknownFigures,
         uniqueWorkers30d: verified.length,
         activity30d: verified.length === 0 ? 0 : null,
       },
-      removed30d: {
-        ...(repeated === 0 ? {} : { repeated }),
-        ...(unverified === 0 ? {} : { not_verified: unverified }),
-      },
+      removed30d: { repeated, not_verified: items.length - verified.length },
       notes: [
         `${countText(verified.length)} verified agents are listed.`,
         'Workers are listed agents, not agents known to have been paid. Volume, buyers and the last payout are unknown.',

@@ -8,13 +8,13 @@ import {
   countText,
   evidenceOf,
   largestShare,
+  noVolume,
   parseAnswer,
   tally,
   timeField,
-  within,
 } from './answers.ts'
 import { readPages } from './paged-list.ts'
-
+import { isWithin } from './window.ts'
 const host = 'https://8004-indexer-main.qnt.sh'
 const pageSize = 1000
 
@@ -54,7 +54,6 @@ export const solanaRegistry = defineRail<Evidence>({
     text: 'Counted is feedback of the window that was not revoked: creators are distinct clients that gave it, workers distinct agents that received it, the top share is by number of feedbacks. There are no payments.',
   },
   hosts: [host],
-  chains: [],
   read: async (ctx) => {
     const statsAnswer = await ctx.http.json(`${host}/rest/v1/global_stats`)
     const [stats] = parseAnswer(statsShape, statsAnswer)
@@ -70,25 +69,19 @@ export const solanaRegistry = defineRail<Evidence>({
   },
   reduce: ({ stats, ranked, feedbacks, pointers }, window) => {
     const inWindow = feedbacks.filter(({ created_at }) =>
-      within(created_at, window.start30dMs, window),
+      isWithin(created_at, window.start30dMs, window),
     )
     const standing = inWindow.filter(({ is_revoked }) => !is_revoked)
     const agents = tally(standing.map(({ asset }) => asset))
-    const revoked = inWindow.length - standing.length
     return {
       figures: {
-        tpv30dMicroUsdc: 0,
-        tpv7dMicroUsdc: 0,
-        tpv30dRawMicroUsdc: 0,
-        tpv7dRawMicroUsdc: 0,
+        ...noVolume,
         uniqueCreators30d: new Set(standing.map(({ client_address }) => client_address)).size,
         uniqueWorkers30d: agents.size,
         topWorkerShare: largestShare(agents.values()),
-        creatorsWithBudget30d: null,
         activity30d: standing.length,
-        lastPayoutAtMs: null,
       },
-      removed30d: revoked === 0 ? {} : { revoked },
+      removed30d: { revoked: inWindow.length - standing.length },
       notes: [
         `In its whole life: ${countText(stats.total_agents)} agents in ${countText(stats.total_collections)} collections, ${countText(stats.total_feedbacks)} feedbacks; the leaderboard ranks ${countText(ranked)} agents.`,
         'The volume is 0 by definition: a registry pays nobody. The figures are those of the indexer, not checked against the chain.',

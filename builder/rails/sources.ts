@@ -8,7 +8,7 @@ import { createChainReader } from '../chain/reader.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import { createHttp } from '../sources/http-client.ts'
 import type { Http } from '../sources/http.ts'
-import type { PayoutStore } from './payout-hours.ts'
+import type { PayoutStore } from './payout-store.ts'
 import { createPayoutStore } from './payout-store.ts'
 
 /** Where adapters read from: addresses come from the settings, each with a public default. */

@@ -5,15 +5,14 @@ import { defineRail } from './adapter.ts'
 import type { EvidencePointer, Figure, AdapterContext } from './adapter.ts'
 import {
   amountField,
+  countExcept,
   evidenceOf,
   groupBy,
   microFromUsd,
   parseAnswer,
-  tally,
   timeField,
-  within,
 } from './answers.ts'
-
+import { isWithin } from './window.ts'
 const host = 'https://superteam.fun'
 
 /** Coins that are worth one dollar; rewards in anything else have no price here. */
@@ -72,7 +71,6 @@ export const superteamEarn = defineRail<Evidence>({
     text: `Kept are listings open to agents (agentAccess AGENT_ALLOWED or AGENT_ONLY) with a reward in USDC, USDG or USDT of at most ${ceilingUsdc.toLocaleString('en-US')} USD; the raw figure holds all listings in those coins.`,
   },
   hosts: [host],
-  chains: [],
   read: async (ctx) => {
     const pointers: EvidencePointer[] = []
     const listings = new Map<string, Listing>()
@@ -82,7 +80,7 @@ export const superteamEarn = defineRail<Evidence>({
       }
     }
     const announced = [...listings.values()].filter(({ announcedAtMs }) =>
-      within(announcedAtMs, ctx.window.start30dMs, ctx.window),
+      isWithin(announcedAtMs, ctx.window.start30dMs, ctx.window),
     )
     const wins: Win[] = []
     for (const { id, openToAgents } of announced) {
@@ -92,14 +90,14 @@ export const superteamEarn = defineRail<Evidence>({
   },
   reduce: ({ listings, wins, pointers }, window) => {
     const announced = listings.filter((listing) =>
-      within(listing.announcedAtMs, window.start30dMs, window),
+      isWithin(listing.announcedAtMs, window.start30dMs, window),
     )
     const verdicts = announced.map((listing) => ({ listing, ...judge(listing) }))
     const kept = verdicts.filter(({ removedBy }) => removedBy === null)
     const sum = (startMs: number, ofKept: boolean): Figure => {
       const inWindow = verdicts.filter(
         ({ listing, removedBy }) =>
-          within(listing.announcedAtMs, startMs, window) && (!ofKept || removedBy === null),
+          isWithin(listing.announcedAtMs, startMs, window) && (!ofKept || removedBy === null),
       )
       return sumPriced(inWindow.map(({ micro }) => micro))
     }
@@ -117,7 +115,6 @@ export const superteamEarn = defineRail<Evidence>({
         topWorkerShare: shareOfTopWinner(
           kept.map(({ micro }, at) => ({ micro, winners: winners[at] ?? null })),
         ),
-        creatorsWithBudget30d: null,
         activity30d: kept.length,
         lastPayoutAtMs: newest(
           listings.filter(
@@ -125,7 +122,10 @@ export const superteamEarn = defineRail<Evidence>({
           ),
         ),
       },
-      removed30d: Object.fromEntries(tally(verdicts.flatMap(({ removedBy }) => removedBy ?? []))),
+      removed30d: countExcept(
+        verdicts.map(({ removedBy }) => removedBy ?? 'kept'),
+        'kept',
+      ),
       notes: notesOf(kept, winners),
       evidence: pointers,
     }

@@ -45,7 +45,6 @@ export const taskmarket = defineRail<Evidence>({
     text: 'Volume is the growth of totalRewards since our polls of 30 and 7 days before (at most 12 hours off); it is unknown until such polls exist and where the counter fell. It holds rewards that were refunded or are still in escrow, so it is an upper bound. Nothing is removed: raw and kept are equal.',
   },
   hosts: [host],
-  chains: [],
   read: async (ctx) => {
     const answer = await ctx.http.json(`${host}/api/stats`)
     const stats = parseAnswer(statsShape, answer)
@@ -80,19 +79,11 @@ export const taskmarket = defineRail<Evidence>({
       tpv7dMicroUsdc: grown7d,
       tpv30dRawMicroUsdc: grown30d,
       tpv7dRawMicroUsdc: grown7d,
-      uniqueCreators30d: null,
-      uniqueWorkers30d: null,
-      topWorkerShare: null,
-      creatorsWithBudget30d: null,
-      activity30d: null,
-      lastPayoutAtMs: null,
     },
-    removed30d: {},
     notes: [
       `In its whole life: rewards of ${usdText(rewardsMicroUsdc)}${tasks === null ? '' : ` over ${countText(tasks)} tasks`}; ${countText(open)} tasks are open.`,
-      ...(grown30d === null || grown7d === null
-        ? ['Volume is unknown until our own polls of 30 and 7 days before can be compared.']
-        : []),
+      (grown30d === null || grown7d === null) &&
+        'Volume is unknown until our own polls of 30 and 7 days before can be compared.',
     ],
     evidence: pointers,
   }),

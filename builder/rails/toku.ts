@@ -1,6 +1,5 @@
 import { z } from 'zod'
 
-import { unknownFigures } from '../../src/core/figures.ts'
 import { defineRail } from './adapter.ts'
 import type { Figure, PastPoll } from './adapter.ts'
 import {
@@ -50,7 +49,6 @@ export const toku = defineRail<Evidence>({
     text: 'Activity is the growth of the summed jobsCompleted since our poll of 30 days before (at most 12 hours off), workers are the agents whose counter grew, the top share is by jobs; all are unknown until such a poll exists. Amounts are not public, so volume is unknown.',
   },
   hosts: [host],
-  chains: [],
   read: async (ctx) => {
     const list = await readPages<Agent>(ctx, {
       request: ({ offset }) => ({ url: `${host}/api/agents?limit=${pageSize}&offset=${offset}` }),
@@ -74,19 +72,16 @@ export const toku = defineRail<Evidence>({
     const active = growth.filter((jobs) => jobs > 0)
     return {
       figures: {
-        ...unknownFigures,
         uniqueWorkers30d: grown === null ? null : active.length,
         topWorkerShare: grown === null ? null : largestShare(active),
         activity30d: grown,
       },
-      removed30d: {},
       notes: [
         `${countText(items.length)} agents are registered and have completed ${countText(completed(items))} jobs in their whole life.`,
         'Volume, buyers and the last payout are unknown: no amount stands beside a job.',
-        ...(grown === null
-          ? ['Activity is unknown until our own poll of 30 days before can be compared.']
-          : []),
-        ...(moved === null ? [] : [moved]),
+        grown === null &&
+          'Activity is unknown until our own poll of 30 days before can be compared.',
+        moved,
       ],
       evidence,
     }

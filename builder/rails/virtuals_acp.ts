@@ -182,7 +182,6 @@ export const virtualsAcp = defineRail({
       'can carry capital that a provider manages beside its fee, and v2 job budgets that are paid outside memos are not seen. Creators are clients that opened ' +
       "a job in the window, workers are wallets that were paid. Lifetime figures of the project's own board are not used: they never reset. Windows are whole hours.",
   },
-  hosts: [],
   chains: ['base'],
   read: async (ctx) => {
     const reader = ctx.chain('base')

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 import { microFromBaseUnits, microPerUsdc } from '../../src/core/money.ts'
 import { defineRail } from './adapter.ts'
-import { countText, parseAnswer, tally } from './answers.ts'
+import { countExcept, countText, noVolume, parseAnswer, tally } from './answers.ts'
 import { readPages } from './paged-list.ts'
 import type { PagedList } from './paged-list.ts'
 
@@ -66,7 +66,6 @@ export const x402Bazaar = defineRail<PagedList<Resource>>({
     text: `Counted are resources with at least one accepted payment on a main network; test networks, missing amounts and USDC prices above ${ceilingUsdc.toLocaleString('en-US')} USD are left out and counted. Activity is the number of resources, workers are distinct payTo addresses, and the top share is that of the address named by most resources.`,
   },
   hosts: [host],
-  chains: [],
   read: (ctx) =>
     readPages(ctx, {
       request: ({ offset }) => ({
@@ -79,8 +78,7 @@ export const x402Bazaar = defineRail<PagedList<Resource>>({
       keyOf: ({ resource }) => resource,
     }),
   reduce: ({ items, moved, evidence }) => {
-    const entries = items.flatMap(({ accepts }) => accepts.map(classify))
-    const kinds = tally(entries)
+    const kinds = items.flatMap(({ accepts }) => accepts.map(classify))
     const listed = items
       .map((item) => ({
         ...item,
@@ -93,27 +91,18 @@ export const x402Bazaar = defineRail<PagedList<Resource>>({
     const calls = listed.flatMap(({ quality }) => quality?.l30DaysTotalCalls ?? [])
     return {
       figures: {
-        tpv30dMicroUsdc: 0,
-        tpv7dMicroUsdc: 0,
-        tpv30dRawMicroUsdc: 0,
-        tpv7dRawMicroUsdc: 0,
-        uniqueCreators30d: null,
+        ...noVolume,
         uniqueWorkers30d: sellers.size,
         topWorkerShare: listed.length === 0 ? 0 : Math.max(...sellers.values()) / listed.length,
-        creatorsWithBudget30d: null,
         activity30d: listed.length,
-        lastPayoutAtMs: null,
       },
-      removed30d: Object.fromEntries([...kinds].filter(([kind]) => kind !== 'priced')),
+      removed30d: countExcept(kinds, 'priced'),
       notes: [
         `${countText(items.length)} resources are listed, ${countText(listed.length)} of them with a price on a main network, on ${countText(new Set(listed.flatMap(hostsOf)).size)} hosts, paid to ${countText(sellers.size)} addresses.`,
         'The volume is 0 by definition: payments are counted under the x402 rails.',
-        ...(calls.length === 0
-          ? []
-          : [
-              `The operator reports ${countText(calls.reduce((sum, one) => sum + one, 0))} calls in 30 days over ${countText(calls.length)} of these entries; we cannot check that.`,
-            ]),
-        ...(moved === null ? [] : [moved]),
+        calls.length > 0 &&
+          `The operator reports ${countText(calls.reduce((sum, one) => sum + one, 0))} calls in 30 days over ${countText(calls.length)} of these entries; we cannot check that.`,
+        moved,
       ],
       evidence,
     }

@@ -1,19 +1,18 @@
 import { z } from 'zod'
 
-import { unknownFigures } from '../../src/core/figures.ts'
 import { secondMs } from '../../src/core/time.ts'
 import { defineRail } from './adapter.ts'
 import type { EvidencePointer, AdapterContext } from './adapter.ts'
-import type { PayoutHour } from './payout-hours.ts'
-import { firstKeptHour, aggregatePayouts, later, reducePayouts } from './payouts.ts'
-import type { Payout } from './payouts.ts'
+import { openPayoutStream } from './payout-store.ts'
+import { reducePayouts } from './payouts.ts'
+import type { Payout, PayoutHour } from './payouts.ts'
 import { createSolanaReader } from './solana-rpc.ts'
 import type { SignatureInfo, SolanaReader } from './solana-rpc.ts'
 import { feePayerOf, transfersOf } from './solana-transfers.ts'
+import { firstKeptHour } from './window.ts'
 import facilitatorList from './x402-facilitators.json' with { type: 'json' }
 
 const usdcMint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
-const stream = 'usdc'
 
 /** The loosest price cap in use for x402: no listed call costs more. */
 const ceilingMicroUsdc = 100_000_000n
@@ -35,7 +34,7 @@ const addressState = z.object({
   done: place.nullable(),
   walk: z.object({ head: place, before: z.string() }).nullable(),
 })
-const cursorShape = z.object({
+const cursorSchema = z.object({
   addresses: z.record(z.string(), addressState),
   lastPayoutAtMs: z.number().nullable(),
 })
@@ -61,17 +60,12 @@ export const x402Solana = defineRail<Evidence>({
     version: '1',
     text: 'Kept are USDC transfers of up to 100 USDC in transactions whose fee a known facilitator paid, where the payer is neither that facilitator nor the receiver, and not between facilitators. Payers and payees are owners of token accounts. Windows are counted in whole hours.',
   },
-  hosts: [],
   chains: ['solana'],
   read: async (ctx) => {
     const solana = createSolanaReader(ctx.solana())
     const fromHour = firstKeptHour(ctx.window)
-    const { cursor, buckets } = await ctx.payouts.load(stream, fromHour, (json) =>
-      cursorShape.parse(json),
-    )
-    const hours = new Map(buckets.map((bucket) => [bucket.hour, bucket]))
-    const states = new Map(Object.entries(cursor?.addresses ?? {}))
-    let lastPayoutAtMs = cursor?.lastPayoutAtMs ?? null
+    const stream = await openPayoutStream(ctx.payouts, 'usdc', fromHour, cursorSchema)
+    const states = new Map(Object.entries(stream.cursor()?.addresses ?? {}))
     let [transactions, lowestSlot, highestSlot] = [0, Number.MAX_SAFE_INTEGER, 0]
     const begun = new Set<string>()
     let waiting = [...feePayers]
@@ -84,30 +78,25 @@ export const x402Solana = defineRail<Evidence>({
           continue
         }
         ctx.signal.throwIfAborted()
-        // A way back that an earlier poll began ends where that poll began: what came since needs its own.
-        const resumed = (states.get(address)?.walk ?? null) !== null && !begun.has(address)
-        if (!resumed) begun.add(address)
+        // A walk that an earlier poll began ends where that poll began; what came since needs its own.
+        const isResumed = (states.get(address)?.walk ?? null) !== null && !begun.has(address)
+        if (!isResumed) begun.add(address)
         const step = await stepBack(ctx, solana, address, states.get(address), budget)
         states.set(address, step.state)
         for (const { slot } of step.read) {
           lowestSlot = Math.min(lowestSlot, slot)
           highestSlot = Math.max(highestSlot, slot)
         }
-        const changed = aggregatePayouts([...hours.values()], step.payouts)
-        for (const bucket of changed) {
-          hours.set(bucket.hour, bucket)
-          lastPayoutAtMs = later(lastPayoutAtMs, bucket.lastPayoutAtMs)
-        }
         transactions += step.read.length
-        if (!step.finished || resumed) unfinished.push(address)
-        const next = { addresses: Object.fromEntries(states), lastPayoutAtMs }
-        await ctx.payouts.save(stream, next, changed, fromHour)
+        if (!step.finished || isResumed) unfinished.push(address)
+        stream.add(step.payouts)
+        await stream.save({ addresses: Object.fromEntries(states) })
       }
       waiting = unfinished
     }
     return {
-      buckets: [...hours.values()].toSorted((a, b) => a.hour - b.hour),
-      lastPayoutAtMs,
+      buckets: stream.hours(),
+      lastPayoutAtMs: stream.lastPayoutAtMs(),
       unfinished: waiting.length,
       pointers:
         transactions === 0
@@ -132,8 +121,7 @@ export const x402Solana = defineRail<Evidence>({
       return reducePayouts(buckets, window, { lastPayoutAtMs, notes, evidence: pointers })
     }
     return {
-      figures: unknownFigures,
-      removed30d: {},
+      figures: {},
       notes: [
         ...notes,
         `The figures are unknown: the transactions of ${unfinished} of them are not yet read back to the start of the window. The next polls go on.`,

@@ -3,11 +3,11 @@ import { setTimeout } from 'node:timers/promises'
 
 import { createRpcClient } from '../../builder/chain/json-rpc.ts'
 import { createChainReader } from '../../builder/chain/reader.ts'
-import type { AdapterContext, Window } from '../../builder/rails/adapter.ts'
+import type { AdapterContext } from '../../builder/rails/adapter.ts'
 import { createPayoutStore } from '../../builder/rails/payout-store.ts'
+import { windowEndingAt } from '../../builder/rails/window.ts'
 import { createHttp } from '../../builder/sources/http-client.ts'
 import type { Clock, Log, Random } from '../../src/core/deps.ts'
-import { dayMs } from '../../src/core/time.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 
 export interface RailContextOptions {
@@ -18,10 +18,6 @@ export interface RailContextOptions {
   readonly baseUrl?: string
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
-}
-
-export function windowEnding(endMs: number): Window {
-  return { endMs, start30dMs: endMs - 30 * dayMs, start7dMs: endMs - 7 * dayMs }
 }
 
 const random: Random = { bytes: (length) => new Uint8Array(length), unit: () => 0 }
@@ -44,7 +40,7 @@ export function railContext(options: RailContextOptions): AdapterContext {
   const signal = options.signal ?? new AbortController().signal
   const polling = { ...quickRequests(timeoutMs), signal }
   return {
-    window: windowEnding(endMs),
+    window: windowEndingAt(endMs),
     http: createHttp({ ...polling, userAgent: 'agent-income-ledger/test', baseUrl }),
     chain: (name) => createChainReader(name, rpcUrl, polling),
     solana: () => createRpcClient('solana', rpcUrl, polling),

@@ -8,11 +8,11 @@ import {
   totalsOf,
 } from '../../../builder/rails/payouts.ts'
 import type { Payout } from '../../../builder/rails/payouts.ts'
+import { windowEndingAt } from '../../../builder/rails/window.ts'
 import { dayMs, hourMs } from '../../../src/core/time.ts'
-import { windowEnding } from '../../support/rail-context.ts'
 
 const endMs = Date.UTC(2026, 9, 31, 12, 20)
-const window = windowEnding(endMs)
+const window = windowEndingAt(endMs)
 const options = { lastPayoutAtMs: null, notes: [], evidence: [] }
 
 function payout(atMs: number, usdc: number, rest: Partial<Payout> = {}): Payout {
@@ -75,7 +75,7 @@ describe('folding payouts', () => {
         const portions = totalsOf([...merged.values()], 0, endMs + hourMs)
         expect(portions).toEqual(totalsOf(aggregatePayouts([], payouts), 0, endMs + hourMs))
         const kept = payouts.filter(({ removedBy }) => removedBy === null)
-        expect(portions.keptUnits).toBe(kept.reduce((sum, { units }) => sum + units, 0n))
+        expect(portions.keptUnits).toBe(kept.reduce((sum, { units }) => sum + (units ?? 0n), 0n))
       }),
     )
   })
