@@ -1,16 +1,14 @@
-/** Chains that the ledger reads or checks, with what the code must know about each. */
-
 export const chains = {
   base: {
     chainId: 8453,
     rpcSetting: 'RPC_URL_BASE',
     publicRpc: 'https://mainnet.base.org',
     explorerTx: 'https://basescan.org/tx/',
-    /** Average seconds between blocks; only to guess where a window starts, never to date an event. */
+    /** Average; only to estimate where a window starts. */
     blockSeconds: 2,
-    /** Blocks behind the head that may still be reorganised; logs are read up to there. */
+    /** Blocks behind the head that may still be reorganised. */
     settleBlocks: 60,
-    /** What `asset_symbol` USDC means there: Circle's own token, or where it issues none, its bridged standard. */
+    /** USDC of `asset_symbol`: Circle's token, or its bridged standard. */
     // https://developers.circle.com/stablecoins/usdc-contract-addresses
     usdc: { address: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913', decimals: 6 },
   },

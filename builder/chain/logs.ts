@@ -9,23 +9,22 @@ import { ChainError } from './errors.ts'
 import type { ChainReader } from './reader.ts'
 import { address, hash, hexData, parseResult, quantity, toHex } from './values.ts'
 
-/** Matches any of the addresses, and per position any of the topics (null for all), as in `eth_getLogs`. */
+/** As in `eth_getLogs`: any of the addresses; per position any of the topics, or all for null. */
 export interface LogFilter {
   readonly addresses: readonly Address[]
   readonly topics: readonly (readonly Hex[] | null)[]
 }
 
 interface LogPlace {
-  /** Of the contract, lower case. */
+  /** Lower case. */
   readonly address: Address
   readonly block: number
   readonly logIndex: number
   readonly txHash: Hex
-  /** Unix milliseconds of the block; see `LogChunk.exactTimes`. */
+  /** See `LogChunk.exactTimes`. */
   readonly atMs: number
 }
 
-/** Narrow by `event.eventName`. */
 export interface DecodedLog<TAbi extends Abi> extends LogPlace {
   readonly event: DecodeEventLogReturnType<TAbi>
 }
@@ -34,7 +33,7 @@ export interface LogChunk<TAbi extends Abi> {
   readonly logs: readonly DecodedLog<TAbi>[]
   readonly fromBlock: number
   readonly toBlock: number
-  /** False where times were interpolated between the headers at both ends of the chunk. */
+  /** False where times are interpolated. */
   readonly exactTimes: boolean
 }
 
@@ -45,20 +44,19 @@ export interface ReadLogs<TAbi extends Abi> {
   readonly fromBlock: number
   /** Inclusive. */
   readonly toBlock: number
-  /** Most blocks of one request; halved when the node refuses, growing again after it answers. */
+  /** Halved when the node refuses, growing again after it answers. */
   readonly chunkBlocks: number
   readonly signal: AbortSignal
-  /** Called in order of blocks. A `ChainError` that `isTooLarge` makes it be called again with a smaller chunk. */
+  /** Called in order of blocks; called again with a smaller chunk after a `ChainError` that `isTooLarge`. */
   readonly onChunk: (chunk: LogChunk<TAbi>) => Promise<void>
 }
 
-/** Calls to one node at a time. */
 export const concurrentCalls = 4
 const maxHeadersPerChunk = 50
 const chunksBeforeGrowth = 4
 const growth = 1.25
 
-/** Reads every log that a filter matches, chunk by chunk. @throws ChainError where even one block is too much */
+/** @throws ChainError where even one block is too large */
 export async function readLogs<const TAbi extends Abi>(read: ReadLogs<TAbi>): Promise<void> {
   const { chunkBlocks, toBlock, signal } = read
   let size = chunkBlocks
@@ -81,7 +79,6 @@ export async function readLogs<const TAbi extends Abi>(read: ReadLogs<TAbi>): Pr
   }
 }
 
-/** The logs of one range, without chunking. */
 export async function readChunk<const TAbi extends Abi>(
   read: Pick<ReadLogs<TAbi>, 'reader' | 'abi' | 'filters'>,
   fromBlock: number,
@@ -102,7 +99,6 @@ export async function readChunk<const TAbi extends Abi>(
   return { logs, fromBlock, toBlock, exactTimes }
 }
 
-/** Topic 0 of every event of an ABI. */
 export function selectors(abi: Abi): readonly Hex[] {
   return abi.flatMap((item) => (item.type === 'event' ? [toEventSelector(item)] : []))
 }
@@ -141,8 +137,8 @@ async function getLogs(
 }
 
 /**
- * Times of logs: those of the node where it adds them, else of the block headers, else (too many blocks) interpolated
- * between the headers at both ends, which is exact enough for totals by the hour.
+ * Times from the node where it adds them, else from block headers, else (too many blocks) interpolated, which is exact
+ * enough for hourly totals.
  */
 async function dateLogs(
   reader: ChainReader,

@@ -1,6 +1,6 @@
 /**
- * Reads the escrow of pacts: its logs from the block that is final to the head, and `getPact` of what they name. A
- * block above the final one is read anew each time, so one that was reorganised takes its logs with it.
+ * Reads logs of the pact escrow above the last final block, and the state of the pacts in them. Blocks above the final
+ * one are read again each time, so logs of reorganised blocks disappear.
  */
 import { parseAbi } from 'viem'
 
@@ -28,25 +28,22 @@ export const escrowAbi = parseAbi([
   'event ArbitrationFinalized(uint256 indexed pactId)',
 ])
 
-/** Selector of `nextPactId()`. */
+/** `nextPactId()` */
 const nextPactIdCall = '0x90c0686d'
 const chunkBlocks = 100_000
-/** What one run asks of a node at most, while years are caught up with. */
 const chunksPerRun = 300
-/** A node that stands this far behind would keep pacts in a phase that they have left. */
+/** A node further behind would show outdated phases. */
 const maxHeadAgeMs = 60 * minuteMs
-/** Unknown numbers below `nextPactId` that one run looks at. */
 const maxGapsPerRun = 200
 const terminal: readonly EscrowPact['status'][] = ['Completed', 'Refunded', 'Arbitrated']
 
-/** Logs and `getPact` of one node contradict each other: nothing that it says of the escrow is kept. */
+/** Logs and state of one node contradict each other, so nothing it returned is stored. */
 export class EscrowContradiction extends ChainError {}
 
 export interface EscrowQuestion {
   readonly reader: ChainReader
   readonly nowMs: number
   readonly signal: AbortSignal
-  /** What earlier runs stored; null at first. */
   readonly stored: StoredReading | null
   readonly known: ReadonlyMap<number, PactOnChain>
 }
@@ -54,11 +51,11 @@ export interface EscrowQuestion {
 export interface EscrowAnswer extends ReadEscrow {
   /** Stored logs above it are replaced. */
   readonly aboveBlock: number
-  /** While years are caught up with, what was read before the node failed is kept; null where it did not fail. */
+  /** Set where the first read ended early; what was read before is stored. */
   readonly failure: ChainError | null
 }
 
-/** Throws `ChainError` where the node fails, lags, is of another chain, or contradicts itself or what was final. */
+/** @throws ChainError where the node fails, lags, is of another chain or contradicts itself or its past */
 export async function readEscrow(question: EscrowQuestion): Promise<EscrowAnswer> {
   const { reader, stored, nowMs } = question
   const [head, final] = [await header(reader, 'latest'), await header(reader, 'finalized')]
@@ -91,12 +88,12 @@ export async function readEscrow(question: EscrowQuestion): Promise<EscrowAnswer
   }
 }
 
-/** A chain that is shorter than the block of the contract is a local one, and is read from its start. */
+/** 0 on shorter chains, which are local ones. */
 function firstBlock(head: number): number {
   return head < pactEscrow.firstBlock ? 0 : pactEscrow.firstBlock
 }
 
-/** What was final stays as it was: a node that tells otherwise is of another chain, or is not to be believed. */
+/** @throws ChainError where a block that was final is so no longer */
 async function refuseOtherPast(
   reader: ChainReader,
   stored: StoredReading | null,
@@ -188,7 +185,7 @@ const kinds = {
   ArbitrationFinalized: 'finalized',
 } as const
 
-/** Null for numbers that no record of this ledger can have: 0, and those above nine digits. */
+/** Null for ids that no record can have: 0, and more than nine digits. */
 function eventOf({ event, block, logIndex, txHash, atMs }: DecodedLog<typeof escrowAbi>) {
   const { pactId } = event.args
   if (pactId < 1n || pactId > maxPactId) return null
@@ -204,7 +201,7 @@ function eventOf({ event, block, logIndex, txHash, atMs }: DecodedLog<typeof esc
   } satisfies EscrowEvent
 }
 
-/** `getPact` at the head of every pact that may have moved, and of numbers that the logs leave out. */
+/** States at the head of pacts that may have changed, and of ids without logs. */
 async function readStates(
   { reader, known }: EscrowQuestion,
   events: readonly EscrowEvent[],
@@ -250,7 +247,7 @@ function merged(
   return pacts
 }
 
-/** Numbers that the contract has given out and no log names. */
+/** Ids given out by the contract that no log names. */
 async function unseenNumbers(
   reader: ChainReader,
   pacts: ReadonlyMap<number, PactOnChain>,

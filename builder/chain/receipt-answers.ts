@@ -1,4 +1,3 @@
-/** Answers of a node about transactions; parts that contradict each other are an error. */
 import type { Hex } from 'viem'
 import { z } from 'zod'
 

@@ -1,4 +1,4 @@
-/** Writes what was found out about a transaction: verdicts, what they earn or take back, and the flags they open. */
+/** Stores the verdicts on the receipts of a transaction, with reputation, flags and events. */
 import type { Kysely } from 'kysely'
 
 import type { Random } from '../../src/core/deps.ts'
@@ -20,18 +20,18 @@ import type { TransactionFacts } from './receipt-facts.ts'
 import { verdictOf } from './receipt-verdict.ts'
 import type { Verdict } from './receipt-verdict.ts'
 
-/** Receipts by what became of them in a run. */
+/** Receipts of a run by result. */
 export interface Tally {
   checked: number
   verified: number
-  /** In a block that is safe and not final. */
+  /** In a safe block that is not final. */
   provisional: number
-  /** In a block that is not safe, in no block, or unknown so far. */
+  /** In an unsafe block, in no block, or unknown. */
   waiting: number
   failed: number
-  /** Of those that had counted, or were shown as provisional. */
+  /** Had counted, or were shown as provisional. */
   reversed: number
-  /** Nothing was found out, so nothing changed. */
+  /** Nothing could be read, so nothing changed. */
   errors: number
 }
 
@@ -41,12 +41,12 @@ export interface ApplyDeps {
   readonly tally: Tally
 }
 
-/** A little less than an hour, so that the next hourly run takes it again. */
+/** Just under an hour, so that the next hourly run includes it. */
 const againMs = 55 * minuteMs
-/** A final receipt is looked at once more a day later, and never again. */
+/** A final receipt is checked once more after a day. */
 const secondLookMs = 24 * hourMs
 
-/** Judges every receipt of a transaction, in the order of their acceptance, in the transaction `tx` of the database. */
+/** Judges every receipt of a transaction in the order of acceptance. */
 export async function applyFacts(
   tx: Kysely<Database>,
   { chain, txHash }: { readonly chain: string; readonly txHash: string },
@@ -60,7 +60,7 @@ export async function applyFacts(
   }
   const now = isoTime(deps.nowMs)
   const moved = new Set(receipts.filter((receipt) => wasMoved(receipt, facts)))
-  // All places are given up before any is taken again: in another block they have other numbers.
+  // Log indexes are released before any is used again: they differ in another block.
   for (const receipt of moved) await dropCheck(tx, receipt.id)
   const taken = new Set(
     receipts.flatMap((receipt) => {
@@ -89,7 +89,7 @@ export async function applyFacts(
   }
 }
 
-/** Whether the block in which it was seen is gone: the transaction is in another, or another block is in its place. */
+/** Whether its block was replaced, or the transaction is in another block. */
 function wasMoved({ check }: CheckedReceipt, facts: TransactionFacts): boolean {
   const hash = check?.block_hash ?? null
   if (hash === null) return false
@@ -97,12 +97,11 @@ function wasMoved({ check }: CheckedReceipt, facts: TransactionFacts): boolean {
   return 'gone' in facts && facts.gone.includes(hash)
 }
 
-/** A node that withholds a receipt whose block nothing has replaced says nothing. */
+/** A receipt withheld by a node that still has the block proves nothing. */
 function isWithheld({ check }: CheckedReceipt, facts: TransactionFacts): boolean {
   return 'gone' in facts && (check?.block_hash ?? null) !== null
 }
 
-/** Shown in public as verified or provisional. */
 function isShown({ check }: CheckedReceipt): boolean {
   return check?.verdict === 'safe' || check?.verdict === 'final'
 }
@@ -151,7 +150,7 @@ function isRefused(verdict: Verdict): boolean {
   return verdict.verdict === 'reverted' || verdict.verdict === 'mismatch'
 }
 
-/** What the verdict makes of the receipt. `wasReversed`: what it had earned was taken back just now. */
+/** `wasReversed`: its reputation was reversed just now. */
 async function settle(
   tx: Kysely<Database>,
   receipt: CheckedReceipt,
@@ -198,7 +197,7 @@ async function settle(
   if (!isSame) await setOutcome(tx, receipt.id, outcome)
 }
 
-/** The word of a platform stands until its chain says otherwise; a worker's alone waits for the chain. */
+/** A platform's verification stays until the chain contradicts it; a worker's own claim waits for the chain. */
 function pendingOutcome(
   receipt: CheckedReceipt,
   verdict: Verdict,
@@ -224,7 +223,7 @@ function waitingReason(verdict: Verdict, wasReversed: boolean): string {
   return wasReversed ? `Its block was reorganised. ${reason}` : reason
 }
 
-/** Takes back what it has earned, and opens a flag where it had earned something or was shown as good. */
+/** Reverses reputation; opens a flag if there was any, or if the receipt was shown as verified. */
 async function takeBack(
   tx: Kysely<Database>,
   receipt: CheckedReceipt,

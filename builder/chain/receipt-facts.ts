@@ -1,7 +1,4 @@
-/**
- * What a chain says of transactions, asked for many at once: receipts in batches or whole blocks of them, one header for
- * each block, the heads once. Answers are taken apart strictly: what does not fit together is an error, not a fact.
- */
+/** Facts about transactions from one node, read in batches, or by whole blocks where that is cheaper. */
 import type { Hex } from 'viem'
 
 import type { Finality } from '../../src/core/onchain.ts'
@@ -30,18 +27,17 @@ type EvmRpc = RpcClient<EvmChainName>
 export interface SeenBlock {
   readonly number: number
   readonly hash: Hex
-  /** Unix milliseconds of its header. */
   readonly atMs: number
   readonly finality: Finality
 }
 
 export type TransactionFacts =
-  /** Something did not answer, or not in a way that can be true: nothing is known. */
+  /** The node failed or contradicts itself. */
   | { readonly kind: 'error'; readonly reason: string }
-  /** In no block. `gone`: hashes of blocks in which it was seen and in whose place others stand now. */
+  /** `gone`: hashes of blocks in which it was seen and that were replaced. */
   | { readonly kind: 'not found'; readonly gone: readonly string[] }
   | { readonly kind: 'pending'; readonly gone: readonly string[] }
-  /** The block in which it was seen still stands. */
+  /** Still in the block in which it was seen. */
   | { readonly kind: 'standing'; readonly block: SeenBlock }
   | { readonly kind: 'reverted'; readonly block: SeenBlock }
   | {
@@ -58,24 +54,23 @@ export interface Heads {
 
 export type FactsByHash = ReadonlyMap<string, TransactionFacts>
 
-/** Receipts asked for between two writes. */
 const perRound = 400
-/** Fewer than this are asked for one by one: whole blocks would not pay. */
+/** Below this number, whole blocks cost more than single receipts. */
 const leastForBlocks = 40
 const mostPerTransaction = 3
 const probeSize = 50
 const trialBlocks = 8
 const blocksPerRequest = 10
-/** JSON-RPC: the method does not exist. */
+/** JSON-RPC: method not found. */
 const noSuchMethod = -32_601
 
 export interface FactsReader {
   readonly heads: Heads
-  /** Facts as they come in, some transactions at a time, each once. Throws `CallBudgetError` where the rest must wait. */
+  /** Yields each transaction once. @throws CallBudgetError */
   readonly read: (due: readonly DueTransaction[]) => AsyncGenerator<FactsByHash>
 }
 
-/** Checks that it is the right chain and reads the heads, once for the run. @throws ChainError */
+/** @throws ChainError where the node is of another chain or its heads are inconsistent */
 export async function openFacts(rpc: EvmRpc): Promise<FactsReader> {
   const [chainId, ...tags] = await rpc.batch([
     { method: 'eth_chainId', params: [] },
@@ -103,7 +98,6 @@ export async function openFacts(rpc: EvmRpc): Promise<FactsReader> {
 interface Reading {
   readonly rpc: EvmRpc
   readonly heads: Heads
-  /** Of this run, by number. */
   readonly headers: Map<number, ChainLookup<BlockHeader>>
 }
 
@@ -129,7 +123,7 @@ async function* readFacts(
   }
   const bySeen = new Map(unseen.map((one) => [one.txHash, one]))
   for (let at = 0; at < unseen.length;) {
-    // Whoever has waited longest comes first; within what can be paid for, neighbours in time share blocks.
+    // Ordered by waiting time; within one part by time, since neighbours share blocks.
     const part = unseen.slice(at, at + roundSize(reading.rpc, unseen.length))
     at += part.length
     const ordered = part.toSorted((a, b) => (a.occurredAt < b.occurredAt ? -1 : 1))
@@ -141,7 +135,7 @@ async function* readFacts(
   }
 }
 
-/** What the headers alone say of a transaction that was seen before; null where its receipt is needed. */
+/** What headers alone show of a transaction seen before; null where its receipt is needed. */
 function standingFact(reading: Reading, due: DueTransaction): TransactionFacts | null {
   for (const { number, hash: seenHash } of due.seenIn) {
     const found = reading.headers.get(number) ?? null
@@ -157,12 +151,11 @@ function standingFact(reading: Reading, due: DueTransaction): TransactionFacts |
   return null
 }
 
-/** A node that is behind looks like a chain that was rolled back: only another block in its place tells. */
+/** A missing block does not prove a reorganisation: the node may be behind. */
 function behind(rpc: EvmRpc, block: number): string {
   return `${rpc.chain} RPC: it does not have block ${block}, in which the transaction was seen`
 }
 
-/** Receipts by hash, in rounds; whole blocks of them where that answers more than it asks. */
 async function* askReceipts(
   { rpc }: Reading,
   hashes: readonly string[],
@@ -201,7 +194,7 @@ function blockNumbers(found: ChainLookup<ChainReceipt>): number[] {
   return found === null || found instanceof ChainError ? [] : [found.blockNumber]
 }
 
-/** Adds the wanted receipts of whole blocks; answers whether the node knows the method. */
+/** Adds receipts from whole blocks; returns false where the node does not support the method. */
 async function askBlocks(
   rpc: EvmRpc,
   blocks: readonly number[],
@@ -214,7 +207,7 @@ async function askBlocks(
   }))
   const answers = await rpc.batch(questions, blocksPerRequest)
   for (const answer of answers) {
-    // Whoever was not found is asked for by hash: an answer that cannot be read costs a question, no verdict.
+    // Missing ones are requested by hash later.
     if ('error' in answer) {
       if (answer.error.code === noSuchMethod) return false
       continue
@@ -229,7 +222,6 @@ async function askBlocks(
   return true
 }
 
-/** Facts of the transactions whose receipts came in: headers of their blocks, and the pool for those without. */
 async function composed(
   reading: Reading,
   found: ReadonlyMap<string, ChainLookup<ChainReceipt>>,
@@ -256,7 +248,6 @@ async function composed(
   return facts
 }
 
-/** A transaction without a receipt: in the pool, unknown, or withheld by a node that still has its block. */
 function unminedFact(
   { rpc, headers }: Reading,
   answer: RpcAnswer | undefined,
@@ -320,14 +311,14 @@ function numberOf(rpc: EvmRpc, head: ChainLookup<BlockHeader> | undefined): numb
   return head.number
 }
 
-/** A transaction costs at most its receipt, its block and a header: what is begun can be finished and written. */
+/** A transaction costs at most a receipt, a block and a header; what is started can be finished. */
 function roundSize(rpc: EvmRpc, most: number): number {
   const affordable = Math.floor(rpc.callsLeft() / mostPerTransaction)
   if (affordable === 0) throw new CallBudgetError()
   return Math.min(most, affordable)
 }
 
-/** So many of the list, evenly spread over it. */
+/** `count` items, evenly spread. */
 function spread<Item>(items: readonly Item[], count: number): Item[] {
   const step = Math.max(1, items.length / count)
   return items.filter((_, at) => at % step < 1).slice(0, count)

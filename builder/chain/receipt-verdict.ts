@@ -1,4 +1,3 @@
-/** What the facts of a transaction say of a receipt that names it. Pure. */
 import type { Finality } from '../../src/core/onchain.ts'
 import { hourMs, isoTime } from '../../src/core/time.ts'
 import type { CheckedReceipt } from '../../src/db/receipts/checks.ts'
@@ -7,13 +6,10 @@ import type { EvmChainName } from './chains.ts'
 import type { TokenTransfer } from './receipt-answers.ts'
 import type { SeenBlock, TransactionFacts } from './receipt-facts.ts'
 
-/**
- * How far the block may lie from `occurred_at`, on either side: issuers round to days and name zones wrongly, and an
- * older payment is no proof of a new one.
- */
+/** Largest distance of the block from `occurred_at`: issuers round to days and confuse time zones. */
 export const windowMs = 24 * hourMs
 
-/** A transaction that the node does not know may still be on its way, or the node behind. */
+/** An unknown transaction may be pending, or the node behind. */
 export const missingMs = 24 * hourMs
 export const missedAtLeast = 3
 
@@ -31,9 +27,7 @@ export type Verdict =
       readonly block: SeenBlock
     }
 
-/**
- * Null where nothing is known, so that nothing changes. `taken` holds the places of transfers that back other receipts.
- */
+/** Null where nothing is known. `taken`: log indexes of transfers that back other receipts. */
 export function verdictOf(
   receipt: CheckedReceipt,
   facts: TransactionFacts,
@@ -61,7 +55,7 @@ function missingVerdict({ chain, check }: CheckedReceipt, nowMs: number): Verdic
   return { verdict: 'not_found', reason, isOver }
 }
 
-/** The transfer that backs it, or what it was refused for, is where it was; only the heads have moved on. */
+/** For a receipt judged in this block before, only the finality may have changed. */
 function standingVerdict({ check }: CheckedReceipt, block: SeenBlock): Verdict | null {
   if (check === null || check.block_hash !== block.hash) return null
   if (check.verdict === 'reverted' || check.verdict === 'mismatch') {
@@ -91,8 +85,8 @@ function minedVerdict(
 }
 
 /**
- * The smallest transfer that suffices, so that a larger one is left for another receipt; else what is wrong. Each
- * condition is put to those that met the ones before it.
+ * The smallest sufficient transfer, so that larger ones are left for other receipts; else the first condition that no
+ * transfer meets.
  */
 function chooseTransfer(
   receipt: CheckedReceipt,
@@ -103,7 +97,7 @@ function chooseTransfer(
   const least = unitsOf(receipt)
   if (least === null) return `${asset} is no token that is checked on ${receipt.chain}`
   const conditions: readonly (readonly [(transfer: TokenTransfer) => boolean, string])[] = [
-    // Anyone can have a token log a transfer of nothing between any two wallets.
+    // Anyone can make a token log a transfer of 0 between any two wallets.
     [({ value }) => value > 0n, `The transaction moves no ${asset}`],
     [({ to }) => to === toWallet, `The transaction moves no ${asset} to ${toDisplay}`],
     [
@@ -126,7 +120,7 @@ function chooseTransfer(
   return best ?? 'The transaction moves nothing'
 }
 
-/** The stated amount in units of the token; null where the chain's table has no such token. */
+/** Null for a token that is not checked on the chain. */
 function unitsOf({ chain, assetSymbol, amountMicroUsdc }: CheckedReceipt): bigint | null {
   if (assetSymbol !== 'USDC' || !isEvmChain(chain)) return null
   return (BigInt(amountMicroUsdc) * 10n ** BigInt(chains[chain].usdc.decimals)) / 1_000_000n

@@ -1,18 +1,18 @@
-/** Charts as SVG text: pure functions, no script, no style sheet needed. Every scale starts at zero. */
+/** Charts as SVG without scripts and style sheets. Every scale starts at zero. */
 import { clip, frame, label, paint, px } from './svg.ts'
 import type { Setting } from './svg.ts'
 
 interface ChartPoint {
-  /** What stands at the axis below the point, such as a date. */
+  /** Axis label. */
   readonly label: string
-  /** Null is unknown: a gap, never zero. */
+  /** Null is drawn as a gap. */
   readonly value: number | null
 }
 
 export interface ChartOptions {
-  /** What is drawn, with its unit. */
+  /** With the unit. */
   readonly title: string
-  /** The numbers in words, for readers that do not see the drawing. */
+  /** For readers who do not see the drawing. */
   readonly description: string
   readonly points: readonly ChartPoint[]
   readonly width?: number
@@ -20,9 +20,8 @@ export interface ChartOptions {
   readonly setting: Setting
 }
 
-/** A second measure of the same points, drawn as a broken line without an area. */
+/** A second series over the same points, drawn as a dashed line. */
 interface Companion {
-  /** What the line of `points` is, and what the broken one is. */
   readonly names: readonly [line: string, broken: string]
   readonly values: readonly (number | null)[]
 }
@@ -32,7 +31,6 @@ interface Spot {
   readonly y: number
 }
 
-/** Values over evenly spaced points as a line with its area, grid and axis labels. */
 export function lineChart(options: ChartOptions & { readonly companion?: Companion }): string {
   const { points, setting, companion, width = 720, height = 300 } = options
   const others = (companion?.values ?? []).map((value) => ({ label: '', value }))
@@ -86,7 +84,6 @@ export function lineChart(options: ChartOptions & { readonly companion?: Compani
   )
 }
 
-/** Which line is which, at the right of the heading. */
 function legend(names: Companion['names'], width: number, setting: Setting): string {
   let right = width - 16
   const entries = [...names.entries()].toReversed().map(([index, name]) => {
@@ -99,7 +96,6 @@ function legend(names: Companion['names'], width: number, setting: Setting): str
   return entries.join('')
 }
 
-/** Values side by side as horizontal bars, in the order given, each with its value in figures. */
 export function barChart(
   options: ChartOptions & { readonly valueText: (value: number) => string },
 ): string {
@@ -129,7 +125,7 @@ export function barChart(
   return frame({ ...options, width, height }, heading(options, width) + bars.join(''))
 }
 
-/** A word-sized line without axes. Its scale starts at zero and ends at its own maximum. */
+/** A small line without axes, scaled to its own maximum. */
 export function sparkline(
   options: Omit<ChartOptions, 'points'> & {
     readonly values: readonly (number | null)[]
@@ -152,7 +148,7 @@ function known(points: readonly ChartPoint[]): number[] {
   return points.map(({ value }) => value).filter(isKnown)
 }
 
-/** Unbroken runs of known values, as places in the drawing. */
+/** Runs of known values. */
 function runs(
   points: readonly ChartPoint[],
   x: (index: number) => number,
@@ -171,7 +167,7 @@ function runs(
   return found
 }
 
-/** A run as area and line; a value alone between gaps as a dot. */
+/** A single value is drawn as a dot. */
 function runPath(spots: readonly Spot[], zeroY: number, setting: Setting): string {
   const [first, last] = [spots[0], spots.at(-1)]
   if (first === undefined || last === undefined) return ''
@@ -187,7 +183,6 @@ function runPath(spots: readonly Spot[], zeroY: number, setting: Setting): strin
   )
 }
 
-/** A run as a broken line; a value alone between gaps as a small dot. */
 function brokenPath(spots: readonly Spot[], setting: Setting): string {
   const [first] = spots
   if (first === undefined) return ''
@@ -207,11 +202,11 @@ function heading(options: ChartOptions, width: number): string {
 
 interface Scale {
   readonly ticks: readonly number[]
-  /** Where a value stands between the lowest and the highest tick: 0 to 1. */
+  /** Position between the lowest and highest tick, 0 to 1. */
   readonly part: (value: number) => number
 }
 
-/** Ticks at 1, 2 or 5 times a power of ten that hold zero and all values; `tight` ends at the values themselves. */
+/** Ticks at 1, 2 or 5 times a power of ten; `tight` ends at the values. */
 function zeroScale(values: readonly number[], end: 'ticks' | 'tight' = 'ticks'): Scale {
   const highest = values.reduce((a, b) => Math.max(a, b), 0)
   const lowest = values.reduce((a, b) => Math.min(a, b), 0)
@@ -236,7 +231,7 @@ const tickUnits: readonly (readonly [number, string])[] = [
   [1e3, 'k'],
 ]
 
-/** 0, 0.25, 1.5k, 2M: at most three significant digits. */
+/** At most three significant digits: 0.25, 1.5k, 2M. */
 function tickText(value: number): string {
   const [size, suffix] = tickUnits.find(([limit]) => Math.abs(value) >= limit) ?? [1, '']
   return `${Number((value / size).toPrecision(3))}${suffix}`
@@ -246,7 +241,7 @@ function spread(index: number, count: number, from: number, to: number): number 
   return count < 2 ? (from + to) / 2 : from + (index / (count - 1)) * (to - from)
 }
 
-/** Which labels have room: evenly spaced, the first among them. */
+/** Evenly spaced labels that fit, with the first among them. */
 function shown(labels: readonly string[], labelWidth: number, room: number): [number, string][] {
   const every = Math.ceil(((labels.length - 1) * (labelWidth + 8)) / Math.max(room, 1))
   return [...labels.entries()].filter(([index]) => index % Math.max(every, 1) === 0)
@@ -256,7 +251,7 @@ function longest(texts: readonly string[]): string {
   return texts.reduce((a, b) => (a.length >= b.length ? a : b), '')
 }
 
-/** A generous guess: fonts differ from reader to reader. */
+/** An upper estimate. */
 function textWidth(text: string): number {
   return text.length * 7
 }

@@ -1,13 +1,12 @@
-/** Text and paint for hand-made SVG: names come from rails and articles, so nothing is trusted. */
 import { xmlText } from '../../src/core/xml-text.ts'
 
-/** At most `max` characters (by code point), an ellipsis in place of the rest. */
+/** At most `max` code points. */
 export function clip(text: string, max: number): string {
   const characters = Array.from(text)
   return characters.length <= max ? text : `${characters.slice(0, max - 1).join('')}…`
 }
 
-/** A coordinate with at most two decimals: finer is below a pixel. */
+/** Two decimals. */
 export function px(value: number): string {
   return String(Math.round(value * 100) / 100)
 }
@@ -18,7 +17,7 @@ interface Ink {
   readonly dark: string
 }
 
-/** Colours of charts. A page may set `--chart-<name>`. */
+/** Pages may override them by `--chart-<name>`. */
 const inks = {
   surface: { property: 'fill', light: '#ffffff', dark: '#12161c' },
   text: { property: 'fill', light: '#1f2328', dark: '#e6edf3' },
@@ -31,16 +30,10 @@ const inks = {
 
 export type InkName = keyof typeof inks
 
-/**
- * `page`: part of an HTML page, whose style sheet owns the colours. `standalone`: a file of its own that carries both
- * colour schemes and its background.
- */
+/** `page`: inside an HTML page whose style sheet sets the colours. `standalone`: a file with both colour schemes. */
 export type Setting = 'page' | 'standalone'
 
-/**
- * The attributes that paint with an ink. Stand-alone files hold plain colours, for readers without style sheets, and
- * a class for the dark scheme; inline styles are never used, so a strict Content-Security-Policy changes nothing.
- */
+/** Paint attributes. Inline styles are never used, because of Content-Security-Policy. */
 export function paint(name: InkName, setting: Setting): string {
   const { property, light } = inks[name]
   return setting === 'page'
@@ -48,7 +41,7 @@ export function paint(name: InkName, setting: Setting): string {
     : `class="${name}" ${property}="${light}"`
 }
 
-/** The style element of a stand-alone file: the dark scheme. */
+/** The dark scheme of a stand-alone file. */
 function schemeStyle(): string {
   const dark = Object.entries(inks).map(([name, ink]) => `.${name}{${ink.property}:${ink.dark}}`)
   return `<style>@media (prefers-color-scheme:dark){${dark.join('')}}</style>`
@@ -62,7 +55,6 @@ export interface FrameOptions {
   readonly setting: Setting
 }
 
-/** The svg element around a drawing, named for readers that do not see it. */
 export function frame(options: FrameOptions, drawing: string): string {
   const { width, height, setting } = options
   const title = xmlText(options.title)
@@ -77,7 +69,6 @@ export function frame(options: FrameOptions, drawing: string): string {
   )
 }
 
-/** A line of text at a point; `anchor` says which end stands there. */
 export function label(
   setting: Setting,
   at: { readonly x: number; readonly y: number },

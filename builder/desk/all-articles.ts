@@ -4,7 +4,7 @@ import { memoizeByReads } from '../cache/memoize.ts'
 import type { World } from '../world/world.ts'
 import { weeklyArticles } from './weekly.ts'
 
-/** Adds the weekly articles to those that people wrote. An unchanged list is the same value from build to build. */
+/** Adds the weekly articles. An unchanged list stays the same object from build to build. */
 export function createArticles(): (world: World) => World {
   const all = memoizeByReads(({ nowMs, rails, history, events, site, articles }: World) => [
     ...articles,

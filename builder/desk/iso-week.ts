@@ -1,6 +1,6 @@
 import { dayMs } from '../../src/core/time.ts'
 
-/** Weeks of ISO 8601 in UTC: Monday to Sunday, named by the year of their Thursday. */
+/** ISO 8601 weeks in UTC: Monday to Sunday, in the year of their Thursday. */
 export const weekMs = 7 * dayMs
 export const daysPerWeek = 7
 
@@ -8,12 +8,10 @@ export const daysPerWeek = 7
 const firstMondayMs = 4 * dayMs
 const thursdayOffsetMs = 3 * dayMs
 
-/** Start of the week that holds the time, in Unix milliseconds. */
 export function weekStartOf(timeMs: number): number {
   return Math.floor((timeMs - firstMondayMs) / weekMs) * weekMs + firstMondayMs
 }
 
-/** Year and number of the week that starts at the given Monday (ISO 8601: week 1 holds the first Thursday). */
 export function isoWeekOf(weekStartMs: number): { readonly year: number; readonly week: number } {
   const thursdayMs = weekStartMs + thursdayOffsetMs
   const year = new Date(thursdayMs).getUTCFullYear()

@@ -4,7 +4,6 @@ import { dayMs } from '../../src/core/time.ts'
 import type { PollRecord, RailRecord } from '../world/world.ts'
 import { daysPerWeek, weekMs, weekStartOf } from './iso-week.ts'
 
-/** What one good poll made of a rail. */
 export interface Reading {
   readonly readAtMs: number
   readonly volume30dMicroUsdc: Figure
@@ -13,21 +12,20 @@ export interface Reading {
   readonly rule: string
 }
 
-/** One rail in one week in which it was polled. */
 export interface RailWeek {
   readonly authored: RailRecord['authored']
   readonly polls: number
   readonly failed: number
   readonly lastError: string | null
-  /** The last good poll of the seven days before; null where there was none. Older ones are not looked at. */
+  /** The last good poll of the week before; null where there is none. */
   readonly start: Reading | null
-  /** The last good poll of the week, else the one at its start. */
+  /** The last good poll of the week, else `start`. */
   readonly end: Reading | null
-  /** At the start of the week and at the end of each of its days; null where nothing had been read. */
+  /** At the start of the week and at the end of each day. */
   readonly days: readonly (Reading | null)[]
 }
 
-/** The weeks of one rail by their start. `polls` newest first, as the world keeps them. */
+/** By start of week. `polls` are newest first. */
 export function railWeeksOf(
   { authored }: RailRecord,
   polls: readonly PollRecord[],
@@ -82,7 +80,6 @@ function readingsByDay(
   return days
 }
 
-/** A failed poll brings no figures and never changes a status, so the reading before it stands. */
 function readingAfter(past: Reading | null, poll: PollRecord): Reading | null {
   if (poll.outcome === 'failed' || poll.figures === null) return past
   return {

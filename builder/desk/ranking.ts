@@ -1,5 +1,3 @@
-/** The declared ordering of the feed: articles above the median of views_24h first, then newest date first. */
-
 interface Viewed {
   readonly slug: string
   /** `YYYY-MM-DD`. */
@@ -9,7 +7,7 @@ interface Viewed {
 
 export type Ranked<T> = T & { readonly hot: boolean }
 
-/** In the order of the feed; `hot` are those strictly above the median of all. Ties go by slug. */
+/** `hot` articles, with more views than the median, come first; then the newest; ties go by slug. */
 export function rankArticles<T extends Viewed>(articles: readonly T[]): Ranked<T>[] {
   const middle = median(articles.map(({ views24h }) => views24h))
   return articles
@@ -17,13 +15,11 @@ export function rankArticles<T extends Viewed>(articles: readonly T[]): Ranked<T
     .toSorted((a, b) => Number(b.hot) - Number(a.hot) || byDate(a, b))
 }
 
-/** Newest date first, then by slug. */
 export function byDate(a: Omit<Viewed, 'views24h'>, b: Omit<Viewed, 'views24h'>): number {
   if (a.date !== b.date) return a.date > b.date ? -1 : 1
   return a.slug < b.slug ? -1 : 1
 }
 
-/** The mean of the two middle values where the count is even; 0 of nothing. */
 function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const upper = sorted[Math.floor(sorted.length / 2)] ?? 0

@@ -5,7 +5,7 @@ import { isoDate } from '../../src/core/time.ts'
 import type { LedgerEvent } from '../world/world.ts'
 import { markdownText } from './markdown.ts'
 
-/** What opened and what closed in a week, one line of Markdown each, oldest first. */
+/** Markdown lines, oldest first. */
 export interface WeekEvents {
   readonly flagsOpened: readonly string[]
   readonly flagsClosed: readonly string[]
@@ -14,10 +14,9 @@ export interface WeekEvents {
 }
 
 const transitionData = z.object({ from: railStatus, to: railStatus })
-/** Flags that a table of failed polls already tells. */
+/** Listed in the table of failed polls. */
 const toldElsewhere = z.object({ flag_kind: z.literal('poll_failed') })
 
-/** Sorts the events of one week. `nameOf` gives the Markdown name of a rail. */
 export function weekEvents(
   events: readonly LedgerEvent[],
   nameOf: (rail: string) => string,

@@ -23,9 +23,8 @@ export interface WeekFacts {
   readonly week: string
   readonly chartUrl: string
   readonly siteUrl: string
-  /** Rails that were polled in the week, by slug. */
+  /** Sorted by slug. */
   readonly rails: readonly RailWeek[]
-  /** Events of the week. */
   readonly events: readonly LedgerEvent[]
 }
 
@@ -34,7 +33,7 @@ export interface WeekText {
   readonly excerpt: string
   readonly keywords: readonly string[]
   readonly body: string
-  /** SVG, null where the volume stood still or is unknown. */
+  /** SVG; null where the volume did not change or is unknown. */
   readonly chart: string | null
 }
 
@@ -42,10 +41,10 @@ interface Counted {
   readonly facts: WeekFacts
   readonly polls: number
   readonly failed: number
-  /** Rails with other figures at the end than at the start, the largest change of volume first. */
+  /** Largest change of volume first. */
   readonly moved: readonly MovedRail[]
   readonly newlyRead: readonly ReadRail[]
-  /** Rails whose figures are carried over: every poll of the week failed. */
+  /** Rails of which every poll failed. */
   readonly carried: readonly RailWeek[]
   readonly events: WeekEvents
   readonly volume: WeekVolume | null
@@ -57,7 +56,6 @@ type MovedRail = ReadRail & { readonly start: Reading }
 const keywordRails = 10
 const shownErrorLength = 160
 
-/** Title, excerpt and Markdown of one week. */
 export function weeklyText(facts: WeekFacts): WeekText {
   const counts = count(facts)
   const { moved, newlyRead, volume } = counts
@@ -89,7 +87,7 @@ function isNewlyRead(rail: RailWeek): rail is ReadRail {
   return rail.start === null && rail.end !== null
 }
 
-/** Compared as shown: a change below the last digit would be a row without a difference. */
+/** Compares what is shown, so that every row shows a difference. */
 function isMoved(rail: RailWeek): rail is MovedRail {
   const { start, end } = rail
   return start !== null && end !== null && cells(start).join() !== cells(end).join()

@@ -5,21 +5,18 @@ import { lineChart } from '../charts/chart.ts'
 import { usdcText } from './markdown.ts'
 import type { RailWeek } from './rail-week.ts'
 
-/** 30-day volume over a fixed set of rails: at the start of the week and at the end of each day. */
+/** 30-day volume over a fixed set of rails, at the start of the week and at the end of each day. */
 export interface WeekVolume {
   readonly rails: number
-  /** Earning rails whose volume is known at the end, but was not from the first point on. */
+  /** Earning rails whose volume became known during the week. */
   readonly leftOut: number
-  /** Micro-USDC; null before anything was read. */
+  /** Null before the first reading. */
   readonly points: readonly { readonly label: string; readonly microUsdc: number | null }[]
 }
 
 const dayNames = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 
-/**
- * The sum over the earning rails whose volume is known from the first point that has any to the end of the week:
- * a rail that joins on the way would look like growth. Null where there is no such rail.
- */
+/** Excludes rails that became known during the week: they would look like growth. Null without rails. */
 export function weekVolume(weekStartMs: number, rails: readonly RailWeek[]): WeekVolume | null {
   const series = rails
     .filter(({ authored }) => authored.category === 'earning')
@@ -42,13 +39,11 @@ export function weekVolume(weekStartMs: number, rails: readonly RailWeek[]): Wee
   }
 }
 
-/** First and last known volume. */
 export function volumeEnds({ points }: WeekVolume): { start: number; end: number } {
   const known = points.map(({ microUsdc }) => microUsdc).filter((value) => value !== null)
   return { start: known[0] ?? 0, end: known.at(-1) ?? 0 }
 }
 
-/** Whether there is anything to draw: a volume that stood still is one sentence. */
 export function volumeMoved(volume: WeekVolume): boolean {
   const known = volume.points.map(({ microUsdc }) => microUsdc).filter((value) => value !== null)
   return new Set(known.map(usdcText)).size > 1
@@ -58,7 +53,6 @@ export function volumeTitle({ rails }: WeekVolume): string {
   return `30-day volume over ${counted(rails, 'earning rail')}, USDC`
 }
 
-/** The drawn numbers in words. */
 export function volumeInWords({ points }: WeekVolume): string {
   return points.map(({ label, microUsdc }) => `${label} ${usdcText(microUsdc)}`).join('; ')
 }

@@ -1,4 +1,3 @@
-/** The weekly article, written from the ledger's own figures alone. */
 import { isoDate } from '../../src/core/time.ts'
 import { weeklySlugPrefix } from '../world/articles.ts'
 import type { ArticleSource } from '../world/articles.ts'
@@ -11,18 +10,18 @@ import { weeklyText } from './weekly-text.ts'
 export interface WeeklyInput {
   readonly nowMs: number
   readonly rails: readonly RailRecord[]
-  /** Polls by rail slug, newest first. */
+  /** Newest first. */
   readonly history: ReadonlyMap<string, readonly PollRecord[]>
   readonly events: readonly LedgerEvent[]
   readonly siteUrl: string
 }
 
-/** Weeks that are written about. `history` and `events` must reach back one week further. */
+/** Older weeks get no article. `history` and `events` must reach back one week further. */
 const weeksKept = 52
 
 /**
- * One article for each complete ISO week in which a poll ran, oldest first, dated the Monday after. An article rests
- * on the polls and events of its week and on the polls of the seven days before, so it reads the same at every build.
+ * One article for each complete ISO week with polls, oldest first, dated the Monday after. It depends only on its week
+ * and the week before, so it is the same in every build.
  */
 export function weeklyArticles(input: WeeklyInput): ArticleSource[] {
   const eventsByWeek = groupEvents(input.events)

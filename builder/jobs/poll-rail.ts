@@ -1,5 +1,5 @@
 import type { Clock, Fetch, Log, Random } from '../../src/core/deps.ts'
-/** One poll of one rail: read, reduce, judge, and write all that follows in one transaction. */
+/** Reads, checks and stores one poll of one rail. */
 import { impossibleFigures } from '../../src/core/figures.ts'
 import { decidePoll } from '../../src/core/rail-poll.ts'
 import type { PollDecision, PollOutcome } from '../../src/core/rail-poll.ts'
@@ -42,12 +42,12 @@ export interface PollReport {
   readonly transition: PollDecision['transition']
 }
 
-/** A read that has not ended by then is given up; what was aggregated is kept and the next poll goes on from there. */
+/** What was stored until then stays, and the next poll continues. */
 const pollTimeoutMs = 15 * minuteMs
-/** How far back counters of earlier polls are handed to an adapter. */
+/** Age of the oldest counters passed to an adapter. */
 const pastMs = 40 * dayMs
 
-/** Polls one rail and records the outcome. Rejects only where the outcome could not be written. */
+/** Rejects only where the result could not be stored. */
 export async function pollRail(
   adapter: AnyRailAdapter,
   authored: AuthoredRail,

@@ -2,7 +2,7 @@ import { minuteMs } from '../../src/core/time.ts'
 
 const firstRetryMs = 30 * minuteMs
 
-/** FNV-1a: the same slug has the same place in the interval on every machine. */
+/** FNV-1a. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5
   for (const byte of new TextEncoder().encode(text)) {
@@ -11,15 +11,14 @@ function hashOf(text: string): number {
   return hash
 }
 
-/** Offset of a rail within the poll interval: polls are spread, so that no minute asks every source. */
+/** Spreads the rails over the poll interval. */
 export function offsetMsOf(rail: string, everyMs: number): number {
   return hashOf(rail) % everyMs
 }
 
 /**
- * Whether a rail is to be polled now. Never polled: at once. After a failure: again after 30 minutes, then twice as
- * long each time, at most one interval. Else once per interval, at the rail's own offset. A clock that went back
- * makes a rail due again when the interval has passed on either clock.
+ * A rail that was never polled is due. After a failure it is due after 30 minutes, doubled with each further one up to
+ * the interval; else once per interval at its own offset. A clock set back makes it due after one interval.
  */
 export function isDue(
   nowMs: number,

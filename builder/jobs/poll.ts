@@ -5,20 +5,19 @@ import { pollRail } from './poll-rail.ts'
 import type { PollDeps, PollReport } from './poll-rail.ts'
 import { isDue, offsetMsOf } from './poll-times.ts'
 
-/** Sources are strangers to each other, so a slow one holds up at most its own lane. */
+/** Rails polled at a time. */
 const lanes = 4
 
 export interface RoundOptions {
   readonly adapters: readonly AnyRailAdapter[]
   readonly authored: readonly AuthoredRail[]
-  /** `due`: rails whose turn has come. `all`: every rail, whenever it was polled. */
   readonly which: 'due' | 'all'
   readonly signal: AbortSignal
-  /** Told as each rail ends, for progress. */
+  /** Called after each rail. */
   readonly onReport?: (report: PollReport) => void
 }
 
-/** Polls the rails of a round, a few at a time. A rail that fails fails alone; its failure is a report, not a throw. */
+/** A rail that fails yields a report of its failure. */
 export async function pollRound(
   deps: PollDeps,
   options: RoundOptions,
@@ -55,7 +54,7 @@ async function railsOf(
   })
 }
 
-/** `6 rails polled, 1 failed (olas)`: the detail of a run. */
+/** `6 rails polled, 1 failed (olas)`. */
 export function roundSummary(reports: readonly PollReport[]): string {
   const failed = reports.filter(({ outcome }) => outcome === 'failed').map(({ rail }) => rail)
   const tail =

@@ -5,18 +5,11 @@ import type { ChainName, EvmChainName } from '../chain/chains.ts'
 import type { RpcClient } from '../chain/json-rpc.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { Http } from '../sources/http.ts'
+import type { Counters, PastPoll } from './past-polls.ts'
 import type { PayoutStore } from './payout-store.ts'
 import type { Window } from './window.ts'
 
 export type { EvidencePointer, Figure, Figures, Measurement } from '../../src/core/figures.ts'
-
-export type Counters = Readonly<Record<string, number>>
-
-/** The counters of an earlier good poll of the same rail. */
-export interface PastPoll {
-  readonly polledAtMs: number
-  readonly counters: Counters
-}
 
 export interface AdapterContext {
   readonly window: Window

@@ -1,18 +1,16 @@
-/** What adapters do with an answer: check its shape, read amounts out of it, and point at it as evidence. */
 import { z } from 'zod'
 
+import type { EvidencePointer } from '../../src/core/figures.ts'
 import { microPerUsdc } from '../../src/core/money.ts'
 import { parseEarly } from '../../src/core/parse-early.ts'
 import { parseTime } from '../../src/core/time.ts'
 import { displayAddress } from '../sources/http-address.ts'
 import { SourceError } from '../sources/http.ts'
 import type { HttpAnswer } from '../sources/http.ts'
-import type { EvidencePointer, Figure, PastPoll } from './adapter.ts'
 
-/** A count as a source states it: whole and never negative. */
 export const countField = z.int().min(0)
 
-/** An amount of dollars or dollar coins that the platform itself states; a negative one makes the answer unusable. */
+/** A negative amount makes the answer unusable. */
 export const amountField = z.union([
   z.number().min(0),
   z.string().regex(/^\d{1,15}(?:\.\d+)?$/, 'is not a decimal amount'),
@@ -26,7 +24,7 @@ export const timeField = z.string().transform((text, check) => {
   return z.NEVER
 })
 
-/** The body in the given shape, or a `SourceError` that names the first field that is wrong. */
+/** @throws SourceError that names the first wrong field */
 export function parseAnswer<Shape extends z.ZodType>(
   shape: Shape,
   answer: HttpAnswer,
@@ -42,7 +40,7 @@ export function parseAnswer<Shape extends z.ZodType>(
 
 type Issue = z.core.$ZodIssue
 
-/** The issue deepest inside a union says most: the others only say that it is not the other shape. */
+/** The deepest issue of a union, since the others only say that it has another shape. */
 function firstIssue(issues: readonly Issue[]): Issue | undefined {
   const [issue] = issues
   if (issue?.code !== 'invalid_union') return issue
@@ -56,7 +54,7 @@ function rank(issue: Issue): number {
   return issue.path.length * 2 + (issue.code === 'invalid_type' ? 0 : 1)
 }
 
-/** Micro-USDC of an amount in dollars, to the nearest micro; null above what the ledger can hold. */
+/** Micro-USDC of dollars, rounded; null above the safe integers. */
 export function microFromUsd(amount: number | string): number | null {
   const micro = Math.round(Number(amount) * microPerUsdc)
   return Number.isSafeInteger(micro) ? micro : null
@@ -67,7 +65,6 @@ export function usdText(amountMicroUsdc: number): string {
   return `${(amountMicroUsdc / microPerUsdc).toLocaleString('en-US', { maximumFractionDigits: 2 })} USD`
 }
 
-/** `1,234` for notes. */
 export function countText(count: number): string {
   return count.toLocaleString('en-US')
 }
@@ -84,7 +81,6 @@ export function evidenceOf(answer: HttpAnswer, items: number): EvidencePointer {
   return { kind: 'http', url: answer.url, sha256: answer.sha256, items }
 }
 
-/** Things by key, keys in the order first seen. */
 export function groupBy<Key, Thing>(
   things: Iterable<Thing>,
   keyOf: (thing: Thing) => Key,
@@ -98,19 +94,18 @@ export function groupBy<Key, Thing>(
   return groups
 }
 
-/** How often each reason occurs, without the word for what was kept. */
+/** Counts by reason, without the one that stands for "kept". */
 export function countExcept(reasons: Iterable<string>, kept: string): Record<string, number> {
   return Object.fromEntries([...tally(reasons)].filter(([reason]) => reason !== kept))
 }
 
-/** Counts things by key. */
 export function tally(keys: Iterable<string>): Map<string, number> {
   const counts = new Map<string, number>()
   for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1)
   return counts
 }
 
-/** The largest part of a whole, 0 to 1; 0 where there is nothing to share. */
+/** The largest part of the sum, 0 to 1; 0 for an empty sum. */
 export function largestShare(parts: Iterable<number>): number {
   let [largest, total] = [0, 0]
   for (const part of parts) {
@@ -118,33 +113,4 @@ export function largestShare(parts: Iterable<number>): number {
     total += part
   }
   return total === 0 ? 0 : largest / total
-}
-
-/** How far a former poll may stand from the start of the window and still be taken for it: two poll periods. */
-const toleranceMs = 12 * 60 * 60 * 1000
-
-/** The counters of the poll nearest to the start of a window, or null where none is near enough. */
-export function pollNear(past: readonly PastPoll[], startMs: number): PastPoll | null {
-  let nearest: PastPoll | null = null
-  for (const poll of past) {
-    const distanceMs = Math.abs(poll.polledAtMs - startMs)
-    if (distanceMs > toleranceMs) continue
-    if (nearest === null || distanceMs < Math.abs(nearest.polledAtMs - startMs)) nearest = poll
-  }
-  return nearest
-}
-
-/**
- * Growth of a lifetime counter since the start of a window, from our own former polls. Null (unknown) where no poll
- * stands there, where it had no such counter, or where the counter fell; 0 where the counter never moved from 0.
- */
-export function growthSince(
-  past: readonly PastPoll[],
-  counter: string,
-  now: number,
-  startMs: number,
-): Figure {
-  if (now === 0) return 0
-  const before = pollNear(past, startMs)?.counters[counter]
-  return before === undefined || before > now ? null : now - before
 }

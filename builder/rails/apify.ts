@@ -8,7 +8,7 @@ import type { PagedList } from './paged-list.ts'
 const host = 'https://api.apify.com'
 const pageSize = 1000
 
-/** Dollars per month, result or event; prices beyond it have been typed, not paid. */
+/** Per month, result or event; higher prices are not real. */
 const ceilingUsd = 10_000
 
 const actorShape = z.object({
@@ -27,7 +27,7 @@ const pageShape = z.object({
 type Actor = z.output<typeof actorShape>
 type Verdict = 'counted' | 'free' | 'unused' | 'absurd_price'
 
-/** Apify Store. Payouts are not public and are not estimated: usage times list price is sales, not income. */
+/** Apify Store. Payouts are not public; usage times list price would be sales, not income. */
 export const apify = defineRail<PagedList<Actor>>({
   rail: 'apify',
   rule: {

@@ -20,7 +20,7 @@ const resource = z.object({
 const terms = z.object({ network: z.string(), asset: z.string(), payTo: z.string() })
 
 export interface BazaarOffer {
-  /** Of the resource, lower case. */
+  /** Lower case. */
   readonly host: string
   /** As listed: `base` or `eip155:8453`, `solana` or `solana:…`. */
   readonly network: string
@@ -38,11 +38,11 @@ export interface BazaarListing {
 interface Row {
   readonly key: string
   readonly offers: readonly BazaarOffer[]
-  /** Parts without a resource, a network, an asset or a wallet, which are left out. */
+  /** Parts that could not be read and are left out. */
   readonly malformed: number
 }
 
-/** Every offer of every page. Throws `SourceError` where the list is not whole or has another shape. */
+/** @throws SourceError where the list is incomplete or has another shape */
 export async function readBazaar(ctx: AdapterContext): Promise<BazaarListing> {
   const list = await readPages<Row>(ctx, {
     request: ({ offset }) => ({ url: `${bazaarUrl}?limit=${pageSize}&offset=${offset}` }),

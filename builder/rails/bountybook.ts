@@ -16,12 +16,11 @@ import type { PagedList } from './paged-list.ts'
 const host = 'https://api.bountybook.ai'
 const pageSize = 100
 
-/** Offers on the board are of a few dollars. */
+/** Real offers are of a few dollars. */
 const ceilingUsdc = 10_000
 
 const jobShape = z.object({
   id: z.string().min(1),
-  /** A decimal string. */
   budget_usdc: z.union([z.string(), z.number()]).nullish(),
   status: z.string(),
   poster_address: z.string().min(1).nullish(),
@@ -32,7 +31,7 @@ const pageShape = z.object({ jobs: z.array(jobShape), total: countField.nullish(
 type Job = z.output<typeof jobShape>
 type Verdict = 'offer' | 'no_price' | 'negative_price' | 'absurd_price'
 
-/** BountyBook: open jobs with a reward on offer. There is no escrow contract, so an offer is never volume. */
+/** BountyBook: open jobs with a reward. There is no escrow contract, so an offer is never volume. */
 export const bountybook = defineRail<PagedList<Job>>({
   rail: 'bountybook',
   rule: {

@@ -1,4 +1,4 @@
-/** ERC-8004 registries on Ethereum and on Base: agents that registered and feedback that clients gave them. */
+/** ERC-8004 registries on Ethereum and Base: registrations and feedback. No payment passes through them. */
 import { parseAbi } from 'viem'
 import type { Address } from 'viem'
 
@@ -24,7 +24,6 @@ const registryEvents = [...identityEvents, ...reputationEvents] as const
 
 type Stream = 'feedback' | 'registrations'
 
-/** One feedback or one registration is one unit, worth nothing: no payment passes through these registries. */
 function chunkPayouts(chunk: LogChunk<typeof registryEvents>): ChunkPayouts<Stream> {
   const feedback: Payout[] = []
   const registrations: Payout[] = []

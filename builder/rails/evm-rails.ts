@@ -1,4 +1,4 @@
-/** The rails that are read from logs of EVM chains, in the order of the ledger. */
+/** Rails read from logs of EVM chains, in the order of the ledger. */
 import type { AnyRailAdapter } from './adapter.ts'
 import { erc8004, erc8004Base } from './erc8004.ts'
 import { olas } from './olas.ts'

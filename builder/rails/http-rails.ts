@@ -1,4 +1,4 @@
-/** The rails that are read over HTTP, x402 on Solana by its JSON-RPC included, in the order of the ledger. */
+/** Rails read over HTTP, and x402 on Solana, in the order of the ledger. */
 import type { AnyRailAdapter } from './adapter.ts'
 import { agentverse } from './agentverse.ts'
 import { apify } from './apify.ts'

@@ -8,7 +8,7 @@ import { isWithin } from './window.ts'
 const host = 'https://market-legacy.near.ai'
 const pageSize = 100
 
-/** A budget above this was typed, not meant: left out of the notes and counted. */
+/** Higher budgets are not real. */
 const ceiling = 1_000_000
 
 const jobShape = z.object({
@@ -22,7 +22,7 @@ const jobShape = z.object({
 })
 type Job = z.output<typeof jobShape>
 
-/** NEAR AI Agent Market, by the job list of its older API. A budget is an offer; transfers are not in the answers. */
+/** NEAR AI Agent Market, by the job list of its older API. Budgets are offers; transfers are not shown. */
 export const near = defineRail<PagedList<Job>>({
   rail: 'near',
   rule: {
@@ -45,7 +45,7 @@ export const near = defineRail<PagedList<Job>>({
     return {
       figures: {
         uniqueCreators30d: new Set(recent.map(({ creator_agent_id }) => creator_agent_id)).size,
-        // Nothing completed is nothing paid; a completed job may be paid or not.
+        // A completed job may be unpaid.
         activity30d: recent.length === 0 ? 0 : null,
       },
       removed30d: {

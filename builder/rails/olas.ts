@@ -1,4 +1,4 @@
-/** Olas mech marketplace on Gnosis: what mechs earned by delivering, who asked, and when earnings were withdrawn. */
+/** Olas mech marketplace on Gnosis: earnings of mechs, requests and withdrawals. */
 import { formatUnits, parseAbi } from 'viem'
 import type { Address } from 'viem'
 
@@ -13,7 +13,7 @@ import type { Payout, Totals } from './payouts.ts'
 import type { Window } from './window.ts'
 
 const marketplace: Address = '0x735FAAb1c4Ec41128c367AFb5c3baC73509f70bB'
-/** The contracts that keep the mechs' balances, one per way of paying, in lower case. */
+/** Contracts that track the balances of mechs, one per payment method; lower case. */
 const trackers = {
   native: '0x21ce6799a22a3da84b7c44a814a9c79ab1d2a50d',
   olas: '0x53bd432516707a5212a70216284a99a563aac1d1',
@@ -34,7 +34,7 @@ const olasEvents = [...trackerEvents, ...marketplaceEvents] as const
 type OlasLog = DecodedLog<typeof olasEvents>
 
 type Tracker = keyof typeof trackers
-/** `requests` and `charges` hold who asked and who was charged; `deliveries` counts work, in units of one delivery. */
+/** `deliveries` counts in units of one delivery. */
 type Stream = Tracker | 'deliveries' | 'requests' | 'charges' | 'withdrawals'
 const trackerNames = ['native', 'olas', 'nvm'] as const satisfies readonly Tracker[]
 
@@ -55,7 +55,7 @@ function place(
   }
 }
 
-/** The stream a log belongs to and what it adds there; null for a log that adds nothing. */
+/** The stream of a log and its payout there; null for a log that counts nowhere. */
 function entryOf(log: OlasLog): readonly [Stream, Payout] | null {
   const { event } = log
   switch (event.eventName) {
@@ -75,7 +75,7 @@ function entryOf(log: OlasLog): readonly [Stream, Payout] | null {
         place(log, event.args.requester, event.args.priorityMech, event.args.numRequests),
       ]
     case 'MarketplaceDelivery': {
-      // The requesters of this event are an indexed array, of which a log keeps the hash alone.
+      // The requesters are an indexed array, of which a log contains only the hash.
       const delivered = event.args.deliveredRequests.filter(Boolean).length
       return delivered === 0
         ? null
@@ -103,7 +103,6 @@ function monthOf(aggregated: AggregatedLogs<Stream>, stream: Stream, window: Win
   return totalsOf(aggregated.stream(stream).buckets, window.start30dMs, window.endMs)
 }
 
-/** What was earned in currencies that have no price here. */
 function unpricedNotes(aggregated: AggregatedLogs<Stream>, window: Window): readonly string[] {
   const olas = monthOf(aggregated, 'olas', window).keptUnits
   const nvm = monthOf(aggregated, 'nvm', window)

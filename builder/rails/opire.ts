@@ -2,14 +2,16 @@ import { z } from 'zod'
 
 import { microPerUsdc } from '../../src/core/money.ts'
 import { defineRail } from './adapter.ts'
-import type { EvidencePointer, PastPoll } from './adapter.ts'
-import { countExcept, countText, evidenceOf, parseAnswer, pollNear, usdText } from './answers.ts'
+import type { EvidencePointer } from './adapter.ts'
+import { countExcept, countText, evidenceOf, parseAnswer, usdText } from './answers.ts'
 import { readPages } from './paged-list.ts'
+import { pollNear } from './past-polls.ts'
+import type { PastPoll } from './past-polls.ts'
 
 const host = 'https://api.opire.dev'
 const pageSize = 100
 
-/** The largest offer that is taken for one: a reward of 1,260,988 USD stood on a throwaway repository. */
+/** A reward of 1,260,988 USD was once promised on a throwaway repository. */
 const ceilingUsd = 10_000
 const microPerCent = microPerUsdc / 100
 
@@ -18,7 +20,7 @@ const rewardShape = z.object({
   pendingPrice: z.object({ value: z.number(), unit: z.string() }),
 })
 
-/** The counters are not documented: every number in the answer is kept under its path. */
+/** The counters are undocumented; every number is stored under its path. */
 const kpisShape = z.record(z.string(), z.unknown())
 
 type Reward = z.output<typeof rewardShape>
@@ -31,7 +33,7 @@ interface Evidence {
   readonly pointers: readonly EvidencePointer[]
 }
 
-/** Opire: rewards promised on GitHub issues. A promise is not money, so there is no volume. */
+/** Opire: rewards promised on GitHub issues. A promise is not a payment, so there is no volume. */
 export const opire = defineRail<Evidence>({
   rail: 'opire',
   rule: {

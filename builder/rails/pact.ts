@@ -1,4 +1,4 @@
-/** PACT escrow on Arbitrum: pacts that were approved or released, at the PACT that really left the escrow. */
+/** PACT escrow on Arbitrum: approved and released pacts, valued by the PACT that left the escrow. */
 import { formatUnits, parseAbi, toEventSelector } from 'viem'
 import type { Address } from 'viem'
 
@@ -31,7 +31,7 @@ type Parties = Pick<EscrowPact, 'creator' | 'recipient'>
 type PactLog = DecodedLog<typeof pactEvents>
 type Stream = 'payments' | 'created'
 
-/** Creator and recipient by the escrow's record, since approvals do not name the recipient. */
+/** From the escrow's record, since approvals do not name the recipient. */
 async function readParties(reader: ChainReader, pactId: bigint): Promise<Parties> {
   const call = { to: escrow, data: getPactCall(Number(pactId)) }
   const pact = await reader.view(call, decodePact)
@@ -39,7 +39,7 @@ async function readParties(reader: ChainReader, pactId: bigint): Promise<Parties
   return pact
 }
 
-/** The PACT transfer out of the escrow that paid the recipient in this transaction; each one pays one pact. */
+/** Removes and returns the transfer that paid the recipient in this transaction: each pays one pact. */
 function takeTransfer(transfers: PactLog[], txHash: string, recipient: string): bigint | null {
   const at = transfers.findIndex(
     (log) =>

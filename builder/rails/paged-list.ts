@@ -1,24 +1,21 @@
 import { displayAddress } from '../sources/http-address.ts'
 import { SourceError } from '../sources/http.ts'
 import type { HttpAnswer, HttpRequest } from '../sources/http.ts'
-/** Lists that come in pages. A list that came short is an error and never a smaller figure. */
 import type { EvidencePointer, AdapterContext } from './adapter.ts'
 import { countText, evidenceOf } from './answers.ts'
 
 interface PagePosition {
-  /** 0 for the first page. */
   readonly index: number
-  /** Rows read so far. */
   readonly offset: number
-  /** What the page before named, null on the first page. */
+  /** From the previous page; null on the first. */
   readonly cursor: string | null
 }
 
 export interface ListPage<Item> {
   readonly items: readonly Item[]
-  /** Rows that the source says there are, null where it does not say. */
+  /** Total stated by the source; null where it states none. */
   readonly total?: number | null
-  /** True on the last page; left out where only an empty page or the total tells. */
+  /** Left out where only an empty page or the total marks the end. */
   readonly last?: boolean | undefined
   readonly cursor?: string | null
 }
@@ -30,28 +27,25 @@ export interface PagedRequest<Item> {
   }
   readonly parse: (answer: HttpAnswer, at: PagePosition) => ListPage<Item>
   readonly keyOf: (item: Item) => string
-  /** More pages than this are a source gone wrong. */
   readonly maxPages?: number
 }
 
 export interface PagedList<Item> {
-  /** Each key once, in the order read. */
   readonly items: readonly Item[]
   readonly total: number | null
-  /** Rows whose key had been seen before. */
   readonly repeated: number
-  /** Set where the list moved while it was read, for `notes`. */
+  /** A note where the list changed while it was read. */
   readonly moved: string | null
   readonly evidence: readonly EvidencePointer[]
 }
 
 const defaultMaxPages = 500
-/** A long list that grows while it is read may miss this part of its rows, said in a note; more is an error. */
+/** Part of the rows that may be missing, with a note, where the list changed while it was read. */
 const toleratedDrift = 0.005
 
 /**
- * Reads page after page until the source says that it was the last, until the stated total is reached, or until a page
- * is empty. Throws `SourceError` where fewer rows came than were stated, or where paging is ignored.
+ * Reads pages until the source marks the last one, the stated total is reached, or a page is empty. @throws SourceError
+ * where rows are missing or paging is ignored
  */
 export async function readPages<Item>(
   ctx: Pick<AdapterContext, 'http'>,
@@ -96,7 +90,6 @@ export async function readPages<Item>(
   }
 }
 
-/** Null where the list is whole, a note where it moved a little, and a `SourceError` where rows are missing. */
 function checkComplete(name: string, rows: number, totals: readonly number[]): string | null {
   const total = totals.at(-1)
   if (total === undefined) return null

@@ -34,7 +34,6 @@ type PayeeTotals = PayoutHour['payees'][string]
 
 /** One payment, or one activity in its place. */
 export interface Payout {
-  /** Unix milliseconds. */
   readonly atMs: number
   readonly block: number
   /** Null where the event does not name one. EVM addresses in lower case. */
@@ -116,7 +115,7 @@ function addPayout(
 export interface Totals {
   readonly count: number
   readonly payers: ReadonlyMap<string, number>
-  /** Kept payouts by payee, or by what `groupOf` made of the payees. */
+  /** By payee, or by the group that `groupOf` returns. */
   readonly payees: ReadonlyMap<
     string,
     { readonly count: number; readonly units: bigint; readonly microUsdc: number | null }
@@ -180,7 +179,7 @@ export function topShare({ payees, keptUnits, keptMicroUsdc }: Totals): number {
 }
 
 export interface ReduceOptions {
-  /** Also before the window. */
+  /** The newest kept payout, also before the window. */
   readonly lastPayoutAtMs: number | null
   /** Counts payees of one operator as one worker. */
   readonly groupOf?: (payee: string) => string

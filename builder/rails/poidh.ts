@@ -1,4 +1,4 @@
-/** POIDH on Base and on Arbitrum: accepted claims, paid in ETH and priced with the chain's own ETH/USD feed. */
+/** POIDH on Base and Arbitrum: accepted claims, paid in ETH and priced by the chain's Chainlink feed. */
 import { decodeFunctionResult, encodeFunctionData, formatEther, parseAbi } from 'viem'
 import type { Address } from 'viem'
 
@@ -17,11 +17,11 @@ const contract: Address = '0x5555fa783936c260f77385b4e153b9725fef1719'
 export const poidhEvents = parseAbi([
   'event ClaimAccepted(uint256 indexed bountyId, uint256 indexed claimId, address indexed claimIssuer, address bountyIssuer, uint256 bountyAmount, uint256 payout, uint256 fee, uint256 round)',
 ])
-/** Chainlink AggregatorV3; both feeds answer with 8 decimals. */
+/** Chainlink AggregatorV3, 8 decimals. */
 const feedAbi = parseAbi([
   'function latestRoundData() view returns (uint80 roundId, int256 answer, uint256 startedAt, uint256 updatedAt, uint80 answeredInRound)',
 ])
-/** 10 to 1,000,000 USD: outside of it the feed is not what it is taken for. */
+/** 10 to 1,000,000 USD; outside of it the feed is wrong. */
 const saneAnswer = { min: 10n * 10n ** 8n, max: 1_000_000n * 10n ** 8n }
 
 interface PoidhChain {
@@ -31,7 +31,9 @@ interface PoidhChain {
   readonly priceFeed: Address
 }
 
-/** USD per ETH with 8 decimals at a block, or at the head where the node keeps no older state; null where no good price. */
+/**
+ * USD per ETH with 8 decimals at a block, or at the head where the node has no older state. Null if older than a day.
+ */
 async function ethPrice(reader: ChainReader, feed: Address, block: number): Promise<bigint | null> {
   const data = encodeFunctionData({ abi: feedAbi })
   const readRound = async (at: { readonly block?: number }) =>
@@ -74,7 +76,7 @@ async function chunkPayouts(
   })
 }
 
-/** 18 decimals of wei and 8 of the price, down to 6. */
+/** Wei (18 decimals) times price (8) to micro-USDC (6). */
 function microUsdcOf(wei: bigint, price: bigint): number | null {
   const micro = (wei * price) / 10n ** 20n
   return micro <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(micro) : null

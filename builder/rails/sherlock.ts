@@ -11,7 +11,7 @@ import type { PagedList } from './paged-list.ts'
 import { isWithin } from './window.ts'
 const host = 'https://mainnet-contest.sherlock.xyz'
 
-/** The largest contests of the field had pools of a few million dollars. */
+/** The largest real pools are of a few million dollars. */
 const ceilingUsdc = 10_000_000
 
 const contestShape = z.object({
@@ -33,7 +33,7 @@ const pageShape = z.object({
 
 type Contest = z.output<typeof contestShape>
 
-/** Sherlock audit contests, by their prize pools. A pool is money put up, dated by the end of its contest. */
+/** Sherlock audit contests by prize pool, dated by the end of the contest. */
 export const sherlock = defineRail<PagedList<Contest>>({
   rail: 'sherlock',
   rule: {
@@ -93,7 +93,6 @@ export const sherlock = defineRail<PagedList<Contest>>({
   },
 })
 
-/** Undefined where the answer says nothing: then only an empty page ends the list. */
 function lastPage(
   hasNext: boolean | null | undefined,
   nextPage: number | null | undefined,
@@ -113,7 +112,7 @@ function judge(contest: Contest): { removedBy: string | null; micro: Figure } {
   return { removedBy: contest.private === true ? 'private' : null, micro }
 }
 
-/** Unknown as soon as one pool is. */
+/** Null as soon as one pool is unknown. */
 function total(contests: readonly { readonly micro: Figure }[]): Figure {
   let sum = 0
   for (const { micro } of contests) {

@@ -3,16 +3,10 @@ import { z } from 'zod'
 import { SourceError } from '../sources/http.ts'
 import { defineRail } from './adapter.ts'
 import type { Figure } from './adapter.ts'
-import {
-  countField,
-  countText,
-  growthSince,
-  largestShare,
-  noVolume,
-  parseAnswer,
-} from './answers.ts'
+import { countField, countText, largestShare, noVolume, parseAnswer } from './answers.ts'
 import { readPages } from './paged-list.ts'
 import type { PagedList } from './paged-list.ts'
+import { growthSince } from './past-polls.ts'
 
 const host = 'https://registry.smithery.ai'
 const pageSize = 100
@@ -35,7 +29,7 @@ interface Evidence extends PagedList<Server> {
   readonly usesGrown: Figure
 }
 
-/** The Smithery directory of MCP servers. It pays nobody; use stands for activity. */
+/** The Smithery directory of MCP servers. It pays nobody; uses count as activity. */
 export const smithery = defineRail<Evidence>({
   rail: 'smithery',
   rule: {
@@ -61,7 +55,7 @@ export const smithery = defineRail<Evidence>({
       },
       keyOf: ({ qualifiedName }) => qualifiedName,
     })
-    // The registry is known to page through its first entries only and to state the whole count beside them.
+    // The registry pages through its first entries only, but states the count of all.
     const reachable = Math.min(stated, totalPages * pageSize)
     if (list.items.length + list.repeated < reachable) {
       throw new SourceError(`${list.items.length} servers came of ${reachable} that can be paged`)
@@ -101,7 +95,7 @@ function totalUses(servers: readonly Server[]): number {
   return servers.reduce((sum, { useCount }) => sum + (useCount ?? 0), 0)
 }
 
-/** Names are `namespace/server`, formerly `@owner/server`; one without an owner stands for itself. */
+/** Names are `namespace/server`, formerly `@owner/server`. */
 function ownerOf({ namespace, qualifiedName }: Server): string {
   return namespace ?? qualifiedName.split('/')[0] ?? qualifiedName
 }

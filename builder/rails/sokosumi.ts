@@ -17,7 +17,7 @@ const pageShape = z.object({ data: z.array(agentShape) })
 
 type Agent = z.output<typeof agentShape>
 
-/** Sokosumi: verified agents for hire. Their pay runs through the Masumi escrow, which the answer does not show. */
+/** Sokosumi: verified agents for hire. They are paid through the Masumi escrow, which the answer does not show. */
 export const sokosumi = defineRail<PagedList<Agent>>({
   rail: 'sokosumi',
   rule: {

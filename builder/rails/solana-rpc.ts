@@ -47,14 +47,12 @@ export type SolanaTransaction = z.output<typeof transactionShape>
 interface SignaturesRequest {
   readonly address: string
   readonly limit: number
-  /** Only older ones than this signature. */
   readonly before?: string | undefined
-  /** Only newer ones than this signature. */
   readonly until?: string | undefined
 }
 
 export interface SolanaReader {
-  /** Newest first; finalized only, so none is reverted later. */
+  /** Newest first, finalized only. */
   readonly signatures: (request: SignaturesRequest) => Promise<readonly SignatureInfo[]>
   readonly transaction: (signature: string) => Promise<SolanaTransaction>
 }

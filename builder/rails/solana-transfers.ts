@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { SourceError } from '../sources/http.ts'
 import type { SolanaTransaction } from './solana-rpc.ts'
 
-/** One transfer of a token between owners; addresses as written, since base58 is case-sensitive. */
+/** A token transfer between owners. Addresses are case-sensitive. */
 export interface SolanaTransfer {
   readonly from: string
   readonly to: string
@@ -13,7 +13,7 @@ export interface SolanaTransfer {
 
 const baseUnits = z.string().regex(/^\d{1,20}$/)
 
-/** SPL Token: `transferChecked` states mint and tokenAmount; plain `transfer` states amount and leaves the mint out. */
+/** SPL Token: `transferChecked` has mint and tokenAmount; `transfer` has amount only. */
 const transferInfo = z.object({
   source: z.string(),
   destination: z.string(),
@@ -28,14 +28,14 @@ const instructionShape = z.object({
   parsed: z.object({ type: z.enum(['transfer', 'transferChecked']), info: z.unknown() }),
 })
 
-/** Who pays the fee and signs first: under x402 the facilitator. */
+/** Under x402 the facilitator. */
 export function feePayerOf(transaction: SolanaTransaction): string {
   return transaction.transaction.message.accountKeys[0]?.pubkey ?? ''
 }
 
 /**
- * Transfers of a mint in a transaction, top level and inner, by the owners of the token accounts. The balances before
- * and after name owner and mint of every token account that was touched, also of one that was opened or closed in it.
+ * Transfers of a mint, top level and inner, by the owners of the token accounts. The balances before and after name
+ * owner and mint of every account in the transaction, also of opened and closed ones.
  */
 export function transfersOf(transaction: SolanaTransaction, mint: string): SolanaTransfer[] {
   const { meta } = transaction
@@ -65,7 +65,7 @@ export function transfersOf(transaction: SolanaTransaction, mint: string): Solan
   })
 }
 
-/** A transfer that cannot be read is no transfer that may be left out. */
+/** @throws SourceError, since no unreadable transfer may be left out */
 function infoOf(info: unknown): z.output<typeof transferInfo> {
   const parsed = transferInfo.safeParse(info)
   if (parsed.success) return parsed.data

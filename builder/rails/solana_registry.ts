@@ -18,7 +18,6 @@ import { isWithin } from './window.ts'
 const host = 'https://8004-indexer-main.qnt.sh'
 const pageSize = 1000
 
-/** A view of one row. */
 const statsShape = z.tuple([
   z.object({
     total_agents: countField,
@@ -45,7 +44,7 @@ interface Evidence {
   readonly pointers: readonly EvidencePointer[]
 }
 
-/** The Solana Agent Registry (8004-solana), by the public indexer of its makers. Addresses are case-sensitive. */
+/** Solana Agent Registry (8004-solana), by the public indexer of its makers. */
 export const solanaRegistry = defineRail<Evidence>({
   rail: 'solana_registry',
   rule: {
@@ -91,7 +90,7 @@ export const solanaRegistry = defineRail<Evidence>({
   },
 })
 
-/** Newest first, down to the start of the window; where the list ends before that, it must be as long as stated. */
+/** Reads down to the start of the window, newest first; a shorter list must be as long as stated. */
 async function readFeedbacks(
   ctx: AdapterContext,
   stated: number,

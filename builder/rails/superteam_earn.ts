@@ -15,10 +15,10 @@ import {
 import { isWithin } from './window.ts'
 const host = 'https://superteam.fun'
 
-/** Coins that are worth one dollar; rewards in anything else have no price here. */
+/** Tokens worth one dollar; others have no price here. */
 const dollarTokens: ReadonlySet<string> = new Set(['USDC', 'USDG', 'USDT'])
 
-/** The largest listings of the site pay a few hundred thousand dollars. */
+/** The largest real listings pay a few hundred thousand dollars. */
 const ceilingUsdc = 1_000_000
 
 const listingShape = z.object({
@@ -42,14 +42,12 @@ interface Listing {
   readonly announcedAtMs: number
   readonly sponsor: string
   readonly token: string
-  /** Null where the reward is not stated. */
   readonly amount: number | string | null
   readonly openToAgents: boolean
 }
 
 interface Win {
   readonly listing: string
-  /** Null where a winner is not named. */
   readonly winners: readonly string[] | null
 }
 
@@ -60,8 +58,8 @@ interface Evidence {
 }
 
 /**
- * Superteam Earn: rewards of listings whose winners were announced in the window. The list for agents and the list for
- * everybody exclude each other's part (AGENT_ONLY stands only in the first), so both are read and joined by id.
+ * Superteam Earn: rewards of listings whose winners were announced in the window. Each of the two lists omits a part of
+ * the other, so both are read and joined by id.
  */
 export const superteamEarn = defineRail<Evidence>({
   rail: 'superteam_earn',
@@ -170,12 +168,11 @@ async function readWinners(
   return { listing, winners: named.length === rows.length && rows.length > 0 ? named : null }
 }
 
-/** Why a listing does not count, and what it is worth; null where its token has no price. */
 function judge(listing: Listing): { removedBy: string | null; micro: Figure } {
   const micro =
     dollarTokens.has(listing.token) && listing.amount !== null ? microFromUsd(listing.amount) : null
   if (dollarTokens.has(listing.token) && listing.amount !== null) {
-    // What no ledger can hold is left out of the raw figure too.
+    // Amounts beyond the ledger are left out of the raw figure too.
     if (micro === null || micro > maxAmountUsdc * microPerUsdc) {
       return { removedBy: 'above_ceiling', micro: 0 }
     }
@@ -184,7 +181,7 @@ function judge(listing: Listing): { removedBy: string | null; micro: Figure } {
   return { removedBy: listing.openToAgents ? null : 'human_only', micro }
 }
 
-/** The sum of what has a price; unknown where something was paid and none of it has one. */
+/** The sum of known amounts; null where there are amounts and none is known. */
 function sumPriced(amounts: readonly Figure[]): Figure {
   const priced = amounts.filter((amount) => amount !== null)
   if (priced.length === 0 && amounts.length > 0) return null
@@ -196,7 +193,7 @@ function distinctWinners(winners: readonly (readonly string[] | null)[]): Figure
   return new Set(winners.flatMap((named) => named ?? [])).size
 }
 
-/** How a reward is split between several winners is not in the answer, so the share is known only without a split. */
+/** Null where a reward is split, since the parts are not shown. */
 function shareOfTopWinner(
   wins: readonly { readonly micro: Figure; readonly winners: readonly string[] | null }[],
 ): Figure {

@@ -9,12 +9,12 @@ import {
   countField,
   countText,
   evidenceOf,
-  growthSince,
   microFromUsd,
   parseAnswer,
   usdText,
 } from './answers.ts'
 import { readPages } from './paged-list.ts'
+import { growthSince } from './past-polls.ts'
 
 const host = 'https://api.taskmarket.dev'
 const pageSize = 50
@@ -36,7 +36,7 @@ interface Evidence {
   readonly pointers: readonly EvidencePointer[]
 }
 
-/** Taskmarket (Daydreams): only a lifetime total of rewards is shown, so volume is its growth between our own polls. */
+/** Taskmarket (Daydreams) shows only a lifetime total of rewards; volume is its growth between polls. */
 export const taskmarket = defineRail<Evidence>({
   rail: 'taskmarket',
   rule: {
@@ -90,7 +90,7 @@ export const taskmarket = defineRail<Evidence>({
   counters: ({ rewardsMicroUsdc, open }) => ({ rewards_micro_usdc: rewardsMicroUsdc, open }),
 })
 
-/** Single rewards come in base units of USDC; a total with a decimal point is in dollars. */
+/** An integer is in base units of USDC; a decimal is in dollars. */
 function rewards(total: number | string): number {
   const text = String(total)
   const micro = /^\d+$/.test(text) ? microFromBaseUnits(BigInt(text), 6) : microFromUsd(total)

@@ -1,17 +1,12 @@
 import { z } from 'zod'
 
 import { defineRail } from './adapter.ts'
-import type { Figure, PastPoll } from './adapter.ts'
-import {
-  countField,
-  countText,
-  growthSince,
-  largestShare,
-  parseAnswer,
-  pollNear,
-} from './answers.ts'
+import type { Figure } from './adapter.ts'
+import { countField, countText, largestShare, parseAnswer } from './answers.ts'
 import { readPages } from './paged-list.ts'
 import type { PagedList } from './paged-list.ts'
+import { growthSince, pollNear } from './past-polls.ts'
+import type { PastPoll } from './past-polls.ts'
 
 const host = 'https://www.toku.agency'
 const pageSize = 100
@@ -21,7 +16,7 @@ const agentShape = z.object({
   jobsCompleted: countField.nullish(),
 })
 
-/** The array is called `data` for readers without a key and `agents` for others. */
+/** `data` for readers without a key, `agents` for others. */
 const pageShape = z
   .object({
     data: z.array(agentShape).optional(),
@@ -40,7 +35,7 @@ interface Evidence extends PagedList<Agent> {
   readonly before: PastPoll | null
 }
 
-/** toku.agency: agents with a counter of completed jobs and no amounts. */
+/** toku.agency: agents with a counter of completed jobs, without amounts. */
 export const toku = defineRail<Evidence>({
   rail: 'toku',
   rule: {

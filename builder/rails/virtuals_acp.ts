@@ -1,4 +1,4 @@
-/** Virtuals ACP on Base: fees that providers claimed (v1) and payable memos that were executed (v2). */
+/** Virtuals ACP on Base: claimed provider fees (v1) and executed payable memos (v2). */
 import {
   decodeAbiParameters,
   decodeFunctionResult,
@@ -66,7 +66,7 @@ interface Memo {
   readonly provider: Address
 }
 
-/** Address of a module of v2, which its operators may replace. */
+/** Address of a v2 module, which its operators may replace. */
 async function readModule(reader: ChainReader, functionName: keyof Modules): Promise<Address> {
   const data = encodeFunctionData({ abi: modules, functionName })
   const module = await reader.view({ to: routerV2, data }, (returned) =>
@@ -76,7 +76,7 @@ async function readModule(reader: ChainReader, functionName: keyof Modules): Pro
   return module
 }
 
-/** Client and provider of a v2 job. Later fields of its struct changed between versions, so only the head is read. */
+/** Only the head of the struct is read, since later fields differ between versions. */
 async function readJob(
   reader: ChainReader,
   to: Address,
@@ -110,7 +110,7 @@ function jobPayout(log: AcpLog, client: Address, provider: Address): Payout {
 }
 
 function usdcPayout(log: AcpLog, payee: Address, amount: bigint, removedBy: string | null): Payout {
-  // Other tokens have other decimals: they are counted as removed, without an amount.
+  // Other tokens have other decimals, so they count as removed without an amount.
   const units = removedBy === 'not_usdc' ? 0n : amount
   const { atMs, block } = log
   return {

@@ -1,4 +1,4 @@
-/** x402 on Base: USDC that reached the wallets which the Bazaar lists as sellers. */
+/** x402 on Base: USDC received by the wallets that the Bazaar lists as sellers. */
 import { isAddress, parseAbi, toEventSelector } from 'viem'
 import type { Address, Hex } from 'viem'
 
@@ -26,14 +26,14 @@ const authorizationTopic = toEventSelector(authorizationEvent)
 
 const networks: readonly string[] = ['base', 'eip155:8453']
 const walletsPerFilter = 200
-/** The loosest price cap in use for this rail: no listed call costs more, and a treasury moving its money does. */
+/** No listed call costs more; moves of a treasury do. */
 const ceilingMicroUsdc = 100_000_000n
 const facilitators = new Set(facilitatorList.facilitators.flatMap(({ base = [] }) => base))
 
-/** Seller wallet in lower case → the host that stands for its operator. */
+/** Seller wallet in lower case → host of its operator. */
 type Sellers = ReadonlyMap<string, string>
 
-/** The operator of a wallet is the host that offers most with it; the first by name where several offer as much. */
+/** The operator is the host with most offers for the wallet, the first by name on a tie. */
 function sellersOn(networks: readonly string[], offers: readonly BazaarOffer[]): Sellers {
   const counts = new Map<string, Map<string, number>>()
   for (const { host, network, asset, payTo } of offers) {
@@ -67,7 +67,6 @@ function walletFilters(
   return filters
 }
 
-/** The first rule that a transfer breaks by itself, or null. */
 function removedBy(from: string, to: string, value: bigint, sellers: Sellers): string | null {
   if (from === to) return 'self_payment'
   if (facilitators.has(from) && facilitators.has(to)) return 'between_facilitators'
@@ -94,8 +93,8 @@ function payoutOf(log: DecodedLog<typeof usdcEvents>, sellers: Sellers): Payout 
 }
 
 /**
- * Payouts of a chunk. An x402 payment is an EIP-3009 authorization that somebody else submits, so a transfer stays only
- * when its transaction used an authorization of the payer; each authorization answers for one transfer.
+ * An x402 payment is an EIP-3009 authorization submitted by somebody else, so a transfer counts only if its transaction
+ * used an authorization of the payer; each one covers one transfer.
  */
 async function settledPayouts(
   chunk: LogChunk<typeof usdcEvents>,

@@ -9,10 +9,10 @@ import type { PagedList } from './paged-list.ts'
 const host = 'https://api.cdp.coinbase.com'
 const pageSize = 1000
 
-/** A call priced above this is a joke or a mistake: prices up to ten billion dollars have been listed. */
+/** Higher prices are not real; ten billion dollars have been listed. */
 const ceilingUsdc = 10_000
 
-/** x402 v2 names networks as CAIP-2, v1 by a word; both stand in one answer. */
+/** x402 v2 names networks by CAIP-2, v1 by a word; one answer contains both. */
 const testnets: ReadonlySet<string> = new Set([
   'eip155:84532',
   'eip155:11155111',
@@ -26,7 +26,7 @@ const testnets: ReadonlySet<string> = new Set([
 ])
 const testnetWords = /sepolia|devnet|testnet|fuji|amoy|goerli|holesky/i
 
-/** USDC on the networks that the Bazaar lists most, lower case where the address ignores case. */
+/** USDC on the networks listed most, in the form of `walletKey`. */
 const usdc: ReadonlySet<string> = new Set([
   '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
   '0x3c499c542cef5e3811e1192ce70d8cc03d5c3359',
@@ -37,9 +37,8 @@ const acceptShape = z.object({
   network: z.string().min(1),
   payTo: z.string().min(1),
   asset: z.string().nullish(),
-  /** v2 since May 2026. */
   amount: z.union([z.string(), z.number()]).nullish(),
-  /** v1, and v2 before. */
+  /** v1, and v2 before May 2026. */
   maxAmountRequired: z.union([z.string(), z.number()]).nullish(),
 })
 
@@ -57,7 +56,7 @@ const pageShape = z.object({
 type Accept = z.output<typeof acceptShape>
 type Resource = z.output<typeof resourceShape>
 
-/** The CDP Bazaar: where payable services are found. Their payments are counted under the x402 rails. */
+/** The CDP Bazaar lists payable services. Their payments count under the x402 rails. */
 export const x402Bazaar = defineRail<PagedList<Resource>>({
   rail: 'x402_bazaar',
   rule: {
@@ -111,7 +110,7 @@ export const x402Bazaar = defineRail<PagedList<Resource>>({
 
 type EntryKind = 'priced' | 'testnet' | 'no_amount' | 'above_ceiling'
 
-/** Sellers write these entries, so one that makes no sense is counted and left out, and does not fail the poll. */
+/** Sellers write these entries: a bad one is counted and left out without failing the poll. */
 function classify({ network, asset, amount, maxAmountRequired }: Accept): EntryKind {
   if (testnets.has(network) || testnetWords.test(network)) return 'testnet'
   const text = String(amount ?? maxAmountRequired ?? '')

@@ -14,10 +14,10 @@ import facilitatorList from './x402-facilitators.json' with { type: 'json' }
 
 const usdcMint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
 
-/** The loosest price cap in use for x402: no listed call costs more. */
+/** No listed call costs more. */
 const ceilingMicroUsdc = 100_000_000n
 
-/** One poll reads at most so many transactions, each a request of its own; the rest waits for the next poll. */
+/** Read one by one in a poll; the rest waits for the next poll. */
 const maxTransactionsPerPoll = 2000
 const signaturesPerStep = 100
 const requestsAtOnce = 4
@@ -29,7 +29,7 @@ const facilitators: ReadonlySet<string> = new Set(feePayers)
 
 const place = z.object({ signature: z.string(), slot: z.int().min(0) })
 
-/** `done`: everything from here back to the window's start is aggregated. `walk`: a way back that is not finished. */
+/** `done`: everything from here back to the start of the window is read. `walk`: an unfinished read backwards. */
 const addressState = z.object({
   done: place.nullable(),
   walk: z.object({ head: place, before: z.string() }).nullable(),
@@ -43,15 +43,14 @@ type AddressState = z.infer<typeof addressState>
 interface Evidence {
   readonly buckets: readonly PayoutHour[]
   readonly lastPayoutAtMs: number | null
-  /** Fee payers whose transactions are not yet read back to the start of the window. */
+  /** Fee payers not yet read back to the start of the window. */
   readonly unfinished: number
   readonly pointers: readonly EvidencePointer[]
 }
 
 /**
  * x402 on Solana: USDC moved in transactions whose fee a known facilitator paid. Each fee payer is read from its newest
- * transaction back to where the last poll stopped, bounded per poll and resumable; until all of them reach the start of
- * the window, the figures are unknown.
+ * transaction back to where the last poll stopped; the figures are unknown until all reach the start of the window.
  */
 export const x402Solana = defineRail<Evidence>({
   rail: 'x402_solana',
@@ -138,7 +137,7 @@ interface Step {
   readonly payouts: readonly Payout[]
 }
 
-/** Reads the next stretch of one fee payer, newest first, and says where the way back stands. */
+/** Reads the next signatures of one fee payer, newest first. */
 async function stepBack(
   ctx: AdapterContext,
   solana: SolanaReader,
@@ -171,7 +170,7 @@ async function stepBack(
   }
 }
 
-/** A node may have lost the signature that `until` names and answer more; slots tell where the known part begins. */
+/** Compares slots too: a node that has lost the signature of `until` ignores it. */
 function untilKnown(
   listed: readonly SignatureInfo[],
   done: AddressState['done'],
@@ -202,7 +201,7 @@ async function payoutsOf(
       some.map(({ signature }) => solana.transaction(signature)),
     )
     for (const transaction of transactions) {
-      // An address is also listed where it only receives or is named: those fees somebody else paid.
+      // Also lists transactions that only mention the address.
       if (feePayerOf(transaction) !== feePayer || transaction.meta.err !== null) continue
       if (transaction.blockTime === null) continue
       for (const { from, to, units } of transfersOf(transaction, usdcMint)) {
@@ -221,7 +220,6 @@ async function payoutsOf(
   return payouts
 }
 
-/** The first rule that a transfer breaks, or null. */
 function removedBy(feePayer: string, from: string, to: string, units: bigint): string | null {
   if (from === feePayer) return 'signer_is_payer'
   if (from === to) return 'self_payment'

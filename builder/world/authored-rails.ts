@@ -1,7 +1,4 @@
-/**
- * The authored half of a rail: what people wrote down about it in `data/rails/<slug>.json`.
- * Facts that a poll reads are never in these files; the figures of the last audit are, each with its date and source.
- */
+/** What people wrote about a rail in `data/rails/<slug>.json`, with the figures of the last audit. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -15,7 +12,7 @@ import { withSiteUrl } from '../../src/core/site-url.ts'
 const methodologyMinLength = 80
 
 const httpsUrl = url.refine((text) => text.startsWith('https://'), 'must be an https URL')
-/** Such an address, or one of the ledger itself: `{SITE_URL}` and a path. */
+/** An https URL, or `{SITE_URL}` and a path. */
 const pageUrl = z
   .string()
   .max(2048)
@@ -25,7 +22,7 @@ const pageUrl = z
   )
 const text = (max: number) => z.string().trim().min(1).max(max)
 
-/** A reading by hand. A figure that nobody could read is left out: unknown is not zero. */
+/** An audit by hand. Unknown figures are left out. */
 const audit = z.strictObject({
   as_of: date,
   status: railStatus,
@@ -45,16 +42,15 @@ export const authoredRailSchema = z.strictObject({
   display_name: text(120),
   chain: railChain,
   category: railCategory,
-  /** A: contract or endpoint confirmed and enough for figures; B: no money exposed; C: known from others; D: no endpoint. */
+  /** A: confirmed, enough for figures; B: no money visible; C: known from others; D: no endpoint. */
   evidence_tier: z.enum(['A', 'B', 'C', 'D']),
   entry_cost_usdc: usdc,
   entry_requirements: z.array(text(300)).min(1).max(32).nullable(),
   sample_apply_url: httpsUrl.optional(),
   reference_url: pageUrl,
-  /** How applications are forwarded, where the rail takes them. */
+  /** How the ledger forwards applications. */
   apply: applyBlock.optional(),
   methodology: text(7000).min(methodologyMinLength),
-  /** What the status rule counts: payouts, or activity where a rail pays nobody. */
   status_basis: z.enum(['payments', 'activity']),
   audit,
   notes: text(4000).optional(),
@@ -64,10 +60,7 @@ export const authoredRailSchema = z.strictObject({
 
 export type AuthoredRail = z.infer<typeof authoredRailSchema>
 
-/**
- * Reads every `<slug>.json` of the directory, sorted by slug.
- * Throws an error that names the file and the field where a file is not JSON, breaks the schema or carries another slug.
- */
+/** Sorted by slug. @throws Error that names the file and field */
 export async function loadAuthoredRails(dir: string): Promise<readonly AuthoredRail[]> {
   const entries = await readdir(dir)
   const names = entries.filter((name) => name.endsWith('.json')).toSorted()

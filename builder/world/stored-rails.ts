@@ -1,4 +1,4 @@
-/** How measurements and rail states lie in the database, and back. What cannot be read is refused, never guessed. */
+/** Conversions of polls: measured → stored → world. The wire form is made in `documents/rail-view.ts`. */
 import { z } from 'zod'
 
 import { railStatus } from '../../src/contract/schemas/rail.ts'
@@ -9,7 +9,7 @@ import { stateFromAudit } from '../../src/core/rail-poll.ts'
 import type { RailState } from '../../src/core/rail-poll.ts'
 import { isoTime, parseTime } from '../../src/core/time.ts'
 import type { StoredPoll, StoredRailState } from '../../src/db/polls.ts'
-import type { PastPoll } from '../rails/adapter.ts'
+import type { PastPoll } from '../rails/past-polls.ts'
 import { StoredStateError } from '../rails/payout-store.ts'
 import type { AuthoredRail } from './authored-rails.ts'
 import type { PollRecord } from './world.ts'
@@ -55,7 +55,7 @@ const storedMeasurement = z.strictObject({
 
 const storedEvidence = z.strictObject({ pointers: z.array(evidenceShape) })
 
-/** The `figures` column of a poll and of a rail's state. */
+/** For the `figures` column. */
 export function toStored(
   measurement: Pick<Measurement, 'figures' | 'removed30d' | 'notes'>,
   counters: Readonly<Record<string, number>>,
@@ -64,7 +64,7 @@ export function toStored(
   return { figures, removed30d: { ...removed30d }, notes: [...notes], counters: { ...counters } }
 }
 
-/** The `evidence` column of a poll. */
+/** For the `evidence` column. */
 export function toStoredEvidence(
   pointers: readonly EvidencePointer[],
 ): z.infer<typeof storedEvidence> {
@@ -75,7 +75,7 @@ export function evidenceOf(row: StoredPoll): readonly EvidencePointer[] {
   return read(row.rail, storedEvidence, row.evidence).pointers
 }
 
-/** Where a rail stands: its stored state, or its audit where it was never polled with success. */
+/** The stored state, with the figures of the audit before the first good poll. */
 export function stateOf(authored: AuthoredRail, row: StoredRailState | undefined): RailState {
   const audited = auditOf(authored)
   if (row === undefined) return audited
@@ -120,7 +120,7 @@ function auditOf({ rail, audit }: AuthoredRail): RailState {
   })
 }
 
-/** The row of a state; the counterpart of `stateOf`. */
+/** The reverse of `stateOf`. */
 export function toStateRow(
   state: RailState,
   lastPollId: number,
@@ -142,7 +142,6 @@ export function toStateRow(
   }
 }
 
-/** A stored poll as history shows it. */
 export function pollRecordOf(row: StoredPoll): PollRecord {
   return {
     polledAtMs: timeOf(row.rail, row.startedAt),
@@ -155,7 +154,7 @@ export function pollRecordOf(row: StoredPoll): PollRecord {
   }
 }
 
-/** What earlier good polls counted, for adapters that can only see lifetime totals. */
+/** Good polls only. */
 export function pastPollsOf(rows: readonly StoredPoll[]): readonly PastPoll[] {
   return rows.flatMap((row) =>
     row.figures === null

@@ -1,11 +1,9 @@
 import { entriesOf } from './entries.ts'
 
-/** What a poll measured, in the ledger's own units. Shared by the adapters, the store and the documents. */
-
-/** A figure that was read, or null where a complete read could not know it. Never 0 for unknown. */
+/** Null is unknown; 0 is known to be zero. */
 export type Figure = number | null
 
-/** Volumes in micro-USDC; counts and shares as they are. */
+/** Volumes in micro-USDC. */
 export interface Figures {
   readonly tpv30dMicroUsdc: Figure
   readonly tpv7dMicroUsdc: Figure
@@ -15,11 +13,11 @@ export interface Figures {
   readonly uniqueWorkers30d: Figure
   /** 0 to 1. */
   readonly topWorkerShare: Figure
-  /** Payers that really have a budget; null falls back to `uniqueCreators30d`. */
+  /** Payers with a real budget; null falls back to `uniqueCreators30d`. */
   readonly creatorsWithBudget30d: Figure
-  /** Payouts, or for rails without payments the activity that stands for them. */
+  /** Payouts, or activity where a rail pays nobody. */
   readonly activity30d: Figure
-  /** Unix milliseconds of the newest payout, null when none is known. */
+  /** Unix milliseconds. */
   readonly lastPayoutAtMs: Figure
 }
 
@@ -36,7 +34,6 @@ export const unknownFigures: Figures = {
   lastPayoutAtMs: null,
 }
 
-/** Where a figure can be checked: the answer's hash, or the range of logs that was read. */
 export type EvidencePointer =
   | { readonly kind: 'http'; readonly url: string; readonly sha256: string; readonly items: number }
   | {
@@ -50,23 +47,19 @@ export type EvidencePointer =
 
 export interface Measurement {
   readonly figures: Figures
-  /** Payouts that the filter rule removed over 30 days, by reason. */
+  /** Payouts removed by the filter rule over 30 days, by reason. */
   readonly removed30d: Readonly<Record<string, number>>
-  /** What a reader must know: token amounts without a price, floors, why a figure is unknown. */
+  /** Amounts without a price, floors, and why a figure is unknown. */
   readonly notes: readonly string[]
   readonly evidence: readonly EvidencePointer[]
 }
 
-/** The figures that can be counted; `lastPayoutAtMs` is a time. */
 export type CountedFigure = Exclude<keyof Figures, 'lastPayoutAtMs'>
 
-/** Largest volume that a rail may claim, in micro-USDC: above it the source is broken, not rich. */
+/** A larger volume is an error of the source. */
 const maxVolumeMicroUsdc = 1_000_000_000 * 1_000_000
 
-/**
- * Why figures cannot be true, one text per figure; empty when they can.
- * Checked before anything is stored: an impossible figure is a failed poll (decisions 5).
- */
+/** Why figures cannot be true, one text per figure; empty when they can. */
 export function impossibleFigures(figures: Figures): readonly string[] {
   const problems: string[] = []
   for (const [name, value] of entriesOf(figures)) {
@@ -89,7 +82,7 @@ export function impossibleFigures(figures: Figures): readonly string[] {
   return problems
 }
 
-/** The first can never be more than the second. */
+/** The first is never more than the second. */
 const orderedPairs: readonly (readonly [CountedFigure, CountedFigure])[] = [
   ['tpv7dMicroUsdc', 'tpv30dMicroUsdc'],
   ['tpv7dRawMicroUsdc', 'tpv30dRawMicroUsdc'],

@@ -6,7 +6,7 @@ import type { FlagContext, FlagFinding } from './flags/kind.ts'
 import { statusOf } from './rail-status.ts'
 import type { RailStatus, StatusBasis } from './rail-status.ts'
 
-/** What the ledger detect of a rail between two polls. Times in Unix milliseconds. */
+/** A rail between two polls. Times in Unix milliseconds. */
 export interface RailState {
   readonly rail: string
   readonly status: RailStatus
@@ -23,7 +23,7 @@ export interface RailState {
   readonly consecutiveFailures: number
 }
 
-/** How one poll ended. `impossible` names figures that were refused; the poll then failed. */
+/** `impossible`: figures that were refused, which fails the poll. */
 export type PollOutcome =
   | { readonly kind: 'good'; readonly measurement: Measurement }
   | { readonly kind: 'failed'; readonly error: string; readonly impossible: readonly string[] }
@@ -45,7 +45,7 @@ export interface PollDecision {
   readonly cleared: readonly RailFlagKind[]
 }
 
-/** State of a rail that was never polled: the authored audit stands. */
+/** The state of a rail before its first poll. */
 export function stateFromAudit(audit: {
   readonly rail: string
   readonly status: RailStatus
@@ -69,10 +69,7 @@ export function stateFromAudit(audit: {
   }
 }
 
-/**
- * What one poll makes of a rail (decisions 5). A failed poll keeps figures and status; a good one replaces the figures,
- * derives the status and settles what no longer detect.
- */
+/** A failed poll keeps figures and status; a good one replaces them. */
 export function decidePoll(past: RailState, outcome: PollOutcome, facts: PollFacts): PollDecision {
   return outcome.kind === 'good'
     ? decideGood(past, outcome.measurement, facts)

@@ -2,23 +2,20 @@ import type { Figures } from './figures.ts'
 
 export type RailStatus = 'paying' | 'pre-traction' | 'concentrated' | 'potemkin' | 'dormant'
 
-/** `activity`: the rail pays nobody by design, so activity stands for payouts and it can never be `paying`. */
+/** `activity`: the rail pays nobody, so activity counts instead of payouts and it is never `paying`. */
 export type StatusBasis = 'payments' | 'activity'
 
 export const concentratedAbove = 0.9
 export const tractionCreators = 5
 
 export interface StatusVerdict {
-  /** Null when too little is known to say anything: the former status stands. */
+  /** Null when too little is known; the status then stays. */
   readonly status: RailStatus | null
-  /** The rules that were skipped because their figure is unknown, as sentences for `notes`. */
+  /** Rules skipped for an unknown figure, as sentences for `notes`. */
   readonly skipped: readonly string[]
 }
 
-/**
- * The status of a rail by its filtered 30-day figures (decisions 5): dormant, potemkin, concentrated, pre-traction,
- * else paying, the first rule that holds. A rule whose figure is unknown is skipped and named.
- */
+/** Applies the first matching rule: dormant, potemkin, concentrated, pre-traction, else paying. */
 export function statusOf(figures: Figures, basis: StatusBasis): StatusVerdict {
   const volume = basis === 'payments' ? figures.tpv30dMicroUsdc : null
   const { activity30d: activity, uniqueCreators30d: creators, topWorkerShare: topShare } = figures

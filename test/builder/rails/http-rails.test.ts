@@ -2,13 +2,9 @@ import { setTimeout } from 'node:timers/promises'
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import type {
-  AnyRailAdapter,
-  Figures,
-  PastPoll,
-  AdapterContext,
-} from '../../../builder/rails/adapter.ts'
+import type { AnyRailAdapter, Figures, AdapterContext } from '../../../builder/rails/adapter.ts'
 import { httpRails } from '../../../builder/rails/http-rails.ts'
+import type { PastPoll } from '../../../builder/rails/past-polls.ts'
 import { createHttp } from '../../../builder/sources/http-client.ts'
 import { SourceError } from '../../../builder/sources/http.ts'
 import type { Clock } from '../../../src/core/deps.ts'
