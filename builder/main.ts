@@ -1,15 +1,13 @@
-/** The entry of the builder: cron, or `--once` for one full round with a line per rail. */
+/** The entry of the builder: runs the jobs on their schedule, or with `--once` each of them once. */
 import { setMaxListeners } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import { schedule } from 'node-cron'
-
 import { loadExchangeKeys } from '../src/auth/exchange-keys.ts'
 import { loadKeyedHash } from '../src/auth/keyed-hash.ts'
 import { version } from '../src/contract/version.ts'
-import { minuteMs, secondMs } from '../src/core/time.ts'
+import { minuteMs } from '../src/core/time.ts'
 import { openDatabase } from '../src/db/open.ts'
 import { createProcessReadings } from '../src/metrics/process.ts'
 import { createPinnedFetch } from '../src/outbound/pinned-fetch.ts'
@@ -24,26 +22,19 @@ import {
   systemLog,
   systemRandom,
   systemResolve,
-  untilAborted,
 } from '../src/runtime/runtime.ts'
 import { createReceiptChecks } from './jobs/check-receipts.ts'
-import { watchForJumps } from './jobs/clock-jumps.ts'
 import { createWebhooks } from './jobs/deliver.ts'
+import { createJobs } from './jobs/jobs.ts'
 import { railProgress } from './jobs/progress.ts'
 import { createReporter } from './jobs/report.ts'
-import { createWorker } from './jobs/worker.ts'
+import { runForever, runOnce } from './jobs/schedule.ts'
 import { loadKeys, readKeys } from './publish/keys.ts'
 import { webAddressOf } from './publish/remote.ts'
 import { railAdapters } from './rails/index.ts'
 import { createSources } from './rails/sources.ts'
 import { userAgentOf } from './sources/http-client.ts'
 import { createHistory } from './world/history.ts'
-
-const everyMinute = '* * * * *'
-/** Not at the full hour, when everybody asks. */
-const everyHour = '7 * * * *'
-/** Once an hour, away from the full hour at which everybody asks. */
-const everyHourForPacts = '41 * * * *'
 
 const { values: flags } = parseArgs({ options: { once: { type: 'boolean', default: false } } })
 const config = configOrExit()
@@ -52,19 +43,17 @@ const random = systemRandom
 const log = systemLog(config.LOG_LEVEL)
 const broken = new AbortController()
 const stopped = AbortSignal.any([stopSignal(), broken.signal])
-// Each wait for others hears it, of which there are more at once than the ten that Node takes for a leak.
+// Every wait for others listens to it: more than the ten listeners that Node takes for a leak.
 setMaxListeners(0, stopped)
-const pollEveryMs = config.POLL_EVERY_MINUTES * minuteMs
-const assetsDir = join(packageRoot, 'public')
 
 const keysDir = join(config.DATA_DIR, 'keys')
-await loadKeys({ dir: keysDir, nowMs: clock.now() })
-const keys = () => readKeys(keysDir)
 const exchangeKeys = () => loadExchangeKeys(keysDir, random)
+await loadKeys({ dir: keysDir, nowMs: clock.now() })
 await exchangeKeys()
+const keyedHash = await loadKeyedHash(join(config.DATA_DIR, 'secrets'), random)
 const database = await openDatabase({
   url: config.DATABASE_URL ?? join(config.DATA_DIR, 'ledger.db'),
-  // The service has the right of way: its callers wait for an answer.
+  // The service goes first: its callers wait for an answer.
   lockPatienceMs: minuteMs,
   checkpoints: config.WAL_CHECKPOINT === 'external' ? 'others' : 'own',
   onBroken: (error) => {
@@ -72,7 +61,6 @@ const database = await openDatabase({
     broken.abort(error)
   },
 }).catch(exitOnUnusableDatabase)
-const keyedHash = await loadKeyedHash(join(config.DATA_DIR, 'secrets'), random)
 const rpcUrls = {
   base: config.RPC_URL_BASE,
   ethereum: config.RPC_URL_ETHEREUM,
@@ -80,30 +68,32 @@ const rpcUrls = {
   gnosis: config.RPC_URL_GNOSIS,
   solana: config.RPC_URL_SOLANA,
 }
-const sources = createSources({
-  fetch,
-  clock,
-  random,
-  userAgent: userAgentOf(version, config.SITE_URL),
-  rpcUrls,
-  railBaseUrls: config.railBaseUrls,
-})
 const reporter = createReporter({
   dataDir: config.DATA_DIR,
   clock,
   log,
   process: createProcessReadings(process, clock.now()),
 })
-const worker = createWorker({
-  onRun: reporter.ran,
+const assetsDir = join(packageRoot, 'public')
+const pollEveryMs = config.POLL_EVERY_MINUTES * minuteMs
+const jobs = createJobs({
+  onRun: reporter.onRun,
   database,
   clock,
   random,
   fetch,
   log,
-  sources,
   pollEveryMs,
-  hasArbitrumNode: config.RPC_URL_ARBITRUM !== null,
+  signal: stopped,
+  hasArbitrumNode: rpcUrls.arbitrum !== null,
+  sources: createSources({
+    fetch,
+    clock,
+    random,
+    userAgent: userAgentOf(version, config.SITE_URL),
+    rpcUrls,
+    railBaseUrls: config.railBaseUrls,
+  }),
   webhooks: createWebhooks({
     database,
     clock,
@@ -115,8 +105,7 @@ const worker = createWorker({
     signal: stopped,
   }),
   receipts: createReceiptChecks({ database, clock, random, fetch, rpcUrls, signal: stopped }),
-  signal: stopped,
-  // A service that is gone meanwhile is told nothing, and is no reason to end in the middle of a build.
+  // A service that is gone meanwhile must not end a build.
   onPublished: () => void process.send?.('published', undefined, undefined, () => undefined),
   buildOptions: {
     database,
@@ -131,7 +120,7 @@ const worker = createWorker({
       payments: { settlement: config.SETTLEMENT, receiver: config.PAYMENT_RECEIVER },
     },
     pollEveryMs,
-    keys,
+    keys: () => readKeys(keysDir),
     exchangeKeys,
     stateDir: config.DATA_DIR,
     publicDir: config.PUBLIC_DIR,
@@ -140,97 +129,27 @@ const worker = createWorker({
     log,
   },
 })
+const polls = config.POLL === 'on'
 
-if (flags.once) await runOnce()
-else await runForever()
+if (flags.once) {
+  const onReport = railProgress(process.stdout, railAdapters.length)
+  process.exitCode = (await runOnce(jobs, { polls, onReport })) ? 0 : 1
+} else {
+  followService()
+  const reporting = reporter.reportEvery(stopped)
+  await runForever(jobs, { clock, log, signal: stopped, polls })
+  await reporting
+  if (process.connected) process.disconnect()
+}
 await database.close()
 if (broken.signal.aborted) process.exitCode = 1
 log.flush()
 
-async function runOnce(): Promise<void> {
-  const { stdout } = process
-  const progress = railProgress(
-    { isTTY: stdout.isTTY, write: (text) => stdout.write(text) },
-    railAdapters.length,
-  )
-  const polled = config.POLL === 'off' || (await worker.poll('all', progress))
-  // A node out of reach is a run that failed, and no reason to call the round bad: nothing known has changed.
-  await worker.pacts()
-  const checked = await worker.checkReceipts()
-  await worker.expire()
-  const built = await worker.build('now')
-  const delivered = await worker.deliver()
-  process.exitCode = polled && checked && built && delivered ? 0 : 1
-}
-
-/** By the steady clock: what is due is read from the rows, and a clock that is set must not hold it up. */
-async function deliverEvery(pauseMs: number): Promise<void> {
-  while (!stopped.aborted) {
-    await worker.deliver().catch((error: unknown) => {
-      log.error('webhooks could not be delivered', { error: String(error) })
-    })
-    await clock.sleep(pauseMs, stopped).catch(() => undefined)
-  }
-}
-
-/** A builder whose service is gone would never be stopped; it may be gone before this one was ready to hear of it. */
-function endWithService(): void {
-  // A second signal would end it at once, in the middle of what it puts in order.
+/** Builds when the service asks for it and ends with the service, which may be gone before this process was ready. */
+function followService(): void {
+  // A second SIGTERM would end the process at once, in the middle of its shutdown.
   const end = () => void (stopped.aborted || process.kill(process.pid, 'SIGTERM'))
   process.once('disconnect', end)
   if (process.send !== undefined && !process.connected) end()
-}
-
-async function runForever(): Promise<void> {
-  const build = async () => void (await worker.build('if changed'))
-  const expireAndBuild = async () => {
-    await worker.expire()
-    await build()
-  }
-  endWithService()
-  const reporting = reporter.reportEvery(stopped)
-  await worker.build('now')
-  const pollDue = async () => {
-    await worker.poll('due')
-    await build()
-  }
-  const pactsAndBuild = async () => {
-    await worker.pacts()
-    await build()
-  }
-  const delivering = deliverEvery(5 * secondMs)
-  let checking: Promise<unknown> = Promise.resolve()
-  const checkReceipts = async () => {
-    checking = worker.checkReceipts()
-    await checking
-    await build()
-  }
-  const options = { noOverlap: true } as const
-  const tasks = [
-    schedule(everyMinute, expireAndBuild, { ...options, name: 'build' }),
-    schedule(everyHour, checkReceipts, { ...options, name: 'receipts' }),
-    schedule(everyHourForPacts, pactsAndBuild, { ...options, name: 'pacts' }),
-    schedule(everyMinute, worker.tidy, { ...options, name: 'tidy' }),
-    ...(config.POLL === 'on' ? [schedule(everyMinute, pollDue, { ...options, name: 'poll' })] : []),
-  ]
-  const watching = watchForJumps(clock, stopped, (jumpMs) => {
-    log.warn('the clock was set', { jump_s: Math.round(jumpMs / secondMs) })
-    for (const task of tasks) void Promise.resolve(task.stop()).then(async () => await task.start())
-  })
-  process.on('message', () => void build())
-  const firstPoll = config.POLL === 'on' ? pollDue() : Promise.resolve()
-  const checkFirst = async () => {
-    await checkReceipts()
-    if (!stopped.aborted) await pactsAndBuild()
-  }
-  const firstCheck = checkFirst()
-  await untilAborted(stopped)
-  await Promise.all(tasks.map(async (task) => task.destroy()))
-  await firstPoll.catch(() => undefined)
-  await firstCheck.catch(() => undefined)
-  await delivering
-  await watching
-  await checking.catch(() => undefined)
-  await reporting
-  if (process.connected) process.disconnect()
+  process.on('message', () => void jobs.build('if changed'))
 }

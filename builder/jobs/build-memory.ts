@@ -1,6 +1,6 @@
+/** What a process keeps from build to build. It is never stored: other code may make other bytes of the same world. */
 import { maxAgeOf } from '../../src/contract/routes.ts'
 import { memoizeByReads } from '../cache/memoize.ts'
-/** What a process knows of its builds before. It never outlives the process: code decides bytes too. */
 import { createArticles } from '../desk/all-articles.ts'
 import { createSnapshots } from '../documents/index.ts'
 import { emptyArchiveMemory } from '../publish/archive.ts'
@@ -15,6 +15,7 @@ import { createSharedPages } from '../site/share.ts'
 import { createSite } from '../site/site-documents.ts'
 import { emptyGatherMemory } from '../world/gather.ts'
 import type { GatherMemory } from '../world/gather.ts'
+import type { World } from '../world/world.ts'
 
 export interface BuildMemory {
   readonly gather: GatherMemory
@@ -27,6 +28,8 @@ export interface BuildMemory {
   readonly vendored: () => Promise<readonly PublicDocument[]>
   readonly publish: PublishMemory
   readonly archive: ArchiveMemory
+  /** The world of the last build that succeeded. */
+  built: World | null
 }
 
 /** Everything is read, derived and rendered anew. */
@@ -45,5 +48,6 @@ export function emptyBuildMemory(options: {
     vendored: createVendored(),
     publish: emptyMemory(),
     archive: emptyArchiveMemory(),
+    built: null,
   }
 }

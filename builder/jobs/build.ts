@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 
 import type { Log } from '../../src/core/deps.ts'
+import { entriesOf } from '../../src/core/entries.ts'
 import { archive } from '../publish/archive.ts'
 import type { Archived, ArchiveOptions } from '../publish/archive.ts'
 import { archiveFiles } from '../publish/document.ts'
@@ -14,21 +15,22 @@ import { readShareImages, renderShareImages } from '../publish/share-images.ts'
 import type { SharedPage } from '../site/share.ts'
 import { gatherWorld } from '../world/gather.ts'
 import type { GatherOptions } from '../world/gather.ts'
+import type { World } from '../world/world.ts'
 import { emptyBuildMemory } from './build-memory.ts'
 import type { BuildMemory } from './build-memory.ts'
 
 export interface BuildOptions extends Omit<GatherOptions, 'publicKeys' | 'memory'> {
   readonly keys: Keys
-  /** Runtime state: the snapshot repository and what the last build knew. */
+  /** Runtime state: the snapshot repository, the facts of the last build, rendered pictures. */
   readonly stateDir: string
   readonly publicDir: string
-  /** Assets made by hand; null for none. */
+  /** Hand-made assets; null for none. */
   readonly assetsDir: string | null
   readonly repository: Pick<ArchiveOptions, 'remote' | 'env' | 'check'>
-  /** Absent: everything is read and rendered anew. */
+  /** Absent: everything is read and rendered again. */
   readonly memory?: BuildMemory
   readonly log: Log
-  /** Called as soon as a set is there to be read: before many pictures are drawn and before facts are archived. */
+  /** Called after each publication, before pictures are rendered and facts archived. */
   readonly onPublished?: () => void
 }
 
@@ -40,24 +42,40 @@ export interface Built {
 const author = { name: 'Agent Income Ledger', email: 'ledger@localhost' }
 
 /**
- * Publishing comes first: what went wrong with the archive is an outcome and is made good by the next build.
- * Throws where the past cannot be read or the documents cannot be published; nothing is overwritten then.
+ * Gathers the world and publishes its documents. Publishing comes before archiving, whose failure is an outcome that the
+ * next build repairs.
+ * @throws Error when the published past or stored state cannot be read, or documents cannot be published; nothing is
+ *   overwritten then
  */
 export async function build(options: BuildOptions): Promise<Built> {
-  const {
-    keys,
-    stateDir,
-    publicDir,
-    assetsDir,
-    nowMs,
-    log,
-    repository,
-    memory = emptyBuildMemory(options),
-  } = options
-  const { publicKeys } = keys
-  const world = memory.withArticles(
-    await gatherWorld({ ...options, publicKeys, memory: memory.gather }),
-  )
+  return await buildWorld(await gather(options), options)
+}
+
+/** The same, or null when nothing differs from the last build but the runs of jobs, which alone are no reason to build. */
+export async function buildIfChanged(
+  options: BuildOptions & { readonly memory: BuildMemory },
+): Promise<Built | null> {
+  const world = await gather(options)
+  const { built } = options.memory
+  const isBuilt =
+    built !== null &&
+    entriesOf(world).every(([part, value]) => part === 'runs' || value === built[part])
+  return isBuilt ? null : await buildWorld(world, options)
+}
+
+async function gather(options: BuildOptions): Promise<World> {
+  const { memory } = options
+  const { publicKeys } = options.keys
+  const gathered = memory === undefined ? {} : { memory: memory.gather }
+  const { memory: _, ...others } = options
+  return await gatherWorld({ ...others, publicKeys, ...gathered })
+}
+
+async function buildWorld(gathered: World, options: BuildOptions): Promise<Built> {
+  const { keys, stateDir, publicDir, assetsDir, nowMs, log, repository } = options
+  const { memory = emptyBuildMemory(options) } = options
+  memory.built = null
+  const world = memory.withArticles(gathered)
   const documents = memory.snapshotsOf(world)
   const facts = factsOf(documents)
   const next = nextFacts(await memory.lastFacts.load(), facts)
@@ -89,15 +107,16 @@ export async function build(options: BuildOptions): Promise<Built> {
     ...repository,
   })
   report(published, archived, log)
+  memory.built = gathered
   return { published, archived }
 }
 
-/** So many pictures are drawn sooner than a second generation is made. */
+/** Up to this many pictures are rendered before the one publication; a second generation would take longer. */
 const fewPictures = 2
 
 /**
- * Publishes with the pictures of pages that there are, and again with those that are new or changed: figures never
- * wait for pictures, unless for a few: many are drawn on the core beside. What goes wrong with a picture is told and tried again by the next build.
+ * Publishes with the pictures that exist and again when new ones have been rendered, so that figures do not wait for
+ * pictures. A picture that fails is logged and tried again by the next build.
  */
 async function withShareImages(
   dir: string,
@@ -125,7 +144,6 @@ async function withShareImages(
   try {
     first = await publishWith(documents)
   } finally {
-    // Nothing goes on behind the caller's back, also where nothing could be published.
     await rendering
   }
   if (!(await rendering)) return first
@@ -146,7 +164,7 @@ function report(
   if (state === 'failed') log.warn('the snapshot repository is behind', { error, behind })
 }
 
-/** `12 documents changed, 3 removed; committed 1a2b3c4`: the detail of a run. Null where nothing happened. */
+/** The detail of a run, such as `12 documents changed, 3 removed, committed 1a2b3c4`; null when nothing happened. */
 export function buildSummary({ published, archived }: Built): string | null {
   const { changed, removed } = published
   const parts = [
@@ -158,7 +176,7 @@ export function buildSummary({ published, archived }: Built): string | null {
     archived.pushed === false ? `${archived.behind ?? 'some'} commits not pushed` : null,
   ].filter((part) => part !== null)
   if (parts.length === 0) return null
-  // Not having git is a choice: it is told beside what happened, and is no event of its own.
+  // Not having git is a choice, so it is mentioned only beside something that happened.
   if (archived.state === 'off') parts.push(`not archived: ${archived.error ?? 'there is no git'}`)
   return parts.join(', ')
 }

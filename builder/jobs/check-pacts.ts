@@ -1,4 +1,4 @@
-/** The hourly look at the escrow, and the flags of pacts whose sources disagree. */
+/** Reads the escrow of pacts and keeps the flags of pacts whose sources disagree. */
 import type { Transaction } from 'kysely'
 
 import { canonicalize } from '../../src/core/canonical-json.ts'
@@ -6,9 +6,10 @@ import type { JsonObject } from '../../src/core/canonical-json.ts'
 import type { Clock, Random } from '../../src/core/deps.ts'
 import type { Disagreement } from '../../src/core/pact/disagreements.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
-import { isoTime } from '../../src/core/time.ts'
+import { isoTime, minuteMs } from '../../src/core/time.ts'
 import { appendEvent } from '../../src/db/events.ts'
 import { closeFlag, listOpenFlags, openFlag } from '../../src/db/flags.ts'
+import type { FlagRecord } from '../../src/db/flags.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { escrowReading, forgetEscrow, pactsOnChain, saveReading } from '../../src/db/pacts.ts'
 import type { Database } from '../../src/db/schema.ts'
@@ -22,21 +23,23 @@ export interface PactJobDeps {
   readonly database: OpenDatabase
   readonly clock: Pick<Clock, 'now'>
   readonly random: Random
-  /** Null where the operator has set no node: a public one is no witness for money. */
+  /** Null when the operator has set no node: a public one is not evidence for money. */
   readonly chain: ((name: 'arbitrum', signal: AbortSignal) => ChainReader) | null
   readonly authored: () => Promise<AuthoredPacts>
   readonly signal: AbortSignal
 }
 
+/** A run that takes longer stores nothing, and the next one begins again. */
+export const pactsTimeoutMs = 15 * minuteMs
 const flagKind = 'pact_sources_disagree'
-/** The flag that is about the escrow as a node tells it, not about one pact. */
+/** Subject of the flag that is about the whole escrow, not about one pact. */
 const escrowSubject = 'escrow'
-/** Whoever pays for receipts with made-up job ids does not flood the list of flags. */
+/** Paid receipts with made-up job ids must not flood the list of flags. */
 const maxFlags = 200
 
 /**
- * Reads the escrow and brings the flags up to date. A node that fails changes nothing of what is known: the run fails,
- * after the flags of what is known were looked at. Answers what it did in a line.
+ * Returns what it did in one line.
+ * @throws the error of a node that failed, after the flags were updated from what was known before
  */
 export async function checkPacts(deps: PactJobDeps): Promise<string> {
   const outcome = await read(deps).catch((error: unknown) => ({ error }))
@@ -51,7 +54,7 @@ async function read({ database, clock, chain, signal }: PactJobDeps): Promise<st
   const known = await pactsOnChain(database.reader)
   const question = { reader: chain('arbitrum', signal), nowMs: clock.now(), signal, stored, known }
   const answer = await readEscrow(question).catch(async (error: unknown) => {
-    // Nothing was ever shown of a reading that is not caught up: the next one begins anew.
+    // Nothing of an unfinished first reading was ever published: the next run begins again.
     const isFirst = stored?.caughtUp !== true
     if (error instanceof EscrowContradiction && isFirst) await database.write(forgetEscrow)
     throw error
@@ -85,21 +88,18 @@ async function updateFlags(
       .slice(0, maxFlags)
       .map(findingOf)
     const open = (await listOpenFlags(tx)).filter(({ kind }) => kind === flagKind)
-    if (typeof outcome === 'string') {
-      // Read well: whatever contradicted itself does so no longer.
-    } else if (outcome.error instanceof EscrowContradiction) {
-      findings.push(contradictionOf(outcome.error))
-    } else {
-      // Nobody could look: a contradiction that was seen stands.
-      const standing = open.find(({ subject }) => subject === escrowSubject)
-      if (standing !== undefined) findings.push(standingOf(standing))
+    if (typeof outcome !== 'string') {
+      // A failed reading confirms nothing: a contradiction found before stays open.
+      const before = open.filter(({ subject }) => subject === escrowSubject)
+      const isFound = outcome.error instanceof EscrowContradiction
+      findings.push(...(isFound ? [contradictionOf(outcome.error)] : before))
     }
     await settleFlags(tx, deps, { findings, open, at: isoTime(nowMs) })
     return findings.length
   })
 }
 
-/** What strangers write is told only where there is room for it. */
+/** Disagreements that any stranger can cause come last, and so are dropped first. */
 function isByStrangers([, disagreements]: readonly [number, readonly Disagreement[]]): boolean {
   return disagreements.every(({ byStranger }) => byStranger === true)
 }
@@ -116,26 +116,20 @@ function findingOf([pactId, disagreements]: readonly [number, readonly Disagreem
   return { subject: `pact-${pactId}`, title: `Pact ${pactId}: its sources disagree`, evidence }
 }
 
-const contradictionTitle = 'The escrow as a node tells it contradicts itself'
+const contradictionTitle = 'The escrow data of a node contradicts itself'
 
 function contradictionOf(error: EscrowContradiction): Finding {
   const evidence = { contract: pactEscrow.address, finding: error.message.slice(0, 500) }
   return { subject: escrowSubject, title: contradictionTitle, evidence }
 }
 
-type OpenFlag = Awaited<ReturnType<typeof listOpenFlags>>[number]
-
-function standingOf({ subject, title, evidence }: OpenFlag): Finding {
-  return { subject, title, evidence }
-}
-
-/** Opens what is new, closes what no longer holds, and replaces a flag whose evidence is another. */
+/** Opens new flags, closes those that no longer hold, and replaces flags whose evidence changed. */
 async function settleFlags(
   tx: Transaction<Database>,
   { random }: PactJobDeps,
   now: {
     readonly findings: readonly Finding[]
-    readonly open: readonly OpenFlag[]
+    readonly open: readonly FlagRecord[]
     readonly at: string
   },
 ): Promise<void> {

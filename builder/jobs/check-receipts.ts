@@ -1,5 +1,5 @@
+/** Verifies receipts on their chains: those that are due, in small transactions, with a report of the run. */
 import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
-/** The hourly look at the chains of receipts: what is due, in small transactions, with a report of the run. */
 import { dayMs, isoTime, secondMs } from '../../src/core/time.ts'
 import { appendEvent } from '../../src/db/events.ts'
 import { closeFlag, listOpenFlags } from '../../src/db/flags.ts'
@@ -23,18 +23,18 @@ import { openFacts } from '../chain/receipt-facts.ts'
 import type { FactsByHash, Heads } from '../chain/receipt-facts.ts'
 import { receiptRunKey } from '../world/receipt-run.ts'
 import type { ChainReport, ReceiptRun } from '../world/receipt-run.ts'
+import type { JobResult } from './run-job.ts'
 
 export interface ReceiptCheckDeps {
   readonly database: OpenDatabase
   readonly clock: Clock
   readonly random: Random
   readonly fetch: Fetch
-  /** Nodes that the operator has set; a chain without one is not checked: a public node is no witness for money. */
+  /** Nodes that the operator has set. Other chains are not checked: a public node is not evidence for money. */
   readonly rpcUrls: Readonly<Partial<Record<EvmChainName, string | null>>>
   readonly signal: AbortSignal
-  /** JSON-RPC questions to one chain in one run. */
+  /** JSON-RPC calls to one chain in one run. */
   readonly maxCalls?: number
-  /** Of one request, and how often a failed one is made again. */
   readonly timeoutMs?: number
   readonly retries?: number
 }
@@ -47,13 +47,12 @@ const defaultMaxCalls = 20_000
 const defaultTimeoutMs = 20 * secondMs
 /** Failures in a row after which a node is not asked again in the run. */
 const maxFailures = 3
-/** Transactions of one run; far more than one hour brings. */
-const mostDue = 20_000
-/** Transactions of the chain that are written in one transaction of the database, which others wait for. */
+const maxDue = 20_000
+/** Chain transactions per database transaction, which other writers wait for. */
 const perWrite = 50
-/** A reversal stands in the ledger for good; as a doubt about what is shown it is settled after a month. */
+/** The reputation ledger keeps a reversal for good; its flag is closed after this time. */
 const reversalFlagTtlMs = 30 * dayMs
-const untoldPerWrite = 500
+const uncheckedPerWrite = 500
 
 export function createReceiptChecks(deps: ReceiptCheckDeps): ReceiptChecks {
   const { database, clock } = deps
@@ -64,7 +63,7 @@ export function createReceiptChecks(deps: ReceiptCheckDeps): ReceiptChecks {
       const reports: ChainReport[] = []
       for (const chain of evmChains) reports.push(...(await checkChain(deps, chain)))
       reports.push(...(await markUnsupportedChains(deps)))
-      await closeOldDoubts(deps)
+      await closeOldReversalFlags(deps)
       const run = {
         started_at: startedAt,
         finished_at: isoTime(clock.now()),
@@ -81,10 +80,10 @@ function noTally(): Tally {
   return { checked: 0, verified: 0, provisional: 0, waiting: 0, failed: 0, reversed: 0, errors: 0 }
 }
 
-/** The report of a chain where anything waits; no node is asked where nothing is due. */
+/** Returns the report of the chain, or none when nothing is due. */
 async function checkChain(deps: ReceiptCheckDeps, chain: EvmChainName): Promise<ChainReport[]> {
   const { database, clock, random, fetch, signal, maxCalls = defaultMaxCalls } = deps
-  const due = await dueTransactions(database.reader, chain, isoTime(clock.now()), mostDue)
+  const due = await dueTransactions(database.reader, chain, isoTime(clock.now()), maxDue)
   if (due.length === 0) return []
   const tally = noTally()
   const report = (state: ChainReport['state'], rpc: RpcClient | null, more: object = {}) => {
@@ -130,7 +129,7 @@ async function write(
   for (let at = 0; at < entries.length; at += perWrite) {
     signal.throwIfAborted()
     const nowMs = clock.now()
-    // Counted only once it is committed.
+    // Added to the tally only when committed.
     const counted = noTally()
     await database.write(async (tx) => {
       for (const [txHash, facts] of entries.slice(at, at + perWrite)) {
@@ -149,14 +148,14 @@ function isCounter(name: string, tally: Tally): name is keyof Tally {
   return Object.hasOwn(tally, name)
 }
 
-/** Receipts on chains that have no checker stay pending and say so. */
+/** Marks receipts on chains without a checker as pending with that reason. */
 async function markUnsupportedChains({
   database,
   clock,
 }: ReceiptCheckDeps): Promise<ChainReport[]> {
   const now = isoTime(clock.now())
   for (;;) {
-    const untold = await receiptsOnUnsupportedChains(database.reader, evmChains, untoldPerWrite)
+    const untold = await receiptsOnUnsupportedChains(database.reader, evmChains, uncheckedPerWrite)
     if (untold.length === 0) break
     await database.write(async (tx) => {
       for (const receipt of untold) {
@@ -206,7 +205,7 @@ function noChecker(chain: string): string {
   return `no checker for ${chain}`
 }
 
-async function closeOldDoubts({ database, clock, random }: ReceiptCheckDeps): Promise<void> {
+async function closeOldReversalFlags({ database, clock, random }: ReceiptCheckDeps): Promise<void> {
   const nowMs = clock.now()
   const before = isoTime(nowMs - reversalFlagTtlMs)
   const open = await listOpenFlags(database.reader)
@@ -230,10 +229,15 @@ async function closeOldDoubts({ database, clock, random }: ReceiptCheckDeps): Pr
   }
 }
 
-/** `arbitrum: 12 due, 10 verified, …`: the detail of a run; null where nothing was due. */
-export function receiptsSummary({ chains: reports }: ReceiptRun): string | null {
-  if (reports.length === 0) return null
-  return reports.map(chainSummary).join('; ')
+/**
+ * The recorded result of a run, such as `arbitrum: 12 due, 10 verified, 3 RPC calls`.
+ * @throws Error when no chain with something due could be read
+ */
+export function receiptsResult({ chains: reports }: ReceiptRun): JobResult {
+  const detail = reports.map(chainSummary).join('; ')
+  const tried = reports.filter(({ state }) => state !== 'no rpc' && state !== 'no checker')
+  if (tried.length > 0 && tried.every(({ state }) => state === 'failed')) throw new Error(detail)
+  return { detail: detail === '' ? 'nothing was due' : detail, quiet: false }
 }
 
 function chainSummary(report: ChainReport): string {
@@ -244,6 +248,6 @@ function chainSummary(report: ChainReport): string {
   const counts = (['verified', 'provisional', 'waiting', 'failed', 'reversed', 'errors'] as const)
     .filter((name) => report[name] > 0)
     .map((name) => `${report[name]} ${name}`)
-  const said = [`${due} due`, ...counts, `${report.rpc_calls} RPC calls`].join(', ')
-  return reason === undefined ? `${chain}: ${said}` : `${chain}: ${said} (${reason})`
+  const counted = [`${due} due`, ...counts, `${report.rpc_calls} RPC calls`].join(', ')
+  return reason === undefined ? `${chain}: ${counted}` : `${chain}: ${counted} (${reason})`
 }

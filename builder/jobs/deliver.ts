@@ -1,5 +1,5 @@
+/** Webhooks: from the log of events into the outbox, from the outbox to the receivers. */
 import type { Clock, Log, Random } from '../../src/core/deps.ts'
-/** Tells subscribers of events: from the log of events into the outbox, from the outbox to the receivers. */
 import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
 import { retryWaitMs } from '../../src/core/webhook-retry.ts'
 import { alertEventOf, alertPayload } from '../../src/db/alert-message.ts'
@@ -21,6 +21,7 @@ import type { AttemptOutcome, DeliveryLease } from '../../src/db/webhooks.ts'
 import { OutboundError } from '../../src/outbound/pinned-fetch.ts'
 import type { PinnedFetch } from '../../src/outbound/pinned-fetch.ts'
 import { webhookHeaders } from '../../src/outbound/standard-webhook.ts'
+import type { JobResult } from './run-job.ts'
 
 export interface WebhookDeps {
   readonly database: OpenDatabase
@@ -31,7 +32,7 @@ export interface WebhookDeps {
   /** The secret of a subscription, `whsec_…`. */
   readonly secretOf: (subscriptionId: string) => string
   readonly userAgent: string
-  /** Ends attempts under way; they are made again by whoever comes next. */
+  /** Ends attempts under way; a later round makes them again. */
   readonly signal: AbortSignal
 }
 
@@ -42,20 +43,19 @@ export interface WebhookRound {
 }
 
 export interface Webhooks {
-  /** One round: everything that is due now, until nothing is. */
+  /** One round: delivers until nothing is due. */
   readonly run: () => Promise<WebhookRound>
 }
 
 const cursorKey = 'webhooks_cursor'
-/** Rows of one transaction, so that it stays short. */
 const rowsPerWrite = 2000
 const eventsPerRead = 200
 
 const attemptTimeoutMs = 15 * secondMs
 const maxAnswerBytes = 64 * 1024
-/** Longer than an attempt can take, and its outcome to be written. */
+/** Longer than an attempt and the write of its outcome can take. */
 const leaseMs = minuteMs
-/** Attempts at one time, never two to one subscription. */
+/** Attempts at a time; the lease never grants two to one subscription. */
 const lanes = 8
 
 const finishedKeptMs = 30 * dayMs
@@ -88,8 +88,8 @@ export function createWebhooks(deps: WebhookDeps): Webhooks {
 }
 
 /**
- * Writes a delivery for each new event and each subscription that wants it, and moves the cursor in the same
- * transaction: an event is never passed over, and never written twice.
+ * Writes a delivery for each new event and each subscription that wants it. The cursor moves in the same transaction, so
+ * that no event is skipped or written twice.
  */
 async function fillOutbox(deps: WebhookDeps): Promise<void> {
   const { database, clock, random } = deps
@@ -146,7 +146,7 @@ async function leaseOne({ database, clock }: WebhookDeps): Promise<DeliveryLease
   return held
 }
 
-/** Null where the outcome does not count: the round was ended, or the lease has gone to another. */
+/** Returns null when the outcome does not count: the round was stopped, or another process has the lease. */
 async function attempt(deps: WebhookDeps, held: DeliveryLease): Promise<keyof WebhookRound | null> {
   const { database, clock, log, random, signal } = deps
   const answer = await sendOnce(deps, held)
@@ -201,7 +201,7 @@ async function sendOnce(deps: WebhookDeps, held: DeliveryLease): Promise<Answer>
 
 const goneReason = 'The receiver answered 410: it wants no more'
 
-/** Only 2xx is success; a redirect is a failure like any other answer. */
+/** Only 2xx is a success: redirects are not followed. */
 function decide(
   { status, error }: Answer,
   attempts: number,
@@ -224,12 +224,12 @@ function decide(
   return { outcome, isGone: false }
 }
 
-/** `3 delivered, 1 failed`: the detail of a run; null where nothing was sent. */
-export function webhooksSummary({ delivered, failed, dead }: WebhookRound): string | null {
+/** The recorded result of a round, such as `3 delivered, 1 failed, to be tried again`. */
+export function deliveryResult({ delivered, failed, dead }: WebhookRound): JobResult {
   const parts = [
     delivered === 0 ? null : `${delivered} delivered`,
     failed === 0 ? null : `${failed} failed, to be tried again`,
     dead === 0 ? null : `${dead} given up`,
   ].filter((part) => part !== null)
-  return parts.length === 0 ? null : parts.join(', ')
+  return { detail: parts.length === 0 ? null : parts.join(', '), quiet: parts.length === 0 }
 }

@@ -1,13 +1,12 @@
 import type { Clock } from '../../src/core/deps.ts'
-/** A time by which things have surely expired, for whoever drops what guards against a second use. */
 import { minuteMs } from '../../src/core/time.ts'
 
-/** A clock that leaps ahead is put right within so long, or it was right. */
+/** A wrong clock is assumed to be corrected within this time. */
 export const clockTrustMs = 10 * minuteMs
 
 /**
- * Answers, whenever asked, the earliest time that the clock has shown in the last ten minutes and a little more; null
- * until it was watched for so long. So a clock that leaps ahead and is put right frees no signed message for another use.
+ * Returns a function that reports the earliest wall-clock time seen during the last `clockTrustMs`, or null until the
+ * clock has been watched for that long. What expired by then has expired even if the clock jumped ahead meanwhile.
  */
 export function createTimeLowWatermark(
   clock: Pick<Clock, 'now' | 'monotonic'>,
@@ -16,11 +15,10 @@ export function createTimeLowWatermark(
   return () => {
     const atMs = clock.monotonic()
     seen = [...seen, { atMs, nowMs: clock.now() }]
-    const isOld = (one: { readonly atMs: number }): boolean => atMs - one.atMs >= clockTrustMs
-    // Of those that are older than that the last one still counts: it shows where the ten minutes began.
-    const lastOld = seen.filter(isOld).length - 1
-    if (lastOld < 0) return null
-    seen = seen.slice(lastOld)
+    // The last of the readings that are old enough is kept: it begins the window.
+    const begin = seen.filter((reading) => atMs - reading.atMs >= clockTrustMs).length - 1
+    if (begin < 0) return null
+    seen = seen.slice(begin)
     return Math.min(...seen.map(({ nowMs }) => nowMs))
   }
 }

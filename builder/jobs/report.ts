@@ -1,24 +1,27 @@
-/** What the builder tells of itself, for the metrics of the service. */
+/** What the builder reports about itself, for the metrics of the service. */
 import type { Clock, Log } from '../../src/core/deps.ts'
 import { reportEveryMs, writeBuilderReport } from '../../src/metrics/builder-report.ts'
 import type { BuilderReport } from '../../src/metrics/builder-report.ts'
 import type { ProcessReading } from '../../src/metrics/process.ts'
-import type { RunTold } from './run-job.ts'
+import type { FinishedRun } from './run-job.ts'
 
 export interface Reporter {
-  readonly ran: (run: RunTold) => void
+  readonly onRun: (run: FinishedRun) => void
   /** Writes the report now, and again until the signal aborts. */
   readonly reportEvery: (signal: AbortSignal) => Promise<void>
 }
 
-interface Deps {
+export function createReporter({
+  dataDir,
+  clock,
+  log,
+  process,
+}: {
   readonly dataDir: string
   readonly clock: Clock
   readonly log: Log
   readonly process: () => Promise<ProcessReading>
-}
-
-export function createReporter({ dataDir, clock, log, process }: Deps): Reporter {
+}): Reporter {
   const jobs: BuilderReport['jobs'] = {}
 
   const report = async (): Promise<void> => {
@@ -36,18 +39,18 @@ export function createReporter({ dataDir, clock, log, process }: Deps): Reporter
   }
 
   return {
-    ran: ({ job, outcome, finishedMs, tookMs }) => {
-      const told = jobs[job] ?? { ok: 0, failed: 0, seconds: 0, last_success: null }
+    onRun: ({ job, outcome, finishedMs, tookMs }) => {
+      const total = jobs[job] ?? { ok: 0, failed: 0, seconds: 0, last_success: null }
       jobs[job] = {
-        ok: told.ok + (outcome === 'ok' ? 1 : 0),
-        failed: told.failed + (outcome === 'failed' ? 1 : 0),
-        seconds: told.seconds + tookMs / 1000,
-        last_success: outcome === 'ok' ? finishedMs / 1000 : told.last_success,
+        ok: total.ok + (outcome === 'ok' ? 1 : 0),
+        failed: total.failed + (outcome === 'failed' ? 1 : 0),
+        seconds: total.seconds + tookMs / 1000,
+        last_success: outcome === 'ok' ? finishedMs / 1000 : total.last_success,
       }
     },
     reportEvery: async (signal) => {
       while (!signal.aborted) {
-        // A full disk keeps no builder from its work; that it is silent shows in the metrics.
+        // A full disk must not stop the builder; the metrics show a report that is too old.
         await report().catch((error: unknown) => {
           log.warn('the report of the builder could not be written', { error: String(error) })
         })

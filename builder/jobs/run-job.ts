@@ -9,11 +9,11 @@ export interface JobDeps {
   readonly database: OpenDatabase
   readonly clock: Clock
   readonly log: Log
-  /** Told how every run went, also one that is not kept. */
-  readonly onRun?: (run: RunTold) => void
+  /** Called after every run, also after one that is not recorded. */
+  readonly onRun?: (run: FinishedRun) => void
 }
 
-export interface RunTold {
+export interface FinishedRun {
   readonly job: JobName
   readonly outcome: 'ok' | 'failed'
   readonly finishedMs: number
@@ -22,48 +22,49 @@ export interface RunTold {
 
 export interface JobResult {
   readonly detail: string | null
-  /** Nothing happened that anyone would look for: the run is not kept. */
+  /** Nothing worth recording happened: the run is not stored. */
   readonly quiet: boolean
 }
 
 /**
- * Runs one job and keeps its run: started, finished, outcome, detail. A failure is data here, as in the loop over rails:
- * it is recorded and logged, and the next run comes. Answers whether it went well.
+ * Runs one job and stores its run: start, end, outcome, detail. A failure is recorded and logged, never thrown. Returns
+ * whether the job succeeded. `work` returns null when there was nothing to do, and the run counts nowhere.
  *
- * `announce` writes the start at once, so that a long job shows as running; else the run is written when it has ended.
+ * `announce` stores the start at once, so that a long job shows as running.
  */
 export async function runJob(
   job: JobName,
   deps: JobDeps,
-  announce: boolean,
-  work: () => Promise<JobResult>,
+  { announce = false }: { readonly announce?: boolean },
+  work: () => Promise<JobResult | null>,
 ): Promise<boolean> {
   const { database, clock, log } = deps
   const startedMonotonicMs = clock.monotonic()
   const startedAt = isoTime(clock.now())
-  let announced: number | null = null
+  let runId: number | null = null
   let outcome: 'ok' | 'failed' = 'ok'
-  let result: JobResult
+  let result: JobResult | null
   try {
-    if (announce) announced = await database.write((tx) => startRun(tx, job, startedAt))
+    if (announce) runId = await database.write((tx) => startRun(tx, job, startedAt))
     result = await work()
   } catch (error) {
     outcome = 'failed'
     result = { detail: reasonOf(error), quiet: false }
-    log.error(`job ${job} failed`, { detail: result.detail, stack: stackOf(error) })
+    const stack = error instanceof Error ? error.stack : undefined
+    log.error(`job ${job} failed`, { detail: result.detail, stack })
   }
+  if (result === null) return true
   const finishedMs = clock.now()
   deps.onRun?.({ job, outcome, finishedMs, tookMs: clock.monotonic() - startedMonotonicMs })
-  if (announced === null && result.quiet) return true
-  // The run is public; the log is where the operator finds the directory.
+  if (runId === null && result.quiet) return true
+  // Runs are public: directories are for the log only.
   const detail = result.detail === null ? null : withoutDirectories(result.detail)
   const end = { finishedAt: isoTime(finishedMs), outcome, detail }
   try {
     await database.write(async (tx) => {
-      await finishRun(tx, announced ?? (await startRun(tx, job, startedAt)), end)
+      await finishRun(tx, runId ?? (await startRun(tx, job, startedAt)), end)
     })
   } catch (error) {
-    // A database without room or out of reach: the log alone tells of the run, and the next one comes.
     log.error(`the run of job ${job} could not be written`, { outcome, reason: reasonOf(error) })
     return false
   }
@@ -72,8 +73,4 @@ export async function runJob(
 
 function reasonOf(error: unknown): string {
   return redact(error instanceof Error ? error.message : String(error))
-}
-
-function stackOf(error: unknown): string | undefined {
-  return error instanceof Error ? error.stack : undefined
 }

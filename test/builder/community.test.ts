@@ -4,7 +4,6 @@ import { gatherCommunity } from '../../builder/world/community.ts'
 import { acceptReceipt } from '../../src/actions/receipts.ts'
 import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
-import { changeToken } from '../../src/db/change-token.ts'
 import { putClaim } from '../../src/db/claims.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import type { NewReceipt } from '../../src/db/receipts/record.ts'
@@ -107,21 +106,4 @@ test('scores are the same for a day, then fall; what is archived changes with fa
   await accept(receipt('two', 'alice', { acceptedAt: isoTime(startMs + dayMs) }))
   const after = await gather(startMs + dayMs)
   expect(after.leaderboardArchived).not.toEqual(now.leaderboardArchived)
-})
-
-test('every write shows in the change token', async () => {
-  const tokens = [await changeToken(database.reader)]
-  const step = async (work: Promise<unknown>) => {
-    await work
-    tokens.push(await changeToken(database.reader))
-  }
-  await step(register('worker'))
-  await step(accept(receipt('one', 'alice')))
-  const wallet = parseWallet(evmWallet('alice').address)
-  await step(
-    database.write((tx) =>
-      putClaim(tx, { wallet, displayName: 'A', emailHash: null, now: isoTime(startMs) }),
-    ),
-  )
-  expect(new Set(tokens).size).toBe(tokens.length)
 })

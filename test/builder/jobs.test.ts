@@ -18,7 +18,7 @@ beforeEach(() => void logged.splice(0))
 
 test('a job that fails is recorded without the directories of this machine, which the log keeps', async () => {
   const deps = { database: await tempDatabase(), clock: handClock(), log }
-  const went = await runJob('build', deps, false, async () => {
+  const went = await runJob('build', deps, {}, async () => {
     throw new Error('The published set /srv/ledger/public/current cannot be read back')
   })
   expect(went).toBe(false)
@@ -32,7 +32,7 @@ test('a job that fails is recorded without the directories of this machine, whic
 test('a job that went well but tells of a failure names no directory either', async () => {
   const deps = { database: await tempDatabase(), clock: handClock(), log }
   const detail = "archive failed: fatal: not a git repository: '/srv/ledger/run/snapshots.git'"
-  await runJob('build', deps, false, async () => ({ detail, quiet: false }))
+  await runJob('build', deps, {}, async () => ({ detail, quiet: false }))
   expect((await lastRuns(deps.database.reader)).get('build')?.detail).toBe(
     "archive failed: fatal: not a git repository: 'snapshots.git'",
   )

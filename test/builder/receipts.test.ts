@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { createReceiptChecks, receiptsSummary } from '../../builder/jobs/check-receipts.ts'
+import { createReceiptChecks, receiptsResult } from '../../builder/jobs/check-receipts.ts'
 import type { ReceiptCheckDeps } from '../../builder/jobs/check-receipts.ts'
 import { renderBody } from '../../builder/publish/document.ts'
 import { siteOf } from '../../builder/site/site-documents.ts'
@@ -591,7 +591,7 @@ describe('a node in trouble', () => {
     const url = 'http://127.0.0.1:1/v3/0123456789abcdef'
     const report = await run({ rpcUrls: { arbitrum: url } })
     expect(report.chains).toMatchObject([{ state: 'failed', due: 1, checked: 0 }])
-    expect(receiptsSummary(report)).toBe(
+    expect(() => receiptsResult(report)).toThrow(
       'arbitrum: 1 due, 4 RPC calls (arbitrum RPC at 127.0.0.1:1: the connection failed)',
     )
     expect(await detailOf(id)).toEqual(before)
@@ -636,7 +636,9 @@ describe('a run', () => {
     await sendSigned(await chain.pay(paidMs + minuteMs, payment({ usdc: 1 })))
     await chain.mine(15)
     const found = await run()
-    expect(receiptsSummary(found)).toMatch(/^arbitrum: 2 due, 1 verified, 1 failed, \d+ RPC calls$/)
+    expect(receiptsResult(found).detail).toMatch(
+      /^arbitrum: 2 due, 1 verified, 1 failed, \d+ RPC calls$/,
+    )
     const receiptRun = await lastReceiptRun(service.actions.database)
     expect(receiptRun).toEqual(found)
     const documents = [...siteOf({ ...fullWorld('https://ledger.test'), receiptRun })]
@@ -656,7 +658,7 @@ describe('a chain that is not asked', () => {
     const id = await sendSigned(await chain.pay(paidMs, payment()))
     const report = await run({ rpcUrls: {} })
     expect(report.chains).toMatchObject([{ chain: 'arbitrum', state: 'no rpc', due: 1 }])
-    expect(receiptsSummary(report)).toBe(
+    expect(receiptsResult(report).detail).toBe(
       'arbitrum: no RPC is set for arbitrum (RPC_URL_ARBITRUM), 1 waiting',
     )
     expect(await detailOf(id)).toMatchObject({ verification: 'pending', rep_delta: 0 })

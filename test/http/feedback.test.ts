@@ -3,7 +3,6 @@ import { z } from 'zod'
 
 import { withAcceptedSkills } from '../../builder/world/accepted-skills.ts'
 import { hourMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
-import { changeToken } from '../../src/db/change-token.ts'
 import { listFeedback } from '../../src/db/feedback.ts'
 import { decideProposal, listProposals } from '../../src/db/proposals.ts'
 import { tempFolder } from '../db/temp-database.ts'
@@ -221,13 +220,11 @@ describe('proposals for the taxonomy', () => {
     const [waiting] = await listProposals(database.reader, 'pending', 10)
     expect(waiting).toMatchObject({ slug: 'creme-brulee-tasting', surface: ['x402', 'olas'] })
     expect(await withAcceptedSkills(database.reader, [])).toEqual([])
-    const token = await changeToken(database.reader)
     const id = String(answer.body['proposal_id'])
     const decidedAt = isoTime(service.clock.now())
     await database.write((tx) =>
       decideProposal(tx, id, { status: 'accepted', reason: null, decidedAt }),
     )
-    expect(await changeToken(database.reader)).not.toBe(token)
     expect(await withAcceptedSkills(database.reader, [])).toEqual([
       {
         slug: 'creme-brulee-tasting',

@@ -9,8 +9,8 @@ import { partnerDocuments } from '../../builder/documents/partners.ts'
 import { railDocuments } from '../../builder/documents/rails.ts'
 import { statsDocuments } from '../../builder/documents/stats.ts'
 import { createWebhooks } from '../../builder/jobs/deliver.ts'
-import { createWorker } from '../../builder/jobs/worker.ts'
-import type { BuilderWorker } from '../../builder/jobs/worker.ts'
+import { createJobs } from '../../builder/jobs/jobs.ts'
+import type { Jobs } from '../../builder/jobs/jobs.ts'
 import type { AnyRailAdapter } from '../../builder/rails/adapter.ts'
 import { createSources } from '../../builder/rails/sources.ts'
 import { gatherWorld } from '../../builder/world/gather.ts'
@@ -42,7 +42,7 @@ export interface ServiceProcess {
 
 export interface BuilderProcess {
   readonly process: Process
-  readonly worker: Pick<BuilderWorker, 'expire' | 'tidy' | 'poll' | 'deliver'>
+  readonly worker: Pick<Jobs, 'expire' | 'tidy' | 'poll' | 'deliver'>
   /** Documents by path, as they would be published. */
   readonly build: (nowMs: number) => Promise<ReadonlyMap<string, unknown>>
 }
@@ -182,7 +182,7 @@ export async function startBuilder(host: Host): Promise<BuilderProcess> {
     } as const
     const fetch = () => Promise.reject(new Error('nothing is fetched'))
     const nothing = () => Promise.reject(new Error('not in the simulation'))
-    const worker = createWorker({
+    const worker = createJobs({
       database,
       clock,
       random,

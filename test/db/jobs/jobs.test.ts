@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 
 import { hourMs, isoTime } from '../../../src/core/time.ts'
 import { parseWallet } from '../../../src/core/wallet.ts'
-import { changeToken } from '../../../src/db/change-token.ts'
 import { expireJobs } from '../../../src/db/jobs/deadlines.ts'
 import { findJob, insertJob } from '../../../src/db/jobs/jobs.ts'
 import { transitionJob } from '../../../src/db/jobs/transitions.ts'
@@ -88,14 +87,4 @@ test('the moves of a job can be neither changed nor taken away', async () => {
   await expect(database.write((tx) => tx.deleteFrom('job_transitions').execute())).rejects.toThrow(
     'append-only',
   )
-})
-
-test('every move of a job is news for the builder', async () => {
-  const database = await tempDatabase()
-  const tokens = [await changeToken(database.reader)]
-  await post(database, 1)
-  tokens.push(await changeToken(database.reader))
-  await expireJobs(database, nowMs + 2 * hourMs)
-  tokens.push(await changeToken(database.reader))
-  expect(new Set(tokens).size).toBe(3)
 })

@@ -1,0 +1,95 @@
+import { createSerialQueue } from '../../src/core/concurrency.ts'
+/** One build at a time, and none while nothing has changed. */
+import type { Clock, Log } from '../../src/core/deps.ts'
+import { redact } from '../../src/core/redact.ts'
+import { dayMs, isoTime } from '../../src/core/time.ts'
+import { dropRunsBefore, lastRuns } from '../../src/db/runs.ts'
+import type { Keys } from '../publish/keys.ts'
+import { emptyBuildMemory } from './build-memory.ts'
+import { build, buildIfChanged, buildSummary } from './build.ts'
+import type { BuildOptions } from './build.ts'
+import { runJob } from './run-job.ts'
+import type { JobDeps } from './run-job.ts'
+
+export interface BuildQueueDeps extends JobDeps {
+  readonly clock: Clock
+  readonly log: Log
+  readonly signal: AbortSignal
+  readonly buildOptions: Omit<
+    BuildOptions,
+    'nowMs' | 'repository' | 'memory' | 'keys' | 'onPublished'
+  > & {
+    /** Read again for every build, since keys may have been rotated. */
+    readonly keys: () => Promise<Keys>
+    readonly repository: Omit<BuildOptions['repository'], 'check'>
+  }
+  /** Called when a set has been published. */
+  readonly onPublished: () => void
+}
+
+/** Interval of the builds that reuse nothing and read every published file and git object back. */
+const fullCheckEveryMs = dayMs
+const runsKeptMs = 90 * dayMs
+/** Documents follow a write within two seconds, however busy the ledger is. */
+const maxRestMs = 500
+
+/**
+ * Returns a function that queues a build and returns false when it failed. `if changed` builds only when the world is
+ * another than in the last build; such callers share the build that is already waiting.
+ */
+export function createBuildQueue(
+  deps: BuildQueueDeps,
+): (when: 'now' | 'if changed') => Promise<boolean> {
+  const { database, clock, buildOptions, signal, onPublished } = deps
+  const inTurn = createSerialQueue()
+  let memory = emptyBuildMemory(buildOptions)
+  let last = { startedMs: -Infinity, endedMs: -Infinity }
+  let fullCheckMs = -Infinity
+  let waiting: Promise<boolean> | null = null
+
+  async function buildNow(when: 'now' | 'if changed'): Promise<boolean> {
+    const startedMs = clock.monotonic()
+    const check = startedMs - fullCheckMs >= fullCheckEveryMs ? 'full' : 'quick'
+    if (check === 'full') memory = emptyBuildMemory(buildOptions)
+    const nowMs = clock.now()
+    const isGood = await runJob('build', deps, {}, async () => {
+      const repository = { ...buildOptions.repository, check } as const
+      const keys = await buildOptions.keys()
+      const options = { ...buildOptions, keys, repository, nowMs, memory, onPublished }
+      const built = await (when === 'now' ? build(options) : buildIfChanged(options))
+      if (built === null) return null
+      const detail = buildSummary(built)
+      // A good build after a failed one, or the first ever, is recorded even when nothing changed.
+      const wasGood = (await lastRuns(database.reader)).get('build')?.outcome === 'ok'
+      return { detail, quiet: detail === null && wasGood }
+    })
+    last = { startedMs, endedMs: clock.monotonic() }
+    if (isGood && check === 'full') {
+      fullCheckMs = startedMs
+      await database.write((tx) => dropRunsBefore(tx, isoTime(nowMs - runsKeptMs)))
+    }
+    return isGood
+  }
+
+  /** Pauses for as long as the last build took: under a stream of writes builds use half of a core. */
+  async function rest(): Promise<void> {
+    const tookMs = last.endedMs - last.startedMs
+    const restMs = Math.min(maxRestMs, tookMs) - (clock.monotonic() - last.endedMs)
+    if (restMs > 0) await clock.sleep(restMs, signal).catch(() => undefined)
+  }
+
+  return (when) => {
+    if (when === 'if changed' && waiting !== null) return waiting
+    const next = inTurn(async () => {
+      if (when === 'if changed') await rest()
+      if (waiting === next) waiting = null
+      return await buildNow(when)
+    }).catch((error: unknown) => {
+      // A database that does not answer now must not end the builds to come.
+      deps.log.error('no build', { reason: redact(String(error)) })
+      return false
+    })
+    waiting = next
+    return next
+  }
+}

@@ -1,0 +1,146 @@
+/** When the jobs run. */
+import { schedule } from 'node-cron'
+
+import type { Clock, Log } from '../../src/core/deps.ts'
+import { secondMs } from '../../src/core/time.ts'
+import { untilAborted } from '../../src/runtime/runtime.ts'
+import { watchForJumps } from './clock-jumps.ts'
+import type { Jobs } from './jobs.ts'
+import type { PollReport } from './poll-rail.ts'
+
+interface ScheduledJob {
+  readonly name: string
+  /** A cron expression, or the pause between two runs by the monotonic clock, which clock changes do not hold up. */
+  readonly when: string | { readonly pauseMs: number }
+  readonly run: (jobs: Jobs) => Promise<unknown>
+  /** Whether documents may differ afterwards. */
+  readonly thenBuild: boolean
+  /** Jobs that also run at the start: those of one group one after another, groups side by side. */
+  readonly startGroup: 'polls' | 'checks' | null
+}
+
+const everyMinute = '* * * * *'
+
+/** Hourly jobs avoid the full hour, when sources and nodes are busiest. */
+const scheduledJobs: readonly ScheduledJob[] = [
+  {
+    name: 'poll',
+    when: everyMinute,
+    run: (jobs) => jobs.poll('due'),
+    thenBuild: true,
+    startGroup: 'polls',
+  },
+  {
+    name: 'receipts',
+    when: '7 * * * *',
+    run: (jobs) => jobs.checkReceipts(),
+    thenBuild: true,
+    startGroup: 'checks',
+  },
+  {
+    name: 'pacts',
+    when: '41 * * * *',
+    run: (jobs) => jobs.checkPacts(),
+    thenBuild: true,
+    startGroup: 'checks',
+  },
+  {
+    name: 'expire',
+    when: everyMinute,
+    run: (jobs) => jobs.expire(),
+    thenBuild: true,
+    startGroup: null,
+  },
+  {
+    name: 'tidy',
+    when: everyMinute,
+    run: (jobs) => jobs.tidy(),
+    thenBuild: false,
+    startGroup: null,
+  },
+  {
+    name: 'webhooks',
+    when: { pauseMs: 5 * secondMs },
+    run: (jobs) => jobs.deliver(),
+    thenBuild: false,
+    startGroup: null,
+  },
+]
+
+/** Runs every job once and returns whether the round succeeded. */
+export async function runOnce(
+  jobs: Jobs,
+  { polls, onReport }: { readonly polls: boolean; readonly onReport: (report: PollReport) => void },
+): Promise<boolean> {
+  const polled = !polls || (await jobs.poll('all', onReport))
+  // An unreachable Arbitrum node changes nothing that is known, and so does not fail the round.
+  await jobs.checkPacts()
+  const checked = await jobs.checkReceipts()
+  await jobs.expire()
+  const built = await jobs.build('now')
+  const delivered = await jobs.deliver()
+  return polled && checked && built && delivered
+}
+
+/** Builds, then follows the schedule until the signal aborts; resolves when all runs have ended. */
+export async function runForever(
+  jobs: Jobs,
+  deps: {
+    readonly clock: Clock
+    readonly log: Log
+    readonly signal: AbortSignal
+    readonly polls: boolean
+  },
+): Promise<void> {
+  const { clock, log, signal } = deps
+  const active = scheduledJobs.filter(({ name }) => name !== 'poll' || deps.polls)
+  const running = new Set<Promise<void>>()
+
+  async function run(job: ScheduledJob): Promise<void> {
+    try {
+      await job.run(jobs)
+      if (job.thenBuild && !signal.aborted) await jobs.build('if changed')
+    } catch (error) {
+      log.error(`job ${job.name} ended early`, { error: String(error) })
+    }
+  }
+
+  async function tracked(work: Promise<void>): Promise<void> {
+    running.add(work)
+    await work
+    running.delete(work)
+  }
+
+  async function repeat(job: ScheduledJob, pauseMs: number): Promise<void> {
+    while (!signal.aborted) {
+      await run(job)
+      await clock.sleep(pauseMs, signal).catch(() => undefined)
+    }
+  }
+
+  async function runGroup(group: ScheduledJob['startGroup']): Promise<void> {
+    for (const job of active) {
+      if (job.startGroup === group && !signal.aborted) await run(job)
+    }
+  }
+
+  await jobs.build('now')
+  const tasks = active.flatMap((job) => {
+    const { name, when } = job
+    if (typeof when !== 'string') return []
+    return [schedule(when, async () => await tracked(run(job)), { name, noOverlap: true })]
+  })
+  for (const job of active) {
+    if (typeof job.when === 'object') void tracked(repeat(job, job.when.pauseMs))
+  }
+  void tracked(runGroup('polls'))
+  void tracked(runGroup('checks'))
+  const restart = (jumpMs: number): void => {
+    log.warn('the clock was set', { jump_s: Math.round(jumpMs / secondMs) })
+    for (const task of tasks) void Promise.resolve(task.stop()).then(async () => await task.start())
+  }
+  void tracked(watchForJumps(clock, signal, restart))
+  await untilAborted(signal)
+  await Promise.all(tasks.map(async (task) => await task.destroy()))
+  await Promise.all(running)
+}

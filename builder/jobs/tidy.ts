@@ -1,0 +1,37 @@
+import type { Kysely } from 'kysely'
+
+import type { Clock } from '../../src/core/deps.ts'
+import { dayMs, isoTime } from '../../src/core/time.ts'
+import { dropExpiredAnswers } from '../../src/db/guard.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+import type { Database } from '../../src/db/schema.ts'
+import { dropNetworkWrites } from '../../src/db/write-quotas.ts'
+import { createTimeLowWatermark } from './low-watermark.ts'
+
+interface TidyDeps {
+  readonly database: OpenDatabase
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>
+  readonly signal: AbortSignal
+}
+
+const rowsPerWrite = 1000
+const networkWritesKeptMs = 2 * dayMs
+
+/** Deletes used messages that have expired and counts of writes per network, in small transactions. */
+export function createTidy({ database, clock, signal }: TidyDeps): () => Promise<void> {
+  const lowWatermark = createTimeLowWatermark(clock)
+  const dropAll = async (drop: (tx: Kysely<Database>) => Promise<number>): Promise<void> => {
+    while (!signal.aborted) {
+      if ((await database.write(drop)) < rowsPerWrite) return
+    }
+  }
+  return async () => {
+    const expiredMs = lowWatermark()
+    if (expiredMs !== null) {
+      const expired = isoTime(expiredMs)
+      await dropAll((tx) => dropExpiredAnswers(tx, expired, rowsPerWrite))
+    }
+    const before = isoTime(clock.now() - networkWritesKeptMs)
+    await dropAll((tx) => dropNetworkWrites(tx, before, rowsPerWrite))
+  }
+}
