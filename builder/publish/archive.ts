@@ -1,8 +1,7 @@
 /**
- * The git archive of the facts: one commit per build that changed some. The repository is bare, so no
- * work tree can be dirty or lost, and what to commit is found by comparing with the last commit, so a
- * crash between publishing and committing is made good by the next build. Nothing here can stop a
- * build: what goes wrong comes back as an outcome.
+ * The git archive of the facts: one commit per build that changed some, in a bare repository. What to commit is found by
+ * comparing with the last commit, so a crash before committing is repaired by the next build. Failures are outcomes and
+ * never stop a build.
  */
 import { createHash } from 'node:crypto'
 import { mkdir, rename, rm, stat } from 'node:fs/promises'
@@ -11,71 +10,63 @@ import { dirname, join, resolve } from 'node:path'
 import { isoTime } from '../../src/core/time.ts'
 import type { PublicDocument } from './document.ts'
 import { namesIn } from './files.ts'
-import { hasManyLoose, readBranch, writeCommit } from './git-objects.ts'
-import {
-  FAST_IMPORT,
-  fastImportStream,
-  headOf,
-  treeDifference,
-  treeOf,
-  treeOfFiles,
-} from './git-tree.ts'
-import type { BlobNames, Commit, Tree } from './git-tree.ts'
+import { headOf, importCommit, treeDifference, treeOf, treeOfFiles } from './git-tree.ts'
+import type { BlobNames, Tree } from './git-tree.ts'
 import { GIT_TIMEOUT_MS, GitError, GitMissingError, REMOTE_NAME, runGit } from './git.ts'
 import type { Git, GitEnvironment } from './git.ts'
-import { LockedError, acquireLock } from './lock.ts'
+import { LockedError, withFileLock } from './lock.ts'
 
 export interface ArchiveOptions {
-  /** The bare repository; made where there is none. */
+  /** The bare repository; created when missing. */
   readonly repoDir: string
-  /** Every file that the archive should hold, not only those that changed. */
+  /** Every file of the archive, not only changed ones. */
   readonly files: ReadonlyMap<string, Uint8Array | string>
   /** Subject, empty line, body. */
   readonly message: string
   /** Unix milliseconds. */
   readonly nowMs: number
-  /** Where to push; null for nowhere. May hold credentials, which never reach an outcome. */
+  /** Where to push; null for nowhere. Credentials in it never reach an outcome. */
   readonly remote: string | null
   readonly author: { readonly name: string; readonly email: string }
   readonly env: GitEnvironment
-  /** `full` reads every object back before it is built upon (at start, once a day); `quick` does not. */
+  /** `full` (at start, once a day) has git check every object first. */
   readonly check: 'full' | 'quick'
   readonly branch?: string
-  /** What this process archived before; absent: all is read back. */
+  /** What this process archived before; absent: the last commit is read back. */
   readonly memory?: ArchiveMemory
 }
 
 export interface ArchiveMemory {
-  /** Texts of archived documents, so that those of the same document are made once. */
   readonly texts: WeakMap<PublicDocument, string>
   readonly names: BlobNames
-  /** The last commit that was read or made, and what it holds: a commit never changes. */
-  commit: { readonly name: string; readonly tree: Tree; readonly isOurs: boolean } | null
+  /** The last commit that was read or made. */
+  commit: { readonly name: string; readonly tree: Tree } | null
+  commitsSincePacking: number
 }
 
 export function emptyArchiveMemory(): ArchiveMemory {
-  return { texts: new WeakMap(), names: new Map(), commit: null }
+  return { texts: new WeakMap(), names: new Map(), commit: null, commitsSincePacking: 0 }
 }
 
 export interface Archived {
-  /** `off`: there is no git on this machine. `failed`: see `error`; the next build tries again. */
+  /** `off`: git is not installed. `failed`: see `error`; the next build tries again. */
   readonly state: 'ok' | 'off' | 'failed'
-  /** The new commit; null where the facts are as they were. */
+  /** The new commit; null when no fact changed. */
   readonly committed: string | null
-  /** Null where there is no remote; true also where it had everything already. */
+  /** Null without a remote; true also when it had everything already. */
   readonly pushed: boolean | null
-  /** Commits that the remote lacks; null where there is no remote. */
+  /** Commits that the remote lacks; null without a remote. */
   readonly behind: number | null
-  /** A repository that could not be read was moved aside, and a new one begun. */
+  /** A damaged repository was moved aside and a new one created. */
   readonly restarted: { readonly movedTo: string; readonly reason: string } | null
   readonly error: string | null
 }
 
-/** A lock of git's own is left over when it is older than any command may run. */
+/** A lock file of git that is older than any command may run is left over from a crash. */
 const STALE_LOCK_MS = 2 * GIT_TIMEOUT_MS
 
-/** So many are written by this process, on top of a commit of its own; of more a pack is made. */
-const SMALL_COMMIT_FILES = 100
+/** `git gc --auto` looks for loose objects to pack after this many commits, of some 20 objects each. */
+const COMMITS_PER_PACKING = 100
 
 /** Commits the difference between the files and the last commit, and pushes what the remote lacks. */
 export async function archive(options: ArchiveOptions): Promise<Archived> {
@@ -91,12 +82,7 @@ export async function archive(options: ArchiveOptions): Promise<Archived> {
   }
   try {
     await mkdir(dirname(repoDir), { recursive: true })
-    const lock = acquireLock(`${repoDir}.lock`, options.nowMs)
-    try {
-      await record(git, options, outcome)
-    } finally {
-      lock.release()
-    }
+    await withFileLock(`${repoDir}.lock`, () => record(git, options, outcome))
   } catch (error) {
     outcome.state = error instanceof GitMissingError ? 'off' : 'failed'
     outcome.error = expected(error)
@@ -106,7 +92,7 @@ export async function archive(options: ArchiveOptions): Promise<Archived> {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** The message of a failure that a machine can cause; what only a mistake of ours can cause is thrown on. */
+/** The message of an operational failure; a programming error is thrown on. */
 function expected(error: unknown): string {
   const known = [GitError, GitMissingError, LockedError].some((kind) => error instanceof kind)
   if (error instanceof Error && (known || 'code' in error)) return error.message
@@ -131,50 +117,35 @@ async function record(git: Git, options: ArchiveOptions, outcome: Mutable<Archiv
   if (options.remote !== null) await push(git, branch, options.remote, outcome)
 }
 
-/** Answers the new commit, or null where the last one holds these very files. */
+/** Returns the new commit, or null when the last one has these very files. */
 async function commit(git: Git, branch: string, options: ArchiveOptions): Promise<string | null> {
-  const { memory = emptyArchiveMemory() } = options
-  const parent = (await readBranch(git.repoDir, branch)) ?? (await headOf(git, branch))
+  const { memory = emptyArchiveMemory(), message, author, nowMs, files } = options
+  const parent = await headOf(git, branch)
   if (parent === null) await assertUnused(git, branch)
-  const wanted = treeOfFiles(options.files, memory.names)
-  const held = options.check === 'quick' && memory.commit?.name === parent ? memory.commit : null
-  const before = held?.tree ?? (await treeOf(git, parent))
-  if (parent !== null) memory.commit = { name: parent, tree: before, isOurs: held?.isOurs === true }
+  const wanted = treeOfFiles(files, memory.names)
+  const isKnown = options.check === 'quick' && memory.commit !== null && memory.commit.name === parent
+  const before = isKnown ? (memory.commit?.tree ?? new Map()) : await treeOf(git, parent)
+  if (parent !== null) memory.commit = { name: parent, tree: before }
   const change = treeDifference(before, wanted)
   if (change.written.length + change.deleted.length === 0) return null
-  const { message, author, nowMs, files } = options
-  const made = { branch, parent, message, author, nowMs }
-  const small = held?.isOurs === true && change.written.length <= SMALL_COMMIT_FILES
-  const written =
-    small && parent !== null
-      ? await writeCommit(git.repoDir, { ...made, parent }, { files, ...change, before, wanted })
-      : null
-  const head = written ?? (await importCommit(git, made, files, change, wanted))
-  memory.commit = { name: head, tree: wanted, isOurs: true }
-  if (written === null || hasManyLoose(git.repoDir)) await runGit(git, ['gc', '--auto', '--quiet'])
-  return head
-}
-
-/** By git, and read back from it. */
-async function importCommit(
-  git: Git,
-  commit: Commit,
-  files: ReadonlyMap<string, Uint8Array | string>,
-  change: ReturnType<typeof treeDifference>,
-  wanted: Tree,
-): Promise<string> {
-  await runGit(git, FAST_IMPORT, fastImportStream(commit, files, change))
-  const head = await headOf(git, commit.branch)
-  if (head === null || head === commit.parent || !sameTree(await treeOf(git, head), wanted)) {
+  await importCommit(git, { branch, parent, message, author, nowMs }, files, change)
+  const head = await headOf(git, branch)
+  // The first commit of a process is read back; later ones by the full check.
+  if (head === null || head === parent || !(isKnown || sameTree(await treeOf(git, head), wanted))) {
     throw new GitError('git fast-import: the commit does not hold what was sent')
+  }
+  memory.commit = { name: head, tree: wanted }
+  memory.commitsSincePacking += 1
+  if (!isKnown || memory.commitsSincePacking >= COMMITS_PER_PACKING) {
+    await runGit(git, ['gc', '--auto', '--quiet'])
+    memory.commitsSincePacking = 0
   }
   return head
 }
 
-/** The repository has history, but its branch cannot be read. */
 class LostBranchError extends GitError {}
 
-/** Git passes over a ref that it cannot read, as if there were none: history would begin again unnoticed. */
+/** Git ignores a ref that it cannot read: without this check a new history would begin unnoticed. */
 async function assertUnused(git: Git, branch: string): Promise<void> {
   const counts = (await runGit(git, ['count-objects', '-v'])).toString('utf8')
   if (/^(?:count|in-pack): [1-9]/m.test(counts)) {
@@ -191,10 +162,7 @@ async function isMissing(repoDir: string): Promise<boolean> {
   return (await namesIn(repoDir)).length === 0
 }
 
-/**
- * A new repository, complete before it gets its name. History that the remote still has is continued;
- * where the remote is out of reach or has none, a new history begins.
- */
+/** Creates the repository under a temporary name. It continues the history of the remote, if that can be fetched. */
 async function begin(git: Git, branch: string): Promise<void> {
   const draft: Git = { ...git, repoDir: `${git.repoDir}.new` }
   await rm(draft.repoDir, { recursive: true, force: true })
@@ -212,7 +180,7 @@ async function begin(git: Git, branch: string): Promise<void> {
   await rename(draft.repoDir, git.repoDir)
 }
 
-/** What git finds wrong with the repository, or null where it is sound and the failure was another's. */
+/** What git finds wrong with the repository, or null when it is sound. */
 async function damage(git: Git, failure: unknown): Promise<string | null> {
   if (!(failure instanceof GitError)) return null
   if (failure instanceof LostBranchError) return failure.message
@@ -234,7 +202,6 @@ async function moveAside(repoDir: string, nowMs: number): Promise<string> {
   }
 }
 
-/** No other archiver runs while ours holds its lock, so what git left locked long ago is left over. */
 async function removeStaleLocks(repoDir: string, nowMs: number): Promise<void> {
   const refs = await namesIn(join(repoDir, 'refs'), { recursive: true })
   const names = [...(await namesIn(repoDir)), ...refs.map((name) => join('refs', name))]
@@ -244,7 +211,7 @@ async function removeStaleLocks(repoDir: string, nowMs: number): Promise<void> {
   }
 }
 
-/** What was pushed is remembered by a ref per remote, so a build without changes needs no network. */
+/** A ref per remote remembers what was pushed: without new commits no network is needed. */
 async function push(git: Git, branch: string, remote: string, outcome: Mutable<Archived>) {
   const seen = `refs/pushed/${createHash('sha256').update(remote).digest('hex').slice(0, 16)}`
   const ref = `refs/heads/${branch}`

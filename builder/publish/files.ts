@@ -9,8 +9,8 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { link, mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { link, open, readFile, readdir, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { hrtime, pid } from 'node:process'
 import { setImmediate } from 'node:timers/promises'
 
@@ -108,24 +108,14 @@ export async function namesIn(
   }
 }
 
-/** Makes the directories of the given files below `root`. Answers all of them, deepest first. */
-export async function makeDirectories(root: string, files: Iterable<string>): Promise<string[]> {
-  const directories = new Set([root])
-  for (const file of files) {
-    for (let at = dirname(file); at !== '.'; at = dirname(at)) directories.add(join(root, at))
-  }
-  const shallowFirst = [...directories].sort((left, right) => left.length - right.length)
-  await mkdir(dirname(root), { recursive: true })
-  for (const directory of shallowFirst) await makeDirectory(directory)
-  return shallowFirst.reverse()
-}
-
-/** One level: making all of a path at once tells a full disk as a missing folder. */
-async function makeDirectory(path: string): Promise<void> {
+/** Returns whether there was such a file. */
+export function unlinkIfExists(path: string): boolean {
   try {
-    await mkdir(path)
+    unlinkSync(path)
+    return true
   } catch (error) {
-    if (!isErrno(error, 'EEXIST')) throw error
+    if (isErrno(error, 'ENOENT')) return false
+    throw error
   }
 }
 

@@ -1,20 +1,20 @@
-/** Trees and commits of the archive as git's own plumbing reads and takes them. */
+/** Trees and commits of the archive in the formats of git's plumbing commands. */
 import { createHash } from 'node:crypto'
+import { join } from 'node:path'
 
 import { pruneMissing } from '../cache/memoize.ts'
+import { readTextIfExists } from '../cache/stat-fingerprint.ts'
 import { runGit } from './git.ts'
 import type { Git } from './git.ts'
 
-/** Reads a `fastImportStream`; one that was cut off makes no commit. */
-export const FAST_IMPORT = ['fast-import', '--quiet', '--done', '--date-format=raw'] as const
-export const REGULAR_FILE = '100644'
+const REGULAR_FILE = '100644'
 
-/** Object name by path: what a tree holds. */
+/** Object name by path. */
 export type Tree = ReadonlyMap<string, string>
 
 export interface Commit {
   readonly branch: string
-  /** The commit that it follows; null for the first. */
+  /** Null for the first commit. */
   readonly parent: string | null
   readonly message: string
   readonly author: { readonly name: string; readonly email: string }
@@ -22,14 +22,17 @@ export interface Commit {
   readonly nowMs: number
 }
 
-/** The commit that a branch stands at, or null where there is no such branch. */
+/** The newest commit of a branch, or null when there is no such branch. */
 export async function headOf(git: Git, branch: string): Promise<string | null> {
+  // A ref in a file of its own needs no process of git.
+  const text = (await readTextIfExists(join(git.repoDir, 'refs/heads', branch))) ?? ''
+  if (/^[0-9a-f]{40}\n$/.test(text)) return text.trimEnd()
   const out = await runGit(git, ['for-each-ref', '--format=%(objectname)', `refs/heads/${branch}`])
   const name = out.toString('utf8').trim()
   return name === '' ? null : name
 }
 
-/** Every file of a commit. What is no regular file gets a name that fits no content. */
+/** Every file of a commit. Anything but a regular file gets a name that matches no content. */
 export async function treeOf(git: Git, commit: string | null): Promise<Tree> {
   if (commit === null) return new Map()
   const out = await runGit(git, ['ls-tree', '-r', '-z', '--full-tree', commit])
@@ -48,13 +51,13 @@ function splitOnce(text: string, separator: string): [string, string] {
   return [text.slice(0, at), text.slice(at + separator.length)]
 }
 
-/** By path of the last tree, the content and its name. */
+/** Contents and their object names by path of the last tree. */
 export type BlobNames = Map<
   string,
   { readonly content: Uint8Array | string; readonly name: string }
 >
 
-/** The tree that the files would make. `known`: contents whose names need not be worked out again. */
+/** The tree that the files would make. `known` holds names that need not be computed again. */
 export function treeOfFiles(
   files: ReadonlyMap<string, Uint8Array | string>,
   known: BlobNames = new Map(),
@@ -70,12 +73,11 @@ export function treeOfFiles(
   return tree
 }
 
-/** git's name of a file's content: SHA-1 over a header and the bytes. */
 function blobName(bytes: Buffer): string {
   return createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
 }
 
-/** Paths that were added or have other content, and paths that are gone; both sorted. */
+/** Paths that are new or changed, and paths that are gone; both sorted. */
 export function treeDifference(from: Tree, to: Tree): { written: string[]; deleted: string[] } {
   return {
     written: [...to.keys()].filter((path) => from.get(path) !== to.get(path)).sort(),
@@ -83,11 +85,16 @@ export function treeDifference(from: Tree, to: Tree): { written: string[]; delet
   }
 }
 
-/**
- * The stream that `git fast-import` turns into one commit. Paths and message may hold anything but
- * NUL: lengths are counted and paths are quoted.
- */
-export function fastImportStream(
+/** Adds one commit to a branch. Paths and message may contain anything but NUL. */
+export async function importCommit(
+  git: Git,
+  ...commit: Parameters<typeof fastImportStream>
+): Promise<void> {
+  const args = ['fast-import', '--quiet', '--done', '--date-format=raw']
+  await runGit(git, args, fastImportStream(...commit))
+}
+
+function fastImportStream(
   commit: Commit,
   files: ReadonlyMap<string, Uint8Array | string>,
   change: { readonly written: readonly string[]; readonly deleted: readonly string[] },
@@ -110,12 +117,12 @@ export function fastImportStream(
     line(`M ${REGULAR_FILE} inline ${quoted(path)}`)
     data(Buffer.from(files.get(path) ?? ''))
   }
-  // Without this word at its end the stream was cut off, and git makes no commit of it.
+  // With `--done`, a stream without this last word makes no commit.
   line('done')
   return Buffer.concat(parts)
 }
 
-export function plainName(text: string): string {
+function plainName(text: string): string {
   return text.replaceAll(/[<>\p{Cc}]/gu, '')
 }
 

@@ -10,7 +10,7 @@ import { kidOf } from '../../src/auth/signing-key.ts'
 import { kidSchema, timeSchema } from '../../src/core/documents.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { createFile, readIfExists, replaceFile } from './files.ts'
-import { acquireLock } from './lock.ts'
+import { withFileLock } from './lock.ts'
 
 const SIGNING_KEYS_FILE = 'signing-keys.json'
 const OWNER_ONLY = 0o600
@@ -99,17 +99,14 @@ export async function rotateKey(options: {
 }): Promise<Keys> {
   await loadKeys(options)
   const path = join(options.dir, SIGNING_KEYS_FILE)
-  const lock = acquireLock(`${path}.lock`, options.nowMs)
-  try {
+  return await withFileLock(`${path}.lock`, async () => {
     const { active, retired } = await readKeyFile(path)
     const { kid, public_key, created_at } = active
     const old = { kid, public_key, created_at, retired_at: isoTime(options.nowMs) }
     const next: KeyFile = { active: newKey(options.nowMs), retired: [old, ...retired] }
     await replaceFile(path, serialise(next), OWNER_ONLY)
     return openKeys(next)
-  } finally {
-    lock.release()
-  }
+  })
 }
 
 function newKey(nowMs: number): KeyFile['active'] {

@@ -1,105 +1,147 @@
-/** The directory of the next generation, which nobody sees before it has its name. */
+/** The directory of the next generation, which no reader sees before it is renamed. */
+import { linkSync, mkdirSync, rmdirSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
-import { makeDirectories, writeUnflushed } from './files.ts'
+import { isErrno } from '../../src/core/errno.ts'
+import { inParallel, inSlices, unlinkIfExists, writeNew, writeUnflushed } from './files.ts'
 import { flushAll } from './flush.ts'
-import { removeEmpty, unlinkIfThere } from './recycle-generation.ts'
-import type { Reused } from './recycle-generation.ts'
+import type { RecycledGeneration } from './recycle-generation.ts'
 
 export interface StagingDirectory {
   readonly root: string
-  /** Begins the directory, as the first call of any other does: anew (null), or with what an old generation holds. */
-  readonly begin: () => Promise<Reused | null>
-  /** Leaves the bytes to the cache of the system: they are safe once `flush` has resolved. */
-  readonly write: (file: string, bytes: Uint8Array) => Promise<void>
-  /** Makes the directories of files to come. */
-  readonly prepare: (files: Iterable<string>) => Promise<void>
-  /** Takes out files of the old generation, then what directories are not `needed` any more. */
-  readonly clear: (files: Iterable<string>, needed: ReadonlySet<string>) => Promise<void>
-  /** What was written. */
+  /** Files written so far. */
   readonly written: ReadonlySet<string>
+  /** Makes the directory, as the first write does. Returns null for an empty one, else the old generation it began as. */
+  readonly begin: () => Promise<RecycledGeneration | null>
+  /** Writes a file, which is durable only after `flush`. */
+  readonly write: (file: string, bytes: Uint8Array) => Promise<void>
+  /** Links files of another directory, or copies them on file systems without links. Returns whether all were linked. */
+  readonly link: (files: readonly string[], from: string) => Promise<boolean>
+  /** Removes files that may be missing. */
+  readonly remove: (files: Iterable<string>) => Promise<void>
+  /** Removes the directories that contain no file any more. */
+  readonly removeDirectoriesBut: (needed: ReadonlySet<string>) => void
+  /** Makes every file and name durable. */
   readonly flush: () => Promise<void>
 }
 
+interface Options {
+  /** Unix milliseconds: modification time of the files. */
+  readonly nowMs: number
+  readonly beforeStep?: ((step: string) => void) | undefined
+  /** Moves an old generation to `root`; null when there is none to use. */
+  readonly recycle?: () => Promise<RecycledGeneration | null>
+}
+
+const COPIES_AT_ONCE = 16
+const LINK_REFUSALS = ['EPERM', 'EXDEV', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
+
 export function createStagingDirectory(
   root: string,
-  {
-    nowMs,
-    beforeStep: step,
-    reuse = () => Promise.resolve(null),
-    assertHeld = () => undefined,
-  }: {
-    readonly nowMs: number
-    readonly beforeStep?: (step: string) => void
-    readonly reuse?: () => Promise<Reused | null>
-    /** Throws where the directory is another builder's by now; asked before a file in it is unlinked. */
-    readonly assertHeld?: () => void
-  },
+  { nowMs, beforeStep: step, recycle = () => Promise.resolve(null) }: Options,
 ): StagingDirectory {
-  /** Those in which a name is new or gone, relative. */
+  /** Relative; `.` is the root. */
   const directories = new Set<string>()
+  /** Those in which a name is new or gone. */
+  const changed = new Set<string>()
   const written = new Set<string>()
-  const making = new Map<string, Promise<void>>()
-  let begun: Promise<Reused | null> | null = null
-  const begin = (): Promise<Reused | null> => (begun ??= reuse().then(note))
-  const note = (reused: Reused | null): Reused | null => {
-    for (const file of reused?.lacking ?? []) {
-      if (reused?.directories.includes(dirname(file)) === true) directories.add(dirname(file))
+  let begun: Promise<RecycledGeneration | null> | null = null
+
+  async function start(): Promise<RecycledGeneration | null> {
+    const recycled = await recycle()
+    if (recycled === null) {
+      mkdirSync(dirname(root), { recursive: true })
+      makeDirectory('.')
+      return null
     }
-    return reused
+    for (const name of recycled.directories) directories.add(name)
+    for (const file of recycled.lacking) noteChange(file)
+    return recycled
   }
-  const make = async (file: string) => {
-    const reused = await begin()
-    if (reused?.directories.includes(dirname(file)) === true) {
-      directories.add(dirname(file))
-      return
-    }
-    step?.(`make ${dirname(file)}`)
-    for (const made of await makeDirectories(root, [file])) {
-      directories.add(made.slice(root.length + 1) || '.')
-    }
+
+  function makeDirectory(name: string): void {
+    if (directories.has(name)) return
+    if (name !== '.') makeDirectory(dirname(name))
+    step?.(`make ${name}`)
+    // One level at a time: a recursive mkdir reports a full disk as a missing directory.
+    mkdirSync(join(root, name))
+    directories.add(name)
+    changed.add(name).add(dirname(name))
   }
-  const prepare = async (files: Iterable<string>) => {
-    for (const file of files) {
-      const made = making.get(dirname(file)) ?? make(file)
-      making.set(dirname(file), made)
-      await made
-    }
+
+  function noteChange(file: string): void {
+    if (directories.has(dirname(file))) changed.add(dirname(file))
   }
+
+  const begin = (): Promise<RecycledGeneration | null> => (begun ??= start())
   return {
     root,
-    begin,
-    prepare,
     written,
+    begin,
     write: async (file, bytes) => {
-      await prepare([file])
+      const recycled = await begin()
+      makeDirectory(dirname(file))
       step?.(`write ${file}`)
-      // Never over a file that is there: its bytes are those of other generations too.
-      if ((await begin()) !== null) {
-        assertHeld()
-        unlinkIfThere(join(root, file))
-      }
+      // Never in place: other generations share the bytes of an existing file.
+      if (recycled !== null) unlinkIfExists(join(root, file))
       writeUnflushed(join(root, file), bytes, nowMs)
+      noteChange(file)
       written.add(file)
     },
-    clear: async (files, needed) => {
-      const reused = await begin()
-      assertHeld()
+    link: async (files, from) => {
+      await begin()
+      const refused: string[] = []
+      await inSlices(files, (file) => {
+        makeDirectory(dirname(file))
+        step?.(`link ${file}`)
+        noteChange(file)
+        try {
+          linkSync(`${from}/${file}`, `${root}/${file}`)
+        } catch (error) {
+          if (!LINK_REFUSALS.some((code) => isErrno(error, code))) throw error
+          refused.push(file)
+        }
+      })
+      await inParallel(refused, COPIES_AT_ONCE, async (file) => {
+        await writeNew(join(root, file), await readFile(join(from, file)))
+      })
+      return refused.length === 0
+    },
+    remove: async (files) => {
+      await begin()
       for (const file of files) {
         step?.(`unlink ${file}`)
-        unlinkIfThere(join(root, file))
-        directories.add(dirname(file))
+        if (unlinkIfExists(join(root, file))) noteChange(file)
       }
-      for (const name of removeEmpty(root, reused?.directories ?? [], needed)) directories.add(name)
-      for (const name of directories) if (!needed.has(name)) directories.delete(name)
+    },
+    removeDirectoriesBut: (needed) => {
+      const empty = [...directories].filter((name) => !needed.has(name)).sort(deepestFirst)
+      for (const name of empty) {
+        rmdirSync(join(root, name))
+        directories.delete(name)
+        changed.delete(name)
+        changed.add(dirname(name))
+      }
     },
     flush: async () => {
       step?.('flush files')
-      const deepestFirst = [...directories]
-        .map((name) => join(root, name))
-        .sort((left, right) => right.length - left.length)
       const files = [...written].map((file) => join(root, file))
-      await flushAll({ root, files, directories: deepestFirst })
+      const paths = [...changed].sort(deepestFirst).map((name) => join(root, name))
+      await flushAll({ root, files, directories: paths })
     },
   }
+}
+
+function deepestFirst(left: string, right: string): number {
+  return right.length - left.length
+}
+
+/** The directories of files with all above them; `.` is the root. */
+export function directoriesOf(files: Iterable<string>): ReadonlySet<string> {
+  const found = new Set(['.'])
+  for (const file of files) {
+    for (let at = dirname(file); !found.has(at); at = dirname(at)) found.add(at)
+  }
+  return found
 }
