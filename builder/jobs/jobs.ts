@@ -1,5 +1,5 @@
 /** Every job of the builder, recorded in the table of runs. `schedule.ts` says when each of them runs. */
-import { toItsEnd } from '../../src/outbound/in-time.ts'
+import { withTimeoutAwaited } from '../../src/outbound/timeout.ts'
 import { loadAuthored } from '../world/authored.ts'
 import { createBuildQueue } from './build-queue.ts'
 import type { BuildQueueDeps } from './build-queue.ts'
@@ -65,7 +65,7 @@ export function createJobs(deps: JobsDeps): Jobs {
     checkPacts: () =>
       runJob('pacts', deps, announced, async () => {
         const { database, clock, random, hasArbitrumNode, sources } = deps
-        const detail = await toItsEnd({ timeoutMs: pactsTimeoutMs, signal }, (limited) =>
+        const detail = await withTimeoutAwaited({ timeoutMs: pactsTimeoutMs, signal }, (limited) =>
           checkPacts({
             database,
             clock,

@@ -10,7 +10,14 @@ import { dirname, join, resolve } from 'node:path'
 import { isoTime } from '../../src/core/time.ts'
 import type { PublicDocument } from './document.ts'
 import { namesIn } from './files.ts'
-import { headOf, importCommit, treeDifference, treeOf, treeOfFiles } from './git-tree.ts'
+import {
+  FAST_IMPORT,
+  fastImportStream,
+  headOf,
+  treeDifference,
+  treeOf,
+  treeOfFiles,
+} from './git-tree.ts'
 import type { BlobNames, Tree } from './git-tree.ts'
 import { GIT_TIMEOUT_MS, GitError, GitMissingError, REMOTE_NAME, runGit } from './git.ts'
 import type { Git, GitEnvironment } from './git.ts'
@@ -123,12 +130,14 @@ async function commit(git: Git, branch: string, options: ArchiveOptions): Promis
   const parent = await headOf(git, branch)
   if (parent === null) await assertUnused(git, branch)
   const wanted = treeOfFiles(files, memory.names)
-  const isKnown = options.check === 'quick' && memory.commit !== null && memory.commit.name === parent
+  const isKnown =
+    options.check === 'quick' && memory.commit !== null && memory.commit.name === parent
   const before = isKnown ? (memory.commit?.tree ?? new Map()) : await treeOf(git, parent)
   if (parent !== null) memory.commit = { name: parent, tree: before }
   const change = treeDifference(before, wanted)
   if (change.written.length + change.deleted.length === 0) return null
-  await importCommit(git, { branch, parent, message, author, nowMs }, files, change)
+  const commit = { branch, parent, message, author, nowMs }
+  await runGit(git, FAST_IMPORT, fastImportStream(commit, files, change))
   const head = await headOf(git, branch)
   // The first commit of a process is read back; later ones by the full check.
   if (head === null || head === parent || !(isKnown || sameTree(await treeOf(git, head), wanted))) {

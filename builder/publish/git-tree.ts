@@ -85,16 +85,11 @@ export function treeDifference(from: Tree, to: Tree): { written: string[]; delet
   }
 }
 
-/** Adds one commit to a branch. Paths and message may contain anything but NUL. */
-export async function importCommit(
-  git: Git,
-  ...commit: Parameters<typeof fastImportStream>
-): Promise<void> {
-  const args = ['fast-import', '--quiet', '--done', '--date-format=raw']
-  await runGit(git, args, fastImportStream(...commit))
-}
+/** The git command that reads a `fastImportStream`; one that was cut off makes no commit. */
+export const FAST_IMPORT = ['fast-import', '--quiet', '--done', '--date-format=raw'] as const
 
-function fastImportStream(
+/** The stream of one commit. Paths and message may contain anything but NUL. */
+export function fastImportStream(
   commit: Commit,
   files: ReadonlyMap<string, Uint8Array | string>,
   change: { readonly written: readonly string[]; readonly deleted: readonly string[] },

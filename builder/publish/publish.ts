@@ -31,7 +31,6 @@ import { draftPlan, nothingRendered } from './plan.ts'
 import type { Plan, Rendered } from './plan.ts'
 import { filesNamedIn, readPast, rememberChecked, rememberFiles } from './published-generation.ts'
 import type { CheckedFiles, ParsedManifest, PublishedGeneration } from './published-generation.ts'
-
 import { recycleGeneration, rememberMade } from './recycle-generation.ts'
 import type { MadeGenerations } from './recycle-generation.ts'
 import { createStagingDirectory, directoriesOf } from './staging-directory.ts'

@@ -16,7 +16,6 @@ import { join } from 'node:path'
 
 import * as noble from '@noble/ed25519'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { z } from 'zod'
 
 import { archiveFiles } from '../../../builder/publish/document.ts'
 import type { PublicDocument } from '../../../builder/publish/document.ts'
@@ -27,6 +26,7 @@ import { DamagedGenerationError } from '../../../builder/publish/published-gener
 import { canonicalize } from '../../../src/core/canonical-json.ts'
 import {
   filesBelow,
+  generationNames,
   jsonDocument,
   readSet,
   startMs,
@@ -317,7 +317,7 @@ describe('a build', () => {
     for (let version = 1; version <= 6; version += 1) {
       await place.publish(worldOf(version), { nowMs: startMs + version })
     }
-    expect(readdirSync(join(place.publicDir, 'generations')).sort()).toEqual([
+    expect(generationNames(place.publicDir)).toEqual([
       '00000003',
       '00000004',
       '00000005',
@@ -355,7 +355,7 @@ describe('a build', () => {
     for (const path of ['/snapshot.json', '/a.gz', '/../a', '/a//b', '/%2e', '/.git/config', 'a']) {
       await expect(place.publish([jsonDocument(path, {})])).rejects.toThrow(path)
     }
-    expect(readdirSync(place.publicDir)).toEqual([])
+    expect(generationNames(place.publicDir)).toEqual([])
   })
 
   test('puts the whole set in order when a step fails, and leaves the old set readable meanwhile', async () => {
@@ -474,80 +474,13 @@ describe('a builder that cannot read its own past leaves it as it is', () => {
   }
 })
 
-describe('the lock', () => {
-  const lockFile = () => join(place.publicDir, '.publish.lock')
-
-  test('lets one of two builders publish and tells the other', async () => {
-    const results = await Promise.allSettled([place.publish(worldOf(1)), place.publish(worldOf(2))])
-    expect(results.map((result) => result.status).sort()).toEqual(['fulfilled', 'rejected'])
-    const [lost] = results.filter((result) => result.status === 'rejected')
-    expect(lost?.reason).toBeInstanceOf(LockedError)
-    expect(versionsOf(readSet(place.publicDir, place.keys.publicKeys))).toHaveLength(1)
-    expect(readdirSync(place.publicDir).sort()).toEqual(['current', 'generations'])
-  })
-
-  test('of a process that is gone, of an earlier boot, or emptied by a power cut is taken over', async () => {
-    const mine = await holderWhilePublishing()
-    const dead = [
-      JSON.stringify({ ...mine, token: 'a', pid: 2 ** 22 - 1 }),
-      JSON.stringify({ ...mine, token: 'b', started: '1' }),
-      JSON.stringify({ ...mine, token: 'c', boot: 'earlier' }),
-      '',
-      '{"token":"d"',
-    ]
-    for (const [index, text] of dead.entries()) {
-      writeFileSync(lockFile(), text)
-      await place.publish(worldOf(index + 2), { nowMs: startMs + index })
-      expect(readdirSync(place.publicDir).sort()).toEqual(['current', 'generations'])
-    }
-  })
-
-  test('whose remover died too is taken over', async () => {
-    const mine = await holderWhilePublishing()
-    writeFileSync(lockFile(), JSON.stringify({ ...mine, token: 'a', started: '1' }))
-    writeFileSync(`${lockFile()}.claim-a`, JSON.stringify({ ...mine, token: 'b', started: '2' }))
-    await place.publish(worldOf(2), { nowMs: startMs })
-    expect(readdirSync(place.publicDir).sort()).toEqual(['current', 'generations'])
-  })
-
-  test('of another machine counts until it is ten minutes old', async () => {
-    const mine = await holderWhilePublishing()
-    const text = JSON.stringify({ ...mine, token: 'a', host: 'elsewhere' })
-    writeFileSync(lockFile(), text)
-    const { mtimeMs } = statSync(lockFile())
-    await expect(place.publish(worldOf(2), { nowMs: mtimeMs + 599_000 })).rejects.toThrow(
-      LockedError,
-    )
-    expect(readFileSync(lockFile(), 'utf8')).toBe(text)
-    await place.publish(worldOf(2), { nowMs: mtimeMs + 601_000 })
-    expect(versionsOf(readSet(place.publicDir, place.keys.publicKeys))).toEqual([2])
-  })
-
-  test('that was taken over in the meantime stops the switch', async () => {
-    await place.publish(worldOf(1))
-    const robbed = place.publish(worldOf(2), {
-      nowMs: startMs + 1000,
-      beforeStep: (step) => {
-        if (step !== 'make the link') return
-        const mine = readFileSync(lockFile(), 'utf8')
-        rmSync(lockFile())
-        writeFileSync(lockFile(), mine.replace('"token":"', '"token":"another'))
-      },
-    })
-    await expect(robbed).rejects.toThrow(LockedError)
-    expect(versionsOf(readSet(place.publicDir, place.keys.publicKeys))).toEqual([1])
-  })
-
-  /** What the lock says while this process holds it. */
-  async function holderWhilePublishing(): Promise<Record<string, unknown>> {
-    let text = ''
-    await place.publish(worldOf(1), {
-      beforeStep: () => {
-        text = readFileSync(lockFile(), 'utf8')
-      },
-    })
-    return z.record(z.string(), z.unknown()).parse(JSON.parse(text))
-  }
+test('one of two builders at once publishes, the other throws LockedError', async () => {
+  const results = await Promise.allSettled([place.publish(worldOf(1)), place.publish(worldOf(2))])
+  expect(results.map((result) => result.status).sort()).toEqual(['fulfilled', 'rejected'])
+  const [lost] = results.filter((result) => result.status === 'rejected')
+  expect(lost?.reason).toBeInstanceOf(LockedError)
+  expect(versionsOf(readSet(place.publicDir, place.keys.publicKeys))).toHaveLength(1)
+  expect(readdirSync(place.publicDir).sort()).toEqual(['current', 'generations'])
 })
 
 test('the archive holds facts with sorted keys, one per line, without what is only volatile', () => {

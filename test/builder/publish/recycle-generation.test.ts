@@ -15,7 +15,15 @@ import type { PublicDocument } from '../../../builder/publish/document.ts'
 import { emptyMemory } from '../../../builder/publish/publish.ts'
 import type { PublishMemory } from '../../../builder/publish/publish.ts'
 import { randomFrom } from '../../support/random.ts'
-import { filesBelow, jsonDocument, readSet, startMs, touches, workspace } from './set.ts'
+import {
+  filesBelow,
+  generationNames,
+  jsonDocument,
+  readSet,
+  startMs,
+  touches,
+  workspace,
+} from './set.ts'
 import type { Workspace } from './set.ts'
 
 const filler = 'figures of a rail that pays agents, '.repeat(40)
@@ -59,7 +67,7 @@ describe('the oldest generation becomes the next one, and', () => {
     const { steps } = await publishVersion(world, 5)
     expect(steps).toContain('take generation 1')
     expect(steps.filter((step) => step.startsWith('link '))).toEqual([])
-    expect(readdirSync(join(place.publicDir, 'generations'))).toHaveLength(4)
+    expect(generationNames(place.publicDir)).toHaveLength(4)
     expect([2, 3, 4].map((number) => touches(generation(number)))).toEqual(before)
     // The marks of what was not touched hold: nothing is read again.
     const read = [...memory.checked.keys()].sort()
@@ -78,7 +86,7 @@ describe('the oldest generation becomes the next one, and', () => {
     for (const [number, intrude] of intrusions.entries()) {
       for (let version = 0; version < 5; version += 1)
         await publishVersion(world, number * 10 + version)
-      const [oldest = ''] = readdirSync(join(place.publicDir, 'generations')).sort()
+      const [oldest = ''] = generationNames(place.publicDir)
       intrude(join(place.publicDir, 'generations', oldest))
       const { steps } = await publishVersion(world, number * 10 + 9)
       expect(steps.join('\n')).not.toContain('take generation')
@@ -168,7 +176,7 @@ describe('the oldest generation becomes the next one, and', () => {
       if (step !== 'flush the switch') expect(manifest.set_sha256, step).toBe(before)
       for (let more = 1; more <= 4; more += 1) await publishVersion(world, version + more)
       readSet(place.publicDir, place.keys.publicKeys)
-      for (const number of readdirSync(join(place.publicDir, 'generations'))) {
+      for (const number of generationNames(place.publicDir)) {
         expect(existsSync(join(place.publicDir, 'generations', number, 'snapshot.json'))).toBe(true)
       }
     }
@@ -178,9 +186,8 @@ describe('the oldest generation becomes the next one, and', () => {
     const world = new Map([['/api/v1/rails/x402', 0]])
     for (let version = 1; version <= 5; version += 1) await publishVersion(world, version)
     const there: string[][] = []
-    const home = join(place.publicDir, 'generations')
     await publishVersion(world, 6, () => {
-      there.push(readdirSync(home).filter((name) => !name.startsWith('.')))
+      there.push(generationNames(place.publicDir))
       return false
     })
     for (const names of there)

@@ -159,6 +159,13 @@ function assertSigned(
   }
 }
 
+/** Names of the generations in a directory of published sets, oldest first. */
+export function generationNames(publicDir: string): string[] {
+  return readdirSync(join(publicDir, 'generations'))
+    .filter((name) => !name.startsWith('.'))
+    .sort()
+}
+
 /** Paths below a directory, relative to it, links not followed. */
 export function filesBelow(root: string): string[] {
   return readdirSync(root, { recursive: true, withFileTypes: true })
