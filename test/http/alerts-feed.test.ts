@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { z } from 'zod'
 
 import { alertFeed } from '../../src/contract/schemas/alert.ts'
@@ -8,25 +8,15 @@ import { appendEvent, eventsSince, lastEventSeq } from '../../src/db/events.ts'
 import type { NewEvent } from '../../src/db/events.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
-import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
+import { useService } from '../support/use-service.ts'
 import { evmWallet } from '../support/wallets.ts'
 
-let published: PublicDir
-let service: Service
+const service = useService()
 const alice = evmWallet('alice')
 
-beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-})
-afterAll(() => published.remove())
-
 beforeEach(async () => {
-  service = await startService(published.dir)
   await makePartner(service, alice, { handle: 'alice' })
-  return () => service.stop()
 })
 
 let made = 0

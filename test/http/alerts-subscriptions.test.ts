@@ -1,43 +1,31 @@
 import { createHmac } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { createWebhooks } from '../../builder/jobs/deliver.ts'
 import { isoTime, minuteMs } from '../../src/core/time.ts'
 import { appendEvent } from '../../src/db/events.ts'
 import { webhookSecret } from '../../src/outbound/standard-webhook.ts'
-import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
 import { startReceiver, statusReply } from '../support/https-receiver.ts'
 import type { Receiver } from '../support/https-receiver.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
 import { send } from '../support/raw-http.ts'
+import { useService } from '../support/use-service.ts'
 import { evmWallet, partnerHeaders, solanaWallet } from '../support/wallets.ts'
 
-let published: PublicDir
-let service: Service
+const service = useService()
 let receiver: Receiver
 const alice = evmWallet('alice')
 const bob = solanaWallet('bob')
 const base = '/api/v1/alerts'
 
-beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-})
-afterAll(() => published.remove())
-
 beforeEach(async () => {
-  service = await startService(published.dir)
   receiver = await startReceiver()
   await makePartner(service, alice, { handle: 'alice' })
   await makePartner(service, bob, { handle: 'bob' })
-  return async () => {
-    await service.stop()
-    await receiver.stop()
-  }
+  return () => receiver.stop()
 })
 
 const created = z.looseObject({ id: z.string(), secret: z.string() })

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { loadReference } from '../../src/actions/reference.ts'
@@ -11,11 +11,10 @@ import { setRestoredAt } from '../../src/db/restored.ts'
 import type { PinnedFetch } from '../../src/outbound/pinned-fetch.ts'
 import { OutboundError } from '../../src/outbound/pinned-fetch.ts'
 import { gate } from '../db/temp-database.ts'
-import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
 import { startReceiver, statusReply } from '../support/https-receiver.ts'
 import type { Receiver } from '../support/https-receiver.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
+import { useService } from '../support/use-service.ts'
 import { evmWallet, nearWallet, partnerHeaders } from '../support/wallets.ts'
 
 const anyObject = z.record(z.string(), z.unknown())
@@ -24,19 +23,22 @@ const json = { 'Content-Type': 'application/json' }
 const alice = evmWallet('alice')
 const worker = nearWallet('worker').address
 
-let published: PublicDir
-let service: Service
+const service = useService({
+  options: async () => {
+    const reference = withApply()
+    return {
+      actions: { reference: () => reference, outbound: (...args) => outbound(...args) },
+    }
+  },
+})
 let receiver: Receiver
 let authored: Reference
 /** Stands in front of the receiver where a test wants to hold a request up. */
 let outbound: PinnedFetch
 
 beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
   authored = await loadReference('data')
 })
-afterAll(() => published.remove())
 
 /** The authored rails, one of which takes forwarded applications. */
 function withApply(): Reference {
@@ -64,15 +66,8 @@ function withApply(): Reference {
 beforeEach(async () => {
   receiver = await startReceiver(['apply.example.com'])
   outbound = receiver.fetch
-  const reference = withApply()
-  service = await startService(published.dir, {
-    actions: { reference: () => reference, outbound: (...args) => outbound(...args) },
-  })
   await makePartner(service, alice, { handle: 'alice' })
-  return async () => {
-    await service.stop()
-    await receiver.stop()
-  }
+  return () => receiver.stop()
 })
 
 const apply = (body: object, headers: Record<string, string> = {}, wallet = alice) =>

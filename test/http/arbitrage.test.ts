@@ -1,30 +1,18 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 import { documentsOf } from '../../builder/documents/index.ts'
 import { arbitrage } from '../../src/contract/schemas/arbitrage.ts'
 import { confidenceRule } from '../../src/core/arbitrage.ts'
 import { figures } from '../support/figures.ts'
 import { publicDir, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
+import { useService } from '../support/use-service.ts'
 import { evmWallet } from '../support/wallets.ts'
 import { railRecord, smallWorld, worldNowMs } from '../support/world.ts'
 
 const path = '/api/v1/arbitrage'
 const alice = evmWallet('alice')
-let published: PublicDir
-let service: Service
-
-beforeAll(async () => {
-  published = await publicDir()
-  await published.publish([...documentsOf(smallWorld())], worldNowMs)
-})
-afterAll(() => published.remove())
-
-beforeEach(async () => {
-  service = await startService(published.dir)
-  return () => service.stop()
-})
+const service = useService({ documents: [...documentsOf(smallWorld())], publishedAtMs: worldNowMs })
 
 const ask = () => partnerClient(service, alice)('GET', path)
 
@@ -64,13 +52,13 @@ describe('the ranking', () => {
     await makePartner(service, alice, { handle: 'alice', tier: 'enterprise' })
     expect((await ask()).body['count']).toBe(3)
     const rails = [railRecord('omega', { authored: { entry_cost_usdc: 5 } })]
-    await published.publish([...documentsOf(smallWorld({ rails }))], worldNowMs + 1000)
+    await service.published.publish([...documentsOf(smallWorld({ rails }))], worldNowMs + 1000)
     await service.store.reload()
     expect((await ask()).body).toMatchObject({
       count: 1,
       ranking: [{ rail: 'omega', entry_cost_usdc: 5 }],
     })
-    await published.publish([...documentsOf(smallWorld())], worldNowMs + 2000)
+    await service.published.publish([...documentsOf(smallWorld())], worldNowMs + 2000)
   })
 
   test('is covered from the tier pro on', async () => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 
 import { messages, sha256Hex } from '../../src/auth/messages.ts'
@@ -12,29 +12,19 @@ import { releaseAttestation } from '../../src/db/partners/attestation.ts'
 import { findPartner } from '../../src/db/partners/partners.ts'
 import { setSubscription } from '../../src/db/partners/subscription.ts'
 import { tempFolder } from '../db/temp-database.ts'
-import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
 import { makePartner } from '../support/partners.ts'
+import { useService } from '../support/use-service.ts'
 import { evmWallet, partnerHeaders, testService } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
 
-let published: PublicDir
-let service: Service
+const service = useService()
 const alice = evmWallet('alice')
 const mallory = evmWallet('mallory')
 const path = '/api/v1/partners/acme-agents/attestation-endpoint'
 const endpoint = 'https://acme.test/attest?v=1'
 
-beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-})
-afterAll(() => published.remove())
-
 beforeEach(async () => {
-  service = await startService(published.dir)
   await makePartner(service, alice, { handle: 'acme-agents' })
-  return () => service.stop()
 })
 
 const anyObject = z.record(z.string(), z.unknown())
@@ -216,8 +206,7 @@ test('row 17: of two changes at once one wins, the other is 409, and both are in
       return await opened.write(work)
     },
   }
-  await service.stop()
-  service = await startService(published.dir, { actions: { database } })
+  await service.restart({ actions: { database } })
   await makePartner(service, alice, { handle: 'acme-agents' })
   const first = await statement(alice, 'https://one.test/')
   const second = await statement(alice, 'https://two.test/')
@@ -252,8 +241,7 @@ test('a change whose partner was cancelled while it was looked at is 403, and le
       return await opened.write(work)
     },
   }
-  await service.stop()
-  service = await startService(published.dir, { actions: { database } })
+  await service.restart({ actions: { database } })
   await makePartner(service, alice, { handle: 'acme-agents' })
   const body = await statement(alice, endpoint)
   isArmed = true

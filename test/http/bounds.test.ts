@@ -1,6 +1,6 @@
 /** What one caller may leave in the ledger: the last that fits, the first that does not, and what makes room. */
 import { sql } from 'kysely'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { writeQuotas } from '../../src/core/limits.ts'
@@ -11,28 +11,19 @@ import { insertJob } from '../../src/db/jobs/jobs.ts'
 import { dropNetworkWrites } from '../../src/db/write-quotas.ts'
 import { openExchange, parties } from '../support/exchange.ts'
 import type { Exchange } from '../support/exchange.ts'
-import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
+import { startService } from '../support/http-service.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
 import { receiptFacts, submission, workerSigned } from '../support/receipts.ts'
+import { useService } from '../support/use-service.ts'
 import { ed25519Key, evmWallet, signedBody } from '../support/wallets.ts'
 
 const anyObject = z.record(z.string(), z.unknown())
 
-let published: PublicDir
-let service: Service
+const service = useService()
 let exchange: Exchange
 
-beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-})
-afterAll(() => published.remove())
-
 beforeEach(async () => {
-  service = await startService(published.dir)
   exchange = await openExchange(service)
-  return () => service.stop()
 })
 
 async function send(path: string, body: object) {
@@ -204,7 +195,7 @@ test('a network registers 200 wallets a day; who is registered goes on, and the 
 })
 
 test('a /48 of IPv6 registers as many as ten of its networks', async () => {
-  const behind = await startService(published.dir, { trustedProxies: ['127.0.0.1'] })
+  const behind = await startService(service.published.dir, { trustedProxies: ['127.0.0.1'] })
   const register = async (name: string, address: string) => {
     behind.clock.advance(1)
     const body = { skills: [...behind.actions.reference().skills].slice(0, 1) }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { withAcceptedSkills } from '../../builder/world/accepted-skills.ts'
@@ -6,22 +6,15 @@ import { hourMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
 import { listFeedback } from '../../src/db/feedback.ts'
 import { decideProposal, listProposals } from '../../src/db/proposals.ts'
 import { tempFolder } from '../db/temp-database.ts'
-import { handClock, publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
+import { handClock, startService } from '../support/http-service.ts'
+import type { Service } from '../support/http-service.ts'
+import { useService } from '../support/use-service.ts'
 
-let published: PublicDir
-let service: Service
-
-beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-})
-afterAll(() => published.remove())
-
-beforeEach(async () => {
-  // Addresses are made up in the header that only a trusted proxy may set.
-  service = await startService(published.dir, { trustedProxies: ['127.0.0.1'] })
-  return () => service.stop()
+const service = useService({
+  options: async () => {
+    // Addresses are made up in the header that only a trusted proxy may set.
+    return { trustedProxies: ['127.0.0.1'] }
+  },
 })
 
 const answerSchema = z.record(z.string(), z.unknown())
@@ -152,7 +145,7 @@ describe('threat 44: feedback', () => {
     const { keyedHash } = service.actions
     const clock = handClock()
     const start = () =>
-      startService(published.dir, {
+      startService(service.published.dir, {
         databasePath,
         clock,
         trustedProxies: ['127.0.0.1'],

@@ -1,26 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
-import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
 import { exchange, parseAnswer, send } from '../support/raw-http.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
+import { useService } from '../support/use-service.ts'
 
-let published: PublicDir
-let service: Service
-
-beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-  service = await startService(published.dir, {
+const service = useService({
+  per: 'file',
+  options: () => ({
     extend: ({ hono }) => {
       hono.post('/api/v1/echo', async (c) => c.text(await c.req.text()))
     },
-  })
-})
-
-afterAll(async () => {
-  await service.stop()
-  await published.remove()
+  }),
 })
 
 function expectError(answer: RawAnswer, status: number, code: string): void {

@@ -1,28 +1,23 @@
 import sharp from 'sharp'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 
 import { documentsOf } from '../../builder/documents/index.ts'
 import { sha256Hex } from '../../src/auth/messages.ts'
-import { publicDir, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
 import { makePartner } from '../support/partners.ts'
+import { useService } from '../support/use-service.ts'
 import { evmWallet, partnerHeaders } from '../support/wallets.ts'
 import { railRecord, smallWorld, worldNowMs } from '../support/world.ts'
 
 const path = '/api/v1/og'
 const alice = evmWallet('alice')
-let published: PublicDir
-let service: Service
+const service = useService({
+  documents: [...documentsOf(smallWorld())],
+  publishedAtMs: worldNowMs,
+  per: 'file',
+})
 
 beforeAll(async () => {
-  published = await publicDir()
-  await published.publish([...documentsOf(smallWorld())], worldNowMs)
-  service = await startService(published.dir)
   await makePartner(service, alice, { handle: 'alice', tier: 'free' })
-})
-afterAll(async () => {
-  await service.stop()
-  await published.remove()
 })
 
 async function ask(page: string | null, wallet = alice, format?: string): Promise<Response> {
@@ -103,7 +98,7 @@ describe('the picture of a page', () => {
   test('follows what is published, and names from outside stay text', async () => {
     const name = '"><script>alert(1)</script>'
     const rails = [railRecord('omega', { authored: { display_name: name } })]
-    await published.publish([...documentsOf(smallWorld({ rails }))], worldNowMs + 1000)
+    await service.published.publish([...documentsOf(smallWorld({ rails }))], worldNowMs + 1000)
     await service.store.reload()
     const svg = await (await ask('/rails/omega')).text()
     expect(svg).toContain('&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;')

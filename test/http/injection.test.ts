@@ -2,27 +2,18 @@
 import { readFile, readdir } from 'node:fs/promises'
 
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { openExchange, parties } from '../support/exchange.ts'
 import type { Exchange } from '../support/exchange.ts'
-import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
+import { useService } from '../support/use-service.ts'
 
-let published: PublicDir
-let service: Service
+const service = useService({ per: 'file' })
 let exchange: Exchange
 
 beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-  service = await startService(published.dir)
   exchange = await openExchange(service)
-})
-afterAll(async () => {
-  await service.stop()
-  await published.remove()
 })
 
 const payloads = [

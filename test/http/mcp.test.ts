@@ -1,30 +1,32 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { documentsOf } from '../../builder/documents/index.ts'
 import { mcpToolNotes } from '../../builder/site/docs/mcp-tools.ts'
 import { loadReference } from '../../src/actions/reference.ts'
-import { publicDir, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
 import { issued, receiptFacts, submission, withPlatform } from '../support/receipts.ts'
+import { useService } from '../support/use-service.ts'
 import { ed25519Key, evmWallet } from '../support/wallets.ts'
 import { smallWorld, worldNowMs } from '../support/world.ts'
 
 const alice = evmWallet('alice')
 const platformKey = ed25519Key('platform')
-let published: PublicDir
-let service: Service
+const service = useService({
+  documents: [...documentsOf(smallWorld())],
+  publishedAtMs: worldNowMs,
+  per: 'file',
+  options: async () => {
+    const reference = withPlatform(await loadReference('data'), platformKey)
+    return {
+      actions: { reference: () => reference },
+      limits: 'on',
+    }
+  },
+})
 let receiptId: string
 
 beforeAll(async () => {
-  published = await publicDir()
-  await published.publish([...documentsOf(smallWorld())], worldNowMs)
-  const reference = withPlatform(await loadReference('data'), platformKey)
-  service = await startService(published.dir, {
-    actions: { reference: () => reference },
-    limits: 'on',
-  })
   const body = await submission(
     alice,
     issued(receiptFacts(alice), platformKey),
@@ -36,10 +38,6 @@ beforeAll(async () => {
     body: JSON.stringify(body),
   })
   receiptId = z.object({ receipt_id: z.string() }).parse(await answer.json()).receipt_id
-})
-afterAll(async () => {
-  await service.stop()
-  await published.remove()
 })
 
 const calls = () =>

@@ -1,14 +1,13 @@
 /** Names that are made to be taken for others: refused, or marked wherever they are shown. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { siteOf } from '../../builder/site/site-documents.ts'
 import { gatherCommunity } from '../../builder/world/community.ts'
 import { loadReference } from '../../src/actions/reference.ts'
-import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
 import { issued, receiptFacts, submission, withPlatform } from '../support/receipts.ts'
+import { useService } from '../support/use-service.ts'
 import { ed25519Key, evmWallet, signedBody } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
 import { smallWorld } from '../support/world.ts'
@@ -18,29 +17,14 @@ const alice = evmWallet('alice')
 const mallory = evmWallet('mallory')
 const platformKey = ed25519Key('platform')
 
-let published: PublicDir
-let service: Service
-
-beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-})
-afterAll(() => published.remove())
-beforeEach(async () => {
-  const reference = withPlatform(await loadReference('data'), platformKey)
-  service = await startService(published.dir, { actions: { reference: () => reference } })
-  return () => service.stop()
+const service = useService({
+  options: async () => {
+    const reference = withPlatform(await loadReference('data'), platformKey)
+    return { actions: { reference: () => reference } }
+  },
 })
 
-async function send(path: string, body: object) {
-  const answer = await fetch(`${service.url}/api/v1${path}`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  return { status: answer.status, body: anyObject.parse(await answer.json()) }
-}
-
+const send = (path: string, body: object) => service.postJson(`/api/v1${path}`, body)
 async function register(wallet: TestWallet, display_name: string) {
   service.clock.advance(1)
   const skills = [...service.actions.reference().skills].slice(0, 1)

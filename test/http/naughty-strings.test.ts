@@ -2,16 +2,15 @@
  * Every entry of the Big List of Naughty Strings in each kind of text that callers give. It is kept and answered letter
  * by letter, or refused in the words of the API and not said again; and it is never anything but text in JSON.
  */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { openApiDocument } from '../../src/contract/openapi.ts'
 import { routes } from '../../src/contract/routes.ts'
 import { openExchange, parties } from '../support/exchange.ts'
 import type { Exchange } from '../support/exchange.ts'
-import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
 import { openApiValidator } from '../support/openapi-validator.ts'
+import { useService } from '../support/use-service.ts'
 import { partnerHeaders, signedBody } from '../support/wallets.ts'
 import { readVectors } from '../vectors/read.ts'
 
@@ -21,20 +20,12 @@ const api = openApiValidator(JSON.parse(JSON.stringify(openApiDocument(routes, s
 /** Shorter ones, such as `null` and `true`, are words of any answer. */
 const tellingLength = 12
 
-let published: PublicDir
-let service: Service
+const service = useService({ per: 'file', options: () => ({ trustedProxies: ['127.0.0.1'] }) })
 let exchange: Exchange
 
 beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
   // Addresses are made up in the header that only a trusted proxy may set: each may say ten things an hour.
-  service = await startService(published.dir, { trustedProxies: ['127.0.0.1'] })
   exchange = await openExchange(service)
-})
-afterAll(async () => {
-  await service.stop()
-  await published.remove()
 })
 
 interface Sent {

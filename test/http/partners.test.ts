@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { fillOath, messages, sha256Hex } from '../../src/auth/messages.ts'
 import { GRACE_MS, PATIENCE_MS, PERIOD_MS } from '../../src/core/partner.ts'
 import { countPartners } from '../../src/db/partners/partners.ts'
 import { expireSubscriptions } from '../../src/db/partners/subscription.ts'
-import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
 import { makePartner } from '../support/partners.ts'
+import { useService } from '../support/use-service.ts'
 import {
   evmWallet,
   nearWallet,
@@ -18,23 +17,11 @@ import {
 } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
 
-let published: PublicDir
-let service: Service
+const service = useService()
 const alice = evmWallet('alice')
 const bob = evmWallet('bob')
 const signup = '/api/v1/partners/signup'
 const me = '/api/v1/partners/me'
-
-beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-})
-afterAll(() => published.remove())
-
-beforeEach(async () => {
-  service = await startService(published.dir)
-  return () => service.stop()
-})
 
 const anyObject = z.record(z.string(), z.unknown())
 

@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { z } from 'zod'
+import { describe, expect, test } from 'vitest'
 
 import { loadReference } from '../../src/actions/reference.ts'
 import { receiptId, signingText } from '../../src/auth/messages.ts'
@@ -8,8 +7,7 @@ import { reputation } from '../../src/contract/schemas/reputation.ts'
 import { dayMs } from '../../src/core/time.ts'
 import { appendEntry, raiseEvidence, reverseReceipt } from '../../src/db/reputation.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
-import { handClock, publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
+import { handClock } from '../support/http-service.ts'
 import { makePartner } from '../support/partners.ts'
 import {
   issued,
@@ -19,6 +17,7 @@ import {
   workerSigned,
 } from '../support/receipts.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
+import { useService } from '../support/use-service.ts'
 import {
   ed25519Key,
   evmWallet,
@@ -30,42 +29,22 @@ import type { TestWallet } from '../support/wallets.ts'
 
 allowSlowTests('sends thousands of signed requests')
 
-let published: PublicDir
-let service: Service
+const service = useService({
+  options: async () => {
+    const reference = withPlatform(await loadReference('data'), platformKey)
+    return { actions: { reference: () => reference } }
+  },
+})
 const platformKey = ed25519Key('platform')
 const workerKey = ed25519Key('worker')
 const alice = evmWallet('alice')
 const payer = evmWallet('payer')
 const path = '/api/v1/receipts'
 
-beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-})
-afterAll(() => published.remove())
+const post = (body: object, headers: Record<string, string> = {}) =>
+  service.postJson(path, body, headers)
 
-beforeEach(async () => {
-  const reference = withPlatform(await loadReference('data'), platformKey)
-  service = await startService(published.dir, { actions: { reference: () => reference } })
-  return () => service.stop()
-})
-
-const anyObject = z.record(z.string(), z.unknown())
-
-async function post(body: object, headers: Record<string, string> = {}) {
-  const answer = await fetch(`${service.url}${path}`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  })
-  return { status: answer.status, body: anyObject.parse(await answer.json()) }
-}
-
-async function get(target: string, headers: Record<string, string> = {}) {
-  const answer = await fetch(`${service.url}${target}`, { headers })
-  return { status: answer.status, body: anyObject.parse(await answer.json()) }
-}
-
+const get = service.getJson
 async function send(receipt: object, submitter: TestWallet = alice) {
   service.clock.advance(1)
   return await post(await submission(submitter, receipt, service.clock.now()))
@@ -229,8 +208,7 @@ describe('a receipt that a platform has issued', () => {
     const revoked = withPlatform(service.actions.reference(), platformKey, {
       revoked_at: '2026-11-21T06:00:00.000Z',
     })
-    await service.stop()
-    service = await startService(published.dir, { actions: { reference: () => revoked } })
+    await service.restart({ actions: { reference: () => revoked } })
     const late = await send(issued(facts(), platformKey))
     expect(late).toMatchObject({ status: 401, body: { code: 'signature_invalid' } })
     expect(await total('receipts')).toBe(0)
@@ -537,17 +515,14 @@ describe('the list of receipts', () => {
 })
 
 test('a receipt that was accepted is there after the service has ended and begun again', async () => {
-  const databasePath = `${published.dir}/../restart.db`
+  const databasePath = `${service.published.dir}/../restart.db`
   const reference = service.actions.reference()
   const clock = handClock()
-  const start = () =>
-    startService(published.dir, { databasePath, clock, actions: { reference: () => reference } })
-  await service.stop()
-  service = await start()
+  const options = { databasePath, clock, actions: { reference: () => reference } }
+  await service.restart(options)
   const body = await submission(alice, issued(facts(), platformKey), clock.now())
   const first = await post(body)
-  await service.stop()
-  service = await start()
+  await service.restart(options)
   expect(await post(body)).toEqual({ status: 200, body: first.body })
   expect((await get(`${path}/${String(first.body['receipt_id'])}`)).status).toBe(200)
 })

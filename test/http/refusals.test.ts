@@ -1,26 +1,14 @@
 /** What a refusal tells: enough to send the right thing next. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { bodySha256, messages } from '../../src/auth/messages.ts'
 import { hourMs, isoTime } from '../../src/core/time.ts'
-import { publicDir, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
+import { useService } from '../support/use-service.ts'
 import { evmWallet, signedBody, testService } from '../support/wallets.ts'
 
-let published: PublicDir
-let service: Service
+const service = useService({ documents: [], per: 'file' })
 const alice = evmWallet('alice')
-
-beforeAll(async () => {
-  published = await publicDir()
-  service = await startService(published.dir)
-})
-
-afterAll(async () => {
-  await service.stop()
-  await published.remove()
-})
 
 const refusal = z.looseObject({
   code: z.string(),

@@ -1,51 +1,26 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { z } from 'zod'
+import { beforeEach, describe, expect, test } from 'vitest'
 
 import { bodySha256, fillOath, messages } from '../../src/auth/messages.ts'
 import { worker, workerList } from '../../src/contract/schemas/worker.ts'
-import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
 import { makePartner } from '../support/partners.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
+import { useService } from '../support/use-service.ts'
 import { evmWallet, nearWallet, signedBody, testService } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
 
 allowSlowTests('sends thousands of signed requests')
 
-let published: PublicDir
-let service: Service
+const service = useService()
 let skills: readonly string[]
 const alice = evmWallet('alice')
 const register = '/api/v1/workers/register'
 
-beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-})
-afterAll(() => published.remove())
-
 beforeEach(async () => {
-  service = await startService(published.dir)
   skills = [...service.actions.reference().skills].slice(0, 3)
-  return () => service.stop()
 })
 
-const anyObject = z.record(z.string(), z.unknown())
-
-async function post(path: string, body: object) {
-  const answer = await fetch(`${service.url}${path}`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  return { status: answer.status, body: anyObject.parse(await answer.json()) }
-}
-
-async function get(path: string) {
-  const answer = await fetch(`${service.url}${path}`)
-  return { status: answer.status, body: anyObject.parse(await answer.json()) }
-}
-
+const post = service.postJson
+const get = service.getJson
 /** A registration; each is signed at its own millisecond. */
 async function registration(wallet: TestWallet, changes: object = {}, spelling = wallet.address) {
   service.clock.advance(1)
@@ -418,8 +393,7 @@ describe('a claim by e-mail', () => {
   })
 
   test('sends ten codes an hour to one /64, whatever addresses in it ask', async () => {
-    await service.stop()
-    service = await startService(published.dir, { trustedProxies: ['127.0.0.1'] })
+    await service.restart({ trustedProxies: ['127.0.0.1'] })
     const ask = async (sent: number, address: string) => {
       const answer = await fetch(`${service.url}${path}`, {
         method: 'POST',
@@ -434,8 +408,7 @@ describe('a claim by e-mail', () => {
   })
 
   test('answers 503 where the e-mail is not accepted, and the code that was not sent is none', async () => {
-    await service.stop()
-    service = await startService(published.dir, {
+    await service.restart({
       actions: { mail: () => Promise.reject(new Error(`550 no such user ${email}`)) },
     })
     expect((await post(path, { email, display_name: 'Zoë' })).status).toBe(503)

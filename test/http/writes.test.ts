@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { commitOnce } from '../../src/actions/idempotency.ts'
@@ -16,10 +16,10 @@ import type { Handler } from '../../src/http/handlers.ts'
 import { createPartnerAuth } from '../../src/http/partner-auth.ts'
 import { createRouteTable } from '../../src/http/route-table.ts'
 import { createConcurrencyLimits, outboundLimitsOf } from '../../src/limits/concurrency-limits.ts'
-import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
+import type { Service } from '../support/http-service.ts'
 import { send } from '../support/raw-http.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
+import { useService } from '../support/use-service.ts'
 import {
   evmWallet,
   nearWallet,
@@ -134,18 +134,10 @@ function testHandlers(service: Pick<Service, 'actions'>): Record<string, Handler
   }
 }
 
-let published: PublicDir
-let service: Service
+const service = useService()
 const alice = evmWallet('alice')
 
-beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-})
-afterAll(() => published.remove())
-
 beforeEach(async () => {
-  service = await startService(published.dir)
   const concurrency = createConcurrencyLimits()
   installHandlers(service.app.hono, testHandlers(service), {
     routes: testRoutes,
@@ -155,7 +147,6 @@ beforeEach(async () => {
     concurrency,
     addressOf: ({ socket }) => socket.remoteAddress ?? '',
   })
-  return () => service.stop()
 })
 
 const answerSchema = z.record(z.string(), z.unknown())

@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from 'node:crypto'
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { bodySha256, messages, receiptId, signingText } from '../../../src/auth/messages.ts'
@@ -32,10 +32,9 @@ import { standingOf } from '../../../src/db/reputation.ts'
 import { recomputeScores } from '../../../src/db/score-check.ts'
 import { agreedUsdc, openExchange, parties } from '../../support/exchange.ts'
 import type { Exchange, Party } from '../../support/exchange.ts'
-import { publicDir, sampleDocuments, startService } from '../../support/http-service.ts'
-import type { PublicDir, Service } from '../../support/http-service.ts'
 import { partnerClient } from '../../support/partners.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
+import { useService } from '../../support/use-service.ts'
 import { evmWallet, partnerHeaders, testService } from '../../support/wallets.ts'
 
 allowSlowTests('sends thousands of signed requests')
@@ -43,20 +42,11 @@ allowSlowTests('sends thousands of signed requests')
 const jobs = '/api/v1/jobs'
 const everybody = ['poster', 'worker', 'bidder', 'stranger'] as const satisfies readonly Party[]
 
-let published: PublicDir
-let service: Service
+const service = useService()
 let exchange: Exchange
 
-beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-})
-afterAll(() => published.remove())
-
 beforeEach(async () => {
-  service = await startService(published.dir)
   exchange = await openExchange(service)
-  return () => service.stop()
 })
 
 const detailOf = async (id: string) => jobDetail.parse((await exchange.look(`${jobs}/${id}`)).body)
