@@ -48,7 +48,7 @@ export function useService(given: UseServiceOptions = {}): UsedService {
   })
   const beforeService = per === 'test' ? beforeEach : beforeAll
   beforeService(async () => {
-    service = await startService(published.dir, await options())
+    service = await startService(published.dir, await Promise.resolve(options()))
     return () => service.stop()
   })
   const call = async (path: string, init: RequestInit) => {
