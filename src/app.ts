@@ -23,10 +23,11 @@ import { errorAnswer, sendError } from './http/errors.ts'
 import { installHandlers } from './http/handlers.ts'
 import { aliveHandler, healthHandler, readyHandler } from './http/health.ts'
 import type { HealthAnswer } from './http/health.ts'
-import { createErrorPages, installViews, isViewPath } from './http/html-pages.ts'
+import { createErrorPages } from './http/html-pages.ts'
 import { installMcp } from './http/mcp-route.ts'
 import { mcpTools } from './http/mcp-tools.ts'
 import { createMcp } from './http/mcp.ts'
+import { installOnDemandPages, isOnDemandPath } from './http/on-demand-pages.ts'
 import { createOrigin } from './http/origin.ts'
 import { createPartnerAuth } from './http/partner-auth.ts'
 import { createRequestIds, createRequestLog, toBoth } from './http/request-log.ts'
@@ -127,7 +128,7 @@ export function createApp(deps: AppDeps): App {
     }),
     { siteUrl: deps.siteUrl, limit: concurrency.read },
   )
-  installViews(hono, actions, store, concurrency.read)
+  installOnDemandPages(hono, actions, store, concurrency.read)
   installErrors(hono, { docsUrl, forReader, knownPath, store })
 
   const begin = (incoming: IncomingMessage, outgoing: ServerResponse): RequestContext => {
@@ -201,7 +202,7 @@ function observerOf({ meter, clock, store }: AppDeps): HttpObserver | null {
     meter,
     clock,
     templates: allRoutes.map(({ path }) => path),
-    isPage: (path) => store.get(path) !== undefined || isViewPath(path),
+    isPage: (path) => store.get(path) !== undefined || isOnDemandPath(path),
   })
 }
 

@@ -1,9 +1,9 @@
 /** `/changelog`: the change log of the project, as it stands in its repository. */
+import { para } from '../../src/pages/blocks.ts'
+import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
+import { html } from '../../src/pages/html.ts'
+import type { SitePage } from '../../src/pages/page.ts'
 import type { World } from '../world/world.ts'
-import { para } from './blocks.ts'
-import type { HtmlAndMarkdown } from './html-and-markdown.ts'
-import { html } from './html.ts'
-import type { SitePage } from './page.ts'
 import { renderMarkdown } from './prose.ts'
 
 export function changelogPage({ changelog, site }: World): SitePage {

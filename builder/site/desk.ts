@@ -1,16 +1,24 @@
 /** `/desk` and its articles. The Markdown of an article is a document of its own. */
 import { pathOf } from '../../src/contract/routes.ts'
 import { counted } from '../../src/core/number-text.ts'
+import { htmlOnly, introduction, links } from '../../src/pages/blocks.ts'
+import { countCell } from '../../src/pages/cells.ts'
+import { day, mark } from '../../src/pages/figures.ts'
+import {
+  concat,
+  untrustedText,
+  join,
+  link,
+  inline,
+  small,
+} from '../../src/pages/html-and-markdown.ts'
+import { html } from '../../src/pages/html.ts'
+import type { SitePage } from '../../src/pages/page.ts'
+import { cell, table } from '../../src/pages/table.ts'
 import { rankArticles } from '../desk/ranking.ts'
 import type { ArticleSource } from '../world/articles.ts'
 import type { World } from '../world/world.ts'
-import { htmlOnly, links, para } from './blocks.ts'
-import { count, day, mark } from './figures.ts'
-import { concat, untrustedText, join, link, inline, small } from './html-and-markdown.ts'
-import { html } from './html.ts'
-import type { SitePage } from './page.ts'
 import { renderMarkdown } from './prose.ts'
-import { cell, table } from './table.ts'
 
 export function articlePath(slug: string): string {
   return `/desk/${slug}`
@@ -35,7 +43,7 @@ export function deskPage(world: World): SitePage {
     nav: '/desk',
     alternates: feeds,
     body: [
-      para('Articles above the median of views stand first, then the newest.', 'lede'),
+      introduction('Articles above the median of views stand first, then the newest.'),
       table({
         id: 'articles',
         caption: 'Views are counted by the hour and without cookies.',
@@ -55,8 +63,8 @@ export function deskPage(world: World): SitePage {
               ]),
               article.title.toLowerCase(),
             ),
-            day(Date.parse(article.date)),
-            cell(count(article.views24h), article.views24h),
+            day(article.date),
+            countCell(article.views24h),
           ],
         })),
         empty: 'No article has been published yet.',
@@ -79,9 +87,9 @@ export function articlePage(article: ArticleSource, { site }: World): SitePage {
     nav: '/desk',
     alternates: feeds,
     markdown: false,
-    madeOf: article,
+    inputs: article,
     body: () => [
-      para(inline`${article.date} · ${join(article.keywords.map(untrustedText), ', ')}`, 'lede'),
+      introduction(inline`${article.date} · ${join(article.keywords.map(untrustedText), ', ')}`),
       htmlOnly(html`<div class="prose">${renderMarkdown(article.body, site.url)}</div>`),
       links([
         [pathOf('getDeskArticle', { slug: article.slug }), 'This article as Markdown'],

@@ -2,16 +2,16 @@
 import { createHash } from 'node:crypto'
 
 import { maxAgeOf } from '../../src/contract/routes.ts'
+import { stacked } from '../../src/pages/blocks.ts'
+import { markdownText } from '../../src/pages/html-and-markdown.ts'
+import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
+import { layout } from '../../src/pages/layout.ts'
+import { markdownPath, shareImage } from '../../src/pages/page.ts'
+import type { SitePage } from '../../src/pages/page.ts'
 import { sharedByTwoReads } from '../cache/shared-by-two-reads.ts'
 import { deferred } from '../documents/document.ts'
 import type { DocumentBody, PublicDocument } from '../publish/document.ts'
 import type { World } from '../world/world.ts'
-import { stacked } from './blocks.ts'
-import { markdownText } from './html-and-markdown.ts'
-import type { HtmlAndMarkdown } from './html-and-markdown.ts'
-import { layout } from './layout.ts'
-import { shareImage, markdownPath } from './page.ts'
-import type { SitePage } from './page.ts'
 
 /** Pages are cached like the other documents that people read. */
 const maxAgeSeconds = maxAgeOf('getDeskFeed')
@@ -48,11 +48,12 @@ export function createPageDocuments(
 
 /** `image`: the path of its picture, if one is published; a page refers to no other. */
 function renderPage(page: SitePage, site: World['site'], image: string | null): RenderedPage {
-  const { body: given, madeOf, ...about } = page
+  const { body: given, inputs, ...about } = page
   const body = () => stacked(typeof given === 'function' ? given() : given)
-  const htmlOf = (content: HtmlAndMarkdown) => layout(page, content.html, { site, image })
+  const htmlOf = (content: HtmlAndMarkdown) =>
+    layout(page, content.html, { site, image, isPublished: true })
   const markdownOf = (content: HtmlAndMarkdown) => markdownPage(page, content.md, site.url)
-  if (madeOf === undefined) {
+  if (inputs === undefined) {
     const content = body()
     const [htmlText, markdown] = [htmlOf(content), markdownOf(content)]
     return { page, revision: null, html: () => htmlText, markdown: () => markdown }
@@ -60,7 +61,7 @@ function renderPage(page: SitePage, site: World['site'], image: string | null): 
   const content = sharedByTwoReads(body)
   return {
     page,
-    revision: revisionOf([about, site, image, madeOf]),
+    revision: revisionOf([about, site, image, inputs]),
     html: () => htmlOf(content()),
     markdown: () => markdownOf(content()),
   }

@@ -1,8 +1,8 @@
 /** What people see where there is nothing, and where the ledger cannot answer. The service and the edge send them. */
 import { notFoundPage, troublePage } from '../../src/core/site-pages.ts'
-import { links, list, para } from './blocks.ts'
-import { link, inline } from './html-and-markdown.ts'
-import type { SitePage } from './page.ts'
+import { introduction, links, list } from '../../src/pages/blocks.ts'
+import { link, inline } from '../../src/pages/html-and-markdown.ts'
+import type { SitePage } from '../../src/pages/page.ts'
 
 export function missingPage(): SitePage {
   return {
@@ -13,9 +13,8 @@ export function missingPage(): SitePage {
     listed: false,
     robots: 'noindex',
     body: [
-      para(
+      introduction(
         'The address may be mistyped, or name a rail, a wallet or a receipt that the ledger does not hold.',
-        'lede',
       ),
       list([
         inline`All rails are on ${link('/', 'the first page')}.`,
@@ -36,9 +35,8 @@ export function unavailablePage(): SitePage {
     listed: false,
     robots: 'noindex',
     body: [
-      para(
+      introduction(
         'The service is away for a moment, or something broke on its side. Nothing that was accepted is lost.',
-        'lede',
       ),
       list([
         'Pages and figures that are published stay readable meanwhile; this one has to be asked of the service.',

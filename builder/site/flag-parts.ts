@@ -1,13 +1,14 @@
 /** Honesty flags as pages show them, open and closed, each with the numbers that tripped it. */
 import type { Flag } from '../../src/contract/schemas/flag.ts'
 import type { Rail } from '../../src/contract/schemas/rail.ts'
+import { para } from '../../src/pages/blocks.ts'
+import { timeCell } from '../../src/pages/cells.ts'
+import { amountText, pill, time } from '../../src/pages/figures.ts'
+import { code, untrustedText, join, inline } from '../../src/pages/html-and-markdown.ts'
+import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
+import { cell, table } from '../../src/pages/table.ts'
 import type { World } from '../world/world.ts'
-import { para } from './blocks.ts'
-import { amountText, pill, time } from './figures.ts'
-import { code, untrustedText, join, inline } from './html-and-markdown.ts'
-import type { Inline, HtmlAndMarkdown } from './html-and-markdown.ts'
 import { railLinkOf } from './rail-parts.ts'
-import { cell, table } from './table.ts'
 
 /** The most severe first. */
 export const severityOrder = { critical: 0, warning: 1, info: 2 } as const
@@ -56,7 +57,7 @@ export function flagTable(
           ? []
           : [flag.rail === null ? 'the ledger' : railLinkOf(flag.rail, rails)]),
         evidence(flag),
-        cell(time(Date.parse(flag.opened_at)), Date.parse(flag.opened_at)),
+        timeCell(flag.opened_at),
         ...(isClosed ? [closing(flag)] : []),
       ],
     })),
@@ -68,7 +69,7 @@ function closing(flag: Flag) {
   const { closed_at: closedAt, close_reason: reason } = flag
   if (closedAt === undefined) return cell('open', null)
   const why = reason === undefined ? null : inline`: ${untrustedText(reason)}`
-  return cell(inline`${time(Date.parse(closedAt))}${why}`, Date.parse(closedAt))
+  return cell(inline`${time(closedAt)}${why}`, Date.parse(closedAt))
 }
 
 function evidence(flag: Flag): HtmlAndMarkdown {

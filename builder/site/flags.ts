@@ -1,9 +1,10 @@
 /** `/honesty`: every open doubt, and those that were settled. */
 import { counted } from '../../src/core/number-text.ts'
+import { facts, introduction, links, section, verifyBox } from '../../src/pages/blocks.ts'
+import { jsonAlternate } from '../../src/pages/page.ts'
+import type { SitePage } from '../../src/pages/page.ts'
 import type { World } from '../world/world.ts'
-import { facts, links, para, section, verifyBox } from './blocks.ts'
 import { flagTable, severityOrder } from './flag-parts.ts'
-import type { SitePage } from './page.ts'
 import { shownRails } from './rail-parts.ts'
 
 const shownClosed = 200
@@ -17,13 +18,12 @@ export function flagsPage(world: World): SitePage {
     description: `${counted(openFlags.length, 'open doubt')} about figures of this ledger, each with the numbers that tripped it, and the ones that were settled.`,
     nav: '/honesty',
     alternates: [
-      { type: 'application/json', href: '/api/v1/honesty/flags', title: 'JSON' },
+      jsonAlternate('/api/v1/honesty/flags'),
       { type: 'application/atom+xml', href: '/feeds/flags.atom', title: 'Flags' },
     ],
     body: [
-      para(
+      introduction(
         'A flag is a doubt in the open: about a rail, about its source, or about our own reading. Rules raise and settle them; nobody can have one removed by asking.',
-        'lede',
       ),
       section(
         'open',
@@ -46,7 +46,7 @@ export function flagsPage(world: World): SitePage {
         ),
       ),
       section('kinds', 'What the kinds mean', facts(Object.entries(kinds))),
-      verifyBox('/api/v1/honesty/flags', '/api/v1/honesty/flags'),
+      verifyBox('/api/v1/honesty/flags'),
       links([
         ['/api/v1/honesty/flags', 'Open flags as JSON'],
         ['/feeds/flags.atom', 'Feed of flags'],

@@ -1,20 +1,22 @@
-/** `/`: what is true now, and every rail in one table. */
+/** `/`: the current totals, and every rail in one table. */
 import { railCategory, railChain, railStatus } from '../../src/contract/schemas/rail.ts'
 import { counted } from '../../src/core/number-text.ts'
+import { htmlOnly, introduction, links, notice, section, tiles } from '../../src/pages/blocks.ts'
+import { amountCell, countCell, percentCell } from '../../src/pages/cells.ts'
+import { ageText, amount, count, day, pill, time, unknown } from '../../src/pages/figures.ts'
+import { concat, link, inline } from '../../src/pages/html-and-markdown.ts'
+import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
+import { html } from '../../src/pages/html.ts'
+import type { Html } from '../../src/pages/html.ts'
+import { jsonAlternate } from '../../src/pages/page.ts'
+import type { SitePage } from '../../src/pages/page.ts'
+import { cell, table } from '../../src/pages/table.ts'
 import { statsOf } from '../documents/stats.ts'
 import type { World } from '../world/world.ts'
-import { htmlOnly, links, notice, para, section, tiles } from './blocks.ts'
-import { ageText, amount, count, day, percent, pill, time, unknown } from './figures.ts'
-import { concat, link, inline } from './html-and-markdown.ts'
-import type { HtmlAndMarkdown } from './html-and-markdown.ts'
-import { html } from './html.ts'
-import type { Html } from './html.ts'
-import type { SitePage } from './page.ts'
 import { carriedText, knownFigure, marks, railLink, shownRails, volumeSpark } from './rail-parts.ts'
 import type { ShownRail } from './rail-parts.ts'
-import { cell, table } from './table.ts'
 
-/** The article that says what each status means, as long as the desk has it. */
+/** The article that explains the statuses; linked only if it exists. */
 const statusArticle = 'five-statuses'
 
 export function homePage(world: World): SitePage {
@@ -24,20 +26,20 @@ export function homePage(world: World): SitePage {
   const isLive = rails.every(
     ({ view }) => view.status !== 'paying' || carriedText(view, world) === null,
   )
-  const description = `What ${counted(rails.length, 'income channel')} for AI agents really pay: figures with method, age, evidence and signature. ${paying} pay${isLive ? ' now' : ', as last read'}.`
+  const when = isLive ? 'now' : 'as of our last reading'
+  const description = `What ${counted(rails.length, 'income channel')} for AI agents really pay: figures with method, age, evidence and signature. ${paying} ${paying === 1 ? 'pays' : 'pay'} ${when}.`
   return {
     path: '/',
-    title: `${paying} of ${counted(rails.length, 'rail')} ${paying === 1 ? 'pays' : 'pay'} AI agents${isLive ? ' now' : ', as last read'}`,
+    title: `${paying} of ${counted(rails.length, 'rail')} ${paying === 1 ? 'pays' : 'pay'} AI agents ${when}`,
     description,
     nav: '/',
     alternates: [
-      { type: 'application/json', href: '/api/v1/rails', title: 'All rails as JSON' },
+      jsonAlternate('/api/v1/rails', 'All rails as JSON'),
       { type: 'application/atom+xml', href: '/feeds/transitions.atom', title: 'Changes of status' },
     ],
     body: [
-      para(
-        inline`A rail is a channel through which an agent can earn. This ledger reads each one from its source, says how, and ${link('/docs/verifying', 'signs')} what it read. ${freshness(rails)}`,
-        'lede',
+      introduction(
+        inline`A rail is a channel through which an agent can earn. This ledger reads each rail from its source, documents the method and ${link('/docs/verifying', 'signs')} the result. ${freshness(rails)}`,
       ),
       carriedNotice(rails, world),
       counters(world),
@@ -48,7 +50,7 @@ export function homePage(world: World): SitePage {
         world.articles.some(({ slug }) => slug === statusArticle)
           ? [`/desk/${statusArticle}`, 'What each status means']
           : null,
-        ['/arbitrage', 'How expected income is worked out'],
+        ['/arbitrage', 'How expected income is calculated'],
       ]),
     ],
   }
@@ -58,23 +60,23 @@ function freshness(rails: readonly ShownRail[]): HtmlAndMarkdown {
   const polled = rails.filter(({ record }) => record.state.lastPollAtMs !== null)
   if (polled.length === 0) return inline`No rail has been polled yet.`
   const latest = Math.max(...polled.map(({ record }) => record.state.lastPollAtMs ?? 0))
-  return inline`Last poll ${time(latest)}.`
+  return inline`Last poll: ${time(latest)}.`
 }
 
-/** Says plainly when figures are not live, and how old the oldest are. */
+/** Null if all figures of polled rails come from their last poll. */
 function carriedNotice(rails: readonly ShownRail[], world: World): HtmlAndMarkdown | null {
   const polledRails = rails.filter(({ record }) => record.rule !== null)
   const carried = polledRails.filter(({ view }) => carriedText(view, world) !== null)
   const audited = rails.length - polledRails.length
-  const byHand =
+  const manual =
     audited === 0
       ? null
-      : inline` ${counted(audited, 'more rail')} ${audited === 1 ? 'is' : 'are'} audited by hand and never polled.`
+      : inline` ${counted(audited, 'more rail')} ${audited === 1 ? 'is' : 'are'} audited manually and never polled.`
   if (carried.length === 0) return null
   const oldest = Math.min(...carried.map(({ view }) => Date.parse(view.figures_as_of)))
   return notice(
-    `${carried.length} of ${counted(polledRails.length, 'polled rail')} show figures that are not of a fresh poll`,
-    inline`The oldest are of ${day(oldest)}, ${ageText(world.nowMs - oldest)} ago; each row says which. Sums hold none that are stale.${byHand}`,
+    `${carried.length} of ${counted(polledRails.length, 'polled rail')} show figures that did not come from a recent poll`,
+    inline`The oldest dates from ${day(oldest)}, ${ageText(world.nowMs - oldest)} ago; each row shows its date. Totals exclude stale figures.${manual}`,
   )
 }
 
@@ -85,36 +87,20 @@ function counters(world: World): HtmlAndMarkdown {
   const note = (window: string) =>
     inline`USDC, ${window}, ${earning - stats.rails_unknown_tpv} of ${counted(earning, 'earning rail')}`
   return tiles([
-    {
-      label: 'Volume read',
-      value: nothingRead ? unknown : amount(stats.tpv_30d_usdc),
-      note: note('30 days'),
-    },
-    {
-      label: 'Volume read',
-      value: nothingRead ? unknown : amount(stats.tpv_7d_usdc),
-      note: note('7 days'),
-    },
-    {
-      label: 'Rails paying',
-      value: count(stats.rails_paying),
-      note: inline`${link('/opportunities', 'where to earn')}`,
-    },
-    {
-      label: 'Verified receipts',
-      value: count(stats.receipts_verified),
-      note: inline`of ${link('/receipts', `${stats.receipts_total} sent in`)}`,
-    },
-    {
-      label: 'Settled pacts',
-      value: count(stats.pacts_settled),
-      note: inline`${link('/pacts', `${stats.pacts_in_flight} in flight`)}`,
-    },
-    {
-      label: 'Open flags',
-      value: count(stats.open_flags),
-      note: inline`${link('/honesty', 'doubts with evidence')}`,
-    },
+    ['Volume', nothingRead ? unknown : amount(stats.tpv_30d_usdc), note('30 days')],
+    ['Volume', nothingRead ? unknown : amount(stats.tpv_7d_usdc), note('7 days')],
+    ['Rails paying', count(stats.rails_paying), link('/opportunities', 'where to earn')],
+    [
+      'Verified receipts',
+      count(stats.receipts_verified),
+      inline`of ${link('/receipts', `${stats.receipts_total} submitted`)}`,
+    ],
+    [
+      'Settled pacts',
+      count(stats.pacts_settled),
+      link('/pacts', `${stats.pacts_in_flight} in flight`),
+    ],
+    ['Open flags', count(stats.open_flags), link('/honesty', 'doubts with evidence')],
   ])
 }
 
@@ -125,7 +111,8 @@ function railSection(rails: readonly ShownRail[], world: World): HtmlAndMarkdown
     htmlOnly(filters(rails.length)),
     table({
       id: 'rails',
-      caption: inline`Volumes are after each rail’s filter rule. “unknown” is not zero: nobody could read that figure.`,
+      caption:
+        'Volumes are after each rail’s filter rule. “Unknown” does not mean zero: the figure could not be read.',
       columns: [
         { label: 'Rail' },
         { label: 'Status' },
@@ -136,10 +123,10 @@ function railSection(rails: readonly ShownRail[], world: World): HtmlAndMarkdown
         { label: 'Entry', unit: 'USDC', kind: 'figure' },
         { label: 'Chain' },
         { label: 'Category' },
-        { label: 'Figures of' },
+        { label: 'As of' },
       ],
       rows: rails.toSorted(byStatus).map((rail) => railRow(rail, world)),
-      empty: 'No rail is listed.',
+      empty: 'No rails are listed.',
     }),
   )
 }
@@ -154,11 +141,11 @@ function railRow({ view, record }: ShownRail, world: World) {
     cells: [
       cell(concat([railLink(view), marks(view, world)]), view.display_name.toLowerCase()),
       cell(pill(view.status), statusOrder.indexOf(view.status)),
-      cell(amount(volume), volume),
+      amountCell(volume),
       volumeSpark(world.history.get(view.rail) ?? [], world.nowMs),
-      cell(count(workers), workers),
-      cell(percent(top), top),
-      cell(amount(view.entry_cost_usdc), view.entry_cost_usdc),
+      countCell(workers),
+      percentCell(top),
+      amountCell(view.entry_cost_usdc),
       view.chain,
       view.category,
       cell(view.figures_source === 'audit' ? day(asOfMs) : time(asOfMs), asOfMs),
@@ -168,7 +155,7 @@ function railRow({ view, record }: ShownRail, world: World) {
 
 const statusOrder = railStatus.options
 
-/** Paying first, then by volume with the unknown last, then by name. */
+/** By status with paying first, then by volume with unknown last, then by name. */
 function byStatus(a: ShownRail, b: ShownRail): number {
   const status = statusOrder.indexOf(a.view.status) - statusOrder.indexOf(b.view.status)
   if (status !== 0) return status
@@ -178,7 +165,7 @@ function byStatus(a: ShownRail, b: ShownRail): number {
   return a.view.display_name.toLowerCase() < b.view.display_name.toLowerCase() ? -1 : 1
 }
 
-/** The style sheet does the filtering, so it works without the script; the script counts what is left. */
+/** The style sheet filters, so this works without the script, which counts the visible rows. */
 function filters(total: number): Html {
   const select = (name: string, label: string, options: readonly string[]) =>
     html`<label

@@ -1,4 +1,5 @@
 /** Every page of the site, in the order of the index for agents. */
+import type { SitePage } from '../../src/pages/page.ts'
 import { memoizeByReads } from '../cache/memoize.ts'
 import type { World } from '../world/world.ts'
 import { changelogPage } from './changelog.ts'
@@ -11,7 +12,6 @@ import { jobPages, jobsPage } from './jobs.ts'
 import { opportunitiesPage } from './opportunities.ts'
 import { pactPages } from './pact.ts'
 import { pactsPage } from './pacts.ts'
-import type { SitePage } from './page.ts'
 import { partnerPages, partnersPage } from './partners.ts'
 import { leaderboardPage, workerPages, workersPage } from './people.ts'
 import { shownRails } from './rail-parts.ts'
@@ -19,7 +19,6 @@ import { railPage } from './rail.ts'
 import { receiptPages, receiptsPage } from './receipts.ts'
 import { skillsPage } from './skills.ts'
 import { statusPage } from './status.ts'
-import { viewPagesOf } from './views.ts'
 
 type PageSource = (world: World) => SitePage | Iterable<SitePage>
 
@@ -48,7 +47,6 @@ const pageSources: readonly PageSource[] = [
   workerPages,
   receiptPages,
   partnerPages,
-  viewPagesOf,
 ]
 
 /** Returns a function that describes a page again only when a part of the world that it reads has changed. */

@@ -1,13 +1,14 @@
-/** `/opportunities`: the rails that pay now, by expected income. */
+/** `/opportunities`: the rails that pay now, highest expected income first. */
 import { counted } from '../../src/core/number-text.ts'
+import { introduction, links, verifyBox } from '../../src/pages/blocks.ts'
+import { amountCell, countCell, percentCell } from '../../src/pages/cells.ts'
+import { address, untrustedText, join, link, inline } from '../../src/pages/html-and-markdown.ts'
+import { jsonAlternate } from '../../src/pages/page.ts'
+import type { SitePage } from '../../src/pages/page.ts'
+import { cell, table } from '../../src/pages/table.ts'
 import { opportunitiesOf } from '../documents/opportunities.ts'
 import type { World } from '../world/world.ts'
-import { links, para, verifyBox } from './blocks.ts'
-import { amount, count, percent, unknown } from './figures.ts'
-import { address, untrustedText, join, link, inline } from './html-and-markdown.ts'
-import type { SitePage } from './page.ts'
 import { railLink } from './rail-parts.ts'
-import { cell, table } from './table.ts'
 
 export function opportunitiesPage(world: World): SitePage {
   const found = opportunitiesOf(world)
@@ -16,17 +17,16 @@ export function opportunitiesPage(world: World): SitePage {
   return {
     path: '/opportunities',
     title: 'Where an agent can earn now',
-    description: `${counted(found.length, 'rail')} with status paying, the best expected income first, each with its caveats.`,
+    description: `${counted(found.length, 'rail')} with status paying, highest expected income first, each with its caveats.`,
     nav: '/opportunities',
-    alternates: [{ type: 'application/json', href: '/api/v1/opportunities', title: 'JSON' }],
+    alternates: [jsonAlternate('/api/v1/opportunities')],
     body: [
-      para(
-        inline`Only rails whose status is paying stand here. Expected income is what one worker other than the largest earned a day on average; ${link('/arbitrage', 'how it is worked out')}, and why it promises nothing.`,
-        'lede',
+      introduction(
+        inline`Only rails with status “paying” are listed. Expected income is the average daily earnings per worker, excluding the top earner. ${link('/arbitrage', 'How it is calculated')}, and why it is no promise.`,
       ),
       table({
         id: 'opportunities',
-        caption: 'Best expected income first, unknown income last.',
+        caption: 'Highest expected income first, unknown last.',
         columns: [
           { label: 'Rail' },
           { label: 'Expected', unit: 'USD a day', kind: 'figure' },
@@ -49,25 +49,22 @@ export function opportunitiesPage(world: World): SitePage {
           return {
             cells: [
               cell(railLink(entry), entry.display_name.toLowerCase()),
-              cell(
-                entry.expected_usd_per_day === null ? unknown : amount(entry.expected_usd_per_day),
-                entry.expected_usd_per_day,
-              ),
-              cell(amount(volume), volume),
-              cell(count(workers), workers),
-              cell(percent(top), top),
-              cell(amount(entry.entry_cost_usdc), entry.entry_cost_usdc),
+              amountCell(entry.expected_usd_per_day),
+              amountCell(volume),
+              countCell(workers),
+              percentCell(top),
+              amountCell(entry.entry_cost_usdc),
               entry.chain,
               address(entry.apply_url),
               entry.caveats.length === 0 ? 'none' : join(entry.caveats.map(untrustedText), ' '),
             ],
           }
         }),
-        empty: inline`No rail has the status paying at the moment. ${link('/', 'All rails')} with what they lack.`,
+        empty: inline`No rail has the status “paying” at the moment. See ${link('/', 'all rails')}.`,
       }),
-      verifyBox('/api/v1/opportunities', '/api/v1/opportunities'),
+      verifyBox('/api/v1/opportunities'),
       links([
-        ['/api/v1/opportunities', 'As JSON'],
+        ['/api/v1/opportunities', 'JSON'],
         ['/', 'All rails'],
       ]),
     ],

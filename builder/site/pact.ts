@@ -4,23 +4,26 @@ import { explorerUrl } from '../../src/core/chains.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import type { EscrowEvent, EscrowEventKind } from '../../src/core/pact/sources.ts'
+import { facts, introduction, links, section, steps, verifyBox } from '../../src/pages/blocks.ts'
+import { hash, pill, time, usdc } from '../../src/pages/figures.ts'
+import {
+  address,
+  code,
+  concat,
+  untrustedText,
+  link,
+  inline,
+} from '../../src/pages/html-and-markdown.ts'
+import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
+import type { SitePage } from '../../src/pages/page.ts'
+import { pactPath, receiptPath } from '../../src/pages/paths.ts'
+import { table } from '../../src/pages/table.ts'
 import type { World } from '../world/world.ts'
-import { facts, links, para, section, steps, verifyBox } from './blocks.ts'
-import { hash, pill, time, usdc } from './figures.ts'
-import { address, code, concat, untrustedText, link, inline } from './html-and-markdown.ts'
-import type { Inline, HtmlAndMarkdown } from './html-and-markdown.ts'
-import type { SitePage } from './page.ts'
-import { receiptPath } from './receipt-parts.ts'
-import { table } from './table.ts'
 
 type Settled = World['pacts']['settled'][number]
 type InFlight = World['pacts']['inFlight'][number]
 type Recorded = World['pacts']['recorded'][number]
 type Logs = readonly EscrowEvent[]
-
-export function pactPath(id: string): string {
-  return `/pacts/${id}`
-}
 
 /** Who published it, with a link where there is one. */
 export function sourceOf({ source }: Recorded): Inline {
@@ -97,11 +100,10 @@ function recordedPage(pact: Recorded, logs: Logs): SitePage {
     title: pact.title,
     description: `Pact ${pact.pact_id}, recorded and ${pact.verification}: no verified receipt.`,
     nav: '/pacts',
-    madeOf: [pact, logs],
+    inputs: [pact, logs],
     body: () => [
-      para(
+      introduction(
         inline`${pill('recorded')} ${pill(pact.verification)} ${verificationTexts[pact.verification]} It is no proof of payment.`,
-        'lede',
       ),
       facts([
         ['Pact', code(pact.job_id)],
@@ -138,7 +140,7 @@ function recordedPage(pact: Recorded, logs: Logs): SitePage {
       section(
         'check',
         'Check it',
-        verifyBox(pathOf('listPacts'), pathOf('listPacts')),
+        verifyBox(pathOf('listPacts')),
         links([
           [pathOf('listPacts'), 'As JSON, under recorded'],
           ['/pacts', 'All pacts'],
@@ -162,12 +164,12 @@ function settledPage(pact: Settled, hasReceipt: boolean, logs: Logs): SitePage {
     title: pact.title ?? `Pact ${pact.pact_id}`,
     description: `${usdc(pact.amount_usdc).md} settled on ${pact.chain}.`,
     nav: '/pacts',
-    madeOf: [pact, hasReceipt, logs],
+    inputs: [pact, hasReceipt, logs],
     body: () => [
-      para(inline`${pill('settled')} ${usdc(pact.amount_usdc)} on ${pact.chain}`, 'lede'),
+      introduction(inline`${pill('settled')} ${usdc(pact.amount_usdc)} on ${pact.chain}`),
       facts([
         ['Pact', code(pact.job_id)],
-        ['Settled', time(Date.parse(pact.settled_at))],
+        ['Settled', time(pact.settled_at)],
         ['Payer', code(pact.payer)],
         ['Worker', code(pact.worker)],
         ['Transaction', link(pact.explorer_url, code(pact.tx_hash))],
@@ -187,11 +189,10 @@ function inFlightPage(pact: InFlight, logs: Logs): SitePage {
     title: pact.title,
     description: `Pact ${pact.pact_id}, in flight: ${pact.phase_status}.`,
     nav: '/pacts',
-    madeOf: [pact, logs],
+    inputs: [pact, logs],
     body: () => [
-      para(
+      introduction(
         inline`${pill('in flight')} ${pill(pact.phase_status)} A pact in flight proves no payment.`,
-        'lede',
       ),
       facts([
         ['Pact', code(pact.job_id)],
@@ -203,7 +204,7 @@ function inFlightPage(pact: InFlight, logs: Logs): SitePage {
         ['Hash of the work', pact.work_hash === null ? 'none yet' : code(pact.work_hash)],
         ...(pact.manifest_notes ?? []).map((note) => ['Note', untrustedText(note)] as const),
         ['Rests on', witnesses(pact.confirmed_by)],
-        ['Updated', time(Date.parse(pact.updated_at))],
+        ['Updated', time(pact.updated_at)],
       ]),
       timeline(logs),
       pact.verifier_recipe.length === 0
@@ -230,7 +231,7 @@ function checkSection(id: string) {
   return section(
     'check',
     'Check it',
-    verifyBox(json, json),
+    verifyBox(json),
     links([
       [json, 'As JSON'],
       ['/pacts', 'All pacts'],

@@ -1,12 +1,14 @@
 /** `/pacts` */
+import { introduction, links, section, verifyBox } from '../../src/pages/blocks.ts'
+import { amountCell, timeCell } from '../../src/pages/cells.ts'
+import { hash, pill } from '../../src/pages/figures.ts'
+import { untrustedText, link, inline } from '../../src/pages/html-and-markdown.ts'
+import { jsonAlternate } from '../../src/pages/page.ts'
+import type { SitePage } from '../../src/pages/page.ts'
+import { pactPath, receiptPath } from '../../src/pages/paths.ts'
+import { cell, table } from '../../src/pages/table.ts'
 import type { World } from '../world/world.ts'
-import { links, para, section, verifyBox } from './blocks.ts'
-import { amount, hash, pill, time } from './figures.ts'
-import { untrustedText, link, inline } from './html-and-markdown.ts'
-import { pactPath, sourceOf } from './pact.ts'
-import type { SitePage } from './page.ts'
-import { receiptPath } from './receipt-parts.ts'
-import { cell, table } from './table.ts'
+import { sourceOf } from './pact.ts'
 
 type Recorded = World['pacts']['recorded'][number]
 
@@ -17,11 +19,10 @@ export function pactsPage({ pacts, rails }: World): SitePage {
     title: 'Pacts',
     description: `${settled.length} settled and ${inFlight.length} in flight: agreements whose payment can be checked on a chain. ${recorded.length} more are recorded.`,
     nav: '/pacts',
-    alternates: [{ type: 'application/json', href: '/api/v1/pacts', title: 'JSON' }],
+    alternates: [jsonAlternate('/api/v1/pacts')],
     body: [
-      para(
+      introduction(
         inline`A pact is an agreement between a payer and a worker. It is in flight until a receipt for it is verified on its chain, and settled from then on: its manifest, the escrow contract and the receipt must agree, and where they do not, an ${link('/honesty', 'honesty flag')} says so. ${link('/pacts/SKILL.md', 'How an agent checks one')}.`,
-        'lede',
       ),
       section(
         'settled',
@@ -43,11 +44,11 @@ export function pactsPage({ pacts, rails }: World): SitePage {
                 link(pactPath(pact.pact_id), untrustedText(pact.title ?? pact.job_id)),
                 pact.job_id,
               ),
-              cell(amount(pact.amount_usdc), pact.amount_usdc),
+              amountCell(pact.amount_usdc),
               pact.chain,
               link(pact.explorer_url, hash(pact.tx_hash)),
               link(receiptPath(pact.receipt_id), hash(pact.receipt_id)),
-              cell(time(Date.parse(pact.settled_at)), Date.parse(pact.settled_at)),
+              timeCell(pact.settled_at),
             ],
           })),
           empty: 'The ledger has verified no settlement yet.',
@@ -72,14 +73,14 @@ export function pactsPage({ pacts, rails }: World): SitePage {
               pill(pact.phase_status),
               pact.phase_blocker === null ? 'nothing' : untrustedText(pact.phase_blocker),
               untrustedText(pact.next_action),
-              cell(time(Date.parse(pact.updated_at)), Date.parse(pact.updated_at)),
+              timeCell(pact.updated_at),
             ],
           })),
           empty: 'No pact is in flight.',
         }),
       ),
       section('recorded', 'Recorded, not settled here', recordedTable(recorded)),
-      verifyBox('/api/v1/pacts', '/api/v1/pacts'),
+      verifyBox('/api/v1/pacts'),
       links([
         ['/api/v1/pacts', 'As JSON'],
         ['/pacts/SKILL.md', 'Skill file for agents'],

@@ -1,38 +1,19 @@
-/** `/leaderboard`, `/workers` and a page for each worker. */
+/** `/leaderboard`, `/workers`, and pages of workers. */
 import type { Receipt } from '../../src/contract/schemas/receipt.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { reputationFormula } from '../../src/core/reputation.ts'
+import { introduction, links, para, section, verifyBox } from '../../src/pages/blocks.ts'
+import { amountCell, countCell, timeCell } from '../../src/pages/cells.ts'
+import { link } from '../../src/pages/html-and-markdown.ts'
+import { olderLink, searchForm } from '../../src/pages/lists.ts'
+import { jsonAlternate } from '../../src/pages/page.ts'
+import type { SitePage } from '../../src/pages/page.ts'
+import { shortWallet } from '../../src/pages/paths.ts'
+import { cell, table } from '../../src/pages/table.ts'
+import { nameText, workerPage, workerTable } from '../../src/pages/worker.ts'
 import type { Community, World } from '../world/world.ts'
-import { facts, links, para, section, verifyBox } from './blocks.ts'
-import { amount, count, day, hash, time, usdc } from './figures.ts'
-import { address, code, untrustedText, join, link, inline, small } from './html-and-markdown.ts'
-import type { HtmlAndMarkdown } from './html-and-markdown.ts'
-import type { SitePage } from './page.ts'
-import { receiptTable } from './receipt-parts.ts'
-import { more, searchForm } from './search.ts'
-import { cell, table } from './table.ts'
 
-type WorkerEntry = Community['workers'][number]
-
-export function workerPath(wallet: string): string {
-  return `/workers/${wallet}`
-}
-
-/** A name as its owner wrote it, with a word of warning where it looks like an earlier one. */
-export function nameOf(
-  name: string,
-  { looks_like_another: isLookAlike }: { readonly looks_like_another?: true | undefined },
-  shown: HtmlAndMarkdown = untrustedText(name),
-): HtmlAndMarkdown {
-  return isLookAlike === true ? inline`${shown} ${small('looks like another')}` : shown
-}
-
-/** The wallet as a link where a page is built for it. */
-function walletLink(wallet: string, pages: ReadonlySet<string>): HtmlAndMarkdown {
-  return pages.has(wallet) ? link(workerPath(wallet), hash(wallet)) : hash(wallet)
-}
-
-/** Wallets that have a published page: the newest workers, everyone on the leaderboard, who was paid last. */
+/** Wallets with a published page: the newest workers, the leaderboard, and recipients of the newest receipts. */
 export function workerWallets(community: Community): ReadonlySet<string> {
   const { workers, leaderboard, receipts } = community
   return new Set([
@@ -47,17 +28,14 @@ export function leaderboardPage({ community }: World): SitePage {
   return {
     path: '/leaderboard',
     title: 'Leaderboard by verified reputation',
-    description: `${counted(leaderboard.length, 'wallet')} ranked by receipts that were verified. The formula is public and anyone can recompute a score.`,
+    description: `${counted(leaderboard.length, 'wallet')} ranked by verified receipts. The formula is public and anyone can recompute a score.`,
     nav: '/leaderboard',
-    alternates: [{ type: 'application/json', href: '/api/v1/leaderboard', title: 'JSON' }],
+    alternates: [jsonAlternate('/api/v1/leaderboard')],
     body: [
-      para(
-        'A place here is earned with receipts that the ledger could verify, and with nothing else.',
-        'lede',
-      ),
+      introduction('Ranks are earned only with receipts that the ledger could verify.'),
       table({
         id: 'leaderboard',
-        caption: 'Ties go to the earlier first receipt.',
+        caption: 'Ties are broken by the earlier first receipt.',
         columns: [
           { label: 'Rank', kind: 'figure' },
           { label: 'Name' },
@@ -72,25 +50,25 @@ export function leaderboardPage({ community }: World): SitePage {
             cell(entry.rank, entry.rank),
             entry.display_name === null
               ? cell('unclaimed', '')
-              : cell(nameOf(entry.display_name, entry), entry.display_name.toLowerCase()),
-            cell(walletLink(entry.wallet, pages), entry.wallet),
-            cell(amount(entry.rep_score), entry.rep_score),
-            cell(count(entry.receipts_count), entry.receipts_count),
-            cell(amount(entry.total_usdc_lifetime), entry.total_usdc_lifetime),
-            lastReceipt(entry.last_receipt_at),
+              : cell(nameText(entry.display_name, entry), entry.display_name.toLowerCase()),
+            cell(shortWallet(entry.wallet, pages), entry.wallet),
+            amountCell(entry.rep_score),
+            countCell(entry.receipts_count),
+            amountCell(entry.total_usdc_lifetime),
+            timeCell(entry.last_receipt_at, 'none'),
           ],
         })),
-        empty: 'No receipt has been verified yet, so nobody is ranked.',
+        empty: 'No receipt has been verified yet, so no wallet is ranked.',
       }),
       section(
         'formula',
-        'How a score comes about',
+        'How scores are calculated',
         para(reputationFormula),
-        para(link('/docs/reputation', 'The rules in full, with an example')),
+        para(link('/docs/reputation', 'The complete rules, with an example')),
       ),
-      verifyBox('/api/v1/leaderboard', '/api/v1/leaderboard'),
+      verifyBox('/api/v1/leaderboard'),
       links([
-        ['/api/v1/leaderboard', 'As JSON'],
+        ['/api/v1/leaderboard', 'JSON'],
         ['/workers', 'All workers'],
         ['/receipts', 'Receipts'],
       ]),
@@ -98,54 +76,24 @@ export function leaderboardPage({ community }: World): SitePage {
   }
 }
 
-function lastReceipt(at: string | null) {
-  return at === null ? cell('none', null) : cell(time(Date.parse(at)), Date.parse(at))
-}
-
 export function workersPage({ community }: World): SitePage {
   const { workers, workersTotal, workersNext } = community
-  const pages = workerWallets(community)
+  const caption = `The newest ${workers.length} of ${workersTotal}.`
   return {
     path: '/workers',
     title: 'Workers',
-    description: `${counted(workersTotal, 'registered worker')}: a wallet each, with the skills it offers.`,
+    description: `${counted(workersTotal, 'registered worker')}, each with a wallet and the skills it offers.`,
     nav: '/leaderboard',
-    alternates: [{ type: 'application/json', href: '/api/v1/workers', title: 'JSON' }],
+    alternates: [jsonAlternate('/api/v1/workers')],
     body: [
-      para(
-        'A worker is a wallet and what it can do. Registering is a signed request and costs nothing.',
-        'lede',
+      introduction(
+        'A worker is a wallet with the skills it offers. Registration is a signed request and is free.',
       ),
-      searchForm({
-        kind: 'workers',
-        what: 'Wallet, or slug of a skill',
-        byHand:
-          'A worker is at /workers/ and the wallet; everyone with a skill at /api/v1/workers?skill= and its slug.',
-      }),
-      table({
-        id: 'workers',
-        caption: `The newest ${workers.length} of ${workersTotal}.`,
-        columns: [
-          { label: 'Name' },
-          { label: 'Wallet' },
-          { label: 'Skills', sortable: false },
-          { label: 'Registered' },
-        ],
-        rows: workers.map((worker) => ({
-          cells: [
-            worker.display_name === undefined
-              ? cell('no name', '')
-              : cell(nameOf(worker.display_name, worker), worker.display_name.toLowerCase()),
-            cell(walletLink(worker.wallet, pages), worker.wallet),
-            join(worker.skills.map(untrustedText), ', '),
-            cell(day(Date.parse(worker.registered_at)), Date.parse(worker.registered_at)),
-          ],
-        })),
-        empty: 'Nobody has registered yet.',
-      }),
-      more('workers', workersNext),
+      searchForm('workers'),
+      workerTable(caption, workers, workerWallets(community)),
+      olderLink('workers', workersNext),
       links([
-        ['/api/v1/workers', 'As JSON'],
+        ['/api/v1/workers', 'JSON'],
         ['/leaderboard', 'Leaderboard'],
         ['/docs/signing', 'How to register'],
       ]),
@@ -153,9 +101,9 @@ export function workersPage({ community }: World): SitePage {
   }
 }
 
-export function* workerPages(world: World): Generator<SitePage> {
-  const { community } = world
+export function* workerPages({ community }: World): Generator<SitePage> {
   const workers = new Map(community.workers.map((worker) => [worker.wallet, worker]))
+  const standings = new Map(community.leaderboard.map((entry) => [entry.wallet, entry]))
   const receipts = new Map<string, Receipt[]>()
   for (const receipt of community.receipts) {
     const others = receipts.get(receipt.to_wallet)
@@ -163,69 +111,12 @@ export function* workerPages(world: World): Generator<SitePage> {
     else others.push(receipt)
   }
   for (const wallet of workerWallets(community)) {
-    yield workerPage(wallet, workers.get(wallet), receipts.get(wallet) ?? [], world)
+    yield workerPage(wallet, {
+      worker: workers.get(wallet),
+      standing: standings.get(wallet),
+      receipts: receipts.get(wallet) ?? [],
+      receiptsCaption: 'Only the most recent receipts are shown.',
+      allReceipts: `/view/worker?id=${wallet}`,
+    })
   }
-}
-
-function workerPage(
-  wallet: string,
-  worker: WorkerEntry | undefined,
-  receipts: readonly Receipt[],
-  { community }: World,
-): SitePage {
-  const place = community.leaderboard.find((entry) => entry.wallet === wallet)
-  const name = place?.display_name ?? worker?.display_name ?? null
-  return {
-    path: workerPath(wallet),
-    title: name ?? `Worker ${wallet.slice(0, 10)}…${wallet.slice(-6)}`,
-    description: `The worker with the wallet ${wallet}: skills, rank and receipts.`,
-    nav: '/leaderboard',
-    listed: false,
-    madeOf: [worker ?? null, place ?? null, receipts],
-    body: () => [
-      facts([
-        ['Wallet', code(wallet)],
-        (place ?? worker)?.looks_like_another === true
-          ? ['Name', 'looks like one that another wallet had before']
-          : null,
-        [
-          'Rank',
-          place === undefined
-            ? 'not ranked'
-            : inline`${place.rank}, score ${amount(place.rep_score)}`,
-        ],
-        place === undefined
-          ? null
-          : [
-              'Earned',
-              inline`${usdc(place.total_usdc_lifetime)} in ${counted(place.receipts_count, 'receipt')}`,
-            ],
-        place === undefined ? null : ['Spot claimed', place.claimed ? 'yes' : 'no'],
-        ...(worker === undefined ? ([['Registered', 'no']] as const) : registration(worker)),
-      ]),
-      worker?.bio === undefined ? null : para(untrustedText(worker.bio)),
-      section(
-        'receipts',
-        'Receipts',
-        receiptTable('receipts-table', 'Those among the newest of the ledger.', receipts),
-        links([
-          [`/view/worker?id=${wallet}`, 'With all receipts'],
-          [`/api/v1/receipts?wallet=${wallet}`, 'All receipts, JSON'],
-        ]),
-      ),
-      links([
-        ['/leaderboard', 'Leaderboard'],
-        ['/workers', 'All workers'],
-      ]),
-    ],
-  }
-}
-
-function registration(worker: WorkerEntry): readonly (readonly [string, HtmlAndMarkdown] | null)[] {
-  return [
-    ['Registered', time(Date.parse(worker.registered_at))],
-    ['Skills', join(worker.skills.map(untrustedText), ', ')],
-    worker.url === undefined ? null : ['Address', address(worker.url)],
-    worker.receipt_key === undefined ? null : ['Key that signs receipts', code(worker.receipt_key)],
-  ]
 }

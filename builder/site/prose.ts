@@ -2,9 +2,9 @@
 import { Marked } from 'marked'
 import type { Tokens } from 'marked'
 
-import type { HtmlAndMarkdown } from './html-and-markdown.ts'
-import { html, trusted } from './html.ts'
-import type { Html } from './html.ts'
+import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
+import { html, trusted } from '../../src/pages/html.ts'
+import type { Html } from '../../src/pages/html.ts'
 
 /** Allowed in links and images: web addresses, paths of this site, anchors. */
 const linkable = /^(?:https?:\/\/|\/(?!\/)|#)/i

@@ -1,14 +1,15 @@
 /** The volume of a rail over time: two charts, and the polls as a table. */
 import type { CountedFigure } from '../../src/core/figures.ts'
 import { toUsdc } from '../../src/core/money.ts'
+import { figure, folded, pair, para } from '../../src/pages/blocks.ts'
+import { amountCell, countCell, percentCell, timeCell } from '../../src/pages/cells.ts'
+import { amountText, pill } from '../../src/pages/figures.ts'
+import { untrustedText, inline } from '../../src/pages/html-and-markdown.ts'
+import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
+import { table } from '../../src/pages/table.ts'
 import { lineChart } from '../charts/chart.ts'
 import type { PollRecord } from '../world/world.ts'
-import { figure, folded, pair, para } from './blocks.ts'
-import { amount, amountText, count, percent, pill, time } from './figures.ts'
-import { untrustedText, inline } from './html-and-markdown.ts'
-import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 import { daily } from './rail-parts.ts'
-import { cell, table } from './table.ts'
 
 const chartDays = 90
 const tablePolls = 30
@@ -95,14 +96,14 @@ export function pollTable(polls: readonly PollRecord[]): HtmlAndMarkdown | null 
       const top = poll.figures?.topWorkerShare ?? null
       return {
         cells: [
-          cell(time(poll.polledAtMs), poll.polledAtMs),
+          timeCell(poll.polledAtMs),
           poll.error === null ? 'good' : inline`failed: ${untrustedText(poll.error)}`,
           pill(poll.status),
-          cell(amount(volume), volume),
-          cell(amount(raw), raw),
-          cell(amount(week), week),
-          cell(count(workers), workers),
-          cell(percent(top), top),
+          amountCell(volume),
+          amountCell(raw),
+          amountCell(week),
+          countCell(workers),
+          percentCell(top),
           poll.rule,
         ],
       }

@@ -3,13 +3,14 @@ import type { FigureName, Rail } from '../../src/contract/schemas/rail.ts'
 import type { CountedFigure } from '../../src/core/figures.ts'
 import { toUsdc } from '../../src/core/money.ts'
 import { dayMs, isoDate } from '../../src/core/time.ts'
+import { ageText, amountText, mark } from '../../src/pages/figures.ts'
+import { concat, untrustedText, link } from '../../src/pages/html-and-markdown.ts'
+import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
+import { html, trusted } from '../../src/pages/html.ts'
+import { railPath } from '../../src/pages/paths.ts'
 import { sparkline } from '../charts/chart.ts'
 import { railView } from '../documents/rail-view.ts'
 import type { PollRecord, RailRecord, World } from '../world/world.ts'
-import { ageText, amountText, mark } from './figures.ts'
-import { concat, untrustedText, link } from './html-and-markdown.ts'
-import type { HtmlAndMarkdown } from './html-and-markdown.ts'
-import { html, trusted } from './html.ts'
 
 /** A rail with its public view, which every page of a build shares. */
 export interface ShownRail {
@@ -19,10 +20,6 @@ export interface ShownRail {
 
 export function shownRails(world: World): ShownRail[] {
   return world.rails.map((record) => ({ record, view: railView(record, world) }))
-}
-
-export function railPath(rail: string): string {
-  return `/rails/${rail}`
 }
 
 export function railLink({

@@ -4,12 +4,13 @@ import { z } from 'zod'
 import { railStatus } from '../../src/contract/schemas/rail.ts'
 import { toUsdc } from '../../src/core/money.ts'
 import { dayMs } from '../../src/core/time.ts'
+import { para } from '../../src/pages/blocks.ts'
+import { timeCell } from '../../src/pages/cells.ts'
+import { ageText, amountText, count, day, pill, time } from '../../src/pages/figures.ts'
+import { inline } from '../../src/pages/html-and-markdown.ts'
+import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
+import { cell, table } from '../../src/pages/table.ts'
 import type { LedgerEvent, World } from '../world/world.ts'
-import { para } from './blocks.ts'
-import { ageText, amountText, count, day, pill, time } from './figures.ts'
-import { inline } from './html-and-markdown.ts'
-import type { Inline, HtmlAndMarkdown } from './html-and-markdown.ts'
-import { cell, table } from './table.ts'
 
 const transition = z.object({
   from: railStatus,
@@ -48,7 +49,7 @@ export function statusTimeline(rail: string, world: World): HtmlAndMarkdown {
     const untilMs = changes[index - 1]?.atMs ?? null
     return {
       cells: [
-        cell(time(change.atMs), change.atMs),
+        timeCell(change.atMs),
         // Sorts after every time, and is the same at every build.
         cell(untilMs === null ? 'now' : time(untilMs), untilMs ?? Number.MAX_SAFE_INTEGER),
         pill(change.to),

@@ -4,20 +4,43 @@ import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { documentFile } from '../../src/core/documents.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { dayMs } from '../../src/core/time.ts'
+import {
+  facts,
+  heading,
+  introduction,
+  links,
+  list,
+  notice,
+  para,
+  section,
+  stacked,
+  verifyBox,
+} from '../../src/pages/blocks.ts'
+import {
+  ageText,
+  amount,
+  count,
+  day,
+  hash,
+  percent,
+  pill,
+  time,
+  usdc,
+} from '../../src/pages/figures.ts'
+import { address, code, untrustedText, inline } from '../../src/pages/html-and-markdown.ts'
+import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
+import { jsonAlternate } from '../../src/pages/page.ts'
+import type { SitePage } from '../../src/pages/page.ts'
+import { railPath } from '../../src/pages/paths.ts'
+import { table } from '../../src/pages/table.ts'
 import { revisionOfPolls } from '../documents/history.ts'
 import { fileHistoryUrl } from '../publish/remote.ts'
 import type { World } from '../world/world.ts'
-import { facts, heading, links, list, notice, para, section, stacked, verifyBox } from './blocks.ts'
-import { ageText, amount, count, day, hash, percent, pill, time, usdc } from './figures.ts'
 import { flagBlocks, flagsOf } from './flag-parts.ts'
-import { address, code, untrustedText, inline } from './html-and-markdown.ts'
-import type { Inline, HtmlAndMarkdown } from './html-and-markdown.ts'
-import type { SitePage } from './page.ts'
 import { volumeCharts, pollTable } from './rail-history.ts'
-import { carriedText, knownFigure, railPath } from './rail-parts.ts'
+import { carriedText, knownFigure } from './rail-parts.ts'
 import type { ShownRail } from './rail-parts.ts'
 import { statusTimeline, transitionsOf } from './rail-timeline.ts'
-import { table } from './table.ts'
 
 export function railPage({ record, view }: ShownRail, world: World): SitePage {
   const polls = world.history.get(view.rail) ?? []
@@ -27,14 +50,11 @@ export function railPage({ record, view }: ShownRail, world: World): SitePage {
     title: name,
     description: `${name} on ${view.chain}: ${view.status}. ${volumeSentence(view)}`,
     nav: '/',
-    alternates: [
-      { type: 'application/json', href: pathOf('getRail', { name: view.rail }), title: 'JSON' },
-    ],
-    madeOf: madeOf({ record, view }, world),
+    alternates: [jsonAlternate(pathOf('getRail', { name: view.rail }))],
+    inputs: inputsOf({ record, view }, world),
     body: () => [
-      para(
+      introduction(
         inline`${pill(view.status)} since ${day(record.state.statusSinceMs)} · ${view.category} · ${view.chain} · ${code(view.rail)}`,
-        'lede',
       ),
       carriedNotice(view, world),
       figureTable(view),
@@ -48,7 +68,7 @@ export function railPage({ record, view }: ShownRail, world: World): SitePage {
         ['Last poll', lastPoll(record.state.lastPollAtMs, view)],
         [
           'Last payout',
-          view.last_payout_at === undefined ? 'none known' : time(Date.parse(view.last_payout_at)),
+          view.last_payout_at === undefined ? 'none known' : time(view.last_payout_at),
         ],
         ['Top worker takes', percent(knownFigure(view, 'top_worker_share'))],
         ['Removed by the rule, 30 days', removedText(view)],
@@ -65,7 +85,7 @@ export function railPage({ record, view }: ShownRail, world: World): SitePage {
 }
 
 /** All that the page of a rail depends on; of time that passes, the ages in words and the days of the charts. */
-function madeOf({ record, view }: ShownRail, world: World): readonly unknown[] {
+function inputsOf({ record, view }: ShownRail, world: World): readonly unknown[] {
   const transitions = transitionsOf(view.rail, world)
   return [
     view,
@@ -186,7 +206,7 @@ function checks(view: Rail, world: World): (HtmlAndMarkdown | null)[] {
   const json = pathOf('getRail', params)
   const { historyUrl } = world.site
   return [
-    verifyBox(json, json),
+    verifyBox(json),
     view.evidence.length === 0
       ? para('No poll has left evidence yet.')
       : table({

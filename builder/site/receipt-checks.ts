@@ -1,13 +1,13 @@
-import { asJson } from '../documents/document.ts'
 /** What the chains of receipts were asked last, on `/status` and as a signed document. */
+import { section } from '../../src/pages/blocks.ts'
+import { pill, time } from '../../src/pages/figures.ts'
+import { untrustedText, link, inline } from '../../src/pages/html-and-markdown.ts'
+import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
+import { cell, table } from '../../src/pages/table.ts'
+import { asJson } from '../documents/document.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import type { ChainReport } from '../world/receipt-run.ts'
 import type { World } from '../world/world.ts'
-import { section } from './blocks.ts'
-import { pill, time } from './figures.ts'
-import { untrustedText, link, inline } from './html-and-markdown.ts'
-import type { Inline, HtmlAndMarkdown } from './html-and-markdown.ts'
-import { cell, table } from './table.ts'
 
 export const receiptChecksPath = '/status/receipts.json'
 
@@ -27,7 +27,7 @@ export function receiptChecks({ receiptRun }: World): HtmlAndMarkdown {
   const when: Inline =
     receiptRun === null
       ? 'and have not been asked yet'
-      : inline`the last time from ${time(Date.parse(receiptRun.started_at))} to ${time(Date.parse(receiptRun.finished_at))}`
+      : inline`the last time from ${time(receiptRun.started_at)} to ${time(receiptRun.finished_at)}`
   const nodes = receiptRun?.nodes
   const where: Inline =
     nodes === undefined

@@ -3,12 +3,13 @@ import { toUsdc } from '../../src/core/money.ts'
 import { ogCard } from '../../src/core/og-card.ts'
 import { articleCard, homeCard, railCard } from '../../src/core/page-cards.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
+import { shareImage } from '../../src/pages/page.ts'
+import { railPath } from '../../src/pages/paths.ts'
 import { memoizeByReads } from '../cache/memoize.ts'
 import { statsOf } from '../documents/stats.ts'
 import type { PollRecord, World } from '../world/world.ts'
 import { articlePath } from './desk.ts'
-import { shareImage } from './page.ts'
-import { railPath, shownRails } from './rail-parts.ts'
+import { shownRails } from './rail-parts.ts'
 
 export interface SharedPage {
   /** Path of its picture. */

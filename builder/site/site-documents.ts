@@ -1,3 +1,4 @@
+import type { SitePage } from '../../src/pages/page.ts'
 import { memoizeByReads, sameItems } from '../cache/memoize.ts'
 import { asJson } from '../documents/document.ts'
 import { feedDocuments } from '../documents/feeds.ts'
@@ -9,7 +10,6 @@ import { allPagesInOne, createPageDocuments } from './documents.ts'
 import type { RenderedPage } from './documents.ts'
 import { createPages } from './index.ts'
 import { indexDocuments, introOf } from './indexes.ts'
-import type { SitePage } from './page.ts'
 import { receiptChecksDocument } from './receipt-checks.ts'
 import { receiptRecords } from './receipts.ts'
 

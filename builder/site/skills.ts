@@ -1,13 +1,14 @@
 /** `/skills`: the taxonomy, by category. */
 import { skillCategories } from '../../src/contract/schemas/skill.ts'
 import { counted } from '../../src/core/number-text.ts'
+import { htmlOnly, introduction, links } from '../../src/pages/blocks.ts'
+import { code, untrustedText, join, inline } from '../../src/pages/html-and-markdown.ts'
+import { html } from '../../src/pages/html.ts'
+import { jsonAlternate } from '../../src/pages/page.ts'
+import type { SitePage } from '../../src/pages/page.ts'
+import { cell, table } from '../../src/pages/table.ts'
 import type { World } from '../world/world.ts'
-import { htmlOnly, links, para } from './blocks.ts'
-import { code, untrustedText, join, inline } from './html-and-markdown.ts'
-import { html } from './html.ts'
-import type { SitePage } from './page.ts'
 import { railLinkOf, shownRails } from './rail-parts.ts'
-import { cell, table } from './table.ts'
 
 export function skillsPage(world: World): SitePage {
   const { note, skills } = world.taxonomy
@@ -20,9 +21,9 @@ export function skillsPage(world: World): SitePage {
     title: 'Skills',
     description: `${counted(skills.length, 'skill')} in ${skillCategories.length} categories, each with the rails on which it is sold.`,
     nav: '/docs',
-    alternates: [{ type: 'application/json', href: '/api/v1/skills', title: 'JSON' }],
+    alternates: [jsonAlternate('/api/v1/skills')],
     body: [
-      para(untrustedText(note), 'lede'),
+      introduction(untrustedText(note)),
       htmlOnly(
         html`<form class="filters" data-filters="skills" autocomplete="off">
           <label

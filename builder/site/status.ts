@@ -4,16 +4,18 @@
  */
 import { counted } from '../../src/core/number-text.ts'
 import { dayMs } from '../../src/core/time.ts'
+import { facts, htmlOnly, introduction, links } from '../../src/pages/blocks.ts'
+import { timeCell } from '../../src/pages/cells.ts'
+import { pill, time } from '../../src/pages/figures.ts'
+import { untrustedText, link, inline } from '../../src/pages/html-and-markdown.ts'
+import type { Inline, HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
+import { html, trusted } from '../../src/pages/html.ts'
+import { jsonAlternate } from '../../src/pages/page.ts'
+import type { SitePage } from '../../src/pages/page.ts'
+import { cell, table } from '../../src/pages/table.ts'
 import type { PollRecord, RailRecord, World } from '../world/world.ts'
-import { facts, htmlOnly, links, para } from './blocks.ts'
-import { pill, time } from './figures.ts'
-import { untrustedText, link, inline } from './html-and-markdown.ts'
-import type { Inline, HtmlAndMarkdown } from './html-and-markdown.ts'
-import { html, trusted } from './html.ts'
-import type { SitePage } from './page.ts'
 import { carriedText, railLink, shownRails } from './rail-parts.ts'
 import { receiptChecks, receiptChecksPath } from './receipt-checks.ts'
-import { cell, table } from './table.ts'
 
 const days = 30
 
@@ -32,11 +34,10 @@ export function statusPage(world: World): SitePage {
     title: 'Status',
     description: `${sum} Every failure of the last thirty days, rail by rail.`,
     nav: '/docs',
-    alternates: [{ type: 'application/json', href: '/api/v1/health', title: 'Health' }],
+    alternates: [jsonAlternate('/api/v1/health', 'Health')],
     body: [
-      para(
+      introduction(
         inline`${sum} The state of the service right now is at ${link('/api/v1/health', '/api/v1/health')}.`,
-        'lede',
       ),
       htmlOnly(html`<div data-health="/api/v1/health" role="status"></div>`),
       facts(jobs(world)),
@@ -78,7 +79,7 @@ export function statusPage(world: World): SitePage {
 }
 
 function at(timeMs: number | null) {
-  return timeMs === null ? cell('never', null) : cell(time(timeMs), timeMs)
+  return timeMs === null ? cell('never', null) : timeCell(timeMs)
 }
 
 function outcome({ state }: RailRecord, carried: string | null): Inline {
@@ -95,7 +96,7 @@ function jobs(world: World): readonly (readonly [string, Inline])[] {
       const result = pill(run.outcome ?? 'running')
       const ended = run.finishedAt ?? run.startedAt
       const detail = run.detail === null ? null : inline` ${untrustedText(run.detail)}`
-      return [`Last run of ${run.job}`, inline`${result} ${time(Date.parse(ended))}${detail}`]
+      return [`Last run of ${run.job}`, inline`${result} ${time(ended)}${detail}`]
     })
 }
 

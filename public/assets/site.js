@@ -1,8 +1,8 @@
-// Comforts on top of pages that are complete without them: order, counts, ages, signature checks; more on demand.
+// Conveniences for pages that work without them: sorting, counts, ages, signature checks.
 
 const collator = new Intl.Collator('en', { numeric: true })
 
-/** What a cell is sorted by: its order, else its text. An empty order is unknown. */
+/** Sort key of a cell: its order, or its text. An empty order is unknown. */
 const keyOf = (cell) => cell.dataset.order ?? cell.textContent.trim()
 
 function compare(a, b) {
@@ -10,7 +10,7 @@ function compare(a, b) {
   return Number.isNaN(left) || Number.isNaN(right) ? collator.compare(a, b) : left - right
 }
 
-/** Unknown goes last whichever way. */
+/** Unknown is last in both directions. */
 function sortBy(header, direction) {
   const body = header.closest('table').tBodies[0]
   const at = header.cellIndex
@@ -36,7 +36,7 @@ for (const header of document.querySelectorAll('th[data-sortable]')) {
   })
 }
 
-/** Rows that are shown, of all; the style sheet hides the others. */
+/** Counts the visible rows; the style sheet hides the others. */
 function countRows(form, table) {
   const rows = [...table.tBodies[0].rows]
   const shown = rows.filter((row) => getComputedStyle(row).display !== 'none').length
@@ -48,12 +48,12 @@ function countRows(form, table) {
 for (const form of document.querySelectorAll('form[data-filters]')) {
   const table = document.getElementById(form.dataset.filters)
   if (table === null) continue
-  // The address keeps what is chosen, so that a view can be shared.
+  // The address keeps the selection, so that a view can be shared.
   const query = new URLSearchParams(location.search)
   for (const select of form.querySelectorAll('select')) {
     const name = select.id.replace('filter-', '')
-    const wanted = [...select.options].find(({ value }) => value === query.get(name))
-    if (wanted) wanted.selected = true
+    const chosen = [...select.options].find(({ value }) => value === query.get(name))
+    if (chosen) chosen.selected = true
     select.addEventListener('change', () => {
       const address = new URL(location.href)
       if (select.value === '') address.searchParams.delete(name)
@@ -65,18 +65,18 @@ for (const form of document.querySelectorAll('form[data-filters]')) {
   countRows(form, table)
 }
 
-const onDemand = {
-  '[data-search]': ['lists', 'enableSearch'],
-  '[data-more]': ['lists', 'enableMore'],
-  '[data-view]': ['views', 'showView'],
-}
-for (const [selector, [file, enable]] of Object.entries(onDemand)) {
-  for (const box of document.querySelectorAll(selector)) {
-    import(`/assets/${file}.js`).then((module) => module[enable](box))
-  }
+for (const box of document.querySelectorAll('[data-more]')) {
+  import('/assets/lists.js').then(({ enableMore }) => enableMore(box))
 }
 
-/** How long ago, beside the time itself. The place it takes is kept, so nothing moves. */
+// A search can be linked to as `?q=` on the page of its list.
+const search = document.querySelector('form[role=search]')
+const wanted = new URLSearchParams(location.search).get('q')
+if (search !== null && wanted && location.pathname !== new URL(search.action).pathname) {
+  location.replace(`${search.action}?${new URLSearchParams({ q: wanted })}`)
+}
+
+/** The age of a time, as its tooltip. */
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 const steps = [
   ['day', 86_400],
@@ -89,12 +89,14 @@ for (const element of document.querySelectorAll('time[datetime*=T]')) {
   element.title = relative.format(Math.round(seconds / size), unit)
 }
 
-for (const box of document.querySelectorAll('[data-verify]')) {
+for (const box of document.querySelectorAll('.verify')) {
   const button = box.querySelector('button')
   button.disabled = false
   button.addEventListener('click', async () => {
-    const { showCheck } = await import('/assets/verify.js')
-    await showCheck(box.dataset.verify, box.querySelector('.result'), button)
+    const { showDocumentCheck, showReceiptCheck } = await import('/assets/verify.js')
+    const { verify, verifyReceipt } = box.dataset
+    const result = box.querySelector('.result')
+    await (verify ? showDocumentCheck(verify, result, button) : showReceiptCheck(verifyReceipt, result, button))
   })
 }
 
@@ -103,8 +105,8 @@ for (const box of document.querySelectorAll('[data-health]')) {
     const health = await (await fetch(box.dataset.health)).json()
     const age = health.snapshot_age_s === null ? 'unknown' : `${Math.round(health.snapshot_age_s / 60)} min`
     const problems = health.problems.length === 0 ? 'no problems' : health.problems.join('; ')
-    box.textContent = `Right now: ${health.status}, database ${health.database}, published set ${age} old, ${problems}.`
+    box.textContent = `Current state: ${health.status}, database ${health.database}, published documents ${age} old, ${problems}.`
   } catch {
-    box.textContent = 'Right now: the service does not answer; what you see is a copy.'
+    box.textContent = 'Current state: the service does not respond; this page is a copy.'
   }
 }

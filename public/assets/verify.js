@@ -1,9 +1,9 @@
-// Checks the signature of a document in the reader's browser: the bytes as received, with the published key.
+// Checks signatures in the reader's browser: of documents as received, with the published keys, and of receipts.
 
 const fromBase64 = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
 const toHex = (bytes) => Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/** Whether the signature is the key's over these bytes. Browsers without Ed25519 get it from a file of this site. */
+/** Browsers without Ed25519 load an implementation from this site. */
 async function isSigned(bytes, signature, publicKey) {
   try {
     const key = await crypto.subtle.importKey('raw', publicKey, { name: 'Ed25519' }, false, ['verify'])
@@ -11,13 +11,13 @@ async function isSigned(bytes, signature, publicKey) {
   } catch (error) {
     if (error.name !== 'NotSupportedError') throw error
     const { verifyAsync } = await import('/assets/vendor/noble-ed25519.js')
-    // Strict, as RFC 8032 has it and the browsers' own check is.
+    // Strict as in RFC 8032, like the check built into browsers.
     return await verifyAsync(signature, new Uint8Array(bytes), publicKey, { zip215: false })
   }
 }
 
-/** The signature of an answer: in its headers, or in the manifest where a web server sends the file as it lies there. */
-async function sealOf(path, { headers }) {
+/** The signature from the response headers, or from the manifest if a web server sends files without headers. */
+async function signatureOf(path, { headers }) {
   const [signature, kid] = ['x-signature', 'x-signature-key'].map((name) => headers.get(name))
   if (signature) return { signature, kid, from: 'header' }
   const manifest = await fetch('/snapshot.json', { cache: 'no-store' })
@@ -27,26 +27,27 @@ async function sealOf(path, { headers }) {
   return { signature: `ed25519:${entry.signature}`, kid: entry.kid, from: 'manifest' }
 }
 
-/** What a check found. `problem` is null where all is well. */
-async function check(path) {
-  const answer = await fetch(path, { cache: 'no-store' })
-  if (!answer.ok) return { problem: `The document answered ${answer.status}.`, facts: [] }
-  const bytes = await answer.arrayBuffer()
-  const { kid, signature, from } = await sealOf(path, answer)
+/** `problem` is null if the signature is good. */
+async function checkDocument(path) {
+  const response = await fetch(path, { cache: 'no-store' })
+  if (!response.ok) return { problem: `The request for the document returned ${response.status}.`, facts: [] }
+  const bytes = await response.arrayBuffer()
+  const { kid, signature, from } = await signatureOf(path, response)
   const facts = [
     ['Bytes', String(bytes.byteLength)],
     ['SHA-256 of the bytes', toHex(await crypto.subtle.digest('SHA-256', bytes))],
     ['Key', kid ?? 'none named'],
   ]
   const [scheme, encoded] = signature.split(':')
-  if (scheme !== 'ed25519' || !encoded) return { problem: 'The document carries no signature.', facts }
+  if (scheme !== 'ed25519' || !encoded) return { problem: 'The document has no signature.', facts }
   facts.push([`Signature (${from})`, encoded])
   const { keys } = await (await fetch('/.well-known/signing-keys.json')).json()
   const key = keys.find((candidate) => candidate.kid === kid)
-  if (key === undefined) return { problem: 'The key is not one of the published ones.', facts }
+  if (key === undefined) return { problem: 'The key is not among the published keys.', facts }
   facts.push(['Public key', `${key.public_key} (${key.status})`])
-  const good = await isSigned(bytes, fromBase64(encoded), fromBase64(key.public_key))
-  return { problem: good ? null : 'The signature does not match these bytes.', facts }
+  const isGood = await isSigned(bytes, fromBase64(encoded), fromBase64(key.public_key))
+  const good = 'The signature is good: these bytes were published by this ledger.'
+  return { problem: isGood ? null : 'The signature does not match these bytes.', facts, good }
 }
 
 function show(box, result, title, facts) {
@@ -63,16 +64,16 @@ function show(box, result, title, facts) {
   box.replaceChildren(strong, list)
 }
 
-/** Checks the document at `path` and shows bytes, hash, key and result in `box`. */
-export async function showCheck(path, box, button) {
+/** Runs `check` and shows its result in `box`. */
+async function showCheck(check, box, button) {
   button.disabled = true
   box.replaceChildren()
   if (globalThis.crypto?.subtle === undefined) {
-    show(box, 'bad', 'Not checked: browsers offer their cryptography over https only. Use the guide.', [])
+    show(box, 'bad', 'Not checked: browsers provide cryptography over https only. See the guide.', [])
   } else {
     try {
-      const { problem, facts } = await check(path)
-      if (problem === null) show(box, 'good', 'The signature is good: these bytes were published by this ledger.', facts)
+      const { problem, facts, good } = await check()
+      if (problem === null) show(box, 'good', good, facts)
       else show(box, 'bad', `NOT GOOD. ${problem}`, facts)
     } catch (error) {
       show(box, 'bad', `Not checked: ${error.message}`, [])
@@ -82,10 +83,15 @@ export async function showCheck(path, box, button) {
   button.focus()
 }
 
+/** Checks the signature of the document at `path`. */
+export function showDocumentCheck(path, box, button) {
+  return showCheck(() => checkDocument(path), box, button)
+}
+
 const signatureFields = ['worker_signature', 'platform_signature', 'signature']
 const textBytes = (text) => new TextEncoder().encode(text)
 
-/** RFC 8785 of an object of texts and numbers: sorted names, values as JavaScript writes them. */
+/** RFC 8785 of an object of strings and numbers. */
 function canonical(content) {
   const members = Object.keys(content)
     .sort()
@@ -93,33 +99,27 @@ function canonical(content) {
   return `{${members.join(',')}}`
 }
 
-async function checkReceipt(id, content) {
+async function checkReceipt(id) {
+  const response = await fetch(`/api/v1/receipts/${id}`, { cache: 'no-store' })
+  if (!response.ok) return { problem: `The request for the receipt returned ${response.status}.`, facts: [] }
+  const { content } = await response.json()
   const cleared = Object.entries(content).map(([name, value]) => [name, signatureFields.includes(name) ? '' : value])
   const bytes = textBytes(canonical(Object.fromEntries(cleared)))
   const digest = toHex(await crypto.subtle.digest('SHA-256', bytes))
   const facts = [['SHA-256 of the content', digest]]
-  if (`rcp_${digest}` !== id) return { problem: 'The content is not that of this id.', facts }
+  if (`rcp_${digest}` !== id) return { problem: 'The content does not match this id.', facts }
   if (content.worker_signature === undefined) {
-    facts.push(['Signature', `${content.platform_signature} of the platform ${content.platform}, checked by the ledger with the key that the platform gave it`])
-    return { problem: null, facts }
+    facts.push(['Signature', `${content.platform_signature} of the platform ${content.platform}, checked by the ledger with the platform’s key`])
+    return { problem: null, facts, good: 'The id matches the content.' }
   }
   const plain = (value) => fromBase64(value.replace(/^ed25519:/, ''))
   facts.push(['Signature', content.worker_signature], ['Key of the worker', content.public_key])
-  const good = await isSigned(bytes, plain(content.worker_signature), plain(content.public_key))
-  return { problem: good ? null : 'The signature does not match the content alone; it may cover the request that brought it.', facts }
+  const isGood = await isSigned(bytes, plain(content.worker_signature), plain(content.public_key))
+  const problem = 'The signature does not match the content alone; it may cover the request that submitted it.'
+  return { problem: isGood ? null : problem, facts, good: 'Id and signature are good.' }
 }
 
-/** Checks the id of a receipt and, where the key stands in it, its signature. */
-export async function showReceiptCheck(id, content, box, button) {
-  button.disabled = true
-  try {
-    const { problem, facts } = await checkReceipt(id, content)
-    const good = content.worker_signature === undefined ? 'The id is that of the content.' : 'Id and signature are good.'
-    if (problem === null) show(box, 'good', good, facts)
-    else show(box, 'bad', `NOT GOOD. ${problem}`, facts)
-  } catch (error) {
-    show(box, 'bad', `Not checked: ${error.message}`, [])
-  }
-  button.disabled = false
-  button.focus()
+/** Checks the id of a receipt and, if the receipt contains its key, its signature. */
+export function showReceiptCheck(id, box, button) {
+  return showCheck(() => checkReceipt(id), box, button)
 }

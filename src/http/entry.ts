@@ -10,7 +10,7 @@ import type { RequestContext } from './context.ts'
 import type { DocumentStore } from './document-store.ts'
 import { headerFailure, isForeignMethod, targetFailure } from './gate.ts'
 import { preflightHeaders } from './headers.ts'
-import { isViewPath } from './html-pages.ts'
+import { isOnDemandPath } from './on-demand-pages.ts'
 import { showsCredentials } from './partner-auth.ts'
 import { showsPayment } from './payment-header.ts'
 import { seeHeaders } from './request-headers.ts'
@@ -68,7 +68,7 @@ export function createEntry(deps: EntryDeps): (req: IncomingMessage, res: Server
       refuse(req, res, limit.refusal())
       return
     }
-    if (admission === null || !(isLimited(path) || isViewPath(path))) {
+    if (admission === null || !(isLimited(path) || isOnDemandPath(path))) {
       dispatch(begin(req, res))
       return
     }

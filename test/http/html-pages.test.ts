@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import type { PublicDocument } from '../../builder/publish/document.ts'
 import { acceptReceipt } from '../../src/actions/receipts.ts'
-import { viewPages } from '../../src/core/site-pages.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { prefersHtml } from '../../src/http/negotiate.ts'
@@ -29,9 +28,8 @@ beforeAll(async () => {
   published = await publicDir()
   await published.publish([
     ...sampleDocuments,
-    page('/404', 'Nothing stands at this address.'),
+    page('/404', 'Nothing is at this address.'),
     page('/503', 'Not right now.'),
-    ...Object.values(viewPages).map((path) => page(path, `shown by ${path}`)),
   ])
   service = await startService(published.dir, {
     limits: 'on',
@@ -77,15 +75,15 @@ afterAll(async () => {
 
 const get = (path: string, ...headers: string[]) => send(service.address, `GET ${path}`, headers)
 
-describe('an error of a page', () => {
-  test('is a page for a browser and the error body for everyone else', async () => {
+describe('an error response to a page request', () => {
+  test('is a page for a browser and JSON for other clients', async () => {
     const person = await get('/no/such/page', browser)
     expect(person.status).toBe(404)
     expect(person.headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(person.headers.get('cache-control')).toBe('no-store')
     expect(person.headers.get('content-security-policy')).toContain("script-src 'self'")
     expect(person.headers.get('vary')).toBe('Accept')
-    expect(person.body.toString()).toContain('Nothing stands at this address.')
+    expect(person.body.toString()).toContain('Nothing is at this address.')
     for (const accept of [[], ['Accept: */*'], ['Accept: application/json, text/html;q=0.9']]) {
       const program = await get('/no/such/page', ...accept)
       expect(program.status).toBe(404)
@@ -94,7 +92,7 @@ describe('an error of a page', () => {
   })
 
   test.each(['/api/v1/rails/none', '/api/v1/none', '/.well-known/none', '/mcp/none'])(
-    'is the error body at %s whoever asks',
+    'is JSON at %s for every client',
     async (path) => {
       const { status, body } = await get(path, browser)
       expect(status).toBe(404)
@@ -102,7 +100,7 @@ describe('an error of a page', () => {
     },
   )
 
-  test('of ours is a page that tells nothing of it', async () => {
+  test('with status 500 is a page without details of the fault', async () => {
     const { status, body } = await get('/broken', browser)
     expect(status).toBe(500)
     expect(body.toString()).toContain('Not right now.')
@@ -112,7 +110,7 @@ describe('an error of a page', () => {
     })
   })
 
-  test('is a plain page where nothing has been published yet, and says to come again', async () => {
+  test('is a plain page with Retry-After if nothing has been published yet', async () => {
     for (const path of ['/', '/none', '/docs/signing', '/llms.txt']) {
       const { status, headers, body } = await send(bare.address, `GET ${path}`, [browser])
       const shown = [path, status, headers.get('content-type'), headers.get('retry-after')]
@@ -124,27 +122,62 @@ describe('an error of a page', () => {
     expect((await send(bare.address, 'GET /api/v1/none', [])).status).toBe(404)
   })
 
-  test('has no body for HEAD, and the length of the page', async () => {
+  test('to HEAD has no body but the length of the page', async () => {
     const { status, headers, body } = await send(service.address, 'HEAD /none', [browser])
     expect([status, body.length]).toEqual([404, 0])
     expect(Number(headers.get('content-length'))).toBeGreaterThan(20)
   })
 })
 
-describe('a thing that has no published page', () => {
-  test('is shown by the page of its kind, under its own address', async () => {
-    for (const [path, view] of [
-      [`/receipts/${receiptId}`, '/view/receipt'],
-      [`/workers/${worker.address}`, '/view/worker'],
-      [`/workers/${worker.address.toLowerCase()}`, '/view/worker'],
+describe('a page that is not published', () => {
+  test('is rendered on request under its address and under /view', async () => {
+    for (const [path, title] of [
+      [`/receipts/${receiptId}`, `Receipt ${receiptId.slice(0, 12)}`],
+      [`/view/receipt?id=${receiptId}`, `Receipt ${receiptId.slice(0, 12)}`],
+      [`/workers/${worker.address}`, `Worker ${worker.address.slice(0, 10)}`],
+      [`/workers/${worker.address.toLowerCase()}`, `Worker ${worker.address.slice(0, 10)}`],
     ] as const) {
       const { status, headers, body } = await get(path)
       expect([path, status]).toEqual([path, 200])
       expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
       expect(headers.get('cache-control')).toMatch(/^public, max-age=60/)
       expect(headers.get('content-security-policy')).toContain("script-src 'self'")
-      expect(body.toString()).toContain(`shown by ${view}`)
+      expect(body.toString()).toContain(`<h1>${title}`)
+      expect(body.toString()).toContain('<meta name="robots" content="noindex" />')
+      expect(body.toString()).toContain(receiptId)
     }
+  })
+
+  test.each([
+    [`/view/receipts?q=${receiptId}`, `/receipts/${receiptId}`],
+    [`/view/workers?q=${worker.address}`, `/workers/${worker.address}`],
+    [`/view/jobs?q=job_${'0'.repeat(24)}`, `/jobs/job_${'0'.repeat(24)}`],
+    ['/view/partners?q=poster', '/partners/poster'],
+  ])('%s redirects to the page of the single entry', async (path, target) => {
+    const { status, headers } = await get(path)
+    expect([status, headers.get('location')]).toEqual([303, target])
+  })
+
+  test.each([
+    ['/view/receipts', '1 found'],
+    [`/view/receipts?q=${worker.address}`, '1 found'],
+    [`/view/receipts?q=${evmWallet('nobody').address}`, '0 found'],
+    ['/view/workers?q=technical-writing', '0 found'],
+    ['/view/jobs?q=open', '0 found'],
+    ['/view/jobs', '0 found'],
+    ['/view/jobs?q=%3Cscript%3E', 'Not something that can be searched for here.'],
+    ['/view/partners?q=NOT%20A%20HANDLE', 'Not something that can be searched for here.'],
+  ])('%s lists what was searched for: %s', async (path, result) => {
+    const { status, body } = await get(path)
+    expect(status).toBe(200)
+    expect(body.toString()).toContain(`<output role="status">${result}</output>`)
+    expect(body.toString()).not.toContain('<script>')
+  })
+
+  test('a cursor of another list is rejected', async () => {
+    const { status, body } = await get('/view/receipts?cursor=nonsense')
+    expect(status).toBe(400)
+    expect(JSON.parse(body.toString())).toMatchObject({ code: 'bad_cursor' })
   })
 
   test.each([
@@ -155,15 +188,15 @@ describe('a thing that has no published page', () => {
     [`/jobs/job_${'0'.repeat(24)}`, 'unknown_job'],
     ['/partners/nobody', 'unknown_partner'],
     ['/partners/NOT-A-HANDLE', 'unknown_partner'],
-  ])('is a 404 at %s, where there is no such thing', async (path, code) => {
+  ])('%s returns 404 for an unknown entry', async (path, code) => {
     const { status, body } = await get(path)
     expect(status).toBe(404)
     expect(JSON.parse(body.toString())).toMatchObject({ code })
-    expect((await get(path, browser)).body.toString()).toContain('Nothing stands at this address.')
+    expect((await get(path, browser)).body.toString()).toContain('Nothing is at this address.')
   })
 })
 
-test('asking for things of the database is limited like the API', async () => {
+test('pages rendered on request are rate limited like the API', async () => {
   const address = 'X-Forwarded-For: 203.0.113.77'
   const limited = await startService(published.dir, {
     limits: 'on',
@@ -191,6 +224,6 @@ test.each([
   ['text/html, application/json;q=0.5', true],
   ['application/json;q=0.2, text/html;q=0.1', false],
   ['text/html;q=nonsense', false],
-])('Accept %j prefers a page: %j', (header, expected) => {
+])('prefersHtml of the Accept header %j returns %j', (header, expected) => {
   expect(prefersHtml(header)).toBe(expected)
 })

@@ -1,6 +1,6 @@
 /** Sentences of the contract: text between backticks becomes code in both forms of a page. */
-import { code, concat, renderInline } from '../html-and-markdown.ts'
-import type { HtmlAndMarkdown } from '../html-and-markdown.ts'
+import { code, concat, renderInline } from '../../../src/pages/html-and-markdown.ts'
+import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
 
 export function contractText(text: string): HtmlAndMarkdown {
   return concat(

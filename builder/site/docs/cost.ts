@@ -1,7 +1,7 @@
 /** Tables of the cost page: what reads and writes require, from measured figures and a model of caches in front. */
 import { grouped } from '../../../src/core/number-text.ts'
-import type { HtmlAndMarkdown } from '../html-and-markdown.ts'
-import { unsortedTable } from '../table.ts'
+import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
+import { unsortedTable } from '../../../src/pages/table.ts'
 import {
   edgeCache,
   examplePrices,

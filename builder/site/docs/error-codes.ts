@@ -2,9 +2,9 @@
 import { errorCodes } from '../../../src/contract/errors.ts'
 import type { ErrorCode } from '../../../src/contract/errors.ts'
 import { entriesOf } from '../../../src/core/entries.ts'
-import { code, link } from '../html-and-markdown.ts'
-import type { HtmlAndMarkdown } from '../html-and-markdown.ts'
-import { table } from '../table.ts'
+import { code, link } from '../../../src/pages/html-and-markdown.ts'
+import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
+import { table } from '../../../src/pages/table.ts'
 
 export function errorTable(): HtmlAndMarkdown {
   return table({

@@ -1,7 +1,7 @@
 /** Tables of rate limits and write quotas. */
 import { limitPolicies, writeQuotas } from '../../../src/core/limits.ts'
-import type { HtmlAndMarkdown } from '../html-and-markdown.ts'
-import { unsortedTable } from '../table.ts'
+import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
+import { unsortedTable } from '../../../src/pages/table.ts'
 
 const host = 'IPv4 address or IPv6 /64'
 const network = 'IPv4 address or IPv6 /48'

@@ -1,8 +1,8 @@
 /** The tools that the service offers over the Model Context Protocol. */
 import { entriesOf } from '../../../src/core/entries.ts'
-import { code } from '../html-and-markdown.ts'
-import type { HtmlAndMarkdown } from '../html-and-markdown.ts'
-import { table } from '../table.ts'
+import { code } from '../../../src/pages/html-and-markdown.ts'
+import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
+import { table } from '../../../src/pages/table.ts'
 
 /** Arguments with a question mark are optional. */
 export const mcpToolNotes = {

@@ -1,12 +1,12 @@
 /** The fields of every model, from the OpenAPI document. */
 import type { JsonValue } from '../../../src/core/canonical-json.ts'
+import { contents, para, section, stacked } from '../../../src/pages/blocks.ts'
+import { code, inline, join, link } from '../../../src/pages/html-and-markdown.ts'
+import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
+import { unsortedTable } from '../../../src/pages/table.ts'
 import { openApiOf } from '../../documents/site.ts'
 import { list, member, text } from '../../publish/facts.ts'
 import type { World } from '../../world/world.ts'
-import { contents, para, section, stacked } from '../blocks.ts'
-import { code, inline, join, link } from '../html-and-markdown.ts'
-import type { HtmlAndMarkdown } from '../html-and-markdown.ts'
-import { unsortedTable } from '../table.ts'
 import { contractText } from './contract-text.ts'
 import { entries, refName } from './schema.ts'
 

@@ -1,8 +1,8 @@
 /** Pages written in Markdown under `data/docs`, with values and blocks filled in from the contract and the world. */
+import { html } from '../../../src/pages/html.ts'
+import type { SitePage } from '../../../src/pages/page.ts'
 import type { DocsSource } from '../../world/docs.ts'
 import type { World } from '../../world/world.ts'
-import { html } from '../html.ts'
-import type { SitePage } from '../page.ts'
 import { renderMarkdown } from '../prose.ts'
 import { liveBlocks } from './live-blocks.ts'
 import { docsValues } from './values.ts'

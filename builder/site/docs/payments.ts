@@ -2,11 +2,11 @@
 import type { Route } from '../../../src/contract/route.ts'
 import { routes } from '../../../src/contract/routes.ts'
 import { paymentAsset } from '../../../src/contract/x402.ts'
+import { facts, notice } from '../../../src/pages/blocks.ts'
+import { code, inline, join, link } from '../../../src/pages/html-and-markdown.ts'
+import type { HtmlAndMarkdown } from '../../../src/pages/html-and-markdown.ts'
+import { cell, table } from '../../../src/pages/table.ts'
 import type { World } from '../../world/world.ts'
-import { facts, notice } from '../blocks.ts'
-import { code, inline, join, link } from '../html-and-markdown.ts'
-import type { HtmlAndMarkdown } from '../html-and-markdown.ts'
-import { cell, table } from '../table.ts'
 
 /** Receiver, network and asset; a notice where the installation accepts no payments. */
 export function paymentTerms({ site }: World): HtmlAndMarkdown {

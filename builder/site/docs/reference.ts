@@ -2,9 +2,17 @@
 import type { Parameter, Route } from '../../../src/contract/route.ts'
 import { routes } from '../../../src/contract/routes.ts'
 import { models } from '../../../src/contract/schemas/common.ts'
-import { contents, facts, heading, list, para, section, stacked } from '../blocks.ts'
-import { code, inline, link } from '../html-and-markdown.ts'
-import type { HtmlAndMarkdown, Inline } from '../html-and-markdown.ts'
+import {
+  contents,
+  facts,
+  heading,
+  list,
+  para,
+  section,
+  stacked,
+} from '../../../src/pages/blocks.ts'
+import { code, inline, link } from '../../../src/pages/html-and-markdown.ts'
+import type { HtmlAndMarkdown, Inline } from '../../../src/pages/html-and-markdown.ts'
 import { contractText } from './contract-text.ts'
 
 const access: Readonly<Record<Route['access'], string>> = {

@@ -6,10 +6,10 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { stacked } from '../../../builder/site/blocks.ts'
 import { docsPages } from '../../../builder/site/docs/page.ts'
 import { loadAuthored } from '../../../builder/world/authored.ts'
 import type { World } from '../../../builder/world/world.ts'
+import { stacked } from '../../../src/pages/blocks.ts'
 import { systemClock } from '../../../src/runtime/runtime.ts'
 import { startSite } from '../../site/site-server.ts'
 import { fullWorld } from '../../site/worlds.ts'

@@ -83,19 +83,21 @@ describe('the site', () => {
 })
 
 describe('the page of a receipt', () => {
-  test('says what its chain said', () => {
+  test('shows the result of the on-chain verification', () => {
     const [receipt] = world.community.receipts
     if (receipt === undefined) throw new Error('the world has no receipt')
     const since = '2026-11-20T12:00:00.000Z'
-    const said = (onchain: NonNullable<typeof receipt.onchain>): string => {
+    const pageWith = (onchain: NonNullable<typeof receipt.onchain>): string => {
       const receipts = [{ ...receipt, onchain }]
       const changed = { ...world, community: { ...world.community, receipts } }
       return text(`/receipts/${receipt.receipt_id}.md`, [...siteOf(changed)])
     }
-    const final = said({ verdict: 'final', block_number: 457_426_042, log_index: 7, since })
-    expect(final).toContain('Checked on its chain: yes: its block is final')
+    const final = pageWith({ verdict: 'final', block_number: 457_426_042, log_index: 7, since })
+    expect(final).toContain('Verified on-chain: yes: its block is final')
     expect(final).toContain('Block: `457426042`, log 7')
-    expect(said({ verdict: 'mismatch', since })).toContain('refused: the transaction does not bear')
+    expect(pageWith({ verdict: 'mismatch', since })).toContain(
+      'rejected: the transaction does not match',
+    )
   })
 })
 

@@ -1,6 +1,5 @@
-/** The frame of every page: head, navigation, footer. No inline script or style, nothing from another host. */
-import { cardHeight, cardWidth } from '../../src/core/og-card.ts'
-import type { World } from '../world/world.ts'
+/** The frame of every page: head, navigation, footer. No inline scripts or styles, nothing from another host. */
+import { cardHeight, cardWidth } from '../core/og-card.ts'
 import { html } from './html.ts'
 import type { Html } from './html.ts'
 import { markdownPath } from './page.ts'
@@ -28,7 +27,7 @@ const footer = [
       ['/jobs', 'Job exchange'],
       ['/partners', 'Partners and pricing'],
       ['/skills', 'Skills'],
-      ['/status', 'Status of the polls'],
+      ['/status', 'Poll status'],
     ],
   },
   {
@@ -48,17 +47,22 @@ const footer = [
       ['/docs/try', 'Try the API'],
       ['/openapi.json', 'OpenAPI'],
       ['/llms.txt', 'For agents'],
-      ['/changelog', 'Changes'],
+      ['/changelog', 'Changelog'],
     ],
   },
 ] as const
 
-/** The whole HTML document. `image` is the path of the picture that stands for the page where it is shared. */
-export function layout(
-  page: SitePage,
-  body: Html,
-  { site, image }: { readonly site: World['site']; readonly image: string | null },
-): string {
+interface LayoutOptions {
+  readonly site: { readonly url: string; readonly version: string }
+  /** Path of the preview image. */
+  readonly image: string | null
+  /** False for pages rendered on request, which are not signed and have no Markdown form. */
+  readonly isPublished: boolean
+}
+
+/** The whole HTML document. */
+export function layout(page: SitePage, body: Html, options: LayoutOptions): string {
+  const { site, image, isPublished } = options
   const { path, title, description } = page
   const fullTitle = path === '/' ? `${siteName}: ${title}` : `${title} · ${siteName}`
   return html`<!doctype html>
@@ -87,12 +91,15 @@ export function layout(
         <link rel="icon" href="/favicon.svg" type="image/svg+xml" />
         <link rel="stylesheet" href="/assets/site.css" />
         ${(page.styles ?? []).map((href) => html`<link rel="stylesheet" href="${href}" /> `)}
-        <link
-          rel="alternate"
-          type="text/markdown"
-          href="${markdownPath(path)}"
-          title="This page as Markdown"
-        />
+        ${
+          isPublished &&
+          html`<link
+            rel="alternate"
+            type="text/markdown"
+            href="${markdownPath(path)}"
+            title="This page as Markdown"
+          /> `
+        }
         ${(page.alternates ?? []).map(({ type, href, title: name }) => html`<link rel="alternate" type="${type}" href="${href}" title="${name}" /> `)}
         <link rel="service-desc" type="application/json" href="/openapi.json" />
         <link rel="api-catalog" href="/.well-known/api-catalog" />
@@ -100,7 +107,7 @@ export function layout(
         ${(page.scripts ?? []).map((src) => html`<script defer src="${src}"></script> `)}
       </head>
       <body>
-        <a class="skip" href="#main">Skip to the content</a>
+        <a class="skip" href="#main">Skip to content</a>
         <header>
           <p class="brand"><a href="/">${siteName}</a></p>
           <nav aria-label="Main">
@@ -124,15 +131,22 @@ export function layout(
               </nav> `,
           )}
           <p class="colophon">
-            Every document of this site, this page among them, is signed with
-            <a href="/.well-known/signing-keys.json">the ledger's key</a>;
-            <a href="/docs/verifying">verify it</a>.
-            <a href="${markdownPath(path)}">This page as Markdown</a>. Version ${site.version}.
+            ${isPublished ? signedNote(path) : onDemandNote} Version ${site.version}.
           </p>
         </footer>
       </body>
     </html> `.toString()
 }
+
+function signedNote(path: string): Html {
+  return html`Every document of this site, including this page, is signed with
+    <a href="/.well-known/signing-keys.json">the ledger's key</a>;
+    <a href="/docs/verifying">verify it</a>.
+    <a href="${markdownPath(path)}">This page as Markdown</a>.`
+}
+
+const onDemandNote = html`This page was rendered on request and is not signed. Published documents
+  are: <a href="/docs/verifying">verify one</a>.`
 
 function navEntry(href: string, label: string, page: SitePage): Html {
   if (page.path === href) return html`<li><a href="${href}" aria-current="page">${label}</a></li>`

@@ -1,8 +1,10 @@
-import { link, longestBacktickRun, inline, strong, renderInline } from './html-and-markdown.ts'
-import type { Inline, HtmlAndMarkdown } from './html-and-markdown.ts'
-/** Blocks of a page in both forms. A Markdown block ends without a line end; the page puts blank lines between. */
+/** Blocks of a page in both forms. A Markdown block has no final line end; the page puts blank lines between blocks. */
+import { inline, link, longestBacktickRun, renderInline, strong } from './html-and-markdown.ts'
+import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import { html, trusted } from './html.ts'
 import type { Html } from './html.ts'
+
+type Links = readonly (readonly [href: string, label: string] | null)[]
 
 export function heading(level: 2 | 3, label: Inline, id: string): HtmlAndMarkdown {
   const { html: inner, md } = renderInline(label)
@@ -12,7 +14,7 @@ export function heading(level: 2 | 3, label: Inline, id: string): HtmlAndMarkdow
   }
 }
 
-/** A part of a page under its heading. */
+/** Blocks under a second-level heading. */
 export function section(
   id: string,
   title: Inline,
@@ -22,7 +24,6 @@ export function section(
   return { html: html`<section aria-labelledby="${id}">${content.html}</section>`, md: content.md }
 }
 
-/** Blocks one below the other. */
 export function stacked(blocks: readonly (HtmlAndMarkdown | null)[]): HtmlAndMarkdown {
   const shown = blocks.filter((block) => block !== null)
   return {
@@ -34,7 +35,7 @@ export function stacked(blocks: readonly (HtmlAndMarkdown | null)[]): HtmlAndMar
   }
 }
 
-/** Text that opens a line must not open a heading, a list or a rule. */
+/** Escapes text that would open a heading, a list or a rule at the start of a line. */
 function lineStart(md: string): string {
   return md.trim().replace(/^(?:(\d+)([.)])|([#>+=-]))/, '$1\\$2$3')
 }
@@ -45,6 +46,11 @@ export function para(content: Inline, className = ''): HtmlAndMarkdown {
     html: className === '' ? html`<p>${inner}</p>` : html`<p class="${className}">${inner}</p>`,
     md: lineStart(md),
   }
+}
+
+/** The first paragraph of a page, set larger. */
+export function introduction(content: Inline): HtmlAndMarkdown {
+  return para(content, 'lede')
 }
 
 export function list(items: readonly Inline[]): HtmlAndMarkdown {
@@ -67,31 +73,38 @@ export function steps(items: readonly Inline[]): HtmlAndMarkdown {
   }
 }
 
-/** Terms with what they are; entries that are null are left out. */
-export function facts(entries: readonly (readonly [string, Inline] | null)[]): HtmlAndMarkdown {
+export type Fact = readonly [term: string, value: Inline] | null
+
+/** A fact, or nothing where its value is undefined. */
+export function fact<T>(term: string, value: T | undefined, show: (value: T) => Inline): Fact {
+  return value === undefined ? null : [term, show(value)]
+}
+
+/** Terms with their values; null entries are left out. */
+export function facts(entries: readonly Fact[]): HtmlAndMarkdown {
   const shown = entries
     .filter((entry) => entry !== null)
-    .map(([term, content]) => ({ term, content: renderInline(content) }))
+    .map(([term, value]) => ({ term, value: renderInline(value) }))
   return {
     html: html`<dl class="facts">
       ${shown.map(
-        ({ term, content }) =>
+        ({ term, value }) =>
           html`<div>
             <dt>${term}</dt>
-            <dd>${content.html}</dd>
+            <dd>${value.html}</dd>
           </div>`,
       )}
     </dl>`,
-    md: shown.map(({ term, content }) => `- ${term}: ${nested(content.md)}`).join('\n'),
+    md: shown.map(({ term, value }) => `- ${term}: ${nested(value.md)}`).join('\n'),
   }
 }
 
-/** A list inside an item of a list stands below it, indented. */
+/** A list inside a list item starts on its own line, indented. */
 function nested(md: string): string {
   return md.startsWith('- ') ? `\n  ${md.replaceAll('\n', '\n  ')}` : md
 }
 
-/** Two drawings beside each other where there is room. */
+/** Drawings side by side where the screen is wide enough. */
 export function pair(blocks: readonly HtmlAndMarkdown[]): HtmlAndMarkdown {
   const { html: inner, md } = stacked(blocks)
   return { html: html`<div class="pair">${inner}</div>`, md }
@@ -99,17 +112,9 @@ export function pair(blocks: readonly HtmlAndMarkdown[]): HtmlAndMarkdown {
 
 /** Large figures side by side, each with its unit and window. */
 export function tiles(
-  entries: readonly {
-    readonly label: string
-    readonly value: HtmlAndMarkdown
-    readonly note: Inline
-  }[],
+  entries: readonly (readonly [label: string, value: HtmlAndMarkdown, note: Inline])[],
 ): HtmlAndMarkdown {
-  const shown = entries.map(({ label, value, note }) => ({
-    label,
-    value,
-    note: renderInline(note),
-  }))
+  const shown = entries.map(([label, value, note]) => ({ label, value, note: renderInline(note) }))
   return {
     html: html`<dl class="tiles">
       ${shown.map(
@@ -137,7 +142,7 @@ export function notice(title: string, content: Inline): HtmlAndMarkdown {
   return { html: html`<p class="notice" role="note">${inner}</p>`, md: `> ${md.trim()}` }
 }
 
-/** A drawing with its caption; the numbers in words are the caption of the Markdown form too. */
+/** A drawing with its caption, which is its whole Markdown form. */
 export function figure(svg: string, caption: Inline): HtmlAndMarkdown {
   const { html: inner, md } = renderInline(caption)
   return {
@@ -149,7 +154,7 @@ export function figure(svg: string, caption: Inline): HtmlAndMarkdown {
   }
 }
 
-/** What can be folded away on the page; the Markdown form shows it. */
+/** Collapsed on the page, open in Markdown. */
 export function folded(summary: string, block: HtmlAndMarkdown): HtmlAndMarkdown {
   return {
     html: html`<details>
@@ -160,28 +165,43 @@ export function folded(summary: string, block: HtmlAndMarkdown): HtmlAndMarkdown
   }
 }
 
-/** The check of a signed document in the reader's own browser. */
-export function verifyBox(documentPath: string, what: string): HtmlAndMarkdown {
-  const byHand = inline`Checks ${link(documentPath, what)} as your browser receives it. By hand: ${link('/docs/verifying', 'how to verify')}.`
+/** A button that checks a signed document in the reader's browser. */
+export function verifyBox(documentPath: string, label = documentPath): HtmlAndMarkdown {
+  const manual = inline`Checks ${link(documentPath, label)} as your browser receives it. To check it by hand, see ${link('/docs/verifying', 'how to verify')}.`
   return {
-    html: html`<div class="verify" data-verify="${documentPath}">
-      <button type="button" disabled>Check the signature</button>
-      <p>${byHand.html}<noscript> The button needs JavaScript; the guide does not.</noscript></p>
-      <div class="result" role="status"></div>
-    </div>`,
-    md: `Signed document: ${link(documentPath, what).md}. ${link('/docs/verifying', 'How to verify').md}.`,
+    html: checkBox(html`data-verify="${documentPath}"`, 'Check the signature', manual.html),
+    md: `Signed document: ${link(documentPath, label).md}. ${link('/docs/verifying', 'How to verify').md}.`,
   }
 }
 
-/** HTML that has no other form; the Markdown form says something else instead, or nothing. */
+/** The same for a receipt without a signed document: checks its id and its own signature. */
+export function verifyReceiptBox(receiptId: string): HtmlAndMarkdown {
+  const about = 'Computes the id from the content of the receipt and checks its own signature.'
+  return {
+    html: checkBox(
+      html`data-verify-receipt="${receiptId}"`,
+      'Check id and signature',
+      html`${about}`,
+    ),
+    md: '',
+  }
+}
+
+function checkBox(attribute: Html, label: string, about: Html): Html {
+  return html`<div class="verify" ${attribute}>
+    <button type="button" disabled>${label}</button>
+    <p>${about}<noscript> The button needs JavaScript.</noscript></p>
+    <div class="result" role="status"></div>
+  </div>`
+}
+
+/** HTML with a different Markdown form, or none. */
 export function htmlOnly(content: Html, md = ''): HtmlAndMarkdown {
   return { html: content, md }
 }
 
-/** Where the parts of a long page are, folded away where they are many. In Markdown the headings tell. */
-export function contents(
-  entries: readonly (readonly [href: string, label: string])[],
-): HtmlAndMarkdown {
+/** Table of contents of a long page, collapsed if it has many entries. Markdown has its headings instead. */
+export function contents(entries: Links): HtmlAndMarkdown {
   const { html: row } = links(entries)
   const inner =
     entries.length <= 20
@@ -194,11 +214,8 @@ export function contents(
 }
 
 /** Links in a row. */
-export function links(
-  entries: readonly (readonly [href: string, label: string] | null)[],
-): HtmlAndMarkdown {
-  const shown = entries.filter((entry) => entry !== null)
-  const items = shown.map(([href, label]) => link(href, label))
+export function links(entries: Links): HtmlAndMarkdown {
+  const items = entries.filter((entry) => entry !== null).map(([href, label]) => link(href, label))
   return {
     html: html`<ul class="links">
       ${items.map((item) => html`<li>${item.html}</li>`)}

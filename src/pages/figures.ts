@@ -1,6 +1,6 @@
-/** Figures, times and words of state as every page shows them. Unknown is a word, never a zero. */
-import { counted, grouped } from '../../src/core/number-text.ts'
-import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
+/** Figures, times and states as every page shows them. Unknown is a word, never a zero. */
+import { counted, grouped } from '../core/number-text.ts'
+import { dayMs, hourMs, isoTime } from '../core/time.ts'
 import { noContent } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 import { html } from './html.ts'
@@ -20,7 +20,7 @@ export function amountText(amountUsdc: number): string {
   return grouped(amountUsdc.toFixed(belowCent ? 6 : 2))
 }
 
-/** An amount without its unit, for columns that name it. */
+/** An amount without its unit, for columns that state it. */
 export function amount(amountUsdc: number | null): HtmlAndMarkdown {
   return amountUsdc === null ? unknown : plain(amountText(amountUsdc))
 }
@@ -33,27 +33,34 @@ export function count(value: number | null): HtmlAndMarkdown {
   return value === null ? unknown : plain(grouped(String(value)))
 }
 
-/** A share of 1 as a percentage with one decimal. */
+/** A fraction as a percentage with one decimal. */
 export function percent(share: number | null): HtmlAndMarkdown {
   return share === null ? unknown : plain(`${(share * 100).toFixed(1)} %`)
 }
 
-/** `2026-11-21 05:30 UTC`. The script of the site may say how long ago that was. */
-export function time(timeMs: number | null): HtmlAndMarkdown {
-  if (timeMs === null) return unknown
-  const iso = isoTime(timeMs)
+/** Unix milliseconds, or RFC 3339. */
+export type TimeValue = number | string
+
+/** `2026-11-21 05:30 UTC`; the script of the site adds the age. */
+export function time(at: TimeValue | null): HtmlAndMarkdown {
+  if (at === null) return unknown
+  const iso = isoTime(timeMs(at))
   const text = `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`
   return { html: html`<time datetime="${iso}">${text}</time>`, md: text }
 }
 
-/** The day of a time. */
-export function day(timeMs: number | null): HtmlAndMarkdown {
-  if (timeMs === null) return unknown
-  const date = isoTime(timeMs).slice(0, 10)
+/** `2026-11-21`. */
+export function day(at: TimeValue | null): HtmlAndMarkdown {
+  if (at === null) return unknown
+  const date = isoTime(timeMs(at)).slice(0, 10)
   return { html: html`<time datetime="${date}">${date}</time>`, md: date }
 }
 
-/** An age in whole hours below two days, in whole days from then on: coarse, so that pages seldom change with it. */
+export function timeMs(at: TimeValue): number {
+  return typeof at === 'number' ? at : Date.parse(at)
+}
+
+/** Whole hours below two days, whole days above: coarse, so that pages rarely change with it. */
 export function ageText(ageMs: number): string {
   const ago = Math.max(ageMs, 0)
   return ago < 2 * dayMs
@@ -61,7 +68,7 @@ export function ageText(ageMs: number): string {
     : counted(Math.floor(ago / dayMs), 'day')
 }
 
-/** A word of state in a pill: the word is the message, the colour only repeats it. */
+/** A state in a pill. The word carries the meaning; the colour repeats it. */
 export function pill(word: string): HtmlAndMarkdown {
   return {
     html: html`<span class="pill" data-is="${word}">${word.replaceAll('_', ' ')}</span>`,
@@ -69,14 +76,14 @@ export function pill(word: string): HtmlAndMarkdown {
   }
 }
 
-/** A mark that a figure needs care, in words. */
+/** A short warning beside a figure. */
 export function mark(text: string | null): HtmlAndMarkdown {
   return text === null
     ? noContent
     : { html: html` <span class="mark">${text}</span>`, md: ` (${text})` }
 }
 
-/** A wallet or hash, shortened for people and whole for programs and copying. */
+/** A wallet or hash: shortened on the page, complete in its title and in Markdown. */
 export function hash(text: string): HtmlAndMarkdown {
   const short = text.length > 20 ? `${text.slice(0, 10)}…${text.slice(-6)}` : text
   return {

@@ -1,0 +1,170 @@
+/** Pages of single receipts, workers, jobs and partners, rendered on request if they are too old to be published. */
+import type { Context, Hono } from 'hono'
+
+import type { ActionDeps } from '../actions/deps.ts'
+import { oathView } from '../actions/partner-view.ts'
+import { ApiError } from '../contract/errors.ts'
+import { pathOf } from '../contract/routes.ts'
+import { jobId } from '../contract/schemas/job.ts'
+import { receiptId } from '../contract/schemas/receipt.ts'
+import { leaderboard } from '../contract/schemas/worker.ts'
+import type { LeaderboardEntry } from '../contract/schemas/worker.ts'
+import { version } from '../contract/version.ts'
+import { cacheControl } from '../core/documents.ts'
+import { entriesOf } from '../core/entries.ts'
+import { HANDLE } from '../core/partner.ts'
+import { WalletError, parseWallet } from '../core/wallet.ts'
+import type { Wallet } from '../core/wallet.ts'
+import { jobDetailView } from '../db/jobs/detail.ts'
+import { findJob } from '../db/jobs/jobs.ts'
+import { countOaths, oathsOfHandle } from '../db/oaths.ts'
+import { findPartner } from '../db/partners/partners.ts'
+import { partnerView } from '../db/partners/view.ts'
+import { countReceipts, findReceipt, listReceipts } from '../db/receipts/receipts.ts'
+import { receiptView } from '../db/receipts/view.ts'
+import { findWorker } from '../db/workers.ts'
+import type { ConcurrencyLimit } from '../limits/concurrency-limits.ts'
+import { stacked } from '../pages/blocks.ts'
+import { jobPage } from '../pages/job.ts'
+import { layout } from '../pages/layout.ts'
+import type { SitePage } from '../pages/page.ts'
+import { partnerPage } from '../pages/partner.ts'
+import { receiptPage } from '../pages/receipt.ts'
+import { workerPage } from '../pages/worker.ts'
+import type { HonoEnv } from './context.ts'
+import type { DocumentStore } from './document-store.ts'
+import { contentSecurityPolicy } from './headers.ts'
+import { listPages } from './list-pages.ts'
+
+const pageType = 'text/html; charset=utf-8'
+const maxAgeSeconds = 60
+const shownReceipts = 200
+const shownOaths = 50
+
+type Store = Pick<DocumentStore, 'get'>
+type PageSource = (deps: ActionDeps, store: Store, id: string) => Promise<SitePage>
+
+const pageSources = {
+  receipts: receiptPageOf,
+  workers: workerPageOf,
+  jobs: jobPageOf,
+  partners: partnerPageOf,
+} as const satisfies Readonly<Record<string, PageSource>>
+
+const prefixes = [...Object.keys(pageSources).map((kind) => `/${kind}/`), '/view/']
+
+/** Whether a page that is not published at this path is looked up in the database. */
+export function isOnDemandPath(path: string): boolean {
+  return prefixes.some((prefix) => path.startsWith(prefix))
+}
+
+/** `/receipts/{id}` or `/view/receipt?id=`, the same for the other kinds, and the lists at `/view/receipts` and so on. */
+export function installOnDemandPages(
+  hono: Hono<HonoEnv>,
+  deps: ActionDeps,
+  store: Store,
+  limit: ConcurrencyLimit,
+): void {
+  for (const [kind, source] of entriesOf(pageSources)) {
+    const respond = async (c: Context<HonoEnv>, id: string) =>
+      pageResponse(c, deps, await limit.run(() => source(deps, store, id)))
+    hono.get(`/${kind}/:id`, (c) => respond(c, c.req.param('id')))
+    hono.get(`/view/${kind.slice(0, -1)}`, (c) => respond(c, c.req.query('id') ?? ''))
+  }
+  for (const [kind, source] of entriesOf(listPages)) {
+    hono.get(`/view/${kind}`, async (c) => {
+      const found = await limit.run(() => source(deps, c.req.query()))
+      return 'redirect' in found ? c.redirect(found.redirect, 303) : pageResponse(c, deps, found)
+    })
+  }
+}
+
+function pageResponse(c: Context<HonoEnv>, { siteUrl }: ActionDeps, page: SitePage): Response {
+  const { html } = stacked(typeof page.body === 'function' ? page.body() : page.body)
+  const text = layout({ ...page, robots: 'noindex' }, html, {
+    site: { url: siteUrl, version },
+    image: null,
+    isPublished: false,
+  })
+  c.env.bytes = Buffer.byteLength(text)
+  return c.body(text, 200, {
+    'Content-Type': pageType,
+    'Cache-Control': cacheControl(maxAgeSeconds),
+    'Content-Security-Policy': contentSecurityPolicy(pageType),
+    'X-Content-Type-Options': 'nosniff',
+  })
+}
+
+async function receiptPageOf(deps: ActionDeps, _store: Store, id: string): Promise<SitePage> {
+  const { database, siteUrl, reference } = deps
+  const record = receiptId.safeParse(id).success ? await findReceipt(database.reader, id) : null
+  if (record === null) throw new ApiError('unknown_receipt')
+  const receipt = receiptView(record, siteUrl)
+  return receiptPage(receipt, {
+    workerWallets: new Set([receipt.to_wallet]),
+    isRailListed: reference().rails.has(receipt.rail),
+    pactId: null,
+    hasRecord: false,
+  })
+}
+
+/** Every registered wallet and every wallet that was paid has a page. */
+async function workerPageOf(deps: ActionDeps, store: Store, text: string): Promise<SitePage> {
+  const { database, siteUrl } = deps
+  const wallet = walletOf(text)
+  if (wallet === null) throw new ApiError('unknown_worker')
+  const filter = { wallet: wallet.id }
+  const [worker, records, total] = await Promise.all([
+    findWorker(database.reader, wallet.id),
+    listReceipts(database.reader, { limit: shownReceipts, before: null, filter }),
+    countReceipts(database.reader, filter),
+  ])
+  if (worker === null && total === 0) throw new ApiError('unknown_worker')
+  return workerPage(wallet.display, {
+    worker: worker ?? undefined,
+    standing: standings(store).find((entry) => entry.wallet === wallet.display),
+    receipts: records.map((record) => receiptView(record, siteUrl)),
+    receiptsCaption: `Newest first, ${records.length} of ${total}.`,
+    allReceipts: null,
+  })
+}
+
+function walletOf(text: string): Wallet | null {
+  try {
+    return parseWallet(text)
+  } catch (error) {
+    if (error instanceof WalletError) return null
+    throw error
+  }
+}
+
+/** The published leaderboard; empty if none is published. */
+function standings(store: Store): readonly LeaderboardEntry[] {
+  const body = store.get(pathOf('getLeaderboard'))?.variants.identity.body.toString('utf8')
+  const parsed = body === undefined ? null : leaderboard.safeParse(JSON.parse(body))
+  return parsed?.success === true ? parsed.data.leaderboard : []
+}
+
+async function jobPageOf(deps: ActionDeps, _store: Store, id: string): Promise<SitePage> {
+  const { database, siteUrl, clock } = deps
+  const record = jobId.safeParse(id).success ? await findJob(database.reader, id) : null
+  if (record === null) throw new ApiError('unknown_job')
+  const job = await jobDetailView(database.reader, record, { siteUrl, nowMs: clock.now() })
+  return jobPage(job, new Set(job.worker === undefined ? [] : [job.worker]))
+}
+
+async function partnerPageOf(deps: ActionDeps, _store: Store, handle: string): Promise<SitePage> {
+  const { database, reference } = deps
+  const record = HANDLE.test(handle) ? await findPartner(database.reader, { handle }) : null
+  if (record === null) throw new ApiError('unknown_partner')
+  const [oaths, total] = await Promise.all([
+    oathsOfHandle(database.reader, handle, { limit: shownOaths, before: null }),
+    countOaths(database.reader, handle),
+  ])
+  const partner = partnerView(record)
+  return partnerPage(partner, {
+    tierName: reference().tiers.get(partner.tier)?.name,
+    workerWallets: new Set(),
+    history: { oaths: oaths.map(oathView), total },
+  })
+}

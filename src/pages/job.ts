@@ -1,0 +1,83 @@
+/** The page of one job of the exchange, and jobs as table rows. */
+import type { Job, JobDetail } from '../contract/schemas/job.ts'
+import { counted } from '../core/number-text.ts'
+import { fact, facts, introduction, links, para, section, steps } from './blocks.ts'
+import { amountCell, timeCell } from './cells.ts'
+import { pill, time, usdc } from './figures.ts'
+import { code, inline, join, link, untrustedText } from './html-and-markdown.ts'
+import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
+import type { SitePage } from './page.ts'
+import { jobPath, receiptPath, walletText } from './paths.ts'
+import { cell, table } from './table.ts'
+
+export function jobTable(caption: Inline, jobs: readonly Job[]): HtmlAndMarkdown {
+  return table({
+    id: 'jobs',
+    caption,
+    columns: [
+      { label: 'Job' },
+      { label: 'Status' },
+      { label: 'Budget', unit: 'USDC', kind: 'figure' },
+      { label: 'Bids', kind: 'figure' },
+      { label: 'Skills', sortable: false },
+      { label: 'Deadline' },
+    ],
+    rows: jobs.map((job) => ({
+      cells: [
+        cell(link(jobPath(job.id), untrustedText(job.title)), job.title.toLowerCase()),
+        pill(job.status),
+        amountCell(job.budget_usdc),
+        cell(String(job.bids_count), job.bids_count),
+        join(job.skills.map(untrustedText), ', '),
+        timeCell(job.deadline),
+      ],
+    })),
+    empty: 'No jobs yet.',
+  })
+}
+
+/** With its history if the job is a `JobDetail`. */
+export function jobPage(job: Job | JobDetail, wallets: ReadonlySet<string>): SitePage {
+  const detail = 'history' in job ? job : null
+  return {
+    path: jobPath(job.id),
+    title: job.title,
+    description: `${job.status}: ${usdc(job.budget_usdc).md}, ${counted(job.bids_count, 'bid')}.`,
+    nav: '/opportunities',
+    listed: false,
+    inputs: [job, [job.poster, job.worker].map((value) => wallets.has(value ?? ''))],
+    body: () => [
+      introduction(inline`${pill(job.status)} · budget up to ${usdc(job.budget_usdc)}`),
+      para(untrustedText(job.description)),
+      facts([
+        ['Job', code(job.id)],
+        ['Posted', time(job.created_at)],
+        ['Deadline', time(job.deadline)],
+        ['Poster', walletText(job.poster, wallets)],
+        ['Skills', job.skills.length === 0 ? 'any' : join(job.skills.map(untrustedText), ', ')],
+        ['Bids', String(job.bids_count)],
+        fact('Awarded to', job.worker, (wallet) => walletText(wallet, wallets)),
+        fact('Accepted price', job.price_usdc, usdc),
+        fact('SHA-256 of the delivery', detail?.delivery?.content_sha256, code),
+        fact('Disputed', detail?.dispute?.reason, untrustedText),
+        fact('Receipt', job.receipt_id, (id) => link(receiptPath(id), code(id))),
+      ]),
+      detail === null
+        ? null
+        : section(
+            'history',
+            'History',
+            steps(
+              detail.history.map(
+                ({ event, by, status, at }) =>
+                  inline`${time(at)} ${event} by ${by}: ${status.replaceAll('_', ' ')}`,
+              ),
+            ),
+          ),
+      links([
+        [`/api/v1/jobs/${job.id}`, 'Current state with history, JSON'],
+        ['/jobs', 'All jobs'],
+      ]),
+    ],
+  }
+}

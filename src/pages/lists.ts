@@ -1,0 +1,86 @@
+/** Search forms, and links to older entries of a list. Both lead to pages rendered on request. */
+import { htmlOnly } from './blocks.ts'
+import { link } from './html-and-markdown.ts'
+import type { HtmlAndMarkdown } from './html-and-markdown.ts'
+import { html } from './html.ts'
+
+export type SearchedList = 'receipts' | 'workers' | 'jobs' | 'partners'
+
+interface SearchKind {
+  /** Label of the search field. */
+  readonly label: string
+  /** For readers of the Markdown form. */
+  readonly api: string
+}
+
+const searchKinds: Readonly<Record<SearchedList, SearchKind>> = {
+  receipts: {
+    label: 'Receipt id or wallet of the worker',
+    api: 'A receipt is at /receipts/ followed by its id; the receipts of a worker are at /api/v1/receipts?wallet= followed by the wallet.',
+  },
+  workers: {
+    label: 'Wallet or slug of a skill',
+    api: 'A worker is at /workers/ followed by the wallet; everyone with a skill is at /api/v1/workers?skill= followed by its slug.',
+  },
+  jobs: {
+    label: 'Job id, status, skill or wallet of the poster',
+    api: 'A job is at /jobs/ followed by its id; lists are at /api/v1/jobs with status=, skill= or wallet=.',
+  },
+  partners: {
+    label: 'Handle of a partner',
+    api: 'A partner is at /partners/ followed by the handle.',
+  },
+}
+
+/** `query`: what was searched for; `result`: the number of matches in words. */
+export function searchForm(kind: SearchedList, query = '', result = ''): HtmlAndMarkdown {
+  const { label, api } = searchKinds[kind]
+  return htmlOnly(
+    html`<form
+      class="filters"
+      action="${listPath(kind)}"
+      method="get"
+      role="search"
+      autocomplete="off"
+    >
+      <label
+        >${label}
+        <input
+          type="search"
+          name="q"
+          value="${query}"
+          maxlength="80"
+          spellcheck="false"
+          size="36" /></label
+      ><button type="submit">Search</button><output role="status">${result}</output>
+    </form>`,
+    api,
+  )
+}
+
+/** The list page that the service renders for a query or a cursor. */
+export function listPath(kind: SearchedList): string {
+  return `/view/${kind}`
+}
+
+/** Null if the page shows all entries. `next` is the cursor of the first entry not shown. */
+export function olderLink(
+  kind: Exclude<SearchedList, 'partners'>,
+  next: string | null,
+  query: Readonly<Record<string, string>> = {},
+): HtmlAndMarkdown | null {
+  if (next === null) return null
+  const older = link(
+    `${listPath(kind)}?${queryString({ ...query, cursor: next })}`,
+    `Show older ${kind}`,
+  )
+  const json = `/api/v1/${kind}?${queryString({ ...query, limit: '100', cursor: next })}`
+  return {
+    html: html`<p data-more="${kind}">${older.html}</p>`,
+    md: link(json, `Older ${kind}, JSON`).md,
+  }
+}
+
+function queryString(query: Readonly<Record<string, string>>): string {
+  return new URLSearchParams(query).toString()
+}

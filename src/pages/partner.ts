@@ -1,0 +1,87 @@
+/** The page of one partner. */
+import { pathOf } from '../contract/routes.ts'
+import type { OathEntry, Partner } from '../contract/schemas/partner.ts'
+import { fact, facts, introduction, links, para, section } from './blocks.ts'
+import { hash, pill, time } from './figures.ts'
+import { address, code, inline, join, link, untrustedText } from './html-and-markdown.ts'
+import type { HtmlAndMarkdown } from './html-and-markdown.ts'
+import type { SitePage } from './page.ts'
+import { partnerPath, walletText } from './paths.ts'
+import { unsortedTable } from './table.ts'
+
+export interface PartnerPageOptions {
+  /** Undefined if the tier is no longer offered. */
+  readonly tierName: string | undefined
+  readonly workerWallets: ReadonlySet<string>
+  /** The newest oaths and writes; null if the page links to them. */
+  readonly history: { readonly oaths: readonly OathEntry[]; readonly total: number } | null
+}
+
+export function partnerPage(partner: Partner, options: PartnerPageOptions): SitePage {
+  const { handle, wallet, attestation_endpoint_url: endpoint } = partner
+  const { tierName = partner.tier, workerWallets, history } = options
+  const api = pathOf('getPartner', { handle })
+  return {
+    path: partnerPath(handle),
+    title: partner.display_name,
+    description: `${partner.display_name}, a partner of the ledger in the tier ${tierName}.`,
+    nav: '/docs',
+    listed: false,
+    alternates: [{ type: 'application/json', href: api, title: 'JSON' }],
+    inputs: [partner, tierName, workerWallets.has(wallet)],
+    body: () => [
+      introduction(
+        inline`${pill(partner.status)} in the tier ${link(`/partners#tier-${partner.tier}`, tierName)} · ${code(handle)}`,
+      ),
+      partner.bio_short === undefined ? null : para(untrustedText(partner.bio_short)),
+      facts([
+        ['Wallet', walletText(wallet, workerWallets)],
+        fact('Website', partner.website, address),
+        [
+          'Skills',
+          partner.skills.length === 0 ? 'none' : join(partner.skills.map(untrustedText), ', '),
+        ],
+        ['Oath signed', time(partner.oath_signed_at)],
+        ['Attestation endpoint', endpoint === null ? 'none' : address(endpoint)],
+        fact('Endpoint set', partner.attestation_signed_at ?? undefined, time),
+        fact(
+          'SHA-256 of the signature that set it',
+          partner.attestation_signature_sha256 ?? undefined,
+          code,
+        ),
+        ['Partner since', time(partner.created_at)],
+      ]),
+      section(
+        'history',
+        'Oaths and writes',
+        para(
+          'Every oath and every write of a partner is recorded permanently, with the hashes of what was signed.',
+        ),
+        history === null ? null : oathTable(history.oaths, history.total),
+        links([
+          [pathOf('listPartnerOaths', { handle }), 'History, JSON'],
+          history === null ? [`/view/partner?id=${handle}`, 'History as a page'] : null,
+        ]),
+      ),
+      links([
+        [api, 'Current state, JSON'],
+        ['/partners', 'All partners'],
+      ]),
+    ],
+  }
+}
+
+function oathTable(oaths: readonly OathEntry[], total: number): HtmlAndMarkdown {
+  return unsortedTable(
+    'oath-history',
+    `The newest ${oaths.length} of ${total}.`,
+    ['Time', 'Kind', 'Action', 'SHA-256 of the signed text', 'Binding'],
+    oaths.map((entry) => [
+      time(entry.time),
+      entry.kind,
+      untrustedText(entry.action),
+      hash(entry.message_sha256),
+      entry.binding,
+    ]),
+  )
+}

@@ -1,0 +1,166 @@
+/** The page of one receipt, and receipts as table rows. */
+import type { Receipt } from '../contract/schemas/receipt.ts'
+import { jobExchange } from '../core/job.ts'
+import {
+  fact,
+  facts,
+  introduction,
+  links,
+  para,
+  section,
+  verifyBox,
+  verifyReceiptBox,
+} from './blocks.ts'
+import { amountCell, timeCell } from './cells.ts'
+import { hash, pill, time, usdc } from './figures.ts'
+import { address, code, inline, link, untrustedText } from './html-and-markdown.ts'
+import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
+import type { SitePage } from './page.ts'
+import {
+  pactPath,
+  railPath,
+  receiptPath,
+  receiptRecordPath,
+  walletText,
+  workerPath,
+} from './paths.ts'
+import { cell, table } from './table.ts'
+
+export function receiptTable(
+  id: string,
+  caption: Inline,
+  receipts: readonly Receipt[],
+): HtmlAndMarkdown {
+  return table({
+    id,
+    caption,
+    columns: [
+      { label: 'Receipt' },
+      { label: 'Verification' },
+      { label: 'Rail' },
+      { label: 'Amount', unit: 'USDC', kind: 'figure' },
+      { label: 'From' },
+      { label: 'To' },
+      { label: 'Date' },
+    ],
+    rows: receipts.map((receipt) => ({
+      cells: [
+        cell(link(receiptPath(receipt.receipt_id), hash(receipt.receipt_id)), receipt.receipt_id),
+        pill(receipt.verification),
+        link(railPath(receipt.rail), untrustedText(receipt.rail)),
+        amountCell(receipt.amount_usdc),
+        receipt.from_wallet === undefined
+          ? 'not stated'
+          : cell(hash(receipt.from_wallet), receipt.from_wallet),
+        cell(link(workerPath(receipt.to_wallet), hash(receipt.to_wallet)), receipt.to_wallet),
+        timeCell(receipt.occurred_at),
+      ],
+    })),
+    empty: 'No receipts yet.',
+  })
+}
+
+export interface ReceiptPageOptions {
+  /** Wallets to link to their worker pages. */
+  readonly workerWallets: ReadonlySet<string>
+  readonly isRailListed: boolean
+  /** Of the settled pact that the receipt belongs to. */
+  readonly pactId: string | null
+  /** Whether the signed record of the receipt is published. */
+  readonly hasRecord: boolean
+}
+
+export function receiptPage(receipt: Receipt, options: ReceiptPageOptions): SitePage {
+  const { workerWallets: wallets, isRailListed, pactId, hasRecord } = options
+  const id = receipt.receipt_id
+  const { from_wallet: from, to_wallet: to, onchain } = receipt
+  const rail = untrustedText(receipt.rail)
+  return {
+    path: receiptPath(id),
+    title: `Receipt ${id.slice(0, 12)}…${id.slice(-6)}`,
+    description: `${usdc(receipt.amount_usdc).md} ${paymentClaim(receipt)} on ${receipt.rail}: ${receipt.verification}.`,
+    nav: '/receipts',
+    listed: false,
+    inputs: [receipt, isRailListed, pactId, [from, to].map((value) => wallets.has(value ?? ''))],
+    body: () => [
+      introduction(
+        inline`${pill(receipt.verification)} ${usdc(receipt.amount_usdc)} ${paymentClaim(receipt)} on ${time(receipt.occurred_at)}`,
+      ),
+      receipt.verification_reason === undefined
+        ? null
+        : para(untrustedText(receipt.verification_reason)),
+      facts([
+        ['Receipt', code(id)],
+        ['Rail', isRailListed ? link(railPath(receipt.rail), rail) : rail],
+        ['From', from === undefined ? 'not stated' : walletText(from, wallets)],
+        ['To', walletText(to, wallets)],
+        ['Amount', usdc(receipt.amount_usdc)],
+        [
+          'Issued',
+          receipt.kind === 'platform'
+            ? inline`by the platform ${untrustedText(receipt.platform ?? 'unknown')}`
+            : 'signed by the worker',
+        ],
+        ['Verified on-chain', onchainText(receipt)],
+        fact('Block', onchain?.block_number, (block) => blockText(block, onchain)),
+        fact('Chain', receipt.chain, untrustedText),
+        fact('Transaction', receipt.tx_hash, (hashText) =>
+          receipt.explorer_url === undefined
+            ? code(hashText)
+            : link(receipt.explorer_url, code(hashText)),
+        ),
+        fact('Job', receipt.job_id, (job) =>
+          pactId === null ? untrustedText(job) : link(pactPath(pactId), untrustedText(job)),
+        ),
+        fact('Summary', receipt.summary, untrustedText),
+        fact('Evidence', receipt.evidence_url, address),
+        ['Accepted', time(receipt.accepted_at)],
+      ]),
+      section(
+        'check',
+        'Check it',
+        hasRecord
+          ? verifyBox(receiptRecordPath(id), 'the signed record of this receipt')
+          : verifyReceiptBox(id),
+      ),
+      links([
+        hasRecord
+          ? [receiptRecordPath(id), 'Signed record, JSON']
+          : [`/api/v1/receipts/${id}`, 'With its content, JSON'],
+        ['/receipts', 'All receipts'],
+        ['/docs/verifying', 'How to verify'],
+        ['/docs/receipts', 'How receipts are verified on-chain'],
+      ]),
+    ],
+  }
+}
+
+/** Only a verified payment is called paid. */
+function paymentClaim({ platform, verification }: Receipt): string {
+  if (platform === jobExchange.platform) return 'agreed for accepted work'
+  return verification === 'verified' ? 'paid' : 'claimed as paid'
+}
+
+const verdicts: Readonly<Record<NonNullable<Receipt['onchain']>['verdict'], string>> = {
+  unchecked: 'no',
+  pending: 'not yet: the transaction is not in a block',
+  not_found: 'no: the chain does not know the transaction',
+  soft: 'not yet: its block may still be reorganised',
+  safe: 'provisionally: its block is safe but not final',
+  final: 'yes: its block is final',
+  reverted: 'rejected: the transaction was reverted',
+  mismatch: 'rejected: the transaction does not match the receipt',
+}
+
+function onchainText({ tx_hash: txHash, onchain }: Receipt): Inline {
+  if (onchain !== undefined) return verdicts[onchain.verdict]
+  return txHash === undefined ? 'no: it names no transaction' : 'not yet'
+}
+
+function blockText(block: number, onchain: Receipt['onchain']): Inline {
+  const at = onchain?.block_at
+  const logIndex = onchain?.log_index
+  const when = at === undefined ? null : inline` of ${time(at)}`
+  const log = logIndex === undefined ? null : inline`, log ${logIndex}`
+  return inline`${code(String(block))}${when}${log}`
+}

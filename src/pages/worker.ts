@@ -1,0 +1,118 @@
+/** The page of one worker, and workers as table rows. */
+import type { Receipt } from '../contract/schemas/receipt.ts'
+import type { LeaderboardEntry, Worker } from '../contract/schemas/worker.ts'
+import { counted } from '../core/number-text.ts'
+import { fact, facts, links, para, section } from './blocks.ts'
+import type { Fact } from './blocks.ts'
+import { dayCell } from './cells.ts'
+import { amount, time, usdc } from './figures.ts'
+import { address, code, inline, join, small, untrustedText } from './html-and-markdown.ts'
+import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
+import type { SitePage } from './page.ts'
+import { shortWallet, workerPath } from './paths.ts'
+import { receiptTable } from './receipt.ts'
+import { cell, table } from './table.ts'
+
+/** A self-chosen name, with a warning if it looks like an earlier one. */
+export function nameText(
+  name: string,
+  { looks_like_another: isLookAlike }: { readonly looks_like_another?: true | undefined },
+  shown: HtmlAndMarkdown = untrustedText(name),
+): HtmlAndMarkdown {
+  return isLookAlike === true ? inline`${shown} ${small('looks like another name')}` : shown
+}
+
+export function workerTable(
+  caption: Inline,
+  workers: readonly Worker[],
+  pages: ReadonlySet<string>,
+): HtmlAndMarkdown {
+  return table({
+    id: 'workers',
+    caption,
+    columns: [
+      { label: 'Name' },
+      { label: 'Wallet' },
+      { label: 'Skills', sortable: false },
+      { label: 'Registered' },
+    ],
+    rows: workers.map((worker) => ({
+      cells: [
+        worker.display_name === undefined
+          ? cell('no name', '')
+          : cell(nameText(worker.display_name, worker), worker.display_name.toLowerCase()),
+        cell(shortWallet(worker.wallet, pages), worker.wallet),
+        join(worker.skills.map(untrustedText), ', '),
+        dayCell(worker.registered_at),
+      ],
+    })),
+    empty: 'No workers yet.',
+  })
+}
+
+export interface WorkerPageOptions {
+  readonly worker: Worker | undefined
+  readonly standing: LeaderboardEntry | undefined
+  readonly receipts: readonly Receipt[]
+  readonly receiptsCaption: string
+  /** Path of the page that shows all receipts, if this one does not. */
+  readonly allReceipts: string | null
+}
+
+export function workerPage(wallet: string, options: WorkerPageOptions): SitePage {
+  const { worker, standing, receipts, receiptsCaption, allReceipts } = options
+  const name = standing?.display_name ?? worker?.display_name ?? null
+  return {
+    path: workerPath(wallet),
+    title: name ?? `Worker ${wallet.slice(0, 10)}…${wallet.slice(-6)}`,
+    description: `The worker with the wallet ${wallet}: skills, rank and receipts.`,
+    nav: '/leaderboard',
+    listed: false,
+    inputs: [worker ?? null, standing ?? null, receipts],
+    body: () => [
+      facts([
+        ['Wallet', code(wallet)],
+        (standing ?? worker)?.looks_like_another === true
+          ? ['Name', 'looks like the earlier name of another wallet']
+          : null,
+        [
+          'Rank',
+          standing === undefined
+            ? 'not on the leaderboard'
+            : inline`${standing.rank}, score ${amount(standing.rep_score)}`,
+        ],
+        fact(
+          'Earned',
+          standing,
+          (entry) =>
+            inline`${usdc(entry.total_usdc_lifetime)} in ${counted(entry.receipts_count, 'receipt')}`,
+        ),
+        fact('Spot claimed', standing, ({ claimed }) => (claimed ? 'yes' : 'no')),
+        ...(worker === undefined ? ([['Registered', 'no']] as const) : registration(worker)),
+      ]),
+      worker?.bio === undefined ? null : para(untrustedText(worker.bio)),
+      section(
+        'receipts',
+        'Receipts',
+        receiptTable('receipts-table', receiptsCaption, receipts),
+        links([
+          allReceipts === null ? null : [allReceipts, 'View all receipts'],
+          [`/api/v1/receipts?wallet=${wallet}`, 'All receipts, JSON'],
+        ]),
+      ),
+      links([
+        ['/leaderboard', 'Leaderboard'],
+        ['/workers', 'All workers'],
+      ]),
+    ],
+  }
+}
+
+function registration(worker: Worker): readonly Fact[] {
+  return [
+    ['Registered', time(worker.registered_at)],
+    ['Skills', join(worker.skills.map(untrustedText), ', ')],
+    fact('Address', worker.url, address),
+    fact('Key that signs receipts', worker.receipt_key, code),
+  ]
+}
