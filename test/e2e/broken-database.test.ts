@@ -2,24 +2,17 @@
 import { truncateSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
-import { installProgram } from '../support/program.ts'
-import type { Program } from '../support/program.ts'
 import { receiptFacts, submission, workerSigned } from '../support/receipts.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { ed25519Key, nearWallet } from '../support/wallets.ts'
-import { addressOf, newLedger } from './ledger.ts'
+import { addressOf, newLedger, useProgram } from './ledger.ts'
 
 allowSlowTests('starts the compiled program')
 
 const worker = nearWallet('worker')
-let program: Program
-
-beforeAll(() => {
-  program = installProgram()
-})
-afterAll(() => program.remove())
+const program = useProgram()
 
 async function post(url: string, summary: string): Promise<number> {
   const receipt = workerSigned(receiptFacts(worker, { summary }), ed25519Key('worker'))

@@ -48,8 +48,8 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => shell.close())
 
-describe('an operator, while the service runs', () => {
-  test('opens a flag that readers see, and closes it with a reason', async () => {
+describe('agent-income-ledger admin, while the service runs', () => {
+  test('opens a flag that readers see and closes it with a reason', async () => {
     const opened = await done([
       'admin',
       'flags',
@@ -97,7 +97,7 @@ describe('an operator, while the service runs', () => {
     ])
   })
 
-  test('refuses a flag on a rail that is none, or of a kind that is none', async () => {
+  test('refuses a flag on an unknown rail or of an unknown kind', async () => {
     const flag = ['--severity', 'info', '--title', 'x', '--reason', 'x']
     expect((await admin('flags', 'open', '--kind', 'bad_mood', ...flag)).code).toBe(2)
     expect(
@@ -105,7 +105,7 @@ describe('an operator, while the service runs', () => {
     ).toBe(2)
   })
 
-  test('reads feedback, and decides over proposals once', async () => {
+  test('lists feedback and decides on each proposal once', async () => {
     await done(['feedback', 'a word', '--rating', '4'])
     expect(resultOf(await admin('feedback', 'list'))).toMatchObject({
       feedback: [{ message: 'a word', rating: 4 }],
@@ -130,7 +130,7 @@ describe('an operator, while the service runs', () => {
     })
   })
 
-  test('gives a partner a tier, and releases its bound wallet', async () => {
+  test('grants a partner a tier and releases its bound wallet', async () => {
     await done(['partner', 'signup', '--handle', 'acme', '--display-name', 'Acme'])
     const set = await admin(
       'partners',
@@ -152,7 +152,7 @@ describe('an operator, while the service runs', () => {
     expect((await admin('partners', 'set-tier', 'acme', 'gold', '--reason', 'x')).code).toBe(2)
   })
 
-  test('takes a platform only with a proof of its key, and never deletes one', async () => {
+  test('adds a platform only with proof of its key and never deletes one', async () => {
     const data = at('authored')
     cpSync('data', data, { recursive: true, filter: (path) => !path.startsWith('data/run') })
     const key = receiptKeyOf(parseSecretKey(`seed:${'11'.repeat(32)}`))
@@ -185,7 +185,7 @@ describe('an operator, while the service runs', () => {
     expect(JSON.stringify(listed)).toMatch(/"platform":"board".*"revoked_at":"20/)
   })
 
-  test('rotates the signing key, and the old one stays listed', async () => {
+  test('rotates the signing key and keeps the old one listed', async () => {
     const before = resultOf(await admin('keys', 'list'))['keys']
     const after = resultOf(await admin('keys', 'rotate'))['keys']
     expect(after).toMatchObject([{ status: 'active' }, { status: 'retired' }])
@@ -193,7 +193,7 @@ describe('an operator, while the service runs', () => {
     expect(JSON.stringify(after)).not.toContain('PRIVATE')
   })
 
-  test('finds everything well, then a score that nobody earned, then keys that others can read', async () => {
+  test('doctor reports a sound ledger, a wrong score, and keys that other users can read', async () => {
     // A write asks for a build, and the build publishes the key that the rotation has made.
     await done(['receipt', 'post', '--rail', 'x402', '--amount', '3'])
     await expect.poll(async () => (await admin('doctor')).code).toBe(0)
@@ -226,7 +226,7 @@ async function withDatabase(
 }
 
 describe('a backup', () => {
-  test('is taken while the service runs, restored while it does not, and replays nothing', async () => {
+  test('is made while the service runs, restored while it is stopped, and accepts no replay', async () => {
     const post = ['receipt', 'post', '--rail', 'x402']
     const before = await done([...post, '--amount', '1', '--save', at('before.json')])
     expect((await admin('backup', at('backup.db'))).code).toBe(0)
@@ -265,7 +265,7 @@ describe('a backup', () => {
     expect(readdirSync(shell.dataDir).filter((name) => name.includes('restoring'))).toEqual([])
   }, 300_000)
 
-  test('is not restored when it was changed, is damaged, has no manifest, or is another program’s', async () => {
+  test('is not restored if it was changed, is damaged, has no manifest or is not a ledger', async () => {
     await shell.stop()
     const before = readFileSync(join(shell.dataDir, 'ledger.db'))
     const bad = at('bad')
@@ -314,7 +314,7 @@ describe('a backup', () => {
     expect(readFileSync(join(shell.dataDir, 'ledger.db')).equals(before)).toBe(true)
   })
 
-  test('takes the place of a file that is damaged only where the operator says so', async () => {
+  test('replaces a damaged database only when told to', async () => {
     writeFileSync(join(shell.dataDir, 'ledger.db'), 'x'.repeat(8192))
     expect((await admin('restore', at('backup.db'))).code).toBe(2)
     expect((await admin('restore', at('backup.db'), '--damaged')).code).toBe(0)
@@ -322,8 +322,8 @@ describe('a backup', () => {
   })
 })
 
-describe('where there is no database', () => {
-  test('none is made', async () => {
+describe('agent-income-ledger admin without a database', () => {
+  test('creates none', async () => {
     const ended = await shell.cli(['admin', 'flags', 'list'], { DATA_DIR: at('nowhere') })
     expect(ended.code).toBe(2)
     expect(existsSync(at('nowhere'))).toBe(false)

@@ -40,8 +40,8 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => shell.close())
 
-describe('a fresh wallet', () => {
-  test('registers, posts a receipt, and everything said of it can be checked', async () => {
+describe('a new wallet', () => {
+  test('registers, posts a receipt and verifies every answer about it', async () => {
     expect(statSync(at('worker.json')).mode & 0o777).toBe(0o600)
     const worker = await done(
       [
@@ -87,21 +87,21 @@ describe('a fresh wallet', () => {
     })
   })
 
-  test('that repeats a command by its key is answered as before', async () => {
+  test('receives the first answer again for the same idempotency key', async () => {
     const args = ['receipt', 'post', '--file', at('receipt.json')]
     const [first, second] = [await done(args, keys), await done(args, keys)]
     expect(second['receipt_id']).toBe(first['receipt_id'])
   })
 
-  test('is told what the ledger refuses, and ends with 1', async () => {
+  test('sees the refusal of the ledger and exit code 1', async () => {
     const ended = await shell.cli(['receipt', 'post', '--rail', 'nowhere', '--amount', '1'], keys)
     expect(ended).toMatchObject({ code: 1, out: '' })
     expect(ended.err).toContain('422')
   })
 })
 
-describe('a receipt of which one byte was changed', () => {
-  test('does not hold', async () => {
+describe('a receipt with one changed byte', () => {
+  test('fails verification', async () => {
     const text = readFileSync(at('receipt.json'), 'utf8')
     writeFileSync(at('changed.json'), text.replace('12.5', '12.6'))
     const ended = await shell.cli(['receipt', 'verify', at('changed.json'), '--json'])
@@ -111,7 +111,7 @@ describe('a receipt of which one byte was changed', () => {
 })
 
 describe('a printed curl command', () => {
-  test('does in a shell what the command would have done, and holds no key', async () => {
+  test('does the same as the command and contains no key', async () => {
     const { private_key: secret } = z
       .object({ private_key: z.string() })
       .parse(JSON.parse(readFileSync(at('worker.json'), 'utf8')))
@@ -133,7 +133,7 @@ describe('a printed curl command', () => {
     expect(worker['attestation_endpoint_url']).toBe('https://oneil.example.com/attest?a=b')
   })
 
-  test('and a dry run send nothing themselves', async () => {
+  test('is printed without sending anything, like a dry run', async () => {
     const before = await done(['partner', 'me'], keys)
     for (const option of ['--print-curl', '--dry-run']) {
       await shell.cli(
@@ -148,7 +148,7 @@ describe('a printed curl command', () => {
 })
 
 describe('the job exchange', () => {
-  test('is walked from post to receipt by two partners', async () => {
+  test('is used by two partners from the posted job to its receipt', async () => {
     const bidder = await newWallet('bidder')
     await done(['partner', 'signup', '--handle', 'bidder', '--display-name', 'b'], bidder)
     writeFileSync(at('work.txt'), 'the work')
@@ -200,7 +200,7 @@ describe('the job exchange', () => {
 })
 
 describe('the published set', () => {
-  test('is checked over the network and as files, and by keys from before', async () => {
+  test('is verified over the network, as files, and with saved keys', async () => {
     expect(await done(['document', 'verify', '/api/v1/rails'])).toMatchObject({ good: true })
     const keysFile = at('public/current/.well-known/signing-keys.json')
     for (const more of [[], ['--keys', keysFile], ['--dir', at('public/current')]]) {
@@ -208,7 +208,7 @@ describe('the published set', () => {
     }
   })
 
-  test('does not hold once a byte of a document, or of the manifest, is another', async () => {
+  test('fails verification after one byte of a document or of the manifest was changed', async () => {
     const copy = at('copy')
     await shell.bash(`cp -r '${at('public/current/')}' '${copy}'`)
     const file = join(copy, 'api/v1/oaths.json')
@@ -225,7 +225,7 @@ describe('the published set', () => {
     expect((await shell.cli(['document', 'verify', join(copy, 'api/v1/rails.json')])).code).toBe(1)
   })
 
-  test('does not hold by somebody else’s keys', async () => {
+  test('fails verification with other keys', async () => {
     const path = at('other-keys.json')
     const keysFile = readFileSync(at('public/current/.well-known/signing-keys.json'), 'utf8')
     const { public_key: other } = await done(['keygen', at('other.json'), '--kind', 'ed25519'])
@@ -234,12 +234,12 @@ describe('the published set', () => {
   })
 })
 
-describe('where there is no ledger', () => {
-  test('the command ends with 3', async () => {
+describe('the command line without a ledger', () => {
+  test('exits with code 3', async () => {
     expect((await shell.cli(['rails'], { LEDGER_URL: 'http://127.0.0.1:9' })).code).toBe(3)
   })
 
-  test('and a reader of the output that stops early is no failure', async () => {
+  test('exits with code 0 when the reader of its output stops early', async () => {
     const main = shell.program.scriptOf('scripts/cli/main.ts')
     const ended = await shell.bash(
       `set -o pipefail; '${process.execPath}' '${main}' --help | head -1`,

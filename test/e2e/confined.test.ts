@@ -20,11 +20,10 @@ import { join } from 'node:path'
 
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 
-import { installProgram, runCommand } from '../support/program.ts'
-import type { Program } from '../support/program.ts'
+import { runCommand } from '../support/program.ts'
 import { leavesNothingOut } from '../support/runnable.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
-import { addressOf } from './ledger.ts'
+import { addressOf, useProgram } from './ledger.ts'
 
 allowSlowTests('starts the compiled program')
 
@@ -34,20 +33,18 @@ const isRoot = process.getuid?.() === 0
 /** Debian's `nobody`, who owns no file. */
 const user = 65_534
 
-let program: Program
+const program = useProgram()
 let root: string
 /** What stands before a command, so that it runs as the other user; nothing where that cannot be. */
 let asUser: readonly string[]
 
 beforeAll(() => {
-  program = installProgram()
   root = mkdtempSync(join(tmpdir(), 'ledger-confined-'))
   for (const name of ['data', 'public', 'elsewhere']) mkdirSync(join(root, name))
   asUser = isRoot ? otherUser() : []
 })
 
 afterAll(() => {
-  program.remove()
   rmSync(root, { recursive: true, force: true })
 })
 
@@ -68,7 +65,7 @@ function realEntry(): string {
     .trim()
 }
 
-test('nothing is written outside of DATA_DIR and PUBLIC_DIR', async () => {
+test('service and builder write nothing outside of DATA_DIR and PUBLIC_DIR', async () => {
   const env = {
     HOME: join(root, 'elsewhere'),
     TMPDIR: join(root, 'elsewhere'),
@@ -133,18 +130,21 @@ test('nothing is written outside of DATA_DIR and PUBLIC_DIR', async () => {
 })
 
 // Only root can become another user; where it was not tried, the report says so.
-test.runIf(isRoot || leavesNothingOut)('as another user, who can write nowhere else', () => {
-  expect(isRoot).toBe(true)
-  const [command, ...args] = [...asUser, process.execPath, '-e']
-  const touch = 'fs.closeSync(fs.openSync(process.argv[1], "a"))'
-  const said = (path: string): string =>
-    spawnSync(command, [...args, touch, path], { encoding: 'utf8' }).stderr
-  for (const folder of ['data', 'public']) expect(said(join(root, folder, 'mine'))).toBe('')
-  const code = [program.service, join(program.dir, 'another.js'), realEntry(), 'package.json']
-  for (const path of [...code, join(root, 'elsewhere/not-mine'), join(root, 'not-mine')]) {
-    expect(said(path)).toContain('EACCES')
-  }
-})
+test.runIf(isRoot || leavesNothingOut)(
+  'service and builder run as a user that can write nowhere else',
+  () => {
+    expect(isRoot).toBe(true)
+    const [command, ...args] = [...asUser, process.execPath, '-e']
+    const touch = 'fs.closeSync(fs.openSync(process.argv[1], "a"))'
+    const said = (path: string): string =>
+      spawnSync(command, [...args, touch, path], { encoding: 'utf8' }).stderr
+    for (const folder of ['data', 'public']) expect(said(join(root, folder, 'mine'))).toBe('')
+    const code = [program.service, join(program.dir, 'another.js'), realEntry(), 'package.json']
+    for (const path of [...code, join(root, 'elsewhere/not-mine'), join(root, 'not-mine')]) {
+      expect(said(path)).toContain('EACCES')
+    }
+  },
+)
 
 /** Paths that a call changed, or opened for writing, and that it reached or was kept from. */
 function written(trace: string): string[] {

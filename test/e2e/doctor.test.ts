@@ -18,20 +18,18 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rotateKey } from '../../builder/publish/keys.ts'
 import { doctorChecks } from '../../scripts/cli/admin/doctor.ts'
 import { withPlainFile } from '../../scripts/cli/admin/integrity.ts'
-import type { Program } from '../support/program.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { boardReceipt, installBoardProgram, sendReceipt } from './board.ts'
-import { addressOf, newLedger } from './ledger.ts'
+import { addressOf, newLedger, useProgram } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
 import { admin, diagnose } from './operator.ts'
 
 allowSlowTests('starts the compiled program')
 
-let program: Program
+const program = useProgram(installBoardProgram)
 let ledger: Ledger
 
 beforeAll(async () => {
-  program = installBoardProgram()
   ledger = newLedger(program, { POLL: 'off' })
   const service = ledger.service({ BUILDER: 'off' })
   const url = await addressOf(service)
@@ -42,7 +40,6 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => {
   ledger.remove()
-  program.remove()
 })
 
 /** Statements on the file as it lies there, with none of the program's own checks. */
@@ -217,8 +214,8 @@ const breaks: Readonly<
   },
 }
 
-describe('the doctor', () => {
-  test('finds a ledger that is well to be well, and has looked at everything', async () => {
+describe('agent-income-ledger admin doctor', () => {
+  test('reports no problem of a sound ledger after all checks', async () => {
     const { good, checks } = await diagnose(ledger)
     expect(checks.filter((check) => !check.good)).toEqual([])
     expect(good).toBe(true)
@@ -228,11 +225,11 @@ describe('the doctor', () => {
     expect(said.out).toContain('All is well.')
   })
 
-  test('is tried by breaking everything that it looks at', () => {
+  test('has a test that breaks each thing it checks', () => {
     expect(Object.keys(breaks).toSorted()).toEqual(doctorChecks.map(({ what }) => what).toSorted())
   })
 
-  test('tells of keys that are missing, and makes none', async () => {
+  test('reports missing keys and creates none', async () => {
     const [file, aside] = ['signing-keys.json', 'aside.json'].map((name) => inData('keys', name))
     renameSync(file ?? '', aside ?? '')
     try {
@@ -245,7 +242,7 @@ describe('the doctor', () => {
   })
 
   test.each(Object.entries(breaks))(
-    'finds it broken and nothing else: %s',
+    'reports only the broken part: %s',
     async (what, { says, args = [], harm }) => {
       const undo = await harm()
       try {
@@ -261,7 +258,7 @@ describe('the doctor', () => {
     },
   )
 
-  test('tells of a database that is gone, and of all that can be looked at without it', async () => {
+  test('reports a missing database and the result of every check that works without it', async () => {
     const path = inData('ledger.db')
     renameSync(path, `${path}.away`)
     const { checks } = await diagnose(ledger)
@@ -270,7 +267,7 @@ describe('the doctor', () => {
     expect(checks.map(({ what }) => what)).toContain('published set')
   })
 
-  test('finds everything as it was when all is undone', async () => {
+  test('reports no problem after all damage is undone', async () => {
     expect((await diagnose(ledger)).good).toBe(true)
   })
 })

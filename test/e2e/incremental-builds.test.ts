@@ -69,7 +69,7 @@ const pauses = [minuteMs, minuteMs, minuteMs, minuteMs, 11 * minuteMs, 7 * hourM
 const others = ['keys rotated', 'exchange keys rotated', 'disk full', 'disk full later'] as const
 
 test(
-  'builds that remember publish byte for byte what builds that remember nothing would',
+  'incremental builds publish byte for byte what builds without memory publish',
   async () => {
     const random = randomFrom(seed)
     const below = (end: number) => Math.floor(random() * end)

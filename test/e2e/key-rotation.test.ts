@@ -2,15 +2,14 @@
  * The signing key is rotated again and again while clients post receipts, the builder builds, and readers check every
  * document that they fetch against the published keys: not one check fails, and no receipt is lost.
  */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
 import { parseSigningKeys, verifyDocument } from '../../src/client/verify.ts'
 import type { SigningKeys } from '../../src/contract/schemas/service.ts'
-import type { Program } from '../support/program.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { installBoardProgram } from './board.ts'
 import { createClients } from './clients.ts'
-import { addressOf, newLedger } from './ledger.ts'
+import { addressOf, newLedger, stop, useProgram } from './ledger.ts'
 import { admin } from './operator.ts'
 
 allowSlowTests('starts the compiled program')
@@ -22,12 +21,7 @@ const writerCount = 4
 const receiptsBetween = 40
 const keysPath = '/.well-known/signing-keys.json'
 
-let program: Program
-
-beforeAll(() => {
-  program = installBoardProgram()
-})
-afterAll(() => program.remove())
+const program = useProgram(installBoardProgram)
 
 async function keysOf(url: string): Promise<SigningKeys> {
   const answer = await fetch(url + keysPath)
@@ -62,7 +56,7 @@ function createReader(url: string) {
   }
 }
 
-test(`no check of a signature fails while the key is rotated ${rotations} times under writes and builds`, async () => {
+test(`no signature check fails while the key is rotated ${rotations} times under writes and builds`, async () => {
   const ledger = newLedger(program, { POLL: 'off' })
   const service = ledger.service()
   const url = await addressOf(service)
@@ -109,8 +103,7 @@ test(`no check of a signature fails while the key is rotated ${rotations} times 
   for (const path of paths) await readers[0]?.read(path)
   expect(failures()).toEqual([])
   expect(await clients.expectKept(ledger)).toBe(told.length)
-  service.kill('SIGTERM')
-  expect(await service.ended).toBe(0)
+  await stop(service)
   const checked = readers.reduce((sum, reader) => sum + reader.checked(), 0)
   process.stdout.write(
     `rotation: ${rotations} rotations, ${told.length} receipts, ${checked} checks of signatures, 0 failed\n`,

@@ -8,8 +8,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-import { installProgram } from '../support/program.ts'
-import type { Program, Running } from '../support/program.ts'
+import type { Running } from '../support/program.ts'
 import { startRpcProxy } from '../support/rpc-proxy.ts'
 import type { ProxyRules, RpcProxy } from '../support/rpc-proxy.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
@@ -24,7 +23,7 @@ import {
   signAuthorization,
 } from '../support/x402-payment.ts'
 import type { SignedAuthorization } from '../support/x402-payment.ts'
-import { addressOf, newLedger } from './ledger.ts'
+import { addressOf, newLedger, stop, useProgram } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
 
 allowSlowTests('starts the compiled program')
@@ -36,7 +35,7 @@ const settler = chainAccount('settler').address
 const price = 2000n
 const funds = 1_000_000n
 
-let program: Program
+const program = useProgram()
 let chain: UsdcChain
 let proxy: RpcProxy
 let ledger: Ledger
@@ -44,7 +43,6 @@ let keyFile: string
 let rules: ProxyRules = {}
 
 beforeAll(async () => {
-  program = installProgram()
   chain = await startUsdcChain()
   await chain.mint(payer.address, funds)
   await chain.fund(settler)
@@ -60,7 +58,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await proxy.stop()
   await chain.stop()
-  program.remove()
 })
 
 beforeEach(async () => {
@@ -150,27 +147,22 @@ async function expectDeliveredOnce(signed: SignedAuthorization): Promise<Running
   return service
 }
 
-async function stop(service: Running): Promise<void> {
-  service.kill('SIGTERM')
-  expect(await service.ended).toBe(0)
-}
-
 describe('a service killed with SIGKILL', () => {
-  test('while it checks a payment has taken nothing', async () => {
+  test('while it checks a payment has charged nothing', async () => {
     const signed = await sign()
     await buyAndKill(signed, 'eth_estimateGas', 'after')
     expect(await charged()).toBe(0n)
     await stop(await expectDeliveredOnce(signed))
   })
 
-  test('before its transaction leaves sends another', async () => {
+  test('before it submits a transaction submits one after the restart', async () => {
     const signed = await sign()
     await buyAndKill(signed, 'eth_sendRawTransaction', 'before')
     expect(await charged()).toBe(0n)
     await stop(await expectDeliveredOnce(signed))
   })
 
-  test('after its transaction left delivers at the next start, without another', async () => {
+  test('after it submitted a transaction delivers after the restart without a second one', async () => {
     const signed = await sign()
     await buyAndKill(signed, 'eth_sendRawTransaction', 'after')
     expect(await charged()).toBe(price)
@@ -178,14 +170,14 @@ describe('a service killed with SIGKILL', () => {
     expect(await chain.sentBy(settler)).toMatchObject([{ succeeded: true }])
   })
 
-  test('after the receipt came delivers at the next start, without another', async () => {
+  test('after it read the transaction receipt delivers after the restart without a second transaction', async () => {
     const signed = await sign()
     await buyAndKill(signed, 'eth_getTransactionReceipt', 'after')
     await stop(await expectDeliveredOnce(signed))
     expect(await chain.sentBy(settler)).toMatchObject([{ succeeded: true }])
   })
 
-  test('while no block took its transaction says that it is pending, until one does', async () => {
+  test('while its transaction is not mined answers settlement_pending until it is', async () => {
     const signed = await sign()
     await chain.automine(false)
     await buyAndKill(signed, 'eth_sendRawTransaction', 'after')
@@ -202,7 +194,7 @@ describe('a service killed with SIGKILL', () => {
     expect(await chain.sentBy(settler)).toMatchObject([{ succeeded: true }])
   })
 
-  test('before a stranger settles what it had begun delivers all the same', async () => {
+  test('before a third party settles the payment still delivers', async () => {
     const signed = await sign()
     await buyAndKill(signed, 'eth_sendRawTransaction', 'before')
     await chain.call(settlementCall(signed))
@@ -211,7 +203,7 @@ describe('a service killed with SIGKILL', () => {
   })
 })
 
-test('a key file that others can read stops the start, which names it and not the key', async () => {
+test('a settler key file that other users can read stops the start, and the error names the file but not the key', async () => {
   const loose = join(program.dir, 'loose.key')
   writeFileSync(loose, `${chainKey('settler')}\n`)
   chmodSync(loose, 0o644)

@@ -2,12 +2,12 @@
  * The compiled service killed with SIGKILL a hundred times while eight clients post receipts: whatever was answered
  * with 2xx is there, once, with what it earned; what was not answered is sent again to the next one, and is there once.
  */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
-import type { Program, Running } from '../support/program.ts'
+import type { Running } from '../support/program.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { boardReceipt, installBoardProgram, sendReceipt } from './board.ts'
-import { addressOf, newLedger } from './ledger.ts'
+import { addressOf, newLedger, stop, useProgram } from './ledger.ts'
 import { wholeReceipts } from './whole-receipts.ts'
 
 allowSlowTests('starts the compiled program')
@@ -16,12 +16,7 @@ const kills = 100
 const clients = 8
 const timeoutMs = 900_000
 
-let program: Program
-
-beforeAll(() => {
-  program = installBoardProgram()
-})
-afterAll(() => program.remove())
+const program = useProgram(installBoardProgram)
 
 interface Sent {
   readonly raw: string
@@ -56,7 +51,7 @@ async function postUntilKilled(
 }
 
 test(
-  `after each of ${kills} kills every receipt that was answered is there, and none twice`,
+  `after each of ${kills} kills every acknowledged receipt is stored exactly once`,
   async () => {
     const ledger = newLedger(program, { POLL: 'off' })
     const acknowledged = new Set<string>()
@@ -97,8 +92,7 @@ test(
     const { service, url } = await start()
     await sendAgain(url)
     expect((await expectKept()).size).toBe(acknowledged.size)
-    service.kill('SIGTERM')
-    expect(await service.ended).toBe(0)
+    await stop(service)
     process.stdout.write(
       `${kills} kills: ${acknowledged.size} receipts, ${resent} of them not answered before a kill and sent again, ${written} of those written before it\n`,
     )

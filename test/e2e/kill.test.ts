@@ -15,12 +15,12 @@ import { z } from 'zod'
 
 import { eventsSince } from '../../src/db/events.ts'
 import { createDocumentStore } from '../../src/http/document-store.ts'
-import type { Program, Running } from '../support/program.ts'
+import type { Running } from '../support/program.ts'
 import { randomFrom } from '../support/random.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { installBoardProgram } from './board.ts'
 import { createClients } from './clients.ts'
-import { addressOf, newLedger, problemsOfSet, withHooks } from './ledger.ts'
+import { addressOf, newLedger, problemsOfSet, stop, useProgram, withHooks } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
 import { firstPollMs, startRecordedSources } from './recorded-sources.ts'
 import type { RecordedSources } from './recorded-sources.ts'
@@ -42,20 +42,18 @@ const kills = {
   underService: 4,
 } as const
 
-let program: Program
+const program = useProgram(installBoardProgram)
 let sources: RecordedSources
 let hooked: Record<string, string>
 
 beforeAll(async () => {
   // With a copy of what people wrote, so that every build has something new to tell.
-  program = installBoardProgram()
   sources = await startRecordedSources()
   hooked = withHooks(program, killHook)
 })
 
 afterAll(async () => {
   await sources.stop()
-  program.remove()
 })
 
 const railFile = z.looseObject({ notes: z.string().optional() })
@@ -126,8 +124,7 @@ async function expectServed(ledger: Ledger, version: number): Promise<void> {
   await expect
     .poll(async () => await answerOf('/health'), patience)
     .toMatchObject({ status: 'ok', problems: [], jobs: { build: { outcome: 'ok' } } })
-  service.kill('SIGTERM')
-  expect(await service.ended).toBe(0)
+  await stop(service)
 }
 
 /** Given again by `KILL_SEED`, the moments of the kills are the same. */
@@ -159,7 +156,7 @@ async function killed(running: Running): Promise<void> {
 
 describe('a builder killed with SIGKILL', () => {
   it(
-    'in its very first build leaves nothing that the next one stumbles over',
+    'in its first build does not hinder the next build',
     async () => {
       write(1)
       const measured = newLedger(program, { POLL: 'off' })
@@ -185,7 +182,7 @@ describe('a builder killed with SIGKILL', () => {
   )
 
   it(
-    'in a later build leaves the old set or the new one',
+    'in a later build leaves the old set or the new one, whole',
     async () => {
       const ledger = newLedger(program, { POLL: 'off' })
       write(1)
@@ -224,7 +221,7 @@ describe('a builder killed with SIGKILL', () => {
   )
 
   it(
-    'while it polls loses no poll that was told and tells none twice',
+    'while it polls loses no recorded event and records none twice',
     async () => {
       process.stdout.write(`kills while polling: KILL_SEED=${seed}\n`)
       const random = randomFrom(seed)
@@ -255,7 +252,7 @@ describe('a builder killed with SIGKILL', () => {
   )
 
   it(
-    'together with its service, while clients post, is made good by the next start',
+    'together with its service under load loses no acknowledged receipt',
     async () => {
       process.stdout.write(`kills with the service: KILL_SEED=${seed}\n`)
       const random = randomFrom(seed)
@@ -277,8 +274,7 @@ describe('a builder killed with SIGKILL', () => {
       const service = ledger.service()
       await clients.retry(await addressOf(service))
       const kept = await clients.expectKept(ledger)
-      service.kill('SIGTERM')
-      expect(await service.ended).toBe(0)
+      await stop(service)
       await expectServed(ledger, kills.withService)
       await expectWhole(ledger)
       process.stdout.write(
@@ -290,7 +286,7 @@ describe('a builder killed with SIGKILL', () => {
   )
 
   it(
-    'under its service, while clients post and read, holds up none of them and leaves the old set or the new one',
+    'under its service leaves the old set or the new one, while all requests of clients succeed',
     async () => {
       process.stdout.write(`kills under the service: KILL_SEED=${seed}\n`)
       const random = randomFrom(seed)
@@ -327,8 +323,7 @@ describe('a builder killed with SIGKILL', () => {
       expect(kept).toBe(told.length)
       const list = async () => await (await fetch(`${url}/api/v1/receipts`)).text()
       await expect.poll(list).toContain(`"total":${kept}`)
-      service.kill('SIGTERM')
-      expect(await service.ended).toBe(0)
+      await stop(service)
       await expectWhole(ledger)
       process.stdout.write(
         `kills under the service: ${kept} receipts acknowledged, all there once\n`,
@@ -345,7 +340,7 @@ function childOf(ledger: Ledger) {
   return fork(program.builder, [], { env, stdio: 'ignore' })
 }
 
-it('a builder whose service is gone before it began ends by itself, after a whole build', async () => {
+it('a builder whose service ended before its first build finishes the build and exits', async () => {
   const ledger = newLedger(program, { POLL: 'off' })
   const builder = childOf(ledger)
   const ended = once(builder, 'exit')
@@ -355,7 +350,7 @@ it('a builder whose service is gone before it began ends by itself, after a whol
   ledger.remove()
 })
 
-it('a builder that its service ends puts everything in order first', async () => {
+it('a builder that its service stops finishes its work and exits with code 0', async () => {
   const ledger = newLedger(program, { POLL: 'off' })
   const builder = childOf(ledger)
   expect(await once(builder, 'message')).toEqual(['published', undefined])

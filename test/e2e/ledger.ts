@@ -6,11 +6,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
+import { afterAll, expect } from 'vitest'
+
 import { encodedFile, manifestSchema } from '../../src/core/documents.ts'
 import type { Manifest } from '../../src/core/documents.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
-import { run } from '../support/program.ts'
+import { installProgram, run } from '../support/program.ts'
 import type { Program, Running } from '../support/program.ts'
 
 export interface Ledger {
@@ -26,6 +28,19 @@ export interface Ledger {
   readonly git: (...args: string[]) => string
   readonly withDatabase: <Answer>(look: (db: OpenDatabase) => Promise<Answer>) => Promise<Answer>
   readonly remove: () => void
+}
+
+/** Installs the program for the tests of the calling file and removes it after them. */
+export function useProgram(install: () => Program = installProgram): Program {
+  const program = install()
+  afterAll(program.remove)
+  return program
+}
+
+/** Stops a process as its supervisor does, and expects a clean end. */
+export async function stop(running: Running): Promise<void> {
+  running.kill('SIGTERM')
+  expect(await running.ended).toBe(0)
 }
 
 /** @param places where a folder is not to lie in a new directory, which goes with the ledger. */

@@ -5,10 +5,9 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 
-import { installProgram } from '../support/program.ts'
-import type { Program, Running } from '../support/program.ts'
+import type { Running } from '../support/program.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
-import { addressOf, inventory, newLedger, problemsOfSet, withHooks } from './ledger.ts'
+import { addressOf, inventory, newLedger, problemsOfSet, useProgram, withHooks } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
 import { firstPollMs, startRecordedSources } from './recorded-sources.ts'
 import type { RecordedSources } from './recorded-sources.ts'
@@ -43,20 +42,18 @@ const damages = {
   },
 } as const
 
-let program: Program
+const program = useProgram()
 let sources: RecordedSources
 let ledger: Ledger
 let service: Running
 let url: string
 
 beforeAll(async () => {
-  program = installProgram()
   sources = await startRecordedSources()
 })
 
 afterAll(async () => {
   await sources.stop()
-  program.remove()
 })
 
 const healthShape = z.object({
@@ -96,7 +93,7 @@ async function expectWell(): Promise<void> {
   expect(problemsOfSet(ledger)).toEqual([])
 }
 
-describe('a past that cannot be read', () => {
+describe('a published generation that cannot be read', () => {
   beforeEach(async () => {
     const clock = { ...withHooks(program, testClock), TEST_CLOCK_MS: String(firstPollMs) }
     // The recorded chain stands still: by the clock of later builds its head is weeks old.
@@ -114,7 +111,7 @@ describe('a past that cannot be read', () => {
   })
 
   it.each(Object.entries(damages))(
-    '%s is not overwritten, is told, and once restored the builder goes on',
+    '%s: is not overwritten, is reported, and once restored the builder continues',
     async (_, { file, damage, says }) => {
       const path = join(ledger.publicDir, 'current', file)
       const kept = readFileSync(path)
@@ -126,7 +123,7 @@ describe('a past that cannot be read', () => {
     },
   )
 
-  it('stored figures that are not figures are not built upon', async () => {
+  it('is not published from stored figures that are invalid', async () => {
     const store = async (figures: string) =>
       await ledger.withDatabase(async ({ db }) => {
         const { numUpdatedRows } = await db
@@ -151,8 +148,8 @@ describe('a past that cannot be read', () => {
   })
 })
 
-describe('a machine without git', () => {
-  it('publishes all the same, says so, and archives once git is there', async () => {
+describe('a builder without git', () => {
+  it('publishes, reports that git is missing, and archives once git is installed', async () => {
     ledger = newLedger(program, { POLL: 'off' })
     const nothing = join(ledger.dataDir, 'nothing')
     mkdirSync(nothing, { recursive: true })

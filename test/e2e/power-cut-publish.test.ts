@@ -6,29 +6,22 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-import { afterAll, beforeAll, beforeEach, afterEach, expect, test } from 'vitest'
+import { beforeEach, afterEach, expect, test } from 'vitest'
 
 import { readSet, versionsOf, workspace } from '../builder/publish/set.ts'
 import type { Workspace } from '../builder/publish/set.ts'
 import { expectNoSecrets } from '../support/no-secrets.ts'
-import { installProgram } from '../support/program.ts'
-import type { Program } from '../support/program.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
+import { useProgram } from './ledger.ts'
 
 allowSlowTests('starts the compiled program')
 
 const never = '1000000'
 const tracedCalls = 'openat,write,pwrite64,mkdir,link,fsync,syncfs,rename,symlink,symlinkat'
 
-let program: Program
+const program = useProgram()
 let place: Workspace
 
-beforeAll(() => {
-  program = installProgram()
-})
-afterAll(() => {
-  program.remove()
-})
 beforeEach(async () => {
   place = await workspace()
 })
@@ -48,12 +41,12 @@ test('a large set is flushed with its file system', () => {
   expect(flushes.files).toBeGreaterThan(256)
 })
 
-test('where there is no program that does it, a large set is flushed file by file', () => {
+test('a large set is flushed file by file where sync is not installed', () => {
   const flushes = recorded({ rails: 120, path: programs([]) })
   expect(flushes).toMatchObject({ unflushed: [], ofTheFileSystem: 0 })
 })
 
-test('where the program fails, a large set is flushed file by file', () => {
+test('a large set is flushed file by file where sync fails', () => {
   const flushes = recorded({ rails: 120, path: programs(['false as sync']) })
   expect(flushes).toMatchObject({ unflushed: [], ofTheFileSystem: 0 })
 })

@@ -12,11 +12,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openDatabase } from '../../src/db/open.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { runCommand } from '../support/program.ts'
-import type { Program } from '../support/program.ts'
 import { randomFrom } from '../support/random.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { boardReceipt, installBoardProgram, sendReceipt } from './board.ts'
-import { addressOf } from './ledger.ts'
+import { addressOf, useProgram } from './ledger.ts'
 import { disksAfterCuts, readTrace, tracedBytes, tracedCalls } from './recorded-disk.ts'
 import type { Disk } from './recorded-disk.ts'
 
@@ -27,15 +26,13 @@ const receipts = 400
 const seed = 20_261_121
 const timeoutMs = 600_000
 
-let program: Program
+const program = useProgram(installBoardProgram)
 let root: string
 
 beforeAll(() => {
-  program = installBoardProgram()
   root = mkdtempSync(join(tmpdir(), 'ledger-power-cut-'))
 })
 afterAll(() => {
-  program.remove()
   rmSync(root, { recursive: true, force: true })
 })
 
@@ -99,7 +96,7 @@ async function problemsOf(disk: Disk): Promise<readonly string[]> {
 }
 
 test(
-  'after a power cut at any flush every receipt that was answered is there, once, with what it earned',
+  'after a power cut at any flush every acknowledged receipt is stored once, with its reputation entry',
   async () => {
     const tracePath = join(root, 'trace')
     const dataDir = join(root, 'data')

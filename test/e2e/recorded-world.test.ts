@@ -9,10 +9,8 @@ import { railAdapters } from '../../builder/rails/index.ts'
 import { rail as railShape } from '../../src/contract/schemas/rail.ts'
 import { minuteMs, hourMs, isoTime } from '../../src/core/time.ts'
 import { eventsSince } from '../../src/db/events.ts'
-import { installProgram } from '../support/program.ts'
-import type { Program } from '../support/program.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
-import { newLedger, problemsOfSet, withHooks } from './ledger.ts'
+import { newLedger, problemsOfSet, useProgram, withHooks } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
 import { daysAgo, firstPollMs, startRecordedSources } from './recorded-sources.ts'
 import type { RecordedSources } from './recorded-sources.ts'
@@ -249,12 +247,11 @@ const stats = z.object({ open_flags: z.number(), rails_paying: z.number() })
 
 const testClock = 'test/support/test-clock.ts'
 
-let program: Program
+const program = useProgram()
 let sources: RecordedSources
 let ledger: Ledger
 
 beforeAll(async () => {
-  program = installProgram()
   sources = await startRecordedSources()
   ledger = newLedger(program, { ...sources.env, ...withHooks(program, testClock) })
 })
@@ -262,7 +259,6 @@ beforeAll(async () => {
 afterAll(async () => {
   ledger.remove()
   await sources.stop()
-  program.remove()
 })
 
 async function runOnce(nowMs: number, env: Readonly<Record<string, string>> = {}): Promise<string> {
@@ -311,7 +307,7 @@ let commitOfTheDay = ''
 let commitOfTheBrokenPoll = ''
 
 describe('a recorded world', () => {
-  it('stands with its audits before the first poll', async () => {
+  it('is published with its audits before the first poll', async () => {
     await runOnce(firstPollMs - minuteMs, { POLL: 'off' })
     expect(subject()).toMatch(/^ledger: first build, \d+ rails in \d+ documents$/)
     for (const { rail } of railAdapters) {
@@ -319,7 +315,7 @@ describe('a recorded world', () => {
     }
   })
 
-  it('is polled in one run, a line per rail, without a failure', async () => {
+  it('is polled in one run without a failure, with a log line per rail', async () => {
     const output = await runOnce(firstPollMs)
     expect(sources.unmatched()).toEqual([])
     const lines = output.split('\n').filter((line) => /^(?:ok|failed) /.test(line))
@@ -330,13 +326,13 @@ describe('a recorded world', () => {
     expect(problemsOfSet(ledger)).toEqual([])
   })
 
-  it('has every polled rail in the table of expected figures', () => {
+  it('covers every polled rail with expected figures', () => {
     expect(Object.keys(expected).toSorted()).toEqual(
       railAdapters.map(({ rail }) => rail).toSorted(),
     )
   })
 
-  it.each(Object.entries(expected))('gives the figures of %s computed by hand', (slug, wanted) => {
+  it.each(Object.entries(expected))('yields the hand-computed figures of %s', (slug, wanted) => {
     const found = railOf(slug)
     const known = (name: (typeof found.unknown_figures)[number]) =>
       found.unknown_figures.includes(name) ? null : found[name]
@@ -373,7 +369,7 @@ describe('a recorded world', () => {
     if (wanted.from !== undefined) expect(found.status_since).toBe(isoTime(firstPollMs))
   })
 
-  it('keeps every change of status as a transition and opens the flags that the figures call for', async () => {
+  it('stores every status change as a transition and opens the flags that the figures require', async () => {
     expect((await eventTitles('rail_transition')).toSorted()).toEqual(
       moved.map((line) => line.replace(/:.*/, '')).toSorted(),
     )
@@ -385,7 +381,7 @@ describe('a recorded world', () => {
     })
   })
 
-  it('is archived with a message that says what moved', () => {
+  it('is archived with a commit message that lists the changes', () => {
     const message = ledger.git('log', '-1', '--format=%B')
     expect(subject()).toBe(
       'rails: 9 rails changed status; 5 flags opened; 22 rails with new figures',
@@ -404,14 +400,14 @@ describe('a recorded world', () => {
       .map(({ path }) => path)
       .toSorted()
 
-  it('makes no commit when it is built again, and writes only what tells of the run', async () => {
+  it('causes no commit when built again and rewrites only documents about the run', async () => {
     const before = new Map(ledger.manifest().documents.map((entry) => [entry.path, entry.sha256]))
     await runOnce(firstPollMs + 10 * minuteMs, { POLL: 'off' })
     expect(changedSince(before)).toEqual(tellsOfRuns)
     expect(head()).toBe(commitOfTheDay)
   })
 
-  it('makes no commit when it is polled again, and writes only what shows the time of a poll', async () => {
+  it('causes no commit when polled again and rewrites only documents with poll times', async () => {
     const before = new Map(ledger.manifest().documents.map((entry) => [entry.path, entry.sha256]))
     await runOnce(secondPollMs)
     expect(head()).toBe(commitOfTheDay)
@@ -426,7 +422,7 @@ describe('a recorded world', () => {
     expect(railOf('x402')).toMatchObject({ polled_at: isoTime(secondPollMs), tpv_30d_usdc: 5 })
   })
 
-  it('changes only the rails whose sources broke, and says so', async () => {
+  it('changes and reports only the rails whose sources fail', async () => {
     for (const [rail, mode] of Object.entries(brokenSources)) sources.setMode(rail, mode)
     await sources.settle(brokenPollMs)
     const before = new Map(brokenRails.map((rail) => [rail, railOf(rail)]))
@@ -464,7 +460,7 @@ describe('a recorded world', () => {
     )
   })
 
-  it('is as before once the sources are back', async () => {
+  it('has its former figures once the sources answer again', async () => {
     for (const rail of brokenRails) sources.setMode(rail, 'normal')
     await sources.settle(lastPollMs)
     await runOnce(lastPollMs)
@@ -476,7 +472,7 @@ describe('a recorded world', () => {
     for (const rail of brokenRails) expect(railOf(rail).poll_error).toBeUndefined()
   })
 
-  it('keeps every poll in the history, the failed ones with the figures they did not have', () => {
+  it('keeps every poll in the history, failed ones without figures', () => {
     const { polls } = z
       .object({
         polls: z.array(z.object({ outcome: z.string(), tpv_30d_usdc: z.number().nullable() })),

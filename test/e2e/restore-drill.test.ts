@@ -9,7 +9,7 @@ import { join } from 'node:path'
 
 import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { withPlainFile } from '../../scripts/cli/admin/integrity.ts'
@@ -18,10 +18,9 @@ import { minuteMs } from '../../src/core/time.ts'
 import type { Database } from '../../src/db/schema.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { readExposition, total } from '../metrics/exposition.ts'
-import type { Program } from '../support/program.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { boardReceipt, installBoardProgram, sendReceipt } from './board.ts'
-import { addressOf, newLedger } from './ledger.ts'
+import { addressOf, newLedger, stop, useProgram } from './ledger.ts'
 import { admin } from './operator.ts'
 
 allowSlowTests('starts the compiled program')
@@ -32,12 +31,7 @@ const afterBackup = 60
 /** Of every second receipt. */
 const aheadMs = 4 * minuteMs
 
-let program: Program
-
-beforeAll(() => {
-  program = installBoardProgram()
-})
-afterAll(() => program.remove())
+const program = useProgram(installBoardProgram)
 
 /** Of every table that a receipt writes to: the hash of each row, by its key. */
 const tables = {
@@ -73,7 +67,7 @@ async function post(url: string, raw: string): Promise<{ status: number; code: s
   return { status: answer.status, code: body.data?.code ?? null }
 }
 
-test('what was answered before a backup is there after its restore, and nothing signed before counts again', async () => {
+test('a restored backup contains every write acknowledged before it, and no earlier signature is accepted again', async () => {
   const ledger = newLedger(program, { POLL: 'off' })
   const service = ledger.service({ BUILDER: 'off', METRICS_PORT: '0' })
   const url = await addressOf(service)
@@ -104,8 +98,7 @@ test('what was answered before a backup is there after its restore, and nothing 
   const metrics = readExposition(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text())
   const route = { route: '/api/v1/receipts', method: 'POST', status: '2xx' }
   expect(total(metrics, 'ledger_http_requests_total', route)).toBe(answered.length)
-  service.kill('SIGTERM')
-  expect(await service.ended).toBe(0)
+  await stop(service)
   const original = await hashesIn(join(ledger.dataDir, 'ledger.db'))
 
   // Another machine: the backup, and the keys from their own.
@@ -148,8 +141,7 @@ test('what was answered before a backup is there after its restore, and nothing 
   expect(now).toEqual({ status: 401, code: 'signature_expired' })
   const later = await boardReceipt(made + 1, SIGNED_WINDOW_MS)
   expect((await post(secondUrl, later)).status).toBe(201)
-  second.kill('SIGTERM')
-  expect(await second.ended).toBe(0)
+  await stop(second)
   process.stdout.write(
     `drill: ${before} answered before the backup, 0 lost, 0 of ${held.size} rows altered; ${unknown.length} replays refused\n`,
   )

@@ -10,17 +10,17 @@ import { deskFeed } from '../../src/contract/schemas/desk.ts'
 import { errorModel, signingKeys, snapshotManifest } from '../../src/contract/schemas/service.ts'
 import { statsLive } from '../../src/contract/schemas/stats.ts'
 import { openApiValidator } from '../support/openapi-validator.ts'
-import { installProgram, run } from '../support/program.ts'
-import type { Program, Running } from '../support/program.ts'
+import { run } from '../support/program.ts'
+import type { Running } from '../support/program.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
-import { addressOf } from './ledger.ts'
+import { addressOf, stop, useProgram } from './ledger.ts'
 
 allowSlowTests('starts the compiled program')
 
 /** The prefix of an ed25519 public key in SPKI form (RFC 8410). */
 const spkiPrefix = Buffer.from('302a300506032b6570032100', 'hex')
 
-let program: Program
+const program = useProgram()
 let state: string
 let service: Running
 let base: string
@@ -30,7 +30,6 @@ const get = (path: string) => fetch(`${base}${path}`)
 const patience = { timeout: 150_000, interval: 200 }
 
 beforeAll(async () => {
-  program = installProgram()
   state = mkdtempSync(join(tmpdir(), 'ledger-start-'))
   service = run(program.service, [], {
     PORT: '0',
@@ -47,7 +46,6 @@ afterAll(async () => {
   service.kill('SIGTERM')
   await service.ended
   rmSync(state, { recursive: true, force: true })
-  program.remove()
 })
 
 describe('a fresh start with nothing configured', () => {
@@ -65,7 +63,7 @@ describe('a fresh start with nothing configured', () => {
       })
   })
 
-  it('says where to look and what is off', () => {
+  it('logs its address and what is turned off', () => {
     expect(service.output()).toContain('/api/v1/rails')
     expect(service.output()).toContain('POLL=off')
   })
@@ -118,7 +116,7 @@ describe('a fresh start with nothing configured', () => {
     expect([...templates].toSorted()).toEqual(documented.map(({ path }) => path).toSorted())
   })
 
-  it('answers what changed since a time', async () => {
+  it('answers /stats/live with the changes since a time', async () => {
     const validator = openApiValidator(await (await get('/openapi.json')).json())
     const answer = await get('/api/v1/stats/live?since=2020-01-01T00:00:00Z')
     const body = statsLive.parse(await answer.json())
@@ -146,7 +144,7 @@ describe('a fresh start with nothing configured', () => {
       .toEqual({ isCounted: true, hot: true })
   })
 
-  it('ends cleanly when asked to', async () => {
+  it('exits with code 0 on SIGTERM', async () => {
     const other = run(program.service, [], {
       PORT: '0',
       POLL: 'off',
@@ -154,12 +152,11 @@ describe('a fresh start with nothing configured', () => {
       PUBLIC_DIR: join(state, 'other-public'),
     })
     await other.says('"message":"published"')
-    other.kill('SIGTERM')
-    expect(await other.ended).toBe(0)
+    await stop(other)
     expect(other.output()).toContain('"message":"stopped"')
   })
 
-  it('refuses a wrong setting by its name', async () => {
+  it('exits with code 78 for an invalid setting and names it', async () => {
     const refused = run(program.service, [], { PORT: 'http', DATA_DIR: join(state, 'refused') })
     expect(await refused.ended).toBe(78)
     expect(refused.output()).toContain('PORT')

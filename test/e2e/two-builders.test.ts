@@ -5,10 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 
 import { eventsSince } from '../../src/db/events.ts'
-import { installProgram } from '../support/program.ts'
-import type { Program, Running } from '../support/program.ts'
+import type { Running } from '../support/program.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
-import { addressOf, newLedger, problemsOfSet, withHooks } from './ledger.ts'
+import { addressOf, newLedger, problemsOfSet, stop, useProgram, withHooks } from './ledger.ts'
 import type { Ledger } from './ledger.ts'
 import { firstPollMs, startRecordedSources } from './recorded-sources.ts'
 import type { RecordedSources } from './recorded-sources.ts'
@@ -19,17 +18,15 @@ const testClock = 'test/support/test-clock.ts'
 const pidHook = 'test/support/pid-hook.ts'
 const lockHook = 'test/support/lock-hook.ts'
 
-let program: Program
+const program = useProgram()
 let sources: RecordedSources
 
 beforeAll(async () => {
-  program = installProgram()
   sources = await startRecordedSources()
 })
 
 afterAll(async () => {
   await sources.stop()
-  program.remove()
 })
 
 const health = z.object({
@@ -49,7 +46,7 @@ async function expectSound(ledger: Ledger): Promise<void> {
 }
 
 describe('two builders on one ledger', () => {
-  it('poll and build at the same time without a thing told twice', async () => {
+  it('poll and build at the same time without recording an event twice', async () => {
     const clock = { ...withHooks(program, testClock), TEST_CLOCK_MS: String(firstPollMs) }
     const ledger = newLedger(program, { ...sources.env, ...clock })
     const builders = [ledger.builder(['--once']), ledger.builder(['--once'])]
@@ -74,7 +71,7 @@ describe('two builders on one ledger', () => {
     ledger.remove()
   })
 
-  it('wait for nobody: the one that finds the other publishing says who holds the lock', async () => {
+  it('do not wait for each other: the second one reports who holds the lock', async () => {
     const ledger = newLedger(program, { POLL: 'off' })
     const holder = ledger.builder(['--once'], withHooks(program, lockHook))
     await holder.says('publishing is held up')
@@ -107,7 +104,7 @@ async function builderPidOf(service: Running): Promise<number> {
 }
 
 describe('a service and its builder', () => {
-  it('starts the builder again when it dies, and health says so meanwhile', async () => {
+  it('restart the builder when it dies, with a degraded health until then', async () => {
     const ledger = newLedger(program, { POLL: 'off', ...withHooks(program, pidHook) })
     const service = ledger.service()
     const url = await addressOf(service)
@@ -125,13 +122,12 @@ describe('a service and its builder', () => {
     await expect
       .poll(async () => await healthOf(url), { interval: 50, timeout: 60_000 })
       .toMatchObject({ status: 'ok', problems: [] })
-    service.kill('SIGTERM')
-    expect(await service.ended).toBe(0)
+    await stop(service)
     await expectSound(ledger)
     ledger.remove()
   })
 
-  it('serves what a builder of its own process publishes, within its watch interval', async () => {
+  it('serve what another builder process publishes, within the watch interval', async () => {
     const clock = { ...withHooks(program, testClock), TEST_CLOCK_MS: String(firstPollMs) }
     const ledger = newLedger(program, { ...sources.env })
     const service = ledger.service({ BUILDER: 'off' })
@@ -152,8 +148,7 @@ describe('a service and its builder', () => {
     const rail: unknown = await (await fetch(`${url}/api/v1/rails/olas`)).json()
     expect(rail).toMatchObject({ status: 'paying', tpv_30d_usdc: 0.75 })
     expect(await healthOf(url)).toMatchObject({ status: 'ok', problems: [] })
-    service.kill('SIGTERM')
-    expect(await service.ended).toBe(0)
+    await stop(service)
     ledger.remove()
   })
 })

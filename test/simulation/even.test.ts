@@ -2,6 +2,6 @@ import { test } from 'vitest'
 
 import { expectCoverage, runShard } from './shard.ts'
 
-test('whatever the order of events and whatever fails, the ledger is what the model says (even seeds)', async () => {
+test('under any order of events and faults the ledger matches the model (even seeds)', async () => {
   expectCoverage(await runShard(0))
 })

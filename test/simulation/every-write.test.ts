@@ -9,12 +9,12 @@ import { chosen } from './seeds.ts'
 const all: readonly Route[] = routes
 const writes = all.filter(({ method }) => method !== 'GET').map(({ id }) => id)
 
-test('every write of the API is a kind of request that runs make, or is left out with a reason', () => {
+test('every write of the API is simulated or excluded with a reason', () => {
   const drawn = new Set<string>(Object.values(operations))
   expect([...drawn, ...Object.keys(leftOut)].toSorted()).toEqual(writes.toSorted())
 })
 
-test('plans draw every kind of request, and walk jobs to each of their ends', () => {
+test('plans contain every kind of request and every end of a job', () => {
   const count = Math.max(chosen.seeds, 200)
   const steps = Array.from({ length: count }, (_, at) => planOf(chosen.first + at)).flat()
   const drawn = new Set(steps.filter(({ isWilling }) => !isWilling).map(({ kind }) => kind))

@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => installation.remove())
 
-test('the same seed makes the same history, to the last statement', async () => {
+test('the same seed yields the same history, down to each statement', async () => {
   const { first, one } = chosen
   const seeds = one === null ? Array.from({ length: sample }, (_, at) => first + at * 7) : [one]
   for (const seed of seeds) {
@@ -30,7 +30,7 @@ test('the same seed makes the same history, to the last statement', async () => 
   }
 })
 
-test('another seed makes another', async () => {
+test('different seeds yield different histories', async () => {
   const [one, other] = [
     await simulate(1, planOf(1), installation),
     await simulate(2, planOf(2), installation),
@@ -38,7 +38,7 @@ test('another seed makes another', async () => {
   expect(other.hash).not.toBe(one.hash)
 })
 
-test('one seed alone is told from beginning to end', async () => {
+test('a single seed runs without a problem and can print its history', async () => {
   const { one, keep } = chosen
   const seed = one ?? 1
   const { lines, problem } = await simulate(seed, stepsOf(seed, keep), installation)

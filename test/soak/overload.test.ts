@@ -2,14 +2,14 @@
  * Five times the receipts that the compiled service takes: what it has no room for is refused with words and a time to
  * come back, sooner than what it takes is answered; reads go on; and afterwards all is as before.
  */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { installBoardProgram } from '../e2e/board.ts'
-import { addressOf, newLedger, withHooks } from '../e2e/ledger.ts'
+import { addressOf, newLedger, stop, useProgram, withHooks } from '../e2e/ledger.ts'
 import { wholeReceipts } from '../e2e/whole-receipts.ts'
 import { run } from '../support/program.ts'
-import type { Program, Running } from '../support/program.ts'
+import type { Running } from '../support/program.ts'
 import { openConnections, post, postOf } from './flood.ts'
 import type { Answer, Connection, Flood } from './flood.ts'
 import { quantile, sampleOf } from './process-samples.ts'
@@ -31,12 +31,7 @@ const KEPT_BYTES = 16 * 2 ** 20
 const FIRST_SIGNED = 2000
 const PATIENCE_MS = 60_000
 
-let program: Program
-
-beforeAll(() => {
-  program = installBoardProgram()
-})
-afterAll(() => program.remove())
+const program = useProgram(installBoardProgram)
 
 const told = z.object({
   statuses: z.array(z.number()),
@@ -191,8 +186,7 @@ test.for([
     const kept = (await weigh(service)) - weight
     process.stdout.write(`overload, kept by the service, MiB: ${(kept / 2 ** 20).toFixed(1)}\n`)
     expect(kept).toBeLessThan(KEPT_BYTES)
-    service.kill('SIGTERM')
-    expect(await service.ended).toBe(0)
+    await stop(service)
     const acknowledged = [warmUp, calm, flood]
       .flatMap(takenOf)
       .map(({ receiptId }) => receiptId ?? '')

@@ -13,10 +13,10 @@ import { verifyDirectory } from '../../scripts/cli/published-set.ts'
 import { allGood } from '../../src/client/verify.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { installBoardProgram } from '../e2e/board.ts'
-import { addressOf, newLedger, problemsOfSet, withHooks } from '../e2e/ledger.ts'
+import { addressOf, newLedger, problemsOfSet, stop, useProgram, withHooks } from '../e2e/ledger.ts'
 import type { Ledger } from '../e2e/ledger.ts'
 import { run } from '../support/program.ts'
-import type { Program, Running } from '../support/program.ts'
+import type { Running } from '../support/program.ts'
 import { startUsdcChain } from '../support/usdc-chain.ts'
 import type { UsdcChain } from '../support/usdc-chain.ts'
 import { chainAccount, chainKey } from '../support/x402-payment.ts'
@@ -74,7 +74,7 @@ const KEPT_BYTES = {
   builder: { atAll: 4 * 2 ** 20, perDocument: 16_384 },
 } as const
 
-let program: Program
+const program = useProgram(installBoardProgram)
 let chain: UsdcChain
 let ledger: Ledger
 let service: Running
@@ -82,7 +82,6 @@ let url: string
 let empty: Running
 
 beforeAll(async () => {
-  program = installBoardProgram()
   chain = await startUsdcChain()
   await chain.mint(payer.address, funds)
   await chain.fund(settler, 10n ** 21n)
@@ -114,7 +113,6 @@ afterAll(async () => {
   }
   await chain.stop()
   ledger.remove()
-  program.remove()
 })
 
 const builderPid = (): number | undefined => childrenOf(service.pid)[0]
@@ -196,7 +194,7 @@ const secondHalf = (samples: readonly Sample[]) => samples.slice(Math.floor(samp
 const most = (samples: readonly Sample[], of: (sample: Sample) => number) =>
   Math.max(...samples.map(of))
 
-test('under mixed load nothing grows, nothing fails, and all that was acknowledged is there', async () => {
+test('under mixed load nothing grows, nothing fails, and every acknowledged write is stored', async () => {
   const soakMs = inject('soakMs')
   const load = await startLoad(url)
   const asked: Asked = { probes: [], bursts: [] }
@@ -325,8 +323,7 @@ test('under mixed load nothing grows, nothing fails, and all that was acknowledg
     await answer.arrayBuffer()
   }
   await published(`"total":${acknowledged.receipts.length}`)
-  service.kill('SIGTERM')
-  expect(await service.ended).toBe(0)
+  await stop(service)
   expect(problemsOfSet(ledger)).toEqual([])
   const checks = await verifyDirectory(join(ledger.publicDir, 'current'))
   expect(checks.filter(({ good }) => !good)).toEqual([])

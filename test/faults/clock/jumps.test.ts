@@ -18,11 +18,11 @@ import { hourMs, isoTime, minuteMs, secondMs } from '../../../src/core/time.ts'
 import { eventsSince } from '../../../src/db/events.ts'
 import type { EventRecord } from '../../../src/db/events.ts'
 import { installBoardProgram } from '../../e2e/board.ts'
-import { addressOf, newLedger, problemsOfSet } from '../../e2e/ledger.ts'
+import { addressOf, newLedger, problemsOfSet, useProgram } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import { firstPollMs, startRecordedSources } from '../../e2e/recorded-sources.ts'
 import type { RecordedSources } from '../../e2e/recorded-sources.ts'
-import type { Program, Running } from '../../support/program.ts'
+import type { Running } from '../../support/program.ts'
 import { receiptFacts, submission, workerSigned } from '../../support/receipts.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
 import { ed25519Key, nearWallet, partnerHeaders, signedBody } from '../../support/wallets.ts'
@@ -37,7 +37,7 @@ const skipped = noFakedClock === null ? '' : ` (left out: ${noFakedClock})`
 /** The full minute after next, at the latest, and a round of polls. */
 const patience = { timeout: 110_000 }
 
-let program: Program
+const program = useProgram(installBoardProgram)
 let folder: string
 let clock: FakedClock
 let sources: RecordedSources
@@ -47,7 +47,6 @@ let url: string
 
 beforeAll(async () => {
   if (noFakedClock !== null) return
-  program = installBoardProgram()
   folder = mkdtempSync(join(tmpdir(), 'ledger-clock-'))
   sources = await startRecordedSources()
   clock = fakedClock(folder, firstPollMs)
@@ -62,7 +61,6 @@ afterAll(async () => {
   const code = await service.ended
   await sources.stop()
   ledger.remove()
-  program.remove()
   rmSync(folder, { recursive: true })
   expect(code).toBe(0)
 })
@@ -180,7 +178,7 @@ async function endsByClock(job: string): Promise<readonly string[]> {
 }
 
 describe.skipIf(noFakedClock !== null)(`a clock that jumps${skipped}`, { timeout: 400_000 }, () => {
-  test('before it does: every rail is polled, and some have another status than was said', async () => {
+  test('starts from polled rails, some of them with a changed status', async () => {
     await expect.poll(async () => (await rows()).polls.size, patience).toBe(railAdapters.length)
     const { transitions } = await rows()
     expect(transitions.length).toBeGreaterThan(0)
@@ -244,7 +242,7 @@ describe.skipIf(noFakedClock !== null)(`a clock that jumps${skipped}`, { timeout
     transitionsAfter.set(name, after.transitions)
   })
 
-  test('tells each time that a rail is another: a year on nobody was paid, and back from there they were', () => {
+  test('records the status changes of each jump: dormant a year ahead, and back again', () => {
     const [there, yearOn, back] = ['three hours back', 'a year forward', 'back from there'].map(
       (name) => transitionsAfter.get(name) ?? [],
     )
@@ -252,7 +250,7 @@ describe.skipIf(noFakedClock !== null)(`a clock that jumps${skipped}`, { timeout
     expect(back?.slice(yearOn?.length).map(({ data }) => data['from'])).toContain('dormant')
   })
 
-  test('leaves what was used before it used after it', async () => {
+  test('keeps used signatures used', async () => {
     const body = await signedBody(
       worker,
       'register',
@@ -274,7 +272,7 @@ describe.skipIf(noFakedClock !== null)(`a clock that jumps${skipped}`, { timeout
     expect((await register()).status).toBe(200)
   })
 
-  test('never takes the times of events back', async () => {
+  test('never lets event times go back', async () => {
     const times = (await rows()).events.map(({ createdAt }) => createdAt)
     expect(times).toEqual([...new Set(times)].toSorted())
     // Some came up when the clock was back from the year that they follow.

@@ -10,11 +10,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
 import { installBoardProgram } from '../../e2e/board.ts'
 import { createClients } from '../../e2e/clients.ts'
-import { addressOf, newLedger, problemsOfSet } from '../../e2e/ledger.ts'
+import { addressOf, newLedger, problemsOfSet, stop, useProgram } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import { wholeReceipts } from '../../e2e/whole-receipts.ts'
 import { run } from '../../support/program.ts'
-import type { Program, Running } from '../../support/program.ts'
+import type { Running } from '../../support/program.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
 
 allowSlowTests('starts the compiled program')
@@ -40,7 +40,7 @@ const damages: readonly { readonly name: string; readonly does: Damage }[] = [
   { name: 'the schema', does: (bytes) => flip(bytes, 100, 64) },
 ]
 
-let program: Program
+const program = useProgram(installBoardProgram)
 /** What is damaged: copied for each test. */
 let sound: Ledger
 let ledger: Ledger
@@ -48,13 +48,11 @@ let pages: ReadonlyMap<string, number>
 let before: string
 
 beforeAll(async () => {
-  program = installBoardProgram()
   sound = newLedger(program, { POLL: 'off' })
   const service = sound.service({ BUILDER: 'off' })
   const url = await addressOf(service)
   await createClients(4).post(url, 15)
-  service.kill('SIGTERM')
-  expect(await service.ended).toBe(0)
+  await stop(service)
   expect(await sound.builder(['--once']).ended).toBe(0)
   before = sound.manifest().set_sha256
   pages = await sound.withDatabase(async ({ reader }) => {
@@ -65,7 +63,6 @@ beforeAll(async () => {
 })
 afterAll(() => {
   sound.remove()
-  program.remove()
 })
 beforeEach(() => {
   ledger = newLedger(program, { POLL: 'off' })
@@ -115,7 +112,7 @@ describe('a damaged database', () => {
     expect(problemsOfSet(ledger)).toEqual([])
   })
 
-  test('under a service that runs: it ends, and until then answers from what was published', async () => {
+  test('ends the running service, which serves published documents until then', async () => {
     const service = ledger.service({ BUILDER: 'off' })
     const url = await addressOf(service)
     damage((bytes, of) => flip(bytes, of('receipts'), 64))
@@ -126,7 +123,7 @@ describe('a damaged database', () => {
     expect(ledger.manifest().set_sha256).toBe(before)
   })
 
-  test('in the log of commits: what stands before the damage is whole, the rest can be sent again', async () => {
+  test('with a damaged write-ahead log keeps all commits before the damage, and accepts the rest again', async () => {
     const service = ledger.service({ BUILDER: 'off' })
     const url = await addressOf(service)
     const clients = createClients(1)
@@ -148,7 +145,6 @@ describe('a damaged database', () => {
       expect(await clients.send(nextUrl, raw)).toMatchObject({ status, receiptId })
     }
     expect((await wholeReceipts(ledger)).size).toBe(60 + told.length)
-    next.kill('SIGTERM')
-    expect(await next.ended).toBe(0)
+    await stop(next)
   })
 })

@@ -23,15 +23,14 @@ import { z } from 'zod'
 
 import { installBoardProgram } from '../../e2e/board.ts'
 import { createClients } from '../../e2e/clients.ts'
-import { addressOf, newLedger, problemsOfSet } from '../../e2e/ledger.ts'
+import { addressOf, newLedger, problemsOfSet, stop, useProgram } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import { run } from '../../support/program.ts'
-import type { Program } from '../../support/program.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
 
 allowSlowTests('starts the compiled program')
 
-let program: Program
+const program = useProgram(installBoardProgram)
 let sound: Ledger
 let ledger: Ledger
 /** The hash of the set before the one that is current. */
@@ -44,7 +43,6 @@ const shaOfCurrent = (): string =>
     .set_sha256
 
 beforeAll(async () => {
-  program = installBoardProgram()
   sound = newLedger(program, { POLL: 'off' })
   expect(await sound.builder(['--once']).ended).toBe(0)
   olderSha256 = shaOfCurrent()
@@ -57,7 +55,6 @@ beforeAll(async () => {
 })
 afterAll(() => {
   sound.remove()
-  program.remove()
 })
 beforeEach(() => {
   ledger = newLedger(program, { POLL: 'off' })
@@ -156,7 +153,7 @@ const damages: readonly {
   },
 ]
 
-describe('a published set that was damaged', () => {
+describe('a damaged published set', () => {
   test.for(damages)('$name', async ({ file, does, problem }) => {
     does(inSet(file))
     const next = ledger.service({ BUILDER: 'off' })
@@ -169,8 +166,7 @@ describe('a published set that was damaged', () => {
     expect(said).toMatch(/; until there is a good one, the set of \d{4}-\S+Z is served$/)
     expect(next.output()).toContain('an older published set is served')
     await expectServedWhole(nextUrl)
-    next.kill('SIGTERM')
-    expect(await next.ended).toBe(0)
+    await stop(next)
 
     const verifying = verify()
     expect(await verifying.ended).not.toBe(0)
@@ -181,7 +177,7 @@ describe('a published set that was damaged', () => {
     expect(builder.output()).toMatch(/cannot be read back, so it is not overwritten: .+ Restore it/)
   })
 
-  test('is not served where there is no older one, and nothing else is lost', async () => {
+  test('is not served without an older one, and nothing else is lost', async () => {
     const generations = join(ledger.publicDir, 'generations')
     const current = basename(realpathSync(join(ledger.publicDir, 'current')))
     for (const name of readdirSync(generations)) {
@@ -197,11 +193,10 @@ describe('a published set that was damaged', () => {
     })
     const statuses = async (path: string) => (await fetch(`${url}/api/v1${path}`)).status
     expect([await statuses('/rails'), await statuses('/receipts?limit=1')]).toEqual([503, 200])
-    service.kill('SIGTERM')
-    expect(await service.ended).toBe(0)
+    await stop(service)
   })
 
-  test('is read on from memory by a service that had read it before', async () => {
+  test('is still served from memory by a service that loaded it before', async () => {
     const service = ledger.service({ BUILDER: 'off' })
     const url = await addressOf(service)
     const read = async () => await (await fetch(`${url}/api/v1/rails`)).text()
@@ -210,11 +205,10 @@ describe('a published set that was damaged', () => {
       if (existsSync(inSet(file))) does(inSet(file))
     }
     expect(await read()).toBe(whole)
-    service.kill('SIGTERM')
-    expect(await service.ended).toBe(0)
+    await stop(service)
   })
 
-  test('is published anew once the operator has removed the link, as the builder says', async () => {
+  test('is published again once the operator has removed the link named by the builder', async () => {
     cut(inSet('api/v1/rails.json'))
     rmSync(join(ledger.publicDir, 'current'))
     expect(await ledger.builder(['--once']).ended).toBe(0)
@@ -247,7 +241,7 @@ const archives: readonly {
   },
 ]
 
-describe('an archive that was damaged', () => {
+describe('a damaged archive', () => {
   test.for(archives)(
     '$name: the facts are published, and archived again',
     async ({ does, anew }) => {

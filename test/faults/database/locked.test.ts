@@ -11,31 +11,28 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { installBoardProgram } from '../../e2e/board.ts'
 import { createClients } from '../../e2e/clients.ts'
-import { addressOf, newLedger } from '../../e2e/ledger.ts'
+import { addressOf, newLedger, stop, useProgram } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
-import type { Program, Running } from '../../support/program.ts'
+import type { Running } from '../../support/program.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
 
 allowSlowTests('starts the compiled program')
 
-let program: Program
+const program = useProgram(installBoardProgram)
 let ledger: Ledger
 let service: Running
 let url: string
 const clients = createClients(6)
 
 beforeAll(async () => {
-  program = installBoardProgram()
   ledger = newLedger(program, { POLL: 'off' })
   expect(await ledger.builder(['--once']).ended).toBe(0)
   service = ledger.service({ BUILDER: 'off' })
   url = await addressOf(service)
 })
 afterAll(async () => {
-  service.kill('SIGTERM')
-  expect(await service.ended).toBe(0)
+  await stop(service)
   ledger.remove()
-  program.remove()
 })
 
 /** Resolves when the lock is held; what it answers gives it back. */
@@ -61,7 +58,7 @@ async function expectReads(): Promise<void> {
 }
 
 describe('a database that another process has locked', () => {
-  test('for three seconds takes every write late, and reads at once', async () => {
+  test('for three seconds delays writes and not reads', async () => {
     const free = await lock()
     const posting = clients.post(url, 3)
     await expectReads()
@@ -72,7 +69,7 @@ describe('a database that another process has locked', () => {
     expect(await clients.expectKept(ledger)).toBe(told.length)
   })
 
-  test('for ten seconds refuses writes until it is free, and reads at once', async () => {
+  test('for ten seconds refuses writes until the lock is released, and answers reads at once', async () => {
     const free = await lock()
     const heldUntil = delay(10_000)
     const told = await clients.post(url, 1)

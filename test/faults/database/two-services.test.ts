@@ -7,22 +7,21 @@ import { z } from 'zod'
 
 import { boardReceipt, installBoardProgram } from '../../e2e/board.ts'
 import { createClients } from '../../e2e/clients.ts'
-import { addressOf, newLedger } from '../../e2e/ledger.ts'
+import { addressOf, newLedger, useProgram } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
 import { wholeReceipts } from '../../e2e/whole-receipts.ts'
-import type { Program, Running } from '../../support/program.ts'
+import type { Running } from '../../support/program.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
 import { nearWallet, signedBody } from '../../support/wallets.ts'
 
 allowSlowTests('starts the compiled program')
 
-let program: Program
+const program = useProgram(installBoardProgram)
 let ledger: Ledger
 let services: readonly Running[]
 let urls: readonly string[]
 
 beforeAll(async () => {
-  program = installBoardProgram()
   ledger = newLedger(program, { POLL: 'off' })
   expect(await ledger.builder(['--once']).ended).toBe(0)
   // Started together: one of them finds the other at work on the schema.
@@ -33,7 +32,6 @@ afterAll(async () => {
   for (const service of services) service.kill('SIGTERM')
   for (const { ended } of services) expect(await ended).toBe(0)
   ledger.remove()
-  program.remove()
 })
 
 const answer = z.looseObject({ code: z.string().optional() })
@@ -45,7 +43,7 @@ async function post(url: string, path: string, raw: string) {
 }
 
 describe('two services on one database', () => {
-  test('take writes side by side: all are there, once', async () => {
+  test('store concurrent writes exactly once', async () => {
     const before = (await wholeReceipts(ledger)).size
     const sides = urls.map((url) => ({ url, clients: createClients(4) }))
     const told = await Promise.all(sides.map(({ url, clients }) => clients.post(url, 15)))
@@ -53,7 +51,7 @@ describe('two services on one database', () => {
     expect((await wholeReceipts(ledger)).size).toBe(before + told.flat().length)
   })
 
-  test('take the same receipt once, whichever of them it reaches first', async () => {
+  test('accept the same receipt once, whichever it reaches first', async () => {
     for (let at = 0; at < 10; at += 1) {
       const raw = await boardReceipt(100_000 + at)
       const answers = await Promise.all(urls.map((url) => post(url, '/api/v1/receipts', raw)))
@@ -62,7 +60,7 @@ describe('two services on one database', () => {
     await wholeReceipts(ledger)
   })
 
-  test('take a signed statement once: what one has taken, the other answers as the first did', async () => {
+  test('accept a signed statement once and repeat the first answer', async () => {
     for (let at = 0; at < 5; at += 1) {
       const wallet = nearWallet(`two services ${at}`)
       const profile = { display_name: `worker ${at}`, skills: ['agent-news-reporting'] }
@@ -76,7 +74,7 @@ describe('two services on one database', () => {
     }
   })
 
-  test('count limits apart: who is stopped at one is served by the other', async () => {
+  test('count rate limits separately', async () => {
     const [first = '', second = ''] = urls
     let status = 200
     let asked = 0

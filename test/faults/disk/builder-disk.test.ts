@@ -10,9 +10,9 @@ import { z } from 'zod'
 
 import { installBoardProgram } from '../../e2e/board.ts'
 import { createClients } from '../../e2e/clients.ts'
-import { addressOf, newLedger, problemsOfSet, withHooks } from '../../e2e/ledger.ts'
+import { addressOf, newLedger, problemsOfSet, useProgram, withHooks } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
-import type { Program, Running } from '../../support/program.ts'
+import type { Running } from '../../support/program.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
 import { inject, noInjection } from './inject.ts'
 
@@ -60,14 +60,13 @@ const well = { status: 'ok', problems: [], jobs: { build: { outcome: 'ok' } } }
 
 const containing = (text: string): unknown => expect.stringContaining(text)
 
-let program: Program
+const program = useProgram(installBoardProgram)
 let ledger: Ledger
 let service: Running
 let url: string
 const clients = createClients(2)
 
 beforeAll(async () => {
-  program = installBoardProgram()
   ledger = newLedger(program, { POLL: 'off' })
   service = ledger.service(withHooks(program, pidHook))
   url = await addressOf(service)
@@ -77,7 +76,6 @@ afterAll(async () => {
   service.kill('SIGTERM')
   await service.ended
   ledger.remove()
-  program.remove()
 })
 
 /** The last builder that the service has started. */
@@ -135,7 +133,7 @@ describe.skipIf(noInjection !== null)(`a disk that fails under the builder${skip
     await expect.poll(left).toEqual(['current', 'generations'])
   })
 
-  test('no room for its own rows: it publishes all the same, and says that the run is not written', async ({
+  test('without room for its own rows publishes and reports that the run was not recorded', async ({
     onTestFinished,
   }) => {
     await everythingIsPublished()
@@ -154,7 +152,7 @@ describe.skipIf(noInjection !== null)(`a disk that fails under the builder${skip
     expect(builderPid()).toBe(builder)
   })
 
-  test('a flush of its own rows that fails: it ends, and the next one goes on from there', async ({
+  test('with a failing flush of its own rows exits, and the next builder continues', async ({
     onTestFinished,
   }) => {
     await expect.poll(async () => await healthOf(url)).toMatchObject(well)

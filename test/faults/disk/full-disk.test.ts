@@ -4,13 +4,12 @@
  */
 import { join } from 'node:path'
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { installBoardProgram } from '../../e2e/board.ts'
 import { createClients } from '../../e2e/clients.ts'
-import { addressOf, newLedger, problemsOfSet } from '../../e2e/ledger.ts'
-import type { Program } from '../../support/program.ts'
+import { addressOf, newLedger, problemsOfSet, stop, useProgram } from '../../e2e/ledger.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
 import { mountSmallDisk, noMount } from './small-disk.ts'
 
@@ -18,12 +17,7 @@ allowSlowTests('starts the compiled program')
 
 const containing = (text: string): unknown => expect.stringContaining(text)
 
-let program: Program
-
-beforeAll(() => {
-  program = installBoardProgram()
-})
-afterAll(() => program.remove())
+const program = useProgram(installBoardProgram)
 
 const health = z.object({
   status: z.string(),
@@ -42,7 +36,7 @@ const well = { code: 200, status: 'ok', problems: [] }
 const skipped = noMount === null ? '' : ` (left out, no file system can be mounted: ${noMount})`
 
 describe.skipIf(noMount !== null)(`a file system that is full${skipped}`, () => {
-  test('under the database refuses writes, keeps what was acknowledged, and reads go on', async () => {
+  test('under the database refuses writes, keeps acknowledged ones and serves reads', async () => {
     const disk = mountSmallDisk('16m')
     const ledger = newLedger(program, { POLL: 'off' }, { dataDir: join(disk.dir, 'data') })
     const builder = ledger.builder(['--once'])
@@ -58,8 +52,7 @@ describe.skipIf(noMount !== null)(`a file system that is full${skipped}`, () => 
     for (const path of ['/api/v1/rails', '/api/v1/receipts?rail=x402&limit=5']) {
       expect((await fetch(`${url}${path}`)).status).toBe(200)
     }
-    service.kill('SIGTERM')
-    expect(await service.ended).toBe(0)
+    await stop(service)
 
     // A service that starts on a full disk has all that there was, and serves it.
     const next = ledger.service({ BUILDER: 'off' })
@@ -71,13 +64,12 @@ describe.skipIf(noMount !== null)(`a file system that is full${skipped}`, () => 
     expect((await clients.post(nextUrl, 4)).every(({ status }) => status === 201)).toBe(true)
     expect(await clients.expectKept(ledger)).toBe(8 * 4 + told.length + 8 * 4)
     await expect.poll(async () => await healthOf(nextUrl)).toMatchObject(well)
-    next.kill('SIGTERM')
-    expect(await next.ended).toBe(0)
+    await stop(next)
     ledger.remove()
     disk.remove()
   })
 
-  test('under the published set leaves the old one whole until there is room', async () => {
+  test('under the published files leaves the old set whole until there is room', async () => {
     const disk = mountSmallDisk('48m')
     const ledger = newLedger(program, { POLL: 'off' }, { publicDir: join(disk.dir, 'public') })
     const service = ledger.service()
@@ -107,8 +99,7 @@ describe.skipIf(noMount !== null)(`a file system that is full${skipped}`, () => 
     await expect.poll(async () => await healthOf(url)).toMatchObject(well)
     expect(ledger.manifest().set_sha256).not.toBe(before)
     expect(problemsOfSet(ledger)).toEqual([])
-    service.kill('SIGTERM')
-    expect(await service.ended).toBe(0)
+    await stop(service)
     ledger.remove()
     disk.remove()
   })

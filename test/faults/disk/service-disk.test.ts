@@ -8,9 +8,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import { installBoardProgram } from '../../e2e/board.ts'
 import { createClients } from '../../e2e/clients.ts'
-import { addressOf, newLedger } from '../../e2e/ledger.ts'
+import { addressOf, newLedger, stop, useProgram } from '../../e2e/ledger.ts'
 import type { Ledger } from '../../e2e/ledger.ts'
-import type { Program, Running } from '../../support/program.ts'
+import type { Running } from '../../support/program.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
 import { inject, noInjection } from './inject.ts'
 
@@ -85,17 +85,15 @@ const faults: readonly DiskFault[] = [
   },
 ]
 
-let program: Program
+const program = useProgram(installBoardProgram)
 let ledger: Ledger
 
 beforeAll(async () => {
-  program = installBoardProgram()
   ledger = newLedger(program, { POLL: 'off' })
   expect(await ledger.builder(['--once']).ended).toBe(0)
 })
 afterAll(() => {
   ledger.remove()
-  program.remove()
 })
 
 async function start(): Promise<{ readonly service: Running; readonly url: string }> {
@@ -134,8 +132,7 @@ describe.skipIf(noInjection !== null)(`a disk that fails under the service${skip
       await expectReads(url)
       expect(await fault.heal()).toBeGreaterThan(0)
       await clients.retry(url)
-      service.kill('SIGTERM')
-      expect(await service.ended).toBe(0)
+      await stop(service)
     }
 
     const next = await start()
@@ -143,7 +140,6 @@ describe.skipIf(noInjection !== null)(`a disk that fails under the service${skip
     await clients.retry(next.url)
     const kept = await clients.expectKept(ledger)
     expect(kept).toBeGreaterThan(calm.length)
-    next.service.kill('SIGTERM')
-    expect(await next.service.ended).toBe(0)
+    await stop(next.service)
   })
 })

@@ -153,7 +153,7 @@ describe.concurrent('a mail server that', () => {
   })
 })
 
-test('letters to a server that drips end, and leave their room to others', async () => {
+test('e-mails to a server that answers byte by byte time out and free their slots', async () => {
   const published = await publicDir()
   await published.publish(sampleDocuments)
   const server = await listen(follow(but('EHLO', drip('250-x\r\n'))))
@@ -187,7 +187,7 @@ test('letters to a server that drips end, and leave their room to others', async
   await published.remove()
 })
 
-test('a mail server that greets for a gigabyte is hung up on', async () => {
+test('a mail server that greets with a gigabyte is disconnected', async () => {
   const chunk = Buffer.alloc(2 ** 20, 'a')
   let sent = 0
   const server = await listen((socket) => {

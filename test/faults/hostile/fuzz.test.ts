@@ -168,7 +168,7 @@ async function trespasses(
     .map(([table]) => `a refused request changed ${table}`)
 }
 
-test('the description that is served is the one that requests are made from', async () => {
+test('the served /openapi.json is the one that requests are generated from', async () => {
   const { body } = await send(target.service.address, 'GET /openapi.json')
   const ids = (all: readonly Operation[]) => all.map(({ id }) => id).toSorted()
   expect(ids(operationsOf(JSON.parse(body.toString())))).toEqual(ids(operations))
@@ -176,7 +176,7 @@ test('the description that is served is the one that requests are made from', as
 
 describe(`seed ${seed}`, () => {
   test.each(operations.map((its) => [`${its.method} ${its.path}`, its] as const))(
-    '%s answers whatever it is asked as it is described, and what it refuses changes nothing',
+    '%s answers every request as documented, and refused requests change nothing',
     async (_name, its) => {
       const known = await target.prepare(its)
       const state: State = { version: await target.version(), tables: await target.tables() }
@@ -192,7 +192,7 @@ describe(`seed ${seed}`, () => {
   )
 })
 
-describe('after all of it', () => {
+describe('after the fuzzing', () => {
   test('no log holds a signature, a payment or a secret', () => {
     const log = target.service
       .lines()
@@ -203,7 +203,7 @@ describe('after all of it', () => {
     expect(target.service.lines().filter((line) => line['level'] === 'error')).toEqual([])
   })
 
-  test('nobody has reached the prototype of anything', () => {
+  test('no prototype was changed', () => {
     expect(Reflect.get({}, 'isAdmin')).toBeUndefined()
   })
 

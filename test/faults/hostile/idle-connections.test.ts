@@ -67,7 +67,7 @@ function leaveOpen({ host, port }: Address): Promise<Idle> {
   })
 }
 
-test('thousands of connections that say nothing keep nobody out, and are closed with 408', async () => {
+test('thousands of idle connections keep no client out and are closed with 408', async () => {
   const count = mostConnections()
   if (leavesNothingOut) expect(count, 'connections that ulimit -n leaves room for').toBe(WANTED)
   const service = await startService(published.dir)
@@ -87,7 +87,7 @@ test('thousands of connections that say nothing keep nobody out, and are closed 
   process.stdout.write(`${count} connections left open${lack}\n`)
 })
 
-test('connections above the bound are closed at once, and those below it are served', async () => {
+test('connections above the limit are closed at once, those below it are served', async () => {
   const service = await startService(published.dir)
   const bounded = await serve(service.app.listener, {
     host: '127.0.0.1',

@@ -68,7 +68,7 @@ async function othersAreAnswered(): Promise<void> {
 
 const line = 'POST /api/v1/feedback HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n'
 
-test('what is sent a byte at a time is cut off with 408, and others are answered meanwhile', async () => {
+test('requests sent one byte at a time end with 408 while other clients are served', async () => {
   const kinds = [
     ['a request line', 'GET /', 'a'],
     ['headers', 'GET /api/v1/rails HTTP/1.1\r\nHost: a\r\nX-A: ', 'b'],
@@ -106,13 +106,13 @@ test('what is sent a byte at a time is cut off with 408, and others are answered
   await othersAreAnswered()
 })
 
-test('who says nothing at all is cut off', async () => {
+test('connections that send nothing are closed', async () => {
   const sockets = await Promise.all(Array.from({ length: CLIENTS }, () => open(service.address)))
   await othersAreAnswered()
   await Promise.all(sockets.map((socket) => received(socket)))
 })
 
-test('answers that nobody takes are held once, and the service ends them', async () => {
+test('answers that are not read are buffered once and then dropped', async () => {
   const before = process.memoryUsage().rss
   const ended: Promise<unknown>[] = []
   const { app, clock } = service

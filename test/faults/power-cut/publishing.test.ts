@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
 import {
   parseSigningKeys,
@@ -18,9 +18,8 @@ import {
 import type { SigningKeys } from '../../../src/contract/schemas/service.ts'
 import { MANIFEST_FILE, MANIFEST_SIGNATURE_FILE, encodedFile } from '../../../src/core/documents.ts'
 import { installBoardProgram } from '../../e2e/board.ts'
-import { newLedger } from '../../e2e/ledger.ts'
+import { newLedger, useProgram } from '../../e2e/ledger.ts'
 import { runCommand } from '../../support/program.ts'
-import type { Program } from '../../support/program.ts'
 import { randomFrom } from '../../support/random.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
 import { before, disksAfterCuts, tracedCalls } from './recorded-tree.ts'
@@ -31,12 +30,7 @@ allowSlowTests('starts the compiled program')
 const seed = 20_261_121
 /** A build under strace, on a machine that may be busy. */
 const timeoutMs = 600_000
-let program: Program
-
-beforeAll(() => {
-  program = installBoardProgram()
-})
-afterAll(() => program.remove())
+const program = useProgram(installBoardProgram)
 
 const encodings = ['br', 'gzip'] as const
 const unpacked = { br: brotliDecompressSync, gzip: gunzipSync } as const
@@ -95,7 +89,7 @@ function createReader(keys: SigningKeys) {
 }
 
 test(
-  'after a power cut at any flush a reader finds the old set whole, or the new one',
+  'after a power cut at any flush readers find either the old set or the new one, whole',
   async () => {
     const ledger = newLedger(program, { POLL: 'off' })
     expect(await ledger.builder(['--once']).ended).toBe(0)
