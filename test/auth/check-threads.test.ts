@@ -72,7 +72,7 @@ async function personal(message: string): Promise<SignatureCheck> {
 /** What one turn of the event loop gathers is one batch. */
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-test('two threads find what a check on the spot finds, each for its own question', async () => {
+test('two threads return the verdicts of an inline check', async () => {
   const workerFile = 'src/auth/check-worker.ts'
   const compiled = compile(workerFile)
   const thread = threadsOf(compiled.scriptOf(workerFile), 3)
@@ -93,7 +93,7 @@ test('two threads find what a check on the spot finds, each for its own question
   compiled.remove()
 })
 
-test('a batch that overtakes another takes nothing of its verdicts', async () => {
+test('batches that overtake each other keep their own verdicts', async () => {
   // Holds the first batch until the last has been answered.
   const thread = scripted(
     'overtakes',
@@ -111,7 +111,7 @@ port.on('message', (batch) => {
   expect(verdicts).toEqual(checks.map(({ message }) => ({ valid: false, reason: message })))
 })
 
-test('a thread that ends refuses what it had not answered, and the next check starts another', async () => {
+test('a thread that exits rejects its unanswered checks, and the next check starts another', async () => {
   const thread = scripted('dies', diesOnce)
   const check = await personal('a message')
   const first = [thread.check(check), thread.check(check)]
@@ -119,7 +119,7 @@ test('a thread that ends refuses what it had not answered, and the next check st
   expect(await thread.check(check)).toEqual({ valid: true })
 })
 
-test('where no thread can be loaded the checks are made on the spot, and the operator is told', async () => {
+test('checks run inline and a problem is reported where no thread loads', async () => {
   const check = await personal('a message')
   const thread = threadsOf('is not there.js')
   expect(thread.problem()).toBeNull()
@@ -132,7 +132,7 @@ test('where no thread can be loaded the checks are made on the spot, and the ope
   expect(thread.problem()).toMatch(/^signatures: no thread/)
 })
 
-test('a thread that answers too little is no verdict', async () => {
+test('a check without a verdict in its batch is rejected', async () => {
   const forgets = scripted(
     'forgets',
     `port.on('message', ({ id }) => port.postMessage({ id, verdicts: [] }))`,
@@ -154,7 +154,7 @@ port.on('message', (batch) => {
   if (message === 'release') for (const one of held.splice(0)) say(one)
 })`
 
-test('work that waits brings a second thread where there is a second core, and the one goes on when the other ends', async () => {
+test('waiting work starts a second thread on a second core, and one continues when the other exits', async () => {
   const threads = scripted('obeys', obeys, 3)
   const check = await personal('')
   const tell = (message: string) => threads.check({ ...check, message })
@@ -171,7 +171,7 @@ test('work that waits brings a second thread where there is a second core, and t
   expect([await tell('release'), await ofSecond]).toEqual([second, second])
 })
 
-test('where the second cannot be loaded and the one then ends, the next check starts another', async () => {
+test('the next check starts a thread after the second failed to load and the first exited', async () => {
   // The second of all that are ever started does not load.
   writeFileSync(
     join(dir, 'second-fails.js'),
@@ -206,7 +206,7 @@ ${obeys}`,
   expect(third).not.toEqual(first)
 })
 
-test('one core has one thread', async () => {
+test('one core gets one thread', async () => {
   const threads = scripted('alone', obeys)
   const check = await personal('')
   const tell = (message: string) => threads.check({ ...check, message })
@@ -218,7 +218,7 @@ test('one core has one thread', async () => {
   expect(new Set(said.map((verdict) => JSON.stringify(verdict))).size).toBe(1)
 })
 
-test('what the threads have not answered when they are closed is refused', async () => {
+test('unanswered checks are rejected on close', async () => {
   const threads = scripted('left', obeys, 3)
   const check = { ...(await personal('')), message: 'hold' }
   const left: Promise<unknown>[] = []
@@ -231,13 +231,13 @@ test('what the threads have not answered when they are closed is refused', async
   expect((await settled).map(({ status }) => status)).toEqual(Array(4).fill('rejected'))
 })
 
-test('after its end nothing is checked any more', async () => {
+test('checks are rejected after close', async () => {
   const thread = scripted('closed', diesOnce)
   await thread.close()
   await expect(thread.check(await personal('a message'))).rejects.toThrow(SchemeUnavailableError)
 })
 
-test('a receipt whose check was interrupted is answered 503, leaves nothing, and is taken when it is sent again', async () => {
+test('a receipt whose check was interrupted gets 503, leaves no row, and is accepted when it is sent again', async () => {
   const published = await publicDir()
   await published.publish(sampleDocuments)
   const reference = withPlatform(await loadReference('data'), key)

@@ -74,7 +74,7 @@ const realSleep: WalletChain['sleep'] = (delayMs, signal) =>
 const chain: WalletChain = { request: rpc, sleep: realSleep }
 
 describe('verifyContractSignature on a chain', () => {
-  test('accepts its owner and nobody else, and the verdict names the block', async () => {
+  test('accepts the owner only and names the block', async () => {
     const wallet = await deploy(walletOf(owner.address), 1)
     const latest = await rpc('eth_getBlockByNumber', ['latest', false])
     const { number, hash } = z.object({ number: z.string(), hash: z.string() }).parse(latest)
@@ -91,7 +91,7 @@ describe('verifyContractSignature on a chain', () => {
     expect((await verifyContractSignature(message, foreign, wallet, chain)).valid).toBe(false)
   })
 
-  test('is asked each time: an owner who was replaced signs no more', async () => {
+  test('refuses an owner who was replaced', async () => {
     const wallet = await deploy(walletOf(owner.address), 2)
     const signature = await owner.signMessage({ message })
     expect((await verifyContractSignature(message, signature, wallet, chain)).valid).toBe(true)
@@ -100,7 +100,7 @@ describe('verifyContractSignature on a chain', () => {
     expect((await verifyContractSignature(message, signature, wallet, chain)).valid).toBe(false)
   })
 
-  test('with code is never taken for a plain key, even where the key would recover', async () => {
+  test('never falls back to a plain key where there is code', async () => {
     // Code at the address of a plain key, as EIP-7702 puts it there: the wallet's code decides.
     const address = owner.address.toLowerCase()
     await rpc('anvil_setCode', [address, refusesAll])
@@ -118,7 +118,7 @@ describe('verifyContractSignature on a chain', () => {
     ['answers two words', '0x631626ba7e60e01b60005260406000f3'],
     ['answers the magic at the wrong end', '0x631626ba7e60005260206000f3'],
     ['answers true', '0x600160005260206000f3'],
-  ])('whose code %s refuses', async (_, code) => {
+  ])('refuses a wallet whose code %s', async (_, code) => {
     const wallet = '0x00000000000000000000000000000000000c0de5'
     await rpc('anvil_setCode', [wallet, code])
     const signature = await owner.signMessage({ message })
@@ -128,7 +128,7 @@ describe('verifyContractSignature on a chain', () => {
   })
 })
 
-describe('a wallet that is not deployed yet (EIP-6492)', () => {
+describe('a signature of an undeployed wallet (EIP-6492)', () => {
   async function wrapped(
     salt: number,
     inner: `0x${string}`,
@@ -138,7 +138,7 @@ describe('a wallet that is not deployed yet (EIP-6492)', () => {
     return [addressOf(walletOf(owner.address), salt), signature]
   }
 
-  test('is accepted by the code it will have, and stays undeployed', async () => {
+  test('is accepted by the future code, and the wallet stays undeployed', async () => {
     const [wallet, signature] = await wrapped(100, await owner.signMessage({ message }))
     expect((await verifyContractSignature(message, signature, wallet, chain)).valid).toBe(true)
     expect(await rpc('eth_getCode', [wallet, 'latest'])).toBe('0x')
@@ -164,14 +164,14 @@ describe('a wallet that is not deployed yet (EIP-6492)', () => {
     }
   })
 
-  test('is still accepted once it is deployed', async () => {
+  test('is still accepted after the deployment', async () => {
     const [wallet, signature] = await wrapped(103, await owner.signMessage({ message }))
     expect(await deploy(walletOf(owner.address), 103)).toBe(wallet)
     expect((await verifyContractSignature(message, signature, wallet, chain)).valid).toBe(true)
   })
 })
 
-test('a plain key is recovered last, by the strict form', async () => {
+test('a plain key is recovered last and in strict form only', async () => {
   const signature = await owner.signMessage({ message })
   const address = owner.address.toLowerCase()
   expect((await verifyContractSignature(message, signature, address, chain)).valid).toBe(true)
@@ -179,7 +179,7 @@ test('a plain key is recovered last, by the strict form', async () => {
   expect((await verifyContractSignature(message, loose, address, chain)).valid).toBe(false)
 })
 
-describe('signatures that are refused before the chain is asked', () => {
+describe('a signature is refused without a call to the chain if it is', () => {
   const silent: WalletChain = {
     request: () => {
       throw new Error('the chain was asked')
@@ -247,12 +247,12 @@ describe('verifyContractSignature on a failing node throws SchemeUnavailableErro
     ],
     ['1 MiB', { ...healthy, eth_call: () => `0x1626ba7e${'0'.repeat(2 ** 21)}` }],
     ['no text', { ...healthy, eth_call: () => null }],
-  ])('but %s is a refusal', async (_, answers) => {
+  ])('but returns a refusal for %s', async (_, answers) => {
     const verdict = await verifyContractSignature(message, '0x12', wallet, failing(answers))
     expect(verdict.valid).toBe(false)
   })
 
-  test('silence ends after 2 seconds in all, and stops the request', async () => {
+  test('after 2 seconds without a response, and aborts the request', async () => {
     const seen: number[] = []
     let signal: AbortSignal | undefined
     const stalled: WalletChain = {
@@ -273,13 +273,13 @@ describe('verifyContractSignature on a failing node throws SchemeUnavailableErro
   })
 })
 
-describe('among the schemes', () => {
+describe('verifySignature', () => {
   const down: WalletChain = {
     request: () => Promise.reject(new Error('down')),
     sleep: realSleep,
   }
 
-  test('a plain wallet is served though the chain is down', async () => {
+  test('accepts a plain wallet while the chain is down', async () => {
     const signature = await owner.signMessage({ message })
     const wallet = parseWallet(owner.address)
     expect(await verifySignature({ message, signature, wallet, chain: down })).toEqual({
@@ -287,7 +287,7 @@ describe('among the schemes', () => {
     })
   })
 
-  test('what only the chain can tell waits for it, and is a refusal where no chain is set', async () => {
+  test('throws where only the chain can answer and it is down, and refuses where no chain is set', async () => {
     const signature = await stranger.signMessage({ message })
     const wallet = parseWallet(owner.address)
     await expect(verifySignature({ message, signature, wallet, chain: down })).rejects.toThrow(
@@ -297,7 +297,7 @@ describe('among the schemes', () => {
     expect((await verifySignature({ message, signature, wallet, chain })).valid).toBe(false)
   })
 
-  test('a contract wallet is served where its chain is set', async () => {
+  test('accepts a contract wallet where its chain is set', async () => {
     const wallet = parseWallet(await deploy(walletOf(owner.address), 4))
     const signature = await owner.signMessage({ message })
     expect((await verifySignature({ message, signature, wallet, chain })).valid).toBe(true)

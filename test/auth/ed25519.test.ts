@@ -70,19 +70,19 @@ const speccheck = readVectors(
   z.array(z.object({ message: z.string(), pub_key: z.string(), signature: z.string() })),
 ).map(({ message, pub_key, signature }, index) => asCase(index, message, signature, pub_key))
 
-describe('published vectors', () => {
-  test('all 151 cases of Wycheproof are decided as they must be', async () => {
+describe('verifyEd25519 on published vectors', () => {
+  test('decides all 151 cases of Wycheproof as published', async () => {
     expect(wycheproof).toHaveLength(151)
     const mustVerify = wycheproof.filter((one) => one.mustVerify).map(({ id }) => id)
     expect(await idsOfValid(wycheproof)).toEqual(mustVerify)
   })
 
-  test('of the 12 cases of speccheck only 3 verifies, which every library accepts', async () => {
+  test('verifies only case 3 of the 12 speccheck cases, which every library accepts', async () => {
     expect(speccheck).toHaveLength(12)
     expect(await idsOfValid(speccheck)).toEqual([3])
   })
 
-  test('of the 914 cases of CCTV none verifies that a strict reader may refuse', async () => {
+  test('verifies none of the 914 CCTV cases that a strict verifier may refuse', async () => {
     expect(cctv).toHaveLength(914)
     const valid = new Set(await idsOfValid(cctv))
     const refusedFlags = [
@@ -97,7 +97,7 @@ describe('published vectors', () => {
     expect([...valid]).toEqual(mayVerify.map(({ id }) => id))
   })
 
-  test('whatever passes the strict forms and node:crypto also passes noble without ZIP-215', async () => {
+  test('agrees with noble without ZIP-215 on everything accepted', async () => {
     const all: readonly Case[] = [...wycheproof, ...cctv, ...speccheck]
     for (const one of all) {
       const byNode = verify(null, one.message, publicKeyObject(one.publicKey), one.signature)
@@ -125,7 +125,7 @@ describe('a signature forged under a small-order key', () => {
     },
   )
 
-  test('an honest key with R of small order is refused', async () => {
+  test('is refused for an honest key with R of small order', async () => {
     const [case2] = speccheck.slice(2)
     expect(case2 !== undefined && usesSmallOrder(case2)).toBe(true)
     expect(
@@ -143,7 +143,7 @@ describe('malleable ed25519 signatures', () => {
   const signature = Buffer.from(signBytes(key, message))
   const order = 2n ** 252n + 27742317777372353535851937790883648493n
 
-  test('S plus the order, twice over and more, is refused', async () => {
+  test('with S above the order are refused', async () => {
     const s = BigInt(`0x${Buffer.from(signature.subarray(32)).reverse().toString('hex')}`)
     for (let times = 1n; s + times * order < 2n ** 256n; times += 1n) {
       const hex = (s + times * order).toString(16).padStart(64, '0')
@@ -155,7 +155,7 @@ describe('malleable ed25519 signatures', () => {
     }
   })
 
-  test('63 and 65 bytes are refused, and so is a key of another length', async () => {
+  test('of 63 and 65 bytes, or with a key of another length, are refused', async () => {
     const longer = Buffer.concat([signature, Buffer.alloc(1)])
     for (const wrong of [signature.subarray(0, 63), longer, Buffer.alloc(0)]) {
       expect(verifyEd25519(message, wrong, key.publicKey).valid).toBe(false)
@@ -168,13 +168,13 @@ describe('malleable ed25519 signatures', () => {
     }
   })
 
-  test('a key that is no point of the curve is refused', async () => {
+  test('with a key that is not on the curve are refused', async () => {
     const publicKey = Buffer.alloc(32, 0)
     publicKey[0] = 2
     expect(verifyEd25519(message, signature, publicKey).valid).toBe(false)
   })
 
-  test('any flipped bit of message, signature or key is refused', async () => {
+  test('with any flipped bit in message, signature or key are refused', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.nat(message.length * 8 - 1),
@@ -191,8 +191,8 @@ describe('malleable ed25519 signatures', () => {
   })
 })
 
-describe('the spellings of a signature', () => {
-  test('base58, padded base64 and lower-case hex give the same 64 bytes', () => {
+describe('decodeEd25519Signature', () => {
+  test('reads the same 64 bytes from base58, padded base64 and lower-case hex', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 64, maxLength: 64 }), (bytes) => {
         const buffer = Buffer.from(bytes)
@@ -223,7 +223,7 @@ describe('the spellings of a signature', () => {
   })
 })
 
-test('what OpenSSL signs with a key it made verifies', async () => {
+test('a signature by OpenSSL verifies', async () => {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32)
   const signature = sign(null, Buffer.from('é'), privateKey)

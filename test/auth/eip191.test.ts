@@ -34,12 +34,12 @@ describe('verifyPersonalSign', () => {
     expect(verdict).toHaveProperty('reason', expect.stringMatching(/./))
   })
 
-  test('all 5 spellings of one signature are in the vectors, and one of them verifies', () => {
+  test('verifies one of the 5 spellings of a signature', () => {
     const spellings = invalid.filter(({ reason }) => reason.startsWith('spelling'))
     expect(new Set(spellings.map(({ reason }) => reason)).size).toBe(5)
   })
 
-  test('what an independent wallet signs verifies, for its own message and address only', async () => {
+  test('verifies signatures of an independent wallet for their own message and address only', async () => {
     const key = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => {
       bytes[0] = 1
       return bytes
@@ -95,7 +95,7 @@ describe('Wycheproof, secp256k1 with low s only', () => {
   // Its point has an x coordinate beyond the order: v 29 or 30, which Ethereum does not have.
   const withoutEthereumForm = [346]
 
-  test('all 463 cases are decided as they must be', async () => {
+  test('decides all 463 cases as published', async () => {
     const wrong: number[] = []
     let count = 0
     for (const { publicKey, tests } of testGroups) {

@@ -22,7 +22,7 @@ beforeEach(async () => {
   return () => rm(dir, { recursive: true, force: true })
 })
 
-test('a rotated key is listed as retired, newest first, and only its public part is left', async () => {
+test('a rotation lists the public part of the old key as retired, newest first', async () => {
   const first = issuerOf(await loadExchangeKeys(dir, random))
   expect(first.retired).toBeUndefined()
   const second = issuerOf(await rotateExchangeKey(dir, { random, nowMs }))
@@ -38,7 +38,7 @@ test('a rotated key is listed as retired, newest first, and only its public part
   for (const path of paths) expect((await stat(path)).mode & 0o777).toBe(0o600)
 })
 
-test('a rotation that was cut short after the key was listed lists no key that is active', async () => {
+test('an interrupted rotation lists no active key as retired', async () => {
   const { active } = await loadExchangeKeys(dir, random)
   const retired = [
     { public_key: publicKeyToBase64(active.publicKey), retired_at: '2026-11-21T00:00:00.000Z' },
@@ -47,7 +47,7 @@ test('a rotation that was cut short after the key was listed lists no key that i
   expect(issuerOf(await loadExchangeKeys(dir, random)).retired).toBeUndefined()
 })
 
-test('files that cannot be used are refused and never replaced', async () => {
+test('loadExchangeKeys refuses invalid files and never replaces them', async () => {
   await loadExchangeKeys(dir, random)
   const [key = '', list = ''] = exchangeKeyPaths(dir)
   await writeFile(list, '{"retired":[{}]}')

@@ -24,7 +24,7 @@ function keyPath(): string {
   return join(folder, 'keys', 'exchange.pem')
 }
 
-test('makes a key for its owner alone, and finds the same one again', async () => {
+test('creates a key with mode 0600 and loads the same key again', async () => {
   const path = keyPath()
   const made = await loadKeyFile(path, random)
   expect(statSync(path).mode & 0o777).toBe(0o600)
@@ -40,7 +40,7 @@ test('two processes that start at once get the same key', async () => {
   expect(readdirSync(join(path, '..'))).toEqual(['exchange.pem'])
 })
 
-test('a key that others may read is refused, and so is a file that holds none; neither is replaced', async () => {
+test('a key readable by other users and a file without a key are refused and never replaced', async () => {
   const path = keyPath()
   await loadKeyFile(path, random)
   chmodSync(path, 0o644)

@@ -15,7 +15,7 @@ const wallet = '0x7E5F4552091A69125d5DfCb7b8C2659029395Bdf'
 const timestamp = '2026-01-01T00:00:00.000Z'
 const hash = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
-describe('the texts that wallets sign', () => {
+describe('messages', () => {
   const request = { timestamp: '1767225600', method: 'POST', path: '/api/v1/jobs' }
   const body = { wallet, timestamp, bodySha256: hash }
   test.each([
@@ -52,7 +52,7 @@ describe('the texts that wallets sign', () => {
     expect(message).toBe(expected)
   })
 
-  test('a message of one kind is never one of another, whatever users put into the fields', () => {
+  test('of one kind never equal those of another kind, whatever the fields contain', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.constantFrom(
@@ -87,7 +87,7 @@ describe('the texts that wallets sign', () => {
     )
   })
 
-  test('no message begins with 0x, which some wallets would sign as bytes', () => {
+  test('never begin with 0x, which some wallets sign as bytes', () => {
     for (const kind of Object.values(messages)) {
       expect(
         kind(service, {
@@ -102,7 +102,7 @@ describe('the texts that wallets sign', () => {
     }
   })
 
-  test('a message of the staging service is none of this one', () => {
+  test('of the staging service differ from ours', () => {
     for (const kind of Object.values(messages)) {
       const from = { ...body, ...request, jobId: '1', handle: 'h', url: 'u', rawSha256: hash }
       expect(kind('agent-income-ledger-staging', from)).not.toBe(kind(service, from))
@@ -111,24 +111,24 @@ describe('the texts that wallets sign', () => {
 })
 
 describe('oaths', () => {
-  test('have the wallet and the time filled in', () => {
+  test('contain wallet and time', () => {
     const text = fillOath('I, {WALLET}, swear at {TIMESTAMP}.', { wallet, timestamp })
     expect(text).toBe(`I, ${wallet}, swear at ${timestamp}.`)
   })
 
-  test('are filled in once: what is put in is text', () => {
+  test('are filled in once: braces in values stay text', () => {
     const values = { wallet: '{TIMESTAMP}$&$1', timestamp: '{WALLET}' }
     expect(fillOath('{WALLET} at {TIMESTAMP}', values)).toBe('{TIMESTAMP}$&$1 at {WALLET}')
   })
 
-  test('leave every other brace alone', () => {
+  test('keep every other brace', () => {
     const template = '{wallet} {HANDLE} {{WALLET}}'
     expect(fillOath(template, { wallet: 'w', timestamp: 't' })).toBe('{wallet} {HANDLE} {w}')
   })
 })
 
 describe('the hash of a body', () => {
-  test('is that of its canonical JSON with the signature fields empty', () => {
+  test('is the hash of its canonical JSON with empty signature fields', () => {
     const body = { signature: '0xabc', b: 1, a: 'é', oath_signature: 'x' }
     expect(signingText(body)).toBe('{"a":"é","b":1,"oath_signature":"","signature":""}')
     expect(bodySha256(body)).toBe(
@@ -139,7 +139,7 @@ describe('the hash of a body', () => {
     )
   })
 
-  test('does not change with the signature, and does with anything else', () => {
+  test('changes with everything but the signature', () => {
     const body = { wallet, timestamp, signature: '' }
     expect(bodySha256({ ...body, signature: 'any' })).toBe(bodySha256(body))
     expect(bodySha256({ ...body, wallet: wallet.toLowerCase() })).not.toBe(bodySha256(body))
@@ -150,7 +150,7 @@ describe('the hash of a body', () => {
     )
   })
 
-  test('of a receipt is its id, whoever signs it', () => {
+  test('of a receipt is its id, independent of the signature', () => {
     const receipt = { rail: 'x402', to_wallet: wallet, amount_usdc: 1.5 }
     const id = receiptId({ ...receipt, signature: 'a' })
     expect(id).toMatch(/^rcp_[0-9a-f]{64}$/)

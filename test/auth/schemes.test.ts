@@ -33,7 +33,7 @@ describe('the table of signature schemes', () => {
     expect(Object.keys(schemes).toSorted()).toEqual([...WALLET_KINDS].toSorted())
   })
 
-  test.each(WALLET_KINDS)('%s: its own signature verifies, over its own message', async (kind) => {
+  test.each(WALLET_KINDS)('%s: a signature verifies for its own message only', async (kind) => {
     const signature = await signers[kind]('a message')
     expect(
       await verifySignature({ message: 'a message', signature, wallet: wallets[kind] }),
@@ -65,7 +65,7 @@ describe('the table of signature schemes', () => {
     }
   })
 
-  test.each(WALLET_KINDS)('%s: malformed text is refused with the form to send', async (kind) => {
+  test.each(WALLET_KINDS)('%s: malformed text is refused with the expected form', async (kind) => {
     for (const signature of ['', '0x', 'null', '\0', 'z'.repeat(100_000), '{}', '0x'.repeat(66)]) {
       const verdict = await verifySignature({ message: 'm', signature, wallet: wallets[kind] })
       expect(verdict).toHaveProperty('valid', false)
@@ -92,7 +92,7 @@ describe('a signature of one kind used as another', () => {
     ['oath', fillOath('I, {WALLET}, swear at {TIMESTAMP}.', from)] as const,
   ]
 
-  test.each(texts)('%s: verifies as itself and as none of the others', async (kind, text) => {
+  test.each(texts)('%s: verifies as itself only', async (kind, text) => {
     for (const walletKind of WALLET_KINDS) {
       const signature = await signers[walletKind](text)
       for (const [other, message] of texts) {

@@ -42,7 +42,7 @@ describe('the keys of the service', () => {
     },
   )
 
-  test('come back from PEM as they were, and sign what verifies', async () => {
+  test('round-trip through PEM and sign verifiable signatures', async () => {
     const key = signingKeyFromSeed(Buffer.alloc(32, 9))
     const again = signingKeyFromPem(signingKeyToPem(key))
     expect(again.publicKey).toEqual(key.publicKey)
@@ -53,13 +53,13 @@ describe('the keys of the service', () => {
     })
   })
 
-  test('are named by the first 16 hex digits of the SHA-256 of the public key', () => {
+  test('have the first 16 hex digits of the SHA-256 of the public key as kid', () => {
     const key = signingKeyFromSeed(Buffer.alloc(32, 9))
     expect(key.kid).toBe(createHash('sha256').update(key.publicKey).digest('hex').slice(0, 16))
     expect(kidOf(key.publicKey)).toBe(key.kid)
   })
 
-  test('are ed25519 and whole, or refused without a word of the key', () => {
+  test('are refused without quoting the key where they are invalid', () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
     expect(() => signingKeyFromPem(pem)).toThrow(/not ed25519/)
@@ -71,12 +71,12 @@ describe('the keys of the service', () => {
 })
 
 describe('public keys in base64', () => {
-  test('come back as they were', () => {
+  test('round-trip', () => {
     const { publicKey } = signingKeyFromSeed(Buffer.alloc(32, 9))
     expect(Uint8Array.from(publicKeyFromBase64(publicKeyToBase64(publicKey)))).toEqual(publicKey)
   })
 
-  test.each([...SMALL_ORDER_ENCODINGS])('of small order are refused: %s', (hex) => {
+  test.each([...SMALL_ORDER_ENCODINGS])('refuse small order: %s', (hex) => {
     const text = Buffer.from(hex, 'hex').toString('base64')
     expect(() => publicKeyFromBase64(text)).toThrow(/usable/)
   })

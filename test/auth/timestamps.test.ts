@@ -20,13 +20,13 @@ describe('isWithinWindow', () => {
     expect(isWithinWindow(nowMs + offsetMs, nowMs)).toBe(expected)
   })
 
-  test('seconds taken for milliseconds lie far outside', () => {
+  test('is false for seconds read as milliseconds', () => {
     expect(isWithinWindow(nowMs / 1000, nowMs)).toBe(false)
   })
 })
 
 describe('parsePartnerTimestamp', () => {
-  test('is seconds in 10 digits or milliseconds in 13', () => {
+  test('reads seconds in 10 digits or milliseconds in 13', () => {
     expect(parsePartnerTimestamp('1767225600')).toBe(nowMs)
     expect(parsePartnerTimestamp('1767225600123')).toBe(nowMs + 123)
   })
@@ -96,7 +96,7 @@ describe('parseBodyTimestamp', () => {
 })
 
 describe('a Date header', () => {
-  test('gives the Unix seconds for the message', () => {
+  test('is converted to Unix seconds', () => {
     expect(unixSecondsOfDateHeader('Thu, 01 Jan 2026 00:00:00 GMT')).toBe('1767225600')
   })
 

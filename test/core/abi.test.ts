@@ -5,7 +5,7 @@ import { addressTopic, bytesWords, transferTopic, word } from '../../src/core/ab
 
 const address = '0x52908400098527886E0F7030069857D2E4169EE7'
 
-describe('the words of a call are those of an independent encoder', () => {
+describe('ABI words equal those of an independent encoder for', () => {
   test('a number', () => {
     expect(`0x${word(66n.toString(16))}`).toBe(encodeAbiParameters([{ type: 'uint256' }], [66n]))
   })
@@ -17,7 +17,7 @@ describe('the words of a call are those of an independent encoder', () => {
     expect(bytesWords(data)).toBe(expected)
   })
 
-  test('an address in a topic, in lower case whatever it was written in', () => {
+  test('an address in a topic, in lower case', () => {
     const topics = encodeEventTopics({
       abi: parseAbi(['event Transfer(address indexed from, address indexed to, uint256 value)']),
       eventName: 'Transfer',

@@ -28,8 +28,8 @@ const rowOf = (changes: Partial<ArbitrageRail>) => {
   return row
 }
 
-describe('what a rail lets expect', () => {
-  test('is volume by creator and day, and without the share of the largest by worker and day', () => {
+describe('rankRails', () => {
+  test("expects volume per creator and day, and per worker and day without the top earner's share", () => {
     expect(rowOf({})).toEqual({
       rail: 'plain',
       perCreatorMicroUsdc: 100_000_000,
@@ -40,7 +40,7 @@ describe('what a rail lets expect', () => {
     })
   })
 
-  test('breaks even after whole days of an average worker, at once without an entry cost, or who knows', () => {
+  test('breaks even after whole days, at once without an entry cost, or at an unknown time', () => {
     const unknown = { ...figures, topWorkerShare: null }
     expect(rowOf({ entryCostMicroUsdc: 75_000_000 }).breakevenDays).toBe(1)
     expect(rowOf({ entryCostMicroUsdc: 75_000_001 }).breakevenDays).toBe(2)
@@ -53,7 +53,7 @@ describe('what a rail lets expect', () => {
     )
   })
 
-  test('an unknown figure is unknown, and never counts as zero', () => {
+  test('never treats an unknown figure as zero', () => {
     for (const name of ['tpv30dMicroUsdc', 'uniqueCreators30d'] as const) {
       const row = rowOf({ figures: { ...figures, [name]: null } })
       expect(row).toMatchObject({ perCreatorMicroUsdc: null, confidence: 0 })
@@ -69,7 +69,7 @@ describe('what a rail lets expect', () => {
     expect(rowOf({ figures: { ...figures, tpv30dMicroUsdc: 0 } }).perCreatorMicroUsdc).toBe(0)
   })
 
-  test('is believed by tier, source, age, status and open flags, as the rule says in words', () => {
+  test('computes confidence by evidence tier, source, age, status and open flags, as the published rule says', () => {
     const confidence = (changes: Partial<ArbitrageRail>) => rowOf(changes).confidence
     expect(confidence({ evidenceTier: 'B' })).toBe(0.7)
     expect(confidence({ evidenceTier: 'C' })).toBe(0.4)
@@ -90,7 +90,7 @@ describe('what a rail lets expect', () => {
     }
   })
 
-  test('every status but paying halves it and is a caveat of its own', () => {
+  test('halves confidence and adds a caveat for every status but paying', () => {
     const caveats = railStatus.options.map((status) => {
       const row = rowOf({ status })
       expect(row.confidence).toBe(status === 'paying' ? 1 : 0.5)
@@ -99,13 +99,13 @@ describe('what a rail lets expect', () => {
     expect(new Set(caveats).size).toBe(railStatus.options.length)
   })
 
-  test('titles of flags are caveats', () => {
+  test('adds titles of flags as caveats', () => {
     const flags = [{ severity: 'warning', title: 'One ring pays itself.' }] as const
     expect(rowOf({ flags }).caveats).toEqual(['One ring pays itself.'])
   })
 })
 
-test('the best comes first, what is unknown last, and equals by worker and name', () => {
+test('sorts the best first, unknown last, and ties by worker income and name', () => {
   const railWith = (rail: string, changes: Partial<ArbitrageRail['figures']>) => ({
     ...plain,
     rail,

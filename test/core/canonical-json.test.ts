@@ -14,7 +14,7 @@ import {
 import { parseStrictJson, parseStrictJsonText } from '../../src/core/strict-json.ts'
 import { readVector } from '../vectors/read.ts'
 
-test('an object is told apart from everything else that JSON can hold', () => {
+test('isJsonObject is true for objects only', () => {
   expect([{}, { a: 1 }].map(isJsonObject)).toEqual([true, true])
   expect([null, undefined, [], [{}], '', 'a', 0, true].some(isJsonObject)).toBe(false)
 })
@@ -31,7 +31,7 @@ describe('the published vectors of RFC 8785', () => {
     },
   )
 
-  test('the first 10,000 numbers of the published sequence print as they must', () => {
+  test('the first 10,000 numbers of the published sequence print as published', () => {
     const bytes = readVector('jcs/es6numbers-10000.txt')
     expect(createHash('sha256').update(bytes).digest('hex')).toMatch(/^b9f7a8e7/)
     const lines = bytes.toString('utf8').trimEnd().split('\n')
@@ -45,7 +45,7 @@ describe('the published vectors of RFC 8785', () => {
   })
 })
 
-describe('values without a canonical form are refused', () => {
+describe('canonicalize refuses', () => {
   const loop: { self?: unknown } = {}
   loop.self = { again: [loop] }
   const refused: ReadonlyArray<readonly [string, unknown]> = [
@@ -79,7 +79,7 @@ describe('values without a canonical form are refused', () => {
     expect(() => canonicalize(value)).toThrow(CanonicalJsonError)
   })
 
-  test('one object in two places is no cycle', () => {
+  test('accepts one object in two places', () => {
     const shared = { a: 1 }
     expect(canonicalize([shared, shared])).toBe('[{"a":1},{"a":1}]')
   })
@@ -102,7 +102,7 @@ describe('canonicalize', () => {
     expect(canonicalize('\u00E9')).not.toBe(canonicalize('e\u0301'))
   })
 
-  test('is the same for every order of the members', () => {
+  test('is independent of the order of members', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), fc.infiniteStream(fc.nat()), (value, picks) => {
         fc.pre(isCanonicalisable(value))
@@ -111,7 +111,7 @@ describe('canonicalize', () => {
     )
   })
 
-  test('reads back to itself, also from its pretty form', () => {
+  test('parses back to itself, also from its pretty form', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
         fc.pre(isCanonicalisable(value))
@@ -123,14 +123,14 @@ describe('canonicalize', () => {
   })
 })
 
-test('the pretty form has sorted names, two spaces and a last newline', () => {
+test('the pretty form has sorted names, two-space indentation and a final newline', () => {
   expect(prettySorted({ b: [], a: { d: {}, c: [1, 'x'] } })).toBe(
     '{\n  "a": {\n    "c": [\n      1,\n      "x"\n    ],\n    "d": {}\n  },\n  "b": []\n}\n',
   )
 })
 
 describe('zeroSignatureFields', () => {
-  test('are empty where present, absent where absent, and only at the top level', () => {
+  test('empties present fields at the top level and adds none', () => {
     const body = {
       signature: '0xabc',
       worker_signature: null,

@@ -43,22 +43,22 @@ test.each([
   expect(() => documentFile(path, contentType)).toThrow(reason)
 })
 
-test('caches are told to keep a document, to renew it in the background and to outlive an outage', () => {
+test('Cache-Control lets caches keep a document, revalidate in the background and survive an outage', () => {
   expect(cacheControl(60)).toBe(
     'public, max-age=60, stale-while-revalidate=300, stale-if-error=86400',
   )
 })
 
-test('each coding has a strong tag of its own', () => {
+test('entityTag returns a different strong tag for each coding', () => {
   expect([entityTag('ab', 'identity'), entityTag('ab', 'br')]).toEqual(['"ab"', '"ab-br"'])
 })
 
-test('Last-Modified is an HTTP date', () => {
+test('lastModified returns an HTTP date', () => {
   expect(lastModified('2026-11-21T06:00:00.999Z')).toBe('Sat, 21 Nov 2026 06:00:00 GMT')
   expect(() => lastModified('yesterday')).toThrow('yesterday')
 })
 
-test('the signature line of the manifest survives the round trip and nothing else is one', () => {
+test("the manifest's signature line round-trips, and no other text parses as one", () => {
   const signature = `${'A'.repeat(86)}==`
   const line = formatManifestSignature(signature, '0123456789abcdef')
   expect(parseManifestSignature(line)).toEqual({ signature, kid: '0123456789abcdef' })
@@ -87,7 +87,7 @@ describe('a manifest', () => {
     set_sha256: 'c'.repeat(64),
   }
 
-  test('of the right form is taken', () => {
+  test('of the right form is accepted', () => {
     expect(manifestSchema.parse(manifest)).toEqual(manifest)
     expect(manifestSetText(manifest.documents)).toBe(`${'a'.repeat(64)}  api/v1/rails.json\n`)
   })

@@ -5,7 +5,7 @@ import { parseFrontMatter } from '../../src/core/front-matter.ts'
 const withFields = (...lines: string[]): string => ['---', ...lines, '---', 'Body.'].join('\n')
 
 describe('parseFrontMatter', () => {
-  test('reads strings and lists and leaves the body alone', () => {
+  test('reads strings and lists and leaves the body unchanged', () => {
     const text =
       '---\ntitle: One rail\ndate: 2026-10-26\nkeywords: [x402, wash volume]\n---\n\n# Head\n\n---\n\nText\n'
     expect(parseFrontMatter(text)).toEqual({
@@ -30,14 +30,14 @@ describe('parseFrontMatter', () => {
     expect(parseFrontMatter(withFields(line)).fields['a']).toEqual(value)
   })
 
-  test('skips comments and blank lines and takes CRLF', () => {
+  test('skips comments and blank lines and accepts CRLF', () => {
     expect(parseFrontMatter('---\r\n# note\r\n\r\na: b\r\n---\r\nOne\r\nTwo')).toEqual({
       fields: { a: 'b' },
       body: 'One\nTwo',
     })
   })
 
-  test('keeps a field named like a member of Object as data', () => {
+  test('reads a field with the name of an Object member as data', () => {
     const { fields } = parseFrontMatter(withFields('constructor: mine'))
     expect(Object.entries(fields)).toEqual([['constructor', 'mine']])
   })

@@ -16,7 +16,7 @@ function run(timesMs: readonly number[]): boolean[] {
   })
 }
 
-test('a burst passes whole, then one request per interval', () => {
+test('gcra allows a whole burst, then one request per interval', () => {
   const atOnce = run(Array.from({ length: 200 }, () => 5000))
   expect(atOnce.filter(Boolean)).toHaveLength(burst)
   expect(atOnce.indexOf(false)).toBe(burst)
@@ -24,7 +24,7 @@ test('a burst passes whole, then one request per interval', () => {
   expect(later.slice(120)).toEqual([false, true, false, false, true])
 })
 
-test('the wait that is told is exactly long enough', () => {
+test('gcra returns a wait that is exactly long enough', () => {
   let tatMs = 0
   for (let at = 0; at < burst; at += 1) tatMs = gcra(tatMs, 0, intervalMs, burst).newTatMs
   const refused = gcra(tatMs, 250, intervalMs, burst)
@@ -33,7 +33,7 @@ test('the wait that is told is exactly long enough', () => {
   expect(gcra(tatMs, 1000, intervalMs, burst).allowed).toBe(true)
 })
 
-test('remaining counts down to nothing and says how many would still pass', () => {
+test('gcra counts the remaining requests down to zero', () => {
   let tatMs = 0
   for (let left = burst - 1; left >= 0; left -= 1) {
     const decision = gcra(tatMs, 0, intervalMs, burst)
@@ -42,7 +42,7 @@ test('remaining counts down to nothing and says how many would still pass', () =
   }
 })
 
-test('no window of any length lets through more than its share and the burst', () => {
+test('gcra allows no window more than its share and the burst', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 3000 }), { maxLength: 400 }), (gapsMs) => {
       let nowMs = 0

@@ -135,7 +135,7 @@ const cases = states.flatMap((status) =>
 )
 
 describe('the transition matrix', () => {
-  test('names every state, event and role once', () => {
+  test('lists every state, event and role once', () => {
     expect([...early.keys()]).toEqual(cases.map((at) => `${at.status} ${at.event} ${at.role}`))
     expect([late.size, silent.size]).toEqual([early.size, early.size])
   })
@@ -160,7 +160,7 @@ describe('the transition matrix', () => {
     expect(found).toEqual(wanted)
   })
 
-  test('gives a reason with every refusal', () => {
+  test('has a reason for every refusal', () => {
     for (const { status, event, role } of cases) {
       const decision = decide({ status, deadlineMs, deliveredMs }, event, role, deadlineMs)
       if (!decision.ok) expect(decision.reason).toMatch(/^[a-z].{5,}[a-z]$/)
@@ -185,7 +185,7 @@ test.each([
   expect(decision.ok ? decision.status : decision.code).toBe(outcome)
 })
 
-test('a passed deadline expires what is open or awarded, and nothing that was delivered or has ended', () => {
+test('a passed deadline expires open and awarded jobs, but none that was delivered or has ended', () => {
   const after = jobStatuses.map((status) => statusAt({ status, deadlineMs }, deadlineMs))
   expect(after).toEqual([
     'expired',

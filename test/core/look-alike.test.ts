@@ -28,11 +28,11 @@ test.each([
   expect(skeletonOf(other)).not.toBe(skeletonOf(one))
 })
 
-test('a name of pictures alone has no skeleton', () => {
+test('a name of emoji has no skeleton', () => {
   expect(skeletonOf('🙂🙂')).toBeNull()
 })
 
-test('a skeleton is its own: it does not change when it is taken again', () => {
+test('skeletonOf is idempotent', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 40 }), (name) => {
       const once = skeletonOf(name)

@@ -42,7 +42,7 @@ describe('USDC amounts', () => {
     expect(parseUsdc(amount)).toBeNull()
   })
 
-  it('survive the way to the wire and back', () => {
+  it('round-trip through the wire form', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1e15 }), (micro) => {
         expect(parseUsdc(toUsdc(micro))).toBe(micro)
@@ -50,7 +50,7 @@ describe('USDC amounts', () => {
     )
   })
 
-  it('come from token base units without floating point', () => {
+  it('are computed from token base units without floating point', () => {
     expect(microFromBaseUnits(1_500_000_000_000_000_000n, 18)).toBe(1_500_000)
     expect(microFromBaseUnits(999_999_999_999n, 18)).toBe(0)
     expect(microFromBaseUnits(7n, 6)).toBe(7)

@@ -40,7 +40,7 @@ const matrix = `
   cancelled cancel           -
 `
 
-test('the full matrix of subscription states and events is as written', () => {
+test('subscription states and events have exactly these transitions', () => {
   const rows = subscriptionStatuses.flatMap((status) =>
     subscriptionEvents.map((event) => [
       status,
@@ -80,7 +80,7 @@ test('a free subscription is active at once and has no end', () => {
   expect(subscriptionAt(free, nowMs + 100 * PERIOD_MS)).toBe(free)
 })
 
-test('a paid one is pending until it is paid, and cancelled when nobody pays', () => {
+test('a paid subscription is pending until it is paid and cancelled when nobody pays in time', () => {
   const pending = newSubscription('pro', nowMs)
   expect(subscriptionAt(pending, nowMs + PATIENCE_MS - 1).status).toBe('pending')
   expect(subscriptionAt(pending, nowMs + PATIENCE_MS).status).toBe('cancelled')
@@ -96,21 +96,21 @@ test.each([
   expect(subscriptionAt(paid(nowMs), nowMs + afterMs).status).toBe(status)
 })
 
-test('a cancelled one keeps what is paid for, and has no grace after it', () => {
+test('a cancelled subscription keeps its paid time and has no grace period', () => {
   const cancelled = cancelSubscription(paid(nowMs + 10), nowMs)
   expect(cancelled).toMatchObject({ status: 'active', renewsAtMs: nowMs + 10, onExpiry: 'end' })
   expect(subscriptionAt(cancelled, nowMs + 9).status).toBe('active')
   expect(subscriptionAt(cancelled, nowMs + 10)).toMatchObject({ status: 'cancelled', tier: 'pro' })
 })
 
-test('without paid time a cancellation holds at once', () => {
+test('a cancellation without paid time takes effect at once', () => {
   const late = paid(nowMs - 1)
   for (const unpaid of [newSubscription('free', nowMs), newSubscription('pro', nowMs), late]) {
     expect(cancelSubscription(unpaid, nowMs).status).toBe('cancelled')
   }
 })
 
-test('free begins when the paid time ends, and at once where there is none', () => {
+test('a switch to free takes effect when the paid time ends, or at once without paid time', () => {
   const leaving = switchToFree(paid(nowMs + 10), nowMs)
   expect(subscriptionAt(leaving, nowMs + 9)).toMatchObject({ tier: 'pro', status: 'active' })
   const free = { tier: 'free', status: 'active', renewsAtMs: null }
@@ -121,14 +121,14 @@ test('free begins when the paid time ends, and at once where there is none', () 
   }
 })
 
-test('a tier that is given holds back what was paid for until it is over', () => {
+test('a granted tier postpones paid time', () => {
   const given = grantTier(paid(nowMs + 10 * dayMs), { tier: 'team', days: 5 }, nowMs)
   expect(given).toMatchObject({ tier: 'team', status: 'active', renewsAtMs: nowMs + 15 * dayMs })
   expect(subscriptionAt(given, nowMs + 5 * dayMs)).toMatchObject({ tier: 'pro', status: 'active' })
   expect(subscriptionAt(given, nowMs + 15 * dayMs).status).toBe('past_due')
 })
 
-test('only an active partner writes, one that is past due still reads', () => {
+test('only active partners write, and partners past due still read', () => {
   const may = subscriptionStatuses.map((status) => [
     mayUse(status, 'read'),
     mayUse(status, 'write'),
@@ -157,7 +157,7 @@ test.each([
   expect(isFreeHandle(handle)).toBe(false)
 })
 
-test('a handle of 3 to 32 letters, digits and hyphens may be had', () => {
+test('a handle has 3 to 32 letters, digits and hyphens', () => {
   for (const handle of ['abc', 'acme-agents', '0-9', 'x'.repeat(32)]) {
     expect(isFreeHandle(handle)).toBe(true)
   }

@@ -46,7 +46,7 @@ function unboundedEnds(source: string): number[] {
   return [...bare.matchAll(/[*+]|\{\d+,\}/g)].map(({ index, 0: part }) => index + part.length)
 }
 
-test.each(patterns)('%s reads without a bound only what it takes: its last part', (pattern) => {
+test.each(patterns)('%s is unbounded in its last part only', (pattern) => {
   const ends = unboundedEnds(pattern.source)
   expect(ends.filter((end) => end !== pattern.source.length)).toEqual([])
   expect(ends.length).toBe(1)
@@ -94,7 +94,7 @@ function charactersRead(text: string): number {
 
 /* oxlint-enable no-extend-native, typescript/unbound-method, typescript/no-unnecessary-type-parameters */
 
-test('twice the address is at most twice the reading, however it repeats', () => {
+test('reading a URL takes linear time, however it repeats', () => {
   for (const part of ['a://', '/?', 'a://b@', '/a#', '/a?', '?=', 'a:', 'a.b:', '=/']) {
     const half = charactersRead(part.repeat(Math.floor(8000 / part.length)))
     const whole = charactersRead(part.repeat(Math.floor(16_000 / part.length)))
@@ -103,14 +103,14 @@ test('twice the address is at most twice the reading, however it repeats', () =>
   }
 })
 
-test('16 KiB are read; what lies behind is left out, and a secret on the border is not shown in part', () => {
+test('redact reads 16 KiB, drops the rest and shows no part of a secret at the cut', () => {
   expect(redact(`${' '.repeat(maxReadLength)}behind`)).toBe('…')
   const border = `${' '.repeat(maxReadLength - 8)} k3yAbCdEf0123456789xyzABCDEF`
   expect(redact(border)).toBe('…')
   expect(redact(`https://host.example/a ${' '.repeat(maxReadLength)}`)).toMatch(/^https:.*…$/)
 })
 
-test('a text is cut at 300 characters, never inside a character', () => {
+test('redact cuts at 300 characters, never inside a character', () => {
   const shown = redact('word '.repeat(100))
   expect(shown.length).toBeLessThanOrEqual(maxRedactedLength)
   expect(shown.endsWith('…')).toBe(true)
@@ -118,7 +118,7 @@ test('a text is cut at 300 characters, never inside a character', () => {
   expect(encodeURIComponent(emoji)).toContain(encodeURIComponent('…'))
 })
 
-test('redacting twice changes nothing, and nothing that was put into a user part or a query comes out', () => {
+test('redact is idempotent and removes everything from user parts and queries', () => {
   const secret = fc.stringMatching(/^[A-Za-z0-9]{6,40}$/).filter((text) => text !== 'redacted')
   fc.assert(
     fc.property(

@@ -29,7 +29,7 @@ function verified(
   }
 }
 
-test('a score is the published sum, whatever the time at which it is read', () => {
+test('a score equals the published sum at any time', () => {
   const entries = [verified(0, 100), verified(3, 50), verified(40, 7.25)]
   const standing = entries.reduce(applyEntry, noStanding)
   for (const days of [40, 41, 60, 365, 3650]) {
@@ -41,7 +41,7 @@ test('a score is the published sum, whatever the time at which it is read', () =
   }
 })
 
-test('after 60 days a score is 1/e of what it was', () => {
+test('a score decays to 1/e in 60 days', () => {
   const { decayedSumAtEpoch } = applyEntry(noStanding, verified(0, 100))
   expect(scoreAt(decayedSumAtEpoch, startMs)).toBe(100)
   expect(scoreAt(decayedSumAtEpoch, startMs + 60 * dayMs)).toBe(36.787944)
@@ -59,7 +59,7 @@ test('the order of two scores never changes with time', () => {
   }
 })
 
-test('a reversal cancels what it reverses at all times', () => {
+test('a reversal cancels its entry at all times', () => {
   const before = applyEntry(noStanding, verified(0, 12.5))
   const earned = applyEntry(before, verified(2, 1000))
   const reversed = applyEntry(
@@ -73,7 +73,7 @@ test('a reversal cancels what it reverses at all times', () => {
   expect(reversed).toMatchObject({ receipts: 1, lifetimeMicroUsdc: 12.5e6, entries: 3 })
 })
 
-test('an entry without weight counts as nothing but an entry', () => {
+test('an entry without weight only increases the number of entries', () => {
   const standing = applyEntry(noStanding, verified(0, 100, { weight: 0, valueMicroUsdc: 0 }))
   expect(standing).toEqual({ ...noStanding, entries: 1 })
 })
@@ -94,7 +94,7 @@ test.each([
   },
 )
 
-test('a weight is evidence over the rank of the receipt among its payer', () => {
+test('a weight is the evidence divided by the rank of the receipt for its payer', () => {
   expect([weightOf(10, 1), weightOf(8, 1), weightOf(8, 4), weightOf(10, null)]).toEqual([
     1, 0.8, 0.2, 0,
   ])

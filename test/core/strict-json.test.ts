@@ -22,7 +22,7 @@ describe('parseStrictJson on JSONTestSuite', () => {
   const mustFail = files.filter((name) => name.startsWith('n_'))
   const either = files.filter((name) => name.startsWith('i_'))
 
-  test('holds 95 files that parse, 188 that do not and 35 of either kind', () => {
+  test('covers 95 files that must parse, 188 that must not and 35 of either kind', () => {
     expect([mustParse.length, mustFail.length, either.length]).toEqual([95, 188, 35])
   })
 
@@ -34,7 +34,7 @@ describe('parseStrictJson on JSONTestSuite', () => {
     expect(parseFile(name)).toEqual(JSON.parse(text))
   })
 
-  test.each(duplicates)('%s is refused for its duplicate name alone', (name) => {
+  test.each(duplicates)('refuses %s only for its duplicate name', (name) => {
     expect(() => parseFile(name)).toThrow(/^position \d+: duplicate name "a"/)
   })
 
@@ -42,7 +42,7 @@ describe('parseStrictJson on JSONTestSuite', () => {
     expect(() => parseFile(name)).toThrow(StrictJsonError)
   })
 
-  test('of the files of either kind only numbers that lose no integer parse', () => {
+  test('parses only exact numbers of the files of either kind', () => {
     const taken = either.filter((name) => {
       try {
         parseFile(name)
@@ -72,7 +72,7 @@ describe('parseStrictJson on JSONTestSuite', () => {
     )
   })
 
-  test('composed and decomposed names are two names', () => {
+  test('treats composed and decomposed names as two names', () => {
     const value = parseStrictJson(
       readVector('JSONTestSuite/test_transform/object_key_nfc_nfd.json'),
     )
@@ -162,7 +162,7 @@ describe('parseStrictJson refuses what parsers read differently', () => {
     expect(() => parseStrictJson(Uint8Array.from(bytes))).toThrow(StrictJsonError)
   })
 
-  test('a message never repeats more of the input than the start of a name', () => {
+  test('quotes at most the start of a name in messages', () => {
     const name = 'n'.repeat(10_000)
     expect(() => parseStrictJsonText(`{"${name}":1,"${name}":2}`)).toThrow(
       expect.toSatisfy((error: StrictJsonError) => error.message.length < 200),
@@ -170,8 +170,8 @@ describe('parseStrictJson refuses what parsers read differently', () => {
   })
 })
 
-describe('what is accepted', () => {
-  test('nesting of 32, and as much as the caller allows', () => {
+describe('parseStrictJson accepts', () => {
+  test("nesting of 32, or of the caller's limit", () => {
     expect(() => parseStrictJsonText('['.repeat(32) + ']'.repeat(32))).not.toThrow()
     expect(() => parseStrictJsonText('[[]]', { maxDepth: 1 })).toThrow(/nested over 1 deep/)
     const deep = '['.repeat(500) + ']'.repeat(500)
@@ -189,7 +189,7 @@ describe('what is accepted', () => {
     expect(parseStrictJsonText(text)).toEqual(JSON.parse(text))
   })
 
-  test('every value that JSON.stringify writes reads as JSON.parse reads it', () => {
+  test('everything that JSON.stringify writes, with the result of JSON.parse', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), fc.nat(3), (value, indent) => {
         const text = JSON.stringify(value, null, indent)
@@ -199,7 +199,7 @@ describe('what is accepted', () => {
     )
   })
 
-  test('whatever it accepts of any text, JSON.parse reads alike', () => {
+  test('only text that JSON.parse reads alike', () => {
     const pieces = fc.constantFrom(
       '{',
       '}',

@@ -45,7 +45,7 @@ const valueOf = (subscription: PartnerSubscription, nowMs: number) =>
 describe('the price of a tier', () => {
   const fresh = newSubscription('pro', startMs)
 
-  test('is the full one for whoever has paid for nothing', () => {
+  test('is the full price without paid time', () => {
     for (const tier of paidTiers) {
       const quote = quoteOf(fresh, offerOf(tier), startMs)
       expect(quote).toMatchObject({
@@ -57,7 +57,7 @@ describe('the price of a tier', () => {
     }
   })
 
-  test('a renewal is paid in full and follows what is paid for', () => {
+  test('is the full price for a renewal, which follows the paid time', () => {
     const pro = buy(fresh, 'pro', startMs)
     expect(quoteOf(pro, offerOf('pro'), startMs + dayMs)).toMatchObject({
       dueMicroUsdc: prices.pro,
@@ -67,7 +67,7 @@ describe('the price of a tier', () => {
     expect(buy(pro, 'pro', startMs + dayMs).renewsAtMs).toBe(startMs + 2 * PERIOD_MS)
   })
 
-  test('an upgrade begins at once, less what is not used: half of starter is 14.5 USDC', () => {
+  test('is reduced by the unused time for an upgrade, which begins at once', () => {
     const starter = buy(fresh, 'starter', startMs)
     const half = startMs + PERIOD_MS / 2
     expect(quoteOf(starter, offerOf('pro'), half)).toMatchObject({
@@ -83,7 +83,7 @@ describe('the price of a tier', () => {
     })
   })
 
-  test('unused time counts in whole hours, rounded up for the partner', () => {
+  test('credits unused time in whole hours, rounded up', () => {
     const starter = buy(fresh, 'starter', startMs)
     const credit = (nowMs: number) => quoteOf(starter, offerOf('pro'), nowMs).creditMicroUsdc
     expect(credit(startMs + 1)).toBe(prices.starter)
@@ -92,7 +92,7 @@ describe('the price of a tier', () => {
     expect(credit(startMs + PERIOD_MS - 1)).toBe(Math.ceil(prices.starter / 720))
   })
 
-  test('what is worth more than 30 days of a higher tier buys more of them, and nothing is due', () => {
+  test('is zero where the credit exceeds 30 days, which then last longer', () => {
     let starter = fresh
     for (let period = 0; period < 6; period += 1) starter = buy(starter, 'starter', startMs)
     const quote = quoteOf(starter, offerOf('pro'), startMs)
@@ -101,7 +101,7 @@ describe('the price of a tier', () => {
     expect(valueOf(buy(starter, 'pro', startMs), startMs)).toBe(174_000_000)
   })
 
-  test('a lower tier begins when the paid time ends', () => {
+  test('of a lower tier applies when the paid time ends', () => {
     const pro = buy(fresh, 'pro', startMs)
     const lower = buy(pro, 'starter', startMs + dayMs)
     expect(lower).toMatchObject({ tier: 'pro', renewsAtMs: startMs + 2 * PERIOD_MS })
@@ -118,7 +118,7 @@ describe('the price of a tier', () => {
     expect(again).toMatchObject({ creditMicroUsdc: prices.starter, fromMs: startMs + PERIOD_MS })
   })
 
-  test('within the grace the same tier goes on where it ended, another one begins now', () => {
+  test('continues the same tier where it ended within the grace period, and starts another one now', () => {
     const pro = buy(fresh, 'pro', startMs)
     const late = startMs + PERIOD_MS + GRACE_MS - 1
     expect(buy(pro, 'pro', late).renewsAtMs).toBe(startMs + 2 * PERIOD_MS)
@@ -126,18 +126,18 @@ describe('the price of a tier', () => {
     expect(buy(pro, 'pro', late + 1).renewsAtMs).toBe(late + 1 + PERIOD_MS)
   })
 
-  test('what the operator gave is worth nothing in an exchange', () => {
+  test('credits nothing for time that the operator granted', () => {
     const given = grantTier(fresh, { tier: 'starter', days: 30 }, startMs)
     expect(quoteOf(given, offerOf('pro'), startMs).dueMicroUsdc).toBe(prices.pro)
   })
 
-  test('paying takes a cancellation back', () => {
+  test('undoes a cancellation once paid', () => {
     const leaving = cancelSubscription(buy(fresh, 'pro', startMs), startMs)
     expect(buy(leaving, 'pro', startMs).onExpiry).toBe('renewal')
     expect(buy(switchToFree(leaving, startMs), 'pro', startMs).onExpiry).toBe('renewal')
   })
 
-  test('is asked for twelve periods at most', () => {
+  test('is quoted for at most twelve periods', () => {
     let pro = fresh
     for (let period = 0; period < MOST_PERIODS; period += 1) {
       expect(isPaidAhead(pro, 'pro', startMs)).toBe(false)
@@ -147,7 +147,7 @@ describe('the price of a tier', () => {
     expect(isPaidAhead(pro, 'team', startMs)).toBe(false)
   })
 
-  test('two payments that crossed buy time for both, though only one took the old tier back', () => {
+  test('buys time for both of two concurrent payments, though only one was credited', () => {
     const half = startMs + PERIOD_MS / 2
     const starter = buy(fresh, 'starter', startMs)
     const due = quoteOf(starter, offerOf('pro'), half).dueMicroUsdc
@@ -158,7 +158,7 @@ describe('the price of a tier', () => {
     expect(second.renewsAtMs).toBe(half + PERIOD_MS + Math.ceil((PERIOD_MS * due) / prices.pro))
   })
 
-  test('the credit is that of the quote, though an hour ended before the money came', () => {
+  test('keeps the credit of the quote when an hour passes before the payment', () => {
     const starter = buy(fresh, 'starter', startMs)
     const quotedAtMs = startMs + hourMs - 1
     const paidMicroUsdc = quoteOf(starter, offerOf('pro'), quotedAtMs).dueMicroUsdc
@@ -168,7 +168,7 @@ describe('the price of a tier', () => {
   })
 })
 
-test('a payment that was taken back leaves what was given in exchange, and what waits begins earlier', () => {
+test('leaves the credited time of a reversed payment and moves later periods forward', () => {
   const half = startMs + PERIOD_MS / 2
   const starter = buy(newSubscription('pro', startMs), 'starter', startMs)
   const offer = offerOf('pro')
@@ -236,7 +236,7 @@ describe('over any history of payments', () => {
     )
   })
 
-  test('no money is made and none is lost: what is bought is worth what was paid and taken back', () => {
+  test('no value is created or lost: a purchase is worth payment and credit', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 12 }), (steps) =>
         walk(steps, (before, after, tier, nowMs) => {
@@ -252,7 +252,7 @@ describe('over any history of payments', () => {
     )
   })
 
-  test('paid time has no gaps, and the tier that was bought is had at once or after an equal or higher one', () => {
+  test('paid time has no gaps, and a bought tier starts at once or after an equal or higher one', () => {
     const rank = (tier: TierName) => ['free', ...paidTiers].indexOf(tier)
     fc.assert(
       fc.property(fc.array(step, { maxLength: 12 }), (steps) =>

@@ -17,7 +17,7 @@ describe('parseWallet on EVM addresses', () => {
     z.array(z.object({ address: z.string() })),
   )
 
-  test('all 259 published accounts print with their checksum, whatever case they came in', () => {
+  test('prints all 259 published accounts with their checksum, from any case', () => {
     expect(accounts).toHaveLength(259)
     for (const { address } of accounts) {
       const wallet = { kind: 'evm', id: address.toLowerCase(), display: address }
@@ -31,7 +31,7 @@ describe('parseWallet on EVM addresses', () => {
     'eip55/valid.json',
     z.array(z.object({ name: z.string(), text: z.string(), id: z.string(), display: z.string() })),
   )
-  test.each(valid)('$name is taken: $text', ({ text, id, display }) => {
+  test.each(valid)('accepts $name: $text', ({ text, id, display }) => {
     expect(parseWallet(text)).toEqual({ kind: 'evm', id, display })
   })
 
@@ -39,11 +39,11 @@ describe('parseWallet on EVM addresses', () => {
     'eip55/invalid.json',
     z.array(z.object({ reason: z.string(), text: z.string() })),
   )
-  test.each(invalid)('$reason is refused: $text', ({ text }) => {
+  test.each(invalid)('refuses $reason: $text', ({ text }) => {
     expect(() => parseWallet(text)).toThrow(WalletError)
   })
 
-  test('any change of case that leaves the address mixed is refused', () => {
+  test('refuses any change of case that leaves the address mixed', () => {
     const address = '0x7E5F4552091A69125d5DfCb7b8C2659029395Bdf'
     fc.assert(
       fc.property(fc.array(fc.boolean(), { minLength: 40, maxLength: 40 }), (upper) => {
@@ -59,7 +59,7 @@ describe('parseWallet on EVM addresses', () => {
 })
 
 describe('ed25519 wallets', () => {
-  test('a Solana address and a NEAR account give back the key they are', () => {
+  test('a Solana address and a NEAR account contain their key', () => {
     fc.assert(
       fc.property(bytes32, (key) => {
         fc.pre(isUsablePoint(key))
@@ -74,7 +74,7 @@ describe('ed25519 wallets', () => {
     )
   })
 
-  test('an EVM wallet is no ed25519 key', () => {
+  test('an EVM wallet has no ed25519 key', () => {
     expect(walletPublicKey(parseWallet(`0x${'12'.repeat(20)}`))).toBeNull()
   })
 
@@ -94,7 +94,7 @@ describe('ed25519 wallets', () => {
     },
   )
 
-  test('the largest y coordinate that is not of small order is taken', () => {
+  test('accepts the largest y coordinate that is not of small order', () => {
     expect(parseWallet(`eb${'ff'.repeat(30)}7f`).kind).toBe('near')
   })
 
@@ -114,8 +114,8 @@ describe('ed25519 wallets', () => {
   })
 })
 
-describe('one wallet, one identity', () => {
-  test('no text is a wallet of two kinds, and the id reads back to itself', () => {
+describe('wallet identity', () => {
+  test('no text is a wallet of two kinds, and an id parses to itself', () => {
     fc.assert(
       fc.property(bytes32, (key) => {
         fc.pre(isUsablePoint(key))
@@ -129,7 +129,7 @@ describe('one wallet, one identity', () => {
   })
 })
 
-test('base58 and hex give back any bytes of the length asked for, and nothing else', () => {
+test('base58 and hex round-trip bytes of the given length only', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => {
       expect(decodeBase58(encodeBase58(bytes), bytes.length)).toEqual(bytes)
@@ -142,7 +142,7 @@ test('base58 and hex give back any bytes of the length asked for, and nothing el
   expect(hexToBytes('abc')).toBeNull()
 })
 
-test('Keccak-256 of all 257 published hash cases', () => {
+test('Keccak-256 matches all 257 published hash cases', () => {
   const cases = readVectors(
     'ethers/hashes.json.gz',
     z.array(z.object({ data: z.string(), keccak256: z.string() })),

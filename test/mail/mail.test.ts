@@ -72,7 +72,7 @@ test('delivers a message to the mail server with its envelope and text', async (
   expect(message).toContain('Your code is 012345.')
 })
 
-test('user and password of the address are used, escapes undone', async () => {
+test('uses user and password of the URL, percent-decoded', async () => {
   const server = await mailServer({ authOptional: false })
   await createSmtpMail(`smtp://ledger:p%40ss%2Fword@${server.address}`, 'l@ledger.example')(email)
   expect(server.received).toMatchObject([{ user: 'ledger' }])
@@ -81,7 +81,7 @@ test('user and password of the address are used, escapes undone', async () => {
   expect(server.received).toHaveLength(1)
 })
 
-test('an address is one recipient, whatever it holds', async () => {
+test('treats an address as one recipient, whatever it contains', async () => {
   const server = await mailServer()
   const mail = createSmtpMail(`smtp://${server.address}`, 'ledger@ledger.example')
   const tricks = ['a@ledger.example, b@ledger.example', 'a@ledger.example\r\nBcc: c@ledger.example']

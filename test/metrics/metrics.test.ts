@@ -142,8 +142,8 @@ async function everythingHappens(): Promise<void> {
   await get('/api/v1/rails/x402', 125)
 }
 
-describe('the port of the metrics', () => {
-  test('answers every metric that is documented, each line by the grammar', async () => {
+describe('the metrics server', () => {
+  test('renders every documented metric by the grammar', async () => {
     await everythingHappens()
     const { kinds, samples } = await scrape()
     const documented = Object.entries(metricSpecs).map(([name, { kind }]) => [name, kind])
@@ -159,7 +159,7 @@ describe('the port of the metrics', () => {
     }
   })
 
-  test('tells what rows, the builder and the disk say', async () => {
+  test('renders values of rows, builder and disk', async () => {
     await everythingHappens()
     const found = await scrape()
     const last = 'ledger_job_last_success_timestamp_seconds'
@@ -179,7 +179,7 @@ describe('the port of the metrics', () => {
     expect(total(found, 'ledger_metrics_source_up')).toBe(4)
   })
 
-  test('still tells the rest where one source cannot be read', async () => {
+  test('renders the other sources where one cannot be read', async () => {
     await writeFile(join(folder, 'builder-report.json'), '{"at":"yesterday"}')
     const found = await scrape()
     expect(total(found, 'ledger_metrics_source_up', { source: 'builder' })).toBe(0)
@@ -187,7 +187,7 @@ describe('the port of the metrics', () => {
     expect(total(found, 'process_resident_memory_bytes')).toBeGreaterThan(0)
   })
 
-  test('knows one address and one method, and the public port does not know it', async () => {
+  test('serves one path and one method, and the public port does not serve it', async () => {
     const place = `http://127.0.0.1:${metrics.address.port}`
     expect((await fetch(`${place}/api/v1/rails`)).status).toBe(404)
     expect((await fetch(`${place}/metrics`, { method: 'POST', body: 'x' })).status).toBe(405)
@@ -196,8 +196,8 @@ describe('the port of the metrics', () => {
   })
 })
 
-describe('the counts', () => {
-  test('grow by what was sent through the front door', async () => {
+describe('counters', () => {
+  test('count requests at the front door', async () => {
     const before = await scrape()
     await get('/api/v1/rails', 3)
     await get('/api/v1/rails/x402?x=1', 2)
@@ -229,14 +229,14 @@ describe('the counts', () => {
     expect(total(after, 'ledger_write_queue')).toBe(0)
   })
 
-  test('of limits grow by every request that was refused', async () => {
+  test('of rate limits count every refused request', async () => {
     await get('/api/v1/rails', 125)
     const found = await scrape()
     expect(total(found, 'ledger_limiter_refusals_total', { policy: 'ip' })).toBe(5)
     expect(total(found, 'ledger_http_requests_total', { status: '4xx' })).toBe(5)
   })
 
-  test('of writes tell a transaction that failed by its cause, and the queue as it is', async () => {
+  test('of writes count failed transactions by cause and show the queue', async () => {
     const observer = createWriteObserver(meter)
     observer.waiting(7)
     observer.failed(new BusyError('held'))
@@ -248,7 +248,7 @@ describe('the counts', () => {
     expect(total(found, 'ledger_write_failures_total', { cause: 'broken' })).toBe(0)
   })
 
-  test('of what is asked of others name the kind and the outcome, and never whom', async () => {
+  test('of outbound requests have kind and outcome as labels and never the remote', async () => {
     const answers = [
       () => Promise.resolve({ status: 204, contentType: null, body: null }),
       () => Promise.reject(new OutboundError('timeout', 'https://secret.example did not answer')),
@@ -278,7 +278,7 @@ describe('the counts', () => {
 })
 
 describe('labels', () => {
-  test('of routes come from the registry, whatever is asked for', async () => {
+  test('of routes come from the registry, whatever is requested', async () => {
     const asked = [
       '/api/v1/rails/0x52908400098527886e0f7030069857d2e4169ee7',
       '/api/v1/workers/0x52908400098527886e0f7030069857d2e4169ee7',
@@ -309,8 +309,8 @@ describe('labels', () => {
   })
 })
 
-describe('the text form', () => {
-  test('escapes what labels and help may hold, and adds up the buckets', () => {
+describe('the exposition format', () => {
+  test('escapes labels and help, and accumulates buckets', () => {
     const family = { name: 'a', kind: 'gauge', help: 'back\\slash\nline' } as const
     const labels = [['l', '"quoted" \\ \n']] as const
     const text = exposition([{ ...family, samples: [{ suffix: '', labels, value: 1e21 }] }])
@@ -328,6 +328,6 @@ describe('the text form', () => {
   })
 })
 
-test('the README of the deployment lists every metric', async () => {
+test('the deployment notes list every metric', async () => {
   expect(await readFile('scripts/deploy/README.md', 'utf8')).toContain(metricsTable())
 })

@@ -17,13 +17,13 @@ function untilAborted(done: string[]) {
   }
 }
 
-describe('a limit of time', () => {
-  test('ends the wait for work that heeds nothing', async () => {
+describe('withTimeout', () => {
+  test('rejects although the work ignores its signal', async () => {
     const deaf = withTimeout({ timeoutMs: 20 }, async () => await new Promise(() => undefined))
     await expect(deaf).rejects.toThrow('no complete answer within 0.02 s')
   })
 
-  test('waits for work that is to end first, and says that it was late', async () => {
+  test('withTimeoutAwaited waits for the work and rejects with TimeoutError', async () => {
     const done: string[] = []
     await expect(withTimeoutAwaited({ timeoutMs: 20 }, untilAborted(done))).rejects.toThrow(
       TimeoutError,
@@ -31,7 +31,7 @@ describe('a limit of time', () => {
     expect(done).toEqual(['tidied up'])
   })
 
-  test('ends with the reason of its caller', async () => {
+  test("rejects with the reason of the caller's signal", async () => {
     for (const limit of [withTimeout, withTimeoutAwaited]) {
       const outer = new AbortController()
       const asked = limit({ timeoutMs: 60_000, signal: outer.signal }, untilAborted([]))
@@ -43,7 +43,7 @@ describe('a limit of time', () => {
     }
   })
 
-  test('passes on what the work comes to, and leaves no ear behind', async () => {
+  test('returns the result of the work and removes its listener', async () => {
     const { signal } = new AbortController()
     const limit = { timeoutMs: 60_000, signal }
     expect(await withTimeout(limit, async () => await Promise.resolve('done'))).toBe('done')

@@ -57,8 +57,8 @@ afterAll(async () => {
   await published.remove()
 })
 
-describe.each(sold)('GET %s without anything', (path, price, amount, mimeType) => {
-  it('is 402 with the headers of the specification', async () => {
+describe.each(sold)('GET %s without a payment', (path, price, amount, mimeType) => {
+  it('returns 402 with the headers of the specification', async () => {
     const { status, headers } = await fetch(`${service.url}${path}`)
     expect(status).toBe(402)
     expect(headers.get('x-accepted-payment')).toBe('x402')
@@ -67,7 +67,7 @@ describe.each(sold)('GET %s without anything', (path, price, amount, mimeType) =
     expect(headers.get('cache-control')).toBe('no-store')
   })
 
-  it('carries the terms of both versions, made from the address of the site and not from Host', async () => {
+  it("contains the terms of both versions, based on the site's URL and not on Host", async () => {
     const { headers, body } = await get(service, path, { Host: 'elsewhere.test' })
     const resource = `https://ledger.test${path}`
     const terms = {
@@ -114,7 +114,7 @@ describe.each(sold)('GET %s without anything', (path, price, amount, mimeType) =
     )
   })
 
-  it('says that nothing can be paid where payment is switched off', async () => {
+  it('offers no way to pay where payments are off', async () => {
     const { status, headers, body } = await get(off, path, {})
     expect(status).toBe(402)
     expect(body).toMatchObject({ code: 'payment_off', x402Version: 1, accepts: [] })
@@ -127,7 +127,7 @@ describe.each(sold)('GET %s without anything', (path, price, amount, mimeType) =
     expect(paid).toMatchObject({ status: 402, body: { code: 'payment_off' } })
   })
 
-  it('is 401 with credentials that are no good, whatever else is shown', async () => {
+  it('returns 401 for invalid credentials', async () => {
     const credentials = { Authorization: 'Bearer nobody:nothing', 'X-Partner-Timestamp': '1' }
     for (const headers of [credentials, { ...credentials, 'X-PAYMENT': 'e30=' }]) {
       const answer = await get(service, path, headers)
@@ -141,7 +141,7 @@ describe('a partner', () => {
   const partner = evmWallet('a partner of the free tier')
   beforeAll(() => makePartner(service, partner, { handle: 'free-one' }))
 
-  it('whose tier does not include the read is told the terms', async () => {
+  it('whose tier does not include the read gets the terms', async () => {
     const { status, body, headers } = await partnerClient(service, partner)(
       'GET',
       '/api/v1/arbitrage',
@@ -155,7 +155,7 @@ describe('a partner', () => {
     expect(headerChallenge(headers)).toMatchObject({ error: 'tier_required' })
   })
 
-  it('whose tier includes it is served, and a payment that comes along is left alone', async () => {
+  it('whose tier includes the read is served, and a payment sent along is not used', async () => {
     const path = '/api/v1/alerts/feed'
     const signed = await partnerHeaders(
       partner,
@@ -170,7 +170,7 @@ describe('a partner', () => {
     }
   })
 
-  it('has its own record for free only: that is not sold', async () => {
+  it('reads its own record for free, and nobody can buy it', async () => {
     const { status, headers } = await fetch(`${service.url}/api/v1/partners/me`)
     expect(status).toBe(401)
     expect(headers.get('x-payment-price-usdc')).toBeNull()
@@ -178,7 +178,7 @@ describe('a partner', () => {
 })
 
 describe('a payment header', () => {
-  it('that is no payment is 400, and says what is wrong with it', async () => {
+  it('that is not a payment gets 400 with the issues', async () => {
     const { status, body } = await get(service, '/api/v1/alerts/feed', {
       'PAYMENT-SIGNATURE': Buffer.from('{"x402Version":2}').toString('base64'),
     })
@@ -186,7 +186,7 @@ describe('a payment header', () => {
     expect(body).toMatchObject({ code: 'payment_malformed', issues: [{}, {}] })
   })
 
-  it('has seven kibibytes at most, of the eight that all headers have', async () => {
+  it('has at most 7 KiB', async () => {
     const ask = (length: number) =>
       get(service, '/api/v1/alerts/feed', { 'PAYMENT-SIGNATURE': 'e30='.repeat(length / 4) })
     expect(await ask(7168)).toMatchObject({ status: 400, body: { code: 'payment_malformed' } })
@@ -196,7 +196,7 @@ describe('a payment header', () => {
     expect(await ask(8192)).toMatchObject({ status: 431, body: { code: 'headers_too_large' } })
   })
 
-  it('that stands twice is refused', async () => {
+  it('that is sent twice is refused', async () => {
     const asking = request(`${service.url}/api/v1/alerts/feed`, {
       headers: { 'X-PAYMENT': ['e30=', 'e30='] },
     }).end()
@@ -205,7 +205,7 @@ describe('a payment header', () => {
     expect(await json(answer)).toMatchObject({ code: 'malformed_request' })
   })
 
-  it('of a HEAD is not looked at', async () => {
+  it('of a HEAD request is ignored', async () => {
     const headers = { 'X-PAYMENT': 'e30=' }
     const answer = await fetch(`${service.url}/api/v1/alerts/feed`, { method: 'HEAD', headers })
     expect(answer.status).toBe(402)
@@ -213,7 +213,7 @@ describe('a payment header', () => {
   })
 })
 
-it('a page that there is not is nothing to pay for', async () => {
+it('a share image of an unknown page is not sold', async () => {
   const answer = await get(service, '/api/v1/og?page=/rails/nowhere', {})
   expect(answer.status).toBe(400)
 })

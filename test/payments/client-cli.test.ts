@@ -64,7 +64,7 @@ const clientOf = (key?: string) => async () =>
     ...(key === undefined ? {} : { signer: await evmSigner(Buffer.from(key.slice(2), 'hex')) }),
   })
 
-test('a sold read without key and payment is an error of its own kind, with the terms', async () => {
+test('a paid read without key and payment throws PaymentRequiredError with the terms', async () => {
   const client = await clientOf()()
   const error = await client.call('getAlertFeed').catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(PaymentRequiredError)
@@ -79,7 +79,7 @@ test('a sold read without key and payment is an error of its own kind, with the 
   })
 })
 
-test('the client reads with a payment in hand, and a partner without one', async () => {
+test('the client reads with a payment, and a partner without one', async () => {
   const signed = await signAuthorization(payer, { to: service.receiver, value: 2000n })
   const client = await clientOf()()
   const { count } = await client.call('getAlertFeed', {
@@ -95,7 +95,7 @@ test('the client reads with a payment in hand, and a partner without one', async
   expect((await partner.call('getAlertFeed')).count).toBe(0)
 })
 
-test('the command line shows the price and how to pay, and takes a payment from a file', async () => {
+test('the command line shows the price and how to pay, and reads a payment from a file', async () => {
   const asked = await typed(['alerts', 'feed'])
   expect([asked.code, asked.out]).toEqual([1, ''])
   expect(asked.err).toContain('402 payment_required')

@@ -37,7 +37,7 @@ const withValue = (value: unknown) =>
   })
 
 describe('a payment in a header', () => {
-  it('is read in both versions, with addresses and nonce in lower case', () => {
+  it('is decoded in both versions, with addresses and nonce in lower case', () => {
     for (const payment of [version1, version2]) {
       const decoded = decodePayment(headerOf(payment))
       expect(decoded).toMatchObject({
@@ -53,12 +53,12 @@ describe('a payment in a header', () => {
     }
   })
 
-  it('may carry what this service does not know', () => {
+  it('may contain unknown members', () => {
     const more = { ...version2, resource: { url: 'https://a.test' }, extensions: { a: {} } }
     expect(decodePayment(headerOf(more)).version).toBe(2)
   })
 
-  it('with the recovery id as its last byte has the byte that the token takes', () => {
+  it('with the recovery id as its last byte gets the byte that the token accepts', () => {
     for (const [sent, meant] of [
       ['00', '1b'],
       ['01', '1c'],
@@ -109,7 +109,7 @@ describe('a payment in a header', () => {
     expect(() => decodePayment(header)).toThrow(MalformedPaymentError)
   })
 
-  it('that lacks something says what', () => {
+  it('that lacks a member names it', () => {
     const { nonce: _, ...rest } = authorization
     let issues: unknown
     try {

@@ -67,7 +67,7 @@ describe('a facilitator', () => {
     expect(await charged()).toBe(2n * price)
   })
 
-  it('is asked to settle one payment once, however often that is used', async () => {
+  it('is called once per payment, however often it is sent', async () => {
     const signed = await sign()
     const answers = await Promise.all(Array.from({ length: 20 }, () => buy(signed)))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
@@ -75,12 +75,12 @@ describe('a facilitator', () => {
     expect(facilitator.calls.filter((path) => path === '/settle')).toHaveLength(1)
   })
 
-  it('that settled and could not say so has settled', async () => {
+  it('whose response was lost has settled', async () => {
     facilitator.behave((path) => (path === '/settle' ? 'lost' : undefined))
     await expectDelivered(await sign())
   })
 
-  it('that settled and says it did not is not believed', async () => {
+  it('that settled and denies it is not trusted', async () => {
     facilitator.behave((path) =>
       path === '/settle'
         ? {
@@ -96,7 +96,7 @@ describe('a facilitator', () => {
     await expectDelivered(await sign())
   })
 
-  it('that names another transaction than the one that settled is not believed', async () => {
+  it('that names another transaction is not trusted', async () => {
     await t.paid.stop()
     const url = facilitator.url
     t.paid = await startPaidService({ chain: t.chain, facilitatorUrl: url, pausesMs: impatientMs })
@@ -106,7 +106,7 @@ describe('a facilitator', () => {
     await expectDelivered(await sign())
   })
 
-  it('that says it settled and did not gets nothing delivered', async () => {
+  it('that falsely claims a settlement gets nothing delivered', async () => {
     const liar = await serveFacilitator(
       Object.assign(referenceFacilitator(t.chain.url), {
         settle: () =>
@@ -136,7 +136,7 @@ describe('a facilitator', () => {
     ['is broken', { status: 500, body: { error: 'no' } }],
     ['answers nonsense', { body: ['yes'] }],
     ['refuses us', { status: 401, body: { error: 'key' } }],
-  ])('that %s when it is to verify takes no payment', async (_, answer) => {
+  ])('that %s during verification settles nothing', async (_, answer) => {
     facilitator.behave((path) => (path === '/verify' ? answer : undefined))
     const signed = await sign()
     await expectNotCharged(await buy(signed))
@@ -144,7 +144,7 @@ describe('a facilitator', () => {
     await expectDelivered(signed)
   })
 
-  it('that is down takes no payment', async () => {
+  it('that is down settles nothing', async () => {
     const dead = await serveFacilitator(referenceFacilitator(t.chain.url))
     await dead.stop()
     await t.paid.stop()
@@ -152,7 +152,7 @@ describe('a facilitator', () => {
     await expectNotCharged(await buy(await sign()))
   })
 
-  it('that finds the payment bad charges nobody', async () => {
+  it('that refuses the payment charges nobody', async () => {
     const poor = chainAccount('a payer without funds')
     const signed = await signAuthorization(poor, { to: t.paid.receiver, value: price })
     const { status, headers } = await buy(signed)
@@ -169,7 +169,7 @@ describe('a facilitator', () => {
       { body: { kinds: [{ x402Version: 2, scheme: 'exact', network: 'eip155:1' }] } },
       ['settlement: the facilitator does not settle exact payments on Base'],
     ],
-  ] as const)('that %s is told in the state of the service', async (_, answer, problems) => {
+  ] as const)("that %s is reported by the service's health", async (_, answer, problems) => {
     facilitator.behave((path) => (path === '/supported' ? answer : undefined))
     const { request } = createWalletChain(t.chain.url, { fetch, clock: systemClock })
     const payments = await loadPayments(

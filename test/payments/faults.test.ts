@@ -62,7 +62,7 @@ async function expectNoneReverted(): Promise<void> {
 }
 
 describe('one payment', () => {
-  it('that is used a hundred times at once is answered once and settled once', async () => {
+  it('that is sent a hundred times concurrently buys once and settles once', async () => {
     const signed = await sign()
     const answers = await Promise.all(Array.from({ length: 100 }, () => buy(signed)))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
@@ -86,7 +86,7 @@ describe('one payment', () => {
     await expectDeliveredOnce(signed)
   })
 
-  it('that a stranger brought is kept where there is nothing to deliver', async () => {
+  it('that a stranger settled is recorded where there is nothing to deliver', async () => {
     const signed = await signAuthorization(payer, { to: t.paid.receiver, value: 10_000n })
     await t.chain.call(settlementCall(signed))
     const answer = await buy(signed, '/api/v1/arbitrage')
@@ -95,7 +95,7 @@ describe('one payment', () => {
     expect((await rows())[0]).toMatchObject({ state: 'settled', deliveredAt: null })
   })
 
-  it('is not taken where there is nothing to deliver', async () => {
+  it('is not settled where there is nothing to deliver', async () => {
     const signed = await signAuthorization(payer, { to: t.paid.receiver, value: 10_000n })
     const answer = await buy(signed, '/api/v1/arbitrage')
     expect([answer.status, answer.code]).toEqual([503, 'unavailable'])
@@ -105,7 +105,7 @@ describe('one payment', () => {
 })
 
 describe('a settlement', () => {
-  it('of which the answer was lost is found on the chain', async () => {
+  it('whose response was lost is found on-chain', async () => {
     const signed = await sign()
     t.rules = {
       change: ({ method }, answer) => (method === 'eth_sendRawTransaction' ? null : answer),
@@ -120,7 +120,7 @@ describe('a settlement', () => {
     await expectNoneReverted()
   })
 
-  it('that no block takes is pending, with its transaction, until one does', async () => {
+  it('that is not mined is pending, with its transaction hash, until it is', async () => {
     await t.chain.automine(false)
     const signed = await sign()
     const first = await buy(signed)
@@ -143,7 +143,7 @@ describe('a settlement', () => {
     await expectNoneReverted()
   })
 
-  it('is mined although blocks become dearer meanwhile, as far as the operator lets it', async () => {
+  it("is mined although the base fee rises, up to the operator's limit", async () => {
     await t.chain.automine(false)
     const signed = await sign()
     expectPending(await buy(signed))
@@ -156,7 +156,7 @@ describe('a settlement', () => {
     await expectNoneReverted()
   })
 
-  it('leaves no gap for those that come after one that was refused', async () => {
+  it('leaves no nonce gap after a refused payment', async () => {
     const poor = chainAccount('a payer without funds')
     const terms = { to: t.paid.receiver, value: price }
     const answers = await Promise.all(
@@ -173,14 +173,14 @@ describe('a settlement', () => {
 })
 
 describe('a stranger who settles first', () => {
-  it('has paid the gas: the payer gets the answer once', async () => {
+  it('pays the gas, and the payer gets the response once', async () => {
     const signed = await sign()
     await t.chain.call(settlementCall(signed))
     await expectDeliveredOnce(signed)
     expect(await t.chain.sentBy(t.paid.settler)).toEqual([])
   })
 
-  it('has paid also for who comes weeks after, with nothing known here, and only the time it had is looked through', async () => {
+  it('settles for a payer who comes weeks later, and only the validity period is searched', async () => {
     const signed = await sign()
     await t.chain.call(settlementCall(signed))
     const weeksMs = 14 * 24 * 3_600_000
@@ -196,7 +196,7 @@ describe('a stranger who settles first', () => {
     expect(await t.chain.sentBy(t.paid.settler)).toEqual([])
   })
 
-  it('is waited for where one node says used and the other does not see by what', async () => {
+  it('leaves the payment pending while a node does not show the transfer', async () => {
     const signed = await sign()
     await t.chain.call(settlementCall(signed))
     t.paid.clock.advance(180_000)
@@ -213,7 +213,7 @@ describe('a stranger who settles first', () => {
     await expectDeliveredOnce(signed)
   })
 
-  it('or nobody: who comes when the time is over is told so, and no row is left', async () => {
+  it('is required once the payment has expired: otherwise it is refused without a row', async () => {
     const signed = await sign()
     t.paid.clock.advance(3_600_000)
     expect(await buy(signed)).toMatchObject({ status: 402, code: 'payment_expired' })
@@ -221,7 +221,7 @@ describe('a stranger who settles first', () => {
     expect(await charged()).toBe(0n)
   })
 
-  it('is found where blocks are as full as those of Base', async () => {
+  it('is found in blocks as full as those of Base', async () => {
     const hashes = JSON.stringify(Array.from({ length: 3000 }, () => someHash))
     const signed = await sign()
     await t.chain.call(settlementCall(signed))
@@ -234,7 +234,7 @@ describe('a stranger who settles first', () => {
     await expectDeliveredOnce(signed)
   })
 
-  it('between our look and our transaction changes nothing for the payer', async () => {
+  it('between our check and our transaction changes nothing for the payer', async () => {
     const signed = await sign()
     let isFirst = true
     const frontRun = async () => {
@@ -280,7 +280,7 @@ function blockAfter(answer: string, seconds: number): string {
 }
 
 describe('a chain that', () => {
-  it('turns out to have the wrong id is sent nothing', async () => {
+  it('turns out to have the wrong id receives no transaction', async () => {
     await t.paid.stop()
     t.rules = { instead: () => ({ status: 500, body: 'not yet' }) }
     t.paid = await startPaidService({ chain: t.chain, rpcUrl: t.proxy.url, level: 'debug' })
@@ -297,7 +297,7 @@ describe('a chain that', () => {
     await expectDeliveredOnce(signed)
   })
 
-  it('has the wrong id stops the start', async () => {
+  it('has the wrong id prevents the start', async () => {
     t.rules = { instead: (request) => rpcResult(request, '0x1') }
     await expect(startPaidService({ chain: t.chain, rpcUrl: t.proxy.url })).rejects.toThrow(
       'RPC_URL_BASE',
@@ -308,7 +308,7 @@ describe('a chain that', () => {
     ['answers 500', () => ({ status: 500, body: 'no' })],
     ['answers something else than JSON', () => ({ body: '<html>' })],
     ['has too many requests', () => ({ status: 429, body: '{}' })],
-  ])('%s takes no payment, and no money', async (_, instead) => {
+  ])('%s settles nothing and charges nobody', async (_, instead) => {
     const signed = await sign()
     t.rules = { instead }
     const answer = await buy(signed)
@@ -318,7 +318,7 @@ describe('a chain that', () => {
     await expectDeliveredOnce(signed)
   })
 
-  it('refuses the transaction has taken nothing', async () => {
+  it('refuses the transaction charges nobody', async () => {
     const signed = await sign()
     t.rules = {
       instead: (request) =>
@@ -333,7 +333,7 @@ describe('a chain that', () => {
     await expectDeliveredOnce(signed)
   })
 
-  it('refuses the transaction and takes it nevertheless has been paid', async () => {
+  it('refuses the transaction but mines it delivers once', async () => {
     const signed = await sign()
     t.rules = {
       instead: (request) =>
@@ -352,7 +352,7 @@ describe('a chain that', () => {
     await expectDeliveredOnce(signed)
   })
 
-  it('shows a failure of what goes through later has been paid, also when it is late', async () => {
+  it('shows a failure of a transaction that succeeds later delivers once', async () => {
     const signed = await sign()
     await t.chain.automine(false)
     t.rules = {
@@ -370,7 +370,7 @@ describe('a chain that', () => {
     await expectDeliveredOnce(signed)
   })
 
-  it('stalls after it took the transaction keeps the payer no longer than one that answers', async () => {
+  it('stalls after it accepted the transaction does not delay the payer', async () => {
     await t.paid.stop()
     t.paid = await startPaidService({
       chain: t.chain,
@@ -394,7 +394,7 @@ describe('a chain that', () => {
     await expectDeliveredOnce(signed)
   })
 
-  it('stalls takes no payment, and the payer is told before losing patience', async () => {
+  it('stalls settles nothing, and the payer gets a response in time', async () => {
     await t.paid.stop()
     t.paid = await startPaidService({
       chain: t.chain,
@@ -436,7 +436,7 @@ describe('a chain that', () => {
       }),
     ],
     ['of a transfer elsewhere in the block', withTransfer({ logIndex: '0x5' })],
-  ])('shows a receipt %s, of what is not mined, is not believed', async (_, forge) => {
+  ])('shows a forged receipt %s is not trusted', async (_, forge) => {
     const signed = await sign()
     await t.chain.automine(false)
     let forged = 0
@@ -457,7 +457,7 @@ describe('a chain that', () => {
   })
 })
 
-it('believes a node that lies in everything: there is nobody else to ask', async () => {
+it('a node that forges everything consistently is trusted, since there is no other', async () => {
   const signed = await sign()
   await t.chain.automine(false)
   t.rules = {
@@ -529,7 +529,7 @@ function withTransfer(changes: {
 }
 
 describe('a reorganisation', () => {
-  it('before the payer has the answer leaves a payment that settles once', async () => {
+  it('before the response leaves a payment that settles once', async () => {
     const signed = await sign()
     await t.chain.automine(false)
     expectPending(await buy(signed))
@@ -539,7 +539,7 @@ describe('a reorganisation', () => {
     await expectDeliveredOnce(signed)
   })
 
-  it('of a delivered payment delivers nothing more, and the operator is told when it is for good', async () => {
+  it('of a delivered payment delivers nothing more, and becomes a problem for the operator once final', async () => {
     const signed = await sign()
     expect((await buy(signed)).status).toBe(200)
     await t.chain.reorg(1)
@@ -559,7 +559,7 @@ describe('a reorganisation', () => {
     expect((await buy(signed)).status).toBe(402)
   })
 
-  it('that moves a payment to another block is followed', async () => {
+  it('that moves a payment to another block is tracked', async () => {
     const signed = await sign()
     expect((await buy(signed)).status).toBe(200)
     await t.chain.reorg(1)
@@ -574,7 +574,7 @@ describe('a reorganisation', () => {
   })
 })
 
-it('tells nobody a key or a signature of a payer, in logs, errors or health', () => {
+it("logs, errors and health contain no key and no payer's signature", () => {
   const all = seen.join('\n').toLowerCase()
   expect(all).toContain('settlement_pending')
   expect(secrets.length).toBeGreaterThan(10)

@@ -99,11 +99,11 @@ async function payFor(query: string) {
   return signed
 }
 
-test('without payments rows and chain agree', async () => {
+test('reconcile finds no difference without payments', async () => {
   expect(await reconcile()).toMatchObject({ code: 0, settled_rows: 0, differences: [] })
 })
 
-test('payments for reads and a subscription are exported and agree with the chain', async () => {
+test('payments for reads and a subscription are exported and match the chain', async () => {
   await payFor('')
   await payFor('?rail=x402')
   const signed = await signAuthorization(payer, { to: service.receiver, value: 29_000_000n })
@@ -135,7 +135,7 @@ test('payments for reads and a subscription are exported and agree with the chai
   expect(lines[3]).toMatch(/,subscription,.*,29,.*,settled,0x[0-9a-f]{64},\d+,acme-agents$/)
 })
 
-test('a tier that the operator gives holds back what was paid for', async () => {
+test('a tier granted by the operator postpones paid time', async () => {
   const days = ['--days', '7', '--reason', 'gift', '--json']
   const given = await operator(['partners', 'set-tier', 'acme-agents', 'team', ...days])
   expect([given.code, JSON.parse(given.out)]).toMatchObject([0, { tier: 'team', status: 'active' }])
@@ -147,7 +147,7 @@ test('a tier that the operator gives holds back what was paid for', async () => 
   })
 })
 
-test('money that no row explains is a difference, by an authorization or not', async () => {
+test('reconcile reports transfers without a row, by authorization or not', async () => {
   const stray = await signAuthorization(payer, { to: service.receiver, value: 5000n })
   await chain.call(settlementCall(stray))
   const abi = parseAbi(['function transfer(address to, uint256 value) returns (bool)'])
@@ -177,7 +177,7 @@ test('money that no row explains is a difference, by an authorization or not', a
   expect([text.code, text.out.includes('unexplained')]).toEqual([1, true])
 })
 
-test('a row that says another thing than the chain is a difference', async () => {
+test('reconcile reports rows that differ from the chain', async () => {
   await service.stop()
   const before = (await reconcile()).differences.length
   const database = await openDatabase({ url: databasePath })
@@ -206,7 +206,7 @@ test('a row that says another thing than the chain is a difference', async () =>
   )
 })
 
-test('a chain that cannot be asked is no verdict, and no part of its address but the host is told', async () => {
+test('reconcile fails without a chain and shows only the host of its URL', async () => {
   const away = await admin(['reconcile'], { RPC_URL_BASE: 'http://127.0.0.1:9/secret-key' })
   expect(away.code).toBe(3)
   expect(away.err).not.toContain('secret-key')

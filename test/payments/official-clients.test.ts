@@ -89,7 +89,7 @@ const onlyV1: typeof fetch = async (input, init) => {
   return new Response(response.body, { status: response.status, headers })
 }
 
-describe('a client pays and gets the answer', () => {
+describe('a client pays and gets the response', () => {
   it('with @x402/fetch in version 2', async () => {
     const client = registerExactEvmScheme(new x402Client(), { signer: payer })
     await expectPaidOnce(() => byFetch(wrapFetchWithPayment(fetch, client)))
@@ -126,7 +126,7 @@ async function byAxios(api: ReturnType<typeof wrapAxiosWithPayment>) {
   return { status: response.status, body: response.data, header }
 }
 
-describe('a payment of either version is taken in either header', () => {
+describe('a payment of either version is accepted in either header', () => {
   const signed = () => signAuthorization(payer, { to: paid.receiver, value: price })
   const withHeaders = async (headers: Record<string, string>) =>
     byFetch(async (input) => await fetch(input, { headers }))

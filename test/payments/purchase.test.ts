@@ -19,7 +19,7 @@ import type { SignedAuthorization } from '../support/x402-payment.ts'
 const { tests: t, get, buy, sign, charged, rows } = usePaymentTests()
 
 describe('a payment', () => {
-  it('in either version, under either name, buys the answer and says how it was settled', async () => {
+  it('of either version in either header buys the response and reports its settlement', async () => {
     for (const [name, form] of [
       ['PAYMENT-SIGNATURE', paymentV2],
       ['PAYMENT-SIGNATURE', paymentV1],
@@ -47,7 +47,7 @@ describe('a payment', () => {
     expect(await t.chain.balanceOf(t.paid.receiver)).toBe(4n * price)
   })
 
-  it('is a row of the ledger with its times, its transaction and its block', async () => {
+  it('has a row with its times, transaction and block', async () => {
     const signed = await sign()
     await buy(signed)
     const [used] = await t.chain.usedAuthorizations()
@@ -76,7 +76,7 @@ describe('a payment', () => {
     expect(timesMs.toSorted((a, b) => a - b)).toEqual(timesMs)
   })
 
-  it('that was used before is refused without asking the chain', async () => {
+  it('that was used before is refused without a call to the chain', async () => {
     const signed = await sign()
     expect((await buy(signed)).status).toBe(200)
     const asked = t.proxy.requests.length
@@ -97,7 +97,7 @@ describe('a payment', () => {
     expect(await charged()).toBe(price)
   })
 
-  it('is settled in four questions to the chain', async () => {
+  it('is settled with four calls to the chain', async () => {
     const before = t.proxy.requests.length
     expect((await buy(await sign())).status).toBe(200)
     const asked = t.proxy.requests.slice(before).map(({ method }) => method)
@@ -109,7 +109,7 @@ describe('a payment', () => {
     ])
   })
 
-  it('of a partner whose tier does not include the read, or of no partner, is taken', async () => {
+  it('of somebody without a covering tier is settled', async () => {
     const wallet = evmWallet('a partner')
     const path = '/api/v1/reputation/0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
     for (const isPartner of [false, true]) {
@@ -148,7 +148,7 @@ describe('a payment that buys nothing', () => {
     ['for hours', 'payment_expired', 0, () => sign({ validBefore: nowSeconds() + 7200n })],
     ['for later', 'payment_expired', 0, () => sign({ validAfter: nowSeconds() + 60n })],
   ])(
-    '%s is 402 %s with fresh terms, after %i questions to the chain',
+    '%s gets 402 %s with new terms, after %i calls to the chain',
     async (_, code, questions, make) => {
       const signed = await make()
       const payment = paymentV2(signed, await t.paid.terms(feed, 2))
@@ -167,7 +167,7 @@ describe('a payment that buys nothing', () => {
     },
   )
 
-  it('names what is wrong with its terms', async () => {
+  it('gets the difference in its terms', async () => {
     const accepted = { ...(await t.paid.terms(feed, 2)), network: 'eip155:1' }
     const { code, body } = await get(feed, {
       'PAYMENT-SIGNATURE': headerOf(paymentV2(await sign(), accepted)),
@@ -176,7 +176,7 @@ describe('a payment that buys nothing', () => {
     expect(body['details']).toBe('network is eip155:1 and must be eip155:8453')
   })
 
-  it('because the token refuses it charges nobody and leaves no row', async () => {
+  it('that the token refuses charges nobody and leaves no row', async () => {
     const poor = chainAccount('without funds')
     const terms = { to: t.paid.receiver, value: price }
     const byPoor = await signAuthorization(poor, terms)
@@ -195,7 +195,7 @@ describe('a payment that buys nothing', () => {
     expect((await buy(byPoor)).status).toBe(200)
   })
 
-  it('because gas is dear is to be sent again', async () => {
+  it('may be sent again where gas is too expensive', async () => {
     const { baseFeePerGas } = await t.chain.client.getBlock()
     await t.chain.rpc('anvil_setNextBlockBaseFeePerGas', ['0x3b9aca00'])
     await t.chain.mine()
@@ -226,7 +226,7 @@ describe('a contract wallet', () => {
     signature: '0x1234567890' as const,
   })
 
-  it('pays with a signature that it accepts itself, once', async () => {
+  it('pays once with a signature that it accepts', async () => {
     await t.chain.rpc('anvil_setCode', [wallet, yes])
     await t.chain.mint(wallet, price)
     const signed = await pay()
@@ -235,7 +235,7 @@ describe('a contract wallet', () => {
     expect(await buy(signed)).toMatchObject({ status: 402, code: 'authorization_already_used' })
   })
 
-  it('that costs more gas than 300,000 to settle pays nothing and costs nothing, and is taken below', async () => {
+  it('that needs more than 300,000 gas is refused without cost, and is accepted below', async () => {
     await t.chain.mint(wallet, price)
     await t.chain.rpc('anvil_setCode', [wallet, yesAfter(9000)])
     const signed = await pay()
@@ -246,7 +246,7 @@ describe('a contract wallet', () => {
     expect((await buy(signed)).status).toBe(200)
   })
 
-  it('that burns gas over its signature, or is not there, pays nothing and costs nothing', async () => {
+  it('that burns all gas or does not exist is refused without cost', async () => {
     for (const code of ['0x', loop]) {
       await t.chain.rpc('anvil_setCode', [wallet, code])
       expect(await buy(await pay())).toMatchObject({
@@ -259,7 +259,7 @@ describe('a contract wallet', () => {
 })
 
 describe('a payer who hangs up', () => {
-  it('before the transaction was sent is not charged', async () => {
+  it('before the transaction is sent is not charged', async () => {
     const gone = hangUp('eth_estimateGas')
     const signed = await sign()
     await askAndLeave(signed, gone)
@@ -267,7 +267,7 @@ describe('a payer who hangs up', () => {
     expect(await rows()).toEqual([])
   })
 
-  it('after it was sent gets the answer at the next try, and once', async () => {
+  it('after it was sent gets the response at the next try, once', async () => {
     const gone = hangUp('eth_sendRawTransaction')
     const signed = await sign()
     await askAndLeave(signed, gone)

@@ -32,7 +32,7 @@ describe('payment settings', () => {
     expect(paymentSettingsOf(parse({}))).toEqual({ mode: 'off', receiver: null })
   })
 
-  it('are taken where they are whole', () => {
+  it('are accepted where they are complete', () => {
     expect(paymentSettingsOf(parse({ ...local, SETTLER_MAX_GAS_GWEI: '0.05' }))).toEqual({
       mode: 'local',
       receiver,
@@ -109,11 +109,11 @@ describe("the settling wallet's key file", () => {
     expect(await refusal(file)).toMatch(/SETTLER_KEY_FILE: the file (?:must hold|holds no key)/)
   })
 
-  it('that is not there is refused', async () => {
+  it('that does not exist is refused', async () => {
     expect(await refusal(join(folder, 'nowhere'))).toContain('the file cannot be read')
   })
 
-  it('of the owner alone is taken, also while the node is out of reach', async () => {
+  it('with mode 0600 is accepted, also while the node is out of reach', async () => {
     const file = join(folder, 'good')
     await writeFile(file, `${key}\n`, { mode: 0o600 })
     const payments = await load(file)

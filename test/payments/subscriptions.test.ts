@@ -84,7 +84,7 @@ async function signup(tier: string, wallet = alice, handle = 'acme-agents') {
 }
 
 describe('a subscription', () => {
-  test('walks from its signup through payment, upgrade, lateness and renewal to its end', async () => {
+  test('passes through signup, payment, upgrade, grace period, renewal and cancellation', async () => {
     const joined = signupAnswer.parse((await signup('starter')).body)
     expect(joined.payment).toMatchObject({
       price_usdc: 29,
@@ -155,7 +155,7 @@ describe('a subscription', () => {
     ])
   })
 
-  test('is unpaid with the terms of both versions, and the payment of version 1 is as good', async () => {
+  test('offers the terms of both versions and accepts a version 1 payment', async () => {
     await makePartner(service, alice, { handle: 'acme-agents' })
     const before = await received()
     const { status, body, headers } = await ask('team')
@@ -174,7 +174,7 @@ describe('a subscription', () => {
     expect((await received()) - before).toBe(usd(299))
   })
 
-  test('is paid for by the client of the x402 project, once its own cap allows that much', async () => {
+  test("is paid by the x402 project's client within its spending limit", async () => {
     await makePartner(service, alice, { handle: 'acme-agents' })
     const raw = '{"tier":"pro"}'
     const signed = await partnerHeaders(
@@ -194,7 +194,7 @@ describe('a subscription', () => {
     expect(ownSubscription.parse(await answer.json())).toMatchObject({ tier: 'pro' })
   })
 
-  test('is not begun by a wrong amount or by the price of another tier, and nobody is charged', async () => {
+  test("does not start with a wrong amount or another tier's price, and nobody is charged", async () => {
     await makePartner(service, alice, { handle: 'acme-agents' })
     const before = await received()
     for (const usdc of [29, 98.999999, 99.000001]) {
@@ -206,7 +206,7 @@ describe('a subscription', () => {
     expect((await ask('gold')).status).toBe(400)
   })
 
-  test('is for partners: others are not even asked to pay', async () => {
+  test('is for partners only: others get no payment terms', async () => {
     const { status, body } = await ask('pro', await payment(99), bob)
     expect([status, body['code']]).toEqual([403, 'not_a_partner'])
     const anyone = await fetch(`${service.url}${path}`, {
@@ -217,7 +217,7 @@ describe('a subscription', () => {
     expect(anyone.status).toBe(401)
   })
 
-  test('needs the body-bound signature where the partner asked for that', async () => {
+  test('requires the body-bound signature where the partner chose it', async () => {
     await makePartner(service, alice, { handle: 'acme-agents' })
     const { write } = service.actions.database
     await write((tx) => tx.updateTable('partners').set({ require_body_signature: 1 }).execute())
@@ -235,7 +235,7 @@ describe('a subscription', () => {
     expect((await me()).tier).toBe('free')
   })
 
-  test('of a lower tier begins when the paid time ends; then it is written so as well', async () => {
+  test('of a lower tier starts when the paid time ends, and the expiry job stores it', async () => {
     await makePartner(service, alice, { handle: 'acme-agents', tier: 'pro' })
     const endMs = Date.parse((await me()).renews_at ?? '')
     const lower = await paid('starter', 29)
@@ -256,7 +256,7 @@ describe('a subscription', () => {
     expect(await expire()).toBe(0)
   })
 
-  test('goes back to free when the paid time ends, and comes back under the same handle', async () => {
+  test('returns to free when the paid time ends, and keeps its handle', async () => {
     await makePartner(service, alice, { handle: 'acme-agents', tier: 'pro' })
     const endMs = Date.parse((await me()).renews_at ?? '')
     expect((await ask('free')).body).toMatchObject({ tier: 'pro', next: { kind: 'free' } })
@@ -269,14 +269,14 @@ describe('a subscription', () => {
     expect(await paid('pro', 99)).toMatchObject({ handle: 'acme-agents', tier: 'pro' })
   })
 
-  test('that was never paid in time is gone, and begins when it is paid after all', async () => {
+  test('that was not paid in time is cancelled, and starts when it is paid later', async () => {
     await signup('pro')
     service.clock.advance(PATIENCE_MS)
     expect((await me()).status).toBe('cancelled')
     expect(await paid('pro', 99)).toMatchObject({ status: 'active', tier: 'pro' })
   })
 
-  test('is exchanged for nothing where the unused time is worth it', async () => {
+  test('is upgraded without a payment where the credit covers the price', async () => {
     await makePartner(service, alice, { handle: 'acme-agents' })
     for (let period = 0; period < 4; period += 1) await paid('starter', 29)
     const before = await received()
@@ -286,7 +286,7 @@ describe('a subscription', () => {
     expect(await received()).toBe(before)
   })
 
-  test('is paid ahead for twelve periods at most', async () => {
+  test('can be paid ahead for at most twelve periods', async () => {
     await makePartner(service, alice, { handle: 'acme-agents' })
     for (let period = 0; period < 12; period += 1) await paid('starter', 29)
     const before = await received()
@@ -297,7 +297,7 @@ describe('a subscription', () => {
 })
 
 describe('one payment', () => {
-  test('buys one period, however often and however it is sent again', async () => {
+  test('buys one period, however often it is sent', async () => {
     await makePartner(service, alice, { handle: 'acme-agents' })
     await makePartner(service, bob, { handle: 'bobs-agents' })
     const header = await payment(99)
@@ -322,7 +322,7 @@ describe('one payment', () => {
     expect((await me(bob)).tier).toBe('free')
   })
 
-  test('sent by the same signed request twice is answered the same, and a second payment is not taken', async () => {
+  test('sent twice by the same signed request gets the same response, and a second payment is not settled', async () => {
     await makePartner(service, alice, { handle: 'acme-agents' })
     const raw = '{"tier":"pro"}'
     const signed = await partnerHeaders(
@@ -344,7 +344,7 @@ describe('one payment', () => {
     expect(await received()).toBe(before)
   })
 
-  test('in parallel with itself buys one period', async () => {
+  test('sent concurrently buys one period', async () => {
     await makePartner(service, alice, { handle: 'acme-agents' })
     const header = await payment(99)
     const before = await received()
@@ -355,7 +355,7 @@ describe('one payment', () => {
     expect((await me()).periods).toHaveLength(1)
   })
 
-  test('beside another one at the same time: both settle, and both have their period', async () => {
+  test('concurrent with another one buys a period each', async () => {
     await makePartner(service, alice, { handle: 'acme-agents' })
     const startMs = service.clock.now()
     const headers = await Promise.all([payment(99), payment(99)])
@@ -369,7 +369,7 @@ describe('one payment', () => {
     expect(Date.parse(end ?? '') - startMs).toBeGreaterThanOrEqual(2 * PERIOD_MS)
   })
 
-  test('beside a payment for a higher tier loses nothing', async () => {
+  test('concurrent with a payment for a higher tier loses no value', async () => {
     await makePartner(service, alice, { handle: 'acme-agents' })
     const [starter, pro] = [await payment(29), await payment(99)]
     const answers = await Promise.all([ask('starter', starter), ask('pro', pro)])
@@ -383,7 +383,7 @@ describe('one payment', () => {
     expect((await me()).tier).toBe('pro')
   })
 
-  test('that is not mined yet is no reason to pay again, and buys its period once it is', async () => {
+  test('that is not mined is pending, and buys its period once it is', async () => {
     await makePartner(service, alice, { handle: 'acme-agents', tier: 'starter' })
     service.clock.advance(10 * dayMs)
     const price = (await ask('pro')).headers.get('x-payment-price-usdc')
@@ -403,7 +403,7 @@ describe('one payment', () => {
     expect(Date.parse(change.until ?? '') - Date.parse(change.from ?? '')).toBe(PERIOD_MS)
   })
 
-  test('whose payer never comes back still buys its period, after a restart of the service', async () => {
+  test('whose payer never returns still buys its period after a restart of the service', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'ledger-restart-'))
     const databasePath = join(folder, 'ledger.db')
     await service.stop()
@@ -423,7 +423,7 @@ describe('one payment', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test('that a reorganisation took back for good no longer counts', async () => {
+  test('that a reorganisation reverted for good loses its period', async () => {
     await makePartner(service, alice, { handle: 'acme-agents' })
     await paid('starter', 29)
     const end = (await me()).renews_at
@@ -444,7 +444,7 @@ describe('one payment', () => {
   })
 })
 
-test('where the settlement is off nothing is sold, and the challenge offers no way to pay', async () => {
+test('is impossible where settlement is off, and the terms offer no way to pay', async () => {
   const published = await publicDir()
   const off = await startService(published.dir)
   try {

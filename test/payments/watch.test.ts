@@ -41,8 +41,8 @@ async function later(seconds: number): Promise<void> {
   await t.chain.mine()
 }
 
-describe('a payment that a stop left under way', () => {
-  it('and that was mined meanwhile is settled at the start, and delivered to who comes for it', async () => {
+describe('a payment left in flight by a stop', () => {
+  it('that was mined since is settled at the start and delivered to its payer', async () => {
     await t.chain.automine(false)
     const signed = await sign()
     expect(await buy(signed)).toMatchObject({ status: 503, code: 'settlement_pending' })
@@ -55,7 +55,7 @@ describe('a payment that a stop left under way', () => {
     expect(await charged()).toBe(price)
   })
 
-  it('and never reached a node is sent anew for who comes for it', async () => {
+  it('that never reached a node is sent again when its payer returns', async () => {
     const signed = await sign()
     t.rules = lostOnTheWay
     await t.chain.automine(false)
@@ -71,7 +71,7 @@ describe('a payment that a stop left under way', () => {
     expect(await t.chain.sentBy(t.paid.settler)).toHaveLength(1)
   })
 
-  it('and never reached a node is given up when it has run out, and nobody was charged', async () => {
+  it('that never reached a node fails once it has expired, and nobody was charged', async () => {
     const signed = await sign()
     t.rules = lostOnTheWay
     await t.chain.automine(false)
@@ -83,7 +83,7 @@ describe('a payment that a stop left under way', () => {
     expect(await charged()).toBe(0n)
   })
 
-  it('and is mined while the service sleeps between two looks is not taken for one that ran out', async () => {
+  it('that is mined while the service sleeps between two checks does not count as expired', async () => {
     await t.chain.automine(false)
     const signed = await sign()
     expect(await buy(signed)).toMatchObject({ status: 503, code: 'settlement_pending' })
@@ -109,7 +109,7 @@ describe('a payment that a stop left under way', () => {
     expect(await charged()).toBe(price)
   })
 
-  it('and that cannot be looked for is shown when its time is over, and no longer when it was found', async () => {
+  it('that cannot be checked becomes a problem once it has expired, until it is found', async () => {
     const signed = await sign()
     await t.chain.automine(false)
     await buy(signed)
@@ -137,7 +137,7 @@ describe('a payment that a stop left under way', () => {
   }
 })
 
-describe('a reservation that a stop left', () => {
+describe('a reservation left by a stop', () => {
   const reservation = (signed: SignedAuthorization, validBefore: bigint): NewPayment => ({
     id: 'pay_left',
     chainId: 8453,
@@ -158,13 +158,13 @@ describe('a reservation that a stop left', () => {
   const leave = (payment: NewPayment) =>
     t.paid.actions.database.write((tx) => reservePayment(tx, payment))
 
-  it('does not stand in the way of the same payment', async () => {
+  it('does not block the same payment', async () => {
     const signed = await sign()
     expect(await leave(reservation(signed, signed.authorization.validBefore))).toBe(true)
     expect((await buy(signed)).status).toBe(200)
   })
 
-  it('is forgotten when it has run out, and only then', async () => {
+  it('is deleted once it has expired, and not before', async () => {
     const signed = await sign()
     const payment = reservation(signed, signed.authorization.validBefore)
     await leave(payment)
@@ -176,7 +176,7 @@ describe('a reservation that a stop left', () => {
   })
 })
 
-it('two services on one database answer one payment once', async () => {
+it('two services on one database deliver one payment once', async () => {
   const other = await start(t)
   const signed = await sign()
   const answers = await Promise.all(
@@ -193,7 +193,7 @@ it('two services on one database answer one payment once', async () => {
 })
 
 describe('a settled payment', () => {
-  it('is final when its block is, and is then asked about no more', async () => {
+  it('is final when its block is, and is then not checked again', async () => {
     await buy(await sign())
     await watched().run()
     expect(await rows()).toMatchObject([{ finality: 'latest', finalAt: null }])
@@ -210,7 +210,7 @@ describe('a settled payment', () => {
     expect(watch.problems()).toEqual([])
   })
 
-  it('that a reorganisation undid for good is shown', async () => {
+  it('that a reorganisation reverted for good becomes a problem', async () => {
     const signed = await sign()
     expect((await buy(signed)).status).toBe(200)
     await t.chain.reorg(1)
@@ -231,7 +231,7 @@ describe('a settled payment', () => {
 })
 
 describe('the watch', () => {
-  it('says that the settling wallet runs out of ETH, and by which address', async () => {
+  it('reports a settling wallet that runs out of ETH, with its address', async () => {
     await t.chain.fund(t.paid.settler, 10n ** 12n)
     const watch = watched()
     await watch.run()
@@ -240,7 +240,7 @@ describe('the watch', () => {
     ])
   })
 
-  it('says that the chain is out of reach, and goes on when it is back', async () => {
+  it('reports a chain that is out of reach, and continues when it is back', async () => {
     t.rules = { instead: () => ({ status: 502, body: '' }) }
     const watch = watched()
     await watch.run()

@@ -53,7 +53,7 @@ const receipt = (id: string, changes: Partial<PactReceipt> = {}): PactReceipt =>
   ...changes,
 })
 
-test('a pact of which only logs were read so far is unverified', () => {
+test('a pact with only its logs read is unverified', () => {
   const reading = { toBlock: 110, finalBlock: 110, caughtUp: false }
   const onChain = new Map([[7, { events: [created], state: null }]])
   expect(decidePacts(sources({ reading, onChain })).recorded).toMatchObject([
@@ -61,14 +61,14 @@ test('a pact of which only logs were read so far is unverified', () => {
   ])
 })
 
-test('a pact of which the escrow shows the state is confirmed in that and in nothing else', () => {
+test('a pact whose escrow state was read is confirmed in that state and in nothing else', () => {
   const onChain = new Map([[7, { events: [created], state }]])
   expect(decidePacts(sources({ onChain })).recorded).toMatchObject([
     { pactId: 7, verdict: { verification: 'confirmed', confirmed: ['status'] } },
   ])
 })
 
-test('receipts of strangers, earlier or on another chain, do not settle a pact and do not keep it from settling', () => {
+test('receipts of strangers, earlier ones and those on another chain neither settle a pact nor prevent its settlement', () => {
   const onChain = new Map([[7, { events: [created], state }]])
   const other = { id: stranger, display: stranger }
   const receipts = [

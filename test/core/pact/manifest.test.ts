@@ -71,12 +71,12 @@ const codes = ({ refusals }: CheckedManifest) => refusals.map(({ code }) => code
 describe.each(vectors)('the manifest of $file', (vector) => {
   const text = canonicalManifest(manifest(vector.file), spec.fields)
 
-  test('has the canonical form and the hash of the vector', () => {
+  test('has the canonical form and hash of the vector', () => {
     expect(new TextEncoder().encode(text)).toHaveLength(vector.canonical_bytes)
     expect(workHashOf(text)).toBe(vector.keccak256_canonical)
   })
 
-  test('has another hash with a newline at its end, which is not its work hash', () => {
+  test('has another hash with a trailing newline', () => {
     expect(workHashOf(`${text}\n`)).toBe(vector.keccak256_canonical_plus_newline)
     expect(check(manifest(vector.file)).workHash).not.toBe(vector.keccak256_canonical_plus_newline)
   })
@@ -94,14 +94,14 @@ test.each([
   expect(codes(check(manifest(file)))).toEqual(expected)
 })
 
-test('a hash that a manifest states with a newline, and what it says of itself, are told and no reason to refuse it', () => {
+test("a stated hash that includes a newline, and a publisher's note, become notes and no refusals", () => {
   expect(check(clean).notes).toEqual([
     'the instance states computed_workhash 0x15910c74edbb5327478de30e3e681fe4063ae13f632753fa8c705f118b2a1641, which is the hash with a newline after the canonical text; the field is stripped',
     expect.stringMatching(/^the instance says of itself, .*"THIS IS A PLACEHOLDER/),
   ])
 })
 
-test('unknown fields are stripped at every level, and lists are kept as they are', () => {
+test('strictStrip drops unknown fields at every level and keeps lists unchanged', () => {
   const kept = strictStrip(
     { a: { b: 1, x: 2 }, c: [{ x: 3 }], y: 4, ['__proto__']: 5 },
     { a: { b: 'integer' }, c: 'array' },
@@ -200,11 +200,11 @@ describe('an attestation', () => {
     return found.map((refusals) => refusals.map(({ code }) => code))
   }
 
-  test('of the worker before the deadline holds', async () => {
+  test('by the worker before the deadline is accepted', async () => {
     expect(await verdicts(await attest())).toEqual([[]])
   })
 
-  test('given a second time is a replay, another one is not', async () => {
+  test('is a replay when repeated; a different one is not', async () => {
     const twice = await attest()
     const other = await attest({ attestation_id: 'a-2' })
     expect(await verdicts(twice, twice, other)).toEqual([[], ['replay'], []])
@@ -220,19 +220,19 @@ describe('an attestation', () => {
     expect(await verdicts(await attest(changes))).toEqual([[code]])
   })
 
-  test('that somebody else signed, or that was changed after it was signed, is refused', async () => {
+  test('signed by somebody else, or changed after signing, is refused', async () => {
     expect(await verdicts(await attest({}, stranger))).toEqual([['wrong_signer']])
     const changed = { ...(await attest()), attested_at: '2026-05-11T10:00:00Z' }
     expect(await verdicts(changed)).toEqual([['wrong_signer']])
   })
 })
 
-describe('the answer of getPact', () => {
+describe('decodePact', () => {
   const word = (value: bigint | number) => value.toString(16).padStart(64, '0')
   const answer = (changes: Readonly<Record<number, bigint>> = {}) =>
     `0x${Array.from({ length: 12 }, (_, at) => word(changes[at] ?? BigInt(at + 1))).join('')}`
 
-  test('is read word by word', () => {
+  test('reads the value word by word', () => {
     expect(getPactCall(16)).toBe(`0x3c7bc6b7${word(16)}`)
     expect(decodePact(answer({ 11: 2n, 5: 2n ** 256n - 1n }))).toMatchObject({
       creator: `0x${'1'.padStart(40, '0')}`,
@@ -245,14 +245,14 @@ describe('the answer of getPact', () => {
     })
   })
 
-  test('of zeros is no pact, and one of another length or status is refused', () => {
+  test('returns null for zeros and refuses another length or status', () => {
     expect(decodePact(`0x${word(0).repeat(12)}`)).toBeNull()
     expect(() => decodePact('0x')).toThrow('twelve words')
     expect(() => decodePact(answer({ 11: 6n }))).toThrow('unknown status')
     expect(() => decodePact(answer({ 0: 2n ** 200n, 11: 0n }))).toThrow('no address')
   })
 
-  test('has amounts that print exactly', () => {
+  test('pactAmount prints amounts exactly', () => {
     expect(['0', '1', '300000000000000000000', '1500000000000000000'].map(pactAmount)).toEqual([
       '0',
       '0.000000000000000001',
