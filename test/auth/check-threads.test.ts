@@ -14,7 +14,10 @@ import { SchemeUnavailableError } from '../../src/auth/verdict.ts'
 import { compile } from '../support/compile.ts'
 import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import { issued, receiptFacts, submission, withPlatform } from '../support/receipts.ts'
+import { allowSlowTests } from '../support/slow-tests.ts'
 import { ed25519Key, evmWallet } from '../support/wallets.ts'
+
+allowSlowTests('starts threads')
 
 const repository = new URL('../..', import.meta.url).pathname
 const wallet = evmWallet('alice')
@@ -177,9 +180,6 @@ test('the next check starts a thread after the second failed to load and the fir
     join(dir, 'second-fails.js'),
     `import { parentPort as port, threadId } from 'node:worker_threads'
 import { existsSync, writeFileSync } from 'node:fs'
-import { allowSlowTests } from '../support/slow-tests.ts'
-
-allowSlowTests('starts threads')
 const [one, two] = ['one', 'two'].map((name) => ${JSON.stringify(dir)} + '/second-fails.' + name)
 if (existsSync(one) && !existsSync(two)) { writeFileSync(two, ''); throw new Error('not loaded') }
 writeFileSync(one, '')

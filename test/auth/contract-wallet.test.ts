@@ -1,8 +1,3 @@
-import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
-import { createInterface } from 'node:readline'
-import { setTimeout as sleep } from 'node:timers/promises'
-
 import { getContractAddress, serializeErc6492Signature } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -15,7 +10,11 @@ import {
 import type { WalletChain } from '../../src/auth/contract-wallet.ts'
 import { verifySignature } from '../../src/auth/schemes.ts'
 import { SchemeUnavailableError } from '../../src/auth/verdict.ts'
+import { createWalletChain } from '../../src/auth/wallet-chain.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
+import { systemClock } from '../../src/runtime/runtime.ts'
+import { startAnvilNode } from '../support/anvil.ts'
+import type { AnvilNode } from '../support/anvil.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 
 allowSlowTests('starts anvil')
@@ -27,56 +26,26 @@ const message = 'agent-income-ledger-partner-auth-v1:1767225600:POST:/api/v1/job
 // The deterministic deployer that anvil has from the start: 32 bytes of salt, then the init code.
 const factory = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
 
-let node: ChildProcess
-let url = ''
+let node: AnvilNode
+let chain: WalletChain
 
 beforeAll(async () => {
-  node = spawn('node_modules/.bin/anvil', ['--port', '0', '--no-mining'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  if (node.stdout === null) throw new Error('no output of anvil')
-  for await (const line of createInterface(node.stdout)) {
-    const address = /Listening on (\S+)/.exec(line)?.[1]
-    if (address === undefined) continue
-    url = `http://${address}`
-    break
-  }
+  node = await startAnvilNode(31_337)
+  chain = createWalletChain(node.url, { fetch, clock: systemClock })
 })
 
-afterAll(() => {
-  node.kill()
-})
+afterAll(() => node.stop())
 
-const answer = z.object({
-  result: z.unknown().optional(),
-  error: z.object({ code: z.number(), message: z.string() }).optional(),
-})
-
-async function rpc(
-  method: string,
-  params: readonly unknown[],
-  signal?: AbortSignal,
-): Promise<unknown> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-    ...(signal && { signal }),
-  })
-  const { result, error } = answer.parse(await response.json())
-  if (error !== undefined) throw Object.assign(new Error(error.message), { code: error.code })
-  return result
-}
-
-const realSleep: WalletChain['sleep'] = (delayMs, signal) =>
-  sleep(delayMs, undefined, signal === undefined ? {} : { signal })
-
-const chain: WalletChain = { request: rpc, sleep: realSleep }
+const isValid = async (
+  signature: string,
+  address: string,
+  { text = message, on = chain } = {},
+): Promise<boolean> => (await verifyContractSignature(text, signature, address, on)).valid
 
 describe('verifyContractSignature on a chain', () => {
   test('accepts the owner only and names the block', async () => {
     const wallet = await deploy(walletOf(owner.address), 1)
-    const latest = await rpc('eth_getBlockByNumber', ['latest', false])
+    const latest = await node.rpc('eth_getBlockByNumber', ['latest', false])
     const { number, hash } = z.object({ number: z.string(), hash: z.string() }).parse(latest)
 
     const signature = await owner.signMessage({ message })
@@ -84,29 +53,27 @@ describe('verifyContractSignature on a chain', () => {
       valid: true,
       checkedAt: { blockNumber: BigInt(number), blockHash: hash },
     })
-    expect((await verifyContractSignature(`${message}.`, signature, wallet, chain)).valid).toBe(
-      false,
-    )
+    expect(await isValid(signature, wallet, { text: `${message}.` })).toBe(false)
     const foreign = await stranger.signMessage({ message })
-    expect((await verifyContractSignature(message, foreign, wallet, chain)).valid).toBe(false)
+    expect(await isValid(foreign, wallet)).toBe(false)
   })
 
   test('refuses an owner who was replaced', async () => {
     const wallet = await deploy(walletOf(owner.address), 2)
     const signature = await owner.signMessage({ message })
-    expect((await verifyContractSignature(message, signature, wallet, chain)).valid).toBe(true)
-    await rpc('anvil_setStorageAt', [wallet, `0x${'0'.repeat(64)}`, word(stranger.address)])
-    await rpc('evm_mine', [])
-    expect((await verifyContractSignature(message, signature, wallet, chain)).valid).toBe(false)
+    expect(await isValid(signature, wallet)).toBe(true)
+    await node.rpc('anvil_setStorageAt', [wallet, `0x${'0'.repeat(64)}`, word(stranger.address)])
+    await node.rpc('evm_mine', [])
+    expect(await isValid(signature, wallet)).toBe(false)
   })
 
   test('never falls back to a plain key where there is code', async () => {
     // Code at the address of a plain key, as EIP-7702 puts it there: the wallet's code decides.
     const address = owner.address.toLowerCase()
-    await rpc('anvil_setCode', [address, refusesAll])
+    await node.rpc('anvil_setCode', [address, refusesAll])
     const signature = await owner.signMessage({ message })
-    expect((await verifyContractSignature(message, signature, address, chain)).valid).toBe(false)
-    await rpc('anvil_setCode', [address, '0x'])
+    expect(await isValid(signature, address)).toBe(false)
+    await node.rpc('anvil_setCode', [address, '0x'])
   })
 
   test.each([
@@ -120,7 +87,7 @@ describe('verifyContractSignature on a chain', () => {
     ['answers true', '0x600160005260206000f3'],
   ])('refuses a wallet whose code %s', async (_, code) => {
     const wallet = '0x00000000000000000000000000000000000c0de5'
-    await rpc('anvil_setCode', [wallet, code])
+    await node.rpc('anvil_setCode', [wallet, code])
     const signature = await owner.signMessage({ message })
     const verdict = await verifyContractSignature(message, signature, wallet, chain)
     expect(verdict).toHaveProperty('valid', false)
@@ -140,8 +107,8 @@ describe('a signature of an undeployed wallet (EIP-6492)', () => {
 
   test('is accepted by the future code, and the wallet stays undeployed', async () => {
     const [wallet, signature] = await wrapped(100, await owner.signMessage({ message }))
-    expect((await verifyContractSignature(message, signature, wallet, chain)).valid).toBe(true)
-    expect(await rpc('eth_getCode', [wallet, 'latest'])).toBe('0x')
+    expect(await isValid(signature, wallet)).toBe(true)
+    expect(await node.rpc('eth_getCode', [wallet, 'latest'])).toBe('0x')
   })
 
   test('is refused for another owner, message or address, and where the factory fails', async () => {
@@ -160,23 +127,23 @@ describe('a signature of an undeployed wallet (EIP-6492)', () => {
       [message, broken, wallet],
       [message, `0x${'6492'.repeat(16)}`, wallet],
     ] as const) {
-      expect((await verifyContractSignature(text, from, address, chain)).valid).toBe(false)
+      expect(await isValid(from, address, { text })).toBe(false)
     }
   })
 
   test('is still accepted after the deployment', async () => {
     const [wallet, signature] = await wrapped(103, await owner.signMessage({ message }))
     expect(await deploy(walletOf(owner.address), 103)).toBe(wallet)
-    expect((await verifyContractSignature(message, signature, wallet, chain)).valid).toBe(true)
+    expect(await isValid(signature, wallet)).toBe(true)
   })
 })
 
 test('a plain key is recovered last and in strict form only', async () => {
   const signature = await owner.signMessage({ message })
   const address = owner.address.toLowerCase()
-  expect((await verifyContractSignature(message, signature, address, chain)).valid).toBe(true)
+  expect(await isValid(signature, address)).toBe(true)
   const loose = signature.slice(0, -2) + (signature.endsWith('1b') ? '00' : '01')
-  expect((await verifyContractSignature(message, loose, address, chain)).valid).toBe(false)
+  expect(await isValid(loose, address)).toBe(false)
 })
 
 describe('a signature is refused without a call to the chain if it is', () => {
@@ -184,7 +151,7 @@ describe('a signature is refused without a call to the chain if it is', () => {
     request: () => {
       throw new Error('the chain was asked')
     },
-    sleep: realSleep,
+    sleep: systemClock.sleep,
   }
   test.each([
     ['empty', ''],
@@ -193,9 +160,7 @@ describe('a signature is refused without a call to the chain if it is', () => {
     ['upper case', '0xAB'],
     ['over 8 KiB', `0x${'00'.repeat(MAX_CONTRACT_SIGNATURE_BYTES + 1)}`],
   ])('%s', async (_, signature) => {
-    expect(
-      (await verifyContractSignature(message, signature, `0x${'1'.repeat(40)}`, silent)).valid,
-    ).toBe(false)
+    expect(await isValid(signature, `0x${'1'.repeat(40)}`, { on: silent })).toBe(false)
   })
 })
 
@@ -204,7 +169,7 @@ describe('verifyContractSignature on a failing node throws SchemeUnavailableErro
   const block = { number: '0x10', hash: `0x${'ab'.repeat(32)}` }
   const failing = (answers: Readonly<Record<string, () => unknown>>): WalletChain => ({
     request: async (method) => answers[method]?.(),
-    sleep: realSleep,
+    sleep: systemClock.sleep,
   })
   const refuse = (code: number | undefined, text: string) => () => {
     throw Object.assign(new Error(text), code === undefined ? {} : { code })
@@ -276,7 +241,7 @@ describe('verifyContractSignature on a failing node throws SchemeUnavailableErro
 describe('verifySignature', () => {
   const down: WalletChain = {
     request: () => Promise.reject(new Error('down')),
-    sleep: realSleep,
+    sleep: systemClock.sleep,
   }
 
   test('accepts a plain wallet while the chain is down', async () => {
@@ -338,12 +303,12 @@ function addressOf(initCode: `0x${string}`, salt: number): string {
 }
 
 async function deploy(initCode: `0x${string}`, salt: number): Promise<string> {
-  const [from] = z.array(z.string()).parse(await rpc('eth_accounts', []))
+  const [from] = z.array(z.string()).parse(await node.rpc('eth_accounts', []))
   const data = word(salt.toString(16)) + initCode.slice(2)
-  await rpc('eth_sendTransaction', [{ from, to: factory, data }])
-  await rpc('evm_mine', [])
+  await node.rpc('eth_sendTransaction', [{ from, to: factory, data }])
+  await node.rpc('evm_mine', [])
   const wallet = addressOf(initCode, salt)
-  expect(await rpc('eth_getCode', [wallet, 'latest'])).not.toBe('0x')
+  expect(await node.rpc('eth_getCode', [wallet, 'latest'])).not.toBe('0x')
   return wallet
 }
 
