@@ -13,7 +13,7 @@ import {
   saveCheck,
   setOutcome,
 } from '../../src/db/receipts/checks.ts'
-import type { CheckRow, CheckedReceipt, ReceiptOutcome } from '../../src/db/receipts/checks.ts'
+import type { ReceiptCheck, CheckedReceipt, ReceiptOutcome } from '../../src/db/receipts/checks.ts'
 import { grantOnchain, reverseReceipt } from '../../src/db/reputation.ts'
 import type { Database } from '../../src/db/schema.ts'
 import type { TransactionFacts } from './receipt-facts.ts'
@@ -64,7 +64,7 @@ export async function applyFacts(
   for (const receipt of moved) await dropCheck(tx, receipt.id)
   const taken = new Set(
     receipts.flatMap((receipt) => {
-      const place = receipt.check?.log_index ?? null
+      const place = receipt.check?.logIndex ?? null
       return place === null || moved.has(receipt) ? [] : [place]
     }),
   )
@@ -79,7 +79,7 @@ export async function applyFacts(
     if (verdict === null) continue
     deps.tally.checked += 1
     if (isMoved && isShown(receipt)) {
-      const block = receipt.check?.block_number ?? null
+      const block = receipt.check?.blockNumber ?? null
       const reason = `The transaction is no longer in block ${block ?? 'unknown'}: the chain was reorganised`
       await takeBack(tx, receipt, { reason, evidence: { was_block: block }, isShown: true }, deps)
     }
@@ -91,7 +91,7 @@ export async function applyFacts(
 
 /** Whether its block was replaced, or the transaction is in another block. */
 function wasMoved({ check }: CheckedReceipt, facts: TransactionFacts): boolean {
-  const hash = check?.block_hash ?? null
+  const hash = check?.blockHash ?? null
   if (hash === null) return false
   if (facts.kind === 'mined' || facts.kind === 'reverted') return facts.block.hash !== hash
   return 'gone' in facts && facts.gone.includes(hash)
@@ -99,7 +99,7 @@ function wasMoved({ check }: CheckedReceipt, facts: TransactionFacts): boolean {
 
 /** A receipt withheld by a node that still has the block proves nothing. */
 function isWithheld({ check }: CheckedReceipt, facts: TransactionFacts): boolean {
-  return 'gone' in facts && (check?.block_hash ?? null) !== null
+  return 'gone' in facts && (check?.blockHash ?? null) !== null
 }
 
 function isShown({ check }: CheckedReceipt): boolean {
@@ -108,7 +108,7 @@ function isShown({ check }: CheckedReceipt): boolean {
 
 function isSettled({ onchain, check }: CheckedReceipt, nowMs: number): boolean {
   if (onchain !== 'verified' || check === null) return false
-  return check.next_at === null || Date.parse(check.next_at) > nowMs
+  return check.nextAt === null || Date.parse(check.nextAt) > nowMs
 }
 
 function checkOf(
@@ -116,26 +116,26 @@ function checkOf(
   verdict: Verdict,
   now: string,
   isMoved: boolean,
-): CheckRow {
+): ReceiptCheck {
   const isMissing = verdict.verdict === 'not_found'
-  const since = before?.first_missing_at ?? now
+  const since = before?.firstMissingAt ?? now
   const isSame = before?.verdict === verdict.verdict && !isMoved
   const block = 'block' in verdict ? verdict.block : null
   const transfer = 'transfer' in verdict ? verdict.transfer : null
   return {
     verdict: verdict.verdict,
     reason: 'reason' in verdict ? verdict.reason : null,
-    block_number: block?.number ?? null,
-    block_hash: block?.hash ?? null,
-    block_at: block === null ? null : isoTime(block.atMs),
-    log_index: transfer?.logIndex ?? null,
+    blockNumber: block?.number ?? null,
+    blockHash: block?.hash ?? null,
+    blockAt: block === null ? null : isoTime(block.atMs),
+    logIndex: transfer?.logIndex ?? null,
     payer: transfer?.payer ?? null,
     attempts: (before?.attempts ?? 0) + 1,
-    consecutive_not_found: isMissing ? (before?.consecutive_not_found ?? 0) + 1 : 0,
-    first_missing_at: isMissing ? since : null,
-    verdict_at: isSame ? before.verdict_at : now,
-    checked_at: now,
-    next_at: nextAt(verdict, isSame, Date.parse(now)),
+    consecutiveNotFound: isMissing ? (before?.consecutiveNotFound ?? 0) + 1 : 0,
+    firstMissingAt: isMissing ? since : null,
+    verdictAt: isSame ? before.verdictAt : now,
+    checkedAt: now,
+    nextAt: nextAt(verdict, isSame, Date.parse(now)),
   }
 }
 

@@ -47,8 +47,8 @@ export function verdictOf(
 }
 
 function missingVerdict({ chain, check }: CheckedReceipt, nowMs: number): Verdict {
-  const since = check?.first_missing_at ?? null
-  const missed = (since === null ? 0 : (check?.consecutive_not_found ?? 0)) + 1
+  const since = check?.firstMissingAt ?? null
+  const missed = (since === null ? 0 : (check?.consecutiveNotFound ?? 0)) + 1
   const isOver = since !== null && nowMs - Date.parse(since) >= missingMs && missed >= missedAtLeast
   const known = `The transaction is unknown on ${chain}`
   const reason = isOver ? `${known} since ${since ?? ''}` : `${known} so far`
@@ -57,11 +57,11 @@ function missingVerdict({ chain, check }: CheckedReceipt, nowMs: number): Verdic
 
 /** For a receipt judged in this block before, only the finality may have changed. */
 function standingVerdict({ check }: CheckedReceipt, block: SeenBlock): Verdict | null {
-  if (check === null || check.block_hash !== block.hash) return null
+  if (check === null || check.blockHash !== block.hash) return null
   if (check.verdict === 'reverted' || check.verdict === 'mismatch') {
     return { verdict: check.verdict, reason: check.reason ?? '', block }
   }
-  const { log_index: logIndex, payer } = check
+  const { logIndex, payer } = check
   if (logIndex === null || payer === null) return null
   return { verdict: block.finality, block, transfer: { logIndex, payer } }
 }

@@ -160,7 +160,7 @@ async function markUnsupportedChains({
     await database.write(async (tx) => {
       for (const receipt of untold) {
         const reason = noChecker(receipt.chain)
-        await saveCheck(tx, receipt, { ...unchecked, reason, verdict_at: now, checked_at: now })
+        await saveCheck(tx, receipt, { ...unchecked, reason, verdictAt: now, checkedAt: now })
         const isWord = receipt.verification === 'verified'
         await setOutcome(tx, receipt.id, {
           verification: receipt.verification,
@@ -190,15 +190,15 @@ async function markUnsupportedChains({
 
 const unchecked = {
   verdict: 'unchecked',
-  block_number: null,
-  block_hash: null,
-  block_at: null,
-  log_index: null,
+  blockNumber: null,
+  blockHash: null,
+  blockAt: null,
+  logIndex: null,
   payer: null,
   attempts: 0,
-  consecutive_not_found: 0,
-  first_missing_at: null,
-  next_at: null,
+  consecutiveNotFound: 0,
+  firstMissingAt: null,
+  nextAt: null,
 } as const
 
 function noChecker(chain: string): string {

@@ -2,10 +2,10 @@ import type { Kysely } from 'kysely'
 
 import type { Clock } from '../../src/core/deps.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
-import { dropExpiredAnswers } from '../../src/db/guard.ts'
+import { deleteExpiredAnswers } from '../../src/db/guard.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import type { Database } from '../../src/db/schema.ts'
-import { dropNetworkWrites } from '../../src/db/write-quotas.ts'
+import { deleteNetworkWrites } from '../../src/db/write-quotas.ts'
 import { createTimeLowWatermark } from './low-watermark.ts'
 
 interface TidyDeps {
@@ -29,9 +29,9 @@ export function createTidy({ database, clock, signal }: TidyDeps): () => Promise
     const expiredMs = lowWatermark()
     if (expiredMs !== null) {
       const expired = isoTime(expiredMs)
-      await dropAll((tx) => dropExpiredAnswers(tx, expired, rowsPerWrite))
+      await dropAll((tx) => deleteExpiredAnswers(tx, expired, rowsPerWrite))
     }
     const before = isoTime(clock.now() - networkWritesKeptMs)
-    await dropAll((tx) => dropNetworkWrites(tx, before, rowsPerWrite))
+    await dropAll((tx) => deleteNetworkWrites(tx, before, rowsPerWrite))
   }
 }

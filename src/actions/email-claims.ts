@@ -11,8 +11,8 @@ import type { Wallet } from '../core/wallet.ts'
 import {
   countSends,
   countWrongTry,
-  dropEmailCode,
-  dropOldCodes,
+  deleteEmailCode,
+  deleteOldCodes,
   findClaimOfEmail,
   findClaimOfWallet,
   findEmailCode,
@@ -72,7 +72,7 @@ export async function sendClaimCode(
       await putEmailCode(tx, emailHash, {
         codeHash: codeHashOf(deps, emailHash, code),
         displayName: body.display_name,
-        walletId: wallet?.id ?? null,
+        wallet: wallet?.id ?? null,
         expiresAt,
       })
     }
@@ -104,12 +104,12 @@ export async function claimWithCode(
       await countWrongTry(tx, emailHash)
       return { refused: new ApiError('code_invalid') }
     }
-    const wallet = sent.walletId === null ? null : requireWallet(sent.walletId, 'wallet')
+    const wallet = sent.wallet === null ? null : requireWallet(sent.wallet, 'wallet')
     if ((await findClaimOfEmail(tx, emailHash)) !== null) {
       throw new ApiError('spot_claimed', 'This address has claimed a spot')
     }
     await requireFreeWallet(tx, wallet)
-    await dropEmailCode(tx, emailHash)
+    await deleteEmailCode(tx, emailHash)
     const { displayName } = sent
     await putClaim(tx, { wallet, displayName, emailHash, now })
     if (wallet !== null)
@@ -137,7 +137,7 @@ async function countSend(
   const { nowMs } = send
   const now = isoTime(nowMs)
   const anHourAgo = isoTime(nowMs - hourMs)
-  await dropOldCodes(tx, { codes: now, sends: anHourAgo })
+  await deleteOldCodes(tx, { codes: now, sends: anHourAgo })
   const { toEmail, fromRemote } = await countSends(tx, send, anHourAgo)
   if (toEmail >= MAX_SENDS.toEmail || fromRemote >= MAX_SENDS.fromRemote) {
     throw new ApiError('rate_limited', 'Too many codes within the hour', {

@@ -4,7 +4,7 @@ import type { BidBody, JobBody } from '../contract/schemas/job.ts'
 import { decide } from '../core/job.ts'
 import { parseUsdc } from '../core/money.ts'
 import { isoTime, parseTime } from '../core/time.ts'
-import { bidView, putBid, takeBid } from '../db/jobs/bids.ts'
+import { bidView, putBid, awardBid } from '../db/jobs/bids.ts'
 import { findJob, insertJob } from '../db/jobs/jobs.ts'
 import { jobView } from '../db/jobs/view.ts'
 import type { ActionDeps } from './deps.ts'
@@ -91,8 +91,8 @@ export async function awardJob(
   return await commitPartnerWrite(deps, { ...write, action: 'awardJob' }, async (tx) => {
     const standing = await loadJobContext(tx, jobId, proof.wallet.id)
     requireTransition(standing, 'award', nowMs)
-    const taken = await takeBid(tx, jobId, body.bid_id, isoTime(nowMs))
-    if (!taken) throw new ApiError('refused', 'The job has no such bid')
+    const awarded = await awardBid(tx, jobId, body.bid_id, isoTime(nowMs))
+    if (!awarded) throw new ApiError('refused', 'The job has no such bid')
     const job = await applyTransition(tx, standing, {
       event: 'award',
       actor: proof.wallet.id,

@@ -1,31 +1,22 @@
-/** Who wants to be told of events by webhook. */
-import type { Kysely, Selectable } from 'kysely'
+/** Webhook subscriptions of partners. */
+import type { Kysely } from 'kysely'
 
-import type { Severity } from '../core/flags/kind.ts'
-import { fromJsonText, toJsonText } from './json.ts'
+import { stringsFromJsonText, toJsonTextOrNull } from './json.ts'
+import { recordColumns, toRow } from './rows.ts'
+import type { RecordOf } from './rows.ts'
 import type { Database } from './schema.ts'
 import type { AlertSubscriptionsTable } from './tables/alerts.ts'
 
-export interface NewSubscription {
-  readonly id: string
-  /** The wallet's `id`. */
-  readonly wallet: string
-  readonly url: string
+type Row = RecordOf<AlertSubscriptionsTable>
+
+export interface SubscriptionRecord extends Omit<Row, 'rails'> {
   /** Null for all rails, and for events of no rail. */
   readonly rails: readonly string[] | null
-  readonly severity: Severity | null
-  /** Events up to this sequence number are not delivered. */
-  readonly afterSeq: number
-  readonly createdAt: string
 }
 
-export interface SubscriptionRecord extends NewSubscription {
-  readonly status: 'active' | 'disabled'
-  readonly statusReason: string | null
-  readonly disabledAt: string | null
-}
+export type NewSubscription = Omit<SubscriptionRecord, 'status' | 'statusReason' | 'disabledAt'>
 
-const columns = [
+const columns = recordColumns<AlertSubscriptionsTable>()(
   'id',
   'wallet',
   'url',
@@ -36,47 +27,28 @@ const columns = [
   'after_seq',
   'created_at',
   'disabled_at',
-] as const satisfies readonly (keyof AlertSubscriptionsTable)[]
+)
 
-function toRecord(row: Selectable<AlertSubscriptionsTable>): SubscriptionRecord {
-  return {
-    id: row.id,
-    wallet: row.wallet,
-    url: row.url,
-    rails: row.rails === null ? null : textsOf(row.rails),
-    severity: row.severity,
-    status: row.status,
-    statusReason: row.status_reason,
-    afterSeq: row.after_seq,
-    createdAt: row.created_at,
-    disabledAt: row.disabled_at,
-  }
+function toRecord(row: Row): SubscriptionRecord {
+  return { ...row, rails: row.rails === null ? null : stringsFromJsonText(row.rails) }
 }
 
-function textsOf(json: string): readonly string[] {
-  const value = fromJsonText(json)
-  return Array.isArray(value) ? value.map(String) : []
-}
-
+/** Stores an active subscription and returns it. */
 export async function insertSubscription(
   db: Kysely<Database>,
   subscription: NewSubscription,
-): Promise<void> {
+): Promise<SubscriptionRecord> {
+  const record = {
+    ...subscription,
+    status: 'active',
+    statusReason: null,
+    disabledAt: null,
+  } as const
   await db
     .insertInto('alert_subscriptions')
-    .values({
-      id: subscription.id,
-      wallet: subscription.wallet,
-      url: subscription.url,
-      rails: subscription.rails === null ? null : toJsonText(subscription.rails),
-      severity: subscription.severity,
-      status: 'active',
-      status_reason: null,
-      after_seq: subscription.afterSeq,
-      created_at: subscription.createdAt,
-      disabled_at: null,
-    })
+    .values(toRow<AlertSubscriptionsTable>({ ...record, rails: toJsonTextOrNull(record.rails) }))
     .execute()
+  return record
 }
 
 /** Newest first. */
@@ -94,7 +66,7 @@ export async function subscriptionsOf(
   return rows.map(toRecord)
 }
 
-/** Null where there is none, or where it is another wallet's. */
+/** Null where the wallet has no subscription with this id. */
 export async function findSubscription(
   db: Kysely<Database>,
   wallet: string,
@@ -121,7 +93,7 @@ export async function activeSubscriptions(
   return rows.map(toRecord)
 }
 
-/** The receiver wants no more. Deliveries that wait are for `failPendingDeliveries`. */
+/** Leaves pending deliveries as they are: see `failPendingDeliveries`. */
 export async function disableSubscription(
   db: Kysely<Database>,
   id: string,
@@ -135,16 +107,16 @@ export async function disableSubscription(
     .execute()
 }
 
-/** With all its deliveries; false where there was none of this wallet. */
+/** Deletes a subscription of the wallet with all its deliveries; false where there is none. */
 export async function deleteSubscription(
   db: Kysely<Database>,
   wallet: string,
   id: string,
 ): Promise<boolean> {
-  const deleted = await db
+  const { numDeletedRows } = await db
     .deleteFrom('alert_subscriptions')
     .where('id', '=', id)
     .where('wallet', '=', wallet)
     .executeTakeFirst()
-  return deleted.numDeletedRows === 1n
+  return numDeletedRows === 1n
 }

@@ -1,43 +1,29 @@
-/** Every try to apply to a rail. The text of an application is not kept, only its hash. */
-import type { Kysely, Selectable } from 'kysely'
+/** Attempts to apply to a rail. Of the text of an application only a hash is stored. */
+import type { Kysely } from 'kysely'
 
+import { recordColumns, toRow } from './rows.ts'
+import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Database } from './schema.ts'
 import type { ApplicationsTable } from './tables/feedback.ts'
 
-export interface NewApplication {
-  readonly id: string
-  /** The wallet's `id`. */
-  readonly partner: string
-  readonly rail: string
-  readonly workerWallet: string
-  readonly contentSha256: string
-  readonly mode: 'forwarded' | 'manual'
-  readonly requestSha256: string
-  readonly messageSha256: string
-  readonly idempotencyKey: string | null
-  readonly submittedAt: string
-}
+export type NewApplication = Omit<
+  NewRecordOf<ApplicationsTable>,
+  'outcome' | 'upstreamStatus' | 'fault' | 'finishedAt'
+>
 
 export interface ApplicationEnd {
-  readonly outcome: 'accepted' | 'refused' | 'failed' | 'unknown' | 'manual'
+  readonly outcome: Exclude<ApplicationsTable['outcome'], 'running'>
   readonly upstreamStatus: number | null
   readonly fault: string | null
   readonly finishedAt: string
 }
 
-export interface ApplicationRecord {
-  readonly id: string
-  readonly rail: string
-  readonly mode: 'forwarded' | 'manual'
-  readonly outcome: 'running' | ApplicationEnd['outcome']
-  readonly upstreamStatus: number | null
-  readonly fault: string | null
-  readonly requestSha256: string
-  readonly messageSha256: string
-  readonly submittedAt: string
-}
+export type ApplicationRecord = Omit<
+  RecordOf<ApplicationsTable>,
+  'partner' | 'workerWallet' | 'contentSha256' | 'idempotencyKey' | 'finishedAt'
+>
 
-const columns = [
+const columns = recordColumns<ApplicationsTable>()(
   'id',
   'rail',
   'mode',
@@ -47,51 +33,26 @@ const columns = [
   'request_sha256',
   'message_sha256',
   'submitted_at',
-] as const satisfies readonly (keyof ApplicationsTable)[]
+)
 
-function toRecord(
-  row: Selectable<Pick<ApplicationsTable, (typeof columns)[number]>>,
-): ApplicationRecord {
-  return {
-    id: row.id,
-    rail: row.rail,
-    mode: row.mode,
-    outcome: row.outcome,
-    upstreamStatus: row.upstream_status,
-    fault: row.fault,
-    requestSha256: row.request_sha256,
-    messageSha256: row.message_sha256,
-    submittedAt: row.submitted_at,
-  }
-}
-
-/** A try that is under way. */
+/** Stores an attempt as running. */
 export async function insertApplication(
   db: Kysely<Database>,
   application: NewApplication,
 ): Promise<void> {
+  const running = {
+    outcome: 'running',
+    upstreamStatus: null,
+    fault: null,
+    finishedAt: null,
+  } as const
   await db
     .insertInto('applications')
-    .values({
-      id: application.id,
-      partner: application.partner,
-      rail: application.rail,
-      worker_wallet: application.workerWallet,
-      content_sha256: application.contentSha256,
-      mode: application.mode,
-      outcome: 'running',
-      upstream_status: null,
-      fault: null,
-      request_sha256: application.requestSha256,
-      message_sha256: application.messageSha256,
-      idempotency_key: application.idempotencyKey,
-      submitted_at: application.submittedAt,
-      finished_at: null,
-    })
+    .values(toRow<ApplicationsTable>({ ...application, ...running }))
     .execute()
 }
 
-/** Ends a try that is under way; false where it has ended. */
+/** Stores the end of a running attempt; false where it has ended. */
 export async function finishApplication(
   db: Kysely<Database>,
   id: string,
@@ -111,7 +72,7 @@ export async function finishApplication(
   return updated.numUpdatedRows === 1n
 }
 
-/** The newest try under a signed message of the partner, or null. */
+/** The newest attempt with a signed message of the partner, or null. */
 export async function findApplicationByMessage(
   db: Kysely<Database>,
   partner: string,
@@ -124,10 +85,10 @@ export async function findApplicationByMessage(
     .where('message_sha256', '=', messageSha256)
     .orderBy('submitted_at', 'desc')
     .executeTakeFirst()
-  return row === undefined ? null : toRecord(row)
+  return row ?? null
 }
 
-/** The newest try under an idempotency key of the partner after a time, or null. */
+/** The newest attempt with an idempotency key of the partner after a time, or null. */
 export async function findApplicationByKey(
   db: Kysely<Database>,
   partner: string,
@@ -142,10 +103,10 @@ export async function findApplicationByKey(
     .where('submitted_at', '>', after)
     .orderBy('submitted_at', 'desc')
     .executeTakeFirst()
-  return row === undefined ? null : toRecord(row)
+  return row ?? null
 }
 
-/** Times of the partner's tries after a time, oldest first. */
+/** Times of the partner's attempts after a time, oldest first. */
 export async function applicationTimes(
   db: Kysely<Database>,
   partner: string,

@@ -1,33 +1,35 @@
-/** Many rows of one table in one statement. */
+/** Inserts many records into a table in one statement. */
 import type { Kysely } from 'kysely'
 
 import { CompiledQuery } from './kysely.ts'
+import { columnOf } from './rows.ts'
 import type { Database } from './schema.ts'
 
 type Value = string | number | null
+type Values = Readonly<Record<string, Value | undefined>>
 
 /**
- * Inserts rows that all have the columns of the first one, in their order. The number of places is the next power of
- * two, and places without a row are passed over: so there are few statements, and each is prepared once.
- * `onConflict`: SQL after `on conflict`; without it a conflict is an error.
+ * Inserts records that all have the members of the first one. The number of places is the next power of two, and places
+ * without a record are skipped: few statements, each prepared once. `onConflict` is the SQL after `on conflict`; without it
+ * a conflict is an error.
  */
 export async function insertRows(
   db: Kysely<Database>,
   table: keyof Database,
-  rows: readonly Readonly<Record<string, Value>>[],
+  records: readonly Values[],
   onConflict = '',
 ): Promise<void> {
-  const [first] = rows
+  const [first] = records
   if (first === undefined) return
-  const columns = Object.keys(first)
-  const places = 2 ** Math.ceil(Math.log2(rows.length))
+  const members = Object.keys(first)
+  const places = 2 ** Math.ceil(Math.log2(records.length))
   const parameters: Value[] = []
   for (let at = 0; at < places; at += 1) {
-    const row = rows[at]
-    parameters.push(row === undefined ? 0 : 1)
-    for (const column of columns) parameters.push(row?.[column] ?? null)
+    const record = records[at]
+    parameters.push(record === undefined ? 0 : 1)
+    for (const member of members) parameters.push(record?.[member] ?? null)
   }
-  const sql = statementOf(table, columns, places, onConflict)
+  const sql = statementOf(table, members.map(columnOf), places, onConflict)
   await db.executeQuery(CompiledQuery.raw(sql, parameters))
 }
 
@@ -47,27 +49,28 @@ function statementOf(
 }
 
 /**
- * The same for rows without fractions, which are handed over as one JSON text: binding costs more than all else, a
- * place at a time. A double would not arrive to the last bit, so one is refused.
+ * The same with all values in one JSON parameter, which is faster than binding each. For records without fractions: a
+ * double would not arrive to the last bit, so it is refused.
  */
 export async function insertWholeRows(
   db: Kysely<Database>,
   table: keyof Database,
-  rows: readonly Readonly<Record<string, Value>>[],
+  records: readonly Values[],
 ): Promise<void> {
-  const [first] = rows
+  const [first] = records
   if (first === undefined) return
-  const columns = Object.keys(first)
-  const values = rows.map((row) => columns.map((column) => wholeValue(row[column])))
+  const members = Object.keys(first)
+  const columns = members.map(columnOf)
+  const values = records.map((record) => members.map((member) => wholeValue(record[member])))
   const chosen = columns.map((_, at) => `value ->> ${at}`).join(', ')
   const sql = `insert into ${table} (${columns.join(', ')}) select ${chosen} from json_each(?) order by key`
   await db.executeQuery(CompiledQuery.raw(sql, [JSON.stringify(values)]))
 }
 
 function wholeValue(value: Value | undefined): Value {
-  if (value === undefined) throw new Error('a row lacks a column of the first one')
+  if (value === undefined) throw new Error('a record lacks a member of the first one')
   if (typeof value === 'number' && !Number.isSafeInteger(value)) {
-    throw new Error(`${value} would not arrive as it is`)
+    throw new Error(`${value} is not a safe integer`)
   }
   return value
 }

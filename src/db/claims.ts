@@ -1,11 +1,14 @@
-/** Claims of leaderboard spots, and the codes that are sent by e-mail for them. */
+/** Claims of leaderboard spots, and their e-mailed codes. */
 import type { Kysely } from 'kysely'
 
 import type { Wallet } from '../core/wallet.ts'
-import { sql } from './kysely.ts'
+import { countRows } from './queries.ts'
+import { recordColumns, toRow } from './rows.ts'
+import type { RecordOf } from './rows.ts'
 import type { Database } from './schema.ts'
+import type { EmailCodesTable } from './tables/workers.ts'
 
-export interface Claimed {
+export interface ClaimRecord {
   readonly id: number
   readonly method: 'wallet' | 'email'
 }
@@ -13,7 +16,7 @@ export interface Claimed {
 export async function findClaimOfWallet(
   db: Kysely<Database>,
   walletId: string,
-): Promise<Claimed | null> {
+): Promise<ClaimRecord | null> {
   const row = await db
     .selectFrom('claims')
     .select(['id', 'method'])
@@ -25,7 +28,7 @@ export async function findClaimOfWallet(
 export async function findClaimOfEmail(
   db: Kysely<Database>,
   emailHash: string,
-): Promise<Claimed | null> {
+): Promise<ClaimRecord | null> {
   const row = await db
     .selectFrom('claims')
     .select(['id', 'method'])
@@ -34,7 +37,7 @@ export async function findClaimOfEmail(
   return row ?? null
 }
 
-/** Stores a claim. One of a wallet takes the place of `replaced`, which an e-mail address had made. */
+/** Stores a claim, and deletes `replaced`: an e-mail claim gives way to the wallet itself. */
 export async function putClaim(
   db: Kysely<Database>,
   claim: {
@@ -61,14 +64,15 @@ export async function putClaim(
     .execute()
 }
 
-export interface EmailCode {
-  readonly codeHash: string
-  readonly displayName: string
-  readonly walletId: string | null
-  /** Wrong tries so far. */
-  readonly tries: number
-  readonly expiresAt: string
-}
+export type EmailCode = Omit<RecordOf<EmailCodesTable>, 'emailHash'>
+
+const codeColumns = recordColumns<EmailCodesTable>()(
+  'code_hash',
+  'display_name',
+  'wallet',
+  'tries',
+  'expires_at',
+)
 
 export async function findEmailCode(
   db: Kysely<Database>,
@@ -76,36 +80,23 @@ export async function findEmailCode(
 ): Promise<EmailCode | null> {
   const row = await db
     .selectFrom('email_codes')
-    .select(['code_hash', 'display_name', 'wallet', 'tries', 'expires_at'])
+    .select(codeColumns)
     .where('email_hash', '=', emailHash)
     .executeTakeFirst()
-  if (row === undefined) return null
-  return {
-    codeHash: row.code_hash,
-    displayName: row.display_name,
-    walletId: row.wallet,
-    tries: row.tries,
-    expiresAt: row.expires_at,
-  }
+  return row ?? null
 }
 
-/** The newest code is the one that holds. */
+/** Stores a code in place of an earlier one. */
 export async function putEmailCode(
   db: Kysely<Database>,
   emailHash: string,
   code: Omit<EmailCode, 'tries'>,
 ): Promise<void> {
-  const values = {
-    code_hash: code.codeHash,
-    display_name: code.displayName,
-    wallet: code.walletId,
-    tries: 0,
-    expires_at: code.expiresAt,
-  }
+  const row = toRow<EmailCodesTable>({ ...code, emailHash, tries: 0 })
   await db
     .insertInto('email_codes')
-    .values({ email_hash: emailHash, ...values })
-    .onConflict((conflict) => conflict.column('email_hash').doUpdateSet(values))
+    .values(row)
+    .onConflict((conflict) => conflict.column('email_hash').doUpdateSet(row))
     .execute()
 }
 
@@ -117,27 +108,24 @@ export async function countWrongTry(db: Kysely<Database>, emailHash: string): Pr
     .execute()
 }
 
-export async function dropEmailCode(db: Kysely<Database>, emailHash: string): Promise<void> {
+export async function deleteEmailCode(db: Kysely<Database>, emailHash: string): Promise<void> {
   await db.deleteFrom('email_codes').where('email_hash', '=', emailHash).execute()
 }
 
-/** How many codes went to an address, and were asked for from a place, since a time. */
+/** Numbers of codes sent to an address, and requested from a network, since a time. */
 export async function countSends(
   db: Kysely<Database>,
-  of: { readonly emailHash: string; readonly remoteHash: string },
+  { emailHash, remoteHash }: { readonly emailHash: string; readonly remoteHash: string },
   since: string,
 ): Promise<{ readonly toEmail: number; readonly fromRemote: number }> {
-  const { rows } = await sql<{ toEmail: number; fromRemote: number }>`
-    select
-      (select count(*) from email_sends
-        where email_hash = ${of.emailHash} and sent_at > ${since}) as toEmail,
-      (select count(*) from email_sends
-        where remote_hash = ${of.remoteHash} and sent_at > ${since}) as fromRemote
-  `.execute(db)
-  return rows[0] ?? { toEmail: 0, fromRemote: 0 }
+  const sends = db.selectFrom('email_sends').where('sent_at', '>', since)
+  return {
+    toEmail: await countRows(sends.where('email_hash', '=', emailHash)),
+    fromRemote: await countRows(sends.where('remote_hash', '=', remoteHash)),
+  }
 }
 
-/** Counts a code that is about to be sent. */
+/** Records a code that is about to be sent. */
 export async function recordSend(
   db: Kysely<Database>,
   send: { readonly emailHash: string; readonly remoteHash: string; readonly now: string },
@@ -148,8 +136,8 @@ export async function recordSend(
     .execute()
 }
 
-/** Codes that hold no longer and sends that no limit looks at any more. */
-export async function dropOldCodes(
+/** Deletes expired codes, and sends that no limit counts any more. */
+export async function deleteOldCodes(
   db: Kysely<Database>,
   before: { readonly codes: string; readonly sends: string },
 ): Promise<void> {

@@ -1,20 +1,18 @@
-/** What happened, in the order in which it was committed. Rows are only ever added. */
-import type { Kysely, Selectable } from 'kysely'
+/** Events in the order in which they were committed; append-only. */
+import type { Kysely } from 'kysely'
 
 import type { JsonObject } from '../core/canonical-json.ts'
 import type { Severity } from '../core/flags/kind.ts'
 import { isoTime } from '../core/time.ts'
 import { objectFromJsonText, toJsonText } from './json.ts'
+import { recordColumns, toRow } from './rows.ts'
+import type { RecordOf } from './rows.ts'
 import type { Database, EventsTable } from './schema.ts'
 
-export interface NewEvent {
-  readonly id: string
-  readonly kind: string
-  readonly rail: string | null
-  readonly severity: Severity
-  readonly title: string
+type Row = RecordOf<EventsTable>
+
+export interface NewEvent extends Omit<Row, 'seq' | 'data'> {
   readonly data: object
-  readonly createdAt: string
 }
 
 export interface EventRecord extends NewEvent {
@@ -23,7 +21,7 @@ export interface EventRecord extends NewEvent {
   readonly data: JsonObject
 }
 
-const columns = [
+const columns = recordColumns<EventsTable>()(
   'seq',
   'id',
   'kind',
@@ -32,40 +30,18 @@ const columns = [
   'title',
   'data',
   'created_at',
-] as const satisfies readonly (keyof EventsTable)[]
-
-function toRecord(row: Selectable<EventsTable>): EventRecord {
-  return {
-    seq: row.seq,
-    id: row.id,
-    kind: row.kind,
-    rail: row.rail,
-    severity: row.severity,
-    title: row.title,
-    data: objectFromJsonText(row.data),
-    createdAt: row.created_at,
-  }
-}
+)
 
 /**
- * The sequence number of the new event. In the transaction of what it reports.
- *
- * The time kept is `createdAt`, or one millisecond after the last event where that is later: times grow with the
- * sequence even where several events share one, or the clock went back. So a time is a place in the feed.
+ * Appends an event in the transaction of its cause and returns its sequence number. The stored time is `createdAt`, or
+ * one millisecond after the last event where that is later: times grow with the sequence, so a time is a position in
+ * the feed.
  */
 export async function appendEvent(db: Kysely<Database>, event: NewEvent): Promise<number> {
   const createdAt = await nextEventTime(db, event.createdAt)
   const { seq } = await db
     .insertInto('events')
-    .values({
-      id: event.id,
-      kind: event.kind,
-      rail: event.rail,
-      severity: event.severity,
-      title: event.title,
-      data: toJsonText(event.data),
-      created_at: createdAt,
-    })
+    .values(toRow<EventsTable>({ ...event, data: toJsonText(event.data), createdAt }))
     .returning('seq')
     .executeTakeFirstOrThrow()
   return seq
@@ -93,14 +69,14 @@ export interface EventFilter {
   readonly severity?: Severity | undefined
 }
 
-/** At most `limit` events, oldest first. Times in the form that `isoTime` gives. */
+/** At most `limit` events, oldest first. Times in the format of `isoTime`. */
 export async function eventsSince(
   db: Kysely<Database>,
   since: Since,
   limit: number,
   { rail, severity }: EventFilter = {},
 ): Promise<readonly EventRecord[]> {
-  // Both orders are the same; each goes with the index that finds the first row.
+  // Both orders are the same; each uses the index that finds the first row.
   const order = 'seq' in since ? 'seq' : 'created_at'
   let query = db.selectFrom('events').select(columns).orderBy(order).limit(limit)
   if ('seq' in since) query = query.where('seq', '>', since.seq)
@@ -109,7 +85,7 @@ export async function eventsSince(
   if (rail !== undefined) query = query.where('rail', '=', rail)
   if (severity !== undefined) query = query.where('severity', '=', severity)
   const rows = await query.execute()
-  return rows.map(toRecord)
+  return rows.map((row) => ({ ...row, data: objectFromJsonText(row.data) }))
 }
 
 /** The sequence number of the newest event; 0 before the first. */

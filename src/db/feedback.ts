@@ -1,44 +1,26 @@
-/** Feedback of anybody. Nothing here tells who sent it: only keyed hashes, whose key changes daily. */
+/** Anonymous feedback. Senders are stored as keyed hashes whose key changes daily. */
 import type { Kysely } from 'kysely'
 
+import { recordColumns, toRow } from './rows.ts'
+import type { NewRecordOf, RecordOf } from './rows.ts'
 import type { Database } from './schema.ts'
+import type { FeedbackTable } from './tables/feedback.ts'
 
-export interface NewFeedback {
-  readonly id: string
-  readonly fingerprint: string
-  readonly network: string
-  readonly textHash: string
-  readonly message: string
-  readonly page: string | null
-  readonly contact: string | null
-  readonly rating: number | null
-  readonly createdAt: string
-}
+export type NewFeedback = NewRecordOf<FeedbackTable>
 
-export interface FeedbackRecord {
-  readonly id: string
-  readonly message: string
-  readonly page: string | null
-  readonly contact: string | null
-  readonly rating: number | null
-  readonly createdAt: string
-}
+export type FeedbackRecord = Omit<RecordOf<FeedbackTable>, 'fingerprint' | 'network' | 'textHash'>
+
+const columns = recordColumns<FeedbackTable>()(
+  'id',
+  'message',
+  'page',
+  'contact',
+  'rating',
+  'created_at',
+)
 
 export async function insertFeedback(db: Kysely<Database>, entry: NewFeedback): Promise<void> {
-  await db
-    .insertInto('feedback')
-    .values({
-      id: entry.id,
-      fingerprint: entry.fingerprint,
-      network: entry.network,
-      text_hash: entry.textHash,
-      message: entry.message,
-      page: entry.page,
-      contact: entry.contact,
-      rating: entry.rating,
-      created_at: entry.createdAt,
-    })
-    .execute()
+  await db.insertInto('feedback').values(toRow<FeedbackTable>(entry)).execute()
 }
 
 /** The id of the same text from one of the fingerprints after a time, or null. */
@@ -59,7 +41,7 @@ export async function findDuplicate(
   return row?.id ?? null
 }
 
-/** Times of what came from one of the hashes after a time, oldest first. */
+/** Times of entries from one of the hashes after a time, oldest first. */
 export async function feedbackTimes(
   db: Kysely<Database>,
   by: 'fingerprint' | 'network',
@@ -76,17 +58,16 @@ export async function feedbackTimes(
   return rows.map((row) => row.created_at)
 }
 
-/** For the operator: newest first. */
+/** Newest first, for the operator. */
 export async function listFeedback(
   db: Kysely<Database>,
   limit: number,
 ): Promise<readonly FeedbackRecord[]> {
-  const rows = await db
+  return await db
     .selectFrom('feedback')
-    .select(['id', 'message', 'page', 'contact', 'rating', 'created_at'])
+    .select(columns)
     .orderBy('created_at', 'desc')
     .orderBy('id')
     .limit(limit)
     .execute()
-  return rows.map(({ created_at: createdAt, ...kept }) => ({ ...kept, createdAt }))
 }

@@ -1,37 +1,28 @@
 /** Honesty flags. At most one is open for a kind, a rail and a subject at any time. */
-import type { Kysely, Selectable } from 'kysely'
+import type { Kysely } from 'kysely'
 
 import type { JsonObject } from '../core/canonical-json.ts'
-import type { Severity } from '../core/flags/kind.ts'
 import { objectFromJsonText, toJsonText } from './json.ts'
 import { sql } from './kysely.ts'
+import { recordColumns, toRow } from './rows.ts'
+import type { RecordOf } from './rows.ts'
 import type { Database, FlagsTable } from './schema.ts'
 
-/** What an open flag is about. */
-export interface FlagKey {
-  readonly kind: string
-  /** Null where the flag concerns the ledger itself. */
-  readonly rail: string | null
-  /** Tells apart flags of one kind on one rail; the empty string where there is only one. */
-  readonly subject: string
-}
+type Row = RecordOf<FlagsTable>
 
-export interface NewFlag extends FlagKey {
-  readonly id: string
-  readonly severity: Severity
-  readonly title: string
-  /** The numbers that tripped it. */
-  readonly evidence: object
-  readonly openedAt: string
-}
+/** What identifies an open flag; see `FlagsTable`. */
+export type FlagKey = Pick<Row, 'kind' | 'rail' | 'subject'>
 
-export interface FlagRecord extends NewFlag {
+export interface FlagRecord extends Omit<Row, 'evidence'> {
   readonly evidence: JsonObject
-  readonly closedAt: string | null
-  readonly closeReason: string | null
 }
 
-const columns = [
+export interface NewFlag extends Omit<Row, 'evidence' | 'closedAt' | 'closeReason'> {
+  /** The figures that triggered the flag. */
+  readonly evidence: object
+}
+
+const columns = recordColumns<FlagsTable>()(
   'id',
   'rail',
   'kind',
@@ -42,43 +33,18 @@ const columns = [
   'opened_at',
   'closed_at',
   'close_reason',
-] as const satisfies readonly (keyof FlagsTable)[]
+)
 
-function toRow(flag: NewFlag): FlagsTable {
-  return {
-    id: flag.id,
-    rail: flag.rail,
-    kind: flag.kind,
-    severity: flag.severity,
-    title: flag.title,
-    evidence: toJsonText(flag.evidence),
-    subject: flag.subject,
-    opened_at: flag.openedAt,
-    closed_at: null,
-    close_reason: null,
-  }
+function toRecord(row: Row): FlagRecord {
+  return { ...row, evidence: objectFromJsonText(row.evidence) }
 }
 
-function toRecord(row: Selectable<FlagsTable>): FlagRecord {
-  return {
-    id: row.id,
-    rail: row.rail,
-    kind: row.kind,
-    severity: row.severity,
-    title: row.title,
-    evidence: objectFromJsonText(row.evidence),
-    subject: row.subject,
-    openedAt: row.opened_at,
-    closedAt: row.closed_at,
-    closeReason: row.close_reason,
-  }
-}
-
-/** Whether it was opened now: false, and nothing changed, where one with the same key is open already. */
+/** Opens a flag; false, and nothing changed, where one with the same key is open. */
 export async function openFlag(db: Kysely<Database>, flag: NewFlag): Promise<boolean> {
+  const record = { ...flag, evidence: toJsonText(flag.evidence), closedAt: null, closeReason: null }
   const inserted = await db
     .insertInto('flags')
-    .values(toRow(flag))
+    .values(toRow<FlagsTable>(record))
     .onConflict((conflict) =>
       conflict
         .expression(sql`kind, coalesce(rail, ''), subject`)
@@ -89,7 +55,7 @@ export async function openFlag(db: Kysely<Database>, flag: NewFlag): Promise<boo
   return inserted.numInsertedOrUpdatedRows === 1n
 }
 
-/** The flag that was closed, or null where none with this key was open. */
+/** Returns the closed flag, or null where none with this key was open. */
 export async function closeFlag(
   db: Kysely<Database>,
   key: FlagKey,
@@ -120,7 +86,7 @@ export async function listOpenFlags(db: Kysely<Database>): Promise<readonly Flag
   return rows.map(toRecord)
 }
 
-/** The `limit` that were closed last, newest first. */
+/** The most recently closed flags, newest first. */
 export async function listClosedFlags(
   db: Kysely<Database>,
   limit: number,

@@ -1,15 +1,15 @@
-/**
- * The rows that let a write happen only once. They are looked up and written in the transaction of the
- * effect, so that two equal requests at the same time are one after the other here.
- */
+/** Used messages and idempotency keys, read and written in the transaction of their effect. */
 import type { Kysely } from 'kysely'
 
 import type { JsonObject } from '../core/canonical-json.ts'
 import { objectFromJsonText, toJsonText } from './json.ts'
 import { sql } from './kysely.ts'
+import { recordColumns, toRow } from './rows.ts'
+import type { RecordOf } from './rows.ts'
 import type { Database } from './schema.ts'
+import type { IdempotencyKeysTable, UsedMessagesTable } from './tables/writes.ts'
 
-/** What the first request of its kind was answered. */
+/** The answer to the first of equal requests. */
 export interface FirstAnswer {
   readonly requestSha256: string
   readonly status: number
@@ -20,25 +20,21 @@ export interface NewAnswer {
   readonly requestSha256: string
   readonly status: number
   readonly body: object
-  /** RFC 3339; from then on the row may be dropped. */
+  /** RFC 3339; the row may be deleted afterwards. */
   readonly expiresAt: string
 }
 
-const columns = ['request_sha256', 'status', 'answer'] as const
+const columns = recordColumns<UsedMessagesTable>()('request_sha256', 'status', 'answer')
 
-interface Row {
-  readonly request_sha256: string
-  readonly status: number
-  readonly answer: string
-}
-
-function toRecord(row: Row | undefined): FirstAnswer | null {
+function toAnswer(
+  row: Pick<RecordOf<UsedMessagesTable>, 'requestSha256' | 'status' | 'answer'> | undefined,
+): FirstAnswer | null {
   if (row === undefined) return null
-  const { request_sha256: requestSha256, status, answer } = row
+  const { requestSha256, status, answer } = row
   return { requestSha256, status, body: objectFromJsonText(answer) }
 }
 
-/** What a signed message was used for, or null where it was not. Expired rows still count. */
+/** The answer to a used message, expired or not; null where it was not used. */
 export async function findUsedMessage(
   db: Kysely<Database>,
   wallet: string,
@@ -50,7 +46,7 @@ export async function findUsedMessage(
     .where('wallet', '=', wallet)
     .where('message_sha256', '=', messageSha256)
     .executeTakeFirst()
-  return toRecord(row)
+  return toAnswer(row)
 }
 
 export async function insertUsedMessage(
@@ -58,28 +54,13 @@ export async function insertUsedMessage(
   message: { readonly wallet: string; readonly messageSha256: string },
   answer: NewAnswer,
 ): Promise<void> {
-  await db.insertInto('used_messages').values(usedMessageRow(message, answer)).execute()
+  await db
+    .insertInto('used_messages')
+    .values(toRow<UsedMessagesTable>({ ...message, ...toAnswerRecord(answer) }))
+    .execute()
 }
 
-export function usedMessageRow(
-  message: { readonly wallet: string; readonly messageSha256: string },
-  answer: NewAnswer,
-) {
-  return {
-    wallet: message.wallet,
-    message_sha256: message.messageSha256,
-    ...answerColumns(answer),
-  }
-}
-
-export function idempotencyKeyRow(
-  key: { readonly caller: string; readonly key: string },
-  answer: NewAnswer,
-) {
-  return { caller: key.caller, key: key.key, ...answerColumns(answer) }
-}
-
-/** The first answer under a caller's key; null where there is none that still holds at `now`. */
+/** The first answer under a caller's key; null where there is none that is valid at `now`. */
 export async function findIdempotencyKey(
   db: Kysely<Database>,
   caller: string,
@@ -93,30 +74,30 @@ export async function findIdempotencyKey(
     .where('key', '=', key)
     .where('expires_at', '>', now)
     .executeTakeFirst()
-  return toRecord(row)
+  return toAnswer(row)
 }
 
-/** Keeps an answer under a key; one that has expired makes room. */
+/** Stores an answer under a key, in place of an expired one. */
 export async function insertIdempotencyKey(
   db: Kysely<Database>,
   key: { readonly caller: string; readonly key: string },
   answer: NewAnswer,
 ): Promise<void> {
-  const values = answerColumns(answer)
+  const row = toRow<IdempotencyKeysTable>({ ...key, ...toAnswerRecord(answer) })
   await db
     .insertInto('idempotency_keys')
-    .values({ caller: key.caller, key: key.key, ...values })
-    .onConflict((conflict) => conflict.columns(['caller', 'key']).doUpdateSet(values))
+    .values(row)
+    .onConflict((conflict) => conflict.columns(['caller', 'key']).doUpdateSet(row))
     .execute()
 }
 
-/** Drops at most `limit` expired rows of each kind; answers how many went. */
-export async function dropExpiredAnswers(
+/** Deletes at most `limit` expired rows of each kind; returns their number. */
+export async function deleteExpiredAnswers(
   db: Kysely<Database>,
   now: string,
   limit: number,
 ): Promise<number> {
-  let dropped = 0
+  let deleted = 0
   for (const table of ['used_messages', 'idempotency_keys'] as const) {
     const { numDeletedRows } = await db
       .deleteFrom(table)
@@ -124,16 +105,12 @@ export async function dropExpiredAnswers(
         sql<boolean>`rowid in (select rowid from ${sql.table(table)} where expires_at <= ${now} limit ${limit})`,
       )
       .executeTakeFirstOrThrow()
-    dropped += Number(numDeletedRows)
+    deleted += Number(numDeletedRows)
   }
-  return dropped
+  return deleted
 }
 
-function answerColumns(answer: NewAnswer) {
-  return {
-    request_sha256: answer.requestSha256,
-    status: answer.status,
-    answer: toJsonText(answer.body),
-    expires_at: answer.expiresAt,
-  }
+/** The members that messages and keys have in common. */
+export function toAnswerRecord({ requestSha256, status, body, expiresAt }: NewAnswer) {
+  return { requestSha256, status, answer: toJsonText(body), expiresAt }
 }

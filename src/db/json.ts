@@ -1,13 +1,17 @@
+/** JSON columns: values to text and back. */
 import { canonicalize, isJsonObject } from '../core/canonical-json.ts'
 import type { JsonObject, JsonValue } from '../core/canonical-json.ts'
 
 /**
  * The text of a JSON column, canonical so that equal values are equal bytes.
- * @throws CanonicalJsonError for what JSON cannot hold, such as NaN or undefined: it would be stored as
- *   null, or not at all.
+ * @throws CanonicalJsonError for values outside JSON, such as NaN or undefined
  */
 export function toJsonText(value: unknown): string {
   return canonicalize(value)
+}
+
+export function toJsonTextOrNull(value: unknown): string | null {
+  return value === null ? null : toJsonText(value)
 }
 
 /** @throws SyntaxError where the stored text is not JSON: the file was changed by another program. */
@@ -17,14 +21,28 @@ export function fromJsonText(text: string): JsonValue {
   return value
 }
 
-/** @throws TypeError where the stored text is JSON but no object. */
+/** @throws TypeError where the stored text is not a JSON object. */
 export function objectFromJsonText(text: string): JsonObject {
   const value = fromJsonText(text)
   if (!isJsonObject(value)) throw new TypeError('A stored JSON text is not an object.')
   return value
 }
 
-/** `JSON.parse` makes nothing else; undefined is all that has to be told apart. */
+export function objectOrNullFromJsonText(text: string | null): JsonObject | null {
+  return text === null ? null : objectFromJsonText(text)
+}
+
+/** @throws TypeError where the stored text is not a JSON array of strings. */
+export function stringsFromJsonText(text: string): readonly string[] {
+  const value = fromJsonText(text)
+  if (!Array.isArray(value)) throw new TypeError('A stored JSON text is not an array.')
+  return value.map((item) => {
+    if (typeof item !== 'string') throw new TypeError('A stored JSON array has a non-string.')
+    return item
+  })
+}
+
+/** `JSON.parse` returns JSON only; the check is for the type. */
 function isJson(value: unknown): value is JsonValue {
   return value !== undefined
 }

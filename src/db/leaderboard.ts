@@ -1,24 +1,24 @@
-/** Who stands where, by the standings that each write keeps. */
+/** Ranks of wallets by their stored standings. */
 import type { Kysely } from 'kysely'
 
 import type { Standing } from '../core/reputation.ts'
 import { sql } from './kysely.ts'
 import { lookAlikes } from './names.ts'
-import { standingColumns, toStanding } from './reputation-rows.ts'
+import { standingColumns } from './reputation-rows.ts'
 import { standingOf } from './reputation.ts'
 import type { Database } from './schema.ts'
 
 export interface RankedStanding extends Standing {
   readonly wallet: string
   readonly display: string
-  /** Of the claim, else of the worker; null where the wallet has given itself no name. */
+  /** The name of the claim, else of the worker; null without either. */
   readonly displayName: string | null
   readonly claimed: boolean
-  /** The name looks like one that another wallet had before. */
+  /** The name resembles one that another wallet had before. */
   readonly looksLikeAnother: boolean
 }
 
-/** The wallets with receipts that count, best first; ties by the earlier first receipt, then the wallet. */
+/** Wallets with receipts that count, best first; ties by the earlier first receipt, then the wallet. */
 export async function topStandings(
   db: Kysely<Database>,
   limit: number,
@@ -30,8 +30,8 @@ export async function topStandings(
     .select([
       'reputation.wallet',
       'reputation.display',
-      'claims.display_name as claim_name',
-      'workers.display_name as worker_name',
+      'claims.display_name as claimName',
+      'workers.display_name as workerName',
       ...standingColumns,
     ])
     .where('receipts', '>', 0)
@@ -45,17 +45,15 @@ export async function topStandings(
     lookAlikes(db, 'claim', wallets),
     lookAlikes(db, 'worker', wallets),
   ])
-  return rows.map((row) => ({
-    ...toStanding(row),
-    looksLikeAnother: (row.claim_name === null ? workers : claims).has(row.wallet),
-    wallet: row.wallet,
-    display: row.display,
-    displayName: row.claim_name ?? row.worker_name,
-    claimed: row.claim_name !== null,
+  return rows.map(({ claimName, workerName, ...row }) => ({
+    ...row,
+    looksLikeAnother: (claimName === null ? workers : claims).has(row.wallet),
+    displayName: claimName ?? workerName,
+    claimed: claimName !== null,
   }))
 }
 
-/** The rank of a wallet from 1; null where it has no receipt that counts. */
+/** The rank of a wallet from 1; null without a receipt that counts. */
 export async function rankOf(db: Kysely<Database>, walletId: string): Promise<number | null> {
   const standing = await standingOf(db, walletId)
   if (standing.receipts <= 0) return null

@@ -1,4 +1,4 @@
-/** What was read of the escrow of pacts, and the verified receipts that name a pact. */
+/** The escrow of pacts as read from its chain, and the verified receipts that name a pact. */
 import type { Kysely, Transaction } from 'kysely'
 
 import type { EscrowPact } from '../core/pact/escrow.ts'
@@ -6,13 +6,34 @@ import type { EscrowEvent, EscrowReading, PactOnChain, PactReceipt } from '../co
 import { isoTime } from '../core/time.ts'
 import { objectFromJsonText, toJsonText } from './json.ts'
 import { sql } from './kysely.ts'
+import { recordColumns, toRow } from './rows.ts'
 import type { Database } from './schema.ts'
+import type { EscrowEventsTable, EscrowReadingsTable } from './tables/pacts.ts'
 
-/** How far an escrow was read, with the block on which the next reading is anchored. */
+/** Progress of reading an escrow, with the final block that the next reading starts from. */
 export interface StoredReading extends EscrowReading {
   readonly finalHash: string
   readonly revision: number
 }
+
+const readingColumns = recordColumns<EscrowReadingsTable>()(
+  'to_block',
+  'final_block',
+  'final_hash',
+  'caught_up',
+  'revision',
+)
+
+const eventColumns = recordColumns<EscrowEventsTable>()(
+  'block',
+  'log_index',
+  'pact_id',
+  'kind',
+  'tx_hash',
+  'at',
+  'work_hash',
+  'favor_recipient',
+)
 
 /** Null where the escrow (lower-case address) was never read. */
 export async function escrowReading(
@@ -21,49 +42,39 @@ export async function escrowReading(
 ): Promise<StoredReading | null> {
   const row = await db
     .selectFrom('escrow_readings')
-    .selectAll()
+    .select(readingColumns)
     .where('escrow', '=', escrow)
     .executeTakeFirst()
-  if (row === undefined) return null
-  return {
-    toBlock: row.to_block,
-    finalBlock: row.final_block,
-    finalHash: row.final_hash,
-    caughtUp: row.caught_up === 1,
-    revision: row.revision,
-  }
+  return row === undefined ? null : { ...row, caughtUp: row.caughtUp === 1 }
 }
 
-/** Logs and state of every pact that was read, by its number; logs in the order of the chain. */
+/** Logs, in chain order, and state of every pact by its number. */
 export async function pactsOnChain(
   db: Kysely<Database>,
 ): Promise<ReadonlyMap<number, PactOnChain>> {
-  const [events, states] = [
-    await db
-      .selectFrom('escrow_events')
-      .selectAll()
-      .orderBy('pact_id')
-      .orderBy('block')
-      .orderBy('log_index')
-      .execute(),
-    await db.selectFrom('escrow_pacts').selectAll().orderBy('pact_id').execute(),
-  ]
+  const events = await db
+    .selectFrom('escrow_events')
+    .select(eventColumns)
+    .orderBy('pact_id')
+    .orderBy('block')
+    .orderBy('log_index')
+    .execute()
+  const states = await db
+    .selectFrom('escrow_pacts')
+    .select(['pact_id as pactId', 'state'])
+    .orderBy('pact_id')
+    .execute()
   const found = new Map<number, { events: EscrowEvent[]; state: EscrowPact | null }>()
-  for (const row of events) {
-    const pact = found.get(row.pact_id) ?? { events: [], state: null }
-    found.set(row.pact_id, pact)
+  for (const { at, favorRecipient, ...event } of events) {
+    const pact = found.get(event.pactId) ?? { events: [], state: null }
+    found.set(event.pactId, pact)
     pact.events.push({
-      pactId: row.pact_id,
-      kind: row.kind,
-      block: row.block,
-      logIndex: row.log_index,
-      txHash: row.tx_hash,
-      atMs: Date.parse(row.at),
-      workHash: row.work_hash,
-      favorRecipient: row.favor_recipient === null ? null : row.favor_recipient === 1,
+      ...event,
+      atMs: Date.parse(at),
+      favorRecipient: favorRecipient === null ? null : favorRecipient === 1,
     })
   }
-  for (const { pact_id: pactId, state } of states) {
+  for (const { pactId, state } of states) {
     const pact = found.get(pactId)
     if (pact !== undefined) pact.state = stateOf(state)
   }
@@ -71,7 +82,7 @@ export async function pactsOnChain(
 }
 
 function stateOf(text: string): EscrowPact {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by saveReading below and by nothing else
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written only by saveReading below
   return objectFromJsonText(text) as unknown as EscrowPact
 }
 
@@ -79,13 +90,13 @@ export interface ReadEscrow {
   readonly reading: Omit<StoredReading, 'revision'>
   /** Every log above the stored final block. */
   readonly events: readonly EscrowEvent[]
-  /** Pacts whose state was asked for, by number; null takes back what was stored. */
+  /** States by pact number; null deletes the stored state. */
   readonly states: ReadonlyMap<number, EscrowPact | null>
 }
 
 /**
- * Stores what was read: logs above `aboveBlock` are replaced, so that those of blocks that were reorganised
- * go. Answers whether any log or state changed.
+ * Stores a reading and returns whether any log or state changed. Logs above `aboveBlock` are replaced, which deletes
+ * those of reorganised blocks.
  */
 export async function saveReading(
   tx: Transaction<Database>,
@@ -95,19 +106,16 @@ export async function saveReading(
 ): Promise<boolean> {
   const before = await contentToken(tx)
   await tx.deleteFrom('escrow_events').where('block', '>', aboveBlock).execute()
-  for (const event of events) {
+  for (const { atMs, favorRecipient, ...event } of events) {
     await tx
       .insertInto('escrow_events')
-      .values({
-        block: event.block,
-        log_index: event.logIndex,
-        pact_id: event.pactId,
-        kind: event.kind,
-        tx_hash: event.txHash,
-        at: isoTime(event.atMs),
-        work_hash: event.workHash,
-        favor_recipient: event.favorRecipient === null ? null : Number(event.favorRecipient),
-      })
+      .values(
+        toRow<EscrowEventsTable>({
+          ...event,
+          at: isoTime(atMs),
+          favorRecipient: favorRecipient === null ? null : Number(favorRecipient),
+        }),
+      )
       .execute()
   }
   for (const [pactId, state] of states) {
@@ -123,27 +131,26 @@ export async function saveReading(
   )
   const last = await escrowReading(tx, escrow)
   const changed = before !== (await contentToken(tx)) || last?.caughtUp !== reading.caughtUp
-  const values = {
-    to_block: reading.toBlock,
-    final_block: reading.finalBlock,
-    final_hash: reading.finalHash,
-    caught_up: Number(reading.caughtUp),
+  const row = toRow<EscrowReadingsTable>({
+    ...reading,
+    escrow,
+    caughtUp: Number(reading.caughtUp),
     revision: (last?.revision ?? 0) + Number(changed || reading.finalBlock !== last?.finalBlock),
-  }
+  })
   await tx
     .insertInto('escrow_readings')
-    .values({ escrow, ...values })
-    .onConflict((conflict) => conflict.column('escrow').doUpdateSet(values))
+    .values(row)
+    .onConflict((conflict) => conflict.column('escrow').doUpdateSet(row))
     .execute()
   return changed
 }
 
-/** Everything that was read, as one text; there are tens of pacts, not thousands. */
+/** All logs and states as one text; there are tens of pacts, not thousands. */
 async function contentToken(db: Kysely<Database>): Promise<string> {
   return toJsonText({ pacts: [...(await pactsOnChain(db))].map(([id, pact]) => ({ id, ...pact })) })
 }
 
-/** Forgets all that was read of the escrow; the next reading begins anew. */
+/** Deletes everything read from the escrow; the next reading starts anew. */
 export async function forgetEscrow(tx: Transaction<Database>): Promise<void> {
   for (const table of ['escrow_events', 'escrow_pacts', 'escrow_readings'] as const) {
     await tx.deleteFrom(table).execute()
@@ -152,27 +159,27 @@ export async function forgetEscrow(tx: Transaction<Database>): Promise<void> {
 
 const receiptsLimit = 20_000
 
-/** Receipts with a job id `pact-<N>` that their chain has confirmed, in the order of its blocks. */
+/** Chain-verified receipts with a job id `pact-<N>`, in block order. */
 export async function verifiedPactReceipts(db: Kysely<Database>): Promise<readonly PactReceipt[]> {
   const rows = await db
     .selectFrom('receipts')
     .innerJoin('receipt_checks', 'receipt_checks.receipt_id', 'receipts.id')
     .select([
-      'receipts.id',
-      'receipts.job_id',
+      'receipts.id as receiptId',
+      'receipts.job_id as jobId',
       'receipts.chain',
-      'receipts.tx_hash',
-      'receipts.from_wallet',
-      'receipts.from_display',
-      'receipts.to_wallet',
-      'receipts.to_display',
-      'receipts.amount_micro_usdc',
+      'receipts.tx_hash as txHash',
+      'receipts.from_wallet as fromWallet',
+      'receipts.from_display as fromDisplay',
+      'receipts.to_wallet as toWallet',
+      'receipts.to_display as toDisplay',
+      'receipts.amount_micro_usdc as amountMicroUsdc',
       'receipt_checks.payer',
-      'receipt_checks.block_number',
-      'receipt_checks.block_at',
+      'receipt_checks.block_number as block',
+      'receipt_checks.block_at as blockAt',
     ])
     .where(sql<boolean>`receipts.job_id glob 'pact-[1-9]*'`)
-    // Unary plus keeps these two off their indexes: nearly all receipts are verified, few are of a pact.
+    // Unary plus disables the indexes of these two: nearly all receipts are verified, few are of a pact.
     .where(sql<boolean>`+receipts.onchain = 'verified'`)
     .where(sql<boolean>`+receipts.verification = 'verified'`)
     .orderBy('receipt_checks.block_number')
@@ -180,20 +187,20 @@ export async function verifiedPactReceipts(db: Kysely<Database>): Promise<readon
     .limit(receiptsLimit)
     .execute()
   return rows.flatMap((row): PactReceipt[] => {
-    const [, number] = /^pact-([1-9]\d{0,8})$/.exec(row.job_id ?? '') ?? []
-    const { chain, tx_hash: txHash, block_number: block, block_at: blockAt } = row
+    const [, number] = /^pact-([1-9]\d{0,8})$/.exec(row.jobId ?? '') ?? []
+    const { receiptId, chain, txHash, block, blockAt, amountMicroUsdc } = row
     if (number === undefined || chain === null || txHash === null) return []
-    const payer = row.from_wallet ?? row.payer
+    const payer = row.fromWallet ?? row.payer
     if (block === null || blockAt === null || payer === null) return []
     return [
       {
-        receiptId: row.id,
+        receiptId,
         pactId: Number(number),
         chain,
         txHash,
-        payer: { id: payer, display: row.from_display ?? payer },
-        worker: { id: row.to_wallet, display: row.to_display },
-        amountMicroUsdc: row.amount_micro_usdc,
+        payer: { id: payer, display: row.fromDisplay ?? payer },
+        worker: { id: row.toWallet, display: row.toDisplay },
+        amountMicroUsdc,
         block,
         settledAtMs: Date.parse(blockAt),
       },

@@ -1,31 +1,25 @@
-/** Skills that somebody proposed for the taxonomy, and what became of them. */
-import type { Kysely, Selectable } from 'kysely'
+/** Skills that were proposed for the taxonomy, and the decisions about them. */
+import type { Kysely } from 'kysely'
 
-import { fromJsonText, toJsonText } from './json.ts'
+import { stringsFromJsonText, toJsonText } from './json.ts'
+import { recordColumns, toRow } from './rows.ts'
+import type { RecordOf } from './rows.ts'
 import type { Database } from './schema.ts'
 import type { SkillProposalsTable } from './tables/feedback.ts'
 
-export interface NewProposal {
-  readonly id: string
-  readonly slug: string
-  readonly name: string
-  readonly category: string
+type Row = Omit<RecordOf<SkillProposalsTable>, 'network'>
+
+export interface ProposalRecord extends Omit<Row, 'surface'> {
   /** Rail slugs. */
   readonly surface: readonly string[]
-  readonly description: string
-  readonly proposer: string | null
-  /** Keyed hash of the network it came from. */
+}
+
+export interface NewProposal extends Omit<ProposalRecord, 'status' | 'reason' | 'decidedAt'> {
+  /** Keyed hash of the sender's network. */
   readonly network: string
-  readonly createdAt: string
 }
 
-export interface ProposalRecord extends Omit<NewProposal, 'network'> {
-  readonly status: 'pending' | 'accepted' | 'rejected'
-  readonly reason: string | null
-  readonly decidedAt: string | null
-}
-
-const columns = [
+const columns = recordColumns<SkillProposalsTable>()(
   'id',
   'slug',
   'name',
@@ -37,48 +31,23 @@ const columns = [
   'reason',
   'created_at',
   'decided_at',
-] as const satisfies readonly (keyof SkillProposalsTable)[]
+)
 
-function toRecord(
-  row: Selectable<Pick<SkillProposalsTable, (typeof columns)[number]>>,
-): ProposalRecord {
-  const surface = fromJsonText(row.surface)
-  return {
-    id: row.id,
-    slug: row.slug,
-    name: row.name,
-    category: row.category,
-    surface: Array.isArray(surface) ? surface.map(String) : [],
-    description: row.description,
-    proposer: row.proposer,
-    status: row.status,
-    reason: row.reason,
-    createdAt: row.created_at,
-    decidedAt: row.decided_at,
-  }
+function toRecord(row: Row): ProposalRecord {
+  return { ...row, surface: stringsFromJsonText(row.surface) }
 }
 
+/** Stores a pending proposal. */
 export async function insertProposal(db: Kysely<Database>, proposal: NewProposal): Promise<void> {
+  const pending = { status: 'pending', reason: null, decidedAt: null } as const
+  const surface = toJsonText(proposal.surface)
   await db
     .insertInto('skill_proposals')
-    .values({
-      id: proposal.id,
-      slug: proposal.slug,
-      name: proposal.name,
-      category: proposal.category,
-      surface: toJsonText(proposal.surface),
-      description: proposal.description,
-      proposer: proposal.proposer,
-      network: proposal.network,
-      status: 'pending',
-      reason: null,
-      created_at: proposal.createdAt,
-      decided_at: null,
-    })
+    .values(toRow<SkillProposalsTable>({ ...proposal, surface, ...pending }))
     .execute()
 }
 
-/** Times of what came from one of the network hashes after a time, oldest first. */
+/** Times of proposals from one of the network hashes after a time, oldest first. */
 export async function proposalTimes(
   db: Kysely<Database>,
   networks: readonly string[],
@@ -122,8 +91,8 @@ export async function isAcceptedSlug(db: Kysely<Database>, slug: string): Promis
 }
 
 /**
- * The operator's verdict over a pending proposal; null where it is none. An accepted one is in the taxonomy from the
- * next build on. Throws a unique violation where the slug was accepted before.
+ * Decides a pending proposal; null where there is none. An accepted skill is in the taxonomy from the next build on.
+ * Throws a unique violation where the slug was accepted before.
  */
 export async function decideProposal(
   db: Kysely<Database>,

@@ -1,81 +1,28 @@
-/** Entries and standings as rows, and back. */
-import type { Selectable } from 'kysely'
-
-import { noStanding } from '../core/reputation.ts'
-import type { EntryEffect, Standing } from '../core/reputation.ts'
+/** Entries of the reputation ledger, and the standing of each wallet, as records. */
+import { recordColumns } from './rows.ts'
+import type { RecordOf } from './rows.ts'
 import type { ReputationLedgerTable, ReputationTable } from './tables/receipts.ts'
 
-/** Whose ledger it is: the key of the rows, and the form that answers print. */
+/** The owner of a ledger: the key of its rows, and the form that responses show. */
 export interface LedgerWallet {
   readonly id: string
   readonly display: string
 }
 
-export interface NewEntry extends EntryEffect {
-  readonly receiptId: string | null
-  readonly payer: string | null
-  readonly payerRank: number | null
-  readonly reason: string
-}
+export type StoredEntry = RecordOf<ReputationLedgerTable>
 
-export const standingColumns = [
+export type NewEntry = Omit<StoredEntry, 'seq' | 'wallet'>
+
+export const standingColumns = recordColumns<ReputationTable>()(
   'decayed_sum_at_epoch',
   'entries',
   'receipts',
   'lifetime_micro_usdc',
   'first_receipt_at',
   'last_receipt_at',
-] as const satisfies readonly (keyof ReputationTable)[]
+)
 
-export type StandingRow = Pick<Selectable<ReputationTable>, (typeof standingColumns)[number]>
-
-export function toStanding(row: StandingRow | undefined): Standing {
-  if (row === undefined) return noStanding
-  return {
-    decayedSumAtEpoch: row.decayed_sum_at_epoch,
-    entries: row.entries,
-    receipts: row.receipts,
-    lifetimeMicroUsdc: row.lifetime_micro_usdc,
-    firstReceiptAt: row.first_receipt_at,
-    lastReceiptAt: row.last_receipt_at,
-  }
-}
-
-export function entryRow(walletId: string, entry: NewEntry) {
-  return {
-    wallet: walletId,
-    receipt_id: entry.receiptId,
-    kind: entry.kind,
-    payer: entry.payer,
-    payer_rank: entry.payerRank,
-    amount_micro_usdc: entry.amountMicroUsdc,
-    weight: entry.weight,
-    value_micro_usdc: entry.valueMicroUsdc,
-    reason: entry.reason,
-    counts_from: entry.countsFrom,
-    created_at: entry.createdAt,
-  }
-}
-
-export function standingRow(wallet: LedgerWallet, standing: Standing) {
-  return {
-    wallet: wallet.id,
-    display: wallet.display,
-    decayed_sum_at_epoch: standing.decayedSumAtEpoch,
-    entries: standing.entries,
-    receipts: standing.receipts,
-    lifetime_micro_usdc: standing.lifetimeMicroUsdc,
-    first_receipt_at: standing.firstReceiptAt,
-    last_receipt_at: standing.lastReceiptAt,
-  }
-}
-
-export interface StoredEntry extends NewEntry {
-  readonly seq: number
-  readonly wallet: string
-}
-
-export const entryColumns = [
+export const entryColumns = recordColumns<ReputationLedgerTable>()(
   'seq',
   'wallet',
   'receipt_id',
@@ -88,21 +35,4 @@ export const entryColumns = [
   'reason',
   'counts_from',
   'created_at',
-] as const satisfies readonly (keyof ReputationLedgerTable)[]
-
-export function toEntry(row: Selectable<ReputationLedgerTable>): StoredEntry {
-  return {
-    seq: row.seq,
-    wallet: row.wallet,
-    receiptId: row.receipt_id,
-    kind: row.kind,
-    payer: row.payer,
-    payerRank: row.payer_rank,
-    amountMicroUsdc: row.amount_micro_usdc,
-    weight: row.weight,
-    valueMicroUsdc: row.value_micro_usdc,
-    reason: row.reason,
-    countsFrom: row.counts_from,
-    createdAt: row.created_at,
-  }
-}
+)

@@ -1,43 +1,48 @@
-/** The append-only ledger of reputation, and the standing that each write keeps beside it. */
+/** The append-only reputation ledger, and the standing of each wallet, updated by every entry. */
 import type { Kysely } from 'kysely'
 
 import type { ReputationEntry } from '../contract/schemas/reputation.ts'
 import { toUsdc } from '../core/money.ts'
-import { applyEntry, evidenceTenths, valueMicroUsdc, weightOf } from '../core/reputation.ts'
-import type { Standing } from '../core/reputation.ts'
 import {
-  entryColumns,
-  entryRow,
-  standingColumns,
-  standingRow,
-  toEntry,
-  toStanding,
-} from './reputation-rows.ts'
+  applyEntry,
+  evidenceTenths,
+  noStanding,
+  valueMicroUsdc,
+  weightOf,
+} from '../core/reputation.ts'
+import type { Standing } from '../core/reputation.ts'
+import { entryColumns, standingColumns } from './reputation-rows.ts'
 import type { LedgerWallet, NewEntry, StoredEntry } from './reputation-rows.ts'
+import { toRow } from './rows.ts'
 import type { Database } from './schema.ts'
+import type { ReputationLedgerTable, ReputationTable } from './tables/receipts.ts'
 
-/** The standing of a wallet; that of an empty ledger where it has none. */
+/** The standing of a wallet; `noStanding` without entries. */
 export async function standingOf(db: Kysely<Database>, walletId: string): Promise<Standing> {
   const row = await db
     .selectFrom('reputation')
     .select(standingColumns)
     .where('wallet', '=', walletId)
     .executeTakeFirst()
-  return toStanding(row)
+  return row ?? noStanding
 }
 
-/** Adds an entry and keeps the standing, in the transaction of what caused it. Answers the new standing. */
+/** Appends an entry in the transaction of its cause, and updates and returns the standing. */
 export async function appendEntry(
   db: Kysely<Database>,
   wallet: LedgerWallet,
   entry: NewEntry,
 ): Promise<Standing> {
-  await db.insertInto('reputation_ledger').values(entryRow(wallet.id, entry)).execute()
+  await db
+    .insertInto('reputation_ledger')
+    .values(toRow<ReputationLedgerTable>({ ...entry, wallet: wallet.id }))
+    .execute()
   const standing = applyEntry(await standingOf(db, wallet.id), entry)
-  const { wallet: id, display, ...values } = standingRow(wallet, standing)
+  const row = toRow<ReputationTable>({ wallet: wallet.id, display: wallet.display, ...standing })
+  const { wallet: _, display: _display, ...values } = row
   await db
     .insertInto('reputation')
-    .values({ wallet: id, display, ...values })
+    .values(row)
     .onConflict((conflict) => conflict.column('wallet').doUpdateSet(values))
     .execute()
   return standing
@@ -49,7 +54,7 @@ export interface Grant {
   /** The payer's wallet, or `platform:<slug>` where the platform names none. */
   readonly payer: string
   readonly amountMicroUsdc: number
-  /** Of `evidenceTenths`. */
+  /** One of `evidenceTenths`. */
   readonly tenths: number
   readonly reason: string
   /** RFC 3339. */
@@ -57,9 +62,9 @@ export interface Grant {
 }
 
 /**
- * What a verified receipt earns: the n-th receipt of one payer weighs a n-th, one from the worker's own
- * wallet nothing. One that shows no payment earns nothing either and takes no place in the payer's order. A receipt
- * earns once, and again only after it was reversed: the database refuses anything else.
+ * Appends what a verified receipt earns: the n-th receipt of one payer weighs 1/n, one from the worker's own wallet
+ * nothing. A receipt without a payment earns nothing and has no rank. A trigger refuses to let a receipt earn twice
+ * unless it was reversed in between.
  */
 export async function grantReceipt(
   db: Kysely<Database>,
@@ -72,7 +77,7 @@ export async function grantReceipt(
   return { valueMicroUsdc: entry.valueMicroUsdc, standing }
 }
 
-/** The entry of `grantReceipt`. `lastRank` is that of the payer's receipt before; 0 where it is the first. */
+/** The entry of `grantReceipt`. `lastRank` is the rank of the payer's previous receipt, or 0. */
 export function grantEntry(grant: Grant, lastRank: number): NewEntry {
   const { wallet, payer, amountMicroUsdc, tenths, now } = grant
   const payerRank = takesRank(grant) ? lastRank + 1 : null
@@ -107,10 +112,7 @@ async function lastPayerRank(db: Kysely<Database>, wallet: string, payer: string
   return row?.payer_rank ?? 0
 }
 
-/**
- * Raises the evidence of a receipt that has earned already, such as one that its chain has confirmed: an
- * adjustment with the difference, aged like the first entry. Null where there is nothing to raise.
- */
+/** Appends the difference that better evidence earns, aged like the first entry. Null where there is none. */
 export async function raiseEvidence(
   db: Kysely<Database>,
   wallet: LedgerWallet,
@@ -142,8 +144,8 @@ export async function raiseEvidence(
 }
 
 /**
- * What its chain has confirmed: earns in full, or makes full what it has earned by the word of a platform. After a
- * reversal it earns again, with the place among the payer's receipts that it had.
+ * Appends what a receipt earns that its chain has confirmed: the full value, or the difference to what it has earned.
+ * After a reversal it earns again with its earlier rank.
  */
 export async function grantOnchain(
   db: Kysely<Database>,
@@ -163,8 +165,8 @@ export async function grantOnchain(
 }
 
 /**
- * Takes back what a receipt has earned, by an entry that is aged like the first one, so that both cancel
- * at all times. Null where it had earned nothing, or was reversed before.
+ * Reverses what a receipt has earned by an entry aged like the first one, so that both cancel at all times. Null where
+ * it has earned nothing, or is reversed.
  */
 export async function reverseReceipt(
   db: Kysely<Database>,
@@ -203,13 +205,12 @@ async function entriesOfReceipt(
   db: Kysely<Database>,
   receiptId: string,
 ): Promise<readonly StoredEntry[]> {
-  const rows = await db
+  return await db
     .selectFrom('reputation_ledger')
     .select(entryColumns)
     .where('receipt_id', '=', receiptId)
     .orderBy('seq')
     .execute()
-  return rows.map(toEntry)
 }
 
 /** What a receipt has earned and not lost again, beginning with the entry that verified it. */
@@ -217,12 +218,12 @@ function unreversedEntries(entries: readonly StoredEntry[]): readonly StoredEntr
   return entries.slice(entries.findLastIndex(({ kind }) => kind === 'receipt_reversed') + 1)
 }
 
-/** What a receipt has earned so far, in whole micro-USDC. */
+/** Earnings of a receipt so far in micro-USDC. */
 export async function earnedBy(db: Kysely<Database>, receiptId: string): Promise<number> {
   return sumOf(await entriesOfReceipt(db, receiptId)).valueMicroUsdc
 }
 
-/** At most `limit` entries of a wallet as they are shown, newest first, before the sequence number `before`. */
+/** At most `limit` entries of a wallet as responses show them, newest first, before a sequence number. */
 export async function listEntries(
   db: Kysely<Database>,
   wallet: LedgerWallet,
@@ -234,7 +235,7 @@ export async function listEntries(
     .where('wallet', '=', wallet.id)
   if (before !== null) query = query.where('seq', '<', before)
   const rows = await query.orderBy('seq', 'desc').limit(limit).execute()
-  return rows.map(toEntry).map((entry) => ({
+  return rows.map((entry) => ({
     seq: entry.seq,
     wallet: wallet.display,
     ...(entry.receiptId === null ? {} : { receipt_id: entry.receiptId }),
@@ -248,7 +249,7 @@ export async function listEntries(
   }))
 }
 
-/** Number and time of the newest entry; null before the first. */
+/** The time of the newest entry; null before the first. */
 export async function newestEntryAt(db: Kysely<Database>): Promise<string | null> {
   const row = await db
     .selectFrom('reputation_ledger')

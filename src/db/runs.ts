@@ -1,6 +1,8 @@
 /** Runs of the cron jobs. */
-import type { Kysely, Selectable } from 'kysely'
+import type { Kysely } from 'kysely'
 
+import { recordColumns } from './rows.ts'
+import type { RecordOf } from './rows.ts'
 import type { Database, JobRunsTable } from './schema.ts'
 
 /** Every cron job. */
@@ -9,37 +11,18 @@ export type JobName = (typeof jobNames)[number]
 
 export type RunOutcome = 'ok' | 'failed' | 'skipped'
 
-export interface RunRecord {
-  readonly id: number
-  readonly job: string
-  readonly startedAt: string
-  /** Null while it runs, and for ever where the process died in it. */
-  readonly finishedAt: string | null
-  readonly outcome: RunOutcome | null
-  readonly detail: string | null
-}
+export type RunRecord = RecordOf<JobRunsTable>
 
-const columns = [
+const columns = recordColumns<JobRunsTable>()(
   'id',
   'job',
   'started_at',
   'finished_at',
   'outcome',
   'detail',
-] as const satisfies readonly (keyof JobRunsTable)[]
+)
 
-function toRecord(row: Selectable<JobRunsTable>): RunRecord {
-  return {
-    id: row.id,
-    job: row.job,
-    startedAt: row.started_at,
-    finishedAt: row.finished_at,
-    outcome: row.outcome,
-    detail: row.detail,
-  }
-}
-
-/** The id of the run, for `finishRun`. */
+/** Returns the id of the run, for `finishRun`. */
 export async function startRun(
   db: Kysely<Database>,
   job: string,
@@ -53,7 +36,7 @@ export async function startRun(
   return id
 }
 
-/** Whether the run was still open: a run is finished once. */
+/** Finishes a run; false where it was finished before. */
 export async function finishRun(
   db: Kysely<Database>,
   id: number,
@@ -72,23 +55,25 @@ export async function finishRun(
   return updated.numUpdatedRows === 1n
 }
 
+function lastRunIds(db: Kysely<Database>) {
+  return db
+    .selectFrom('job_runs')
+    .select(({ fn }) => fn.max('id').as('id'))
+    .groupBy('job')
+}
+
 /** The last run of each job, by job. */
 export async function lastRuns(db: Kysely<Database>): Promise<ReadonlyMap<string, RunRecord>> {
   const rows = await db
     .selectFrom('job_runs')
     .select(columns)
-    .where('id', 'in', (query) =>
-      query
-        .selectFrom('job_runs')
-        .select(({ fn }) => fn.max('id').as('id'))
-        .groupBy('job'),
-    )
+    .where('id', 'in', lastRunIds(db))
     .orderBy('job')
     .execute()
-  return new Map(rows.map((row) => [row.job, toRecord(row)]))
+  return new Map(rows.map((row) => [row.job, row]))
 }
 
-/** When each of the jobs last ended well, RFC 3339; those that never did are left out. */
+/** The last successful end of each job, RFC 3339; jobs without one are absent. */
 export async function lastSuccesses(
   db: Kysely<Database>,
   jobs: readonly string[],
@@ -108,17 +93,12 @@ export async function lastSuccesses(
   return found
 }
 
-/** Forgets runs that started before a time, but never the last of a job. The number forgotten. */
+/** Deletes runs that started before a time, except the last of each job; returns their number. */
 export async function dropRunsBefore(db: Kysely<Database>, time: string): Promise<number> {
   const dropped = await db
     .deleteFrom('job_runs')
     .where('started_at', '<', time)
-    .where('id', 'not in', (query) =>
-      query
-        .selectFrom('job_runs')
-        .select(({ fn }) => fn.max('id').as('id'))
-        .groupBy('job'),
-    )
+    .where('id', 'not in', lastRunIds(db))
     .executeTakeFirst()
   return Number(dropped.numDeletedRows)
 }

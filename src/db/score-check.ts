@@ -1,9 +1,9 @@
-/** Every score from its entries, beside the one that is kept. */
+/** Recomputes every standing from its entries and compares it with the stored one. */
 import type { Kysely } from 'kysely'
 
 import { applyEntry, noStanding } from '../core/reputation.ts'
 import type { Standing } from '../core/reputation.ts'
-import { entryColumns, standingColumns, toEntry, toStanding } from './reputation-rows.ts'
+import { entryColumns, standingColumns } from './reputation-rows.ts'
 import type { Database } from './schema.ts'
 
 export interface ScoreDifference {
@@ -15,10 +15,7 @@ export interface ScoreDifference {
 
 const entriesPerPage = 5000
 
-/**
- * Folds all entries anew and compares: every stored standing must be equal to the last bit. Runs in one
- * read transaction of the caller's, where writes go on meanwhile.
- */
+/** Every stored standing must be equal to the last bit. Runs in one read transaction of the caller. */
 export async function recomputeScores(db: Kysely<Database>): Promise<{
   readonly wallets: number
   readonly entries: number
@@ -34,7 +31,7 @@ export async function recomputeScores(db: Kysely<Database>): Promise<{
       .orderBy('seq')
       .limit(entriesPerPage)
       .execute()
-    for (const entry of rows.map(toEntry)) {
+    for (const entry of rows) {
       folded.set(entry.wallet, applyEntry(folded.get(entry.wallet) ?? noStanding, entry))
       after = entry.seq
     }
@@ -45,7 +42,7 @@ export async function recomputeScores(db: Kysely<Database>): Promise<{
     .selectFrom('reputation')
     .select(['wallet', ...standingColumns])
     .execute()
-  const kept = new Map(stored.map((row) => [row.wallet, toStanding(row)]))
+  const kept = new Map(stored.map(({ wallet, ...standing }) => [wallet, standing]))
   const wallets = new Set([...folded.keys(), ...kept.keys()])
   const differences = [...wallets].flatMap((wallet) =>
     differencesOf(wallet, kept.get(wallet) ?? noStanding, folded.get(wallet) ?? noStanding),

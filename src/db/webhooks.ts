@@ -1,45 +1,34 @@
 /**
- * The outbox of webhooks. Rows are written in the transaction that moves the cursor over the events they tell of,
- * and leave `pending` once. A lease names the sender; its version voids results of earlier holders.
+ * The outbox of webhooks. Rows are inserted in the transaction that moves the cursor over their events, and leave
+ * `pending` once. A lease names the sender; its version voids the results of earlier holders.
  */
-import type { Kysely, Selectable } from 'kysely'
+import type { Kysely } from 'kysely'
 
+import { recordColumns, toRow } from './rows.ts'
+import type { RecordOf } from './rows.ts'
 import type { Database } from './schema.ts'
 import type { AlertDeliveriesTable } from './tables/alerts.ts'
 
-export interface NewDelivery {
-  readonly id: string
-  readonly subscriptionId: string
-  /** Null for a test. */
-  readonly eventSeq: number | null
-  readonly type: string
-  readonly payload: string
-  readonly createdAt: string
-}
+export type WebhookDelivery = Omit<RecordOf<AlertDeliveriesTable>, 'leasedUntil' | 'leaseVersion'>
 
-export interface DeliveryRecord extends NewDelivery {
-  readonly status: 'pending' | 'delivered' | 'dead'
-  readonly attempts: number
-  readonly nextAttemptAt: string | null
-  readonly lastStatus: number | null
-  readonly lastError: string | null
-  readonly finishedAt: string | null
-}
+export type NewDelivery = Pick<
+  WebhookDelivery,
+  'id' | 'subscriptionId' | 'eventSeq' | 'type' | 'payload' | 'createdAt'
+>
 
 /** A delivery that its holder may send once, until the lease ends. */
-export interface DeliveryLease {
-  readonly id: string
-  readonly subscriptionId: string
+export interface DeliveryLease
+  extends
+    Pick<WebhookDelivery, 'id' | 'subscriptionId' | 'payload'>,
+    Pick<RecordOf<AlertDeliveriesTable>, 'leaseVersion'> {
   readonly url: string
-  readonly payload: string
   /** Attempts made before this one. */
   readonly attempts: number
-  readonly leaseVersion: number
 }
 
-/** What came of one attempt. */
+/** The result of one attempt. */
 export interface AttemptOutcome {
-  readonly status: 'pending' | 'delivered' | 'dead'
+  readonly status: WebhookDelivery['status']
   /** For `pending`: when to try again. */
   readonly nextAttemptAt: string | null
   readonly answered: number | null
@@ -47,7 +36,7 @@ export interface AttemptOutcome {
   readonly at: string
 }
 
-const columns = [
+const columns = recordColumns<AlertDeliveriesTable>()(
   'id',
   'subscription_id',
   'event_seq',
@@ -60,50 +49,28 @@ const columns = [
   'last_error',
   'created_at',
   'finished_at',
-] as const satisfies readonly (keyof AlertDeliveriesTable)[]
+)
 
-function toRecord(
-  row: Selectable<Pick<AlertDeliveriesTable, (typeof columns)[number]>>,
-): DeliveryRecord {
-  return {
-    id: row.id,
-    subscriptionId: row.subscription_id,
-    eventSeq: row.event_seq,
-    type: row.type,
-    payload: row.payload,
-    status: row.status,
-    attempts: row.attempts,
-    nextAttemptAt: row.next_attempt_at,
-    lastStatus: row.last_status,
-    lastError: row.last_error,
-    createdAt: row.created_at,
-    finishedAt: row.finished_at,
-  }
-}
-
-/** Puts a delivery into the outbox, due at once. False where the event is there for the subscription already. */
+/** Adds a delivery that is due at once; false where the subscription has one for the event. */
 export async function enqueueDelivery(
   db: Kysely<Database>,
   delivery: NewDelivery,
 ): Promise<boolean> {
   const inserted = await db
     .insertInto('alert_deliveries')
-    .values({
-      id: delivery.id,
-      subscription_id: delivery.subscriptionId,
-      event_seq: delivery.eventSeq,
-      type: delivery.type,
-      payload: delivery.payload,
-      status: 'pending',
-      attempts: 0,
-      next_attempt_at: delivery.createdAt,
-      leased_until: null,
-      lease_version: 0,
-      last_status: null,
-      last_error: null,
-      created_at: delivery.createdAt,
-      finished_at: null,
-    })
+    .values(
+      toRow<AlertDeliveriesTable>({
+        ...delivery,
+        status: 'pending',
+        attempts: 0,
+        nextAttemptAt: delivery.createdAt,
+        leasedUntil: null,
+        leaseVersion: 0,
+        lastStatus: null,
+        lastError: null,
+        finishedAt: null,
+      }),
+    )
     .onConflict((conflict) =>
       conflict
         .columns(['subscription_id', 'event_seq'])
@@ -114,7 +81,7 @@ export async function enqueueDelivery(
   return inserted.numInsertedOrUpdatedRows === 1n
 }
 
-/** Whether a test of the subscription still waits. */
+/** Whether a test of the subscription is pending. */
 export async function hasPendingTest(
   db: Kysely<Database>,
   subscriptionId: string,
@@ -134,8 +101,8 @@ export async function deliveriesOf(
   db: Kysely<Database>,
   subscriptionId: string,
   limit: number,
-  status?: DeliveryRecord['status'],
-): Promise<readonly DeliveryRecord[]> {
+  status?: WebhookDelivery['status'],
+): Promise<readonly WebhookDelivery[]> {
   let query = db
     .selectFrom('alert_deliveries')
     .select(columns)
@@ -144,19 +111,18 @@ export async function deliveriesOf(
     .orderBy('id')
     .limit(limit)
   if (status !== undefined) query = query.where('status', '=', status)
-  const rows = await query.execute()
-  return rows.map(toRecord)
+  return await query.execute()
 }
 
-/** Whether anything is due, so that a round without work writes nothing. */
+/** Whether any delivery is due, so that a round without work writes nothing. */
 export async function isDeliveryDue(db: Kysely<Database>, now: string): Promise<boolean> {
   const row = await dueQuery(db, now).select('alert_deliveries.id').limit(1).executeTakeFirst()
   return row !== undefined
 }
 
 /**
- * Leases deliveries that are due, at most one of each subscription, the longest due first. Nobody else is given them
- * until `leasedUntil`; a holder that died leaves them to whoever asks after that.
+ * Leases due deliveries, at most one of each subscription, the longest due first. No other caller gets them until
+ * `leasedUntil`.
  */
 export async function leaseDeliveries(
   tx: Kysely<Database>,
@@ -165,11 +131,11 @@ export async function leaseDeliveries(
   const rows = await dueQuery(tx, lease.now)
     .select([
       'alert_deliveries.id',
-      'alert_deliveries.subscription_id',
+      'alert_deliveries.subscription_id as subscriptionId',
       'alert_subscriptions.url',
       'alert_deliveries.payload',
       'alert_deliveries.attempts',
-      'alert_deliveries.lease_version',
+      'alert_deliveries.lease_version as leaseVersion',
     ])
     // SQLite takes the other columns from the row of the minimum.
     .select(({ fn }) => fn.min('alert_deliveries.next_attempt_at').as('due_since'))
@@ -184,21 +150,14 @@ export async function leaseDeliveries(
     .orderBy('due_since')
     .limit(lease.limit)
     .execute()
-  for (const { id, lease_version: version } of rows) {
+  for (const { id, leaseVersion } of rows) {
     await tx
       .updateTable('alert_deliveries')
-      .set({ leased_until: lease.leasedUntil, lease_version: version + 1 })
+      .set({ leased_until: lease.leasedUntil, lease_version: leaseVersion + 1 })
       .where('id', '=', id)
       .execute()
   }
-  return rows.map((row) => ({
-    id: row.id,
-    subscriptionId: row.subscription_id,
-    url: row.url,
-    payload: row.payload,
-    attempts: row.attempts,
-    leaseVersion: row.lease_version + 1,
-  }))
+  return rows.map(({ due_since: _, ...row }) => ({ ...row, leaseVersion: row.leaseVersion + 1 }))
 }
 
 function dueQuery(db: Kysely<Database>, now: string) {
@@ -215,7 +174,7 @@ function dueQuery(db: Kysely<Database>, now: string) {
     )
 }
 
-/** Keeps what came of an attempt. False, and nothing is kept, where the lease has gone to another. */
+/** Stores the result of an attempt; false, and nothing stored, where the lease has passed to another holder. */
 export async function settleDelivery(
   tx: Kysely<Database>,
   held: Pick<DeliveryLease, 'id' | 'leaseVersion'>,
@@ -240,7 +199,7 @@ export async function settleDelivery(
   return updated.numUpdatedRows === 1n
 }
 
-/** Ends all that still waits for a subscription. */
+/** Marks all pending deliveries of a subscription as dead. */
 export async function failPendingDeliveries(
   tx: Kysely<Database>,
   subscriptionId: string,
@@ -261,7 +220,7 @@ export async function failPendingDeliveries(
     .execute()
 }
 
-/** Forgets deliveries that were finished before a time. The number forgotten. */
+/** Deletes deliveries that finished before a time; returns their number. */
 export async function dropDeliveriesBefore(tx: Kysely<Database>, time: string): Promise<number> {
   const dropped = await tx
     .deleteFrom('alert_deliveries')

@@ -1,16 +1,17 @@
 /** Registered workers. */
-import type { Kysely, Selectable } from 'kysely'
-import { z } from 'zod'
+import type { Kysely } from 'kysely'
 
 import type { Worker } from '../contract/schemas/worker.ts'
 import type { Wallet } from '../core/wallet.ts'
-import { fromJsonText, toJsonText } from './json.ts'
-import { sql } from './kysely.ts'
+import { stringsFromJsonText, toJsonText } from './json.ts'
 import { lookAlikes } from './names.ts'
+import { countRows } from './queries.ts'
+import { recordColumns } from './rows.ts'
+import type { RecordOf } from './rows.ts'
 import type { Database } from './schema.ts'
 import type { WorkersTable } from './tables/workers.ts'
 
-const columns = [
+const columns = recordColumns<WorkersTable>()(
   'seq',
   'wallet',
   'display',
@@ -21,30 +22,25 @@ const columns = [
   'receipt_key',
   'registered_at',
   'updated_at',
-] as const satisfies readonly (keyof WorkersTable)[]
+)
 
-const skillList = z.array(z.string())
-
-export interface WorkerRow {
+export interface ListedWorker {
   readonly seq: number
   readonly worker: Worker
 }
 
-type Row = Pick<Selectable<WorkersTable>, (typeof columns)[number]>
+type Row = RecordOf<WorkersTable>
 
-function toRecord(row: Row): WorkerRow {
+function toWorker(row: Row): Worker {
   return {
-    seq: row.seq,
-    worker: {
-      wallet: row.display,
-      ...(row.display_name === null ? {} : { display_name: row.display_name }),
-      skills: skillList.parse(fromJsonText(row.skills)),
-      ...(row.url === null ? {} : { url: row.url }),
-      ...(row.bio === null ? {} : { bio: row.bio }),
-      ...(row.receipt_key === null ? {} : { receipt_key: row.receipt_key }),
-      registered_at: row.registered_at,
-      updated_at: row.updated_at,
-    },
+    wallet: row.display,
+    ...(row.displayName === null ? {} : { display_name: row.displayName }),
+    skills: [...stringsFromJsonText(row.skills)],
+    ...(row.url === null ? {} : { url: row.url }),
+    ...(row.bio === null ? {} : { bio: row.bio }),
+    ...(row.receiptKey === null ? {} : { receipt_key: row.receiptKey }),
+    registered_at: row.registeredAt,
+    updated_at: row.updatedAt,
   }
 }
 
@@ -59,7 +55,7 @@ export interface WorkerInput {
   readonly now: string
 }
 
-/** Registers a wallet, or replaces what it said of itself before; the time of registration stays. */
+/** Registers a wallet, or replaces its profile; the time of registration stays. */
 export async function putWorker(
   db: Kysely<Database>,
   input: WorkerInput,
@@ -92,7 +88,7 @@ export async function putWorker(
   }
   const rows = input.skills.map((skill) => ({ skill, wallet: wallet.id }))
   await db.insertInto('worker_skills').values(rows).execute()
-  return { worker: toRecord(row).worker, isNew: before === null }
+  return { worker: toWorker(row), isNew: before === null }
 }
 
 export async function findWorker(db: Kysely<Database>, walletId: string): Promise<Worker | null> {
@@ -106,17 +102,17 @@ export async function findWorker(db: Kysely<Database>, walletId: string): Promis
   return marked?.worker ?? null
 }
 
-/** The rows as workers, those whose names look like earlier ones marked. */
-async function withMarks(db: Kysely<Database>, rows: readonly Row[]): Promise<WorkerRow[]> {
+/** Rows as workers; names that resemble earlier ones are marked. */
+async function withMarks(db: Kysely<Database>, rows: readonly Row[]): Promise<ListedWorker[]> {
   const marked = await lookAlikes(
     db,
     'worker',
     rows.map(({ wallet }) => wallet),
   )
   return rows.map((row) => {
-    const { seq, worker } = toRecord(row)
+    const worker = toWorker(row)
     return {
-      seq,
+      seq: row.seq,
       worker: marked.has(row.wallet) ? { ...worker, looks_like_another: true } : worker,
     }
   })
@@ -134,17 +130,14 @@ export interface WorkerFilter {
 export async function listWorkers(
   db: Kysely<Database>,
   page: { readonly limit: number; readonly before: number | null; readonly filter?: WorkerFilter },
-): Promise<readonly WorkerRow[]> {
+): Promise<readonly ListedWorker[]> {
   let query = filtered(db, page.filter).select(columns)
   if (page.before !== null) query = query.where('seq', '<', page.before)
   return await withMarks(db, await query.orderBy('seq', 'desc').limit(page.limit).execute())
 }
 
 export async function countWorkers(db: Kysely<Database>, filter?: WorkerFilter): Promise<number> {
-  const { total } = await filtered(db, filter)
-    .select(sql<number>`count(*)`.as('total'))
-    .executeTakeFirstOrThrow()
-  return total
+  return await countRows(filtered(db, filter))
 }
 
 function filtered(db: Kysely<Database>, filter: WorkerFilter = {}) {

@@ -1,37 +1,36 @@
-/** Counts of what one caller has left in the ledger. */
+/** What the write quotas of callers are checked against. */
 import type { Kysely } from 'kysely'
 
 import { sql } from './kysely.ts'
+import { countRows } from './queries.ts'
 import type { Database } from './schema.ts'
 
-/** Jobs of a poster that take bids; one past its deadline does not, whether or not that is written yet. */
+/** Jobs of a poster that accept bids. A passed deadline counts as closed, written or not. */
 export async function countOpenJobs(
   db: Kysely<Database>,
   poster: string,
   now: string,
 ): Promise<number> {
-  const { total } = await db
-    .selectFrom('jobs')
-    .select(sql<number>`count(*)`.as('total'))
-    .where(sql<boolean>`status = 'open'`)
-    .where('poster', '=', poster)
-    .where('deadline', '>', now)
-    .executeTakeFirstOrThrow()
-  return total
+  return await countRows(
+    db
+      .selectFrom('jobs')
+      .where(sql<boolean>`status = 'open'`)
+      .where('poster', '=', poster)
+      .where('deadline', '>', now),
+  )
 }
 
-/** Bids of a bidder that are neither taken nor rejected nor lapsed. */
+/** Bids of a bidder that are neither awarded nor rejected nor lapsed. */
 export async function countOpenBids(db: Kysely<Database>, bidder: string): Promise<number> {
-  const { total } = await db
-    .selectFrom('job_bids')
-    .select(sql<number>`count(*)`.as('total'))
-    .where(sql<boolean>`status = 'open'`)
-    .where('bidder', '=', bidder)
-    .executeTakeFirstOrThrow()
-  return total
+  return await countRows(
+    db
+      .selectFrom('job_bids')
+      .where(sql<boolean>`status = 'open'`)
+      .where('bidder', '=', bidder),
+  )
 }
 
-/** When the n-th last write of a partner was that is no older than `after`; null where there are fewer. */
+/** The time of a partner's n-th newest write after `after`; null where there are fewer. */
 export async function nthLastWrite(
   db: Kysely<Database>,
   handle: string,
@@ -48,7 +47,7 @@ export async function nthLastWrite(
   return row === undefined || row.created_at <= after ? null : row.created_at
 }
 
-/** The same of receipts that only their worker has signed and nothing else has shown. */
+/** The same for receipts that only their worker has signed and no chain has confirmed. */
 export async function nthLastUnverified(
   db: Kysely<Database>,
   worker: string,
@@ -69,7 +68,7 @@ export async function nthLastUnverified(
 
 export type NetworkWrite = 'registration' | 'receipt'
 
-/** The same of what came from a network, known by one of its hashes. */
+/** The same for writes from a network, identified by any of its hashes. */
 export async function nthLastOfNetwork(
   db: Kysely<Database>,
   from: { readonly kind: NetworkWrite; readonly networks: readonly string[] },
@@ -96,8 +95,8 @@ export async function insertNetworkWrite(
   await db.insertInto('network_writes').values({ kind, network, created_at: now }).execute()
 }
 
-/** Drops at most `limit` rows that no bound counts any more; answers how many went. */
-export async function dropNetworkWrites(
+/** Deletes at most `limit` rows from before a time; returns their number. */
+export async function deleteNetworkWrites(
   db: Kysely<Database>,
   before: string,
   limit: number,

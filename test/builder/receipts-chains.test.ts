@@ -91,7 +91,7 @@ describe.each(evmChains)('receipts on %s', (chain: EvmChainName) => {
       })
     }
     const [found] = await receiptsOfTransaction(database.reader, chain, hash)
-    expect(found).toMatchObject({ onchain: 'verified', check: { verdict: 'final', log_index: 0 } })
+    expect(found).toMatchObject({ onchain: 'verified', check: { verdict: 'final', logIndex: 0 } })
     expect(explorerUrl(chain, hash)).toBe(`${chains[chain].explorerTx}${hash}`)
     await database.close()
   })

@@ -14,7 +14,7 @@ import type { NewEvent } from '../../src/db/events.ts'
 import { openDatabase } from '../../src/db/open.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { deliveriesOf } from '../../src/db/webhooks.ts'
-import type { DeliveryRecord } from '../../src/db/webhooks.ts'
+import type { WebhookDelivery } from '../../src/db/webhooks.ts'
 import type { OutboundAnswer } from '../../src/outbound/pinned-fetch.ts'
 import { gate, tempDatabase } from '../db/temp-database.ts'
 import { handClock } from '../support/http-service.ts'
@@ -91,9 +91,9 @@ async function happen(changes: Partial<NewEvent> = {}): Promise<number> {
   return await database.write((tx) => appendEvent(tx, event))
 }
 
-const deliveries = (id: string): Promise<readonly DeliveryRecord[]> =>
+const deliveries = (id: string): Promise<readonly WebhookDelivery[]> =>
   deliveriesOf(database.reader, id, 200)
-const only = async (id: string): Promise<DeliveryRecord | undefined> => (await deliveries(id))[0]
+const only = async (id: string): Promise<WebhookDelivery | undefined> => (await deliveries(id))[0]
 
 const message = z.object({ type: z.string(), timestamp: z.string(), data: z.looseObject({}) })
 

@@ -18,7 +18,7 @@ import { dayMs, hourOf, isoTime } from '../../src/core/time.ts'
 import { putClaim } from '../../src/db/claims.ts'
 import { appendEvent } from '../../src/db/events.ts'
 import { closeFlag, openFlag } from '../../src/db/flags.ts'
-import { putBid, takeBid } from '../../src/db/jobs/bids.ts'
+import { putBid, awardBid } from '../../src/db/jobs/bids.ts'
 import { insertJob } from '../../src/db/jobs/jobs.ts'
 import { transitionJob } from '../../src/db/jobs/transitions.ts'
 import { setMeta } from '../../src/db/meta.ts'
@@ -277,7 +277,7 @@ export function documentWrites(dataDir: string, rails: readonly string[]) {
     bid: bidOn,
     award: async (tx, n, nowMs) => {
       const { job, bid } = await bidOn(tx, n, nowMs)
-      await takeBid(tx, job.id, bid, isoTime(nowMs))
+      await awardBid(tx, job.id, bid, isoTime(nowMs))
       await transitionJob(tx, job, move('award', 'awarded')(nowMs), { awardedBid: bid })
     },
     'end of a job': async (tx, n, nowMs) => {

@@ -8,7 +8,7 @@ import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { putBid } from '../../src/db/jobs/bids.ts'
 import { insertJob } from '../../src/db/jobs/jobs.ts'
-import { dropNetworkWrites } from '../../src/db/write-quotas.ts'
+import { deleteNetworkWrites } from '../../src/db/write-quotas.ts'
 import { openExchange, parties } from '../support/exchange.ts'
 import type { Exchange } from '../support/exchange.ts'
 import { startService } from '../support/http-service.ts'
@@ -191,7 +191,7 @@ test('a network registers 200 wallets a day; who is registered goes on, and the 
   expect((await register('two')).status).toBe(201)
   const { database } = service.actions
   const before = isoTime(service.clock.now() - dayMs / 2)
-  expect(await database.write((tx) => dropNetworkWrites(tx, before, 1000))).toBe(200)
+  expect(await database.write((tx) => deleteNetworkWrites(tx, before, 1000))).toBe(200)
 })
 
 test('a /48 of IPv6 registers as many as ten of its networks', async () => {

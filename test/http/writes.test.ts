@@ -9,7 +9,7 @@ import { messages } from '../../src/auth/messages.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import type { Route } from '../../src/contract/route.ts'
 import { signatureInput, timeInput, walletInput } from '../../src/contract/schemas/input.ts'
-import { dropExpiredAnswers } from '../../src/db/guard.ts'
+import { deleteExpiredAnswers } from '../../src/db/guard.ts'
 import { getMeta, setMeta } from '../../src/db/meta.ts'
 import { installHandlers, read, write } from '../../src/http/handlers.ts'
 import type { Handler } from '../../src/http/handlers.ts'
@@ -408,7 +408,7 @@ describe('an idempotency key', () => {
     await post('/api/v1/test/notes', body, { 'Idempotency-Key': 'late' })
     service.clock.advance(3_600_000)
     const { database } = service.actions
-    expect(await database.write((tx) => dropExpiredAnswers(tx, isoNow(), 100))).toBeGreaterThan(0)
+    expect(await database.write((tx) => deleteExpiredAnswers(tx, isoNow(), 100))).toBeGreaterThan(0)
     const again = await post('/api/v1/test/notes', body, { 'Idempotency-Key': 'late' })
     expect(again).toMatchObject({ status: 201, body: { counted: 1 } })
     const without = await post('/api/v1/test/notes', body)

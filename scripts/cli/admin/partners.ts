@@ -64,8 +64,8 @@ export async function setTier(session: Session, input: Input): Promise<number> {
         priceMicroUsdc: 0,
         paidMicroUsdc: 0,
         creditMicroUsdc: 0,
-        from: isFree ? null : now,
-        until: isFree ? null : isoTime(nowMs + days * dayMs),
+        fromAt: isFree ? null : now,
+        untilAt: isFree ? null : isoTime(nowMs + days * dayMs),
         answer: { reason },
         createdAt: now,
       })

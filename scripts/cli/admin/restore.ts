@@ -92,7 +92,7 @@ async function alone(path: string, damaged: boolean, work: () => Promise<void>):
   let locked = false
   try {
     await withPlainFile(path, 'read-write', async (db) => {
-      await acceptSingleReceipt(db)
+      await lockExclusively(db)
       locked = true
       await work()
     })
@@ -107,7 +107,7 @@ async function alone(path: string, damaged: boolean, work: () => Promise<void>):
   }
 }
 
-async function acceptSingleReceipt(db: Kysely<Database>): Promise<void> {
+async function lockExclusively(db: Kysely<Database>): Promise<void> {
   const { rows } = await sql<{ journal_mode: string }>`pragma journal_mode = delete`.execute(db)
   if (rows[0]?.journal_mode !== 'delete') throw new UsageError('the database is in use')
   await sql`pragma locking_mode = exclusive`.execute(db)

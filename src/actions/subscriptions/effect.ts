@@ -93,8 +93,8 @@ export async function subscriptionPaid(
     priceMicroUsdc,
     paidMicroUsdc,
     creditMicroUsdc,
-    from,
-    until,
+    fromAt: from,
+    untilAt: until,
     answer,
     createdAt: now,
   })
@@ -149,8 +149,9 @@ export async function subscriptionUndone(
   const subscription = afterUndone(partner.subscription, gone, nowMs)
   const now = isoTime(nowMs)
   await setSubscription(tx, handle, subscription, now)
+  const { seq: _, ...bought } = change
   await appendSubscriptionChange(tx, {
-    ...change,
+    ...bought,
     kind: 'undone',
     answer: {} satisfies JsonObject,
     createdAt: now,

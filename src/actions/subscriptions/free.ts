@@ -149,8 +149,8 @@ async function written(
     priceMicroUsdc,
     paidMicroUsdc: 0,
     creditMicroUsdc,
-    from,
-    until,
+    fromAt: from,
+    untilAt: until,
     answer,
     createdAt: now,
   }

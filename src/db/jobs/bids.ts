@@ -1,32 +1,20 @@
-/** Bids on jobs: one of each bidder, and one that is taken. */
-import type { Kysely, Selectable } from 'kysely'
+/** Bids on jobs: one per bidder and at most one award. */
+import type { Kysely } from 'kysely'
 
 import type { Bid } from '../../contract/schemas/job.ts'
 import { toUsdc } from '../../core/money.ts'
 import type { Wallet } from '../../core/wallet.ts'
-import { sql } from '../kysely.ts'
+import { countRows } from '../queries.ts'
+import { recordColumns } from '../rows.ts'
+import type { RecordOf } from '../rows.ts'
 import type { Database } from '../schema.ts'
-import type { BidStatus, JobBidsTable } from '../tables/jobs.ts'
+import type { JobBidsTable } from '../tables/jobs.ts'
 
-export interface BidTerms {
-  readonly priceMicroUsdc: number
-  readonly etaHours: number
-  readonly proposal: string
-}
+export type BidTerms = Pick<BidRecord, 'priceMicroUsdc' | 'etaHours' | 'proposal'>
 
-export interface BidRecord extends BidTerms {
-  readonly seq: number
-  readonly id: string
-  readonly jobId: string
-  /** The wallet's `id`. */
-  readonly bidder: string
-  readonly bidderDisplay: string
-  readonly status: BidStatus
-  readonly createdAt: string
-  readonly updatedAt: string
-}
+export type BidRecord = RecordOf<JobBidsTable>
 
-const columns = [
+const columns = recordColumns<JobBidsTable>()(
   'seq',
   'id',
   'job_id',
@@ -38,25 +26,9 @@ const columns = [
   'status',
   'created_at',
   'updated_at',
-] as const satisfies readonly (keyof JobBidsTable)[]
+)
 
-function toRecord(row: Selectable<JobBidsTable>): BidRecord {
-  return {
-    seq: row.seq,
-    id: row.id,
-    jobId: row.job_id,
-    bidder: row.bidder,
-    bidderDisplay: row.bidder_display,
-    priceMicroUsdc: row.price_micro_usdc,
-    etaHours: row.eta_hours,
-    proposal: row.proposal,
-    status: row.status,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  }
-}
-
-/** Stores a bid, or replaces the terms of the one that this bidder has on the job; its id stays. */
+/** Stores a bid, or replaces the terms of the bidder's bid on the job, which keeps its id. */
 export async function putBid(
   db: Kysely<Database>,
   bid: {
@@ -74,7 +46,7 @@ export async function putBid(
     proposal: terms.proposal,
     updated_at: now,
   }
-  const row = await db
+  return await db
     .insertInto('job_bids')
     .values({
       id: bid.id,
@@ -88,10 +60,8 @@ export async function putBid(
     .onConflict((conflict) => conflict.columns(['job_id', 'bidder']).doUpdateSet(values))
     .returning(columns)
     .executeTakeFirstOrThrow()
-  return toRecord(row)
 }
 
-/** The bid of a bidder on a job. */
 export async function findBidBy(
   db: Kysely<Database>,
   jobId: string,
@@ -103,11 +73,11 @@ export async function findBidBy(
     .where('job_id', '=', jobId)
     .where('bidder', '=', bidder)
     .executeTakeFirst()
-  return row === undefined ? null : toRecord(row)
+  return row ?? null
 }
 
-/** Takes one open bid of a job and rejects the others; false where the job has no such open bid. */
-export async function takeBid(
+/** Awards one open bid of a job and rejects the others; false where the job has no such open bid. */
+export async function awardBid(
   db: Kysely<Database>,
   jobId: string,
   bidId: string,
@@ -125,7 +95,7 @@ export async function takeBid(
   return true
 }
 
-/** Nothing was awarded before the job ended: what is open lapses. */
+/** Lapses the open bids of a job that ended without an award. */
 export async function lapseBids(db: Kysely<Database>, jobId: string, now: string): Promise<void> {
   await closeBids(db, jobId, 'lapsed', now)
 }
@@ -147,21 +117,21 @@ async function closeBids(
 export interface BidPage {
   readonly jobId: string
   readonly limit: number
-  /** The sequence number that the last page ended with. */
+  /** The last sequence number of the previous page. */
   readonly after: number | null
 }
 
-/** Bids of a job in the order in which they were first made. */
+/** Bids of a job in the order of their first submission. */
 export async function listBids(
   db: Kysely<Database>,
   { jobId, limit, after }: BidPage,
 ): Promise<readonly BidRecord[]> {
   let query = db.selectFrom('job_bids').select(columns).where('job_id', '=', jobId)
   if (after !== null) query = query.where('seq', '>', after)
-  return (await query.orderBy('seq').limit(limit).execute()).map(toRecord)
+  return await query.orderBy('seq').limit(limit).execute()
 }
 
-/** A bid as it is answered. `isJobOpen` says whether bids could still be taken at that time. */
+/** A bid as responses show it. `isJobOpen`: whether the job accepts bids at that time. */
 export function bidView(record: BidRecord, isJobOpen: boolean): Bid {
   return {
     id: record.id,
@@ -176,12 +146,6 @@ export function bidView(record: BidRecord, isJobOpen: boolean): Bid {
   }
 }
 
-/** Counts the bids of a job. */
 export async function countBids(db: Kysely<Database>, jobId: string): Promise<number> {
-  const { total } = await db
-    .selectFrom('job_bids')
-    .select(sql<number>`count(*)`.as('total'))
-    .where('job_id', '=', jobId)
-    .executeTakeFirstOrThrow()
-  return total
+  return await countRows(db.selectFrom('job_bids').where('job_id', '=', jobId))
 }

@@ -1,20 +1,17 @@
-/** What time decides about jobs: deadlines that have passed, and deliveries that nobody has answered. */
+/** Jobs with passed deadlines, and deliveries without an answer. */
 import type { Kysely } from 'kysely'
 
 import { answerDays } from '../../core/job.ts'
 import { dayMs, isoTime } from '../../core/time.ts'
 import { sql } from '../kysely.ts'
 import type { Database } from '../schema.ts'
-import { jobRows, toRecord } from './record.ts'
+import { jobRows, toJob } from './record.ts'
 import type { JobRecord } from './record.ts'
 import { transitionJob } from './transitions.ts'
 
 const expiredPerWrite = 200
 
-/**
- * Writes down what time has decided: open and awarded jobs whose deadline has passed are expired. Answers
- * how many; a second run at the same time finds none.
- */
+/** Expires open and awarded jobs with a passed deadline; returns their number. Safe to run twice at once. */
 export async function expireJobs(
   database: { readonly write: <T>(work: (tx: Kysely<Database>) => Promise<T>) => Promise<T> },
   nowMs: number,
@@ -51,7 +48,7 @@ async function expireSome(tx: Kysely<Database>, nowMs: number): Promise<number> 
   return due.length
 }
 
-/** Jobs whose poster has not answered a delivery in time, the longest waiting first. */
+/** Jobs with a delivery that the poster has not answered in time, the longest waiting first. */
 export async function unansweredJobs(
   db: Kysely<Database>,
   nowMs: number,
@@ -64,5 +61,5 @@ export async function unansweredJobs(
     .orderBy('jobs.seq')
     .limit(limit)
     .execute()
-  return rows.map(toRecord)
+  return rows.map(toJob)
 }

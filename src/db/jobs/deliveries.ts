@@ -1,22 +1,28 @@
-/** What the bidder whose bid was taken has delivered: once for a job, and never changed. */
+/** Deliveries by the awarded bidder: one per job, never changed. */
 import type { Kysely } from 'kysely'
 
 import type { JsonObject } from '../../core/canonical-json.ts'
 import { objectFromJsonText, toJsonText } from '../json.ts'
+import { recordColumns, toRow } from '../rows.ts'
+import type { RecordOf } from '../rows.ts'
 import type { Database } from '../schema.ts'
+import type { JobDeliveriesTable } from '../tables/jobs.ts'
 
-export interface DeliveryRecord {
-  readonly id: string
-  readonly jobId: string
-  /** The wallet's `id`. */
-  readonly deliverer: string
-  readonly uri: string
-  readonly contentSha256: string
-  readonly note: string | null
-  /** The body as it was sent: what the signature in it covers. */
+export interface DeliveryRecord extends Omit<RecordOf<JobDeliveriesTable>, 'seq' | 'statement'> {
+  /** The body as it was sent, which the signature in it covers. */
   readonly statement: JsonObject
-  readonly createdAt: string
 }
+
+const columns = recordColumns<JobDeliveriesTable>()(
+  'id',
+  'job_id',
+  'deliverer',
+  'uri',
+  'content_sha256',
+  'note',
+  'statement',
+  'created_at',
+)
 
 export async function insertDelivery(
   db: Kysely<Database>,
@@ -24,16 +30,7 @@ export async function insertDelivery(
 ): Promise<void> {
   await db
     .insertInto('job_deliveries')
-    .values({
-      id: delivery.id,
-      job_id: delivery.jobId,
-      deliverer: delivery.deliverer,
-      uri: delivery.uri,
-      content_sha256: delivery.contentSha256,
-      note: delivery.note,
-      statement: toJsonText(delivery.statement),
-      created_at: delivery.createdAt,
-    })
+    .values(toRow<JobDeliveriesTable>({ ...delivery, statement: toJsonText(delivery.statement) }))
     .execute()
 }
 
@@ -43,18 +40,8 @@ export async function findDelivery(
 ): Promise<DeliveryRecord | null> {
   const row = await db
     .selectFrom('job_deliveries')
-    .selectAll()
+    .select(columns)
     .where('job_id', '=', jobId)
     .executeTakeFirst()
-  if (row === undefined) return null
-  return {
-    id: row.id,
-    jobId: row.job_id,
-    deliverer: row.deliverer,
-    uri: row.uri,
-    contentSha256: row.content_sha256,
-    note: row.note,
-    statement: objectFromJsonText(row.statement),
-    createdAt: row.created_at,
-  }
+  return row === undefined ? null : { ...row, statement: objectFromJsonText(row.statement) }
 }

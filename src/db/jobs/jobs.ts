@@ -7,8 +7,11 @@ import { isoTime } from '../../core/time.ts'
 import type { Wallet } from '../../core/wallet.ts'
 import { toJsonText } from '../json.ts'
 import { sql } from '../kysely.ts'
+import { countRows } from '../queries.ts'
+import { toRow } from '../rows.ts'
 import type { Database } from '../schema.ts'
-import { jobRows, toRecord } from './record.ts'
+import type { JobsTable } from '../tables/jobs.ts'
+import { jobRows, toJob } from './record.ts'
 import type { JobRecord } from './record.ts'
 import { appendTransition } from './transitions.ts'
 
@@ -24,43 +27,43 @@ export interface NewJob {
   readonly now: string
 }
 
-/** Stores a job as open, and its first move. */
+/** Stores an open job and its first transition. */
 export async function insertJob(db: Kysely<Database>, job: NewJob): Promise<void> {
+  const { poster, skills, deadlineMs, now, ...facts } = job
   const { seq } = await db
     .insertInto('jobs')
-    .values({
-      id: job.id,
-      poster: job.poster.id,
-      poster_display: job.poster.display,
-      title: job.title,
-      description: job.description,
-      skills: toJsonText(job.skills),
-      budget_micro_usdc: job.budgetMicroUsdc,
-      deadline: isoTime(job.deadlineMs),
-      status: 'open',
-      bids_count: 0,
-      awarded_bid: null,
-      receipt_id: null,
-      created_at: job.now,
-      updated_at: job.now,
-    })
+    .values(
+      toRow<JobsTable>({
+        ...facts,
+        poster: poster.id,
+        posterDisplay: poster.display,
+        skills: toJsonText(skills),
+        deadline: isoTime(deadlineMs),
+        status: 'open',
+        bidsCount: 0,
+        awardedBid: null,
+        receiptId: null,
+        createdAt: now,
+        updatedAt: now,
+      }),
+    )
     .returning('seq')
     .executeTakeFirstOrThrow()
-  const rows = job.skills.map((skill) => ({ skill, job_seq: seq }))
+  const rows = skills.map((skill) => ({ skill, job_seq: seq }))
   await db.insertInto('job_skills').values(rows).execute()
-  await appendTransition(db, job.id, {
+  await appendTransition(db, facts.id, {
     event: 'post',
     role: 'poster',
-    actor: job.poster.id,
+    actor: poster.id,
     status: 'open',
     note: null,
-    now: job.now,
+    now,
   })
 }
 
 export async function findJob(db: Kysely<Database>, id: string): Promise<JobRecord | null> {
   const row = await jobRows(db).where('jobs.id', '=', id).executeTakeFirst()
-  return row === undefined ? null : toRecord(row)
+  return row === undefined ? null : toJob(row)
 }
 
 export interface JobFilter {
@@ -83,7 +86,7 @@ export async function listJobs(
   const { before, limit, nowMs, filter } = page
   let query = jobRows(db).where(matches(nowMs, filter))
   if (before !== null) query = query.where('jobs.seq', '<', before)
-  return (await query.orderBy('jobs.seq', 'desc').limit(limit).execute()).map(toRecord)
+  return (await query.orderBy('jobs.seq', 'desc').limit(limit).execute()).map(toJob)
 }
 
 export async function countJobs(
@@ -91,17 +94,12 @@ export async function countJobs(
   nowMs: number,
   filter?: JobFilter,
 ): Promise<number> {
-  const { total } = await db
-    .selectFrom('jobs')
-    .select(sql<number>`count(*)`.as('total'))
-    .where(matches(nowMs, filter))
-    .executeTakeFirstOrThrow()
-  return total
+  return await countRows(db.selectFrom('jobs').where(matches(nowMs, filter)))
 }
 
 const timed = jobStatuses.filter(endsByTime)
 
-/** By the state at a time: whether the cron job has written it yet makes no difference. */
+/** By the status at a time, whether or not the cron job has written it. */
 function matches(nowMs: number, { status, skill, poster }: JobFilter = {}) {
   const now = isoTime(nowMs)
   const parts = [sql<boolean>`1`]

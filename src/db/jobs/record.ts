@@ -1,95 +1,72 @@
-/** A job as the program has it, and how it is read from its row. */
+/** A job as a record. */
 import type { Kysely } from 'kysely'
-import { z } from 'zod'
 
-import type { JobStatus } from '../../core/job.ts'
-import { fromJsonText } from '../json.ts'
+import { stringsFromJsonText } from '../json.ts'
+import type { RecordOf } from '../rows.ts'
 import type { Database } from '../schema.ts'
+import type { JobsTable } from '../tables/jobs.ts'
 
-export interface JobRecord {
-  readonly seq: number
-  readonly id: string
-  /** The wallet's `id`. */
-  readonly poster: string
-  readonly posterDisplay: string
-  readonly title: string
-  readonly description: string
+export interface JobRecord extends Omit<RecordOf<JobsTable>, 'skills' | 'deadline' | 'awardedBid'> {
   readonly skills: readonly string[]
-  readonly budgetMicroUsdc: number
   readonly deadlineMs: number
-  /** Unix milliseconds; null unless something was delivered and nobody has answered yet. */
+  /** Unix milliseconds; null unless a delivery waits for its answer. */
   readonly deliveredMs: number | null
-  /** As it was written; what it is at a time says `statusAt`. */
-  readonly status: JobStatus
-  readonly bidsCount: number
-  /** The bid that was taken. */
+  /** The awarded bid. */
   readonly award: {
     readonly bidId: string
     readonly bidder: string
     readonly bidderDisplay: string
     readonly priceMicroUsdc: number
   } | null
-  readonly receiptId: string | null
-  readonly createdAt: string
-  readonly updatedAt: string
 }
 
-const skillList = z.array(z.string())
-
-/** Jobs, each with the bid that was taken. */
+/** Selects jobs, each with its awarded bid. */
 export function jobRows(db: Kysely<Database>) {
   return db
     .selectFrom('jobs')
-    .leftJoin('job_bids as taken', 'taken.id', 'jobs.awarded_bid')
+    .leftJoin('job_bids as awarded', 'awarded.id', 'jobs.awarded_bid')
     .select([
       'jobs.seq',
       'jobs.id',
       'poster',
-      'poster_display',
+      'poster_display as posterDisplay',
       'title',
       'description',
       'skills',
-      'budget_micro_usdc',
+      'budget_micro_usdc as budgetMicroUsdc',
       'deadline',
       'jobs.status',
-      'bids_count',
-      'receipt_id',
-      'jobs.created_at',
-      'jobs.updated_at',
-      'taken.id as bid_id',
-      'taken.bidder',
-      'taken.bidder_display',
-      'taken.price_micro_usdc',
+      'bids_count as bidsCount',
+      'receipt_id as receiptId',
+      'jobs.created_at as createdAt',
+      'jobs.updated_at as updatedAt',
+      'awarded.id as bidId',
+      'awarded.bidder',
+      'awarded.bidder_display as bidderDisplay',
+      'awarded.price_micro_usdc as priceMicroUsdc',
     ])
 }
 
 type Row = Awaited<ReturnType<ReturnType<typeof jobRows>['executeTakeFirstOrThrow']>>
 
-export function toRecord(row: Row): JobRecord {
+export function toJob({
+  skills,
+  deadline,
+  bidId,
+  bidder,
+  bidderDisplay,
+  priceMicroUsdc,
+  ...job
+}: Row): JobRecord {
+  // The columns of the joined bid are null together.
+  const hasAward =
+    bidId !== null && bidder !== null && bidderDisplay !== null && priceMicroUsdc !== null
   return {
-    seq: row.seq,
-    id: row.id,
-    poster: row.poster,
-    posterDisplay: row.poster_display,
-    title: row.title,
-    description: row.description,
-    skills: skillList.parse(fromJsonText(row.skills)),
-    budgetMicroUsdc: row.budget_micro_usdc,
-    deadlineMs: Date.parse(row.deadline),
-    // The delivery was the last move.
-    deliveredMs: row.status === 'delivered' ? Date.parse(row.updated_at) : null,
-    status: row.status,
-    bidsCount: row.bids_count,
-    award: awardOf(row),
-    receiptId: row.receipt_id,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
+    ...job,
+    skills: stringsFromJsonText(skills),
+    deadlineMs: Date.parse(deadline),
+    // The delivery is the last transition of a delivered job.
+    deliveredMs: job.status === 'delivered' ? Date.parse(job.updatedAt) : null,
+    award: hasAward ? { bidId, bidder, bidderDisplay, priceMicroUsdc } : null,
   }
-}
-
-/** The columns of the joined bid are null together. */
-function awardOf(row: Row): JobRecord['award'] {
-  const { bid_id: bidId, bidder, bidder_display: bidderDisplay, price_micro_usdc: price } = row
-  if (bidId === null || bidder === null || bidderDisplay === null || price === null) return null
-  return { bidId, bidder, bidderDisplay, priceMicroUsdc: price }
 }

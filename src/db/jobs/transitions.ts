@@ -1,4 +1,4 @@
-/** Every move of a job, and the state that it leads to. */
+/** Transitions of a job, and the states that they lead to. */
 import type { Kysely } from 'kysely'
 
 import type { JobEvent, JobRole, JobStatus } from '../../core/job.ts'
@@ -9,7 +9,7 @@ import type { JobRecord } from './record.ts'
 export interface JobTransition {
   readonly event: JobEvent
   readonly role: JobRole
-  /** The wallet's `id`; null where time did it. */
+  /** The wallet's `id`; null for the clock. */
   readonly actor: string | null
   readonly status: JobStatus
   readonly note: string | null
@@ -18,13 +18,13 @@ export interface JobTransition {
 }
 
 /**
- * Moves a job, in the transaction of what moves it: compare and set on the state it was seen in. Bids that
- * can no longer be taken lapse. False, and nothing changed, where the job is no longer in that state.
+ * Writes a transition as a compare-and-set on the status of `job`; open bids of an ended job lapse. False, and nothing
+ * changed, where the status has changed.
  */
 export async function transitionJob(
   db: Kysely<Database>,
   job: Pick<JobRecord, 'id' | 'status'>,
-  move: JobTransition,
+  transition: JobTransition,
   changes: {
     readonly bidsCount?: number
     readonly awardedBid?: string
@@ -35,8 +35,8 @@ export async function transitionJob(
   const { numUpdatedRows } = await db
     .updateTable('jobs')
     .set({
-      status: move.status,
-      updated_at: move.now,
+      status: transition.status,
+      updated_at: transition.now,
       ...(bidsCount === undefined ? {} : { bids_count: bidsCount }),
       ...(awardedBid === undefined ? {} : { awarded_bid: awardedBid }),
       ...(receiptId === undefined ? {} : { receipt_id: receiptId }),
@@ -45,48 +45,43 @@ export async function transitionJob(
     .where('status', '=', job.status)
     .executeTakeFirstOrThrow()
   if (numUpdatedRows !== 1n) return false
-  if (move.status === 'cancelled' || move.status === 'expired') {
-    await lapseBids(db, job.id, move.now)
+  if (transition.status === 'cancelled' || transition.status === 'expired') {
+    await lapseBids(db, job.id, transition.now)
   }
-  await appendTransition(db, job.id, move)
+  await appendTransition(db, job.id, transition)
   return true
 }
 
-/** Writes a move down; the job itself is not touched. */
+/** Appends a transition; the job itself is unchanged. */
 export async function appendTransition(
   db: Kysely<Database>,
   jobId: string,
-  move: JobTransition,
+  transition: JobTransition,
 ): Promise<void> {
   await db
     .insertInto('job_transitions')
     .values({
       job_id: jobId,
-      event: move.event,
-      role: move.role,
-      actor: move.actor,
-      status_after: move.status,
-      note: move.note,
-      created_at: move.now,
+      event: transition.event,
+      role: transition.role,
+      actor: transition.actor,
+      status_after: transition.status,
+      note: transition.note,
+      created_at: transition.now,
     })
     .execute()
 }
 
-/** The moves of a job but its bids, oldest first. */
+/** Transitions of a job except bids, oldest first. */
 export async function transitionsOfJob(
   db: Kysely<Database>,
   jobId: string,
 ): Promise<readonly JobTransition[]> {
-  const rows = await db
+  return await db
     .selectFrom('job_transitions')
-    .select(['event', 'role', 'actor', 'status_after', 'note', 'created_at'])
+    .select(['event', 'role', 'actor', 'status_after as status', 'note', 'created_at as now'])
     .where('job_id', '=', jobId)
     .where('event', '<>', 'bid')
     .orderBy('seq')
     .execute()
-  return rows.map(({ status_after: status, created_at: now, ...move }) => ({
-    ...move,
-    status,
-    now,
-  }))
 }

@@ -1,14 +1,11 @@
-/** Where a partner attests, and the wallet that may move it. */
+/** The attestation endpoint of a partner, and the wallet that may change it. */
 import type { Kysely } from 'kysely'
 
 import type { Database } from '../schema.ts'
-import { columns, toRecord } from './record.ts'
+import { partnerColumns, toPartner } from './record.ts'
 import type { Attestation, PartnerRecord } from './record.ts'
 
-/**
- * Moves the attestation endpoint, if the binding still is what the caller decided by.
- * Null where another write came first: then nothing is changed.
- */
+/** Changes the endpoint if the binding is still `before`; null, and nothing changed, where another write came first. */
 export async function moveAttestation(
   db: Kysely<Database>,
   handle: string,
@@ -28,14 +25,14 @@ export async function moveAttestation(
     .where('handle', '=', handle)
     .where('attestation_oath_seq', '=', before.oathSeq)
     .where('attestation_wallet', 'is', before.wallet)
-    .returning(columns)
+    .returning(partnerColumns)
     .executeTakeFirst()
-  return row === undefined ? null : toRecord(row)
+  return row === undefined ? null : toPartner(row)
 }
 
 /**
- * Takes the binding off a partner, for the operator: the endpoint stays, and the next signature by a
- * wallet of the partner's oath history binds it anew. False where there is no such partner.
+ * Removes the binding, for the operator: the endpoint stays, and the next signature by a wallet of the partner's oath
+ * history binds it anew. False for an unknown partner.
  */
 export async function releaseAttestation(
   db: Kysely<Database>,

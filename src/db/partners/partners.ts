@@ -1,43 +1,45 @@
-/** Partners: signed up, found, listed, and what they say of themselves. */
+/** Partners: signed up, found, listed and edited. */
 import type { Kysely } from 'kysely'
 
 import type { PartnerSubscription, TierName } from '../../core/partner.ts'
 import type { Wallet } from '../../core/wallet.ts'
 import { toJsonText } from '../json.ts'
-import { sql } from '../kysely.ts'
+import { countRows } from '../queries.ts'
 import type { Database } from '../schema.ts'
-import { columns, toRecord } from './record.ts'
+import { partnerColumns, toPartner } from './record.ts'
 import type { PartnerProfile, PartnerRecord } from './record.ts'
 
 export async function findPartner(
   db: Kysely<Database>,
   by: { readonly handle: string } | { readonly wallet: string },
 ): Promise<PartnerRecord | null> {
-  const query = db.selectFrom('partners').select(columns)
+  const query = db.selectFrom('partners').select(partnerColumns)
   const one =
     'handle' in by ? query.where('handle', '=', by.handle) : query.where('wallet', '=', by.wallet)
   const row = await one.executeTakeFirst()
-  return row === undefined ? null : toRecord(row)
+  return row === undefined ? null : toPartner(row)
 }
 
-/** All partners in the order of signing up, whatever their state; for the operator. */
+/** All partners in any state in the order of signing up, for the operator. */
 export async function listPartners(db: Kysely<Database>): Promise<readonly PartnerRecord[]> {
-  return (await db.selectFrom('partners').select(columns).orderBy('seq').execute()).map(toRecord)
+  return (await db.selectFrom('partners').select(partnerColumns).orderBy('seq').execute()).map(
+    toPartner,
+  )
 }
 
-/** At most `limit` partners whose subscription has not run out, the newest first. */
+/** At most `limit` partners with a current subscription, newest first. */
 export async function newestPartners(
   db: Kysely<Database>,
   limit: number,
 ): Promise<readonly PartnerRecord[]> {
   const rows = await db
     .selectFrom('partners')
-    .select(columns)
+    .select(partnerColumns)
     .where('status', 'in', ['active', 'past_due'])
     .orderBy('seq', 'desc')
     .limit(limit)
     .execute()
-  return rows.map(toRecord)
+  return rows.map(toPartner)
 }
 
 export interface NewPartner extends PartnerProfile {
@@ -48,12 +50,12 @@ export interface NewPartner extends PartnerProfile {
   readonly status: PartnerSubscription['status']
   /** RFC 3339. */
   readonly oathSignedAt: string
-  /** The row of the oath: the first binding is the wallet that swore it. */
+  /** The row of the partner oath, whose wallet is the first binding. */
   readonly oathSeq: number
   readonly now: string
 }
 
-/** Handle and wallet must be free: see `findPartner`, in the same transaction. */
+/** Handle and wallet must be free: check `findPartner` in the same transaction. */
 export async function insertPartner(
   db: Kysely<Database>,
   partner: NewPartner,
@@ -79,12 +81,11 @@ export async function insertPartner(
       created_at: now,
       updated_at: now,
     })
-    .returning(columns)
+    .returning(partnerColumns)
     .executeTakeFirstOrThrow()
-  return toRecord(row)
+  return toPartner(row)
 }
 
-/** Replaces what a partner says of itself. */
 export async function updateProfile(
   db: Kysely<Database>,
   handle: string,
@@ -94,19 +95,14 @@ export async function updateProfile(
     .updateTable('partners')
     .set({ ...profileColumns(profile), updated_at: profile.now })
     .where('handle', '=', handle)
-    .returning(columns)
+    .returning(partnerColumns)
     .executeTakeFirstOrThrow()
-  return toRecord(row)
+  return toPartner(row)
 }
 
-/** Partners whose subscription has not run out, as it was last written. */
+/** Counts partners with a current subscription, as last written. */
 export async function countPartners(db: Kysely<Database>): Promise<number> {
-  const { total } = await db
-    .selectFrom('partners')
-    .select(sql<number>`count(*)`.as('total'))
-    .where('status', 'in', ['active', 'past_due'])
-    .executeTakeFirstOrThrow()
-  return total
+  return await countRows(db.selectFrom('partners').where('status', 'in', ['active', 'past_due']))
 }
 
 function profileColumns(profile: PartnerProfile) {

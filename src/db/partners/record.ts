@@ -1,25 +1,26 @@
-/** A partner as the program has it, and how it is read from its row. */
-import type { Selectable } from 'kysely'
+/** A partner as a record. */
 import { z } from 'zod'
 
 import { tierNames } from '../../core/partner.ts'
 import type { PaidPeriod, PartnerSubscription } from '../../core/partner.ts'
 import { isoTime } from '../../core/time.ts'
-import { fromJsonText, toJsonText } from '../json.ts'
+import { fromJsonText, stringsFromJsonText, toJsonText } from '../json.ts'
+import { recordColumns } from '../rows.ts'
+import type { RecordOf } from '../rows.ts'
 import type { PartnersTable } from '../tables/partners.ts'
 
 export interface Attestation {
-  /** The `id` of the wallet that may move the endpoint; null where none is bound. */
+  /** The `id` of the wallet that may change the endpoint; null where none is bound. */
   readonly wallet: string | null
   readonly url: string | null
   readonly signatureSha256: string | null
   /** RFC 3339. */
   readonly signedAt: string | null
-  /** The row of the history of oaths that last changed this. */
+  /** The row of the oath history that last changed this. */
   readonly oathSeq: number
 }
 
-/** What a partner says of itself. */
+/** The part of a partner that the partner edits. */
 export interface PartnerProfile {
   readonly displayName: string
   readonly skills: readonly string[]
@@ -28,19 +29,16 @@ export interface PartnerProfile {
   readonly requireBodySignature: boolean
 }
 
-export interface PartnerRecord extends PartnerProfile {
-  readonly handle: string
-  /** The wallet's `id`. */
-  readonly wallet: string
-  readonly display: string
-  /** As it was written; `subscriptionAt` says what has run out since. */
+export interface PartnerRecord
+  extends
+    PartnerProfile,
+    Pick<RecordOf<PartnersTable>, 'handle' | 'wallet' | 'display' | 'oathSignedAt' | 'createdAt'> {
+  /** As last written; `subscriptionAt` gives its state at a time. */
   readonly subscription: PartnerSubscription
-  readonly oathSignedAt: string
   readonly attestation: Attestation
-  readonly createdAt: string
 }
 
-export const columns = [
+export const partnerColumns = recordColumns<PartnersTable>()(
   'handle',
   'wallet',
   'display',
@@ -61,11 +59,8 @@ export const columns = [
   'attestation_signed_at',
   'attestation_oath_seq',
   'created_at',
-] as const satisfies readonly (keyof PartnersTable)[]
+)
 
-type Row = Pick<Selectable<PartnersTable>, (typeof columns)[number]>
-
-const skillList = z.array(z.string())
 const periodList = z.array(
   z.object({
     tier: z.enum(tierNames),
@@ -94,32 +89,35 @@ export function periodsText(periods: readonly PaidPeriod[]): string {
   return toJsonText(rows)
 }
 
-export function toRecord(row: Row): PartnerRecord {
+export function toPartner(
+  row: Omit<RecordOf<PartnersTable>, 'seq' | 'email' | 'updatedAt'>,
+): PartnerRecord {
+  const { tier, status, renewsAt, periods, onExpiry, createdAt } = row
   return {
     handle: row.handle,
     wallet: row.wallet,
     display: row.display,
-    displayName: row.display_name,
-    skills: skillList.parse(fromJsonText(row.skills)),
+    displayName: row.displayName,
+    skills: stringsFromJsonText(row.skills),
     website: row.website,
-    bioShort: row.bio_short,
-    requireBodySignature: row.require_body_signature === 1,
+    bioShort: row.bioShort,
+    requireBodySignature: row.requireBodySignature === 1,
     subscription: {
-      tier: row.tier,
-      status: row.status,
-      renewsAtMs: row.renews_at === null ? null : Date.parse(row.renews_at),
-      createdAtMs: Date.parse(row.created_at),
-      periods: periodsOf(row.periods),
-      onExpiry: row.on_expiry,
+      tier,
+      status,
+      renewsAtMs: renewsAt === null ? null : Date.parse(renewsAt),
+      createdAtMs: Date.parse(createdAt),
+      periods: periodsOf(periods),
+      onExpiry,
     },
-    oathSignedAt: row.oath_signed_at,
+    oathSignedAt: row.oathSignedAt,
     attestation: {
-      wallet: row.attestation_wallet,
-      url: row.attestation_url,
-      signatureSha256: row.attestation_signature_sha256,
-      signedAt: row.attestation_signed_at,
-      oathSeq: row.attestation_oath_seq,
+      wallet: row.attestationWallet,
+      url: row.attestationUrl,
+      signatureSha256: row.attestationSignatureSha256,
+      signedAt: row.attestationSignedAt,
+      oathSeq: row.attestationOathSeq,
     },
-    createdAt: row.created_at,
+    createdAt,
   }
 }

@@ -1,4 +1,4 @@
-/** What a partner has subscribed to, as it is written, and what time makes of it. */
+/** The subscription of a partner, and its changes over time. */
 import type { Kysely } from 'kysely'
 
 import { GRACE_MS, PATIENCE_MS, subscriptionAt } from '../../core/partner.ts'
@@ -6,9 +6,8 @@ import type { PartnerSubscription } from '../../core/partner.ts'
 import { isoTime } from '../../core/time.ts'
 import { sql } from '../kysely.ts'
 import type { Database } from '../schema.ts'
-import { columns, periodsText, toRecord } from './record.ts'
+import { partnerColumns, periodsText, toPartner } from './record.ts'
 
-/** Writes a subscription as it now stands, after a payment or a cancellation. */
 export async function setSubscription(
   db: Kysely<Database>,
   handle: string,
@@ -32,18 +31,17 @@ export async function setSubscription(
 }
 
 /**
- * Writes what time has decided by `nowMs`: periods that ended, grace that passed, signups that never paid.
- * For a cron job, in a transaction; answers how many partners it moved. Reads need not wait for it, since
- * they ask `subscriptionAt`.
+ * Writes ended periods, passed grace times and unpaid signups, and returns the number of changed partners. Reads do not
+ * depend on it: they use `subscriptionAt`.
  */
 export async function expireSubscriptions(db: Kysely<Database>, nowMs: number): Promise<number> {
   const rows = await db
     .selectFrom('partners')
-    .select(columns)
+    .select(partnerColumns)
     .where((eb) =>
       eb.or([
         eb('status', '=', 'active').and('renews_at', '<=', isoTime(nowMs)),
-        // Several periods may be of several tiers: the next one may have begun.
+        // Several periods may have several tiers, and the next one may have begun.
         eb('status', '=', 'active').and(sql`json_array_length(periods)`, '>', 1),
         eb('status', '=', 'past_due').and('renews_at', '<=', isoTime(nowMs - GRACE_MS)),
         eb('status', '=', 'pending').and('created_at', '<=', isoTime(nowMs - PATIENCE_MS)),
@@ -51,12 +49,12 @@ export async function expireSubscriptions(db: Kysely<Database>, nowMs: number): 
     )
     .orderBy('seq')
     .execute()
-  let moved = 0
-  for (const { handle, subscription } of rows.map(toRecord)) {
+  let changed = 0
+  for (const { handle, subscription } of rows.map(toPartner)) {
     const current = subscriptionAt(subscription, nowMs)
     if (current === subscription) continue
     await setSubscription(db, handle, current, isoTime(nowMs))
-    moved += 1
+    changed += 1
   }
-  return moved
+  return changed
 }

@@ -1,56 +1,55 @@
-/** The ledger of payments gone through in parts, and how many wait for something. */
+/** Payments in pages, and counts by what they wait for. */
 import type { Kysely } from 'kysely'
 
 import { sql } from '../kysely.ts'
 import type { Database } from '../schema.ts'
-import { toRecord } from './record.ts'
+import { paymentColumns, toPayment } from './record.ts'
 import type { PaymentRecord } from './record.ts'
 
-/** A part of what is gone through in the order of the rows: those after `afterSeq`. */
-interface Part {
+interface SeqPage {
   readonly afterSeq: number
   readonly limit: number
 }
 
-/** Payments of which it is not known whether they have settled, oldest first. Both states: the index has them. */
+/** Payments that may have settled, oldest first. The first condition selects the index. */
 export async function submittedPayments(
   db: Kysely<Database>,
-  { afterSeq, limit }: Part,
+  { afterSeq, limit }: SeqPage,
 ): Promise<readonly PaymentRecord[]> {
   const rows = await db
     .selectFrom('payments')
-    .selectAll()
+    .select(paymentColumns)
     .where('state', 'in', ['reserved', 'submitted'])
     .where('state', '=', 'submitted')
     .where('seq', '>', afterSeq)
     .orderBy('seq')
     .limit(limit)
     .execute()
-  return rows.map(toRecord)
+  return rows.map(toPayment)
 }
 
-/** Settled payments that a reorganisation could still undo, in blocks up to this one. */
+/** Settled payments in blocks up to this one that a reorganisation could still undo. */
 export async function paymentsToFinalize(
   db: Kysely<Database>,
   upToBlock: number,
-  { afterSeq, limit }: Part,
+  { afterSeq, limit }: SeqPage,
 ): Promise<readonly PaymentRecord[]> {
   const rows = await db
     .selectFrom('payments')
-    .selectAll()
+    .select(paymentColumns)
     .where('finality', '=', 'latest')
     .where('block_number', '<=', upToBlock)
     .where('seq', '>', afterSeq)
     .orderBy('seq')
     .limit(limit)
     .execute()
-  return rows.map(toRecord)
+  return rows.map(toPayment)
 }
 
-/** How many there are of which something is still to come, or to be looked into. */
+/** Numbers of payments that are not done. */
 export interface PaymentCounts {
   readonly submitted: number
-  /** Of these, whose authorization ran out before the time asked about. */
+  /** Of these, with an authorization that expired before the given time. */
   readonly overdue: number
   readonly notFinal: number
   readonly undone: number
@@ -73,17 +72,17 @@ export async function countPayments(
   return rows[0] ?? { submitted: 0, overdue: 0, notFinal: 0, undone: 0 }
 }
 
-/** The ledger in the order of its rows, for export and reconciliation: rows after `afterSeq`. */
+/** All payments in their order, for export and reconciliation. */
 export async function listPayments(
   db: Kysely<Database>,
-  page: Part,
+  page: SeqPage,
 ): Promise<readonly PaymentRecord[]> {
   const rows = await db
     .selectFrom('payments')
-    .selectAll()
+    .select(paymentColumns)
     .where('seq', '>', page.afterSeq)
     .orderBy('seq')
     .limit(page.limit)
     .execute()
-  return rows.map(toRecord)
+  return rows.map(toPayment)
 }

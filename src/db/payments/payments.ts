@@ -1,50 +1,36 @@
 /**
- * The ledger of payments and its states: `reserved` (nothing was handed to anybody), `submitted` (may be on
- * its way to the chain), `settled` (the money moved), `failed` (it never will). Every change names the states
- * it may follow and says whether it happened, so that two who race cannot both win.
+ * The ledger of payments and its states: `reserved` (nothing was sent), `submitted` (may be on its way to the chain),
+ * `settled` (the money moved), `failed` (it never will). Every change is a compare-and-set on the states that it may
+ * follow and returns whether it happened.
  */
 import type { Kysely } from 'kysely'
 
 import { isoTime, secondMs } from '../../core/time.ts'
-import { toJsonText } from '../json.ts'
+import { toJsonTextOrNull } from '../json.ts'
+import { toRow } from '../rows.ts'
 import type { Database } from '../schema.ts'
-import { toRecord } from './record.ts'
+import type { PaymentsTable } from '../tables/payments.ts'
+import { paymentColumns, toPayment } from './record.ts'
 import type { NewPayment, PaymentKey, PaymentRecord, SettledIn } from './record.ts'
 
-/**
- * Takes the authorization for this request. False where it is taken already; one that failed before may be
- * taken anew.
- */
+/** Reserves an authorization; false where it has a payment that did not fail. */
 export async function reservePayment(db: Kysely<Database>, payment: NewPayment): Promise<boolean> {
-  const row = {
-    id: payment.id,
-    chain_id: payment.chainId,
-    asset: payment.asset,
-    payer: payment.payer,
-    nonce: payment.nonce,
-    pay_to: payment.payTo,
-    amount_micro_usdc: payment.amountMicroUsdc,
-    valid_after: payment.validAfter,
-    valid_before: payment.validBefore,
-    signature_sha256: payment.signatureSha256,
-    purpose: payment.purpose,
-    resource: payment.resource,
-    detail: payment.detail === null ? null : toJsonText(payment.detail),
-    settler: payment.settler,
+  const row = toRow<PaymentsTable>({
+    ...payment,
+    detail: toJsonTextOrNull(payment.detail),
     state: 'reserved',
     reason: null,
-    tx_hash: null,
-    reserved_at: payment.reservedAt,
-    submitted_at: null,
-  } as const
-  const { chain_id, asset, payer, nonce, ...again } = row
+    txHash: null,
+    submittedAt: null,
+  })
+  const { chain_id: _chainId, asset: _asset, payer: _payer, nonce: _nonce, ...changes } = row
   const result = await db
     .insertInto('payments')
-    .values({ chain_id, asset, payer, nonce, ...again })
+    .values(row)
     .onConflict((conflict) =>
       conflict
         .columns(['chain_id', 'asset', 'payer', 'nonce'])
-        .doUpdateSet(again)
+        .doUpdateSet(changes)
         .where('payments.state', '=', 'failed'),
     )
     .executeTakeFirst()
@@ -57,23 +43,23 @@ export async function findPayment(
 ): Promise<PaymentRecord | null> {
   const row = await db
     .selectFrom('payments')
-    .selectAll()
+    .select(paymentColumns)
     .where('chain_id', '=', key.chainId)
     .where('asset', '=', key.asset)
     .where('payer', '=', key.payer)
     .where('nonce', '=', key.nonce)
     .executeTakeFirst()
-  return row === undefined ? null : toRecord(row)
+  return row === undefined ? null : toPayment(row)
 }
 
-/** Forgets a reservation of which nothing was handed to anybody. */
+/** Deletes a reservation. */
 export async function releasePayment(db: Kysely<Database>, id: string): Promise<void> {
   await db.deleteFrom('payments').where('id', '=', id).where('state', '=', 'reserved').execute()
 }
 
 /**
- * To be committed before the transaction leaves: from here on the payer may have been charged. `txHash` is null
- * where a facilitator makes the transaction.
+ * To be committed before the transaction is sent: from here on the payer may have been charged. `txHash` is null where a
+ * facilitator makes the transaction.
  */
 export async function submitPayment(
   db: Kysely<Database>,
@@ -89,7 +75,7 @@ export async function submitPayment(
   return result.numUpdatedRows === 1n
 }
 
-/** Notes the hash that a facilitator has told of a payment that is under way. */
+/** Stores the hash that a facilitator reports for a submitted payment. */
 export async function setPaymentHash(
   db: Kysely<Database>,
   id: string,
@@ -103,7 +89,7 @@ export async function setPaymentHash(
     .execute()
 }
 
-/** The money has moved. True for whoever is the first to say so. */
+/** Marks a payment as settled; true for the first caller. */
 export async function settlePayment(
   db: Kysely<Database>,
   id: string,
@@ -127,7 +113,7 @@ export async function settlePayment(
   return result.numUpdatedRows === 1n
 }
 
-/** The right to answer with what was bought. True once for each payment. */
+/** Claims the right to deliver what was bought; true once per payment. */
 export async function claimDelivery(
   db: Kysely<Database>,
   id: string,
@@ -144,7 +130,7 @@ export async function claimDelivery(
   return result.numUpdatedRows === 1n
 }
 
-/** A payment that was submitted will never settle; nobody was charged. */
+/** Marks a submitted payment as failed: it will never settle. */
 export async function failPayment(
   db: Kysely<Database>,
   id: string,
@@ -159,7 +145,7 @@ export async function failPayment(
   return result.numUpdatedRows === 1n
 }
 
-/** Deletes reservations that were made, and whose authorization ran out, before the Unix time in seconds. */
+/** Deletes reservations that were made, and whose authorization expired, before the Unix time in seconds. */
 export async function dropStaleReservations(
   db: Kysely<Database>,
   beforeUnixSeconds: number,
@@ -168,13 +154,13 @@ export async function dropStaleReservations(
     .deleteFrom('payments')
     .where('state', '=', 'reserved')
     .where('valid_before', '<', beforeUnixSeconds)
-    // One that comes late is reserved when its time is over.
+    // A late authorization is reserved after it expired.
     .where('reserved_at', '<', isoTime(beforeUnixSeconds * secondMs))
     .executeTakeFirst()
   return Number(result.numDeletedRows)
 }
 
-/** What the finalized chain says of a settled payment. `moved`: it stands in another block than noted. */
+/** Stores the verdict of the finalized chain about a settled payment. */
 export async function closePayment(
   db: Kysely<Database>,
   id: string,

@@ -1,9 +1,11 @@
-/** What the chains say of receipts, and which of them are to be asked about again. */
-import type { Kysely, Selectable } from 'kysely'
+/** Results of on-chain checks of receipts, and the receipts that are due for a check. */
+import type { Kysely } from 'kysely'
 
 import { sql } from '../kysely.ts'
+import { recordColumns, toRow } from '../rows.ts'
+import type { RecordOf } from '../rows.ts'
 import type { Database } from '../schema.ts'
-import type { ReceiptChecksTable } from '../tables/receipts.ts'
+import type { ReceiptChecksTable, ReceiptsTable } from '../tables/receipts.ts'
 import type { OnchainState, Verification } from './record.ts'
 
 export interface StoredBlock {
@@ -11,28 +13,25 @@ export interface StoredBlock {
   readonly hash: string
 }
 
-/** A transaction that some receipts name and that is to be looked at now. */
+/** A transaction that is due for a check. */
 export interface DueTransaction {
   readonly txHash: string
-  /** When the earliest of its receipts says that it was paid, RFC 3339. */
+  /** The earliest payment time that one of its receipts states, RFC 3339. */
   readonly occurredAt: string
-  /** Blocks in which it was seen; more than one only where it was moved between two looks. */
+  /** Blocks in which it was seen; several only after a reorganisation. */
   readonly seenIn: readonly StoredBlock[]
-  /** Whether a receipt among them was never seen in a block, so that the block alone does not settle it. */
+  /** Whether one of its receipts was never seen in a block. */
   readonly isNew: boolean
 }
 
 interface DueRow {
-  readonly tx_hash: string
-  readonly occurred_at: string
-  readonly block_number: number | null
-  readonly block_hash: string | null
+  readonly txHash: string
+  readonly occurredAt: string
+  readonly number: number | null
+  readonly hash: string | null
 }
 
-/**
- * Transactions of receipts that wait for their chain, those that have waited longest first, so that a run that cannot do
- * all leaves none behind for good; `now` is RFC 3339.
- */
+/** Due transactions, the longest waiting first, so that no receipt is left out of every run. `now` is RFC 3339. */
 export async function dueTransactions(
   db: Kysely<Database>,
   chain: string,
@@ -40,7 +39,7 @@ export async function dueTransactions(
   limit: number,
 ): Promise<readonly DueTransaction[]> {
   const { rows } = await sql<DueRow>`
-    select tx_hash, occurred_at, block_number, block_hash from (
+    select tx_hash as "txHash", occurred_at as "occurredAt", block_number as number, block_hash as hash from (
       select r.seq, r.tx_hash, r.occurred_at, c.block_number, c.block_hash,
         coalesce(c.next_at, r.accepted_at) as due_since
       from receipts r left join receipt_checks c on c.receipt_id = r.id
@@ -53,13 +52,12 @@ export async function dueTransactions(
     ) order by due_since, seq limit ${limit}
   `.execute(db)
   const found = new Map<string, DueTransaction>()
-  for (const row of rows) {
-    const before = found.get(row.tx_hash)
-    const { block_number: number, block_hash: hash } = row
+  for (const { txHash, occurredAt, number, hash } of rows) {
+    const before = found.get(txHash)
     const seen = number === null || hash === null ? [] : [{ number, hash }]
-    found.set(row.tx_hash, {
-      txHash: row.tx_hash,
-      occurredAt: before?.occurredAt ?? row.occurred_at,
+    found.set(txHash, {
+      txHash,
+      occurredAt: before?.occurredAt ?? occurredAt,
       seenIn: [...(before?.seenIn ?? []), ...seen].filter(
         (block, at, all) => all.findIndex((other) => other.hash === block.hash) === at,
       ),
@@ -69,7 +67,7 @@ export async function dueTransactions(
   return [...found.values()]
 }
 
-/** How many receipts wait by chain, whenever they are due. */
+/** Numbers of pending receipts by chain. */
 export async function waitingByChain(db: Kysely<Database>): Promise<ReadonlyMap<string, number>> {
   const { rows } = await sql<{ chain: string; waiting: number }>`
     select chain, count(*) as waiting from receipts
@@ -78,28 +76,30 @@ export async function waitingByChain(db: Kysely<Database>): Promise<ReadonlyMap<
   return new Map(rows.map(({ chain, waiting }) => [chain, waiting]))
 }
 
-export type CheckRow = Omit<Selectable<ReceiptChecksTable>, 'receipt_id' | 'chain' | 'tx_hash'>
+export type ReceiptCheck = Omit<RecordOf<ReceiptChecksTable>, 'receiptId' | 'chain' | 'txHash'>
 
-/** A receipt as its check needs it, and what the last check found. */
-export interface CheckedReceipt {
-  readonly id: string
-  readonly rail: string
-  readonly kind: 'platform' | 'signed'
+/** A receipt as its check needs it, with the result of the last check. */
+export interface CheckedReceipt extends Pick<
+  RecordOf<ReceiptsTable>,
+  | 'id'
+  | 'rail'
+  | 'kind'
+  | 'fromWallet'
+  | 'toWallet'
+  | 'toDisplay'
+  | 'amountMicroUsdc'
+  | 'assetSymbol'
+  | 'occurredAt'
+  | 'verification'
+  | 'verificationReason'
+  | 'onchain'
+> {
   readonly chain: string
   readonly txHash: string
-  readonly fromWallet: string | null
-  readonly toWallet: string
-  readonly toDisplay: string
-  readonly amountMicroUsdc: number
-  readonly assetSymbol: string
-  readonly occurredAt: string
-  readonly verification: Verification
-  readonly verificationReason: string | null
-  readonly onchain: OnchainState
-  readonly check: CheckRow | null
+  readonly check: ReceiptCheck | null
 }
 
-const checkColumns = [
+const checkColumns = recordColumns<ReceiptChecksTable>()(
   'verdict',
   'reason',
   'block_number',
@@ -113,11 +113,11 @@ const checkColumns = [
   'verdict_at',
   'checked_at',
   'next_at',
-] as const satisfies readonly (keyof CheckRow)[]
+)
 
 /**
- * All receipts that name a transaction and were not refused for good, in the order of their acceptance. A refusal is not
- * for good while its block may be reorganised.
+ * Receipts of a transaction that were not refused for good, in the order of their acceptance. A refusal is not for good
+ * while its block may be reorganised.
  */
 export async function receiptsOfTransaction(
   db: Kysely<Database>,
@@ -131,14 +131,14 @@ export async function receiptsOfTransaction(
       'receipts.id',
       'receipts.rail',
       'receipts.kind',
-      'receipts.from_wallet',
-      'receipts.to_wallet',
-      'receipts.to_display',
-      'receipts.amount_micro_usdc',
-      'receipts.asset_symbol',
-      'receipts.occurred_at',
+      'receipts.from_wallet as fromWallet',
+      'receipts.to_wallet as toWallet',
+      'receipts.to_display as toDisplay',
+      'receipts.amount_micro_usdc as amountMicroUsdc',
+      'receipts.asset_symbol as assetSymbol',
+      'receipts.occurred_at as occurredAt',
       'receipts.verification',
-      'receipts.verification_reason',
+      'receipts.verification_reason as verificationReason',
       'receipts.onchain',
       ...checkColumns,
     ])
@@ -155,59 +155,69 @@ export async function receiptsOfTransaction(
     )
     .orderBy('receipts.seq')
     .execute()
-  return rows.map((row) => ({
-    id: row.id,
-    rail: row.rail,
-    kind: row.kind,
-    chain,
-    txHash,
-    fromWallet: row.from_wallet,
-    toWallet: row.to_wallet,
-    toDisplay: row.to_display,
-    amountMicroUsdc: row.amount_micro_usdc,
-    assetSymbol: row.asset_symbol,
-    occurredAt: row.occurred_at,
-    verification: row.verification,
-    verificationReason: row.verification_reason,
-    onchain: row.onchain,
-    check: checkOf(row),
-  }))
+  return rows.map(
+    ({
+      verdict,
+      reason,
+      blockNumber,
+      blockHash,
+      blockAt,
+      logIndex,
+      payer,
+      attempts,
+      consecutiveNotFound,
+      firstMissingAt,
+      verdictAt,
+      checkedAt,
+      nextAt,
+      ...receipt
+    }) => ({
+      ...receipt,
+      chain,
+      txHash,
+      // The required columns of the joined check are null together.
+      check:
+        verdict === null ||
+        attempts === null ||
+        consecutiveNotFound === null ||
+        verdictAt === null ||
+        checkedAt === null
+          ? null
+          : {
+              verdict,
+              reason,
+              blockNumber,
+              blockHash,
+              blockAt,
+              logIndex,
+              payer,
+              attempts,
+              consecutiveNotFound,
+              firstMissingAt,
+              verdictAt,
+              checkedAt,
+              nextAt,
+            },
+    }),
+  )
 }
 
-function checkOf(row: { readonly [Column in keyof CheckRow]: CheckRow[Column] | null }) {
-  const {
-    verdict,
-    attempts,
-    consecutive_not_found,
-    verdict_at: verdictAt,
-    checked_at: checkedAt,
-  } = row
-  if (verdict === null || attempts === null || consecutive_not_found === null) return null
-  if (verdictAt === null || checkedAt === null) return null
-  return {
-    ...row,
-    verdict,
-    attempts,
-    consecutive_not_found,
-    verdict_at: verdictAt,
-    checked_at: checkedAt,
-  }
-}
-
-/** Keeps what a check found. A log that backs another receipt already is a unique violation. */
+/** Stores the result of a check. A log that backs another receipt is a unique violation. */
 export async function saveCheck(
   db: Kysely<Database>,
   receipt: Pick<CheckedReceipt, 'id' | 'chain' | 'txHash'>,
-  check: CheckRow,
+  check: ReceiptCheck,
 ): Promise<void> {
+  const { id: receiptId, chain, txHash } = receipt
+  const row = toRow<ReceiptChecksTable>({ ...check, receiptId, chain, txHash })
   await db
     .insertInto('receipt_checks')
-    .values({ receipt_id: receipt.id, chain: receipt.chain, tx_hash: receipt.txHash, ...check })
-    .onConflict((conflict) => conflict.column('receipt_id').doUpdateSet(check))
+    .values(row)
+    .onConflict((conflict) => conflict.column('receipt_id').doUpdateSet(row))
     .execute()
 }
 
-/** Releases the transfer that backed a receipt; what else was found goes with it. */
+/** Deletes the check of a receipt, which releases its transfer for another receipt. */
 export async function dropCheck(db: Kysely<Database>, receiptId: string): Promise<void> {
   await db.deleteFrom('receipt_checks').where('receipt_id', '=', receiptId).execute()
 }
@@ -216,11 +226,11 @@ export interface ReceiptOutcome {
   readonly verification: Verification
   readonly verificationReason: string | null
   readonly onchain: OnchainState
-  /** RFC 3339: documents that show the receipt are made anew. */
+  /** RFC 3339. */
   readonly now: string
 }
 
-/** Writes what a check comes to into the receipt itself. */
+/** Updates a receipt by the result of its check. */
 export async function setOutcome(
   db: Kysely<Database>,
   receiptId: string,
@@ -243,7 +253,7 @@ type UnsupportedChainReceipt = Pick<
   'id' | 'chain' | 'txHash' | 'verification' | 'verificationReason'
 >
 
-/** Receipts of a chain without a checker that were not told so yet; at most `limit`. */
+/** Pending receipts without a check on chains that cannot be checked; at most `limit`. */
 export async function receiptsOnUnsupportedChains(
   db: Kysely<Database>,
   checkable: readonly string[],
@@ -251,7 +261,13 @@ export async function receiptsOnUnsupportedChains(
 ): Promise<readonly UnsupportedChainReceipt[]> {
   const rows = await db
     .selectFrom('receipts')
-    .select(['id', 'chain', 'tx_hash', 'verification', 'verification_reason'])
+    .select([
+      'id',
+      'chain',
+      'tx_hash as txHash',
+      'verification',
+      'verification_reason as verificationReason',
+    ])
     .where('onchain', '=', 'pending')
     .where('chain', 'not in', [...checkable])
     .where((where) =>
@@ -267,8 +283,7 @@ export async function receiptsOnUnsupportedChains(
     .orderBy('seq')
     .limit(limit)
     .execute()
-  return rows.flatMap(
-    ({ chain, tx_hash: txHash, verification_reason: verificationReason, ...row }) =>
-      chain === null || txHash === null ? [] : [{ ...row, chain, txHash, verificationReason }],
+  return rows.flatMap(({ chain, txHash, ...receipt }) =>
+    chain === null || txHash === null ? [] : [{ ...receipt, chain, txHash }],
   )
 }

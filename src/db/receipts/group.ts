@@ -1,15 +1,15 @@
-/** What many receipts need to know and leave behind, in one statement for each table: a round trip for all of them. */
+/** Reads and inserts for a group of receipts: one statement per table, whatever the size of the group. */
 import type { Kysely } from 'kysely'
 
+import { noStanding } from '../../core/reputation.ts'
 import type { Standing } from '../../core/reputation.ts'
 import { insertRows, insertWholeRows } from '../bulk-insert.ts'
-import { idempotencyKeyRow, usedMessageRow } from '../guard.ts'
+import { toAnswerRecord } from '../guard.ts'
 import type { NewAnswer } from '../guard.ts'
 import { CompiledQuery } from '../kysely.ts'
-import { entryRow, standingRow, toStanding } from '../reputation-rows.ts'
-import type { LedgerWallet, NewEntry, StandingRow } from '../reputation-rows.ts'
+import type { LedgerWallet, NewEntry } from '../reputation-rows.ts'
 import type { Database } from '../schema.ts'
-import { receiptRow } from './record.ts'
+import { newReceiptRecord } from './record.ts'
 import type { NewReceipt } from './record.ts'
 
 export interface ReceiptLookup {
@@ -17,16 +17,16 @@ export interface ReceiptLookup {
   /** Ids of wallets. */
   readonly submitter: string
   readonly worker: string
-  /** As `Grant` has it. */
+  /** See `Grant`. */
   readonly payer: string
   readonly messageSha256: string
   readonly idempotencyKey: string | null
 }
 
 export interface LookupResult {
-  /** The receipt, the message or the key of idempotency has been here before. */
+  /** The receipt, the message or the idempotency key was seen before. */
   readonly isKnown: boolean
-  /** The key that the worker has registered for receipts. */
+  /** The worker's registered key for receipts. */
   readonly receiptKey: string | null
   readonly lastRank: number
   readonly standing: Standing
@@ -34,48 +34,50 @@ export interface LookupResult {
 
 const lookUp = `
   select
-    exists (select 1 from receipts where id = asked.value ->> 'receiptId')
+    exists (select 1 from receipts where id = lookup.value ->> 'receiptId')
       or exists (
         select 1 from used_messages
-        where wallet = asked.value ->> 'submitter' and message_sha256 = asked.value ->> 'messageSha256'
+        where wallet = lookup.value ->> 'submitter' and message_sha256 = lookup.value ->> 'messageSha256'
       )
       or exists (
         select 1 from idempotency_keys
-        where caller = asked.value ->> 'submitter' and key = asked.value ->> 'idempotencyKey'
-      ) as is_known,
-    (select receipt_key from workers where wallet = asked.value ->> 'worker') as receipt_key,
+        where caller = lookup.value ->> 'submitter' and key = lookup.value ->> 'idempotencyKey'
+      ) as "isKnown",
+    (select receipt_key from workers where wallet = lookup.value ->> 'worker') as "receiptKey",
     coalesce((
       select max(payer_rank) from reputation_ledger
-      where wallet = asked.value ->> 'worker' and payer = asked.value ->> 'payer'
+      where wallet = lookup.value ->> 'worker' and payer = lookup.value ->> 'payer'
         and payer_rank is not null
-    ), 0) as last_rank,
-    standing.wallet, decayed_sum_at_epoch, entries, receipts, lifetime_micro_usdc, first_receipt_at, last_receipt_at
-  from json_each(?) as asked
-    left join reputation as standing on standing.wallet = asked.value ->> 'worker'
-  order by asked.key`
+    ), 0) as "lastRank",
+    standing.wallet, decayed_sum_at_epoch as "decayedSumAtEpoch", entries, receipts,
+    lifetime_micro_usdc as "lifetimeMicroUsdc", first_receipt_at as "firstReceiptAt",
+    last_receipt_at as "lastReceiptAt"
+  from json_each(?) as lookup
+    left join reputation as standing on standing.wallet = lookup.value ->> 'worker'
+  order by lookup.key`
 
-/** What the database knows of each of them, in the order asked. */
+/** Returns one result for each lookup, in their order. */
 export async function lookUpGroup(
   db: Kysely<Database>,
-  asked: readonly ReceiptLookup[],
+  lookups: readonly ReceiptLookup[],
 ): Promise<readonly LookupResult[]> {
   const { rows } = await db.executeQuery<
-    StandingRow & {
-      readonly is_known: number
-      readonly receipt_key: string | null
-      readonly last_rank: number
+    Standing & {
+      readonly isKnown: number
+      readonly receiptKey: string | null
+      readonly lastRank: number
       readonly wallet: string | null
     }
-  >(CompiledQuery.raw(lookUp, [JSON.stringify(asked)]))
-  return rows.map((row) => ({
-    isKnown: row.is_known === 1,
-    receiptKey: row.receipt_key,
-    lastRank: row.last_rank,
-    standing: toStanding(row.wallet === null ? undefined : row),
+  >(CompiledQuery.raw(lookUp, [JSON.stringify(lookups)]))
+  return rows.map(({ isKnown, receiptKey, lastRank, wallet, ...standing }) => ({
+    isKnown: isKnown === 1,
+    receiptKey,
+    lastRank,
+    standing: wallet === null ? noStanding : standing,
   }))
 }
 
-/** What is new. `standings` are the last ones, each wallet once; entries stand in the order they count in. */
+/** New rows. `standings` has each wallet once, after its last entry; entries are in the order in which they count. */
 export interface GroupRows {
   readonly receipts: readonly NewReceipt[]
   readonly entries: readonly { readonly wallet: LedgerWallet; readonly entry: NewEntry }[]
@@ -92,33 +94,37 @@ export interface GroupRows {
   }[]
 }
 
-/** As `appendEntry`: the display of a wallet stays what it was at first. */
+/** As in `appendEntry`, the first display of a wallet is kept. */
 const replaceStanding = `(wallet) do update set
   decayed_sum_at_epoch = excluded.decayed_sum_at_epoch, entries = excluded.entries, receipts = excluded.receipts,
   lifetime_micro_usdc = excluded.lifetime_micro_usdc,
   first_receipt_at = excluded.first_receipt_at, last_receipt_at = excluded.last_receipt_at`
 
 export async function insertGroup(db: Kysely<Database>, rows: GroupRows): Promise<void> {
-  await insertWholeRows(db, 'receipts', rows.receipts.map(receiptRow))
+  await insertWholeRows(db, 'receipts', rows.receipts.map(newReceiptRecord))
   await insertRows(
     db,
     'reputation_ledger',
-    rows.entries.map(({ wallet, entry }) => entryRow(wallet.id, entry)),
+    rows.entries.map(({ wallet, entry }) => ({ ...entry, wallet: wallet.id })),
   )
   await insertRows(
     db,
     'reputation',
-    rows.standings.map(({ wallet, standing }) => standingRow(wallet, standing)),
+    rows.standings.map(({ wallet, standing }) => ({
+      wallet: wallet.id,
+      display: wallet.display,
+      ...standing,
+    })),
     replaceStanding,
   )
   await insertWholeRows(
     db,
     'used_messages',
-    rows.messages.map((message) => usedMessageRow(message, message.answer)),
+    rows.messages.map(({ answer, ...message }) => ({ ...message, ...toAnswerRecord(answer) })),
   )
   await insertWholeRows(
     db,
     'idempotency_keys',
-    rows.keys.map((key) => idempotencyKeyRow(key, key.answer)),
+    rows.keys.map(({ answer, ...key }) => ({ ...key, ...toAnswerRecord(answer) })),
   )
 }

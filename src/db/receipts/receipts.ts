@@ -1,18 +1,21 @@
-/** Receipts: stored, found and listed, with what their chains said of them since. */
+/** Receipts: stored, found and listed, with the results of their checks. */
 import type { Kysely } from 'kysely'
 
 import type { JsonObject } from '../../core/canonical-json.ts'
 import { objectFromJsonText } from '../json.ts'
 import { sql } from '../kysely.ts'
+import { countRows } from '../queries.ts'
+import { recordColumns, toRow } from '../rows.ts'
 import type { Database } from '../schema.ts'
-import { columns, receiptRow, toRecord } from './record.ts'
-import type { FoundOnchain, NewReceipt, ReceiptRecord } from './record.ts'
+import type { ReceiptChecksTable, ReceiptsTable } from '../tables/receipts.ts'
+import { newReceiptRecord, receiptColumns } from './record.ts'
+import type { NewReceipt, ReceiptRecord } from './record.ts'
 
-/** Stores a receipt unless its content is there already; answers whether it was new. */
+/** Stores a receipt; false where its content is stored already. */
 export async function insertReceipt(db: Kysely<Database>, receipt: NewReceipt): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('receipts')
-    .values(receiptRow(receipt))
+    .values(toRow<ReceiptsTable>(newReceiptRecord(receipt)))
     .onConflict((conflict) => conflict.column('id').doNothing())
     .executeTakeFirstOrThrow()
   return numInsertedOrUpdatedRows === 1n
@@ -21,48 +24,46 @@ export async function insertReceipt(db: Kysely<Database>, receipt: NewReceipt): 
 export async function findReceipt(db: Kysely<Database>, id: string): Promise<ReceiptRecord | null> {
   const row = await db
     .selectFrom('receipts')
-    .select(columns)
+    .select(receiptColumns)
     .where('id', '=', id)
     .executeTakeFirst()
   if (row === undefined) return null
-  const [record = null] = await withChecks(db, [toRecord(row)])
+  const [record = null] = await withChecks(db, [row])
   return record
 }
 
-/** The records with what their chains said. */
+const checkColumns = recordColumns<ReceiptChecksTable>()(
+  'receipt_id',
+  'verdict',
+  'reason',
+  'block_number',
+  'block_hash',
+  'block_at',
+  'log_index',
+  'verdict_at',
+  'checked_at',
+)
+
+/** Adds the results of the last checks. */
 async function withChecks(
   db: Kysely<Database>,
   records: readonly ReceiptRecord[],
 ): Promise<readonly ReceiptRecord[]> {
-  const asked = records.filter(({ onchain }) => onchain !== 'none').map(({ id }) => id)
-  if (asked.length === 0) return records
+  const onchain = records.filter((record) => record.onchain !== 'none').map(({ id }) => id)
+  if (onchain.length === 0) return records
   const rows = await db
     .selectFrom('receipt_checks')
-    .selectAll()
-    .where('receipt_id', 'in', asked)
+    .select(checkColumns)
+    .where('receipt_id', 'in', onchain)
     .execute()
-  const checks = new Map(
-    rows.map((row): [string, FoundOnchain] => [
-      row.receipt_id,
-      {
-        verdict: row.verdict,
-        reason: row.reason,
-        blockNumber: row.block_number,
-        blockHash: row.block_hash,
-        blockAt: row.block_at,
-        logIndex: row.log_index,
-        verdictAt: row.verdict_at,
-        checkedAt: row.checked_at,
-      },
-    ]),
-  )
+  const checks = new Map(rows.map(({ receiptId, ...check }) => [receiptId, check]))
   return records.map((record) => {
     const check = checks.get(record.id)
     return check === undefined ? record : { ...record, check }
   })
 }
 
-/** The receipt with its own signature, as it was sent in: id and signature can be checked from it alone. */
+/** The receipt with its own signature as submitted, from which id and signature can be verified. */
 export async function contentOfReceipt(db: Kysely<Database>, id: string): Promise<JsonObject> {
   const { content } = await db
     .selectFrom('receipts')
@@ -87,17 +88,14 @@ export async function listReceipts(
   db: Kysely<Database>,
   page: { readonly limit: number; readonly before: number | null; readonly filter?: ReceiptFilter },
 ): Promise<readonly ReceiptRecord[]> {
-  let query = filtered(db, page.filter).select(columns)
+  let query = filtered(db, page.filter).select(receiptColumns)
   if (page.before !== null) query = query.where('seq', '<', page.before)
   const rows = await query.orderBy('seq', 'desc').limit(page.limit).execute()
-  return await withChecks(db, rows.map(toRecord))
+  return await withChecks(db, rows)
 }
 
 export async function countReceipts(db: Kysely<Database>, filter?: ReceiptFilter): Promise<number> {
-  const { total } = await filtered(db, filter)
-    .select(sql<number>`count(*)`.as('total'))
-    .executeTakeFirstOrThrow()
-  return total
+  return await countRows(filtered(db, filter))
 }
 
 function filtered(db: Kysely<Database>, filter: ReceiptFilter = {}) {

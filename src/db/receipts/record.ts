@@ -1,72 +1,51 @@
-/** A receipt as the program has it, and how it stands in its row. */
-import type { Selectable } from 'kysely'
-
+/** A receipt as a record, and its row. */
 import type { JsonObject } from '../../core/canonical-json.ts'
-import type { CheckVerdict } from '../../core/onchain.ts'
 import type { Wallet } from '../../core/wallet.ts'
 import { toJsonText } from '../json.ts'
-import type { ReceiptsTable } from '../tables/receipts.ts'
+import { recordColumns } from '../rows.ts'
+import type { RecordOf } from '../rows.ts'
+import type { ReceiptChecksTable, ReceiptsTable } from '../tables/receipts.ts'
 
 export type Verification = ReceiptsTable['verification']
 export type OnchainState = ReceiptsTable['onchain']
 
-export interface NewReceipt {
-  readonly id: string
-  readonly kind: 'platform' | 'signed'
-  readonly rail: string
-  readonly chain: string | null
-  readonly txHash: string | null
-  readonly from: Wallet | null
-  readonly to: Wallet
-  readonly amountMicroUsdc: number
-  readonly assetSymbol: string
-  /** RFC 3339. */
-  readonly occurredAt: string
-  readonly summary: string | null
-  readonly jobId: string | null
-  readonly evidenceUrl: string | null
-  readonly platform: string | null
-  readonly publicKey: string | null
-  /** The id of the wallet that sent it in. */
-  readonly submitter: string
-  /** The receipt with its own signature. */
-  readonly content: JsonObject
-  readonly verification: Verification
-  readonly verificationReason: string | null
-  readonly onchain: OnchainState
-  /** RFC 3339. */
-  readonly acceptedAt: string
-}
+type Row = Omit<RecordOf<ReceiptsTable>, 'content' | 'onchainCheckedAt'>
 
-export interface ReceiptRecord extends Omit<NewReceipt, 'from' | 'to' | 'content'> {
-  readonly seq: number
-  readonly fromWallet: string | null
-  readonly fromDisplay: string | null
-  readonly toWallet: string
-  readonly toDisplay: string
-  /** Of its last check; absent before the first. */
+export interface ReceiptRecord extends Row {
+  /** The result of its last check; absent before the first. */
   readonly check?: FoundOnchain
 }
 
-/** What a chain said of a receipt. Times are RFC 3339. */
-export interface FoundOnchain {
-  readonly verdict: CheckVerdict
-  readonly reason: string | null
-  readonly blockNumber: number | null
-  readonly blockHash: string | null
-  readonly blockAt: string | null
-  readonly logIndex: number | null
-  readonly verdictAt: string
-  readonly checkedAt: string
+export interface NewReceipt extends Omit<
+  Row,
+  'seq' | 'fromWallet' | 'fromDisplay' | 'toWallet' | 'toDisplay'
+> {
+  readonly from: Wallet | null
+  readonly to: Wallet
+  /** The receipt with its own signature. */
+  readonly content: JsonObject
 }
 
-/** A new receipt as it will be read back, but for its sequence number. */
+/** What a chain reports about a receipt. */
+export type FoundOnchain = Pick<
+  RecordOf<ReceiptChecksTable>,
+  | 'verdict'
+  | 'reason'
+  | 'blockNumber'
+  | 'blockHash'
+  | 'blockAt'
+  | 'logIndex'
+  | 'verdictAt'
+  | 'checkedAt'
+>
+
+/** A new receipt as it will be read back, except for its sequence number. */
 export function recordOf({
   from,
   to,
   content: _content,
   ...receipt
-}: NewReceipt): Omit<ReceiptRecord, 'seq'> {
+}: NewReceipt): Omit<Row, 'seq'> {
   return {
     ...receipt,
     fromWallet: from?.id ?? null,
@@ -76,7 +55,7 @@ export function recordOf({
   }
 }
 
-export const columns = [
+export const receiptColumns = recordColumns<ReceiptsTable>()(
   'seq',
   'id',
   'kind',
@@ -100,64 +79,9 @@ export const columns = [
   'verification_reason',
   'onchain',
   'accepted_at',
-] as const satisfies readonly (keyof ReceiptsTable)[]
+)
 
-type Row = Pick<Selectable<ReceiptsTable>, (typeof columns)[number]>
-
-export function toRecord(row: Row): ReceiptRecord {
-  return {
-    seq: row.seq,
-    id: row.id,
-    kind: row.kind,
-    rail: row.rail,
-    chain: row.chain,
-    txHash: row.tx_hash,
-    fromWallet: row.from_wallet,
-    fromDisplay: row.from_display,
-    toWallet: row.to_wallet,
-    toDisplay: row.to_display,
-    amountMicroUsdc: row.amount_micro_usdc,
-    assetSymbol: row.asset_symbol,
-    occurredAt: row.occurred_at,
-    summary: row.summary,
-    jobId: row.job_id,
-    evidenceUrl: row.evidence_url,
-    platform: row.platform,
-    publicKey: row.public_key,
-    submitter: row.submitter,
-    verification: row.verification,
-    verificationReason: row.verification_reason,
-    onchain: row.onchain,
-    acceptedAt: row.accepted_at,
-  }
-}
-
-/** A new receipt as its row; its chain has not been asked yet. */
-export function receiptRow(receipt: NewReceipt) {
-  return {
-    id: receipt.id,
-    kind: receipt.kind,
-    rail: receipt.rail,
-    chain: receipt.chain,
-    tx_hash: receipt.txHash,
-    from_wallet: receipt.from?.id ?? null,
-    from_display: receipt.from?.display ?? null,
-    to_wallet: receipt.to.id,
-    to_display: receipt.to.display,
-    amount_micro_usdc: receipt.amountMicroUsdc,
-    asset_symbol: receipt.assetSymbol,
-    occurred_at: receipt.occurredAt,
-    summary: receipt.summary,
-    job_id: receipt.jobId,
-    evidence_url: receipt.evidenceUrl,
-    platform: receipt.platform,
-    public_key: receipt.publicKey,
-    submitter: receipt.submitter,
-    content: toJsonText(receipt.content),
-    verification: receipt.verification,
-    verification_reason: receipt.verificationReason,
-    onchain: receipt.onchain,
-    onchain_checked_at: null,
-    accepted_at: receipt.acceptedAt,
-  }
+/** The record to insert for a new receipt, which no chain has checked. */
+export function newReceiptRecord(receipt: NewReceipt) {
+  return { ...recordOf(receipt), content: toJsonText(receipt.content), onchainCheckedAt: null }
 }

@@ -6,7 +6,7 @@ export interface PactsTables {
   escrow_readings: EscrowReadingsTable
 }
 
-interface EscrowEventsTable {
+export interface EscrowEventsTable {
   block: number
   log_index: number
   pact_id: number
@@ -25,7 +25,7 @@ interface EscrowPactsTable {
   state: string
 }
 
-interface EscrowReadingsTable {
+export interface EscrowReadingsTable {
   escrow: string
   to_block: number
   final_block: number

@@ -44,7 +44,7 @@ export interface PartnersTable {
 }
 
 /** Every change of a subscription. Rows are only ever added; triggers see to it. */
-interface SubscriptionChangesTable {
+export interface SubscriptionChangesTable {
   seq: GeneratedAlways<number>
   handle: string
   kind: 'paid' | 'credited' | 'free' | 'cancelled' | 'granted' | 'undone'

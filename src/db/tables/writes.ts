@@ -3,13 +3,13 @@ export interface WritesTables {
   idempotency_keys: IdempotencyKeysTable
 }
 
-interface UsedMessagesTable extends FirstAnswerColumns {
+export interface UsedMessagesTable extends FirstAnswerColumns {
   /** The wallet's `id`. */
   wallet: string
   message_sha256: string
 }
 
-interface IdempotencyKeysTable extends FirstAnswerColumns {
+export interface IdempotencyKeysTable extends FirstAnswerColumns {
   caller: string
   key: string
 }
@@ -18,7 +18,7 @@ interface FirstAnswerColumns {
   /** SHA-256 over method, path and raw body. */
   request_sha256: string
   status: number
-  /** The body that was answered, as JSON. */
+  /** The response body as JSON. */
   answer: string
   expires_at: string
 }

@@ -20,7 +20,7 @@ import { findSubscription, subscriptionsOf } from '../../db/alerts.ts'
 import type { SubscriptionRecord } from '../../db/alerts.ts'
 import { eventsSince } from '../../db/events.ts'
 import { deliveriesOf } from '../../db/webhooks.ts'
-import type { DeliveryRecord } from '../../db/webhooks.ts'
+import type { WebhookDelivery } from '../../db/webhooks.ts'
 import type { ReadContext } from '../handler-context.ts'
 import { read, remove, write } from '../handlers.ts'
 import { partnerWrite } from '../partner-write.ts'
@@ -113,7 +113,7 @@ async function ownSubscription(
   return found
 }
 
-function deliveryView(record: DeliveryRecord): Delivery {
+function deliveryView(record: WebhookDelivery): Delivery {
   return {
     id: record.id,
     type: record.type,

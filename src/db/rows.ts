@@ -1,0 +1,60 @@
+/** Columns in snake_case, as SQL has them, and records in camelCase. */
+import type { Insertable, Selectable } from 'kysely'
+
+type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Name
+
+type CamelKeys<Row> = {
+  readonly [Column in keyof Row as Column extends string ? CamelCase<Column> : never]: Row[Column]
+}
+
+/** A column as `select` takes it: `tx_hash as txHash`. */
+type Aliased<Column extends string> =
+  Column extends CamelCase<Column> ? Column : `${Column} as ${CamelCase<Column>}`
+
+/** A row of a table as a record; JSON columns are still text. */
+export type RecordOf<Table, Column extends keyof Table = keyof Table> = CamelKeys<
+  Pick<Selectable<Table>, Column & keyof Selectable<Table>>
+>
+
+/** A record to insert into a table. */
+export type NewRecordOf<Table> = CamelKeys<Insertable<Table>>
+
+function camelCase(column: string): string {
+  return column.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** Select list that gives the columns as camelCase members, so that rows are records without mapping. */
+export function recordColumns<Table>() {
+  return <const Column extends keyof Table & string>(
+    ...columns: readonly Column[]
+  ): readonly Aliased<Column>[] =>
+    columns.map((column) => {
+      const alias = camelCase(column)
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the types state the same rule
+      return (alias === column ? column : `${column} as ${alias}`) as Aliased<Column>
+    })
+}
+
+const columnNames = new Map<string, string>()
+
+/** The column of a record's member. */
+export function columnOf(member: string): string {
+  let column = columnNames.get(member)
+  if (column === undefined) {
+    column = member.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    columnNames.set(member, column)
+  }
+  return column
+}
+
+/** The row of a record: its members under the names of columns. */
+export function toRow<Table>(
+  record: NewRecordOf<Table> & { readonly seq?: never },
+): Insertable<Table> {
+  const row: Record<string, unknown> = {}
+  for (const [member, value] of Object.entries(record)) row[columnOf(member)] = value
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the types state the same rule
+  return row as Insertable<Table>
+}
