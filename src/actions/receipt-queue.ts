@@ -1,18 +1,17 @@
 /**
- * Receipts that wait for the same writer are taken in together. A receipt alone costs ten statements one after the
- * other, each a round trip to a thread of the driver, and those trips are what a busy ledger spends its time on; a
- * group costs seven in all. Whatever is not plainly new (a repeat, a refusal) is left to `commitOnce`.
+ * Receipts that wait for the same writer are accepted in groups. One receipt alone costs ten statements, each a round
+ * trip to a thread of the driver; a group costs seven in all.
  */
 import { DatabaseUnavailableError } from '../db/errors.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import type { ActionDeps } from './deps.ts'
 import { isAfterRestore } from './idempotency.ts'
 import type { Outcome } from './idempotency.ts'
-import { acceptGroup } from './receipt-group.ts'
-import type { Submission } from './receipt-group.ts'
+import { acceptGroup } from './receipt-acceptance.ts'
+import type { Submission } from './receipt-acceptance.ts'
 
-type IntakeDeps = Pick<ActionDeps, 'database' | 'siteUrl' | 'requestBuild'>
-type Intake = (submission: Submission) => Promise<Outcome | null>
+type QueueDeps = Pick<ActionDeps, 'database' | 'siteUrl' | 'requestBuild'>
+type Enqueue = (submission: Submission) => Promise<Outcome | null>
 
 interface Waiting {
   readonly submission: Submission
@@ -20,34 +19,33 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** More than gathers while the group before is flushed, and few enough that no statement takes long. */
+/** More than arrive while a group is flushed, and few enough to keep statements short. */
 const groupLimit = 128
 
-/** Those that wait for the same writer belong together. */
-const intakes = new WeakMap<OpenDatabase, Intake>()
+const queues = new WeakMap<OpenDatabase, Enqueue>()
 
 /**
- * Takes a receipt in, durably, or answers null: nothing was written, and `commitOnce` has to decide.
- * @throws DatabaseUnavailableError where nothing may be acknowledged.
+ * Accepts a receipt with the next group. Null, and nothing written, for one that `acceptSingleReceipt` has to decide.
+ * @throws DatabaseUnavailableError where nothing may be acknowledged
  */
 export async function enqueueReceipt(
-  deps: IntakeDeps,
+  deps: QueueDeps,
   submission: Submission,
 ): Promise<Outcome | null> {
   const { request, proof } = submission
   if (!proof.timely || !(await isAfterRestore(deps, request, [proof]))) return null
-  const intake = intakes.get(deps.database) ?? createIntake(deps)
-  intakes.set(deps.database, intake)
-  const outcome = await intake(submission)
+  const enqueue = queues.get(deps.database) ?? createQueue(deps)
+  queues.set(deps.database, enqueue)
+  const outcome = await enqueue(submission)
   if (outcome !== null) deps.requestBuild()
   return outcome
 }
 
-function createIntake({ database, siteUrl }: IntakeDeps): Intake {
+function createQueue({ database, siteUrl }: QueueDeps): Enqueue {
   const queue: Waiting[] = []
   let isWriting = false
 
-  /** The group forms when the writer comes to it: all that came while it was busy is in it. */
+  /** The group forms when the writer reaches it, with all receipts that arrived until then. */
   const writeGroup = async (): Promise<void> => {
     let group: readonly Waiting[] = []
     try {
@@ -61,13 +59,13 @@ function createIntake({ database, siteUrl }: IntakeDeps): Intake {
       for (const [at, { resolve }] of group.entries()) resolve(outcomes[at] ?? null)
     } catch (error) {
       if (group.length === 0) {
-        // The writer did not come to it.
+        // The writer did not reach it.
         group = queue.splice(0)
         isWriting = false
       }
       for (const { resolve, reject } of group) {
         if (error instanceof DatabaseUnavailableError) reject(error)
-        // One of them cannot be written: each by itself, and the others can.
+        // One of them cannot be written: alone, the others can.
         else resolve(null)
       }
     }

@@ -1,7 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 
 import { gatherCommunity } from '../../builder/world/community.ts'
-import { acceptReceipt } from '../../src/actions/receipts.ts'
 import { dayMs, hourMs, isoTime } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { putClaim } from '../../src/db/claims.ts'
@@ -9,6 +8,7 @@ import type { OpenDatabase } from '../../src/db/open.ts'
 import type { NewReceipt } from '../../src/db/receipts/record.ts'
 import { putWorker } from '../../src/db/workers.ts'
 import { tempDatabase } from '../db/temp-database.ts'
+import { storeReceipt } from '../support/receipts.ts'
 import { evmWallet, nearWallet } from '../support/wallets.ts'
 
 const startMs = Date.UTC(2026, 10, 21, 6)
@@ -46,7 +46,7 @@ function receipt(name: string, worker: string, changes: Partial<NewReceipt> = {}
   }
 }
 
-const accept = (draft: NewReceipt) => database.write((tx) => acceptReceipt(tx, draft))
+const accept = (draft: NewReceipt) => database.write((tx) => storeReceipt(tx, draft))
 const gather = (nowMs = startMs) => gatherCommunity(database, { siteUrl, nowMs })
 
 async function register(name: string, displayName: string | null = null): Promise<void> {

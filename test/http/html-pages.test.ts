@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import type { PublicDocument } from '../../builder/publish/document.ts'
-import { acceptReceipt } from '../../src/actions/receipts.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { prefersHtml } from '../../src/http/negotiate.ts'
 import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
 import type { PublicDir, Service } from '../support/http-service.ts'
 import { send } from '../support/raw-http.ts'
+import { storeReceipt } from '../support/receipts.ts'
 import { evmWallet } from '../support/wallets.ts'
 
 const browser = 'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
@@ -43,7 +43,7 @@ beforeAll(async () => {
   bare = await startService(empty.dir)
   const now = isoTime(service.clock.now())
   await service.actions.database.write((tx) =>
-    acceptReceipt(tx, {
+    storeReceipt(tx, {
       id: receiptId,
       kind: 'platform',
       rail: 'x402',

@@ -1,4 +1,11 @@
+import type { Kysely } from 'kysely'
+
+import { grantOf } from '../../src/actions/accepted-receipt.ts'
 import type { Reference } from '../../src/actions/reference.ts'
+import { insertReceipt } from '../../src/db/receipts/receipts.ts'
+import type { NewReceipt } from '../../src/db/receipts/record.ts'
+import { grantReceipt } from '../../src/db/reputation.ts'
+import type { Database } from '../../src/db/schema.ts'
 import { receiptSignature, signedBody } from './wallets.ts'
 import type { TestKey, TestWallet } from './wallets.ts'
 
@@ -51,4 +58,11 @@ export function workerSigned(facts: object, key: TestKey) {
 /** A receipt as it is sent in. */
 export function submission(submitter: TestWallet, receipt: object, nowMs: number) {
   return signedBody(submitter, 'receipt', receipt, { nowMs })
+}
+
+/** Stores a receipt with what it earns, past all checks. */
+export async function storeReceipt(tx: Kysely<Database>, draft: NewReceipt): Promise<void> {
+  await insertReceipt(tx, draft)
+  const grant = grantOf(draft)
+  if (grant !== null) await grantReceipt(tx, grant)
 }

@@ -9,8 +9,7 @@ import type { NewAnswer } from '../guard.ts'
 import { CompiledQuery } from '../kysely.ts'
 import type { LedgerWallet, NewEntry } from '../reputation-rows.ts'
 import type { Database } from '../schema.ts'
-import { newReceiptRecord } from './record.ts'
-import type { NewReceipt } from './record.ts'
+import type { newReceiptRecord } from './record.ts'
 
 export interface ReceiptLookup {
   readonly receiptId: string
@@ -79,7 +78,7 @@ export async function lookUpGroup(
 
 /** New rows. `standings` has each wallet once, after its last entry; entries are in the order in which they count. */
 export interface GroupRows {
-  readonly receipts: readonly NewReceipt[]
+  readonly receipts: readonly ReturnType<typeof newReceiptRecord>[]
   readonly entries: readonly { readonly wallet: LedgerWallet; readonly entry: NewEntry }[]
   readonly standings: readonly { readonly wallet: LedgerWallet; readonly standing: Standing }[]
   readonly messages: readonly {
@@ -101,7 +100,7 @@ const replaceStanding = `(wallet) do update set
   first_receipt_at = excluded.first_receipt_at, last_receipt_at = excluded.last_receipt_at`
 
 export async function insertGroup(db: Kysely<Database>, rows: GroupRows): Promise<void> {
-  await insertWholeRows(db, 'receipts', rows.receipts.map(newReceiptRecord))
+  await insertWholeRows(db, 'receipts', rows.receipts)
   await insertRows(
     db,
     'reputation_ledger',

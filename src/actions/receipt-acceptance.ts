@@ -1,0 +1,141 @@
+/** Acceptance of receipts, one or many in a transaction, each as if it had come alone and in their order. */
+import type { Kysely, Transaction } from 'kysely'
+
+import { ApiError } from '../contract/errors.ts'
+import type { AcceptedReceipt } from '../contract/schemas/receipt.ts'
+import { applyEntry } from '../core/reputation.ts'
+import type { Standing } from '../core/reputation.ts'
+import { insertGroup, lookUpGroup } from '../db/receipts/group.ts'
+import type { GroupRows, LookupResult, ReceiptLookup } from '../db/receipts/group.ts'
+import { findReceipt } from '../db/receipts/receipts.ts'
+import { newReceiptRecord } from '../db/receipts/record.ts'
+import type { NewReceipt } from '../db/receipts/record.ts'
+import type { LedgerWallet } from '../db/reputation-rows.ts'
+import { earnedBy, grantEntry } from '../db/reputation.ts'
+import type { Database } from '../db/schema.ts'
+import { acceptedView, grantOf, isReceiptKey, payerOf } from './accepted-receipt.ts'
+import { answersToKeep } from './idempotency.ts'
+import type { Outcome, SignedProof, WriteRequest } from './idempotency.ts'
+
+export interface Submission {
+  readonly request: WriteRequest
+  readonly proof: SignedProof
+  readonly draft: NewReceipt
+}
+
+/**
+ * Stores the receipts that are plainly new, with their answers for repeats. Returns null, and stores nothing, for each
+ * that `acceptOne` has to decide: a repeat or a refusal.
+ */
+export async function acceptGroup(
+  tx: Transaction<Database>,
+  group: readonly Submission[],
+  siteUrl: string,
+): Promise<readonly (Outcome | null)[]> {
+  const results = await lookUpGroup(tx, group.map(lookupOf))
+  const batch = createBatch(siteUrl)
+  const isFirst = createFirstCheck()
+  const messages: GroupRows['messages'][number][] = []
+  const keys: GroupRows['keys'][number][] = []
+  const outcomes = group.map((submission, at) => {
+    const { request, proof, draft } = submission
+    const known = results[at]
+    const isNew = isFirst(submission) && known?.isKnown === false
+    if (!isNew || !isReceiptKey(known.receiptKey, draft)) return null
+    const outcome = { status: 201, body: batch.add(draft, known, request.nowMs) } as const
+    const kept = answersToKeep({ request, proofs: [proof], outcome })
+    messages.push(...kept.messages)
+    keys.push(...kept.keys)
+    return outcome
+  })
+  await insertGroup(tx, { ...batch.rows(), messages, keys })
+  return outcomes
+}
+
+/**
+ * Stores one receipt, or returns the stored one with 200. `enforceQuotas` runs before a new one is stored.
+ * @throws ApiError 403 where the worker has registered another key for its receipts
+ */
+export async function acceptOne(
+  tx: Kysely<Database>,
+  submission: Submission,
+  siteUrl: string,
+  enforceQuotas: () => Promise<void>,
+): Promise<Outcome> {
+  const { draft, request } = submission
+  const { nowMs } = request
+  const [known] = await lookUpGroup(tx, [lookupOf(submission)])
+  if (known === undefined) throw new Error('a lookup has no result')
+  if (!isReceiptKey(known.receiptKey, draft)) {
+    throw new ApiError('forbidden', 'The worker has registered another receipt_key')
+  }
+  const stored = await findReceipt(tx, draft.id)
+  if (stored !== null) {
+    const earnedMicroUsdc = await earnedBy(tx, stored.id)
+    const { decayedSumAtEpoch } = known.standing
+    const facts = { earnedMicroUsdc, decayedSumAtEpoch, siteUrl, nowMs }
+    return { status: 200, body: acceptedView(stored, facts) }
+  }
+  await enforceQuotas()
+  const batch = createBatch(siteUrl)
+  const body = batch.add(draft, known, nowMs)
+  await insertGroup(tx, { ...batch.rows(), messages: [], keys: [] })
+  return { status: 201, body }
+}
+
+function lookupOf({ draft, proof, request }: Submission): ReceiptLookup {
+  return {
+    receiptId: draft.id,
+    submitter: proof.wallet.id,
+    worker: draft.to.id,
+    payer: payerOf(draft),
+    messageSha256: proof.messageSha256,
+    idempotencyKey: request.idempotencyKey,
+  }
+}
+
+/** Returns whether receipt, message and idempotency key are all new to the group. */
+function createFirstCheck(): (submission: Submission) => boolean {
+  const seen = new Set<string>()
+  return (submission) => {
+    const { receiptId, submitter, messageSha256, idempotencyKey } = lookupOf(submission)
+    const marks = [receiptId, `message ${submitter} ${messageSha256}`]
+    if (idempotencyKey !== null) marks.push(`key ${submitter} ${idempotencyKey}`)
+    const before = seen.size
+    for (const mark of marks) seen.add(mark)
+    return seen.size === before + marks.length
+  }
+}
+
+/** Rows of new receipts. Each receipt is judged by what those before it have changed. */
+function createBatch(siteUrl: string) {
+  const receipts: GroupRows['receipts'][number][] = []
+  const entries: GroupRows['entries'][number][] = []
+  const standings = new Map<string, { wallet: LedgerWallet; standing: Standing }>()
+  const ranks = new Map<string, number>()
+
+  /** Adds the entry of a receipt; returns its value and the worker's sum after it. */
+  const grant = (draft: NewReceipt, known: LookupResult) => {
+    const standing = standings.get(draft.to.id)?.standing ?? known.standing
+    const granted = grantOf(draft)
+    if (granted === null) {
+      return { earnedMicroUsdc: 0, decayedSumAtEpoch: standing.decayedSumAtEpoch }
+    }
+    const pair = `${draft.to.id} ${granted.payer}`
+    const entry = grantEntry(granted, ranks.get(pair) ?? known.lastRank)
+    if (entry.payerRank !== null) ranks.set(pair, entry.payerRank)
+    const next = applyEntry(standing, entry)
+    entries.push({ wallet: draft.to, entry })
+    standings.set(draft.to.id, { wallet: draft.to, standing: next })
+    return { earnedMicroUsdc: entry.valueMicroUsdc, decayedSumAtEpoch: next.decayedSumAtEpoch }
+  }
+
+  return {
+    add(draft: NewReceipt, known: LookupResult, nowMs: number): AcceptedReceipt {
+      const record = newReceiptRecord(draft)
+      receipts.push(record)
+      return acceptedView(record, { ...grant(draft, known), siteUrl, nowMs })
+    },
+    rows: () => ({ receipts, entries, standings: [...standings.values()] }),
+  }
+}
