@@ -13,6 +13,7 @@ import { createProcessReadings } from '../src/metrics/process.ts'
 import { createPinnedFetch } from '../src/outbound/pinned-fetch.ts'
 import { webhookSecret } from '../src/outbound/standard-webhook.ts'
 import { outboundUserAgent } from '../src/outbound/user-agent.ts'
+import { authoredDir } from '../src/runtime/demo.ts'
 import {
   configOrExit,
   exitOnUnusableDatabase,
@@ -110,7 +111,8 @@ const jobs = createJobs({
   buildOptions: {
     database,
     history: createHistory(database.reader),
-    dataDir: join(packageRoot, 'data'),
+    isDemo: config.DEMO === 'on',
+    dataDir: authoredDir(config, packageRoot),
     adapters: railAdapters,
     site: {
       url: config.SITE_URL,

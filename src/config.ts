@@ -72,6 +72,11 @@ export const settings = {
     schema: z.enum(['embedded', 'off']),
     default: 'embedded',
   },
+  DEMO: {
+    doc: '`on` marks every page, document and answer as a demo; set by `npm run demo`, for folders that it made.',
+    schema: onOff,
+    default: 'off',
+  },
   POLL: { doc: 'Whether rails are polled.', schema: onOff, default: 'on' },
   POLL_EVERY_MINUTES: {
     doc: 'Minutes between two polls of one rail; each rail has its own place in the interval.',

@@ -27,6 +27,7 @@ import { createServiceMetrics } from './metrics/service.ts'
 import { createPinnedFetch } from './outbound/pinned-fetch.ts'
 import { loadPayments } from './payments/load.ts'
 import { startBuilder } from './runtime/builder-process.ts'
+import { authoredDir, withDemoHeader } from './runtime/demo.ts'
 import { createHealth } from './runtime/health.ts'
 import { paymentSettingsOf } from './runtime/payment-settings.ts'
 import { loadReloaded } from './runtime/reloaded.ts'
@@ -54,7 +55,7 @@ const stopped = AbortSignal.any([stopSignal(), broken.signal])
 const startedMonotonicMs = clock.monotonic()
 const meter = config.METRICS_PORT === null ? null : createMeter()
 
-const dataDir = join(packageRoot, 'data')
+const dataDir = authoredDir(config, packageRoot)
 // At once: the one waits for the disk while the other is checked.
 const [database, reference] = await Promise.all([
   openDatabase({
@@ -195,7 +196,7 @@ const metricsServer =
         }),
       })
 await app.counts.load()
-const server = await serve(app.listener, {
+const server = await serve(withDemoHeader(config, app.listener), {
   host: config.HOST,
   port: config.PORT,
   clock,

@@ -5,6 +5,7 @@ import type { Log } from '../../src/core/deps.ts'
 import { entriesOf } from '../../src/core/entries.ts'
 import { archive } from '../publish/archive.ts'
 import type { Archived, ArchiveOptions } from '../publish/archive.ts'
+import { markAsDemo } from '../publish/demo-mark.ts'
 import { archiveFiles } from '../publish/document.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import type { Keys } from '../publish/keys.ts'
@@ -27,6 +28,8 @@ export interface BuildOptions extends Omit<GatherOptions, 'publicKeys' | 'memory
   /** Hand-made assets; null for none. */
   readonly assetsDir: string | null
   readonly repository: Pick<ArchiveOptions, 'remote' | 'env' | 'check'>
+  /** Marks every document as one of a demo. */
+  readonly isDemo?: boolean
   /** Absent: everything is read and rendered again. */
   readonly memory?: BuildMemory
   readonly log: Log
@@ -79,11 +82,12 @@ async function buildWorld(gathered: World, options: BuildOptions): Promise<Built
   const documents = memory.snapshotsOf(world)
   const facts = factsOf(documents)
   const next = nextFacts(await memory.lastFacts.load(), facts)
-  const others = [...documents, memory.diffOf(next), ...(await memory.vendored())]
+  const mark = options.isDemo === true ? markAsDemo : (document: PublicDocument) => document
+  const others = [...documents, memory.diffOf(next), ...(await memory.vendored())].map(mark)
   const publishWith = async (images: readonly PublicDocument[]) => {
     const published = await publish({
       publicDir,
-      documents: [...others, ...memory.siteOf(world, images)],
+      documents: [...others, ...memory.siteOf(world, images).map(mark)],
       assetsDir,
       signer: keys.signer,
       ring: keys.ring,

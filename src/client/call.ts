@@ -67,7 +67,7 @@ export type CallParts<Id extends RouteId> = AnyCallParts &
   QueryOf<Id> &
   ([BodyOf<Id>] extends [never]
     ? { readonly body?: never }
-    : object extends BodyOf<Id>
+    : BodyOf<Id> extends Record<string, never>
       ? { readonly body?: BodyOf<Id> }
       : { readonly body: BodyOf<Id> })
 

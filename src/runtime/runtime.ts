@@ -17,6 +17,7 @@ import {
 } from '../db/errors.ts'
 import type { Resolve } from '../outbound/pinned-fetch.ts'
 import { PaymentSettingsError } from '../payments/load.ts'
+import { requireMatchingFolder } from './demo.ts'
 
 /** sysexits.h EX_CONFIG: the configuration is wrong, starting again does not help. */
 const exitConfig = 78
@@ -24,10 +25,12 @@ const exitConfig = 78
 /** Reads the settings, or prints what is wrong with them and ends the process. */
 export function configOrExit(): Config {
   try {
-    return parseConfig({
+    const config = parseConfig({
       variables: process.env,
       readFile: (path) => readFileSync(path, 'utf8'),
     })
+    requireMatchingFolder(config)
+    return config
   } catch (error) {
     return exitOnWrongSetting(error)
   }

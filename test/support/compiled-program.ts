@@ -7,6 +7,7 @@ const files = [
   'src/main.ts',
   'builder/main.ts',
   'scripts/cli/main.ts',
+  'scripts/demo.ts',
   'test/support/kill-hook.ts',
   'test/support/lock-hook.ts',
   'test/support/pid-hook.ts',

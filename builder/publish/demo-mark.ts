@@ -1,0 +1,60 @@
+/** Marks the documents of a demo ledger as demo, each in the way of its format. */
+import { isJsonObject } from '../../src/core/canonical-json.ts'
+import type { JsonValue } from '../../src/core/canonical-json.ts'
+import type { DocumentBody, PublicDocument } from './document.ts'
+
+const sentence = 'Demo ledger: all workers, receipts, jobs and figures on it are invented.'
+const marked = new WeakMap<PublicDocument, PublicDocument>()
+
+/**
+ * JSON gets the member `demo: true` (`x-demo` in OpenAPI), pages and texts a first line. Images, CSV and files that
+ * are signed or hashed elsewhere (manifests of pacts, agent skills) stay as they are: `X-Demo` marks their answers.
+ */
+export function markAsDemo(document: PublicDocument): PublicDocument {
+  const known = marked.get(document)
+  if (known !== undefined) return known
+  const { path, body, archive } = document
+  const isHashedElsewhere = /^\/(?:pacts\/.*\.json$|\.well-known\/(?:agent-)?skills\/)/.test(path)
+  const isMarkable = !isHashedElsewhere && !path.startsWith('/assets/')
+  const result: PublicDocument = isMarkable
+    ? {
+        ...document,
+        body:
+          'make' in body
+            ? { ...body, make: () => markBody(document, body.make()) }
+            : markBody(document, body),
+        archive:
+          typeof archive === 'string' ? markText(document, archive) : markJson(path, archive),
+      }
+    : document
+  marked.set(document, result)
+  return result
+}
+
+function markBody(document: PublicDocument, body: DocumentBody): DocumentBody {
+  if ('bytes' in body) return body
+  if ('text' in body) return { text: markText(document, body.text) }
+  return { ...body, json: markJson(document.path, body.json) }
+}
+
+function markJson(path: string, json: JsonValue): JsonValue {
+  if (!isJsonObject(json)) return json
+  return { ...json, [path === '/openapi.json' ? 'x-demo' : 'demo']: true }
+}
+
+function markText({ path, contentType }: PublicDocument, text: string): string {
+  const type = contentType.split(';', 1)[0] ?? ''
+  if (type === 'text/html') {
+    return text.replace(/<main\b[^>]*>/, (tag) => `${tag}<p class="notice">${sentence}</p>`)
+  }
+  if (type === 'text/markdown' || path === '/llms.txt') {
+    return text.replace(
+      /^(?:---\n.*?\n---\n)?/s,
+      (frontMatter) => `${frontMatter}> ${sentence}\n\n`,
+    )
+  }
+  if (type.endsWith('xml')) {
+    return text.replace(/^(?:<\?xml[^>]*\?>\s*)?/, (head) => `${head}<!-- ${sentence} -->\n`)
+  }
+  return type === 'text/plain' ? `# ${sentence}\n${text}` : text
+}

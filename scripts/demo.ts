@@ -1,0 +1,35 @@
+/**
+ * `npm run demo`: the service as `npm start` runs it, on a folder that it fills with an invented ledger. The folder is
+ * temporary and deleted at the end unless DATA_DIR names one; that one must be new, or an earlier demo's.
+ */
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { LedgerError } from '../src/client/errors.ts'
+import { demoSettings, prepareDemoFolder, startService } from './demo/folder.ts'
+
+const named = process.env['DATA_DIR']
+const parent =
+  named === undefined || named === '' ? mkdtempSync(join(tmpdir(), 'ledger-demo-')) : null
+const dataDir = parent === null ? String(named) : join(parent, 'data')
+try {
+  process.stdout.write(`Filling ${dataDir} with an invented ledger …\n`)
+  await prepareDemoFolder(dataDir)
+  const service = startService(demoSettings(dataDir))
+  service.stdout?.pipe(process.stdout)
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => service.kill('SIGTERM'))
+  const ended: unknown[] = await once(service, 'exit')
+  process.exitCode = typeof ended[0] === 'number' ? ended[0] : 1
+} catch (error) {
+  process.stderr.write(`${describe(error)}\n`)
+  process.exitCode = 78
+} finally {
+  if (parent !== null) rmSync(parent, { recursive: true, force: true })
+}
+
+function describe(error: unknown): string {
+  if (error instanceof LedgerError) return `${error.message}: ${error.details ?? error.code}`
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,113 @@
+/** The folder of a demo: its marker, its copy of the authored files, and its invented ledger. */
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import { loadReference } from '../../src/actions/reference.ts'
+import { parseSecretKey, receiptKeyOf } from '../../src/client/signers.ts'
+import { bytesToHex } from '../../src/core/hex.ts'
+import { dayMs, isoTime } from '../../src/core/time.ts'
+import { openDatabase } from '../../src/db/open.ts'
+import { demoMarkerPath, isDemoFolder } from '../../src/runtime/demo.ts'
+import {
+  packageRoot,
+  systemClock as clock,
+  systemRandom as random,
+} from '../../src/runtime/runtime.ts'
+import { fillLedger } from './calls.ts'
+import { writeYearOfPolls } from './polls.ts'
+
+export const demoServiceName = 'agent-income-ledger-demo'
+const platform = 'demo-board'
+
+/** The settings of the service in a demo folder. */
+export function demoSettings(dataDir: string): Readonly<Record<string, string>> {
+  return {
+    DEMO: 'on',
+    DATA_DIR: dataDir,
+    PUBLIC_DIR: join(dataDir, 'public'),
+    DATABASE_URL: '',
+    SERVICE_NAME: demoServiceName,
+    POLL: 'off',
+  }
+}
+
+/** Makes and fills a demo folder; one that exists is left as it is. @throws where another folder exists there. */
+export async function prepareDemoFolder(dataDir: string): Promise<void> {
+  if (isDemoFolder(dataDir)) return
+  if (existsSync(dataDir)) {
+    throw new Error(`${dataDir} exists and is not the folder of a demo: give another DATA_DIR`)
+  }
+  const authored = join(dataDir, 'authored')
+  const source = join(packageRoot, 'data')
+  const isAuthored = (path: string) => path !== join(source, 'run')
+  mkdirSync(dataDir, { recursive: true })
+  writeFileSync(
+    demoMarkerPath(dataDir),
+    'Invented by `npm run demo`. Delete this folder at will.\n',
+  )
+  cpSync(source, authored, { recursive: true, dereference: true, filter: isAuthored })
+  const key = receiptKeyOf(parseSecretKey(`seed:${bytesToHex(random.bytes(32))}`))
+  const nowMs = clock.now()
+  const entry = {
+    platform,
+    name: 'Demo Board',
+    public_key: key.publicKey,
+    rails: ['x402', 'olas', 'near', 'sherlock', 'superteam_earn'],
+    added_at: isoTime(nowMs - 365 * dayMs),
+  }
+  writeFileSync(join(authored, 'platforms.json'), JSON.stringify({ platforms: [entry] }))
+  const { oaths } = await loadReference(authored)
+  const database = await openDatabase({ url: join(dataDir, 'ledger.db') })
+  await writeYearOfPolls({ database, railsDir: join(authored, 'rails'), nowMs, random })
+  await database.close()
+  const service = startService({
+    ...demoSettings(dataDir),
+    BUILDER: 'off',
+    LIMITS: 'off',
+    HOST: '127.0.0.1',
+    PORT: '0',
+    LOG_LEVEL: 'error',
+  })
+  try {
+    await fillLedger({
+      origin: await originOf(service),
+      serviceName: demoServiceName,
+      oaths: [...oaths.values()],
+      platform: { slug: platform, key },
+      deps: { clock, random, fetch },
+    })
+  } finally {
+    const ended = once(service, 'exit')
+    service.kill('SIGTERM')
+    await ended
+  }
+}
+
+/** Starts the compiled service; what it prints on standard output is piped. */
+export function startService(
+  settings: Readonly<Record<string, string>>,
+  stderr: 'inherit' | 'pipe' = 'inherit',
+): ChildProcess {
+  const entry = fileURLToPath(new URL('../../src/main.js', import.meta.url))
+  return spawn(process.execPath, [entry], {
+    env: { ...process.env, ...settings },
+    stdio: ['ignore', 'pipe', stderr],
+  })
+}
+
+/** The address in the welcome text of the service. */
+async function originOf(service: ChildProcess): Promise<string> {
+  let text = ''
+  for await (const chunk of service.stdout ?? []) {
+    text += String(chunk)
+    const origin = /listening on (http:\S+)/.exec(text)?.[1]
+    if (origin === undefined) continue
+    service.stdout?.resume()
+    return origin
+  }
+  throw new Error('the service ended before it was listening')
+}

@@ -1,0 +1,120 @@
+/** A year of polls with invented figures, written by the poll job under a stepped clock. */
+import { createHash } from 'node:crypto'
+
+import type { PollDeps } from '../../builder/jobs/poll-rail.ts'
+import { pollRound } from '../../builder/jobs/poll.ts'
+import type { AnyRailAdapter } from '../../builder/rails/adapter.ts'
+import { railAdapters } from '../../builder/rails/index.ts'
+import { createSources } from '../../builder/rails/sources.ts'
+import type { AuthoredRail } from '../../builder/world/authored-rails.ts'
+import { loadAuthoredRails } from '../../builder/world/authored-rails.ts'
+import type { Fetch, Log, Random } from '../../src/core/deps.ts'
+import type { Measurement } from '../../src/core/figures.ts'
+import { dayMs, hourMs } from '../../src/core/time.ts'
+import type { OpenDatabase } from '../../src/db/open.ts'
+
+/** Days before now: weekly for a year, daily for the last two weeks. */
+const pollDays = [
+  ...Array.from({ length: 50 }, (_, week) => (51 - week) * 7 + 8),
+  ...Array.from({ length: 15 }, (_, day) => 14 - day),
+]
+const pollEveryMs = dayMs
+
+interface PollYear {
+  readonly database: OpenDatabase
+  readonly railsDir: string
+  readonly nowMs: number
+  readonly random: Random
+}
+
+/** Polls every rail for a year, the last time at `nowMs`. Nothing is read from a network. */
+export async function writeYearOfPolls({
+  database,
+  railsDir,
+  nowMs,
+  random,
+}: PollYear): Promise<void> {
+  const authored = await loadAuthoredRails(railsDir)
+  const adapters = railAdapters.map((adapter) => invent(adapter, authored))
+  let timeMs = nowMs
+  const clock = {
+    now: () => timeMs,
+    monotonic: () => performance.now(),
+    sleep: () => Promise.resolve(),
+  }
+  const fetch: Fetch = () => Promise.reject(new TypeError('a demo reads no network'))
+  const source = {
+    fetch,
+    clock,
+    random,
+    userAgent: 'demo',
+    rpcUrls: noRpc,
+    railBaseUrls: new Map(),
+  }
+  const sources = createSources(source)
+  const deps: PollDeps = { database, clock, random, fetch, log: silent, sources, pollEveryMs }
+  const { signal } = new AbortController()
+  for (const day of pollDays) {
+    timeMs = nowMs - day * dayMs
+    await pollRound(deps, { adapters, authored, which: 'all', signal })
+  }
+}
+
+const noRpc = { base: null, ethereum: null, arbitrum: null, gnosis: null, solana: null }
+const silent: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
+function ignore(): void {
+  // Nobody reads the log of a past that never was.
+}
+
+/** The adapter of a rail with its own rule and invented figures; one poll in 150 fails. */
+function invent(adapter: AnyRailAdapter, authored: readonly AuthoredRail[]): AnyRailAdapter {
+  const { rail } = adapter
+  const audited = authored.find((entry) => entry.rail === rail)?.audit.figures.tpv_30d_usdc
+  const sizeUsdc = audited ?? 10 ** (2 + 3 * noise(rail))
+  return {
+    ...adapter,
+    measure: async ({ window: { endMs } }) => {
+      const day = Math.floor(endMs / dayMs)
+      if (noise(`${rail} ${day} fails`) < 1 / 150) throw new Error('HTTP 503')
+      return await Promise.resolve({ measurement: figuresOf(rail, sizeUsdc, endMs), counters: {} })
+    },
+  }
+}
+
+/** Grows over the year with a weekly and a yearly wave; some rails pause for a season. */
+function figuresOf(rail: string, sizeUsdc: number, endMs: number): Measurement {
+  const day = Math.floor(endMs / dayMs)
+  const phase = noise(rail) * 2 * Math.PI
+  const season = Math.sin((2 * Math.PI * day) / 365 + phase)
+  const isPaused = noise(`${rail} pauses`) < 0.15 && season > 0.5
+  const wave = 1 + 0.3 * season + 0.05 * Math.sin((2 * Math.PI * day) / 7)
+  const volumeUsdc = isPaused ? 0 : sizeUsdc * wave * (0.95 + 0.1 * noise(`${rail} ${day}`))
+  const tpv30dMicroUsdc = Math.round(volumeUsdc * 1_000_000)
+  const tpv7dMicroUsdc = Math.round(tpv30dMicroUsdc * 0.23)
+  const workers = isPaused ? 0 : Math.ceil(Math.sqrt(volumeUsdc) * (0.5 + noise(`${rail} workers`)))
+  const creators = isPaused ? 0 : Math.ceil(workers * (0.4 + noise(`${rail} creators`)))
+  return {
+    figures: {
+      tpv30dMicroUsdc,
+      tpv7dMicroUsdc,
+      tpv30dRawMicroUsdc: Math.round(tpv30dMicroUsdc * 1.2),
+      tpv7dRawMicroUsdc: Math.round(tpv7dMicroUsdc * 1.2),
+      uniqueCreators30d: creators,
+      uniqueWorkers30d: workers,
+      topWorkerShare: isPaused ? null : 0.1 + 0.6 * noise(`${rail} share`),
+      creatorsWithBudget30d: creators,
+      activity30d: workers * 4,
+      lastPayoutAtMs: isPaused
+        ? null
+        : endMs - Math.round(noise(`${rail} ${day} last`) * 20 * hourMs),
+    },
+    removed30d: isPaused ? {} : { 'self transfer': Math.ceil(workers / 5) },
+    notes: ['Invented for a demo; nothing was read from this rail.'],
+    evidence: [],
+  }
+}
+
+/** Evenly spread in [0, 1), the same for the same text. */
+function noise(text: string): number {
+  return createHash('sha256').update(text).digest().readUInt32BE(0) / 2 ** 32
+}
