@@ -139,6 +139,7 @@ const actions: InstalledDeps = {
   log,
   serviceName: config.SERVICE_NAME,
   siteUrl: config.SITE_URL,
+  isDemo: config.DEMO === 'on',
   reference: reference.current,
   walletChain: (kind) => (kind === 'evm' ? baseChain : undefined),
   verifyInWorker: checks.check,

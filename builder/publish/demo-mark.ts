@@ -1,9 +1,9 @@
 /** Marks the documents of a demo ledger as demo, each in the way of its format. */
 import { isJsonObject } from '../../src/core/canonical-json.ts'
 import type { JsonValue } from '../../src/core/canonical-json.ts'
+import { demoSentence, markPageAsDemo } from '../../src/core/demo-mark.ts'
 import type { DocumentBody, PublicDocument } from './document.ts'
 
-const sentence = 'Demo ledger: all workers, receipts, jobs and figures on it are invented.'
 const marked = new WeakMap<PublicDocument, PublicDocument>()
 
 /**
@@ -44,17 +44,15 @@ function markJson(path: string, json: JsonValue): JsonValue {
 
 function markText({ path, contentType }: PublicDocument, text: string): string {
   const type = contentType.split(';', 1)[0] ?? ''
-  if (type === 'text/html') {
-    return text.replace(/<main\b[^>]*>/, (tag) => `${tag}<p class="notice">${sentence}</p>`)
-  }
+  if (type === 'text/html') return markPageAsDemo(text)
   if (type === 'text/markdown' || path === '/llms.txt') {
     return text.replace(
       /^(?:---\n.*?\n---\n)?/s,
-      (frontMatter) => `${frontMatter}> ${sentence}\n\n`,
+      (frontMatter) => `${frontMatter}> ${demoSentence}\n\n`,
     )
   }
   if (type.endsWith('xml')) {
-    return text.replace(/^(?:<\?xml[^>]*\?>\s*)?/, (head) => `${head}<!-- ${sentence} -->\n`)
+    return text.replace(/^(?:<\?xml[^>]*\?>\s*)?/, (head) => `${head}<!-- ${demoSentence} -->\n`)
   }
-  return type === 'text/plain' ? `# ${sentence}\n${text}` : text
+  return type === 'text/plain' ? `# ${demoSentence}\n${text}` : text
 }

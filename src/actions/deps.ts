@@ -19,6 +19,8 @@ export interface InstalledDeps {
   readonly log: Log
   /** Stands for `<service>` in every signed message. */
   readonly serviceName: string
+  /** Pages are marked as those of a demo. */
+  readonly isDemo?: boolean
   /** Without a slash at the end. */
   readonly siteUrl: string
   /** What people wrote under `data/`. */

@@ -10,6 +10,7 @@ import { receiptId } from '../contract/schemas/receipt.ts'
 import { leaderboard } from '../contract/schemas/worker.ts'
 import type { LeaderboardEntry } from '../contract/schemas/worker.ts'
 import { version } from '../contract/version.ts'
+import { markPageAsDemo } from '../core/demo-mark.ts'
 import { cacheControl } from '../core/documents.ts'
 import { entriesOf } from '../core/entries.ts'
 import { HANDLE } from '../core/partner.ts'
@@ -79,13 +80,18 @@ export function installOnDemandPages(
   }
 }
 
-function pageResponse(c: Context<HonoEnv>, { siteUrl }: ActionDeps, page: SitePage): Response {
+function pageResponse(
+  c: Context<HonoEnv>,
+  { siteUrl, isDemo }: ActionDeps,
+  page: SitePage,
+): Response {
   const { html } = stacked(typeof page.body === 'function' ? page.body() : page.body)
-  const text = layout({ ...page, robots: 'noindex' }, html, {
+  const rendered = layout({ ...page, robots: 'noindex' }, html, {
     site: { url: siteUrl, version },
     image: null,
     isPublished: false,
   })
+  const text = isDemo === true ? markPageAsDemo(rendered) : rendered
   c.env.bytes = Buffer.byteLength(text)
   return c.body(text, 200, {
     'Content-Type': pageType,

@@ -50,6 +50,8 @@ describe('npm run demo', () => {
       .filter(({ content_type: type, path }) => formats.test(type) && !hashedElsewhere.test(path))
       .filter(({ file }) => !/"(?:x-)?demo":true|Demo ledger: /.test(published(file)))
     expect(unmarked.map(({ path }) => path)).toEqual([])
+    const onDemand = await fetch(`${url}/view/receipts?limit=2`)
+    expect(await onDemand.text()).toContain('Demo ledger: ')
     for (const path of ['/', '/api/v1/health', '/api/v1/rails.csv', '/nowhere']) {
       expect((await fetch(`${url}${path}`)).headers.get('x-demo')).toBe('true')
     }
