@@ -78,7 +78,7 @@ export function createWriter<DB>(
   async function drain(): Promise<void> {
     while (queue.length > 0) {
       try {
-        await connection.turn.take()
+        await connection.mutex.acquire()
       } catch (error) {
         for (const job of queue.splice(0)) job.reject(error)
         observer?.failed(error)
@@ -91,7 +91,7 @@ export function createWriter<DB>(
         const unreached = await runBatch(batch)
         if (unreached.length > 0) queue = [...unreached, ...queue]
       } finally {
-        connection.turn.release()
+        connection.mutex.release()
       }
     }
     draining = null

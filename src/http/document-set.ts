@@ -7,6 +7,7 @@ import { brotliDecompress, gunzip } from 'node:zlib'
 import { verifyEd25519 } from '../auth/ed25519.ts'
 import { pathOf } from '../contract/routes.ts'
 import { signingKeys } from '../contract/schemas/service.ts'
+import { mapConcurrent } from '../core/concurrency.ts'
 import {
   encodedFile,
   MANIFEST_CONTENT_TYPE,
@@ -49,15 +50,11 @@ export async function readDocumentSet(
   const manifestBytes = await readOrThrow(join(directory, MANIFEST_FILE), 'the manifest')
   const manifest = parseManifest(manifestBytes)
   const documents = new Map<string, StoredDocument>()
-  const queue = manifest.documents.values()
-  const read = async (): Promise<void> => {
-    for (const entry of queue) {
-      const old = known.get(entry.path)
-      const same = old !== undefined && isSame(old.entry, entry)
-      documents.set(entry.path, same ? old : await readDocument(directory, entry, old))
-    }
-  }
-  await Promise.all(Array.from({ length: READERS }, read))
+  await mapConcurrent(manifest.documents, READERS, async (entry) => {
+    const old = known.get(entry.path)
+    const same = old !== undefined && isSame(old.entry, entry)
+    documents.set(entry.path, same ? old : await readDocument(directory, entry, old))
+  })
   documents.set(
     MANIFEST_PATH,
     await manifestDocument(directory, manifestBytes, manifest, documents.get(keysPath)),

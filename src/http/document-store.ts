@@ -1,3 +1,4 @@
+import { createSerialQueue } from '../core/concurrency.ts'
 import type { Clock, Log } from '../core/deps.ts'
 /** The published set that is being served, and the switch to the next one. */
 import type { Manifest } from '../core/documents.ts'
@@ -54,7 +55,7 @@ export function createDocumentStore({ publicDir, clock, log }: Deps): DocumentSt
   let refused: { readonly mark: string; readonly atMs: number } | null = null
   /** What is added to `problem` while the set that is served was found after a start, in place of a damaged one. */
   let substitution = ''
-  let running: Promise<void> = Promise.resolve()
+  const inOrder = createSerialQueue()
 
   /** Serves the set there. Answers why it cannot be, else null. */
   const take = async ({ directory, mark }: SetPlace): Promise<string | null> => {
@@ -112,11 +113,8 @@ export function createDocumentStore({ publicDir, clock, log }: Deps): DocumentSt
     problem = isEarly ? NOTHING_YET : `${reason}${substitution}`
   }
 
-  const reload = (): Promise<void> => {
-    // One after the other: of two at once the slower could bring the older set back.
-    running = running.then(load, load)
-    return running
-  }
+  /** In order, since the slower of two concurrent loads could bring the older set back. */
+  const reload = (): Promise<void> => inOrder(load)
 
   const isDue = async (): Promise<boolean> => {
     const current = await currentSet(publicDir)

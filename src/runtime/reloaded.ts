@@ -2,6 +2,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
+import { createSerialQueue } from '../core/concurrency.ts'
 import type { Clock, Log } from '../core/deps.ts'
 import { redact, withoutDirectories } from '../core/redact.ts'
 import { secondMs } from '../core/time.ts'
@@ -38,7 +39,7 @@ export async function loadReloaded<Value>(
   let seen = await markOf(paths)
   let value = await load()
   let problem: string | null = null
-  let running: Promise<void> = Promise.resolve()
+  const inOrder = createSerialQueue()
 
   const look = async (): Promise<void> => {
     const mark = await markOf(paths)
@@ -57,10 +58,7 @@ export async function loadReloaded<Value>(
     }
   }
 
-  const reload = (): Promise<void> => {
-    running = running.then(look)
-    return running
-  }
+  const reload = (): Promise<void> => inOrder(look)
   return {
     current: () => value,
     problem: () => problem,

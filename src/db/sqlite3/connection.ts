@@ -7,7 +7,7 @@
  * - It stores a bigint as NULL, an object as `[object Object]`, a Date as a number, NaN and undefined as
  *   NULL, a lone surrogate as U+FFFD, and hands integers beyond 2^53 over rounded. All are refused.
  * - Statements of several async scopes interleave on its connection: a rollback of one request undoes
- *   an acknowledged insert of another. A turn serialises every use of the connection.
+ *   an acknowledged insert of another. A mutex serialises every use of the connection.
  * - It binds integers beyond 2^31 as REAL. STRICT INTEGER columns turn them back without loss; in
  *   expressions keep in mind that a division by such a parameter is a floating-point division.
  * - `Database#run` prepares its statement anew each time; here prepared statements are kept.
@@ -15,9 +15,9 @@
 import type { CompiledQuery, DatabaseConnection, QueryResult, RootOperationNode } from 'kysely'
 import sqlite3 from 'sqlite3'
 
+import { createConnectionMutex } from '../connection-mutex.ts'
+import type { ConnectionMutex } from '../connection-mutex.ts'
 import { BusyError, DatabaseBrokenError } from '../errors.ts'
-import { createTurn } from '../turn.ts'
-import type { Turn } from '../turn.ts'
 import { meaningOf, transactionLost } from './failures.ts'
 import { toParameter, unsafeColumn } from './values.ts'
 import type { Parameter } from './values.ts'
@@ -61,18 +61,18 @@ export async function openSqlite3(options: Sqlite3Options): Promise<Sqlite3Conne
   })
   return new Sqlite3Connection(
     database,
-    createTurn(options.heldLimitMs),
+    createConnectionMutex(options.heldLimitMs),
     options.lockPatienceMs ?? defaultLockPatienceMs,
     options.onBroken ?? (() => undefined),
   )
 }
 
 /**
- * The one connection to a file. Whoever uses it takes the `turn` first; Kysely does so through the
+ * The one connection to a file. Whoever uses it acquires the `mutex` first; Kysely does so through the
  * driver, for a query or for a whole transaction.
  */
 export class Sqlite3Connection implements DatabaseConnection {
-  readonly turn: Turn
+  readonly mutex: ConnectionMutex
   readonly #database: sqlite3.Database
   readonly #lockPatienceMs: number
   readonly #onBroken: (error: DatabaseBrokenError) => void
@@ -85,12 +85,12 @@ export class Sqlite3Connection implements DatabaseConnection {
 
   constructor(
     database: sqlite3.Database,
-    turn: Turn,
+    mutex: ConnectionMutex,
     lockPatienceMs: number,
     onBroken: (error: DatabaseBrokenError) => void,
   ) {
     this.#database = database
-    this.turn = turn
+    this.mutex = mutex
     this.#lockPatienceMs = lockPatienceMs
     this.#onBroken = onBroken
   }
@@ -176,7 +176,7 @@ export class Sqlite3Connection implements DatabaseConnection {
     this.#database.interrupt()
   }
 
-  /** Closes the file. Waits for nobody: the caller takes the turn first. */
+  /** Closes the file. Waits for nobody: the caller acquires the mutex first. */
   async close(): Promise<void> {
     for (const statement of this.#statements.values()) statement.finalize()
     this.#statements.clear()

@@ -41,10 +41,10 @@ function createDriver(connection: Sqlite3Connection): Driver {
   return {
     init: async () => {},
     acquireConnection: async () => {
-      await connection.turn.take()
+      await connection.mutex.acquire()
       return connection
     },
-    releaseConnection: async () => connection.turn.release(),
+    releaseConnection: async () => connection.mutex.release(),
     beginTransaction: () => connection.begin(),
     commitTransaction: () => connection.commit(),
     rollbackTransaction: () => connection.rollback(),
@@ -52,7 +52,7 @@ function createDriver(connection: Sqlite3Connection): Driver {
     rollbackToSavepoint: (_, name, compile) => savepointCommand('rollback to', name, compile),
     releaseSavepoint: (_, name, compile) => savepointCommand('release', name, compile),
     destroy: async () => {
-      await connection.turn.take()
+      await connection.mutex.acquire()
       await connection.close()
     },
   }

@@ -1,0 +1,46 @@
+import { createMutex } from '../core/concurrency.ts'
+import { ConnectionHeldError } from './errors.ts'
+
+/** Exclusive use of one connection, first come, first served. Every `acquire` that resolved needs one `release`. */
+export interface ConnectionMutex {
+  /** @throws ConnectionHeldError when one holder has kept the connection for the whole limit */
+  readonly acquire: () => Promise<void>
+  readonly release: () => void
+}
+
+/** @param limitMs limit for a single holder. A queue that moves is never refused: the limit detects a holder that waits for itself. */
+export function createConnectionMutex(limitMs: number): ConnectionMutex {
+  const mutex = createMutex()
+  return {
+    acquire: () =>
+      mutex.acquire((withdraw) => {
+        let grantsAtStart = mutex.grants()
+        let hasEnded = false
+        const expire = (): void => {
+          // After a stall of the event loop the holder's result may be there, unread: it is read first.
+          setImmediate(() => {
+            if (hasEnded) return
+            if (mutex.grants() === grantsAtStart) {
+              withdraw(heldTooLong(limitMs))
+            } else {
+              grantsAtStart = mutex.grants()
+              timer = setTimeout(expire, limitMs)
+            }
+          })
+        }
+        let timer = setTimeout(expire, limitMs)
+        return () => {
+          hasEnded = true
+          clearTimeout(timer)
+        }
+      }),
+    release: mutex.release,
+  }
+}
+
+function heldTooLong(limitMs: number): ConnectionHeldError {
+  return new ConnectionHeldError(
+    `Waited ${limitMs} ms for the database connection, which one transaction held all the while. ` +
+      'Was `db` used inside a transaction instead of `tx`? A query through `db` waits for the transaction to end.',
+  )
+}
