@@ -1,15 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
 
-import { memoizeByReads } from '../cache/memoize.ts'
+import { memoizeByParts } from '../world/memoize-by-parts.ts'
 import type { World } from '../world/world.ts'
 import { weeklyArticles } from './weekly.ts'
 
 /** Adds the weekly articles. An unchanged list stays the same object from build to build. */
 export function createArticles(): (world: World) => World {
-  const all = memoizeByReads(({ nowMs, rails, history, events, site, articles }: World) => [
-    ...articles,
-    ...weeklyArticles({ nowMs, rails, history, events, siteUrl: site.url }),
-  ])
+  const all = memoizeByParts(
+    ['nowMs', 'rails', 'history', 'events', 'site', 'articles'],
+    ({ nowMs, rails, history, events, site, articles }) => [
+      ...articles,
+      ...weeklyArticles({ nowMs, rails, history, events, siteUrl: site.url }),
+    ],
+  )
   let last: World['articles'] = []
   return (world) => {
     const articles = all(world)

@@ -1,12 +1,12 @@
 import { reputationFormula } from '../../src/core/reputation.ts'
 import type { Community } from '../world/world.ts'
-import { jsonDocument } from './document.ts'
-import type { SnapshotFamily } from './document.ts'
+import { jsonDocument, snapshotFamily } from './document.ts'
 
 /** `/leaderboard`, `/workers` and `/receipts`: the first page of each; the totals count all. */
-export const communityDocuments: SnapshotFamily = {
-  routes: ['getLeaderboard', 'listWorkers', 'listReceipts'],
-  *build({ community }) {
+export const communityDocuments = snapshotFamily(
+  ['getLeaderboard', 'listWorkers', 'listReceipts'],
+  ['community'],
+  function* ({ community }) {
     const { workers, receipts, leaderboard, leaderboardAsOf, leaderboardArchived } = community
     yield jsonDocument(
       'getLeaderboard',
@@ -35,7 +35,7 @@ export const communityDocuments: SnapshotFamily = {
       { stamped: true },
     )
   },
-}
+)
 
 function board(leaderboard: Community['leaderboard']): object {
   return {

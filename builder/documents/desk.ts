@@ -3,17 +3,17 @@ import type { Article } from '../../src/contract/schemas/desk.ts'
 import { byDate, rankArticles } from '../desk/ranking.ts'
 import type { ArticleSource } from '../world/articles.ts'
 import type { World } from '../world/world.ts'
-import { jsonDocument, textDocument } from './document.ts'
-import type { SnapshotFamily } from './document.ts'
+import { jsonDocument, snapshotFamily, textDocument } from './document.ts'
 
 const ranking = 'articles above the median of views_24h first, then newest date first'
 /** `updated` of a desk without articles. */
 const neverUpdated = '1970-01-01'
 
 /** `/desk/feed.json`, each article as Markdown, and the charts of the articles. */
-export const deskDocuments: SnapshotFamily = {
-  routes: ['getDeskFeed', 'getDeskArticle', 'getDeskChart'],
-  *build(world) {
+export const deskDocuments = snapshotFamily(
+  ['getDeskFeed', 'getDeskArticle', 'getDeskChart'],
+  ['articles', 'site', 'views24h'],
+  function* (world) {
     yield jsonDocument('getDeskFeed', feedOf(world, rankedArticles(world)), {
       archive: feedOf(world, datedArticles(world)),
     })
@@ -25,11 +25,11 @@ export const deskDocuments: SnapshotFamily = {
       }
     }
   },
-}
+)
 
 type DatedArticle = Omit<Article, 'views_24h' | 'hot'>
 
-function feedOf({ site }: World, articles: readonly DatedArticle[]) {
+function feedOf({ site }: Pick<World, 'site'>, articles: readonly DatedArticle[]) {
   return {
     articles,
     count: articles.length,
@@ -40,7 +40,7 @@ function feedOf({ site }: World, articles: readonly DatedArticle[]) {
   }
 }
 
-function rankedArticles(world: World): Article[] {
+function rankedArticles(world: Pick<World, 'articles' | 'site' | 'views24h'>): Article[] {
   const viewed = world.articles.map((article) => ({
     ...articleView(article, world),
     views24h: world.views24h.get(article.slug) ?? 0,
@@ -53,21 +53,21 @@ function rankedArticles(world: World): Article[] {
 }
 
 /** For the snapshot repository: views change by the hour and are no facts of the ledger. */
-function datedArticles(world: World): DatedArticle[] {
+function datedArticles(world: Pick<World, 'articles' | 'site'>): DatedArticle[] {
   return world.articles.map((article) => articleView(article, world)).toSorted(byDate)
 }
 
-function articleView(article: ArticleSource, world: World): DatedArticle {
+function articleView(article: ArticleSource, world: Pick<World, 'site'>): DatedArticle {
   const { slug, title, date, excerpt, keywords } = article
   return { slug, title, date, url: articleUrl(article, world), excerpt, keywords: [...keywords] }
 }
 
-function articleUrl({ slug }: ArticleSource, { site }: World): string {
+function articleUrl({ slug }: ArticleSource, { site }: Pick<World, 'site'>): string {
   return `${site.url}${pathOf('getDeskArticle', { slug })}`
 }
 
 /** The article as it is published: a front matter that any YAML reader takes, then the body. */
-function articleText(article: ArticleSource, world: World): string {
+function articleText(article: ArticleSource, world: Pick<World, 'site'>): string {
   const fields = [
     `title: ${quoted(article.title)}`,
     `date: ${article.date}`,

@@ -2,12 +2,23 @@ import type { RouteId } from '../../src/contract/routes.ts'
 import { maxAgeOf, pathOf, routeOf } from '../../src/contract/routes.ts'
 import type { JsonValue } from '../../src/core/canonical-json.ts'
 import type { DocumentBody, PublicDocument } from '../publish/document.ts'
+import { memoizeByParts } from '../world/memoize-by-parts.ts'
 import type { World } from '../world/world.ts'
 
-/** One family of documents: a pure function of the world. */
+/** One family of documents: a pure function of some parts of the world. */
 export interface SnapshotFamily {
   readonly routes: readonly RouteId[]
   readonly build: (world: World) => Iterable<PublicDocument>
+  /** The same for one world after another: builds again when a declared part has changed. */
+  readonly memoized: () => (world: World) => readonly PublicDocument[]
+}
+
+export function snapshotFamily<Part extends keyof World>(
+  routes: readonly RouteId[],
+  parts: readonly Part[],
+  build: (world: Pick<World, NoInfer<Part>>) => Iterable<PublicDocument>,
+): SnapshotFamily {
+  return { routes, build, memoized: () => memoizeByParts(parts, (world) => [...build(world)]) }
 }
 
 /** A contract type as JSON. Optional members are absent where they have no value: the renderer refuses undefined. */

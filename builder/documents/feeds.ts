@@ -30,7 +30,9 @@ interface Item {
 const maxItems = 100
 const maxAgeSeconds = 300
 
-export function* feedDocuments(world: World): Generator<PublicDocument> {
+export function* feedDocuments(
+  world: Pick<World, 'articles' | 'changelog' | 'closedFlags' | 'events' | 'openFlags' | 'site'>,
+): Generator<PublicDocument> {
   const feeds = [deskFeed(world), transitionFeed(world), flagFeed(world), changeFeed(world)]
   for (const feed of feeds) {
     yield document(feed, 'atom', 'application/atom+xml; charset=utf-8', { text: atom(feed, world) })
@@ -54,7 +56,7 @@ function feedPath({ name }: Feed, ending: 'atom' | 'json'): string {
   return `/feeds/${name}.${ending}`
 }
 
-function deskFeed({ articles, site }: World): Feed {
+function deskFeed({ articles, site }: Pick<World, 'articles' | 'site'>): Feed {
   return {
     name: 'desk',
     title: 'Agent Income Ledger: the desk',
@@ -70,7 +72,7 @@ function deskFeed({ articles, site }: World): Feed {
   }
 }
 
-function transitionFeed({ events, site }: World): Feed {
+function transitionFeed({ events, site }: Pick<World, 'events' | 'site'>): Feed {
   const transitions = events.filter(({ kind }) => kind === 'rail_transition')
   return {
     name: 'transitions',
@@ -89,7 +91,11 @@ function newest(events: readonly LedgerEvent[]): LedgerEvent[] {
   return events.toSorted((a, b) => b.seq - a.seq).slice(0, maxItems)
 }
 
-function flagFeed({ openFlags, closedFlags, site }: World): Feed {
+function flagFeed({
+  openFlags,
+  closedFlags,
+  site,
+}: Pick<World, 'closedFlags' | 'openFlags' | 'site'>): Feed {
   return {
     name: 'flags',
     title: 'Agent Income Ledger: honesty flags',
@@ -120,7 +126,7 @@ function flagItem(flag: Flag, siteUrl: string): Item {
 const release = /^## \[([^\]]+)\] - (\d{4}-\d{2}-\d{2})$/
 
 /** Released versions: what is not released yet has no date and may change. */
-function changeFeed({ changelog, site }: World): Feed {
+function changeFeed({ changelog, site }: Pick<World, 'changelog' | 'site'>): Feed {
   const sections = (changelog ?? '').split(/^(?=## )/m).flatMap((section) => {
     const [heading = '', ...lines] = section.trim().split('\n')
     const [, version, date] = release.exec(heading) ?? []
@@ -149,7 +155,7 @@ function updatedOf({ items }: Feed): string {
   return items.map(({ updated }) => updated).reduce((a, b) => (a > b ? a : b), isoTime(0))
 }
 
-function atom(feed: Feed, { site }: World): string {
+function atom(feed: Feed, { site }: Pick<World, 'site'>): string {
   const entries = feed.items.map(
     (item) => `<entry>
 <id>${xmlText(item.id)}</id>
@@ -173,7 +179,7 @@ ${entries.join('')}</feed>
 `
 }
 
-function jsonFeed(feed: Feed, { site }: World) {
+function jsonFeed(feed: Feed, { site }: Pick<World, 'site'>) {
   return {
     version: 'https://jsonfeed.org/version/1.1',
     title: feed.title,

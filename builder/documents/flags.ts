@@ -1,18 +1,18 @@
 import type { Flag } from '../../src/contract/schemas/flag.ts'
 import type { Severity } from '../../src/core/flags/kind.ts'
-import { jsonDocument } from './document.ts'
-import type { SnapshotFamily } from './document.ts'
+import { jsonDocument, snapshotFamily } from './document.ts'
 
 const weight: Readonly<Record<Severity, number>> = { critical: 0, warning: 1, info: 2 }
 
 /** `/honesty/flags`: open doubts, the most severe first, then the newest. */
-export const flagDocuments: SnapshotFamily = {
-  routes: ['listHonestyFlags'],
-  *build({ openFlags }) {
+export const flagDocuments = snapshotFamily(
+  ['listHonestyFlags'],
+  ['openFlags'],
+  function* ({ openFlags }) {
     const flags = openFlags.toSorted(bySeverity)
     yield jsonDocument('listHonestyFlags', { count: flags.length, flags }, { stamped: true })
   },
-}
+)
 
 function bySeverity(a: Flag, b: Flag): number {
   if (a.severity !== b.severity) return weight[a.severity] - weight[b.severity]

@@ -1,25 +1,27 @@
 import type { RailPoll } from '../../src/contract/schemas/rail.ts'
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import { isoTime } from '../../src/core/time.ts'
-import { sharedByTwoReads } from '../cache/shared-by-two-reads.ts'
+import { memoizeLatest } from '../cache/memoize.ts'
 import type { PollRecord } from '../world/world.ts'
 import { csv } from './csv.ts'
-import { asJson, deferred, documentOf } from './document.ts'
-import type { SnapshotFamily } from './document.ts'
+import { asJson, deferred, documentOf, snapshotFamily } from './document.ts'
 import { figureNames, publicFigure } from './rail-view.ts'
 
 /** Polls shown per rail: one year at four a day. Older ones stay in the database and in the repository. */
 const shownPolls = 1461
 
 /** `/rails/{name}/history` as JSON and CSV. Not archived: the snapshot repository is a history itself. */
-export const historyDocuments: SnapshotFamily = {
-  routes: ['getRailHistory', 'getRailHistoryCsv'],
-  *build(world) {
+export const historyDocuments = snapshotFamily(
+  ['getRailHistory', 'getRailHistoryCsv'],
+  ['history', 'rails'],
+  function* (world) {
+    // The JSON and the CSV of a rail are rendered one after the other, from the same views.
+    const viewsOf = memoizeLatest((polls: readonly PollRecord[]) => polls.map(pollView))
     for (const { authored } of world.rails) {
       const params = { name: authored.rail }
       const polls = (world.history.get(authored.rail) ?? []).slice(0, shownPolls)
       const revision = revisionOfPolls(polls)
-      const views = sharedByTwoReads(() => polls.map(pollView))
+      const views = () => viewsOf(polls)
       yield deferred(documentOf('getRailHistory', params), revision, () => ({
         json: asJson({ rail: authored.rail, count: polls.length, polls: views() }),
         stamp: 'computed_at',
@@ -29,7 +31,7 @@ export const historyDocuments: SnapshotFamily = {
       }))
     }
   },
-}
+)
 
 /** Polls are never changed and come in order, so the newest, the oldest and their number tell one history from another. */
 export function revisionOfPolls(polls: readonly PollRecord[]): string {

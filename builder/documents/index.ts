@@ -1,4 +1,3 @@
-import { memoizeByReads } from '../cache/memoize.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import type { World } from '../world/world.ts'
 import { communityDocuments } from './community.ts'
@@ -35,13 +34,11 @@ export const snapshotFamilies: readonly SnapshotFamily[] = [
 
 /** All documents of the world. */
 export function documentsOf(world: World): readonly PublicDocument[] {
-  return createSnapshots()(world)
+  return snapshotFamilies.flatMap((family) => [...family.build(world)])
 }
 
-/** The same for one world after the other: a family is derived again where a part of the world that it reads is another. */
+/** The same for one world after another: each family is built again only when a part that it declares has changed. */
 export function createSnapshots(): (world: World) => readonly PublicDocument[] {
-  const families = snapshotFamilies.map((family) =>
-    memoizeByReads((world: World) => [...family.build(world)]),
-  )
+  const families = snapshotFamilies.map((family) => family.memoized())
   return (world) => families.flatMap((family) => family(world))
 }

@@ -1,10 +1,10 @@
-import { jsonDocument } from './document.ts'
-import type { SnapshotFamily } from './document.ts'
+import { jsonDocument, snapshotFamily } from './document.ts'
 
 /** `/jobs`: the first page, and whose key signs the receipts of accepted jobs. */
-export const jobDocuments: SnapshotFamily = {
-  routes: ['listJobs'],
-  *build({ exchange: { jobs, total, next, receiptsBy } }) {
+export const jobDocuments = snapshotFamily(
+  ['listJobs'],
+  ['exchange'],
+  function* ({ exchange: { jobs, total, next, receiptsBy } }) {
     yield jsonDocument(
       'listJobs',
       {
@@ -17,4 +17,4 @@ export const jobDocuments: SnapshotFamily = {
       { stamped: true },
     )
   },
-}
+)

@@ -4,14 +4,14 @@ import { expectedMicroUsdcPerDay } from '../../src/core/arbitrage.ts'
 import { toUsdc } from '../../src/core/money.ts'
 import { isoTime } from '../../src/core/time.ts'
 import type { RailRecord, World } from '../world/world.ts'
-import { jsonDocument } from './document.ts'
-import type { SnapshotFamily } from './document.ts'
+import { jsonDocument, snapshotFamily } from './document.ts'
 import { railView } from './rail-view.ts'
 
 /** `/opportunities`: rails paying now, the best expected income first, unknown income last. */
-export const opportunityDocuments: SnapshotFamily = {
-  routes: ['listOpportunities'],
-  *build(world) {
+export const opportunityDocuments = snapshotFamily(
+  ['listOpportunities'],
+  ['nowMs', 'openFlags', 'pollEveryMs', 'rails'],
+  function* (world) {
     const opportunities = opportunitiesOf(world)
     yield jsonDocument(
       'listOpportunities',
@@ -25,16 +25,21 @@ export const opportunityDocuments: SnapshotFamily = {
       },
     )
   },
-}
+)
 
-export function opportunitiesOf(world: World): Opportunity[] {
+export function opportunitiesOf(
+  world: Pick<World, 'nowMs' | 'openFlags' | 'pollEveryMs' | 'rails'>,
+): Opportunity[] {
   return world.rails
     .filter(({ state }) => state.status === 'paying')
     .map((record) => opportunityOf(record, world))
     .toSorted(byExpectedIncome)
 }
 
-function opportunityOf(record: RailRecord, world: World): Opportunity {
+function opportunityOf(
+  record: RailRecord,
+  world: Pick<World, 'nowMs' | 'openFlags' | 'pollEveryMs'>,
+): Opportunity {
   const rail = railView(record, world)
   const perDay = expectedMicroUsdcPerDay(record.state.figures)
   return {
@@ -58,7 +63,11 @@ function opportunityOf(record: RailRecord, world: World): Opportunity {
   }
 }
 
-function caveatsOf({ authored, state, rule }: RailRecord, stale: boolean, world: World): string[] {
+function caveatsOf(
+  { authored, state, rule }: RailRecord,
+  stale: boolean,
+  world: Pick<World, 'openFlags'>,
+): string[] {
   const caveats: string[] = []
   if (state.figuresSource === 'audit') {
     const reason = rule === null ? 'Audited by hand and not polled' : 'No poll has succeeded yet'

@@ -4,13 +4,13 @@ import { parseStrictJsonText } from '../../src/core/strict-json.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import { manifestUris } from '../world/pacts.ts'
 import type { World } from '../world/world.ts'
-import { jsonDocument, textDocument } from './document.ts'
-import type { SnapshotFamily } from './document.ts'
+import { jsonDocument, snapshotFamily, textDocument } from './document.ts'
 
 /** `/pacts`, one document per pact, and the manifests that the ledger holds. */
-export const pactDocuments: SnapshotFamily = {
-  routes: ['listPacts', 'getPact', 'getPactSpec', 'getPactInstance', 'getPactReproduce'],
-  *build({ pacts, site }) {
+export const pactDocuments = snapshotFamily(
+  ['listPacts', 'getPact', 'getPactSpec', 'getPactInstance', 'getPactReproduce'],
+  ['pacts', 'site'],
+  function* ({ pacts, site }) {
     const { settled, inFlight, recorded } = pacts
     const settledMicroUsdc = settled.reduce(
       (sum, pact) => sum + Math.round(pact.amount_usdc * microPerUsdc),
@@ -39,7 +39,7 @@ export const pactDocuments: SnapshotFamily = {
     }
     for (const held of pacts.manifests) yield* manifestDocuments(held, pacts, site)
   },
-}
+)
 
 /** The manifests byte by byte, and the script with the pact filled in. A file that is missing is served as nothing. */
 function* manifestDocuments(

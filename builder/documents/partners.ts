@@ -1,11 +1,11 @@
-import { jsonDocument } from './document.ts'
-import type { SnapshotFamily } from './document.ts'
+import { jsonDocument, snapshotFamily } from './document.ts'
 
 /** `/partners/tiers` and `/oaths`. */
-export const partnerDocuments: SnapshotFamily = {
-  routes: ['listTiers', 'listOaths'],
-  *build({ tiers, oaths }) {
+export const partnerDocuments = snapshotFamily(
+  ['listTiers', 'listOaths'],
+  ['tiers', 'oaths'],
+  function* ({ tiers, oaths }) {
     yield jsonDocument('listTiers', { count: tiers.length, tiers })
     yield jsonDocument('listOaths', { count: oaths.length, oaths })
   },
-}
+)

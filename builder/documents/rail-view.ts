@@ -33,14 +33,17 @@ function rounded(name: FigureName, value: number): number {
 }
 
 /** Whether the figures are older than two poll cycles; rails that nobody polls age with their audit instead. */
-export function railIsStale(record: RailRecord, world: World): boolean {
+export function railIsStale(
+  record: RailRecord,
+  world: Pick<World, 'nowMs' | 'pollEveryMs'>,
+): boolean {
   return (
     record.rule !== null && isStale(world.nowMs, record.state.lastGoodPollAtMs, world.pollEveryMs)
   )
 }
 
 /** The rail snapshot of the specification. An unknown figure stands as 0 and is named in `unknown_figures`. */
-export function railView(record: RailRecord, world: World): Rail {
+export function railView(record: RailRecord, world: Pick<World, 'nowMs' | 'pollEveryMs'>): Rail {
   const { authored, state } = record
   const { figures } = state
   const unknown = figureNames.filter((name) => publicFigure(figures, name) === null)

@@ -1,13 +1,13 @@
 import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { csv } from './csv.ts'
-import { jsonDocument, textDocument } from './document.ts'
-import type { SnapshotFamily } from './document.ts'
+import { jsonDocument, snapshotFamily, textDocument } from './document.ts'
 import { figureNames, railView } from './rail-view.ts'
 
 /** `/rails`, `/rails.csv` and one document per rail. */
-export const railDocuments: SnapshotFamily = {
-  routes: ['listRails', 'getRailsCsv', 'getRail'],
-  *build(world) {
+export const railDocuments = snapshotFamily(
+  ['listRails', 'getRailsCsv', 'getRail'],
+  ['nowMs', 'pollEveryMs', 'rails'],
+  function* (world) {
     const rails = world.rails.map((record) => railView(record, world))
     yield jsonDocument(
       'listRails',
@@ -19,7 +19,7 @@ export const railDocuments: SnapshotFamily = {
       yield jsonDocument('getRail', rail, { params: { name: rail.rail }, archive: facts(rail) })
     }
   },
-}
+)
 
 /** Without what changes at every poll though the facts stand still: times, ages and hashes of answers. */
 function facts(rail: Rail): object {

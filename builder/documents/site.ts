@@ -2,13 +2,13 @@ import { openApiDocument } from '../../src/contract/openapi.ts'
 import { apiPrefix } from '../../src/contract/route.ts'
 import { routes } from '../../src/contract/routes.ts'
 import type { World } from '../world/world.ts'
-import { jsonDocument, textDocument } from './document.ts'
-import type { SnapshotFamily } from './document.ts'
+import { jsonDocument, snapshotFamily, textDocument } from './document.ts'
 
 /** `/openapi.json`, the signing keys and the skill files for agents. */
-export const siteDocuments: SnapshotFamily = {
-  routes: ['getOpenApi', 'getSigningKeys', 'getPactsSkill', 'getDeskSkill', 'getRegisterSkill'],
-  *build(world) {
+export const siteDocuments = snapshotFamily(
+  ['getOpenApi', 'getSigningKeys', 'getPactsSkill', 'getDeskSkill', 'getRegisterSkill'],
+  ['agentSkills', 'signingKeys', 'site'],
+  function* (world) {
     const { signingKeys } = world
     yield jsonDocument('getOpenApi', openApiOf(world))
     yield jsonDocument('getSigningKeys', signingKeys)
@@ -17,13 +17,13 @@ export const siteDocuments: SnapshotFamily = {
     const writing = agentSkill(world, 'register-and-earn')
     yield textDocument('getRegisterSkill', writing, { archived: true })
   },
-}
+)
 
 type OpenApi = ReturnType<typeof openApiDocument>
 /** Several documents are made of it, in every build; it is the same as long as the site is. */
 const openApis = new WeakMap<World['site'], OpenApi>()
 
-export function openApiOf({ site }: World): OpenApi {
+export function openApiOf({ site }: Pick<World, 'site'>): OpenApi {
   const made =
     openApis.get(site) ??
     openApiDocument(routes, {
@@ -36,7 +36,10 @@ export function openApiOf({ site }: World): OpenApi {
 }
 
 /** The text of a skill file as it is published. */
-export function agentSkill({ agentSkills, site }: World, name: string): string {
+export function agentSkill(
+  { agentSkills, site }: Pick<World, 'agentSkills' | 'site'>,
+  name: string,
+): string {
   const text = agentSkills.get(name)
   if (text === undefined) throw new Error(`data/agent-skills/${name}/SKILL.md is missing`)
   return text

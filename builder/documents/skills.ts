@@ -1,11 +1,11 @@
 import { skillCategories } from '../../src/contract/schemas/skill.ts'
-import { jsonDocument } from './document.ts'
-import type { SnapshotFamily } from './document.ts'
+import { jsonDocument, snapshotFamily } from './document.ts'
 
 /** `/skills` and one document per skill. */
-export const skillDocuments: SnapshotFamily = {
-  routes: ['listSkills', 'getSkill'],
-  *build({ taxonomy }) {
+export const skillDocuments = snapshotFamily(
+  ['listSkills', 'getSkill'],
+  ['taxonomy'],
+  function* ({ taxonomy }) {
     const { note, skills } = taxonomy
     yield jsonDocument('listSkills', {
       categories: skillCategories,
@@ -17,4 +17,4 @@ export const skillDocuments: SnapshotFamily = {
       yield jsonDocument('getSkill', skill, { params: { slug: skill.slug } })
     }
   },
-}
+)

@@ -2,22 +2,27 @@ import type { Stats } from '../../src/contract/schemas/stats.ts'
 import type { CountedFigure } from '../../src/core/figures.ts'
 import { toUsdc } from '../../src/core/money.ts'
 import type { World } from '../world/world.ts'
-import { jsonDocument } from './document.ts'
-import type { SnapshotFamily } from './document.ts'
+import { jsonDocument, snapshotFamily } from './document.ts'
 import { opportunitiesOf } from './opportunities.ts'
 import { railIsStale } from './rail-view.ts'
 
 /** `/stats/live` and `/stats/daily`: the same aggregate, cached for five seconds and for five minutes. */
-export const statsDocuments: SnapshotFamily = {
-  routes: ['getStatsLive', 'getStatsDaily'],
-  *build(world) {
+export const statsDocuments = snapshotFamily(
+  ['getStatsLive', 'getStatsDaily'],
+  ['community', 'exchange', 'nowMs', 'openFlags', 'pacts', 'pollEveryMs', 'rails'],
+  function* (world) {
     const stats = statsOf(world)
     yield jsonDocument('getStatsLive', stats, { stamped: true })
     yield jsonDocument('getStatsDaily', stats, { stamped: true })
   },
-}
+)
 
-export function statsOf(world: World): Omit<Stats, 'computed_at'> {
+export function statsOf(
+  world: Pick<
+    World,
+    'community' | 'exchange' | 'nowMs' | 'openFlags' | 'pacts' | 'pollEveryMs' | 'rails'
+  >,
+): Omit<Stats, 'computed_at'> {
   const { rails, community, exchange } = world
   const earning = rails.filter(({ authored }) => authored.category === 'earning')
   // A sum over "the last 30 days" may hold only figures that were read lately: audits and stale ones stay out.

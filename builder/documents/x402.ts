@@ -5,15 +5,15 @@ import type { X402Discovery } from '../../src/contract/schemas/x402.ts'
 import { acceptsV1, acceptsV2, termsOf } from '../../src/contract/x402.ts'
 import { toUsdc } from '../../src/core/money.ts'
 import type { World } from '../world/world.ts'
-import { jsonDocument } from './document.ts'
-import type { SnapshotFamily } from './document.ts'
+import { jsonDocument, snapshotFamily } from './document.ts'
 
-export const x402Documents: SnapshotFamily = {
-  routes: ['getX402Discovery'],
-  *build(world) {
+export const x402Documents = snapshotFamily(
+  ['getX402Discovery'],
+  ['site', 'tiers'],
+  function* (world) {
     yield jsonDocument('getX402Discovery', x402DiscoveryOf(world))
   },
-}
+)
 
 export function x402DiscoveryOf({ site, tiers }: Pick<World, 'site' | 'tiers'>): X402Discovery {
   const { settlement, receiver } = site.payments

@@ -1,6 +1,6 @@
 /** What a process keeps from build to build. It is never stored: other code may make other bytes of the same world. */
 import { maxAgeOf } from '../../src/contract/routes.ts'
-import { memoizeByReads } from '../cache/memoize.ts'
+import { memoizeLatest } from '../cache/memoize.ts'
 import { createArticles } from '../desk/all-articles.ts'
 import { createSnapshots } from '../documents/index.ts'
 import { emptyArchiveMemory } from '../publish/archive.ts'
@@ -43,7 +43,7 @@ export function emptyBuildMemory(options: {
     snapshotsOf: createSnapshots(),
     siteOf: createSite(),
     drawingsOf: createSharedPages(),
-    diffOf: memoizeByReads((facts: LastFacts) => diffDocument(facts, maxAgeOf('getLatestDiff'))),
+    diffOf: memoizeLatest((facts: LastFacts) => diffDocument(facts, maxAgeOf('getLatestDiff'))),
     lastFacts: createLastFacts(options.stateDir),
     vendored: createVendored(),
     publish: emptyMemory(),

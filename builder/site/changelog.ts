@@ -6,7 +6,7 @@ import type { SitePage } from '../../src/pages/page.ts'
 import type { World } from '../world/world.ts'
 import { renderMarkdown } from './prose.ts'
 
-export function changelogPage({ changelog, site }: World): SitePage {
+export function changelogPage({ changelog, site }: Pick<World, 'changelog' | 'site'>): SitePage {
   return {
     path: '/changelog',
     title: 'Changes',

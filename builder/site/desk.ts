@@ -29,7 +29,7 @@ const feeds = [
   { type: 'application/feed+json', href: '/feeds/desk.json', title: 'The desk' },
 ] as const
 
-export function deskPage(world: World): SitePage {
+export function deskPage(world: Pick<World, 'articles' | 'views24h'>): SitePage {
   const ranked = rankArticles(
     world.articles.map((article) => ({
       ...article,
@@ -79,7 +79,7 @@ export function deskPage(world: World): SitePage {
   }
 }
 
-export function articlePage(article: ArticleSource, { site }: World): SitePage {
+export function articlePage(article: ArticleSource, { site }: Pick<World, 'site'>): SitePage {
   return {
     path: articlePath(article.slug),
     title: article.title,

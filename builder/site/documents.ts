@@ -8,7 +8,7 @@ import type { HtmlAndMarkdown } from '../../src/pages/html-and-markdown.ts'
 import { layout } from '../../src/pages/layout.ts'
 import { markdownPath, shareImage } from '../../src/pages/page.ts'
 import type { SitePage } from '../../src/pages/page.ts'
-import { sharedByTwoReads } from '../cache/shared-by-two-reads.ts'
+import { memoizeLatest } from '../cache/memoize.ts'
 import { deferred } from '../documents/document.ts'
 import type { DocumentBody, PublicDocument } from '../publish/document.ts'
 import type { World } from '../world/world.ts'
@@ -35,35 +35,41 @@ export function createPageDocuments(
   site: World['site'],
 ): (page: SitePage, images: ReadonlySet<string>) => PublishedPage {
   const known = new WeakMap<SitePage, PublishedPage & { readonly image: string | null }>()
+  // The two forms of a page are rendered one after the other, from the same content.
+  const contentOf = memoizeLatest(({ body }: SitePage) =>
+    stacked(typeof body === 'function' ? body() : body),
+  )
   return (page, images) => {
     const image = images.has(shareImage(page.path)) ? shareImage(page.path) : null
     const before = known.get(page)
     if (before !== undefined && before.image === image) return before
-    const made = renderPage(page, site, image)
+    const made = renderPage(page, contentOf, { site, image })
     const published = { made, image, documents: [...documentsOfPage(made)] }
     known.set(page, published)
     return published
   }
 }
 
-/** `image`: the path of its picture, if one is published; a page refers to no other. */
-function renderPage(page: SitePage, site: World['site'], image: string | null): RenderedPage {
-  const { body: given, inputs, ...about } = page
-  const body = () => stacked(typeof given === 'function' ? given() : given)
+/** `image`: the path of its picture, if one is published. */
+function renderPage(
+  page: SitePage,
+  contentOf: (page: SitePage) => HtmlAndMarkdown,
+  { site, image }: { readonly site: World['site']; readonly image: string | null },
+): RenderedPage {
+  const { body: _body, inputs, ...about } = page
   const htmlOf = (content: HtmlAndMarkdown) =>
     layout(page, content.html, { site, image, isPublished: true })
   const markdownOf = (content: HtmlAndMarkdown) => markdownPage(page, content.md, site.url)
   if (inputs === undefined) {
-    const content = body()
+    const content = contentOf(page)
     const [htmlText, markdown] = [htmlOf(content), markdownOf(content)]
     return { page, revision: null, html: () => htmlText, markdown: () => markdown }
   }
-  const content = sharedByTwoReads(body)
   return {
     page,
     revision: revisionOf([about, site, image, inputs]),
-    html: () => htmlOf(content()),
-    markdown: () => markdownOf(content()),
+    html: () => htmlOf(contentOf(page)),
+    markdown: () => markdownOf(contentOf(page)),
   }
 }
 

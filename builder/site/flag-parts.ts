@@ -13,13 +13,19 @@ import { railLinkOf } from './rail-parts.ts'
 /** The most severe first. */
 export const severityOrder = { critical: 0, warning: 1, info: 2 } as const
 
-export function flagsOf(rail: string, { openFlags, closedFlags }: World) {
+export function flagsOf(
+  rail: string,
+  { openFlags, closedFlags }: Pick<World, 'closedFlags' | 'openFlags'>,
+) {
   const isOfRail = (flag: Flag) => flag.rail === rail
   return { open: openFlags.filter(isOfRail), closed: closedFlags.filter(isOfRail) }
 }
 
 /** The flags of one rail. */
-export function flagBlocks(rail: string, world: World): HtmlAndMarkdown[] {
+export function flagBlocks(
+  rail: string,
+  world: Pick<World, 'closedFlags' | 'openFlags'>,
+): HtmlAndMarkdown[] {
   const { open, closed } = flagsOf(rail, world)
   return [
     open.length === 0 ? para('No flag is open.') : flagTable('open-flags', 'Open.', open, null),

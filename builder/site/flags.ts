@@ -9,7 +9,9 @@ import { shownRails } from './rail-parts.ts'
 
 const shownClosed = 200
 
-export function flagsPage(world: World): SitePage {
+export function flagsPage(
+  world: Pick<World, 'closedFlags' | 'nowMs' | 'openFlags' | 'pollEveryMs' | 'rails'>,
+): SitePage {
   const { openFlags, closedFlags } = world
   const rails = new Map(shownRails(world).map(({ view }) => [view.rail, view]))
   return {

@@ -19,7 +19,20 @@ import type { ShownRail } from './rail-parts.ts'
 /** The article that explains the statuses; linked only if it exists. */
 const statusArticle = 'five-statuses'
 
-export function homePage(world: World): SitePage {
+export function homePage(
+  world: Pick<
+    World,
+    | 'articles'
+    | 'community'
+    | 'exchange'
+    | 'history'
+    | 'nowMs'
+    | 'openFlags'
+    | 'pacts'
+    | 'pollEveryMs'
+    | 'rails'
+  >,
+): SitePage {
   const rails = shownRails(world)
   const stats = statsOf(world)
   const paying = stats.rails_paying
@@ -64,7 +77,10 @@ function freshness(rails: readonly ShownRail[]): HtmlAndMarkdown {
 }
 
 /** Null if all figures of polled rails come from their last poll. */
-function carriedNotice(rails: readonly ShownRail[], world: World): HtmlAndMarkdown | null {
+function carriedNotice(
+  rails: readonly ShownRail[],
+  world: Pick<World, 'nowMs'>,
+): HtmlAndMarkdown | null {
   const polledRails = rails.filter(({ record }) => record.rule !== null)
   const carried = polledRails.filter(({ view }) => carriedText(view, world) !== null)
   const audited = rails.length - polledRails.length
@@ -80,7 +96,12 @@ function carriedNotice(rails: readonly ShownRail[], world: World): HtmlAndMarkdo
   )
 }
 
-function counters(world: World): HtmlAndMarkdown {
+function counters(
+  world: Pick<
+    World,
+    'community' | 'exchange' | 'nowMs' | 'openFlags' | 'pacts' | 'pollEveryMs' | 'rails'
+  >,
+): HtmlAndMarkdown {
   const stats = statsOf(world)
   const earning = world.rails.filter(({ authored }) => authored.category === 'earning').length
   const nothingRead = stats.rails_unknown_tpv === earning
@@ -104,7 +125,10 @@ function counters(world: World): HtmlAndMarkdown {
   ])
 }
 
-function railSection(rails: readonly ShownRail[], world: World): HtmlAndMarkdown {
+function railSection(
+  rails: readonly ShownRail[],
+  world: Pick<World, 'history' | 'nowMs'>,
+): HtmlAndMarkdown {
   return section(
     'rails-heading',
     'All rails',
@@ -131,7 +155,7 @@ function railSection(rails: readonly ShownRail[], world: World): HtmlAndMarkdown
   )
 }
 
-function railRow({ view, record }: ShownRail, world: World) {
+function railRow({ view, record }: ShownRail, world: Pick<World, 'history' | 'nowMs'>) {
   const volume = knownFigure(view, 'tpv_30d_usdc')
   const workers = knownFigure(view, 'unique_workers_30d')
   const top = knownFigure(view, 'top_worker_share')

@@ -1,6 +1,6 @@
 /** Every page of the site, in the order of the index for agents. */
 import type { SitePage } from '../../src/pages/page.ts'
-import { memoizeByReads } from '../cache/memoize.ts'
+import { memoizeByParts } from '../world/memoize-by-parts.ts'
 import type { World } from '../world/world.ts'
 import { changelogPage } from './changelog.ts'
 import { articlePage, deskPage } from './desk.ts'
@@ -20,42 +20,67 @@ import { receiptPages, receiptsPage } from './receipts.ts'
 import { skillsPage } from './skills.ts'
 import { statusPage } from './status.ts'
 
-type PageSource = (world: World) => SitePage | Iterable<SitePage>
+type PageSource = () => (world: World) => readonly SitePage[]
 
-/** Every page, in the order of llms.txt. */
+/** One page or several, described again only when a part that they show has changed. */
+function pageSource<Part extends keyof World>(
+  parts: readonly Part[],
+  describe: (world: Pick<World, NoInfer<Part>>) => SitePage | Iterable<SitePage>,
+): PageSource {
+  return () =>
+    memoizeByParts(parts, (world) => {
+      const pages = describe(world)
+      return Symbol.iterator in pages ? [...pages] : [pages]
+    })
+}
+
+/** Every page, in the order of llms.txt, with the parts of the world that it shows. */
 const pageSources: readonly PageSource[] = [
-  homePage,
-  opportunitiesPage,
-  leaderboardPage,
-  workersPage,
-  receiptsPage,
-  jobsPage,
-  pactsPage,
-  flagsPage,
-  deskPage,
-  skillsPage,
-  partnersPage,
-  statusPage,
-  docsPages,
-  changelogPage,
-  missingPage,
-  unavailablePage,
-  (world) => shownRails(world).map((rail) => railPage(rail, world)),
-  (world) => world.articles.map((article) => articlePage(article, world)),
-  pactPages,
-  jobPages,
-  workerPages,
-  receiptPages,
-  partnerPages,
+  pageSource(
+    [
+      'articles',
+      'community',
+      'exchange',
+      'history',
+      'nowMs',
+      'openFlags',
+      'pacts',
+      'pollEveryMs',
+      'rails',
+    ],
+    homePage,
+  ),
+  pageSource(['nowMs', 'openFlags', 'pollEveryMs', 'rails'], opportunitiesPage),
+  pageSource(['community'], leaderboardPage),
+  pageSource(['community'], workersPage),
+  pageSource(['community'], receiptsPage),
+  pageSource(['exchange'], jobsPage),
+  pageSource(['pacts', 'rails'], pactsPage),
+  pageSource(['closedFlags', 'nowMs', 'openFlags', 'pollEveryMs', 'rails'], flagsPage),
+  pageSource(['articles', 'views24h'], deskPage),
+  pageSource(['nowMs', 'pollEveryMs', 'rails', 'taxonomy'], skillsPage),
+  pageSource(['community', 'oaths', 'tiers'], partnersPage),
+  pageSource(['history', 'nowMs', 'pollEveryMs', 'rails', 'receiptRun', 'runs'], statusPage),
+  pageSource(['docs', 'signingKeys', 'site', 'taxonomy', 'tiers'], docsPages),
+  pageSource(['changelog', 'site'], changelogPage),
+  pageSource([], missingPage),
+  pageSource([], unavailablePage),
+  pageSource(
+    ['closedFlags', 'events', 'history', 'nowMs', 'openFlags', 'pollEveryMs', 'rails', 'site'],
+    (world) => shownRails(world).map((rail) => railPage(rail, world)),
+  ),
+  pageSource(['articles', 'site'], (world) =>
+    world.articles.map((article) => articlePage(article, world)),
+  ),
+  pageSource(['community', 'pacts'], pactPages),
+  pageSource(['community', 'exchange'], jobPages),
+  pageSource(['community'], workerPages),
+  pageSource(['community', 'pacts', 'rails'], receiptPages),
+  pageSource(['community', 'tiers'], partnerPages),
 ]
 
-/** Returns a function that describes a page again only when a part of the world that it reads has changed. */
+/** Returns the pages of one world after another. */
 export function createPages(): (world: World) => readonly SitePage[] {
-  const sources = pageSources.map((source) =>
-    memoizeByReads((world: World) => {
-      const pages = source(world)
-      return Symbol.iterator in pages ? [...pages] : [pages]
-    }),
-  )
+  const sources = pageSources.map((source) => source())
   return (world) => sources.flatMap((pages) => pages(world))
 }

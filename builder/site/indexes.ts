@@ -20,7 +20,7 @@ const mcpCardType = 'application/mcp-server-card+json'
 
 export function* indexDocuments(
   pages: readonly SitePage[],
-  world: World,
+  world: Pick<World, 'agentSkills' | 'nowMs' | 'site'>,
 ): Generator<PublicDocument> {
   yield text('/llms.txt', plain, llms(pages, world))
   yield text('/robots.txt', plain, robots(world))
@@ -44,7 +44,7 @@ function json(path: string, contentType: string, value: object): PublicDocument 
 }
 
 /** The index for agents, in the form of llmstxt.org. Pages are named by their Markdown. */
-function llms(pages: readonly SitePage[], world: World): string {
+function llms(pages: readonly SitePage[], world: Pick<World, 'agentSkills' | 'site'>): string {
   const { site } = world
   const api = `${site.url}/api/v1`
   const entry = (url: string, name: string, note: string) =>
@@ -107,7 +107,7 @@ ${articles.map(pageEntry).join('\n')}
 }
 
 /** The head of the one file that has all pages: what it is, and the skills as they are. */
-export function introOf(world: World): string {
+export function introOf(world: Pick<World, 'agentSkills' | 'site'>): string {
   const skills = [...world.agentSkills.keys()].map((name) => agentSkill(world, name).trim())
   const head = `# Agent Income Ledger, all pages
 
@@ -115,7 +115,7 @@ export function introOf(world: World): string {
   return [head, ...skills].join('\n\n')
 }
 
-function robots({ site }: World): string {
+function robots({ site }: Pick<World, 'site'>): string {
   return `# Everything here is public and made to be read by programs too.
 User-agent: *
 Content-Signal: search=yes, ai-input=yes, ai-train=yes
@@ -126,7 +126,7 @@ Sitemap: ${site.url}/sitemap.xml
 }
 
 /** Without \`lastmod\`: no document knows when another one changed, and a wrong time is worse than none. */
-function sitemap(pages: readonly SitePage[], { site }: World): string {
+function sitemap(pages: readonly SitePage[], { site }: Pick<World, 'site'>): string {
   const urls = pages
     .filter((page) => page.listed !== false)
     .map(({ path }) => `<url><loc>${xmlText(`${site.url}${path}`)}</loc></url>\n`)
@@ -137,7 +137,7 @@ ${urls.join('')}</urlset>
 }
 
 /** RFC 9116. It expires in about half a year, and says so anew with each month. */
-function security({ site, nowMs }: World): string {
+function security({ site, nowMs }: Pick<World, 'nowMs' | 'site'>): string {
   const now = new Date(nowMs)
   const expiresMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 6, 1)
   return `Contact: ${site.url}/docs/contact
@@ -148,7 +148,7 @@ Canonical: ${site.url}/.well-known/security.txt
 }
 
 /** RFC 9727. */
-function apiCatalog({ site }: World) {
+function apiCatalog({ site }: Pick<World, 'site'>) {
   return {
     linkset: [
       {
@@ -166,7 +166,7 @@ function apiCatalog({ site }: World) {
 }
 
 /** The draft of the Linux Foundation's AI catalogue: what an agent can use here, and where each says more. */
-function aiCatalog({ site, agentSkills }: World) {
+function aiCatalog({ site, agentSkills }: Pick<World, 'agentSkills' | 'site'>) {
   const { hostname } = new URL(site.url)
   const entry = (name: string, displayName: string, type: string, path: string) => ({
     identifier: `urn:air:${hostname}:${name}`,
@@ -192,7 +192,7 @@ function aiCatalog({ site, agentSkills }: World) {
 }
 
 /** What a client of the Model Context Protocol needs to know to connect. */
-function mcpCard({ site }: World) {
+function mcpCard({ site }: Pick<World, 'site'>) {
   const host = new URL(site.url).hostname.split('.').toReversed().join('.')
   return {
     $schema: 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json',
@@ -212,7 +212,7 @@ function mcpCard({ site }: World) {
 }
 
 /** The discovery index of agent skills, version 0.2.0, with the digest of each file as it is served. */
-function skillIndex(world: World) {
+function skillIndex(world: Pick<World, 'agentSkills' | 'site'>) {
   const skills = [...world.agentSkills.keys()].toSorted().map((name) => {
     const body = agentSkill(world, name)
     return {

@@ -9,7 +9,7 @@ import type { SitePage } from '../../src/pages/page.ts'
 import type { World } from '../world/world.ts'
 import { workerWallets } from './people.ts'
 
-export function jobsPage({ exchange }: World): SitePage {
+export function jobsPage({ exchange }: Pick<World, 'exchange'>): SitePage {
   const { jobs, total, open, next } = exchange
   return {
     path: '/jobs',
@@ -34,7 +34,10 @@ export function jobsPage({ exchange }: World): SitePage {
   }
 }
 
-export function jobPages({ exchange, community }: World): SitePage[] {
+export function jobPages({
+  exchange,
+  community,
+}: Pick<World, 'community' | 'exchange'>): SitePage[] {
   const wallets = workerWallets(community)
   return exchange.jobs.map((job) => jobPage(job, wallets))
 }

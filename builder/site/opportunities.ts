@@ -10,7 +10,9 @@ import { opportunitiesOf } from '../documents/opportunities.ts'
 import type { World } from '../world/world.ts'
 import { railLink } from './rail-parts.ts'
 
-export function opportunitiesPage(world: World): SitePage {
+export function opportunitiesPage(
+  world: Pick<World, 'nowMs' | 'openFlags' | 'pollEveryMs' | 'rails'>,
+): SitePage {
   const found = opportunitiesOf(world)
   const known = (names: readonly string[], name: string, value: number) =>
     names.includes(name) ? null : value

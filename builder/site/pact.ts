@@ -32,7 +32,10 @@ export function sourceOf({ source }: Recorded): Inline {
     : link(source.url, untrustedText(source.name))
 }
 
-export function* pactPages({ pacts, community }: World): Generator<SitePage> {
+export function* pactPages({
+  pacts,
+  community,
+}: Pick<World, 'community' | 'pacts'>): Generator<SitePage> {
   const receipts = new Set(community.receipts.map((receipt) => receipt.receipt_id))
   const logsOf = ({ pact_id: id }: Settled | InFlight | Recorded): Logs =>
     pacts.events.get(id) ?? []

@@ -12,7 +12,7 @@ import { sourceOf } from './pact.ts'
 
 type Recorded = World['pacts']['recorded'][number]
 
-export function pactsPage({ pacts, rails }: World): SitePage {
+export function pactsPage({ pacts, rails }: Pick<World, 'pacts' | 'rails'>): SitePage {
   const { settled, inFlight, recorded } = pacts
   return {
     path: '/pacts',

@@ -26,7 +26,11 @@ import type { World } from '../world/world.ts'
 import { soldTable } from './docs/payments.ts'
 import { workerWallets } from './people.ts'
 
-export function partnersPage({ tiers, oaths, community }: World): SitePage {
+export function partnersPage({
+  tiers,
+  oaths,
+  community,
+}: Pick<World, 'community' | 'oaths' | 'tiers'>): SitePage {
   const { partners, partnersTotal } = community
   return {
     path: '/partners',
@@ -133,7 +137,7 @@ function partnerTable(partners: readonly Partner[], total: number): HtmlAndMarkd
   })
 }
 
-export function partnerPages({ community, tiers }: World): SitePage[] {
+export function partnerPages({ community, tiers }: Pick<World, 'community' | 'tiers'>): SitePage[] {
   const wallets = workerWallets(community)
   return community.partners.map((partner) =>
     partnerPage(partner, {

@@ -22,7 +22,7 @@ export function workerWallets(community: Community): ReadonlySet<string> {
   ])
 }
 
-export function leaderboardPage({ community }: World): SitePage {
+export function leaderboardPage({ community }: Pick<World, 'community'>): SitePage {
   const { leaderboard } = community
   const pages = workerWallets(community)
   return {
@@ -76,7 +76,7 @@ export function leaderboardPage({ community }: World): SitePage {
   }
 }
 
-export function workersPage({ community }: World): SitePage {
+export function workersPage({ community }: Pick<World, 'community'>): SitePage {
   const { workers, workersTotal, workersNext } = community
   const caption = `The newest ${workers.length} of ${workersTotal}.`
   return {
@@ -101,7 +101,7 @@ export function workersPage({ community }: World): SitePage {
   }
 }
 
-export function* workerPages({ community }: World): Generator<SitePage> {
+export function* workerPages({ community }: Pick<World, 'community'>): Generator<SitePage> {
   const workers = new Map(community.workers.map((worker) => [worker.wallet, worker]))
   const standings = new Map(community.leaderboard.map((entry) => [entry.wallet, entry]))
   const receipts = new Map<string, Receipt[]>()

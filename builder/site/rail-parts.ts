@@ -18,7 +18,7 @@ export interface ShownRail {
   readonly view: Rail
 }
 
-export function shownRails(world: World): ShownRail[] {
+export function shownRails(world: Pick<World, 'nowMs' | 'pollEveryMs' | 'rails'>): ShownRail[] {
   return world.rails.map((record) => ({ record, view: railView(record, world) }))
 }
 
@@ -41,7 +41,7 @@ export function knownFigure(view: Rail, name: FigureName): number | null {
 }
 
 /** Why the figures are not of the last poll, with their age; null where they are. */
-export function carriedText(view: Rail, world: World): string | null {
+export function carriedText(view: Rail, world: Pick<World, 'nowMs'>): string | null {
   const age = `${ageText(world.nowMs - Date.parse(view.figures_as_of))} old`
   if (view.rule === 'audit by hand') return `audited by hand, ${age}`
   if (view.figures_source === 'audit') {
@@ -54,7 +54,7 @@ export function carriedText(view: Rail, world: World): string | null {
 }
 
 /** The marks of a row: where its figures come from when not from the last poll, and whether they are stale. */
-export function marks(view: Rail, world: World): HtmlAndMarkdown {
+export function marks(view: Rail, world: Pick<World, 'nowMs'>): HtmlAndMarkdown {
   const carried = carriedText(view, world)
   // An audit is older than any poll: its age says it all.
   const isStalePoll = view.stale && view.poll_error !== undefined && view.figures_source === 'poll'

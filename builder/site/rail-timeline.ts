@@ -26,12 +26,18 @@ const transition = z.object({
     .optional(),
 })
 
-export function transitionsOf(rail: string, { events }: World): readonly LedgerEvent[] {
+export function transitionsOf(
+  rail: string,
+  { events }: Pick<World, 'events'>,
+): readonly LedgerEvent[] {
   return events.filter((event) => event.kind === 'rail_transition' && event.rail === rail)
 }
 
 /** Newest first; the last row is what was there before the first transition that is kept. */
-export function statusTimeline(rail: string, world: World): HtmlAndMarkdown {
+export function statusTimeline(
+  rail: string,
+  world: Pick<World, 'events' | 'nowMs' | 'rails'>,
+): HtmlAndMarkdown {
   const changes = transitionsOf(rail, world)
     .flatMap((event) => {
       const data = transition.safeParse(event.data)

@@ -42,7 +42,13 @@ import { carriedText, knownFigure } from './rail-parts.ts'
 import type { ShownRail } from './rail-parts.ts'
 import { statusTimeline, transitionsOf } from './rail-timeline.ts'
 
-export function railPage({ record, view }: ShownRail, world: World): SitePage {
+export function railPage(
+  { record, view }: ShownRail,
+  world: Pick<
+    World,
+    'closedFlags' | 'events' | 'history' | 'nowMs' | 'openFlags' | 'rails' | 'site'
+  >,
+): SitePage {
   const polls = world.history.get(view.rail) ?? []
   const name = view.display_name
   return {
@@ -85,7 +91,10 @@ export function railPage({ record, view }: ShownRail, world: World): SitePage {
 }
 
 /** All that the page of a rail depends on; of time that passes, the ages in words and the days of the charts. */
-function inputsOf({ record, view }: ShownRail, world: World): readonly unknown[] {
+function inputsOf(
+  { record, view }: ShownRail,
+  world: Pick<World, 'closedFlags' | 'events' | 'history' | 'nowMs' | 'openFlags'>,
+): readonly unknown[] {
   const transitions = transitionsOf(view.rail, world)
   return [
     view,
@@ -106,7 +115,7 @@ function volumeSentence(view: Rail): string {
     : `${usdc(volume).md} over 30 days after the filter rule.`
 }
 
-function carriedNotice(view: Rail, world: World): HtmlAndMarkdown | null {
+function carriedNotice(view: Rail, world: Pick<World, 'nowMs'>): HtmlAndMarkdown | null {
   const carried = carriedText(view, world)
   if (carried === null) return null
   const why =
@@ -201,7 +210,7 @@ const tiers: Readonly<Record<Rail['evidence_tier'], string>> = {
   D: 'no endpoint found',
 }
 
-function checks(view: Rail, world: World): (HtmlAndMarkdown | null)[] {
+function checks(view: Rail, world: Pick<World, 'site'>): (HtmlAndMarkdown | null)[] {
   const params = { name: view.rail }
   const json = pathOf('getRail', params)
   const { historyUrl } = world.site

@@ -22,7 +22,7 @@ const counts = [
   ['rpc_calls', 'RPC calls'],
 ] as const satisfies readonly (readonly [keyof ChainReport, string])[]
 
-export function receiptChecks({ receiptRun }: World): HtmlAndMarkdown {
+export function receiptChecks({ receiptRun }: Pick<World, 'receiptRun'>): HtmlAndMarkdown {
   const rows = receiptRun?.chains ?? []
   const when: Inline =
     receiptRun === null
@@ -61,7 +61,9 @@ export function receiptChecks({ receiptRun }: World): HtmlAndMarkdown {
 }
 
 /** The same as JSON. Before the first run there is none. */
-export function* receiptChecksDocument({ receiptRun }: World): Generator<PublicDocument> {
+export function* receiptChecksDocument({
+  receiptRun,
+}: Pick<World, 'receiptRun'>): Generator<PublicDocument> {
   if (receiptRun === null) return
   yield {
     path: receiptChecksPath,

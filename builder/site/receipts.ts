@@ -11,7 +11,7 @@ import type { PublicDocument } from '../publish/document.ts'
 import type { World } from '../world/world.ts'
 import { workerWallets } from './people.ts'
 
-export function receiptsPage({ community }: World): SitePage {
+export function receiptsPage({ community }: Pick<World, 'community'>): SitePage {
   const { receipts, receiptsTotal, receiptsVerified, receiptsNext } = community
   return {
     path: '/receipts',
@@ -36,7 +36,11 @@ export function receiptsPage({ community }: World): SitePage {
   }
 }
 
-export function* receiptPages({ community, rails, pacts }: World): Generator<SitePage> {
+export function* receiptPages({
+  community,
+  rails,
+  pacts,
+}: Pick<World, 'community' | 'pacts' | 'rails'>): Generator<SitePage> {
   const wallets = workerWallets(community)
   const listed = new Set(rails.map(({ authored }) => authored.rail))
   const pactIds = new Map(pacts.settled.map((pact) => [pact.receipt_id, pact.pact_id]))
@@ -50,7 +54,9 @@ export function* receiptPages({ community, rails, pacts }: World): Generator<Sit
   }
 }
 
-export function* receiptRecords({ community }: World): Generator<PublicDocument> {
+export function* receiptRecords({
+  community,
+}: Pick<World, 'community'>): Generator<PublicDocument> {
   for (const receipt of community.receipts) {
     yield {
       path: receiptRecordPath(receipt.receipt_id),

@@ -5,8 +5,8 @@ import { articleCard, homeCard, railCard } from '../../src/core/page-cards.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
 import { shareImage } from '../../src/pages/page.ts'
 import { railPath } from '../../src/pages/paths.ts'
-import { memoizeByReads } from '../cache/memoize.ts'
 import { statsOf } from '../documents/stats.ts'
+import { memoizeByParts } from '../world/memoize-by-parts.ts'
 import type { PollRecord, World } from '../world/world.ts'
 import { articlePath } from './desk.ts'
 import { shownRails } from './rail-parts.ts'
@@ -21,20 +21,32 @@ export function sharedPages(world: World): readonly SharedPage[] {
   return createSharedPages()(world)
 }
 
-/** The same for one world after the other: drawn again is what reads a part that is another. */
+/** The same for one world after another: cards are drawn again only when a part that they show has changed. */
 export function createSharedPages(): (world: World) => readonly SharedPage[] {
-  const kinds = [homeShared, railsShared, articlesShared].map((kind) =>
-    memoizeByReads((world: World) => [...kind(world)]),
+  const home = memoizeByParts(
+    ['community', 'exchange', 'nowMs', 'openFlags', 'pacts', 'pollEveryMs', 'rails'],
+    (world) => [...homeShared(world)],
   )
-  return (world) => kinds.flatMap((kind) => kind(world))
+  const rails = memoizeByParts(['history', 'nowMs', 'pollEveryMs', 'rails'], (world) => [
+    ...railsShared(world),
+  ])
+  const articles = memoizeByParts(['articles'], (world) => [...articlesShared(world)])
+  return (world) => [...home(world), ...rails(world), ...articles(world)]
 }
 
-function* homeShared(world: World): Generator<SharedPage> {
+function* homeShared(
+  world: Pick<
+    World,
+    'community' | 'exchange' | 'nowMs' | 'openFlags' | 'pacts' | 'pollEveryMs' | 'rails'
+  >,
+): Generator<SharedPage> {
   const rails = shownRails(world).map(({ view }) => view)
   yield shared('/', ogCard(homeCard(statsOf(world), rails)))
 }
 
-function* railsShared(world: World): Generator<SharedPage> {
+function* railsShared(
+  world: Pick<World, 'history' | 'nowMs' | 'pollEveryMs' | 'rails'>,
+): Generator<SharedPage> {
   for (const { view: rail } of shownRails(world)) {
     const polls = newestMonth(world.history.get(rail.rail) ?? []).map(({ polledAtMs, figures }) => {
       const volume = figures?.tpv30dMicroUsdc ?? null
@@ -47,7 +59,7 @@ function* railsShared(world: World): Generator<SharedPage> {
   }
 }
 
-function* articlesShared({ articles }: World): Generator<SharedPage> {
+function* articlesShared({ articles }: Pick<World, 'articles'>): Generator<SharedPage> {
   for (const article of articles) {
     yield shared(articlePath(article.slug), ogCard(articleCard(article)))
   }

@@ -1,9 +1,10 @@
 import type { SitePage } from '../../src/pages/page.ts'
-import { memoizeByReads, sameItems } from '../cache/memoize.ts'
+import { memoizeLatest, sameItems } from '../cache/memoize.ts'
 import { asJson } from '../documents/document.ts'
 import { feedDocuments } from '../documents/feeds.ts'
 import { openApiOf } from '../documents/site.ts'
 import type { PublicDocument } from '../publish/document.ts'
+import { memoizeByParts } from '../world/memoize-by-parts.ts'
 import type { World } from '../world/world.ts'
 import { openApiTypes } from './docs/openapi-types.ts'
 import { allPagesInOne, createPageDocuments } from './documents.ts'
@@ -25,29 +26,34 @@ export function siteOf(
   return createSite()(world, shareImages)
 }
 
-/** The same for one world after the other: what depends on no part that is another is not made again. */
+/** The same for one world after another: a document is made again only when a part that it declares has changed. */
 export function createSite(): (
   world: World,
   shareImages: readonly PublicDocument[],
 ) => readonly PublicDocument[] {
   const pagesOf = createPages()
-  const formsOf = memoizeByReads(({ site }: World) => createPageDocuments(site))
-  const ofTheWorld = [receiptRecords, receiptChecksDocument, feedDocuments].map((kind) =>
-    memoizeByReads((world: World) => [...kind(world)]),
+  const documentsOf = memoizeLatest(createPageDocuments)
+  const receipts = memoizeByParts(['community'], (world) => [...receiptRecords(world)])
+  const checks = memoizeByParts(['receiptRun'], (world) => [...receiptChecksDocument(world)])
+  const feeds = memoizeByParts(
+    ['articles', 'changelog', 'closedFlags', 'events', 'openFlags', 'site'],
+    (world) => [...feedDocuments(world)],
   )
-  const indexes = memoizeByReads((input: World & { readonly pages: readonly SitePage[] }) => [
-    ...indexDocuments(input.pages, input),
-  ])
-  const inOne = memoizeByReads((input: World & { readonly made: readonly RenderedPage[] }) =>
-    allPagesInOne(input.made, { path: '/llms-full.txt', intro: introOf(input) }),
+  const indexesOf = memoizeLatest((listed: readonly SitePage[]) =>
+    memoizeByParts(['agentSkills', 'nowMs', 'site'], (world) => [...indexDocuments(listed, world)]),
   )
-  const types = memoizeByReads(typesDocument)
+  const allInOneOf = memoizeLatest((rendered: readonly RenderedPage[]) =>
+    memoizeByParts(['agentSkills', 'site'], (world) =>
+      allPagesInOne(rendered, { path: '/llms-full.txt', intro: introOf(world) }),
+    ),
+  )
+  const types = memoizeByParts(['site'], typesDocument)
   let pages: readonly SitePage[] = []
   let made: readonly RenderedPage[] = []
   return (world, shareImages) => {
     const images = new Set(shareImages.map(({ path }) => path))
     pages = sameItems(pages, pagesOf(world))
-    const published = pages.map((page) => formsOf(world)(page, images))
+    const published = pages.map((page) => documentsOf(world.site)(page, images))
     made = sameItems(
       made,
       published.map((page) => page.made),
@@ -55,15 +61,17 @@ export function createSite(): (
     return [
       ...published.flatMap(({ documents }) => documents),
       ...shareImages,
-      ...ofTheWorld.flatMap((kind) => kind(world)),
-      ...indexes({ ...world, pages }),
-      inOne({ ...world, made }),
+      ...receipts(world),
+      ...checks(world),
+      ...feeds(world),
+      ...indexesOf(pages)(world),
+      allInOneOf(made)(world),
       types(world),
     ]
   }
 }
 
-function typesDocument(world: World): PublicDocument {
+function typesDocument(world: Pick<World, 'site'>): PublicDocument {
   return {
     path: '/openapi.d.ts',
     contentType: 'text/plain; charset=utf-8',

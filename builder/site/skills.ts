@@ -10,7 +10,9 @@ import { cell, table } from '../../src/pages/table.ts'
 import type { World } from '../world/world.ts'
 import { railLinkOf, shownRails } from './rail-parts.ts'
 
-export function skillsPage(world: World): SitePage {
+export function skillsPage(
+  world: Pick<World, 'nowMs' | 'pollEveryMs' | 'rails' | 'taxonomy'>,
+): SitePage {
   const { note, skills } = world.taxonomy
   const rails = new Map(shownRails(world).map(({ view }) => [view.rail, view]))
   const options = skillCategories.map(

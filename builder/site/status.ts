@@ -19,7 +19,9 @@ import { receiptChecks, receiptChecksPath } from './receipt-checks.ts'
 
 const days = 30
 
-export function statusPage(world: World): SitePage {
+export function statusPage(
+  world: Pick<World, 'history' | 'nowMs' | 'pollEveryMs' | 'rails' | 'receiptRun' | 'runs'>,
+): SitePage {
   const rails = shownRails(world).filter(({ record }) => record.rule !== null)
   const polled = rails.filter(({ record }) => record.state.lastPollAtMs !== null)
   const good = polled.filter(({ record }) => record.state.lastError === null).length
@@ -89,7 +91,7 @@ function outcome({ state }: RailRecord, carried: string | null): Inline {
 }
 
 /** The runs of all jobs but the build: its last run is this page. */
-function jobs(world: World): readonly (readonly [string, Inline])[] {
+function jobs(world: Pick<World, 'runs'>): readonly (readonly [string, Inline])[] {
   return world.runs
     .filter(({ job }) => job !== 'build')
     .map((run): readonly [string, Inline] => {

@@ -18,7 +18,10 @@ import { modelSections } from './models.ts'
 import { paymentTerms, soldTable } from './payments.ts'
 import { endpointSections } from './reference.ts'
 
-export const liveBlocks: Readonly<Record<string, (world: World) => HtmlAndMarkdown>> = {
+/** What blocks may show of the world. */
+export type BlockWorld = Pick<World, 'signingKeys' | 'site' | 'tiers'>
+
+export const liveBlocks: Readonly<Record<string, (world: BlockWorld) => HtmlAndMarkdown>> = {
   endpoints: endpointSections,
   models: modelSections,
   'signed-endpoints': signedEndpoints,
@@ -49,7 +52,7 @@ function signedEndpoints(): HtmlAndMarkdown {
   )
 }
 
-function signingKeyList({ signingKeys }: World): HtmlAndMarkdown {
+function signingKeyList({ signingKeys }: Pick<World, 'signingKeys'>): HtmlAndMarkdown {
   return facts(
     signingKeys.keys.map(({ kid, status, created_at: since, public_key: key }) => [
       kid,

@@ -10,11 +10,11 @@ import type { World } from '../../world/world.ts'
 import { contractText } from './contract-text.ts'
 import { entries, refName } from './schema.ts'
 
-export function modelSchemas(world: World): readonly [string, JsonValue][] {
+export function modelSchemas(world: Pick<World, 'site'>): readonly [string, JsonValue][] {
   return entries(member(member(openApiOf(world), 'components'), 'schemas'))
 }
 
-export function modelSections(world: World): HtmlAndMarkdown {
+export function modelSections(world: Pick<World, 'site'>): HtmlAndMarkdown {
   const schemas = modelSchemas(world)
   return stacked([
     contents(schemas.map(([name]) => [`#${name}`, name])),

@@ -7,14 +7,16 @@ import { renderMarkdown } from '../prose.ts'
 import { liveBlocks } from './live-blocks.ts'
 import { docsValues } from './values.ts'
 
-export function docsPages(world: World): SitePage[] {
+export function docsPages(
+  world: Pick<World, 'docs' | 'signingKeys' | 'site' | 'taxonomy' | 'tiers'>,
+): SitePage[] {
   const values = docsValues(world)
   return world.docs.map((source) => docsPage(source, world, values))
 }
 
 function docsPage(
   source: DocsSource,
-  world: World,
+  world: Pick<World, 'signingKeys' | 'site' | 'tiers'>,
   values: Readonly<Record<string, string>>,
 ): SitePage {
   const { path, nav, title, styles, scripts, alternate } = source

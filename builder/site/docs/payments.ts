@@ -9,7 +9,7 @@ import { cell, table } from '../../../src/pages/table.ts'
 import type { World } from '../../world/world.ts'
 
 /** Receiver, network and asset; a notice where the installation accepts no payments. */
-export function paymentTerms({ site }: World): HtmlAndMarkdown {
+export function paymentTerms({ site }: Pick<World, 'site'>): HtmlAndMarkdown {
   const { settlement, receiver } = site.payments
   if (settlement === 'off' || receiver === null) {
     return notice(

@@ -22,7 +22,9 @@ import { edgeCache, originPerSecond, writes } from './cost-figures.ts'
 import { originPeakPerSecond } from './cost.ts'
 import { modelSchemas } from './models.ts'
 
-export function docsValues(world: World): Readonly<Record<string, string>> {
+export function docsValues(
+  world: Pick<World, 'site' | 'taxonomy'>,
+): Readonly<Record<string, string>> {
   const { site, taxonomy } = world
   return {
     site_url: site.url,

@@ -1,0 +1,34 @@
+import { describe, expect, test } from 'vitest'
+
+import { memoizeByParts } from '../../builder/world/memoize-by-parts.ts'
+import { fullWorld } from '../site/worlds.ts'
+
+const world = fullWorld('https://ledger.test')
+const later = { ...world, nowMs: world.nowMs + 1 }
+
+describe('memoizeByParts', () => {
+  test('keeps the result while the declared parts are the same values', () => {
+    const count = memoizeByParts(['rails'], ({ rails }) => ({ count: rails.length }))
+    const first = count(world)
+    expect(count(later)).toBe(first)
+    expect(count({ ...world, rails: [...world.rails] })).not.toBe(first)
+    expect(count({ ...world, rails: [] })).toEqual({ count: 0 })
+  })
+
+  test('passes the declared parts alone, so that a result cannot hold on to others', () => {
+    const kept = memoizeByParts(['nowMs', 'site'], (parts) => () => parts)
+    expect(kept(world)()).toEqual({ nowMs: world.nowMs, site: world.site })
+    expect(kept(later)()).toEqual({ nowMs: later.nowMs, site: world.site })
+  })
+
+  test('tries again after a failure', () => {
+    let isBroken = true
+    const read = memoizeByParts(['nowMs'], ({ nowMs }) => {
+      if (isBroken) throw new Error('not now')
+      return nowMs
+    })
+    expect(() => read(world)).toThrow('not now')
+    isBroken = false
+    expect(read(world)).toBe(world.nowMs)
+  })
+})
