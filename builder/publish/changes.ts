@@ -1,10 +1,10 @@
-/** What moved between two sets of archived facts. The commit message and the diff are told from it. */
+/** What changed between two sets of archived facts. */
 import { canonicalize, isJsonObject } from '../../src/core/canonical-json.ts'
 import type { JsonObject, JsonValue } from '../../src/core/canonical-json.ts'
 import { list, member, text } from './facts.ts'
 import type { Facts } from './facts.ts'
 
-/** Figures as they stand in a rail: null where the rail names them as unknown or does not have them. */
+/** Null: the figure is unknown or missing. */
 export interface FigureChange {
   readonly name: FigureName
   readonly from: number | null
@@ -74,7 +74,7 @@ export function changesBetween(before: Facts, after: Facts): Change[] {
 
 type Entries = ReadonlyMap<string, JsonObject>
 
-/** Rails of the list, and of their own documents where those say more. */
+/** Rails of the list, replaced by their own documents where there are any. */
 function railsOf(facts: Facts): Entries {
   const listed = byKey(list(member(facts[`${API}/rails`], 'rails')), 'rail')
   const single = Object.entries(facts)
@@ -120,8 +120,8 @@ function pollChange(rail: string, old: JsonObject | null, now: JsonObject): Chan
   return before === null ? [] : [{ kind: 'poll recovered', rail }]
 }
 
-/** Told by changes of their own. */
-const TOLD_FIELDS = new Set([
+/** Fields with kinds of change of their own. */
+const SEPARATE_FIELDS = new Set([
   'status',
   'status_since',
   'poll_error',
@@ -136,7 +136,7 @@ function fieldChange(rail: string, old: JsonObject, now: JsonObject): Change[] {
     to: figureOf(now, name),
   })).filter(({ from, to }) => from !== to)
   const fields = [...new Set([...Object.keys(old), ...Object.keys(now)])]
-    .filter((name) => !TOLD_FIELDS.has(name) && !same(old[name], now[name]))
+    .filter((name) => !SEPARATE_FIELDS.has(name) && !same(old[name], now[name]))
     .sort()
   return figures.length + fields.length === 0 ? [] : [{ kind: 'rail', rail, figures, fields }]
 }

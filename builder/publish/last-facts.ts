@@ -1,13 +1,4 @@
-/**
- * The archived facts of one build, kept so that the next one can say what moved. In a build:
- *
- *     const facts = factsOf(documents)
- *     const next = nextFacts(await store.load(), facts)
- *     const all = [...documents, diffDocument(next, 60)]
- *     await publish({ documents: all, … })
- *     await store.keep(next, facts)
- *     await archive({ files: archiveFiles(all), message: next.message, … })
- */
+/** The archived facts of the last build, kept so that the next one can say what changed. */
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
@@ -15,16 +6,15 @@ import { z } from 'zod'
 
 import type { JsonValue } from '../../src/core/canonical-json.ts'
 import { statFingerprint } from '../cache/stat-fingerprint.ts'
+import { commitMessage, diffMarkdown } from './change-text.ts'
 import { changesBetween } from './changes.ts'
-import { diffMarkdown } from './diff.ts'
 import type { PublicDocument } from './document.ts'
 import type { Facts } from './facts.ts'
 import { readIfExists, replaceFile } from './files.ts'
-import { commitMessage } from './summary.ts'
 
 const DIFF_PATH = '/diffs/latest.md'
 
-/** The facts of the last build that changed some, and what it said of the change. */
+/** The facts of the last build that changed some, with its texts. */
 export interface LastFacts {
   readonly facts: Facts
   /** Markdown, published at `DIFF_PATH`. */
@@ -40,11 +30,7 @@ export function factsOf(documents: readonly PublicDocument[]): Facts {
   )
 }
 
-/**
- * What a build says of itself. Where no fact changed, the last build that changed some goes on being
- * the last, so its diff keeps its bytes. No time stands in it: a build repeated after a crash says
- * the same again.
- */
+/** Returns `last` itself when no fact changed, so that its texts keep their bytes. */
 export function nextFacts(last: LastFacts | null, facts: Facts): LastFacts {
   const changes = changesBetween(last?.facts ?? {}, facts)
   if (last !== null && changes.length === 0) return last
@@ -56,7 +42,7 @@ export function nextFacts(last: LastFacts | null, facts: Facts): LastFacts {
   }
 }
 
-/** The diff as a document of its own. It is in the archive, but is no fact. */
+/** The diff as a document; it is archived, but is not a fact. */
 export function diffDocument(last: LastFacts, maxAgeSeconds: number): PublicDocument {
   return {
     path: DIFF_PATH,
@@ -73,33 +59,31 @@ const lastFactsSchema = z.object({
   message: z.string(),
 })
 
-/** The facts of the last build as a file of the state directory, read again only where another process wrote it. */
+/** A file in the state directory, read again only after another process wrote it. */
 export interface LastFactsStore {
   readonly load: () => Promise<LastFacts | null>
-  /**
-   * Call it after publishing. Writes only where `next` is not what was loaded; `facts` are those of the build, which are
-   * then equal to those that were loaded, and the same values in the next build.
-   */
+  /** Called after publishing. Writes only a new `next`; `facts` are those of the build, for comparison by identity. */
   readonly keep: (next: LastFacts, facts: Facts) => Promise<void>
 }
 
 export function createLastFacts(stateDir: string): LastFactsStore {
   const path = join(stateDir, 'last-facts.json')
-  let known: { readonly marks: string; readonly last: LastFacts | null } | null = null
+  let known: { readonly fingerprint: string; readonly last: LastFacts | null } | null = null
   return {
     load: async () => {
-      const marks = statFingerprint(path)
-      if (known?.marks !== marks) known = { marks, last: await loadLastFacts(path) }
+      const fingerprint = statFingerprint(path)
+      if (known?.fingerprint !== fingerprint)
+        known = { fingerprint, last: await loadLastFacts(path) }
       return known.last
     },
     keep: async (next, facts) => {
       if (next !== known?.last) await saveLastFacts(path, next)
-      known = { marks: statFingerprint(path), last: { ...next, facts } }
+      known = { fingerprint: statFingerprint(path), last: { ...next, facts } }
     },
   }
 }
 
-/** Null where nothing was kept, or where it cannot be read: what moved is then told as a first build. */
+/** Null when nothing can be read: the next build then counts as the first. */
 export async function loadLastFacts(path: string): Promise<LastFacts | null> {
   const bytes = await readIfExists(path)
   if (bytes === null) return null
@@ -110,10 +94,8 @@ export async function loadLastFacts(path: string): Promise<LastFacts | null> {
   }
 }
 
-/** Keeps the facts for the next build; call it after publishing, and only where they are others. */
 export async function saveLastFacts(path: string, last: LastFacts): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   const { facts, diff, message } = last
-  // Read by nobody but this file, so any form of JSON will do, and the engine's own takes a third of the time.
   await replaceFile(path, Buffer.from(JSON.stringify({ facts, diff, message }), 'utf8'), 0o644)
 }

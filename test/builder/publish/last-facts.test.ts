@@ -13,7 +13,7 @@ import {
   nextFacts,
   saveLastFacts,
 } from '../../../builder/publish/last-facts.ts'
-import { commitMessage } from '../../../builder/publish/summary.ts'
+import { commitMessage } from '../../../builder/publish/change-text.ts'
 import type { JsonObject, JsonValue } from '../../../src/core/canonical-json.ts'
 import { jsonDocument } from './set.ts'
 
