@@ -1,4 +1,4 @@
-/** What the builder publishes: one value per document, rendered here and nowhere else. */
+/** The documents that the builder publishes, and how they become bytes. */
 import { canonicalize, isJsonObject, prettySorted } from '../../src/core/canonical-json.ts'
 import type { JsonValue } from '../../src/core/canonical-json.ts'
 import { documentFile } from '../../src/core/documents.ts'
@@ -9,30 +9,27 @@ export interface PublicDocument {
   readonly contentType: string
   readonly maxAgeSeconds: number
   readonly body: DocumentBody | DeferredBody
-  /** Facts for the git archive, volatile members removed; null: not archived. */
+  /** Facts for the git archive, without volatile members; null: not archived. */
   readonly archive: JsonValue | string | null
 }
 
-/**
- * JSON stands here without its `stamp`, the top-level member that will hold the time at which the
- * facts of the document last changed; null where the document has no such member.
- */
+/** `stamp`: a top-level member to add, with the time at which the facts of the document last changed; null for none. */
 export type DocumentBody =
   | { readonly json: JsonValue; readonly stamp: 'computed_at' | null }
   | { readonly text: string }
   | { readonly bytes: Uint8Array }
 
-/** A body that is made only where it is needed: one of the same revision that is published already is not. */
+/** A body that is made only when its revision is not published already. */
 export interface DeferredBody {
-  /** Two bodies of one path and one revision are the same but for their stamp, as long as the process lives. */
+  /** Bodies of one path and revision differ at most in their stamp, within one process. */
   readonly revision: string
   readonly make: () => DocumentBody
 }
 
 /**
- * The bytes to serve and to sign: RFC 8785 canonical JSON, UTF-8 text, or bytes as they are.
- * @param stampTime RFC 3339; only JSON with a stamp uses it.
- * @throws CanonicalJsonError naming the path, or Error where a stamp has no object to stand in.
+ * RFC 8785 canonical JSON, UTF-8 text, or bytes as they are.
+ * @param stampTime RFC 3339
+ * @throws Error naming the path, when the value is not JSON or a stamp has no object
  */
 export function renderBody(document: PublicDocument, stampTime: string): Uint8Array {
   const { path } = document
@@ -56,10 +53,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/**
- * The tree of the git archive: file by file the archived facts, JSON pretty-printed with sorted
- * keys, so that a line of a diff is a fact that changed. `known`: texts of documents that were made before.
- */
+/** The files of the git archive: facts as pretty-printed JSON with sorted keys. `known` holds texts made before. */
 export function archiveFiles(
   documents: readonly PublicDocument[],
   known: WeakMap<PublicDocument, string> = new WeakMap(),

@@ -1,4 +1,4 @@
-/** Files that survive a power cut: written, flushed, then named; directories flushed after what they hold. */
+/** File operations that survive a power cut: write, flush, rename, flush the directory. */
 import {
   closeSync,
   constants,
@@ -16,7 +16,7 @@ import { setImmediate } from 'node:timers/promises'
 
 import { isErrno } from '../../src/core/errno.ts'
 
-/** Writes a file that nobody can see yet and flushes it. Refuses to overwrite. */
+/** Writes and flushes a new file. Refuses to overwrite. */
 export async function writeNew(
   path: string,
   bytes: Uint8Array,
@@ -31,10 +31,7 @@ export async function writeNew(
   }
 }
 
-/**
- * Writes a file that nobody can see yet and leaves its flush to the caller. Synchronous, since it goes no further than
- * the cache of the system: a tenth of what the same calls cost by way of the thread pool. Refuses to overwrite.
- */
+/** Writes a new file without flushing it. Synchronous: a tenth of the cost of the thread pool. Refuses to overwrite. */
 export function writeUnflushed(path: string, bytes: Uint8Array, mtimeMs: number): void {
   const file = openSync(path, 'wx', 0o644)
   try {
@@ -46,7 +43,7 @@ export function writeUnflushed(path: string, bytes: Uint8Array, mtimeMs: number)
   }
 }
 
-/** Flushes a directory: names made, renamed or removed in it are then durable. */
+/** Makes names that were added, renamed or removed in a directory durable. */
 export async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, constants.O_RDONLY)
   try {
@@ -56,12 +53,11 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** Beside the file, so that a rename or link stays on its file system; no two drafts have one name. */
 function draftOf(path: string): string {
   return `${path}.${pid}-${hrtime.bigint()}.new`
 }
 
-/** Replaces a file as a whole: a reader sees the old bytes or the new ones, also after a power cut. */
+/** Replaces a file atomically. */
 export async function replaceFile(path: string, bytes: Uint8Array, mode: number): Promise<void> {
   const draft = draftOf(path)
   await writeNew(draft, bytes, { mode })
@@ -69,7 +65,7 @@ export async function replaceFile(path: string, bytes: Uint8Array, mode: number)
   await syncDirectory(dirname(path))
 }
 
-/** Creates a file with its content in one step; false where the name is taken. */
+/** Creates a file atomically; returns false when the name is taken. */
 export async function createFile(path: string, bytes: Uint8Array, mode: number): Promise<boolean> {
   const draft = draftOf(path)
   await writeNew(draft, bytes, { mode })
@@ -85,7 +81,7 @@ export async function createFile(path: string, bytes: Uint8Array, mode: number):
   return true
 }
 
-/** The bytes of a file, or null where there is none. */
+/** The bytes of a file, or null when there is none. */
 export async function readIfExists(path: string): Promise<Buffer | null> {
   try {
     return await readFile(path)
@@ -95,7 +91,7 @@ export async function readIfExists(path: string): Promise<Buffer | null> {
   }
 }
 
-/** Names in a directory, or none where there is no directory. */
+/** Names in a directory, or none when there is no directory. */
 export async function namesIn(
   path: string,
   options: { readonly recursive?: boolean } = {},
@@ -119,7 +115,7 @@ export function unlinkIfExists(path: string): boolean {
   }
 }
 
-/** Removes a directory and all below it, in a fifth of the time that `rm` of Node takes for it. */
+/** Removes a directory tree, in a fifth of the time of `rm`. */
 export async function removeDirectory(path: string): Promise<void> {
   const entries = readdirSync(path, { withFileTypes: true })
   for (const entry of entries.filter((each) => each.isDirectory())) {
@@ -132,10 +128,7 @@ export async function removeDirectory(path: string): Promise<void> {
 
 const SLICE = 32
 
-/**
- * Runs synchronous work over many items and lets other work of the process run in between: cheaper
- * than a promise per item, and a service that builds in its own process keeps answering.
- */
+/** Runs synchronous work over many items, with pauses for other work of the process. */
 export async function inSlices<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
   let done = 0
   for (const item of items) {

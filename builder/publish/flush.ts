@@ -1,9 +1,6 @@
 /**
- * Flushing many new files at once.
- *
- * A flush per file costs a third of a millisecond of the processor and more of the disk, and thousands of files make
- * that the larger part of a full build. Linux can flush a whole file system in one call (`syncfs`), but Node has no
- * name for it, so `sync -f` of coreutils or busybox is run. Where there is none, each file is flushed as ever.
+ * Flushes many files at once. One flush per file would be the larger part of a full build, and Node has no `syncfs`, so
+ * `sync -f` of coreutils or busybox is run.
  */
 import { execFile } from 'node:child_process'
 import { open } from 'node:fs/promises'
@@ -13,16 +10,15 @@ import { promisify } from 'node:util'
 
 import { inParallel, syncDirectory } from './files.ts'
 
-/** From here on one flush of all is cheaper than a process and what others left to be written are dear. */
+/** From this number on, one flush of the file system is cheaper. */
 const MANY_FILES = 256
 const FLUSHES_AT_ONCE = 16
-/** It may have to write what others left on the file system as well. */
 const SYNC_TIMEOUT_MS = 120_000
-/** Before this one `syncfs` kept to itself that a file could not be written. */
+/** Older kernels do not report write errors to `syncfs`. */
 const TELLING_KERNEL = [5, 8] as const
 
 export interface NewFiles {
-  /** All of them lie below it, on one file system. */
+  /** Contains all of them, on one file system. */
   readonly root: string
   readonly files: readonly string[]
   /** Deepest first. */
@@ -30,13 +26,13 @@ export interface NewFiles {
 }
 
 export interface FlushOptions {
-  /** The program that flushes a file system; another only in tests. */
+  /** Another program only in tests. */
   readonly syncProgram?: string
 }
 
 /**
- * When it resolves, a power cut takes neither the bytes of the files nor their names.
- * @throws Error where the disk refused any of them.
+ * Makes bytes and names durable.
+ * @throws Error when the disk refused any of them
  */
 export async function flushAll(
   { root, files, directories }: NewFiles,
@@ -47,7 +43,7 @@ export async function flushAll(
   for (const directory of directories) await syncDirectory(directory)
 }
 
-/** Through another descriptor than the one that wrote: the kernel tells the next one to ask of what was lost. */
+/** A new descriptor also reports write errors of the closed one. */
 async function flushFile(path: string): Promise<void> {
   const file = await open(path, 'r+')
   try {
@@ -57,7 +53,7 @@ async function flushFile(path: string): Promise<void> {
   }
 }
 
-/** False where it could not be done: flushing file by file then says whether the disk is to blame. */
+/** Returns false on failure: flushing file by file then finds a failing disk. */
 async function syncFileSystem(program: string, path: string): Promise<boolean> {
   if (platform !== 'linux' || !tellsOfLosses(release())) return false
   try {

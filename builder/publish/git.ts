@@ -1,22 +1,20 @@
-/** The git command line, closed off from the machine's own settings, prompts and hooks. */
+/** Runs git, isolated from settings, prompts and hooks of the machine. */
 import { execFile } from 'node:child_process'
 
-/** A git command failed; the message is git's own, without credentials. */
+/** The message is that of git, without credentials. */
 export class GitError extends Error {
   override readonly name = 'GitError'
 }
 
-/** There is no git on this machine. */
 export class GitMissingError extends Error {
   override readonly name = 'GitMissingError'
 }
 
 export interface Git {
-  /** Bare repository. */
   readonly repoDir: string
-  /** `PATH` to find git and ssh, `HOME` and `SSH_AUTH_SOCK` for ssh keys. Nothing else is passed on. */
+  /** The only environment variables that are passed on. */
   readonly env: GitEnvironment
-  /** Reaches git by its environment only: an argument would show in every process list. */
+  /** Passed by environment: an argument would show in process lists. */
   readonly remote: string | null
 }
 
@@ -31,14 +29,13 @@ export const GIT_TIMEOUT_MS = 60_000
 const MAX_OUTPUT_BYTES = 256 * 1024 * 1024
 const USUAL_PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin'
 
-/** Settings that hold for every command: no hooks, no helpers, objects checked and flushed. */
 const SETTINGS = {
   'core.hooksPath': '/dev/null',
   'core.fsync': 'committed',
   'core.attributesFile': '/dev/null',
   'credential.helper': '',
   'gc.autoDetach': 'false',
-  // The archive is where it is said to be: a remote leads to no other place.
+  // A remote must not redirect to another place.
   'http.followRedirects': 'false',
   'http.lowSpeedLimit': '1000',
   'http.lowSpeedTime': '20',
@@ -46,8 +43,8 @@ const SETTINGS = {
 } as const satisfies Record<string, string>
 
 /**
- * Runs git in the repository and answers its standard output.
- * @throws GitError where it fails or takes over a minute, GitMissingError where there is none.
+ * Returns the standard output.
+ * @throws GitError on failure or after a minute; GitMissingError
  */
 export async function runGit(
   git: Git,
@@ -76,7 +73,7 @@ export async function runGit(
         }
       },
     )
-    // git may end before it has read everything; its exit code says why.
+    // git may exit before it has read everything; its exit code says why.
     child.stdin?.on('error', () => undefined)
     child.stdin?.end(input)
   })
@@ -112,7 +109,7 @@ function environment({ env, remote }: Git): NodeJS.ProcessEnv {
 
 const MAX_MESSAGE_CHARS = 400
 
-/** The text with the remote's user, password and query taken out wherever they stand. */
+/** Removes user, password and query of the remote from a text. */
 export function withoutCredentials(text: string, remote: string | null): string {
   let clean = text
   for (const secret of remote === null ? [] : secretsOf(remote)) {
@@ -125,7 +122,7 @@ export function withoutCredentials(text: string, remote: string | null): string 
 function secretsOf(remote: string): string[] {
   if (!URL.canParse(remote)) return []
   const { username, password, search } = new URL(remote)
-  // A user alone is a token (https) or says nothing (`git` of ssh).
+  // A user alone is a token (https) or `git` (ssh).
   const user = username === 'git' ? [] : [username]
   return [password, search.slice(1), ...user]
     .flatMap((part) => [part, decodeURIComponent(part)])

@@ -1,4 +1,4 @@
-/** The service's signing keys: one active ed25519 key, and the public parts of those before it. */
+/** The signing keys of the service: one active ed25519 key, and the public parts of its predecessors. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { mkdir, stat } from 'node:fs/promises'
@@ -20,14 +20,14 @@ const OTHERS = 0o077
 const publicPart = { kid: kidSchema, public_key: z.base64().length(44), created_at: timeSchema }
 const keyFileSchema = z.strictObject({
   active: z.strictObject({ ...publicPart, private_key_pem: z.string() }),
-  /** Newest first. Their private parts are gone. */
+  /** Newest first, without private parts. */
   retired: z.array(z.strictObject({ ...publicPart, retired_at: timeSchema })),
 })
 type KeyFile = z.infer<typeof keyFileSchema>
 
 export interface Signer {
   readonly kid: string
-  /** ed25519 (RFC 8032) over the bytes themselves: 64 bytes. */
+  /** ed25519 (RFC 8032) over the bytes; 64 bytes. */
   readonly sign: (bytes: Uint8Array) => Uint8Array
 }
 
@@ -35,7 +35,7 @@ type Verdict = 'good' | 'bad' | 'unknown key'
 
 export interface KeyRing {
   readonly kids: ReadonlySet<string>
-  /** Checks a signature by any key of ours, retired ones included. */
+  /** Verifies signatures by any key, also retired ones. */
   readonly verify: (kid: string, bytes: Uint8Array, signature: Uint8Array) => Verdict
 }
 
@@ -59,9 +59,8 @@ export interface Keys {
 }
 
 /**
- * Loads the keys of a directory, or makes the directory and the first key.
- * @throws Error where others than the owner may read them, or where the file does not hold a key
- *   that fits its own name. A broken file is never replaced.
+ * Loads the keys of a directory; creates the directory and the first key when missing.
+ * @throws Error when others than the owner may read them, or the file is broken, which is never replaced
  */
 export async function loadKeys(options: {
   readonly dir: string
@@ -70,7 +69,7 @@ export async function loadKeys(options: {
   const path = join(options.dir, SIGNING_KEYS_FILE)
   await mkdir(options.dir, { recursive: true, mode: OWNER_ONLY_DIRECTORY })
   await refuseLoose(options.dir, OWNER_ONLY_DIRECTORY)
-  // Two processes may start at once: whoever loses the race to create the file reads the winner's.
+  // Of two processes that start at once, the loser of the race reads the file of the winner.
   if ((await readIfExists(path)) === null) {
     const first: KeyFile = { active: newKey(options.nowMs), retired: [] }
     await createFile(path, serialise(first), OWNER_ONLY)
@@ -79,8 +78,8 @@ export async function loadKeys(options: {
 }
 
 /**
- * The keys of a directory as they are now: makes none, so that keys that were moved away are missed and not replaced.
- * @throws Error as `loadKeys`, and where there is no file.
+ * Reads the keys and creates none, so that missing keys are noticed.
+ * @throws Error as `loadKeys`, and when there is no file
  */
 export async function readKeys(dir: string): Promise<Keys> {
   await refuseLoose(dir, OWNER_ONLY_DIRECTORY)
@@ -88,10 +87,9 @@ export async function readKeys(dir: string): Promise<Keys> {
 }
 
 /**
- * Makes a new active key and retires the one before, whose private part is forgotten. Documents that
- * the old key signed stay valid: it remains listed. Processes that hold the old signer keep using it
- * until they load again.
- * @throws LockedError where another rotation is under way.
+ * Creates a new active key and retires the one before, whose private part is deleted. Signatures by it stay valid.
+ * Running processes use the old key until they read the file again.
+ * @throws LockedError during another rotation
  */
 export async function rotateKey(options: {
   readonly dir: string
@@ -138,7 +136,7 @@ async function readKeyFile(path: string): Promise<KeyFile> {
     return file
   } catch (error) {
     const reason = error instanceof MisfitError ? error.message : 'it is not a file of signing keys'
-    // No cause: the parser's own message quotes the file, and with it the key.
+    // No cause: the parser's message quotes the file, and with it the key.
     // oxlint-disable-next-line preserve-caught-error
     throw new Error(`${path} cannot be used: ${reason}. Restore it from a backup.`)
   }

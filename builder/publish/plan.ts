@@ -1,4 +1,4 @@
-/** Which documents changed since the last generation, with the bytes and entries of the new one. */
+/** Finds the documents that changed and prepares the next manifest. */
 import { canonicalize } from '../../src/core/canonical-json.ts'
 import { documentFile, encodedFile, manifestSetText } from '../../src/core/documents.ts'
 import type { Manifest, ManifestEntry } from '../../src/core/documents.ts'
@@ -12,25 +12,24 @@ import type { KeyRing, Signer } from './keys.ts'
 import { sha256 } from './published-generation.ts'
 import type { PublishedGeneration } from './published-generation.ts'
 
-/** More than there are threads to compress: some of them wait for the disk. */
+/** More than compression threads: some wait for the disk. */
 const RENDERED_AT_ONCE = 16
 
 export interface Plan {
   readonly manifest: Manifest
-  /** Files to take over from the last generation as they are, compressed forms included. */
+  /** Unchanged files of the last generation, compressed forms included. */
   readonly kept: readonly string[]
   readonly changed: readonly string[]
   readonly removed: readonly string[]
   readonly unchanged: number
-  /** Whether the new set is another than the last one in anything. */
   readonly differs: boolean
 }
 
-/** What this process has rendered. It outlives a build, never the process: code decides bytes too. */
+/** What this process has rendered. Never stored: other code may render other bytes. */
 export interface Rendered {
-  /** By path of the last set, the revision of a deferred body and the hash of its bytes. */
+  /** By path: the revision of a deferred body and the hash of its bytes. */
   readonly revisions: Map<string, { readonly revision: string; readonly sha256: string }>
-  /** By the body itself: publishing the same set twice renders it once. */
+  /** By body, so that publishing the same set twice renders it once. */
   readonly bodies: WeakMap<
     DocumentBody | DeferredBody,
     { readonly stamp: string; readonly sha256: string }
@@ -46,15 +45,14 @@ interface Options {
   readonly signer: Signer
   readonly ring: KeyRing
   readonly nowMs: number
-  /** Takes each file of a document that changed, as soon as there is one: no more than a few are held at once. */
+  /** Receives each new file as soon as it is made, so that few are in memory at once. */
   readonly store: (file: string, bytes: Uint8Array) => Promise<void>
 }
 
 /**
- * A document is first rendered with the time at which it last changed: when that gives the bytes of
- * the last generation, it is neither compressed nor signed nor written again. A deferred body whose
- * revision stands in the last generation is not even rendered.
- * @throws Error where two documents have the same path or the same file.
+ * Renders documents with the time at which they last changed. Those that get the bytes of the last generation are not
+ * compressed, signed or written again; deferred bodies with a published revision are not even rendered.
+ * @throws Error when two documents have the same path or file
  */
 export async function draftPlan(
   documents: readonly PublicDocument[],

@@ -1,4 +1,4 @@
-/** What was published last, read back and checked before anything is built on it. */
+/** Reads the current generation back and verifies it before anything is built on it. */
 import { createHash } from 'node:crypto'
 import { lstatSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ import { statFingerprint } from '../cache/stat-fingerprint.ts'
 import { inSlices } from './files.ts'
 import type { KeyRing } from './keys.ts'
 
-/** The published set cannot be trusted as the past of a new one, and so it is not overwritten. */
+/** The published set cannot be trusted, and so is not overwritten. */
 export class DamagedGenerationError extends Error {
   override readonly name = 'DamagedGenerationError'
 }
@@ -27,19 +27,16 @@ export interface PublishedGeneration {
   readonly generation: number
   readonly directory: string
   readonly manifest: Manifest
-  /** False where it was signed by a key that is not ours (any more): everything is signed again. */
+  /** False when another key signed it: everything is signed again. */
   readonly ours: boolean
-  /** How many of its files were read, since they were not known. */
+  /** Number of files that were hashed because they were not known. */
   readonly hashed: number
 }
 
-/**
- * Files of the current generation whose bytes this process has hashed, with the marks they bore then: who changes a byte
- * changes `ctime`. It never outlives the process.
- */
+/** Hashed files with their fingerprints at that time: changing a byte changes `ctime`. */
 export type CheckedFiles = Map<string, { readonly sha256: string; readonly marks: string }>
 
-/** The last manifest that this process parsed: one of the same bytes need not be parsed again. */
+/** The last manifest that was parsed; one with the same bytes is not parsed again. */
 export interface ParsedManifest {
   last: { readonly bytes: Buffer; readonly manifest: Manifest } | null
 }
@@ -47,9 +44,9 @@ export interface ParsedManifest {
 const LINK_TARGET = new RegExp(`^${GENERATIONS_DIR}/(\\d{8,15})$`)
 
 /**
- * The current generation with every hash checked against the files, or null where nothing was ever
- * published. Files in `checked` that bear the same marks are not hashed again.
- * @throws DamagedGenerationError naming what is wrong and what to do.
+ * Reads the current generation; null when nothing was ever published. Files in `checked` with the same fingerprint are
+ * not hashed again.
+ * @throws DamagedGenerationError naming what is wrong and what to do
  */
 export async function readPast(
   publicDir: string,
@@ -113,7 +110,7 @@ interface NamedFile {
   readonly size: number
 }
 
-/** Every file of the set but the manifest's own. */
+/** Every file of the set except those of the manifest itself. */
 export function* filesNamedIn({ documents }: Manifest): Generator<NamedFile> {
   for (const { file, sha256: hash, size, encodings } of documents) {
     yield { file, sha256: hash, size }
@@ -138,10 +135,7 @@ function assertHash(directory: string, { file, sha256: expected, size }: NamedFi
   }
 }
 
-/**
- * Takes down the marks of what was just published or read. A link more or less changes `ctime`, so it is done when
- * nothing is linked or unlinked any more; the files were hashed or written by this process a moment ago.
- */
+/** Records the fingerprints of a generation that was just published or read. Links change `ctime`, so it comes last. */
 export async function rememberChecked(
   directory: string,
   manifest: Manifest,
@@ -153,7 +147,7 @@ export async function rememberChecked(
   })
 }
 
-/** The same of those that were renewed alone, and forgets the others that are gone. */
+/** The same for renewed files alone. */
 export function rememberFiles(
   directory: string,
   manifest: Manifest,

@@ -1,6 +1,6 @@
 /**
- * PNG of the pages' cards, each rendered again only when its drawing changed. What was rendered lies in the state
- * directory, named by the hash of its drawing; `index.json` says which one a page shows.
+ * PNG share images of pages, rendered when their drawing changes and stored in the state directory by the hash of the
+ * drawing; `index.json` maps pages to files.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
@@ -14,19 +14,18 @@ import type { PublicDocument } from './document.ts'
 import { inParallel, namesIn, readIfExists, replaceFile } from './files.ts'
 
 interface Drawing {
-  /** Site path of the picture. */
   readonly image: string
   readonly svg: string
 }
 
 export interface ShareImages {
-  /** What there is of each picture, be it of an earlier drawing. */
+  /** Every picture that exists, also of an earlier drawing. */
   readonly documents: readonly PublicDocument[]
-  /** Pictures whose drawing changed, or that there are none of yet. */
+  /** Drawings that are new or changed. */
   readonly pending: readonly Drawing[]
 }
 
-/** By path of the picture: the name of its file. */
+/** File name by path of the picture. */
 const indexSchema = z.record(z.string(), z.string().regex(/^[0-9a-f]{64}$/))
 /** Part of every name: another way of rendering makes all pictures anew. */
 const renderer = 'sharp png 1'

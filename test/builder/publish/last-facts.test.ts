@@ -4,6 +4,7 @@ import { join } from 'node:path'
 
 import { expect, test } from 'vitest'
 
+import { commitMessage } from '../../../builder/publish/change-text.ts'
 import { changesBetween } from '../../../builder/publish/changes.ts'
 import type { Facts } from '../../../builder/publish/facts.ts'
 import {
@@ -13,7 +14,6 @@ import {
   nextFacts,
   saveLastFacts,
 } from '../../../builder/publish/last-facts.ts'
-import { commitMessage } from '../../../builder/publish/change-text.ts'
 import type { JsonObject, JsonValue } from '../../../src/core/canonical-json.ts'
 import { jsonDocument } from './set.ts'
 
