@@ -133,7 +133,7 @@ export function cpuNs(pids: readonly number[]): number {
   return threads.reduce((sum, [pid, id]) => sum + threadCpuNs(Number(pid), Number(id)), 0)
 }
 
-/** The same of one thread; the event loop is the thread with the id of its process. */
+/** CPU time of one thread; the event loop is the thread with the id of its process. */
 export function threadCpuNs(pid: number, thread: number): number {
   return Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0])
 }

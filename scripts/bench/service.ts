@@ -22,7 +22,7 @@ export interface Service extends ServerProcess {
 
 interface ServiceOptions {
   readonly env?: Readonly<Record<string, string>>
-  /** Whether the service starts its builder. */
+  /** Starts the builder, too. */
   readonly builder?: boolean
   readonly readyPath?: string
   readonly probeEveryMs?: number

@@ -271,7 +271,7 @@ describe('a backup', () => {
     const bad = at('bad')
     mkdirSync(bad)
     const manifest = answered.parse(JSON.parse(readFileSync(at('backup.db.manifest.json'), 'utf8')))
-    /** Where `of` is given, the manifest fits what it makes of the copy. */
+    /** With `of` the manifest is made for the changed copy. */
     const copyTo = (name: string, of?: (bytes: Buffer) => Buffer) => {
       const file = join(bad, name)
       const bytes = readFileSync(at('backup.db'))

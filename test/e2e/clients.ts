@@ -21,9 +21,8 @@ export interface Clients {
   readonly retry: (url: string) => Promise<void>
   /** All that was acknowledged is in the file, once, with what it earned; answers how many that are. */
   readonly expectKept: (ledger: Ledger) => Promise<number>
-  /** How many receipts were acknowledged. */
   readonly acknowledged: () => number
-  /** How many receipts still have no 2xx. */
+  /** Count of receipts without a 2xx. */
   readonly open: () => number
 }
 

@@ -35,7 +35,7 @@ const user = 65_534
 
 const program = useProgram()
 let root: string
-/** What stands before a command, so that it runs as the other user; nothing where that cannot be. */
+/** The prefix of a command that runs it as another user; empty if that is impossible. */
 let asUser: readonly string[]
 
 beforeAll(() => {

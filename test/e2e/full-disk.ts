@@ -2,7 +2,7 @@
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 
-/** Of files that are written or linked at once, as many as `room` still succeed, and all others fail with ENOSPC. */
+/** Lets `room` more synchronous writes and links succeed; all others fail with ENOSPC. */
 export function fillDisk(room: number): { readonly empty: () => void } {
   const { writeFileSync, linkSync } = fs
   let left = room

@@ -17,7 +17,6 @@ allowSlowTests('starts the compiled program')
 const rotations = 3
 const readerCount = 4
 const writerCount = 4
-/** So many are taken at least between two rotations. */
 const receiptsBetween = 40
 const keysPath = '/.well-known/signing-keys.json'
 

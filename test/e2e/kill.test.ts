@@ -32,7 +32,7 @@ const pidHook = 'test/support/pid-hook.ts'
 /** Every kill is a process of its own, and a machine may be busy. */
 const timeoutMs = 480_000
 const testClock = 'test/support/test-clock.ts'
-/** So many operations before the end of a build: its switch to the new set and its archive. */
+/** Operations at the end of a build: its switch to the new set and its archive. */
 const lastOperations = 12
 const kills = {
   firstBuild: 12,
@@ -80,7 +80,7 @@ async function finish(ledger: Ledger, env: Readonly<Record<string, string>> = {}
   return Number(/operations: (\d+)/.exec(builder.output())?.[1])
 }
 
-/** What a start after the kill finds: the set is whole, and so are the database and the archive. */
+/** The published set, the database and the archive must be whole. */
 async function expectWhole(ledger: Ledger): Promise<void> {
   if (existsSync(join(ledger.publicDir, 'current'))) {
     expect(problemsOfSet(ledger)).toEqual([])

@@ -106,7 +106,7 @@ export function inventory(folder: string): ReadonlyMap<string, string> {
   return files
 }
 
-/** What is wrong with the published set: files that are not what the manifest says, or that it does not name. */
+/** Files of the published set that differ from the manifest or are not listed in it. */
 export function problemsOfSet({ publicDir, manifest }: Ledger): readonly string[] {
   const current = join(publicDir, 'current')
   const problems: string[] = []

@@ -41,7 +41,7 @@ const diagnosis = z.object({
   ),
 })
 
-/** What the doctor says. */
+/** Runs `admin doctor --json`. */
 export async function diagnose(
   ledger: Pick<Ledger, 'dataDir' | 'publicDir'>,
   ...args: readonly string[]

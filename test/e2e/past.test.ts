@@ -1,4 +1,4 @@
-/** What a builder does that cannot read its own past, or has no git; the service goes on meanwhile. */
+/** A builder that cannot read its last generation, or has no git, while the service runs. */
 import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 

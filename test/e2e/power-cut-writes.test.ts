@@ -66,7 +66,7 @@ async function record(tracePath: string, dataDir: string): Promise<ReadonlySet<s
   return answered
 }
 
-/** What is wrong with a disk; empty where all that was answered is there, once, and what it earned with it. */
+/** Returns the problems of a disk: acknowledged receipts that are missing or doubled, wrong scores. */
 async function problemsOf(disk: Disk): Promise<readonly string[]> {
   const dir = join(root, 'disk')
   rmSync(dir, { recursive: true, force: true })

@@ -34,7 +34,7 @@ export type DiskEvent =
 /** Reads the output of `strace -f -y -xx`; files are told by the name that follows `directory`. */
 export async function readTrace(path: string, directory: string): Promise<readonly DiskEvent[]> {
   const events: DiskEvent[] = []
-  /** What a thread has called and not come back from: a flush counts from its end on. */
+  /** Unfinished calls by thread: a flush counts from its end on. */
   const underWay = new Map<string, DiskEvent>()
   for await (const line of createInterface({ input: createReadStream(path) })) {
     const [, thread = '', text = ''] = /^(\d+)\s+(.*)$/.exec(line) ?? []

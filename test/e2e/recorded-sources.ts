@@ -39,7 +39,7 @@ export const daysAgo = (days: number): number => Date.UTC(2026, 9, 5) - days * d
 export interface RecordedSources {
   /** The settings that point a builder at these sources. */
   readonly env: Readonly<Record<string, string>>
-  /** How a source read over HTTP answers from now on. */
+  /** Sets how a source answers from now on. */
   readonly setMode: (rail: string, mode: ReplayMode) => void
   /** Mines empty blocks on every chain, so that its settled head stands at the time. */
   readonly settle: (atMs: number) => Promise<void>

@@ -28,12 +28,12 @@ allowSlowTests('starts the compiled program')
 const clients = 6
 const beforeBackup = 150
 const afterBackup = 60
-/** Of every second receipt. */
+/** The clock of every second client is ahead. */
 const aheadMs = 4 * minuteMs
 
 const program = useProgram(installBoardProgram)
 
-/** Of every table that a receipt writes to: the hash of each row, by its key. */
+/** Tables that a receipt writes to, with their keys. */
 const tables = {
   receipts: 'id',
   reputation_ledger: 'receipt_id',

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 
 import { defineConfig } from 'vitest/config'
 
-/** What breaks and who attacks: faults of disks, clocks and neighbours, and requests that are made to do harm. */
+/** Faults of disks, clocks and other processes, and hostile requests. */
 export default defineConfig({
   test: {
     root: new URL('../..', import.meta.url).pathname,

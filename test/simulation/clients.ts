@@ -1,5 +1,5 @@
 import type { Emails } from './emails.ts'
-/** Whoever asks the service: requests and reads, each followed until it is answered. */
+/** The clients of the service: requests and reads, each tracked until it is answered. */
 import { send } from './http-call.ts'
 import type { Call } from './http-call.ts'
 import type { Installation } from './installation.ts'
@@ -29,7 +29,6 @@ export interface Clients {
   readonly insist: (sent: Sent, number: number) => void
   /** Asks for a read that is sold; at times twice at once, or for something else beside. */
   readonly buy: (number: number, chance: Chance) => void
-  /** The same payment again, for the same. */
   readonly buyAgain: (paid: PaidRead, number: number) => void
   readonly look: (number: number, chance: Chance) => void
 }

@@ -106,7 +106,7 @@ export const dumpSql = `select json_object(
   'keys', ${list('caller, key, request_sha256, status, expires_at', 'idempotency_keys order by caller, key')}
 )`
 
-/** What has to be true of the file by itself; each counts what is wrong. */
+/** Invariants of the file; each counts violations. */
 export const soundSql = `select json_object(
   'events whose time does not grow', (select count(*) from events as a join events as b on b.seq > a.seq and b.created_at <= a.created_at),
   'open flags without their event', (select count(*) from flags where not exists (

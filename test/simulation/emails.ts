@@ -24,7 +24,6 @@ interface Asking {
 }
 
 export interface Emails {
-  /** How a process of the service sends them. */
   readonly carry: (process: Process) => Mail
   /** The codes that an address has received, the last one at the end. */
   readonly codesTo: (address: string) => readonly string[]
@@ -54,7 +53,7 @@ export function createEmails(given: {
 }): Emails {
   const { machine, chance, keyedHash, fail } = given
   const box = new Map<string, readonly string[]>()
-  /** Whose letter was counted, and whose wrong code. */
+  /** Requests whose e-mail or wrong code has been counted. */
   const counted = new Set<Asking>()
   const tried = new Set<Asking>()
   let isCalm = false

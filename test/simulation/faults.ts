@@ -1,7 +1,7 @@
 import type { Fault, FaultKind, Stage } from './machine.ts'
 import type { Chance } from './random.ts'
 
-/** What a disk, or the end of a process, does to an operation that is still to come. */
+/** Draws a fault of a disk or the death of a process at a later operation. */
 export function faultOf(chance: Chance): Fault {
   const kind = chance.weighted<FaultKind>({
     busy: 3,

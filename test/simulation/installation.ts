@@ -1,4 +1,4 @@
-/** What one installation of the ledger is made of, prepared once: an empty database, keys, what people wrote. */
+/** The parts of an installation, prepared once: an empty database, keys, authored files. */
 import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -33,15 +33,15 @@ import type { WebhooksOracle } from './webhooks-oracle.ts'
 export interface Flight {
   readonly name: string
   readonly sent: Sent | null
-  /** What a read must be answered with, in a state; null where it must not be found. */
+  /** The wanted answer of a read in a state; null for a 404. */
   readonly look: ((state: State, nowMs: number) => object | null) | null
   /** A read that is sold. */
   readonly paid: PaidRead | null
   readonly nowMs: number
   readonly fromVersion: number
-  /** How many there had been when all was well last. */
+  /** Count of troubles when the machine was last undisturbed. */
   readonly troubles: number
-  /** How new the chain was when it began, and how much answerFaults there had been by then. */
+  /** Time of the chain's head and count of faulty answers when it began. */
   readonly headMs: number
   readonly answerFaults: number
   /** A change of the endpoint was refused because another came first, and that is in the history. */
@@ -56,7 +56,7 @@ interface Effect {
   isTold: boolean
 }
 
-/** What the builder is about, where it is the builder that has committed. */
+/** The job of the builder that has committed. */
 export interface ClockWork {
   readonly kind: string
   /** The clock as it read it. */
@@ -94,7 +94,6 @@ export interface LedgerOracle {
   readonly cutOff: () => void
   /** Requests that nobody has answered, to be sent again. */
   readonly takeUnsettled: () => readonly Sent[]
-  /** The same of reads that are paid for. */
   readonly takeUnserved: () => readonly PaidRead[]
   readonly observe: (probe: DatabaseProbe, clock: ClockWork | null) => Promise<void>
   /** The whole file against the model. */
@@ -106,7 +105,6 @@ export interface LedgerOracle {
 export function createLedgerOracle(given: {
   readonly log: (line: string) => void
   readonly fail: (what: string) => void
-  /** Of a webhook, by its id. */
   readonly secretOf: (id: string) => string
   readonly tally: Record<
     'requests' | 'taken' | 'repeats' | 'refused' | 'unanswered' | 'bought',
@@ -195,7 +193,7 @@ export function createLedgerOracle(given: {
     }
   }
 
-  /** Who came second to an endpoint is in the history all the same; those before a row of it, in its order. */
+  /** Lost races for an endpoint are in the audit log; takes those before a row. */
   function noteLostRaces(found: News, before: number): void {
     for (const [seq, wallet, handle, action, message, createdAt] of found.audit) {
       if (action !== 'updateAttestationEndpoint.conflict' || seq >= before || seq <= lostRaces)

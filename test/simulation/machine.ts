@@ -23,7 +23,6 @@ export interface Process {
   isBroken: boolean
 }
 
-/** What an operation is to a transaction. */
 export type Stage = 'begin' | 'read' | 'write' | 'savepoint' | 'commit' | 'rollback'
 export type FaultKind =
   | 'busy'
@@ -76,7 +75,7 @@ export interface Machine {
   readonly answer: <T>(process: Process, what: string, value: () => T) => Promise<T>
   /** Something in the world that happens when the seed lets it, whoever has died meanwhile. */
   readonly outside: (what: string, happen: () => void) => void
-  /** How many faults came about so far, and stretches of a lock held by the other process. */
+  /** Count of injected faults and of refused locks so far. */
   readonly troubles: () => number
   /** Somebody outside has made some, so that the ledger may say that it cannot. */
   readonly trouble: () => void
@@ -290,7 +289,6 @@ export function createMachine(given: {
   }
 }
 
-/** Whether a disk can do this to an operation. */
 function isPossible(kind: FaultKind, stage: Stage): boolean {
   return stagesOf[kind].includes(stage)
 }

@@ -21,9 +21,8 @@ export interface PaymentWorld {
   readonly chain: UsdcChain
   readonly people: People
   readonly payerWallets: PayerWallets
-  /** How often somebody whom the ledger asks did not simply answer. */
+  /** Count of faulty answers of node and facilitator. */
   readonly answerFaults: () => number
-  /** What a process of the service is given when it starts. */
   readonly paymentsOf: (process: Process) => Payments
   /** Somebody brings a payment to the chain who has seen it, or its payer takes it back. */
   readonly stranger: (chance: Chance, payment?: SignedPayment | null) => void
@@ -31,7 +30,7 @@ export interface PaymentWorld {
   readonly calm: () => void
 }
 
-/** How long a payer waits, in looks. */
+/** Pauses between checks of a pending settlement. */
 const pausesMs = [500, 2000, 5000] as const
 const maxGasPriceWei = 100_000_000n
 

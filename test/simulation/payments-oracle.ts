@@ -23,9 +23,9 @@ export interface PaidFlight {
   readonly paid: PaidRead
   readonly nowMs: number
   readonly fromVersion: number
-  /** How new the chain was when it began. */
+  /** Time of the chain's head when it began. */
   readonly headMs: number
-  /** How much answerFaults there had been by then. */
+  /** Count of faulty answers when it began. */
   readonly answerFaults: number
 }
 
@@ -72,13 +72,12 @@ export interface PaymentsOracle {
     answer: Answer,
     versions: readonly State[],
   ) => 'bought' | 'refused' | 'later'
-  /** What was paid for, and never answered by the ledger: whoever comes for it must have it. */
+  /** Reads that are paid and not yet delivered: a repeat must be answered. */
   readonly owed: () => readonly PaidRead[]
   /** When all is over: the sums of the ledger are those of the chain. */
   readonly balance: () => void
 }
 
-/** What is known of the ledger. */
 interface Ledger {
   readonly payments: State['payments']
   /** Under way now. */
@@ -101,7 +100,7 @@ export function createPaymentsOracle(given: {
 
   const keyFor = ({ payment }: PaidRead): string | null =>
     payment?.isGenuine === true ? keyOf(payment.authorization) : null
-  /** What the receiver has on the chain, by payments of clients. */
+  /** Payments on the chain to the receiver. */
   const received = () =>
     chain
       .ends()
@@ -120,7 +119,7 @@ export function createPaymentsOracle(given: {
     })
   }
 
-  /** Why it is no payment for this, by itself; null where it is one. */
+  /** The reason why the payment does not fit the read, or null. */
   function flawOf({ payment, priceMicro }: PaidRead): string | null {
     if (payment === null) return mode === 'off' ? 'payment_off' : 'payment_required'
     if (mode === 'off') return 'payment_off'

@@ -1,4 +1,4 @@
-/** What happens in a run, in order. Each step has a seed of its own, so that one can be left out and the others stay. */
+/** The steps of a run. Each has its own seed, so that a run can be shortened without changing the other steps. */
 import { createChance, namesOf, seedFor } from './random.ts'
 import type { Chance } from './random.ts'
 import type { kinds } from './requests/operations.ts'
@@ -117,7 +117,7 @@ const restored = ['back up', 'receipt', 'signup', 'attest', 'put back', 'again',
 const newsNames = namesOf(news)
 const emailClaimNames = namesOf(emailClaims)
 
-/** Of the jobs of a run: none, one or two are walked to their ends, in between all the rest. */
+/** Scripted sequences, spread over the plan: up to two jobs with their ends, webhooks, claims by e-mail, a restore. */
 function lives(chance: Chance, step: (kind: Step['kind'], isWilling: boolean) => Step): Step[][] {
   const count = chance.weighted({ none: 4, one: 5, two: 1 })
   const numbers = { none: 0, one: 1, two: 2 } as const

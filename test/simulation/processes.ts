@@ -55,9 +55,9 @@ export interface Host {
   readonly emails: Emails
   readonly path: string
   readonly seed: number
-  /** Of the processes that there were, one after the other. */
+  /** Counts starts of processes. */
   readonly generation: number
-  /** How long a transaction waits for the lock of the file: not at all, or for as long as it takes. */
+  /** True: transactions wait for the file lock without a limit; false: not at all. */
   readonly isPatient: boolean
   /** Called with what the program says itself that should not be. */
   readonly fault: (text: string) => void

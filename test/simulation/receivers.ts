@@ -8,7 +8,6 @@ import type { PinnedFetch } from '../../src/outbound/pinned-fetch.ts'
 import type { Machine, Process } from './machine.ts'
 import type { Chance } from './random.ts'
 
-/** What the sender was told. */
 export type DeliveryOutcome = 'taken' | 'failed' | 'gone'
 
 export interface Post {
@@ -16,13 +15,11 @@ export interface Post {
   readonly id: string
   readonly url: string
   readonly body: { readonly type: string; readonly data: Readonly<Record<string, unknown>> }
-  /** What the signature must be made with. */
   readonly isSignedWith: (secret: string) => boolean
   readonly timestamp: number
 }
 
 export interface Receivers {
-  /** How a process of the builder reaches them. */
   readonly reach: (process: Process) => PinnedFetch
   /** From here on all take what comes. */
   readonly calm: () => void

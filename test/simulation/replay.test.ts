@@ -7,7 +7,6 @@ import { stepsOf, warmUp } from './runs.ts'
 import { chosen } from './seeds.ts'
 import { simulate } from './simulation.ts'
 
-/** Of these the whole history is made twice. */
 const sample = 25
 
 let installation: Installation

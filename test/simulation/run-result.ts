@@ -1,10 +1,10 @@
-/** What a run came to. */
+/** The result of a run. */
 
 export interface RunResult {
-  /** What went wrong first; null where nothing did. */
+  /** The first problem found, if any. */
   readonly problem: string | null
   readonly lines: readonly string[]
-  /** Of the whole history. */
+  /** SHA-256 of all lines. */
   readonly hash: string
   readonly tally: Readonly<Record<Counted, number>>
 }

@@ -30,7 +30,7 @@ export async function runSeeds(
   return totals
 }
 
-/** What Node and the program load at their first use is loaded here: its time belongs to no history. */
+/** Loads modules that are loaded at first use, so that no history depends on it. */
 export async function warmUp(installation: Installation): Promise<void> {
   for (let seed = 1; seed <= 5; seed += 1) await simulate(seed, planOf(seed), installation)
 }
@@ -85,7 +85,7 @@ async function shorten(
   return kept
 }
 
-/** The same words but for names and numbers: what is cut to must still be the thing that was found. */
+/** Compares problems without names and numbers: the shortened run must show the same problem. */
 function isAlike(found: string | null, wanted: string): boolean {
   const words = (text: string) => text.replaceAll(/[^a-z ]*\d[^ ]*|".*/g, '').slice(0, 30)
   return found !== null && words(found) === words(wanted)

@@ -5,7 +5,7 @@ const count = z.coerce.number().int().min(1).max(10_000_000)
 
 export const chosen = {
   seeds: count.parse(process.env['SIMULATION_SEEDS'] ?? '2000'),
-  /** The same in every run, so that a change of the program is what a failure comes of; others find more. */
+  /** Fixed by default, so that a new failure comes from a change of the program. */
   first: count.parse(process.env['SIMULATION_FIRST'] ?? '1'),
   one:
     process.env['SIMULATION_SEED'] === undefined

@@ -23,7 +23,6 @@ export interface Operation {
   readonly finish: (error: Failed) => void
 }
 
-/** What a connection runs on. */
 export interface Machine {
   readonly opened: (connection: Database) => void
   readonly submit: (operation: Operation) => void

@@ -1,4 +1,4 @@
-/** What the builder does by its clock: one thing at a time, and each judged when it ends. */
+/** The jobs of the builder, one at a time, each checked at its end. */
 import { compareDocuments } from './documents.ts'
 import type { ClockWork, LedgerOracle } from './ledger-oracle.ts'
 import type { Machine } from './machine.ts'
@@ -9,7 +9,6 @@ import type { Counted } from './run-result.ts'
 export type TaskKind = 'build' | 'expire' | 'tidy' | 'poll' | 'tell'
 
 export interface Tasks {
-  /** What it is about now. */
   readonly current: () => ClockWork | null
   readonly start: (builder: BuilderProcess, kind: TaskKind, stamp: string) => void
   /** Its process has died. */
@@ -36,7 +35,7 @@ export function createTasks(given: {
     }
   }
 
-  /** What was due when it began is written down when it has ended well. */
+  /** Jobs that were due at its start must have ended if it succeeds. */
   async function expire({ process, worker }: BuilderProcess, nowMs: number): Promise<boolean> {
     const due = overdue(oracle.state(), nowMs)
     const went = await worker.expire()

@@ -41,7 +41,6 @@ export interface WebhooksOracle {
   readonly hears: (id: string, told: DeliveryOutcome) => void
   /** The file was put back. */
   readonly putBack: (state: State) => void
-  /** Whether anything waits to be told. */
   readonly isBehind: () => boolean
 }
 

@@ -1,4 +1,4 @@
-/** How a run ends: nobody makes trouble any more, and everybody gets what is due. */
+/** The end of a run: without further faults every open request must be answered. */
 import type { Clients } from './clients.ts'
 import type { Emails } from './emails.ts'
 import type { LedgerOracle } from './ledger-oracle.ts'
@@ -45,7 +45,7 @@ export function createWindDown(given: {
     given
   const { fail, hasPassed, moveClock, watch, tell, run } = given
 
-  /** Whoever got no answer sends again, until there is one. */
+  /** Repeats every unanswered request. */
   async function resendUnanswered(): Promise<void> {
     machine.disarm()
     emails.calm()
@@ -58,7 +58,7 @@ export function createWindDown(given: {
     if (hasPassed() && oracle.takeUnsettled().length > 0) fail('a repeat was not answered')
   }
 
-  /** Whoever has paid comes until there is an answer; then the ledger and the chain are compared. */
+  /** Repeats every unanswered paid read, then compares the ledger with the chain. */
   async function servePayers(): Promise<void> {
     paymentWorld.calm()
     if (paymentWorld.payerWallets.signedPayments.length === 0) return

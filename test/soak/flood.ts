@@ -15,7 +15,7 @@ export interface Answer {
 
 export interface Flood {
   readonly answers: readonly Answer[]
-  /** Of these so many came before it was over; the others were under way. */
+  /** Count of answers before the end; the others were in flight. */
   readonly inTime: number
   readonly tookMs: number
 }

@@ -43,7 +43,7 @@ const documents = [
 ]
 /** Enough for an hour: each may write 2,000 times a day, and a job is written twice. */
 const partners = 60
-/** Of forty requests, by kind. */
+/** Forty requests by kind. */
 const mixture = [
   ...Array<string>(18).fill('document'),
   ...Array<string>(6).fill('live'),

@@ -26,7 +26,7 @@ const TIMES = 5
  * many times as many as at capacity, and a refusal costs less than what is taken.
  */
 const READS_SLOWER = CONNECTIONS.flood / CONNECTIONS.atCapacity
-/** What may stay: the pools of the engine, and the tables of those who are limited. */
+/** Memory that may stay: pools of the engine, tables of the limits. */
 const KEPT_BYTES = 16 * 2 ** 20
 const FIRST_SIGNED = 2000
 const PATIENCE_MS = 60_000
@@ -38,7 +38,7 @@ const told = z.object({
   tookMs: z.object({ document: z.array(z.number()), list: z.array(z.number()) }),
 })
 
-/** What readers were told while something was done, by a process of their own. */
+/** Answers to readers in a separate process. */
 async function readWhile(url: string, doing: () => Promise<Flood>) {
   const reader = run(program.scriptOf('test/soak/reader-child.ts'), [url], {})
   await reader.says('reading')
@@ -49,7 +49,7 @@ async function readWhile(url: string, doing: () => Promise<Flood>) {
   return { ...flood, reads }
 }
 
-/** What the service holds after a collection. */
+/** Heap of the service after a garbage collection. */
 async function weigh(service: Running): Promise<number> {
   const told = service.next(new RegExp(`held by ${service.pid} after a collection: (\\d+)\\n`))
   service.kill('SIGUSR2')

@@ -1,4 +1,4 @@
-/** How requests are sent: as fast as a few clients go, or at a rate whatever comes back. */
+/** Sends requests as fast as a few clients can, or at a fixed rate. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Load } from './load.ts'
@@ -12,7 +12,6 @@ const CLIENTS = 16
 export const MAX_UNDER_WAY = 128
 const TICK_MS = 5
 
-/** What was done from one moment to another. */
 export interface Pace {
   readonly fromMs: number
   readonly toMs: number

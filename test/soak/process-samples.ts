@@ -1,4 +1,4 @@
-/** What processes hold while they run, second by second. */
+/** Memory, descriptors, threads and CPU time of running processes. */
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
 
 export interface Sample {
@@ -56,7 +56,7 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.floor(sorted.length * share)] ?? Number.NaN
 }
 
-/** How much the value grows over the whole of the samples, by the line that fits them best. */
+/** Growth of a value over all samples, by linear regression. */
 export function trendOf(samples: readonly Sample[], of: (sample: Sample) => number): number {
   const mean = (values: readonly number[]) =>
     values.reduce((sum, value) => sum + value, 0) / values.length

@@ -59,11 +59,11 @@ const DRIFT = 2.5
  * ledger far more.
  */
 const CPU_GROWTH = 2
-/** Of the windows of a third, in how many more requests may have waited to be sent. A build is one. */
+/** Share of windows in which requests may leave late. A build causes one. */
 const LATE_SHARE = 0.1
 /** Payments are as quick as the settler notes them, one by one, which is as quick as the disk: of the first third's. */
 const LEAST_PAYMENTS = 0.3
-/** So often garbage is collected in the service and in the builder, and what is left is weighed. */
+/** Count of garbage collections in service and builder, each followed by a measurement. */
 const WEIGHINGS = 12
 /**
  * What may stay: in the service besides the bytes of published documents, which it holds on purpose; in the builder
@@ -162,7 +162,7 @@ function publishedNow(): Pick<Weight, 'documents' | 'publishedBytes'> {
   }
 }
 
-/** What service and builder hold after a collection, and how many requests there had been. */
+/** Heaps of service and builder after garbage collections, with the requests so far. */
 async function weigh(load: Load, soakMs: number): Promise<readonly Weight[]> {
   const weights: Weight[] = []
   const builder = builderPid()

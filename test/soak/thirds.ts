@@ -1,4 +1,4 @@
-/** What each third of a soak came to, beside what the machine gave in it: an empty server, asked by the same client. */
+/** Figures of each third of a soak, beside those of an empty server with the same client. */
 import { burstRate } from './empty-server.ts'
 import type { Asked } from './empty-server.ts'
 import type { Request } from './load.ts'
@@ -13,11 +13,11 @@ export const windowsOf = 3 * WINDOWS_OF_A_THIRD
 export interface Third {
   /** Done of what was asked for; above 1 where it makes good what was late before. */
   readonly doneShare: number
-  /** What the empty server gave, to what it gave while the capacity was measured. */
+  /** Rate of the empty server, relative to its rate while the capacity was measured. */
   readonly machine: number
   /** CPU time of the service for each request that was done, all threads. */
   readonly cpuMs: number
-  /** Of windows in which requests left on time: the p99 of one in the middle. NaN where there was none. */
+  /** Median p99 of the windows in which requests left on time; NaN without one. */
   readonly p99Ms: number
   /** The p99 of the empty server, in the same windows. */
   readonly emptyP99Ms: number

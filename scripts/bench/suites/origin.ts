@@ -238,7 +238,7 @@ async function documentRows(
   close()
 }
 
-/** What a reader behind the shipped nginx gets, and how much of a core the service takes meanwhile. */
+/** Measures reads behind the shipped nginx, and the load of the service meanwhile. */
 async function edgeRows(
   compare: Compare,
   sizeKb: number,

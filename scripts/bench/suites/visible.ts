@@ -1,4 +1,4 @@
-/** How long after its acknowledgement a signed receipt is in the published list. */
+/** Time from the acknowledgement of a signed receipt to its place in the published list. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { percentile, rowsOf } from '../rows.ts'

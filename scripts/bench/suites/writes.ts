@@ -97,7 +97,7 @@ export const writes: Suite = {
   },
 }
 
-/** Where the CPU time of a receipt went, and how many a second two busy cores could take at that cost. */
+/** Splits the CPU time of a receipt and derives the rate of two busy cores. */
 function cpuFacts(ours: Samples): Facts {
   const [all, eventLoop, load] = [
     medianOf(ours, 'cpuUs'),

@@ -10,11 +10,11 @@ const libraries = ['x86_64', 'aarch64'].map(
 )
 const library = libraries.find((path) => existsSync(path))
 
-/** Why no clock can be moved here, or null where it can. */
+/** The reason why no clock can be faked here, or null. */
 export const noFakedClock: string | null =
   library === undefined && !leavesNothingOut ? 'libfaketime is not installed' : null
 
-/** So long after a jump comes the next full minute, at which jobs run. */
+/** Time from a jump to the next full minute, at which jobs run. */
 const beforeTheMinuteMs = 6000
 
 export interface FakedClock {
@@ -24,7 +24,7 @@ export interface FakedClock {
    * minute. Answers the time that it shows.
    */
   readonly jumpTo: (aheadMs: number) => number
-  /** What the processes take for now, Unix milliseconds. */
+  /** The faked time, Unix milliseconds. */
   readonly now: () => number
 }
 

@@ -128,13 +128,13 @@ async function expectPublished(before: string): Promise<void> {
 const transitionsAfter = new Map<string, readonly EventRecord[]>()
 
 interface Rows {
-  /** How often each rail was polled. */
+  /** Polls by rail. */
   readonly polls: ReadonlyMap<string, number>
   readonly builds: number
   readonly transitions: readonly EventRecord[]
   readonly events: readonly EventRecord[]
   readonly used: number
-  /** Of networks, which are kept for two days. */
+  /** Write counts of networks, which are kept for two days. */
   readonly networkWrites: number
 }
 
@@ -164,7 +164,7 @@ async function rows(): Promise<Rows> {
   })
 }
 
-/** What the clock has written of a job: the service itself says so as soon as the time is over. */
+/** Transitions of a job that the builder recorded after a timeout. */
 async function endsByClock(job: string): Promise<readonly string[]> {
   return await ledger.withDatabase(async ({ reader }) => {
     const moves = await reader

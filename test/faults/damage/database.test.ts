@@ -41,7 +41,7 @@ const damages: readonly { readonly name: string; readonly does: Damage }[] = [
 ]
 
 const program = useProgram(installBoardProgram)
-/** What is damaged: copied for each test. */
+/** The damaged files, copied for each test. */
 let sound: Ledger
 let ledger: Ledger
 let pages: ReadonlyMap<string, number>

@@ -74,7 +74,7 @@ const healthOf = async (url: string) =>
 const served = z.object({
   documents: z.array(z.object({ path: z.string(), sha256: z.string() })),
 })
-/** What many read has the bytes, and the tag, that the manifest which is served says. */
+/** Documents are served with the bytes and tag of the served manifest. */
 async function expectServedWhole(url: string): Promise<void> {
   const { documents } = served.parse(await (await fetch(`${url}/snapshot.json`)).json())
   for (const path of ['/api/v1/rails', '/api/v1/stats/live', '/llms.txt', '/']) {
@@ -106,7 +106,7 @@ const damages: readonly {
   readonly name: string
   readonly file: string
   readonly does: (path: string) => void
-  /** What `/health` of a service that finds it says. */
+  /** The problem that `/health` reports. */
   readonly problem: RegExp
 }[] = [
   {

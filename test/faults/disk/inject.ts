@@ -10,7 +10,7 @@ import { leavesNothingOut } from '../../support/runnable.ts'
 export interface Fault {
   /** System calls, as strace names them. */
   readonly calls: string
-  /** What is done to them, such as `error=EIO` or `delay_enter=200000` (microseconds). */
+  /** The effect, such as `error=EIO` or `delay_enter=200000` (microseconds). */
   readonly does: string
   /** Only calls on these files, by their whole path; all unless given. */
   readonly paths?: readonly string[]
@@ -21,7 +21,7 @@ export interface Injection {
   readonly heal: () => Promise<number>
 }
 
-/** Why no call of a process can be tampered with here, or null where it can. strace is asked, and however long it takes, it says. */
+/** The reason why strace cannot inject faults here, or null. */
 export const noInjection: string | null = leavesNothingOut ? null : await reasonAgainst()
 
 async function reasonAgainst(): Promise<string | null> {

@@ -22,7 +22,6 @@ interface DiskFault {
   readonly does: string
   readonly files: readonly ('ledger.db' | 'ledger.db-wal')[]
   readonly service: 'ends' | 'goes on'
-  /** Whether writes are refused while it lasts. */
   readonly refuses: boolean
 }
 

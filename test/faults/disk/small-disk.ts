@@ -16,7 +16,7 @@ export interface SmallDisk {
   readonly remove: () => void
 }
 
-/** Why no file system can be mounted here, or null where one can. */
+/** The reason why no file system can be mounted here, or null. */
 export const noMount: string | null = (() => {
   if (leavesNothingOut) return null
   const dir = mkdtempSync(join(tmpdir(), 'ledger-mount-'))

@@ -14,7 +14,7 @@ import { misbehaviours, startLiar } from './liar.ts'
 
 allowSlowTests('waits for time limits of clients')
 
-/** What answers well to whatever is asked of it, and lies inside. */
+/** A well-behaved endpoint inside the network. */
 const inside = createServer((request, response) => {
   visits += 1
   request.resume()
@@ -43,7 +43,7 @@ afterAll(async () => {
   await once(inside, 'close')
 })
 
-/** What a receiver of webhooks may say after its 200 is nobody's concern. */
+/** The body of a webhook receiver's 200 is not read. */
 const fine = new Set([
   'answers with a page',
   'answers with nothing',

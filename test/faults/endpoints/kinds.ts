@@ -12,7 +12,7 @@ import { createUsdcChain } from '../../../src/payments/chain.ts'
 import { createFacilitator } from '../../../src/payments/facilitator.ts'
 import type { Liar } from './liar.ts'
 
-/** What a caller is waited for, real time; the limits themselves have tests of their own. */
+/** Real time; the limits themselves are tested elsewhere. */
 const patienceMs = 1500
 /** Between a try and the next one. */
 const pauseMs = 400

@@ -10,7 +10,7 @@ import { testCertificate } from '../../support/certificate.ts'
 
 export interface Liar {
   readonly port: number
-  /** Of the test's own authority; empty without TLS. */
+  /** Certificate of the test's own authority; empty without TLS. */
   readonly ca: string
   /** Bytes that were taken from it so far. */
   readonly sent: () => number
@@ -21,7 +21,7 @@ export interface Liar {
 
 export interface Misbehaviour {
   readonly name: string
-  /** What it does once it was asked. `inside` is an address that nobody should be led to. */
+  /** The response to a request. `inside` is an address that must not be reached by a redirect. */
   readonly answer: (socket: Socket, inside: string) => Promise<void>
 }
 

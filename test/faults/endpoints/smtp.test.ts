@@ -73,7 +73,7 @@ const servers: readonly { readonly name: string; readonly script: Script }[] = [
   { name: 'answers a gigabyte in a line', script: but('.', flood('a')) },
 ]
 
-/** What is never silent is given up on by the time that the whole letter may take. */
+/** A server that is never silent ends at the time limit of the whole e-mail. */
 const drips: readonly { readonly name: string; readonly script: Script }[] = [
   { name: 'its greeting', script: but('greeting', drip('220-x\r\n')) },
   { name: 'a greeting without an end', script: but('greeting', drip('2')) },

@@ -39,7 +39,7 @@ export function textOf(value: unknown): JsonText {
   return null
 }
 
-/** What an attacker does at one place of a document. `at` counts places and wraps around. */
+/** A change at one place of a document. `at` counts places and wraps around. */
 export type Change =
   | { readonly at: number; readonly kind: 'replace'; readonly by: JsonText }
   | { readonly at: number; readonly kind: 'remove' | 'repeat' | 'wrap' | 'text' }

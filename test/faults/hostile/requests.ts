@@ -210,7 +210,7 @@ export function plansFor(
   })
 }
 
-/** Whose turn it is in the stories, by the place among the wallets; the poster's of a job where nothing is said. */
+/** The wallet that may make the request, by its index; by default the poster of the job. */
 const rightfulSigner: Readonly<Record<string, number>> = {
   bidOnJob: 2,
   deliverJob: 1,
@@ -387,7 +387,7 @@ async function withSignatures(
   return signed
 }
 
-/** What cannot be put into canonical form cannot be signed by anyone. */
+/** A text without a canonical form gets a made-up signature. */
 async function signatureOr(make: () => Promise<string> | string): Promise<string> {
   try {
     return await make()
@@ -556,7 +556,7 @@ async function headersOf(
   return Object.entries(sent).map(([name, value]) => [name, value.replace(signer.address, other)])
 }
 
-/** Of a read its price; of the tier `pro` for a month where it is that which is sold. */
+/** The price of a read, or of a month of the tier `pro`. */
 function priceOf({ id }: Operation): bigint {
   const price = routes.find((route) => route.id === id && 'price' in route)
   const usdc = price !== undefined && 'price' in price ? Number(price.price) : PRO_USDC

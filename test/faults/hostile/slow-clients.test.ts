@@ -26,7 +26,6 @@ import { answersOf } from './wire.ts'
 
 allowSlowTests('starts slowhttptest')
 
-/** Of each kind. */
 const CLIENTS = 60
 /** Between two bytes of a client. */
 const DRIP_MS = 250

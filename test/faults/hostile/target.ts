@@ -38,12 +38,11 @@ import { smallWorld } from '../../support/world.ts'
 import { chainAccount, chainKey } from '../../support/x402-payment.ts'
 import type { Dictionary } from './values.ts'
 
-/** What the service itself must never tell: where it lies and what it signs with. */
 export interface Target {
   readonly service: Service
   readonly receiver: `0x${string}`
   readonly secrets: readonly string[]
-  /** Who can sign, by the address as it is printed. */
+  /** By the address as it is printed. */
   readonly wallets: ReadonlyMap<string, TestWallet>
   /** Puts new jobs of every state into the ledger, and answers what is there to be named. */
   readonly prepare: (operation: { readonly path: string }) => Promise<Dictionary>

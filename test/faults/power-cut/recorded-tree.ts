@@ -29,7 +29,7 @@ interface Folder {
 }
 type Entry = File | Link | Folder
 
-/** What one call did to names: all of it is there after a cut, or nothing. */
+/** The atomic effect of one call on names. */
 type Change = readonly {
   readonly folder: Folder
   readonly name: string

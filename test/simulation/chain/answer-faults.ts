@@ -1,4 +1,4 @@
-/** How well those answer whom the ledger asks about payments: a run has a mood, and each answer its own outcome. */
+/** Faults in the answers of node and facilitator: a run has a mood, each answer its own outcome. */
 import type { Chance } from '../random.ts'
 
 const outcome = {
@@ -7,7 +7,7 @@ const outcome = {
   stalls: 0,
   /** The connection ends, before what was asked for is done. */
   'cuts off': 0,
-  /** The same after it was done. */
+  /** The connection ends after the request was processed. */
   'cuts off late': 0,
   /** Says something of another form. */
   babbles: 0,
@@ -47,7 +47,7 @@ const moods = {
 
 export interface AnswerFaults {
   readonly next: () => AnswerOutcome
-  /** How often it was not simply answered. */
+  /** Count of faulty answers. */
   readonly count: () => number
   /** From here on all is answered. */
   readonly calm: () => void

@@ -12,7 +12,7 @@ import type { Authorization, Block, Refusal, UsdcChain } from './usdc.ts'
 
 const token = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
 
-/** What the token says (FiatTokenV2_2). */
+/** Revert reasons of FiatTokenV2_2. */
 const words = {
   used: 'FiatTokenV2: authorization is used or canceled',
   expired: 'FiatTokenV2: authorization is expired',
@@ -39,7 +39,6 @@ export interface NodeDeps {
   readonly handedOver: (authorization: Authorization, txHash: string) => void
 }
 
-/** How the process asks the node. */
 export function askNode(deps: NodeDeps, process: Process): ChainRequest {
   const { machine, chance, answerFaults, limits } = deps
   return async (method, params, signal) => {
@@ -63,7 +62,7 @@ export function askNode(deps: NodeDeps, process: Process): ChainRequest {
   }
 }
 
-/** What came of it, to be told later. */
+/** Runs the work now and returns a function that repeats its result or error. */
 function outcomeOf(work: () => unknown): () => unknown {
   try {
     const value = work()
@@ -208,7 +207,7 @@ function logsOf(chain: UsdcChain, filter: unknown, lagMs: number): readonly Log[
     )
 }
 
-/** Of each place the topics that may stand there. */
+/** Allowed topics by position. */
 function topicsIn(filter: unknown): readonly (readonly string[] | null)[] {
   const list = memberOf(filter, 'topics')
   if (!Array.isArray(list)) return []

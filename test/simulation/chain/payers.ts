@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-/** Who pays: keys with USDC on the chain, and every authorization that they have signed. */
+/** Payers: keys with USDC on the chain, and all authorizations that they have signed. */
 import { isDeepStrictEqual } from 'node:util'
 
 import { instantiateSecp256k1 } from '@bitauth/libauth/build/lib/crypto/secp256k1.js'

@@ -25,7 +25,7 @@ export type Call =
 export interface Transaction {
   readonly hash: string
   readonly call: Call
-  /** Of the settling wallet, whose transactions are mined in this order; null for others'. */
+  /** Nonce of the settling wallet, whose transactions are mined in this order; null for other senders. */
   readonly walletNonce: number | null
 }
 
@@ -36,7 +36,7 @@ export interface Block {
   readonly mined: readonly (Transaction & { readonly succeeded: boolean })[]
 }
 
-/** How an authorization ended. */
+/** The transfer or cancellation that used an authorization. */
 export interface End {
   readonly call: Call
   readonly txHash: string
@@ -45,7 +45,7 @@ export interface End {
 
 export type Refusal = 'used' | 'expired' | 'early' | 'signature' | 'funds'
 
-/** Of what is old enough for every node to have it. */
+/** No node lags behind by more. */
 export const mostLagMs = 30_000
 /** A block that deep stays. */
 export const finalDepthMs = 60_000
@@ -60,14 +60,14 @@ export interface UsdcChain {
   readonly endOf: (key: string, lagMs?: number) => End | null
   readonly blockOf: (txHash: string, lagMs?: number) => Block | null
   readonly isWaiting: (txHash: string) => boolean
-  /** What a transaction did in a block that is, or once was, part of the chain. */
+  /** The effect of a transaction in a block that is, or was before a fork, part of the chain. */
   readonly endIn: (txHash: string, blockHash: string) => End | null
-  /** Whether a transaction for it is in a block, and did nothing. */
+  /** True if a transaction for it reverted. */
   readonly hasFailed: (key: string) => boolean
   /** All ends there are. */
   readonly ends: () => readonly End[]
   readonly balanceOf: (address: string) => bigint
-  /** Why the token would not take it in the next block; null where it would. */
+  /** The reason why it would revert in the next block, or null. */
   readonly refusalOf: (authorization: Authorization, lagMs?: number) => Refusal | null
   /** Transactions of the settling wallet that are mined; those that wait after them. */
   readonly walletNonces: (lagMs?: number) => { readonly mined: number; readonly waiting: number }
@@ -83,7 +83,6 @@ export function createUsdcChain(given: {
   readonly machine: Pick<Machine, 'worldMs' | 'outside'>
   readonly chance: Chance
   readonly log: (line: string) => void
-  /** Whether this very text was signed by the key of `from`. */
   readonly isSigned: (authorization: Authorization) => boolean
   readonly funds: ReadonlyMap<string, bigint>
 }): UsdcChain {

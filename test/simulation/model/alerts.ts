@@ -23,7 +23,7 @@ export function subscribe(state: State, request: Of<'subscribe'>, nowMs: number)
   })
 }
 
-/** What waits for it goes with it. */
+/** Deletes its pending deliveries, too. */
 export function unsubscribe(state: State, request: Of<'unsubscribe'>, nowMs: number): Verdict {
   const { id } = request.intent
   return asPartner(state, request, nowMs, (audited) => {

@@ -22,7 +22,6 @@ function hasClaim({ claims }: State, email: string): boolean {
   return [...claims.values()].some((claim) => claim.email === email)
 }
 
-/** Whether one more letter may go out. */
 export function hasRoom({ sends }: State, email: string, nowMs: number): boolean {
   const recent = sends.filter(({ atMs }) => atMs > nowMs - hourMs)
   const toOne = recent.filter((send) => send.email === email)

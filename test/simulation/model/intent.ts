@@ -1,4 +1,4 @@
-/** What a request asks for, as far as the rules of the ledger look at it. */
+/** The facts of a request that the rules of the ledger use. */
 export type Intent =
   | {
       readonly kind: 'register'

@@ -1,4 +1,4 @@
-/** How jobs end: what happens to their bids, the receipt of the exchange, and what time decides. */
+/** The ends of jobs: lapsed bids, the receipt of the exchange, and timeouts. */
 import { dayMs, statusAt } from './reading.ts'
 import type { Job, State } from './state.ts'
 
@@ -27,7 +27,7 @@ export function issue(
   state.entries.push({ wallet: to, receiptId: id, payer: job.poster, amountMicro, atMs, ...none })
 }
 
-/** What time has decided, written down by the builder. Answers what is wrong with it; null where nothing is. */
+/** Applies a timeout that the builder recorded. Returns its problem, or null. */
 export function moveByClock(
   state: State,
   move: { readonly job: string; readonly event: string; readonly receiptId: string | null },

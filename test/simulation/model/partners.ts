@@ -6,7 +6,7 @@ import type { Partner, State } from './state.ts'
 import { refused } from './verdict.ts'
 import type { Body, Verdict } from './verdict.ts'
 
-/** How long a signup waits for its first payment. */
+/** A signup expires without a first payment. */
 const patienceMs = 14 * dayMs
 
 type Own = { readonly handle: string; readonly partner: Partner }
@@ -21,7 +21,7 @@ export function writerOf(
   return ownOf(state, { wallet, isBound })
 }
 
-/** The same, in whatever state the subscription is. */
+/** The same in any state of the subscription. */
 function ownOf(
   state: State,
   { wallet, isBound }: Pick<RequestFacts, 'wallet' | 'isBound'>,
@@ -110,7 +110,7 @@ export function toFree(state: State, request: Of<'free'>, nowMs: number): Verdic
   return changed(request, { handle: own.handle, after, kind: 'free', nowMs })
 }
 
-/** Who has gone already goes once more. */
+/** May be repeated. */
 export function leave(state: State, request: Of<'leave'>, nowMs: number): Verdict {
   const own = ownOf(state, request)
   if ('kind' in own) return own

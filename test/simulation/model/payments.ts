@@ -9,22 +9,22 @@ const mostLifeSeconds = 3600
 /** A block that late takes nothing that has run out. */
 const surelyOverSeconds = 60
 
-/** What the ledger can know when a row changes. */
+/** The facts that justify a change of a payment row. */
 export interface Evidence {
-  /** How the authorization ended on the chain; null where it did not. */
+  /** The end of the authorization on the chain, if any. */
   readonly end: End | null
   readonly headMs: number
-  /** What a transaction did in a block that is, or once was, part of the chain. */
+  /** The effect of a transaction in a block that is, or was before a fork, part of the chain. */
   readonly endIn: (txHash: string, blockHash: string) => End | null
   /** A transaction of ours for it is in a block, and did nothing. */
   readonly hasFailed: boolean
-  /** Who is under way with this payment, for what it buys: how new the chain was when the first of them came. */
+  /** Time of the chain's head when the first open request with this payment for this resource began; null without one. */
   readonly askedMs: number | null
-  /** The same of the watch over payments; null where it does not run. */
+  /** The same for the running payment watch. */
   readonly watchedMs: number | null
 }
 
-/** Whether the money has moved to us, for exactly this. */
+/** True if the transfer paid exactly this amount to this receiver. */
 export function isPaid(
   end: End | null,
   { payTo, amountMicro }: Pick<Payment, 'payTo' | 'amountMicro'>,
@@ -37,12 +37,12 @@ export function isPaid(
   )
 }
 
-/** What no node can have missed that is request from then on. */
+/** True if every node shows the end to requests made from then on. */
 export function wasThere(end: End, sinceMs: number): boolean {
   return end.block.timeMs <= sinceMs - mostLagMs
 }
 
-/** What is wrong with a change of a row; null where nothing is. */
+/** Returns the problem of a change of a payment row, or null. */
 export function findInvalidChange(
   before: Payment | null,
   after: Payment | null,
@@ -106,7 +106,7 @@ function settledWrongly(before: Payment, after: Payment, evidence: Evidence): st
   return end !== null || headMs / 1000 >= after.validBefore ? null : 'it is undone too soon'
 }
 
-/** Whether it is refused for its time, by the clock of the ledger: run out, or not to be taken yet. */
+/** The reason to refuse an authorization for its time, by the ledger's clock. */
 export function timeFlaw(
   { validAfter, validBefore }: { readonly validAfter: number; readonly validBefore: number },
   nowMs: number,
@@ -116,7 +116,7 @@ export function timeFlaw(
   return validAfter >= now || validBefore > now + mostLifeSeconds ? 'early' : null
 }
 
-/** What the ledger has taken and holds, in micro-USDC. */
+/** The sum of settled payments that were not undone, in micro-USDC. */
 export function takenMicro({ payments }: Pick<State, 'payments'>): number {
   return [...payments.values()]
     .filter(({ state, finality }) => state === 'settled' && finality !== 'undone')

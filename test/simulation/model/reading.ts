@@ -1,4 +1,4 @@
-/** What follows from a state. */
+/** Values derived from a state. */
 import type { Entry, Job, Partner, State } from './state.ts'
 
 export const dayMs = 86_400_000

@@ -1,4 +1,4 @@
-/** What the ledger should hold, kept the plain way. Rows are never changed, only replaced: a copy of a state is cheap. */
+/** The state that the ledger should have. Rows are replaced and never changed, so a copy of a state is cheap. */
 
 export interface Worker {
   readonly name: string | null
@@ -62,7 +62,7 @@ export interface Subscription {
   readonly isDisabled: boolean
 }
 
-/** What happened, as the log of events has it. */
+/** A row of the event log. */
 export interface Event {
   readonly seq: number
   readonly id: string
@@ -183,7 +183,6 @@ export interface State {
   /** Emails that count against the limit, as long as the ledger keeps them, and after. */
   readonly sends: Send[]
   readonly partners: Map<string, Partner>
-  /** What became of subscriptions to tiers. */
   readonly changes: ChangeRow[]
   /** Webhooks. */
   readonly subscriptions: Map<string, Subscription>

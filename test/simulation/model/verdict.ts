@@ -1,4 +1,4 @@
-/** What a request must come to. */
+/** The outcomes that a request may have. */
 import type { State } from './state.ts'
 
 export type Body = Readonly<Record<string, unknown>>

@@ -5,13 +5,12 @@ import type { Event, WebhookDelivery, State, Subscription } from './state.ts'
 const mostAttempts = 10
 const leaseMs = 60_000
 
-/** Whether a subscription is to be told of an event. */
 export function wants({ rails, afterSeq, isDisabled }: Subscription, event: Event): boolean {
   if (isDisabled || event.seq <= afterSeq) return false
   return rails === null || (event.rail !== null && rails.includes(event.rail))
 }
 
-/** Who is to be told of what, that comes after a place in the log of events and up to another. */
+/** Pairs of subscription and event that need a delivery, for the events of a range. */
 export function newsBetween(
   { events, subscriptions }: Pick<State, 'events' | 'subscriptions'>,
   fromSeq: number,
@@ -24,12 +23,12 @@ export function newsBetween(
     )
 }
 
-/** What is wrong with a change of a delivery; null where nothing is. */
+/** Returns the problem of a change of a webhook delivery, or null. */
 export function findInvalidDelivery(
   before: WebhookDelivery,
   after: WebhookDelivery,
   known: {
-    /** What those who sent it have been told. */
+    /** Outcomes that its senders have seen. */
     readonly told: readonly DeliveryOutcome[]
     readonly sent: number
     /** Its subscription ends with this change. */

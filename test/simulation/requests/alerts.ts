@@ -18,7 +18,7 @@ export async function subscribe(at: Circumstances): Promise<Sent> {
   })
 }
 
-/** Of a webhook that there is, mostly by who has it. */
+/** For an existing webhook, mostly by its owner. */
 export async function ofWebhook(kind: 'unsubscribe' | 'try', at: Circumstances): Promise<Sent> {
   const { chance, state } = at
   const all = [...state.subscriptions]

@@ -1,4 +1,4 @@
-/** What posters and bidders send. */
+/** Requests of posters and bidders. */
 import { bodySha256, messages, sha256Hex } from '../../../src/auth/messages.ts'
 import { testService } from '../../support/wallets.ts'
 import type { TestWallet } from '../../support/wallets.ts'

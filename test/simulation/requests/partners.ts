@@ -1,4 +1,4 @@
-/** What partners say of themselves: that they come, who they are, where they attest, that they go. */
+/** Signups, profiles, attestation endpoints and tier changes of partners. */
 import { messages, sha256Hex } from '../../../src/auth/messages.ts'
 import { testService } from '../../support/wallets.ts'
 import type { TestWallet } from '../../support/wallets.ts'

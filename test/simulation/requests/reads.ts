@@ -44,7 +44,7 @@ interface Shopping {
   readonly chance: Chance
   readonly payerWallets: PayerWallets
   readonly people: People
-  /** What was bought, or asked for, before. */
+  /** Earlier paid reads. */
   readonly before: readonly PaidRead[]
   readonly state: State
 }

@@ -26,13 +26,12 @@ export interface Circumstances {
   readonly isWilling: boolean
   /** The hash by which callers without a wallet are told apart. */
   readonly remoteKey: (address: string) => string
-  /** What people have in their mailboxes. */
   readonly emails: Pick<Emails, 'codesTo' | 'hashes'>
 }
 
 export interface Parts {
   readonly intent: Intent
-  /** Of the path. */
+  /** Path parameters. */
   readonly params?: Readonly<Record<string, string>>
   /** Null where there is none. */
   readonly body: object | null
@@ -86,7 +85,7 @@ export function sentOf(at: Circumstances, parts: Parts, from = senderOf(at)): Se
   }
 }
 
-/** The same again; with `respelled` in other bytes that mean the same. */
+/** Repeats a request; `respelled` changes bytes and not the meaning. */
 export function again(sent: Sent, number: number, respelled: boolean): Sent {
   if (!respelled || sent.raw === '') return { ...sent, number }
   const raw = `${sent.raw} `

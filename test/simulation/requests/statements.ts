@@ -1,4 +1,4 @@
-/** What workers sign themselves: registrations, receipts, claims. */
+/** Registrations, receipts and claims, signed by workers. */
 import { bodySha256, messages, receiptId, sha256Hex } from '../../../src/auth/messages.ts'
 import { issued, receiptFacts, workerSigned } from '../../support/receipts.ts'
 import { signedBody, testService } from '../../support/wallets.ts'

@@ -1,4 +1,4 @@
-/** What is said without a signature. */
+/** Feedback and proposals, which are not signed. */
 import { senderOf, sentOf } from './sent.ts'
 import type { Circumstances, Sent } from './sent.ts'
 

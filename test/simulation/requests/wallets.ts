@@ -1,4 +1,4 @@
-/** Who the clients are: their keys, names, and where they come from. */
+/** Keys, names and addresses of the clients. */
 import { ed25519Key, evmWallet, nearWallet, solanaWallet } from '../../support/wallets.ts'
 import type { TestWallet } from '../../support/wallets.ts'
 import type { Chance } from '../random.ts'
