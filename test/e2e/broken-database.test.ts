@@ -1,4 +1,4 @@
-/** The file fails under a running service: it answers 503, says why, and ends, so that whoever watches starts it anew. */
+/** A database that fails under a running process: 503, a reason in the log, and an exit code for the supervisor. */
 import { truncateSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -27,7 +27,7 @@ test('a service whose database fails answers 503, then ends with a code other th
   const url = await addressOf(service)
   expect(await post(url, 'before')).toBe(201)
 
-  // All that was written since the last checkpoint lies there: without it the next read finds an I/O error.
+  // Removes all writes since the last checkpoint.
   truncateSync(join(ledger.dataDir, 'ledger.db-wal'), 0)
   expect((await fetch(`${url}/api/v1/receipts?rail=x402`)).status).toBe(503)
   expect(await service.ended).toBe(1)

@@ -1,8 +1,6 @@
 /**
- * Least privilege: in a whole life of a ledger (a start from nothing, a poll, builds, a write, a backup, a stop) no
- * process opens, makes, moves or removes a file outside of the two folders that it was given. strace sees every call,
- * also those of the programs that it starts. Where root runs the test, the ledger lives as another user, who owns these
- * two folders and nothing else: what it needs beside them it only reads.
+ * Least privilege: from the first start to a backup no process writes outside of its two folders. strace records every
+ * call of all processes. As root the test runs the ledger as another user, who owns only these folders.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import {

@@ -1,4 +1,4 @@
-/** Each thing that the doctor looks at is broken once: it finds that and nothing else, and says what to do. */
+/** Breaks each thing that `admin doctor` checks: it reports that and nothing else, with a remedy. */
 import {
   chmodSync,
   mkdirSync,
@@ -42,7 +42,7 @@ afterAll(() => {
   ledger.remove()
 })
 
-/** Statements on the file as it lies there, with none of the program's own checks. */
+/** Runs statements without the program's checks. */
 async function sqlOn(...statements: readonly string[]): Promise<void> {
   await withPlainFile(join(ledger.dataDir, 'ledger.db'), 'read-write', async (db) => {
     for (const statement of statements) await sql.raw(statement).execute(db)
@@ -51,7 +51,7 @@ async function sqlOn(...statements: readonly string[]): Promise<void> {
 
 const inData = (...names: string[]) => join(ledger.dataDir, ...names)
 
-/** Changes a file; what is answered puts it back. */
+/** Changes a file. The returned function restores it. */
 function changed(path: string, change: (text: string) => string): () => void {
   const before = readFileSync(path)
   writeFileSync(path, change(before.toString('utf8')))
@@ -65,7 +65,7 @@ function opened(path: string): () => void {
 
 type Undo = () => void | Promise<void>
 
-/** By what the doctor calls it: how it is broken, and what the finding must say. */
+/** By the name of the check: the damage and the expected finding. */
 const breaks: Readonly<
   Record<
     string,

@@ -1,7 +1,6 @@
 /**
- * A builder that remembers publishes what one that remembers nothing would. Whatever was written between two builds, and
- * whatever went wrong with one of them, both build from the same past at the same time, and the manifests are compared:
- * they hold the hash, the signature and the time of every document.
+ * Incremental builds against builds without memory: after random writes and failures both start from the same generation at
+ * the same time, and their manifests, with the hash, signature and time of every document, must be equal.
  */
 import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -30,7 +29,7 @@ import type { Write } from './random-writes.ts'
 allowSlowTests('builds after hundreds of random writes')
 
 const timeoutMs = 600_000
-/** Given again by `BUILDS_SEED`, the same happens in the same order. */
+/** `BUILDS_SEED` repeats the same order. */
 const seed = Number(process.env['BUILDS_SEED'] ?? 20_261_121)
 const startMs = Date.UTC(2026, 10, 21, 6)
 const rails = ['apify', 'pact', 'x402']
@@ -47,7 +46,7 @@ let root: string
 let database: OpenDatabase
 
 beforeAll(async () => {
-  // Where there is memory to write to, nobody waits for a disk: none fails here.
+  // In memory, so that no disk fails.
   const memory = '/dev/shm'
   root = mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), 'ledger-incremental-'))
   cpSync('data', join(root, 'data'), {
@@ -64,7 +63,7 @@ afterAll(async () => {
   rmSync(root, { recursive: true })
 })
 
-/** Most are short: after ten minutes all that tells of ages is made anew, and what was forgotten with it. */
+/** Most are short: after ten minutes ages are rendered anew. */
 const pauses = [minuteMs, minuteMs, minuteMs, minuteMs, 11 * minuteMs, 7 * hourMs, 8 * dayMs]
 const others = ['keys rotated', 'exchange keys rotated', 'disk full', 'disk full later'] as const
 
@@ -86,7 +85,7 @@ test(
     }
     let nowMs = startMs
     let n = 0
-    /** Writes of files that succeed before the disk is full; null where it has room. */
+    /** Writes until the disk is full; null for a disk with space. */
     let room: number | null = null
     const done: string[] = []
     let published: Published | null = null
@@ -131,7 +130,6 @@ test(
         }
         case 'disk full':
         case 'disk full later':
-          // Something has to be new for anything to be written.
           await write('event')
           room = name === 'disk full' ? 0 : 1 + below(4)
           return
@@ -155,7 +153,7 @@ test(
         }
         room = null
       }
-      // The runs of jobs alone are no reason to build.
+      // Job runs alone cause no build.
       const isRun = done.at(-1) === 'run'
       const options = { ...optionsIn(remembering), memory }
       const built = await (isRun ? build(options) : buildIfChanged(options))
@@ -177,7 +175,7 @@ test(
   timeoutMs,
 )
 
-/** Every order is as likely as any other. */
+/** Fisher-Yates. */
 function shuffled<T>(items: readonly T[], random: () => number): T[] {
   return items
     .map((item) => ({ item, at: random() }))

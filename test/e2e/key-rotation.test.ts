@@ -1,7 +1,4 @@
-/**
- * The signing key is rotated again and again while clients post receipts, the builder builds, and readers check every
- * document that they fetch against the published keys: not one check fails, and no receipt is lost.
- */
+/** Rotates the signing key under load: readers check every document against the published keys. */
 import { expect, test } from 'vitest'
 
 import { parseSigningKeys, verifyDocument } from '../../src/client/verify.ts'
@@ -29,7 +26,7 @@ async function keysOf(url: string): Promise<SigningKeys> {
   return keys
 }
 
-/** A reader as the documentation describes one: keys are kept, and fetched anew where one is not among them. */
+/** Keeps keys and fetches them again for an unknown one, as documented. */
 function createReader(url: string) {
   let keys: SigningKeys = { keys: [] }
   const kids = new Set<string>()

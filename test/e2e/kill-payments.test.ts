@@ -1,6 +1,6 @@
 /**
- * The compiled service killed with SIGKILL around the moment at which a payment leaves for the chain: the next start
- * knows of it, and the payer gets once what was paid for.
+ * Kills the compiled service a hundred times while eight clients post: acknowledged receipts are stored once, and repeats of
+ * the others are stored once.
  */
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * The compiled service killed with SIGKILL a hundred times while eight clients post receipts: whatever was answered
- * with 2xx is there, once, with what it earned; what was not answered is sent again to the next one, and is there once.
+ * Kills the compiled service a hundred times while eight clients post: acknowledged receipts are stored once, and repeats of
+ * the others are stored once.
  */
 import { expect, test } from 'vitest'
 
@@ -66,7 +66,7 @@ test(
       const service = ledger.service({ BUILDER: 'off' })
       return { service, url: await addressOf(service) }
     }
-    /** To the service after the kill: what it has got of them already is answered as a repeat. */
+    /** Receipts that it has already are answered as repeats. */
     const sendAgain = async (url: string) => {
       const before = await expectKept()
       // Nothing else than what was sent.

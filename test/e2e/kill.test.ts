@@ -1,7 +1,6 @@
 /**
- * The compiled builder killed with SIGKILL fifty times, before operations on files that are spread over a whole build
- * and at random moments, alone, with its service and under it while clients post receipts: whatever was published is
- * whole, whatever was acknowledged is there once, and the next start goes on from it.
+ * Kills the compiled builder fifty times, at operations spread over a build and at random moments, alone, with its service
+ * and under it: published sets are whole, acknowledged receipts are stored once, the next start continues.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -29,7 +28,6 @@ allowSlowTests('starts the compiled program')
 
 const killHook = 'test/support/kill-hook.ts'
 const pidHook = 'test/support/pid-hook.ts'
-/** Every kill is a process of its own, and a machine may be busy. */
 const timeoutMs = 480_000
 const testClock = 'test/support/test-clock.ts'
 /** Operations at the end of a build: its switch to the new set and its archive. */
@@ -47,7 +45,7 @@ let sources: RecordedSources
 let hooked: Record<string, string>
 
 beforeAll(async () => {
-  // With a copy of what people wrote, so that every build has something new to tell.
+  // With a copy of the authored files, so that every build has changes.
   sources = await startRecordedSources()
   hooked = withHooks(program, killHook)
 })
@@ -65,7 +63,6 @@ function write(version: number): void {
   writeFileSync(path, JSON.stringify({ ...rail, notes: `version ${version}` }))
 }
 
-/** The version that is published, or null before the first. */
 function publishedVersion(ledger: Ledger): number | null {
   if (!existsSync(join(ledger.publicDir, 'current'))) return null
   const { notes } = railFile.parse(ledger.document('api/v1/rails/olas.json'))
@@ -109,14 +106,14 @@ function expectWholeArchive(ledger: Ledger): void {
   ledger.git('fsck', '--full', '--strict', '--no-dangling')
 }
 
-/** The next start of the whole program serves the version, with nothing to complain of. */
+/** The next start serves the version and reports no problem. */
 async function expectServed(ledger: Ledger, version: number): Promise<void> {
   const service = ledger.service()
   const url = await addressOf(service)
   await service.says('"message":"serving"')
   const answerOf = async (path: string): Promise<unknown> =>
     await (await fetch(`${url}/api/v1${path}`)).json()
-  // The set of before is served until the builder, which starts now, has published.
+  // The old set is served until the builder has published.
   const patience = { timeout: 60_000 }
   await expect
     .poll(async () => await answerOf('/rails/olas'), patience)
@@ -127,7 +124,7 @@ async function expectServed(ledger: Ledger, version: number): Promise<void> {
   await stop(service)
 }
 
-/** Given again by `KILL_SEED`, the moments of the kills are the same. */
+/** `KILL_SEED` repeats the moments of the kills. */
 const seed = Number(process.env['KILL_SEED'] ?? Date.now() % 2 ** 31)
 
 /** The last builder that the service has started. */
@@ -136,7 +133,7 @@ function builderPid(service: Running): number {
   return Number(started.at(-1)?.[1])
 }
 
-/** Statuses of a document and of a live read, one after the other until it is over. */
+/** Statuses of alternating reads. */
 async function readUntil(url: string, isOver: () => boolean): Promise<readonly number[]> {
   const statuses: number[] = []
   while (!isOver()) {
@@ -264,7 +261,6 @@ describe('a builder killed with SIGKILL', () => {
         const url = await addressOf(service)
         await clients.retry(url)
         const posting = clients.post(url, Infinity)
-        // From the start of the builder into its builds after receipts.
         await delay(random() * 4000)
         await killed(service)
         expect((await posting).some(({ status }) => status === null)).toBe(true)
@@ -306,7 +302,7 @@ describe('a builder killed with SIGKILL', () => {
         await delay(random() * 300)
         const builder = builderPid(service)
         process.kill(builder, 'SIGKILL')
-        // Stands still while the set is looked at: it would start the next builder.
+        // Paused, so that it does not start the next builder.
         service.kill('SIGSTOP')
         expect(problemsOfSet(ledger)).toEqual([])
         expectWholeArchive(ledger)

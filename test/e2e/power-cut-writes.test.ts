@@ -1,6 +1,6 @@
 /**
- * Power cuts at every flush of a service that takes receipts, replayed: strace records what the compiled service did to
- * its database and what it answered, in one order; each disk that a cut could leave is opened and looked at.
+ * Replays power cuts at every flush: strace records writes and answers of the compiled service in order; every disk that a
+ * cut could leave is checked.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -36,7 +36,7 @@ afterAll(() => {
   rmSync(root, { recursive: true, force: true })
 })
 
-/** Runs the service under strace while clients post; answers the ids of all receipts that were answered. */
+/** Runs the service under strace while clients post. Returns the acknowledged receipts. */
 async function record(tracePath: string, dataDir: string): Promise<ReadonlySet<string>> {
   const traced = ['-f', '-y', '-xx', '-s', String(tracedBytes), '-e', `trace=${tracedCalls}`]
   const quiet = ['-qq', '--seccomp-bpf', '-e', 'signal=none', '-o', tracePath]

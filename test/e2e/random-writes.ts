@@ -1,4 +1,4 @@
-/** Every kind of write that public documents are made of, one function each, for builds to be made in between. */
+/** Every kind of write that changes public documents. */
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -39,7 +39,7 @@ import { addViews } from '../../src/db/views.ts'
 import { putWorker } from '../../src/db/workers.ts'
 import { figures } from '../support/figures.ts'
 
-/** `n` differs from call to call. What has nothing to change begins it. */
+/** `n` is unique. Creates what it needs to change. */
 export type Write = (tx: Transaction<Database>, n: number, nowMs: number) => Promise<unknown>
 
 const wallet = (n: number) => {
@@ -110,7 +110,6 @@ async function signUp(
   })
 }
 
-/** The first partner, who signs up where there is none. */
 async function partner(tx: Transaction<Database>, nowMs: number): Promise<PartnerRecord> {
   const found = await findPartner(tx, { wallet: wallet(1).id })
   return found ?? (await signUp(tx, { handle: 'first', wallet: wallet(1) }, nowMs))
@@ -154,7 +153,7 @@ async function bidOn(tx: Transaction<Database>, n: number, nowMs: number) {
 
 const anyObject = z.looseObject({})
 
-/** Writes of the database and of people, by name. */
+/** Writes of the database and of authored files. */
 export function documentWrites(dataDir: string, rails: readonly string[]) {
   const edit = (name: string, change: (json: z.infer<typeof anyObject>) => object) => {
     const file = join(dataDir, name)

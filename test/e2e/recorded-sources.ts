@@ -1,7 +1,6 @@
 /**
- * Every source that the builder reads, on this machine: chains that hold contracts emitting the real events, the
- * recorded answers of the sources read over HTTP, and a Solana node. Nothing happens within a day of the edge of any
- * window, so polls of one afternoon must agree.
+ * Every source of the builder on this machine: chains with contracts that emit the real events, recorded HTTP answers and
+ * a Solana node. No event is within a day of a window's edge, so polls of one afternoon agree.
  */
 import {
   encodeAbiParameters,
@@ -33,7 +32,7 @@ import type { FakeTransaction } from '../support/solana-node.ts'
 
 /** The first poll: a Sunday afternoon. */
 export const firstPollMs = Date.UTC(2026, 9, 4, 12, 30)
-/** Midnight so many days before the day after the polls. */
+/** Midnight, days before the day after the polls. */
 export const daysAgo = (days: number): number => Date.UTC(2026, 9, 5) - days * dayMs
 
 export interface RecordedSources {
@@ -41,7 +40,7 @@ export interface RecordedSources {
   readonly env: Readonly<Record<string, string>>
   /** Sets how a source answers from now on. */
   readonly setMode: (rail: string, mode: ReplayMode) => void
-  /** Mines empty blocks on every chain, so that its settled head stands at the time. */
+  /** Mines empty blocks on every chain up to the time. */
   readonly settle: (atMs: number) => Promise<void>
   /** Requests that no recording answers. */
   readonly unmatched: () => readonly string[]
@@ -86,7 +85,7 @@ export async function startRecordedSources(): Promise<RecordedSources> {
 
 const otherwiseServed = new Set(['x402_solana', 'solana_registry'])
 
-/** All that the registry recorded lies in the window, so it is also asked for a page after the last. */
+/** The registry is also asked for the page after the last. */
 function registryAnswer({ path }: ReplayRequest): { readonly body: unknown } | undefined {
   if (path.endsWith('&offset=6')) return { body: [] }
   const fixture = registryFixtures.find(({ request }) => request.path === path)

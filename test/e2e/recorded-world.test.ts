@@ -1,7 +1,4 @@
-/**
- * A world recorded at one afternoon, read by the compiled builder: what it publishes is computed here by hand. The
- * runs follow each other as on a real day, so every test begins where the one before it ended.
- */
+/** The compiled builder on recorded sources, against figures computed by hand. Each test continues where the last one ended. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 

@@ -1,7 +1,6 @@
 /**
- * The drill of a restore, from end to end: a backup is taken while receipts come in, restored into an empty folder, and
- * a service started on it. Everything that was answered before the backup is there to the last byte, and nothing that
- * was taken before the restore can be used again, also where its clock was four minutes ahead.
+ * A restore from end to end: a backup under load, restored into an empty folder. Everything acknowledged before the backup
+ * is there, and no earlier signature is accepted again.
  */
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
@@ -101,7 +100,6 @@ test('a restored backup contains every write acknowledged before it, and no earl
   await stop(service)
   const original = await hashesIn(join(ledger.dataDir, 'ledger.db'))
 
-  // Another machine: the backup, and the keys from their own.
   const restored = newLedger(program, { POLL: 'off' })
   for (const folder of ['keys', 'secrets']) {
     const from = join(ledger.dataDir, folder)

@@ -1,4 +1,4 @@
-/** The command line as a person uses it: a process of its own, against a service that runs. */
+/** The command line in its own process, against a running service. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -23,7 +23,6 @@ export interface Shell {
   readonly url: () => string
   /** Runs the command line with the address of the service in its environment. */
   readonly cli: (args: readonly string[], env?: Readonly<Record<string, string>>) => Promise<Ended>
-  /** Runs what a person would paste. */
   readonly bash: (text: string) => Promise<Ended>
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>

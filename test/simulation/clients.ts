@@ -23,11 +23,9 @@ export interface Clients {
     kind: (typeof kinds)[number],
     step: Pick<Step, 'isWilling'> & { readonly number: number; readonly chance: Chance },
   ) => Promise<void>
-  /** Sends something again that was sent before. */
   readonly askAgain: (number: number, chance: Chance) => void
-  /** The very same again, where nobody has answered. */
   readonly insist: (sent: Sent, number: number) => void
-  /** Asks for a read that is sold; at times twice at once, or for something else beside. */
+  /** Requests a sold read; at times twice at once, or another one beside it. */
   readonly buy: (number: number, chance: Chance) => void
   readonly buyAgain: (paid: PaidRead, number: number) => void
   readonly look: (number: number, chance: Chance) => void
@@ -48,7 +46,7 @@ export function createClients(given: {
   let calm = 0
 
   function start(flight: Pick<Flight, 'name' | 'sent' | 'look' | 'paid'>, call: Call): void {
-    // Whoever comes while others still suffer from a trouble may suffer with them.
+    // A request during a fault may suffer from it.
     if (oracle.flights.size === 0) calm = machine.troubles()
     const { process, server } = given.service()
     const under = oracle.begun({

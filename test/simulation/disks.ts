@@ -2,7 +2,6 @@ import { copyFileSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 export interface Disks {
-  /** A database file that holds what this one does. */
   readonly copyOf: (path: string) => string
   readonly removeAll: () => void
 }
@@ -14,7 +13,7 @@ export function createDisks(dir: string, seed: number): Disks {
     copyOf: (path) => {
       const made = join(dir, `${seed}-${files.length}.db`)
       files.push(made)
-      // With whatever was not yet moved from the log into the file.
+      // Includes the write-ahead log.
       for (const end of ['', '-wal']) {
         if (existsSync(`${path}${end}`)) copyFileSync(`${path}${end}`, `${made}${end}`)
       }

@@ -1,4 +1,4 @@
-/** Emails with codes: who carries them, and what the ledger keeps of them. */
+/** Oracle of claims by e-mail: delivery of codes, and the rows that the ledger keeps. */
 import { z } from 'zod'
 
 import type { Mail } from '../../src/mail/mail.ts'
@@ -16,7 +16,6 @@ export const emailRows = z.object({
   codes: z.array(z.tuple([text, text, text, text.nullable(), z.number(), time])),
 })
 
-/** A claim by e-mail, under way. */
 interface Asking {
   readonly name: string
   readonly sent: Pick<RequestFacts, 'intent'> | null
@@ -25,23 +24,23 @@ interface Asking {
 
 export interface Emails {
   readonly carry: (process: Process) => Mail
-  /** The codes that an address has received, the last one at the end. */
+  /** Codes received by an address, oldest first. */
   readonly codesTo: (address: string) => readonly string[]
   readonly hashes: {
     readonly email: (address: string) => string
     readonly code: (email: string, code: string) => string
   }
-  /** A code may be used in the commit that it comes with: then it is the one that was sent. */
+  /** Accepts a code that is used in the commit that stores it. */
   readonly suppose: (state: State, used: { readonly email: string; readonly hash: string }) => void
-  /** Takes over what has changed. True where anything has. */
+  /** Applies the changes. Returns true if there were any. */
   readonly observe: (
     found: z.infer<typeof emailRows>,
     states: { readonly state: State; readonly before: State },
     flights: readonly Asking[],
   ) => boolean
-  /** A code was refused: in one of these states it was no good, or it was counted as a wrong one. */
+  /** Checks that a refused code was invalid in one of the states, or counted as a wrong one. */
   readonly refused: (flight: Asking, versions: readonly State[]) => void
-  /** From here on every letter arrives. */
+  /** Delivers every e-mail from now on. */
   readonly calm: () => void
 }
 
@@ -62,7 +61,6 @@ export function createEmails(given: {
     code: (email, code) => keyedHash('email-code', `${email}\n${code}`),
   }
 
-  /** The codes that went to the address behind a hash. */
   function received(email: string): readonly string[] {
     return [...box].flatMap(([address, codes]) =>
       hashes.email(address) === email ? codes.map((code) => hashes.code(email, code)) : [],
@@ -136,7 +134,6 @@ export function createEmails(given: {
       )
       const more = tries - known.tries
       if (more < 0 || more > guesses.length) fail(`${more} wrong codes are counted`)
-      // Of several who guess at once it does not matter who is counted.
       for (const guess of guesses) if (more > 0) tried.add(guess)
       state.codes.set(email, { ...known, hash, tries })
     }

@@ -1,4 +1,4 @@
-/** Requests as bytes on a connection that leads straight into the server: its parser, its listener, its answer. */
+/** HTTP requests over an in-memory connection to the server. */
 import type { Server } from 'node:http'
 import { Duplex } from 'node:stream'
 
@@ -17,13 +17,12 @@ export interface Answer {
   readonly head: string
 }
 
-/** One of its headers, or null. The name in lower case. */
+/** `name` in lower case. */
 export function headerOf({ head }: Pick<Answer, 'head'>, name: string): string | null {
   const line = head.split('\r\n').find((one) => one.toLowerCase().startsWith(`${name}: `))
   return line?.slice(name.length + 2) ?? null
 }
 
-/** Sends a request; `answered` is told when the whole answer is out. */
 export function send(server: Server, call: Call, answered: (answer: Answer) => void): void {
   const chunks: Buffer[] = []
   const socket = Object.assign(

@@ -24,7 +24,7 @@ import { mount, plainMachine } from './sqlite-driver.ts'
 
 export interface Installation {
   readonly dir: string
-  /** A file in the present schema without a row. */
+  /** An empty database in the current schema. */
   readonly emptyDatabase: string
   readonly dataDir: string
   readonly reference: Reference
@@ -36,7 +36,6 @@ export interface Installation {
 }
 
 export const startMs = Date.UTC(2026, 10, 21, 6)
-/** Rails that builds show; the others are data like them. */
 export const rails = ['x402', 'olas', 'job_exchange'] as const
 
 export async function prepareInstallation(): Promise<Installation> {
@@ -67,14 +66,14 @@ export async function prepareInstallation(): Promise<Installation> {
   }
 }
 
-/** The curve of Ethereum comes with the first signature that needs it, in a time that no seed has chosen. */
+/** Loads secp256k1 now: its loading time would not depend on the seed. */
 async function loadWhatIsLoadedLate(): Promise<void> {
   const { address, sign } = evmWallet('anyone')
   const signed = { message: 'anything', signature: await sign('anything') }
   await verifySignature({ ...signed, wallet: parseWallet(address) })
 }
 
-/** As the command that puts a backup back ends: the file says when that was. */
+/** Sets the time of the restore, like `admin restore`. */
 export async function markRestored(path: string, restoredAt: string): Promise<void> {
   mount(plainMachine)
   const database = await openDatabase({ url: path, create: false })

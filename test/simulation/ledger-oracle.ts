@@ -1,7 +1,6 @@
 /**
- * Watches the file and the answers. After every commit it says which requests have taken effect, and lets the model
- * write the same; of every answer it says whether it is right in one of the states that there were while the request
- * was under way.
+ * Checks the file and the answers. After every commit it finds the requests that took effect and applies them to the model;
+ * an answer must be right in one of the states that existed while the request was open.
  */
 import { isDeepStrictEqual } from 'node:util'
 
@@ -29,13 +28,11 @@ import { findMismatch } from './structural-match.ts'
 import { outboxRows } from './webhooks-oracle.ts'
 import type { WebhooksOracle } from './webhooks-oracle.ts'
 
-/** A request under way. */
 export interface Flight {
   readonly name: string
   readonly sent: Sent | null
   /** The wanted answer of a read in a state; null for a 404. */
   readonly look: ((state: State, nowMs: number) => object | null) | null
-  /** A read that is sold. */
   readonly paid: PaidRead | null
   readonly nowMs: number
   readonly fromVersion: number
@@ -44,11 +41,11 @@ export interface Flight {
   /** Time of the chain's head and count of faulty answers when it began. */
   readonly headMs: number
   readonly answerFaults: number
-  /** A change of the endpoint was refused because another came first, and that is in the history. */
+  /** Its change of the endpoint lost a race that is in the audit log. */
   lostRace: boolean
 }
 
-/** A request that took effect: the rows are there, and one of the requests that asked for it may say so first. */
+/** A request that took effect; one of its senders may receive the first answer. */
 interface Effect {
   readonly status: number
   readonly body: Readonly<Record<string, unknown>>
@@ -59,7 +56,6 @@ interface Effect {
 /** The job of the builder that has committed. */
 export interface ClockWork {
   readonly kind: string
-  /** The clock as it read it. */
   readonly nowMs: number
 }
 
@@ -84,21 +80,20 @@ type News = z.infer<typeof news>
 
 export interface LedgerOracle {
   readonly state: () => State
-  /** All states so far; the last is the present one. */
+  /** All states, oldest first. */
   readonly versions: readonly State[]
   readonly flights: ReadonlySet<Flight>
   readonly begun: (flight: Omit<Flight, 'fromVersion' | 'lostRace'>) => Flight
-  /** `isExcused`: the machine has made trouble, so that the ledger may say that it cannot. */
+  /** `isExcused`: a fault occurred, so the ledger may answer 5xx. */
   readonly answered: (flight: Flight, answer: Answer, isExcused: boolean) => void
-  /** Nobody will answer what is under way. */
+  /** Open requests will not be answered. */
   readonly cutOff: () => void
-  /** Requests that nobody has answered, to be sent again. */
+  /** Unanswered requests, to be repeated. */
   readonly takeUnsettled: () => readonly Sent[]
   readonly takeUnserved: () => readonly PaidRead[]
   readonly observe: (probe: DatabaseProbe, clock: ClockWork | null) => Promise<void>
   /** The whole file against the model. */
   readonly examine: (probe: DatabaseProbe) => Promise<void>
-  /** The file was put back as it was in an earlier state. */
   readonly putBack: (probe: DatabaseProbe, to: State, nowMs: number) => Promise<void>
 }
 
@@ -134,7 +129,7 @@ export function createLedgerOracle(given: {
       if (told.has(`${wallet} ${sha}`)) continue
       const proof = `${wallet} ${sha}`
       const audit = found.audit.find(([, by, , , message]) => by === wallet && message === sha)
-      // The history has claims and signups by their oaths, and not by their messages.
+      // Claims and signups are in the audit log by their oaths.
       const oath = found.audit.find(
         ([, by, , action]) =>
           by === wallet && (action === 'claimSpot' || action === 'signupPartner'),
@@ -173,7 +168,7 @@ export function createLedgerOracle(given: {
     const hasMail = emails.observe(found.emails, { state, before }, [...flights])
     if (hasMoved || isTold || hasMail) versions.push(copyOf(state))
     if (clock?.kind === 'tidy') {
-      // What it drops has expired; what it keeps, because the clock may have jumped, is its own affair.
+      // It may only drop what has expired.
       noteDropped(state.used, found.held, clock.nowMs)
       noteDropped(state.keys, found.keys, clock.nowMs)
       versions.push(copyOf(state))
@@ -210,7 +205,7 @@ export function createLedgerOracle(given: {
     }
   }
 
-  /** Writes without a wallet are known by the key they carry, or by their words. */
+  /** Unsigned writes are identified by their key or text. */
   function noteUnsigned(found: News): void {
     const fresh = found.keys.filter(([caller, key, requestSha, , , expiresAt]) => {
       const kept = state.keys.get(`${caller} ${key}`)
@@ -256,7 +251,7 @@ export function createLedgerOracle(given: {
     }
   }
 
-  /** The candidate that the rows belong to, after the model has written the same. */
+  /** The request that caused the rows, after it was applied to the model. */
   function takeEffect(
     candidates: readonly Flight[],
     answer: { readonly status: number; readonly body: Effect['body'] },
@@ -285,7 +280,7 @@ export function createLedgerOracle(given: {
     return null
   }
 
-  /** The secret of a webhook is in no row: it is made of its id each time. */
+  /** Secrets are derived from ids and not stored. */
   function withoutSecret({ secret, ...rest }: Answer['body']): Answer['body'] {
     if (secret === undefined) return rest
     if (secret !== given.secretOf(String(rest['id']))) fail('a secret is not that of its webhook')
@@ -406,7 +401,6 @@ export function createLedgerOracle(given: {
       versions.push(copyOf(state))
       paymentsOracle.putBack(state.payments)
       webhooks.putBack(state)
-      // Rows are numbered on from there.
       last = news.parse(await probe.json(newsSql, last)).last
       lostRaces = last[3] ?? 0
     },

@@ -1,7 +1,6 @@
 /**
- * The machine that the processes of the ledger run on. Whatever they wait for (a statement, a flush, a signature checked
- * on another thread, a timer, a source that answers) waits here, and one thing at a time is let go, in an order that
- * comes from the seed. Between two of them the program runs until it waits for everything again.
+ * The machine under the processes of the ledger. Whatever they wait for (a statement, a flush, a check, a timer, an answer)
+ * waits here, and the seed decides which operation runs next.
  */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
@@ -17,9 +16,9 @@ export interface Process {
   readonly name: ProcessName
   readonly connections: Database[]
   isAlive: boolean
-  /** While it starts, alone on the machine, its operations run as they come. */
+  /** Operations run immediately while it starts. */
   isStarting: boolean
-  /** Its database has failed under it: it ends itself as soon as it can. */
+  /** Its database failed: it ends itself soon. */
   isBroken: boolean
 }
 
@@ -39,12 +38,12 @@ export interface Fault {
   readonly kind: FaultKind
   readonly process: ProcessName
   readonly stage: Stage | 'any'
-  /** Operations of the stage that go well before. */
+  /** Operations of the stage that succeed before. */
   skip: number
 }
 
 interface Waiting {
-  /** Null for what goes on in the world whatever becomes of the processes. */
+  /** Null for events outside of the processes. */
   readonly process: Process | null
   readonly what: string
   readonly release: () => Promise<void>
@@ -53,31 +52,31 @@ interface Waiting {
 
 export interface Machine {
   readonly nowMs: () => number
-  /** The time of the world, which goes on where the clock of the machine goes on, and never back. */
+  /** Like the clock, but never goes back. */
   readonly worldMs: () => number
   readonly moveClock: (byMs: number) => void
-  /** A clock that is behind that of the world is set. */
+  /** Sets a clock that is behind. */
   readonly setClock: () => void
   readonly clockOf: (process: Process) => Clock
   readonly startProcess: (
     name: ProcessName,
     open: (process: Process) => Promise<void>,
   ) => Promise<Process>
-  /** Drops all that the process waits for and closes its files: what was not committed is gone. */
+  /** Drops its pending operations and closes its files: uncommitted changes are lost. */
   readonly kill: (process: Process) => Promise<void>
   readonly arm: (fault: Fault) => void
   readonly disarm: () => void
   readonly waiting: () => number
-  /** Lets one waiting thing go and runs the program until it waits again. Answers a process that died of it. */
+  /** Runs one pending operation. Returns a process that died of it. */
   readonly step: () => Promise<Process | null>
   readonly settle: () => Promise<void>
-  /** Answers `value` when the seed lets it. */
+  /** Resolves with `value` when the seed decides. */
   readonly answer: <T>(process: Process, what: string, value: () => T) => Promise<T>
-  /** Something in the world that happens when the seed lets it, whoever has died meanwhile. */
+  /** Schedules an event outside of the processes. */
   readonly outside: (what: string, happen: () => void) => void
   /** Count of injected faults and of refused locks so far. */
   readonly troubles: () => number
-  /** Somebody outside has made some, so that the ledger may say that it cannot. */
+  /** Counts a fault from outside. */
   readonly trouble: () => void
   readonly faults: () => number
   readonly steps: () => number
@@ -88,7 +87,7 @@ const codes = {
   full: 'SQLITE_FULL',
   'full, undone': 'SQLITE_FULL',
   interrupted: 'SQLITE_INTERRUPT',
-  // Of one statement alone: its transaction goes on.
+  // Fails one statement, not its transaction.
   refused: 'SQLITE_TOOBIG',
   failed: 'SQLITE_IOERR',
   'failed, but done': 'SQLITE_IOERR',
@@ -100,7 +99,7 @@ export function createMachine(given: {
   readonly chance: Chance
   readonly startMs: number
   readonly log: (line: string) => void
-  /** Called after every change that is in the file now, before the program hears of it. */
+  /** Called after every commit, before the program is notified. */
   readonly committed: (process: Process) => Promise<void>
 }): Machine {
   const { chance, log } = given
@@ -346,7 +345,7 @@ function turnOfTheLoop(): Promise<void> {
   })
 }
 
-/** Files that people wrote are read at once: what Node reads on a thread ends when it ends, whatever the seed. */
+/** Reads authored files synchronously: the end of an asynchronous read would not depend on the seed. */
 export function readFilesAtOnce(): void {
   for (const [name, read] of [
     ['readFile', fs.readFileSync],

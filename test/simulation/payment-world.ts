@@ -1,5 +1,5 @@
 import { createUsdcChain as createChainClient } from '../../src/payments/chain.ts'
-/** All that payments of one run have to do with: the chain, who settles on it, and who pays. */
+/** The parts of payments in a run: chain, settlement and payers. */
 import { createFacilitator } from '../../src/payments/facilitator.ts'
 import { createLocalSettler } from '../../src/payments/local-settler.ts'
 import type { Payments } from '../../src/payments/settler.ts'
@@ -24,9 +24,9 @@ export interface PaymentWorld {
   /** Count of faulty answers of node and facilitator. */
   readonly answerFaults: () => number
   readonly paymentsOf: (process: Process) => Payments
-  /** Somebody brings a payment to the chain who has seen it, or its payer takes it back. */
+  /** A third party submits a payment, or its payer cancels it. */
   readonly stranger: (chance: Chance, payment?: SignedPayment | null) => void
-  /** From here on everybody answers, and everything is mined. */
+  /** Everybody answers and everything is mined from now on. */
   readonly calm: () => void
 }
 
@@ -70,7 +70,7 @@ export function createPaymentWorld(given: {
       const clock = {
         ...own,
         sleep: async (delayMs: number, signal?: AbortSignal): Promise<void> => {
-          // What is going to be answered is answered in time.
+          // A request that will be answered never times out.
           if (!limits.isStalled(signal)) return await new Promise(() => undefined)
           return await own.sleep(delayMs)
         },

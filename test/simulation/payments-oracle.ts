@@ -57,7 +57,7 @@ interface Delivery {
 }
 
 export interface PaymentsOracle {
-  /** Takes over what has changed. True where anything has. */
+  /** Applies the changes. Returns true if there were any. */
   readonly observe: (rows: z.infer<typeof paymentRows>, of: Ledger) => boolean
   readonly handedOver: (authorization: Authorization, txHash: string | null) => void
   /** The file was put back, with these. */

@@ -31,7 +31,7 @@ const others = [
 export interface Step {
   readonly kind: (typeof kinds)[number] | (typeof others)[number]
   readonly salt: number
-  /** Waits until nothing is under way, and is done as it leads on: see `Circumstances`. */
+  /** Waits for all open requests; see `isWilling` of `Circumstances`. */
   readonly isWilling: boolean
 }
 
@@ -83,7 +83,7 @@ const weights = {
   fork: 0.4,
 } as const satisfies Record<Step['kind'], number>
 
-/** From the first word to the last, as jobs should go, with the ways in which they end. */
+/** Complete jobs and their ends. */
 const beginning = ['post', 'bid', 'award', 'deliver'] as const
 const ends = {
   accepted: ['accept'],
@@ -97,21 +97,21 @@ const ends = {
 
 const endNames = namesOf(ends)
 
-/** Somebody subscribes, something happens, and is told of; at times they leave before. */
+/** Subscriptions with their events. */
 const news = {
   told: ['subscribe', 'poll', 'tell', 'poll', 'tell'],
   'tried out': ['subscribe', 'try', 'tell', 'tick', 'tell'],
   'left behind': ['subscribe', 'poll', 'unsubscribe', 'tell'],
 } as const satisfies Readonly<Record<string, readonly Step['kind'][]>>
 
-/** A letter that is asked for, and its code, in time or too late. */
+/** Codes redeemed in time or too late. */
 const emailClaims = {
   'in time': ['ask', 'code', 'code'],
   'too late': ['ask', 'leap', 'code'],
   'second letter': ['ask', 'ask', 'code'],
 } as const satisfies Readonly<Record<string, readonly Step['kind'][]>>
 
-/** A backup is put back, and what was sent since comes again. */
+/** A restored backup, and repeats of later requests. */
 const restored = ['back up', 'receipt', 'signup', 'attest', 'put back', 'again', 'again'] as const
 
 const newsNames = namesOf(news)

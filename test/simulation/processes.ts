@@ -1,4 +1,4 @@
-/** The two processes of the ledger as their entries put them together, on a machine of the simulation. */
+/** Service and builder, composed like their entry points, on the simulated machine. */
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 
@@ -36,14 +36,13 @@ import { siteUrl } from './requests/reads.ts'
 export interface ServiceProcess {
   readonly process: Process
   readonly server: Server
-  /** One round of the watch over payments. */
   readonly watch: () => Promise<void>
 }
 
 export interface BuilderProcess {
   readonly process: Process
   readonly worker: Pick<Jobs, 'expire' | 'tidy' | 'poll' | 'deliver'>
-  /** Documents by path, as they would be published. */
+  /** Documents by path. */
   readonly build: (nowMs: number) => Promise<ReadonlyMap<string, unknown>>
 }
 
@@ -59,13 +58,13 @@ export interface Host {
   readonly generation: number
   /** True: transactions wait for the file lock without a limit; false: not at all. */
   readonly isPatient: boolean
-  /** Called with what the program says itself that should not be. */
+  /** Called with unexpected log entries. */
   readonly fault: (text: string) => void
 }
 
 const serviceName = 'agent-income-ledger'
 const pollEveryMs = 900_000
-/** Far beyond what any run takes: the limit on how long a connection is held is tested elsewhere. */
+/** Longer than any run: the limit is tested elsewhere. */
 const heldLimitMs = 600_000
 
 async function open({ path, isPatient }: Host, process: Process): Promise<OpenDatabase> {
@@ -86,11 +85,11 @@ function randomOf(chance: Chance) {
 
 const silent = () => undefined
 
-/** Errors are what a run must not show, unless the machine has made trouble; the simulation tells which. */
+/** A run must not log errors unless the machine caused a fault. */
 function logOf(host: Host, process: Process): LineLog {
   const error: LineLog['error'] = (message, fields) => {
     const reason = String(fields?.['reason'] ?? fields?.['detail'] ?? '')
-    // Sources that say nothing usable are what polls are for, and the chain may take blocks back.
+    // Failing polls and reverted payments are part of the simulated world.
     const isWorld =
       reason.includes('rails polled') ||
       reason.includes('the mail server has gone') ||
@@ -118,7 +117,7 @@ export async function startService(host: Host): Promise<ServiceProcess> {
       siteUrl,
       reference: () => installation.reference,
       walletChain: () => undefined,
-      // On a thread of its own, which ends when it ends; here the seed says when.
+      // The seed decides when a check ends.
       verifyInWorker: async (check) => {
         await machine.answer(process, 'check', () => null)
         return await checkHere(check)
@@ -237,7 +236,7 @@ export async function startBuilder(host: Host): Promise<BuilderProcess> {
         for (const { path, body } of families.flatMap((family) => [...family.build(world)])) {
           if ('json' in body) documents.set(path, body.json)
         }
-        // Partners are on pages, and no document of the API.
+        // Partners are shown on pages only.
         return documents.set('/partners', world.community.partners)
       },
     }
@@ -246,7 +245,7 @@ export async function startBuilder(host: Host): Promise<BuilderProcess> {
   return { process, ...made }
 }
 
-/** A source that answers when the seed lets it: with other figures each time, or not at all. */
+/** A source that answers or fails as the seed decides. */
 function adapter(rail: string, machine: Machine, process: Process, chance: Chance): AnyRailAdapter {
   return {
     rail,

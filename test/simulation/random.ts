@@ -1,6 +1,6 @@
 import { randomFrom } from '../support/random.ts'
 
-/** Chance that comes from one number: the same number, the same draws. */
+/** Random draws from a seed. */
 export interface Chance {
   /** A whole number from 0 up to `end`, exclusive. */
   readonly below: (end: number) => number
@@ -12,7 +12,6 @@ export interface Chance {
   readonly bytes: (length: number) => Uint8Array
 }
 
-/** A state of 32 bits is plenty for a few hundred draws. */
 export function createChance(seed: number): Chance {
   const next = randomFrom(seed)
   const below = (end: number): number => Math.floor(next() * end)
@@ -34,7 +33,7 @@ export function createChance(seed: number): Chance {
   }
 }
 
-/** A seed of its own for one purpose, so that draws for one do not move those for another. */
+/** Derives an independent seed for a purpose. */
 export function seedFor(seed: number, purpose: string): number {
   let hash = Math.imul(seed ^ 0x9e_37_79_b9, 0x85_eb_ca_6b) >>> 0
   for (const letter of purpose) {
@@ -44,7 +43,6 @@ export function seedFor(seed: number, purpose: string): number {
   return hash >>> 0
 }
 
-/** The names of a record whose names are known. */
 export function namesOf<Name extends string>(record: Readonly<Record<Name, unknown>>): Name[] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the type of the record says so.
   return Object.keys(record) as Name[]

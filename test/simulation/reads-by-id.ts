@@ -1,4 +1,4 @@
-/** Reads of single things, and what they must answer in each state. */
+/** Reads by id, with the wanted answer in each state. */
 import { iso, statusAt } from './model/reading.ts'
 import type { State } from './model/state.ts'
 import type { Chance } from './random.ts'
@@ -9,7 +9,7 @@ export interface ReadById {
   readonly wanted: (seen: State, nowMs: number) => object | null
 }
 
-/** At one of the things that there are, or null where there is none of the kind. */
+/** Null if nothing of the drawn kind exists. */
 export function drawRead(chance: Chance, state: State): ReadById | null {
   const what = chance.pick(['receipts', 'jobs', 'partners'] as const)
   const ids = [...state[what].keys()]

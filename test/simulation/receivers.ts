@@ -1,4 +1,4 @@
-/** Receivers of webhooks: each request is looked at when it arrives, whatever becomes of the answer. */
+/** Receivers of webhooks: each request is checked on arrival. */
 import { createHmac } from 'node:crypto'
 
 import { z } from 'zod'
@@ -11,7 +11,6 @@ import type { Chance } from './random.ts'
 export type DeliveryOutcome = 'taken' | 'failed' | 'gone'
 
 export interface Post {
-  /** The `webhook-id`. */
   readonly id: string
   readonly url: string
   readonly body: { readonly type: string; readonly data: Readonly<Record<string, unknown>> }
@@ -21,7 +20,7 @@ export interface Post {
 
 export interface Receivers {
   readonly reach: (process: Process) => PinnedFetch
-  /** From here on all take what comes. */
+  /** All accept from now on. */
   readonly calm: () => void
 }
 

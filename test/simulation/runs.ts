@@ -1,4 +1,4 @@
-/** Many seeds, or one; what fails is made shorter and told in a way that it can be run again. */
+/** Runs seeds. A failing run is shortened and reported with the command that repeats it. */
 import type { Installation } from './installation.ts'
 import { planOf } from './plan.ts'
 import type { Step } from './plan.ts'
@@ -12,10 +12,7 @@ const shownLines = 400
 
 export type Totals = Record<Counted | 'seeds', number>
 
-/**
- * Runs every seed of the list. @throws Error at the first that fails, with the shortest history found that fails, and
- * how it is run again.
- */
+/** @throws Error at the first failure, with the shortest history that was found */
 export async function runSeeds(
   seeds: readonly number[],
   installation: Installation,
@@ -35,7 +32,7 @@ export async function warmUp(installation: Installation): Promise<void> {
   for (let seed = 1; seed <= 5; seed += 1) await simulate(seed, planOf(seed), installation)
 }
 
-/** The steps of a seed that `SIMULATION_KEEP` names, all of them where it names none. */
+/** All steps, or those named by `SIMULATION_KEEP`. */
 export function stepsOf(seed: number, keep: string | undefined): readonly Step[] {
   const steps = planOf(seed)
   if (keep === undefined) return steps
@@ -63,7 +60,7 @@ async function report(
   ].join('\n')
 }
 
-/** Leaves out steps, in ever smaller pieces, as long as anything is still wrong. */
+/** Removes steps, in ever smaller pieces, while the problem stays. */
 async function shorten(
   seed: number,
   problem: string,

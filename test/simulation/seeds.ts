@@ -1,4 +1,4 @@
-/** Which seeds this run takes: `SIMULATION_SEEDS` of them from `SIMULATION_FIRST` on, or the one of `SIMULATION_SEED`. */
+/** The seeds of this run: `SIMULATION_SEEDS` of them from `SIMULATION_FIRST` on, or `SIMULATION_SEED`. */
 import { z } from 'zod'
 
 const count = z.coerce.number().int().min(1).max(10_000_000)
@@ -14,7 +14,6 @@ export const chosen = {
   keep: process.env['SIMULATION_KEEP'],
 } as const
 
-/** The seeds of one of two lanes. */
 export function seedsOfShard(shard: 0 | 1): readonly number[] {
   const { first, one, seeds } = chosen
   if (one !== null) return []

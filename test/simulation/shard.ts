@@ -5,7 +5,7 @@ import { runSeeds, warmUp } from './runs.ts'
 import type { Totals } from './runs.ts'
 import { chosen, seedsOfShard } from './seeds.ts'
 
-/** Runs the seeds of one shard and prints what they came to: the suite has two, for two cores. */
+/** Runs and reports the seeds of one of two shards, for two cores. */
 export async function runShard(shard: 0 | 1): Promise<Totals> {
   const installation = await prepareInstallation()
   try {
@@ -26,10 +26,10 @@ export async function runShard(shard: 0 | 1): Promise<Totals> {
   }
 }
 
-/** Seeds from which on a shard has come across everything that matters. */
+/** From this count on every kind of event must have occurred. */
 const enough = 200
 
-/** A run in which nothing happens finds nothing. */
+/** A suite without events proves nothing. */
 export function expectCoverage(totals: Totals): void {
   const { seeds, taken, accepted, disputed, expired, bought, delivered } = totals
   const silent = totals['accepted by silence']

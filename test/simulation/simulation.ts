@@ -1,4 +1,4 @@
-/** One run: the steps of a plan, taken while the machine lets one thing go after the other, and all of it judged. */
+/** One run: executes the steps of a plan between operations of the machine and checks every effect. */
 import { createHash } from 'node:crypto'
 
 import { webhookSecret } from '../../src/outbound/standard-webhook.ts'
@@ -192,7 +192,7 @@ export async function simulate(
     }
   }
 
-  /** A round of the watch over payments, which the service has when it starts, and then each minute. */
+  /** A round of the payment watch, which runs at the start and every minute. */
   function watch(): void {
     const { process } = service
     if (paymentsOracle.watcher() !== null) return
@@ -239,7 +239,7 @@ export async function simulate(
     if (which !== 'builder' && oracle.state().payments.size > 0) watch()
   }
 
-  /** Looks at what a machine would find that starts with this disk. */
+  /** Checks the file as a machine would find it after a power cut. */
   async function loseAll(): Promise<void> {
     path = disks.copyOf(path)
     await probe.close()
@@ -247,7 +247,7 @@ export async function simulate(
     await oracle.examine(probe)
   }
 
-  /** Lets things go, and takes steps in between, until there is nothing left of either. */
+  /** Runs waiting operations and takes steps until there are none left. */
   async function run(todo: readonly Step[], first: number): Promise<void> {
     let at = 0
     while (hasPassed()) {

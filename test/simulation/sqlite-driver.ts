@@ -1,6 +1,6 @@
 /**
- * Stands in for the package `sqlite3` in this suite (see `vitest.config.ts`): the same driver and the same SQLite, but
- * each operation is handed to the machine of the simulation, which decides when it runs and whether it fails.
+ * Replaces the package `sqlite3` in this suite (see `vitest.config.ts`): the same driver and SQLite, but the simulated machine
+ * decides when each operation runs and whether it fails.
  */
 import { createRequire } from 'node:module'
 
@@ -12,14 +12,13 @@ const real = createRequire(import.meta.url)('sqlite3') as typeof sqlite3
 type Failed = Error | null
 export type Rows = readonly Readonly<Record<string, unknown>>[]
 
-/** One operation of a connection that waits for its turn. */
 export interface Operation {
   readonly connection: Database
   readonly sql: string
   readonly parameters: readonly unknown[]
-  /** Does it on the real file; what came of it is kept until `finish`. */
+  /** Runs it on the real file; the result is kept until `finish`. */
   readonly execute: () => Promise<Failed>
-  /** Tells the program, of success where `error` is null. */
+  /** Notifies the program. */
   readonly finish: (error: Failed) => void
 }
 
@@ -30,12 +29,12 @@ export interface Machine {
 
 let mounted: Machine | null = null
 
-/** Connections that are opened from now on run on this machine. */
+/** Sets the machine of connections opened from now on. */
 export function mount(machine: Machine | null): void {
   mounted = machine
 }
 
-/** A machine that does at once what it is told: for what happens while nothing of the simulation runs. */
+/** Runs everything immediately, outside of a run. */
 export const plainMachine: Machine = {
   opened: () => undefined,
   submit: ({ execute, finish }) => void execute().then(finish),
@@ -147,7 +146,7 @@ class Database {
     this.#database.interrupt()
   }
 
-  /** As when its process ends: what was not committed is gone. */
+  /** Loses uncommitted changes. */
   close(done: (error: Failed) => void): void {
     for (const statement of this.#statements) statement.finalize()
     this.#statements.clear()
@@ -163,5 +162,5 @@ export default {
   OPEN_CREATE: real.OPEN_CREATE,
   OPEN_READONLY: real.OPEN_READONLY,
 }
-/** For who looks at the file from outside of the simulated processes. */
+/** For connections from outside of the simulated processes. */
 export { real as realSqlite3 }

@@ -11,7 +11,6 @@ export type TaskKind = 'build' | 'expire' | 'tidy' | 'poll' | 'tell'
 export interface Tasks {
   readonly current: () => ClockWork | null
   readonly start: (builder: BuilderProcess, kind: TaskKind, stamp: string) => void
-  /** Its process has died. */
   readonly drop: () => void
 }
 

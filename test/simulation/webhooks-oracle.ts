@@ -1,4 +1,4 @@
-/** Watches what is delivered by webhook: the rows of the outbox, what leaves, and what arrives. */
+/** Oracle of webhooks: rows of the outbox, requests that leave, requests that arrive. */
 import { z } from 'zod'
 
 import { emptyState } from './model/state.ts'
@@ -34,12 +34,11 @@ export const outboxRows = z.object({
 })
 
 export interface WebhooksOracle {
-  /** Takes over what has changed in the outbox. True where anything has. */
+  /** Applies changes of the outbox. Returns true if there were any. */
   readonly observe: (found: z.infer<typeof outboxRows>, state: State) => boolean
   readonly leaves: (post: Post) => void
   readonly arrives: (post: Post) => void
   readonly hears: (id: string, told: DeliveryOutcome) => void
-  /** The file was put back. */
   readonly putBack: (state: State) => void
   readonly isBehind: () => boolean
 }
@@ -47,14 +46,13 @@ export interface WebhooksOracle {
 export function createWebhooksOracle(given: {
   readonly fail: (what: string) => void
   readonly log: (line: string) => void
-  /** The secret of a webhook, by its id. */
   readonly secretOf: (id: string) => string
   readonly nowMs: () => number
   readonly tally: Record<'delivered', number>
 }): WebhooksOracle {
   const { fail, log, tally } = given
   let state = emptyState()
-  /** Deliveries as they were leased: each lease is good for one request. */
+  /** Leased deliveries: each lease allows one request. */
   const leased = new Map<string, { readonly delivery: WebhookDelivery; readonly url: string }>()
   const under = new Map<string, { readonly delivery: WebhookDelivery; readonly url: string }>()
   const sent = new Map<string, number>()

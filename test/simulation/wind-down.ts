@@ -10,7 +10,6 @@ import type { Receivers } from './receivers.ts'
 import type { WebhooksOracle } from './webhooks-oracle.ts'
 
 const minuteMs = 60_000
-/** Longer than a payment can wait for its block, by any clock of a run. */
 const longestPaymentMs = 90 * minuteMs
 const finalMs = 5 * minuteMs
 const longestRetryMs = 1.2 * dayMs
@@ -34,11 +33,8 @@ export function createWindDown(given: {
   readonly fail: (what: string) => void
   readonly hasPassed: () => boolean
   readonly moveClock: (byMs: number) => void
-  /** A round of the watch over payments begins. */
   readonly watch: () => void
-  /** A round of deliveries begins. */
   readonly tell: () => void
-  /** Lets things go until there is nothing left. */
   readonly run: () => Promise<void>
 }): WindDown {
   const { machine, paymentWorld, receivers, emails, oracle, paymentsOracle, webhooks, clients } =
@@ -54,7 +50,7 @@ export function createWindDown(given: {
       await machine.settle()
       await run()
     }
-    // There is nobody now who could make trouble.
+    // No faults are left.
     if (hasPassed() && oracle.takeUnsettled().length > 0) fail('a repeat was not answered')
   }
 
@@ -63,7 +59,7 @@ export function createWindDown(given: {
     paymentWorld.calm()
     if (paymentWorld.payerWallets.signedPayments.length === 0) return
     for (let round = 0; round < rounds && hasPassed(); round += 1) {
-      // By then nothing that waits can be mined any more.
+      // Nothing pending can be mined afterwards.
       if (round === 2) {
         machine.setClock()
         moveClock(longestPaymentMs)
@@ -82,7 +78,7 @@ export function createWindDown(given: {
     if (hasPassed()) paymentsOracle.balance()
   }
 
-  /** Receivers that take everything get everything, at the latest when its last attempt is due. */
+  /** Every event must reach its receivers by the last attempt. */
   async function deliverWebhooks(): Promise<void> {
     receivers.calm()
     if (oracle.state().subscriptions.size === 0) return

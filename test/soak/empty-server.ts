@@ -1,10 +1,6 @@
-/**
- * A server that does nothing, asked by the same client on the same machine all the while: how slow its answers become is
- * the machine's doing, and so is how many it gives in a burst.
- */
+/** Probes an empty server on the same machine: its latency and rate measure the machine. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Between two questions. */
 const PROBE_EVERY_MS = 50
 const BURST_CLIENTS = 8
 
@@ -19,7 +15,7 @@ export interface Asked {
   readonly bursts: Burst[]
 }
 
-/** Asks until it is told to stop, and adds to `asked`; every so often, for a fiftieth of that time, as fast as it can. */
+/** Probes until aborted, with regular bursts of a fiftieth of the interval. */
 export async function askAlong(
   url: string,
   asked: Asked,
@@ -54,7 +50,6 @@ async function burst(ask: () => Promise<unknown>, durationMs: number): Promise<B
   return { fromMs, toMs: performance.now(), answered }
 }
 
-/** Answers in a second of bursts. */
 export function burstRate(bursts: readonly Burst[]): number {
   const sum = (of: (one: Burst) => number) => bursts.reduce((total, one) => total + of(one), 0)
   return (sum(({ answered }) => answered) / sum(({ fromMs, toMs }) => toMs - fromMs)) * 1000

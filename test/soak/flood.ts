@@ -1,4 +1,4 @@
-/** Receipts posted over plain sockets, for no HTTP client sends five times what the service takes from the cores beside it. */
+/** Posts receipts over plain sockets: an HTTP client would use too much CPU. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
@@ -22,7 +22,7 @@ export interface Flood {
 
 const wallets = Array.from({ length: 500 }, (_, at) => nearWallet(`flood ${at}`))
 
-/** The request that posts the receipt of that number. Without a network of its own, each wallet has another one. */
+/** By default each wallet has its own network. */
 export async function postOf(at: number, network?: string): Promise<string> {
   const wallet = at % wallets.length
   const raw = await boardReceipt(at, 0, wallets[wallet])
@@ -55,7 +55,7 @@ async function openConnection(url: string): Promise<Connection> {
     await once(socket, 'connect')
     socket.setNoDelay(true)
     socket.setEncoding('latin1')
-    // What comes meanwhile says that it was idle for too long; then it is closed.
+    // An idle connection may be closed.
     socket.resume()
     socket.on('error', () => socket.destroy())
     return socket
@@ -66,8 +66,7 @@ async function openConnection(url: string): Promise<Connection> {
     send: async (request) => {
       let startMs = 0
       let answer = ''
-      // A connection that was idle may be closed at the very moment of a request. It was not read, or is repeated: a
-      // receipt counts once.
+      // An idle connection may be closed at the moment of a request, which is then repeated.
       while (answer === '') {
         if (socket.destroyed) socket = await open()
         startMs = performance.now()
@@ -83,7 +82,7 @@ async function openConnection(url: string): Promise<Connection> {
   }
 }
 
-/** The whole answer; nothing where the connection ends before. */
+/** Empty if the connection ends before. */
 async function answerOver(socket: Socket, request: string): Promise<string> {
   return await new Promise((resolve) => {
     let text = ''
@@ -110,11 +109,7 @@ function headerOf(text: string, name: string): string | undefined {
   return new RegExp(`^${name}: (.*)\\r$`, 'im').exec(text)?.[1]
 }
 
-/**
- * Each connection sends its next request as soon as its last one is answered; what is refused is sent again. Ends where
- * nothing is left to send.
- * @param isOver asked before each, with what has come back so far and after how long
- */
+/** Each connection sends its next request after an answer; refused ones are sent again. */
 export async function post(
   connections: readonly Connection[],
   requests: string[],

@@ -1,5 +1,5 @@
 import { loadReference } from '../../src/actions/reference.ts'
-/** Requests as a ledger gets them: documents, live reads, pictures, signed writes, jobs of partners and payments. */
+/** Mixed requests: documents, live reads, pictures, signed writes, jobs and payments. */
 import { fillOath } from '../../src/auth/messages.ts'
 import { hourMs, isoTime } from '../../src/core/time.ts'
 import { boardReceipt } from '../e2e/board.ts'
@@ -28,9 +28,7 @@ export interface Request {
 
 export interface Load {
   readonly acknowledged: Acknowledged
-  /** Everything that was asked so far. */
   readonly requests: readonly Request[]
-  /** The next one of the mixture. */
   readonly next: () => Promise<void>
 }
 
@@ -90,7 +88,6 @@ export async function startLoad(url: string): Promise<Load> {
     return id === undefined ? [] : [id]
   }
 
-  /** Each in turn, though one kind comes at the same places of every mixture. */
   const memberOf = (at: number) =>
     members[Math.floor(at / mixture.length) % partners] ?? evmWallet('member 0')
 

@@ -1,6 +1,6 @@
 /**
- * Five times the receipts that the compiled service takes: what it has no room for is refused with words and a time to
- * come back, sooner than what it takes is answered; reads go on; and afterwards all is as before.
+ * Five times the receipts that the compiled service accepts: excess ones are refused quickly with Retry-After, reads go on,
+ * and afterwards nothing remains.
  */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -15,16 +15,10 @@ import type { Answer, Connection, Flood } from './flood.ts'
 import { quantile, sampleOf } from './process-samples.ts'
 
 const PHASE_MS = 3000
-/**
- * As many as the writer needs to be as fast as it gets; and seven times as many as there is room for, so that most of what
- * comes is refused also where the machine gives the flood as little as the service.
- */
+/** At capacity, and seven times the concurrency limit, so that most requests are refused on any machine. */
 const CONNECTIONS = { atCapacity: 64, flood: 2000 } as const
 const TIMES = 5
-/**
- * A read waits for the turn of the event loop in which it comes, and such a turn may read a request of each connection: so
- * many times as many as at capacity, and a refusal costs less than what is taken.
- */
+/** A read waits for the turn of the event loop, which may read one request of each connection. */
 const READS_SLOWER = CONNECTIONS.flood / CONNECTIONS.atCapacity
 /** Memory that may stay: pools of the engine, tables of the limits. */
 const KEPT_BYTES = 16 * 2 ** 20
@@ -63,7 +57,6 @@ const takenOf = ({ answers }: Flood) => answers.filter((one) => one.receiptId !=
 const refusedOf = ({ answers }: Flood) => answers.filter((one) => one.receiptId === undefined)
 const tookMs = (some: readonly { readonly tookMs: number }[]) => some.map((one) => one.tookMs)
 
-/** Five are sent for each that is taken, whatever the machine gives meanwhile. */
 function isFlood(answers: readonly Answer[], refusal: number): boolean {
   let [taken, refused] = [0, 0]
   for (const { status, receiptId } of answers) {
@@ -107,7 +100,7 @@ test.for([
       return requests
     }
 
-    // Anew for each phase: connections that are idle while receipts are signed would be closed.
+    // New connections: idle ones would be closed.
     const first = await sign(FIRST_SIGNED)
     const isTimeOver = (_answers: unknown, passedMs: number) => passedMs >= PHASE_MS
     const atCapacity = async (sent: string[]) => {

@@ -3,27 +3,23 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Load } from './load.ts'
 
-/** Clients that each ask again when they are answered: enough to keep two cores busy, and the writer's groups full. */
+/** Enough to keep two cores busy and groups of writes full. */
 const CLIENTS = 16
-/**
- * So many requests may be unanswered at once. At any rate that the service keeps up with it is far from reached, and it
- * is half of what a room of the service takes (256), so that a stall of the machine is never answered 503.
- */
+/** Half of the service's concurrency limit of 256, so that a stall causes no 503. */
 export const MAX_UNDER_WAY = 128
 const TICK_MS = 5
 
 export interface Pace {
   readonly fromMs: number
   readonly toMs: number
-  /** Asked for in a second; null where clients went as fast as they could. */
+  /** The requested rate; null without one. */
   readonly perSecond: number | null
   /** When each was answered. */
   readonly doneMs: readonly number[]
-  /** Moments at which the next one was due and had to wait, for too many were unanswered. */
+  /** Times at which a due request had to wait. */
   readonly lateMs: readonly number[]
 }
 
-/** Each client sends its next request when its last one is answered. */
 export async function asFastAsTheyGo(load: Load, durationMs: number): Promise<Pace> {
   const fromMs = performance.now()
   const doneMs: number[] = []
@@ -37,10 +33,7 @@ export async function asFastAsTheyGo(load: Load, durationMs: number): Promise<Pa
   return { fromMs, toMs: performance.now(), perSecond: null, doneMs, lateMs: [] }
 }
 
-/**
- * Requests are sent when they are due, however slow the answers to others are: a service that takes twice as long has
- * twice as many under way. What could not be sent in time is sent as soon as there is room.
- */
+/** Sends requests when they are due, however slow the answers are. */
 export async function atRate(load: Load, durationMs: number, perSecond: number): Promise<Pace> {
   const fromMs = performance.now()
   const [doneMs, lateMs]: [number[], number[]] = [[], []]
@@ -77,7 +70,6 @@ export const within =
   (atMs: number): boolean =>
     atMs >= fromMs && atMs < toMs
 
-/** Requests done in a second. */
 export function paceOf({ doneMs, fromMs, toMs }: Pace): number {
   return (doneMs.filter(within(fromMs, toMs)).length / (toMs - fromMs)) * 1000
 }

@@ -1,6 +1,6 @@
 /**
- * `<url>`: reads a document and a list in turn, each every 20 ms, until it is sent SIGTERM, then prints what came back and
- * how long it took. A process of its own, away from those who flood; each read comes from another network.
+ * `<url>`: reads a document and a list in turn every 20 ms, each from another network, until SIGTERM; prints statuses and
+ * latencies.
  */
 import { Agent, get } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,6 +1,6 @@
 /**
- * The compiled service and builder under mixed load at 70 % of what they took at the beginning: nothing that is held
- * grows, nothing fails, what is asked for is done, and everything acknowledged is there afterwards.
+ * Service and builder under mixed load at 70 % of their capacity: nothing grows, nothing fails, every acknowledged write is
+ * stored.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -34,41 +34,24 @@ const SHARE_OF_CAPACITY = 0.7
 const EVERY_MS = 500
 const funds = 10_000_000_000n
 const settler = chainAccount('settler').address
-/**
- * What is resident may still settle by so much in the second half. It holds garbage too, and a builder makes more of it
- * in a build than it keeps; what stays is weighed.
- */
+/** Allowed growth of resident memory in the second half; it includes garbage. */
 const SETTLING_MIB = { service: 48, builder: 128 } as const
-/** The bound of the file that the service sets (64 MiB), and what one transaction may add. */
+/** The limit of the write-ahead log (64 MiB) and one transaction. */
 const WAL_MIB = 72
 const PATIENCE_MS = 60_000
-/**
- * Requests are sent at 70 % of the capacity. On a quiet machine all of them are done; beside other work the service, whose
- * threads want both cores, loses more than the empty server shows: 0.56 of its share was the least seen. What has collapsed
- * does less than half.
- */
+/** The least share of requests done, relative to the empty server: 0.56 was the lowest seen; a collapse is below 0.5. */
 const DONE_SHARE = 0.5
-/**
- * How many times as slow the last third may be as the first, beyond what the empty server became slower: quiet runs are
- * between 0.7 and 1.4, and the queue of a service that has lost a third of its capacity is more than ten times as long.
- */
+/** Allowed slowdown of the last third relative to the empty server: quiet runs reach 1.4, a queue more than 10. */
 const DRIFT = 2.5
-/**
- * How much more CPU time a request may take in the last third than in the first, whatever else the machine does: neighbours
- * on the same cores and shorter groups of writes cost up to a third, twice that beside bursts, work that grows with the
- * ledger far more.
- */
+/** Allowed growth of CPU time per request: busy neighbours cost up to two thirds, work that grows with the ledger far more. */
 const CPU_GROWTH = 2
 /** Share of windows in which requests may leave late. A build causes one. */
 const LATE_SHARE = 0.1
-/** Payments are as quick as the settler notes them, one by one, which is as quick as the disk: of the first third's. */
+/** Least share of the first third's payments, which depend on the disk. */
 const LEAST_PAYMENTS = 0.3
 /** Count of garbage collections in service and builder, each followed by a measurement. */
 const WEIGHINGS = 12
-/**
- * What may stay: in the service besides the bytes of published documents, which it holds on purpose; in the builder
- * however many requests there were, for it remembers what stands published and nothing of what was.
- */
+/** Allowed growth of the heap: in the service beside published bytes; in the builder independent of requests. */
 const KEPT_BYTES = {
   service: { atAll: 12 * 2 ** 20, perDocument: 4096, perRequest: 64 },
   builder: { atAll: 4 * 2 ** 20, perDocument: 16_384 },
@@ -148,7 +131,6 @@ interface Weight extends Span {
   readonly publishedBytes: number
 }
 
-/** The documents that stand published, in every form. */
 function publishedNow(): Pick<Weight, 'documents' | 'publishedBytes'> {
   const { documents } = ledger.manifest()
   const sizes = documents.flatMap(({ size, encodings }) => [
@@ -177,14 +159,13 @@ async function weigh(load: Load, soakMs: number): Promise<readonly Weight[]> {
   return weights
 }
 
-/** Bytes after a collection. */
 async function heldBy(pid: number): Promise<number> {
   const told = service.next(new RegExp(`held by ${pid} after a collection: (\\d+)\\n`))
   process.kill(pid, 'SIGUSR2')
   return Number((await told)[1])
 }
 
-/** A build may be under way when it is weighed: the least is nearest to what stays between builds. */
+/** The minimum is nearest to the memory between builds. */
 function leastHeldByBuilder(weights: readonly Weight[]): number {
   return Math.min(...weights.map(({ builder }) => builder))
 }
@@ -351,7 +332,6 @@ function halves(samples: readonly Sample[]): readonly (readonly Sample[])[] {
   return [samples.slice(0, middle), samples.slice(middle)]
 }
 
-/** Waits until the list of receipts that the builder publishes holds the text. */
 async function published(text: string): Promise<void> {
   await expect
     .poll(async () => await (await fetch(`${url}/api/v1/receipts`)).text(), {

@@ -11,7 +11,7 @@ const WINDOWS_OF_A_THIRD = 20
 export const windowsOf = 3 * WINDOWS_OF_A_THIRD
 
 export interface Third {
-  /** Done of what was asked for; above 1 where it makes good what was late before. */
+  /** Above 1 when late requests are made up for. */
   readonly doneShare: number
   /** Rate of the empty server, relative to its rate while the capacity was measured. */
   readonly machine: number
@@ -19,15 +19,12 @@ export interface Third {
   readonly cpuMs: number
   /** Median p99 of the windows in which requests left on time; NaN without one. */
   readonly p99Ms: number
-  /** The p99 of the empty server, in the same windows. */
   readonly emptyP99Ms: number
-  /** Windows in which requests had to wait for others before they were sent, of all. */
+  /** Share of windows with late requests. */
   readonly lateShare: number
-  /** Payments that were made. */
   readonly payments: number
 }
 
-/** From one moment to another. */
 export interface Span {
   readonly fromMs: number
   readonly toMs: number
@@ -38,7 +35,6 @@ export interface Measured {
   readonly requests: readonly Request[]
   readonly service: readonly Sample[]
   readonly asked: Asked
-  /** Answers of the empty server in a second, while the capacity was measured. */
   readonly emptyRate: number
   /** While all threads stood still for a collection that nobody needs: judged by what they weighed alone. */
   readonly weighings: readonly Span[]

@@ -1,6 +1,6 @@
 /**
- * Every kind of question to others against every way to be answered badly: it ends, with a reason in words that tell no
- * key, without a gigabyte in memory and without a step inside; and the next question to somebody else is answered.
+ * Every kind of outbound request against every misbehaving server: it ends with a reason that contains no key, uses little
+ * memory, reaches no internal address, and does not delay other requests.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -23,10 +23,7 @@ const inside = createServer((request, response) => {
 let visits = 0
 let insideUrl = ''
 
-/**
- * Whether a limit holds must not depend on when the engine clears up: `fetch` and `AbortSignal.any` hold the signals that
- * they are given so weakly that one may be lost while an answer is read.
- */
+/** Forces garbage collection: `fetch` and `AbortSignal.any` hold signals weakly, so that one may be lost during a read. */
 let collecting: NodeJS.Timeout
 
 beforeAll(async () => {

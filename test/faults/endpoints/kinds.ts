@@ -1,4 +1,4 @@
-/** Everything that the ledger asks of others over HTTP, each with one question and a clock that is in a hurry. */
+/** Every outbound HTTP request of the ledger, with shortened time limits. */
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { createRpcClient } from '../../../builder/chain/json-rpc.ts'
@@ -43,7 +43,7 @@ export interface Kind {
   readonly tls: boolean
   /** The most it may take of an answer, with what lies in buffers on the way. */
   readonly mostBytes: number
-  /** Answers in words why nothing came of it, or null where it was satisfied. */
+  /** Returns the reason of the failure, or null. */
   readonly ask: (liar: Liar) => Promise<string | null>
 }
 

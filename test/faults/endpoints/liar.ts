@@ -1,4 +1,4 @@
-/** A server that others point us at and that does us wrong, in one of many ways, over HTTP or TLS. */
+/** A misbehaving server over HTTP or TLS. */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { Socket } from 'node:net'
@@ -38,7 +38,7 @@ const says =
     socket.end()
   }
 
-/** Waits for room, so that no more is counted than somebody took. */
+/** Respects backpressure, so that only bytes that were read are counted. */
 async function write(socket: Socket, chunk: string | Buffer): Promise<void> {
   if (socket.destroyed || socket.write(chunk)) return
   const either = new AbortController()
@@ -47,7 +47,7 @@ async function write(socket: Socket, chunk: string | Buffer): Promise<void> {
   either.abort()
 }
 
-/** Says a little ever again, for as long as anybody listens: a limit on silence alone never comes to its end. */
+/** Sends a little for ever: a limit on silence alone would never end it. */
 const drips =
   (beginning: string, piece: string) =>
   async (socket: Socket): Promise<void> => {

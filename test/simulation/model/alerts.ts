@@ -1,4 +1,4 @@
-/** Webhooks that partners ask for, and applications that they hand in. */
+/** Webhooks and applications of partners. */
 import type { RequestFacts, Of } from './intent.ts'
 import { writerOf } from './partners.ts'
 import { iso } from './reading.ts'
@@ -39,7 +39,6 @@ export function unsubscribe(state: State, request: Of<'unsubscribe'>, nowMs: num
   })
 }
 
-/** One that waits is enough. */
 export function testAlerts(state: State, request: Of<'try'>, nowMs: number): Verdict {
   const { id } = request.intent
   return asPartner(state, request, nowMs, (audited) => {
@@ -65,7 +64,7 @@ export function testAlerts(state: State, request: Of<'try'>, nowMs: number): Ver
   })
 }
 
-/** No rail that there is takes applications from us: each is told where to apply. */
+/** No rail accepts applications from here. */
 export function apply(state: State, request: Of<'apply'>, nowMs: number): Verdict {
   const { rail, worker } = request.intent
   return asPartner(state, request, nowMs, (audited) => {
@@ -83,7 +82,7 @@ type Audited = (
   write: (next: State, answer: Body) => void,
 ) => Success
 
-/** For who may write as a partner; what is taken stands in the history. */
+/** Decides for the partner who signed; a success is added to the audit log. */
 function asPartner(
   state: State,
   request: RequestFacts,

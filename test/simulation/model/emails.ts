@@ -1,4 +1,4 @@
-/** Claims by e-mail: a code goes out and comes back, once, in time, after few wrong ones. */
+/** Claims by e-mail: a code works once, in time, and after few wrong ones. */
 import type { Of } from './intent.ts'
 import { rename } from './names.ts'
 import { iso } from './reading.ts'
@@ -9,10 +9,10 @@ import type { Verdict } from './verdict.ts'
 const lifeMs = 15 * 60_000
 const hourMs = 3_600_000
 const mostTries = 5
-/** Within an hour: to one address, and request for from one place. */
+/** Limits per hour: to one address, and from one client. */
 const mostSends = { toOne: 3, fromOne: 10 } as const
 
-/** Nobody takes a spot by e-mail that a key stands behind, or another address has. */
+/** A spot of a key or of another address cannot be claimed by e-mail. */
 export function isFree({ claims, workers }: State, wallet: string | null): boolean {
   if (wallet === null) return true
   return !workers.has(wallet) && ![...claims.values()].some((claim) => claim.wallet === wallet)
@@ -28,7 +28,7 @@ export function hasRoom({ sends }: State, email: string, nowMs: number): boolean
   return toOne.length < mostSends.toOne && recent.length < mostSends.fromOne
 }
 
-/** A state as the request of a name sees it: emails of others are not its own. */
+/** The state without the e-mails of other requests. */
 export function seenBy<Seen extends Pick<State, 'sends'>>(seen: Seen, name: string): Seen {
   const sends = seen.sends.map((send) => (send.by === name ? send : { ...send, by: null }))
   return { ...seen, sends }
@@ -42,7 +42,7 @@ export function isLive(code: Code | undefined, nowMs: number): code is Code {
   return code !== undefined && code.expiresMs > nowMs && code.tries < mostTries
 }
 
-/** Answered when the letter is on its way, which is counted before. */
+/** The e-mail is counted before it is sent, and the request is answered afterwards. */
 export function ask(state: State, request: Of<'ask'>, nowMs: number): Verdict {
   const { email, name, looks, to } = request.intent
   const wallet = to?.id ?? null

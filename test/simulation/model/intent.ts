@@ -20,7 +20,6 @@ export type Intent =
   | { readonly kind: 'claim'; readonly name: string; readonly looks: string }
   | {
       readonly kind: 'ask'
-      /** The hash of the address. */
       readonly email: string
       readonly name: string
       readonly looks: string
@@ -36,7 +35,6 @@ export type Intent =
     }
   | {
       readonly kind: 'profile'
-      /** Null where it stays, as the others are. */
       readonly named: { readonly name: string; readonly looks: string } | null
       readonly website: string | null
       readonly bindsBody: boolean | null
@@ -64,10 +62,9 @@ export interface Proof {
   readonly timestampMs: number
 }
 
-/** A request as far as the rules look at it. */
 export interface RequestFacts {
   readonly intent: Intent
-  /** The wallet that signs; empty where none does. */
+  /** Empty for unsigned requests. */
   readonly wallet: string
   /** As answers print it. */
   readonly display: string
@@ -77,9 +74,8 @@ export interface RequestFacts {
   readonly requestSha: string
   readonly address: string
   readonly agent: string
-  /** The signature of the bearer covers the very bytes of the body. */
   readonly isBound: boolean
-  /** Codes of refusals that stand before anything else. */
+  /** Refusals that precede all others. */
   readonly flaws: readonly string[]
 }
 

@@ -2,7 +2,6 @@
 import { dayMs, statusAt } from './reading.ts'
 import type { Job, State } from './state.ts'
 
-/** Bids that nobody took. */
 export function lapsed(job: Job): Job['bids'] {
   return new Map(
     [...job.bids].map(([bidder, bid]) => [
@@ -12,7 +11,7 @@ export function lapsed(job: Job): Job['bids'] {
   )
 }
 
-/** The receipt of the exchange and its entry, which weighs nothing. */
+/** Issues the receipt of the exchange and its entry without weight. */
 export function issue(
   state: State,
   jobId: string,
@@ -49,7 +48,7 @@ export function moveByClock(
   return null
 }
 
-/** Jobs that time has decided, and nobody has written down. */
+/** Jobs whose timeout is not yet recorded. */
 export function overdue(state: State, nowMs: number): readonly string[] {
   return [...state.jobs].flatMap(([id, job]) => {
     const isSilent = job.status === 'delivered' && nowMs >= dueMsOf(job)
@@ -58,7 +57,7 @@ export function overdue(state: State, nowMs: number): readonly string[] {
   })
 }
 
-/** When silence counts as a yes. */
+/** The poster's silence counts as acceptance from this time on. */
 function dueMsOf({ deliveredMs }: Job): number {
   return (deliveredMs ?? Infinity) + 14 * dayMs
 }

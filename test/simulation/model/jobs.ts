@@ -1,4 +1,4 @@
-/** The job exchange: who may do what to a job, and when. */
+/** The job exchange: allowed moves by role and status. */
 import type { Of } from './intent.ts'
 import { issue, lapsed } from './job-ends.ts'
 import { writerOf } from './partners.ts'

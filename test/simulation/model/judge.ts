@@ -1,6 +1,6 @@
 /**
- * What each request must come to, written down from the rules of the ledger and not from its code: given a state and
- * the time at which the request came, it is refused, a repeat, or taken with these rows and this answer.
+ * The wanted outcome of a request in a state, written from the rules and not from the code: refused, a repeat, or a
+ * success with these rows and this answer.
  */
 import type { RequestFacts, Proof } from './intent.ts'
 import { dayMs } from './reading.ts'
@@ -36,7 +36,7 @@ export function judge(state: State, request: RequestFacts, nowMs: number): Verdi
     return { kind: 'repeat', status: held.status, body: held.body }
   }
   const { restoredMs } = state
-  // What the file has lost may have held what this would repeat, and that may have been dated ahead.
+  // A restored file may have lost the message that this request repeats.
   const isLost =
     restoredMs !== null &&
     nowMs <= restoredMs + 2 * windowMs &&
@@ -44,7 +44,7 @@ export function judge(state: State, request: RequestFacts, nowMs: number): Verdi
   if (!isTimely) return refused('signature_expired')
   const verdict = rule(state, request, nowMs)
   if (isLost) {
-    // Whether they have a partner at all is request before, where there may be something to pay.
+    // The partner is looked up first, because the change may cost something.
     const isFirst = intent.kind === 'free' && verdict.kind === 'refused'
     return refused('signature_expired', ...(isFirst ? verdict.codes : []))
   }

@@ -1,6 +1,5 @@
 import type { State } from './state.ts'
 
-/** A name that is shown from now on. */
 export function rename(
   state: State,
   named: {

@@ -1,4 +1,4 @@
-/** Partners: how they come, what they say of themselves, how they leave and come back. */
+/** Signups, profiles, endpoints and tiers of partners. */
 import type { RequestFacts, Of } from './intent.ts'
 import { rename } from './names.ts'
 import { activePartnerOf, dayMs, iso, partnerOf, standingAt } from './reading.ts'
@@ -11,7 +11,7 @@ const patienceMs = 14 * dayMs
 
 type Own = { readonly handle: string; readonly partner: Partner }
 
-/** The partner that may write as who signed, or why there is none. */
+/** The partner of the signer, or the refusal. */
 export function writerOf(
   state: State,
   { wallet, isBound }: Pick<RequestFacts, 'wallet' | 'isBound'>,
@@ -102,7 +102,6 @@ export function profile(state: State, request: Of<'profile'>, nowMs: number): Ve
   }
 }
 
-/** The free tier is had at once: nothing here was paid for. */
 export function toFree(state: State, request: Of<'free'>, nowMs: number): Verdict {
   const own = ownOf(state, request)
   if ('kind' in own) return own
@@ -144,7 +143,7 @@ function changed(
   }
 }
 
-/** A signup that never paid, ended by the builder. Answers what is wrong with it; null where nothing is. */
+/** Applies the end of an unpaid signup. Returns its problem, or null. */
 export function endByClock(state: State, handle: string, nowMs: number): string | null {
   const partner = state.partners.get(handle)
   if (partner?.status !== 'pending') return 'it waits for no payment'

@@ -1,12 +1,11 @@
-/** Payments: which rows may follow which, by what the chain and who is asking make of them. */
+/** Allowed changes of payment rows, given the chain and the open requests. */
 import { mostLagMs } from '../chain/usdc.ts'
 import type { End } from '../chain/usdc.ts'
 import type { Payment, State } from './state.ts'
 
-/** Longer than the newest block is away. */
 const leastLifeSeconds = 10
 const mostLifeSeconds = 3600
-/** A block that late takes nothing that has run out. */
+/** A transfer cannot be mined this long after its expiry. */
 const surelyOverSeconds = 60
 
 /** The facts that justify a change of a payment row. */
@@ -16,7 +15,7 @@ export interface Evidence {
   readonly headMs: number
   /** The effect of a transaction in a block that is, or was before a fork, part of the chain. */
   readonly endIn: (txHash: string, blockHash: string) => End | null
-  /** A transaction of ours for it is in a block, and did nothing. */
+  /** One of our transactions for it reverted. */
   readonly hasFailed: boolean
   /** Time of the chain's head when the first open request with this payment for this resource began; null without one. */
   readonly askedMs: number | null

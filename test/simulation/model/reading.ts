@@ -17,7 +17,6 @@ export function scoreOf(entries: readonly Entry[], wallet: string, nowMs: number
   return Math.max(0, sum) / 1e6
 }
 
-/** Receipts that count, by wallet. */
 export function countedOf(entries: readonly Entry[], wallet: string): readonly Entry[] {
   return entries.filter((entry) => entry.wallet === wallet && entry.rank !== null)
 }
@@ -27,19 +26,19 @@ export function partnerOf(state: State, wallet: string): string | null {
   return null
 }
 
-/** A signup that has not paid in time is over, whether or not anyone has written that down. */
+/** A signup expires without a payment, even before the builder records it. */
 export function standingAt({ status, atMs }: Partner, nowMs: number): Partner['status'] {
   return status === 'pending' && nowMs >= atMs + 14 * dayMs ? 'cancelled' : status
 }
 
-/** The handle of the partner, where it may write. */
+/** The handle of an active partner. */
 export function activePartnerOf(state: State, wallet: string, nowMs: number): string | null {
   const handle = partnerOf(state, wallet)
   const partner = handle === null ? undefined : state.partners.get(handle)
   return partner !== undefined && standingAt(partner, nowMs) === 'active' ? handle : null
 }
 
-/** A deadline that has passed ends what waits for it, whether or not anyone has written that down. */
+/** A job expires at its deadline, even before the builder records it. */
 export function statusAt(job: Job, nowMs: number): string {
   const isOver = nowMs >= job.deadlineMs && (job.status === 'open' || job.status === 'awarded')
   return isOver ? 'expired' : job.status

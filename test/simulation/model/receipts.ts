@@ -1,4 +1,4 @@
-/** Receipts, and what they count for. */
+/** Receipts and their reputation entries. */
 import type { Of } from './intent.ts'
 import { iso, scoreOf } from './reading.ts'
 import type { State } from './state.ts'

@@ -1,4 +1,3 @@
-/** Which rule a request falls under. */
 import { apply, subscribe, testAlerts, unsubscribe } from './alerts.ts'
 import { ask, code } from './emails.ts'
 import type { RequestFacts } from './intent.ts'

@@ -40,13 +40,12 @@ export interface Partner {
   readonly wallet: string
   readonly name: string
   readonly tier: 'free' | 'starter'
-  /** As it was written last; see `standingAt`. */
+  /** As stored; see `standingAt`. */
   readonly status: 'active' | 'pending' | 'cancelled'
   readonly website: string | null
-  /** Its writes are taken only with a signature over the body. */
+  /** Requires a signature over the body. */
   readonly bindsBody: boolean
   readonly url: string | null
-  /** When the endpoint was signed; null where it never was. */
   readonly signedMs: number | null
   readonly atMs: number
 }
@@ -56,9 +55,7 @@ export interface Subscription {
   readonly url: string
   readonly rails: readonly string[] | null
   readonly atMs: number
-  /** Events up to this one came before it. */
   readonly afterSeq: number
-  /** The receiver has said that it wants no more. */
   readonly isDisabled: boolean
 }
 
@@ -70,7 +67,6 @@ export interface Event {
   readonly rail: string | null
 }
 
-/** A delivery of a webhook. */
 export interface WebhookDelivery {
   readonly subscription: string
   /** Null for a test. */
@@ -78,7 +74,6 @@ export interface WebhookDelivery {
   readonly type: string
   readonly status: 'pending' | 'delivered' | 'dead'
   readonly attempts: number
-  /** Grows with every lease. */
   readonly fence: number
   readonly leasedUntilMs: number | null
 }
@@ -101,7 +96,6 @@ export interface Job {
   readonly receiptId: string | null
 }
 
-/** As the file has it. */
 export interface Payment {
   readonly id: string
   readonly payTo: string
@@ -118,10 +112,10 @@ export interface Payment {
   readonly isDelivered: boolean
 }
 
-/** A spot on the leaderboard: of a wallet, of an address, or of an address for a wallet. */
+/** A spot on the leaderboard, of a wallet, an e-mail address or both. */
 export interface Claim {
   readonly wallet: string | null
-  /** The hash of the address that claimed it; null where a key did. */
+  /** Hash of the claiming address; null for a claim by key. */
   readonly email: string | null
   readonly name: string
   readonly atMs: number
@@ -131,19 +125,18 @@ export interface Send {
   readonly email: string
   readonly atMs: number
   readonly isKept: boolean
-  /** The name of the request; null where it was another than the one that is looked at. */
+  /** The request; null for other requests. */
   readonly by: string | null
 }
 
-/** A code that was sent. */
 export interface Code {
   readonly name: string
   readonly looks: string
   readonly to: { readonly id: string; readonly display: string } | null
-  /** Wrong ones so far. */
+  /** Wrong attempts. */
   readonly tries: number
   readonly expiresMs: number
-  /** Null until it is seen which of the emails it stood in. */
+  /** Null until it is known which e-mail contained it. */
   readonly hash: string | null
 }
 
@@ -180,14 +173,12 @@ export interface State {
   readonly claims: Map<string, Claim>
   /** By the hash of the address. */
   readonly codes: Map<string, Code>
-  /** Emails that count against the limit, as long as the ledger keeps them, and after. */
   readonly sends: Send[]
   readonly partners: Map<string, Partner>
   readonly changes: ChangeRow[]
-  /** Webhooks. */
   readonly subscriptions: Map<string, Subscription>
   readonly events: Event[]
-  /** Up to which event all are told of. */
+  /** The cursor of deliveries over events. */
   toldSeq: number
   readonly webhookDeliveries: Map<string, WebhookDelivery>
   readonly applications: ApplicationRow[]
@@ -204,7 +195,7 @@ export interface State {
   readonly used: Map<string, Kept>
   /** By caller and key. */
   readonly keys: Map<string, Kept>
-  /** When the file was put back from a backup; null where it never was. */
+  /** Null without a restore. */
   readonly restoredMs: number | null
 }
 

@@ -1,4 +1,4 @@
-/** Feedback and proposals, which nobody signs. */
+/** Feedback and proposals, which are not signed. */
 import type { Of } from './intent.ts'
 import { dayMs } from './reading.ts'
 import type { Note, State } from './state.ts'
@@ -7,7 +7,7 @@ import type { Verdict } from './verdict.ts'
 
 const hourMs = 3_600_000
 const twinMs = 15 * 60_000
-/** Within an hour, of one address. */
+/** Limits per hour and address. */
 const mostOf = { agent: 5, address: 30, proposals: 10 } as const
 
 export function feedback(state: State, request: Of<'feedback'>, nowMs: number): Verdict {
@@ -53,7 +53,7 @@ export function propose(state: State, request: Of<'propose'>, nowMs: number): Ve
   }
 }
 
-/** Senders are known by hashes whose key changes daily; those of today and yesterday are looked for. */
+/** Senders are identified by keyed hashes of today and yesterday. */
 function isKnownDay(atMs: number, nowMs: number): boolean {
   const days = Math.floor(nowMs / dayMs) - Math.floor(atMs / dayMs)
   return days === 0 || days === 1

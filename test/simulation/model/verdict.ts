@@ -11,9 +11,8 @@ export type Verdict =
 export interface Success {
   readonly kind: 'success'
   readonly status: number
-  /** Members that the answer must have. */
   readonly answer: Body
-  /** Writes what follows; `answer` is the whole answer, for what the ledger names itself. */
+  /** Applies the effect; `answer` is the whole body, for generated ids. */
   readonly write: (state: State, answer: Body) => void
 }
 

@@ -1,4 +1,4 @@
-/** Deliveries of webhooks: which there must be, and how each may go on. */
+/** Required webhook deliveries and their allowed changes. */
 import type { DeliveryOutcome } from '../receivers.ts'
 import type { Event, WebhookDelivery, State, Subscription } from './state.ts'
 
@@ -31,9 +31,7 @@ export function findInvalidDelivery(
     /** Outcomes that its senders have seen. */
     readonly told: readonly DeliveryOutcome[]
     readonly sent: number
-    /** Its subscription ends with this change. */
     readonly isEnded: boolean
-    /** When others of the subscription are free again. */
     readonly othersUntilMs: number
   },
 ): string | null {
@@ -42,7 +40,7 @@ export function findInvalidDelivery(
   const isTried = after.attempts !== before.attempts
   if (after.fence > before.fence) {
     const nowMs = (after.leasedUntilMs ?? 0) - leaseMs
-    // What came of an attempt, and the next lease, may be in one commit.
+    // The result of an attempt and the next lease may share a commit.
     const isFree = isTried || before.leasedUntilMs === null || before.leasedUntilMs <= nowMs
     if (!isFree) return 'another has it'
     if (othersUntilMs > nowMs) return 'another of the same subscription is under way'

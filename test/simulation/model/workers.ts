@@ -43,7 +43,6 @@ export function claim(state: State, request: Of<'claim'>, nowMs: number): Verdic
     status: 201,
     answer: { wallet: display, display_name: intent.name, claimed_at: now },
     write: (next) => {
-      // A key takes what an address had.
       if (before !== undefined) next.claims.delete(before[0])
       next.claims.set(wallet, { wallet, email: null, name: intent.name, atMs: nowMs })
       rename(next, { kind: 'claim', wallet, looks: intent.looks, nowMs })

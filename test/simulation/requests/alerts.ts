@@ -1,4 +1,4 @@
-/** Webhooks that partners ask for, and applications that they hand in. */
+/** Webhooks and applications of partners. */
 import type { Intent } from '../model/intent.ts'
 import { borne } from './bearer.ts'
 import { partnerIn } from './partners.ts'

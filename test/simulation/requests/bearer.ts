@@ -1,4 +1,4 @@
-/** The partner bearer: what is signed, now and then by somebody else. */
+/** The partner bearer, at times forged. */
 import { messages, sha256Hex } from '../../../src/auth/messages.ts'
 import { partnerHeaders, testService } from '../../support/wallets.ts'
 import type { TestWallet } from '../../support/wallets.ts'
@@ -7,17 +7,13 @@ import { rawOf, sentOf, targetOf } from './sent.ts'
 import type { Circumstances, Parts, Sent } from './sent.ts'
 import { wallets } from './wallets.ts'
 
-/**
- * A write of who has the wallet, with further proofs behind that of the bearer.
- * @param timestampMs what the bearer says that it signed at.
- */
+/** A write signed by the wallet, with further proofs. */
 export async function borne(
   at: Circumstances,
   write: Pick<Parts, 'intent' | 'params' | 'body' | 'flaws'> & {
     readonly wallet: TestWallet
     readonly timestampMs: number
     readonly proofs?: readonly Proof[]
-    /** Only a signature over the body will do. */
     readonly wantsBody?: boolean
   },
 ): Promise<Sent> {
@@ -36,7 +32,6 @@ export async function borne(
   })
 }
 
-/** The headers, and what the ledger will know the request by. */
 async function bearer(
   { chance, isWilling }: Circumstances,
   wallet: TestWallet,

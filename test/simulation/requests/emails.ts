@@ -1,11 +1,11 @@
-/** Claims by e-mail: codes that are asked for, and codes that come back. */
+/** Claims by e-mail: requested and redeemed codes. */
 import type { Intent } from '../model/intent.ts'
 import { sentOf } from './sent.ts'
 import type { Circumstances, Sent } from './sent.ts'
 import { names, someone } from './wallets.ts'
 
 const mailboxes = ['ann@people.example', 'Ben@people.example', 'eve@people.example'] as const
-/** Nobody signs. What such a claim is answered is kept under its key. */
+/** Unsigned; the answer is stored under the key. */
 const unsigned = ({ number }: Circumstances) => ({
   wallet: null,
   proofs: [],
@@ -27,7 +27,6 @@ export function ask(at: Circumstances): Sent {
   return sentOf(at, { body, intent, ...unsigned(at) })
 }
 
-/** Mostly the one of the last letter. */
 export function code(at: Circumstances): Sent | null {
   const { chance, emails, state, isWilling } = at
   const boxes = mailboxes.filter((one) => emails.codesTo(one).length > 0)

@@ -11,7 +11,7 @@ import { signingTime } from './sent.ts'
 import type { Circumstances, Sent } from './sent.ts'
 import { someone, wallets } from './wallets.ts'
 
-/** The states of a job from which a move leads on. */
+/** States that a move continues. */
 const leadsOn: Readonly<Partial<Record<ExchangeKind, readonly string[]>>> = {
   bid: ['open'],
   award: ['open'],
@@ -20,7 +20,7 @@ const leadsOn: Readonly<Partial<Record<ExchangeKind, readonly string[]>>> = {
   dispute: ['delivered'],
 }
 
-/** Mostly what leads a job on, by who may; at times anything by anyone. */
+/** Mostly a valid move, at times any. */
 export async function exchange(kind: ExchangeKind, at: Circumstances): Promise<Sent | null> {
   const target = kind === 'post' ? (['', null] as const) : jobFor(kind, at)
   if (target === null) return null
@@ -32,7 +32,7 @@ export async function exchange(kind: ExchangeKind, at: Circumstances): Promise<S
   return await borne(at, { ...made, params, wallet, timestampMs })
 }
 
-/** The newest where it is to be led on: what was begun is brought to its end. */
+/** The newest job if willing: begun jobs are finished. */
 function jobFor(
   kind: ExchangeKind,
   { state, chance, isWilling }: Circumstances,
@@ -102,7 +102,7 @@ async function madeOf(
   return { body: {}, intent: { kind, job: id } }
 }
 
-/** A delivery is a statement of its own, signed beside the bearer. */
+/** A delivery has its own signature beside the bearer. */
 async function handedOver({ id: jobId, wallet, timestampMs }: Move) {
   const timestamp = iso(timestampMs)
   const said = { uri: 'https://files.example.com/a', content_sha256: 'ab'.repeat(32) }

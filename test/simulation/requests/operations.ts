@@ -1,4 +1,4 @@
-/** Which operation of the API each kind of request is, and what of the API no request of a run is. */
+/** The API operations of the simulated requests, and those that are not simulated. */
 import type { RouteId } from '../../../src/contract/routes.ts'
 import type { Intent } from '../model/intent.ts'
 import { namesOf } from '../random.ts'
@@ -12,7 +12,7 @@ export const operations = {
   signup: 'signupPartner',
   attest: 'updateAttestationEndpoint',
   profile: 'updateMyPartner',
-  /** To the free tier: the others are paid for, which runs do for reads alone. */
+  /** To the free tier: paid tiers are not simulated. */
   free: 'changeSubscription',
   leave: 'cancelSubscription',
   subscribe: 'subscribeAlerts',
@@ -32,5 +32,5 @@ export const operations = {
 
 export const kinds = namesOf(operations)
 
-/** Writes of the API that no run has, each with the reason. There is none now. */
+/** Writes that are not simulated, with the reason. */
 export const leftOut: Readonly<Partial<Record<RouteId, string>>> = {}

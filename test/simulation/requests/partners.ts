@@ -86,7 +86,6 @@ export async function leave(at: Circumstances): Promise<Sent> {
   return await borne(at, { body: null, intent, wallet, timestampMs: signingTime(at) })
 }
 
-/** Mostly one that has a partner. */
 export function partnerIn({ chance, state }: Circumstances): TestWallet {
   const partners = wallets.filter(({ id }) => partnerOf(state, id) !== null)
   const drawn = partners[chance.below(partners.length)]

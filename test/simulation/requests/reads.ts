@@ -1,6 +1,6 @@
 import type { SignedPayment, People, PayerWallets } from '../chain/payers.ts'
 import { keyOf } from '../chain/usdc.ts'
-/** Reads that are sold: mostly paid for as they should be, at times with a payment of something else. */
+/** Sold reads: mostly paid correctly, at times with another payment. */
 import type { Call } from '../http-call.ts'
 import { countedOf, iso, scoreOf } from '../model/reading.ts'
 import type { State } from '../model/state.ts'
@@ -10,15 +10,11 @@ import { addresses, wallets } from './wallets.ts'
 export interface SoldRead {
   readonly path: string
   readonly priceMicro: number
-  /** Members that the answer must have. */
   readonly wanted: (seen: State, nowMs: number) => object
 }
 
-/** A read as it goes out. */
 export interface PaidRead extends Call, SoldRead {
-  /** The step that it came of. */
   readonly number: number
-  /** Null where nothing is paid. */
   readonly payment: SignedPayment | null
 }
 
@@ -63,14 +59,13 @@ export function paidRead(at: Shopping): PaidRead {
   return sentRead(read, how === 'unpaid' ? null : payment(at, read), number, chance)
 }
 
-/** For something else, mostly of the same price: only what the payment was made for tells them apart. */
+/** Reuses the payment for another read, mostly of the same price. */
 export function elsewhere(paid: PaidRead, number: number, chance: Chance): PaidRead {
   const others = sold.filter(({ path }) => path !== paid.path)
   const other = chance.happens(0.2) ? chance.pick(sold) : others[chance.below(3)]
   return sentRead(other ?? first(), paid.payment, number, chance)
 }
 
-/** Something may still come of it. */
 function isOpen({ payment }: PaidRead, { payments }: State): boolean {
   if (payment === null) return false
   const row = payments.get(keyOf(payment.authorization))
@@ -88,7 +83,6 @@ function sentRead(
   return { ...read, number, payment: paid, method: 'GET', headers, raw: '', address }
 }
 
-/** For exactly this, in most cases. */
 function payment(
   { chance, payerWallets, people, nowMs }: Shopping,
   { priceMicro }: SoldRead,

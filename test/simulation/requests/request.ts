@@ -1,4 +1,4 @@
-/** Requests that clients of the ledger make: most of them good, some not, some the same as before. */
+/** Draws requests: most are valid, some are not, some are repeats. */
 import type { Intent } from '../model/intent.ts'
 import { apply, ofWebhook, subscribe } from './alerts.ts'
 import { ask, code } from './emails.ts'
@@ -36,7 +36,7 @@ const makers = {
   propose,
 } as const satisfies Readonly<Record<Intent['kind'], Make>>
 
-/** A request of the kind, or null where there is nothing that it could be about. */
+/** Null if there is nothing to request. */
 export async function request(kind: Intent['kind'], at: Circumstances): Promise<Sent | null> {
   const make: Make = makers[kind]
   return await make(at)

@@ -1,5 +1,5 @@
 import type { Reference } from '../../../src/actions/reference.ts'
-/** A request as it goes out: its bytes, and what the rules know of it. */
+/** A request: its bytes and its facts. */
 import { sha256Hex } from '../../../src/auth/messages.ts'
 import { pathOf, routeOf } from '../../../src/contract/routes.ts'
 import type { TestWallet } from '../../support/wallets.ts'
@@ -12,7 +12,6 @@ import { operations } from './operations.ts'
 import { addresses, agents } from './wallets.ts'
 
 export interface Sent extends Call, RequestFacts {
-  /** The step that it came of. */
   readonly number: number
 }
 
@@ -22,9 +21,9 @@ export interface Circumstances {
   readonly nowMs: number
   readonly reference: Reference
   readonly chance: Chance
-  /** Does what leads on, by who may, and makes no mistake in it; else most do, and some do anything. */
+  /** True: a valid request that leads on; false: mostly valid, at times anything. */
   readonly isWilling: boolean
-  /** The hash by which callers without a wallet are told apart. */
+  /** The hash that identifies callers without a wallet. */
   readonly remoteKey: (address: string) => string
   readonly emails: Pick<Emails, 'codesTo' | 'hashes'>
 }
@@ -40,7 +39,7 @@ export interface Parts {
   readonly headers?: Readonly<Record<string, string>>
   readonly flaws?: readonly string[]
   readonly isBound?: boolean
-  /** The idempotency key, where it is not left to chance. */
+  /** By default left to chance. */
   readonly key?: string
 }
 
@@ -101,7 +100,7 @@ export function senderOf({ chance }: Pick<Circumstances, 'chance'>) {
   return { address: chance.pick(addresses), agent: chance.pick(agents) }
 }
 
-/** When a client says that it signs: mostly now, at times by a clock that is wrong. */
+/** The signing time, at times by a wrong clock. */
 export function signingTime({ chance, nowMs, isWilling }: Circumstances): number {
   if (isWilling || chance.happens(0.9)) return nowMs + chance.below(50)
   return nowMs + chance.pick([-6, -4, 4, 6] as const) * 60_000 + chance.below(1000)

@@ -82,10 +82,10 @@ function registration({ chance, reference }: Circumstances): { body: object; int
   }
 }
 
-/** From a small pool, so that the same content comes again under another signature. */
+/** From a small pool, so that contents repeat with other signatures. */
 function receipt({ chance }: Circumstances, sender: TestWallet): { body: object; intent: Intent } {
   const isIssued = chance.happens(0.75)
-  // Half of them are of one pair: the order among the receipts of a pair is what their weight depends on.
+  // Half of them share one pair, whose order decides their weight.
   const isOfPair = isIssued && chance.happens(0.5)
   const worker = isOfPair ? wallets[0] : isIssued || chance.happens(0.1) ? someone(chance) : sender
   const payer = isOfPair ? wallets[1] : chance.happens(0.85) ? someone(chance) : null

@@ -2,7 +2,6 @@
 import { senderOf, sentOf } from './sent.ts'
 import type { Circumstances, Sent } from './sent.ts'
 
-/** Nobody signs. */
 const none = { wallet: null, proofs: [] } as const
 
 export function feedback(at: Circumstances): Sent {

@@ -7,7 +7,7 @@ export const platformKey = ed25519Key('platform')
 export const ownKey = ed25519Key('own')
 export const otherKey = ed25519Key('other')
 
-/** Signatures of the last kind cost most of all that a run does, so there is one such wallet, and it is seldom drawn. */
+/** Contract and Solana signatures are slow: one such wallet, rarely drawn. */
 export const wallets = [
   nearWallet('ada'),
   nearWallet('bob'),
@@ -17,7 +17,7 @@ export const wallets = [
 export const addresses = ['192.0.2.7', '192.0.2.8', '2001:db8::9'] as const
 export const agents = ['curl/8', 'agent/1'] as const
 export const handles = ['first', 'second', 'third', 'fourth'] as const
-/** Each with what it looks like. */
+/** Names with their skeletons. */
 export const names = [
   ['Orion', 'orion'],
   ['0rion', 'orion'],
