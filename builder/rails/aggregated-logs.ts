@@ -168,7 +168,7 @@ async function withExactNewest(
   reader: ChainReader,
   payouts: readonly Payout[],
 ): Promise<readonly Payout[]> {
-  const newest = payouts.findLast(({ removedBy }) => removedBy === null)
+  const newest = payouts.findLast(({ removedBy = null }) => removedBy === null)
   if (newest === undefined) return payouts
   const atMs = await reader.blockTime(newest.block)
   return payouts.map((payout) =>

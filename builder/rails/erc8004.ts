@@ -28,7 +28,7 @@ function chunkPayouts(chunk: LogChunk<typeof registryEvents>): ChunkPayouts<Stre
   const feedback: Payout[] = []
   const registrations: Payout[] = []
   for (const { event, atMs, block } of chunk.logs) {
-    const activity = { atMs, block, units: 1n, microUsdc: 0, removedBy: null }
+    const activity = { atMs, block }
     if (event.eventName === 'NewFeedback') {
       const { agentId, clientAddress } = event.args
       feedback.push({ ...activity, payer: clientAddress.toLowerCase(), payee: `agent-${agentId}` })

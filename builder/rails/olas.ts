@@ -44,15 +44,7 @@ function place(
   payee: Address,
   units: bigint,
 ): Payout {
-  return {
-    atMs,
-    block,
-    payer: payer?.toLowerCase() ?? null,
-    payee: payee.toLowerCase(),
-    units,
-    microUsdc: 0,
-    removedBy: null,
-  }
+  return { atMs, block, payer: payer?.toLowerCase() ?? null, payee: payee.toLowerCase(), units }
 }
 
 /** The stream of a log and its payout there; null for a log that counts nowhere. */

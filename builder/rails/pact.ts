@@ -70,7 +70,7 @@ async function chunkPayouts(
     if (event.eventName === 'Transfer') continue
     if (event.eventName === 'PactCreated') {
       const [payer, payee] = [event.args.creator.toLowerCase(), event.args.recipient.toLowerCase()]
-      created.push({ atMs, block, payer, payee, units: 1n, microUsdc: 0, removedBy: null })
+      created.push({ atMs, block, payer, payee })
       continue
     }
     const id = String(event.args.pactId)

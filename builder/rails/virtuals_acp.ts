@@ -106,7 +106,7 @@ async function readMemo(
 function jobPayout(log: AcpLog, client: Address, provider: Address): Payout {
   const removedBy = isAddressEqual(client, provider) ? 'self_dealing' : null
   const [payer, payee] = [client.toLowerCase(), provider.toLowerCase()]
-  return { atMs: log.atMs, block: log.block, payer, payee, units: 1n, microUsdc: 0, removedBy }
+  return { atMs: log.atMs, block: log.block, payer, payee, removedBy }
 }
 
 function usdcPayout(log: AcpLog, payee: Address, amount: bigint, removedBy: string | null): Payout {

@@ -1,7 +1,6 @@
 import { parseAbi } from 'viem'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
-import { chains } from '../../../builder/chain/chains.ts'
 import { selectors } from '../../../builder/chain/logs.ts'
 import type { AdapterContext } from '../../../builder/rails/adapter.ts'
 import { aggregateLogs } from '../../../builder/rails/aggregated-logs.ts'
@@ -9,35 +8,32 @@ import { totalsOf } from '../../../builder/rails/payouts.ts'
 import type { Payout } from '../../../builder/rails/payouts.ts'
 import { dayMs, hourMs, minuteMs } from '../../../src/core/time.ts'
 import { tempDatabase } from '../../db/temp-database.ts'
-import { startAnvil } from '../../support/anvil.ts'
-import type { Anvil } from '../../support/anvil.ts'
+import { endMs, useRailChain } from '../../support/rail-chain.ts'
 import { railContext } from '../../support/rail-context.ts'
+import type { RailContextOptions } from '../../support/rail-context.ts'
 import { rangeOf, rpcError, startRpcProxy } from '../../support/rpc-proxy.ts'
 import { logOf, wallet } from '../../support/scripted-contract.ts'
-import { allowSlowTests } from '../../support/slow-tests.ts'
-
-allowSlowTests('starts anvil')
 
 const events = parseAbi(['event Paid(address indexed to, uint256 amount)'])
 const contract = wallet(1)
-const endMs = Date.UTC(2026, 9, 31, 12)
 const payments = 90
 /** Payment n, of n units, is made so long before the end. */
 const agoMs = (at: number): number => (payments + 1 - at) * 7 * hourMs + 11 * minuteMs
 const total = (payments * (payments + 1)) / 2
 
-let anvil: Anvil
-beforeAll(async () => {
-  anvil = await startAnvil(chains.base.chainId, endMs - 40 * dayMs)
-  await anvil.place(contract)
+const chain = useRailChain('base', [contract], async (anvil) => {
   for (let at = 1; at <= payments; at += 1) {
     await anvil.block(endMs - agoMs(at), [
       logOf(contract, events, 'Paid', { to: wallet(at), amount: BigInt(at) }),
     ])
   }
-  await anvil.settle(chains.base.settleBlocks + 1, endMs)
 })
-afterAll(async () => await anvil.stop())
+
+async function contextOf(options: Partial<RailContextOptions> = {}): Promise<AdapterContext> {
+  const database = options.database ?? (await tempDatabase())
+  const { url: rpcUrl } = chain.anvil()
+  return railContext({ rail: 'r', endMs, rpcUrl, ...options, database })
+}
 
 /** The same payments in two streams, with one thing remembered per chunk. */
 async function read(ctx: AdapterContext, chunkBlocks = 2) {
@@ -50,15 +46,7 @@ async function read(ctx: AdapterContext, chunkBlocks = 2) {
     toPayouts: async ({ logs, fromBlock }) => {
       const payouts = logs.map(({ event: { args }, atMs, block }): Payout => {
         const payee = args.to.toLowerCase()
-        return {
-          atMs,
-          block,
-          payer: null,
-          payee,
-          units: args.amount,
-          microUsdc: 0,
-          removedBy: null,
-        }
+        return { atMs, block, payer: null, payee, units: args.amount }
       })
       await Promise.resolve()
       return { payouts: { one: payouts, two: payouts }, remember: [`chunk ${fromBlock}`] }
@@ -72,30 +60,27 @@ async function read(ctx: AdapterContext, chunkBlocks = 2) {
 }
 
 describe('aggregated logs', () => {
-  test('hold every payment once and say which blocks were read', async () => {
-    const database = await tempDatabase()
-    const { sums, lastPayoutAtMs, evidence } = await read(
-      railContext({ rail: 'r', endMs, database, rpcUrl: anvil.url }),
-    )
+  test('contain every payment once, with the blocks that were read as evidence', async () => {
+    const { sums, lastPayoutAtMs, evidence } = await read(await contextOf())
     expect(sums).toEqual([BigInt(total), BigInt(total)])
     expect(lastPayoutAtMs).toBe(endMs - agoMs(payments))
     const range = { fromBlock: 1, toBlock: payments + 1, logs: payments }
     expect(evidence).toEqual([{ kind: 'logs', chain: 'base', contract, ...range }])
   })
 
-  test('go on after a node that failed half way, with the same sums', async () => {
+  test('resume after a failure of the node, with the same sums', async () => {
     const database = await tempDatabase()
-    const proxy = await startRpcProxy(anvil.url, {
+    const proxy = await startRpcProxy(chain.anvil().url, {
       instead: (request) =>
         (rangeOf(request)?.from ?? 0) > 70
           ? rpcError(request, -32000, 'header not found')
           : undefined,
     })
-    const broken = railContext({ rail: 'r', endMs, database, rpcUrl: proxy.url })
+    const broken = await contextOf({ database, rpcUrl: proxy.url })
     await expect(read(broken)).rejects.toThrow('header not found')
     await proxy.stop()
-    const watched = await startRpcProxy(anvil.url)
-    const { sums } = await read(railContext({ rail: 'r', endMs, database, rpcUrl: watched.url }))
+    const watched = await startRpcProxy(chain.anvil().url)
+    const { sums } = await read(await contextOf({ database, rpcUrl: watched.url }))
     await watched.stop()
     expect(sums).toEqual([BigInt(total), BigInt(total)])
     expect(Math.min(...watched.ranges().map(({ from }) => from))).toBe(71)
@@ -103,7 +88,7 @@ describe('aggregated logs', () => {
 
   test('are the same after a crash between the saves of two streams', async () => {
     const database = await tempDatabase()
-    const ctx = railContext({ rail: 'r', endMs, database, rpcUrl: anvil.url })
+    const ctx = await contextOf({ database })
     let saves = 0
     const crashing: AdapterContext = {
       ...ctx,
@@ -120,49 +105,45 @@ describe('aggregated logs', () => {
     expect((await read(ctx)).sums).toEqual([BigInt(total), BigInt(total)])
   })
 
-  test('are not asked for again when nothing is new', async () => {
+  test('are not read again without new blocks', async () => {
     const database = await tempDatabase()
-    await read(railContext({ rail: 'r', endMs, database, rpcUrl: anvil.url }))
-    const proxy = await startRpcProxy(anvil.url)
-    const { sums } = await read(railContext({ rail: 'r', endMs, database, rpcUrl: proxy.url }))
+    await read(await contextOf({ database }))
+    const proxy = await startRpcProxy(chain.anvil().url)
+    const { sums } = await read(await contextOf({ database, rpcUrl: proxy.url }))
     await proxy.stop()
     expect(sums).toEqual([BigInt(total), BigInt(total)])
     expect(proxy.ranges()).toEqual([])
   })
 
-  test('name the newest payment by the header of its block, also where times are interpolated', async () => {
+  test('date the newest payment by the header of its block where other times are interpolated', async () => {
     const database = await tempDatabase()
-    const proxy = await startRpcProxy(anvil.url, {
+    const proxy = await startRpcProxy(chain.anvil().url, {
       change: (request, answer) =>
         request.method === 'eth_getLogs'
           ? answer.replaceAll(/,"blockTimestamp":"0x[0-9a-f]+"/g, '')
           : answer,
     })
-    const { lastPayoutAtMs } = await read(
-      railContext({ rail: 'r', endMs, database, rpcUrl: proxy.url }),
-      1000,
-    )
+    const { lastPayoutAtMs } = await read(await contextOf({ database, rpcUrl: proxy.url }), 1000)
     await proxy.stop()
     expect(lastPayoutAtMs).toBe(endMs - agoMs(payments))
   })
 
   test('drop hours older than 31 days and keep the time of the last payment', async () => {
     const database = await tempDatabase()
-    await read(railContext({ rail: 'r', endMs, database, rpcUrl: anvil.url }))
-    const snapshot = await anvil.rpc('evm_snapshot', [])
+    await read(await contextOf({ database }))
+    const snapshot = await chain.anvil().rpc('evm_snapshot', [])
     const laterMs = endMs + 60 * dayMs
-    await anvil.settle(chains.base.settleBlocks + 1, laterMs)
-    const ctx = railContext({ rail: 'r', endMs: laterMs, database, rpcUrl: anvil.url })
+    await chain.settle(laterMs)
+    const ctx = await contextOf({ endMs: laterMs, database })
     const { sums, lastPayoutAtMs } = await read(ctx)
-    await anvil.rpc('evm_revert', [snapshot])
+    await chain.anvil().rpc('evm_revert', [snapshot])
     expect(sums).toEqual([0n, 0n])
     expect(lastPayoutAtMs).toBe(endMs - agoMs(payments))
     expect((await ctx.payouts.load('one', 0, (json) => json)).buckets).toEqual([])
   })
 
-  test('refuse a node that stands still instead of calling old figures fresh', async () => {
-    const database = await tempDatabase()
-    const ctx = railContext({ rail: 'r', endMs: endMs + 3 * hourMs, database, rpcUrl: anvil.url })
+  test('are refused from a node that is behind', async () => {
+    const ctx = await contextOf({ endMs: endMs + 3 * hourMs })
     await expect(read(ctx)).rejects.toThrow(
       /base RPC is behind: its settled block \d+ is 181 minutes old/,
     )

@@ -1,7 +1,6 @@
 import type { Address } from 'viem'
 import { expect, test } from 'vitest'
 
-import { chains } from '../../../builder/chain/chains.ts'
 import {
   erc8004,
   erc8004Base,
@@ -9,18 +8,13 @@ import {
   reputationEvents,
 } from '../../../builder/rails/erc8004.ts'
 import { dayMs } from '../../../src/core/time.ts'
-import { tempDatabase } from '../../db/temp-database.ts'
-import { startAnvil } from '../../support/anvil.ts'
-import { railContext } from '../../support/rail-context.ts'
+import { endMs, startRailChain } from '../../support/rail-chain.ts'
 import { logOf, wallet, word } from '../../support/scripted-contract.ts'
 import type { ScriptedLog } from '../../support/scripted-contract.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
 
-allowSlowTests('starts anvil')
-
 const identity: Address = '0x8004A169FB4a3325136EB29fA0ceB6D2e539a432'
 const reputation: Address = '0x8004BAa17C55a88189AE136b182e5fdA19dE9b63'
-const endMs = Date.UTC(2026, 9, 31, 12)
 
 function registered(agentId: bigint, owner: Address): ScriptedLog {
   return logOf(identity, identityEvents, 'Registered', {
@@ -45,40 +39,42 @@ function feedback(agentId: bigint, clientAddress: Address): ScriptedLog {
   })
 }
 
+allowSlowTests('starts anvil')
+
 test.each([
   ['ethereum', erc8004],
   ['base', erc8004Base],
-] as const)('counts feedback on %s as activity that moves no money', async (chain, adapter) => {
-  const anvil = await startAnvil(chains[chain].chainId, endMs - 40 * dayMs)
-  await anvil.place(identity, reputation)
-  await anvil.block(endMs - 32 * dayMs, [feedback(3n, wallet(9))])
-  await anvil.block(endMs - 20 * dayMs, [
-    registered(1n, wallet(1)),
-    registered(2n, wallet(1)),
-    registered(3n, wallet(2)),
-  ])
-  await anvil.block(endMs - 2 * dayMs, [
-    feedback(1n, wallet(5)),
-    feedback(2n, wallet(6)),
-    feedback(1n, wallet(6)),
-  ])
-  await anvil.settle(chains[chain].settleBlocks + 1, endMs)
-  const database = await tempDatabase()
-  const ctx = railContext({ rail: adapter.rail, endMs, database, rpcUrl: anvil.url })
-  const { measurement } = await adapter.measure(ctx)
-  await anvil.stop()
-  expect(measurement.figures).toEqual({
-    tpv30dMicroUsdc: 0,
-    tpv7dMicroUsdc: 0,
-    tpv30dRawMicroUsdc: 0,
-    tpv7dRawMicroUsdc: 0,
-    uniqueCreators30d: 2,
-    uniqueWorkers30d: 2,
-    // 2 of 3
-    topWorkerShare: 0.666666,
-    creatorsWithBudget30d: null,
-    activity30d: 3,
-    lastPayoutAtMs: null,
-  })
-  expect(measurement.notes).toEqual(['3 agents registered by 2 owners in 30 days.'])
-})
+] as const)(
+  'the ERC-8004 rail on %s counts feedback as activity without a volume',
+  async (chain, adapter) => {
+    const played = await startRailChain(chain, [identity, reputation], async (anvil) => {
+      await anvil.block(endMs - 32 * dayMs, [feedback(3n, wallet(9))])
+      await anvil.block(endMs - 20 * dayMs, [
+        registered(1n, wallet(1)),
+        registered(2n, wallet(1)),
+        registered(3n, wallet(2)),
+      ])
+      await anvil.block(endMs - 2 * dayMs, [
+        feedback(1n, wallet(5)),
+        feedback(2n, wallet(6)),
+        feedback(1n, wallet(6)),
+      ])
+    })
+    const { measurement } = await played.poll(adapter)
+    await played.stop()
+    expect(measurement.figures).toEqual({
+      tpv30dMicroUsdc: 0,
+      tpv7dMicroUsdc: 0,
+      tpv30dRawMicroUsdc: 0,
+      tpv7dRawMicroUsdc: 0,
+      uniqueCreators30d: 2,
+      uniqueWorkers30d: 2,
+      // 2 of 3
+      topWorkerShare: 0.666666,
+      creatorsWithBudget30d: null,
+      activity30d: 3,
+      lastPayoutAtMs: null,
+    })
+    expect(measurement.notes).toEqual(['3 agents registered by 2 owners in 30 days.'])
+  },
+)

@@ -1,24 +1,16 @@
 import type { Address } from 'viem'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
-import { chains } from '../../../builder/chain/chains.ts'
 import { marketplaceEvents, olas, trackerEvents } from '../../../builder/rails/olas.ts'
 import { dayMs } from '../../../src/core/time.ts'
-import { tempDatabase } from '../../db/temp-database.ts'
-import { startAnvil } from '../../support/anvil.ts'
-import type { Anvil } from '../../support/anvil.ts'
-import { railContext } from '../../support/rail-context.ts'
+import { endMs, useRailChain } from '../../support/rail-chain.ts'
 import { logOf, wallet, word } from '../../support/scripted-contract.ts'
 import type { ScriptedLog } from '../../support/scripted-contract.ts'
-import { allowSlowTests } from '../../support/slow-tests.ts'
-
-allowSlowTests('starts anvil')
 
 const marketplace: Address = '0x735FAAb1c4Ec41128c367AFb5c3baC73509f70bB'
 const native: Address = '0x21cE6799A22A3Da84B7c44a814a9c79ab1d2A50D'
 const olasToken: Address = '0x53Bd432516707a5212A70216284a99A563aAC1D1'
 const nevermined: Address = '0x7D686bD1fD3CFF6E45a40165154D61043af7D67c'
-const endMs = Date.UTC(2026, 9, 31, 12)
 const [mech, secondMech, asker, secondAsker, signer] = [1, 2, 3, 4, 5].map(wallet)
 
 const milli = 10n ** 15n
@@ -56,10 +48,8 @@ const signedDelivery = logOf(marketplace, marketplaceEvents, 'MarketplaceDeliver
   requestIds: [word(7)],
 })
 
-let anvil: Anvil
-beforeAll(async () => {
-  anvil = await startAnvil(chains.gnosis.chainId, endMs - 40 * dayMs)
-  await anvil.place(marketplace, native, olasToken, nevermined)
+const contracts = [marketplace, native, olasToken, nevermined]
+const chain = useRailChain('gnosis', contracts, async (anvil) => {
   await anvil.block(endMs - 34 * dayMs, [
     earned(native, mech, 9000n * milli),
     delivered([true]),
@@ -82,15 +72,10 @@ beforeAll(async () => {
     [delivered([true, true, true, true, true, true, true]), earned(native, mech, 250n * milli)],
     [signedDelivery, earned(native, secondMech, 50n * milli)],
   )
-  await anvil.settle(chains.gnosis.settleBlocks + 1, endMs)
 })
-afterAll(async () => await anvil.stop())
 
-test('counts xDAI earned, requesters, deliveries per mech and the newest withdrawal', async () => {
-  const database = await tempDatabase()
-  const { measurement } = await olas.measure(
-    railContext({ rail: 'olas', endMs, database, rpcUrl: anvil.url }),
-  )
+test('the Olas rail counts xDAI earned, requesters, deliveries per mech and the newest withdrawal', async () => {
+  const { measurement } = await chain.poll(olas)
   expect(measurement.figures).toEqual({
     // 0.50 + 0.25 + 0.05 xDAI; in 7 days 0.25 + 0.05
     tpv30dMicroUsdc: 800_000,

@@ -1,24 +1,18 @@
 import { encodeAbiParameters, encodeFunctionData, parseAbi, parseUnits, zeroAddress } from 'viem'
 import type { Address } from 'viem'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
-import { chains } from '../../../builder/chain/chains.ts'
 import { escrowEvents, pact } from '../../../builder/rails/pact.ts'
 import { usdcEvents as erc20Events } from '../../../builder/rails/x402.ts'
 import { dayMs, hourMs } from '../../../src/core/time.ts'
 import { tempDatabase } from '../../db/temp-database.ts'
-import { startAnvil } from '../../support/anvil.ts'
 import type { Anvil } from '../../support/anvil.ts'
-import { railContext } from '../../support/rail-context.ts'
+import { endMs, useRailChain } from '../../support/rail-chain.ts'
 import { logOf, wallet, word } from '../../support/scripted-contract.ts'
 import type { ScriptedLog } from '../../support/scripted-contract.ts'
-import { allowSlowTests } from '../../support/slow-tests.ts'
-
-allowSlowTests('starts anvil')
 
 const escrow: Address = '0x220B97972d6028Acd70221890771E275e7734BFB'
 const token: Address = '0x809c2540358E2cF37050cCE41A610cb6CE66Abe1'
-const endMs = Date.UTC(2026, 9, 31, 12)
 const creator = wallet(1)
 const selfDealer = wallet(2)
 const worker = wallet(3)
@@ -62,10 +56,7 @@ async function keep(anvil: Anvil, pactId: number, from: Address, to: Address): P
   await anvil.answer(escrow, encodeFunctionData({ abi: getPact, args: [BigInt(pactId)] }), answer)
 }
 
-let anvil: Anvil
-beforeAll(async () => {
-  anvil = await startAnvil(chains.arbitrum.chainId, endMs - 40 * dayMs)
-  await anvil.place(escrow, token)
+const chain = useRailChain('arbitrum', [escrow, token], async (anvil) => {
   await keep(anvil, 12, creator, worker)
   await keep(anvil, 13, creator, worker)
   await keep(anvil, 14, selfDealer, selfDealer)
@@ -88,15 +79,10 @@ beforeAll(async () => {
     moved(secondWorker, '200'),
     approved(15),
   ])
-  await anvil.settle(chains.arbitrum.settleBlocks + 1, endMs)
 })
-afterAll(async () => await anvil.stop())
 
-test('counts each pact once, at the PACT that reached the recipient, with the volume unknown', async () => {
-  const database = await tempDatabase()
-  const { measurement } = await pact.measure(
-    railContext({ rail: 'pact', endMs, database, rpcUrl: anvil.url }),
-  )
+test('the PACT rail counts each pact once, by the PACT that its recipient received, without a volume', async () => {
+  const { measurement } = await chain.poll(pact)
   expect(measurement.figures).toEqual({
     tpv30dMicroUsdc: null,
     tpv7dMicroUsdc: null,
@@ -117,14 +103,13 @@ test('counts each pact once, at the PACT that reached the recipient, with the vo
   ])
 })
 
-test('remembers between polls which pacts were paid', async () => {
+test('the PACT rail does not count a pact again that an earlier poll counted', async () => {
   const database = await tempDatabase()
-  await pact.measure(railContext({ rail: 'pact', endMs, database, rpcUrl: anvil.url }))
+  await chain.poll(pact, { database })
   const laterMs = endMs + 6 * hourMs
-  await anvil.block(endMs + hourMs, [released(15), moved(secondWorker, '200')])
-  await anvil.settle(chains.arbitrum.settleBlocks + 1, laterMs)
-  const ctx = railContext({ rail: 'pact', endMs: laterMs, database, rpcUrl: anvil.url })
-  const { measurement } = await pact.measure(ctx)
+  await chain.anvil().block(endMs + hourMs, [released(15), moved(secondWorker, '200')])
+  await chain.settle(laterMs)
+  const { measurement } = await chain.poll(pact, { endMs: laterMs, database })
   expect(measurement.figures.activity30d).toBe(3)
   expect(measurement.figures.lastPayoutAtMs).toBe(endMs - 3 * dayMs)
 })

@@ -1,8 +1,7 @@
 import { encodeAbiParameters, encodeFunctionData, parseAbi, parseUnits, zeroAddress } from 'viem'
 import type { Address } from 'viem'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
-import { chains } from '../../../builder/chain/chains.ts'
 import {
   acpV1Events,
   jobManagerEvents,
@@ -10,22 +9,16 @@ import {
   virtualsAcp,
 } from '../../../builder/rails/virtuals_acp.ts'
 import { dayMs } from '../../../src/core/time.ts'
-import { tempDatabase } from '../../db/temp-database.ts'
-import { startAnvil } from '../../support/anvil.ts'
 import type { Anvil } from '../../support/anvil.ts'
-import { railContext } from '../../support/rail-context.ts'
+import { endMs, useRailChain } from '../../support/rail-chain.ts'
 import { logOf, wallet } from '../../support/scripted-contract.ts'
 import type { ScriptedLog } from '../../support/scripted-contract.ts'
-import { allowSlowTests } from '../../support/slow-tests.ts'
-
-allowSlowTests('starts anvil')
 
 const acpV1: Address = '0x6a1FE26D54ab0d3E1e3168f2e0c0cDa5cC0A0A4A'
 const router: Address = '0xa6C9BA866992cfD7fd6460ba912bfa405adA9df0'
 const usdc: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const jobManager = wallet(101)
 const memoManager = wallet(102)
-const endMs = Date.UTC(2026, 9, 31, 12)
 const client = wallet(1)
 const selfDealer = wallet(2)
 const clientV2 = wallet(3)
@@ -112,10 +105,8 @@ async function answer(anvil: Anvil): Promise<void> {
   }
 }
 
-let anvil: Anvil
-beforeAll(async () => {
-  anvil = await startAnvil(chains.base.chainId, endMs - 40 * dayMs)
-  await anvil.place(acpV1, router, jobManager, memoManager)
+const contracts = [acpV1, router, jobManager, memoManager]
+const chain = useRailChain('base', contracts, async (anvil) => {
   await answer(anvil)
   const otherToken = { jobId: 3n, paymentToken: wallet(77), newBudget: 1n }
   await anvil.block(endMs - 31 * dayMs, [
@@ -140,14 +131,10 @@ beforeAll(async () => {
     memo(52n, '8000'),
     memo(53n, '6', 8n),
   ])
-  await anvil.settle(chains.base.settleBlocks + 1, endMs)
 })
-afterAll(async () => await anvil.stop())
 
-test('adds fees of v1 and memos of v2, and leaves out what no provider earned', async () => {
-  const database = await tempDatabase()
-  const ctx = railContext({ rail: 'virtuals_acp', endMs, database, rpcUrl: anvil.url })
-  const { measurement } = await virtualsAcp.measure(ctx)
+test('the Virtuals rail adds fees of v1 and memos of v2, without amounts that no provider earned', async () => {
+  const { measurement } = await chain.poll(virtualsAcp)
   expect(measurement.figures).toEqual({
     tpv30dMicroUsdc: 14_000_000,
     tpv7dMicroUsdc: 4_000_000,
@@ -169,12 +156,11 @@ test('adds fees of v1 and memos of v2, and leaves out what no provider earned', 
   ])
 })
 
-test('fails where the router names no module rather than reading nothing', async () => {
-  const snapshot = await anvil.rpc('evm_snapshot', [])
-  const call = encodeFunctionData({ abi: calls, functionName: 'memoManager' })
-  await anvil.answer(router, call, encodeAbiParameters([{ type: 'address' }], [zeroAddress]))
-  const database = await tempDatabase()
-  const ctx = railContext({ rail: 'virtuals_acp', endMs, database, rpcUrl: anvil.url })
-  await expect(virtualsAcp.measure(ctx)).rejects.toThrow('ACP v2 names no memoManager')
-  await anvil.rpc('evm_revert', [snapshot])
+test('the Virtuals rail fails where the router names no module', async () => {
+  await chain.undone(async () => {
+    const call = encodeFunctionData({ abi: calls, functionName: 'memoManager' })
+    const nowhere = encodeAbiParameters([{ type: 'address' }], [zeroAddress])
+    await chain.anvil().answer(router, call, nowhere)
+    await expect(chain.poll(virtualsAcp)).rejects.toThrow('ACP v2 names no memoManager')
+  })
 })

@@ -4,23 +4,15 @@ import { createServer } from 'node:http'
 import type { Address } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
-import { chains } from '../../../builder/chain/chains.ts'
 import { usdcEvents, x402 } from '../../../builder/rails/x402.ts'
 import { dayMs, hourMs } from '../../../src/core/time.ts'
 import { tempDatabase } from '../../db/temp-database.ts'
-import { startAnvil } from '../../support/anvil.ts'
-import type { Anvil } from '../../support/anvil.ts'
-import { railContext } from '../../support/rail-context.ts'
-import { rpcError, rangeOf, startRpcProxy } from '../../support/rpc-proxy.ts'
-import type { RpcProxy } from '../../support/rpc-proxy.ts'
+import { endMs, useRailChain } from '../../support/rail-chain.ts'
+import { rangeOf, rpcError, startRpcProxy } from '../../support/rpc-proxy.ts'
 import { logOf, wallet, word } from '../../support/scripted-contract.ts'
 import type { ScriptedLog } from '../../support/scripted-contract.ts'
-import { allowSlowTests } from '../../support/slow-tests.ts'
-
-allowSlowTests('starts anvil')
 
 const usdc: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
-const endMs = Date.UTC(2026, 9, 31, 12)
 const nextEndMs = endMs + 6 * hourMs
 
 const apiOne = wallet(1)
@@ -69,33 +61,24 @@ function offer(network: string, payTo: string) {
   return { scheme: 'exact', network, asset: usdc, payTo }
 }
 
-let anvil: Anvil
-let bazaar: { url: string; stop: () => Promise<void> }
-const bazaarItems = { now: listed as readonly unknown[] }
-
-async function startBazaar(): Promise<{ url: string; stop: () => Promise<void> }> {
-  const server = createServer((_, response) => {
-    const pagination = { limit: 1000, offset: 0, total: bazaarItems.now.length }
-    response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify({ x402Version: 2, items: bazaarItems.now, pagination }))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return {
-    url: `http://127.0.0.1:${address.port}`,
-    stop: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-  }
-}
-
+let shown: readonly unknown[] = listed
+const bazaar = createServer((_, response) => {
+  const pagination = { limit: 1000, offset: 0, total: shown.length }
+  response.setHeader('content-type', 'application/json')
+  response.end(JSON.stringify({ x402Version: 2, items: shown, pagination }))
+})
+let baseUrl = ''
 beforeAll(async () => {
-  bazaar = await startBazaar()
-  anvil = await startAnvil(chains.base.chainId, endMs - 40 * dayMs)
-  await anvil.place(usdc)
+  await once(bazaar.listen(0, '127.0.0.1'), 'listening')
+  const address = bazaar.address()
+  baseUrl = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+})
+afterAll(async () => {
+  bazaar.closeAllConnections()
+  await once(bazaar.close(), 'close')
+})
+
+const chain = useRailChain('base', [usdc], async (anvil) => {
   await anvil.block(endMs - 35 * dayMs, paid(buyer, apiOne, 500))
   await anvil.block(endMs - 20 * dayMs, paid(buyer, apiOne, 150), [
     transfer(secondBuyer, apiOne, 25),
@@ -114,24 +97,11 @@ beforeAll(async () => {
     [...paid(secondBuyer, other, 50), transfer(secondBuyer, other, 50)],
   )
   await anvil.block(endMs - dayMs, paid(buyer, unlisted, 700))
-  await anvil.settle(chains.base.settleBlocks + 1, endMs)
-})
-afterAll(async () => {
-  await anvil.stop()
-  await bazaar.stop()
 })
 
 describe('x402 on Base', () => {
-  test('counts what sellers of the Bazaar were paid by authorization, raw and kept', async () => {
-    const database = await tempDatabase()
-    const ctx = railContext({
-      rail: 'x402',
-      endMs,
-      database,
-      rpcUrl: anvil.url,
-      baseUrl: bazaar.url,
-    })
-    const { measurement } = await x402.measure(ctx)
+  test('counts payments to sellers of the Bazaar by authorization, raw and kept', async () => {
+    const { measurement } = await chain.poll(x402, { baseUrl })
     // 1.50 + 2.00 + 0.75 + 0.50, in 7 days 0.75 + 0.50; raw also 0.25 + 9 + 4 + 1 + 150 + 0.50.
     expect(measurement.figures).toEqual({
       tpv30dMicroUsdc: 4_750_000,
@@ -161,66 +131,43 @@ describe('x402 on Base', () => {
     expect(measurement.evidence.map(({ kind }) => kind)).toEqual(['http', 'logs'])
   })
 
-  test('asks a second poll only for new blocks and adds what they hold', async () => {
-    const proxy: RpcProxy = await startRpcProxy(anvil.url)
-    const database = await tempDatabase()
-    const snapshot = await anvil.rpc('evm_snapshot', [])
-    const first = railContext({
-      rail: 'x402',
-      endMs,
-      database,
-      rpcUrl: proxy.url,
-      baseUrl: bazaar.url,
+  test('reads only new blocks in the second poll and adds their payments', async () => {
+    await chain.undone(async () => {
+      const proxy = await startRpcProxy(chain.anvil().url)
+      const poll = { database: await tempDatabase(), rpcUrl: proxy.url, baseUrl }
+      await chain.poll(x402, poll)
+      const readTo = Math.max(...proxy.ranges().map(({ to }) => to))
+      await chain.anvil().block(endMs + hourMs, paid(buyer, other, 30))
+      await chain.settle(nextEndMs)
+      const before = proxy.ranges().length
+      const { measurement } = await chain.poll(x402, { ...poll, endMs: nextEndMs })
+      const ranges = proxy.ranges().slice(before)
+      await proxy.stop()
+      expect(Math.min(...ranges.map(({ from }) => from))).toBe(readTo + 1)
+      expect(measurement.figures.tpv30dMicroUsdc).toBe(5_050_000)
+      expect(measurement.figures.lastPayoutAtMs).toBe(endMs + hourMs)
     })
-    await x402.measure(first)
-    const readTo = Math.max(...proxy.ranges().map(({ to }) => to))
-    await anvil.block(endMs + hourMs, paid(buyer, other, 30))
-    await anvil.settle(chains.base.settleBlocks + 1, nextEndMs)
-    const before = proxy.ranges().length
-    const ctx = railContext({
-      rail: 'x402',
-      endMs: nextEndMs,
-      database,
-      rpcUrl: proxy.url,
-      baseUrl: bazaar.url,
-    })
-    const { measurement } = await x402.measure(ctx)
-    const asked = proxy.ranges().slice(before)
-    await proxy.stop()
-    await anvil.rpc('evm_revert', [snapshot])
-    expect(Math.min(...asked.map(({ from }) => from))).toBe(readTo + 1)
-    expect(measurement.figures.tpv30dMicroUsdc).toBe(5_050_000)
-    expect(measurement.figures.lastPayoutAtMs).toBe(endMs + hourMs)
   })
 
-  test('halves its ranges where the node refuses them and comes to the same figures', async () => {
-    const proxy = await startRpcProxy(anvil.url, {
+  test('halves block ranges that the node refuses, with the same figures', async () => {
+    const proxy = await startRpcProxy(chain.anvil().url, {
       instead: (request) => {
         const range = rangeOf(request)
         if (range === null || range.to - range.from < 5) return undefined
         return rpcError(request, -32602, 'eth_getLogs is limited to a 5 block range')
       },
     })
-    const database = await tempDatabase()
-    const { measurement } = await x402.measure(
-      railContext({ rail: 'x402', endMs, database, rpcUrl: proxy.url, baseUrl: bazaar.url }),
-    )
+    const { measurement } = await chain.poll(x402, { rpcUrl: proxy.url, baseUrl })
     await proxy.stop()
     expect(measurement.figures.tpv30dMicroUsdc).toBe(4_750_000)
     expect(measurement.removed30d['no_authorization']).toBe(2)
   })
 
-  test('fails where the Bazaar is empty: a list without sellers is no zero', async () => {
-    const database = await tempDatabase()
-    bazaarItems.now = []
-    const ctx = railContext({
-      rail: 'x402',
-      endMs,
-      database,
-      rpcUrl: anvil.url,
-      baseUrl: bazaar.url,
-    })
-    await expect(x402.measure(ctx)).rejects.toThrow('the Bazaar lists no seller on Base')
-    bazaarItems.now = listed
+  test('fails where the Bazaar lists no seller', async () => {
+    shown = []
+    await expect(chain.poll(x402, { baseUrl })).rejects.toThrow(
+      'the Bazaar lists no seller on Base',
+    )
+    shown = listed
   })
 })

@@ -1,0 +1,84 @@
+/** An EVM chain on which the logs of a rail were emitted, and polls of the rail that read it. */
+import type { Address } from 'viem'
+import { afterAll, beforeAll } from 'vitest'
+
+import { chains } from '../../builder/chain/chains.ts'
+import type { EvmChainName } from '../../builder/chain/chains.ts'
+import type { AnyRailAdapter } from '../../builder/rails/adapter.ts'
+import { dayMs } from '../../src/core/time.ts'
+import { tempDatabase } from '../db/temp-database.ts'
+import { startAnvil } from './anvil.ts'
+import type { Anvil } from './anvil.ts'
+import { railContext } from './rail-context.ts'
+import type { RailContextOptions } from './rail-context.ts'
+import { allowSlowTests } from './slow-tests.ts'
+
+/** End of the first poll. The chain starts 40 days earlier. */
+export const endMs = Date.UTC(2026, 9, 31, 12)
+
+export interface RailChain {
+  readonly anvil: () => Anvil
+  /** Mines until everything before the time is settled. */
+  readonly settle: (lastAtMs: number) => Promise<void>
+  /** Polls at `endMs` with a database of its own. */
+  readonly poll: (
+    adapter: AnyRailAdapter,
+    options?: Partial<RailContextOptions>,
+  ) => ReturnType<AnyRailAdapter['measure']>
+  /** Undoes what the test changed on the chain. */
+  readonly undone: (test: () => Promise<void>) => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+export async function startRailChain(
+  name: EvmChainName,
+  contracts: readonly Address[],
+  emit: (anvil: Anvil) => Promise<void>,
+): Promise<RailChain> {
+  const { chainId, settleBlocks } = chains[name]
+  const anvil = await startAnvil(chainId, endMs - 40 * dayMs)
+  const settle = async (lastAtMs: number) => await anvil.settle(settleBlocks + 1, lastAtMs)
+  await anvil.place(...contracts)
+  await emit(anvil)
+  await settle(endMs)
+  return {
+    anvil: () => anvil,
+    settle,
+    poll: async (adapter, options = {}) => {
+      const database = options.database ?? (await tempDatabase())
+      const { rail } = adapter
+      return await adapter.measure(
+        railContext({ rail, endMs, rpcUrl: anvil.url, ...options, database }),
+      )
+    },
+    undone: async (test) => {
+      const snapshot = await anvil.rpc('evm_snapshot', [])
+      try {
+        await test()
+      } finally {
+        await anvil.rpc('evm_revert', [snapshot])
+      }
+    },
+    stop: anvil.stop,
+  }
+}
+
+/** A chain for all tests of the file. */
+export function useRailChain(...args: Parameters<typeof startRailChain>): Omit<RailChain, 'stop'> {
+  allowSlowTests('starts anvil')
+  let chain: RailChain | undefined
+  beforeAll(async () => {
+    chain = await startRailChain(...args)
+  })
+  afterAll(async () => await chain?.stop())
+  const started = (): RailChain => {
+    if (chain === undefined) throw new Error('the chain is not started')
+    return chain
+  }
+  return {
+    anvil: () => started().anvil(),
+    settle: async (lastAtMs) => await started().settle(lastAtMs),
+    poll: async (adapter, options) => await started().poll(adapter, options),
+    undone: async (test) => await started().undone(test),
+  }
+}
