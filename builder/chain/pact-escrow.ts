@@ -40,7 +40,7 @@ const terminal: readonly EscrowPact['status'][] = ['Completed', 'Refunded', 'Arb
 /** Logs and state of one node contradict each other, so nothing it returned is stored. */
 export class EscrowContradiction extends ChainError {}
 
-export interface EscrowQuestion {
+export interface EscrowReadRequest {
   readonly reader: ChainReader
   readonly nowMs: number
   readonly signal: AbortSignal
@@ -48,7 +48,7 @@ export interface EscrowQuestion {
   readonly known: ReadonlyMap<number, PactOnChain>
 }
 
-export interface EscrowAnswer extends ReadEscrow {
+export interface EscrowReading extends ReadEscrow {
   /** Stored logs above it are replaced. */
   readonly aboveBlock: number
   /** Set where the first read ended early; what was read before is stored. */
@@ -56,8 +56,8 @@ export interface EscrowAnswer extends ReadEscrow {
 }
 
 /** @throws ChainError where the node fails, lags, is of another chain or contradicts itself or its past */
-export async function readEscrow(question: EscrowQuestion): Promise<EscrowAnswer> {
-  const { reader, stored, nowMs } = question
+export async function readEscrow(request: EscrowReadRequest): Promise<EscrowReading> {
+  const { reader, stored, nowMs } = request
   const [head, final] = [await header(reader, 'latest'), await header(reader, 'finalized')]
   if (nowMs - head.atMs > maxHeadAgeMs) {
     const minutes = Math.round((nowMs - head.atMs) / minuteMs)
@@ -66,14 +66,14 @@ export async function readEscrow(question: EscrowQuestion): Promise<EscrowAnswer
     )
   }
   if (final.number > head.number) throw new ChainError('arbitrum RPC: final blocks above its head')
-  await refuseOtherPast(reader, stored, final.number)
+  await requireSamePast(reader, stored, final.number)
   if ((await reader.call('eth_getCode', [pactEscrow.address, 'latest'])) === '0x')
     throw new ChainError('arbitrum RPC: there is no contract at the escrow address')
   const aboveBlock = stored?.finalBlock ?? firstBlock(head.number) - 1
-  const { events, doneTo, failure } = await readEvents(question, aboveBlock + 1, head.number)
+  const { events, doneTo, failure } = await readEvents(request, aboveBlock + 1, head.number)
   const caughtUp = doneTo === head.number
   const finalBlock = Math.min(final.number, doneTo)
-  const states = caughtUp ? await readStates(question, events, aboveBlock, head) : new Map()
+  const states = caughtUp ? await readStates(request, events, aboveBlock, head) : new Map()
   const anchor = finalBlock === final.number ? final : await header(reader, finalBlock)
   const after = await header(reader, head.number)
   if (after.hash !== head.hash) {
@@ -94,7 +94,7 @@ function firstBlock(head: number): number {
 }
 
 /** @throws ChainError where a block that was final is so no longer */
-async function refuseOtherPast(
+async function requireSamePast(
   reader: ChainReader,
   stored: StoredReading | null,
   finalBlock: number,
@@ -127,17 +127,17 @@ async function header(
   return { number: found.number, hash: found.hash, atMs: found.timestamp * secondMs }
 }
 
-interface ReadEvents {
+interface EscrowEvents {
   readonly events: readonly EscrowEvent[]
   readonly doneTo: number
   readonly failure: ChainError | null
 }
 
 async function readEvents(
-  { reader, signal, stored }: EscrowQuestion,
+  { reader, signal, stored }: EscrowReadRequest,
   fromBlock: number,
   head: number,
-): Promise<ReadEvents> {
+): Promise<EscrowEvents> {
   const events: EscrowEvent[] = []
   let doneTo = fromBlock - 1
   try {
@@ -203,18 +203,18 @@ function eventOf({ event, block, logIndex, txHash, atMs }: DecodedLog<typeof esc
 
 /** States at the head of pacts that may have changed, and of ids without logs. */
 async function readStates(
-  { reader, known }: EscrowQuestion,
+  { reader, known }: EscrowReadRequest,
   events: readonly EscrowEvent[],
   aboveBlock: number,
   head: Header,
 ): Promise<ReadonlyMap<number, EscrowPact | null>> {
-  const pacts = merged(known, events, aboveBlock)
+  const pacts = mergeEvents(known, events, aboveBlock)
   const states = new Map<number, EscrowPact | null>()
   const moving = [...pacts].flatMap(([pactId, { events: logs, state }]) => {
     const settled = state !== null && terminal.includes(state.status)
     return settled && logs.every(({ block }) => block <= aboveBlock) ? [] : [pactId]
   })
-  const gaps = await unseenNumbers(reader, pacts, head.number)
+  const gaps = await idsWithoutLogs(reader, pacts, head.number)
   await mapConcurrent([...moving, ...gaps], concurrentCalls, async (pactId) => {
     const call = { to: pactEscrow.address, data: getPactCall(pactId), block: head.number }
     states.set(pactId, await reader.view(call, decodePact))
@@ -230,7 +230,7 @@ async function readStates(
   return states
 }
 
-function merged(
+function mergeEvents(
   known: ReadonlyMap<number, PactOnChain>,
   events: readonly EscrowEvent[],
   aboveBlock: number,
@@ -248,7 +248,7 @@ function merged(
 }
 
 /** Ids given out by the contract that no log names. */
-async function unseenNumbers(
+async function idsWithoutLogs(
   reader: ChainReader,
   pacts: ReadonlyMap<number, PactOnChain>,
   block: number,

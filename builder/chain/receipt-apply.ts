@@ -2,11 +2,9 @@
 import type { Kysely } from 'kysely'
 
 import type { Random } from '../../src/core/deps.ts'
-import type { Severity } from '../../src/core/flags/kind.ts'
 import { toUsdc } from '../../src/core/money.ts'
 import { hourMs, isoTime, minuteMs } from '../../src/core/time.ts'
-import { appendEvent } from '../../src/db/events.ts'
-import { closeFlag, openFlag } from '../../src/db/flags.ts'
+import { closeFlagWithEvent, openFlagWithEvent } from '../../src/db/flag-events.ts'
 import {
   dropCheck,
   receiptsOfTransaction,
@@ -42,9 +40,9 @@ export interface ApplyDeps {
 }
 
 /** Just under an hour, so that the next hourly run includes it. */
-const againMs = 55 * minuteMs
+const recheckMs = 55 * minuteMs
 /** A final receipt is checked once more after a day. */
-const secondLookMs = 24 * hourMs
+const finalRecheckMs = 24 * hourMs
 
 /** Judges every receipt of a transaction in the order of acceptance. */
 export async function applyFacts(
@@ -59,10 +57,10 @@ export async function applyFacts(
     return
   }
   const now = isoTime(deps.nowMs)
-  const moved = new Set(receipts.filter((receipt) => wasMoved(receipt, facts)))
+  const moved = new Set(receipts.filter((receipt) => isReorganised(receipt, facts)))
   // Log indexes are released before any is used again: they differ in another block.
   for (const receipt of moved) await dropCheck(tx, receipt.id)
-  const taken = new Set(
+  const usedLogIndexes = new Set(
     receipts.flatMap((receipt) => {
       const place = receipt.check?.logIndex ?? null
       return place === null || moved.has(receipt) ? [] : [place]
@@ -75,22 +73,27 @@ export async function applyFacts(
       deps.tally.errors += 1
       continue
     }
-    const verdict = verdictOf(receipt, facts, { nowMs: deps.nowMs, taken })
+    const verdict = verdictOf(receipt, facts, { nowMs: deps.nowMs, usedLogIndexes })
     if (verdict === null) continue
     deps.tally.checked += 1
     if (isMoved && isShown(receipt)) {
       const block = receipt.check?.blockNumber ?? null
       const reason = `The transaction is no longer in block ${block ?? 'unknown'}: the chain was reorganised`
-      await takeBack(tx, receipt, { reason, evidence: { was_block: block }, isShown: true }, deps)
+      await reverseVerdict(
+        tx,
+        receipt,
+        { reason, evidence: { was_block: block }, isShown: true },
+        deps,
+      )
     }
-    if ('transfer' in verdict) taken.add(verdict.transfer.logIndex)
+    if ('transfer' in verdict) usedLogIndexes.add(verdict.transfer.logIndex)
     await saveCheck(tx, receipt, checkOf(receipt, verdict, now, isMoved))
-    await settle(tx, receipt, verdict, isMoved && isShown(receipt), deps)
+    await applyVerdict(tx, receipt, verdict, isMoved && isShown(receipt), deps)
   }
 }
 
 /** Whether its block was replaced, or the transaction is in another block. */
-function wasMoved({ check }: CheckedReceipt, facts: TransactionFacts): boolean {
+function isReorganised({ check }: CheckedReceipt, facts: TransactionFacts): boolean {
   const hash = check?.blockHash ?? null
   if (hash === null) return false
   if (facts.kind === 'mined' || facts.kind === 'reverted') return facts.block.hash !== hash
@@ -140,18 +143,19 @@ function checkOf(
 }
 
 function nextAt(verdict: Verdict, isSame: boolean, nowMs: number): string | null {
-  if (verdict.verdict === 'final') return isSame ? null : isoTime(nowMs + secondLookMs)
-  if (isRefused(verdict) && !('block' in verdict && verdict.block.finality !== 'final')) return null
-  return isoTime(nowMs + againMs)
+  if (verdict.verdict === 'final') return isSame ? null : isoTime(nowMs + finalRecheckMs)
+  if (isRejection(verdict) && !('block' in verdict && verdict.block.finality !== 'final'))
+    return null
+  return isoTime(nowMs + recheckMs)
 }
 
-function isRefused(verdict: Verdict): boolean {
+function isRejection(verdict: Verdict): boolean {
   if (verdict.verdict === 'not_found') return verdict.isOver
   return verdict.verdict === 'reverted' || verdict.verdict === 'mismatch'
 }
 
 /** `wasReversed`: its reputation was reversed just now. */
-async function settle(
+async function applyVerdict(
   tx: Kysely<Database>,
   receipt: CheckedReceipt,
   verdict: Verdict,
@@ -178,11 +182,11 @@ async function settle(
     await setOutcome(tx, receipt.id, { ...outcome, onchain: 'verified', now })
     return
   }
-  if (isRefused(verdict) && 'reason' in verdict) {
+  if (isRejection(verdict) && 'reason' in verdict) {
     if (receipt.onchain === 'failed') return
     tally.failed += 1
     const { reason } = verdict
-    await takeBack(tx, receipt, { reason, evidence: {}, isShown: false }, deps)
+    await reverseVerdict(tx, receipt, { reason, evidence: {}, isShown: false }, deps)
     const outcome = { verification: 'rejected', verificationReason: reason } as const
     await setOutcome(tx, receipt.id, { ...outcome, onchain: 'failed', now })
     return
@@ -204,10 +208,12 @@ function pendingOutcome(
   wasReversed: boolean,
   now: string,
 ): ReceiptOutcome {
-  const isWord = receipt.verification === 'verified' && !wasReversed
+  const isPlatformClaim = receipt.verification === 'verified' && !wasReversed
   return {
-    verification: isWord ? 'verified' : 'pending',
-    verificationReason: isWord ? receipt.verificationReason : waitingReason(verdict, wasReversed),
+    verification: isPlatformClaim ? 'verified' : 'pending',
+    verificationReason: isPlatformClaim
+      ? receipt.verificationReason
+      : waitingReason(verdict, wasReversed),
     onchain: 'pending',
     now,
   }
@@ -224,7 +230,7 @@ function waitingReason(verdict: Verdict, wasReversed: boolean): string {
 }
 
 /** Reverses reputation; opens a flag if there was any, or if the receipt was shown as verified. */
-async function takeBack(
+async function reverseVerdict(
   tx: Kysely<Database>,
   receipt: CheckedReceipt,
   why: { readonly reason: string; readonly evidence: object; readonly isShown: boolean },
@@ -236,14 +242,12 @@ async function takeBack(
   const standing = await reverseReceipt(tx, wallet, reversal)
   if (standing === null && !why.isShown) return
   tally.reversed += 1
-  const severity: Severity = receipt.onchain === 'verified' ? 'critical' : 'warning'
-  const flag = {
-    id: newId(random, 'flg'),
+  await openFlagWithEvent(tx, random, {
     kind: 'receipt_reversed',
     rail: receipt.rail,
     subject: receipt.id,
-    severity,
-    title: `A receipt of ${toUsdc(receipt.amountMicroUsdc)} USDC on ${receipt.rail} no longer stands`,
+    severity: receipt.onchain === 'verified' ? 'critical' : 'warning',
+    title: `A receipt of ${toUsdc(receipt.amountMicroUsdc)} USDC on ${receipt.rail} is no longer verified`,
     evidence: {
       receipt_id: receipt.id,
       chain: receipt.chain,
@@ -254,16 +258,6 @@ async function takeBack(
       ...why.evidence,
     },
     openedAt: now,
-  }
-  if (!(await openFlag(tx, flag))) return
-  await appendEvent(tx, {
-    id: newId(random, 'evt'),
-    kind: 'flag_opened',
-    rail: receipt.rail,
-    severity,
-    title: flag.title,
-    data: { flag_id: flag.id, flag_kind: flag.kind, evidence: flag.evidence },
-    createdAt: now,
   })
 }
 
@@ -274,21 +268,6 @@ async function closeReversalFlag(
   reason: string,
   { random, nowMs }: ApplyDeps,
 ): Promise<void> {
-  const now = isoTime(nowMs)
   const key = { kind: 'receipt_reversed', rail, subject: id }
-  const closed = await closeFlag(tx, key, now, reason)
-  if (closed === null) return
-  await appendEvent(tx, {
-    id: newId(random, 'evt'),
-    kind: 'flag_closed',
-    rail,
-    severity: 'info',
-    title: closed.title,
-    data: { flag_id: closed.id, flag_kind: closed.kind },
-    createdAt: now,
-  })
-}
-
-function newId(random: Random, prefix: string): string {
-  return `${prefix}_${Buffer.from(random.bytes(9)).toString('hex')}`
+  await closeFlagWithEvent(tx, random, key, isoTime(nowMs), reason)
 }

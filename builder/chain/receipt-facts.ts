@@ -38,7 +38,7 @@ export type TransactionFacts =
   | { readonly kind: 'not found'; readonly gone: readonly string[] }
   | { readonly kind: 'pending'; readonly gone: readonly string[] }
   /** Still in the block in which it was seen. */
-  | { readonly kind: 'standing'; readonly block: SeenBlock }
+  | { readonly kind: 'unchanged'; readonly block: SeenBlock }
   | { readonly kind: 'reverted'; readonly block: SeenBlock }
   | {
       readonly kind: 'mined'
@@ -54,10 +54,10 @@ export interface Heads {
 
 export type FactsByHash = ReadonlyMap<string, TransactionFacts>
 
-const perRound = 400
+const receiptsPerRound = 400
 /** Below this number, whole blocks cost more than single receipts. */
-const leastForBlocks = 40
-const mostPerTransaction = 3
+const minReceiptsForBlocks = 40
+const maxCallsPerTransaction = 3
 const probeSize = 50
 const trialBlocks = 8
 const blocksPerRequest = 10
@@ -107,15 +107,15 @@ async function* readFacts(
 ): AsyncGenerator<FactsByHash> {
   const unseen: DueTransaction[] = []
   for (let at = 0; at < due.length;) {
-    const part = due.slice(at, at + roundSize(reading.rpc, perRound))
+    const part = due.slice(at, at + roundSize(reading.rpc, receiptsPerRound))
     at += part.length
-    await askHeaders(
+    await fetchHeaders(
       reading,
       part.flatMap(({ seenIn }) => seenIn.map(({ number }) => number)),
     )
     const facts = new Map<string, TransactionFacts>()
     for (const one of part) {
-      const fact = one.seenIn.length === 0 ? null : standingFact(reading, one)
+      const fact = one.seenIn.length === 0 ? null : unchangedFact(reading, one)
       if (fact === null) unseen.push(one)
       else facts.set(one.txHash, fact)
     }
@@ -127,45 +127,45 @@ async function* readFacts(
     const part = unseen.slice(at, at + roundSize(reading.rpc, unseen.length))
     at += part.length
     const ordered = part.toSorted((a, b) => (a.occurredAt < b.occurredAt ? -1 : 1))
-    const rounds = askReceipts(
+    const rounds = fetchReceipts(
       reading,
       ordered.map(({ txHash }) => txHash),
     )
-    for await (const found of rounds) yield await composed(reading, found, bySeen)
+    for await (const found of rounds) yield await composeFacts(reading, found, bySeen)
   }
 }
 
 /** What headers alone show of a transaction seen before; null where its receipt is needed. */
-function standingFact(reading: Reading, due: DueTransaction): TransactionFacts | null {
+function unchangedFact(reading: Reading, due: DueTransaction): TransactionFacts | null {
   for (const { number, hash: seenHash } of due.seenIn) {
     const found = reading.headers.get(number) ?? null
     if (found instanceof ChainError) return { kind: 'error', reason: found.message }
     if (found === null || number > reading.heads.latest) {
-      return { kind: 'error', reason: behind(reading.rpc, number) }
+      return { kind: 'error', reason: missingBlockReason(reading.rpc, number) }
     }
     if (found.hash !== seenHash) return null
     if (!due.isNew && due.seenIn.length === 1) {
-      return { kind: 'standing', block: blockOf(reading, found) }
+      return { kind: 'unchanged', block: blockOf(reading, found) }
     }
   }
   return null
 }
 
-/** A missing block does not prove a reorganisation: the node may be behind. */
-function behind(rpc: EvmRpc, block: number): string {
+/** A missing block does not prove a reorganisation: the node may be missingBlockReason. */
+function missingBlockReason(rpc: EvmRpc, block: number): string {
   return `${rpc.chain} RPC: it does not have block ${block}, in which the transaction was seen`
 }
 
-async function* askReceipts(
+async function* fetchReceipts(
   { rpc }: Reading,
   hashes: readonly string[],
 ): AsyncGenerator<ReadonlyMap<string, ChainLookup<ChainReceipt>>> {
   let waiting = [...hashes]
-  let byBlocks = waiting.length >= leastForBlocks
+  let byBlocks = waiting.length >= minReceiptsForBlocks
   let isTried = false
   while (waiting.length > 0) {
-    const most = roundSize(rpc, byBlocks ? probeSize : perRound)
-    const probe = byBlocks ? spread(waiting, most) : waiting.slice(0, most)
+    const most = roundSize(rpc, byBlocks ? probeSize : receiptsPerRound)
+    const probe = byBlocks ? evenSample(waiting, most) : waiting.slice(0, most)
     const found = new Map<string, ChainLookup<ChainReceipt>>()
     const answers = await rpc.batch(
       probe.map((txHash) => ({ method: 'eth_getTransactionReceipt', params: [txHash] })),
@@ -180,7 +180,7 @@ async function* askReceipts(
       const tries = isTried ? [blocks] : [blocks.slice(0, trialBlocks), blocks.slice(trialBlocks)]
       for (const some of tries) {
         const before = found.size
-        if (byBlocks) byBlocks = await askBlocks(rpc, some, wanted, found)
+        if (byBlocks) byBlocks = await fetchBlocks(rpc, some, wanted, found)
         if (found.size - before < some.length) byBlocks = false
       }
       isTried = true
@@ -195,17 +195,17 @@ function blockNumbers(found: ChainLookup<ChainReceipt>): number[] {
 }
 
 /** Adds receipts from whole blocks; returns false where the node does not support the method. */
-async function askBlocks(
+async function fetchBlocks(
   rpc: EvmRpc,
   blocks: readonly number[],
   wanted: ReadonlySet<string>,
   found: Map<string, ChainLookup<ChainReceipt>>,
 ): Promise<boolean> {
-  const questions = blocks.map((block) => ({
+  const calls = blocks.map((block) => ({
     method: 'eth_getBlockReceipts',
     params: [toHex(block)],
   }))
-  const answers = await rpc.batch(questions, blocksPerRequest)
+  const answers = await rpc.batch(calls, blocksPerRequest)
   for (const answer of answers) {
     // Missing ones are requested by hash later.
     if ('error' in answer) {
@@ -222,13 +222,13 @@ async function askBlocks(
   return true
 }
 
-async function composed(
+async function composeFacts(
   reading: Reading,
   found: ReadonlyMap<string, ChainLookup<ChainReceipt>>,
   bySeen: ReadonlyMap<string, DueTransaction>,
 ): Promise<FactsByHash> {
   const { rpc } = reading
-  await askHeaders(reading, [...found.values()].flatMap(blockNumbers))
+  await fetchHeaders(reading, [...found.values()].flatMap(blockNumbers))
   const missing = [...found].flatMap(([txHash, one]) => (one === null ? [txHash] : []))
   const pool = await rpc.batch(
     missing.map((txHash) => ({ method: 'eth_getTransactionByHash', params: [txHash] })),
@@ -271,7 +271,7 @@ function minedFact(reading: Reading, mined: ChainReceipt): TransactionFacts {
   const { rpc, headers } = reading
   const found = headers.get(mined.blockNumber) ?? null
   if (found instanceof ChainError) return { kind: 'error', reason: found.message }
-  if (found === null) return { kind: 'error', reason: behind(rpc, mined.blockNumber) }
+  if (found === null) return { kind: 'error', reason: missingBlockReason(rpc, mined.blockNumber) }
   if (found.hash !== mined.blockHash) {
     const reason = `${rpc.chain} RPC: a receipt of a block that is not the one of its number`
     return { kind: 'error', reason }
@@ -291,7 +291,7 @@ function blockOf(
   return { number, hash: blockHash, atMs: timestamp * secondMs, finality }
 }
 
-async function askHeaders({ rpc, headers }: Reading, numbers: readonly number[]): Promise<void> {
+async function fetchHeaders({ rpc, headers }: Reading, numbers: readonly number[]): Promise<void> {
   const wanted = [...new Set(numbers)].filter((number) => !headers.has(number))
   const answers = await rpc.batch(wanted.map((number) => headerCall(number)))
   for (const [at, number] of wanted.entries()) {
@@ -313,13 +313,13 @@ function numberOf(rpc: EvmRpc, head: ChainLookup<BlockHeader> | undefined): numb
 
 /** A transaction costs at most a receipt, a block and a header; what is started can be finished. */
 function roundSize(rpc: EvmRpc, most: number): number {
-  const affordable = Math.floor(rpc.callsLeft() / mostPerTransaction)
+  const affordable = Math.floor(rpc.callsLeft() / maxCallsPerTransaction)
   if (affordable === 0) throw new CallBudgetError()
   return Math.min(most, affordable)
 }
 
-/** `count` items, evenly spread. */
-function spread<Item>(items: readonly Item[], count: number): Item[] {
+/** `count` items, evenly evenSample. */
+function evenSample<Item>(items: readonly Item[], count: number): Item[] {
   const step = Math.max(1, items.length / count)
   return items.filter((_, at) => at % step < 1).slice(0, count)
 }

@@ -27,26 +27,29 @@ export type Verdict =
       readonly block: SeenBlock
     }
 
-/** Null where nothing is known. `taken`: log indexes of transfers that back other receipts. */
+/** Null where nothing is known. `usedLogIndexes`: log indexes of transfers that back other receipts. */
 export function verdictOf(
   receipt: CheckedReceipt,
   facts: TransactionFacts,
-  { nowMs, taken }: { readonly nowMs: number; readonly taken: ReadonlySet<number> },
+  {
+    nowMs,
+    usedLogIndexes,
+  }: { readonly nowMs: number; readonly usedLogIndexes: ReadonlySet<number> },
 ): Verdict | null {
   if (facts.kind === 'error') return null
-  if (facts.kind === 'not found') return missingVerdict(receipt, nowMs)
+  if (facts.kind === 'not found') return notFoundVerdict(receipt, nowMs)
   if (facts.kind === 'pending') {
     return { verdict: 'pending', reason: 'The transaction is in no block yet' }
   }
-  if (facts.kind === 'standing') return standingVerdict(receipt, facts.block)
+  if (facts.kind === 'unchanged') return unchangedVerdict(receipt, facts.block)
   if (facts.kind === 'reverted') {
     return { verdict: 'reverted', reason: 'The transaction was reverted', block: facts.block }
   }
   const { block, transfers } = facts
-  return standingVerdict(receipt, block) ?? minedVerdict(receipt, block, transfers, taken)
+  return unchangedVerdict(receipt, block) ?? minedVerdict(receipt, block, transfers, usedLogIndexes)
 }
 
-function missingVerdict({ chain, check }: CheckedReceipt, nowMs: number): Verdict {
+function notFoundVerdict({ chain, check }: CheckedReceipt, nowMs: number): Verdict {
   const since = check?.firstMissingAt ?? null
   const missed = (since === null ? 0 : (check?.consecutiveNotFound ?? 0)) + 1
   const isOver = since !== null && nowMs - Date.parse(since) >= missingMs && missed >= missedAtLeast
@@ -56,7 +59,7 @@ function missingVerdict({ chain, check }: CheckedReceipt, nowMs: number): Verdic
 }
 
 /** For a receipt judged in this block before, only the finality may have changed. */
-function standingVerdict({ check }: CheckedReceipt, block: SeenBlock): Verdict | null {
+function unchangedVerdict({ check }: CheckedReceipt, block: SeenBlock): Verdict | null {
   if (check === null || check.blockHash !== block.hash) return null
   if (check.verdict === 'reverted' || check.verdict === 'mismatch') {
     return { verdict: check.verdict, reason: check.reason ?? '', block }
@@ -70,7 +73,7 @@ function minedVerdict(
   receipt: CheckedReceipt,
   block: SeenBlock,
   transfers: readonly TokenTransfer[],
-  taken: ReadonlySet<number>,
+  usedLogIndexes: ReadonlySet<number>,
 ): Verdict {
   const mismatch = (reason: string): Verdict => ({ verdict: 'mismatch', reason, block })
   if (Math.abs(block.atMs - Date.parse(receipt.occurredAt)) > windowMs) {
@@ -78,7 +81,7 @@ function minedVerdict(
       `The block is of ${isoTime(block.atMs)}, more than ${windowMs / hourMs} hours from occurred_at`,
     )
   }
-  const chosen = chooseTransfer(receipt, transfers, taken)
+  const chosen = chooseTransfer(receipt, transfers, usedLogIndexes)
   if (typeof chosen === 'string') return mismatch(chosen)
   const { logIndex, from } = chosen
   return { verdict: block.finality, block, transfer: { logIndex, payer: from } }
@@ -91,25 +94,25 @@ function minedVerdict(
 function chooseTransfer(
   receipt: CheckedReceipt,
   transfers: readonly TokenTransfer[],
-  taken: ReadonlySet<number>,
+  usedLogIndexes: ReadonlySet<number>,
 ): TokenTransfer | string {
   const { fromWallet, toWallet, toDisplay, assetSymbol: asset } = receipt
   const least = unitsOf(receipt)
-  if (least === null) return `${asset} is no token that is checked on ${receipt.chain}`
+  if (least === null) return `${asset} cannot be checked on ${receipt.chain}`
   const conditions: readonly (readonly [(transfer: TokenTransfer) => boolean, string])[] = [
     // Anyone can make a token log a transfer of 0 between any two wallets.
     [({ value }) => value > 0n, `The transaction moves no ${asset}`],
     [({ to }) => to === toWallet, `The transaction moves no ${asset} to ${toDisplay}`],
     [
       ({ from }) => fromWallet === null || from === fromWallet,
-      `The ${asset} comes from another wallet than from_wallet`,
+      `The ${asset} comes from a wallet other than from_wallet`,
     ],
     [
       ({ from, to }) => from !== to || fromWallet !== null,
       `The ${asset} goes from the worker to itself`,
     ],
     [({ value }) => value >= least, `The transaction moves less ${asset} than amount_usdc`],
-    [({ logIndex }) => !taken.has(logIndex), 'The transfer backs another receipt already'],
+    [({ logIndex }) => !usedLogIndexes.has(logIndex), 'The transfer backs another receipt already'],
   ]
   let left = transfers
   for (const [holds, problem] of conditions) {

@@ -34,7 +34,7 @@ interface Spot {
 export function lineChart(options: ChartOptions & { readonly companion?: Companion }): string {
   const { points, setting, companion, width = 720, height = 300 } = options
   const others = (companion?.values ?? []).map((value) => ({ label: '', value }))
-  const scale = zeroScale(known([...points, ...others]))
+  const scale = zeroScale(knownValues([...points, ...others]))
   const tickTexts = scale.ticks.map(tickText)
   const names = points.map((point) => clip(point.label, 16))
   const nameWidth = textWidth(longest(names))
@@ -54,7 +54,7 @@ export function lineChart(options: ChartOptions & { readonly companion?: Compani
       label(setting, { x: box.left - 8, y: at + 4 }, tickTexts[index] ?? '', 'end')
     )
   })
-  const axis = shown(names, nameWidth, box.right - box.left).map(([index, name]) =>
+  const axis = fittingLabels(names, nameWidth, box.right - box.left).map(([index, name]) =>
     label(setting, { x: x(index), y: box.bottom + 20 }, name, 'middle'),
   )
   const drawing = runs(points, x, y)
@@ -107,11 +107,11 @@ export function barChart(
   const values = points.map(({ value }) => (isKnown(value) ? valueText(value) : 'unknown'))
   const names = points.map((point) => clip(point.label, 28))
   const left = 20 + textWidth(longest(names))
-  const room = Math.max(width - left - textWidth(longest(values)) - 32, 1)
-  const scale = zeroScale(known(points), 'tight')
+  const available = Math.max(width - left - textWidth(longest(values)) - 32, 1)
+  const scale = zeroScale(knownValues(points), 'tight')
   const bars = points.map(({ value }, index) => {
     const middle = top + step * (index + 0.5)
-    const length = isKnown(value) ? Math.max(scale.part(value) * room, value === 0 ? 0 : 1) : 0
+    const length = isKnown(value) ? Math.max(scale.part(value) * available, value === 0 ? 0 : 1) : 0
     const bar =
       length === 0
         ? ''
@@ -133,7 +133,7 @@ export function sparkline(
 ): string {
   const { setting, width = 120, height = 28 } = options
   const points = options.values.map((value) => ({ label: '', value }))
-  const scale = zeroScale(known(points), 'tight')
+  const scale = zeroScale(knownValues(points), 'tight')
   const y = (value: number) => height - 3 - scale.part(value) * (height - 6)
   const x = (index: number) => spread(index, points.length, 3, width - 3)
   const drawing = runs(points, x, y).map((spots) => runPath(spots, height - 3, setting))
@@ -144,7 +144,7 @@ function isKnown(value: number | null): value is number {
   return value !== null && Number.isFinite(value)
 }
 
-function known(points: readonly ChartPoint[]): number[] {
+function knownValues(points: readonly ChartPoint[]): number[] {
   return points.map(({ value }) => value).filter(isKnown)
 }
 
@@ -242,8 +242,12 @@ function spread(index: number, count: number, from: number, to: number): number 
 }
 
 /** Evenly spaced labels that fit, with the first among them. */
-function shown(labels: readonly string[], labelWidth: number, room: number): [number, string][] {
-  const every = Math.ceil(((labels.length - 1) * (labelWidth + 8)) / Math.max(room, 1))
+function fittingLabels(
+  labels: readonly string[],
+  labelWidth: number,
+  available: number,
+): [number, string][] {
+  const every = Math.ceil(((labels.length - 1) * (labelWidth + 8)) / Math.max(available, 1))
   return [...labels.entries()].filter(([index]) => index % Math.max(every, 1) === 0)
 }
 

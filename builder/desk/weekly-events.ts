@@ -15,14 +15,14 @@ export interface WeekEvents {
 
 const transitionData = z.object({ from: railStatus, to: railStatus })
 /** Listed in the table of failed polls. */
-const toldElsewhere = z.object({ flag_kind: z.literal('poll_failed') })
+const pollFailedFlag = z.object({ flag_kind: z.literal('poll_failed') })
 
 export function weekEvents(
   events: readonly LedgerEvent[],
   nameOf: (rail: string) => string,
 ): WeekEvents {
   const inOrder = events.toSorted((a, b) => a.createdAtMs - b.createdAtMs || a.seq - b.seq)
-  const flags = inOrder.filter(({ data }) => !toldElsewhere.safeParse(data).success)
+  const flags = inOrder.filter(({ data }) => !pollFailedFlag.safeParse(data).success)
   const transitions = inOrder.flatMap((event) => transitionOf(event, nameOf))
   return {
     flagsOpened: flags.filter(({ kind }) => kind === 'flag_opened').map(titleLine),

@@ -57,7 +57,7 @@ const keywordRails = 10
 const shownErrorLength = 160
 
 export function weeklyText(facts: WeekFacts): WeekText {
-  const counts = count(facts)
+  const counts = countWeek(facts)
   const { moved, newlyRead, volume } = counts
   return {
     title: `The ledger in ${facts.week}: ${headline(counts)}`,
@@ -68,7 +68,7 @@ export function weeklyText(facts: WeekFacts): WeekText {
   }
 }
 
-function count(facts: WeekFacts): Counted {
+function countWeek(facts: WeekFacts): Counted {
   const { rails, events, weekStartMs } = facts
   const names = new Map(rails.map((rail) => [rail.authored.rail, nameOf(rail)]))
   return {
@@ -106,11 +106,11 @@ function nameOf({ authored }: RailWeek): string {
 }
 
 function headline({ moved, newlyRead, polls, failed }: Counted): string {
-  if (failed === polls) return 'no poll was good'
-  if (moved.length === 0 && newlyRead.length === 0) return 'nothing moved'
+  if (failed === polls) return 'no poll succeeded'
+  if (moved.length === 0 && newlyRead.length === 0) return 'nothing changed'
   const parts = [
-    ...(moved.length === 0 ? [] : [`${counted(moved.length, 'rail')} moved`]),
-    ...(newlyRead.length === 0 ? [] : [`${countText(newlyRead.length)} newly read`]),
+    ...(moved.length === 0 ? [] : [`${counted(moved.length, 'rail')} changed`]),
+    ...(newlyRead.length === 0 ? [] : [counted(newlyRead.length, 'new reading')]),
   ]
   return parts.join(', ')
 }
@@ -120,7 +120,7 @@ function excerptOf(counts: Counted): string {
   const { beganToPay, stoppedPaying, flagsOpened, flagsClosed } = events
   const [from, to] = weekDates(facts)
   const happenings = [
-    `${countText(moved.length)} of ${counted(facts.rails.length, 'polled rail')} moved from ${from} to ${to}`,
+    `${countText(moved.length)} of ${counted(facts.rails.length, 'polled rail')} changed from ${from} to ${to}`,
     ...(beganToPay.length === 0 ? [] : [`${countText(beganToPay.length)} began to pay`]),
     ...(stoppedPaying.length === 0 ? [] : [`${countText(stoppedPaying.length)} stopped paying`]),
     ...(flagsOpened.length + flagsClosed.length === 0
@@ -140,7 +140,7 @@ function volumeSentence(volume: WeekVolume): string {
   const over = `over ${counted(volume.rails, 'earning rail')}`
   return volumeMoved(volume)
     ? `The 30-day volume ${over} went from ${usdcText(start)} to ${usdcText(end)} USDC.`
-    : `The 30-day volume ${over} stood at ${usdcText(end)} USDC.`
+    : `The 30-day volume ${over} stayed at ${usdcText(end)} USDC.`
 }
 
 function bodyOf(counts: Counted): string {
@@ -169,15 +169,16 @@ function introduction(counts: Counted): string {
 }
 
 function movedSentence({ facts, moved, newlyRead, polls, failed }: Counted): string {
-  if (failed === polls) return 'So nothing is known of this week; earlier figures are carried over.'
+  if (failed === polls)
+    return 'So no figures of this week are known; earlier ones are carried over.'
   const known = facts.rails.filter(({ start }) => start !== null).length
   if (known === 0) return ''
   if (moved.length === 0) {
     const others = newlyRead.length === 0 ? 'every rail' : 'every rail read the week before'
-    return `Nothing moved: volume, workers and status of ${others} ended the week as they began it.`
+    return `Nothing changed: volume, workers and status of ${others} did not change during the week.`
   }
   const still = known - moved.length
-  return `${counted(moved.length, 'rail')} moved${still === 0 ? '' : `, ${countText(still)} did not`}.`
+  return `${counted(moved.length, 'rail')} changed${still === 0 ? '' : `, ${countText(still)} did not`}.`
 }
 
 const figureColumns = ['30-day volume, USDC', 'Workers in 30 days', 'Status']
@@ -198,7 +199,7 @@ function movedSection({ moved, volume, facts }: Counted): string {
       ? []
       : [`![${volumeTitle(volume)}: ${volumeInWords(volume)}](${facts.chartUrl})\n`]),
   ]
-  const heading = moved.length === 0 ? [] : ['## What moved\n']
+  const heading = moved.length === 0 ? [] : ['## What changed\n']
   return [...heading, ...parts].join('\n')
 }
 
@@ -209,7 +210,7 @@ function newlyReadSection({ newlyRead }: Counted): string {
     newlyRead.map((rail) => [nameOf(rail), ...cells(rail.end)]),
     [1, 2],
   )
-  return `## Newly read\n\nNo poll of these rails had been good in the seven days before.\n\n${table}`
+  return `## New readings\n\nThese rails had no good poll in the seven days before.\n\n${table}`
 }
 
 function listSection(heading: string, lines: readonly string[]): string {
@@ -237,18 +238,18 @@ function caveatSection({ facts, carried, volume }: Counted): string {
   const rails = (weeks: readonly RailWeek[]) =>
     weeks.map(({ authored }) => `\`${authored.rail}\``).join(', ')
   const caveats = [
-    'A 30-day volume moves by what came in less what left its window, so a difference is not the income of the week.',
-    'Figures are those after the filter rule of each rail. An unknown figure is one that no reading could know; it is not zero, and no sum holds it.',
+    'A 30-day volume changes by what enters the window less what leaves it, so a difference is not the income of the week.',
+    'Figures are those after the filter rule of each rail. An unknown figure is not zero, and totals exclude it.',
     ...(carried.length === 0
       ? []
-      : [`No poll of ${rails(carried)} was good this week: what is shown of it is older.`]),
+      : [`No poll of ${rails(carried)} succeeded this week, so older figures are shown.`]),
     ...facts.rails.flatMap(ruleCaveat),
     ...(volume === null || volume.leftOut === 0
       ? []
       : [
           `The sum leaves out ${counted(volume.leftOut, 'rail')} whose volume became known during the week.`,
         ]),
-    `Every poll stands at \`${facts.siteUrl}${apiPrefix}/rails/{rail}/history\`.`,
+    `Every poll is listed at \`${facts.siteUrl}${apiPrefix}/rails/{rail}/history\`.`,
   ]
   return listSection('How to read this', caveats)
 }

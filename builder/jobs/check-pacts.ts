@@ -7,8 +7,8 @@ import type { Clock, Random } from '../../src/core/deps.ts'
 import type { Disagreement } from '../../src/core/pact/disagreements.ts'
 import { pactEscrow } from '../../src/core/pact/escrow.ts'
 import { isoTime, minuteMs } from '../../src/core/time.ts'
-import { appendEvent } from '../../src/db/events.ts'
-import { closeFlag, listOpenFlags, openFlag } from '../../src/db/flags.ts'
+import { closeFlagWithEvent, openFlagWithEvent } from '../../src/db/flag-events.ts'
+import { listOpenFlags } from '../../src/db/flags.ts'
 import type { FlagRecord } from '../../src/db/flags.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { escrowReading, forgetEscrow, pactsOnChain, saveReading } from '../../src/db/pacts.ts'
@@ -134,7 +134,6 @@ async function settleFlags(
   },
 ): Promise<void> {
   const { findings, open, at } = now
-  const newId = (prefix: string) => `${prefix}_${Buffer.from(random.bytes(9)).toString('hex')}`
   const wanted = new Map(findings.map((finding) => [finding.subject, finding]))
   for (const flag of open) {
     const finding = wanted.get(flag.subject)
@@ -144,29 +143,10 @@ async function settleFlags(
     }
     const key = { kind: flagKind, rail: flag.rail, subject: flag.subject }
     const reason = finding === undefined ? 'no longer holds' : 'holds with other evidence'
-    await closeFlag(tx, key, at, reason)
-    await appendEvent(tx, {
-      id: newId('evt'),
-      kind: 'flag_closed',
-      rail: flag.rail,
-      severity: 'info',
-      title: flag.title,
-      data: { flag_id: flag.id, flag_kind: flagKind },
-      createdAt: at,
-    })
+    await closeFlagWithEvent(tx, random, key, at, reason)
   }
-  for (const { subject, title, evidence } of wanted.values()) {
-    const id = newId('flg')
-    const flag = { id, kind: flagKind, rail: 'pact', subject, severity: 'warning', title } as const
-    if (!(await openFlag(tx, { ...flag, evidence, openedAt: at }))) continue
-    await appendEvent(tx, {
-      id: newId('evt'),
-      kind: 'flag_opened',
-      rail: 'pact',
-      severity: 'warning',
-      title,
-      data: { flag_id: id, flag_kind: flagKind, evidence },
-      createdAt: at,
-    })
+  for (const finding of wanted.values()) {
+    const flag = { kind: flagKind, rail: 'pact', severity: 'warning', openedAt: at } as const
+    await openFlagWithEvent(tx, random, { ...flag, ...finding })
   }
 }

@@ -1,8 +1,8 @@
 /** Verifies receipts on their chains: those that are due, in small transactions, with a report of the run. */
 import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
 import { dayMs, isoTime, secondMs } from '../../src/core/time.ts'
-import { appendEvent } from '../../src/db/events.ts'
-import { closeFlag, listOpenFlags } from '../../src/db/flags.ts'
+import { closeFlagWithEvent } from '../../src/db/flag-events.ts'
+import { listOpenFlags } from '../../src/db/flags.ts'
 import { setMeta } from '../../src/db/meta.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import {
@@ -214,17 +214,7 @@ async function closeOldReversalFlags({ database, clock, random }: ReceiptCheckDe
     const createdAt = isoTime(nowMs)
     await database.write(async (tx) => {
       const reason = 'a month has passed; the reversal stays in the ledger of reputation'
-      const closed = await closeFlag(tx, flag, createdAt, reason)
-      if (closed === null) return
-      await appendEvent(tx, {
-        id: `evt_${Buffer.from(random.bytes(9)).toString('hex')}`,
-        kind: 'flag_closed',
-        rail: flag.rail,
-        severity: 'info',
-        title: flag.title,
-        data: { flag_id: flag.id, flag_kind: flag.kind },
-        createdAt,
-      })
+      await closeFlagWithEvent(tx, random, flag, createdAt, reason)
     })
   }
 }

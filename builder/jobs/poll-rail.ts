@@ -6,7 +6,7 @@ import type { PollDecision, PollOutcome } from '../../src/core/rail-poll.ts'
 import { redact } from '../../src/core/redact.ts'
 import { dayMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
 import { appendEvent } from '../../src/db/events.ts'
-import { closeFlag, openFlag } from '../../src/db/flags.ts'
+import { closeFlagWithEvent, newEventId, openFlagWithEvent } from '../../src/db/flag-events.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import { historyOf, insertPoll, loadRailStates, saveRailState } from '../../src/db/polls.ts'
 import { TimeoutError, withTimeoutAwaited } from '../../src/outbound/timeout.ts'
@@ -143,7 +143,6 @@ async function record(
 ): Promise<PollDecision> {
   const { rail, rule } = adapter
   const at = isoTime(facts.startedAtMs)
-  const newId = (prefix: string) => `${prefix}_${Buffer.from(random.bytes(9)).toString('hex')}`
   return await database.write(async (tx) => {
     const states = await loadRailStates(tx)
     const decision = decidePoll(stateOf(authored, states.get(rail)), outcome, facts)
@@ -163,7 +162,7 @@ async function record(
     await saveRailState(tx, toStateRow(state, pollId, counters))
     if (transition !== null) {
       await appendEvent(tx, {
-        id: newId('evt'),
+        id: newEventId(random, 'evt'),
         kind: 'rail_transition',
         rail,
         severity: transition.to === 'paying' ? 'info' : 'warning',
@@ -173,30 +172,10 @@ async function record(
       })
     }
     for (const { kind, finding } of raised) {
-      const flag = { id: newId('flg'), kind, rail, subject: '', openedAt: at, ...finding }
-      if (!(await openFlag(tx, flag))) continue
-      await appendEvent(tx, {
-        id: newId('evt'),
-        kind: 'flag_opened',
-        rail,
-        severity: finding.severity,
-        title: finding.title,
-        data: { flag_id: flag.id, flag_kind: kind, evidence: finding.evidence },
-        createdAt: at,
-      })
+      await openFlagWithEvent(tx, random, { kind, rail, subject: '', openedAt: at, ...finding })
     }
     for (const kind of cleared) {
-      const closed = await closeFlag(tx, { kind, rail, subject: '' }, at, 'no longer holds')
-      if (closed === null) continue
-      await appendEvent(tx, {
-        id: newId('evt'),
-        kind: 'flag_closed',
-        rail,
-        severity: 'info',
-        title: closed.title,
-        data: { flag_id: closed.id, flag_kind: kind },
-        createdAt: at,
-      })
+      await closeFlagWithEvent(tx, random, { kind, rail, subject: '' }, at, 'no longer holds')
     }
     return decision
   })

@@ -32,6 +32,6 @@ export function isDue(
     const waitMs = Math.min(everyMs, firstRetryMs * 2 ** Math.min(consecutiveFailures - 1, 10))
     return nowMs - lastPollAtMs >= waitMs
   }
-  const turn = (timeMs: number) => Math.floor((timeMs - offsetMs) / everyMs)
-  return turn(nowMs) > turn(lastPollAtMs)
+  const slot = (timeMs: number) => Math.floor((timeMs - offsetMs) / everyMs)
+  return slot(nowMs) > slot(lastPollAtMs)
 }

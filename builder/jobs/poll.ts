@@ -1,3 +1,4 @@
+import { mapConcurrent } from '../../src/core/concurrency.ts'
 import { loadRailStates } from '../../src/db/polls.ts'
 import type { AnyRailAdapter } from '../rails/adapter.ts'
 import type { AuthoredRail } from '../world/authored-rails.ts'
@@ -5,8 +6,7 @@ import { pollRail } from './poll-rail.ts'
 import type { PollDeps, PollReport } from './poll-rail.ts'
 import { isDue, offsetMsOf } from './poll-times.ts'
 
-/** Rails polled at a time. */
-const lanes = 4
+const concurrentPolls = 4
 
 export interface RoundOptions {
   readonly adapters: readonly AnyRailAdapter[]
@@ -22,16 +22,12 @@ export async function pollRound(
   deps: PollDeps,
   options: RoundOptions,
 ): Promise<readonly PollReport[]> {
-  const waiting = await railsOf(deps, options)
   const reports: PollReport[] = []
-  const lane = async () => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const report = await pollRail(next.adapter, next.authored, deps, options.signal)
-      reports.push(report)
-      options.onReport?.(report)
-    }
-  }
-  await Promise.all(Array.from({ length: lanes }, lane))
+  await mapConcurrent(await railsOf(deps, options), concurrentPolls, async (next) => {
+    const report = await pollRail(next.adapter, next.authored, deps, options.signal)
+    reports.push(report)
+    options.onReport?.(report)
+  })
   return reports
 }
 

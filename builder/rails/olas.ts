@@ -38,7 +38,7 @@ type Tracker = keyof typeof trackers
 type Stream = Tracker | 'deliveries' | 'requests' | 'charges' | 'withdrawals'
 const trackerNames = ['native', 'olas', 'nvm'] as const satisfies readonly Tracker[]
 
-function place(
+function payoutOf(
   { atMs, block }: OlasLog,
   payer: Address | null,
   payee: Address,
@@ -48,34 +48,34 @@ function place(
 }
 
 /** The stream of a log and its payout there; null for a log that counts nowhere. */
-function entryOf(log: OlasLog): readonly [Stream, Payout] | null {
+function streamEntry(log: OlasLog): readonly [Stream, Payout] | null {
   const { event } = log
   switch (event.eventName) {
     case 'MechBalanceAdjusted': {
       const tracker = trackerNames.find((name) => trackers[name] === log.address)
       return tracker === undefined
         ? null
-        : [tracker, place(log, null, event.args.mech, event.args.deliveryRate)]
+        : [tracker, payoutOf(log, null, event.args.mech, event.args.deliveryRate)]
     }
     case 'RequesterBalanceAdjusted':
-      return ['charges', place(log, event.args.requester, event.args.requester, 0n)]
+      return ['charges', payoutOf(log, event.args.requester, event.args.requester, 0n)]
     case 'Withdraw':
-      return ['withdrawals', place(log, null, event.args.account, 0n)]
+      return ['withdrawals', payoutOf(log, null, event.args.account, 0n)]
     case 'MarketplaceRequest':
       return [
         'requests',
-        place(log, event.args.requester, event.args.priorityMech, event.args.numRequests),
+        payoutOf(log, event.args.requester, event.args.priorityMech, event.args.numRequests),
       ]
     case 'MarketplaceDelivery': {
       // The requesters are an indexed array, of which a log contains only the hash.
       const delivered = event.args.deliveredRequests.filter(Boolean).length
       return delivered === 0
         ? null
-        : ['deliveries', place(log, null, event.args.deliveryMech, BigInt(delivered))]
+        : ['deliveries', payoutOf(log, null, event.args.deliveryMech, BigInt(delivered))]
     }
     case 'MarketplaceDeliveryWithSignatures': {
       const { deliveryMech, requester, numDeliveries } = event.args
-      return ['deliveries', place(log, requester, deliveryMech, numDeliveries)]
+      return ['deliveries', payoutOf(log, requester, deliveryMech, numDeliveries)]
     }
     default:
       return null
@@ -85,19 +85,19 @@ function entryOf(log: OlasLog): readonly [Stream, Payout] | null {
 function chunkPayouts(chunk: LogChunk<typeof olasEvents>): ChunkPayouts<Stream> {
   const payouts: Partial<Record<Stream, Payout[]>> = {}
   for (const log of chunk.logs) {
-    const entry = entryOf(log)
+    const entry = streamEntry(log)
     if (entry !== null) (payouts[entry[0]] ??= []).push(entry[1])
   }
   return { payouts }
 }
 
-function monthOf(aggregated: AggregatedLogs<Stream>, stream: Stream, window: Window): Totals {
+function monthTotals(aggregated: AggregatedLogs<Stream>, stream: Stream, window: Window): Totals {
   return totalsOf(aggregated.stream(stream).buckets, window.start30dMs, window.endMs)
 }
 
 function unpricedNotes(aggregated: AggregatedLogs<Stream>, window: Window): readonly string[] {
-  const olas = monthOf(aggregated, 'olas', window).keptUnits
-  const nvm = monthOf(aggregated, 'nvm', window)
+  const olas = monthTotals(aggregated, 'olas', window).keptUnits
+  const nvm = monthTotals(aggregated, 'nvm', window)
   const notes: string[] = []
   if (olas > 0n)
     notes.push(
@@ -135,12 +135,15 @@ export const olas = defineRail({
       toPayouts: async (chunk) => await Promise.resolve(chunkPayouts(chunk)),
     }),
   reduce: (aggregated, window) => {
-    const deliveries = monthOf(aggregated, 'deliveries', window)
-    const tpv30dMicroUsdc = microFromBaseUnits(monthOf(aggregated, 'native', window).keptUnits, 18)
+    const deliveries = monthTotals(aggregated, 'deliveries', window)
+    const tpv30dMicroUsdc = microFromBaseUnits(
+      monthTotals(aggregated, 'native', window).keptUnits,
+      18,
+    )
     const week = totalsOf(aggregated.stream('native').buckets, window.start7dMs, window.endMs)
     const tpv7dMicroUsdc = microFromBaseUnits(week.keptUnits, 18)
     const creators = new Set([
-      ...monthOf(aggregated, 'requests', window).payers.keys(),
+      ...monthTotals(aggregated, 'requests', window).payers.keys(),
       ...deliveries.payers.keys(),
     ])
     return {
@@ -152,7 +155,7 @@ export const olas = defineRail({
         uniqueCreators30d: creators.size,
         uniqueWorkers30d: deliveries.payees.size,
         topWorkerShare: topShare(deliveries),
-        creatorsWithBudget30d: monthOf(aggregated, 'charges', window).payers.size,
+        creatorsWithBudget30d: monthTotals(aggregated, 'charges', window).payers.size,
         activity30d: Number(deliveries.keptUnits),
         lastPayoutAtMs: aggregated.stream('withdrawals').lastPayoutAtMs,
       },

@@ -80,7 +80,7 @@ export const x402Solana = defineRail<Evidence>({
         // A walk that an earlier poll began ends where that poll began; what came since needs its own.
         const isResumed = (states.get(address)?.walk ?? null) !== null && !begun.has(address)
         if (!isResumed) begun.add(address)
-        const step = await stepBack(ctx, solana, address, states.get(address), budget)
+        const step = await readBackwards(ctx, solana, address, states.get(address), budget)
         states.set(address, step.state)
         for (const { slot } of step.read) {
           lowestSlot = Math.min(lowestSlot, slot)
@@ -138,7 +138,7 @@ interface Step {
 }
 
 /** Reads the next signatures of one fee payer, newest first. */
-async function stepBack(
+async function readBackwards(
   ctx: AdapterContext,
   solana: SolanaReader,
   address: string,
@@ -151,9 +151,9 @@ async function stepBack(
     before: walk?.before,
     until: done?.signature,
   })
-  const unseen = untilKnown(listed, done, ctx.window.start30dMs)
+  const unseen = unreadPart(listed, done, ctx.window.start30dMs)
   const finished = listed.length === 0 || unseen.length < listed.length
-  const head = walk?.head ?? placeOf(listed[0]) ?? done
+  const head = walk?.head ?? slotOf(listed[0]) ?? done
   const last = unseen.at(-1)
   return {
     state:
@@ -162,7 +162,7 @@ async function stepBack(
         : { done, walk: { head, before: last.signature } },
     finished,
     read: unseen,
-    payouts: await payoutsOf(
+    payouts: await readPayouts(
       solana,
       address,
       unseen.filter(({ err }) => err === null),
@@ -171,7 +171,7 @@ async function stepBack(
 }
 
 /** Compares slots too: a node that has lost the signature of `until` ignores it. */
-function untilKnown(
+function unreadPart(
   listed: readonly SignatureInfo[],
   done: AddressState['done'],
   startMs: number,
@@ -185,11 +185,11 @@ function untilKnown(
   return end === -1 ? listed : listed.slice(0, end)
 }
 
-function placeOf(info: SignatureInfo | undefined): AddressState['done'] {
+function slotOf(info: SignatureInfo | undefined): AddressState['done'] {
   return info === undefined ? null : { signature: info.signature, slot: info.slot }
 }
 
-async function payoutsOf(
+async function readPayouts(
   solana: SolanaReader,
   feePayer: string,
   signatures: readonly SignatureInfo[],

@@ -270,7 +270,7 @@ describe('a transaction that does not bear out its receipt', () => {
     'to another wallet': { paid: { to: bob.address }, reason: /no USDC to 0x/ },
     'from another payer': {
       paid: { from: bob.address },
-      reason: /another wallet than from_wallet/,
+      reason: /a wallet other than from_wallet/,
     },
     'of another token with the same event': { paid: { token: fakeToken }, reason: /moves no USDC/ },
     'an approval in place of a transfer': { paid: { event: 'Approval' }, reason: /moves no USDC/ },

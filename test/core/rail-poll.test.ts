@@ -46,7 +46,7 @@ function after(...outcomes: PollOutcome[]) {
 const kindsOf = (decision: ReturnType<typeof after>) => decision.raised.map(({ kind }) => kind)
 
 describe('a good poll', () => {
-  it('replaces the figures, derives the status and tells the transition', () => {
+  it('replaces the figures, derives the status and returns the transition', () => {
     const { state, transition } = after(good())
     expect(transition).toEqual({ from: 'dormant', to: 'paying' })
     expect(state).toMatchObject({
@@ -65,12 +65,12 @@ describe('a good poll', () => {
     expect(after(good(), good()).transition).toBeNull()
   })
 
-  it('keeps the last payout that is known where a poll sees none', () => {
+  it('keeps the last known payout where the poll found none', () => {
     const { state } = after(good(), good({ lastPayoutAtMs: null }))
     expect(state.figures.lastPayoutAtMs).toBe(figures().lastPayoutAtMs)
   })
 
-  it('settles every doubt that does not hold', () => {
+  it('clears every flag whose condition is not met', () => {
     expect(after(good()).cleared).toEqual(flagDetectors.map(({ kind }) => kind))
   })
 })
@@ -88,7 +88,7 @@ describe('a failed poll', () => {
     expect(transition).toBeNull()
   })
 
-  it('opens poll_failed and leaves doubts about figures as they are', () => {
+  it('opens poll_failed and keeps flags about figures', () => {
     const decision = after(good({ topWorkerShare: 0.95 }), failed())
     expect(kindsOf(decision)).toEqual(['poll_failed'])
     expect(decision.cleared).not.toContain('concentrated')
@@ -104,15 +104,15 @@ describe('a failed poll', () => {
     expect(kindsOf(after(failed(), failed()))).toContain('stale_figures')
   })
 
-  it('is settled by the next good poll', () => {
+  it('is cleared by the next good poll', () => {
     const decision = after(good(), failed(), failed(), failed(), good())
     expect(kindsOf(decision)).toEqual([])
     expect(decision.state.consecutiveFailures).toBe(0)
   })
 })
 
-describe('honesty flags', () => {
-  it('say that one worker takes nearly everything', () => {
+describe('flags of a good poll', () => {
+  it('report that one worker earns nearly everything', () => {
     expect(after(good({ topWorkerShare: 0.99 })).raised).toEqual([
       {
         kind: 'concentrated',
@@ -130,13 +130,13 @@ describe('honesty flags', () => {
     ])
   })
 
-  it('say that most of the volume does not pass the rule', () => {
+  it('report that the rule removes most of the volume', () => {
     const decision = after(good({ tpv30dRawMicroUsdc: 2_000_000_001 }))
     expect(kindsOf(decision)).toEqual(['self_dealing'])
     expect(kindsOf(after(good({ tpv30dRawMicroUsdc: 2_000_000_000 })))).toEqual([])
   })
 
-  it('say that a figure moved ten-fold, up or down, but not where it is small', () => {
+  it('report a ten-fold change of a figure, except of a small one', () => {
     const high = { tpv30dMicroUsdc: 10_000_000_000, tpv30dRawMicroUsdc: 10_000_000_000 }
     expect(kindsOf(after(good(), good(high)))).toEqual(['figures_jump'])
     expect(kindsOf(after(good(high), good()))).toEqual(['figures_jump'])
@@ -148,16 +148,16 @@ describe('honesty flags', () => {
     )
   })
 
-  it('do not take the first poll for a jump from the audit', () => {
+  it('do not compare the first poll with the audit', () => {
     expect(kindsOf(after(good()))).toEqual([])
   })
 
-  it('say that a payout is dated in the future', () => {
+  it('report a payout dated in the future', () => {
     expect(kindsOf(after(good({ lastPayoutAtMs: start + 121_000 })))).toEqual(['clock_skew'])
     expect(kindsOf(after(good({ lastPayoutAtMs: start + 120_000 })))).toEqual([])
   })
 
-  it('say that figures were refused', () => {
+  it('report refused figures', () => {
     const outcome: PollOutcome = {
       kind: 'failed',
       error: 'figures',
@@ -184,7 +184,7 @@ describe('figures that cannot be true', () => {
     expect(impossibleFigures(figures(changes))).not.toEqual([])
   })
 
-  it('are none in a healthy measurement, nor where all is unknown', () => {
+  it('are not found in a normal measurement or where all is unknown', () => {
     expect(impossibleFigures(figures())).toEqual([])
   })
 })

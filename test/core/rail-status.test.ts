@@ -44,14 +44,14 @@ describe('the status of a rail', () => {
     expect(statusOf(figures(changes), 'payments')).toEqual({ status, skipped: [] })
   })
 
-  it('skips the rule of an unknown figure and says so', () => {
+  it('skips the rule of an unknown figure with a note', () => {
     expect(statusOf(figures({ topWorkerShare: null }), 'payments')).toEqual({
       status: 'paying',
       skipped: ['The rule for concentrated was skipped: the share of the top worker is unknown.'],
     })
   })
 
-  it('is nothing at all when nothing is known: the former status stands', () => {
+  it('is null where nothing is known', () => {
     const verdict = statusOf(unknownFigures, 'payments')
     expect(verdict.status).toBeNull()
     expect(verdict.skipped).toHaveLength(4)
@@ -62,7 +62,7 @@ describe('the status of a rail', () => {
     expect(statusOf(unknownCreators, 'payments').status).toBeNull()
   })
 
-  it('is never paying on a rail that pays nobody by design', () => {
+  it('is never paying on a rail that pays nobody', () => {
     expect(statusOf(figures({ tpv30dMicroUsdc: 0 }), 'activity').status).toBe('pre-traction')
   })
 })

@@ -27,7 +27,7 @@ const tiersSchema = z.strictObject({
 describe('data/tiers.json', async () => {
   const { tiers } = tiersSchema.parse(await readData('tiers.json'))
 
-  test('lists the five tiers from the cheapest to the dearest, with their limits', () => {
+  test('lists five tiers by price, with their limits', () => {
     expect(
       tiers.map((tier) => [tier.tier, tier.price_usdc_month, tier.wallet_rate_multiplier]),
     ).toEqual([
@@ -55,7 +55,7 @@ const oathsSchema = z.strictObject({
 describe('data/oaths.json', async () => {
   const { oaths } = oathsSchema.parse(await readData('oaths.json'))
 
-  test('holds one oath for workers, claims and partners', () => {
+  test('contains one oath each for workers, claims and partners', () => {
     expect(oaths.map(({ kind }) => kind)).toEqual(['worker', 'claim', 'partner'])
   })
 
@@ -65,13 +65,13 @@ describe('data/oaths.json', async () => {
     }
   })
 
-  test('leaves a place for the wallet and one for the time, each once, and no other', () => {
+  test('has one placeholder for the wallet and one for the time', () => {
     for (const { text } of oaths) {
       expect(text.match(/\{[^}]*\}/g)).toEqual(['{WALLET}', '{TIMESTAMP}'])
     }
   })
 
-  test('has no bytes that a wallet could show or sign differently', () => {
+  test('contains no bytes that wallets display or sign differently', () => {
     for (const { text } of oaths) expect(text).toMatch(/^[ -~\n]+$/)
   })
 })
@@ -90,12 +90,12 @@ const platformsSchema = z.strictObject({
 })
 
 describe('data/platforms.json', () => {
-  test('holds well-formed entries, each slug once', async () => {
+  test('contains valid entries with unique slugs', async () => {
     const { platforms } = platformsSchema.parse(await readData('platforms.json'))
     expect(new Set(platforms.map(({ platform }) => platform)).size).toBe(platforms.length)
   })
 
-  test('is explained by an example that would itself be a good entry', async () => {
+  test('has a README with a valid example entry', async () => {
     const readme = await readFile(new URL('platforms.README.md', dataDir), 'utf8')
     const example = /```json\n([^`]+)```/.exec(readme)?.[1] ?? ''
     expect(() => platformsSchema.parse({ platforms: [JSON.parse(example)] })).not.toThrow()
@@ -123,11 +123,11 @@ describe('data/desk', async () => {
     expect(files.length).toBeGreaterThanOrEqual(4)
   })
 
-  test.each(articles)('$file says in its front matter what it is', ({ fields }) => {
+  test.each(articles)('$file has valid front matter', ({ fields }) => {
     expect(() => articleSchema.parse(fields)).not.toThrow()
   })
 
-  test.each(articles)('$file is an article and not a note', ({ body }) => {
+  test.each(articles)('$file has the length of an article', ({ body }) => {
     const words = body.split(/\s+/).length
     expect(words).toBeGreaterThanOrEqual(500)
     expect(words).toBeLessThanOrEqual(900)

@@ -41,30 +41,30 @@ function repeated(values: readonly string[]): readonly string[] {
 }
 
 describe('the authored rails', () => {
-  test('every file of the directory is a rail, sorted by slug, and at least 45 of them', () => {
+  test('contain at least 45 rails, sorted by slug', () => {
     expect(rails.map((rail) => `${rail.rail}.json`)).toEqual(names.toSorted())
     expect(rails.length).toBeGreaterThanOrEqual(45)
   })
 
-  test('no two rails share a display name or a methodology', () => {
+  test('have unique display names and methodologies', () => {
     expect(repeated(rails.map((rail) => rail.display_name.toLowerCase()))).toEqual([])
     expect(repeated(rails.map((rail) => rail.methodology))).toEqual([])
   })
 
-  test('every rail with an adapter has its authored half', () => {
+  test('include every rail with an adapter', () => {
     const slugs = rails.map((rail) => rail.rail)
     expect(adapterRails.filter((slug) => !slugs.includes(slug))).toEqual([])
   })
 })
 
 describe.each(rails)('$rail', (rail) => {
-  test('keeps its keys in the order of the schema, indented by two spaces', async () => {
+  test('has its keys in the order of the schema, indented by two spaces', async () => {
     const source = await readFile(`${dataDir}${rail.rail}.json`, 'utf8')
     const raw = authoredRailSchema.parse(JSON.parse(source))
     expect(source).toBe(`${JSON.stringify(raw, null, 2)}\n`)
   })
 
-  test('says in a few sentences how it is measured', () => {
+  test('describes its methodology in a few sentences', () => {
     expect(rail.methodology.length).toBeGreaterThanOrEqual(80)
     const sentences = rail.methodology.split(/[.!?](?: |$)/).filter((part) => part !== '')
     expect(sentences.length).toBeGreaterThanOrEqual(2)
@@ -78,11 +78,11 @@ describe.each(rails)('$rail', (rail) => {
     }
   })
 
-  test('was audited on a day that has been', () => {
+  test('has an audit date in the past', () => {
     expect(rail.audit.as_of >= '2020-01-01' && rail.audit.as_of <= newestAuditDay).toBe(true)
   })
 
-  test('claims no impossible audit figures', () => {
+  test('has possible audit figures', () => {
     const { tpv_30d_usdc, tpv_7d_usdc, top_worker_share, unique_workers_30d } = rail.audit.figures
     if (tpv_30d_usdc !== undefined && tpv_7d_usdc !== undefined) {
       expect(tpv_7d_usdc).toBeLessThanOrEqual(tpv_30d_usdc)
@@ -96,7 +96,7 @@ describe.each(rails)('$rail', (rail) => {
     }
   })
 
-  test('rests its status on payments, or says why on activity', () => {
+  test('has a status by payments, or explains why by activity', () => {
     if (rail.category === 'earning') {
       expect(rail.status_basis).toBe('payments')
     } else {

@@ -71,8 +71,8 @@ const withoutTimes: ProxyRules = {
       : answer,
 }
 
-describe('reading logs', () => {
-  test('hands on every log once, in order, decoded and dated', async () => {
+describe('readLogs', () => {
+  test('returns every log once, in order, decoded and dated', async () => {
     const { chunks, logs, ranges } = await read({}, [all])
     expect(ranges).toEqual([
       { from: 1, to: 40 },
@@ -92,14 +92,14 @@ describe('reading logs', () => {
     })
   })
 
-  test('counts a log once that two filters match', async () => {
+  test('returns a log once that two filters match', async () => {
     const some: LogFilter = { addresses: [contract], topics: [null, [addressTopic(wallet(10))]] }
     const { logs } = await read({}, [all, some])
     expect(logs).toHaveLength(110)
     expect((await read({}, [some])).logs).toHaveLength(2)
   })
 
-  test('halves a range that is refused and grows again when the node allows more', async () => {
+  test('halves a refused range and enlarges it again when the node allows more', async () => {
     let strict = true
     const { logs, ranges } = await read(
       {
@@ -134,7 +134,7 @@ describe('reading logs', () => {
     expect((await read(rules, [all])).logs).toHaveLength(110)
   })
 
-  test('gives up where a single block is too much', async () => {
+  test('throws where a single block is too large', async () => {
     const refuse: ProxyRules = {
       instead: (request) =>
         rangeOf(request) === null ? undefined : rpcError(request, -32602, 'range exceeds limit'),
@@ -142,7 +142,7 @@ describe('reading logs', () => {
     await expect(read(refuse, [all])).rejects.toThrow(/error -32602: range exceeds limit/)
   })
 
-  test('does not take a rate limit for a range that is too large', async () => {
+  test('does not halve the range after a rate limit', async () => {
     const ranges: unknown[] = []
     const refuse: ProxyRules = {
       instead: (request) => {
@@ -155,7 +155,7 @@ describe('reading logs', () => {
     expect(ranges).toHaveLength(1)
   })
 
-  test('dates logs by the headers of their blocks where the node gives no times', async () => {
+  test('dates logs by block headers where the node sends no times', async () => {
     const { logs, chunks } = await read(withoutTimes, [all])
     expect(chunks.every(({ exactTimes }) => exactTimes)).toBe(true)
     expect(logs.every(({ atMs, block }) => atMs === startMs + block * minuteMs)).toBe(true)
@@ -169,7 +169,7 @@ describe('reading logs', () => {
     )
   })
 
-  test('begins no further question of a range after one was refused', async () => {
+  test('starts no further request of a range after a refusal', async () => {
     const many = Array.from({ length: 40 }, (_, at): LogFilter => ({
       addresses: [contract],
       topics: [null, [addressTopic(wallet(at))]],
@@ -186,7 +186,7 @@ describe('reading logs', () => {
     expect(asked).toBeLessThan(10)
   })
 
-  test('stops between chunks when the poll is given up', async () => {
+  test('stops between chunks when the poll is aborted', async () => {
     const poll = new AbortController()
     const reader = createChainReader('base', anvil.url, quickRequests())
     const chunks: unknown[] = []

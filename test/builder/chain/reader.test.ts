@@ -35,12 +35,12 @@ beforeAll(async () => {
 afterAll(async () => await anvil.stop())
 
 describe('a chain reader', () => {
-  test("takes as settled what lies the chain's number of blocks behind the head", async () => {
+  test('returns a settled head as many blocks behind the head as the chain needs', async () => {
     const reader = createChainReader('gnosis', anvil.url, quick)
     expect(await reader.settledHead()).toBe(40)
   })
 
-  test('finds the first block at or after any time, however unevenly blocks came', async () => {
+  test('finds the first block at or after a time among uneven blocks', async () => {
     const reader = createChainReader('gnosis', anvil.url, quick)
     for (const [block, atMs] of times.entries()) {
       expect(await reader.blockAtTime(atMs)).toBe(block)
@@ -50,7 +50,7 @@ describe('a chain reader', () => {
     expect(await reader.blockTime(7)).toBe(times[7])
   })
 
-  test('finds a block among many with few questions', async () => {
+  test('finds a block among millions with few requests', async () => {
     const head = 50_000_000
     const blockMs = chains.base.blockSeconds * 1000
     const proxy = await startRpcProxy(anvil.url, {
@@ -71,7 +71,7 @@ describe('a chain reader', () => {
     expect(proxy.requests.length).toBeLessThan(10)
   })
 
-  test('asks for the chain id once and refuses another chain', async () => {
+  test('requests the chain id once and refuses another chain', async () => {
     const proxy = await startRpcProxy(anvil.url)
     const right = createChainReader('gnosis', proxy.url, quick)
     await right.settledHead()
@@ -83,7 +83,7 @@ describe('a chain reader', () => {
     expect(proxy.requests.filter(({ method }) => method === 'eth_blockNumber')).toHaveLength(1)
   })
 
-  test('gives up when the poll is given up', async () => {
+  test('stops when the poll is aborted', async () => {
     const proxy = await startRpcProxy(anvil.url, { instead: () => ({ body: '', silent: true }) })
     const poll = new AbortController()
     const reader = createChainReader('gnosis', proxy.url, { ...quick, signal: poll.signal })
@@ -108,7 +108,7 @@ describe('a chain reader', () => {
     }
   })
 
-  test('asks nobody to whom a contract, or its node, would lead it', async () => {
+  test('follows no ERC-3668 redirect of a contract', async () => {
     const visited: string[] = []
     const inside = createServer((request, response) => {
       visited.push(request.url ?? '')

@@ -84,7 +84,7 @@ describe('the weekly article', () => {
   const article = list.at(-1)
   const body = article?.body ?? ''
 
-  test('tells what moved as start and end of the week, largest change of volume first', () => {
+  test('lists changes as start and end of the week, the largest change of volume first', () => {
     expect(body).toContain(
       [
         '| Rail | 30-day volume, USDC | Workers in 30 days | Status |',
@@ -98,22 +98,22 @@ describe('the weekly article', () => {
     expect(body).not.toContain('9,999')
   })
 
-  test('lists rails without a reading in the week before apart', () => {
-    expect(body).toContain('## Newly read')
+  test('lists rails without a reading in the week before in a section of their own', () => {
+    expect(body).toContain('## New readings')
     expect(body).toContain('| Rail zeta (`zeta`) | 50.00 | 2 | paying |')
   })
 
-  test('counts polls and failures of its week alone', () => {
+  test('counts only the polls and failures of its week', () => {
     expect(body).toContain(
       'From Monday 2026-11-16 to Sunday 2026-11-22 (UTC) the ledger made 7 polls of 5 rails. 2 polls failed.',
     )
     expect(body).toContain(
       String.raw`| Rail alpha (${'`alpha`'}) | 1 | 3 | GET https://a.example \| \<b\>500\</b\> |`,
     )
-    expect(body).toContain('No poll of `epsilon` was good this week')
+    expect(body).toContain('No poll of `epsilon` succeeded this week')
   })
 
-  test('tells what opened and what closed, without the flags of failed polls', () => {
+  test('lists opened and closed flags except those of failed polls', () => {
     expect(body).toContain(
       [
         '## What opened',
@@ -131,18 +131,18 @@ describe('the weekly article', () => {
     expect(body).not.toMatch(/not told|before$|after$/m)
   })
 
-  test('names itself by the ISO week and is dated the Monday after', () => {
+  test('has the ISO week as its name and the Monday after as its date', () => {
     expect(article).toMatchObject({
       slug: 'ledger-week-2026-w47',
-      title: 'The ledger in week 47 of 2026: 2 rails moved, 1 newly read',
+      title: 'The ledger in week 47 of 2026: 2 rails changed, 1 new reading',
       date: '2026-11-23',
       keywords: ['weekly', '2026-w47', 'alpha', 'beta', 'zeta'],
       excerpt:
-        '2 of 5 polled rails moved from 2026-11-16 to 2026-11-22; 1 began to pay; 1 stopped paying; 1 flag opened, 1 closed; 2 of 7 polls failed. The 30-day volume over 2 earning rails went from 1,007.00 to 1,507.25 USDC.',
+        '2 of 5 polled rails changed from 2026-11-16 to 2026-11-22; 1 began to pay; 1 stopped paying; 1 flag opened, 1 closed; 2 of 7 polls failed. The 30-day volume over 2 earning rails went from 1,007.00 to 1,507.25 USDC.',
     })
   })
 
-  test('draws the volume of the rails known all week, and says its numbers', () => {
+  test('charts the volume of rails known all week and repeats the numbers in words', () => {
     const numbers =
       'start 1,007.00; Mon 11-16 1,207.50; Tue 11-17 1,207.50; Wed 11-18 1,207.50; Thu 11-19 1,207.50; Fri 11-20 1,207.50; Sat 11-21 1,207.50; Sun 11-22 1,507.25'
     expect(body).toContain(
@@ -155,22 +155,22 @@ describe('the weekly article', () => {
     expect(body).toContain('The sum leaves out 2 rails whose volume became known during the week.')
   })
 
-  test('is the same text at any later time, from the same history', () => {
+  test('is the same at any later time for the same history', () => {
     const later = articles(busyWeek, { events: busyEvents, nowMs: at('2027-02-01T08:00:00Z') })
     expect(later.slice(0, 2)).toEqual(list)
     expect(weeks(later)).toEqual([...weeks(list), 'ledger-week-2026-w48'])
   })
 
-  test('does not look further back than the week before, so a cut history changes nothing', () => {
+  test('is the same with a history that starts in the week before', () => {
     const stale = goodPoll(at('2026-11-08T23:59:59.999Z'), usdc(1))
     const fresh = goodPoll(at('2026-11-18T12:00:00Z'), usdc(2))
     const [whole, cut] = [articles({ alpha: [stale, fresh] }), articles({ alpha: [fresh] })]
     expect(whole.at(-1)).toEqual(only(cut))
-    expect(only(cut).title).toBe('The ledger in week 47 of 2026: 1 newly read')
+    expect(only(cut).title).toBe('The ledger in week 47 of 2026: 1 new reading')
   })
 })
 
-test('a poll at midnight belongs to the day that begins', () => {
+test('a poll at midnight counts for the new day', () => {
   const article = articles({
     alpha: [
       goodPoll(at('2026-11-15T12:00:00Z'), usdc(1)),
@@ -188,19 +188,19 @@ describe('a quiet week', () => {
     ],
   }
 
-  test('is told in one paragraph, without table, chart or empty sections', () => {
+  test('yields one paragraph without table, chart and empty sections', () => {
     const article = articles(quiet).at(-1)
-    expect(article?.title).toBe('The ledger in week 47 of 2026: nothing moved')
+    expect(article?.title).toBe('The ledger in week 47 of 2026: nothing changed')
     expect(article?.charts).toEqual([])
     expect(article?.body.split('## ')[0]).toBe(
-      'From Monday 2026-11-16 to Sunday 2026-11-22 (UTC) the ledger made 1 poll of 1 rail. None failed. Nothing moved: volume, workers and status of every rail ended the week as they began it. No rail began or stopped paying, and no flag opened or closed.\n\nThe 30-day volume over 1 earning rail stood at 1,000.00 USDC.\n\n',
+      'From Monday 2026-11-16 to Sunday 2026-11-22 (UTC) the ledger made 1 poll of 1 rail. None failed. Nothing changed: volume, workers and status of every rail did not change during the week. No rail began or stopped paying, and no flag opened or closed.\n\nThe 30-day volume over 1 earning rail stayed at 1,000.00 USDC.\n\n',
     )
     expect(article?.body.match(/^## .*$/gm)).toEqual(['## How to read this'])
   })
 })
 
 describe('a week of failures', () => {
-  test('carries earlier figures over and says that it knows nothing', () => {
+  test('carries earlier figures over and states that none of the week is known', () => {
     const article = articles({
       alpha: [
         goodPoll(at('2026-11-15T12:00:00Z'), usdc(1000)),
@@ -208,36 +208,36 @@ describe('a week of failures', () => {
         failedPoll(at('2026-11-17T12:00:00Z'), 'HTTP 503'),
       ],
     }).at(-1)
-    expect(article?.title).toBe('The ledger in week 47 of 2026: no poll was good')
+    expect(article?.title).toBe('The ledger in week 47 of 2026: no poll succeeded')
     expect(article?.body).toContain(
-      'the ledger made 2 polls of 1 rail. 2 polls failed. So nothing is known of this week; earlier figures are carried over.',
+      'the ledger made 2 polls of 1 rail. 2 polls failed. So no figures of this week are known; earlier ones are carried over.',
     )
     expect(article?.body).toContain('| Rail alpha (`alpha`) | 2 | 2 | HTTP 503 |')
-    expect(article?.body).not.toContain('Nothing moved')
+    expect(article?.body).not.toContain('Nothing changed')
   })
 
-  test('of a ledger that never read anything shows no figures and no chart', () => {
+  test('shows no figures and no chart before the first good poll', () => {
     const article = only(articles({ alpha: [failedPoll(at('2026-11-16T12:00:00Z'))] }))
     expect(article.charts).toEqual([])
     expect(article.excerpt).not.toContain('30-day volume')
   })
 })
 
-describe('which weeks are written about', () => {
+describe('weekly articles', () => {
   const polled = (...times: string[]) => ({ alpha: times.map((time) => goodPoll(at(time))) })
 
-  test('only complete ones', () => {
+  test('cover only complete weeks', () => {
     const polls = polled('2026-11-16T00:00:00Z')
     expect(articles(polls, { nowMs: at('2026-11-22T23:59:59.999Z') })).toEqual([])
     expect(weeks(articles(polls, { nowMs: at('2026-11-23T00:00:00Z') }))).toHaveLength(1)
   })
 
-  test('only those in which a poll ran', () => {
+  test('cover only weeks with polls', () => {
     const list = articles(polled('2026-11-02T00:00:00Z', '2026-11-16T00:00:00Z'))
     expect(weeks(list)).toEqual(['ledger-week-2026-w45', 'ledger-week-2026-w47'])
   })
 
-  test('named by the year of their Thursday', () => {
+  test('are named by the year of the Thursday', () => {
     const times = ['2026-12-31', '2027-01-03', '2027-01-04', '2020-12-28', '2021-01-03']
     const slugs = times.map((day) => {
       const timeMs = at(`${day}T12:00:00Z`)
@@ -252,13 +252,13 @@ describe('which weeks are written about', () => {
     ])
   })
 
-  test('not those of more than 52 weeks ago, whose history is no longer whole', () => {
+  test('do not cover weeks more than 52 weeks ago', () => {
     const list = articles(polled('2026-11-16T00:00:00Z'), { nowMs: at('2027-11-15T00:00:01Z') })
     expect(list).toEqual([])
   })
 })
 
-test('a change of the filter rule is named, since the two figures follow different rules', () => {
+test('the weekly article mentions a changed filter rule', () => {
   const second = { ...goodPoll(at('2026-11-16T12:00:00Z'), usdc(900)), rule: 'payouts v2' }
   const article = articles({ alpha: [goodPoll(at('2026-11-15T12:00:00Z')), second] }).at(-1)
   expect(article?.body).toContain(
@@ -266,7 +266,7 @@ test('a change of the filter rule is named, since the two figures follow differe
   )
 })
 
-test('names from outside cannot break the Markdown', () => {
+test('rail names and errors cannot inject Markdown into the weekly article', () => {
   const name = 'Evil | [x](javascript:1)\n# <script>`'
   const polls = {
     alpha: [

@@ -23,7 +23,7 @@ async function olas(changes: Record<string, unknown> = {}): Promise<string> {
   return JSON.stringify(Object.assign({}, rail, changes))
 }
 
-test('rails come sorted by slug and other files are passed over', async () => {
+test('authored rails are sorted by slug, and other files are ignored', async () => {
   await writeFile(join(dir, 'zeta.json'), await olas({ rail: 'zeta' }))
   await writeFile(join(dir, 'alpha.json'), await olas({ rail: 'alpha' }))
   await writeFile(join(dir, 'README.md'), 'not a rail')
@@ -31,7 +31,7 @@ test('rails come sorted by slug and other files are passed over', async () => {
   expect(rails.map((rail) => rail.rail)).toEqual(['alpha', 'zeta'])
 })
 
-test('a rail under another name than its slug is refused by name', async () => {
+test('an authored rail whose file name is not its slug is refused with the file name', async () => {
   await writeFile(join(dir, 'other.json'), await olas())
   await expect(loadAuthoredRails(dir)).rejects.toThrow(/other\.json: rail: is "olas"/)
 })
@@ -60,7 +60,7 @@ test.each([
   await expect(loadAuthoredRails(dir)).rejects.toThrow(message)
 })
 
-test('a file cut short is refused by name', async () => {
+test('an incomplete file of an authored rail is refused with the file name', async () => {
   await writeFile(join(dir, 'olas.json'), '{"rail": "olas"')
   await expect(loadAuthoredRails(dir)).rejects.toThrow(/olas\.json: not JSON/)
 })

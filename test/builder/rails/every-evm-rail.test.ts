@@ -238,7 +238,7 @@ describe.each(evmRails.map((adapter) => [adapter.rail, adapter] as const))('%s',
   })
 
   test.each(failures)(
-    'fails on %s, keeps nothing and tells no key',
+    'fails on %s, stores nothing and exposes no key',
     async (name, method, answer, told) => {
       const node = await startRpcProxy('', {
         instead: (request) =>
@@ -261,13 +261,13 @@ describe.each(evmRails.map((adapter) => [adapter.rail, adapter] as const))('%s',
     },
   )
 
-  test('fails on a node that is out of reach and names its host alone', async () => {
+  test('fails on an unreachable node with its host in the error', async () => {
     const { polling } = await poll(adapter, `http://127.0.0.1:1/${key}`)
     await expect(polling).rejects.toThrow(/RPC at 127\.0\.0\.1:1: the connection failed$/)
   })
 })
 
-test('the events are the ones that the contracts emit', () => {
+test('event selectors of all rails match those of the contracts', () => {
   const shape = z.object({
     contracts: z.record(
       z.string(),

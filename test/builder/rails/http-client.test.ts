@@ -69,7 +69,7 @@ function inTurn(
   return { seen, listener }
 }
 
-test('an answer carries the address asked for, the hash of its bytes and the parsed body', async () => {
+test('an answer contains the requested address, the hash of its bytes and the parsed body', async () => {
   const url = await serve((_request, response) => {
     response.setHeader('content-type', 'application/vnd.api+json; charset=utf-8')
     response.end('{"a":[1,2]}')
@@ -87,7 +87,7 @@ test('an answer carries the address asked for, the hash of its bytes and the par
   expect(seen).toEqual([answer])
 })
 
-test('a request names the project, asks for JSON as it is, and posts JSON', async () => {
+test('a request has the user agent of the project, refuses compression and posts JSON', async () => {
   const { seen, listener } = inTurn([200])
   const url = await serve(listener)
   await client().http.json(`${url}/search`, { json: { q: 1 }, headers: { 'user-agent': 'other' } })
@@ -102,7 +102,7 @@ test('a request names the project, asks for JSON as it is, and posts JSON', asyn
   })
 })
 
-test('RAIL_BASE_URL replaces the origin and keeps path and query, and the evidence keeps the source', async () => {
+test('RAIL_BASE_URL replaces the origin of requests, but not in the evidence', async () => {
   const { seen, listener } = inTurn([200])
   const baseUrl = await serve(listener)
   const { http } = client({ baseUrl: `${baseUrl}/ignored/` })
@@ -111,7 +111,7 @@ test('RAIL_BASE_URL replaces the origin and keeps path and query, and the eviden
   expect(answer.url).toBe('https://api.source.example/v1/list?a=b%2Fc')
 })
 
-test('5xx and 429 are tried twice more, with full jitter that doubles', async () => {
+test('HTTP 5xx and 429 are retried twice with doubling jitter', async () => {
   const { seen, listener } = inTurn([503], [429], [200])
   const url = await serve(listener)
   const { http, pauses } = client()
@@ -120,7 +120,7 @@ test('5xx and 429 are tried twice more, with full jitter that doubles', async ()
   expect(pauses).toEqual([250, 500])
 })
 
-test('after the last attempt the error stands', async () => {
+test('the error of the last attempt is thrown', async () => {
   const { seen, listener } = inTurn([500])
   const url = await serve(listener)
   const { http, pauses } = client()
@@ -130,7 +130,7 @@ test('after the last attempt the error stands', async () => {
   expect([seen.length, pauses.length]).toEqual([3, 2])
 })
 
-test.each([400, 401, 403, 404, 410])('%i is not tried again', async (status) => {
+test.each([400, 401, 403, 404, 410])('HTTP %i is not retried', async (status) => {
   const { seen, listener } = inTurn([status])
   const url = await serve(listener)
   expect(await failureOf(client().http.json(url))).toContain(`: HTTP ${status}`)
@@ -149,14 +149,14 @@ test.each([
   expect(pauses).toEqual([waitMs + 250])
 })
 
-test('a source that asks for more than thirty seconds is left alone', async () => {
+test('a Retry-After of more than 30 seconds prevents a retry', async () => {
   const { seen, listener } = inTurn([429, { 'retry-after': '31' }])
   const url = await serve(listener)
   expect(await failureOf(client().http.json(url))).toContain('HTTP 429, asks for a pause of 31 s')
   expect(seen).toHaveLength(1)
 })
 
-test('a connection that is refused or breaks off is tried again and told without its address', async () => {
+test('a refused or broken connection is retried and reported without its address', async () => {
   let broken = 0
   const url = await serve((request) => {
     broken += 1
@@ -178,7 +178,7 @@ test('a connection that is refused or breaks off is tried again and told without
   )
 })
 
-test('an attempt ends when its time is over, also in the middle of a body', async () => {
+test('an attempt times out, even in the middle of a body', async () => {
   const silent = await serve(() => undefined)
   const dripping = await serve((_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).write('[1,')
@@ -189,7 +189,7 @@ test('an attempt ends when its time is over, also in the middle of a body', asyn
   }
 })
 
-test('a caller that gives up ends the request with its own reason', async () => {
+test('an abort by the caller ends the request with its reason', async () => {
   const url = await serve(() => undefined)
   const stopping = new AbortController()
   const reading = client({ signal: stopping.signal }).http.json(url)
@@ -198,7 +198,7 @@ test('a caller that gives up ends the request with its own reason', async () => 
   await expect(reading).rejects.toBe(reason)
 })
 
-test('the size limit counts inflated bytes, whatever the source says of its length', async () => {
+test('the size limit counts inflated bytes regardless of Content-Length', async () => {
   const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '))
   let sent = 0
   const url = await serve((request, response) => {
@@ -227,7 +227,7 @@ test('the size limit counts inflated bytes, whatever the source says of its leng
   expect(sent).toBeLessThan(16_000_000)
 })
 
-test('exactly as many bytes as the limit are read', async () => {
+test('an answer exactly at the size limit is accepted', async () => {
   const url = await serve((_request, response) => {
     response.setHeader('content-type', 'application/json')
     response.end('[1,2,3]')
@@ -255,7 +255,7 @@ test.each([
   expect(await failureOf(client().http.json(url))).toBe(`GET ${url.slice(7)}/: ${reason}`)
 })
 
-test('NUL characters are removed from strings, raw or escaped, and keys stay what they are', async () => {
+test('raw and escaped NUL characters are removed from strings but not from keys', async () => {
   const url = await serve((_request, response) => {
     response.setHeader('content-type', 'application/json')
     response.end(`{"a":"x\\u0000y","b":["\0z"],"__proto__":{"polluted":"\\u0000"},"n":1}`)
@@ -265,7 +265,7 @@ test('NUL characters are removed from strings, raw or escaped, and keys stay wha
   expect({}).not.toHaveProperty('polluted')
 })
 
-test('redirects on the same host are followed three times and no further', async () => {
+test('at most three redirects on the same host are followed', async () => {
   let hops = 0
   const url = await serve((request, response) => {
     const step = Number((request.url ?? '/').slice(1))
@@ -282,7 +282,7 @@ test('redirects on the same host are followed three times and no further', async
   expect(hops).toBe(4)
 })
 
-test('a redirect to another port is refused before it is asked', async () => {
+test('a redirect to another port is refused without a request to it', async () => {
   let asked = 0
   const inside = await serve((_request, response) => {
     asked += 1
@@ -297,7 +297,7 @@ test('a redirect to another port is refused before it is asked', async () => {
   expect(asked).toBe(0)
 })
 
-test('a POST is sent again only where the status keeps its method', async () => {
+test('a redirected POST is repeated only for 307 and 308', async () => {
   const { listener } = inTurn([303, { location: '/there' }])
   const url = await serve(listener)
   const post: HttpRequest = { json: {} }
@@ -330,7 +330,7 @@ test.each([
   else expect(following).toThrow(SourceError)
 })
 
-test('errors repeat no key: of an address whose path is secret only the host is named', async () => {
+test('errors contain no key of an address and no path of a named request', async () => {
   const { listener } = inTurn([403])
   const url = await serve(listener)
   const message = await failureOf(

@@ -305,7 +305,7 @@ function contextFor(server: ReplayServer, mode: ReplayMode = 'normal'): AdapterC
   }
 }
 
-test('every rail read over HTTP is in this table or is x402 on Solana', () => {
+test('every rail read over HTTP has a case here, except x402 on Solana', () => {
   const rails = httpRails.map(({ rail }) => rail).filter((rail) => rail !== 'x402_solana')
   expect(Object.keys(cases).toSorted()).toEqual(rails.toSorted())
 })
@@ -319,7 +319,7 @@ describe.each(Object.entries(cases))('%s', (rail, expected) => {
     await server.close()
   })
 
-  test.each(replayModes)('an answer that is %s is told as it is', async (mode) => {
+  test.each(replayModes)('reports an answer that is %s as expected', async (mode) => {
     const ctx = contextFor(server, mode)
     const wanted =
       failures[mode] ??
@@ -346,7 +346,7 @@ describe.each(Object.entries(cases))('%s', (rail, expected) => {
     expect(server.unmatched).toEqual([])
   })
 
-  test('evidence names the source, the hash of the bytes and the number of items', async () => {
+  test('has evidence with the source, the hash of the bytes and the number of items', async () => {
     const { measurement } = await adapterOf(rail).measure(contextFor(server))
     expect(measurement.evidence.length).toBe(fixturesOf(rail).length)
     for (const pointer of measurement.evidence) {
@@ -356,7 +356,7 @@ describe.each(Object.entries(cases))('%s', (rail, expected) => {
     }
   })
 
-  test('the project is named to the source, and compression is not asked for', async () => {
+  test('sends the user agent of the project and refuses compression', async () => {
     await adapterOf(rail).measure(contextFor(server))
     for (const { headers } of server.requests) {
       expect(headers['user-agent']).toBe('agent-income-ledger/test')
@@ -379,7 +379,7 @@ describe('lifetime counters', () => {
     counters,
   })
 
-  test('the volume of Taskmarket is the growth since our polls of 30 and 7 days ago', async () => {
+  test('give Taskmarket a volume by their growth over 30 and 7 days', async () => {
     const { measurement, counters } = await measureWith('taskmarket', [
       at(0.25, { rewards_micro_usdc: usd(2789) }),
       at(7.2, { rewards_micro_usdc: usd(2500.5) }),
@@ -395,7 +395,7 @@ describe('lifetime counters', () => {
     })
   })
 
-  test('a poll more than twelve hours off, or a counter that fell, gives no volume', async () => {
+  test('give no volume where no poll is within twelve hours, or a counter fell', async () => {
     const tooFar = await measureWith('taskmarket', [
       at(29.4, { rewards_micro_usdc: 1 }),
       at(30.6, { rewards_micro_usdc: 1 }),
@@ -405,7 +405,7 @@ describe('lifetime counters', () => {
     expect(fell.measurement.figures).toEqual(unknownFigures)
   })
 
-  test('workers of toku are the agents whose counter grew, also those that are new', async () => {
+  test('give toku its workers: agents whose counter grew, and new ones', async () => {
     const { measurement, counters } = await measureWith('toku', [
       at(30, { jobs_completed: 10, 'agent.t1': 10 }),
     ])
@@ -418,12 +418,12 @@ describe('lifetime counters', () => {
     })
   })
 
-  test('activity of Smithery is the growth of its uses', async () => {
+  test('give Smithery its activity by the growth of uses', async () => {
     const { measurement } = await measureWith('smithery', [at(30, { uses: 400 })])
     expect(measurement.figures.activity30d).toBe(600)
   })
 
-  test("the platform's own counters of Opire are compared in the notes and are no figures", async () => {
+  test('of Opire are compared in the notes and not used as figures', async () => {
     const { measurement, counters } = await measureWith('opire', [
       at(30, { 'kpi.rewards.paid': 300 }),
     ])

@@ -32,7 +32,7 @@ async function read(
 const rows = (from: number, to: number): Row[] =>
   Array.from({ length: to - from }, (_, at) => `r${from + at}`)
 
-test('pages are read until the stated total is reached, however short each of them is', async () => {
+test('pages are read until the stated total is reached, even if each is short', async () => {
   const list = await read([
     { items: rows(0, 40), total: 71 },
     { items: rows(40, 71), total: 71 },
@@ -42,7 +42,7 @@ test('pages are read until the stated total is reached, however short each of th
   expect(list.evidence.map((pointer) => pointer.kind === 'http' && pointer.items)).toEqual([40, 31])
 })
 
-test('without a total only an empty page, or the word of the source, ends the list', async () => {
+test('a list without a total ends with an empty page or a page marked as last', async () => {
   await expect(read([{ items: ['a'] }, { items: ['b'] }, { items: [] }])).resolves.toMatchObject({
     items: ['a', 'b'],
     offsets: [0, 1, 2],
@@ -57,7 +57,7 @@ test('without a total only an empty page, or the word of the source, ends the li
   })
 })
 
-test('a list that came short is an error', async () => {
+test('a list with fewer rows than stated is an error', async () => {
   await expect(
     read([
       { items: rows(0, 50), total: 60 },
@@ -69,7 +69,7 @@ test('a list that came short is an error', async () => {
   )
 })
 
-test('a total that jumps while the list is read is an error', async () => {
+test('a large change of the total while the list is read is an error', async () => {
   await expect(
     read([
       { items: rows(0, 500), total: 1000 },
@@ -78,7 +78,7 @@ test('a total that jumps while the list is read is an error', async () => {
   ).rejects.toThrow('the total changed from 1,000 to 900 while the list was read')
 })
 
-test('a long list that grows by a few rows is taken, and a note says so', async () => {
+test('a long list that grows by a few rows is accepted with a note', async () => {
   const list = await read([
     { items: rows(0, 500), total: 1000 },
     { items: rows(499, 1001), total: 1002 },
@@ -90,20 +90,20 @@ test('a long list that grows by a few rows is taken, and a note says so', async 
   })
 })
 
-test('rows that repeat count once', async () => {
+test('repeated rows count once', async () => {
   await expect(read([{ items: ['a', 'b', 'a'], total: 3 }])).resolves.toMatchObject({
     items: ['a', 'b'],
     repeated: 1,
   })
 })
 
-test('a source that ignores paging is found out', async () => {
+test('a source that ignores paging is an error', async () => {
   await expect(read([{ items: ['a', 'b'] }, { items: ['a', 'b'] }])).rejects.toThrow(
     'list.example/rows: page 2 repeats earlier rows, paging is ignored',
   )
 })
 
-test('a list without an end is stopped', async () => {
+test('a list without an end is an error after the page limit', async () => {
   const endless = Array.from({ length: 20 }, (_, at) => ({ items: [`r${at}`], last: false }))
   await expect(read(endless, 10)).rejects.toThrow('does not end after 10 pages')
 })

@@ -28,8 +28,8 @@ function payout(atMs: number, usdc: number, rest: Partial<Payout> = {}): Payout 
   }
 }
 
-describe('folding payouts', () => {
-  test('keeps raw and kept apart, and of the removed no payer and no worker', () => {
+describe('aggregating payouts by hour', () => {
+  test('separates raw and kept totals, without payers and workers of removed payouts', () => {
     const removed = payout(endMs - hourMs, 90, {
       payer: 'x',
       payee: 'y',
@@ -58,7 +58,7 @@ describe('folding payouts', () => {
     expect(changed[0]?.payees['payee']).toMatchObject({ count: 2, keptMicroUsdc: 4_000_000 })
   })
 
-  test('makes the same hours of payouts in any portions', () => {
+  test('yields the same hours for payouts in any portions', () => {
     const some = fc.record({
       atMs: fc.integer({ min: endMs - 3 * hourMs, max: endMs }),
       usdc: fc.integer({ min: 0, max: 1000 }),
@@ -82,7 +82,7 @@ describe('folding payouts', () => {
 })
 
 describe('reducing hours to figures', () => {
-  test('takes whole hours, and never more of them than the window is long', () => {
+  test('uses whole hours and never more than the window contains', () => {
     const hour = Math.floor(endMs / hourMs) * hourMs
     const buckets = aggregatePayouts(
       [],
@@ -100,7 +100,7 @@ describe('reducing hours to figures', () => {
     expect(figures.tpv30dMicroUsdc).toBe(15_000_000)
   })
 
-  test('says unknown, not a smaller sum, where one payout has no price', () => {
+  test('yields an unknown volume where one payout has no price', () => {
     const unpriced = payout(endMs - 9 * dayMs, 5, { microUsdc: null })
     const { figures } = reducePayouts(
       aggregatePayouts([], [payout(endMs, 5), unpriced]),
@@ -112,13 +112,13 @@ describe('reducing hours to figures', () => {
     expect(figures.tpv7dMicroUsdc).toBe(5_000_000)
   })
 
-  test('says unknown where a sum leaves the safe integers', () => {
+  test('yields an unknown volume above the safe integers', () => {
     const huge = payout(endMs, 1, { microUsdc: Number.MAX_SAFE_INTEGER })
     const { figures } = reducePayouts(aggregatePayouts([], [huge, huge]), window, options)
     expect(figures.tpv30dMicroUsdc).toBeNull()
   })
 
-  test('knows a complete read without payouts as zero', () => {
+  test('yields zeros for a complete read without payouts', () => {
     const { figures } = reducePayouts([], window, options)
     expect(figures).toMatchObject({
       tpv30dMicroUsdc: 0,
@@ -142,7 +142,7 @@ describe('reducing hours to figures', () => {
     expect(figures).toMatchObject({ uniqueWorkers30d: 2, topWorkerShare: 0.6 })
   })
 
-  test('takes the share of tokens where there is no price', () => {
+  test('computes the top share by tokens where there is no price', () => {
     const buckets = aggregatePayouts(
       [],
       [

@@ -118,7 +118,7 @@ async function ledger(): Promise<{
   }
 }
 
-test('transfers in transactions that a facilitator paid are counted by owner, and the rule says what is left out', async () => {
+test('the x402 Solana rail counts transfers in transactions paid by a facilitator, by owner, after its rule', async () => {
   const { measurement } = await (await ledger()).poll()
   expect(measurement.figures).toEqual(expected)
   expect(measurement.removed30d).toEqual(removed)
@@ -135,7 +135,7 @@ test('transfers in transactions that a facilitator paid are counted by owner, an
   ])
 })
 
-test('the next poll reads only what is new, and the window moves on', async () => {
+test('the x402 Solana rail reads only new transactions in the next poll', async () => {
   const { node, poll } = await ledger()
   await poll()
   const before = node.requests.length
@@ -154,7 +154,7 @@ test('the next poll reads only what is new, and the window moves on', async () =
   expect(transactions).toHaveLength(1)
 })
 
-test('a node that forgot where the last poll stopped makes nothing count twice', async () => {
+test('the x402 Solana rail counts nothing twice where the node lost the last signature', async () => {
   const { node, poll } = await ledger()
   await poll()
   // The newest known transaction is gone from the list, so `until` matches nothing and the node answers everything.
@@ -163,7 +163,7 @@ test('a node that forgot where the last poll stopped makes nothing count twice',
   expect(measurement.figures).toEqual(expected)
 })
 
-test('more transactions than a poll may read leave the figures unknown, and the next poll goes on where it stopped', async () => {
+test('the x402 Solana rail leaves figures unknown beyond its limit per poll and resumes in the next poll', async () => {
   const { node, poll } = await ledger()
   const many = Array.from({ length: 2100 }, (_, at) =>
     settled((at + 1) * minuteMs, [pay(`Buyer${at % 7}`, `Seller${at % 3}`, 1)]),
@@ -187,7 +187,7 @@ test('more transactions than a poll may read leave the figures unknown, and the 
   })
 })
 
-test('a poll that fails half way keeps what it read, and nothing of it counts twice', async () => {
+test('the x402 Solana rail keeps what a failed poll read and counts nothing twice', async () => {
   const { node, poll } = await ledger()
   const cut = chain[10]
   node.setTransactions(
@@ -198,7 +198,7 @@ test('a poll that fails half way keeps what it read, and nothing of it counts tw
   await expect(poll()).resolves.toMatchObject({ measurement: { figures: expected } })
 })
 
-describe('an answer that is none', () => {
+describe('the x402 Solana rail, given a node whose answer is', () => {
   const nothing: Figures = {
     ...expected,
     tpv30dMicroUsdc: 0,
@@ -229,7 +229,7 @@ describe('an answer that is none', () => {
   }
 
   test.each(replayModes)(
-    '%s is told as it is, and no key of the address is repeated',
+    '%s, yields the expected figures or error, without a key of the address',
     async (mode) => {
       const { poll } = await ledger()
       const wanted = outcomes[mode] ?? expected
@@ -248,7 +248,7 @@ describe('an answer that is none', () => {
   )
 })
 
-test('the list of facilitators names its origin and licence, and 25 fee payers on Solana', () => {
+test('the list of facilitators has an origin, a licence and 25 fee payers on Solana', () => {
   const path = new URL('../../../builder/rails/x402-facilitators.json', import.meta.url)
   const text = readFileSync(path, 'utf8')
   expect(text).toContain('MIT')

@@ -1,0 +1,55 @@
+/** Flags together with the events that report their changes. In the transaction of what caused the change. */
+import type { Kysely } from 'kysely'
+
+import type { Random } from '../core/deps.ts'
+import { bytesToHex } from '../core/hex.ts'
+import { appendEvent } from './events.ts'
+import { closeFlag, openFlag } from './flags.ts'
+import type { FlagKey, NewFlag } from './flags.ts'
+import type { Database } from './schema.ts'
+
+/** `evt_` or `flg_` and 72 random bits in hex. */
+export function newEventId(random: Pick<Random, 'bytes'>, prefix: 'evt' | 'flg'): string {
+  return `${prefix}_${bytesToHex(random.bytes(9))}`
+}
+
+/** Does nothing where a flag with the same key is open. */
+export async function openFlagWithEvent(
+  tx: Kysely<Database>,
+  random: Pick<Random, 'bytes'>,
+  flag: Omit<NewFlag, 'id'>,
+): Promise<void> {
+  const id = newEventId(random, 'flg')
+  if (!(await openFlag(tx, { ...flag, id }))) return
+  const { kind, rail, severity, title, evidence, openedAt } = flag
+  await appendEvent(tx, {
+    id: newEventId(random, 'evt'),
+    kind: 'flag_opened',
+    rail,
+    severity,
+    title,
+    data: { flag_id: id, flag_kind: kind, evidence },
+    createdAt: openedAt,
+  })
+}
+
+/** Does nothing where no flag with the key is open. */
+export async function closeFlagWithEvent(
+  tx: Kysely<Database>,
+  random: Pick<Random, 'bytes'>,
+  key: FlagKey,
+  closedAt: string,
+  reason: string,
+): Promise<void> {
+  const closed = await closeFlag(tx, key, closedAt, reason)
+  if (closed === null) return
+  await appendEvent(tx, {
+    id: newEventId(random, 'evt'),
+    kind: 'flag_closed',
+    rail: closed.rail,
+    severity: 'info',
+    title: closed.title,
+    data: { flag_id: closed.id, flag_kind: closed.kind },
+    createdAt: closedAt,
+  })
+}
