@@ -4,7 +4,6 @@ import { SourceError } from '../sources/http.ts'
 import { chains } from './chains.ts'
 import type { ChainName } from './chains.ts'
 
-/** No RPC is set for the chain. */
 export class ChainNotConfigured extends Error {
   override readonly name = 'ChainNotConfigured'
   constructor(chain: ChainName) {
@@ -12,7 +11,6 @@ export class ChainNotConfigured extends Error {
   }
 }
 
-/** A node that failed, or whose answer cannot be true. */
 export class ChainError extends SourceError {
   override readonly name = 'ChainError'
   /** Of the JSON-RPC error; null for a failure of another kind. */
@@ -34,7 +32,7 @@ const busyWords = /rate|per second|too many requests|quota|credits|capacity/i
 const sizeWords =
   /range|too (?:many|large|big|wide)|limit|exceed|more than|response size|timed? ?out|deadline|\d+ blocks/i
 
-/** A node's error for the public: its text is cut, and secrets of the RPC's address and other addresses are removed. */
+/** For the public: without secrets and cut. */
 export function nodeError(name: string, rpcUrl: string, { code, message }: RpcError): ChainError {
   const text = beginningOf(message)
   const isBusy = busyWords.test(text) || busyCodes.includes(code)
@@ -45,7 +43,7 @@ export function nodeError(name: string, rpcUrl: string, { code, message }: RpcEr
   })
 }
 
-/** Node text without addresses, parts of the RPC address and control characters, cut to `maxNodeText`. */
+/** Without addresses, parts of the RPC address and control characters. */
 function publicText(text: string, rpcUrl: string): string {
   let clean = text.replaceAll(/\w+:\/\/\S+/g, '[address]')
   for (const secret of secretsOf(rpcUrl)) clean = clean.replaceAll(secret, '[removed]')

@@ -14,7 +14,7 @@ export type RpcAnswer = { readonly result: unknown } | { readonly error: ChainEr
 
 export interface RpcClient<Chain extends ChainName = ChainName> {
   readonly chain: Chain
-  /** The result of one call. @throws ChainError */
+  /** @throws ChainError */
   readonly call: (method: string, params?: readonly unknown[]) => Promise<unknown>
   /** Answers in the order of the calls; a call that fails has an error as its answer. @throws CallBudgetError */
   readonly batch: (calls: readonly RpcCall[], perRequest?: number) => Promise<readonly RpcAnswer[]>
@@ -28,7 +28,6 @@ export interface RpcClientOptions {
   readonly random: Random
   readonly userAgent?: string
   readonly signal?: AbortSignal | undefined
-  /** For one request, from sending to the last byte. */
   readonly timeoutMs?: number | undefined
   readonly retries?: number | undefined
   /** Calls that the client makes in all, repeated ones included; no limit by default. */
@@ -37,7 +36,6 @@ export interface RpcClientOptions {
   readonly maxFailures?: number
 }
 
-/** The calls would exceed `maxCalls`. */
 export class CallBudgetError extends Error {
   override readonly name = 'CallBudgetError'
 }
@@ -62,7 +60,7 @@ export function createRpcClient<Chain extends ChainName>(
   let batchLimit = Number.POSITIVE_INFINITY
   let unusable: ChainError | null = null
 
-  /** One request. Throws `ChainError` where it failed as a whole. */
+  /** @throws ChainError where the request failed as a whole */
   async function post(batch: readonly RpcCall[]): Promise<RpcAnswer[]> {
     const firstId = calls + 1
     calls += batch.length
@@ -115,7 +113,6 @@ export function createRpcClient<Chain extends ChainName>(
     }
   }
 
-  /** Repeats the calls that the node was too busy for. */
   async function repeatBusy(
     batch: readonly RpcCall[],
     answers: RpcAnswer[],

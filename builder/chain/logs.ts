@@ -1,4 +1,3 @@
-/** Event logs in chunks of blocks, checked, decoded and dated. */
 import { decodeEventLog, isAddressEqual, toEventSelector } from 'viem'
 import type { Abi, Address, DecodeEventLogReturnType, Hex } from 'viem'
 import { z } from 'zod'
@@ -16,12 +15,10 @@ export interface LogFilter {
 }
 
 interface LogPlace {
-  /** Lower case. */
   readonly address: Address
   readonly block: number
   readonly logIndex: number
   readonly txHash: Hex
-  /** See `LogChunk.exactTimes`. */
   readonly atMs: number
 }
 
@@ -42,7 +39,6 @@ export interface ReadLogs<TAbi extends Abi> {
   readonly abi: TAbi
   readonly filters: readonly LogFilter[]
   readonly fromBlock: number
-  /** Inclusive. */
   readonly toBlock: number
   /** Halved when the node refuses, growing again after it answers. */
   readonly chunkBlocks: number
@@ -136,10 +132,7 @@ async function getLogs(
   return logs
 }
 
-/**
- * Times from the node where it adds them, else from block headers, else (too many blocks) interpolated, which is exact
- * enough for hourly totals.
- */
+/** From the node, else from block headers, else (too many blocks) interpolated. */
 async function dateLogs(
   reader: ChainReader,
   logs: readonly RawLog[],

@@ -1,7 +1,4 @@
-/**
- * Reads logs of the pact escrow above the last final block, and the state of the pacts in them. Blocks above the final
- * one are read again each time, so logs of reorganised blocks disappear.
- */
+/** Blocks above the final one are read again each time, so logs of reorganised blocks disappear. */
 import { parseAbi } from 'viem'
 
 import { mapConcurrent } from '../../src/core/concurrency.ts'
@@ -28,7 +25,6 @@ export const escrowAbi = parseAbi([
   'event ArbitrationFinalized(uint256 indexed pactId)',
 ])
 
-/** `nextPactId()` */
 const nextPactIdCall = '0x90c0686d'
 const chunkBlocks = 100_000
 const chunksPerRun = 300
@@ -88,7 +84,6 @@ export async function readEscrow(request: EscrowReadRequest): Promise<EscrowRead
   }
 }
 
-/** 0 on shorter chains, which are local ones. */
 function firstBlock(head: number): number {
   return head < pactEscrow.firstBlock ? 0 : pactEscrow.firstBlock
 }
@@ -247,7 +242,6 @@ function mergeEvents(
   return pacts
 }
 
-/** Ids given out by the contract that no log names. */
 async function idsWithoutLogs(
   reader: ChainReader,
   pacts: ReadonlyMap<number, PactOnChain>,

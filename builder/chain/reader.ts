@@ -12,7 +12,6 @@ import { headerCall, hexData, parseResult, quantity, toHex } from './values.ts'
 export interface ViewCall {
   readonly to: Address
   readonly data: Hex
-  /** The newest block by default. */
   readonly block?: number
 }
 
@@ -23,9 +22,7 @@ export interface ChainReader {
   /** Calls a contract without effects; what `decode` throws becomes a `ChainError`. Follows no ERC-3668 redirect. */
   readonly view: <Result>(call: ViewCall, decode: (data: Hex) => Result) => Promise<Result>
   readonly head: () => Promise<number>
-  /** The newest block that is unlikely to be reorganised. */
   readonly settledHead: () => Promise<number>
-  /** Unix milliseconds in the header of a block. */
   readonly blockTime: (block: number) => Promise<number>
   /** The first block at or after a time in Unix milliseconds; one above the settled head where there is none. */
   readonly blockAtTime: (timeMs: number) => Promise<number>
@@ -34,7 +31,6 @@ export interface ChainReader {
 const maxCachedTimes = 10_000
 const timedHeader = z.object({ timestamp: quantity })
 
-/** The reader of one poll: the chain id is requested once, on first use. */
 export function createChainReader(
   name: EvmChainName,
   rpcUrl: string,
@@ -99,10 +95,7 @@ export function requireChainId(name: EvmChainName, result: unknown): void {
     throw new ChainError(`${name} RPC: the node is of chain ${id}, not ${chainId}`)
 }
 
-/**
- * Steps back from the head by the usual block time, then narrows by interpolation, and by halves every second time, so
- * that uneven blocks do not slow the search.
- */
+/** Steps back from the head, then narrows by interpolation and by halves in turn, for uneven blocks. */
 async function searchBlock(
   timeMs: number,
   head: number,

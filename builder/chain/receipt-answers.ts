@@ -36,10 +36,9 @@ export const blockReceipts = z.array(z.looseObject({ transactionHash: hash }))
 export const transaction = z.object({ hash, blockHash: hash.nullable() })
 
 export type ChainReceipt = z.infer<typeof receipt>
-/** Null where the node does not have it. */
 export type ChainLookup<Found> = Found | null | ChainError
 
-/** ERC-20 `Transfer(address indexed from, address indexed to, uint256 value)`; empty for other events. */
+/** Empty for other events than ERC-20 `Transfer`. */
 export function transferOf({ topics, data, logIndex }: z.infer<typeof log>): TokenTransfer[] {
   const [topic, from, to, ...more] = topics
   if (topic !== transferTopic || from === undefined || to === undefined || more.length > 0)

@@ -18,18 +18,14 @@ import type { TransactionFacts } from './receipt-facts.ts'
 import { verdictOf } from './receipt-verdict.ts'
 import type { Verdict } from './receipt-verdict.ts'
 
-/** Receipts of a run by result. */
 export interface Tally {
   checked: number
   verified: number
-  /** In a safe block that is not final. */
   provisional: number
   /** In an unsafe block, in no block, or unknown. */
   waiting: number
   failed: number
-  /** Had counted, or were shown as provisional. */
   reversed: number
-  /** Nothing could be read, so nothing changed. */
   errors: number
 }
 
@@ -39,12 +35,9 @@ export interface ApplyDeps {
   readonly tally: Tally
 }
 
-/** Just under an hour, so that the next hourly run includes it. */
 const recheckMs = 55 * minuteMs
-/** A final receipt is checked once more after a day. */
 const finalRecheckMs = 24 * hourMs
 
-/** Judges every receipt of a transaction in the order of acceptance. */
 export async function applyFacts(
   tx: Kysely<Database>,
   { chain, txHash }: { readonly chain: string; readonly txHash: string },
@@ -261,7 +254,6 @@ async function reverseVerdict(
   })
 }
 
-/** Closes the flag of a receipt that is verified again after a reversal. */
 async function closeReversalFlag(
   tx: Kysely<Database>,
   { id, rail }: CheckedReceipt,

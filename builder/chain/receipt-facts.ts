@@ -32,12 +32,10 @@ export interface SeenBlock {
 }
 
 export type TransactionFacts =
-  /** The node failed or contradicts itself. */
   | { readonly kind: 'error'; readonly reason: string }
   /** `gone`: hashes of blocks in which it was seen and that were replaced. */
   | { readonly kind: 'not found'; readonly gone: readonly string[] }
   | { readonly kind: 'pending'; readonly gone: readonly string[] }
-  /** Still in the block in which it was seen. */
   | { readonly kind: 'unchanged'; readonly block: SeenBlock }
   | { readonly kind: 'reverted'; readonly block: SeenBlock }
   | {
@@ -61,7 +59,6 @@ const maxCallsPerTransaction = 3
 const probeSize = 50
 const trialBlocks = 8
 const blocksPerRequest = 10
-/** JSON-RPC: method not found. */
 const noSuchMethod = -32_601
 
 export interface FactsReader {
@@ -151,7 +148,7 @@ function unchangedFact(reading: Reading, due: DueTransaction): TransactionFacts 
   return null
 }
 
-/** A missing block does not prove a reorganisation: the node may be missingBlockReason. */
+/** A missing block does not prove a reorganisation, since the node may be behind. */
 function missingBlockReason(rpc: EvmRpc, block: number): string {
   return `${rpc.chain} RPC: it does not have block ${block}, in which the transaction was seen`
 }
@@ -207,7 +204,6 @@ async function fetchBlocks(
   }))
   const answers = await rpc.batch(calls, blocksPerRequest)
   for (const answer of answers) {
-    // Missing ones are requested by hash later.
     if ('error' in answer) {
       if (answer.error.code === noSuchMethod) return false
       continue
@@ -318,7 +314,6 @@ function roundSize(rpc: EvmRpc, most: number): number {
   return Math.min(most, affordable)
 }
 
-/** `count` items, evenly evenSample. */
 function evenSample<Item>(items: readonly Item[], count: number): Item[] {
   const step = Math.max(1, items.length / count)
   return items.filter((_, at) => at % step < 1).slice(0, count)

@@ -87,10 +87,7 @@ function minedVerdict(
   return { verdict: block.finality, block, transfer: { logIndex, payer: from } }
 }
 
-/**
- * The smallest sufficient transfer, so that larger ones are left for other receipts; else the first condition that no
- * transfer meets.
- */
+/** The smallest sufficient transfer, else the first condition that no transfer meets. */
 function chooseTransfer(
   receipt: CheckedReceipt,
   transfers: readonly TokenTransfer[],
@@ -123,7 +120,6 @@ function chooseTransfer(
   return best ?? 'The transaction moves nothing'
 }
 
-/** Null for a token that is not checked on the chain. */
 function unitsOf({ chain, assetSymbol, amountMicroUsdc }: CheckedReceipt): bigint | null {
   if (assetSymbol !== 'USDC' || !isEvmChain(chain)) return null
   return (BigInt(amountMicroUsdc) * 10n ** BigInt(chains[chain].usdc.decimals)) / 1_000_000n

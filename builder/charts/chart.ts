@@ -3,16 +3,13 @@ import { clip, frame, label, paint, px } from './svg.ts'
 import type { Setting } from './svg.ts'
 
 interface ChartPoint {
-  /** Axis label. */
   readonly label: string
   /** Null is drawn as a gap. */
   readonly value: number | null
 }
 
 export interface ChartOptions {
-  /** With the unit. */
   readonly title: string
-  /** For readers who do not see the drawing. */
   readonly description: string
   readonly points: readonly ChartPoint[]
   readonly width?: number
@@ -148,7 +145,6 @@ function knownValues(points: readonly ChartPoint[]): number[] {
   return points.map(({ value }) => value).filter(isKnown)
 }
 
-/** Runs of known values. */
 function runs(
   points: readonly ChartPoint[],
   x: (index: number) => number,
@@ -167,7 +163,6 @@ function runs(
   return found
 }
 
-/** A single value is drawn as a dot. */
 function runPath(spots: readonly Spot[], zeroY: number, setting: Setting): string {
   const [first, last] = [spots[0], spots.at(-1)]
   if (first === undefined || last === undefined) return ''
@@ -255,7 +250,6 @@ function longest(texts: readonly string[]): string {
   return texts.reduce((a, b) => (a.length >= b.length ? a : b), '')
 }
 
-/** An upper estimate. */
 function textWidth(text: string): number {
   return text.length * 7
 }

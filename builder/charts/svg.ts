@@ -6,7 +6,6 @@ export function clip(text: string, max: number): string {
   return characters.length <= max ? text : `${characters.slice(0, max - 1).join('')}…`
 }
 
-/** Two decimals. */
 export function px(value: number): string {
   return String(Math.round(value * 100) / 100)
 }
@@ -41,7 +40,6 @@ export function paint(name: InkName, setting: Setting): string {
     : `class="${name}" ${property}="${light}"`
 }
 
-/** The dark scheme of a stand-alone file. */
 function schemeStyle(): string {
   const dark = Object.entries(inks).map(([name, ink]) => `.${name}{${ink.property}:${ink.dark}}`)
   return `<style>@media (prefers-color-scheme:dark){${dark.join('')}}</style>`

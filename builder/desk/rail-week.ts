@@ -21,11 +21,9 @@ export interface RailWeek {
   readonly start: Reading | null
   /** The last good poll of the week, else `start`. */
   readonly end: Reading | null
-  /** At the start of the week and at the end of each day. */
   readonly days: readonly (Reading | null)[]
 }
 
-/** By start of week. `polls` are newest first. */
 export function railWeeksOf(
   { authored }: RailRecord,
   polls: readonly PollRecord[],

@@ -19,11 +19,9 @@ import type { WeekVolume } from './weekly-volume.ts'
 
 export interface WeekFacts {
   readonly weekStartMs: number
-  /** `week 47 of 2026`. */
   readonly week: string
   readonly chartUrl: string
   readonly siteUrl: string
-  /** Sorted by slug. */
   readonly rails: readonly RailWeek[]
   readonly events: readonly LedgerEvent[]
 }
@@ -41,7 +39,6 @@ interface Counted {
   readonly facts: WeekFacts
   readonly polls: number
   readonly failed: number
-  /** Largest change of volume first. */
   readonly moved: readonly MovedRail[]
   readonly newlyRead: readonly ReadRail[]
   /** Rails of which every poll failed. */

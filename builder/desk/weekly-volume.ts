@@ -5,7 +5,6 @@ import { lineChart } from '../charts/chart.ts'
 import { usdcText } from './markdown.ts'
 import type { RailWeek } from './rail-week.ts'
 
-/** 30-day volume over a fixed set of rails, at the start of the week and at the end of each day. */
 export interface WeekVolume {
   readonly rails: number
   /** Earning rails whose volume became known during the week. */
@@ -16,7 +15,7 @@ export interface WeekVolume {
 
 const dayNames = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 
-/** Excludes rails that became known during the week: they would look like growth. Null without rails. */
+/** Excludes rails that became known during the week, since they would look like growth. */
 export function weekVolume(weekStartMs: number, rails: readonly RailWeek[]): WeekVolume | null {
   const series = rails
     .filter(({ authored }) => authored.category === 'earning')

@@ -10,7 +10,6 @@ import { weeklyText } from './weekly-text.ts'
 export interface WeeklyInput {
   readonly nowMs: number
   readonly rails: readonly RailRecord[]
-  /** Newest first. */
   readonly history: ReadonlyMap<string, readonly PollRecord[]>
   readonly events: readonly LedgerEvent[]
   readonly siteUrl: string
@@ -19,10 +18,7 @@ export interface WeeklyInput {
 /** Older weeks get no article. `history` and `events` must reach back one week further. */
 const weeksKept = 52
 
-/**
- * One article for each complete ISO week with polls, oldest first, dated the Monday after. It depends only on its week
- * and the week before, so it is the same in every build.
- */
+/** Depends only on its week and the week before, so it is the same in every build. */
 export function weeklyArticles(input: WeeklyInput): ArticleSource[] {
   const eventsByWeek = groupEvents(input.events)
   const fromMs = input.nowMs - weeksKept * weekMs

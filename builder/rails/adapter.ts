@@ -26,7 +26,7 @@ export interface AdapterContext {
   readonly signal: AbortSignal
 }
 
-/** What `reduce` returns: unknown figures, removal reasons without a payout and empty notes may be left out. */
+/** Unknown figures, removal reasons that do not occur and empty notes may be left out. */
 export interface ReducedEvidence extends Pick<Measurement, 'evidence'> {
   readonly figures: Partial<Figures>
   readonly removed30d?: Counters
@@ -36,7 +36,6 @@ export interface ReducedEvidence extends Pick<Measurement, 'evidence'> {
 /** `read` fetches and `reduce` computes, without effects. `jobs/poll-rail.ts` limits, checks and stores the result. */
 export interface RailAdapter<Evidence> {
   readonly rail: string
-  /** The filter rule, which is part of the published methodology. */
   readonly rule: { readonly name: string; readonly version: string; readonly text: string }
   /** Origins that are read over HTTP; `RAIL_BASE_URL_<RAIL>` replaces each of them. */
   readonly hosts?: readonly string[]
@@ -47,7 +46,6 @@ export interface RailAdapter<Evidence> {
   readonly counters?: (evidence: Evidence) => Counters
 }
 
-/** An adapter without its evidence type, so that adapters fit into one list. */
 export interface AnyRailAdapter extends Required<
   Pick<RailAdapter<unknown>, 'rail' | 'rule' | 'hosts' | 'chains'>
 > {

@@ -23,7 +23,6 @@ export interface ChunkPayouts<Stream extends string> {
 
 export interface AggregateLogsRequest<TAbi extends Abi, Stream extends string> {
   readonly chain: EvmChainName
-  /** The first also stores the remembered keys. */
   readonly streams: readonly [Stream, ...Stream[]]
   readonly abi: TAbi
   readonly filters: readonly LogFilter[]
@@ -163,7 +162,7 @@ async function firstUnreadBlock(
   return Math.max(next, await reader.blockAtTime(ctx.window.start30dMs))
 }
 
-/** The newest kept payout with the exact time of its block, since that time is published. */
+/** The newest payout gets the exact time of its block, since that time is published. */
 async function withExactNewest(
   reader: ChainReader,
   payouts: readonly Payout[],

@@ -16,7 +16,6 @@ export const amountField = z.union([
   z.string().regex(/^\d{1,15}(?:\.\d+)?$/, 'is not a decimal amount'),
 ])
 
-/** RFC 3339 time as Unix milliseconds. */
 export const timeField = z.string().transform((text, check) => {
   const timeMs = parseTime(text)
   if (timeMs !== null) return timeMs
@@ -60,7 +59,6 @@ export function microFromUsd(amount: number | string): number | null {
   return Number.isSafeInteger(micro) ? micro : null
 }
 
-/** `$1,234.50` for notes. */
 export function usdText(amountMicroUsdc: number): string {
   return `${(amountMicroUsdc / microPerUsdc).toLocaleString('en-US', { maximumFractionDigits: 2 })} USD`
 }
@@ -69,7 +67,6 @@ export function countText(count: number): string {
   return count.toLocaleString('en-US')
 }
 
-/** Volumes of a rail that pays nobody. */
 export const noVolume = {
   tpv30dMicroUsdc: 0,
   tpv7dMicroUsdc: 0,
@@ -94,7 +91,6 @@ export function groupBy<Key, Thing>(
   return groups
 }
 
-/** Counts by reason, without the one that stands for "kept". */
 export function countExcept(reasons: Iterable<string>, kept: string): Record<string, number> {
   return Object.fromEntries([...tally(reasons)].filter(([reason]) => reason !== kept))
 }

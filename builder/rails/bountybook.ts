@@ -16,7 +16,6 @@ import type { PagedList } from './paged-list.ts'
 const host = 'https://api.bountybook.ai'
 const pageSize = 100
 
-/** Real offers are of a few dollars. */
 const ceilingUsdc = 10_000
 
 const jobShape = z.object({

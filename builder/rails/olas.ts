@@ -34,7 +34,6 @@ const olasEvents = [...trackerEvents, ...marketplaceEvents] as const
 type OlasLog = DecodedLog<typeof olasEvents>
 
 type Tracker = keyof typeof trackers
-/** `deliveries` counts in units of one delivery. */
 type Stream = Tracker | 'deliveries' | 'requests' | 'charges' | 'withdrawals'
 const trackerNames = ['native', 'olas', 'nvm'] as const satisfies readonly Tracker[]
 
@@ -47,7 +46,7 @@ function payoutOf(
   return { atMs, block, payer: payer?.toLowerCase() ?? null, payee: payee.toLowerCase(), units }
 }
 
-/** The stream of a log and its payout there; null for a log that counts nowhere. */
+/** Null for a log that counts nowhere. */
 function streamEntry(log: OlasLog): readonly [Stream, Payout] | null {
   const { event } = log
   switch (event.eventName) {

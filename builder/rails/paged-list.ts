@@ -7,13 +7,11 @@ import { countText, evidenceOf } from './answers.ts'
 interface PagePosition {
   readonly index: number
   readonly offset: number
-  /** From the previous page; null on the first. */
   readonly cursor: string | null
 }
 
 export interface ListPage<Item> {
   readonly items: readonly Item[]
-  /** Total stated by the source; null where it states none. */
   readonly total?: number | null
   /** Left out where only an empty page or the total marks the end. */
   readonly last?: boolean | undefined
@@ -43,10 +41,7 @@ const defaultMaxPages = 500
 /** Part of the rows that may be missing, with a note, where the list changed while it was read. */
 const toleratedDrift = 0.005
 
-/**
- * Reads pages until the source marks the last one, the stated total is reached, or a page is empty. @throws SourceError
- * where rows are missing or paging is ignored
- */
+/** @throws SourceError where rows are missing or paging is ignored */
 export async function readPages<Item>(
   ctx: Pick<AdapterContext, 'http'>,
   read: PagedRequest<Item>,

@@ -2,13 +2,11 @@ import type { Figure } from '../../src/core/figures.ts'
 
 export type Counters = Readonly<Record<string, number>>
 
-/** The counters of an earlier good poll of the same rail. */
 export interface PastPoll {
   readonly polledAtMs: number
   readonly counters: Counters
 }
 
-/** Two poll periods. */
 const toleranceMs = 12 * 60 * 60 * 1000
 
 /** The poll nearest to a time; null where none is within the tolerance. */
@@ -22,10 +20,7 @@ export function pollNear(past: readonly PastPoll[], startMs: number): PastPoll |
   return nearest
 }
 
-/**
- * Growth of a lifetime counter since a time, by earlier polls: 0 where it is 0 now; null where no poll is near that time,
- * the poll lacks the counter, or the counter fell.
- */
+/** 0 where the counter is 0 now; null where no poll is near, it lacks the counter, or the counter fell. */
 export function growthSince(
   past: readonly PastPoll[],
   counter: string,

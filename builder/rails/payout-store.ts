@@ -26,7 +26,6 @@ export interface PayoutStore {
   ) => Promise<void>
 }
 
-/** @throws StoredStateError where what is stored cannot be read */
 export function createPayoutStore(rail: string, database: OpenDatabase): PayoutStore {
   const parseHour = (stream: string, hour: number, body: unknown): PayoutHour => {
     const parsed = payoutHourBody.safeParse(body)
@@ -63,12 +62,10 @@ interface StreamCursor {
   readonly lastPayoutAtMs: number | null
 }
 
-/** One stream of payouts while a poll adds to it. */
 export interface PayoutStream<Cursor extends StreamCursor> {
   readonly cursor: () => Cursor | null
   readonly add: (payouts: readonly Payout[]) => void
   readonly save: (cursor: Omit<Cursor, 'lastPayoutAtMs'>) => Promise<void>
-  /** Oldest first. */
   readonly hours: () => readonly PayoutHour[]
   readonly lastPayoutAtMs: () => number | null
 }

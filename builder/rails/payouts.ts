@@ -1,4 +1,3 @@
-/** Payouts aggregated by hour, and hours reduced to the figures of a rail. */
 import { z } from 'zod'
 
 import type { EvidencePointer, Measurement } from '../../src/core/figures.ts'
@@ -19,7 +18,6 @@ export const payoutHourBody = z.strictObject({
       count,
       rawUnits: baseUnits,
       keptUnits: baseUnits,
-      /** Null as soon as one payout has no price. */
       rawMicroUsdc: count.nullable(),
       keptMicroUsdc: count.nullable(),
     }),
@@ -47,7 +45,6 @@ export interface Payout {
   readonly removedBy?: string | null
 }
 
-/** The hours that the payouts change, oldest first. */
 export function aggregatePayouts(
   buckets: readonly PayoutHour[],
   payouts: readonly Payout[],
@@ -179,9 +176,7 @@ export function topShare({ payees, keptUnits, keptMicroUsdc }: Totals): number {
 }
 
 export interface ReduceOptions {
-  /** The newest kept payout, also before the window. */
   readonly lastPayoutAtMs: number | null
-  /** Counts payees of one operator as one worker. */
   readonly groupOf?: (payee: string) => string
   readonly notes: readonly string[]
   readonly evidence: readonly EvidencePointer[]
@@ -215,7 +210,6 @@ export function laterTime(a: number | null, b: number | null): number | null {
   return Math.max(a, b)
 }
 
-/** Null as soon as a part is, or where the sum is no safe integer. */
 function addKnown(a: number | null, b: number | null): number | null {
   const sum = a === null || b === null ? null : a + b
   return sum !== null && Number.isSafeInteger(sum) ? sum : null

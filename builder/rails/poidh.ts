@@ -31,9 +31,7 @@ interface PoidhChain {
   readonly priceFeed: Address
 }
 
-/**
- * USD per ETH with 8 decimals at a block, or at the head where the node has no older state. Null if older than a day.
- */
+/** USD per ETH with 8 decimals at a block, or at the head of nodes without older state; null if older than a day. */
 async function ethPrice(reader: ChainReader, feed: Address, block: number): Promise<bigint | null> {
   const data = encodeFunctionData({ abi: feedAbi })
   const readRound = async (at: { readonly block?: number }) =>
@@ -76,7 +74,6 @@ async function chunkPayouts(
   })
 }
 
-/** Wei (18 decimals) times price (8) to micro-USDC (6). */
 function microUsdcOf(wei: bigint, price: bigint): number | null {
   const micro = (wei * price) / 10n ** 20n
   return micro <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(micro) : null

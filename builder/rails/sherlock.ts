@@ -11,7 +11,6 @@ import type { PagedList } from './paged-list.ts'
 import { isWithin } from './window.ts'
 const host = 'https://mainnet-contest.sherlock.xyz'
 
-/** The largest real pools are of a few million dollars. */
 const ceilingUsdc = 10_000_000
 
 const contestShape = z.object({
@@ -112,7 +111,6 @@ function judge(contest: Contest): { removedBy: string | null; micro: Figure } {
   return { removedBy: contest.private === true ? 'private' : null, micro }
 }
 
-/** Null as soon as one pool is unknown. */
 function total(contests: readonly { readonly micro: Figure }[]): Figure {
   let sum = 0
   for (const { micro } of contests) {

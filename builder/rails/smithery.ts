@@ -95,7 +95,6 @@ function totalUses(servers: readonly Server[]): number {
   return servers.reduce((sum, { useCount }) => sum + (useCount ?? 0), 0)
 }
 
-/** Names are `namespace/server`, formerly `@owner/server`. */
 function ownerOf({ namespace, qualifiedName }: Server): string {
   return namespace ?? qualifiedName.split('/')[0] ?? qualifiedName
 }

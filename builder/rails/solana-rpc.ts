@@ -10,7 +10,6 @@ const signatureShape = z.object({
   slot: z.int().min(0),
   /** Null where the transaction succeeded. */
   err: z.unknown(),
-  /** Unix seconds. */
   blockTime: z.int().min(0).nullable(),
 })
 export type SignatureInfo = z.output<typeof signatureShape>
@@ -57,7 +56,6 @@ export interface SolanaReader {
   readonly transaction: (signature: string) => Promise<SolanaTransaction>
 }
 
-/** Both functions throw `SourceError`. */
 export function createSolanaReader(rpc: RpcClient<'solana'>): SolanaReader {
   async function read<Schema extends z.ZodType>(
     method: string,

@@ -7,7 +7,6 @@ import type { SolanaTransaction } from './solana-rpc.ts'
 export interface SolanaTransfer {
   readonly from: string
   readonly to: string
-  /** Base units. */
   readonly units: bigint
 }
 
@@ -33,10 +32,7 @@ export function feePayerOf(transaction: SolanaTransaction): string {
   return transaction.transaction.message.accountKeys[0]?.pubkey ?? ''
 }
 
-/**
- * Transfers of a mint, top level and inner, by the owners of the token accounts. The balances before and after name
- * owner and mint of every account in the transaction, also of opened and closed ones.
- */
+/** By the owners of the token accounts, whose balances before and after name owner and mint. */
 export function transfersOf(transaction: SolanaTransaction, mint: string): SolanaTransfer[] {
   const { meta } = transaction
   const { accountKeys, instructions } = transaction.transaction.message

@@ -11,7 +11,6 @@ import type { Http } from '../sources/http.ts'
 import type { PayoutStore } from './payout-store.ts'
 import { createPayoutStore } from './payout-store.ts'
 
-/** Where adapters read from: addresses come from the settings, each with a public default. */
 export interface Sources {
   readonly http: (rail: string, signal: AbortSignal) => Http
   readonly chain: (name: EvmChainName, signal: AbortSignal) => ChainReader
@@ -24,7 +23,7 @@ export interface SourceOptions {
   readonly clock: Clock
   readonly random: Random
   readonly userAgent: string
-  /** Configured JSON-RPC addresses by chain; a public endpoint stands in where there is none. */
+  /** A public endpoint is used for a chain without a setting. */
   readonly rpcUrls: Readonly<Partial<Record<ChainName, string | null>>>
   readonly railBaseUrls: ReadonlyMap<string, string>
 }

@@ -18,7 +18,6 @@ const host = 'https://superteam.fun'
 /** Tokens worth one dollar; others have no price here. */
 const dollarTokens: ReadonlySet<string> = new Set(['USDC', 'USDG', 'USDT'])
 
-/** The largest real listings pay a few hundred thousand dollars. */
 const ceilingUsdc = 1_000_000
 
 const listingShape = z.object({
@@ -57,10 +56,7 @@ interface Evidence {
   readonly pointers: readonly EvidencePointer[]
 }
 
-/**
- * Superteam Earn: rewards of listings whose winners were announced in the window. Each of the two lists omits a part of
- * the other, so both are read and joined by id.
- */
+/** Each of the two lists of Superteam Earn omits a part of the other, so both are read and joined by id. */
 export const superteamEarn = defineRail<Evidence>({
   rail: 'superteam_earn',
   rule: {

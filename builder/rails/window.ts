@@ -11,12 +11,11 @@ export function windowEndingAt(endMs: number): Window {
   return { endMs, start30dMs: endMs - 30 * dayMs, start7dMs: endMs - 7 * dayMs }
 }
 
-/** Whether a time lies in the half-open window that starts at `startMs`. */
 export function isWithin(timeMs: number, startMs: number, window: Window): boolean {
   return timeMs >= startMs && timeMs < window.endMs
 }
 
-/** Hours before this one are deleted: one day more than the longest window. */
+/** One day more than the longest window. */
 export function firstKeptHour(window: Window): number {
   return hourOf(window.endMs - 31 * dayMs)
 }

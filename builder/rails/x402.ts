@@ -30,7 +30,6 @@ const walletsPerFilter = 200
 const ceilingMicroUsdc = 100_000_000n
 const facilitators = new Set(facilitatorList.facilitators.flatMap(({ base = [] }) => base))
 
-/** Seller wallet in lower case → host of its operator. */
 type Sellers = ReadonlyMap<string, string>
 
 /** The operator is the host with most offers for the wallet, the first by name on a tie. */
@@ -92,10 +91,7 @@ function payoutOf(log: DecodedLog<typeof usdcEvents>, sellers: Sellers): Payout 
   }
 }
 
-/**
- * An x402 payment is an EIP-3009 authorization submitted by somebody else, so a transfer counts only if its transaction
- * used an authorization of the payer; each one covers one transfer.
- */
+/** A transfer counts if its transaction used an EIP-3009 authorization of the payer; each covers one transfer. */
 async function settledPayouts(
   chunk: LogChunk<typeof usdcEvents>,
   reader: ChainReader,

@@ -26,7 +26,6 @@ const testnets: ReadonlySet<string> = new Set([
 ])
 const testnetWords = /sepolia|devnet|testnet|fuji|amoy|goerli|holesky/i
 
-/** USDC on the networks listed most, in the form of `walletKey`. */
 const usdc: ReadonlySet<string> = new Set([
   '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
   '0x3c499c542cef5e3811e1192ce70d8cc03d5c3359',
@@ -38,7 +37,6 @@ const acceptShape = z.object({
   payTo: z.string().min(1),
   asset: z.string().nullish(),
   amount: z.union([z.string(), z.number()]).nullish(),
-  /** v1, and v2 before May 2026. */
   maxAmountRequired: z.union([z.string(), z.number()]).nullish(),
 })
 

@@ -14,7 +14,6 @@ import facilitatorList from './x402-facilitators.json' with { type: 'json' }
 
 const usdcMint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
 
-/** No listed call costs more. */
 const ceilingMicroUsdc = 100_000_000n
 
 /** Read one by one in a poll; the rest waits for the next poll. */
@@ -43,15 +42,11 @@ type AddressState = z.infer<typeof addressState>
 interface Evidence {
   readonly buckets: readonly PayoutHour[]
   readonly lastPayoutAtMs: number | null
-  /** Fee payers not yet read back to the start of the window. */
   readonly unfinished: number
   readonly pointers: readonly EvidencePointer[]
 }
 
-/**
- * x402 on Solana: USDC moved in transactions whose fee a known facilitator paid. Each fee payer is read from its newest
- * transaction back to where the last poll stopped; the figures are unknown until all reach the start of the window.
- */
+/** USDC moved in transactions whose fee a known facilitator paid, read backwards from the newest one. */
 export const x402Solana = defineRail<Evidence>({
   rail: 'x402_solana',
   rule: {
@@ -137,7 +132,6 @@ interface Step {
   readonly payouts: readonly Payout[]
 }
 
-/** Reads the next signatures of one fee payer, newest first. */
 async function readBackwards(
   ctx: AdapterContext,
   solana: SolanaReader,

@@ -11,11 +11,7 @@ export function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : 'an address that is no URL'
 }
 
-/**
- * The target of a redirect: the same origin, or from https to https on the same port a host of which one is the other
- * with labels in front.
- * @throws SourceError for any other target
- */
+/** Allows the same origin, and from https to https the same host with more or fewer labels in front. */
 export function redirectTarget(from: URL, location: string | null): URL {
   if (location === null || !URL.canParse(location, from.href)) {
     throw new SourceError('redirects to no address')

@@ -14,14 +14,11 @@ export interface HttpOptions {
   readonly fetch: Fetch
   readonly clock: Clock
   readonly random: Random
-  /** Names the project and its address; see `userAgentOf`. */
   readonly userAgent?: string | undefined
   /** Replaces the origin of every address; path and query stay (`RAIL_BASE_URL_<RAIL>`). */
   readonly baseUrl?: string | undefined
   readonly signal?: AbortSignal | undefined
-  /** For one attempt, from sending to the last byte. */
   readonly timeoutMs?: number | undefined
-  /** Counted after inflation. */
   readonly maxBytes?: number
   readonly retries?: number | undefined
   readonly onAnswer?: (answer: HttpAnswer) => void
@@ -66,10 +63,7 @@ export function createHttp(options: HttpOptions): Http {
   }
 }
 
-/**
- * Milliseconds before the next attempt: full jitter, after `Retry-After` where the source sent one (RFC 9110 10.2.3).
- * Null where there should be no other attempt.
- */
+/** Full jitter after `Retry-After` (RFC 9110 10.2.3); null where there should be no other attempt. */
 export function retryPauseMs(error: SourceError, attempt: number, random: Random): number | null {
   const retryAfterMs = error.retryAfterMs ?? 0
   if (!error.isTransient || retryAfterMs > maxRetryAfterMs) return null
@@ -177,7 +171,6 @@ async function statusError(response: Response, clock: Clock): Promise<SourceErro
   return new SourceError(`HTTP ${status}${wish}`, { isTransient: true, retryAfterMs })
 }
 
-/** RFC 9110 10.2.3: seconds, or an HTTP date. */
 function parseRetryAfter(value: string | null, clock: Clock): number | null {
   if (value === null) return null
   if (/^\d{1,9}$/.test(value.trim())) return Number(value.trim()) * secondMs
@@ -218,7 +211,6 @@ function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** True where the parser reached the end of the text and expected more. */
 function isCutOff(error: SyntaxError, text: string): boolean {
   const position = /at position (\d+)/.exec(error.message)?.[1]
   return /unexpected end|unterminated/i.test(error.message) || Number(position) >= text.length
@@ -233,11 +225,10 @@ function decode(bytes: Uint8Array): string {
 }
 
 async function discard(response: Response): Promise<void> {
-  // A body that fails while it is discarded changes nothing.
   await response.body?.cancel().catch(() => undefined)
 }
 
-/** Describes what fetch threw; its own text contains addresses. */
+/** The text of fetch contains addresses, so it is not used. */
 function networkReason(error: unknown): string {
   const code = codeOf(error)
   if (code === 'ECONNREFUSED') return 'the connection was refused'

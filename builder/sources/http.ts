@@ -1,5 +1,3 @@
-/** Reading from sources over HTTP as adapters see it; the implementation is in `http-client.ts`. */
-
 export interface HttpRequest {
   readonly method?: 'GET' | 'POST'
   /** Sent as JSON; makes the request a POST. */
@@ -13,18 +11,14 @@ export interface HttpAnswer {
   /** Address at the source, even if `RAIL_BASE_URL_<RAIL>` sent the request elsewhere. */
   readonly url: string
   readonly status: number
-  /** Parsed JSON; NUL characters are removed from strings. */
+  /** Without NUL characters in strings. */
   readonly body: unknown
-  /** Hex SHA-256 of the bytes received. */
   readonly sha256: string
   readonly bytes: number
 }
 
 export interface Http {
-  /**
-   * Fetches JSON with a timeout, a size limit and retries on network errors, 429 and 5xx.
-   * @throws SourceError, without secrets in its message, on anything but a 2xx JSON answer
-   */
+  /** @throws SourceError, without secrets, on anything but a 2xx JSON answer */
   readonly json: (url: string, request?: HttpRequest) => Promise<HttpAnswer>
 }
 
@@ -41,7 +35,6 @@ export class SourceError extends Error {
   readonly isTransient: boolean
   /** A request for less may succeed. */
   readonly isTooLarge: boolean
-  /** The pause that the source asked for, in milliseconds. */
   readonly retryAfterMs: number | null
 
   constructor(message: string, options: SourceErrorOptions = {}) {
