@@ -196,7 +196,7 @@ const metricsServer =
           settlementProblems: paymentWatch.problems,
         }),
       })
-await app.counts.load()
+await app.counters.load()
 const server = await serve(withDemoHeader(config, app.listener), {
   host: config.HOST,
   port: config.PORT,
@@ -213,7 +213,7 @@ process.stdout.write(welcome(config, server.address))
 const flushing = Promise.all([
   ...reloaded.map(({ watch }) => watch(stopped)),
   views.flushEvery(stopped),
-  app.counts.flushEvery(stopped),
+  app.counters.flushEvery(stopped),
   paymentWatch.runEvery(stopped),
 ])
 await untilAborted(stopped)
@@ -231,7 +231,7 @@ await watching
 await flushing
 await checks.close()
 await views.flush()
-await app.counts.flush()
+await app.counters.flush()
 await database.close()
 log.info('stopped', { clean })
 log.flush()

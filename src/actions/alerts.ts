@@ -15,7 +15,7 @@ import { lastEventSeq } from '../db/events.ts'
 import { enqueueDelivery, hasPendingTest } from '../db/webhooks.ts'
 import { webhookSecret } from '../outbound/standard-webhook.ts'
 import type { ActionDeps } from './deps.ts'
-import type { Outcome } from './idempotency.ts'
+import type { OutcomeOf } from './idempotency.ts'
 import { newId } from './new-id.ts'
 import { commitPartnerWrite } from './partner-write.ts'
 import type { PartnerWrite } from './partner-write.ts'
@@ -28,7 +28,7 @@ const MAX_SUBSCRIPTIONS = 10
 export async function subscribe(
   deps: ActionDeps,
   write: PartnerWrite & { readonly body: SubscribeBody },
-): Promise<Outcome> {
+): Promise<OutcomeOf<'subscribeAlerts'>> {
   const { body, proof, request } = write
   const checked = checkOutboundUrl(body.url)
   if (!checked.ok) throw invalidField('url', checked.problem)
@@ -60,13 +60,9 @@ export async function subscribe(
       return { status: 201, body: subscriptionView({ ...subscription, ...kept }) }
     },
   )
-  return { ...outcome, body: withSecret(deps, outcome.body) }
-}
-
-/** The answer that is kept for repeats has no secret in it; it is put in on the way out. */
-function withSecret(deps: Pick<ActionDeps, 'keyedHash'>, body: object): object {
-  const id = 'id' in body && typeof body.id === 'string' ? body.id : null
-  return id === null ? body : { ...body, secret: webhookSecret(deps.keyedHash, id) }
+  // The answer that is stored for repeats does not contain the secret.
+  const { body: stored } = outcome
+  return { ...outcome, body: { ...stored, secret: webhookSecret(deps.keyedHash, stored.id) } }
 }
 
 /** With everything that waits for it. @throws ApiError 404 where the wallet has none of this id. */
@@ -74,7 +70,7 @@ export async function unsubscribe(
   deps: ActionDeps,
   id: string,
   write: PartnerWrite,
-): Promise<Outcome> {
+): Promise<OutcomeOf<'unsubscribeAlerts'>> {
   return await commitPartnerWrite(deps, { ...write, action: 'unsubscribeAlerts' }, async (tx) => {
     if (!(await deleteSubscription(tx, write.proof.wallet.id, id))) throw unknownSubscription()
     return { status: 200, body: { id, status: 'deleted' } }
@@ -86,7 +82,7 @@ export async function testSubscription(
   deps: ActionDeps,
   id: string,
   write: PartnerWrite,
-): Promise<Outcome> {
+): Promise<OutcomeOf<'testAlerts'>> {
   const createdAt = isoTime(write.request.nowMs)
   const deliveryId = newId(deps.random, 'msg')
   return await commitPartnerWrite(deps, { ...write, action: 'testAlerts' }, async (tx) => {

@@ -7,6 +7,7 @@ import type { Kysely } from 'kysely'
 
 import { sha256Hex, signingText } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
+import type { AnswerOf } from '../contract/route-types.ts'
 import type { Application, ApplyBlock, ApplyBody } from '../contract/schemas/application.ts'
 import { withSiteUrl } from '../core/site-url.ts'
 import { dayMs, hourMs, isoTime, minuteMs } from '../core/time.ts'
@@ -24,7 +25,7 @@ import type { ForwardResult } from '../outbound/application.ts'
 import { outboundUserAgent } from '../outbound/user-agent.ts'
 import type { ActionDeps } from './deps.ts'
 import { priorAnswer, requireFresh } from './idempotency.ts'
-import type { Outcome } from './idempotency.ts'
+import type { OutcomeOf } from './idempotency.ts'
 import { newId } from './new-id.ts'
 import { requirePartner, tierOf } from './partner-access.ts'
 import { commitPartnerWrite } from './partner-write.ts'
@@ -47,7 +48,7 @@ const abandonedMs = minuteMs
 export async function apply(
   deps: ActionDeps,
   write: PartnerWrite & { readonly body: ApplyBody },
-): Promise<Outcome> {
+): Promise<OutcomeOf<'applyToRail'>> {
   const { body } = write
   const rail = deps.reference().rails.get(body.rail)
   if (rail === undefined) throw new ApiError('refused', `No rail of the ledger: ${body.rail}`)
@@ -65,7 +66,7 @@ export async function apply(
     })
   }
   // A repeat waits for no rail, so it has its answer also while there is no room to wait for one.
-  const prior = await priorAnswer(deps, write.request, [write.proof])
+  const prior = await priorAnswer<AnswerOf<'applyToRail'>>(deps, write.request, [write.proof])
   if (prior !== null) return prior
   const earlier = await earlierTry(deps, deps.database.reader, write)
   const { begun, end } =
@@ -112,7 +113,7 @@ async function finish(
   deps: ActionDeps,
   begun: Omit<Begun, 'isNew'>,
   { end, applyUrl }: { readonly end: End; readonly applyUrl: string },
-): Promise<Outcome> {
+): Promise<OutcomeOf<'applyToRail'>> {
   const kept = { outcome: end.outcome, upstreamStatus: end.status, fault: end.fault }
   await finishApplication(tx, begun.id, { ...kept, finishedAt: isoTime(deps.clock.now()) })
   return { status: 201, body: viewOf({ ...begun, ...kept }, applyUrl) }

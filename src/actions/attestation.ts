@@ -17,9 +17,10 @@ import { findPartner } from '../db/partners/partners.ts'
 import type { Attestation, PartnerRecord } from '../db/partners/record.ts'
 import { partnerView } from '../db/partners/view.ts'
 import type { Database } from '../db/schema.ts'
+import type { WalletAdmission } from '../limits/admission.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
-import type { Outcome, CommittedRefusal, SignedProof, WriteRequest } from './idempotency.ts'
+import type { OutcomeOf, CommittedRefusal, SignedProof, WriteRequest } from './idempotency.ts'
 import { partnerAt, tierOf } from './partner-access.ts'
 import type { CurrentPartner } from './partner-access.ts'
 import {
@@ -35,6 +36,7 @@ export interface AttestationWrite {
   readonly handle: string
   readonly body: AttestationBody
   readonly request: WriteRequest
+  readonly admission: WalletAdmission
   /** Lower-case hex of the body's bytes. */
   readonly rawSha256: string
 }
@@ -46,7 +48,7 @@ export interface AttestationWrite {
 export async function setAttestationEndpoint(
   deps: ActionDeps,
   write: AttestationWrite,
-): Promise<Outcome> {
+): Promise<OutcomeOf<'updateAttestationEndpoint'>> {
   const { handle, body, request } = write
   const checked = checkOutboundUrl(body.url)
   if (!checked.ok) throw invalidField('url', checked.problem)
@@ -70,7 +72,7 @@ export async function setAttestationEndpoint(
 
 async function signedStatement(
   deps: ActionDeps,
-  { handle, body, request }: AttestationWrite,
+  { handle, body, request, admission }: AttestationWrite,
 ): Promise<SignedProof> {
   const { url, timestamp, signature } = body
   const timestampMs = parseBodyTimestamp(timestamp)
@@ -78,9 +80,9 @@ async function signedStatement(
   const timely = requireTimely(timestampMs, request)
   const wallet = requireWallet(body.wallet, 'wallet')
   const message = messages.attestationEndpoint(deps.serviceName, { timestamp, handle, url })
-  await request.precheckWalletLimit?.(wallet)
+  await admission.precheck(wallet)
   await requireSignature(deps, { message, signature, wallet })
-  await request.chargeWalletLimit?.(wallet)
+  await admission.charge(wallet)
   return signedProof({ message, signature, wallet, timestampMs, timely })
 }
 
@@ -108,7 +110,7 @@ async function bind(
   { handle, body, request, rawSha256 }: AttestationWrite,
   proof: SignedProof,
   { before, current }: { readonly before: Attestation; readonly current: PartnerRecord },
-): Promise<Outcome | CommittedRefusal> {
+): Promise<OutcomeOf<'updateAttestationEndpoint'> | CommittedRefusal> {
   const now = isoTime(request.nowMs)
   const audit = {
     kind: 'write',

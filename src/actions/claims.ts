@@ -7,12 +7,13 @@ import { isoTime } from '../core/time.ts'
 import { findClaimOfWallet, putClaim } from '../db/claims.ts'
 import { putName } from '../db/names.ts'
 import { appendOath } from '../db/oaths.ts'
+import type { WalletAdmission } from '../limits/admission.ts'
 import { claimView } from './claim-view.ts'
 import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { claimWithCode, sendClaimCode } from './email-claims.ts'
 import { commitOnce } from './idempotency.ts'
-import type { Outcome, WriteRequest } from './idempotency.ts'
+import type { OutcomeOf, WriteRequest } from './idempotency.ts'
 import { oathRow, requireOath } from './oaths.ts'
 import { verifySignedBody } from './signed-body.ts'
 import { chargeNetworkQuota } from './write-quotas.ts'
@@ -22,9 +23,13 @@ interface Sent<Body> {
   readonly body: Body
   readonly json: JsonObject
   readonly request: WriteRequest
+  readonly admission: WalletAdmission
 }
 
-export async function claimSpot(deps: ActionDeps, sent: Sent<ClaimBody>): Promise<Outcome> {
+export async function claimSpot(
+  deps: ActionDeps,
+  sent: Sent<ClaimBody>,
+): Promise<OutcomeOf<'claimSpot'>> {
   const { body, request } = sent
   if ('signature' in body) return await claimByWallet(deps, { ...sent, body })
   return 'code' in body
@@ -32,9 +37,12 @@ export async function claimSpot(deps: ActionDeps, sent: Sent<ClaimBody>): Promis
     : await sendClaimCode(deps, { ...sent, body })
 }
 
-async function claimByWallet(deps: ActionDeps, sent: Sent<WalletClaimBody>): Promise<Outcome> {
+async function claimByWallet(
+  deps: ActionDeps,
+  sent: Sent<WalletClaimBody>,
+): Promise<OutcomeOf<'claimSpot'>> {
   const { body, json, request, fingerprint } = sent
-  const proof = await verifySignedBody(deps, request, { json, ...body, message: messages.claim })
+  const proof = await verifySignedBody(deps, sent, { json, ...body, message: messages.claim })
   const signature = body.oath_signature
   const oath = await requireOath(deps, { kind: 'claim', json, ...body, signature })
   const now = isoTime(request.nowMs)

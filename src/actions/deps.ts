@@ -6,6 +6,7 @@ import type { KeyedHash } from '../auth/keyed-hash.ts'
 import type { Clock, Log, Random } from '../core/deps.ts'
 import type { WalletKind } from '../core/wallet.ts'
 import type { OpenDatabase } from '../db/open.ts'
+import type { OutboundLimits } from '../limits/concurrency-limits.ts'
 import type { Mail } from '../mail/mail.ts'
 import type { PinnedFetch } from '../outbound/pinned-fetch.ts'
 import type { Payments } from '../payments/settler.ts'
@@ -45,12 +46,3 @@ export interface InstalledDeps {
 export interface ActionDeps extends InstalledDeps {
   readonly outboundLimits: OutboundLimits
 }
-
-/**
- * Work that waits for somebody outside, bounded by whom it waits for: a node of a chain, a mail server, a rail. Whatever
- * must not be left half done is begun inside.
- * @throws ApiError `unavailable` where as many wait as may; nothing was begun
- */
-export type OutboundLimits = Readonly<
-  Record<'chain' | 'mail' | 'rail', <T>(work: () => Promise<T>) => Promise<T>>
->

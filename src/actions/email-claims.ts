@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely'
 import type { z } from 'zod'
 
 import { ApiError } from '../contract/errors.ts'
+import type { AnswerOf } from '../contract/route-types.ts'
 import type { EmailClaimBody, EmailCodeBody, codeSent } from '../contract/schemas/claim.ts'
 import type { Random } from '../core/deps.ts'
 import { redact } from '../core/redact.ts'
@@ -27,7 +28,7 @@ import { claimView } from './claim-view.ts'
 import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce, priorAnswer } from './idempotency.ts'
-import type { Outcome, WriteRequest } from './idempotency.ts'
+import type { OutcomeOf, WriteRequest } from './idempotency.ts'
 import { requireWallet } from './signed-body.ts'
 
 const CODE_LIFE_MS = 15 * minuteMs
@@ -46,9 +47,9 @@ export async function sendClaimCode(
     readonly request: WriteRequest
     readonly fingerprint: Pick<ClientFingerprint, 'network' | 'range'>
   },
-): Promise<Outcome> {
+): Promise<OutcomeOf<'claimSpot'>> {
   const { body, request, fingerprint } = sent
-  const prior = await priorAnswer(deps, request, [])
+  const prior = await priorAnswer<AnswerOf<'claimSpot'>>(deps, request, [])
   if (prior !== null) return prior
   const { nowMs } = request
   const emailHash = hashOf(deps, body.email)
@@ -90,7 +91,7 @@ export async function claimWithCode(
   deps: ActionDeps,
   body: EmailCodeBody,
   request: WriteRequest,
-): Promise<Outcome> {
+): Promise<OutcomeOf<'claimSpot'>> {
   const emailHash = hashOf(deps, body.email)
   const codeHash = codeHashOf(deps, emailHash, body.code)
   const now = isoTime(request.nowMs)

@@ -1,5 +1,6 @@
 /** `POST /feedback`: a few words of anybody, a few times an hour. */
 import { sha256Hex } from '../auth/messages.ts'
+import type { AnswerOf } from '../contract/route-types.ts'
 import type { FeedbackBody } from '../contract/schemas/feedback.ts'
 import { hourMs, isoTime, minuteMs } from '../core/time.ts'
 import { feedbackTimes, findDuplicate, insertFeedback } from '../db/feedback.ts'
@@ -7,7 +8,7 @@ import { fingerprintHashes } from './client-fingerprint.ts'
 import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
-import type { Outcome, WriteRequest } from './idempotency.ts'
+import type { OutcomeOf, WriteRequest } from './idempotency.ts'
 import { newId } from './new-id.ts'
 import { enforceQuotaOfTimes, windowStart } from './quota.ts'
 import type { Quota } from './quota.ts'
@@ -36,7 +37,7 @@ export async function submitFeedback(
     readonly request: WriteRequest
     readonly fingerprint: ClientFingerprint
   },
-): Promise<Outcome> {
+): Promise<OutcomeOf<'submitFeedback'>> {
   const { body, request, fingerprint } = sent
   const { nowMs } = request
   const client = fingerprintHashes(
@@ -47,7 +48,7 @@ export async function submitFeedback(
   )
   const network = fingerprintHashes(deps, 'feedback network', [fingerprint.network], nowMs)
   const textHash = sha256Hex(normalized(body.message))
-  return await commitOnce(deps, request, [], async (tx) => {
+  return await commitOnce<AnswerOf<'submitFeedback'>>(deps, request, [], async (tx) => {
     const since = isoTime(nowMs - duplicateMs)
     const duplicate = await findDuplicate(tx, client.known, textHash, since)
     if (duplicate !== null) {

@@ -3,6 +3,8 @@ import type { Kysely, Transaction } from 'kysely'
 
 import { SIGNED_WINDOW_MS } from '../auth/timestamps.ts'
 import { ApiError } from '../contract/errors.ts'
+import type { AnswerOf } from '../contract/route-types.ts'
+import type { RouteId } from '../contract/routes.ts'
 import { dayMs, isoTime, secondMs } from '../core/time.ts'
 import type { Wallet } from '../core/wallet.ts'
 import {
@@ -25,10 +27,6 @@ export interface WriteRequest {
   readonly idempotencyKey: string | null
   /** Who calls, asked where no wallet has signed: a keyed hash of the address. */
   readonly remoteKey: () => string
-  /** Told of the wallet that is said to have signed, before its signature is checked; throws where it calls too often. */
-  readonly precheckWalletLimit?: (wallet: Wallet) => Promise<void>
-  /** Told of a wallet whose signature was checked; throws where it calls too often. */
-  readonly chargeWalletLimit?: (wallet: Wallet) => Promise<void>
 }
 
 /** A signature that was checked. A message is good for one write. */
@@ -45,10 +43,13 @@ export interface SignedProof {
 }
 
 /** What a write answers. The body is JSON and has no undefined members. */
-export interface Outcome {
+export interface Outcome<Body extends object = object> {
   readonly status: 200 | 201 | 202
-  readonly body: object
+  readonly body: Body
 }
+
+/** The outcome of a write of the registry. */
+export type OutcomeOf<Id extends RouteId> = Outcome<AnswerOf<Id> & object>
 
 /**
  * A refusal that leaves rows behind, such as a counted try: what `decide` wrote is committed, then the
@@ -58,7 +59,9 @@ export interface CommittedRefusal {
   readonly refused: ApiError
 }
 
-export type Decide = (tx: Transaction<Database>) => Promise<Outcome | CommittedRefusal>
+export type Decide<Body extends object = object> = (
+  tx: Transaction<Database>,
+) => Promise<Outcome<Body> | CommittedRefusal>
 
 const keyLifeMs = dayMs
 
@@ -70,15 +73,15 @@ const keyLifeMs = dayMs
  * `decide` has no effects but its rows; whatever is slow belongs before it.
  * @throws ApiError, and DatabaseUnavailableError where nothing may be acknowledged.
  */
-export async function commitOnce(
+export async function commitOnce<Body extends object>(
   deps: Pick<ActionDeps, 'database' | 'requestBuild'>,
   request: WriteRequest,
   proofs: readonly SignedProof[],
-  decide: Decide,
-): Promise<Outcome> {
+  decide: Decide<Body>,
+): Promise<Outcome<Body>> {
   const caller = callerOf(request, proofs)
   const done = await deps.database.write(async (tx) => {
-    const first = await firstAnswer(tx, request, proofs, caller)
+    const first = await firstAnswer<Body>(tx, request, proofs, caller)
     if (first !== null) return { outcome: first, isNew: false }
     await requireFresh(deps, request, proofs)
     const outcome = await decide(tx)
@@ -97,13 +100,13 @@ export async function commitOnce(
  * of their transaction; `commitOnce` looks again inside of it.
  * @throws ApiError as `commitOnce`.
  */
-export async function priorAnswer(
+export async function priorAnswer<Body extends object>(
   deps: Pick<ActionDeps, 'database'>,
   request: WriteRequest,
   proofs: readonly SignedProof[],
-): Promise<Outcome | null> {
+): Promise<Outcome<Body> | null> {
   const caller = callerOf(request, proofs)
-  return await firstAnswer(deps.database.reader, request, proofs, caller)
+  return await firstAnswer<Body>(deps.database.reader, request, proofs, caller)
 }
 
 /** Says what time it is here: a client's clock may be wrong. */
@@ -162,24 +165,33 @@ function restored(untilMs: number, nowMs: number): ApiError {
   return new ApiError('signature_expired', details, { headers })
 }
 
-async function firstAnswer(
+async function firstAnswer<Body extends object>(
   tx: Kysely<Database>,
   request: WriteRequest,
   proofs: readonly SignedProof[],
   caller: string,
-): Promise<Outcome | null> {
+): Promise<Outcome<Body> | null> {
   for (const { wallet, messageSha256 } of proofs) {
     const used = await findUsedMessage(tx, wallet.id, messageSha256)
     if (used === null) continue
     if (used.requestSha256 !== request.requestSha256) throw new ApiError('signature_reused')
-    return { status: 200, body: used.body }
+    return repeatOf<Body>(200, used)
   }
   if (request.idempotencyKey === null) return null
   const now = isoTime(request.nowMs)
   const kept = await findIdempotencyKey(tx, caller, request.idempotencyKey, now)
   if (kept === null) return null
   if (kept.requestSha256 !== request.requestSha256) throw new ApiError('idempotency_key_reused')
-  return { status: statusOf(kept), body: kept.body }
+  const { status } = kept
+  return repeatOf<Body>(status === 201 || status === 202 ? status : 200, kept)
+}
+
+function repeatOf<Body extends object>(
+  status: Outcome['status'],
+  { body }: FirstAnswer,
+): Outcome<Body> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- stored by the same handler, for the same request
+  return { status, body: body as object as Body }
 }
 
 async function keepAnswer(tx: Transaction<Database>, written: Written): Promise<void> {
@@ -219,8 +231,4 @@ export function answersToKeep({ request, proofs, outcome }: Written) {
 /** Whose idempotency keys these are: the wallet that signed, or where no wallet did, the address. */
 function callerOf({ remoteKey }: WriteRequest, proofs: readonly SignedProof[]): string {
   return proofs[0]?.wallet.id ?? remoteKey()
-}
-
-function statusOf({ status }: FirstAnswer): Outcome['status'] {
-  return status === 201 || status === 202 ? status : 200
 }

@@ -17,8 +17,9 @@ import { jobView } from '../db/jobs/view.ts'
 import { receiptUrl } from '../db/receipts/view.ts'
 import { earnedBy, standingOf } from '../db/reputation.ts'
 import type { Database } from '../db/schema.ts'
+import type { WalletAdmission } from '../limits/admission.ts'
 import type { ActionDeps } from './deps.ts'
-import type { Outcome } from './idempotency.ts'
+import type { OutcomeOf } from './idempotency.ts'
 import { applyTransition, requireTransition, loadJobContext } from './job-write.ts'
 import type { JobWrite } from './job-write.ts'
 import { newId } from './new-id.ts'
@@ -32,10 +33,13 @@ import { verifySignedBody } from './signed-body.ts'
 export async function deliverJob(
   deps: ActionDeps,
   jobId: string,
-  write: JobWrite<DeliverBody> & { readonly json: JsonObject },
-): Promise<Outcome> {
+  write: JobWrite<DeliverBody> & {
+    readonly json: JsonObject
+    readonly admission: WalletAdmission
+  },
+): Promise<OutcomeOf<'deliverJob'>> {
   const { body, json, proof, request } = write
-  const signed = await verifySignedBody(deps, request, {
+  const signed = await verifySignedBody(deps, write, {
     json,
     ...body,
     message: (service, from) => messages.deliver(service, { ...from, jobId }),
@@ -96,7 +100,7 @@ export async function acceptJob(
   deps: ActionDeps,
   jobId: string,
   write: JobWrite<unknown>,
-): Promise<Outcome> {
+): Promise<OutcomeOf<'acceptJob'>> {
   const { nowMs } = write.request
   return await commitPartnerWrite(deps, { ...write, action: 'acceptJob' }, async (tx) => ({
     status: 200,

@@ -8,7 +8,7 @@ import { bidView, putBid, awardBid } from '../db/jobs/bids.ts'
 import { findJob, insertJob } from '../db/jobs/jobs.ts'
 import { jobView } from '../db/jobs/view.ts'
 import type { ActionDeps } from './deps.ts'
-import type { Outcome } from './idempotency.ts'
+import type { OutcomeOf } from './idempotency.ts'
 import { applyTransition, requireTransition, loadJobContext } from './job-write.ts'
 import type { JobWrite } from './job-write.ts'
 import { newId } from './new-id.ts'
@@ -17,7 +17,10 @@ import { invalidField } from './signed-body.ts'
 import { enforceOpenBidLimit, enforceOpenJobLimit } from './write-quotas.ts'
 
 /** `POST /jobs`: 201 with the job. */
-export async function postJob(deps: ActionDeps, write: JobWrite<JobBody>): Promise<Outcome> {
+export async function postJob(
+  deps: ActionDeps,
+  write: JobWrite<JobBody>,
+): Promise<OutcomeOf<'postJob'>> {
   const { body, proof } = write
   const { nowMs } = write.request
   const deadlineMs = parseTime(body.deadline)
@@ -55,7 +58,7 @@ export async function bidOnJob(
   deps: ActionDeps,
   jobId: string,
   write: JobWrite<BidBody>,
-): Promise<Outcome> {
+): Promise<OutcomeOf<'bidOnJob'>> {
   const { body, proof } = write
   const { nowMs } = write.request
   const terms = {
@@ -85,7 +88,7 @@ export async function awardJob(
   deps: ActionDeps,
   jobId: string,
   write: JobWrite<{ readonly bid_id: string }>,
-): Promise<Outcome> {
+): Promise<OutcomeOf<'awardJob'>> {
   const { body, proof } = write
   const { nowMs } = write.request
   return await commitPartnerWrite(deps, { ...write, action: 'awardJob' }, async (tx) => {
@@ -108,7 +111,7 @@ export async function cancelJob(
   deps: ActionDeps,
   jobId: string,
   write: JobWrite<unknown>,
-): Promise<Outcome> {
+): Promise<OutcomeOf<'cancelJob'>> {
   return await endBy(deps, jobId, { ...write, action: 'cancelJob', event: 'cancel' })
 }
 
@@ -117,7 +120,7 @@ export async function disputeJob(
   deps: ActionDeps,
   jobId: string,
   write: JobWrite<{ readonly reason: string }>,
-): Promise<Outcome> {
+): Promise<OutcomeOf<'disputeJob'>> {
   const { reason } = write.body
   return await endBy(deps, jobId, {
     ...write,
@@ -135,7 +138,7 @@ async function endBy(
     readonly event: 'cancel' | 'dispute'
     readonly note?: string
   },
-): Promise<Outcome> {
+): Promise<OutcomeOf<'cancelJob' | 'disputeJob'>> {
   const { proof, event, note } = write
   const { nowMs } = write.request
   return await commitPartnerWrite(deps, write, async (tx) => {

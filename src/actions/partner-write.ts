@@ -27,15 +27,15 @@ export interface Statement {
 }
 
 /** Runs `work` once. Where it throws, nothing is kept. @throws ApiError 403 where the wallet is no active partner. */
-export async function commitPartnerWrite(
+export async function commitPartnerWrite<Body extends object>(
   deps: ActionDeps,
   write: PartnerWrite & {
     /** The operationId, as it stands in the history. */
     readonly action: string
     readonly statement?: Statement
   },
-  work: (tx: Transaction<Database>) => Promise<Outcome>,
-): Promise<Outcome> {
+  work: (tx: Transaction<Database>) => Promise<Outcome<Body>>,
+): Promise<Outcome<Body>> {
   const { request, proof, rawSha256, action, statement } = write
   const { nowMs } = request
   const proofs = statement === undefined ? [proof] : [proof, statement.proof]
@@ -59,11 +59,11 @@ export async function commitPartnerWrite(
 }
 
 /** The same for a partner in any state of its subscription. @throws ApiError 403 where the wallet has no partner. */
-export async function commitOwnWrite(
+export async function commitOwnWrite<Body extends object>(
   deps: ActionDeps,
   write: PartnerWrite & { readonly action: string },
-  work: (tx: Transaction<Database>, partner: CurrentPartner) => Promise<Outcome>,
-): Promise<Outcome> {
+  work: (tx: Transaction<Database>, partner: CurrentPartner) => Promise<Outcome<Body>>,
+): Promise<Outcome<Body>> {
   const { request, proof, rawSha256: bodySha256, action } = write
   const { nowMs } = request
   return await commitOnce(deps, request, [proof], async (tx) => {

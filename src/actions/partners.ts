@@ -16,7 +16,7 @@ import type { Database } from '../db/schema.ts'
 import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
-import type { Outcome, SignedProof, WriteRequest } from './idempotency.ts'
+import type { OutcomeOf, SignedProof, WriteRequest } from './idempotency.ts'
 import { oathRow, requireOath } from './oaths.ts'
 import type { SwornOath } from './oaths.ts'
 import { partnerAt, requirePartner } from './partner-access.ts'
@@ -40,7 +40,10 @@ export interface Signup {
  * `POST /partners/signup`: 201 with the free tier active at once, a paid one waiting for its payment.
  * @throws ApiError 401 for the oath, 409 where the handle or the wallet has a partner.
  */
-export async function signupPartner(deps: ActionDeps, signup: Signup): Promise<Outcome> {
+export async function signupPartner(
+  deps: ActionDeps,
+  signup: Signup,
+): Promise<OutcomeOf<'signupPartner'>> {
   const { body, request, proof, fingerprint } = signup
   const { oath, proof: oathProof } = await swornProof(deps, signup)
   const now = isoTime(request.nowMs)
@@ -103,7 +106,7 @@ async function requireFree(tx: Kysely<Database>, handle: string, wallet: Wallet)
 export async function updatePartner(
   deps: ActionDeps,
   sent: PartnerWrite & { readonly body: PartnerChanges },
-): Promise<Outcome> {
+): Promise<OutcomeOf<'updateMyPartner'>> {
   const { body, proof, request } = sent
   if (body.require_body_signature !== undefined && proof.binding !== 'body') {
     throw new ApiError('body_signature_required')

@@ -8,7 +8,7 @@ import { fingerprintHashes } from './client-fingerprint.ts'
 import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
-import type { Outcome, WriteRequest } from './idempotency.ts'
+import type { OutcomeOf, WriteRequest } from './idempotency.ts'
 import { newId } from './new-id.ts'
 import { enforceQuotaOfTimes, windowStart } from './quota.ts'
 import type { Quota } from './quota.ts'
@@ -29,7 +29,7 @@ export async function proposeSkill(
     readonly request: WriteRequest
     readonly fingerprint: ClientFingerprint
   },
-): Promise<Outcome> {
+): Promise<OutcomeOf<'proposeSkill'>> {
   const { body, request, fingerprint } = sent
   const { nowMs } = request
   const slug = slugOf(body.name)

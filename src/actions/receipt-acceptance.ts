@@ -15,7 +15,7 @@ import { earnedBy, grantEntry } from '../db/reputation.ts'
 import type { Database } from '../db/schema.ts'
 import { acceptedView, grantOf, isReceiptKey, payerOf } from './accepted-receipt.ts'
 import { answersToKeep } from './idempotency.ts'
-import type { Outcome, SignedProof, WriteRequest } from './idempotency.ts'
+import type { OutcomeOf, SignedProof, WriteRequest } from './idempotency.ts'
 
 export interface Submission {
   readonly request: WriteRequest
@@ -31,7 +31,7 @@ export async function acceptGroup(
   tx: Transaction<Database>,
   group: readonly Submission[],
   siteUrl: string,
-): Promise<readonly (Outcome | null)[]> {
+): Promise<readonly (OutcomeOf<'submitReceipt'> | null)[]> {
   const results = await lookUpGroup(tx, group.map(lookupOf))
   const batch = createBatch(siteUrl)
   const isFirst = createFirstCheck()
@@ -61,7 +61,7 @@ export async function acceptOne(
   submission: Submission,
   siteUrl: string,
   enforceQuotas: () => Promise<void>,
-): Promise<Outcome> {
+): Promise<OutcomeOf<'submitReceipt'>> {
   const { draft, request } = submission
   const { nowMs } = request
   const [known] = await lookUpGroup(tx, [lookupOf(submission)])

@@ -6,16 +6,16 @@ import { DatabaseUnavailableError } from '../db/errors.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import type { ActionDeps } from './deps.ts'
 import { isAfterRestore } from './idempotency.ts'
-import type { Outcome } from './idempotency.ts'
+import type { OutcomeOf } from './idempotency.ts'
 import { acceptGroup } from './receipt-acceptance.ts'
 import type { Submission } from './receipt-acceptance.ts'
 
 type QueueDeps = Pick<ActionDeps, 'database' | 'siteUrl' | 'requestBuild'>
-type Enqueue = (submission: Submission) => Promise<Outcome | null>
+type Enqueue = (submission: Submission) => Promise<OutcomeOf<'submitReceipt'> | null>
 
 interface Waiting {
   readonly submission: Submission
-  readonly resolve: (outcome: Outcome | null) => void
+  readonly resolve: (outcome: OutcomeOf<'submitReceipt'> | null) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -31,7 +31,7 @@ const queues = new WeakMap<OpenDatabase, Enqueue>()
 export async function enqueueReceipt(
   deps: QueueDeps,
   submission: Submission,
-): Promise<Outcome | null> {
+): Promise<OutcomeOf<'submitReceipt'> | null> {
   const { request, proof } = submission
   if (!proof.timely || !(await isAfterRestore(deps, request, [proof]))) return null
   const enqueue = queues.get(deps.database) ?? createQueue(deps)

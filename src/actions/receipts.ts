@@ -2,10 +2,11 @@
 import { messages } from '../auth/messages.ts'
 import type { ReceiptBody } from '../contract/schemas/receipt.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
+import type { WalletAdmission } from '../limits/admission.ts'
 import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
-import type { Outcome, WriteRequest } from './idempotency.ts'
+import type { OutcomeOf, WriteRequest } from './idempotency.ts'
 import { acceptOne } from './receipt-acceptance.ts'
 import type { Submission } from './receipt-acceptance.ts'
 import { draftReceipt } from './receipt-draft.ts'
@@ -20,16 +21,17 @@ export async function submitReceipt(
     readonly body: ReceiptBody
     readonly json: JsonObject
     readonly request: WriteRequest
+    readonly admission: WalletAdmission
     readonly fingerprint: Pick<ClientFingerprint, 'network' | 'range'>
   },
-): Promise<Outcome> {
+): Promise<OutcomeOf<'submitReceipt'>> {
   const { json, body, request, fingerprint } = sent
   const { nowMs } = request
   // Before the signatures, so that a wallet over its limit causes no work.
-  await request.precheckWalletLimit?.(requireWallet(body.wallet, 'wallet'))
+  await sent.admission.precheck(requireWallet(body.wallet, 'wallet'))
   // Both signatures are checked at once; where neither is valid, the error names the wallet's.
   const [proving, drafting] = await Promise.allSettled([
-    verifySignedBody(deps, request, { json, ...body, message: messages.receipt }),
+    verifySignedBody(deps, sent, { json, ...body, message: messages.receipt }),
     draftReceipt(deps, { body, json, nowMs }),
   ])
   const proof = valueOf(proving)
@@ -49,7 +51,7 @@ function valueOf<Value>(settled: PromiseSettledResult<Value>): Value {
 export async function acceptSingleReceipt(
   deps: Pick<ActionDeps, 'database' | 'keyedHash' | 'requestBuild' | 'siteUrl'>,
   sent: Submission & { readonly fingerprint: Pick<ClientFingerprint, 'network' | 'range'> },
-): Promise<Outcome> {
+): Promise<OutcomeOf<'submitReceipt'>> {
   const { request, proof, draft, fingerprint } = sent
   const { nowMs } = request
   return await commitOnce(deps, request, [proof], (tx) =>

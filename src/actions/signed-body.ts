@@ -8,6 +8,7 @@ import { ApiError } from '../contract/errors.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
 import { WalletError, parseWallet } from '../core/wallet.ts'
 import type { Wallet } from '../core/wallet.ts'
+import type { WalletAdmission } from '../limits/admission.ts'
 import type { ActionDeps } from './deps.ts'
 import { expired } from './idempotency.ts'
 import type { SignedProof, WriteRequest } from './idempotency.ts'
@@ -26,6 +27,11 @@ export interface BodyStatement {
   ) => string
 }
 
+export interface SignedRequest {
+  readonly request: Pick<WriteRequest, 'nowMs' | 'idempotencyKey'>
+  readonly admission: WalletAdmission
+}
+
 type VerifyDeps = Pick<ActionDeps, 'serviceName' | 'walletChain' | 'verifyInWorker'>
 
 /**
@@ -35,25 +41,22 @@ type VerifyDeps = Pick<ActionDeps, 'serviceName' | 'walletChain' | 'verifyInWork
  */
 export async function verifySignedBody(
   deps: VerifyDeps,
-  request: Pick<
-    WriteRequest,
-    'nowMs' | 'idempotencyKey' | 'precheckWalletLimit' | 'chargeWalletLimit'
-  >,
+  sent: SignedRequest,
   statement: BodyStatement,
 ): Promise<SignedProof> {
   const { json, timestamp, signature } = statement
   const timestampMs = parseBodyTimestamp(timestamp)
   if (timestampMs === null) throw invalidField('timestamp', 'must be an RFC 3339 time')
-  const timely = requireTimely(timestampMs, request)
+  const timely = requireTimely(timestampMs, sent.request)
   const wallet = requireWallet(statement.wallet, 'wallet')
   const message = statement.message(deps.serviceName, {
     wallet: statement.wallet,
     timestamp,
     bodySha256: bodySha256(json),
   })
-  await request.precheckWalletLimit?.(wallet)
+  await sent.admission.precheck(wallet)
   await requireSignature(deps, { message, signature, wallet })
-  await request.chargeWalletLimit?.(wallet)
+  await sent.admission.charge(wallet)
   return signedProof({ message, signature, wallet, timestampMs, timely })
 }
 

@@ -13,10 +13,11 @@ import { appendOath } from '../db/oaths.ts'
 import { findPartner } from '../db/partners/partners.ts'
 import type { Database } from '../db/schema.ts'
 import { findWorker, putWorker } from '../db/workers.ts'
+import type { WalletAdmission } from '../limits/admission.ts'
 import type { ClientFingerprint } from './client-fingerprint.ts'
 import type { ActionDeps } from './deps.ts'
 import { commitOnce } from './idempotency.ts'
-import type { Outcome, WriteRequest } from './idempotency.ts'
+import type { OutcomeOf, WriteRequest } from './idempotency.ts'
 import { oathRow, requireOath } from './oaths.ts'
 import { partnerAt } from './partner-access.ts'
 import { invalidField, verifySignedBody } from './signed-body.ts'
@@ -29,13 +30,14 @@ export async function registerWorker(
     readonly body: RegisterBody
     readonly json: JsonObject
     readonly request: WriteRequest
+    readonly admission: WalletAdmission
     readonly fingerprint: Pick<ClientFingerprint, 'network' | 'range'>
   },
-): Promise<Outcome> {
+): Promise<OutcomeOf<'registerWorker'>> {
   const { body, json, request, fingerprint } = sent
   const { oath_signature: oathSignature, receipt_key: receiptKey = null } = body
   if (receiptKey !== null) requireKey(receiptKey)
-  const proof = await verifySignedBody(deps, request, { json, ...body, message: messages.register })
+  const proof = await verifySignedBody(deps, sent, { json, ...body, message: messages.register })
   const oath =
     oathSignature === undefined
       ? null

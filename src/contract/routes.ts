@@ -48,11 +48,8 @@ export type HandlerRouteId = Exclude<
     (typeof routes)[number],
     { readonly serving: { readonly kind: 'handler' } } | { readonly query: object }
   >['id'],
-  BuiltInRouteId
+  'getHealth'
 >
-
-/** Answered by the parts of the service that keep state of their own, see `app.ts`. */
-type BuiltInRouteId = 'getHealth' | 'getStatsLive'
 
 /** The route of an id; the ids are a closed set, so there always is one. */
 export function routeOf(id: RouteId): Route {

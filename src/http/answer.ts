@@ -39,7 +39,7 @@ export function answerText(
       'Content-Length': String(c.env.bytes),
       'Cache-Control': cache,
       'X-Request-Id': c.env.requestId,
-      ...(cache.startsWith('public') ? {} : c.env.limitHeaders()),
+      ...(cache.startsWith('public') ? {} : c.env.admission.headers()),
       ...headers,
     },
   })
@@ -54,7 +54,7 @@ export function answerFailure(
   const plain = errorAnswer(failure, docsUrl, c.env.requestId)
   const { status, body, headers } = forReader(c.env.incoming, plain)
   c.env.bytes = Buffer.byteLength(body)
-  return new Response(body, { status, headers: { ...c.env.limitHeaders(), ...headers } })
+  return new Response(body, { status, headers: { ...c.env.admission.headers(), ...headers } })
 }
 
 /**

@@ -1,41 +1,104 @@
-/** Hono behind the listener: context in, one error body out, one log line at the end. */
+/** The Hono app: runs the endpoint of a request and turns errors and unknown paths into the one error body. */
 import { getRequestListener } from '@hono/node-server'
-import type { Hono } from 'hono'
+import { Hono } from 'hono'
 
 import type { Failure } from '../contract/errors.ts'
 import { apiPrefix } from '../contract/route.ts'
-import type { Log } from '../core/deps.ts'
+import type { ConcurrencyLimit, ConcurrencyLimits } from '../limits/concurrency-limits.ts'
 import { answerFailure } from './answer.ts'
-import type { HonoEnv, RequestContext } from './context.ts'
+import type { ApiContext, Endpoint, HonoEnv, RequestContext } from './context.ts'
 import { nothingServed } from './document-store.ts'
 import type { DocumentStore } from './document-store.ts'
-import { errorAnswer, failureOf, isOurFault } from './errors.ts'
+import { errorAnswer, failureOf, isServerFault } from './errors.ts'
 import type { ForReader } from './html-pages.ts'
+import { showsPayment } from './payment-header.ts'
 import type { RequestLog } from './request-log.ts'
-import { wasTransmitted, onResponseEnd } from './response-end.ts'
-import type { RouteTable } from './route-table.ts'
+import { onResponseEnd, wasTransmitted } from './response-end.ts'
+
+interface AppErrorDeps {
+  readonly docsUrl: string
+  readonly forReader: ForReader
+  readonly store: Pick<DocumentStore, 'state'>
+}
+
+export function createHonoApp(deps: AppErrorDeps, concurrency: ConcurrencyLimits): Hono<HonoEnv> {
+  const hono = new Hono<HonoEnv>()
+  hono.use(async (c, next) => {
+    const endpoint = c.env.match?.resource.endpointOf(c.env.incoming.method ?? '') ?? null
+    return endpoint === null ? await next() : await runEndpoint(c, endpoint, concurrency)
+  })
+  hono.onError((error, c) => {
+    const failure = failureOf(error, c.env.requestId)
+    if (isServerFault(failure)) {
+      const { name, message: reason, stack } = error
+      c.env.log.error('request failed', { error: name, reason, stack })
+    }
+    return answerFailure(c, failure, deps)
+  })
+  hono.notFound((c) => answerFailure(c, notFound(c.env, deps), deps))
+  return hono
+}
+
+async function runEndpoint(
+  c: ApiContext,
+  endpoint: Endpoint,
+  limits: ConcurrencyLimits,
+): Promise<Response> {
+  const { incoming, admission } = c.env
+  const limit = limitOf(endpoint, c.env, limits)
+  if (limit === null) return await (await endpoint.prepare(c))()
+  return await limit.run({
+    prepare: () => endpoint.prepare(c),
+    isGone: () => incoming.socket.destroyed,
+    // A request that was neither verified nor done counts against nobody.
+    onRefused: admission.release,
+  })
+}
+
+/** A payment has its own limit, but only where something is sold. */
+function limitOf(
+  { route, concurrency }: Endpoint,
+  { incoming }: RequestContext,
+  limits: ConcurrencyLimits,
+): ConcurrencyLimit | null {
+  if (concurrency === null) return null
+  const isSold = route.price !== undefined || route.priceRange !== undefined
+  return isSold && showsPayment(incoming) ? limits.payment : limits[concurrency]
+}
+
+/** Before the first build any path outside of the API may be a page. */
+function notFound(
+  { path, match }: RequestContext,
+  { store }: Pick<AppErrorDeps, 'store'>,
+): Failure {
+  const mayBePublished =
+    match === null ? !path.startsWith(`${apiPrefix}/`) : match.resource.isDocument
+  return store.state().manifest === null && mayBePublished
+    ? { code: 'unavailable', details: nothingServed(store) }
+    : { code: match?.resource.notFound ?? 'not_found' }
+}
 
 interface DispatchDeps {
   readonly hono: Hono<HonoEnv>
   readonly docsUrl: string
   readonly requestLog: RequestLog
+  /** Counts requests in progress. */
+  readonly observer: { readonly began: () => void; readonly ended: () => void } | null
 }
 
-/** Hands a request to Hono. The adapter tells its callback only the pair of Node objects. */
-export function createDispatch({
-  hono,
-  docsUrl,
-  requestLog,
-}: DispatchDeps): (context: RequestContext) => void {
+/** Hands a request to Hono and logs it when its response has ended. */
+export function createDispatch(deps: DispatchDeps): (context: RequestContext) => void {
+  const { hono, docsUrl, requestLog, observer } = deps
+  // The adapter passes only the pair of Node objects on.
   const contexts = new WeakMap<object, RequestContext>()
   const answer = getRequestListener(
     (request, env) => {
       const context = contexts.get(env.incoming)
-      if (context === undefined) throw new Error('a request came past the listener')
+      if (context === undefined) throw new Error('a request bypassed the front door')
       return hono.fetch(request, context)
     },
     {
-      // What the adapter cannot make a request of has passed the gate, and is still the client's.
+      // The adapter could not make a request of what the client sent.
       errorHandler: () => {
         const { status, body, headers } = errorAnswer({ code: 'malformed_request' }, docsUrl, '-')
         return new Response(body, { status, headers })
@@ -45,57 +108,29 @@ export function createDispatch({
   return (context) => {
     const { incoming, outgoing } = context
     contexts.set(incoming, context)
-    if (requestLog !== null) onResponseEnd(context, () => logRequest(requestLog, context))
+    observer?.began()
+    if (requestLog !== null || observer !== null) {
+      onResponseEnd(context, () => {
+        observer?.ended()
+        requestLog?.(lineOf(context))
+      })
+    }
     void answer(incoming, outgoing)
   }
 }
 
-/** The client left before it was answered; the number is nginx's, and no answer has it. */
+/** The client disconnected before its answer; the number is nginx's and is never sent. */
 const CLIENT_GONE = 499
 
-function logRequest(requestLog: NonNullable<RequestLog>, context: RequestContext): void {
-  const { incoming, outgoing, requestId, startedMs, bytes } = context
-  requestLog({
+function lineOf(context: RequestContext): Parameters<NonNullable<RequestLog>>[0] {
+  const { incoming, outgoing, match, requestId, startedMs, bytes } = context
+  return {
     requestId,
     method: incoming.method ?? '',
     target: incoming.url ?? '',
+    route: match?.resource.label ?? 'unknown',
     status: outgoing.headersSent && wasTransmitted(outgoing) ? outgoing.statusCode : CLIENT_GONE,
     startedMs,
     bytes,
-  })
-}
-
-/** What handlers throw and paths that nobody answers become the one error body. */
-export function installErrors(
-  hono: Hono<HonoEnv>,
-  deps: {
-    readonly docsUrl: string
-    readonly forReader: ForReader
-    readonly knownPath: RouteTable
-    readonly store: Pick<DocumentStore, 'state'>
-  },
-): void {
-  const { knownPath, store } = deps
-  hono.onError((error, c) => {
-    const failure = failureOf(error, c.env.requestId)
-    if (isOurFault(failure)) logFault(c.env.log, error)
-    return answerFailure(c, failure, deps)
-  })
-  hono.notFound((c) => {
-    const known = knownPath(c.req.path)
-    const isUnserved = store.state().manifest === null && mayBePublished(c.req.path, known)
-    const failure: Failure = isUnserved
-      ? { code: 'unavailable', details: nothingServed(store) }
-      : { code: known?.notFound ?? 'not_found' }
-    return answerFailure(c, failure, deps)
-  })
-}
-
-/** Pages stand in no registry: outside of the API anything may be one, once there is a first build. */
-function mayBePublished(path: string, known: ReturnType<RouteTable>): boolean {
-  return known === null ? !path.startsWith(`${apiPrefix}/`) : known.isDocument
-}
-
-function logFault(log: Log, error: Error): void {
-  log.error('request failed', { error: error.name, reason: error.message, stack: error.stack })
+  }
 }

@@ -1,11 +1,11 @@
-/** A published document as it lies in memory: bodies with every header of their answers beside them. */
+/** Published documents in memory: their bodies with every header of their answers, so that a read only has to choose. */
 import { cacheControl, entityTag, lastModified, signatureHeader } from '../core/documents.ts'
 import type { ManifestEntry } from '../core/documents.ts'
 import { parseTime } from '../core/time.ts'
 import type { Validators } from './conditional.ts'
 import { contentSecurityPolicy, corsHeaders } from './headers.ts'
+import { acceptedCodings } from './negotiate.ts'
 import type { Coding } from './negotiate.ts'
-import { articleSlug } from './views.ts'
 
 /** One coding of a document. Headers are flat lists of names and values, as `writeHead` takes them. */
 export interface Variant extends Validators {
@@ -33,7 +33,6 @@ export interface Bodies {
   readonly gzip: Buffer | null
 }
 
-/** Lays out every header of every answer once, so that a read only has to choose. */
 export function storedDocument(entry: DocumentFacts, bodies: Bodies): StoredDocument {
   const { br, gzip } = bodies
   return {
@@ -75,4 +74,23 @@ function variant(entry: DocumentFacts, coding: Coding, body: Buffer): Variant {
     headers: Object.entries({ ...ofBody, ...shared }).flat(),
     notModifiedHeaders: Object.entries(shared).flat(),
   }
+}
+
+/** The variant that the client likes best; null where it accepts none. */
+export function chooseVariant(
+  document: StoredDocument,
+  acceptEncoding: string | undefined,
+): Variant | null {
+  for (const coding of acceptedCodings(acceptEncoding)) {
+    const found = document.variants[coding]
+    if (found !== null) return found
+  }
+  return null
+}
+
+/** The page of an article and its Markdown; slugs are lower-case, so that `SKILL.md` does not match. */
+const articlePath = /^\/desk\/([a-z0-9]+(?:-[a-z0-9]+)*)(?:\.md)?$/
+
+function articleSlug(path: string): string | null {
+  return articlePath.exec(path)?.[1] ?? null
 }

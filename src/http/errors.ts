@@ -26,7 +26,7 @@ export function failureOf(thrown: unknown, requestId: string): Failure {
 }
 
 /** True where the failure is ours to look into, and so is logged with its cause. */
-export function isOurFault(failure: Failure): boolean {
+export function isServerFault(failure: Failure): boolean {
   return errorCodes[failure.code].status === 500
 }
 

@@ -4,7 +4,7 @@
  * is not in normal form, a body said to be compressed.
  */
 import type { Failure } from '../contract/errors.ts'
-import type { SeenHeaders } from './request-headers.ts'
+import type { RequestHeaders } from './request-headers.ts'
 
 /** Methods that some route may have. `X-HTTP-Method-Override` is never looked at. */
 export const METHODS: ReadonlySet<string> = new Set([
@@ -38,7 +38,7 @@ export function isForeignMethod(method: string): boolean {
 let lastGoodHost = ''
 
 /** The checks of headers that hold for every request, documents included. */
-export function headerFailure(headers: Readonly<SeenHeaders>): Failure | null {
+export function headerFailure(headers: RequestHeaders): Failure | null {
   if (headers.count > MAX_HEADERS) return { code: 'headers_too_large' }
   if (headers.hostCount !== 1) return { code: 'malformed_host' }
   if (headers.host !== lastGoodHost) {

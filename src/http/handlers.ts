@@ -1,291 +1,162 @@
 /**
- * What an endpoint of the API is: the id of its route and a function. Everything that is the same for
- * all of them (reading, checking, answering) happens here, once.
+ * Handlers of the API: functions from the parsed request to the answer, with types inferred from the route registry.
+ * What all of them share (parsing, credentials, headers) happens here, once.
  */
 import type { IncomingMessage } from 'node:http'
 
-import type { Hono } from 'hono'
-import type { z } from 'zod'
-
 import type { ActionDeps } from '../actions/deps.ts'
-import type { Outcome } from '../actions/idempotency.ts'
 import { sha256Hex } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
+import type { RouteInput } from '../contract/route-types.ts'
 import type { Route } from '../contract/route.ts'
-import type { JsonObject } from '../core/canonical-json.ts'
-import type { Wallet } from '../core/wallet.ts'
-import type { ConcurrencyLimit, ConcurrencyLimits } from '../limits/concurrency-limits.ts'
+import { routeOf } from '../contract/routes.ts'
+import type { HandlerRouteId } from '../contract/routes.ts'
+import { entriesOf } from '../core/entries.ts'
 import { answerJson, answerText, queryOf } from './answer.ts'
-import type { CachePolicy } from './answer.ts'
-import type { ApiContext, HonoEnv } from './context.ts'
-import type { AnyContext, ReadAnswer, ReadContext, WriteContext } from './handler-context.ts'
+import { fingerprintOf } from './client-fingerprint.ts'
+import type { ApiContext, Endpoint } from './context.ts'
+import type { Handlers, ReadAnswer, ReadContext, WriteContext } from './handler-types.ts'
 import { idempotencyKeyOf } from './idempotency-key.ts'
-import type { PartnerAuth } from './partner-auth.ts'
-import { showsPayment } from './payment-header.ts'
+import type { PartnerAuth, PartnerProof } from './partner-auth.ts'
 import { readJsonBody } from './read-body.ts'
 import type { JsonBody } from './read-body.ts'
-import type { RouteTable } from './route-table.ts'
 import { isSold, sellRead } from './sold-read.ts'
 import { validate } from './validate.ts'
 
-/** The answer of a write, where it needs more headers than all have. */
-export interface WriteAnswer extends Outcome {
-  readonly headers?: Readonly<Record<string, string>>
-}
-
-export interface WriteHandler {
-  readonly kind: 'write'
-  readonly schema: z.ZodType
-  readonly handle: (
-    json: JsonObject,
-    context: Omit<WriteContext<never>, 'body'>,
-  ) => Promise<WriteAnswer>
-}
-
-export interface ReadHandler {
-  readonly kind: 'read'
-  /** For routes with a price: throws where there is nothing to be had, before anybody is asked to pay. */
-  readonly check?: (context: ReadContext) => void
-  readonly handle: (context: ReadContext) => Promise<ReadAnswer>
-}
-
-/** A write without a body: its proof covers method and path. */
-export interface RemoveHandler {
-  readonly kind: 'remove'
-  readonly handle: (context: RemoveContext) => Promise<WriteAnswer>
-}
-
-export type RemoveContext = Omit<WriteContext<never>, 'body' | 'json'>
-
-export type Handler = WriteHandler | ReadHandler | RemoveHandler
-
-/** A POST or PATCH. `schema` is the `body` of its route: strict, so that unknown fields are refused. */
-export function write<Schema extends z.ZodType>(
-  schema: Schema,
-  handle: (context: WriteContext<z.infer<Schema>>) => Promise<WriteAnswer>,
-): WriteHandler {
-  return {
-    kind: 'write',
-    schema,
-    handle: (json, context) => handle({ ...context, body: validate(schema, json) }),
-  }
-}
-
-/**
- * A GET that is made for the request: no document, or the form of one with a query. Where its route has a price it
- * runs for who may have the answer, once; it changes nothing.
- */
-export function read(
-  handle: (context: ReadContext) => Promise<ReadAnswer>,
-  check?: (context: ReadContext) => void,
-): ReadHandler {
-  return { kind: 'read', handle, ...(check === undefined ? {} : { check }) }
-}
-
-/** A DELETE. A body is refused. */
-export function remove(handle: (context: RemoveContext) => Promise<WriteAnswer>): RemoveHandler {
-  return { kind: 'remove', handle }
-}
-
-export interface HandlerDeps {
-  /** The registry. */
-  readonly routes: readonly Route[]
+export interface HandlerServices {
   readonly actions: ActionDeps
   readonly partnerAuth: PartnerAuth
-  readonly knownPath: RouteTable
-  readonly concurrency: ConcurrencyLimits
-  /** The caller's address, behind our own proxies. */
-  readonly addressOf: (incoming: IncomingMessage) => string
 }
 
-/** Puts handlers under the method and path that the registry has for their ids. */
-export function installHandlers(
-  hono: Hono<HonoEnv>,
-  handlers: Readonly<Record<string, Handler>>,
-  deps: HandlerDeps,
-): void {
-  for (const [id, handler] of Object.entries(handlers)) {
-    const route = deps.routes.find((candidate) => candidate.id === id)
-    if (route === undefined) throw new Error(`there is no route ${id}`)
-    if (handler.kind === 'write' && handler.schema !== route.body) {
-      throw new Error(`the handler of ${id} has another body schema than its route`)
-    }
-    const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1')
-    hono.on(route.method, path, async (c) => {
-      if (handler.kind === 'read') return answerRead(c, route, handler, deps)
-      return answerWrite(c, route, handler, deps)
-    })
-  }
+/** A handler of any route, once the compiler has checked it against its own. */
+type AnyHandler = (input: RouteInput<Route>, context: WriteContext) => Promise<AnyAnswer>
+type AnyAnswer = ReadAnswer & { readonly status?: number }
+type CheckedHandler = {
+  readonly check: (input: RouteInput<Route>) => void
+  readonly handle: AnyHandler
 }
 
-async function answerWrite(
-  c: ApiContext,
+/** The endpoints of all handlers. */
+export function endpointsOf(handlers: Handlers, services: HandlerServices): readonly Endpoint[] {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the input of each is parsed by the schemas of its route
+  const all = handlers as unknown as Readonly<Record<HandlerRouteId, AnyHandler | CheckedHandler>>
+  return entriesOf(all).map(([id, handler]) => createEndpoint(routeOf(id), handler, services))
+}
+
+export function createEndpoint(
   route: Route,
-  handler: WriteHandler | RemoveHandler,
-  deps: HandlerDeps,
-): Promise<Response> {
-  queryOf(c, [])
-  const { incoming } = c.env
-  const params = paramsOf(c, route, deps)
-  const isRemoval = handler.kind === 'remove'
-  const idempotencyKey = isRemoval ? null : idempotencyKeyOf(incoming)
-  const { json, rawSha256 } = isRemoval ? noBodyOf(incoming) : await readJsonBody(incoming)
-  const shared = anyContext(c, params, deps, { rawSha256, idempotencyKey })
-  const { nowMs, remoteKey } = shared
-  const requestSha256 = sha256Hex(`${route.method} ${pathOf(incoming)}\n${rawSha256}`)
-  const precheckWalletLimit = async (wallet: Wallet) => c.env.signedCall?.precheck(wallet)
-  const chargeWalletLimit = async (wallet: Wallet) => c.env.signedCall?.charge(wallet)
-  const request = {
-    requestSha256,
-    nowMs,
-    idempotencyKey,
-    remoteKey,
-    precheckWalletLimit,
-    chargeWalletLimit,
+  handler: AnyHandler | CheckedHandler,
+  services: HandlerServices,
+): Endpoint {
+  const { check, handle } = 'handle' in handler ? handler : { check: undefined, handle: handler }
+  return {
+    route,
+    concurrency: route.method === 'GET' ? 'read' : 'write',
+    async prepare(c) {
+      const unparsed = { params: paramsOf(c, route), query: parseQuery(c, route), body: undefined }
+      const context = await receive(c, route, services)
+      check?.(unparsed)
+      const answer = async (): Promise<AnyAnswer> => {
+        const body = route.body === undefined ? undefined : validate(route.body, context.json)
+        return await handle({ ...unparsed, body }, context)
+      }
+      return async () =>
+        respond(
+          c,
+          route,
+          isSold(route) ? await sellRead(services.actions, route, context, answer) : await answer(),
+        )
+    },
   }
-  const context = { ...shared, rawSha256, request }
-  const { status, body, headers } = await withinConcurrency(c, route, deps, () =>
-    handler.kind === 'remove'
-      ? handler.handle(context)
-      : handler.handle(json, { ...context, json }),
-  )
-  return answerJson(c, body, {
-    status,
-    cache: 'private, no-store',
-    ...(headers === undefined ? {} : { headers }),
-  })
 }
 
-async function answerRead(
-  c: ApiContext,
-  route: Route,
-  handler: ReadHandler,
-  deps: HandlerDeps,
-): Promise<Response> {
-  const params = paramsOf(c, route, deps)
-  const query = queryOf(c, Object.keys(route.query ?? {}))
-  const schemas = Object.entries(route.query ?? {})
-  for (const [name, { schema }] of schemas) {
-    const value = query[name]
-    if (value !== undefined) checkQuery(name, schema, value)
-  }
-  const noBody = { rawSha256: EMPTY_SHA256, idempotencyKey: null }
-  const context: ReadContext = { ...anyContext(c, params, deps, noBody), query }
-  handler.check?.(context)
-  const produce = () => handler.handle(context)
-  const answer = await withinConcurrency(c, route, deps, () =>
-    isSold(route) ? sellRead(deps.actions, route, context, produce) : produce(),
-  )
-  const { headers, cache = cacheOf(route) } = answer
-  const options = { cache, ...(headers === undefined ? {} : { headers }) }
+function respond(c: ApiContext, { serving, answers }: Route, answer: AnyAnswer): Response {
+  const { status = 200, headers = {} } = answer
+  const { cache = serving.kind === 'handler' ? serving.cache : 'no-store' } = answer
+  const options = { status, cache, headers }
   if ('body' in answer) return answerJson(c, answer.body, options)
   if ('bytes' in answer) {
     return answerText(c, answer.bytes, { ...options, contentType: answer.contentType })
   }
-  return answerText(c, answer.text, {
-    ...options,
-    contentType: route.answers[200]?.contentType ?? 'text/plain; charset=utf-8',
-  })
+  const contentType = answers[200]?.contentType ?? 'text/plain; charset=utf-8'
+  return answerText(c, answer.text, { ...options, contentType })
 }
 
-/** What was neither checked nor done counts against nobody. @throws ApiError 503 */
-function withinConcurrency<T>(
-  { env: { incoming, signedCall } }: ApiContext,
-  route: Route,
-  { concurrency }: HandlerDeps,
-  work: () => Promise<T>,
-): Promise<T> {
-  const limit = concurrencyLimitOf(route, incoming, concurrency)
-  if (limit.isFull()) signedCall?.release()
-  return limit.run(work, () => incoming.socket.destroyed)
-}
-
-function concurrencyLimitOf(
-  route: Route,
-  incoming: IncomingMessage,
-  concurrency: ConcurrencyLimits,
-): ConcurrencyLimit {
-  const hasPrice = route.price !== undefined || route.priceRange !== undefined
-  if (hasPrice && showsPayment(incoming)) return concurrency.payment
-  return route.method === 'GET' ? concurrency.read : concurrency.write
-}
-
-const EMPTY_SHA256 = sha256Hex('')
-
-/** @throws ApiError 400 where a body comes along: it would be neither signed nor read. */
-function noBodyOf({ headers }: IncomingMessage): JsonBody {
-  if (Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined) {
-    throw new ApiError('malformed_request', 'A DELETE takes no body', {
-      headers: { Connection: 'close' },
-    })
-  }
-  return { json: {}, rawSha256: EMPTY_SHA256 }
-}
-
-function cacheOf({ serving }: Route): CachePolicy {
-  return serving.kind === 'handler' ? serving.cache : 'no-store'
-}
-
-function checkQuery(name: string, schema: z.ZodType, value: string): void {
-  const parsed = schema.safeParse(value)
-  if (parsed.success) return
-  const message = parsed.error.issues[0]?.message ?? 'is not valid'
-  throw new ApiError('invalid_input', undefined, { issues: [{ path: name, message }] })
-}
-
-function anyContext(
+/** Reads the body and collects what handlers may need of the request. */
+async function receive(
   c: ApiContext,
-  params: Readonly<Record<string, string>>,
-  deps: HandlerDeps,
-  signed: { readonly rawSha256: string; readonly idempotencyKey: string | null },
-): AnyContext {
-  const { incoming, log, signedCall } = c.env
-  const nowMs = deps.actions.clock.now()
-  const address = deps.addressOf(incoming)
-  const precheckWalletLimit = async (wallet: Wallet) => signedCall?.precheck(wallet)
-  const target = {
-    method: incoming.method ?? '',
-    path: pathOf(incoming),
-    nowMs,
-    precheckWalletLimit,
-    ...signed,
-  }
+  { method }: Route,
+  { actions, partnerAuth }: HandlerServices,
+): Promise<WriteContext> {
+  const { incoming, path, admission, address = '' } = c.env
+  const takesBody = method === 'POST' || method === 'PATCH'
+  const idempotencyKey = takesBody ? idempotencyKeyOf(incoming) : null
+  if (method === 'DELETE') requireNoBody(incoming)
+  const { json, rawSha256 } = takesBody ? await readJsonBody(incoming) : noBody
+  const nowMs = actions.clock.now()
+  const sentMethod = incoming.method ?? ''
+  const target = { method: sentMethod, path, rawSha256, nowMs, idempotencyKey }
   return {
-    params,
     incoming,
-    log,
     nowMs,
-    remoteKey: () => deps.actions.keyedHash('remote', address),
-    address,
-    userAgent: incoming.headers['user-agent'] ?? '',
-    async partner() {
-      const proof = await deps.partnerAuth(incoming, target)
-      await signedCall?.charge(proof.wallet)
-      return proof
+    json,
+    rawSha256,
+    admission,
+    request: {
+      requestSha256: sha256Hex(`${method} ${path}\n${rawSha256}`),
+      nowMs,
+      idempotencyKey,
+      remoteKey: () => actions.keyedHash('remote', address),
     },
-    walletCallsLeft: () => signedCall?.remaining() ?? null,
+    fingerprint: fingerprintOf({ address, userAgent: incoming.headers['user-agent'] ?? '' }),
+    partner: () => partnerAuth(incoming, target, admission),
+    walletCallsLeft: admission.remaining,
   }
 }
 
-/** What is not in the form of its kind names nothing that exists. */
-function paramsOf(
-  c: ApiContext,
-  route: Route,
-  { knownPath }: HandlerDeps,
-): Readonly<Record<string, string>> {
-  const params: Record<string, string> = {}
-  for (const [name, { schema }] of Object.entries(route.params ?? {})) {
-    const value = c.req.param(name) ?? ''
-    if (!schema.safeParse(value).success) {
-      throw new ApiError(knownPath(c.req.path)?.notFound ?? 'not_found')
+const noBody: JsonBody = { json: {}, rawSha256: sha256Hex('') }
+
+/** @throws ApiError 400, since a body would be neither signed nor read */
+function requireNoBody({ headers }: IncomingMessage): void {
+  if (Number(headers['content-length'] ?? 0) === 0 && headers['transfer-encoding'] === undefined) {
+    return
+  }
+  const closing = { headers: { Connection: 'close' } }
+  throw new ApiError('malformed_request', 'A DELETE request has no body', closing)
+}
+
+/** @throws ApiError 400 for an unknown, repeated or malformed parameter */
+function parseQuery(c: ApiContext, { query = {} }: Route): Readonly<Record<string, unknown>> {
+  const sent = queryOf(c, Object.keys(query))
+  const parsed: Record<string, unknown> = {}
+  for (const [name, { schema }] of Object.entries(query)) {
+    const value = sent[name]
+    if (value === undefined) continue
+    const result = schema.safeParse(value)
+    if (!result.success) {
+      const message = result.error.issues[0]?.message ?? 'is not valid'
+      throw new ApiError('invalid_input', undefined, { issues: [{ path: name, message }] })
     }
-    params[name] = value
+    parsed[name] = result.data
   }
-  return params
+  return parsed
 }
 
-function pathOf(incoming: IncomingMessage): string {
-  const { url = '' } = incoming
-  const mark = url.indexOf('?')
-  return mark === -1 ? url : url.slice(0, mark)
+/** @throws ApiError 404, since a malformed parameter names nothing that exists */
+function paramsOf(c: ApiContext, { params = {} }: Route): Readonly<Record<string, unknown>> {
+  const { match } = c.env
+  const parsed: Record<string, unknown> = {}
+  for (const [name, { schema }] of Object.entries(params)) {
+    const result = schema.safeParse(decodeURIComponent(match?.params[name] ?? ''))
+    if (!result.success) throw new ApiError(match?.resource.notFound ?? 'not_found')
+    parsed[name] = result.data
+  }
+  return parsed
+}
+
+/** The context of a write with the proof of its partner credentials. @throws ApiError 401, 429 */
+export async function withProof<Context extends Pick<ReadContext, 'partner'>>(
+  context: Context,
+): Promise<Context & { readonly proof: PartnerProof }> {
+  return { ...context, proof: await context.partner() }
 }

@@ -1,36 +1,45 @@
-/** Three questions after the state of the service: is it there, is it ready, how is it. */
+import { healthPath } from '../contract/route.ts'
+/** Health of the service, for the public, for operators and for load balancers. */
 import { answerJson, queryOf } from './answer.ts'
-import type { ApiContext } from './context.ts'
+import type { Endpoint } from './context.ts'
 
 export interface HealthAnswer {
   readonly statusCode: 200 | 503
   readonly body: unknown
 }
 
-/** `GET /api/v1/health`: what the public may know, 503 where the database cannot be written. */
-export function healthHandler(health: () => Promise<HealthAnswer>) {
-  return async (c: ApiContext): Promise<Response> => {
-    queryOf(c, [])
-    const { statusCode, body } = await health()
-    const headers: Record<string, string> = statusCode === 503 ? { 'Retry-After': '5' } : {}
-    return answerJson(c, body, { status: statusCode, cache: 'no-store', headers })
-  }
+interface HealthDeps {
+  readonly health: () => Promise<HealthAnswer>
+  /** Why requests should go elsewhere now; empty where the service is ready. */
+  readonly obstacles: () => Promise<readonly string[]>
 }
 
-/** `GET /healthz`: the process answers. Nothing else is asked, so that a slow disk gets no restart. */
-export function aliveHandler(c: ApiContext): Response {
-  return answerJson(c, { status: 'ok' }, { cache: 'no-store' })
+/** None has a concurrency limit: each answers however busy the service is. */
+export function healthEndpoints({ health, obstacles }: HealthDeps): readonly Endpoint[] {
+  return [
+    endpoint(healthPath, health),
+    // Checks nothing: a slow disk must not get the process restarted.
+    endpoint('/healthz', () => Promise.resolve({ statusCode: 200, body: { status: 'ok' } })),
+    endpoint('/readyz', async () => {
+      const waiting = await obstacles()
+      return waiting.length === 0
+        ? { statusCode: 200, body: { status: 'ready' } }
+        : { statusCode: 503, body: { status: 'not ready', waiting_for: waiting } }
+    }),
+  ]
 }
 
-/** `GET /readyz`: 503 with the reasons while requests should go elsewhere. */
-export function readyHandler(obstacles: () => Promise<readonly string[]>) {
-  return async (c: ApiContext): Promise<Response> => {
-    const waiting = await obstacles()
-    if (waiting.length === 0) return answerJson(c, { status: 'ready' }, { cache: 'no-store' })
-    return answerJson(
-      c,
-      { status: 'not ready', waiting_for: waiting },
-      { status: 503, cache: 'no-store', headers: { 'Retry-After': '5' } },
-    )
+function endpoint(path: string, check: () => Promise<HealthAnswer>): Endpoint {
+  return {
+    route: { method: 'GET', path, serving: { kind: 'handler', cache: 'no-store' } },
+    concurrency: null,
+    prepare: (c) => {
+      if (path === healthPath) queryOf(c, [])
+      return async () => {
+        const { statusCode, body } = await check()
+        const headers: Record<string, string> = statusCode === 503 ? { 'Retry-After': '5' } : {}
+        return answerJson(c, body, { status: statusCode, cache: 'no-store', headers })
+      }
+    },
   }
 }

@@ -9,36 +9,32 @@ import { ApiError } from '../contract/errors.ts'
 import { routeOf } from '../contract/routes.ts'
 import type { RouteId } from '../contract/routes.ts'
 import { railSlug } from '../contract/schemas/common.ts'
-import { flagList } from '../contract/schemas/flag.ts'
 import { walletInput } from '../contract/schemas/input.ts'
-import { opportunityList } from '../contract/schemas/opportunity.ts'
-import { pactId, pactList } from '../contract/schemas/pact.ts'
-import { railCategory, railChain, railList, railStatus } from '../contract/schemas/rail.ts'
+import { pactId } from '../contract/schemas/pact.ts'
+import { railCategory, railChain, railStatus } from '../contract/schemas/rail.ts'
 import type { FigureName, Rail } from '../contract/schemas/rail.ts'
 import { receiptId, verification } from '../contract/schemas/receipt.ts'
-import { taxonomy } from '../contract/schemas/skill.ts'
 import { evidenceTenths, reputationDecayDays, reputationFormula } from '../core/reputation.ts'
 import { parseWallet } from '../core/wallet.ts'
 import { receiptDetailOf } from '../db/receipts/detail.ts'
 import { countReceipts, listReceipts } from '../db/receipts/receipts.ts'
 import { receiptView } from '../db/receipts/view.ts'
-import { nothingServed } from './document-store.ts'
-import type { DocumentStore } from './document-store.ts'
-import { readPublished } from './live.ts'
 import { tool } from './mcp.ts'
 import type { Tool } from './mcp.ts'
-
-type PublishedDocuments = Pick<DocumentStore, 'get' | 'state'>
+import type { PublishedDocuments } from './published-documents.ts'
 
 const limit = z.int().min(1).max(100).default(50).describe('Entries at most.')
 const rail = railSlug.describe('The slug of a rail, such as x402.')
 
-export function mcpTools(deps: ActionDeps, store: PublishedDocuments): readonly Tool[] {
+export function mcpTools(deps: ActionDeps, published: PublishedDocuments): readonly Tool[] {
   const { siteUrl } = deps
   const { reader } = deps.database
-  const published = createPublished(store)
+  const read: PublishedDocuments['read'] = (id) => {
+    published.manifest()
+    return published.read(id)
+  }
   const railOf = (name: string): Rail => {
-    const found = published().rails.find((candidate) => candidate.rail === name)
+    const found = read('listRails').rails.find((candidate) => candidate.rail === name)
     if (found === undefined) throw new ApiError('unknown_rail')
     return found
   }
@@ -58,7 +54,7 @@ export function mcpTools(deps: ActionDeps, store: PublishedDocuments): readonly 
         limit,
       }),
       call({ status, chain, category, limit: most }) {
-        const found = published().rails.filter(
+        const found = read('listRails').rails.filter(
           (entry) =>
             (status === undefined || entry.status === status) &&
             (chain === undefined || entry.chain === chain) &&
@@ -79,7 +75,7 @@ export function mcpTools(deps: ActionDeps, store: PublishedDocuments): readonly 
       ...about('listOpportunities'),
       input: z.object({ limit }),
       call({ limit: most }) {
-        const { opportunities } = published()
+        const { opportunities } = read('listOpportunities')
         const shown = opportunities.slice(0, most)
         return { total: opportunities.length, count: shown.length, opportunities: shown }
       },
@@ -90,14 +86,14 @@ export function mcpTools(deps: ActionDeps, store: PublishedDocuments): readonly 
       description:
         'Whether a rail pays now, what it costs to enter, where to apply, what one can expect and what stands against that.',
       input: z.object({ rail }),
-      call: ({ rail: name }) => howToEarn(railOf(name), published(), deps),
+      call: ({ rail: name }) => howToEarn(railOf(name), published, deps),
     }),
     tool({
       name: 'list_pacts',
       ...about('listPacts'),
       input: z.object({ state: z.enum(['settled', 'in_flight', 'recorded']).optional(), limit }),
       call({ state, limit: most }) {
-        const { summary, settled, in_flight: inFlight, recorded } = published().pacts
+        const { summary, settled, in_flight: inFlight, recorded } = read('listPacts')
         const shown = <Pact>(group: string, pacts: readonly Pact[]): readonly Pact[] =>
           state === undefined || state === group ? pacts.slice(0, most) : []
         return {
@@ -113,7 +109,7 @@ export function mcpTools(deps: ActionDeps, store: PublishedDocuments): readonly 
       ...about('getPact', 'Recorded pacts, which prove no payment, are found here too.'),
       input: z.object({ pact_id: pactId }),
       call({ pact_id: id }) {
-        const { settled, in_flight: inFlight, recorded } = published().pacts
+        const { settled, in_flight: inFlight, recorded } = read('listPacts')
         const found = [...settled, ...inFlight, ...recorded].find((pact) => pact.pact_id === id)
         if (found === undefined) throw new ApiError('unknown_pact')
         return found
@@ -207,34 +203,6 @@ function about(id: RouteId, more = '') {
   return { title: summary, description: `${summary}. ${description} ${more}`.trim() }
 }
 
-interface Published {
-  readonly rails: z.infer<typeof railList>['rails']
-  readonly flags: z.infer<typeof flagList>['flags']
-  readonly opportunities: z.infer<typeof opportunityList>['opportunities']
-  readonly pacts: z.infer<typeof pactList>
-  readonly skills: z.infer<typeof taxonomy>['skills']
-}
-
-/** The documents, parsed once per published set. */
-function createPublished(store: PublishedDocuments): () => Published {
-  let parsed: { readonly set: string; readonly value: Published } | null = null
-  return () => {
-    const set = store.state().manifest?.set_sha256
-    if (set === undefined) throw new ApiError('unavailable', nothingServed(store))
-    if (parsed?.set !== set) {
-      const value = {
-        rails: readPublished(store, 'listRails', railList).rails,
-        flags: readPublished(store, 'listHonestyFlags', flagList).flags,
-        opportunities: readPublished(store, 'listOpportunities', opportunityList).opportunities,
-        pacts: readPublished(store, 'listPacts', pactList),
-        skills: readPublished(store, 'listSkills', taxonomy).skills,
-      }
-      parsed = { set, value }
-    }
-    return parsed.value
-  }
-}
-
 /** A figure, null where it is unknown. */
 function known(entry: Rail, name: FigureName): number | null {
   return entry.unknown_figures.includes(name) ? null : entry[name]
@@ -261,7 +229,10 @@ function rowOf(entry: Rail) {
   }
 }
 
-function howToEarn(entry: Rail, { opportunities, flags, skills }: Published, deps: ActionDeps) {
+function howToEarn(entry: Rail, { read }: PublishedDocuments, deps: ActionDeps) {
+  const { opportunities } = read('listOpportunities')
+  const { flags } = read('listHonestyFlags')
+  const { skills } = read('listSkills')
   const { siteUrl } = deps
   const opportunity = opportunities.find((candidate) => candidate.rail === entry.rail)
   const open = flags.filter((flag) => flag.rail === entry.rail).map(({ title }) => title)

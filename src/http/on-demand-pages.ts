@@ -1,6 +1,4 @@
 /** Pages of single receipts, workers, jobs and partners, rendered on request if they are too old to be published. */
-import type { Context, Hono } from 'hono'
-
 import type { ActionDeps } from '../actions/deps.ts'
 import { oathView } from '../actions/partner-view.ts'
 import { ApiError } from '../contract/errors.ts'
@@ -24,7 +22,6 @@ import { partnerView } from '../db/partners/view.ts'
 import { countReceipts, findReceipt, listReceipts } from '../db/receipts/receipts.ts'
 import { receiptView } from '../db/receipts/view.ts'
 import { findWorker } from '../db/workers.ts'
-import type { ConcurrencyLimit } from '../limits/concurrency-limits.ts'
 import { stacked } from '../pages/blocks.ts'
 import { jobPage } from '../pages/job.ts'
 import { layout } from '../pages/layout.ts'
@@ -32,7 +29,7 @@ import type { SitePage } from '../pages/page.ts'
 import { partnerPage } from '../pages/partner.ts'
 import { receiptPage } from '../pages/receipt.ts'
 import { workerPage } from '../pages/worker.ts'
-import type { HonoEnv } from './context.ts'
+import type { ApiContext, Endpoint } from './context.ts'
 import type { DocumentStore } from './document-store.ts'
 import { contentSecurityPolicy } from './headers.ts'
 import { listPages } from './list-pages.ts'
@@ -52,39 +49,36 @@ const pageSources = {
   partners: partnerPageOf,
 } as const satisfies Readonly<Record<string, PageSource>>
 
-const prefixes = [...Object.keys(pageSources).map((kind) => `/${kind}/`), '/view/']
-
-/** Whether a page that is not published at this path is looked up in the database. */
-export function isOnDemandPath(path: string): boolean {
-  return prefixes.some((prefix) => path.startsWith(prefix))
-}
-
 /** `/receipts/{id}` or `/view/receipt?id=`, the same for the other kinds, and the lists at `/view/receipts` and so on. */
-export function installOnDemandPages(
-  hono: Hono<HonoEnv>,
-  deps: ActionDeps,
-  store: Store,
-  limit: ConcurrencyLimit,
-): void {
-  for (const [kind, source] of entriesOf(pageSources)) {
-    const respond = async (c: Context<HonoEnv>, id: string) =>
-      pageResponse(c, deps, await limit.run(() => source(deps, store, id)))
-    hono.get(`/${kind}/:id`, (c) => respond(c, c.req.param('id')))
-    hono.get(`/view/${kind.slice(0, -1)}`, (c) => respond(c, c.req.query('id') ?? ''))
-  }
-  for (const [kind, source] of entriesOf(listPages)) {
-    hono.get(`/view/${kind}`, async (c) => {
-      const found = await limit.run(() => source(deps, c.req.query()))
+export function onDemandEndpoints(deps: ActionDeps, store: Store): readonly Endpoint[] {
+  const single = entriesOf(pageSources).flatMap(([kind, source]) => [
+    pageEndpoint(`/${kind}/{id}`, async (c) => {
+      const id = decodeURIComponent(c.env.match?.params['id'] ?? '')
+      return pageResponse(c, deps, await source(deps, store, id))
+    }),
+    pageEndpoint(`/view/${kind.slice(0, -1)}`, async (c) =>
+      pageResponse(c, deps, await source(deps, store, c.req.query('id') ?? '')),
+    ),
+  ])
+  const lists = entriesOf(listPages).map(([kind, source]) =>
+    pageEndpoint(`/view/${kind}`, async (c) => {
+      const found = await source(deps, c.req.query())
       return 'redirect' in found ? c.redirect(found.redirect, 303) : pageResponse(c, deps, found)
-    })
+    }),
+  )
+  return [...single, ...lists]
+}
+
+function pageEndpoint(path: string, respond: (c: ApiContext) => Promise<Response>): Endpoint {
+  return {
+    route: { method: 'GET', path, serving: { kind: 'handler', cache: 'no-store' } },
+    isPage: true,
+    concurrency: 'read',
+    prepare: (c) => () => respond(c),
   }
 }
 
-function pageResponse(
-  c: Context<HonoEnv>,
-  { siteUrl, isDemo }: ActionDeps,
-  page: SitePage,
-): Response {
+function pageResponse(c: ApiContext, { siteUrl, isDemo }: ActionDeps, page: SitePage): Response {
   const { html } = stacked(typeof page.body === 'function' ? page.body() : page.body)
   const rendered = layout({ ...page, robots: 'noindex' }, html, {
     site: { url: siteUrl, version },

@@ -10,15 +10,19 @@ export interface PageRequest {
   readonly before: number | null
 }
 
+export function limitOf({ limit }: { readonly limit?: string | undefined }): number {
+  return limit === undefined ? DEFAULT_LIMIT : Number(limit)
+}
+
 /** @throws ApiError `bad_cursor` for a cursor that is not one of this list. */
 export function pageOf(
   list: string,
-  query: Readonly<Partial<Record<string, string>>>,
+  query: { readonly limit?: string | undefined; readonly cursor?: string | undefined },
 ): PageRequest {
-  const { limit, cursor } = query
+  const { cursor } = query
   const before = cursor === undefined ? null : decodeCursor(list, cursor)
   if (cursor !== undefined && before === null) throw new ApiError('bad_cursor')
-  return { limit: limit === undefined ? DEFAULT_LIMIT : Number(limit), before }
+  return { limit: limitOf(query), before }
 }
 
 /** The rows of the page out of up to `limit + 1`, and the cursor of the next page where there is one. */

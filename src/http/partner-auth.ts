@@ -12,6 +12,7 @@ import { parsePartnerTimestamp, unixSecondsOfDateHeader } from '../auth/timestam
 import { ApiError } from '../contract/errors.ts'
 import { WalletError, parseWallet } from '../core/wallet.ts'
 import type { Wallet } from '../core/wallet.ts'
+import type { WalletAdmission } from '../limits/admission.ts'
 import { onlyHeader } from './only-header.ts'
 
 /** `body`: the signature covers the raw body as well. */
@@ -34,12 +35,17 @@ export interface SignedTarget {
   readonly rawSha256: string
   readonly nowMs: number
   readonly idempotencyKey: string | null
-  /** Told of the wallet before its signature is checked; throws where it calls too often. */
-  readonly precheckWalletLimit: (wallet: Wallet) => Promise<void>
 }
 
-/** @throws ApiError 401 in all its forms, 503 where only a chain can tell and it is out of reach. */
-export type PartnerAuth = (incoming: IncomingMessage, target: SignedTarget) => Promise<PartnerProof>
+/**
+ * Verifies the credentials of a request and charges its wallet.
+ * @throws ApiError 401 in all its forms; 429; 503 where only a chain can verify and it cannot be reached
+ */
+export type PartnerAuth = (
+  incoming: IncomingMessage,
+  target: SignedTarget,
+  admission: WalletAdmission,
+) => Promise<PartnerProof>
 
 /** Reads may repeat a signature inside the window; this many verified ones are remembered. */
 const REMEMBERED = 4096
@@ -48,7 +54,7 @@ export function createPartnerAuth(
   deps: Pick<ActionDeps, 'serviceName' | 'walletChain' | 'verifyInWorker'>,
 ): PartnerAuth {
   const verified = createMemory<Binding>(REMEMBERED)
-  return async (incoming, target) => {
+  return async (incoming, target, admission) => {
     const sent = credentialsOf(incoming)
     const timestampMs = parsePartnerTimestamp(sent.timestamp)
     if (timestampMs === null) {
@@ -59,7 +65,7 @@ export function createPartnerAuth(
     }
     const timely = requireTimely(timestampMs, target)
     const wallet = walletOf(sent.wallet)
-    await target.precheckWalletLimit(wallet)
+    await admission.precheck(wallet)
     const { signature } = sent
     const texts = messagesOf(deps.serviceName, sent.timestamp, target)
     const isRead = target.method === 'GET' || target.method === 'HEAD'
@@ -69,6 +75,7 @@ export function createPartnerAuth(
     // A contract wallet may change its mind, a key cannot.
     const isLasting = deps.walletChain(wallet.kind) === undefined
     if (memory !== null && isLasting) verified.set(memory, binding)
+    await admission.charge(wallet)
     const message = texts[binding]
     return {
       ...signedProof({ message, signature, wallet, timestampMs, timely }),

@@ -7,6 +7,8 @@ export interface RequestLine {
   readonly method: string
   /** The raw target; its query is cut off. */
   readonly target: string
+  /** The path template of the route, `page` or `unknown`; for the metrics. */
+  readonly route: string
   readonly status: number
   readonly startedMs: number
   /** Bytes of the body. */

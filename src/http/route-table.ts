@@ -1,9 +1,11 @@
-/** Which methods a path has, and what is missing where there is nothing, by the route registry. */
+/** Finds what a path is: its methods, its endpoints, and the error where there is nothing. */
 import type { ErrorCode } from '../contract/errors.ts'
 import { apiPrefix } from '../contract/route.ts'
-import type { Access, Route } from '../contract/route.ts'
+import type { Endpoint, Resource, RouteMatch, TableRoute } from './context.ts'
 
-/** What the resource of a path is called where there is none; by the path of its route. */
+export type RouteTable = (path: string) => RouteMatch | null
+
+/** The error of a resource that does not exist, by the path of its route. */
 const missing: readonly (readonly [string, ErrorCode])[] = [
   [`${apiPrefix}/rails/{name}`, 'unknown_rail'],
   [`${apiPrefix}/skills/{slug}`, 'unknown_skill'],
@@ -15,63 +17,57 @@ const missing: readonly (readonly [string, ErrorCode])[] = [
   [`${apiPrefix}/jobs/{id}`, 'unknown_job'],
 ]
 
-export interface KnownPath {
-  /** For `Allow`: HEAD wherever there is GET, OPTIONS everywhere. */
-  readonly methods: readonly string[]
-  readonly notFound: ErrorCode
-  /** A document lies here once one was published. */
-  readonly isDocument: boolean
-  /** Who may call, as the specification's table of endpoints has it. */
-  readonly accessOf: (method: string) => Access
-  /** Whether a payment can be sent along. */
-  readonly isSold: (method: string) => boolean
-}
-
-export type RouteTable = (path: string) => KnownPath | null
-
-type TableRoute = Pick<Route, 'method' | 'path' | 'serving'> &
-  Partial<Pick<Route, 'access' | 'price' | 'priceRange'>>
-
-/** The registry must be given whole: a path that no route matches is unknown. */
-export function createRouteTable(routes: readonly TableRoute[]): RouteTable {
-  const patterns = routes.map((route) => ({ pattern: patternOf(route.path), route }))
-  const exact = new Map(
-    routes.map(({ path }) => [path, knownPath(routes.filter((route) => route.path === path))]),
-  )
+/** `routes` is the whole registry. A literal path wins over one with parameters. */
+export function createRouteTable(
+  routes: readonly TableRoute[],
+  endpoints: readonly Endpoint[] = [],
+): RouteTable {
+  const all = [...routes, ...endpoints.map(({ route }) => route)]
+  const exact = new Map<string, RouteMatch>()
+  const patterns: { readonly pattern: RegExp; readonly resource: Resource }[] = []
+  for (const path of new Set(all.map((route) => route.path))) {
+    const resource = resourceOf(
+      path,
+      all.filter((route) => route.path === path),
+      endpoints.filter(({ route }) => route.path === path),
+    )
+    if (path.includes('{')) patterns.push({ pattern: patternOf(path), resource })
+    else exact.set(path, { resource, params: {} })
+  }
   return (path) => {
     const known = exact.get(path)
     if (known !== undefined) return known
-    const found = patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route)
-    return found.length > 0 ? knownPath(found) : null
+    for (const { pattern, resource } of patterns) {
+      const found = pattern.exec(path)
+      if (found !== null) return { resource, params: found.groups ?? {} }
+    }
+    return null
   }
 }
 
-function knownPath(routes: readonly TableRoute[]): KnownPath {
+function resourceOf(
+  path: string,
+  routes: readonly TableRoute[],
+  endpoints: readonly Endpoint[],
+): Resource {
   const methods = new Set<string>(routes.map(({ method }) => method))
   if (methods.has('GET')) methods.add('HEAD')
   methods.add('OPTIONS')
-  const family = missing.find(([prefix]) => routes.some(({ path }) => path.startsWith(prefix)))
+  const isPage = endpoints.some((endpoint) => endpoint.isPage === true)
+  const byMethod = new Map<string, Endpoint>(
+    endpoints.map((endpoint) => [endpoint.route.method, endpoint]),
+  )
   return {
-    methods: [...methods],
-    notFound: family?.[1] ?? 'not_found',
+    label: isPage ? 'page' : path,
+    methods: isPage ? null : [...methods],
+    notFound: missing.find(([prefix]) => path.startsWith(prefix))?.[1] ?? 'not_found',
     isDocument: routes.some(({ serving }) => serving.kind === 'document'),
-    accessOf: (sent) => routeOf(routes, sent)?.access ?? 'public',
-    isSold: (sent) => {
-      const route = routeOf(routes, sent)
-      return route?.price !== undefined || route?.priceRange !== undefined
-    },
+    endpointOf: (method) => byMethod.get(method === 'HEAD' ? 'GET' : method) ?? null,
   }
 }
 
-function routeOf(routes: readonly TableRoute[], sent: string): TableRoute | undefined {
-  const called = sent === 'HEAD' ? 'GET' : sent
-  return routes.find(({ method }) => method === called)
-}
-
-/** `/rails/{name}/history.csv` as an expression; a parameter is one segment or the part of one. */
-export function patternOf(path: string): RegExp {
-  const parts = path
-    .split(/\{\w+\}/)
-    .map((part) => part.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`))
-  return new RegExp(`^${parts.join('[^/]+')}$`)
+/** `/rails/{name}/history.csv` as an expression; a parameter is a segment or part of one. */
+function patternOf(path: string): RegExp {
+  const escaped = path.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`)
+  return new RegExp(`^${escaped.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`)
 }

@@ -1,8 +1,19 @@
-/** Every handler of the API, by the id of its route: an endpoint is a handler here and a line in the registry. */
+/** Every endpoint of the service: an endpoint of the API is a line in the registry and a handler in `routes/`. */
 import type { ActionDeps } from '../actions/deps.ts'
-import type { HandlerRouteId } from '../contract/routes.ts'
+import { ApiError } from '../contract/errors.ts'
+import { parseTime } from '../core/time.ts'
+import type { Endpoint } from './context.ts'
+import { nothingServed } from './document-store.ts'
 import type { DocumentStore } from './document-store.ts'
-import type { Handler } from './handlers.ts'
+import type { Handlers } from './handler-types.ts'
+import { endpointsOf } from './handlers.ts'
+import type { StatsSince } from './live.ts'
+import { mcpEndpoint } from './mcp-route.ts'
+import { mcpTools } from './mcp-tools.ts'
+import { createMcp } from './mcp.ts'
+import { onDemandEndpoints } from './on-demand-pages.ts'
+import { createPartnerAuth } from './partner-auth.ts'
+import { createPublishedDocuments } from './published-documents.ts'
 import { alertHandlers } from './routes/alerts.ts'
 import { feedbackHandlers } from './routes/feedback.ts'
 import { imageHandlers } from './routes/images.ts'
@@ -12,19 +23,36 @@ import { partnerHandlers } from './routes/partners.ts'
 import { receiptHandlers } from './routes/receipts.ts'
 import { workerHandlers } from './routes/workers.ts'
 
-/** One for each route that is no document; the compiler says which one is missing. */
-export function apiHandlers(
-  deps: ActionDeps,
+/** The cache policy of the document without `since`. */
+const statsCache = 'public, max-age=5'
+
+export function serviceEndpoints(
+  actions: ActionDeps,
   store: Pick<DocumentStore, 'get' | 'state'>,
-): Readonly<Record<HandlerRouteId, Handler>> {
-  return {
-    ...workerHandlers(deps),
-    ...receiptHandlers(deps),
-    ...jobHandlers(deps),
-    ...partnerHandlers(deps),
-    ...marketHandlers(deps, store),
-    ...alertHandlers(deps),
-    ...feedbackHandlers(deps),
-    ...imageHandlers(store),
+  statsSince: StatsSince,
+): readonly Endpoint[] {
+  const published = createPublishedDocuments(store)
+  const handlers: Handlers = {
+    ...workerHandlers(actions),
+    ...receiptHandlers(actions),
+    ...jobHandlers(actions),
+    ...partnerHandlers(actions),
+    ...marketHandlers(actions, published),
+    ...alertHandlers(actions),
+    ...feedbackHandlers(actions),
+    ...imageHandlers(published),
+    async getStatsLive({ query: { since } }) {
+      // Without `since` the path is a document, and comes here only before the first set.
+      const sinceMs = since === undefined ? null : parseTime(since)
+      if (sinceMs === null) throw new ApiError('unavailable', nothingServed(store))
+      return { body: await statsSince(sinceMs), cache: statsCache }
+    },
   }
+  const services = { actions, partnerAuth: createPartnerAuth(actions) }
+  const { siteUrl, log } = actions
+  return [
+    ...endpointsOf(handlers, services),
+    mcpEndpoint(createMcp({ siteUrl, tools: mcpTools(actions, published), log }), siteUrl),
+    ...onDemandEndpoints(actions, store),
+  ]
 }

@@ -11,7 +11,7 @@ import { apiPrefix } from '../contract/route.ts'
 import type { Route } from '../contract/route.ts'
 import { termsOf } from '../contract/x402.ts'
 import type { PaymentOffer } from '../payments/challenge.ts'
-import type { ReadAnswer, ReadContext } from './handler-context.ts'
+import type { ReadAnswer, ReadContext } from './handler-types.ts'
 import { showsCredentials } from './partner-auth.ts'
 import { paymentHeaderOf } from './payment-header.ts'
 

@@ -1,23 +1,20 @@
 /**
- * How much may be under way at once. What comes beyond that is refused at once, for far less than doing it would cost,
- * and nobody waits in a line that is longer than their patience. Refusing has its price too, on the same event loop: at
- * five times the capacity most of it is left to those who are inside, at fourteen times little.
+ * Limits on work in progress. A request beyond its limit is refused at once, for a fraction of what doing it would cost,
+ * and no queue grows longer than the patience of its clients.
  *
- * A plain bound and not one on time in the queue (CoDel): the work per request is much the same, so a bound on how many
- * is a bound on how long, and it does not depend on a clock that stalls together with the event loop.
+ * The limits are plain counts, not times in a queue (CoDel): the work per request is about the same, so a bound on the
+ * count bounds the time, and it does not depend on a clock that stalls together with the event loop.
  */
-import type { OutboundLimits } from '../actions/deps.ts'
 import { ApiError } from '../contract/errors.ts'
-import type { Failure } from '../contract/errors.ts'
+import { createTickThrottle } from '../core/concurrency.ts'
 
 export const concurrencyLimitNames = ['write', 'read', 'payment', 'chain', 'mail', 'rail'] as const
 export type ConcurrencyLimitName = (typeof concurrencyLimitNames)[number]
 
 /**
- * Four times what the writer needs under way to be as fast as it gets, and a fraction of a second of its work. Purchases
- * wait for a block of the chain, so they have a room of their own. Those in the room of writes that wait for somebody
- * outside (a node, a mail server, a rail) take up at most half of it, whoever stalls and for how long: the other half is
- * for those that wait for our own disk alone.
+ * The first three are four times what the database writer needs for its full speed. Purchases wait for a block of the
+ * chain and so have their own limit. Writes that wait for an external service (chain node, mail server, rail) take at
+ * most half of `write`, so that a stalled service leaves the other half to writes that only need the local disk.
  */
 const capacities: Readonly<Record<ConcurrencyLimitName, number>> = {
   write: 256,
@@ -28,116 +25,108 @@ const capacities: Readonly<Record<ConcurrencyLimitName, number>> = {
   rail: 32,
 }
 
+export interface LimitedWork<Result> {
+  /** Receives the request and returns the work. Occupies no place, since a body may be slow. */
+  readonly prepare: () => (() => Promise<Result>) | Promise<() => Promise<Result>>
+  /** Whether the client has disconnected; checked right before the work. */
+  readonly isGone?: () => boolean
+  readonly onRefused?: () => void
+}
+
 export interface ConcurrencyLimit {
-  /** True where another request would be refused. Counts nothing. */
   readonly isFull: () => boolean
-  readonly refusal: () => Failure
   /**
-   * Does the work in its turn. Come here once the request is whole: a body that drips in must not take up room.
-   * @param isGone asked right before: nobody is left to answer.
-   * @throws ApiError `unavailable` where the room is full
+   * Prepares and does the work. Refuses it before it is prepared where the limit is reached, and after that where the
+   * last place was taken in the meantime.
+   * @throws ApiError `unavailable`
    */
-  readonly run: <T>(work: () => Promise<T>, isGone?: () => boolean) => Promise<T>
+  readonly run: <Result>(work: LimitedWork<Result>) => Promise<Result>
 }
 
 export type ConcurrencyLimits = Readonly<Record<ConcurrencyLimitName, ConcurrencyLimit>>
 
-const reasons = {
-  write: 'Too many writes are under way',
-  read: 'Too many requests are under way',
-  payment: 'Too many payments are under way',
-  chain: 'Too many signatures wait for the node that contract wallets are asked at',
-  mail: 'Too many letters are on their way',
-  rail: 'Too many applications are being forwarded',
-} as const satisfies Record<ConcurrencyLimitName, string>
+/**
+ * Limits on work that waits for an external service: a chain node, a mail server, a rail. Effects that must complete
+ * together start inside.
+ * @throws ApiError `unavailable` where the limit is reached; nothing was started
+ */
+export type OutboundLimits = Readonly<
+  Record<'chain' | 'mail' | 'rail', <Result>(work: () => Promise<Result>) => Promise<Result>>
+>
 
-/** Of one process: its concurrency share one event loop. `shed` is told of each request that is refused. */
+const reasons: Readonly<Record<ConcurrencyLimitName, string>> = {
+  write: 'Too many writes are in progress',
+  read: 'Too many requests are in progress',
+  payment: 'Too many payments are in progress',
+  chain: 'Too many signatures are waiting for the chain node that checks contract wallets',
+  mail: 'Too many e-mails are being sent',
+  rail: 'Too many applications are being forwarded',
+}
+
+/**
+ * Requests that may start in one tick of the event loop: few enough that libuv, which accepts one connection in a tick,
+ * keeps up with new ones; enough that a flood of refusals in every tick does not starve admitted requests (4 did).
+ */
+const startsPerTick = 32
+
+/** The limits of one process. `onShed` is called for each refused request. */
 export function createConcurrencyLimits(
-  shed: (limit: ConcurrencyLimitName) => void = () => undefined,
+  onShed: (limit: ConcurrencyLimitName) => void = () => undefined,
 ): ConcurrencyLimits {
-  const turn = createTurns()
+  const nextStart = createTickThrottle(startsPerTick, (next) => setImmediate(next))
+  const inRequest = (): Promise<void> => Promise.resolve()
+  const create = (name: ConcurrencyLimitName, start: () => Promise<void>): ConcurrencyLimit =>
+    createConcurrencyLimit(name, start, onShed)
   return {
-    write: createConcurrencyLimit('write', turn, shed),
-    read: createConcurrencyLimit('read', turn, shed),
-    payment: createConcurrencyLimit('payment', turn, shed),
-    // Inside of another room, where the turn came already.
-    chain: createConcurrencyLimit('chain', atOnce, shed),
-    mail: createConcurrencyLimit('mail', atOnce, shed),
-    rail: createConcurrencyLimit('rail', atOnce, shed),
+    write: create('write', nextStart),
+    read: create('read', nextStart),
+    payment: create('payment', nextStart),
+    // Taken by requests that have started already.
+    chain: create('chain', inRequest),
+    mail: create('mail', inRequest),
+    rail: create('rail', inRequest),
   }
 }
 
-const atOnce = (): Promise<void> => Promise.resolve()
-
-/** The concurrency for waiting, as actions know them. */
 export function outboundLimitsOf({ chain, mail, rail }: ConcurrencyLimits): OutboundLimits {
   return {
-    chain: (work) => chain.run(work),
-    mail: (work) => mail.run(work),
-    rail: (work) => rail.run(work),
+    chain: (work) => chain.run({ prepare: () => work }),
+    mail: (work) => mail.run({ prepare: () => work }),
+    rail: (work) => rail.run({ prepare: () => work }),
   }
 }
 
 function createConcurrencyLimit(
   name: ConcurrencyLimitName,
-  turn: () => Promise<void>,
-  shed: (limit: ConcurrencyLimitName) => void,
+  start: () => Promise<void>,
+  onShed: (limit: ConcurrencyLimitName) => void,
 ): ConcurrencyLimit {
-  const limit = capacities[name]
-  let underWay = 0
+  let active = 0
   let refused = 0
-  const isFull = () => underWay >= limit
-  const refusal = (): Failure => {
+  const isFull = (): boolean => active >= capacities[name]
+  const requirePlace = (onRefused: (() => void) | undefined): void => {
+    if (!isFull()) return
     refused += 1
-    shed(name)
-    // Not all at the same second again.
-    const seconds = 1 + (refused % 3)
-    return {
-      code: 'unavailable',
-      details: `${reasons[name]}; nothing was done`,
-      headers: { 'Retry-After': String(seconds) },
-    }
+    onShed(name)
+    onRefused?.()
+    // Spreads the retries over three seconds.
+    const headers = { 'Retry-After': String(1 + (refused % 3)) }
+    throw new ApiError('unavailable', `${reasons[name]}; nothing was done`, { headers })
   }
   return {
     isFull,
-    refusal,
-    async run(work, isGone = () => false) {
-      if (isFull()) throw errorOf(refusal())
-      underWay += 1
+    async run({ prepare, isGone = () => false, onRefused }) {
+      requirePlace(onRefused)
+      const work = await prepare()
+      requirePlace(onRefused)
+      active += 1
       try {
-        await turn()
+        await start()
         if (isGone()) throw new ApiError('malformed_request', 'The connection has ended')
         return await work()
       } finally {
-        underWay -= 1
+        active -= 1
       }
     },
-  }
-}
-
-function errorOf({ code, details, headers = {} }: Failure): ApiError {
-  return new ApiError(code, details, { headers })
-}
-
-/**
- * Starts of a turn of the event loop: few enough that new connections, of which libuv takes one in a turn, need not wait
- * for all of a room, and so many that a flood of refusals in every turn does not starve who was let in. Four starved them.
- */
-const startsPerTurn = 32
-
-function createTurns(): () => Promise<void> {
-  const waiting: (() => void)[] = []
-  let started = 0
-  const next = (): void => {
-    const starting = waiting.splice(0, startsPerTurn)
-    started = starting.length
-    if (started > 0) setImmediate(next)
-    for (const start of starting) start()
-  }
-  return () => {
-    if (started >= startsPerTurn) return new Promise((resolve) => waiting.push(resolve))
-    if (started === 0) setImmediate(next)
-    started += 1
-    return Promise.resolve()
   }
 }

@@ -1,16 +1,16 @@
 /**
- * Whom a limit counts: an IPv4 address, or an IPv6 /64 and its /48, since one customer holds at
- * least a /64 and can send from any address in it. Kept only as a keyed hash.
+ * The unit that a limit counts: an IPv4 address, or an IPv6 /64 and its /48, since one customer has at least a /64 and
+ * can send from any address in it. Stored only as a keyed hash.
  */
+import { isIPv6 } from 'node:net'
 
 export interface Network {
   /** Hash of the IPv4 address or IPv6 /64; a whole number below 2^53. */
-  host: number
+  readonly host: number
   /** Hash of the IPv6 /48; null for IPv4. */
-  range: number | null
+  readonly range: number | null
 }
 
-/** The two words that stand for an address: IPv4 as the mapped prefix it has in IPv6. */
 const MAPPED_PREFIX = 0xffff
 const HOST_TAG = 1
 const RANGE_TAG = 2
@@ -35,34 +35,33 @@ export function isIpv4([first]: readonly [number, number]): boolean {
   return first === MAPPED_PREFIX
 }
 
-/**
- * Hashes addresses under a secret of the process, so that nobody can choose addresses that meet in
- * one slot. Answers the same object every time, filled anew: read it before the next call.
- */
+/** Hashes addresses with a secret, so that nobody can choose addresses that share a slot. */
 export function createNetworkHash(
   secret: readonly [number, number],
-): (address: string | undefined) => Readonly<Network> {
-  const network: Network = { host: 0, range: null }
+): (address: string | undefined) => Network {
   const hash = (first: number, second: number, tag: number): number => {
     const upper = mix(mix(mix(first ^ secret[0]) ^ second) ^ tag)
     const lower = mix(mix(mix(first ^ secret[1]) + second) + tag)
     return (upper & 0x1f_ffff) * 0x1_0000_0000 + lower
   }
-  let last: string | undefined
-  const hashInto = (address: string | undefined): void => {
+  const networkOf = (address: string | undefined): Network => {
     const words = address === undefined ? null : networkWords(address)
     const [first, second] = words ?? [0, 0]
-    network.host = hash(first, second, HOST_TAG)
     const hasRange = words !== null && !isIpv4(words)
-    network.range = !hasRange ? null : hash(first, second & 0xffff_0000, RANGE_TAG)
-  }
-  hashInto(undefined)
-  return (address) => {
-    if (address !== last) {
-      hashInto(address)
-      last = address
+    return {
+      host: hash(first, second, HOST_TAG),
+      range: hasRange ? hash(first, second & 0xffff_0000, RANGE_TAG) : null,
     }
-    return network
+  }
+  // The requests of one connection often follow each other.
+  let lastAddress: string | undefined
+  let lastNetwork = networkOf(undefined)
+  return (address) => {
+    if (address !== lastAddress) {
+      lastNetwork = networkOf(address)
+      lastAddress = address
+    }
+    return lastNetwork
   }
 }
 
@@ -90,29 +89,22 @@ function ipv4Word(text: string): number | null {
   return dots === 3 && digits > 0 ? word * 256 + octet : null
 }
 
-/** The eight groups of an IPv6 address (RFC 4291 section 2.2), a zone after `%` left out. */
+/** The eight groups of an IPv6 address (RFC 4291 section 2.2) without its zone, or null. */
 function ipv6Words(text: string): readonly number[] | null {
-  const [address = '', ...more] = (text.split('%', 1)[0] ?? '').split('::')
-  if (more.length > 1) return null
-  const head = groupsOf(address)
-  const tail = more[0] === undefined ? [] : groupsOf(more[0])
-  if (head === null || tail === null) return null
+  const [address = ''] = text.split('%', 1)
+  if (!isIPv6(address)) return null
+  const [head = [], tail = []] = address.split('::').map(groupsOf)
   const missing = ipv6Groups - head.length - tail.length
-  const isComplete = more.length === 0 ? missing === 0 : missing >= 1
-  return isComplete ? [...head, ...Array.from({ length: missing }, () => 0), ...tail] : null
+  return [...head, ...Array.from({ length: missing }, () => 0), ...tail]
 }
 
-function groupsOf(text: string): number[] | null {
+/** `text` is a valid part of an address; its end may be dotted decimal. */
+function groupsOf(text: string): readonly number[] {
   if (text === '') return []
-  const groups: number[] = []
-  const parts = text.split(':')
-  for (const [at, part] of parts.entries()) {
-    const ipv4 = at === parts.length - 1 ? ipv4Word(part) : null
-    if (ipv4 !== null) groups.push(ipv4 >>> 16, ipv4 & 0xffff)
-    else if (/^[0-9a-f]{1,4}$/i.test(part)) groups.push(Number.parseInt(part, 16))
-    else return null
-  }
-  return groups
+  return text.split(':').flatMap((part) => {
+    const ipv4 = part.includes('.') ? ipv4Word(part) : null
+    return ipv4 === null ? [Number.parseInt(part, 16)] : [ipv4 >>> 16, ipv4 & 0xffff]
+  })
 }
 
 /** The finaliser of MurmurHash3 (32 bits): every bit of the input moves half of the output's. */

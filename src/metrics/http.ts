@@ -3,7 +3,6 @@ import type { Clock } from '../core/deps.ts'
 import type { PolicyName } from '../core/limits.ts'
 import { METHODS } from '../http/gate.ts'
 import type { RequestLine } from '../http/request-log.ts'
-import { patternOf } from '../http/route-table.ts'
 import { concurrencyLimitNames } from '../limits/concurrency-limits.ts'
 import type { ConcurrencyLimitName } from '../limits/concurrency-limits.ts'
 import type { MetricCell, HistogramCell, Meter } from './meter.ts'
@@ -23,16 +22,7 @@ export interface HttpObserver {
 interface Deps {
   readonly meter: Meter
   readonly clock: Pick<Clock, 'monotonic'>
-  /** Templates of all routes, `{name}` for parameters. */
-  readonly templates: readonly string[]
-  /** True for a page or a file that a page loads. */
-  readonly isPage: (path: string) => boolean
 }
-
-/** Paths with a cached route: more than most sets have documents. */
-const MAX_REMEMBERED = 8192
-/** Longer targets are not cached: no document has one. */
-const MAX_TARGET_LENGTH = 300
 
 interface RouteCells {
   readonly route: string
@@ -40,13 +30,8 @@ interface RouteCells {
   readonly counts: Map<string, MetricCell>
 }
 
-export function createHttpObserver({ meter, clock, templates, isPage }: Deps): HttpObserver {
-  const exact = new Set(templates.filter((template) => !template.includes('{')))
-  const patterns = [...new Set(templates)]
-    .filter((template) => template.includes('{'))
-    .map((template) => ({ template, pattern: patternOf(template) }))
+export function createHttpObserver({ meter, clock }: Deps): HttpObserver {
   const byRoute = new Map<string, RouteCells>()
-  let byPath = new Map<string, RouteCells>()
   const inFlight = meter.gauge('ledger_http_in_flight', {})
   const malformed = meter.counter('ledger_http_malformed_total', {})
   const offered = meter.counter('ledger_payments_offered_total', {})
@@ -54,28 +39,12 @@ export function createHttpObserver({ meter, clock, templates, isPage }: Deps): H
   // Created at the start, so that a rate includes the first.
   for (const limit of concurrencyLimitNames) meter.counter('ledger_requests_shed_total', { limit })
 
-  const routeOf = (path: string): string => {
-    if (exact.has(path)) return path
-    const found = patterns.find(({ pattern }) => pattern.test(path))
-    return found?.template ?? (isPage(path) ? 'page' : 'unknown')
-  }
-  const cellsOf = (target: string): RouteCells => {
-    const mark = target.indexOf('?')
-    const path = mark === -1 ? target : target.slice(0, mark)
-    const known = byPath.get(path)
+  const cellsOf = (route: string): RouteCells => {
+    const known = byRoute.get(route)
     if (known !== undefined) return known
-    const route = routeOf(path)
-    const cells = byRoute.get(route) ?? {
-      route,
-      seconds: meter.histogram('ledger_http_request_seconds', { route }),
-      counts: new Map<string, MetricCell>(),
-    }
+    const seconds = meter.histogram('ledger_http_request_seconds', { route })
+    const cells: RouteCells = { route, seconds, counts: new Map() }
     byRoute.set(route, cells)
-    // Unknown paths are not cached: pages may be added, and made-up paths are endless.
-    if (route !== 'unknown' && target.length <= MAX_TARGET_LENGTH) {
-      if (byPath.size >= MAX_REMEMBERED) byPath = new Map()
-      byPath.set(path, cells)
-    }
     return cells
   }
   const countOf = (cells: RouteCells, sent: string, code: number): MetricCell => {
@@ -91,8 +60,8 @@ export function createHttpObserver({ meter, clock, templates, isPage }: Deps): H
   }
 
   return {
-    answered: ({ method, target, status, startedMs }) => {
-      const cells = cellsOf(target)
+    answered: ({ method, route, status, startedMs }) => {
+      const cells = cellsOf(route)
       countOf(cells, method, status).value += 1
       observe(cells.seconds, (clock.monotonic() - startedMs) / 1000)
       if (status === 402) offered.value += 1

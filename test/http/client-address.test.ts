@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { createClientAddress } from '../../src/http/client-address.ts'
+import { createClientAddress } from '../../src/limits/client-address.ts'
 
 const behind = createClientAddress(['10.0.0.0/8', '2001:db8:aa::/48', '192.0.2.10'])
 

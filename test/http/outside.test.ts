@@ -115,7 +115,7 @@ describe('a node that stalls', () => {
     )
     await expect.poll(() => [node.posts(), answers.length]).toEqual([WAIT_FOR_A_NODE, TOO_MANY])
     const full =
-      'Too many signatures wait for the node that contract wallets are asked at; nothing was done'
+      'Too many signatures are waiting for the chain node that checks contract wallets; nothing was done'
     expectRefused(answers, full)
     expect(meter.counter('ledger_requests_shed_total', { limit: 'chain' }).value).toBe(TOO_MANY)
 
@@ -162,7 +162,7 @@ describe('a mail server that stalls', () => {
     })
     const { answers, all } = collect(WAIT_FOR_MAIL + TOO_MANY, (at) => askForCode(service, at))
     await expect.poll(() => [letters, answers.length]).toEqual([WAIT_FOR_MAIL, TOO_MANY])
-    expectRefused(answers, 'Too many letters are on their way; nothing was done')
+    expectRefused(answers, 'Too many e-mails are being sent; nothing was done')
     const sends = () =>
       service.actions.database.reader.selectFrom('email_sends').select('sent_at').execute()
     expect(await sends()).toHaveLength(WAIT_FOR_MAIL)

@@ -125,7 +125,7 @@ test(`of ${AT_ONCE + TOO_MANY} writes at once ${AT_ONCE} are taken, the others r
     expect(answer.headers.get('cache-control')).toBe('no-store')
     expect(JSON.parse(answer.body.toString())).toMatchObject({
       code: 'unavailable',
-      details: 'Too many writes are under way; nothing was done',
+      details: 'Too many writes are in progress; nothing was done',
     })
   }
   await expect.poll(() => checks).toBe(AT_ONCE)
@@ -193,7 +193,7 @@ test(`of ${AT_ONCE + TOO_MANY} writes at once ${AT_ONCE} are taken, the others r
   await service.stop()
 })
 
-test('bodies that do not come take up no room', async () => {
+test('request bodies that never arrive occupy no place in a concurrency limit', async () => {
   const reference = withPlatform(await loadReference('data'), platformKey)
   const service = await startService(published.dir, { actions: { reference: () => reference } })
   const [body = '', ...others] = await signedReceipts(AT_ONCE + TOO_MANY, service.clock.now())
@@ -211,22 +211,29 @@ test('bodies that do not come take up no room', async () => {
   await service.stop()
 })
 
-test('a room does nothing for who is gone, and is free again after every end', async () => {
+test('a concurrency limit skips work of a disconnected client and frees the place after every end', async () => {
   const { write: limit, read } = createConcurrencyLimits()
   let done = 0
   const work = () => {
     done += 1
     return Promise.resolve()
   }
-  await expect(limit.run(work, () => true)).rejects.toThrow()
+  const prepare = () => work
+  await expect(limit.run({ prepare, isGone: () => true })).rejects.toThrow()
   expect(done).toBe(0)
   for (let round = 0; round < 2; round += 1) {
+    let fail: (reason: Error) => void = () => undefined
+    const failing = new Promise<never>((_resolve, reject) => {
+      fail = reject
+    })
     const stuck = Promise.allSettled(
-      Array.from({ length: AT_ONCE }, () => limit.run(() => Promise.reject(new Error('no luck')))),
+      Array.from({ length: AT_ONCE }, () => limit.run({ prepare: () => () => failing })),
     )
+    await Promise.resolve()
     expect(limit.isFull()).toBe(true)
-    await expect(limit.run(work)).rejects.toMatchObject({ code: 'unavailable' })
-    await read.run(work)
+    await expect(limit.run({ prepare })).rejects.toMatchObject({ code: 'unavailable' })
+    await read.run({ prepare })
+    fail(new Error('no luck'))
     const ends = await stuck
     expect(ends.filter(({ status }) => status === 'rejected')).toHaveLength(AT_ONCE)
     expect(limit.isFull()).toBe(false)

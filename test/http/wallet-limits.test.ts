@@ -8,7 +8,7 @@ import { fillOath } from '../../src/auth/messages.ts'
 import type { PolicyName } from '../../src/core/limits.ts'
 import type { TierName } from '../../src/core/partner.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
-import { createSignedCalls } from '../../src/http/signed-call.ts'
+import { createRateLimits } from '../../src/limits/admission.ts'
 import { createLimiter } from '../../src/limits/limiter.ts'
 import { createMeter } from '../../src/metrics/meter.ts'
 import { gate, tempFolder } from '../db/temp-database.ts'
@@ -310,17 +310,16 @@ describe('signed calls and the limits of the address', () => {
 
   test('a failure of ours counts against nobody', async () => {
     const limiter = createLimiter(handClock(), 2 ** 12)
-    const calls = createSignedCalls({
+    const { admit } = createRateLimits({
       limiter,
-      clientAddress: () => '198.51.100.1',
       networkOf: () => ({ host: 5, range: null }),
       termsOf: () => Promise.reject(new Error('disk I/O error')),
       walletKey: () => 7,
     })
     const wallet = parseWallet(alice.address)
     for (const stage of ['precheck', 'charge'] as const) {
-      const call = calls(undefined, undefined)
-      expect(call.admitted).toBe(true)
+      const call = admit('198.51.100.1', true)
+      expect(call.refusal).toBeNull()
       await expect(call[stage](wallet)).rejects.toThrow('disk I/O error')
       for (const policy of ['failed_signatures', 'over_limit'] as const) {
         expect([stage, policy, limiter.remaining({ policy, key: 5 })]).toEqual([stage, policy, 600])
@@ -392,7 +391,7 @@ describe('the day across a restart', () => {
     const path = join(tempFolder(), 'ledger.db')
     const first = await restart(path)
     await tally(50, () => fetch(`${first.url}/api/v1/rails`))
-    await first.app.counts.flush()
+    await first.app.counters.flush()
     await tally(20, () => fetch(`${first.url}/api/v1/rails`))
     expect(await dayLeft(await restart(path))).toBe('949')
   })
@@ -401,7 +400,7 @@ describe('the day across a restart', () => {
     const path = join(tempFolder(), 'ledger.db')
     const first = await restart(path)
     await tally(50, () => fetch(`${first.url}/api/v1/rails`))
-    await first.app.counts.flush()
+    await first.app.counters.flush()
     const tomorrow = handClock(Date.UTC(2026, 10, 22))
     expect(await dayLeft(await restart(path, tomorrow))).toBe('999')
   })

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
+import type { InstalledDeps } from '../../src/actions/deps.ts'
 import { commitOnce } from '../../src/actions/idempotency.ts'
 import { verifySignedBody } from '../../src/actions/signed-body.ts'
 import { messages } from '../../src/auth/messages.ts'
@@ -11,12 +12,10 @@ import type { Route } from '../../src/contract/route.ts'
 import { signatureInput, timeInput, walletInput } from '../../src/contract/schemas/input.ts'
 import { deleteExpiredAnswers } from '../../src/db/guard.ts'
 import { getMeta, setMeta } from '../../src/db/meta.ts'
-import { installHandlers, read, write } from '../../src/http/handlers.ts'
-import type { Handler } from '../../src/http/handlers.ts'
+import type { Endpoint } from '../../src/http/context.ts'
+import { createEndpoint } from '../../src/http/handlers.ts'
 import { createPartnerAuth } from '../../src/http/partner-auth.ts'
-import { createRouteTable } from '../../src/http/route-table.ts'
 import { createConcurrencyLimits, outboundLimitsOf } from '../../src/limits/concurrency-limits.ts'
-import type { Service } from '../support/http-service.ts'
 import { send } from '../support/raw-http.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
 import { useService } from '../support/use-service.ts'
@@ -46,58 +45,56 @@ const shape = {
   answers: { 201: { description: 'done' } },
   serving: { kind: 'handler', cache: 'private, no-store' },
 } as const
-const testRoutes: readonly Route[] = [
-  {
-    ...shape,
-    id: 'note',
-    method: 'POST',
-    path: '/api/v1/test/notes',
-    access: 'signed',
-    body: noteBody,
-  },
-  {
-    ...shape,
-    id: 'mark',
-    method: 'POST',
-    path: '/api/v1/test/marks',
-    access: 'partner',
-    body: markBody,
-  },
-  {
-    ...shape,
-    id: 'move',
-    method: 'PATCH',
-    path: '/api/v1/test/marks',
-    access: 'partner',
-    body: markBody,
-  },
-  {
-    ...shape,
-    id: 'open',
-    method: 'POST',
-    path: '/api/v1/test/open',
-    access: 'public',
-    body: markBody,
-  },
-  { ...shape, id: 'look', method: 'GET', path: '/api/v1/test/look', access: 'partner' },
-]
+const marks = { ...shape, path: '/api/v1/test/marks', access: 'partner', body: markBody } as const
+const note: Route = {
+  ...shape,
+  id: 'note',
+  method: 'POST',
+  path: '/api/v1/test/notes',
+  access: 'signed',
+  body: noteBody,
+}
+const mark: Route = { ...marks, id: 'mark', method: 'POST' }
+const move: Route = { ...marks, id: 'move', method: 'PATCH' }
+const open: Route = {
+  ...marks,
+  id: 'open',
+  method: 'POST',
+  path: '/api/v1/test/open',
+  access: 'public',
+}
+const look: Route = {
+  ...shape,
+  id: 'look',
+  method: 'GET',
+  path: '/api/v1/test/look',
+  access: 'partner',
+}
 
-/** Adds one to a counter in the transaction; the answer tells the count. */
-function testHandlers(service: Pick<Service, 'actions'>): Record<string, Handler> {
-  const { actions } = service
+/** Each adds one to a counter in its transaction and answers the count. */
+function testEndpoints(actions: InstalledDeps): readonly Endpoint[] {
   const count = async (tx: Parameters<typeof setMeta>[0]): Promise<number> => {
     const next = Number((await getMeta(tx, 'count')) ?? '0') + 1
     await setMeta(tx, 'count', String(next))
     return next
   }
-  return {
-    note: write(noteBody, async ({ body, json, request }) => {
-      const proof = await verifySignedBody(actions, request, {
+  const outboundLimits = outboundLimitsOf(createConcurrencyLimits())
+  const services = {
+    actions: { ...actions, outboundLimits },
+    partnerAuth: createPartnerAuth(actions),
+  }
+  const endpoint = (route: Route, handle: Parameters<typeof createEndpoint>[1]) =>
+    createEndpoint(route, handle, services)
+  return [
+    endpoint(note, async (input, context) => {
+      const body = noteBody.parse(input.body)
+      const { json, request } = context
+      const proof = await verifySignedBody(actions, context, {
         json,
         ...body,
         message: messages.register,
       })
-      return await commitOnce(actions, request, [proof], async (tx) => {
+      return await commitOnce<object>(actions, request, [proof], async (tx) => {
         if (body.note === 'counted refusal') {
           await count(tx)
           return { refused: new ApiError('refused') }
@@ -107,47 +104,35 @@ function testHandlers(service: Pick<Service, 'actions'>): Record<string, Handler
         return { status: 201, body: { counted, wallet: proof.wallet.display } }
       })
     }),
-    mark: write(markBody, async ({ partner, request }) => {
+    endpoint(mark, async (_input, { partner, request }) => {
       const proof = await partner()
       return await commitOnce(actions, request, [proof], async (tx) => ({
         status: 201,
         body: { counted: await count(tx), binding: proof.binding },
       }))
     }),
-    move: write(markBody, async ({ partner, request }) => {
+    endpoint(move, async (_input, { partner, request }) => {
       const proof = await partner()
       return await commitOnce(actions, request, [proof], async (tx) => ({
         status: 200,
         body: { counted: await count(tx) },
       }))
     }),
-    open: write(markBody, async ({ request }) =>
+    endpoint(open, async (_input, { request }) =>
       commitOnce(actions, request, [], async (tx) => ({
         status: 202,
         body: { counted: await count(tx) },
       })),
     ),
-    look: read(async ({ partner }) => {
+    endpoint(look, async (_input, { partner }) => {
       const { wallet, binding } = await partner()
       return { body: { wallet: wallet.display, binding } }
     }),
-  }
+  ]
 }
 
-const service = useService()
+const service = useService({ options: () => ({ endpoints: testEndpoints }) })
 const alice = evmWallet('alice')
-
-beforeEach(async () => {
-  const concurrency = createConcurrencyLimits()
-  installHandlers(service.app.hono, testHandlers(service), {
-    routes: testRoutes,
-    actions: { ...service.actions, outboundLimits: outboundLimitsOf(concurrency) },
-    partnerAuth: createPartnerAuth(service.actions),
-    knownPath: createRouteTable(testRoutes),
-    concurrency,
-    addressOf: ({ socket }) => socket.remoteAddress ?? '',
-  })
-})
 
 const answerSchema = z.record(z.string(), z.unknown())
 

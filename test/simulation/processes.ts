@@ -139,7 +139,7 @@ export async function startService(host: Host): Promise<ServiceProcess> {
       trustedProxies: [],
       health: () => Promise.resolve({ statusCode: 200, body: { status: 'ok' } }),
       obstacles: () => Promise.resolve([]),
-      statsSince: () => Promise.resolve({}),
+      statsSince: () => Promise.reject(new Error('nothing is published')),
       countView: silent,
       actions,
     })

@@ -9,7 +9,9 @@ import { readVendored } from '../../builder/publish/vendored.ts'
 import { siteOf } from '../../builder/site/site-documents.ts'
 import type { World } from '../../builder/world/world.ts'
 import { createDocumentStore } from '../../src/http/document-store.ts'
-import { createOrigin } from '../../src/http/origin.ts'
+import { createFrontDoor } from '../../src/http/front-door.ts'
+import { createRouteTable } from '../../src/http/route-table.ts'
+import { unlimited } from '../../src/limits/admission.ts'
 import { workspace } from '../builder/publish/set.ts'
 
 export interface SiteServer {
@@ -32,22 +34,25 @@ export async function startSite(makeWorld: (siteUrl: string) => World): Promise<
   const space = await workspace()
   const clock = { monotonic: () => performance.now(), sleep: () => Promise.resolve() }
   const store = createDocumentStore({ publicDir: space.publicDir, clock, log: quiet })
-  const origin = createOrigin({
+  const listener = createFrontDoor({
     store,
-    admission: null,
+    table: createRouteTable([]),
+    rateLimits: unlimited,
+    clientAddress: (peer) => peer,
+    clock,
+    log: { ...quiet, isEnabled: () => false, flush() {} },
     requestLog: null,
     requestId: () => 'test',
-    monotonic: clock.monotonic,
+    docsUrl: '',
+    forReader: (_req, answer) => answer,
     countView: () => undefined,
-    dynamicQueries: new Map(),
-    refuse: (_req, res) => res.writeHead(400).end(),
+    dispatch: ({ path, outgoing }) => {
+      const isHealth = path === '/api/v1/health'
+      outgoing.writeHead(isHealth ? 200 : 404, { 'Content-Type': 'application/json' })
+      outgoing.end(JSON.stringify(isHealth ? health : { code: 'not_found' }))
+    },
   })
-  const server = createServer((req, res) => {
-    if (origin(req, res)) return
-    const isHealth = req.url === '/api/v1/health'
-    res.writeHead(isHealth ? 200 : 404, { 'Content-Type': 'application/json' })
-    res.end(JSON.stringify(isHealth ? health : { code: 'not_found' }))
-  })
+  const server = createServer(listener)
   const { port } = await new Promise<AddressInfo>((resolve, reject) => {
     server.listen(0, '127.0.0.1', () => {
       const address = server.address()

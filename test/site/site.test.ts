@@ -76,7 +76,7 @@ describe('every page', () => {
       }
     }
     const dead = wanted.filter(({ path, hash }) => {
-      if (!published.has(path)) return known(path)?.isDocument !== false
+      if (!published.has(path)) return known(path)?.resource.isDocument !== false
       return hash !== '' && anchors.get(path)?.has(hash) === false
     })
     expect(wanted.length).toBeGreaterThan(1000)

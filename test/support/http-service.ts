@@ -15,6 +15,7 @@ import type { Published } from '../../builder/publish/publish.ts'
 import type { InstalledDeps } from '../../src/actions/deps.ts'
 import { createApp } from '../../src/app.ts'
 import type { App, AppDeps } from '../../src/app.ts'
+import type { AnswerOf } from '../../src/contract/route-types.ts'
 import { pathOf } from '../../src/contract/routes.ts'
 import type { JsonValue } from '../../src/core/canonical-json.ts'
 import type { Clock } from '../../src/core/deps.ts'
@@ -98,18 +99,19 @@ export interface Service {
 /** The whole listener on a free port, over whatever is published in `dir`. */
 export async function startService(
   dir: string,
-  options: Partial<Omit<AppDeps, 'log' | 'actions' | 'clock'>> & {
+  options: Partial<Omit<AppDeps, 'log' | 'actions' | 'clock' | 'endpoints'>> & {
     /** What writes are given, where it matters to the test. */
     readonly actions?: Partial<InstalledDeps>
     readonly clock?: HandClock
     /** Keeps the database in this file, which outlives the service. */
     readonly databasePath?: string
     readonly level?: LogLevel
+    readonly endpoints?: (actions: InstalledDeps) => AppDeps['endpoints']
     /** Adds routes before the server starts. */
     readonly extend?: (app: App) => void
   } = {},
 ): Promise<Service> {
-  const { level = 'info', extend, clock = handClock(), databasePath, ...given } = options
+  const { level = 'info', extend, endpoints, clock = handClock(), databasePath, ...given } = options
   let text = ''
   const log = createLog({
     level,
@@ -133,16 +135,17 @@ export async function startService(
     trustedProxies: [],
     health: () => Promise.resolve({ statusCode: 200, body: { status: 'ok' } }),
     obstacles: () => Promise.resolve([]),
-    statsSince: (sinceMs) => Promise.resolve({ delta_since: { since: sinceMs } }),
+    statsSince: (sinceMs) => Promise.resolve(emptyStats(sinceMs)),
     countView: (slug) => {
       views.push(slug)
     },
     ...given,
     actions,
+    endpoints: endpoints?.(actions) ?? [],
   })
   extend?.(app)
   const { failureAnswer } = app
-  await app.counts.load()
+  await app.counters.load()
   const server = await serve(app.listener, { host: '127.0.0.1', port: 0, clock, failureAnswer })
   const { address } = server
   return {
@@ -163,11 +166,37 @@ export async function startService(
     actions,
     stop: async () => {
       await server.close(1000)
-      await app.counts.flush()
+      await app.counters.flush()
       await actions.close()
       log.flush()
       expectNoSecrets(text)
     },
+  }
+}
+
+/** The aggregate of an empty ledger. */
+export function emptyStats(sinceMs: number): AnswerOf<'getStatsLive'> {
+  const since = new Date(sinceMs).toISOString()
+  const lists = { rail_snapshots: [], receipts: [], honesty_flags: [], opportunities: [] }
+  return {
+    tpv_30d_usdc: 0,
+    tpv_7d_usdc: 0,
+    rails_total: 0,
+    rails_paying: 0,
+    rails_stale: 0,
+    rails_unknown_tpv: 0,
+    workers_total: 0,
+    partners_total: 0,
+    receipts_total: 0,
+    receipts_verified: 0,
+    jobs_total: 0,
+    jobs_open: 0,
+    pacts_settled: 0,
+    pacts_in_flight: 0,
+    open_flags: 0,
+    opportunities: 0,
+    computed_at: since,
+    delta_since: { since, ...lists, truncated: false },
   }
 }
 

@@ -6,7 +6,6 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 import { createLimiter } from '../../../src/limits/limiter.ts'
-import type { Claim } from '../../../src/limits/limiter.ts'
 import { createNetworkHash } from '../../../src/limits/network-key.ts'
 import { numberArgument, report, textArgument, timed } from '../task.ts'
 
@@ -28,14 +27,12 @@ report({ heldMb, firstNs: firstNs - textNs, laterNs: laterNs - textNs })
 function service(): (address: string) => boolean {
   const limiter = createLimiter({ now: () => Date.now(), monotonic: () => performance.now() })
   const networkOf = createNetworkHash([0x1234_5678, 0x0abc_def0])
-  const claims: Claim[] = [
-    { policy: 'ip', key: 0 },
-    { policy: 'day', key: 0 },
-  ]
   return (address) => {
     const { host: key } = networkOf(address)
-    for (const claim of claims) claim.key = key
-    return limiter.take(claims)
+    return limiter.take([
+      { policy: 'ip', key },
+      { policy: 'day', key },
+    ])
   }
 }
 

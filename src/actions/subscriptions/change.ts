@@ -1,6 +1,7 @@
 /** Changes of a subscription that have a price: the terms, or the payment and what it bought. */
 import { bazaarExtension } from '../../contract/bazaar.ts'
 import { ApiError } from '../../contract/errors.ts'
+import type { AnswerOf } from '../../contract/route-types.ts'
 import { routeOf } from '../../contract/routes.ts'
 import type { JsonObject } from '../../core/canonical-json.ts'
 import { toUsdc } from '../../core/money.ts'
@@ -48,7 +49,7 @@ export async function changeSubscription(
 ): Promise<Paid> {
   const { request, proof, tier } = sent
   const { nowMs } = request
-  const prior = await priorAnswer(deps, request, [proof])
+  const prior = await priorAnswer<AnswerOf<'changeSubscription'>>(deps, request, [proof])
   if (prior !== null) return prior
   if (!proof.timely) throw expired(proof.timestampMs, nowMs)
   const partner = await requireOwnPartner(deps.database.reader, proof, nowMs)

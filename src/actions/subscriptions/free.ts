@@ -11,7 +11,7 @@ import { appendSubscriptionChange } from '../../db/partners/subscription-changes
 import type { NewSubscriptionChange } from '../../db/partners/subscription-changes.ts'
 import { setSubscription } from '../../db/partners/subscription.ts'
 import type { ActionDeps } from '../deps.ts'
-import type { Outcome } from '../idempotency.ts'
+import type { OutcomeOf } from '../idempotency.ts'
 import { partnerAt } from '../partner-access.ts'
 import type { CurrentPartner } from '../partner-access.ts'
 import { commitOwnWrite } from '../partner-write.ts'
@@ -23,7 +23,7 @@ import { subscriptionView } from './view.ts'
 export async function cancelOwnSubscription(
   deps: ActionDeps,
   sent: PartnerWrite,
-): Promise<Outcome> {
+): Promise<OutcomeOf<'cancelSubscription'>> {
   return await changeFreely(deps, sent, {
     action: 'cancelSubscription',
     kind: 'cancelled',
@@ -32,7 +32,10 @@ export async function cancelOwnSubscription(
 }
 
 /** `POST /partners/subscription` for the tier `free`: what is paid for is kept to its end. */
-export async function toFree(deps: ActionDeps, sent: PartnerWrite): Promise<Outcome> {
+export async function toFree(
+  deps: ActionDeps,
+  sent: PartnerWrite,
+): Promise<OutcomeOf<'changeSubscription'>> {
   return await changeFreely(deps, sent, {
     action: SUBSCRIPTION_ACTION,
     kind: 'free',
@@ -53,7 +56,7 @@ async function changeFreely(
     readonly kind: 'free' | 'cancelled'
     readonly change: (partner: CurrentPartner, nowMs: number) => PartnerSubscription
   },
-): Promise<Outcome> {
+): Promise<OutcomeOf<'changeSubscription'>> {
   const { request } = sent
   const { nowMs } = request
   return await commitOwnWrite(deps, { ...sent, action }, async (tx, partner) => {
@@ -76,7 +79,7 @@ export async function exchange(
   deps: ActionDeps,
   sent: PartnerWrite,
   offer: Offer,
-): Promise<Outcome> {
+): Promise<OutcomeOf<'changeSubscription'>> {
   const { request } = sent
   const { nowMs } = request
   return await commitOwnWrite(
@@ -134,7 +137,7 @@ async function written(
     readonly priceMicroUsdc?: number
     readonly creditMicroUsdc?: number
   },
-): Promise<Outcome> {
+): Promise<OutcomeOf<'changeSubscription'>> {
   const { nowMs, change, priceMicroUsdc = 0, creditMicroUsdc = 0 } = done
   const { handle, subscription } = partner
   const now = isoTime(nowMs)

@@ -1,4 +1,5 @@
 /** What a payment that is known already was made for, and the answer that it bought. */
+import type { AnswerOf } from '../../contract/route-types.ts'
 import { paymentAsset } from '../../contract/x402.ts'
 import type { TierName } from '../../core/partner.ts'
 import { isoTime } from '../../core/time.ts'
@@ -9,11 +10,13 @@ import type { Authorization } from '../../payments/authorization.ts'
 import { outcomeHeaders } from '../../payments/challenge.ts'
 import { MalformedPaymentError, decodePayment } from '../../payments/codec.ts'
 import type { ActionDeps } from '../deps.ts'
-import type { Outcome } from '../idempotency.ts'
+import type { OutcomeOf } from '../idempotency.ts'
 import { subscriptionDetail } from './effect.ts'
 
 /** The answer, with the headers of the payment where there was one. */
-export type Paid = Outcome & { readonly headers?: Readonly<Record<string, string>> }
+export type Paid = OutcomeOf<'changeSubscription'> & {
+  readonly headers?: Readonly<Record<string, string>>
+}
 
 /** Null where it is malformed: `purchase` says how. */
 export function authorizationOf(header: string): Authorization | null {
@@ -56,8 +59,9 @@ export async function repeated(deps: ActionDeps, payment: PaymentRecord): Promis
 export async function answerOf(
   { database }: Pick<ActionDeps, 'database'>,
   { id }: PaymentRecord,
-): Promise<Outcome> {
+): Promise<OutcomeOf<'changeSubscription'>> {
   const change = await changeByPayment(database.reader, id)
   if (change === null) throw new Error(`the payment ${id} has settled and bought nothing`)
-  return { status: 200, body: change.answer }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- stored with the change, as it was answered
+  return { status: 200, body: change.answer as object as AnswerOf<'changeSubscription'> }
 }

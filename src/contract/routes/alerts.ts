@@ -18,18 +18,18 @@ import { severity } from '../schemas/flag.ts'
 import { timeInput } from '../schemas/input.ts'
 import { emptyBody } from '../schemas/job.ts'
 
-const id: Parameter = {
+const id = {
   schema: subscriptionId,
   description: 'The `id` of a subscription of the calling wallet.',
   example: 'sub_9f2c41d07a6be8053c1d2e4f',
-}
+} as const satisfies Parameter
 const noSubscription = { description: 'The wallet has no such subscription.' }
 const repeated = 'An exact repeat; the first answer.'
-const limit: Parameter = {
+const limit = {
   schema: limitInput,
   description: 'Entries at most, 1 to 200; 50 without it.',
   example: '50',
-}
+} as const satisfies Parameter
 
 /** What happens to the ledger, pulled or delivered. */
 export const alertRoutes = [

@@ -22,11 +22,11 @@ import {
 } from '../schemas/job.ts'
 import { skillSlug } from '../schemas/skill.ts'
 
-const id: Parameter = {
+const id = {
   schema: jobId,
   description: 'The `id` of a job.',
   example: 'job_9f2c41d07a6be8053c1d2e4f',
-}
+} as const satisfies Parameter
 const noJob = { description: 'No such job.' }
 const repeated = 'An exact repeat; the first answer.'
 

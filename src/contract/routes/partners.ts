@@ -16,11 +16,11 @@ import {
   tierList,
 } from '../schemas/partner.ts'
 
-const handle: Parameter = {
+const handle = {
   schema: partnerHandle,
   description: 'The handle that was chosen at signup.',
   example: 'acme-agents',
-}
+} as const satisfies Parameter
 
 /** `me` and `tiers` stand before `{handle}`: the first that fits answers. */
 export const partnerRoutes = [

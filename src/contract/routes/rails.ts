@@ -7,11 +7,11 @@ import { rail, railHistory, railList } from '../schemas/rail.ts'
 
 const csv = 'text/csv; charset=utf-8; header=present'
 
-const railName: Parameter = {
+const railName = {
   schema: railSlug,
   description: 'The `rail` value of a rail snapshot.',
   example: 'x402',
-}
+} as const satisfies Parameter
 
 /** The rails, what was polled of them, and which of them pay. */
 export const railRoutes = [

@@ -1,7 +1,7 @@
 import { documents } from '../answers.ts'
 import { apiPrefix, json } from '../route.ts'
 import type { Route } from '../route.ts'
-import { time } from '../schemas/common.ts'
+import { timeInput } from '../schemas/input.ts'
 import { stats, statsLive } from '../schemas/stats.ts'
 
 /** The ledger in figures. */
@@ -17,7 +17,7 @@ export const statsRoutes = [
       'With `since` the answer has a `delta_since` block: what was created after that time, at most 200 entries of each kind.',
     query: {
       since: {
-        schema: time,
+        schema: timeInput,
         description: 'RFC 3339 time; changes after it are listed.',
         example: '2026-11-20T00:00:00Z',
       },

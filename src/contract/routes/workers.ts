@@ -7,11 +7,11 @@ import { reputation } from '../schemas/reputation.ts'
 import { skillSlug } from '../schemas/skill.ts'
 import { leaderboard, registerBody, worker, workerList } from '../schemas/worker.ts'
 
-const walletParameter: Parameter = {
+const walletParameter = {
   schema: walletInput,
   description: 'A wallet, in any accepted spelling.',
   example: '0x52908400098527886E0F7030069857D2E4169EE7',
-}
+} as const satisfies Parameter
 
 /** Who works, who claimed a spot, and what it comes to. */
 export const workerRoutes = [

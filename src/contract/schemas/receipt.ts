@@ -1,6 +1,5 @@
 import { z } from 'zod'
 
-import type { JsonObject } from '../../core/canonical-json.ts'
 import { checkVerdicts } from '../../core/onchain.ts'
 import { count, model, railSlug, time, url, usdc, wallet } from './common.ts'
 import {
@@ -82,9 +81,7 @@ export const receiptDetail = model(
   }),
 )
 
-export type ReceiptDetail = Omit<z.infer<typeof receiptDetail>, 'content'> & {
-  readonly content: JsonObject
-}
+export type ReceiptDetail = z.infer<typeof receiptDetail>
 
 export const receiptList = model(
   'ReceiptList',

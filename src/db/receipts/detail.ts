@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 
+import { receiptDetail } from '../../contract/schemas/receipt.ts'
 import type { ReceiptDetail } from '../../contract/schemas/receipt.ts'
 import { toUsdc } from '../../core/money.ts'
 import { earnedBy } from '../reputation.ts'
@@ -15,7 +16,7 @@ export async function receiptDetailOf(
 ): Promise<ReceiptDetail | null> {
   const record = await findReceipt(db, id)
   if (record === null) return null
-  const content = await contentOfReceipt(db, id)
+  const content = receiptDetail.shape.content.parse(await contentOfReceipt(db, id))
   return {
     ...receiptView(record, siteUrl),
     content,

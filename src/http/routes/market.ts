@@ -1,59 +1,36 @@
 /** The ranking of rails, and applications to them. */
-import type { z } from 'zod'
-
 import { apply } from '../../actions/apply.ts'
 import type { ActionDeps } from '../../actions/deps.ts'
-import { ApiError } from '../../contract/errors.ts'
-import { applyBody } from '../../contract/schemas/application.ts'
-import type { arbitrage } from '../../contract/schemas/arbitrage.ts'
-import { flagList } from '../../contract/schemas/flag.ts'
+import type { AnswerOf } from '../../contract/route-types.ts'
 import type { Flag } from '../../contract/schemas/flag.ts'
-import { railList } from '../../contract/schemas/rail.ts'
 import type { FigureName, Rail } from '../../contract/schemas/rail.ts'
 import { arbitrageCaveats, confidenceRule, rankRails } from '../../core/arbitrage.ts'
 import type { ArbitrageRail } from '../../core/arbitrage.ts'
 import { microPerUsdc, toUsdc } from '../../core/money.ts'
-import { nothingServed } from '../document-store.ts'
-import type { DocumentStore } from '../document-store.ts'
-import { read, write } from '../handlers.ts'
-import { readPublished } from '../live.ts'
-import { partnerWrite } from '../partner-write.ts'
+import type { Handlers } from '../handler-types.ts'
+import { withProof } from '../handlers.ts'
+import { oncePerSet } from '../published-documents.ts'
+import type { PublishedDocuments } from '../published-documents.ts'
 
-type PublishedDocuments = Pick<DocumentStore, 'get' | 'state'>
-
-export function marketHandlers(deps: ActionDeps, store: PublishedDocuments) {
-  const ranking = createArbitrage(store)
-  return {
-    applyToRail: write(applyBody, async (sent) =>
-      apply(deps, { ...(await partnerWrite(sent)), body: sent.body }),
+export function marketHandlers(deps: ActionDeps, published: PublishedDocuments) {
+  const ranking = oncePerSet(published, ({ computed_at: computedAt }) =>
+    arbitrageOf(
+      published.read('listRails').rails,
+      published.read('listHonestyFlags').flags,
+      computedAt,
     ),
-    getArbitrage: read(() => Promise.resolve({ body: ranking() })),
-  }
-}
-
-/** The ranking of the published set, made once per set. */
-function createArbitrage(store: PublishedDocuments): () => z.infer<typeof arbitrage> {
-  let made: { readonly set: string; readonly body: z.infer<typeof arbitrage> } | null = null
-  return () => {
-    const { manifest } = store.state()
-    if (manifest === null) throw new ApiError('unavailable', nothingServed(store))
-    if (made?.set !== manifest.set_sha256) {
-      const { rails } = readPublished(store, 'listRails', railList)
-      const { flags } = readPublished(store, 'listHonestyFlags', flagList)
-      made = {
-        set: manifest.set_sha256,
-        body: arbitrageOf(rails, flags, manifest.computed_at),
-      }
-    }
-    return made.body
-  }
+  )
+  return {
+    applyToRail: async ({ body }, context) => apply(deps, { ...(await withProof(context)), body }),
+    getArbitrage: () => Promise.resolve({ body: ranking() }),
+  } satisfies Partial<Handlers>
 }
 
 function arbitrageOf(
   rails: readonly Rail[],
   flags: readonly Flag[],
   computedAt: string,
-): z.infer<typeof arbitrage> {
+): AnswerOf<'getArbitrage'> {
   const earning = new Map(
     rails.filter(({ category }) => category === 'earning').map((rail) => [rail.rail, rail]),
   )

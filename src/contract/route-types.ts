@@ -1,0 +1,41 @@
+/** Types of requests and answers, inferred from the routes of the registry. */
+import type { z } from 'zod'
+
+import type { Route } from './route.ts'
+import type { RouteId, routes } from './routes.ts'
+
+export type RouteById<Id extends RouteId> = Extract<(typeof routes)[number], { readonly id: Id }>
+
+type GoodAnswers<R extends Route> = R['answers'][keyof R['answers'] & (200 | 201 | 202)]
+
+/** The body of a successful answer; a string where it is not JSON. */
+export type AnswerOfRoute<R extends Route> =
+  GoodAnswers<R> extends { readonly schema: infer Schema extends z.ZodType }
+    ? z.output<Schema>
+    : never
+
+export type AnswerOf<Id extends RouteId> = AnswerOfRoute<RouteById<Id>>
+
+/** A value that is answered may be made of read-only parts. */
+export type DeepReadonly<Value> = Value extends readonly (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
+  : Value extends object
+    ? { readonly [Name in keyof Value]: DeepReadonly<Value[Name]> }
+    : Value
+
+type Parsed<Parameters> = {
+  readonly [Name in keyof Parameters]: Parameters[Name] extends {
+    readonly schema: infer Schema extends z.ZodType
+  }
+    ? z.output<Schema>
+    : never
+}
+
+/** A request of the route after parsing. `body` is unknown for a route without one. */
+export interface RouteInput<R extends Route> {
+  readonly params: R extends { readonly params: infer Params } ? Parsed<Params> : object
+  readonly query: R extends { readonly query: infer Query } ? Partial<Parsed<Query>> : object
+  readonly body: R extends { readonly body: infer Schema extends z.ZodType }
+    ? z.output<Schema>
+    : unknown
+}

@@ -1,0 +1,196 @@
+/**
+ * The listener of the service: one parse of the request line, one route look-up and one rate limit decision per request.
+ * A published document is answered here, on Node's own request and response, since nearly every request is one and a
+ * framework costs half as much again. Everything else goes to Hono.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+import type { Failure } from '../contract/errors.ts'
+import { apiPrefix, mcpPath } from '../contract/route.ts'
+import type { Clock } from '../core/deps.ts'
+import { withFields } from '../core/log.ts'
+import type { LineLog } from '../core/log.ts'
+import { unlimited } from '../limits/admission.ts'
+import type { RateLimits } from '../limits/admission.ts'
+import type { ClientAddress } from '../limits/client-address.ts'
+import { isNotModified } from './conditional.ts'
+import type { RequestContext, RouteMatch } from './context.ts'
+import type { DocumentStore } from './document-store.ts'
+import { chooseVariant } from './documents.ts'
+import type { StoredDocument } from './documents.ts'
+import { errorAnswer, sendError } from './errors.ts'
+import { headerFailure, isForeignMethod, targetFailure } from './gate.ts'
+import { preflightHeaders } from './headers.ts'
+import type { ForReader } from './html-pages.ts'
+import { showsCredentials } from './partner-auth.ts'
+import { readRequestHeaders } from './request-headers.ts'
+import type { RequestHeaders } from './request-headers.ts'
+import type { RequestLog } from './request-log.ts'
+import type { RouteTable } from './route-table.ts'
+
+export interface FrontDoorDeps {
+  readonly store: Pick<DocumentStore, 'get'>
+  readonly table: RouteTable
+  readonly rateLimits: RateLimits
+  readonly clientAddress: ClientAddress
+  readonly clock: Pick<Clock, 'monotonic'>
+  readonly log: LineLog
+  readonly requestLog: RequestLog
+  readonly requestId: () => string
+  readonly docsUrl: string
+  readonly forReader: ForReader
+  /** Counts one view of an article. */
+  readonly countView: (slug: string) => void
+  readonly dispatch: (context: RequestContext) => void
+}
+
+const documentMethods = ['GET', 'HEAD', 'OPTIONS'] as const
+
+export function createFrontDoor(
+  deps: FrontDoorDeps,
+): (req: IncomingMessage, res: ServerResponse) => void {
+  const { store, table, rateLimits, clientAddress, clock, requestLog, requestId, dispatch } = deps
+  const labels = new WeakMap<StoredDocument, string>()
+
+  const labelOf = (path: string, document: StoredDocument | undefined): string => {
+    const known = document === undefined ? undefined : labels.get(document)
+    if (known !== undefined) return known
+    const label = table(path)?.resource.label ?? (document === undefined ? 'unknown' : 'page')
+    if (document !== undefined) labels.set(document, label)
+    return label
+  }
+  const refuse = (req: IncomingMessage, res: ServerResponse, failure: Failure): void => {
+    const { method = '', url: target = '' } = req
+    const startedMs = clock.monotonic()
+    const id = requestId()
+    const answer = deps.forReader(req, errorAnswer(failure, deps.docsUrl, id))
+    const bytes = sendError(res, answer)
+    const path = pathOf(target)
+    const route = labelOf(path, store.get(path))
+    requestLog?.({ requestId: id, method, target, route, status: answer.status, startedMs, bytes })
+  }
+  const addressOf = (req: IncomingMessage, { forwardedFor }: RequestHeaders) =>
+    clientAddress(req.socket.remoteAddress, forwardedFor)
+
+  const serveDocument = (
+    req: IncomingMessage,
+    res: ServerResponse,
+    document: StoredDocument,
+  ): void => {
+    const startedMs = requestLog === null ? 0 : clock.monotonic()
+    const headers = readRequestHeaders(req.rawHeaders)
+    const { path } = document.entry
+    const failure =
+      headerFailure(headers) ??
+      (isLimited(path, null) ? rateLimits.count(addressOf(req, headers)) : null)
+    if (failure !== null) return refuse(req, res, failure)
+    const variant = chooseVariant(document, headers.acceptEncoding)
+    if (variant === null) return refuse(req, res, { code: 'not_acceptable' })
+    const { method = '', url: target = '' } = req
+    const isGet = method === 'GET'
+    const isUnchanged = isNotModified(headers.ifNoneMatch, headers.ifModifiedSince, variant)
+    if (isUnchanged) {
+      res.writeHead(304, variant.notModifiedHeaders)
+      res.end()
+    } else {
+      res.writeHead(200, variant.headers)
+      if (isGet) res.end(variant.body)
+      else res.end()
+    }
+    // 200 and 304 alike show the article to a reader.
+    if (document.articleSlug !== null && isGet) deps.countView(document.articleSlug)
+    if (requestLog === null) return undefined
+    const status = isUnchanged ? 304 : 200
+    const bytes = isUnchanged || !isGet ? 0 : variant.body.byteLength
+    const route = labelOf(path, document)
+    requestLog({ requestId: requestId(), method, target, route, status, startedMs, bytes })
+    return undefined
+  }
+
+  return (req, res) => {
+    // Node takes a request line without a version for HTTP/0.9, which has no headers.
+    if (req.httpVersionMajor !== 1) return refuse(req, res, { code: 'malformed_request' })
+    const { method = '', url: target = '' } = req
+    const path = pathOf(target)
+    const isRead = method === 'GET' || method === 'HEAD'
+    const document = store.get(path)
+    const hasQuery = path.length !== target.length
+    // Published paths are in normal form, so that finding one is the check of the path.
+    if (document !== undefined && isRead && !hasQuery) return serveDocument(req, res, document)
+    const match = table(path)
+    if (document !== undefined && isRead && !isMadeForQuery(match, target.slice(path.length))) {
+      return serveDocument(req, res, document)
+    }
+
+    const headers = readRequestHeaders(req.rawHeaders)
+    const isAboutServer = method === 'OPTIONS' && target === '*'
+    const failure = headerFailure(headers) ?? (isAboutServer ? null : targetFailure(target))
+    if (failure !== null) return refuse(req, res, failure)
+    const methods = methodsOf(match, document)
+    const allow = (methods ?? documentMethods).join(', ')
+    if (isForeignMethod(method) || (methods !== null && !methods.includes(method))) {
+      return refuse(req, res, { code: 'method_not_allowed', headers: { Allow: allow } })
+    }
+    if (method === 'OPTIONS') {
+      res.writeHead(204, { ...preflightHeaders, Allow: allow, 'Cache-Control': 'no-store' })
+      res.end()
+      return undefined
+    }
+    const address = addressOf(req, headers)
+    const limits = isLimited(path, match) ? rateLimits : unlimited
+    const admission = limits.admit(address, isSigned(match, req))
+    if (admission.refusal !== null) return refuse(req, res, admission.refusal)
+    const id = requestId()
+    dispatch({
+      requestId: id,
+      startedMs: clock.monotonic(),
+      incoming: req,
+      outgoing: res,
+      path,
+      match,
+      address,
+      log: withFields(deps.log, { request_id: id }),
+      admission,
+      bytes: 0,
+    })
+    return undefined
+  }
+}
+
+function pathOf(target: string): string {
+  const mark = target.indexOf('?')
+  return mark === -1 ? target : target.slice(0, mark)
+}
+
+/** Whether a document has a form with one of the parameters of this query, which starts with its question mark. */
+function isMadeForQuery(match: RouteMatch | null, query: string): boolean {
+  const known = match?.resource.endpointOf('GET')?.route.query
+  if (known === undefined) return false
+  return query
+    .slice(1)
+    .split('&')
+    .some((part) => Object.hasOwn(known, part.split('=', 1)[0] ?? ''))
+}
+
+/** Null for a path without a list of methods. */
+function methodsOf(
+  match: RouteMatch | null,
+  document: StoredDocument | undefined,
+): readonly string[] | null {
+  const methods = match?.resource.methods ?? null
+  return document === undefined ? methods : [...new Set([...documentMethods, ...(methods ?? [])])]
+}
+
+/**
+ * The API, the MCP tools and pages that are looked up in the database are limited. Published pages and what they load
+ * are not, since one page is many requests.
+ */
+function isLimited(path: string, match: RouteMatch | null): boolean {
+  return path.startsWith(apiPrefix) || path === mcpPath || match?.resource.label === 'page'
+}
+
+/** Whether the request is to prove a wallet, in its body or by its headers. */
+function isSigned(match: RouteMatch | null, req: IncomingMessage): boolean {
+  const access = match?.resource.endpointOf(req.method ?? '')?.route.access ?? 'public'
+  return access === 'signed' || (access === 'partner' && showsCredentials(req))
+}

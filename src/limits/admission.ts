@@ -1,0 +1,200 @@
+/**
+ * Rate limits of one request. Anonymous requests count against their network. Signed requests count against the
+ * network on arrival, which bounds the cost of bad signatures, and after verification against the wallet alone.
+ */
+import { ApiError } from '../contract/errors.ts'
+import type { Failure } from '../contract/errors.ts'
+import { limitPolicies } from '../core/limits.ts'
+import type { PolicyName } from '../core/limits.ts'
+import type { Wallet } from '../core/wallet.ts'
+import type { Claim, Limiter } from './limiter.ts'
+import type { Network } from './network-key.ts'
+
+/** What the tier of a wallet allows. */
+export interface WalletTerms {
+  /** Multiplies the limit of a wallet; null for no limit. */
+  readonly multiplier: number | null
+  readonly isPartner: boolean
+}
+
+/** Limits of the wallet that signs a request. */
+export interface WalletAdmission {
+  /**
+   * Checks whether a wallet is within its limit before its signature is verified. Counts nothing.
+   * @throws ApiError `rate_limited`; the request then counts against its network as `over_limit`
+   */
+  readonly precheck: (wallet: Wallet) => Promise<void>
+  /**
+   * Counts the request against the wallet whose signature was verified, at most once.
+   * @throws ApiError `rate_limited`
+   */
+  readonly charge: (wallet: Wallet) => Promise<void>
+}
+
+export interface Admission extends WalletAdmission {
+  /** Null where the request is within its limits. A refused request counts against nobody. */
+  readonly refusal: Failure | null
+  /** The `RateLimit` headers of an answer that no shared cache stores. */
+  readonly headers: () => Readonly<Record<string, string>>
+  /** Refunds a request that was refused before anything was verified. */
+  readonly release: () => void
+  /** Signed calls that the wallet has left; null without a limit or a charged wallet. */
+  readonly remaining: () => number | null
+}
+
+export interface RateLimits {
+  /** Counts an anonymous request and returns its refusal, or null. */
+  readonly count: (address: string | undefined) => Failure | null
+  readonly admit: (address: string | undefined, isSigned: boolean) => Admission
+}
+
+export interface RateLimitDeps {
+  readonly limiter: Limiter
+  readonly networkOf: (address: string | undefined) => Network
+  readonly termsOf: (walletId: string) => Promise<WalletTerms>
+  /** A keyed hash: a whole number below 2^53. */
+  readonly walletKey: (walletId: string) => number
+}
+
+const { ip, range, day, wallet, non_partners, failed_signatures, over_limit } = limitPolicies
+
+const reasons: Readonly<Record<PolicyName, string>> = {
+  ip: `Over ${ip.quota} requests a minute with a burst of ${ip.burst}`,
+  range: `Over ${range.quota} requests a minute from this network`,
+  day: `Over the free ${day.quota} requests of this UTC day`,
+  wallet: `Over ${wallet.quota} requests a minute, times the multiplier of the tier, for this wallet`,
+  non_partners: `Over ${non_partners.quota} requests a minute from this network by wallets that are not partners`,
+  failed_signatures: `Over ${failed_signatures.quota} requests a minute from this network without a valid signature`,
+  over_limit: `Over ${over_limit.quota} requests a minute from this network by wallets over their own limit`,
+}
+
+const unlimitedAdmission: Admission = {
+  refusal: null,
+  headers: () => ({}),
+  precheck: () => Promise.resolve(),
+  charge: () => Promise.resolve(),
+  release: () => undefined,
+  remaining: () => null,
+}
+
+/** For requests that have no rate limit. */
+export const unlimited: RateLimits = { count: () => null, admit: () => unlimitedAdmission }
+
+export function createRateLimits(deps: RateLimitDeps): RateLimits {
+  const { limiter, networkOf } = deps
+  const count = (address: string | undefined): Failure | null => {
+    const claims = anonymousClaims(networkOf(address))
+    return limiter.take(claims) ? null : refusalOf(limiter, claims)
+  }
+  return {
+    count,
+    admit(address, isSigned) {
+      if (isSigned) return admitSigned(deps, networkOf(address))
+      const claims = anonymousClaims(networkOf(address))
+      return {
+        ...unlimitedAdmission,
+        refusal: count(address),
+        headers: () => limiter.report(claims).headers,
+        release: () => limiter.refund(claims),
+      }
+    },
+  }
+}
+
+function anonymousClaims({ host, range: block }: Network): readonly Claim[] {
+  const claims: Claim[] = [{ policy: 'ip', key: host }]
+  if (block !== null) claims.push({ policy: 'range', key: block })
+  claims.push({ policy: 'day', key: host })
+  return claims
+}
+
+/**
+ * Takes both network policies on arrival, so that no more concurrent requests pass than either has left. A verified
+ * wallet within its limit gets both refunded; a wallet over its limit gets `failed_signatures` refunded and leaves
+ * `over_limit` counted, so that a flood of it cannot fill the concurrency limits.
+ */
+function admitSigned(deps: RateLimitDeps, network: Network): Admission {
+  const { limiter } = deps
+  const key = network.range ?? network.host
+  const failed: readonly Claim[] = [{ policy: 'failed_signatures', key }]
+  const over: readonly Claim[] = [{ policy: 'over_limit', key }]
+  const arrival = [...failed, ...over]
+  let claims = failed
+  let isSettled = false
+  let lookup: { readonly walletId: string; readonly claims: Promise<readonly Claim[]> } | null =
+    null
+
+  const settle = (refunded: readonly Claim[]): void => {
+    if (isSettled) return
+    isSettled = true
+    limiter.refund(refunded)
+  }
+  const claimsOfWallet = async ({ id }: Wallet): Promise<readonly Claim[]> => {
+    if (lookup?.walletId !== id) {
+      const found = deps.termsOf(id).then((terms) => walletClaims(terms, deps.walletKey(id), key))
+      lookup = { walletId: id, claims: found }
+    }
+    try {
+      return await lookup.claims
+    } catch (error) {
+      // A fault of the service does not count against the caller.
+      settle(arrival)
+      throw error
+    }
+  }
+  const limitError = (): ApiError => {
+    const { code, details, headers = {} } = refusalOf(limiter, claims)
+    return new ApiError(code, details, { headers })
+  }
+  const refuse = (): Failure => {
+    const isForBadSignatures = failed.some((claim) => limiter.remaining(claim) === 0)
+    return refusalOf(limiter, isForBadSignatures ? failed : over)
+  }
+  return {
+    refusal: limiter.take(arrival) ? null : refuse(),
+    headers: () => (claims.length === 0 ? {} : limiter.report(claims).headers),
+    async precheck(signer) {
+      if (isSettled) return
+      const wanted = await claimsOfWallet(signer)
+      if (isSettled || wanted.every((claim) => limiter.remaining(claim) > 0)) return
+      claims = wanted
+      settle(failed)
+      // Counts nothing, since one of the claims is exhausted; reports the refusal to the metrics.
+      limiter.take(claims)
+      throw limitError()
+    },
+    async charge(signer) {
+      if (isSettled) return
+      const wanted = await claimsOfWallet(signer)
+      if (isSettled) return
+      claims = wanted
+      const isWithin = limiter.take(claims)
+      settle(isWithin ? arrival : failed)
+      if (!isWithin) throw limitError()
+    },
+    release: () => settle(arrival),
+    remaining() {
+      const [claim] = claims
+      return claim?.policy === 'wallet' ? limiter.remaining(claim) : null
+    },
+  }
+}
+
+function walletClaims(
+  { multiplier, isPartner }: WalletTerms,
+  walletKey: number,
+  networkKey: number,
+): readonly Claim[] {
+  if (multiplier === null) return []
+  const own: Claim = { policy: 'wallet', key: walletKey, multiplier }
+  return isPartner ? [own] : [own, { policy: 'non_partners', key: networkKey }]
+}
+
+function refusalOf(limiter: Limiter, claims: readonly Claim[]): Failure {
+  const { headers, retryAfterSeconds, refusedBy } = limiter.report(claims)
+  return {
+    code: 'rate_limited',
+    details: refusedBy === null ? undefined : reasons[refusedBy],
+    headers: { ...headers, 'Retry-After': String(Math.max(1, retryAfterSeconds)) },
+  }
+}

@@ -1,0 +1,65 @@
+/** The limits of the service, connected to the database, the tiers and the metrics. */
+import type { ActionDeps, InstalledDeps } from '../actions/deps.ts'
+import { walletTerms } from '../actions/partner-access.ts'
+import type { PolicyName } from '../core/limits.ts'
+import { createRateLimits, unlimited } from '../limits/admission.ts'
+import type { RateLimits } from '../limits/admission.ts'
+import type { OutboundLimits } from '../limits/concurrency-limits.ts'
+import { createLimiter } from '../limits/limiter.ts'
+import type { Limiter } from '../limits/limiter.ts'
+import { createNetworkHash } from '../limits/network-key.ts'
+import { createPersistedRateCounters } from '../limits/persisted-rate-counters.ts'
+import type { PersistedRateCounters } from '../limits/persisted-rate-counters.ts'
+
+/** 52 bits in hex. */
+const WALLET_KEY_DIGITS = 13
+
+const nothingPersisted: PersistedRateCounters = {
+  load: () => Promise.resolve(),
+  flush: () => Promise.resolve(),
+  flushEvery: () => Promise.resolve(),
+}
+
+/** @param onRefusal called with each policy that refuses a request */
+export function rateLimitsOf(
+  { limits, actions }: { readonly limits: 'on' | 'off'; readonly actions: InstalledDeps },
+  onRefusal: ((policy: PolicyName) => void) | undefined,
+): { readonly rateLimits: RateLimits; readonly counters: PersistedRateCounters } {
+  if (limits === 'off') return { rateLimits: unlimited, counters: nothingPersisted }
+  const limiter = createLimiter(actions.clock)
+  // A secret of the installation and not of the process, so that the counts of the day survive a restart.
+  const secret = Buffer.from(actions.keyedHash('limits', 'networks'), 'hex')
+  const rateLimits = createRateLimits({
+    limiter: onRefusal === undefined ? limiter : reportingRefusals(limiter, onRefusal),
+    networkOf: createNetworkHash([secret.readUInt32BE(0), secret.readUInt32BE(4)]),
+    termsOf: (walletId) => walletTerms(actions, walletId),
+    walletKey: (walletId) =>
+      Number.parseInt(actions.keyedHash('limits', walletId).slice(0, WALLET_KEY_DIGITS), 16),
+  })
+  return { rateLimits, counters: createPersistedRateCounters({ ...actions, days: limiter.days }) }
+}
+
+function reportingRefusals(limiter: Limiter, onRefusal: (policy: PolicyName) => void): Limiter {
+  return {
+    ...limiter,
+    take: (claims) => {
+      const isTaken = limiter.take(claims)
+      if (!isTaken) {
+        for (const claim of claims) if (limiter.remaining(claim) === 0) onRefusal(claim.policy)
+      }
+      return isTaken
+    },
+  }
+}
+
+/** A stalled chain node holds up only the requests that wait for it. */
+export function withOutboundLimits(
+  installed: InstalledDeps,
+  outboundLimits: OutboundLimits,
+): ActionDeps {
+  const walletChain: ActionDeps['walletChain'] = (kind) => {
+    const chain = installed.walletChain(kind)
+    return chain === undefined ? undefined : { ...chain, bounded: outboundLimits.chain }
+  }
+  return { ...installed, walletChain, outboundLimits }
+}
