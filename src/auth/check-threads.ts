@@ -1,8 +1,4 @@
-/**
- * Signature checks on worker threads, since they are the most expensive part of a write and would block all reads.
- * The checks of one event loop tick are sent as one message, which costs a fifth of a check; a full batch is sent at
- * once.
- */
+/** Signature checks on worker threads: on the event loop they would block all reads. Sent in batches per tick. */
 import { Worker } from 'node:worker_threads'
 
 import type { Log } from '../core/deps.ts'
@@ -36,16 +32,9 @@ interface Running {
 const batchLimit = 16
 /** The event loop needs as long per receipt as a thread per check, so two are never both busy for long. */
 const mostThreads = 2
-/** Batches between attempts to start a thread after one could not be started. */
 const batchesBetweenTries = 256
 
-/**
- * Starts the first thread with the first check, and another when all are busy and a core is free. A thread that exits
- * rejects its unanswered checks (503, nothing is written). Where no thread starts or loads, checks run on the event
- * loop.
- * @param entry `check-worker`, in a form that Node loads
- * @param cores threads that the machine runs at once
- */
+/** Starts up to two threads on demand. An exit rejects unanswered checks (503); without threads checks run inline. */
 export function createCheckThreads(
   entry: URL,
   { cores, log }: { readonly cores: number; readonly log: Log },

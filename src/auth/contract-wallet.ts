@@ -6,10 +6,7 @@ import { SchemeUnavailableError, invalid } from './verdict.ts'
 import type { CheckedBlock, SignatureVerdict } from './verdict.ts'
 
 export interface WalletChain {
-  /**
-   * One JSON-RPC call. Rejects with the node's error (`code`, `message`), or with another error without a response.
-   * Must limit the size of responses.
-   */
+  /** One bounded JSON-RPC call. Rejects with the node's error (`code`, `message`) or, without a response, another. */
   readonly request: (
     method: string,
     params: readonly unknown[],
@@ -137,10 +134,7 @@ async function call(
   }
 }
 
-/**
- * Error 3 is a revert (geth and most others). Some nodes report reverts as -32000, -32015 or -32603 like outages:
- * only the message differs.
- */
+/** Error 3 is a revert; some nodes report reverts as -32000, -32015 or -32603 with a message. */
 function isRevert(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false
   if ('code' in error && error.code === 3) return true

@@ -24,10 +24,7 @@ export function verifyEd25519(
     : invalid('the signature is not by this key over the expected message')
 }
 
-/**
- * Decodes the 64 bytes of a signature in base58 (64 to 88 characters), padded base64 (88) or lower-case hex (128), or
- * returns null. The forms are disjoint.
- */
+/** The 64 bytes of a signature in base58, padded base64 or lower-case hex (disjoint forms), or null. */
 export function decodeEd25519Signature(text: string): Uint8Array | null {
   if (/^[0-9a-f]{128}$/.test(text)) return Buffer.from(text, 'hex')
   if (BASE64_OF_64_BYTES.test(text)) return Buffer.from(text, 'base64')

@@ -60,10 +60,7 @@ function recover(curve: Secp256k1, hash: Uint8Array, signature: string): string 
   return `0x${bytesToHex(keccak256(publicKey.subarray(1)).subarray(12))}`
 }
 
-/**
- * libsecp256k1 as WebAssembly, ten times as fast as JavaScript. Created on first use; an instance has no state
- * between calls.
- */
+/** libsecp256k1 as WebAssembly, ten times as fast as JavaScript; created on first use. */
 let instance: Promise<Secp256k1> | undefined
 
 function secp256k1(): Promise<Secp256k1> {

@@ -47,10 +47,7 @@ export async function loadExchangeKeys(dir: string, random: Random): Promise<Exc
   return { active, retired: retired.filter(({ public_key }) => public_key !== current) }
 }
 
-/**
- * Creates a new active key. The old one is listed as retired first, so that an interruption never loses a key that
- * has signed.
- */
+/** Creates a new active key. The old one is listed first, so that an interruption loses no key. */
 export async function rotateExchangeKey(
   dir: string,
   { random, nowMs }: { readonly random: Random; readonly nowMs: number },

@@ -8,11 +8,7 @@ import type { SigningKey } from './signing-key.ts'
 
 const OTHERS = 0o077
 
-/**
- * Reads the key at `path` (PKCS#8 PEM) or creates it with mode 0600; two processes that do so at once get the same
- * key. An invalid file is never replaced.
- * @throws Error where other users may read it, SigningKeyError where it is not an ed25519 key
- */
+/** Reads the key (PKCS#8 PEM) or creates it with mode 0600. @throws Error where others may read it, SigningKeyError */
 export async function loadKeyFile(
   path: string,
   random: { readonly bytes: (length: number) => Uint8Array },

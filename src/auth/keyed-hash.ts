@@ -11,10 +11,7 @@ export type KeyedHash = (purpose: string, text: string) => string
 
 const SECRET_BYTES = 32
 
-/**
- * Reads the secret in `dir` or creates it with mode 0600. It is kept outside the database, so that rows alone reveal
- * nothing.
- */
+/** Reads or creates the secret (mode 0600), which is kept outside the database. */
 export async function loadKeyedHash(
   dir: string,
   random: Pick<Random, 'bytes'>,

@@ -2,10 +2,7 @@ import { hash } from 'node:crypto'
 
 import { canonicalize, zeroSignatureFields } from '../core/canonical-json.ts'
 
-/**
- * All messages that wallets sign. Each starts with the service and its own tag, so that no message of one kind equals
- * one of another. Wallets and timestamps are used exactly as sent.
- */
+/** All messages that wallets sign; each starts with the service and its own tag. Values are used as sent. */
 export const messages = {
   register: (service: string, from: SignedBody) => bodyMessage(`${service}-register-v1`, from),
   claim: (service: string, from: SignedBody) => bodyMessage(`${service}-claim-v1`, from),

@@ -33,10 +33,7 @@ export async function verifySignature(claim: SignatureClaim): Promise<SignatureV
   return schemes[claim.wallet.kind](claim)
 }
 
-/**
- * A strict signature by the address's own key needs no chain: its holder can replace code at the address at any time
- * (EIP-7702), and contract addresses have no known key. So plain wallets work without a node.
- */
+/** The address's own key needs no chain: contracts have no known key, and EIP-7702 lets keys replace code. */
 async function verifyEvm(claim: SignatureClaim): Promise<SignatureVerdict> {
   const { message, signature, wallet, chain, check = checkHere } = claim
   const plain = await check({ scheme: 'eip191', message, signature, address: wallet.id })

@@ -5,7 +5,6 @@ import { isUsablePoint } from '../core/ed25519-points.ts'
 
 export interface SigningKey {
   readonly privateKey: KeyObject
-  /** 32 bytes. */
   readonly publicKey: Uint8Array
   /** The first 16 hex digits of the SHA-256 of the public key. */
   readonly kid: string
@@ -52,10 +51,7 @@ export function publicKeyToBase64(publicKey: Uint8Array): string {
   return Buffer.from(publicKey).toString('base64')
 }
 
-/**
- * Decodes a key in padded base64.
- * @throws SigningKeyError for another form or length, and for points of small order
- */
+/** @throws SigningKeyError for another form or length, and for points of small order */
 export function publicKeyFromBase64(text: string): Uint8Array {
   const publicKey = Buffer.from(text, 'base64')
   if (publicKey.length !== 32 || publicKey.toString('base64') !== text) {

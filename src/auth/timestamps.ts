@@ -18,10 +18,7 @@ export function parsePartnerTimestamp(text: string): number | null {
   return text.length === SECONDS_DIGITS ? Number(text) * secondMs : Number(text)
 }
 
-/**
- * Decimal Unix seconds of a `Date` header, for messages whose signer sent no timestamp, or null. Accepts IMF-fixdate
- * only (RFC 9110 section 5.6.7), with the right day of week.
- */
+/** Decimal Unix seconds of a `Date` header in IMF-fixdate (RFC 9110 section 5.6.7), or null. */
 export function unixSecondsOfDateHeader(text: string): string | null {
   if (!IMF_FIXDATE.test(text)) return null
   const timeMs = Date.parse(text)

@@ -3,10 +3,7 @@ import type { RailStatus } from './rail-status.ts'
 
 const daysOfFigures = 30
 
-/**
- * Average daily micro-USDC per worker over 30 days, excluding the top earner's share, which a newcomer does not get.
- * Null where a figure is unknown or only one worker is paid.
- */
+/** Micro-USDC per worker and day without the top earner, averaged over 30 days; null where unknown or one is paid. */
 export function expectedMicroUsdcPerDay(
   figures: Pick<Figures, 'tpv30dMicroUsdc' | 'uniqueWorkers30d' | 'topWorkerShare'>,
 ): number | null {
@@ -15,7 +12,7 @@ export function expectedMicroUsdcPerDay(
   return Math.floor((volume * (1 - topShare)) / (workers - 1) / daysOfFigures)
 }
 
-/** Average daily micro-USDC spent per creator over 30 days; null where a figure is unknown or zero. */
+/** Micro-USDC spent per creator and day over 30 days; null where unknown or zero. */
 function creatorMicroUsdcPerDay(
   figures: Pick<Figures, 'tpv30dMicroUsdc' | 'uniqueCreators30d'>,
 ): number | null {
@@ -50,7 +47,6 @@ export interface Expectation {
   readonly rail: string
   readonly perCreatorMicroUsdc: number | null
   readonly perWorkerMicroUsdc: number | null
-  /** Whole days; null where unknown or never. */
   readonly breakevenDays: number | null
   /** 0 to 1, two decimals; see `confidenceRule`. */
   readonly confidence: number
@@ -84,7 +80,6 @@ export const arbitrageCaveats = [
   'Figures follow the filter rule of each rail; wash trading that no rule recognises is still in them.',
 ] as const
 
-/** Sorts by expected USD per creator and day, unknown last; ties by the worker's income, then by slug. */
 export function rankRails(rails: readonly ArbitrageRail[]): readonly Expectation[] {
   return rails.map(expectationOf).toSorted((a, b) => {
     return (

@@ -1,8 +1,7 @@
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
 /**
- * Decodes exactly `length` bytes (Bitcoin alphabet), or returns null. Each byte string has one spelling: every
- * leading `1` is a leading zero byte.
+ * Decodes exactly `length` bytes, or returns null. Every leading `1` is a leading zero byte, so spellings are unique.
  */
 export function decodeBase58(text: string, length: number): Uint8Array | null {
   // A byte takes at most log(256)/log(58) = 1.366 digits.

@@ -13,7 +13,6 @@ export class CanonicalJsonError extends Error {
   override readonly name = 'CanonicalJsonError'
 }
 
-/** Top-level fields that carry a signature and are not covered by it. */
 export const SIGNATURE_FIELDS = [
   'signature',
   'worker_signature',
@@ -45,10 +44,7 @@ export function zeroSignatureFields<T extends object>(value: T): T {
   return copy
 }
 
-/**
- * ECMAScript number printing (RFC 8785 section 3.2.2.3); `-0` prints `0`.
- * @throws CanonicalJsonError for NaN and Infinity
- */
+/** ECMAScript number printing (RFC 8785 section 3.2.2.3). @throws CanonicalJsonError for NaN and Infinity */
 export function canonicalNumber(value: number): string {
   if (!Number.isFinite(value)) throw new CanonicalJsonError(`${value} has no JSON form`)
   return String(value)
@@ -62,7 +58,6 @@ export function isInexactInteger(value: number): boolean {
 
 const COMPACT = ''
 const MAX_DEPTH = 1000
-/** From here up ECMAScript prints an exponent. */
 const EXPONENT_FORM_FROM = 1e21
 /** With the `u` flag a surrogate matches only without its partner. */
 const LONE_SURROGATE = /[\uD800-\uDFFF]/u

@@ -1,7 +1,4 @@
-/**
- * Cursors of lists: opaque to clients, internally a sequence number. They contain the list's name, so that a cursor
- * works for its own list only.
- */
+/** Opaque cursors: a sequence number with the name of its list, so that each works for its own list only. */
 
 const FORM = /^([a-z]+)\.(0|[1-9]\d{0,15})$/
 
@@ -9,7 +6,6 @@ export function encodeCursor(list: string, seq: number): string {
   return btoa(`${list}.${seq}`).replaceAll('=', '')
 }
 
-/** The sequence number of a cursor of this list, or null. */
 export function decodeCursor(list: string, cursor: string): number | null {
   if (!/^[A-Za-z0-9]{2,64}$/.test(cursor)) return null
   const match = FORM.exec(decode(cursor))

@@ -36,20 +36,16 @@ const DOCUMENT_PATH = /^\/$|^(?:\/(?:\.well-known|[A-Za-z0-9_~-][A-Za-z0-9._~-]*
 const manifestEntrySchema = z
   .strictObject({
     path: z.string().max(512).regex(DOCUMENT_PATH),
-    /** Relative to the generation; always `documentFile(path, content_type)`. */
     file: z.string().max(520),
     sha256: sha256Hex,
-    /** Bytes of the identity body. */
     size: z.int().min(0),
     content_type: z.string().min(3).max(128),
-    /** Seconds. */
     max_age: z.int().min(0),
     /** base64 of the 64-byte ed25519 signature over the identity bytes. */
     signature: z.string().regex(/^[A-Za-z0-9+/]{86}==$/),
     kid: kidSchema,
     /** Last change of the document's facts; the `computed_at` of JSON documents. */
     changed_at: timeSchema,
-    /** Compressed forms that are smaller than the file. */
     encodings: z.strictObject({ br: encodedBody.optional(), gzip: encodedBody.optional() }),
   })
   .refine((entry) => isFileOf(entry.file, entry.path, entry.content_type), {
@@ -84,10 +80,7 @@ function before(left: ManifestEntry | undefined, right: ManifestEntry): boolean 
   return left !== undefined && left.path < right.path
 }
 
-/**
- * The text whose SHA-256 is `set_sha256`, in the format of `sha256sum --check`: one `<sha256>  <file>` line per
- * document.
- */
+/** Text of `set_sha256` in the format of `sha256sum --check`: one `<sha256>  <file>` line per document. */
 export function manifestSetText(
   documents: readonly Pick<ManifestEntry, 'sha256' | 'file'>[],
 ): string {

@@ -1,9 +1,6 @@
 import { bytesToHex } from './hex.ts'
 
-/**
- * All 14 encodings of the 8 points of small order on edwards25519 (C2SP/CCTV, `ed25519/README.md`). Under such a key
- * one signature fits every message.
- */
+/** All 14 encodings of the 8 small-order points (C2SP/CCTV); under such a key one signature fits every message. */
 export const SMALL_ORDER_ENCODINGS: ReadonlySet<string> = new Set([
   '0000000000000000000000000000000000000000000000000000000000000000',
   'edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
@@ -22,8 +19,8 @@ export const SMALL_ORDER_ENCODINGS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * True where 32 bytes may be an ed25519 key or the R of a signature: y is below p = 2^255-19 (RFC 8032 section 5.1.3)
- * and the order is not small. Whether the point is on the curve is left to the signature check.
+ * True for a canonical y (RFC 8032 section 5.1.3) of no small order; whether the point is on the curve is not
+ * checked.
  */
 export function isUsablePoint(encoded: Uint8Array): boolean {
   return (

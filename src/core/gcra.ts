@@ -1,23 +1,16 @@
 /**
- * Generic cell rate algorithm (ITU-T I.371, virtual scheduling): one number per key, the theoretical arrival time
- * (TAT), in milliseconds of a monotonic clock.
+ * Generic cell rate algorithm (ITU-T I.371): one number per key, the theoretical arrival time (TAT) in milliseconds.
  */
 
 export interface GcraDecision {
   readonly allowed: boolean
-  /** Requests that would still be allowed now, after this one. */
   readonly remaining: number
-  /** Milliseconds until the next request is allowed; 0 where this one is. */
   readonly retryAfterMs: number
   /** The value to store. A refused request leaves the TAT unchanged. */
   readonly newTatMs: number
 }
 
-/**
- * Decides on one request. An unknown key has any TAT up to `nowMs`.
- * @param emissionIntervalMs steady interval between requests
- * @param burst requests allowed at once
- */
+/** Decides on one request; an unknown key has any TAT up to `nowMs`. `burst` requests are allowed at once. */
 export function gcra(
   tatMs: number,
   nowMs: number,

@@ -33,7 +33,6 @@ export const jobEvents = [
 export type JobEvent = (typeof jobEvents)[number]
 
 export const jobExchange = { platform: 'job-exchange', rail: 'job_exchange' } as const
-/** Shown with receipts of the exchange, which earn no reputation. */
 export const noPaymentReason = 'issued by the job exchange for accepted work: no payment is shown'
 
 export const jobRoles = ['poster', 'awardee', 'bidder', 'stranger', 'clock'] as const
@@ -56,7 +55,6 @@ export type JobRefusal = 'forbidden' | 'conflict' | 'invalid_input' | 'unknown_j
 interface Rule {
   readonly by: readonly JobRole[]
   readonly who: string
-  /** The state after the event, by the state before it. */
   readonly moves: Readonly<Partial<Record<JobState['status'], JobStatus>>>
 }
 
@@ -120,10 +118,7 @@ export function statusAt<Status extends JobState['status']>(
   return endsByTime(job.status) && nowMs >= job.deadlineMs ? 'expired' : job.status
 }
 
-/**
- * The state after an event, or the reason for its refusal. The role is checked before the state, so that a refusal
- * tells strangers nothing.
- */
+/** The state after an event, or a refusal. The role is checked first, so that refusals tell strangers nothing. */
 export function decide(job: JobState, event: JobEvent, role: JobRole, nowMs: number): JobDecision {
   const rule: Rule = rules[event]
   if (job.status === 'none' && event !== 'post') return refusal('unknown_job', 'no such job')
@@ -158,7 +153,6 @@ function untimelyAnswer(
   return `nobody disputed within ${answerDays} days`
 }
 
-/** The role of a wallet. `awardee` is null before an award. */
 export function roleOf(
   walletId: string,
   job: { readonly poster: string; readonly awardee: string | null; readonly hasBid: boolean },

@@ -33,11 +33,7 @@ export const limitPolicies = {
   wallet: { kind: 'rate', headerName: 'wallet', quota: 300, windowMs: minuteMs, burst: 300 },
   /** Signed calls of all wallets that are not partners, per IPv4 address or IPv6 /48, since keys cost nothing. */
   non_partners: { kind: 'rate', headerName: 'signers', quota: 600, windowMs: minuteMs, burst: 600 },
-  /**
-   * Calls with credentials or a signed body that proved no wallet, per IPv4 address or IPv6 /48. Counted on arrival
-   * and refunded once proven, so the burst limits concurrent calls too. Calls of wallets at their limit are refused
-   * earlier and not counted here.
-   */
+  /** Signed calls that proved no wallet, per IPv4 address or IPv6 /48. Counted on arrival, refunded once proven. */
   failed_signatures: {
     kind: 'rate',
     headerName: 'unproven',
@@ -46,15 +42,14 @@ export const limitPolicies = {
     burst: 600,
   },
   /**
-   * The same with calls of wallets at their limit, refunded only where the wallet may call. Ten times the quota, so
-   * that a wallet that is slightly over its limit does not affect its neighbours.
+   * The same including calls of wallets at their limit; ten times the quota, so that these do not affect neighbours.
    */
   over_limit: { kind: 'rate', headerName: 'overrun', quota: 600, windowMs: minuteMs, burst: 600 },
 } as const satisfies Record<string, LimitPolicy>
 
 export type PolicyName = keyof typeof limitPolicies
 
-/** Limits on stored rows per caller, counted in the transaction of the write, so that they survive a restart. */
+/** Limits on stored rows per caller, counted in the transaction of the write. */
 export const writeQuotas = {
   /** Jobs of a partner that accept bids. */
   openJobs: 100,
@@ -74,20 +69,14 @@ export const writeQuotas = {
 
 export interface LimitDecision {
   readonly allowed: boolean
-  /** Requests left after this one. */
   readonly remaining: number
   /** Milliseconds until a request is allowed again; 0 where this one is. */
   readonly retryAfterMs: number
-  /** Milliseconds until the whole quota is available again. */
   readonly resetMs: number
-  /** The value to store for the key. */
   readonly next: number
 }
 
-/**
- * Decides on one request. `stored` is the `next` of the last decision; unknown keys have any value up to
- * `emptyValue`.
- */
+/** Decides on one request. `stored` is the `next` of the last decision, or up to `emptyValue` for an unknown key. */
 export function decide(policy: LimitPolicy, stored: number, nowMs: number): LimitDecision {
   if (policy.kind === 'rate') {
     const decision = gcra(stored, nowMs, policy.windowMs / policy.quota, policy.burst)

@@ -1,7 +1,4 @@
-/**
- * USDC amounts are integers of micro-USDC internally and decimal numbers on the wire. 2^53 micro-USDC are nine
- * billion USDC, above the largest accepted amount.
- */
+/** Amounts are integers of micro-USDC internally and decimal numbers on the wire. */
 
 export const microPerUsdc = 1_000_000
 export const maxAmountUsdc = 1_000_000_000
@@ -11,10 +8,7 @@ export function toUsdc(amountMicroUsdc: number): number {
   return amountMicroUsdc / microPerUsdc
 }
 
-/**
- * Micro-USDC of a JSON number or decimal string from 0 to 1,000,000,000 with at most six decimals, or null: amounts
- * are never rounded.
- */
+/** Micro-USDC of a number or decimal string up to 1,000,000,000, or null: amounts are never rounded. */
 export function parseUsdc(amount: number | string): number | null {
   const match = decimalForm.exec(typeof amount === 'string' ? amount : decimalText(amount))
   if (match === null) return null

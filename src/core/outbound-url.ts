@@ -1,7 +1,4 @@
-/**
- * URLs that callers supply: webhooks, attestation endpoints, apply endpoints. Only the text is checked here;
- * `pinned-fetch` checks the resolved addresses.
- */
+/** Checks the text of URLs that callers supply; `pinned-fetch` checks the resolved addresses. */
 
 export type OutboundUrl =
   | { readonly ok: true; readonly url: URL }
@@ -31,10 +28,7 @@ const localSuffixes = [
   'private',
 ] as const
 
-/**
- * Accepts https on port 443 to a host name, without credentials or fragment, in a spelling that all parsers read
- * alike. `problem` is a text for the caller.
- */
+/** Accepts https on port 443 to a host name in one spelling. `problem` is a text for the caller. */
 export function checkOutboundUrl(text: string): OutboundUrl {
   const problem = problemOf(text)
   if (problem !== null) return { ok: false, problem }

@@ -14,10 +14,7 @@ export function parseEarly<Schema extends z.ZodType>(
   return schema.safeParse(value, upToFirstIssue)
 }
 
-/**
- * The beginning of untrusted text, cut at a space so that no URL or secret is split: some patterns take quadratic
- * time.
- */
+/** Cuts untrusted text at a space, since some patterns take quadratic time; no URL or secret is split. */
 export function beginningOf(text: string): string {
   if (text.length <= MOST_TEXT) return text
   const cut = text.slice(0, MOST_TEXT)

@@ -1,7 +1,4 @@
-/**
- * Removes secrets from text that becomes public: `poll_error`, notes and logs quote third parties, and provider URLs
- * carry keys.
- */
+/** Removes secrets from text that becomes public, such as errors of providers whose URLs contain keys. */
 
 export const maxRedactedLength = 300
 

@@ -11,10 +11,7 @@ export const reputationDecayDays = 60
 const epochMs = 1_767_225_600_000
 const decayMs = reputationDecayDays * dayMs
 
-/**
- * Weight in tenths by evidence. The job exchange sees work but no payment: otherwise two partners could give each
- * other any score.
- */
+/** Weight in tenths. The job exchange sees no payment: two partners could otherwise give each other any score. */
 export const evidenceTenths = { onchain: 10, platform: 8, exchange: 0, signed: 0 } as const
 
 export const reputationFormula =

@@ -1,19 +1,16 @@
 /**
- * Prices and effects of tier purchases; amounts in whole micro-USDC. Paid time of the same or a higher tier stays,
- * and the new period follows it; paid time of a lower tier is exchanged for what was paid for it.
+ * Tier purchases in micro-USDC: paid time of equal or higher tiers stays; lower tiers are exchanged at their price.
  */
 import { PERIOD_MS, periodsFrom, subscriptionAt, tierNames } from './partner.ts'
 import type { PaidPeriod, PartnerSubscription, TierName } from './partner.ts'
 import { hourMs } from './time.ts'
 
-/** A tier and its price for 30 days. */
 export interface Offer {
   readonly tier: TierName
   readonly priceMicroUsdc: number
 }
 
 export interface Quote extends Offer {
-  /** Value of the unused time of lower tiers. */
   readonly creditMicroUsdc: number
   /** 0 where the credit covers the price. */
   readonly dueMicroUsdc: number
@@ -46,10 +43,7 @@ export interface SubscriptionPayment extends Offer {
   readonly quotedAtMs: number
 }
 
-/**
- * Applies a payment; it never refuses, since the money has moved. The new period is as long as payment and credit
- * buy, rounded up to a millisecond.
- */
+/** Applies a payment; never refuses, since the money has moved. */
 export function afterPurchase(
   subscription: PartnerSubscription,
   purchase: SubscriptionPayment,
@@ -72,10 +66,7 @@ export function afterPurchase(
   return { subscription: subscriptionAt(paid, nowMs), bought }
 }
 
-/**
- * Removes a reversed payment: its period keeps the value of the credit, and later periods move forward. Unchanged
- * where the period was exchanged since.
- */
+/** Removes a reversed payment: its credit keeps its time, and later periods move forward. */
 export function afterUndone(
   subscription: PartnerSubscription,
   gone: Offer & { readonly paidMicroUsdc: number; readonly creditMicroUsdc: number },

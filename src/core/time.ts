@@ -16,10 +16,7 @@ export function isoDate(timeMs: number): string {
 const rfc3339 =
   /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(\.\d{1,9})?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/
 
-/**
- * Unix milliseconds of an RFC 3339 date-time, or null, also for days that do not exist (section 5.7). Digits beyond
- * milliseconds are cut.
- */
+/** Unix milliseconds of an RFC 3339 date-time, or null. Digits beyond milliseconds are cut. */
 export function parseTime(text: string): number | null {
   const match = rfc3339.exec(text)
   if (match === null) return null

@@ -20,11 +20,7 @@ export class WalletError extends Error {
   override readonly name = 'WalletError'
 }
 
-/**
- * Reads an EVM address (`0x` and 40 hex digits: lower case, upper case or with a valid EIP-55 checksum), a Solana
- * address (base58 of 32 bytes) or a NEAR implicit account (64 lower-case hex digits). Nothing is trimmed.
- * @throws WalletError, also for unusable ed25519 keys
- */
+/** Reads an EVM address, a Solana address or a NEAR implicit account; nothing is trimmed. @throws WalletError */
 export function parseWallet(text: string): Wallet {
   if (/^0x/i.test(text)) return parseEvm(text)
   if (/^[0-9a-f]{64}$/.test(text)) return parseEd25519('near', text, hexToBytes(text))

@@ -7,10 +7,7 @@ const STEP_TIMEOUT_MS = 8 * secondMs
 /** Limit of the whole delivery, shorter than the timeout of a proxy in front of the service. */
 const DELIVERY_TIMEOUT_MS = 20 * secondMs
 
-/**
- * Sends messages through the server of an `smtp:` or `smtps:` URL: one connection per message, TLS wherever the server
- * offers it. A delivery that takes longer than `timeoutMs`, DNS included, rejects and its socket is destroyed.
- */
+/** One connection per message, TLS wherever the server offers it; rejects after `timeoutMs`, DNS included. */
 export function createSmtpMail(
   smtpUrl: string,
   from: string,

@@ -1,6 +1,4 @@
-/**
- * The request that forwards an application to a rail: fixed address, fixed body template, no caller-controlled parts.
- */
+/** Forwards an application to a rail: fixed address and body template. */
 import type { ApplyBlock } from '../contract/schemas/application.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
 import { OutboundError } from './pinned-fetch.ts'

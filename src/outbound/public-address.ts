@@ -1,9 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/**
- * Every block of the IANA special-purpose registry for IPv4 (RFC 6890), globally reachable ones too, since none of them
- * contains an ordinary server; multicast and the reserved range at the end as well.
- */
+/** The IANA special-purpose registry for IPv4 (RFC 6890), reachable blocks included, multicast and reserved ranges. */
 const specialIpv4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -38,11 +35,7 @@ const specialIpv6 = [
 const special = blockList([...specialIpv4, ...specialIpv6])
 const globalUnicast = blockList(['2000::/3'])
 
-/**
- * True for an address of the public Internet. Loopback, private, link-local, shared, documentation, multicast and
- * reserved addresses are not public; nor are IPv6 addresses that contain an IPv4 one (mapped, NAT64, 6to4, Teredo),
- * addresses with a zone, and any other text.
- */
+/** False for special blocks, IPv6 that contains IPv4 (mapped, NAT64, 6to4, Teredo), zones and other text. */
 export function isPublicAddress(text: string): boolean {
   const version = isIP(text)
   if (version === 4) return !special.check(text)

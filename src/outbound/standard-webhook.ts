@@ -3,10 +3,7 @@ import { createHmac } from 'node:crypto'
 
 const PREFIX = 'whsec_'
 
-/**
- * The secret of one subscription: `whsec_` and base64 of 32 bytes, derived from the installation's secret and never
- * stored.
- */
+/** `whsec_` and base64 of 32 bytes, derived from the installation's secret and never stored. */
 export function webhookSecret(
   keyedHash: (purpose: string, text: string) => string,
   subscriptionId: string,

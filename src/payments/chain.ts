@@ -17,10 +17,7 @@ import {
   transferDigest,
 } from './transfer.ts'
 
-/**
- * One JSON-RPC call. Rejects with the node's error (`code`, `message`, `data`), or with another error without a
- * response.
- */
+/** Rejects with the node's error (`code`, `message`, `data`), or another one without a response. */
 export type ChainRequest = (
   method: string,
   params: readonly unknown[],
@@ -62,10 +59,7 @@ export interface UsdcChain {
     txHash: string,
     authorization: ExpectedTransfer,
   ) => Promise<TransactionOutcome>
-  /**
-   * Finds the transfer that used the authorization between two times, whoever sent it. `elsewhere`: it was cancelled
-   * or moved something else. Null where its use is not found, for example on a lagging node.
-   */
+  /** `elsewhere`: the authorization was cancelled or moved something else. Null where no use is found. */
   readonly findTransfer: (
     authorization: ExpectedTransfer,
     sinceUnixSeconds: number,
@@ -269,10 +263,7 @@ function isUse(log: Log, key: Key): boolean {
   return isEnd(log, key) && log.topics[0] === topics.authorizationUsed
 }
 
-/**
- * The token logs `AuthorizationUsed` and directly after it `Transfer`, so in a transaction with several
- * authorizations the log index pairs them.
- */
+/** `Transfer` directly follows `AuthorizationUsed`, so the log index pairs them. */
 function includesTransfer(
   logs: readonly Log[],
   { from, to, value, nonce }: ExpectedTransfer,

@@ -4,10 +4,7 @@ import { z } from 'zod'
 import { StrictJsonError, parseStrictJson } from '../core/strict-json.ts'
 import type { Authorization } from './authorization.ts'
 
-/**
- * Checked before decoding. A plain-key payment takes about 1 KiB, the repeated terms as much again; the server
- * answers 431 above 8 KiB of headers.
- */
+/** Plain-key payments take about 2 KiB with the repeated terms; the server answers 431 above 8 KiB of headers. */
 const MAX_HEADER_BYTES = 7168
 /** Limit for contract wallets: more does not fit into the header. */
 const MAX_SIGNATURE_BYTES = 2048

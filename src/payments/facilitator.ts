@@ -1,7 +1,4 @@
-/**
- * Settles through an external facilitator (x402 specification v2, section 7). It only sends the transaction: the
- * transfer itself is always confirmed on-chain.
- */
+/** Settles through an external facilitator (x402 v2, section 7); transfers are always confirmed on-chain. */
 import { z } from 'zod'
 
 import { acceptsV2, paymentAsset, paymentScheme } from '../contract/x402.ts'

@@ -38,11 +38,7 @@ export class PaymentSettingsError extends Error {
 /** 20 seconds in total: ten blocks of Base. */
 const PAUSES_MS = [250, 500, 750, 1000, 1000, 1500, 2000, 2000, 2000, 3000, 3000, 3000]
 
-/**
- * Loads the settler's key and checks the chain id of the node. An unreachable node does not prevent the start: it is
- * asked again before the first payment.
- * @throws PaymentSettingsError
- */
+/** An unreachable node does not prevent the start; a wrong chain id does. @throws PaymentSettingsError */
 export async function loadPayments(
   settings: PaymentSettings,
   deps: PaymentDeps,

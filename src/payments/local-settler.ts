@@ -1,8 +1,5 @@
 import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
-/**
- * Settles with the installation's own wallet. Transactions are signed, recorded and sent one at a time, so that none
- * waits for an earlier nonce that was never sent.
- */
+/** Settles with our own wallet, one transaction at a time, so that none waits for a nonce that was never sent. */
 import type { Address, Hex, PrivateKeyAccount } from 'viem'
 import { z } from 'zod'
 

@@ -30,10 +30,7 @@ const statusesAfter: Readonly<Record<EscrowEvent['kind'], readonly EscrowStatus[
   finalized: ['Arbitrated', 'Completed', 'Refunded'],
 }
 
-/**
- * Compares logs with `getPact`. The contract wrote both, so a node that shows a difference is not trusted. Null where
- * they agree.
- */
+/** Compares logs with `getPact`: the contract wrote both, so a node that shows a difference is not trusted. */
 export function logsAgainstState({ events, state }: PactOnChain): string | null {
   const last = events.at(-1)
   if (last === undefined) return state === null ? null : `its logs lack it`

@@ -1,7 +1,4 @@
-/**
- * PactEscrowV2 on Arbitrum One. `getPact` is decoded by hand, since every word is static and verifiers then need no
- * chain library.
- */
+/** PactEscrowV2 on Arbitrum One, decoded by hand so that verifiers need no chain library. */
 
 export const pactEscrow = {
   chain: 'arbitrum',
@@ -48,10 +45,7 @@ export function getPactCall(pactId: number): `0x${string}` {
   return `${getPactSelector}${pactId.toString(16).padStart(wordDigits, '0')}`
 }
 
-/**
- * Decodes `getPact`; null where the escrow has no such pact and returns zeros.
- * @throws RangeError for invalid bytes
- */
+/** Null where the escrow has no such pact and returns zeros. @throws RangeError for invalid bytes */
 export function decodePact(answer: string): EscrowPact | null {
   const digits = answer.toLowerCase().replace(/^0x/, '')
   if (!/^[0-9a-f]*$/.test(digits) || digits.length !== pactWords * wordDigits) {

@@ -1,8 +1,5 @@
 import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
-/**
- * Pact manifests. A specification names the fields that count; an instance has their values. The work hash is
- * Keccak-256 of the canonical JSON of the instance, reduced to those fields.
- */
+/** A specification names the fields that count; the work hash is Keccak-256 of their canonical JSON. */
 import { z } from 'zod'
 
 import { canonicalize, isJsonObject } from '../canonical-json.ts'
