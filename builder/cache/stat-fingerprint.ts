@@ -1,11 +1,11 @@
-/** Files that may be missing, and marks by which one knows that what was read of them is still good. */
+/** Fingerprints by which unchanged files are recognised. */
 import { readdirSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { isErrno } from '../../src/core/errno.ts'
 
-/** Inode, size and times of a file: who writes to it changes them. Empty where there is none. */
+/** Inode, size and times of a file; empty when there is none. */
 export function statFingerprint(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found === undefined) return ''
@@ -13,7 +13,7 @@ export function statFingerprint(path: string): string {
   return `${ino} ${size} ${mtimeMs} ${ctimeMs}`
 }
 
-/** The same of a directory and all below it; `except` are names at its top. */
+/** The same for a directory tree; `except` are names at its top. */
 export function treeFingerprint(dir: string, except: readonly string[] = []): string {
   return readdirSync(dir, { withFileTypes: true })
     .filter(({ name }) => !except.includes(name))
@@ -24,7 +24,7 @@ export function treeFingerprint(dir: string, except: readonly string[] = []): st
     .join('\n')
 }
 
-/** The text of a file, or null where there is none. */
+/** The text of a file, or null when there is none. */
 export async function readTextIfExists(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8')

@@ -11,7 +11,7 @@ export const communityDocuments = snapshotFamily(
     yield jsonDocument(
       'getLeaderboard',
       { ...board(leaderboard), as_of: leaderboardAsOf },
-      // Scores that fell by age alone are no news: the archive keeps those of the newest entry.
+      // The archive keeps the scores of the newest entry, which do not fall with age.
       { stamped: true, archive: board(leaderboardArchived) },
     )
     yield jsonDocument(

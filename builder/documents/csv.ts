@@ -1,6 +1,6 @@
 export type Cell = string | number | boolean | null | undefined
 
-/** Cells that a spreadsheet would run as a formula; a leading apostrophe makes them text. */
+/** Spreadsheets run such cells as formulas; a leading apostrophe makes them text. */
 const formulaStart = /^[=+\-@\t\r]/
 
 /** RFC 4180 with a header row. Null is an empty cell: unknown is not zero. */

@@ -6,7 +6,6 @@ import type { World } from '../world/world.ts'
 import { jsonDocument, snapshotFamily, textDocument } from './document.ts'
 
 const ranking = 'articles above the median of views_24h first, then newest date first'
-/** `updated` of a desk without articles. */
 const neverUpdated = '1970-01-01'
 
 /** `/desk/feed.json`, each article as Markdown, and the charts of the articles. */
@@ -52,7 +51,7 @@ function rankedArticles(world: Pick<World, 'articles' | 'site' | 'views24h'>): A
   }))
 }
 
-/** For the snapshot repository: views change by the hour and are no facts of the ledger. */
+/** For the archive: views are not facts. */
 function datedArticles(world: Pick<World, 'articles' | 'site'>): DatedArticle[] {
   return world.articles.map((article) => articleView(article, world)).toSorted(byDate)
 }
@@ -66,7 +65,6 @@ function articleUrl({ slug }: ArticleSource, { site }: Pick<World, 'site'>): str
   return `${site.url}${pathOf('getDeskArticle', { slug })}`
 }
 
-/** The article as it is published: a front matter that any YAML reader takes, then the body. */
 function articleText(article: ArticleSource, world: Pick<World, 'site'>): string {
   const fields = [
     `title: ${quoted(article.title)}`,

@@ -21,7 +21,7 @@ export function snapshotFamily<Part extends keyof World>(
   return { routes, build, memoized: () => memoizeByParts(parts, (world) => [...build(world)]) }
 }
 
-/** A contract type as JSON. Optional members are absent where they have no value: the renderer refuses undefined. */
+/** Casts a contract type to JSON. Optional members must be absent, not undefined. */
 export function asJson(value: object): JsonValue {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- zod types optional members as `| undefined`
   return value as JsonValue
@@ -29,9 +29,9 @@ export function asJson(value: object): JsonValue {
 
 interface JsonOptions {
   readonly params?: Readonly<Record<string, string>>
-  /** Adds `computed_at`: the time at which the facts of this document last changed. */
+  /** Adds `computed_at`, the time at which the facts of the document last changed. */
   readonly stamped?: boolean
-  /** What the snapshot repository keeps; by default the document itself. Null: not archived. */
+  /** Archived facts; the document itself by default. Null: not archived. */
   readonly archive?: object | null
 }
 
@@ -43,7 +43,6 @@ export function documentOf(route: RouteId, params?: Readonly<Record<string, stri
   return { path: pathOf(route, params), contentType, maxAgeSeconds: maxAgeOf(route) }
 }
 
-/** A JSON document of a route. Path and max-age come from the registry. */
 export function jsonDocument(
   route: RouteId,
   json: object,
@@ -56,7 +55,7 @@ export function jsonDocument(
   }
 }
 
-/** The document with a body that is made only where its revision is not published already; nothing of it is archived. */
+/** A document whose body is made only when its revision is not published already; not archived. */
 export function deferred(
   described: Described,
   revision: string,
@@ -65,7 +64,6 @@ export function deferred(
   return { ...described, body: { revision, make }, archive: null }
 }
 
-/** A text document of a route; its content type comes from the registry too. */
 export function textDocument(
   route: RouteId,
   text: string,

@@ -1,4 +1,4 @@
-/** Atom (RFC 4287) and JSON Feed 1.1 of articles, changes of status, honesty flags and changes of the service. */
+/** Atom (RFC 4287) and JSON Feed 1.1 of articles, status changes, honesty flags and releases. */
 import type { Flag } from '../../src/contract/schemas/flag.ts'
 import { isoTime } from '../../src/core/time.ts'
 import { xmlText } from '../../src/core/xml-text.ts'
@@ -8,16 +8,15 @@ import type { LedgerEvent, World } from '../world/world.ts'
 import { asJson } from './document.ts'
 
 interface Feed {
-  /** `desk`: the files are `/feeds/desk.atom` and `/feeds/desk.json`. */
+  /** `desk` makes `/feeds/desk.atom` and `/feeds/desk.json`. */
   readonly name: string
   readonly title: string
-  /** The page whose news these are. */
   readonly page: string
   readonly items: readonly Item[]
 }
 
 interface Item {
-  /** Never changes and never comes again. */
+  /** Permanent and unique. */
   readonly id: string
   readonly url: string
   readonly title: string
@@ -26,7 +25,6 @@ interface Item {
   readonly updated: string
 }
 
-/** Readers poll often and read the end: older entries stay on the pages. */
 const maxItems = 100
 const maxAgeSeconds = 300
 
@@ -125,7 +123,7 @@ function flagItem(flag: Flag, siteUrl: string): Item {
 
 const release = /^## \[([^\]]+)\] - (\d{4}-\d{2}-\d{2})$/
 
-/** Released versions: what is not released yet has no date and may change. */
+/** Released versions only: others have no date and may change. */
 function changeFeed({ changelog, site }: Pick<World, 'changelog' | 'site'>): Feed {
   const sections = (changelog ?? '').split(/^(?=## )/m).flatMap((section) => {
     const [heading = '', ...lines] = section.trim().split('\n')
@@ -150,7 +148,7 @@ function changeFeed({ changelog, site }: Pick<World, 'changelog' | 'site'>): Fee
   }
 }
 
-/** When the newest entry was; of an empty feed the start of Unix time, since a feed must say something. */
+/** The time of the newest entry; the Unix epoch for an empty feed. */
 function updatedOf({ items }: Feed): string {
   return items.map(({ updated }) => updated).reduce((a, b) => (a > b ? a : b), isoTime(0))
 }

@@ -4,7 +4,7 @@ import { jsonDocument, snapshotFamily } from './document.ts'
 
 const weight: Readonly<Record<Severity, number>> = { critical: 0, warning: 1, info: 2 }
 
-/** `/honesty/flags`: open doubts, the most severe first, then the newest. */
+/** `/honesty/flags`: open flags, the most severe first, then the newest. */
 export const flagDocuments = snapshotFamily(
   ['listHonestyFlags'],
   ['openFlags'],

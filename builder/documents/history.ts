@@ -7,10 +7,10 @@ import { csv } from './csv.ts'
 import { asJson, deferred, documentOf, snapshotFamily } from './document.ts'
 import { figureNames, publicFigure } from './rail-view.ts'
 
-/** Polls shown per rail: one year at four a day. Older ones stay in the database and in the repository. */
+/** One year at four polls a day. */
 const shownPolls = 1461
 
-/** `/rails/{name}/history` as JSON and CSV. Not archived: the snapshot repository is a history itself. */
+/** `/rails/{name}/history` as JSON and CSV; not archived. */
 export const historyDocuments = snapshotFamily(
   ['getRailHistory', 'getRailHistoryCsv'],
   ['history', 'rails'],
@@ -33,7 +33,7 @@ export const historyDocuments = snapshotFamily(
   },
 )
 
-/** Polls are never changed and come in order, so the newest, the oldest and their number tell one history from another. */
+/** Polls are append-only: number, newest and oldest identify a history. */
 export function revisionOfPolls(polls: readonly PollRecord[]): string {
   return canonicalize([polls.length, polls[0] ?? null, polls.at(-1)?.polledAtMs ?? null])
 }
@@ -42,7 +42,7 @@ function pollView(poll: PollRecord): RailPoll {
   const { figures } = poll
   const figure = (name: (typeof figureNames)[number]) =>
     figures === null ? null : publicFigure(figures, name)
-  // In the order of the canonical form: of the members of every poll of a year none has to be moved then.
+  // In canonical order, which saves sorting every poll of a year.
   return {
     outcome: poll.outcome,
     poll_duration_ms: poll.durationMs,

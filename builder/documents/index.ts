@@ -15,7 +15,7 @@ import { skillDocuments } from './skills.ts'
 import { statsDocuments } from './stats.ts'
 import { x402Documents } from './x402.ts'
 
-/** Every family of documents. The manifest and the difference to the last build are the publisher's. */
+/** Every family; the manifest and the diff come from the publisher. */
 export const snapshotFamilies: readonly SnapshotFamily[] = [
   statsDocuments,
   railDocuments,
@@ -32,7 +32,6 @@ export const snapshotFamilies: readonly SnapshotFamily[] = [
   x402Documents,
 ]
 
-/** All documents of the world. */
 export function documentsOf(world: World): readonly PublicDocument[] {
   return snapshotFamilies.flatMap((family) => [...family.build(world)])
 }

@@ -1,6 +1,5 @@
 import { jsonDocument, snapshotFamily } from './document.ts'
 
-/** `/jobs`: the first page, and whose key signs the receipts of accepted jobs. */
 export const jobDocuments = snapshotFamily(
   ['listJobs'],
   ['exchange'],

@@ -84,7 +84,7 @@ function caveatsOf(
   ]
 }
 
-/** Flags that say more than the caveats above already do. */
+/** Flags that are not already among the caveats. */
 function isDoubt(flag: Flag, rail: string): boolean {
   return flag.rail === rail && flag.kind !== 'poll_failed' && flag.kind !== 'stale_figures'
 }

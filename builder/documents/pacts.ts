@@ -41,7 +41,7 @@ export const pactDocuments = snapshotFamily(
   },
 )
 
-/** The manifests byte by byte, and the script with the pact filled in. A file that is missing is served as nothing. */
+/** Manifests byte for byte, and the script for this pact. Missing files are not served. */
 function* manifestDocuments(
   { pactId, specText, instanceText }: World['pacts']['manifests'][number],
   { reproduceScript }: World['pacts'],

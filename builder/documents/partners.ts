@@ -1,6 +1,5 @@
 import { jsonDocument, snapshotFamily } from './document.ts'
 
-/** `/partners/tiers` and `/oaths`. */
 export const partnerDocuments = snapshotFamily(
   ['listTiers', 'listOaths'],
   ['tiers', 'oaths'],

@@ -6,7 +6,7 @@ import { toUsdc } from '../../src/core/money.ts'
 import { isoTime } from '../../src/core/time.ts'
 import type { RailRecord, World } from '../world/world.ts'
 
-/** Which measured figure stands under which public name, and whether it is money. */
+/** The measured figure of each public name, and whether it is money. */
 export const figureFields = {
   tpv_30d_usdc: { figure: 'tpv30dMicroUsdc', money: true },
   tpv_7d_usdc: { figure: 'tpv7dMicroUsdc', money: true },
@@ -17,7 +17,7 @@ export const figureFields = {
   top_worker_share: { figure: 'topWorkerShare', money: false },
 } as const satisfies Record<FigureName, { figure: CountedFigure; money: boolean }>
 
-/** A figure under its public name: USDC, a count or a share of six decimals; null when it is unknown. */
+/** A public figure in USDC, as a count or as a share; null when unknown. */
 export function publicFigure(figures: Figures, name: FigureName): number | null {
   const { figure, money } = figureFields[name]
   const value = figures[figure]
@@ -27,12 +27,12 @@ export function publicFigure(figures: Figures, name: FigureName): number | null 
 
 export const figureNames = entriesOf(figureFields).map(([name]) => name)
 
-/** Shares are published with six decimals: more would be noise of the division. */
+/** Shares have six decimals. */
 function rounded(name: FigureName, value: number): number {
   return name === 'top_worker_share' ? Math.round(value * 1e6) / 1e6 : value
 }
 
-/** Whether the figures are older than two poll cycles; rails that nobody polls age with their audit instead. */
+/** Older than two poll cycles. Rails that are not polled are never stale. */
 export function railIsStale(
   record: RailRecord,
   world: Pick<World, 'nowMs' | 'pollEveryMs'>,
@@ -42,7 +42,7 @@ export function railIsStale(
   )
 }
 
-/** The rail snapshot of the specification. An unknown figure stands as 0 and is named in `unknown_figures`. */
+/** The published rail. An unknown figure is 0 and named in `unknown_figures`. */
 export function railView(record: RailRecord, world: Pick<World, 'nowMs' | 'pollEveryMs'>): Rail {
   const { authored, state } = record
   const { figures } = state
@@ -94,7 +94,6 @@ export function railView(record: RailRecord, world: Pick<World, 'nowMs' | 'pollE
   }
 }
 
-/** Name and version of the rule, as `rule` and in `methodology`. */
 export function ruleName({ rule }: RailRecord): string {
   return rule === null ? 'audit by hand' : `${rule.name} v${rule.version}`
 }

@@ -3,7 +3,6 @@ import { csv } from './csv.ts'
 import { jsonDocument, snapshotFamily, textDocument } from './document.ts'
 import { figureNames, railView } from './rail-view.ts'
 
-/** `/rails`, `/rails.csv` and one document per rail. */
 export const railDocuments = snapshotFamily(
   ['listRails', 'getRailsCsv', 'getRail'],
   ['nowMs', 'pollEveryMs', 'rails'],
@@ -21,7 +20,7 @@ export const railDocuments = snapshotFamily(
   },
 )
 
-/** Without what changes at every poll though the facts stand still: times, ages and hashes of answers. */
+/** Without times, durations and hashes of responses, which change at every poll. */
 function facts(rail: Rail): object {
   const {
     polled_at: _at,

@@ -4,7 +4,6 @@ import { routes } from '../../src/contract/routes.ts'
 import type { World } from '../world/world.ts'
 import { jsonDocument, snapshotFamily, textDocument } from './document.ts'
 
-/** `/openapi.json`, the signing keys and the skill files for agents. */
 export const siteDocuments = snapshotFamily(
   ['getOpenApi', 'getSigningKeys', 'getPactsSkill', 'getDeskSkill', 'getRegisterSkill'],
   ['agentSkills', 'signingKeys', 'site'],
@@ -20,7 +19,7 @@ export const siteDocuments = snapshotFamily(
 )
 
 type OpenApi = ReturnType<typeof openApiDocument>
-/** Several documents are made of it, in every build; it is the same as long as the site is. */
+/** Several documents need it; it depends on the site alone. */
 const openApis = new WeakMap<World['site'], OpenApi>()
 
 export function openApiOf({ site }: Pick<World, 'site'>): OpenApi {
@@ -35,7 +34,6 @@ export function openApiOf({ site }: Pick<World, 'site'>): OpenApi {
   return made
 }
 
-/** The text of a skill file as it is published. */
 export function agentSkill(
   { agentSkills, site }: Pick<World, 'agentSkills' | 'site'>,
   name: string,

@@ -1,7 +1,6 @@
 import { skillCategories } from '../../src/contract/schemas/skill.ts'
 import { jsonDocument, snapshotFamily } from './document.ts'
 
-/** `/skills` and one document per skill. */
 export const skillDocuments = snapshotFamily(
   ['listSkills', 'getSkill'],
   ['taxonomy'],

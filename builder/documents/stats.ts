@@ -6,7 +6,7 @@ import { jsonDocument, snapshotFamily } from './document.ts'
 import { opportunitiesOf } from './opportunities.ts'
 import { railIsStale } from './rail-view.ts'
 
-/** `/stats/live` and `/stats/daily`: the same aggregate, cached for five seconds and for five minutes. */
+/** The same aggregate for both routes, which differ in max-age. */
 export const statsDocuments = snapshotFamily(
   ['getStatsLive', 'getStatsDaily'],
   ['community', 'exchange', 'nowMs', 'openFlags', 'pacts', 'pollEveryMs', 'rails'],
@@ -25,7 +25,7 @@ export function statsOf(
 ): Omit<Stats, 'computed_at'> {
   const { rails, community, exchange } = world
   const earning = rails.filter(({ authored }) => authored.category === 'earning')
-  // A sum over "the last 30 days" may hold only figures that were read lately: audits and stale ones stay out.
+  // Totals exclude audited and stale figures.
   const current = earning.filter(
     (record) => record.state.figuresSource === 'poll' && !railIsStale(record, world),
   )

@@ -1,4 +1,4 @@
-/** `/.well-known/x402`: what is sold, made from the registry, and whether it can be paid for here. */
+/** `/.well-known/x402`: what is sold, and whether it can be paid for here. */
 import type { Route } from '../../src/contract/route.ts'
 import { routes } from '../../src/contract/routes.ts'
 import type { X402Discovery } from '../../src/contract/schemas/x402.ts'

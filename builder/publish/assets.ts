@@ -1,4 +1,4 @@
-/** Assets made by hand, published in the same set as what is built. */
+/** Hand-made assets, published in the same set as the documents. */
 import { readFile, readdir } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 
@@ -9,8 +9,11 @@ import type { PublicDocument } from './document.ts'
 
 const MAX_AGE_SECONDS = 300
 
-/** By file, what was read of it, good as long as it bears these marks. */
-export type KnownAssets = Map<string, { readonly marks: string; readonly document: PublicDocument }>
+/** By file; a document is valid while the fingerprint is unchanged. */
+export type KnownAssets = Map<
+  string,
+  { readonly fingerprint: string; readonly document: PublicDocument }
+>
 
 const CONTENT_TYPES = {
   '.avif': 'image/avif',
@@ -35,10 +38,9 @@ const CONTENT_TYPES = {
 } as const satisfies Record<string, string>
 
 /**
- * Every file below `dir` as a document: `fonts/a.woff2` at `/fonts/a.woff2`, `about.html` at `/about`,
- * `index.html` at `/`. Hidden files are left out (`.well-known` is not hidden), and so is what
- * `publish` itself keeps there, since the directory may be the one that is published into.
- * @throws Error for a file of a kind that no content type is known for.
+ * Every file below `dir` as a document: `about.html` at `/about`, `index.html` at `/`. Hidden files except `.well-known`
+ * are left out, and so are published sets, since `dir` may be the public directory.
+ * @throws Error for a file of an unknown type
  */
 export async function readAssets(
   dir: string,
@@ -57,10 +59,11 @@ export async function readAssets(
     .sort()
   const assets: PublicDocument[] = []
   for (const file of files) {
-    const marks = statFingerprint(join(dir, file))
+    const fingerprint = statFingerprint(join(dir, file))
     const before = known.get(file)
-    const document = before?.marks === marks ? before.document : await readAsset(dir, file)
-    known.set(file, { marks, document })
+    const document =
+      before?.fingerprint === fingerprint ? before.document : await readAsset(dir, file)
+    known.set(file, { fingerprint, document })
     assets.push(document)
   }
   pruneMissing(known, new Set(files))

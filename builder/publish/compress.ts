@@ -1,16 +1,16 @@
-/** Compressed forms of a document, made once when it changes and served as they are. */
+/** Compressed forms of a document, made when it changes and served as they are. */
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 
 import type { Encoding } from '../../src/core/documents.ts'
 
-/** Below this a body and its headers leave in the same packets with a coding or without. */
+/** Smaller bodies fit into the same packets uncompressed. */
 const MIN_BYTES = 1024
-/** Over a whole set, quality 9 costs five times as much for a tenth less. */
+/** Quality 9 takes five times as long to save a tenth more. */
 const BROTLI_QUALITY = 6
-/** Level 9 takes two and a half times as long for two per cent less. */
+/** Level 9 takes two and a half times as long to save 2 % more. */
 const GZIP_LEVEL = 6
-/** RFC 7932 section 9.1; 22 is what encoders take where nothing is said. */
+/** RFC 7932 section 9.1; 22 is the default of encoders. */
 const LEAST_WINDOW_BITS = 10
 const MOST_WINDOW_BITS = 22
 const COMPRESSIBLE =
@@ -25,7 +25,7 @@ export interface Encoded {
 }
 
 /**
- * The codings whose bytes are fewer than the document's own.
+ * The encodings that are smaller than the document.
  * @param brotliQuality 0 to 11
  */
 export async function compress(
@@ -50,7 +50,7 @@ export async function compress(
   return forms.filter((form) => form.bytes.length < bytes.length)
 }
 
-/** As much as the whole body and no more: the memory of a window is cleared for each body, however small. */
+/** As large as the body: the memory of the window is cleared for each body. */
 function windowBits(size: number): number {
   return Math.min(MOST_WINDOW_BITS, Math.max(LEAST_WINDOW_BITS, Math.ceil(Math.log2(size + 16))))
 }

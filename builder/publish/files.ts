@@ -137,28 +137,3 @@ export async function inSlices<T>(items: Iterable<T>, work: (item: T) => void): 
     if (done % SLICE === 0) await setImmediate()
   }
 }
-
-/**
- * Runs asynchronous work over many items, at most `width` at a time. The first failure is thrown when
- * what had begun has ended, so nothing goes on behind the caller's back.
- */
-export async function inParallel<T>(
-  items: readonly T[],
-  width: number,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  const queue = items.values()
-  const failures: unknown[] = []
-  const lane = async () => {
-    for (const item of queue) {
-      if (failures.length > 0) return
-      try {
-        await work(item)
-      } catch (error) {
-        failures.push(error)
-      }
-    }
-  }
-  await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane))
-  if (failures.length > 0) throw failures[0]
-}

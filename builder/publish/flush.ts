@@ -8,7 +8,8 @@ import { release } from 'node:os'
 import { platform } from 'node:process'
 import { promisify } from 'node:util'
 
-import { inParallel, syncDirectory } from './files.ts'
+import { mapConcurrent } from '../../src/core/concurrency.ts'
+import { syncDirectory } from './files.ts'
 
 /** From this number on, one flush of the file system is cheaper. */
 const MANY_FILES = 256
@@ -39,7 +40,7 @@ export async function flushAll(
   { syncProgram = 'sync' }: FlushOptions = {},
 ): Promise<void> {
   if (files.length >= MANY_FILES && (await syncFileSystem(syncProgram, root))) return
-  await inParallel(files, FLUSHES_AT_ONCE, flushFile)
+  await mapConcurrent(files, FLUSHES_AT_ONCE, flushFile)
   for (const directory of directories) await syncDirectory(directory)
 }
 

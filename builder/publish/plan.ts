@@ -1,5 +1,6 @@
-/** Finds the documents that changed and prepares the next manifest. */
 import { canonicalize } from '../../src/core/canonical-json.ts'
+/** Finds the documents that changed and prepares the next manifest. */
+import { mapConcurrent } from '../../src/core/concurrency.ts'
 import { documentFile, encodedFile, manifestSetText } from '../../src/core/documents.ts'
 import type { Manifest, ManifestEntry } from '../../src/core/documents.ts'
 import { isoTime } from '../../src/core/time.ts'
@@ -7,7 +8,7 @@ import { pruneMissing } from '../cache/memoize.ts'
 import { compress } from './compress.ts'
 import { renderBody } from './document.ts'
 import type { DeferredBody, DocumentBody, PublicDocument } from './document.ts'
-import { inParallel, inSlices } from './files.ts'
+import { inSlices } from './files.ts'
 import type { KeyRing, Signer } from './keys.ts'
 import { sha256 } from './published-generation.ts'
 import type { PublishedGeneration } from './published-generation.ts'
@@ -87,7 +88,7 @@ export async function draftPlan(
     entries.push({ ...old, ...described, ...(!trusted && signatureOf(bytes, options.signer)) })
   })
   const kept = entries.flatMap(filesOf)
-  await inParallel(changed, RENDERED_AT_ONCE, async (document) => {
+  await mapConcurrent(changed, RENDERED_AT_ONCE, async (document) => {
     const { entry, files } = await renderNew(document, options)
     for (const { file, bytes } of files) await options.store(file, bytes)
     entries.push(entry)

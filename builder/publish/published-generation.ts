@@ -34,7 +34,7 @@ export interface PublishedGeneration {
 }
 
 /** Hashed files with their fingerprints at that time: changing a byte changes `ctime`. */
-export type CheckedFiles = Map<string, { readonly sha256: string; readonly marks: string }>
+export type CheckedFiles = Map<string, { readonly sha256: string; readonly fingerprint: string }>
 
 /** The last manifest that was parsed; one with the same bytes is not parsed again. */
 export interface ParsedManifest {
@@ -124,7 +124,8 @@ export function* filesNamedIn({ documents }: Manifest): Generator<NamedFile> {
 function isKnown(directory: string, named: NamedFile, checked: CheckedFiles): boolean {
   const known = checked.get(named.file)
   return (
-    known?.sha256 === named.sha256 && known.marks === statFingerprint(`${directory}/${named.file}`)
+    known?.sha256 === named.sha256 &&
+    known.fingerprint === statFingerprint(`${directory}/${named.file}`)
   )
 }
 
@@ -143,7 +144,7 @@ export async function rememberChecked(
 ): Promise<void> {
   checked.clear()
   await inSlices(filesNamedIn(manifest), ({ file, sha256: hash }) => {
-    checked.set(file, { sha256: hash, marks: statFingerprint(`${directory}/${file}`) })
+    checked.set(file, { sha256: hash, fingerprint: statFingerprint(`${directory}/${file}`) })
   })
 }
 
@@ -157,7 +158,7 @@ export function rememberFiles(
   for (const file of gone) checked.delete(file)
   for (const { file, sha256: hash } of filesNamedIn(manifest)) {
     if (renewed.has(file))
-      checked.set(file, { sha256: hash, marks: statFingerprint(`${directory}/${file}`) })
+      checked.set(file, { sha256: hash, fingerprint: statFingerprint(`${directory}/${file}`) })
   }
 }
 

@@ -10,8 +10,9 @@ import { join } from 'node:path'
 import { z } from 'zod'
 
 import { canonicalize } from '../../src/core/canonical-json.ts'
+import { mapConcurrent } from '../../src/core/concurrency.ts'
 import type { PublicDocument } from './document.ts'
-import { inParallel, namesIn, readIfExists, replaceFile } from './files.ts'
+import { namesIn, readIfExists, replaceFile } from './files.ts'
 
 interface Drawing {
   readonly image: string
@@ -27,13 +28,13 @@ export interface ShareImages {
 
 /** File name by path of the picture. */
 const indexSchema = z.record(z.string(), z.string().regex(/^[0-9a-f]{64}$/))
-/** Part of every name: another way of rendering makes all pictures anew. */
+/** Part of every file name, so that another way of rendering makes all pictures again. */
 const renderer = 'sharp png 1'
 const maxAgeSeconds = 300
-/** Another one beside it would hold 50 MB more at the height of a full build, which leaves no core idle as it is. */
+/** A second one at a time would need 50 MB more at the peak of a full build. */
 const rendersAtOnce = 1
 
-/** Reads what was rendered before. Nothing is rendered here, so that documents need not wait. */
+/** Finds the pictures that exist; renders none. */
 export async function readShareImages(
   dir: string,
   drawings: readonly Drawing[],
@@ -50,17 +51,17 @@ export async function readShareImages(
   return { documents, pending }
 }
 
-/** Renders what is pending, and drops pictures that no page shows any more. About 25 ms of one core for each. */
+/** Renders pending pictures, 25 ms of a core each, and deletes those that no page shows any more. */
 export async function renderShareImages(
   dir: string,
   drawings: readonly Drawing[],
   pending: readonly Drawing[],
 ): Promise<void> {
   await mkdir(dir, { recursive: true })
-  // Loaded only where there is something to render: it takes 20 MB and a tenth of a second.
+  // Loaded on demand: 20 MB and 100 ms.
   const { default: sharp } = await import('sharp')
   sharp.cache(false)
-  await inParallel(pending, rendersAtOnce, async (drawing) => {
+  await mapConcurrent(pending, rendersAtOnce, async (drawing) => {
     const png = await sharp(Buffer.from(drawing.svg, 'utf8')).png().toBuffer()
     await replaceFile(fileOf(dir, nameOf(drawing)), png, 0o644)
   })
@@ -72,7 +73,6 @@ export async function renderShareImages(
 
 const indexFile = 'index.json'
 
-/** Empty where there is none, or none that can be read: everything is rendered then. */
 async function readIndex(dir: string): Promise<z.infer<typeof indexSchema>> {
   const bytes = await readIfExists(join(dir, indexFile))
   if (bytes === null) return {}
@@ -83,7 +83,6 @@ async function readIndex(dir: string): Promise<z.infer<typeof indexSchema>> {
   }
 }
 
-/** By the drawing itself: in most builds it is the one of the build before. */
 const names = new WeakMap<Drawing, string>()
 
 function nameOf(drawing: Drawing): string {

@@ -3,8 +3,9 @@ import { linkSync, mkdirSync, rmdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
+import { mapConcurrent } from '../../src/core/concurrency.ts'
 import { isErrno } from '../../src/core/errno.ts'
-import { inParallel, inSlices, unlinkIfExists, writeNew, writeUnflushed } from './files.ts'
+import { inSlices, unlinkIfExists, writeNew, writeUnflushed } from './files.ts'
 import { flushAll } from './flush.ts'
 import type { RecycledGeneration } from './recycle-generation.ts'
 
@@ -103,7 +104,7 @@ export function createStagingDirectory(
           refused.push(file)
         }
       })
-      await inParallel(refused, COPIES_AT_ONCE, async (file) => {
+      await mapConcurrent(refused, COPIES_AT_ONCE, async (file) => {
         await writeNew(join(root, file), await readFile(join(from, file)))
       })
       return refused.length === 0

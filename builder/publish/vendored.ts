@@ -1,4 +1,4 @@
-/** Files of other projects that pages load from this site: taken from their packages as they are. */
+/** Files of npm packages that pages load from this site. */
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 
@@ -24,10 +24,8 @@ const files = [
   },
 ] as const
 
-/** A day: the packages are pinned, and a new version comes with a new installation. */
 const maxAgeSeconds = 86_400
 
-/** Read once: packages are of the installation that the process began with. */
 export function createVendored(): () => Promise<readonly PublicDocument[]> {
   let read: readonly PublicDocument[] | null = null
   return async () => (read ??= await readVendored())
@@ -37,7 +35,7 @@ export async function readVendored(): Promise<PublicDocument[]> {
   return await Promise.all(
     files.map(async ({ path, module, contentType }) => {
       const text = await readFile(resolve.resolve(module), 'utf8')
-      // The maps are not published; the browser's tools would ask for them.
+      // The source maps are not published.
       const body = { text: text.replace(/\n(?:\/\/|\/\*)# sourceMappingURL=[^\n]*\n?$/, '\n') }
       return { path, contentType, maxAgeSeconds, body, archive: null }
     }),

@@ -5,13 +5,10 @@ import type { Skill } from '../../src/contract/schemas/skill.ts'
 import { listProposals } from '../../src/db/proposals.ts'
 import type { Database } from '../../src/db/schema.ts'
 
-/** The taxonomy takes 5,000 skills in all. */
+/** The taxonomy holds 5,000 skills at most. */
 const maxAccepted = 4000
 
-/**
- * The authored skills, then those that were proposed and accepted, in the order in which they were proposed. Where
- * both have a slug, the authored one stands.
- */
+/** The authored skills, then accepted proposals by time. For the same slug the authored skill wins. */
 export async function withAcceptedSkills(
   db: Kysely<Database>,
   authored: readonly Skill[],

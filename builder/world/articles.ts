@@ -1,4 +1,4 @@
-/** Articles of the desk that people wrote: `data/desk/<slug>.md`, Markdown with front matter. */
+/** Hand-written articles of the desk: `data/desk/<slug>.md`, Markdown with front matter. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -26,7 +26,7 @@ export interface ArticleSource {
   readonly charts: readonly ArticleChart[]
 }
 
-/** The names of the articles that the builder writes itself begin with this. */
+/** Begins the slugs of generated articles. */
 export const weeklySlugPrefix = 'ledger-week-'
 
 const slugSchema = deskSlug.refine(
@@ -44,8 +44,8 @@ const fieldsSchema = z.strictObject({
 const bodySchema = z.string().refine((body) => body.trim() !== '', 'is empty')
 
 /**
- * Every `<slug>.md` of the directory, by slug.
- * @throws Error that names the file and the field where one breaks the rules above.
+ * Every article, by slug.
+ * @throws Error that names the file and the field
  */
 export async function loadArticles(dir: string): Promise<readonly ArticleSource[]> {
   const entries = await readdir(dir)

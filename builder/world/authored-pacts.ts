@@ -1,4 +1,4 @@
-/** `data/pacts`: the manifests that this ledger holds, and what others have published about pacts. */
+/** `data/pacts`: manifests held by this ledger, and what others have published about pacts. */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -12,7 +12,7 @@ import type { PactManifests, PublishedPact } from '../../src/core/pact/sources.t
 import { StrictJsonError, parseStrictJsonText } from '../../src/core/strict-json.ts'
 import { readTextIfExists } from '../cache/stat-fingerprint.ts'
 
-/** The manifests of a pact with their texts as they are served; null where there is no such file, or no JSON in it. */
+/** Manifests with their texts as served; null when a file is missing or not JSON. */
 export interface HeldManifests extends PactManifests {
   readonly specText: string | null
   readonly instanceText: string | null
@@ -21,7 +21,7 @@ export interface HeldManifests extends PactManifests {
 export interface AuthoredPacts {
   readonly manifests: readonly HeldManifests[]
   readonly published: readonly PublishedPact[]
-  /** The script that reproduces a work hash, with a place for the pact. */
+  /** Reproduces a work hash; contains a placeholder for the pact. */
   readonly reproduceScript: string | null
 }
 
@@ -60,7 +60,10 @@ const publishedFile = z.strictObject({
   ),
 })
 
-/** An installation may leave the directory out. Throws an error that names the file and the field. */
+/**
+ * The directory may be missing.
+ * @throws Error that names the file and the field
+ */
 export async function loadAuthoredPacts(dir: string): Promise<AuthoredPacts> {
   const entries = await readdir(dir, { withFileTypes: true }).catch((error: unknown) => {
     if (isErrno(error, 'ENOENT')) return []

@@ -1,4 +1,4 @@
-/** What people wrote: everything under `data/` but the runtime state. Read again at every build, so edits show. */
+/** Authored files: everything under `data/` except the runtime state. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -28,14 +28,13 @@ export interface Authored {
   readonly changelog: string | null
 }
 
-/** Lies beside what people wrote, and is written to all the time. */
 const runtimeState = 'run'
 const agentSkillNames = ['desk', 'pacts', 'register-and-earn'] as const
 const skillsFile = z.object({ note: z.string(), skills: z.array(skill) })
 const tiersFile = z.object({ tiers: z.array(tier) })
 const oathsFile = z.object({ oaths: z.array(oath) })
 
-/** Reads and checks every authored file. Throws an error that names the file and the field. */
+/** @throws Error that names the file and the field */
 export async function loadAuthored(dataDir: string): Promise<Authored> {
   const [rails, taxonomy, { tiers }, { oaths }, articles, docs, pacts, agentSkills, changelog] =
     await Promise.all([
@@ -47,19 +46,20 @@ export async function loadAuthored(dataDir: string): Promise<Authored> {
       loadDocs(join(dataDir, 'docs')),
       loadAuthoredPacts(join(dataDir, 'pacts')),
       loadAgentSkills(join(dataDir, 'agent-skills')),
-      // An installation may leave out what the program does not need.
+      // Installations may lack it.
       readTextIfExists(join(dataDir, '..', 'CHANGELOG.md')),
     ])
   return { rails, taxonomy, tiers, oaths, articles, docs, pacts, agentSkills, changelog }
 }
 
-/** The same for one build after the other: read again where a file is another than it was. */
+/** The same, reading again only when a file has changed. */
 export function createAuthored(dataDir: string): () => Promise<Authored> {
-  let last: { readonly marks: string; readonly authored: Authored } | null = null
+  let last: { readonly fingerprint: string; readonly authored: Authored } | null = null
   return async () => {
     const changelog = statFingerprint(join(dataDir, '..', 'CHANGELOG.md'))
-    const marks = `${changelog}\n${treeFingerprint(dataDir, [runtimeState])}`
-    if (last?.marks !== marks) last = { marks, authored: await loadAuthored(dataDir) }
+    const fingerprint = `${changelog}\n${treeFingerprint(dataDir, [runtimeState])}`
+    if (last?.fingerprint !== fingerprint)
+      last = { fingerprint, authored: await loadAuthored(dataDir) }
     return last.authored
   }
 }

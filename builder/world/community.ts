@@ -17,15 +17,13 @@ import { newestEntryAt } from '../../src/db/reputation.ts'
 import { countWorkers, listWorkers } from '../../src/db/workers.ts'
 import type { Community } from './world.ts'
 
-/** Entries of each list that is a document; the rest is asked for page by page. */
+/** Length of the published lists; the API pages through the rest. */
 const firstPage = 50
 
-/** What a process counted before. */
 export interface CommunityMemory {
   receipts: ReceiptTotals | null
 }
 
-/** What wallets and partners wrote, as far as documents show it. */
 export async function gatherCommunity(
   { reader }: OpenDatabase,
   { siteUrl, nowMs }: { readonly siteUrl: string; readonly nowMs: number },
@@ -72,8 +70,8 @@ export async function gatherCommunity(
 }
 
 /**
- * Scores decay all the time, and the same facts are to give the same bytes: they are scaled to the newest
- * entry of the ledger or to the beginning of the day (UTC), whichever is later.
+ * The time of the scores: the newest entry or the start of the day (UTC), whichever is later, so that decay alone does not
+ * change documents all the time.
  */
 function scoredAt(newestMs: number | null, nowMs: number): number {
   return Math.max(newestMs ?? 0, Math.floor(nowMs / dayMs) * dayMs)

@@ -4,10 +4,9 @@ import { jobView } from '../../src/db/jobs/view.ts'
 import type { OpenDatabase } from '../../src/db/open.ts'
 import type { World } from './world.ts'
 
-/** Jobs on the list that is a document; the rest is asked for page by page. */
+/** Length of the published list; the API pages through the rest. */
 const firstPage = 50
 
-/** The job exchange as far as documents show it. */
 export async function gatherExchange(
   { reader }: OpenDatabase,
   at: {

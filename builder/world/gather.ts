@@ -36,17 +36,16 @@ export interface GatherOptions {
   readonly site: World['site']
   readonly pollEveryMs: number
   readonly publicKeys: PublicKeys
-  /** The keys that sign receipts of accepted jobs: read anew, since they may have been rotated. */
+  /** Read for every build, since keys may have been rotated. */
   readonly exchangeKeys: () => Promise<ExchangeKeys>
   readonly nowMs: number
-  /** What this process gathered before; absent: everything is read and derived anew. */
+  /** Absent: everything is read again. */
   readonly memory?: GatherMemory
 }
 
-/** Parts of the world that did not change are the same values from build to build. */
+/** Keeps unchanged parts of the world the same values from build to build. */
 export interface GatherMemory {
   readonly authored: ReturnType<typeof createAuthored>
-  /** The last world. */
   parts: World | null
   readonly community: CommunityMemory
 }
@@ -59,23 +58,22 @@ export function emptyGatherMemory(dataDir: string): GatherMemory {
   }
 }
 
-/** What is told of ages changes no more often: the world stands still for so long. */
+/** The time of the world moves in steps, so that ages alone do not change documents all the time. */
 const worldStepMs = 10 * minuteMs
 const viewHours = 24
-/** Events that documents are made of: those of a year. */
 const eventsMs = 373 * dayMs
 const eventsLimit = 100_000
 const closedFlagsLimit = 500
 
 /**
- * Gathers the world at one `now`. Reads see one state of the database each; the builder runs again when anything is
- * written meanwhile. Throws `StoredStateError` where what is stored cannot be read.
+ * Gathers the world. Each read sees one state of the database; a later write leads to another build.
+ * @throws StoredStateError when stored data cannot be read
  */
 export async function gatherWorld(options: GatherOptions): Promise<World> {
   const { database, nowMs, adapters, memory = emptyGatherMemory(options.dataDir) } = options
   const { reader } = database
   const from = isoTime(nowMs - eventsMs)
-  // Before the reads begin: one that failed while this is awaited would be nobody's to catch.
+  // Awaited first: a read that fails meanwhile would be an unhandled rejection.
   const exchangeKeys = await options.exchangeKeys()
   const [authored, states, history, flags, closed, eventRows, views24h, community, exchange, runs] =
     await Promise.all([
@@ -132,10 +130,10 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
   return memory.parts
 }
 
-/** The parts of the world before where they are equal to those of the new one. */
+/** Replaces parts that are equal to those of the world before. */
 function withSameParts(world: World, before: World | null): World {
   if (before === null) return world
-  // The history is made anew only where there are new polls; events are never changed and come in order.
+  // The history is a new value only after new polls; events are append-only.
   const { history, events, ...others } = world
   const parts = entriesOf(others).map(([part, value]) => [part, same(before[part], value)] as const)
   const isGrown =
@@ -168,7 +166,7 @@ function flagOf(row: FlagRecord): Flag {
   }
 }
 
-/** Evidence is flat by contract; what is not is shown as its JSON text. */
+/** Evidence is flat by contract; nested values become JSON text. */
 function evidenceFields(row: FlagRecord): Flag['evidence'] {
   const fields = Object.entries(row.evidence).map(([name, value]) => {
     const flat = value === null || typeof value !== 'object' ? value : JSON.stringify(value)

@@ -10,23 +10,20 @@ import type { PollRecord } from './world.ts'
 export interface History {
   /** Every poll by rail, newest first. */
   readonly polls: ReadonlyMap<string, readonly PollRecord[]>
-  /** What the last good poll of a rail read. */
+  /** Evidence of the last good poll by rail. */
   readonly evidence: ReadonlyMap<string, readonly EvidencePointer[]>
 }
 
 const pageSize = 5000
 
-/**
- * The history of all rails, read once and then only what is new: polls are never changed, so a build costs what
- * happened since the last one and not what ever happened.
- */
+/** Reads the history once and then only new polls, which are append-only. */
 export function createHistory(reader: Kysely<Database>): () => Promise<History> {
-  // Never changed in place: who holds one sees by it whether anything is new.
+  // Replaced, never changed, so that a new value means new polls.
   let polls: ReadonlyMap<string, readonly PollRecord[]> = new Map()
   let evidence: ReadonlyMap<string, readonly EvidencePointer[]> = new Map()
   let lastId = 0
   return async () => {
-    // Taken over at the end, together: rows that could not be read are met again by the next build.
+    // Assigned together at the end, so that a failed read is repeated.
     let read = { polls, lastId }
     const newestGood = new Map<string, StoredPoll>()
     for (;;) {

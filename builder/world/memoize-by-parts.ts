@@ -15,7 +15,7 @@ export function memoizeByParts<Part extends keyof World, Made>(
       return known.made
     }
     last = null
-    // A copy, so that what was made holds on to the declared parts alone.
+    // A copy, so that the result cannot hold on to other parts.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- It has exactly these members.
     const declared = Object.fromEntries(parts.map((part) => [part, world[part]])) as Pick<
       World,

@@ -1,6 +1,6 @@
 import { getPactCall, pactEscrow } from '../../src/core/pact/escrow.ts'
 
-/** Where the work hash stands among the words of `getPact`, and the status after it; from 1. */
+/** Index, from 1, of the work hash among the words of `getPact`; the status follows. */
 const hashWord = 11
 
 interface RecipeFor {
@@ -14,10 +14,7 @@ interface RecipeFor {
   readonly workHash: string | null
 }
 
-/**
- * The steps by which anyone verifies a pact. Commands stand between backticks and run in a shell, in one directory and in
- * this order; `$RPC` is a node of Arbitrum One that the reader chose.
- */
+/** Steps to verify a pact. Text between backticks is a shell command, run in this order; `$RPC` is a node of Arbitrum One. */
 export function recipeOf({ pactId, siteUrl, uris, workHash }: RecipeFor): string[] {
   const request = JSON.stringify({
     jsonrpc: '2.0',

@@ -1,4 +1,4 @@
-/** Brings manifests, escrow and receipts together, and tells what came of it as it is published. */
+/** Combines manifests, escrow and receipts into the published pacts. */
 import type { Kysely } from 'kysely'
 import type { z } from 'zod'
 
@@ -25,7 +25,7 @@ type Settled = z.infer<typeof settledPact>
 type InFlight = z.infer<typeof inFlightPact>
 type Recorded = z.infer<typeof recordedPact>
 
-/** Pacts as they are published, and the manifests that are served beside them. */
+/** Published pacts, and the manifests that are served with them. */
 export interface PactsWorld {
   readonly settled: readonly Settled[]
   readonly inFlight: readonly InFlight[]
@@ -38,7 +38,6 @@ export interface PactsWorld {
 
 export const escrowKey = pactEscrow.address.toLowerCase()
 
-/** What the three sources say at one time. */
 export async function decisionsOf(
   db: Kysely<Database>,
   { manifests, published }: AuthoredPacts,
@@ -99,7 +98,6 @@ function shownWallet(wallet: string): string {
   return /^0x[0-9a-f]{40}$/.test(wallet) ? checksumAddress(wallet) : wallet
 }
 
-/** Where the manifests of a pact are served. */
 export function manifestUris(siteUrl: string, pactId: number) {
   const at = `${siteUrl}/pacts/${pactId}`
   return {

@@ -18,7 +18,7 @@ const counters = {
 
 const chainReport = z.object({
   chain: z.string(),
-  /** `stopped`: the budget of the run was spent, and the next one goes on. */
+  /** `stopped`: the call budget was used up; the next run continues. */
   state: z.enum(['checked', 'stopped', 'failed', 'no rpc', 'no checker']),
   reason: z.string().optional(),
   due: z.int(),
@@ -30,16 +30,15 @@ export type ChainReport = z.infer<typeof chainReport>
 const receiptRun = z.object({
   started_at: z.string(),
   finished_at: z.string(),
-  /** Chains whose node is set; receipts on others wait. Absent in runs of earlier versions. */
+  /** Chains with a configured node. Missing in old runs. */
   nodes: z.array(z.string()).optional(),
   chains: z.array(chainReport),
 })
-/** One run as it is published: counts by chain, and why one was not checked. */
 export type ReceiptRun = z.infer<typeof receiptRun>
 
 export const receiptRunKey = 'receipts_run'
 
-/** The last run that ended; null before the first. */
+/** Null before the first run. */
 export async function lastReceiptRun(database: OpenDatabase): Promise<ReceiptRun | null> {
   const text = await getMeta(database.reader, receiptRunKey)
   return text === null ? null : receiptRun.parse(JSON.parse(text))

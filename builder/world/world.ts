@@ -17,7 +17,7 @@ import type { DocsSource } from './docs.ts'
 import type { PactsWorld } from './pacts.ts'
 import type { ReceiptRun } from './receipt-run.ts'
 
-/** A rail as people wrote it down, what polls made of it, and the rule its adapter follows (null: audited by hand). */
+/** Authored facts of a rail, the state from its polls, and the rule of its adapter (null: audited by hand). */
 export interface RailRecord {
   readonly authored: AuthoredRail
   readonly state: RailState
@@ -25,7 +25,7 @@ export interface RailRecord {
   readonly evidence: readonly EvidencePointer[]
 }
 
-/** One poll as history shows it. Times in Unix milliseconds. */
+/** One poll of the history. Times in Unix milliseconds. */
 export interface PollRecord {
   readonly polledAtMs: number
   readonly durationMs: number
@@ -36,7 +36,6 @@ export interface PollRecord {
   readonly rule: string
 }
 
-/** What happened to a rail, as the alerts feed and the commit messages tell it. */
 export interface LedgerEvent {
   readonly seq: number
   readonly kind: 'flag_opened' | 'flag_closed' | 'rail_transition'
@@ -46,19 +45,16 @@ export interface LedgerEvent {
   readonly createdAtMs: number
 }
 
-/**
- * Everything that the public documents are made of, gathered at one `now`. Documents are pure functions of it:
- * same world, same bytes.
- */
+/** Everything that documents are made of, at one time. Documents are pure functions of it: same world, same bytes. */
 export interface World {
   readonly nowMs: number
   readonly site: {
     readonly url: string
     readonly serviceName: string
     readonly version: string
-    /** Where people can browse the snapshot repository; null where it is not on the web. */
+    /** Web address of the snapshot repository, if it has one. */
     readonly historyUrl: string | null
-    /** How payments are settled, and who is paid; null where no receiver is set. */
+    /** `receiver`: null when none is set. */
     readonly payments: {
       readonly settlement: 'off' | 'local' | 'facilitator'
       readonly receiver: string | null
@@ -70,7 +66,7 @@ export interface World {
   /** Polls by rail slug, newest first. */
   readonly history: ReadonlyMap<string, readonly PollRecord[]>
   readonly openFlags: readonly Flag[]
-  /** Those closed last, newest first. */
+  /** The most recently closed, newest first. */
   readonly closedFlags: readonly Flag[]
   readonly events: readonly LedgerEvent[]
   readonly taxonomy: { readonly note: string; readonly skills: readonly Skill[] }
@@ -81,43 +77,41 @@ export interface World {
   readonly docs: readonly DocsSource[]
   /** Views of the last 24 whole hours by article slug. */
   readonly views24h: ReadonlyMap<string, number>
-  /** `CHANGELOG.md`; null where the program was installed without it. */
+  /** Null when `CHANGELOG.md` is not installed. */
   readonly changelog: string | null
   /** The last run of each job. */
   readonly runs: readonly RunRecord[]
-  /** What the chains of receipts were asked last; null before the first time. */
+  /** Null before the first run. */
   readonly receiptRun: ReceiptRun | null
-  /** Texts of the agent skill files by name, placeholders unfilled. */
+  /** Texts of agent skills by name, with placeholders. */
   readonly agentSkills: ReadonlyMap<string, string>
   readonly signingKeys: SigningKeys
   readonly community: Community
   readonly exchange: {
-    /** The newest of them; the totals count all. */
+    /** The newest; the totals count all. */
     readonly jobs: readonly Job[]
     readonly total: number
     readonly open: number
-    /** Cursor of the page after the one that is shown; null where there is none. */
+    /** Cursor of the next page. */
     readonly next: string | null
-    /** Whose key signs the receipts of accepted jobs. */
+    /** Issuer of the receipts of accepted jobs. */
     readonly receiptsBy: JobIssuer
   }
   readonly pacts: PactsWorld
 }
 
-/** What wallets and partners wrote. The lists are the newest entries; the totals count all. */
+/** The lists hold the newest entries; the totals count all. */
 export interface Community {
   readonly workers: readonly Worker[]
   readonly workersTotal: number
-  /** Cursor of the page after the one that is shown; null where there is none. */
   readonly workersNext: string | null
   readonly receipts: readonly Receipt[]
   readonly receiptsTotal: number
   readonly receiptsVerified: number
   readonly receiptsNext: string | null
   readonly leaderboard: readonly LeaderboardEntry[]
-  /** The time to which its scores are scaled. */
   readonly leaderboardAsOf: string
-  /** The same with the scores of the newest entry: it changes with facts only. */
+  /** With scores at the time of the newest entry, which change with facts alone. */
   readonly leaderboardArchived: readonly LeaderboardEntry[]
   readonly partners: readonly Partner[]
   readonly partnersTotal: number
