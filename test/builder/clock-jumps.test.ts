@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { watchForJumps } from '../../builder/jobs/clock-jumps.ts'
 import { hourMs } from '../../src/core/time.ts'
 
-test('a clock that is set is told once, by how much, and slow looks are no jumps', async () => {
+test('watchForJumps reports each clock change once with its size, and no slow check', async () => {
   const stop = new AbortController()
   const told: number[] = []
   let steadyMs = 0

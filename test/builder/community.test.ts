@@ -55,7 +55,7 @@ async function register(name: string, displayName: string | null = null): Promis
   await database.write((tx) => putWorker(tx, { wallet, now: isoTime(startMs), ...facts }))
 }
 
-test('lists are cut at the first page, totals are not', async () => {
+test('lists contain the first page, totals count everything', async () => {
   for (let index = 0; index < 51; index += 1) {
     await register(`worker ${index}`)
     await accept(receipt(`r${index}`, 'alice'))
@@ -69,7 +69,7 @@ test('lists are cut at the first page, totals are not', async () => {
   expect(community.receiptsNext).not.toBe(null)
 })
 
-test('the leaderboard names who claimed a spot or registered, and leaves out who has nothing', async () => {
+test('the leaderboard names claimed and registered workers and omits workers without receipts', async () => {
   const [alice, bob] = ['alice', 'bob'].map((name) => parseWallet(evmWallet(name).address))
   if (alice === undefined || bob === undefined) throw new Error('two wallets')
   await accept(receipt('one', 'alice'))
@@ -95,7 +95,7 @@ test('the leaderboard names who claimed a spot or registered, and leaves out who
   ])
 })
 
-test('scores are the same for a day, then fall; what is archived changes with facts alone', async () => {
+test('scores stay the same for a day and then decay, archived scores change with facts alone', async () => {
   await accept(receipt('one', 'alice'))
   const now = await gather(startMs)
   const later = await gather(startMs + 17 * hourMs)

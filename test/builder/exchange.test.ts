@@ -33,7 +33,7 @@ async function gather() {
   return await gatherExchange(database, { siteUrl, nowMs, receiptsBy: issuerOf(exchangeKeys()) })
 }
 
-test('the document is the first page of the list, and its cursor leads on to the second', async () => {
+test('the document of jobs is the first page of the list, and its cursor continues with the second', async () => {
   for (let at = 0; at < 52; at += 1) {
     await exchange.post({ deadline: isoTime(service.clock.now() + hourMs + at) })
   }
@@ -47,7 +47,7 @@ test('the document is the first page of the list, and its cursor leads on to the
   expect(jobList.parse(second.body)).toMatchObject({ count: 2, total: 52 })
 })
 
-test('jobs that take bids are counted apart, and not past their deadline', async () => {
+test('open jobs are counted until their deadline', async () => {
   await exchange.post({ deadline: isoTime(service.clock.now() + hourMs) })
   await exchange.awarded()
   expect(await gather()).toMatchObject({ total: 2, open: 1 })

@@ -16,7 +16,7 @@ const log = {
 
 beforeEach(() => void logged.splice(0))
 
-test('a job that fails is recorded without the directories of this machine, which the log keeps', async () => {
+test('a failed job is recorded without directory names, which are logged', async () => {
   const deps = { database: await tempDatabase(), clock: handClock(), log }
   const went = await runJob('build', deps, {}, async () => {
     throw new Error('The published set /srv/ledger/public/current cannot be read back')
@@ -29,7 +29,7 @@ test('a job that fails is recorded without the directories of this machine, whic
   expect(logged.join()).toContain('/srv/ledger/public/current')
 })
 
-test('a job that went well but tells of a failure names no directory either', async () => {
+test('a successful job that mentions a failure is recorded without directory names', async () => {
   const deps = { database: await tempDatabase(), clock: handClock(), log }
   const detail = "archive failed: fatal: not a git repository: '/srv/ledger/run/snapshots.git'"
   await runJob('build', deps, {}, async () => ({ detail, quiet: false }))

@@ -22,7 +22,7 @@ function askedEachMinute(offsetsMs: readonly number[]): readonly (number | null)
 
 const trustMinutes = clockTrustMs / minuteMs
 
-test('nothing is settled before the clock was watched for ten minutes, then what it showed at their beginning', () => {
+test('the low-watermark is null for ten minutes, then the time ten minutes ago', () => {
   const settled = askedEachMinute(Array.from({ length: 14 }, () => 0))
   expect(settled).toEqual([
     ...Array.from({ length: trustMinutes }, () => null),
@@ -30,14 +30,14 @@ test('nothing is settled before the clock was watched for ten minutes, then what
   ])
 })
 
-test('a leap ahead that is put right settles nothing of what lies ahead', () => {
+test('the low-watermark ignores a jump ahead that is corrected', () => {
   const leaping = Array.from({ length: 30 }, (_, minute) =>
     minute > 12 && minute < 20 ? 2 * hourMs : 0,
   )
   for (const time of askedEachMinute(leaping)) expect(time ?? 0).toBeLessThan(30 * minuteMs)
 })
 
-test('a clock that was put right for good is followed after ten minutes', () => {
+test('the low-watermark follows a lasting clock change after ten minutes', () => {
   const moved = Array.from({ length: 40 }, (_, minute) => (minute > 12 ? 2 * hourMs : 0))
   expect(askedEachMinute(moved).at(-1)).toBe(2 * hourMs + 29 * minuteMs)
 })

@@ -76,7 +76,7 @@ describe.each(evmChains)('receipts on %s', (chain: EvmChainName) => {
     return (await checks.run()).chains
   }
 
-  test('are verified by the USDC of that chain, and by its node alone', async () => {
+  test('are verified by USDC transfers on that chain, by its node alone', async () => {
     const database = await tempDatabase()
     const hash = await node.pay(paidMs, { from: payer, to: worker, usdc: 2 })
     await node.mine(15)
@@ -96,7 +96,7 @@ describe.each(evmChains)('receipts on %s', (chain: EvmChainName) => {
     await database.close()
   })
 
-  test('are refused where the transfer is of the USDC of another chain', async () => {
+  test('are rejected when the transfer is USDC of another chain', async () => {
     const database = await tempDatabase()
     const [other = chain] = others
     const { address } = chains[other].usdc

@@ -134,7 +134,7 @@ async function killedAt(path: string, line: number): Promise<void> {
   }
 }
 
-test('a run that is killed in the middle is finished by the next, and nothing earns twice', async () => {
+test('a killed run is completed by the next one, and no receipt earns twice', async () => {
   const database = await ledger()
   const after: number[] = []
   for (const line of [1, 2, 3, 4, 5]) {
@@ -149,7 +149,7 @@ test('a run that is killed in the middle is finished by the next, and nothing ea
   await database.close()
 })
 
-test('calls grow with blocks and batches: receipts that share blocks cost far less than one call each', async () => {
+test('receipts that share blocks need far fewer RPC calls than one each', async () => {
   const database = await ledger()
   const proxy = await startRpcProxy(chain.url)
   const { chains } = await checksOf(database, proxy.url).run()
@@ -167,7 +167,7 @@ test('calls grow with blocks and batches: receipts that share blocks cost far le
   await database.close()
 })
 
-test('a node without receipts of whole blocks is asked for single ones, in batches', async () => {
+test('a node without eth_getBlockReceipts is asked for single receipts in batches', async () => {
   const database = await ledger()
   const proxy = await startRpcProxy(chain.url, {
     instead: ({ id, method }) =>
@@ -190,7 +190,7 @@ test('a node without receipts of whole blocks is asked for single ones, in batch
   await database.close()
 })
 
-test('a run stops at its budget of calls, and the next ones go on until all is done', async () => {
+test('a run stops at its call budget, and later runs complete the work', async () => {
   const database = await ledger()
   const done: number[] = []
   for (let run = 0; run < 30 && done.at(-1) !== total; run += 1) {
@@ -203,7 +203,7 @@ test('a run stops at its budget of calls, and the next ones go on until all is d
   await database.close()
 })
 
-test('receipts of transactions that nobody knows do not keep those behind them waiting', async () => {
+test('receipts of unknown transactions do not delay the receipts behind them', async () => {
   const database = await openDatabase({ url: join(tempFolder(), 'ledger.db') })
   const unknown = Array.from({ length: 30 }, (_, at) => `0x${String(at).padStart(64, 'e')}`)
   const known = hashes.slice(0, 5)

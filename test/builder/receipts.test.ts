@@ -170,8 +170,8 @@ async function expectScoresHold(): Promise<void> {
   expect(differences).toEqual([])
 }
 
-describe('a payment on its way to finality', () => {
-  test('is soft, then provisional, then verified, and earns only then', async () => {
+describe('a payment before finality', () => {
+  test('becomes soft, provisional and verified, and earns only when verified', async () => {
     const id = await sendSigned(await chain.pay(paidMs, payment()))
     expect(await detailOf(id)).toMatchObject({ verification: 'pending', rep_delta: 0 })
     expect(await runOf()).toMatchObject({ due: 1, checked: 1, waiting: 1, verified: 0 })
@@ -210,7 +210,7 @@ describe('a payment on its way to finality', () => {
     await expectScoresHold()
   })
 
-  test('is looked at once more a day after it was final, and never again', async () => {
+  test('is checked once more a day after finality, and never again', async () => {
     const id = await sendSigned(await chain.pay(paidMs, payment()))
     await chain.mine(15)
     await runOf()
@@ -222,7 +222,7 @@ describe('a payment on its way to finality', () => {
     expect(await detailOf(id)).toMatchObject({ verification: 'verified', rep_delta: 10 })
   })
 
-  test('makes full what the word of a platform had earned, and no less than the stated amount is enough', async () => {
+  test('raises what a platform signature had earned, and needs at least the stated amount', async () => {
     const id = await sendIssued(await chain.pay(paidMs, payment({ usdc: 12.5 })))
     expect(await detailOf(id)).toMatchObject({ verification: 'verified', rep_delta: 8 })
     await chain.mine(15)
@@ -236,7 +236,7 @@ describe('a payment on its way to finality', () => {
     await expectScoresHold()
   })
 
-  test('that waits in the pool is pending, and verified once it is mined', async () => {
+  test('in the mempool is pending, and verified once mined', async () => {
     const id = await sendSigned(await chain.send(payment()))
     expect(await runOf()).toMatchObject({ waiting: 1 })
     expect((await detailOf(id)).onchain?.verdict).toBe('pending')
@@ -246,7 +246,7 @@ describe('a payment on its way to finality', () => {
     expect(await detailOf(id)).toMatchObject({ verification: 'verified' })
   })
 
-  test('of an unstated payer counts as of the wallet that the chain shows', async () => {
+  test('without a stated payer counts as paid by the wallet on the chain', async () => {
     const hash = await chain.pay(paidMs, payment())
     const id = await post(workerSigned(stated(hash, { from_wallet: undefined }), workerKey), alice)
     await sendSigned(await chain.pay(paidMs + minuteMs, payment()))
@@ -257,7 +257,7 @@ describe('a payment on its way to finality', () => {
   })
 })
 
-describe('a transaction that does not bear out its receipt', () => {
+describe('a transaction that does not support its receipt', () => {
   const refusals: Readonly<
     Record<string, { paid?: Partial<Payment>; changes?: object; reason: RegExp }>
   > = {
@@ -310,7 +310,7 @@ describe('a transaction that does not bear out its receipt', () => {
     })
   }
 
-  test('is refused where it was reverted, and what a platform had vouched for is taken back', async () => {
+  test('is rejected when it was reverted, and earnings by a platform signature are reversed', async () => {
     const hash = await chain.sendReverting(payment())
     await chain.blockAt(paidMs)
     const id = await sendIssued(hash)
@@ -352,7 +352,7 @@ describe('a transaction that does not bear out its receipt', () => {
     await expectScoresHold()
   })
 
-  test('is refused only after a day of several runs where nobody knows it', async () => {
+  test('is rejected only after several runs within a day did not find it', async () => {
     const id = await sendIssued(`0x${'ab'.repeat(32)}`)
     for (let hour = 0; hour < 24; hour += 1) {
       expect(await runOf()).toMatchObject({ waiting: 1, failed: 0 })
@@ -367,7 +367,7 @@ describe('a transaction that does not bear out its receipt', () => {
     })
   })
 
-  test('is not missed where it was seen in between, nor after a day in which nobody asked', async () => {
+  test('is not counted as missing when it was seen in between, nor after a day without runs', async () => {
     const hash = `0x${'cd'.repeat(32)}`
     const id = await sendSigned(hash)
     await runOf()
@@ -388,12 +388,12 @@ describe('a chain that was reorganised', () => {
     })
   }
 
-  test('reverses what was provisional, with an entry and a flag: evm_revert', async () => {
+  test('reverses provisional earnings with a ledger entry and a flag', async () => {
     const before = await chain.rpc('evm_snapshot', [])
     await expectReversal(async () => void (await chain.rpc('evm_revert', [before])), true)
   })
 
-  test('reverses even what was final, at its second look', async () => {
+  test('reverses even a final payment at its second check', async () => {
     const before = await chain.rpc('evm_snapshot', [])
     const id = await sendSigned(await chain.pay(paidMs, payment()))
     await chain.mine(15)
@@ -469,7 +469,7 @@ describe('a chain that was reorganised', () => {
 })
 
 describe('receipts of one transaction', () => {
-  test('are moved together to a block in which its logs have other numbers', async () => {
+  test('move together to a block in which its logs have other indexes', async () => {
     const before = await chain.rpc('evm_snapshot', [])
     const payments = [payment({ usdc: 10 }), payment({ usdc: 30 })] as const
     const hash = await chain.send(...payments)
@@ -504,8 +504,8 @@ describe('receipts of one transaction', () => {
   })
 })
 
-describe('a refusal', () => {
-  test('falls with its block: what is then mined well is verified and earns', async () => {
+describe('a rejection', () => {
+  test('is withdrawn with its block, and a later valid transaction is verified and earns', async () => {
     const before = await chain.rpc('evm_snapshot', [])
     const hash = await chain.sendReverting(payment())
     await chain.blockAt(paidMs)
@@ -530,7 +530,7 @@ describe('a refusal', () => {
     await expectScoresHold()
   })
 
-  test('falls with its block: what is mined nowhere any more waits again', async () => {
+  test('is withdrawn with its block, and an unmined transaction waits again', async () => {
     const before = await chain.rpc('evm_snapshot', [])
     const hash = await chain.sendReverting(payment())
     await chain.blockAt(paidMs)
@@ -587,7 +587,7 @@ describe('a node in trouble', () => {
     })
   }
 
-  test('changes no verdict and repeats no secret where it is out of reach', async () => {
+  test('that is unreachable changes no verdict, and its URL is not shown in full', async () => {
     const url = 'http://127.0.0.1:1/v3/0123456789abcdef'
     const report = await run({ rpcUrls: { arbitrum: url } })
     expect(report.chains).toMatchObject([{ state: 'failed', due: 1, checked: 0 }])
@@ -597,7 +597,7 @@ describe('a node in trouble', () => {
     expect(await detailOf(id)).toEqual(before)
   })
 
-  test('changes no verdict where it answers errors, and is asked singly where it takes no batches', async () => {
+  test('that returns errors changes no verdict, and gets single calls when it refuses batches', async () => {
     expect(
       await runBehind({ instead: (request) => rpcError(request, -32_000, 'overloaded') }),
     ).toMatchObject({ state: 'failed' })
@@ -653,8 +653,8 @@ describe('a run', () => {
   })
 })
 
-describe('a chain that is not asked', () => {
-  test('is said to have no RPC, and its receipts wait', async () => {
+describe('a chain that is not checked', () => {
+  test('is reported as without RPC, and its receipts wait', async () => {
     const id = await sendSigned(await chain.pay(paidMs, payment()))
     const report = await run({ rpcUrls: {} })
     expect(report.chains).toMatchObject([{ chain: 'arbitrum', state: 'no rpc', due: 1 }])
@@ -664,7 +664,7 @@ describe('a chain that is not asked', () => {
     expect(await detailOf(id)).toMatchObject({ verification: 'pending', rep_delta: 0 })
   })
 
-  test('has no checker where it is no EVM chain, and says so', async () => {
+  test('is reported as without a checker when it is not an EVM chain', async () => {
     const worker = solanaWallet('worker')
     const receipt = receiptFacts(worker, {
       chain: 'solana',
@@ -681,7 +681,7 @@ describe('a chain that is not asked', () => {
     })
   })
 
-  test('is not asked about a payment on another', async () => {
+  test('is not asked about payments on another chain', async () => {
     const hash = await chain.pay(paidMs, payment())
     await sendSigned(hash, { chain: 'base' })
     await chain.mine(15)

@@ -106,7 +106,7 @@ function isSigned({ headers, body }: ReceivedRequest): boolean {
 }
 
 describe('webhooks', () => {
-  test('tell of an event once, signed after Standard Webhooks', async () => {
+  test('deliver each event once, signed by Standard Webhooks', async () => {
     await happen()
     await subscribe('sub', { afterSeq: 1 })
     await happen({ title: 'news' })
@@ -127,7 +127,7 @@ describe('webhooks', () => {
     expect(await only('sub')).toMatchObject({ status: 'delivered', attempts: 1, lastStatus: 200 })
   })
 
-  test('go only to who asked for this rail and this severity', async () => {
+  test('go only to subscriptions to this rail and severity', async () => {
     await subscribe('all')
     await subscribe('olas', { rails: ['olas', 'near'] })
     await subscribe('critical', { severity: 'critical' })
@@ -146,7 +146,7 @@ describe('webhooks', () => {
     })
   })
 
-  test('that fail are tried ten times at the intervals of the standard, then given up', async () => {
+  test('that fail are retried ten times at the standard intervals, then dropped', async () => {
     await subscribe('sub')
     await happen()
     receiver.reply(statusReply(500))
@@ -184,7 +184,7 @@ describe('webhooks', () => {
     expect(await only('sub')).toMatchObject({ status: 'dead', attempts: 10, nextAttemptAt: null })
   })
 
-  test('that succeed after failures are delivered under the same id', async () => {
+  test('that succeed after failures keep their id', async () => {
     await subscribe('sub')
     await happen()
     receiver.reply(statusReply(503))
@@ -198,7 +198,7 @@ describe('webhooks', () => {
     expect(second?.body).toBe(first?.body)
   })
 
-  test('end for good where the receiver answers 410', async () => {
+  test('end when the receiver responds with 410', async () => {
     await subscribe('sub')
     await happen()
     await happen()
@@ -216,7 +216,7 @@ describe('webhooks', () => {
     })
   })
 
-  test('threat 32: that are redirected have failed, wherever they were sent', async () => {
+  test('that are redirected fail, whatever the target', async () => {
     await subscribe('sub')
     await happen()
     receiver.reply((_request, res) => {
@@ -227,7 +227,7 @@ describe('webhooks', () => {
     expect(await only('sub')).toMatchObject({ lastStatus: 307, status: 'pending' })
   })
 
-  test('threat 33: that are answered without end have failed, and say why', async () => {
+  test('that get an endless response fail with the reason', async () => {
     await subscribe('sub')
     await happen()
     receiver.reply((_request, res) => void res.writeHead(200).end(Buffer.alloc(65_537)))
@@ -238,7 +238,7 @@ describe('webhooks', () => {
     })
   })
 
-  test('stay below 20 kB: what is too long is left to the feed', async () => {
+  test('stay below 20 kB, with longer content left to the feed', async () => {
     await subscribe('sub')
     await happen({ data: { text: 'ü'.repeat(20_000) } })
     await happen({ data: { text: 'x'.repeat(15_000) } })
@@ -248,7 +248,7 @@ describe('webhooks', () => {
     expect(bodies.filter((body) => body.includes('"truncated":true'))).toHaveLength(1)
   })
 
-  test('are kept for thirty days after their end', async () => {
+  test('are deleted thirty days after they ended', async () => {
     await subscribe('sub')
     await happen()
     await builder().run()
@@ -298,7 +298,7 @@ describe('two builders on one ledger', () => {
     expect(most).toBe(1)
   })
 
-  test('the one whose lease has run out has no say any more', async () => {
+  test('the one with an expired lease cannot settle a delivery', async () => {
     await subscribe('sub')
     await happen()
     const asked = gate()
@@ -323,7 +323,7 @@ describe('two builders on one ledger', () => {
     expect(subscription).toMatchObject({ status: 'active' })
   })
 
-  test('one that is stopped leaves what it held to the next', async () => {
+  test('one that is stopped leaves its deliveries to the next', async () => {
     await subscribe('sub')
     await happen()
     const stopped = new AbortController()

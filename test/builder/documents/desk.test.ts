@@ -52,7 +52,7 @@ describe('the order of the feed', () => {
     ).toEqual(['d*', 'a*', 'b', 'e', 'c'])
   })
 
-  test('takes the mean of the two middle counts where the number of articles is even', () => {
+  test('uses the mean of the two middle counts for an even number of articles', () => {
     expect(
       order([
         ['a', '2026-11-01', 4],
@@ -63,7 +63,7 @@ describe('the order of the feed', () => {
     ).toEqual(['c*', 'a*', 'd', 'b'])
   })
 
-  test('calls nothing hot where nobody reads', () => {
+  test('marks no article as hot without views', () => {
     expect(
       order([
         ['a', '2026-11-01', 0],
@@ -72,7 +72,7 @@ describe('the order of the feed', () => {
     ).toEqual(['b', 'a'])
   })
 
-  test('calls nothing hot at the median itself', () => {
+  test('marks no article as hot at the median itself', () => {
     expect(
       order([
         ['a', '2026-11-01', 5],
@@ -82,7 +82,7 @@ describe('the order of the feed', () => {
     ).toEqual(['c', 'b', 'a'])
   })
 
-  test('goes by slug on one date', () => {
+  test('sorts by slug within a date', () => {
     expect(
       order([
         ['b', '2026-11-01', 0],
@@ -101,7 +101,7 @@ describe('the feed', () => {
   ] as const
   const built = feed(viewed)
 
-  test('says what the specification says of it', () => {
+  test('has the content that the specification requires', () => {
     const { articles, ...envelope } = built.feed
     expect(envelope).toEqual({
       count: 3,
@@ -122,7 +122,7 @@ describe('the feed', () => {
     })
   })
 
-  test('has no hot field where an article is not hot', () => {
+  test('has no hot field for an article that is not hot', () => {
     expect(built.feed.articles.slice(1).map((article) => Object.keys(article))).not.toContainEqual(
       expect.arrayContaining(['hot']),
     )
@@ -155,7 +155,7 @@ describe('an article', () => {
     })
   })
 
-  test('has its charts beside it', () => {
+  test('is published with its charts', () => {
     expect(textOf('/desk/second-words.md')).toContain('https://ledger.test/desk/second-words.svg')
     expect(textOf('/desk/second-words.svg')).toMatch(/^<svg /)
     expect(documents.get('/desk/second-words.svg')?.contentType).toBe('image/svg+xml')

@@ -75,7 +75,7 @@ describe('every family of documents', () => {
     },
   )
 
-  test('together they build every document route of the contract', () => {
+  test('together build every document route of the contract', () => {
     const wanted = routes.filter((route) => route.serving.kind === 'document').map(({ id }) => id)
     const built = snapshotFamilies.flatMap((family) => family.routes)
     expect([...built, ...publishersOwn].toSorted()).toEqual([...wanted].toSorted())
@@ -93,13 +93,13 @@ describe.each(documents.map((document) => [document.path, document] as const))(
     )
     const answer = route.answers[200]
 
-    test('is served as its route says', () => {
+    test('has the content type and max-age of its route', () => {
       expect(document.contentType).toBe(answer?.contentType ?? 'application/json')
       expect(route.serving).toEqual({ kind: 'document', maxAgeSeconds: document.maxAgeSeconds })
       expect(() => documentFile(path, document.contentType)).not.toThrow()
     })
 
-    test('holds what the contract says and nothing beside it', () => {
+    test('matches the schema of the contract exactly', () => {
       const source = text(document)
       const value: unknown =
         document.contentType === 'application/json' ? JSON.parse(source) : source
@@ -127,7 +127,7 @@ describe('the documents as a whole', () => {
     expect(rails.map(({ rail }) => rail)).toEqual(['alpha', 'beta', 'delta', 'gamma'])
   })
 
-  test('keep what changes without a fact out of the archive', () => {
+  test('leave volatile members out of the archive', () => {
     const volatile = ['polled_at', 'poll_duration_ms', 'computed_at', 'figures_as_of', 'views_24h']
     const facts = documents.filter(({ path }) => path !== '/openapi.json')
     const kept = facts.flatMap(({ path, archive }) =>
@@ -137,7 +137,7 @@ describe('the documents as a whole', () => {
     expect(kept.filter((entry) => volatile.some((key) => entry.endsWith(` ${key}`)))).toEqual([])
   })
 
-  test('fill the placeholders of the agent skills', () => {
+  test('fill in the placeholders of the agent skills', () => {
     expect(text(named('/pacts/SKILL.md'))).toBe(
       '---\nname: pacts\n---\nagent-income-ledger: https://ledger.test/api/v1/pacts, https://ledger.test\n',
     )
@@ -145,7 +145,7 @@ describe('the documents as a whole', () => {
 })
 
 describe('unknown figures', () => {
-  test('stand as 0 in a rail and are named there', () => {
+  test('are 0 in a rail and named in unknown_figures', () => {
     expect(body('/api/v1/rails/beta')).toMatchObject({
       tpv_30d_usdc: 0,
       unique_creators_30d: 3,
@@ -162,7 +162,7 @@ describe('unknown figures', () => {
     })
   })
 
-  test('are empty cells in CSV, while a known zero is a zero', () => {
+  test('are empty cells in CSV, unlike a known zero', () => {
     const [header = [], ...rows] = csvRows(text(named('/api/v1/rails.csv')))
     const column = header.indexOf('tpv_30d_usdc')
     expect(rows.map((row) => [row[0], row[column]])).toEqual([
@@ -203,7 +203,7 @@ describe('figures of a rail', () => {
     })
   })
 
-  test('that come from an audit are said to, and a poll is missed only where there is one', () => {
+  test('from an audit are marked as such, and only polled rails become stale', () => {
     const audit = 'status and figures are of the audit of 2026-10-01.'
     expect(bodyOf('/api/v1/opportunities')).toMatchObject({
       opportunities: [
@@ -213,7 +213,7 @@ describe('figures of a rail', () => {
     })
   })
 
-  test('have a history whose revision tells one poll more from the same polls', () => {
+  test('have a history whose revision changes with one more poll', () => {
     const revision = (polls: readonly PollRecord[]) => {
       const world = smallWorld({ rails, history: new Map([['alpha', polls]]) })
       const body = [...historyDocuments.build(world)][0]?.body
@@ -230,7 +230,7 @@ describe('figures of a rail', () => {
 describe('CSV', () => {
   const tables = documents.filter(({ contentType }) => contentType.startsWith('text/csv'))
 
-  test('holds no cell that a spreadsheet would run', () => {
+  test('contains no cell that a spreadsheet would run', () => {
     const cells = tables.flatMap((table) => csvRows(text(table)).flat())
     expect(cells).toContain(`'=HYPERLINK("https://evil.example","Beta")`)
     expect(cells).toContain(`'@host answered HTTP 500`)

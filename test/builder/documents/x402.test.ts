@@ -14,7 +14,7 @@ async function offered(payments: Parameters<typeof x402DiscoveryOf>[0]['site']['
   return x402Discovery.parse(x402DiscoveryOf({ site: { ...site, payments }, tiers }))
 }
 
-test('with a settlement and a receiver every sold read is listed with what both versions accept', async () => {
+test('the offers list every sold read with the terms of both x402 versions', async () => {
   const found = await offered({ settlement: 'local', receiver })
   expect(found.payable).toBe(true)
   expect(found.resources).toHaveLength(4)
@@ -48,7 +48,7 @@ test.each([
   expect(found.instructions).toContain('not available')
 })
 
-test('the guide names the receiver if payments are on, and says that they are off otherwise', () => {
+test('the payment guide names the receiver when payments are on and states otherwise that they are off', () => {
   const world = smallWorld()
   const termsWith = (payments: typeof world.site.payments) =>
     paymentTerms({ ...world, site: { ...world.site, payments } }).md

@@ -118,7 +118,7 @@ async function command(
 }
 
 describe('the documents of pacts', () => {
-  test('are served with their max-age, and a pact that nobody knows is a 404', async () => {
+  test('are served with their max-age, and an unknown pact is a 404', async () => {
     await look()
     const list = await get('/api/v1/pacts')
     expect(list.headers.get('cache-control')).toMatch(/^public, max-age=60\b/)
@@ -144,7 +144,7 @@ describe('the documents of pacts', () => {
     expect((await get('/pacts/999/spec.json')).status).toBe(404)
   })
 
-  test('count what is settled', async () => {
+  test('count settled pacts', async () => {
     await settled()
     await look()
     const { summary } = pactList.parse(await (await get('/api/v1/pacts')).json())
@@ -156,7 +156,7 @@ describe('the documents of pacts', () => {
     })
   })
 
-  test('tell of published settlements as recorded and unverified, each with its source', async () => {
+  test('list published settlements as recorded and unverified, with their sources', async () => {
     const authored = await loadAuthoredPacts(dataDir)
     const at = { siteUrl: service.url, nowMs: genesisMs }
     await publish(gatherPacts(ledger.database.reader, authored, at))
@@ -181,7 +181,7 @@ describe('the documents of pacts', () => {
     expect(inFlight[0]?.phase_blocker).toContain('deadline_passed: the deadline 2026-05-13')
   })
 
-  test('mark a publication that the escrow bears out, and one that it contradicts', async () => {
+  test('mark a publication that the escrow confirms, and one that it contradicts', async () => {
     await submitted()
     const approval = await chain.act(creator, 'approve', [id], genesisMs + 3 * dayMs)
     await chain.create(deadlineMs, genesisMs + 4 * dayMs)
@@ -213,7 +213,7 @@ describe('the documents of pacts', () => {
 })
 
 describe('the recipe of a pact', () => {
-  test('works when its commands are run in their order', async () => {
+  test('works when its commands are run in order', async () => {
     await submitted()
     await look()
     const { in_flight: inFlight } = pactList.parse(await (await get('/api/v1/pacts')).json())
@@ -251,7 +251,7 @@ describe('the commands of the skill file', () => {
       .replace('verify 16', `verify ${id}`)
   }
 
-  test('compute the hash, ask the escrow, and check all of it at once', async () => {
+  test('compute the hash, query the escrow, and check everything at once', async () => {
     await submitted()
     await look()
     const hash = await command('sh', ['-ec', block('reproduce.mjs')])
@@ -266,7 +266,7 @@ describe('the commands of the skill file', () => {
     expect((await ledgerCommand(...args)).code).toBe(0)
   })
 
-  test('find the payment of a settled pact, and miss one that is no more', async () => {
+  test('find the payment of a settled pact, and report one that disappeared', async () => {
     const [, script = ''] = /```js\n([\s\S]*?)\n```/.exec(skill) ?? []
     const file = join(dir, 'pact.mjs')
     writeFileSync(file, script.replaceAll('{BASE_URL}', `${service.url}/api/v1`))
@@ -328,7 +328,7 @@ describe('the script that reproduces a hash', () => {
     expect(err).toContain(refusal)
   })
 
-  test('says so where a manifest cannot be reached', async () => {
+  test('reports an unreachable manifest', async () => {
     const file = await script()
     const { code, out, err } = await command(process.execPath, [
       file,
@@ -389,7 +389,7 @@ async function verify(rpc = chain.url, ...more: readonly string[]) {
 }
 
 describe('pact verify', () => {
-  test('finds a pact in flight borne out three ways, a line for each check', async () => {
+  test('confirms a pact in flight in three ways, with a line for each check', async () => {
     await submitted()
     await look()
     const { code, out } = await verify()
@@ -407,7 +407,7 @@ describe('pact verify', () => {
     expect(json).toMatchObject({ pact_id: String(id), state: 'in_flight', good: true })
   })
 
-  test('finds the payment of a settled one in its transaction', async () => {
+  test('finds the payment of a settled pact in its transaction', async () => {
     await settled()
     await look()
     const { code, out } = await verify()
@@ -417,7 +417,7 @@ describe('pact verify', () => {
     expect(code).toBe(0)
   })
 
-  test('finds a settled one not borne out after its chain was reorganised', async () => {
+  test('does not confirm a settled pact after a chain reorganisation', async () => {
     await submitted()
     const before = await chain.snapshot()
     await chain.act(creator, 'approve', [id], genesisMs + 3 * dayMs)
@@ -449,7 +449,7 @@ describe('pact verify', () => {
     expect(out).toContain(`BAD   manifest: ${refusal}`)
   })
 
-  test('finds a settled one not borne out by an escrow that has not paid', async () => {
+  test('does not confirm a settled pact when the escrow has not paid', async () => {
     await submitted()
     const before = await chain.snapshot()
     await chain.act(creator, 'approve', [id], genesisMs + 3 * dayMs)
@@ -484,7 +484,7 @@ describe('pact verify', () => {
     )
   })
 
-  test('refuses work with another hash than its manifest', async () => {
+  test('rejects work with another hash than its manifest', async () => {
     await submitted(`0x${'99'.repeat(32)}`)
     await look()
     const { code, out } = await verify()
@@ -494,7 +494,7 @@ describe('pact verify', () => {
     )
   })
 
-  test('refuses a pact whose deadline has passed without work', async () => {
+  test('rejects a pact whose deadline passed without work', async () => {
     const soonMs = genesisMs + 2 * dayMs
     ledger.hold(id, manifestsOf(id, soonMs))
     await chain.create(soonMs, genesisMs + dayMs)
@@ -506,7 +506,7 @@ describe('pact verify', () => {
     )
   })
 
-  test('finds a manifest that is not served unreachable', async () => {
+  test('reports a manifest that is not served as unreachable', async () => {
     await submitted()
     ledger.at((await chain.headTimeMs()) + minuteMs)
     await ledger.check()
@@ -518,7 +518,7 @@ describe('pact verify', () => {
     expect(out).toContain('BAD   manifest: manifest_unreachable: the specification cannot be read')
   })
 
-  test('tells a ledger that says more than the escrow, or that the node is of another chain', async () => {
+  test('reports a ledger that claims more than the escrow, and a node of another chain', async () => {
     await chain.create(deadlineMs, genesisMs + dayMs)
     await look()
     const pacts = await ledger.pacts(service.url)
@@ -537,7 +537,7 @@ describe('pact verify', () => {
     await proxy.stop()
   })
 
-  test('ends with 3 where the node is dead, 2 where the command line is wrong, 1 for a pact nobody knows', async () => {
+  test('exits with 3 for a dead node, 2 for a wrong command line, 1 for an unknown pact', async () => {
     await look()
     expect((await verify('http://127.0.0.1:9')).code).toBe(3)
     expect((await ledgerCommand('pact', 'verify', 'x', '--rpc', chain.url)).code).toBe(2)
@@ -547,7 +547,7 @@ describe('pact verify', () => {
     expect(nobody.out).toContain('BAD   record: the ledger has no pact 999')
   })
 
-  test('checks attestations of the work: signer, time, hash, and that each counts once', async () => {
+  test('checks signer, time and hash of attestations, and counts each once', async () => {
     const signer = evmWallet('attesting worker')
     await chain.rpc('anvil_setBalance', [signer.address, '0xde0b6b3a7640000'])
     await chain.act(

@@ -101,14 +101,14 @@ describe('the archive', () => {
     expect(git(repoDir, 'show', 'main:api/v1/rails/olas.json')).toBe(olas('paying'))
   })
 
-  test('gets no commit where the files are as they were', async () => {
+  test('gets no commit when no file changed', async () => {
     const first = await record()
     const again = await record({ nowMs: startMs + 60_000 })
     expect(again).toMatchObject({ state: 'ok', committed: null })
     expect(git(repoDir, 'rev-parse', 'main').trim()).toBe(first.committed)
   })
 
-  test('gets one commit with exactly the files that changed, came and went', async () => {
+  test('gets one commit with exactly the changed, added and removed files', async () => {
     await record()
     const files = new Map([
       ['api/v1/rails/olas.json', olas('dormant')],
@@ -121,7 +121,7 @@ describe('the archive', () => {
     expect(git(repoDir, 'fsck', '--full', '--strict')).toBe('')
   })
 
-  test('gets what an earlier build published and could not commit', async () => {
+  test('gets what an earlier build could not commit', async () => {
     await record()
     const missed = await record({ files: filesWith('dormant'), env: { PATH: root } })
     expect(missed.committed).toBeNull()
@@ -130,7 +130,7 @@ describe('the archive', () => {
     expect(git(repoDir, 'show', 'main:api/v1/rails/olas.json')).toBe(olas('concentrated'))
   })
 
-  test('makes no commit of a stream that was cut off', async () => {
+  test('gets no commit from a truncated stream', async () => {
     await record()
     const parent = git(repoDir, 'rev-parse', 'main').trim()
     const commit = { branch: 'main', parent, message: 'x', author, nowMs: startMs }
@@ -170,7 +170,7 @@ describe('the archive', () => {
     ])
   })
 
-  test('holds the names of what stands in it now, and forgets those of what left it', async () => {
+  test('keeps object names of present files only in memory', async () => {
     const memory = emptyArchiveMemory()
     for (let n = 0; n < 5; n += 1) {
       const files = new Map([[`pacts/${n}.json`, olas(`${n}`)], ...filesWith(`${n}`)])
@@ -181,7 +181,7 @@ describe('the archive', () => {
     expect([...(memory.commit?.tree.keys() ?? [])].toSorted()).toEqual(paths)
   })
 
-  test('is never moved from where another put it, nor from under the lock of another', async () => {
+  test('is not overwritten when another process committed or holds the branch lock', async () => {
     const memory = emptyArchiveMemory()
     await record({ memory })
     const files = (status: string) => ({ files: filesWith(status), message: `${status}\n`, memory })
@@ -199,7 +199,7 @@ describe('the archive', () => {
     expect(git(repoDir, 'fsck', '--full', '--strict', '--no-dangling')).toBe('')
   })
 
-  test('keeps what another commits and packs while a commit to a packed branch is made', async () => {
+  test('keeps a commit that another process makes and packs at the same time', async () => {
     const memory = emptyArchiveMemory()
     await record({ memory })
     git(repoDir, 'pack-refs', '--all')
@@ -240,7 +240,7 @@ git "$1" update-ref refs/heads/main $made && git "$1" pack-refs --all
     expect(await commit('paying')).toBe('fast-import')
   })
 
-  test('is off and nothing worse where there is no git', async () => {
+  test('is off when git is not installed', async () => {
     const outcome = await record({ env: { PATH: root } })
     expect(outcome).toMatchObject({ state: 'off', committed: null, error: 'git is not installed' })
   })
@@ -263,7 +263,7 @@ git "$1" update-ref refs/heads/main $made && git "$1" pack-refs --all
     expect(existsSync(trap)).toBe(false)
   })
 
-  test('removes what git left locked long ago, and waits for what is locked now', async () => {
+  test('removes old lock files of git and respects fresh ones', async () => {
     await record()
     const lock = join(repoDir, 'refs/heads/main.lock')
     writeFileSync(lock, '')
@@ -282,7 +282,7 @@ git "$1" update-ref refs/heads/main $made && git "$1" pack-refs --all
     expect(subjects(repoDir)).toHaveLength(1)
   })
 
-  test('is begun again where it was deleted, and not disturbed by files strewn into it', async () => {
+  test('is created again after deletion and ignores foreign files in it', async () => {
     await record()
     writeFileSync(join(repoDir, 'index'), 'not an index')
     writeFileSync(join(repoDir, 'notes.txt'), 'dirty')
@@ -293,7 +293,7 @@ git "$1" update-ref refs/heads/main $made && git "$1" pack-refs --all
   })
 })
 
-describe('a corrupted archive is moved aside, loudly, and begun anew', () => {
+describe('a corrupted archive is moved aside and created again', () => {
   const objects = () =>
     filesBelow(join(repoDir, 'objects')).map((file) => join(repoDir, 'objects', file))
   const damages: [string, ArchiveOptions['check'], () => void][] = [
@@ -321,7 +321,7 @@ describe('a corrupted archive is moved aside, loudly, and begun anew', () => {
     expect(git(repoDir, 'fsck', '--full', '--strict')).toBe('')
   })
 
-  test('objects lost under a process that remembers its last commit', async () => {
+  test('when objects were lost under a running process', async () => {
     const memory = emptyArchiveMemory()
     await record({ memory })
     await record({ ...moved, memory })
@@ -380,7 +380,7 @@ describe('the remote', () => {
     expect(git(remote, 'rev-parse', 'main')).toBe(git(repoDir, 'rev-parse', 'main'))
   })
 
-  test('that is lost is told with the number of commits it lacks, and caught up with later', async () => {
+  test('that is unreachable is reported with the number of missing commits and gets them later', async () => {
     bareRemote()
     await record({ remote })
     renameSync(remote, `${remote}.away`)
@@ -400,14 +400,14 @@ describe('the remote', () => {
     expect(subjects(remote)).toHaveLength(4)
   })
 
-  test('is not asked where it has everything', async () => {
+  test('is not contacted when it has everything', async () => {
     bareRemote()
     await record({ remote })
     rmSync(remote, { recursive: true })
     expect(await record({ remote })).toMatchObject({ state: 'ok', committed: null, pushed: true })
   })
 
-  test('that is another one now gets the whole history', async () => {
+  test('that was replaced gets the whole history', async () => {
     bareRemote()
     await record({ remote })
     const other = join(root, 'other.git')
@@ -420,7 +420,7 @@ describe('the remote', () => {
     expect(subjects(other)).toEqual(['rails: first'])
   })
 
-  test('whose history is another is never overwritten', async () => {
+  test('with another history is never overwritten', async () => {
     bareRemote()
     await record({ repoDir: join(root, 'stranger.git'), message: 'of a stranger\n', remote })
     await record()

@@ -21,7 +21,7 @@ async function serve(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${address.port}`
 }
 
-test('a remote leads git to no other address', async () => {
+test('git does not follow redirects of a remote', async () => {
   const visited: (string | undefined)[] = []
   const inside = await serve((request, response) => {
     visited.push(request.url)

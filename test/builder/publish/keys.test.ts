@@ -35,7 +35,7 @@ afterEach(() => rmSync(root, { recursive: true }))
 const load = async (nowMs = startMs) => loadKeys({ dir, nowMs })
 const rotate = async (nowMs: number) => rotateKey({ dir, nowMs })
 
-test('the first start makes a key that only its owner can read, and the next one finds it', async () => {
+test('the first start creates a key that only its owner can read, and the next one loads it', async () => {
   const first = await load()
   const again = await load(startMs + 1000)
   expect(again.publicKeys).toEqual(first.publicKeys)
@@ -44,7 +44,7 @@ test('the first start makes a key that only its owner can read, and the next one
   expect(readdirSync(dir)).toEqual(['signing-keys.json'])
 })
 
-test('what is published of a key is named after its bytes and verifies what the signer signs', async () => {
+test('a public key is named after its bytes and verifies the signatures of the signer', async () => {
   const { signer, publicKeys } = await load()
   expect(signingKeys.parse(publicKeys)).toEqual(publicKeys)
   const [key] = publicKeys.keys
@@ -61,7 +61,7 @@ test('what is published of a key is named after its bytes and verifies what the 
   expect(JSON.stringify(publicKeys)).not.toContain('PRIVATE')
 })
 
-test('row 16: rotation retires the key, forgets its private part and goes on knowing its signatures', async () => {
+test('rotation retires the key, deletes its private part and keeps verifying its signatures', async () => {
   const old = await load()
   const message = Buffer.from('signed before')
   const signature = old.signer.sign(message)

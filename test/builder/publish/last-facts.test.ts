@@ -65,7 +65,7 @@ const moved = facts(
   flags(flag('f0', { closed_at: '2026-11-21T06:00:00.000Z' }), flag('f1'), flag('f2')),
 )
 
-test('a commit says what moved, with all of it in the body', () => {
+test('a commit message summarises the changes and lists them all in its body', () => {
   const [subject, blank, ...body] = nextFacts(before, moved).message.split('\n')
   expect(subject).toBe(
     'rails: olas paying → concentrated; 3 polls failed; 2 flags opened; 1 flag closed; 1 rail with new figures',
@@ -80,7 +80,7 @@ test('a commit says what moved, with all of it in the body', () => {
   ])
 })
 
-test('the diff shows figures from old to new with their units, and the unknown as unknown', () => {
+test('the diff shows old and new figures with units, and unknown ones as unknown', () => {
   const { diff } = nextFacts(before, moved)
   expect(diff).toContain('| `olas` | volume, 30 days | 1200.5 USDC | 2400 USDC |')
   expect(diff).toContain('| `olas` | volume, 7 days | unknown | 100.25 USDC |')
@@ -89,19 +89,19 @@ test('the diff shows figures from old to new with their units, and the unknown a
   expect(diff).toContain('- Closed: `concentrated` on `olas`: f0 ')
 })
 
-test('text from outside stays text in the diff', () => {
+test('the diff escapes text from outside', () => {
   const { diff } = nextFacts(before, moved)
   expect(diff).toContain(String.raw`f1 \[x\]\(javascript:1\) \<img\>\|`)
   expect(diff).not.toMatch(/^forged/m)
 })
 
-test('a build without changes keeps the diff and the message of the last one that had some', () => {
+test('a build without changes keeps the diff and the message of the last change', () => {
   const last = nextFacts(before, moved)
   expect(nextFacts(last, moved)).toBe(last)
   expect(nextFacts(before, moved)).toEqual(last)
 })
 
-test('what failed before and fails alike now is no change, and a recovery is one', () => {
+test('a repeated poll failure is not a change, a recovery is', () => {
   const failing = facts([rail('a', { poll_error: 'timed out' })])
   expect(changesBetween(failing, failing)).toEqual([])
   expect(changesBetween(failing, facts([rail('a')]))).toContainEqual({
@@ -110,13 +110,13 @@ test('what failed before and fails alike now is no change, and a recovery is one
   })
 })
 
-test('a flag that is no longer listed has closed', () => {
+test('a flag that is no longer listed counts as closed', () => {
   expect(changesBetween(facts([], flags(flag('f0'))), facts([], flags()))).toContainEqual(
     expect.objectContaining({ kind: 'flag closed', id: 'f0' }),
   )
 })
 
-test('rails, pacts, receipts and articles that are new are named', () => {
+test('new rails, pacts, receipts and articles are named', () => {
   const now = facts([olas, rail('new')], {
     '/api/v1/pacts': {
       settled: [{ pact_id: '3', title: 'Settled work' }],
@@ -138,12 +138,12 @@ test('rails, pacts, receipts and articles that are new are named', () => {
   expect(diff).toContain('- added: `/desk/feed.json`')
 })
 
-test('the first build says that there was none before', () => {
+test('the first build states that there was none before', () => {
   expect(before.message.split('\n')[0]).toBe('ledger: first build, 4 rails in 2 documents')
   expect(before.diff).toContain('There is no earlier build to compare with')
 })
 
-test('a change that is only of other documents counts them', () => {
+test('a change of other documents alone is counted', () => {
   const old = facts([], { '/api/v1/oaths': { oaths: [] }, '/a': 1 })
   const { message } = nextFacts(
     nextFacts(null, old),
@@ -171,7 +171,7 @@ test('no subject is longer than 120 characters', () => {
   }
 })
 
-test('facts are kept for the next build, and a broken file is no past', async () => {
+test('facts are stored for the next build, and a broken file counts as none', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'facts-'))
   const path = join(dir, 'run/last.json')
   expect(await loadLastFacts(path)).toBeNull()

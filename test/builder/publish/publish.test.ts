@@ -73,8 +73,8 @@ function deferredHistory() {
   return { path, of, madeBy }
 }
 
-describe('what a process remembers of the set it published', () => {
-  test('does not hide a byte that was changed since, with size and time as they were', async () => {
+describe('the memory of a process about its published set', () => {
+  test('does not hide a changed byte, even with the same size and time', async () => {
     const memory = emptyMemory()
     const documents = [jsonDocument('/api/v1/rails', { n: 1 })]
     await place.publish(documents, { memory })
@@ -86,7 +86,7 @@ describe('what a process remembers of the set it published', () => {
     await expect(place.publish(documents, { memory })).rejects.toThrow(DamagedGenerationError)
   })
 
-  test('takes over what it rendered where the same documents are published beside others', async () => {
+  test('reuses rendered documents when others are published with them', async () => {
     const memory = emptyMemory()
     let read = 0
     const counted: PublicDocument = {
@@ -106,7 +106,7 @@ describe('what a process remembers of the set it published', () => {
     expect(read).toBe(once)
   })
 
-  test('is of the set that stands now: however many documents and assets came and went, none of them is held', async () => {
+  test('contains nothing of removed documents and assets', async () => {
     const memory = emptyMemory()
     const assetsDir = join(place.root, 'assets')
     const page = (n: number): PublicDocument => ({
@@ -146,21 +146,21 @@ describe('a deferred body', () => {
     memory = emptyMemory()
   })
 
-  test('of a revision that is published already is not made', async () => {
+  test('with a published revision is not made', async () => {
     expect(await madeBy(async () => place.publish([of(1)], at(0)))).toBe(1)
     const before = touches(place.publicDir)
     expect(await madeBy(async () => place.publish([of(1)], at(1)))).toBe(0)
     expect(touches(place.publicDir)).toEqual(before)
   })
 
-  test('goes on standing, with its time, where another document changed', async () => {
+  test('stays published with its time when another document changes', async () => {
     await place.publish([of(1), jsonDocument('/api/v1/rails', { n: 1 })], at(0))
     const next = [of(1), jsonDocument('/api/v1/rails', { n: 2 })]
     expect(await madeBy(async () => place.publish(next, at(1)))).toBe(0)
     expect(shown()).toEqual({ computed_at: '2026-11-21T06:00:00.000Z', polls: 1 })
   })
 
-  test('of a new revision is made and published', async () => {
+  test('with a new revision is made and published', async () => {
     await place.publish([of(1)], at(0))
     expect(await madeBy(async () => place.publish([of(2)], at(1)))).toBeGreaterThan(0)
     expect(shown()).toEqual({ computed_at: '2026-11-21T06:01:00.000Z', polls: 2 })
@@ -173,14 +173,14 @@ describe('a deferred body', () => {
     expect(await madeBy(async () => place.publish([of(1)], fresh))).toBe(0)
   })
 
-  test('is made again where the published set holds other bytes than this process made', async () => {
+  test('is made again when the published bytes are not those of this process', async () => {
     await place.publish([of(1)], at(0))
     await place.publish([of(2)], { nowMs: startMs + 1 })
     expect(await madeBy(async () => place.publish([of(1)], at(1)))).toBeGreaterThan(0)
     expect(shown()).toMatchObject({ polls: 1 })
   })
 
-  test('is made again where a build died before its switch', async () => {
+  test('is made again after a build died before its switch', async () => {
     await place.publish([of(1)], at(0))
     const died = place.publish([of(2)], {
       ...at(1),
@@ -193,7 +193,7 @@ describe('a deferred body', () => {
     expect(shown()).toEqual({ computed_at: '2026-11-21T06:02:00.000Z', polls: 2 })
   })
 
-  test('is made to be signed again by the key that has taken over', async () => {
+  test('is made again to be signed by a new key', async () => {
     await place.publish([of(1)], at(0))
     const keys = await loadKeys({ dir: join(place.root, 'other-keys'), nowMs: startMs })
     const { signer, ring } = keys
@@ -203,7 +203,7 @@ describe('a deferred body', () => {
 })
 
 describe('a build', () => {
-  test('publishes canonical JSON that carries the time of its facts, and verifies with the public keys alone', async () => {
+  test('publishes canonical JSON with the time of its facts, verifiable with the public keys alone', async () => {
     const published = await place.publish([jsonDocument('/api/v1/rails', { b: 1, a: [2, 'é'] })])
 
     expect(published).toMatchObject({ generation: 1, changed: ['/api/v1/rails'], unchanged: 0 })
@@ -215,7 +215,7 @@ describe('a build', () => {
     expect(canonicalize(manifest)).toBe(readFileSync(inCurrent('snapshot.json'), 'utf8'))
   })
 
-  test('signs so that another implementation of ed25519 agrees', async () => {
+  test('makes signatures that another ed25519 implementation accepts', async () => {
     const { manifest } = await place.publish(worldOf(1))
     const [key] = place.keys.publicKeys.keys
     for (const entry of manifest.documents) {
@@ -228,7 +228,7 @@ describe('a build', () => {
     }
   })
 
-  test('compresses what gets smaller by it and nothing else', async () => {
+  test('compresses only what gets smaller', async () => {
     const png = Buffer.from('89504e470d0a1a0a', 'hex')
     await place.publish([
       jsonDocument('/long', { text: 'a line that repeats '.repeat(50) }),
@@ -249,7 +249,7 @@ describe('a build', () => {
     readSet(place.publicDir, place.keys.publicKeys)
   })
 
-  test('of the same world at a later time touches no file and makes no generation', async () => {
+  test('of the same world at a later time changes no file and makes no generation', async () => {
     await place.publish(worldOf(1))
     const before = touches(place.publicDir)
 
@@ -270,7 +270,7 @@ describe('a build', () => {
     expect(there.manifest.set_sha256).toBe(here.manifest.set_sha256)
   })
 
-  test('keeps the inode, the time and the stamp of what did not change', async () => {
+  test('keeps inode, time and stamp of unchanged documents', async () => {
     const steady = jsonDocument('/api/v1/rails/steady', { figures: 'x'.repeat(1200) })
     await place.publish([steady, jsonDocument('/api/v1/rails', { n: 1 })])
     const old = statSync(inCurrent('api/v1/rails/steady.json.br'))
@@ -294,7 +294,7 @@ describe('a build', () => {
     expect(statSync(inCurrent('api/v1/rails.json')).mtimeMs).toBe(startMs)
   })
 
-  test('names what is no longer published', async () => {
+  test('reports documents that are no longer published', async () => {
     await place.publish(worldOf(1, 3))
     const next = await place.publish(worldOf(1, 2), { nowMs: startMs + 1000 })
     expect(next.removed).toEqual(['/api/v1/rails/rail-2'])
@@ -313,7 +313,7 @@ describe('a build', () => {
     expect(statSync(inCurrent('api/v1/rails.json')).ino).toBe(ino)
   })
 
-  test('keeps four generations: three to be read, and the one that becomes the next', async () => {
+  test('keeps four generations', async () => {
     for (let version = 1; version <= 6; version += 1) {
       await place.publish(worldOf(version), { nowMs: startMs + version })
     }
@@ -326,7 +326,7 @@ describe('a build', () => {
     expect(readlinkSync(current())).toBe('generations/00000006')
   })
 
-  test('publishes assets made by hand beside what it builds, also where they lie in the published directory', async () => {
+  test('publishes hand-made assets, also from the public directory itself', async () => {
     mkdirSync(join(place.publicDir, 'fonts'), { recursive: true })
     writeFileSync(join(place.publicDir, 'fonts/inter.woff2'), 'font')
     writeFileSync(join(place.publicDir, 'index.html'), '<!doctype html>')
@@ -347,7 +347,7 @@ describe('a build', () => {
     ])
   })
 
-  test('refuses two documents that would be one file, and names that the set keeps for itself', async () => {
+  test('rejects two documents with one file name, and reserved names', async () => {
     const twice = [jsonDocument('/a', {}), jsonDocument('/a.json', {})]
     await expect(place.publish(twice)).rejects.toThrow(
       '/a.json and /a would both be the file a.json',
@@ -358,7 +358,7 @@ describe('a build', () => {
     expect(generationNames(place.publicDir)).toEqual([])
   })
 
-  test('puts the whole set in order when a step fails, and leaves the old set readable meanwhile', async () => {
+  test('repairs the set after a failed step, with the old set readable meanwhile', async () => {
     await place.publish(worldOf(1))
     const steps: string[] = []
     await place.publish(worldOf(2), { nowMs: startMs + 1, beforeStep: (step) => steps.push(step) })
@@ -381,7 +381,7 @@ describe('a build', () => {
 })
 
 describe('keys', () => {
-  test('that were rotated leave old signatures valid and sign what changes', async () => {
+  test('that were rotated leave old signatures valid and sign changed documents', async () => {
     await place.publish([jsonDocument('/a', { n: 1 }), jsonDocument('/b', { n: 1 })])
     const before = touches(place.publicDir)
     const rotated = await rotateKey({ dir: place.keysDir, nowMs: startMs + 1000 })
@@ -404,7 +404,7 @@ describe('keys', () => {
     readSet(place.publicDir, rotated.publicKeys)
   })
 
-  test('that were lost and made anew sign everything again without touching a body', async () => {
+  test('that were lost and replaced sign everything again without changing a body', async () => {
     await place.publish(worldOf(1))
     const { ino } = statSync(inCurrent('api/v1/rails.json'))
     const fresh = await loadKeys({ dir: join(place.root, 'other-keys'), nowMs: startMs })
@@ -419,7 +419,7 @@ describe('keys', () => {
   })
 })
 
-describe('a builder that cannot read its own past leaves it as it is', () => {
+describe('a builder that cannot read the published set leaves it unchanged', () => {
   const damages: [string, () => void][] = [
     ['a truncated manifest', () => truncateSync(inCurrent('snapshot.json'), 100)],
     ['an empty manifest', () => truncateSync(inCurrent('snapshot.json'), 0)],
@@ -446,7 +446,7 @@ describe('a builder that cannot read its own past leaves it as it is', () => {
     expect(touches(place.publicDir)).toEqual(before)
   })
 
-  test('and publishes all anew when the operator has removed the link', async () => {
+  test('and publishes everything again after the operator removed the link', async () => {
     await place.publish(worldOf(1))
     truncateSync(inCurrent('snapshot.json'), 100)
     unlinkSync(current())
@@ -483,7 +483,7 @@ test('one of two builders at once publishes, the other throws LockedError', asyn
   expect(readdirSync(place.publicDir).sort()).toEqual(['current', 'generations'])
 })
 
-test('the archive holds facts with sorted keys, one per line, without what is only volatile', () => {
+test('the archive contains facts with sorted keys, one per line, without volatile members', () => {
   const files = archiveFiles([
     { ...jsonDocument('/api/v1/rails', { b: 1, polled_at: 'now' }), archive: { b: 1, a: 2 } },
     textDocument('/desk/SKILL.md', 'text/markdown; charset=utf-8', '# Desk\n'),

@@ -39,8 +39,8 @@ beforeEach(async () => {
 })
 afterEach(() => place.remove())
 
-describe('the oldest generation becomes the next one, and', () => {
-  test('holds after any changes what a generation made anew would hold', async () => {
+describe('the oldest generation becomes the next one and', () => {
+  test('contains after any changes what a new directory would contain', async () => {
     const random = randomFrom(20_261_121)
     const world = new Map<string, number>()
     for (let turn = 0; turn < 30; turn += 1) {
@@ -58,7 +58,7 @@ describe('the oldest generation becomes the next one, and', () => {
     }
   })
 
-  test('touches only files that changed since, and nothing of the generations beside it', async () => {
+  test('changes only files that differ, and no other generation', async () => {
     const world = new Map(
       Array.from({ length: 40 }, (_, at) => [`/api/v1/rails/${at}`, 0] as const),
     )
@@ -76,7 +76,7 @@ describe('the oldest generation becomes the next one, and', () => {
     )
   })
 
-  test('is made anew where a name in it, or in the current one, is not where it was', async () => {
+  test('is replaced by a new directory when a name in it or in the current one was changed', async () => {
     const world = new Map([['/api/v1/rails/x402', 0]])
     const intrusions: ((at: string) => void)[] = [
       (at) => writeFileSync(join(at, 'api/v1/rails/planted.json'), '{}'),
@@ -99,7 +99,7 @@ describe('the oldest generation becomes the next one, and', () => {
     readSet(place.publicDir, place.keys.publicKeys)
   })
 
-  test('is made anew after a damaged file was put back, which older generations still hold', async () => {
+  test('is replaced by a new directory after a damaged file was restored', async () => {
     const world = new Map([['/api/v1/rails/x402', 0]])
     for (let version = 1; version <= 2; version += 1) await publishVersion(world, version)
     const file = join(generation(2), 'constant.json')
@@ -115,7 +115,7 @@ describe('the oldest generation becomes the next one, and', () => {
     }
   })
 
-  test('is made anew after the link was removed, without documents that are gone since', async () => {
+  test('is replaced by a new directory after the link was removed', async () => {
     const world = new Map([
       ['/api/v1/rails/x402', 0],
       ['/api/v1/rails/gone', 0],
@@ -129,7 +129,7 @@ describe('the oldest generation becomes the next one, and', () => {
     }
   })
 
-  test('is made anew after another builder went on from an older set', async () => {
+  test('is replaced by a new directory after another builder continued from an older set', async () => {
     const world = new Map([
       ['/api/v1/rails/x402', 0],
       ['/api/v1/rails/other', 0],
@@ -148,7 +148,7 @@ describe('the oldest generation becomes the next one, and', () => {
     }
   })
 
-  test('loses the compressed forms of a manifest that is small by now', async () => {
+  test('loses the compressed forms of a manifest that became small', async () => {
     await publish([jsonDocument('/a', { filler }), jsonDocument('/b', { filler })])
     expect(existsSync(join(place.publicDir, 'current/snapshot.json.br'))).toBe(true)
     for (let version = 1; version <= 5; version += 1) {
@@ -158,7 +158,7 @@ describe('the oldest generation becomes the next one, and', () => {
     }
   })
 
-  test('fails at any step without harm: the old set stands, and the next build is whole', async () => {
+  test('leaves the old set unchanged when a step fails, and the next build is complete', async () => {
     const world = new Map(Array.from({ length: 4 }, (_, at) => [`/api/v1/rails/${at}`, 0] as const))
     for (let version = 1; version <= 5; version += 1) await publishVersion(world, version)
     const { steps } = await publishVersion(world, 6)
@@ -182,7 +182,7 @@ describe('the oldest generation becomes the next one, and', () => {
     }
   })
 
-  test('waits for its turn: during a build there are the current one and two before it', async () => {
+  test('leaves the current one and two before it in place during a build', async () => {
     const world = new Map([['/api/v1/rails/x402', 0]])
     for (let version = 1; version <= 5; version += 1) await publishVersion(world, version)
     const there: string[][] = []

@@ -27,7 +27,7 @@ async function rendered(drawings = [...sharedPages(smallWorld())]) {
 }
 
 describe('share images', () => {
-  test('are made of the home page, each rail and each article', async () => {
+  test('exist for the home page, each rail and each article', async () => {
     const { documents, pending } = await rendered()
     expect(pending).toEqual([])
     expect(documents.map(({ path }) => path)).toEqual([
@@ -41,7 +41,7 @@ describe('share images', () => {
     }
   })
 
-  test('are rendered again only where their drawing changed; the old one stands until then', async () => {
+  test('are rendered again only when their drawing changed, with the old one published until then', async () => {
     const before = (await rendered()).documents.map(shown)
     const [alpha, ...others] = smallWorld().rails
     const rails = [railRecord('alpha', { state: { status: 'dormant' } }), ...others]
@@ -67,7 +67,7 @@ describe('share images', () => {
     expect(await readdir(dir)).toHaveLength(after.length + 1)
   })
 
-  test('are all made anew where the list of them is damaged', async () => {
+  test('are all rendered again when their index is damaged', async () => {
     const { documents } = await rendered()
     await writeFile(join(dir, 'index.json'), '{"/share/home.png":"../../etc/passwd"}')
     const { documents: found, pending } = await readShareImages(dir, [...sharedPages(smallWorld())])
@@ -75,7 +75,7 @@ describe('share images', () => {
     expect(pending).toHaveLength(documents.length)
   })
 
-  test('are referred to by the page that has one, and only once they are there', async () => {
+  test('are referenced by their page once they exist', async () => {
     const world = fullWorld('https://ledger.test')
     const image = '<meta property="og:image" content="https://ledger.test/share/rails/alpha.png" />'
     expect(pageOf([...siteOf(world)], '/rails/alpha')).not.toContain('og:image')
