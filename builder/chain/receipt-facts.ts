@@ -260,7 +260,7 @@ function unminedFact(
   })
   if (inPool === null) return { kind: 'not found', gone }
   if (inPool.hash === txHash) return { kind: 'pending', gone }
-  return { kind: 'error', reason: `${rpc.chain} RPC: a transaction that was not asked for` }
+  return { kind: 'error', reason: `${rpc.chain} RPC: a transaction that was not requested` }
 }
 
 function minedFact(reading: Reading, mined: ChainReceipt): TransactionFacts {
@@ -295,7 +295,7 @@ async function fetchHeaders({ rpc, headers }: Reading, numbers: readonly number[
     const isOther = found !== null && !(found instanceof ChainError) && found.number !== number
     headers.set(
       number,
-      isOther ? new ChainError(`${rpc.chain} RPC: a block that was not asked for`) : found,
+      isOther ? new ChainError(`${rpc.chain} RPC: a block that was not requested`) : found,
     )
   }
 }

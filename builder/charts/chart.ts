@@ -58,7 +58,7 @@ export function lineChart(options: ChartOptions & { readonly companion?: Compani
     .map((spots) => runPath(spots, y(0), setting))
     .join('')
   const broken = runs(others, x, y)
-    .map((spots) => brokenPath(spots, setting))
+    .map((spots) => runPath(spots, null, setting))
     .join('')
   const nothing =
     drawing === '' && broken === ''
@@ -163,31 +163,24 @@ function runs(
   return found
 }
 
-function runPath(spots: readonly Spot[], zeroY: number, setting: Setting): string {
+/** A line with its area down to `zeroY`; without `zeroY` a dashed line. */
+function runPath(spots: readonly Spot[], zeroY: number | null, setting: Setting): string {
   const [first, last] = [spots[0], spots.at(-1)]
   if (first === undefined || last === undefined) return ''
+  const isDashed = zeroY === null
   if (spots.length === 1) {
-    return `<circle cx="${px(first.x)}" cy="${px(first.y)}" r="3" ${paint('mark', setting)}/>`
+    return `<circle cx="${px(first.x)}" cy="${px(first.y)}" r="${isDashed ? 2 : 3}" ${paint('mark', setting)}/>`
   }
   const line = spots
     .map(({ x, y }, index) => `${index === 0 ? 'M' : 'L'}${px(x)} ${px(y)}`)
     .join('')
+  if (isDashed) {
+    return `<path d="${line}" fill="none" stroke-width="1.5" stroke-dasharray="4 4" ${paint('line', setting)}/>`
+  }
   return (
     `<path d="${line}L${px(last.x)} ${px(zeroY)}L${px(first.x)} ${px(zeroY)}Z" fill-opacity="0.7" ${paint('area', setting)}/>` +
     `<path d="${line}" fill="none" stroke-width="2" stroke-linejoin="round" stroke-linecap="round" ${paint('line', setting)}/>`
   )
-}
-
-function brokenPath(spots: readonly Spot[], setting: Setting): string {
-  const [first] = spots
-  if (first === undefined) return ''
-  if (spots.length === 1) {
-    return `<circle cx="${px(first.x)}" cy="${px(first.y)}" r="2" ${paint('mark', setting)}/>`
-  }
-  const line = spots
-    .map(({ x, y }, index) => `${index === 0 ? 'M' : 'L'}${px(x)} ${px(y)}`)
-    .join('')
-  return `<path d="${line}" fill="none" stroke-width="1.5" stroke-dasharray="4 4" ${paint('line', setting)}/>`
 }
 
 function heading(options: ChartOptions, width: number): string {

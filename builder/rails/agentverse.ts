@@ -46,7 +46,7 @@ export const agentverse = defineRail<Evidence>({
     })
     const { agents, total } = parseAnswer(answerShape, answer)
     if (agents.length < Math.min(total, sample)) {
-      throw new SourceError(`${agents.length} agents came of ${Math.min(total, sample)} asked for`)
+      throw new SourceError(`received ${agents.length} of ${Math.min(total, sample)} agents`)
     }
     return {
       active: total,

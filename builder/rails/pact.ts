@@ -47,8 +47,8 @@ function takeTransfer(transfers: PactLog[], txHash: string, recipient: string): 
       log.txHash === txHash &&
       log.event.args.to.toLowerCase() === recipient,
   )
-  const [taken] = at === -1 ? [] : transfers.splice(at, 1)
-  return taken?.event.eventName === 'Transfer' ? taken.event.args.value : null
+  const [transfer] = at === -1 ? [] : transfers.splice(at, 1)
+  return transfer?.event.eventName === 'Transfer' ? transfer.event.args.value : null
 }
 
 async function chunkPayouts(

@@ -97,7 +97,7 @@ function checkComplete(name: string, rows: number, totals: readonly number[]): s
   }
   const missing = total - rows
   if (missing > 0 && !(moved && missing <= total * toleratedDrift)) {
-    throw new SourceError(`${name}: ${countText(rows)} rows came of ${countText(total)} stated`)
+    throw new SourceError(`${name}: received ${countText(rows)} of ${countText(total)} rows`)
   }
   return moved
     ? `The list changed while it was read: ${countText(rows)} rows of ${countText(total)} stated at the end.`

@@ -58,7 +58,7 @@ export const smithery = defineRail<Evidence>({
     // The registry pages through its first entries only, but states the count of all.
     const reachable = Math.min(stated, totalPages * pageSize)
     if (list.items.length + list.repeated < reachable) {
-      throw new SourceError(`${list.items.length} servers came of ${reachable} that can be paged`)
+      throw new SourceError(`received ${list.items.length} of ${reachable} servers`)
     }
     const uses = totalUses(list.items)
     const usesGrown = growthSince(ctx.past, 'uses', uses, ctx.window.start30dMs)

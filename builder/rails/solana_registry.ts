@@ -114,7 +114,7 @@ async function readFeedbacks(
     keyOf: ({ asset, client_address, id }) => `${asset} ${client_address} ${id}`,
   })
   if (!passedStart && list.items.length < stated) {
-    throw new SourceError(`${list.items.length} feedbacks came of ${stated} stated`)
+    throw new SourceError(`received ${list.items.length} of ${stated} feedbacks`)
   }
   return { feedbacks: list.items, pointers: list.evidence }
 }

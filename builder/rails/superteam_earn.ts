@@ -8,6 +8,7 @@ import {
   countExcept,
   evidenceOf,
   groupBy,
+  largestShare,
   microFromUsd,
   parseAnswer,
   timeField,
@@ -43,16 +44,12 @@ interface Listing {
   readonly token: string
   readonly amount: number | string | null
   readonly openToAgents: boolean
-}
-
-interface Win {
-  readonly listing: string
+  /** Null where they are not named; read for listings of the window alone. */
   readonly winners: readonly string[] | null
 }
 
 interface Evidence {
   readonly listings: readonly Listing[]
-  readonly wins: readonly Win[]
   readonly pointers: readonly EvidencePointer[]
 }
 
@@ -73,16 +70,16 @@ export const superteamEarn = defineRail<Evidence>({
         listings.set(listing.id, listing)
       }
     }
-    const announced = [...listings.values()].filter(({ announcedAtMs }) =>
-      isWithin(announcedAtMs, ctx.window.start30dMs, ctx.window),
-    )
-    const wins: Win[] = []
-    for (const { id, openToAgents } of announced) {
-      if (openToAgents) wins.push(await readWinners(ctx, id, pointers))
+    const complete: Listing[] = []
+    for (const listing of listings.values()) {
+      const isCounted =
+        listing.openToAgents && isWithin(listing.announcedAtMs, ctx.window.start30dMs, ctx.window)
+      const winners = isCounted ? await readWinners(ctx, listing.id, pointers) : null
+      complete.push({ ...listing, winners })
     }
-    return { listings: [...listings.values()], wins, pointers }
+    return { listings: complete, pointers }
   },
-  reduce: ({ listings, wins, pointers }, window) => {
+  reduce: ({ listings, pointers }, window) => {
     const announced = listings.filter((listing) =>
       isWithin(listing.announcedAtMs, window.start30dMs, window),
     )
@@ -95,9 +92,9 @@ export const superteamEarn = defineRail<Evidence>({
       )
       return sumPriced(inWindow.map(({ micro }) => micro))
     }
-    const winners = kept.map(
-      ({ listing }) => wins.find((win) => win.listing === listing.id)?.winners ?? null,
-    )
+    const payoutTimes = listings
+      .filter((one) => one.announcedAtMs < window.endMs && judge(one).removedBy === null)
+      .map(({ announcedAtMs }) => announcedAtMs)
     return {
       figures: {
         tpv30dMicroUsdc: sum(window.start30dMs, true),
@@ -105,22 +102,16 @@ export const superteamEarn = defineRail<Evidence>({
         tpv30dRawMicroUsdc: sum(window.start30dMs, false),
         tpv7dRawMicroUsdc: sum(window.start7dMs, false),
         uniqueCreators30d: new Set(kept.map(({ listing }) => listing.sponsor)).size,
-        uniqueWorkers30d: distinctWinners(winners),
-        topWorkerShare: shareOfTopWinner(
-          kept.map(({ micro }, at) => ({ micro, winners: winners[at] ?? null })),
-        ),
+        uniqueWorkers30d: distinctWinners(kept),
+        topWorkerShare: shareOfTopWinner(kept),
         activity30d: kept.length,
-        lastPayoutAtMs: newest(
-          listings.filter(
-            (listing) => listing.announcedAtMs < window.endMs && judge(listing).removedBy === null,
-          ),
-        ),
+        lastPayoutAtMs: payoutTimes.length === 0 ? null : Math.max(...payoutTimes),
       },
       removed30d: countExcept(
         verdicts.map(({ removedBy }) => removedBy ?? 'kept'),
         'kept',
       ),
-      notes: notesOf(kept, winners),
+      notes: notesOf(kept),
       evidence: pointers,
     }
   },
@@ -147,6 +138,7 @@ async function readListings(
             token: listing.token ?? 'unnamed token',
             amount: listing.rewardAmount ?? null,
             openToAgents: listing.agentAccess !== 'HUMAN_ONLY',
+            winners: null,
           },
         ],
   )
@@ -156,12 +148,12 @@ async function readWinners(
   ctx: AdapterContext,
   listing: string,
   pointers: EvidencePointer[],
-): Promise<Win> {
+): Promise<readonly string[] | null> {
   const answer = await ctx.http.json(`${host}/api/listings/${encodeURIComponent(listing)}/winners`)
   const rows = parseAnswer(winnersShape, answer)
   pointers.push(evidenceOf(answer, rows.length))
   const named = rows.flatMap(({ user, userId }) => user?.id ?? userId ?? [])
-  return { listing, winners: named.length === rows.length && rows.length > 0 ? named : null }
+  return named.length === rows.length && rows.length > 0 ? named : null
 }
 
 function judge(listing: Listing): { removedBy: string | null; micro: Figure } {
@@ -184,56 +176,42 @@ function sumPriced(amounts: readonly Figure[]): Figure {
   return priced.reduce((sum, amount) => sum + amount, 0)
 }
 
-function distinctWinners(winners: readonly (readonly string[] | null)[]): Figure {
-  if (winners.some((named) => named === null)) return null
-  return new Set(winners.flatMap((named) => named ?? [])).size
+interface Priced {
+  readonly listing: Listing
+  readonly micro: Figure
+}
+
+function distinctWinners(kept: readonly Priced[]): Figure {
+  if (kept.some(({ listing }) => listing.winners === null)) return null
+  return new Set(kept.flatMap(({ listing }) => listing.winners ?? [])).size
 }
 
 /** Null where a reward is split, since the parts are not shown. */
-function shareOfTopWinner(
-  wins: readonly { readonly micro: Figure; readonly winners: readonly string[] | null }[],
-): Figure {
+function shareOfTopWinner(kept: readonly Priced[]): Figure {
   const byWinner = new Map<string, number>()
-  let total = 0
-  for (const { micro, winners } of wins) {
-    const [winner, ...others] = new Set(winners)
+  for (const { listing, micro } of kept) {
+    const [winner, ...others] = new Set(listing.winners)
     if (micro === null || winner === undefined || others.length > 0) return null
     byWinner.set(winner, (byWinner.get(winner) ?? 0) + micro)
-    total += micro
   }
-  return total === 0 ? 0 : Math.max(...byWinner.values()) / total
+  return largestShare(byWinner.values())
 }
 
-function newest(listings: readonly Listing[]): number | null {
-  return listings.reduce<number | null>(
-    (latest, { announcedAtMs }) => Math.max(latest ?? announcedAtMs, announcedAtMs),
-    null,
-  )
-}
-
-function notesOf(
-  kept: readonly { readonly listing: Listing; readonly micro: Figure }[],
-  winners: readonly (readonly string[] | null)[],
-): string[] {
-  const notes = [
-    'The time of a payout is the announcement of the winners; the transfer follows later and is not in the answers.',
-  ]
+function notesOf(kept: readonly Priced[]): (string | false)[] {
   const unpriced = groupBy(
     kept.filter(({ micro }) => micro === null),
     ({ listing }) => listing.token,
   )
-  for (const [token, all] of unpriced) {
-    const stated = all.reduce((sum, { listing }) => sum + Number(listing.amount ?? 0), 0)
-    notes.push(
-      `Not in the volume, for want of a price: ${all.length} listings with ${stated.toLocaleString('en-US')} ${token}.`,
-    )
-  }
-  if (winners.some((named) => named === null)) {
-    notes.push('Workers are unknown: a listing of the window does not name its winners.')
-  } else if (winners.some((named) => new Set(named).size > 1)) {
-    notes.push(
+  const isUnnamed = kept.some(({ listing }) => listing.winners === null)
+  return [
+    'The time of a payout is the announcement of the winners; the transfer follows later and is not in the answers.',
+    ...[...unpriced].map(([token, all]) => {
+      const stated = all.reduce((sum, { listing }) => sum + Number(listing.amount ?? 0), 0)
+      return `Not in the volume, for want of a price: ${all.length} listings with ${stated.toLocaleString('en-US')} ${token}.`
+    }),
+    isUnnamed && 'Workers are unknown: a listing of the window does not name its winners.',
+    !isUnnamed &&
+      kept.some(({ listing }) => new Set(listing.winners).size > 1) &&
       'The share of the top worker is unknown: how a reward was split is not in the answers.',
-    )
-  }
-  return notes
+  ]
 }

@@ -23,10 +23,7 @@ const pageShape = z
     agents: z.array(agentShape).optional(),
     total: countField.nullish(),
   })
-  .refine(
-    ({ data, agents }) => data !== undefined || agents !== undefined,
-    'holds no list of agents',
-  )
+  .refine(({ data, agents }) => data !== undefined || agents !== undefined, 'has no list of agents')
 
 type Agent = z.output<typeof agentShape>
 

@@ -30,10 +30,10 @@ const defaultRetries = 2
 const maxRedirects = 3
 const firstBackoffMs = 500
 const maxBackoffMs = 8 * secondMs
-/** A source that asks for a longer pause is not asked again before the next poll. */
+/** After a longer Retry-After there is no retry before the next poll. */
 const maxRetryAfterMs = 30 * secondMs
 
-/** `agent-income-ledger/0.1.0 (+https://ledger.example)`: tells sources who reads and how to reach them. */
+/** `agent-income-ledger/0.1.0 (+https://ledger.example)`. */
 export function userAgentOf(version: string, siteUrl?: string): string {
   return `agent-income-ledger/${version}${siteUrl === undefined ? '' : ` (+${siteUrl})`}`
 }

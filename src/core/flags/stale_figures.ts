@@ -17,7 +17,7 @@ export function isStale(
   )
 }
 
-/** No good poll in two cycles: the figures are too old to stand for now. */
+/** No good poll in two cycles, so the figures are out of date. */
 export const staleFigures = {
   kind: 'stale_figures',
   needs: 'any poll',

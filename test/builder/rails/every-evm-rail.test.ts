@@ -72,7 +72,12 @@ const log = {
 const wordsOf = z.object({ fromBlock: z.string() })
 const rangeStart = (request: RpcRequest): string => wordsOf.parse(request.params[0]).fromBlock
 const addressOf = z.object({ address: z.array(z.string()) })
-const asked = (request: RpcRequest) => addressOf.parse(request.params[0]).address[0]
+const wantedAddress = (request: RpcRequest) => addressOf.parse(request.params[0]).address[0]
+/** Answers with one log, of the requested contract and block unless changed. */
+const oneLog = (changes: object) => (request: RpcRequest) => {
+  const [address, blockNumber] = [wantedAddress(request), rangeStart(request)]
+  return rpcResult(request, [{ ...log, address, blockNumber, ...changes }])
+}
 
 /** Name of the failure, the method that fails, its answer, and what the public is told. */
 const failures: readonly [string, string, (request: RpcRequest) => CannedAnswer, RegExp][] = [
@@ -133,50 +138,21 @@ const failures: readonly [string, string, (request: RpcRequest) => CannedAnswer,
     (request) => rpcResult(request, { logs: [] }),
     /not a list of logs$/,
   ],
-  [
-    'logs of others',
-    'eth_getLogs',
-    (request) => rpcResult(request, [{ ...log, blockNumber: rangeStart(request) }]),
-    /not requested$/,
-  ],
-  [
-    'logs of other blocks',
-    'eth_getLogs',
-    (request) => rpcResult(request, [{ ...log, address: asked(request), blockNumber: '0x1' }]),
-    /not requested$/,
-  ],
+  ['logs of others', 'eth_getLogs', oneLog({ address: log.address }), /not requested$/],
+  ['logs of other blocks', 'eth_getLogs', oneLog({ blockNumber: '0x1' }), /not requested$/],
   [
     'logs of later blocks',
     'eth_getLogs',
-    (request) =>
-      rpcResult(request, [
-        { ...log, address: asked(request), blockNumber: `0x${(head + 1).toString(16)}` },
-      ]),
+    oneLog({ blockNumber: `0x${(head + 1).toString(16)}` }),
     /not requested$/,
   ],
   [
     'an event of another kind',
     'eth_getLogs',
-    (request) =>
-      rpcResult(request, [
-        {
-          ...log,
-          address: asked(request),
-          blockNumber: rangeStart(request),
-          blockTimestamp: '0x1',
-        },
-      ]),
+    oneLog({ blockTimestamp: '0x1' }),
     /another event than requested$/,
   ],
-  [
-    'a log that was reorganised',
-    'eth_getLogs',
-    (request) =>
-      rpcResult(request, [
-        { ...log, address: asked(request), blockNumber: rangeStart(request), removed: true },
-      ]),
-    /reorganised$/,
-  ],
+  ['a log that was reorganised', 'eth_getLogs', oneLog({ removed: true }), /reorganised$/],
   [
     'an error that repeats the key and its address',
     'eth_getLogs',

@@ -6,7 +6,7 @@ import type { ListPage, PagedList } from '../../../builder/rails/paged-list.ts'
 
 type Row = string
 
-/** Reads what the pages say, one request per page; offsets asked for are written down. */
+/** Reads what the pages say, one request per page; requested offsets are recorded. */
 async function read(
   pages: readonly ListPage<Row>[],
   maxPages?: number,
@@ -63,9 +63,9 @@ test('a list with fewer rows than stated is an error', async () => {
       { items: rows(0, 50), total: 60 },
       { items: [], total: 60 },
     ]),
-  ).rejects.toThrow('list.example/rows: 50 rows came of 60 stated')
+  ).rejects.toThrow('list.example/rows: received 50 of 60 rows')
   await expect(read([{ items: rows(0, 50), total: 60, last: true }])).rejects.toThrow(
-    '50 rows came of 60',
+    'received 50 of 60',
   )
 })
 
