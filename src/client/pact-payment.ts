@@ -1,4 +1,4 @@
-/** What a node says of the transactions behind a pact. */
+/** Checks of the transactions behind a pact. */
 import { z } from 'zod'
 
 import type { pactList } from '../contract/schemas/pact.ts'
@@ -7,8 +7,8 @@ import { microPerUsdc } from '../core/money.ts'
 import { pactEscrow } from '../core/pact/escrow.ts'
 import type { Check } from './verify.ts'
 
-/** Asks a node; the result is checked by the schema. @throws UnexpectedAnswerError */
-export type AskNode = <Result>(
+/** Calls a JSON-RPC method; the result is checked by the schema. @throws UnexpectedAnswerError */
+export type CallNode = <Result>(
   schema: z.ZodType<Result>,
   method: string,
   params: readonly unknown[],
@@ -30,14 +30,14 @@ const transactionReceipt = z
 type TransactionReceipt = NonNullable<z.infer<typeof transactionReceipt>>
 const block = z.object({ number: z.string(), hash: z.string() }).nullable()
 
-/** Whether the transaction of a settled pact moved at least its amount from payer to worker, in a block that is final. */
-export async function payment(
-  ask: AskNode,
+/** Checks that a settled pact's transaction moved at least its amount from payer to worker, in a final block. */
+export async function checkPayment(
+  callNode: CallNode,
   pact: List['settled'][number],
 ): Promise<readonly Check[]> {
   const what = 'payment'
-  const receipt = await receiptOf(ask, pact.tx_hash)
-  const problem = await receiptProblem(ask, receipt)
+  const receipt = await receiptOf(callNode, pact.tx_hash)
+  const problem = await receiptProblem(callNode, receipt)
   if (receipt === null || problem !== null) return [{ what, good: false, detail: problem ?? '' }]
   const number = Number(receipt.blockNumber)
   const moved = receipt.logs
@@ -51,7 +51,7 @@ export async function payment(
     )
     .reduce((sum, { data }) => sum + BigInt(data), 0n)
   const stated = BigInt(Math.round(pact.amount_usdc * microPerUsdc))
-  const head = await ask(block, 'eth_getBlockByNumber', ['finalized', false])
+  const head = await callNode(block, 'eth_getBlockByNumber', ['finalized', false])
   return [
     {
       what,
@@ -71,9 +71,9 @@ export async function payment(
   ]
 }
 
-/** Whether the transactions that a publication names are what it says they are. */
-export async function record(
-  ask: AskNode,
+/** Checks the transactions that a publication names. */
+export async function checkPublishedRecord(
+  callNode: CallNode,
   pact: List['recorded'][number],
 ): Promise<readonly Check[]> {
   const checks: Check[] = []
@@ -83,8 +83,8 @@ export async function record(
     ['published payment', approval],
   ] as const) {
     if (txHash === undefined) continue
-    const receipt = await receiptOf(ask, txHash)
-    const problem = await receiptProblem(ask, receipt)
+    const receipt = await receiptOf(callNode, txHash)
+    const problem = await receiptProblem(callNode, receipt)
     const topic = `0x${word(BigInt(pact.pact_id).toString(16))}`
     const names =
       receipt?.logs.some(
@@ -102,17 +102,17 @@ export async function record(
   return checks
 }
 
-async function receiptOf(ask: AskNode, txHash: string): Promise<TransactionReceipt | null> {
-  return await ask(transactionReceipt, 'eth_getTransactionReceipt', [txHash])
+async function receiptOf(callNode: CallNode, txHash: string): Promise<TransactionReceipt | null> {
+  return await callNode(transactionReceipt, 'eth_getTransactionReceipt', [txHash])
 }
 
-/** Null where the transaction succeeded in a block that stands. */
+/** Null where the transaction succeeded in a block of the current chain. */
 async function receiptProblem(
-  ask: AskNode,
+  callNode: CallNode,
   receipt: TransactionReceipt | null,
 ): Promise<string | null> {
   if (receipt === null) return 'the node does not know the transaction'
   if (receipt.status !== '0x1') return 'the transaction was reverted'
-  const stands = await ask(block, 'eth_getBlockByNumber', [receipt.blockNumber, false])
-  return stands?.hash === receipt.blockHash ? null : 'its block was reorganised'
+  const current = await callNode(block, 'eth_getBlockByNumber', [receipt.blockNumber, false])
+  return current?.hash === receipt.blockHash ? null : 'its block was reorganised'
 }

@@ -1,4 +1,4 @@
-/** Who signs: keys of wallets, and the ed25519 keys of receipts and platforms. Keys stay in this process. */
+/** Signing keys: of wallets, and the ed25519 keys of receipts and platforms. */
 import type { KeyObject } from 'node:crypto'
 
 import type { Secp256k1 } from '@bitauth/libauth/build/lib/crypto/secp256k1-types.js'
@@ -13,10 +13,10 @@ import { bytesToHex, hexToBytes } from '../core/hex.ts'
 import { checksumAddress } from '../core/wallet.ts'
 import type { WalletKind } from '../core/wallet.ts'
 
-/** A wallet that signs messages in the strict form that the ledger takes. */
+/** A wallet that signs messages in the form that the ledger accepts. */
 export interface WalletSigner {
   readonly kind: WalletKind
-  /** As answers print it. */
+  /** In the spelling of answers. */
   readonly wallet: string
   readonly signMessage: (message: string) => Promise<string>
 }
@@ -29,7 +29,7 @@ export interface ReceiptKey {
   readonly sign: (text: string) => string
 }
 
-/** The text is no key in a form that is taken. The message names the forms and never the key. */
+/** The text is not a key in an accepted form. The message never contains the text. */
 export class KeyFormatError extends Error {
   override readonly name = 'KeyFormatError'
 }
@@ -72,12 +72,12 @@ export function receiptKey(key: SigningKey): ReceiptKey {
   }
 }
 
-/** A key as it was read: what it is, and its secret. */
+/** A private key and its kind. */
 export type SecretKey =
   | { readonly kind: 'evm'; readonly privateKey: Uint8Array }
   | { readonly kind: 'solana' | 'near' | 'ed25519'; readonly seed: Uint8Array }
 
-/** The forms that `parseSecretKey` takes, for messages and help. */
+/** The forms that `parseSecretKey` accepts. */
 export const secretKeyForms = [
   '0x and 64 hex digits (EVM)',
   'base58 of 64 bytes, or the JSON array of solana-keygen (Solana)',
@@ -87,20 +87,20 @@ export const secretKeyForms = [
 ] as const
 
 /**
- * Reads a private key. The form says what kind it is; 64 bare hex digits could be two kinds and are refused.
- * @throws KeyFormatError, which does not hold the text.
+ * Parses a private key; its form tells its kind. 64 bare hex digits could be two kinds and are refused.
+ * @throws KeyFormatError
  */
 export function parseSecretKey(text: string): SecretKey {
   const trimmed = text.trim()
   const key =
     trimmed.startsWith('{') || trimmed.startsWith('[') ? fromJson(trimmed) : fromText(trimmed)
   if (key === null) {
-    throw new KeyFormatError(`not a private key. Taken are: ${secretKeyForms.join('; ')}`)
+    throw new KeyFormatError(`not a private key. Accepted forms: ${secretKeyForms.join('; ')}`)
   }
   return key
 }
 
-/** The form that a new key of 32 random bytes is written in; `parseSecretKey` reads it. */
+/** Formats a new key of 32 random bytes for `parseSecretKey`. */
 export function secretKeyText(kind: SecretKey['kind'], secret: Uint8Array): string {
   if (kind === 'evm') return `0x${bytesToHex(secret)}`
   if (kind === 'ed25519') return `seed:${bytesToHex(secret)}`
@@ -108,16 +108,16 @@ export function secretKeyText(kind: SecretKey['kind'], secret: Uint8Array): stri
   return kind === 'solana' ? encodeBase58(pair) : `ed25519:${encodeBase58(pair)}`
 }
 
-/** The wallet of a key. @throws KeyFormatError for a bare ed25519 key, which is no wallet. */
+/** @throws KeyFormatError for a bare ed25519 key, which is not a wallet. */
 export async function signerOf(key: SecretKey): Promise<WalletSigner> {
   if (key.kind === 'evm') return await evmSigner(key.privateKey)
   if (key.kind !== 'ed25519') return ed25519Signer(key.kind, key.seed)
   throw new KeyFormatError(
-    'this is a bare ed25519 key, for receipts and platforms; it is no wallet',
+    'this is a bare ed25519 key, for receipts and platforms; it is not a wallet',
   )
 }
 
-/** The ed25519 key that signs receipts. @throws KeyFormatError for EVM keys, which sign none. */
+/** @throws KeyFormatError for EVM keys, which cannot sign receipts. */
 export function receiptKeyOf(key: SecretKey): ReceiptKey {
   if (key.kind === 'evm') {
     throw new KeyFormatError(
@@ -171,7 +171,7 @@ function bytesOf(items: readonly unknown[]): Uint8Array | null {
   return items.every(isByte) ? Uint8Array.from(items) : null
 }
 
-/** 64 bytes hold the seed and its public key; where they do not belong together the text was damaged. */
+/** 64 bytes are a seed and its public key; null where they do not match. */
 function ofKeypair(kind: 'solana' | 'near', pair: Uint8Array | null): SecretKey | null {
   if (pair?.length !== 64) return null
   const seed = pair.subarray(0, 32)

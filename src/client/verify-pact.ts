@@ -1,4 +1,4 @@
-/** The three-way check of a pact from outside: its manifest, the escrow as a node tells it, and the ledger's record. */
+/** The three-way check of a pact: its manifest, the escrow as a node reports it, and the ledger's record. */
 import { z } from 'zod'
 
 import { apiPrefix } from '../contract/route.ts'
@@ -10,14 +10,14 @@ import type { EscrowPact, EscrowStatus } from '../core/pact/escrow.ts'
 import { StrictJsonError, parseStrictJson } from '../core/strict-json.ts'
 import { isoTime } from '../core/time.ts'
 import { CallError, LedgerError, LedgerUnreachableError, UnexpectedAnswerError } from './errors.ts'
-import { payment, record as recordOfTransaction } from './pact-payment.ts'
-import type { AskNode } from './pact-payment.ts'
+import { checkPayment, checkPublishedRecord } from './pact-payment.ts'
+import type { CallNode } from './pact-payment.ts'
 import { send, sendGet } from './transport.ts'
 import type { RawAnswer, TransportDeps } from './transport.ts'
 import { strictJsonOrNull } from './verify.ts'
 import type { Check } from './verify.ts'
 
-export interface PactQuestion {
+export interface PactRequest {
   readonly transport: TransportDeps
   /** Scheme, host and port of the ledger. */
   readonly siteUrl: string
@@ -34,21 +34,21 @@ type PactRecord = List['settled'][number] | List['in_flight'][number] | List['re
 export interface VerifiedPact {
   readonly state: PactRecord['state'] | null
   readonly workHash: string | null
-  /** What the escrow keeps; null where it has no such pact or no node said so. */
+  /** Null where the escrow has no such pact, or the node is of another chain. */
   readonly escrow: EscrowPact | null
   readonly list: RawAnswer
   readonly checks: readonly Check[]
 }
 
-/** @throws LedgerUnreachableError, UnexpectedAnswerError where ledger or node do not answer as they should. */
-export async function verifyPact(question: PactQuestion): Promise<VerifiedPact> {
-  const { transport, siteUrl, pactId } = question
+/** @throws LedgerUnreachableError, UnexpectedAnswerError */
+export async function verifyPact(request: PactRequest): Promise<VerifiedPact> {
+  const { transport, siteUrl, pactId } = request
   const list = await get(transport, `${siteUrl}${apiPrefix}/pacts`)
   const { record, checks } = recordOf(list, pactId)
-  const manifest = record === null ? null : await manifestOf(question, record)
+  const manifest = record === null ? null : await manifestOf(request, record)
   if (manifest !== null) checks.push(...manifestChecks(manifest, record))
-  const ask = asker(question)
-  const chainId = await ask(z.string(), 'eth_chainId', [])
+  const callNode = createNodeCaller(request)
+  const chainId = await callNode(z.string(), 'eth_chainId', [])
   const isChain = Number(chainId) === pactEscrow.chainId
   checks.push({
     what: 'chain',
@@ -60,10 +60,10 @@ export async function verifyPact(question: PactQuestion): Promise<VerifiedPact> 
   const workHash = manifest?.workHash ?? null
   const state = record?.state ?? null
   if (!isChain) return { state, workHash, escrow: null, list, checks }
-  const escrow = await escrowOf(ask, pactId)
-  checks.push(...escrowChecks(escrow, { question, record, workHash }))
-  if (record?.state === 'settled') checks.push(...(await payment(ask, record)))
-  if (record?.state === 'recorded') checks.push(...(await recordOfTransaction(ask, record)))
+  const escrow = await escrowOf(callNode, pactId)
+  checks.push(...escrowChecks(escrow, { request, record, workHash }))
+  if (record?.state === 'settled') checks.push(...(await checkPayment(callNode, record)))
+  if (record?.state === 'recorded') checks.push(...(await checkPublishedRecord(callNode, record)))
   return { state, workHash, escrow, list, checks }
 }
 
@@ -95,9 +95,9 @@ function describeRecord(record: PactRecord): string {
   return `in flight, ${record.phase_status}${blocker}`
 }
 
-/** The manifests of a pact in flight, and those of a settled one that rests on them; null where none are held. */
+/** The manifests of a pact in flight, or of a settled one that they confirm; null where there are none. */
 async function manifestOf(
-  { transport, siteUrl, pactId }: PactQuestion,
+  { transport, siteUrl, pactId }: PactRequest,
   record: PactRecord,
 ): Promise<CheckedManifest | null> {
   if (record.state === 'recorded') return null
@@ -149,9 +149,9 @@ function manifestChecks(
   return checks
 }
 
-async function escrowOf(ask: AskNode, pactId: number): Promise<EscrowPact | null> {
+async function escrowOf(callNode: CallNode, pactId: number): Promise<EscrowPact | null> {
   const call = [{ to: pactEscrow.address, data: getPactCall(pactId) }, 'latest']
-  const answer = await ask(z.string(), 'eth_call', call)
+  const answer = await callNode(z.string(), 'eth_call', call)
   try {
     return decodePact(answer)
   } catch (error) {
@@ -160,7 +160,7 @@ async function escrowOf(ask: AskNode, pactId: number): Promise<EscrowPact | null
   }
 }
 
-/** The statuses by which the escrow bears out a phase; a blocked pact may have any. */
+/** The escrow statuses that fit a phase; a blocked pact may have any. */
 const statusesOf: Readonly<Record<string, readonly (EscrowStatus | null)[]>> = {
   drafted: [null],
   funded: ['Active'],
@@ -172,16 +172,16 @@ const statusesOf: Readonly<Record<string, readonly (EscrowStatus | null)[]>> = {
 function escrowChecks(
   escrow: EscrowPact | null,
   known: {
-    readonly question: PactQuestion
+    readonly request: PactRequest
     readonly record: PactRecord | null
     readonly workHash: string | null
   },
 ): Check[] {
-  const { question, record, workHash } = known
+  const { request, record, workHash } = known
   const checks: Check[] = []
   const isDraft = record?.state === 'in_flight' && record.phase_status === 'drafted'
   if (escrow === null) {
-    const detail = `the escrow has no pact ${question.pactId}`
+    const detail = `the escrow has no pact ${request.pactId}`
     return [{ what: 'escrow', good: isDraft, detail }]
   }
   const amount = `${pactAmount(escrow.amount)} PACT from ${escrow.creator} to ${escrow.recipient}`
@@ -204,7 +204,7 @@ function escrowChecks(
       : `hash_divergence: the work submitted has ${escrow.workHash}`
     checks.push({ what: 'escrow and manifest', good, detail })
   }
-  if (escrow.status === 'Active' && question.nowMs > escrow.deadlineMs) {
+  if (escrow.status === 'Active' && request.nowMs > escrow.deadlineMs) {
     const detail = `deadline_passed: no work was submitted by ${isoTime(escrow.deadlineMs)}`
     checks.push({ what: 'deadline', good: false, detail })
   }
@@ -230,7 +230,7 @@ const rpcAnswer = z.object({
   error: z.object({ message: z.string() }).optional(),
 })
 
-function asker({ transport, rpcUrl }: PactQuestion): AskNode {
+function createNodeCaller({ transport, rpcUrl }: PactRequest): CallNode {
   if (!URL.canParse(rpcUrl) || !/^https?:$/.test(new URL(rpcUrl).protocol)) {
     throw new CallError('the address of a node is an http or https URL')
   }

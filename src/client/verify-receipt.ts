@@ -1,4 +1,4 @@
-/** Receipts and scores, checked from what they say themselves. */
+/** Checks of receipts and scores, from their content alone. */
 import { verifyEd25519 } from '../auth/ed25519.ts'
 import { receiptId, signingText } from '../auth/messages.ts'
 import { SigningKeyError, publicKeyFromBase64 } from '../auth/signing-key.ts'
@@ -10,17 +10,17 @@ import { parseTime } from '../core/time.ts'
 import { WalletError, parseWallet, walletPublicKey } from '../core/wallet.ts'
 import type { Check } from './verify.ts'
 
-/** Fields of a submission that are no part of the receipt. */
+/** Fields of a submission that do not belong to the receipt. */
 const SUBMISSION_FIELDS: ReadonlySet<string> = new Set(['wallet', 'timestamp', 'signature'])
 
-/** The receipt in a submission: the body without who sent it in, and when. */
+/** The receipt in a submission: the body without sender, time and signature. */
 export function receiptOfSubmission(submission: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(submission).filter(([name]) => !SUBMISSION_FIELDS.has(name)),
   )
 }
 
-/** Base64 public keys of platforms, by slug; where there are several, any of them may have signed. */
+/** Base64 public keys of platforms by slug; with several, any of them may have signed. */
 export type PlatformKeys = ReadonlyMap<string, string | readonly string[]>
 
 export interface ReceiptVerification {
@@ -30,9 +30,9 @@ export interface ReceiptVerification {
 }
 
 /**
- * Checks a receipt, or a submission that holds one: its id is the hash of its content, its signature is by
- * the worker's key or by the platform's. Whether the money moved is for the chain to say.
- * @param expectedId the id under which the receipt was found, where it was.
+ * Checks the id and the signature of a receipt, or of the receipt in a submission. Whether the payment happened is not
+ * checked: only its chain shows that.
+ * @param expectedId the id under which the receipt was found.
  */
 export async function verifyReceipt(
   submission: JsonObject,
@@ -51,22 +51,22 @@ export async function verifyReceipt(
   }
   const kind = kindOf(receipt)
   if (kind === 'unsigned') {
-    const detail = 'there is neither worker_signature nor platform_signature'
+    const detail = 'neither worker_signature nor platform_signature is present'
     return { receiptId: id, kind, checks: [...checks, { what: 'signature', good: false, detail }] }
   }
-  // The signature covers the receipt, or the submission as a whole.
+  // The signature covers the receipt or the whole submission.
   const texts = [signingText(receipt), signingText(submission)]
   if (kind === 'signed') {
     checks.push(
-      await checkSeal(texts, receipt['worker_signature'], receipt['public_key'], 'worker'),
+      await checkSignature(texts, receipt['worker_signature'], receipt['public_key'], 'worker'),
     )
-    checks.push(...bindingToWallet(receipt))
+    checks.push(...checkWalletKey(receipt))
   } else {
     const platform = typeof receipt['platform'] === 'string' ? receipt['platform'] : ''
     const keys = [platforms.get(platform) ?? []].flat()
     const found = await Promise.all(
       (keys.length === 0 ? [undefined] : keys).map((key) =>
-        checkSeal(texts, receipt['platform_signature'], key, `platform ${platform}`),
+        checkSignature(texts, receipt['platform_signature'], key, `platform ${platform}`),
       ),
     )
     checks.push(
@@ -81,25 +81,25 @@ function kindOf(receipt: JsonObject): ReceiptVerification['kind'] {
   return receipt['worker_signature'] === undefined ? 'unsigned' : 'signed'
 }
 
-async function checkSeal(
+async function checkSignature(
   texts: readonly string[],
-  seal: JsonValue | undefined,
+  signature: JsonValue | undefined,
   key: JsonValue | undefined,
-  whose: string,
+  signedBy: string,
 ): Promise<Check> {
-  const what = `signature of the ${whose}`
+  const what = `signature of the ${signedBy}`
   const publicKey = publicKeyOf(key)
-  if (publicKey === null) return { what, good: false, detail: 'its public key is not known' }
-  const base64 = typeof seal === 'string' ? seal.replace(/^ed25519:/, '') : ''
+  if (publicKey === null) return { what, good: false, detail: 'its public key is unknown' }
+  const base64 = typeof signature === 'string' ? signature.replace(/^ed25519:/, '') : ''
   if (!/^[A-Za-z0-9+/]{86}==$/.test(base64)) {
-    return { what, good: false, detail: 'is not ed25519: and base64 of 64 bytes' }
+    return { what, good: false, detail: 'must be ed25519: and base64 of 64 bytes' }
   }
   for (const text of texts) {
     const verdict = verifyEd25519(text, Buffer.from(base64, 'base64'), publicKey)
     if (verdict.valid)
       return { what, good: true, detail: `by ${Buffer.from(publicKey).toString('base64')}` }
   }
-  return { what, good: false, detail: 'the content is not what was signed' }
+  return { what, good: false, detail: 'the content differs from what was signed' }
 }
 
 function publicKeyOf(key: JsonValue | undefined): Uint8Array | null {
@@ -112,8 +112,8 @@ function publicKeyOf(key: JsonValue | undefined): Uint8Array | null {
   }
 }
 
-/** Where the worker's wallet is itself an ed25519 key, a receipt can be shown to be by that very wallet. */
-function bindingToWallet(receipt: JsonObject): readonly Check[] {
+/** Says whether the signing key is the worker's wallet itself, where that wallet is an ed25519 key. */
+function checkWalletKey(receipt: JsonObject): readonly Check[] {
   const worker = receipt['to_wallet']
   const own = typeof worker === 'string' ? ed25519KeyOf(worker) : null
   if (own === null) return []
@@ -134,10 +134,7 @@ function ed25519KeyOf(wallet: string): Uint8Array | null {
   }
 }
 
-/**
- * A ledger with all its entries, read page by page. What is appended meanwhile is newer than the first page,
- * whose score, totals and time are answered.
- */
+/** Reads all entries page by page; score, totals and time are those of the first page. */
 export async function fetchWholeReputation(
   readPage: (query: { readonly limit: string; readonly cursor?: string }) => Promise<Reputation>,
 ): Promise<Reputation> {
@@ -152,38 +149,35 @@ export async function fetchWholeReputation(
   return { ...first, entries }
 }
 
-/**
- * Recomputes a score from its entries by the published formula, as the ledger folds them: in the order of
- * their numbers, scaled to the time of the answer.
- */
+/** Recomputes a score by the published formula: entries in the order of their numbers, scaled to the answer's time. */
 export function verifyScore(reputation: Reputation): readonly Check[] {
   const entries = reputation.entries.toSorted((left, right) => left.seq - right.seq)
   const nowMs = parseTime(reputation.computed_at) ?? Number.NaN
-  const standing = entries.reduce((sum, entry) => applyEntry(sum, effectOf(entry)), noStanding)
-  const score = scoreAt(standing.decayedSumAtEpoch, nowMs)
+  const sum = entries.reduce((sum, entry) => applyEntry(sum, effectOf(entry)), noStanding)
+  const score = scoreAt(sum.decayedSumAtEpoch, nowMs)
   const isWhole = entries.length === reputation.entries_total
-  const wrong = entries.find((entry) => !isWorth(entry))
+  const wrong = entries.find((entry) => !hasRightDelta(entry))
   return [
     {
       what: 'formula',
       good: reputation.formula === reputationFormula,
-      detail: 'the published one is computed here',
+      detail: 'compared with the published one',
     },
     {
       what: 'entries',
       good: wrong === undefined,
       detail:
         wrong === undefined
-          ? `${entries.length} of ${reputation.entries_total}, each worth its amount times its weight`
-          : `entry ${wrong.seq} is not worth its amount times its weight`,
+          ? `${entries.length} of ${reputation.entries_total}, each equal to its amount times its weight`
+          : `entry ${wrong.seq} is not its amount times its weight`,
     },
     {
       what: 'score',
-      // Rounding to six decimals is all in which two computations may differ.
+      // Two computations may differ by rounding to six decimals.
       good: isWhole && Math.abs(score - reputation.rep_score) <= 0.000_001,
       detail: isWhole
-        ? `${score} recomputed, ${reputation.rep_score} answered`
-        : `only the last ${entries.length} of ${reputation.entries_total} entries are shown; they come to ${score} of ${reputation.rep_score}`,
+        ? `${score} recomputed, ${reputation.rep_score} in the answer`
+        : `only ${entries.length} of ${reputation.entries_total} entries are listed, with a sum of ${score} of ${reputation.rep_score}`,
     },
   ]
 }
@@ -199,8 +193,8 @@ function effectOf(entry: ReputationEntry) {
   }
 }
 
-/** Rounded down once, when it was written: a micro-USDC is all that may be between. */
-function isWorth(entry: ReputationEntry): boolean {
+/** Allows a difference of one micro-USDC, since amounts are rounded down when they are written. */
+function hasRightDelta(entry: ReputationEntry): boolean {
   const worth = entry.amount_usdc * entry.weight
   const sign = entry.kind === 'receipt_reversed' ? -1 : 1
   return Math.abs(sign * entry.delta - worth) <= 0.000_002

@@ -1,4 +1,4 @@
-/** Checks that need no trust in the service: signatures over bytes, the manifest, and its whole set. */
+/** Checks of signed documents and manifests, which need no trust in the service. */
 import { verifyEd25519 } from '../auth/ed25519.ts'
 import { sha256Hex } from '../auth/messages.ts'
 import { SigningKeyError, kidOf, publicKeyFromBase64 } from '../auth/signing-key.ts'
@@ -8,11 +8,10 @@ import { manifestSchema, manifestSetText, parseManifestSignature } from '../core
 import type { Manifest, ManifestEntry } from '../core/documents.ts'
 import { StrictJsonError, parseStrictJson } from '../core/strict-json.ts'
 
-/** One thing that was looked at, and whether it holds. */
+/** The result of one check. */
 export interface Check {
   readonly what: string
   readonly good: boolean
-  /** Why it does not hold, or what was found. */
   readonly detail: string
 }
 
@@ -25,7 +24,7 @@ export interface DocumentSignature {
   readonly kid: string
 }
 
-/** Whether one of the service's keys signed exactly these bytes (`X-Signature`, `X-Signature-Key`). */
+/** Checks that one of the service's keys signed exactly these bytes (`X-Signature`, `X-Signature-Key`). */
 export async function verifyDocument(
   bytes: Uint8Array,
   signed: DocumentSignature,
@@ -40,12 +39,12 @@ export async function verifyDocument(
   if (key === undefined) return { what, good: false, detail: 'the key is not listed' }
   const publicKey = keyBytes(key.public_key)
   if (publicKey === null || kidOf(publicKey) !== key.kid) {
-    return { what, good: false, detail: 'the listed key is not named after its public part' }
+    return { what, good: false, detail: 'the kid of the listed key does not match its public key' }
   }
   const verdict = verifyEd25519(bytes, Buffer.from(base64, 'base64'), publicKey)
   return verdict.valid
     ? { what, good: true, detail: `${key.status} key` }
-    : { what, good: false, detail: 'the bytes are not what was signed' }
+    : { what, good: false, detail: 'the bytes differ from what was signed' }
 }
 
 function keyBytes(base64: string): Uint8Array | null {
@@ -57,13 +56,13 @@ function keyBytes(base64: string): Uint8Array | null {
   }
 }
 
-/** The keys of a `signing-keys.json`; null where the bytes are none. */
+/** The keys of a `signing-keys.json`; null for anything else. */
 export function parseSigningKeys(bytes: Uint8Array): SigningKeys | null {
   const parsed = signingKeys.safeParse(strictJsonOrNull(bytes))
   return parsed.success ? parsed.data : null
 }
 
-/** The manifest, where its signature holds and it fits itself. `signatureLine` is `ed25519:<base64> <kid>`. */
+/** The manifest where its signature and its `set_sha256` are good. `signatureLine` is `ed25519:<base64> <kid>`. */
 export async function verifyManifest(
   bytes: Uint8Array,
   signatureLine: string,
@@ -71,13 +70,13 @@ export async function verifyManifest(
 ): Promise<{ readonly manifest: Manifest | null; readonly checks: readonly Check[] }> {
   const signed = parseManifestSignature(`${signatureLine.trim()}\n`)
   if (signed === null) {
-    const detail = 'is no ed25519:<base64> <kid>'
+    const detail = 'is not ed25519:<base64> <kid>'
     return { manifest: null, checks: [{ what: 'signature of the manifest', good: false, detail }] }
   }
   const signature = await verifyDocument(bytes, signed, keys)
   const parsed = manifestSchema.safeParse(strictJsonOrNull(bytes))
   if (!parsed.success) {
-    const detail = parsed.error.issues[0]?.message ?? 'is no manifest'
+    const detail = parsed.error.issues[0]?.message ?? 'is not a manifest'
     return { manifest: null, checks: [signature, { what: 'manifest', good: false, detail }] }
   }
   const manifest = parsed.data
@@ -91,7 +90,7 @@ export async function verifyManifest(
   return { manifest: allGood(checks) ? manifest : null, checks }
 }
 
-/** Size, hash and signature of one document of a manifest. */
+/** Checks size, hash and signature of one document. */
 export async function verifyEntry(
   entry: ManifestEntry,
   bytes: Uint8Array | null,

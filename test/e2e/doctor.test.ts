@@ -127,7 +127,7 @@ const breaks: Readonly<
     },
   },
   clock: {
-    says: /something was written at 2090-/,
+    says: /the newest row is from 2090-/,
     harm: async () => {
       const time = '2090-01-01T00:00:00.000Z'
       await sqlOn(
@@ -152,7 +152,7 @@ const breaks: Readonly<
     harm: () => opened(inData('keys', 'signing-keys.json')),
   },
   secrets: { says: /hash\.key has mode 644$/, harm: () => opened(inData('secrets', 'hash.key')) },
-  'room on the disks': {
+  'free disk space': {
     says: /MiB free/,
     args: ['--min-free', '999999999'],
     harm: () => () => undefined,
@@ -166,7 +166,7 @@ const breaks: Readonly<
       ),
   },
   'published keys': {
-    says: /^published: \w{16} \(active\); held here: \w{16} \(active\), \w{16} \(retired\)$/,
+    says: /^published: \w{16} \(active\); in DATA_DIR\/keys: \w{16} \(active\), \w{16} \(retired\)$/,
     harm: async () => {
       const undo = changed(inData('keys', 'signing-keys.json'), (text) => text)
       await rotateKey({ dir: inData('keys'), nowMs: Date.now() })
@@ -193,7 +193,7 @@ const breaks: Readonly<
     },
   },
   'snapshots against documents': {
-    says: /published no more$/,
+    says: /no longer published$/,
     harm: () => {
       const head = ledger.git('rev-parse', 'main').trim()
       const blob = ledger.git('rev-parse', 'main:api/v1/stats/live.json').trim()
@@ -222,7 +222,7 @@ describe('agent-income-ledger admin doctor', () => {
     expect(checks.map(({ what }) => what)).toEqual(doctorChecks.map(({ what }) => what))
     expect(checks.some(({ remedy }) => remedy !== undefined)).toBe(false)
     const said = await admin(ledger, 'doctor')
-    expect(said.out).toContain('All is well.')
+    expect(said.out).toContain('Everything is good.')
   })
 
   test('has a test that breaks each thing it checks', () => {

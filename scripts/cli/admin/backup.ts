@@ -1,4 +1,4 @@
-/** A copy of the database while the service runs, with a manifest that says what it holds. */
+/** `admin backup`: a copy of the database with a manifest of its hash and rows. */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { chmod, open, rm, stat } from 'node:fs/promises'
@@ -35,13 +35,12 @@ export function manifestPath(file: string): string {
 }
 
 /**
- * `vacuum into` copies one moment of the database in a read transaction; writes go on meanwhile. Keys are
- * not in it: they lie beside the database and want a safer place than backups have.
+ * Copies one moment of the database with `vacuum into`, while writes go on. Keys are not included: they need a safer
+ * place than backups have.
  */
 export async function backUp(session: Session, input: Input): Promise<void> {
   const file = resolve(input.operand('file'))
-  if ((await stat(file).catch(() => null)) !== null)
-    throw new UsageError(`${file} is there already`)
+  if ((await stat(file).catch(() => null)) !== null) throw new UsageError(`${file} exists already`)
   await withDatabase(session, async (database, config) => {
     try {
       await sql`vacuum into ${file}`.execute(database.db)
@@ -77,7 +76,7 @@ export async function sha256Of(file: string): Promise<string> {
   return hash.digest('hex')
 }
 
-/** A file reaches the disk before anything says that it is there. */
+/** Flushes a file to the disk. */
 export async function flush(path: string): Promise<void> {
   const handle = await open(path, 'r')
   try {

@@ -1,32 +1,27 @@
-/** What SQLite and the schema say of a file: of the ledger's own, or of a backup. */
+/** Integrity checks of a database file: the ledger's own, or a backup. */
 import { Kysely, sql } from 'kysely'
 
+import type { Check } from '../../../src/client/verify.ts'
 import { migrations } from '../../../src/db/migrations.ts'
 import { applicationId } from '../../../src/db/open.ts'
 import type { Database } from '../../../src/db/schema.ts'
 import { openSqlite3 } from '../../../src/db/sqlite3/connection.ts'
 import { createDialect } from '../../../src/db/sqlite3/dialect.ts'
 
-export interface Finding {
-  readonly what: string
-  readonly good: boolean
-  readonly detail: string
-}
-
 /** Every page, every reference between rows. Reads the whole file. */
-export async function examine(db: Kysely<Database>): Promise<readonly Finding[]> {
+export async function examine(db: Kysely<Database>): Promise<readonly Check[]> {
   const problems = await brokenPages(db)
   const orphans = await brokenReferences(db)
   return [
     {
       what: 'integrity of the database',
       good: problems.length === 0,
-      detail: problems.length === 0 ? 'every page reads well' : problems.join('; '),
+      detail: problems.length === 0 ? 'every page is readable' : problems.join('; '),
     },
     {
       what: 'references between rows',
       good: orphans.length === 0,
-      detail: orphans.length === 0 ? 'none is broken' : `broken in ${orphans.join(', ')}`,
+      detail: orphans.length === 0 ? 'no broken reference' : `broken in ${orphans.join(', ')}`,
     },
   ]
 }
@@ -78,10 +73,10 @@ export async function withPlainFile<T>(
 }
 
 /** Examines a backup: whose file it is, whether this version knows its schema, and everything in it. */
-export async function examineBackup(path: string): Promise<readonly Finding[]> {
+export async function examineBackup(path: string): Promise<readonly Check[]> {
   try {
     return await withPlainFile(path, 'read-only', async (db) => {
-      const schema = await schemaFinding(db)
+      const schema = await checkSchema(db)
       return schema.good ? [schema, ...(await examine(db))] : [schema]
     })
   } catch (error) {
@@ -91,7 +86,7 @@ export async function examineBackup(path: string): Promise<readonly Finding[]> {
 }
 
 /** An earlier version's file is brought to the present schema when the service starts. */
-async function schemaFinding(db: Kysely<Database>): Promise<Finding> {
+async function checkSchema(db: Kysely<Database>): Promise<Check> {
   const what = 'schema'
   const found = await sql<{ application_id: number }>`pragma application_id`.execute(db)
   if (found.rows[0]?.application_id !== applicationId) {

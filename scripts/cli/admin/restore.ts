@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
 
 import { syncDirectory } from '../../../builder/publish/files.ts'
+import type { Check } from '../../../src/client/verify.ts'
 import { isErrno } from '../../../src/core/errno.ts'
 import { isoTime } from '../../../src/core/time.ts'
 import { setRestoredAt } from '../../../src/db/restored.ts'
@@ -16,7 +17,6 @@ import { exitCodes, printChecks } from '../output.ts'
 import type { Session } from '../session.ts'
 import { backupManifest, flush, manifestPath, sha256Of } from './backup.ts'
 import { examineBackup, withPlainFile } from './integrity.ts'
-import type { Finding } from './integrity.ts'
 import { databasePath, logAct, settingsOf } from './settings.ts'
 
 /**
@@ -56,7 +56,7 @@ export async function restore(session: Session, input: Input): Promise<number> {
   return exitCodes.ok
 }
 
-async function fitsManifest(backup: string): Promise<Finding> {
+async function fitsManifest(backup: string): Promise<Check> {
   const what = 'manifest of the backup'
   let text: string
   try {

@@ -1,34 +1,32 @@
-/** What the doctor looks at: one entry per thing, and what to do where it is not well. */
+/** The shape of the doctor's checks. */
+import type { Check } from '../../../../src/client/verify.ts'
 import type { Config } from '../../../../src/config.ts'
 import type { OpenDatabase } from '../../../../src/db/open.ts'
 
-export interface Patient {
+export interface DoctorContext {
   readonly config: Config
   readonly nowMs: number
   /** Path of the database file. */
   readonly databasePath: string
-  /** Null where it cannot be opened; what needs it is left out then. */
+  /** Null where it cannot be opened; checks that need it are skipped. */
   readonly database: OpenDatabase | null
   /** Why it cannot be opened. */
-  readonly refusal: string | null
-  /** Room that must be left on the disks, in bytes. */
+  readonly openError: string | null
+  /** Space that must be free on the disks. */
   readonly minFreeBytes: number
 }
 
-export interface Look {
-  readonly good: boolean
-  readonly detail: string
-}
+export type DoctorResult = Omit<Check, 'what'>
 
 export interface DoctorCheck {
   readonly what: string
-  /** What to do where it does not hold. */
+  /** What to do where the result is bad. */
   readonly remedy: string
-  /** A running builder changes it: what looks bad is looked at again before it is told. */
-  readonly moves?: true
-  /** Null where there is nothing to look at, since another check has said why. */
-  readonly look: (patient: Patient) => Promise<Look | null>
+  /** A running builder changes it: a bad result is checked again before it is reported. */
+  readonly mayChange?: true
+  /** Null where there is nothing to check, since another check reports why. */
+  readonly run: (context: DoctorContext) => Promise<DoctorResult | null>
 }
 
-export const well = (detail: string): Look => ({ good: true, detail })
-export const bad = (detail: string): Look => ({ good: false, detail })
+export const good = (detail: string): DoctorResult => ({ good: true, detail })
+export const bad = (detail: string): DoctorResult => ({ good: false, detail })

@@ -1,9 +1,9 @@
-/** What lies beside the database: keys, secrets, and room on the disks. */
+/** Checks of keys, secrets and free disk space. */
 import { readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { loadKeys } from '../../../../builder/publish/keys.ts'
-import { bad, well } from './check.ts'
+import { bad, good } from './check.ts'
 import type { DoctorCheck } from './check.ts'
 
 const OTHERS = 0o077
@@ -12,14 +12,14 @@ export const fileChecks: readonly DoctorCheck[] = [
   {
     what: 'signing keys',
     remedy:
-      'Open to others: do what the detail says, then `admin keys rotate`, since others may have read it. Missing or damaged: put DATA_DIR/keys back from its own backup; a new key would be a stranger to readers.',
-    look: async ({ config, nowMs }) => {
+      'Readable by others: do what the detail says, then `admin keys rotate`, since the key may be known. Missing or damaged: restore DATA_DIR/keys from its own backup; readers do not know a new key.',
+    run: async ({ config, nowMs }) => {
       const dir = join(config.DATA_DIR, 'keys')
       const path = join(dir, 'signing-keys.json')
       if (!(await isThere(path))) return bad(`${path} is missing`)
       try {
         const { signer, publicKeys } = await loadKeys({ dir, nowMs })
-        return well(`${signer.kid} signs, ${publicKeys.keys.length - 1} retired`)
+        return good(`${signer.kid} signs, ${publicKeys.keys.length - 1} retired`)
       } catch (error) {
         return bad(error instanceof Error ? error.message : String(error))
       }
@@ -28,8 +28,8 @@ export const fileChecks: readonly DoctorCheck[] = [
   {
     what: 'secrets',
     remedy:
-      '`chmod 600` what is open to others, and take it for known: `admin keys rotate-exchange` for the exchange; a settling wallet moves its money to a new one. A missing hash.key comes back from its backup only.',
-    look: async ({ config }) => {
+      '`chmod 600` files that others can read, and treat their secrets as known: `admin keys rotate-exchange` for the exchange; move the money of a settling wallet to a new one. Restore a missing hash.key from its backup.',
+    run: async ({ config }) => {
       const secrets = join(config.DATA_DIR, 'secrets')
       const exchange = join(config.DATA_DIR, 'keys')
       const settler = config.SETTLER_KEY_FILE
@@ -47,24 +47,24 @@ export const fileChecks: readonly DoctorCheck[] = [
           return bad(`${path} has mode ${mode.toString(8)}`)
         }
       }
-      return well(`${paths.length} files, each for its owner alone`)
+      return good(`${paths.length} files, each readable by its owner only`)
     },
   },
   {
-    what: 'room on the disks',
+    what: 'free disk space',
     remedy:
-      'Make room: old backups, `*.before-restore-*`, `snapshots.git.broken-*`, logs of the system. Writes are refused where it runs out; nothing that was acknowledged is lost.',
-    look: async ({ config, minFreeBytes }) => {
-      const told: string[] = []
+      'Free some space: old backups, `*.before-restore-*`, `snapshots.git.broken-*`, system logs. Writes are refused when it runs out; no acknowledged write is lost.',
+    run: async ({ config, minFreeBytes }) => {
+      const details: string[] = []
       let isEnough = true
       for (const path of [config.DATA_DIR, config.PUBLIC_DIR]) {
         const { bavail, bsize, ffree, files } = await statfs(path)
         const free = bavail * bsize
-        // Some file systems have no fixed number of files, and say 0 of both.
+        // Some file systems have no fixed number of inodes and report 0 for both.
         isEnough &&= free >= minFreeBytes && (files === 0 || ffree > 1000)
-        told.push(`${path}: ${Math.floor(free / 2 ** 20)} MiB free`)
+        details.push(`${path}: ${Math.floor(free / 2 ** 20)} MiB free`)
       }
-      return isEnough ? well(told.join(', ')) : bad(told.join(', '))
+      return isEnough ? good(details.join(', ')) : bad(details.join(', '))
     },
   },
 ]

@@ -1,4 +1,4 @@
-/** What is published: as it was signed, as the keys are, as the rows say, and as the snapshot repository keeps it. */
+/** Checks of the published set: signatures, keys, rows, and the snapshot repository. */
 import { readFile, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -20,31 +20,31 @@ import type { OpenDatabase } from '../../../../src/db/open.ts'
 import { countReceipts } from '../../../../src/db/receipts/receipts.ts'
 import { countWorkers } from '../../../../src/db/workers.ts'
 import { verifyDirectory } from '../../published-set.ts'
-import { bad, well } from './check.ts'
-import type { DoctorCheck, Patient } from './check.ts'
+import { bad, good } from './check.ts'
+import type { DoctorCheck, DoctorContext } from './check.ts'
 
 export const publishedChecks: readonly DoctorCheck[] = [
   {
     what: 'published set',
     remedy:
-      'The builder writes over nothing that it cannot read back, and says so. The service goes on with the set that it has in memory; started anew, it serves the newest older set that is whole (/api/v1/health tells its time). Put the set back from a backup, or remove the link PUBLIC_DIR/current and restart the builder: everything is published anew.',
-    moves: true,
-    look: async ({ config }) => {
+      'The builder overwrites nothing that it cannot read, and reports that. The service keeps the set that it has in memory; after a restart it serves the newest complete older set (see its time in /api/v1/health). Restore the set from a backup, or remove the link PUBLIC_DIR/current and restart the builder, which publishes everything again.',
+    mayChange: true,
+    run: async ({ config }) => {
       const dir = await currentDir(config.PUBLIC_DIR)
       if (dir === null) return bad(`nothing is published in ${config.PUBLIC_DIR} yet`)
       const checks = await verifyDirectory(dir)
       const first = checks.find(({ good }) => !good)
       return first === undefined
-        ? well(`${checks.length - 2} documents, each as it was signed`)
+        ? good(`${checks.length - 2} documents, each with a good signature`)
         : bad(`${first.what}: ${first.detail}`)
     },
   },
   {
     what: 'published keys',
     remedy:
-      'A build publishes the keys: wait a minute after a rotation, else restart the builder. A key that is published and unknown here means that DATA_DIR/keys was lost or replaced: put it back from its backup.',
-    moves: true,
-    look: async ({ config }) => {
+      'A build publishes the keys: wait a minute after a rotation, else restart the builder. A published key that is unknown here means that DATA_DIR/keys was lost or replaced: restore it from its backup.',
+    mayChange: true,
+    run: async ({ config }) => {
       const set = await readSet(config.PUBLIC_DIR)
       const dir = join(config.DATA_DIR, 'keys')
       const keys = await readKeys(dir).catch(() => null)
@@ -52,38 +52,38 @@ export const publishedChecks: readonly DoctorCheck[] = [
       const published = keyList.parse(await set.json(pathOf('getSigningKeys')))
       const held = keyList.parse(keys.publicKeys)
       return JSON.stringify(published) === JSON.stringify(held)
-        ? well(`${held.keys.length} keys, as they are held here`)
-        : bad(`published: ${kidsOf(published)}; held here: ${kidsOf(held)}`)
+        ? good(`${held.keys.length} keys, the same as in DATA_DIR/keys`)
+        : bad(`published: ${kidsOf(published)}; in DATA_DIR/keys: ${kidsOf(held)}`)
     },
   },
   {
     what: 'documents against rows',
     remedy:
-      'What readers see and what the rows say differ. Where a backup was restored, the next build puts it right; else rows were changed by hand or lost: compare with a backup before anything is built (`BUILDER=off`).',
-    moves: true,
-    look: async (patient) => {
-      const set = await readSet(patient.config.PUBLIC_DIR)
-      if (set === null || patient.database === null) return null
-      const differences = await rowDifferences(set, patient.database)
+      'The published documents differ from the rows. After a restore the next build corrects them; else rows were changed by hand or lost: compare with a backup before the next build (`BUILDER=off`).',
+    mayChange: true,
+    run: async (context) => {
+      const set = await readSet(context.config.PUBLIC_DIR)
+      if (set === null || context.database === null) return null
+      const differences = await rowDifferences(set, context.database)
       return differences.length === 0
-        ? well('receipts, workers and the leaderboard are as the rows say')
+        ? good('receipts, workers and the leaderboard agree with the rows')
         : bad(differences.slice(0, 5).join('; '))
     },
   },
   {
     what: 'snapshot repository',
     remedy:
-      'Leave it: the next full check of the builder (at its start) moves it aside as `snapshots.git.broken-…` and begins anew, from the remote where there is one. Keep the broken one: `git fsck` and a clone may save its history.',
-    moves: true,
-    look: async (patient) => {
-      const git = gitOf(patient)
+      'Leave it: when the builder starts, it moves the repository aside as `snapshots.git.broken-…` and begins a new one, from the remote if there is one. Keep the broken one: `git fsck` and a clone may save its history.',
+    mayChange: true,
+    run: async (context) => {
+      const git = gitOf(context)
       try {
         const head = await headOf(git, 'main')
         if (head === null) return bad('there is no commit on main')
         await runGit(git, ['fsck', '--full', '--strict', '--no-dangling'])
-        return well(`every object reads well, ${head.slice(0, 12)} is the last commit`)
+        return good(`every object is readable, ${head.slice(0, 12)} is the last commit`)
       } catch (error) {
-        if (error instanceof GitMissingError) return well('there is no git on this machine')
+        if (error instanceof GitMissingError) return good('there is no git on this machine')
         if (error instanceof GitError) return bad(error.message)
         throw error
       }
@@ -92,16 +92,16 @@ export const publishedChecks: readonly DoctorCheck[] = [
   {
     what: 'snapshots against documents',
     remedy:
-      'The last commit is not what is published. The next build commits the difference; where it stays, the run of `build` says why (`admin doctor` shows it, /api/v1/health too).',
-    moves: true,
-    look: async (patient) => {
-      const set = await readSet(patient.config.PUBLIC_DIR)
+      'The last commit differs from the published set. The next build commits the difference; if it remains, the `build` job gives the reason (here and in /api/v1/health).',
+    mayChange: true,
+    run: async (context) => {
+      const set = await readSet(context.config.PUBLIC_DIR)
       if (set === null) return null
-      const git = gitOf(patient)
+      const git = gitOf(context)
       try {
         const head = await headOf(git, 'main')
         if (head === null) return null
-        return await treeLook(set, await treeOf(git, head))
+        return await compareTree(set, await treeOf(git, head))
       } catch (error) {
         if (error instanceof GitMissingError || error instanceof GitError) return null
         throw error
@@ -128,7 +128,7 @@ async function currentDir(publicDir: string): Promise<string | null> {
   return await realpath(join(publicDir, CURRENT_LINK)).catch(() => null)
 }
 
-/** The set that is current now, whatever is published while it is read. Null where there is none that reads. */
+/** The current set; null where there is no readable one. Later publications do not change it. */
 async function readSet(publicDir: string): Promise<PublishedSet | null> {
   const dir = await currentDir(publicDir)
   if (dir === null) return null
@@ -163,10 +163,10 @@ const board = z.object({
 const receiptList = z.object({ total: z.number(), receipts: z.array(receipt) })
 const workerList = z.object({ total: z.number() })
 
-/** Longer than any write or any build takes between the time in it and its rows. */
+/** Longer than any time between a timestamp and the commit of its row. */
 const SLACK_MS = 5 * minuteMs
 
-/** Rows may be newer than the set, and never older: what it shows must be there, with the same figures. */
+/** Rows may be newer than the set but never older: everything published must have its row, with the same figures. */
 async function rowDifferences(
   { manifest, json }: PublishedSet,
   { reader }: OpenDatabase,
@@ -192,12 +192,12 @@ async function rowDifferences(
   }
   const receiptRows = await countReceipts(reader)
   if (receipts.total > receiptRows) {
-    differences.push(`${receipts.total} receipts are shown and ${receiptRows} are there`)
+    differences.push(`${receipts.total} receipts are published and there are ${receiptRows} rows`)
   }
   const workers = workerList.parse(await json(pathOf('listWorkers')))
   const workerRows = await countWorkers(reader)
   if (workers.total > workerRows) {
-    differences.push(`${workers.total} workers are shown and ${workerRows} are there`)
+    differences.push(`${workers.total} workers are published and there are ${workerRows} rows`)
   }
   const { as_of: asOf, leaderboard } = board.parse(await json(pathOf('getLeaderboard')))
   for (const shown of leaderboard) {
@@ -226,26 +226,26 @@ async function rowDifferences(
   return differences
 }
 
-function gitOf({ config }: Patient): Git {
+function gitOf({ config }: DoctorContext): Git {
   return { repoDir: join(config.DATA_DIR, 'snapshots.git'), env: {}, remote: null }
 }
 
-/** Documents whose archived form leaves out what changes with every poll and every day. */
+/** Documents whose archived form omits what changes with every poll or every day. */
 const formOfItsOwn = /^\/api\/v1\/(?:rails(?:\/[^/]+)?|opportunities|leaderboard|desk\/feed\.json)$/
 
-async function treeLook(
+async function compareTree(
   { manifest, bytes }: PublishedSet,
   tree: ReadonlyMap<string, string>,
 ): Promise<{ readonly good: boolean; readonly detail: string }> {
   const byFile = new Map(manifest.documents.map((entry) => [entry.file, entry]))
-  const strangers = [...tree.keys()].filter((file) => !byFile.has(file))
+  const unpublished = [...tree.keys()].filter((file) => !byFile.has(file))
   const others: string[] = []
   for (const [file, blob] of tree) {
     const entry = byFile.get(file)
     if (entry === undefined || formOfItsOwn.test(entry.path)) continue
     const text = (await bytes(file)).toString('utf8')
     const { path, content_type: contentType, max_age: maxAgeSeconds } = entry
-    // Manifests of pacts are kept as the bytes that were signed, all other JSON by its facts.
+    // Manifests of pacts are archived as their signed bytes, all other JSON without its stamp.
     const forms = file.endsWith('.json') ? [text, withoutStamp(text)] : [text]
     const blobs = forms.map((archive) =>
       treeOfFiles(
@@ -255,9 +255,10 @@ async function treeLook(
     if (!blobs.includes(blob)) others.push(file)
   }
   if (tree.size === 0) return bad('the last commit is empty')
-  if (strangers.length > 0) return bad(`${strangers.slice(0, 3).join(', ')} is published no more`)
+  if (unpublished.length > 0)
+    return bad(`${unpublished.slice(0, 3).join(', ')} is no longer published`)
   return others.length === 0
-    ? well(`${tree.size} files, as they are published`)
+    ? good(`${tree.size} files, the same as published`)
     : bad(`${others.slice(0, 3).join(', ')} ${others.length === 1 ? 'differs' : 'differ'}`)
 }
 
