@@ -1,9 +1,7 @@
 /**
- * `npm run example:pay`: an agent buys one answer of the ledger, from nothing and without a network. It starts a chain of
- * this machine that looks like Base, with real USDC code on it; the ledger's service, which settles payments itself; and
- * a payer with a new key and one test dollar. Then an x402 client as it is published asks, is told the price, pays, and
- * gets the ranking. The chain and the client are development dependencies of this repository: an agent needs the client
- * alone, and the service neither.
+ * `npm run example:pay`: an agent buys one answer, without a network. Starts a local chain with the code of USDC, the
+ * service with `SETTLEMENT=local`, and a payer with a new key and one test dollar; then the published x402 client asks,
+ * reads the price, pays, and gets the ranking. An agent needs the client alone; the chain is a development dependency.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +22,7 @@ const ROWS_SHOWN = 5
 const say = (text: string) => void process.stdout.write(`${text}\n`)
 const show = (value: unknown) => say(JSON.stringify(value, null, 2))
 const usdc = (micro: bigint) => `${formatUnits(micro, 6)} USDC`
-/** What a header of x402 holds, but for `extensions`: those speak to catalogues, at length. */
+/** The content of an x402 header without `extensions`, which are long and for catalogues. */
 function decoded(header: string | null): unknown {
   const text = Buffer.from(header ?? '', 'base64').toString('utf8')
   const { extensions: _, ...rest } = z.looseObject({}).parse(JSON.parse(text))

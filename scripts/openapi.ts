@@ -1,4 +1,4 @@
-/** Prints the description of the API for the settings in the environment, without starting anything. */
+/** `npm run openapi`: prints the OpenAPI document for the settings in the environment. */
 import { openApiDocument } from '../src/contract/openapi.ts'
 import { routes } from '../src/contract/routes.ts'
 import { version } from '../src/contract/version.ts'

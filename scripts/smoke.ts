@@ -1,7 +1,6 @@
 /**
- * `npm run smoke [-- <directory>]`: starts the ledger there as a stranger would, with `npm start` and
- * nothing configured, waits for it, reads every document of the manifest and checks it, and stops it. What it has printed
- * by then holds no secret.
+ * `npm run smoke [-- <directory>]`: runs `npm start` there without settings, checks every document of the manifest, and
+ * stops it. Its output must contain no secret.
  */
 import { spawn } from 'node:child_process'
 import { createHash, createPublicKey, verify } from 'node:crypto'
@@ -18,8 +17,8 @@ import { MANIFEST_PATH, manifestSchema } from '../src/core/documents.ts'
 import { expectNoSecrets, neverLogSecretsOf } from '../test/support/no-secrets.ts'
 
 const START_TIMEOUT_MS = 120_000
-/** The last of what it printed, shown where something went wrong. */
-const SAID_LENGTH = 8000
+/** Characters of output that are shown after a failure. */
+const SHOWN_LENGTH = 8000
 const origin = 'http://127.0.0.1:8787'
 const [directory = '.'] = process.argv.slice(2)
 
@@ -27,28 +26,28 @@ const signingKeys = z.object({
   keys: z.array(z.object({ kid: z.string(), public_key: z.string() })),
 })
 
-const kept = ['PATH', 'HOME', 'TMPDIR', 'NO_COLOR']
-const env = Object.fromEntries(kept.map((name) => [name, process.env[name]]))
-if (await isUp()) throw new Error(`something else answers at ${origin}`)
+const passedOn = ['PATH', 'HOME', 'TMPDIR', 'NO_COLOR']
+const env = Object.fromEntries(passedOn.map((name) => [name, process.env[name]]))
+if (await isUp()) throw new Error(`another server answers at ${origin}`)
 const startedMs = performance.now()
-// A group of its own: whatever `npm start` left behind can be ended with it.
+// In a process group of its own, which can be killed as a whole.
 const child = spawn('npm', ['start'], {
   cwd: directory,
   env,
   detached: true,
   stdio: ['ignore', 'pipe', 'pipe'],
 })
-let said = ''
+let output = ''
 for (const stream of [child.stdout, child.stderr]) {
   stream.on('data', (chunk: Buffer) => {
-    said += chunk.toString('utf8')
+    output += chunk.toString('utf8')
   })
 }
 const ended = once(child, 'close')
 try {
   await check()
 } catch (error) {
-  process.stderr.write(said.slice(-SAID_LENGTH))
+  process.stderr.write(output.slice(-SHOWN_LENGTH))
   process.kill(-(child.pid ?? 0), 'SIGKILL')
   throw error
 }
@@ -56,7 +55,7 @@ try {
 async function check(): Promise<void> {
   while (!(await isReady())) {
     if (child.exitCode !== null) throw new Error(`npm start ended with ${child.exitCode}`)
-    if (performance.now() - startedMs > START_TIMEOUT_MS) throw new Error('it does not get ready')
+    if (performance.now() - startedMs > START_TIMEOUT_MS) throw new Error('it did not become ready')
     await sleep(50)
   }
   const readyMs = performance.now() - startedMs
@@ -70,7 +69,7 @@ async function check(): Promise<void> {
   if (code !== 0) throw new Error(`stopped with code ${code} and signal ${signal}`)
   if (await isUp()) throw new Error('it still answers after it was stopped')
   neverLogSecretsOf({ DATA_DIR: join(directory, 'data/run') })
-  expectNoSecrets(said)
+  expectNoSecrets(output)
   console.log('stopped with code 0')
 }
 
@@ -82,18 +81,18 @@ async function isUp(): Promise<boolean> {
   }
 }
 
-/** The first set is published. Neither question counts towards the limits of the API. */
+/** Whether the first set is published. These requests do not count towards the limits of the API. */
 async function isReady(): Promise<boolean> {
   return (await isUp()) && (await get(MANIFEST_PATH)).status === 200
 }
 
-/** Each answers 200 with the bytes that its ETag names, signed by a key that is listed. */
+/** Each must answer 200 with the bytes of its ETag, signed by a listed key. */
 async function checkEveryDocument(): Promise<number> {
   const manifest = manifestSchema.parse(JSON.parse((await get(MANIFEST_PATH)).body.toString()))
   const { body } = await get('/.well-known/signing-keys.json')
   const { keys } = signingKeys.parse(JSON.parse(body.toString()))
   for (const [at, { path }] of manifest.documents.entries()) {
-    // A reader of its own for each hundred, so that none comes near the limits.
+    // Another client address for each hundred, to stay below the limits.
     await checkDocument(path, keys, `127.0.0.${2 + Math.floor(at / 100)}`)
   }
   return manifest.documents.length
@@ -106,9 +105,9 @@ async function checkDocument(
 ): Promise<void> {
   const { status, headers, body } = await get(path, reader)
   if (status !== 200) throw new Error(`${path} answers ${status}`)
-  // Not compared with the manifest read before: polls may have published another set meanwhile.
+  // Not compared with the manifest: polls may have published another set since.
   const sha256 = createHash('sha256').update(body).digest('hex')
-  if (headers.etag !== `"${sha256}"`) throw new Error(`${path} is not what its ETag says`)
+  if (headers.etag !== `"${sha256}"`) throw new Error(`${path} does not match its ETag`)
   const kid = headers['x-signature-key']
   const key = keys.find((each) => each.kid === kid)
   if (key === undefined) throw new Error(`${path} is signed by ${String(kid)}, which is not listed`)

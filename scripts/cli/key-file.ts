@@ -10,7 +10,7 @@ const MAX_BYTES = 16_384
 
 /**
  * The key of a file that only its owner can read.
- * @throws UsageError for a file that others can read, or that holds no key; never shows what is in it.
+ * @throws UsageError, never with the content of the file.
  */
 export function readKeyFile(path: string): SecretKey {
   return parsed(readPrivateFile(path), path)
@@ -38,7 +38,7 @@ function readPrivateFile(path: string): string {
     throw new UsageError(`${path} cannot be read${codeOf(error)}`)
   }
   try {
-    // Asked of the open file, so that it cannot be exchanged after it was looked at.
+    // The open file, so that it cannot be replaced after the check.
     const { mode, size } = fstatSync(descriptor)
     if (process.platform !== 'win32' && (mode & OTHERS) !== 0) {
       const found = (mode & 0o777).toString(8)

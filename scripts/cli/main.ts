@@ -4,7 +4,7 @@ import { systemClock, systemRandom } from '../../src/runtime/runtime.ts'
 import { commands } from './commands.ts'
 import { run } from './run.ts'
 
-// Whoever reads the output may stop early, as `head` does.
+// The reader of the output may stop early, as `head` does.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   process.exit()

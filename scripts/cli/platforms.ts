@@ -1,4 +1,4 @@
-/** The registry of platforms, as verification needs it. */
+/** The registry of platforms. */
 import { join } from 'node:path'
 
 import { z } from 'zod'
@@ -12,7 +12,7 @@ import { UsageError } from './input.ts'
 const platformsFile = z.strictObject({ platforms: z.array(platform) })
 export type PlatformsFile = z.infer<typeof platformsFile>
 
-/** What people wrote: in the package, unless another directory is named. */
+/** The directory of authored files: the package's own unless one is given. */
 export function dataDir(named?: string): string {
   return named ?? join(packageRoot, 'data')
 }
@@ -25,10 +25,10 @@ export function platformsPath(named?: string): string {
 export function readPlatforms(path: string): PlatformsFile {
   const parsed = platformsFile.safeParse(readJsonObject(path))
   if (parsed.success) return parsed.data
-  throw new UsageError(`${path} is no registry of platforms: ${z.prettifyError(parsed.error)}`)
+  throw new UsageError(`${path} is not a registry of platforms: ${z.prettifyError(parsed.error)}`)
 }
 
-/** Keys by slug; those that were revoked are good for receipts of the time before, and are listed too. */
+/** Keys by slug, with revoked ones: they verify receipts from before. */
 export function platformKeys(path: string | undefined): PlatformKeys {
   const { platforms } = readPlatforms(path ?? platformsPath())
   return new Map(platforms.map((entry) => [entry.platform, entry.public_key]))

@@ -1,4 +1,4 @@
-/** Every USDC that came to a receiver on Base, with the authorization that moved it where one did. */
+/** USDC transfers to a receiver on Base, with the authorization that caused each. */
 import { getAddress, parseAbi } from 'viem'
 
 import { readChunk, readLogs, selectors } from '../../../builder/chain/logs.ts'
@@ -22,7 +22,7 @@ const transferAbi = parseAbi([
 const usedAbi = parseAbi([
   'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
 ])
-/** What public nodes give at once. */
+/** The largest range that public nodes accept. */
 const CHUNK_BLOCKS = 2000
 
 /** In the order of the chain. @throws ChainError */
@@ -60,7 +60,7 @@ export async function transfersTo(
         chunk.fromBlock,
         chunk.toBlock,
       )
-      // The token logs the use right before the transfer that it allows.
+      // The token logs the use of an authorization right before its transfer.
       const nonces = new Map(
         used.logs.map(({ txHash, logIndex, event }) => [`${txHash}:${logIndex + 1}`, event.args]),
       )

@@ -1,4 +1,4 @@
-/** The ledger of payments: exported, and held against the chain. */
+/** `admin payments`: export, and comparison with the chain. */
 import { ChainError } from '../../../builder/chain/errors.ts'
 import { createChainReader } from '../../../builder/chain/reader.ts'
 import { csv } from '../../../builder/documents/csv.ts'
@@ -75,13 +75,14 @@ function view(payment: PaymentRecord) {
   }
 }
 
-/** A stranger may have settled an authorization before we reserved it, and clocks differ. */
+/** An authorization may be settled by others before it is reserved here, and clocks differ. */
 const EARLIER_MS = 60 * minuteMs
 
 /** Exit code 1 where rows and chain differ. @throws LedgerUnreachableError where the chain does not answer. */
 export async function reconcile(session: Session, input: Input): Promise<number> {
   const { RPC_URL_BASE: rpcUrl, PAYMENT_RECEIVER: receiver } = settingsOf(session)
-  if (rpcUrl === null) throw new UsageError('RPC_URL_BASE is needed: the rows are held against it')
+  if (rpcUrl === null)
+    throw new UsageError('RPC_URL_BASE must be set: the rows are compared with that chain')
   const payments = await readPayments(session)
   const receivers = new Set(
     [receiver, ...payments.map(({ payTo }) => payTo)].flatMap((address) =>
@@ -94,7 +95,7 @@ export async function reconcile(session: Session, input: Input): Promise<number>
     const toBlock = blockOf(input, 'to-block') ?? (await reader.head())
     const fromBlock = blockOf(input, 'from-block') ?? (await firstBlock(reader, payments, toBlock))
     const transfers = await transfersTo(reader, { receivers, fromBlock, toBlock })
-    // Rows are written before their money moves: read now, each of these transfers has its own.
+    // Rows are written before their money moves, so rows read now cover all these transfers.
     const result = reconciliation({
       payments: await readPayments(session),
       transfers,
@@ -129,7 +130,7 @@ function summary(totals: object): string {
     .join('')
 }
 
-/** Shortly before the first row; without rows nothing can be missing, and the last block will do. */
+/** A block shortly before the first row; without rows the last block is enough. */
 async function firstBlock(
   reader: ReturnType<typeof createChainReader>,
   payments: readonly PaymentRecord[],
@@ -144,8 +145,5 @@ async function firstBlock(
 
 function blockOf(input: Input, name: string): number | null {
   const text = input.text(name)
-  if (text === undefined) return null
-  if (!/^(?:0|[1-9]\d{0,11})$/.test(text))
-    throw new UsageError(`--${name} is the number of a block`)
-  return Number(text)
+  return text === undefined ? null : Number(text)
 }

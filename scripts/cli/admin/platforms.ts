@@ -1,4 +1,4 @@
-/** The registry of platforms. A key enters it only after its holder has signed a fresh text. */
+/** `admin platforms`: a key is added only after its holder has signed a fresh text. */
 import { replaceFile } from '../../../builder/publish/files.ts'
 import { loadReference } from '../../../src/actions/reference.ts'
 import { verifyEd25519 } from '../../../src/auth/ed25519.ts'
@@ -14,9 +14,9 @@ import type { PlatformsFile } from '../platforms.ts'
 import type { Session } from '../session.ts'
 import { logAct, settingsOf } from './settings.ts'
 
-/** How long a platform may take to sign the text. */
+/** The time that a platform has for signing the text. */
 const proofLifeMs = dayMs
-/** Slugs that the ledger signs with itself. */
+/** Slugs of the ledger itself. */
 const reserved: ReadonlySet<string> = new Set(['job-exchange'])
 
 export function listPlatforms(session: Session, input: Input): Promise<void> {
@@ -37,7 +37,7 @@ export async function addPlatform(session: Session, input: Input): Promise<numbe
     const text = challengeText(session, entry, at)
     session.print(
       { challenged_at: at, text },
-      `The platform signs exactly this text with its key (no newline at the end):\n\n${text}\n\nThen add --challenged-at ${at} --proof <base64>, within a day. Look as well whether it shows this key on its own site.\n`,
+      `The platform signs exactly this text with its key (no newline at the end):\n\n${text}\n\nThen add --challenged-at ${at} --proof <base64>, within a day. Check also that the platform shows this key on its own site.\n`,
     )
     return exitCodes.ok
   }
@@ -49,7 +49,7 @@ export async function addPlatform(session: Session, input: Input): Promise<numbe
   const text = challengeText(session, entry, challengedAt)
   const verdict = verifyEd25519(text, signature, publicKeyFromBase64(entry.public_key))
   if (!verdict.valid) {
-    session.warn(`The proof does not hold: ${verdict.reason}.\n`)
+    session.warn(`The proof is not valid: ${verdict.reason}.\n`)
     return exitCodes.refused
   }
   await change(
@@ -64,7 +64,7 @@ export async function addPlatform(session: Session, input: Input): Promise<numbe
   return exitCodes.ok
 }
 
-/** Entries are never deleted, so that old receipts stay checkable. */
+/** The entry stays, so that old receipts can be verified. */
 export async function revokePlatform(session: Session, input: Input): Promise<number> {
   const slug = input.operand('platform')
   const reason = input.required('reason')
@@ -87,7 +87,7 @@ export async function revokePlatform(session: Session, input: Input): Promise<nu
   return exitCodes.ok
 }
 
-/** A text that stands for nothing else: it names the ledger, the platform, the key and a fresh time. */
+/** The text to sign: names the ledger, the platform, the key and a fresh time. */
 function challengeText(session: Session, entry: Platform, at: string): string {
   const { SERVICE_NAME } = settingsOf(session)
   return `${SERVICE_NAME}-platform-v1:${entry.platform}:${entry.public_key}:${at}`
@@ -115,7 +115,7 @@ async function newEntry(input: Input, nowMs: number): Promise<Platform> {
     reserved.has(entry.platform) ||
     platforms.some((known) => known.platform === entry.platform)
   ) {
-    throw new UsageError('this slug stands for another key: a new key is a new slug')
+    throw new UsageError('this slug belongs to another key: choose a new slug for a new key')
   }
   if (platforms.some((known) => known.public_key === entry.public_key)) {
     throw new UsageError('this key is in the registry already')
@@ -142,5 +142,5 @@ async function change(
   const text = `${JSON.stringify(edit(readPlatforms(path)), null, 2)}\n`
   await replaceFile(path, Buffer.from(text), 0o644)
   await logAct(session, settingsOf(session), act)
-  session.warn('A running service reads the registry when it starts again.\n')
+  session.warn('A running service reloads its registry within seconds.\n')
 }

@@ -1,4 +1,4 @@
-/** Rows of the ledger of payments against transfers of the chain. Pure. */
+/** Compares payment rows with transfers of the chain. Pure. */
 import { decimalUsdc } from '../../../src/contract/x402.ts'
 import type { PaymentRecord } from '../../../src/db/payments/record.ts'
 import type { ReceivedTransfer } from './payment-transfers.ts'
@@ -28,7 +28,7 @@ export interface Reconciliation {
   readonly differences: readonly Difference[]
 }
 
-/** Rows in blocks outside of the range are left out; those that never reached a block are looked for in all of it. */
+/** Ignores rows in blocks outside the range. */
 export function reconciliation(given: {
   readonly payments: readonly PaymentRecord[]
   readonly transfers: readonly ReceivedTransfer[]
@@ -76,7 +76,7 @@ function transferDifference(
   row: PaymentRecord | undefined,
 ): Difference | null {
   const { txHash, block, payer, amountMicroUsdc, nonce } = transfer
-  const told = {
+  const facts = {
     payment: row?.id ?? null,
     tx_hash: txHash,
     block,
@@ -85,11 +85,11 @@ function transferDifference(
   }
   if (row === undefined) {
     const detail = nonce === null ? 'not by an authorization' : `authorization ${nonce}`
-    return { kind: 'unexplained', ...told, detail }
+    return { kind: 'unexplained', ...facts, detail }
   }
   if (row.state !== 'settled' || row.finality === 'undone') {
     const state = row.finality === 'undone' ? 'undone' : row.state
-    return { kind: 'row_not_settled', ...told, detail: `the row is ${state}` }
+    return { kind: 'row_not_settled', ...facts, detail: `the row is ${state}` }
   }
   const differing = [
     ...(BigInt(row.amountMicroUsdc) === amountMicroUsdc
@@ -99,7 +99,7 @@ function transferDifference(
     ...(row.blockNumber === block ? [] : [`the row has block ${row.blockNumber}`]),
   ]
   if (differing.length === 0) return null
-  return { kind: 'row_differs', ...told, detail: differing.join('; ') }
+  return { kind: 'row_differs', ...facts, detail: differing.join('; ') }
 }
 
 function missing(row: PaymentRecord): Difference {

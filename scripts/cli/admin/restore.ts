@@ -1,4 +1,4 @@
-/** Puts a backup in the place of the database, while no service runs. */
+/** `admin restore`: replaces the database by a backup, while no service runs. */
 import { copyFile, link, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 
@@ -20,14 +20,13 @@ import { examineBackup, withPlainFile } from './integrity.ts'
 import { databasePath, logAct, settingsOf } from './settings.ts'
 
 /**
- * The backup is examined first, then copied beside the database, marked with the time, flushed and renamed
- * into place: a crash at any point leaves the old database or the new one. The old file is kept under
- * another name.
+ * Checks the backup, copies it beside the database, marks it with the time, flushes it and renames it into place: a crash
+ * leaves either the old database or the new one. The old file is kept under another name.
  */
 export async function restore(session: Session, input: Input): Promise<number> {
   const config = settingsOf(session)
   const backup = resolve(input.operand('file'))
-  const findings = [await fitsManifest(backup), ...(await examineBackup(backup))]
+  const findings = [await checkManifest(backup), ...(await examineBackup(backup))]
   if (findings.some(({ good }) => !good)) return printChecks(session, { backup }, findings)
 
   const path = resolve(databasePath(config))
@@ -39,7 +38,7 @@ export async function restore(session: Session, input: Input): Promise<number> {
     await copyFile(backup, draft)
     await withPlainFile(draft, 'read-write', async (db) => {
       await setRestoredAt(db, isoTime(session.clock.now()))
-      // As the service leaves it, so that others can read the file before it starts.
+      // The mode that the service uses, so that others can read the file before it starts.
       await sql`pragma journal_mode = wal`.execute(db)
     })
     await flush(draft)
@@ -47,16 +46,16 @@ export async function restore(session: Session, input: Input): Promise<number> {
     await rename(draft, path)
     await syncDirectory(dirname(path))
   }
-  await (exists ? alone(path, input.flag('damaged'), replace) : replace())
+  await (exists ? withExclusiveLock(path, input.flag('damaged'), replace) : replace())
   await logAct(session, config, { command: 'restore', subject: backup })
   session.print({ restored: path, from: backup, kept_as: kept })
   session.warn(
-    'Signed writes are refused for five minutes: one from before may have been dated so far ahead.\n',
+    'Signed writes are refused for five minutes, so that none from before the restore can be repeated.\n',
   )
   return exitCodes.ok
 }
 
-async function fitsManifest(backup: string): Promise<Check> {
+async function checkManifest(backup: string): Promise<Check> {
   const what = 'manifest of the backup'
   let text: string
   try {
@@ -64,8 +63,8 @@ async function fitsManifest(backup: string): Promise<Check> {
   } catch {
     return { what, good: false, detail: `${manifestPath(backup)} cannot be read` }
   }
-  const manifest = backupManifest.safeParse(jsonOrNull(text))
-  if (!manifest.success) return { what, good: false, detail: 'is no manifest of a backup' }
+  const manifest = backupManifest.safeParse(parseJsonOrNull(text))
+  if (!manifest.success) return { what, good: false, detail: 'is not the manifest of a backup' }
   if (!(await isThere(backup))) return { what, good: false, detail: 'there is no backup beside it' }
   const good = (await sha256Of(backup)) === manifest.data.sha256
   return {
@@ -75,7 +74,7 @@ async function fitsManifest(backup: string): Promise<Check> {
   }
 }
 
-function jsonOrNull(text: string): unknown {
+function parseJsonOrNull(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -84,11 +83,14 @@ function jsonOrNull(text: string): unknown {
 }
 
 /**
- * Runs `work` while no other process has the database open, and none can open it. Leaving WAL needs every
- * other connection gone: SQLite's own locks say so, whichever program holds them.
- * @throws UsageError where the file is in use, or cannot be read and `damaged` was not said.
+ * Runs `work` while no other process can open the database. Leaving WAL mode succeeds only without other connections.
+ * @throws UsageError where the file is in use, or is unreadable and `damaged` is false.
  */
-async function alone(path: string, damaged: boolean, work: () => Promise<void>): Promise<void> {
+async function withExclusiveLock(
+  path: string,
+  damaged: boolean,
+  work: () => Promise<void>,
+): Promise<void> {
   let locked = false
   try {
     await withPlainFile(path, 'read-write', async (db) => {
@@ -118,10 +120,10 @@ function inUse(path: string): UsageError {
   return new UsageError(`${path} is in use: stop the service and the builder first`)
 }
 
-/** Keeps the old file under another name, without a moment in which there is none. */
+/** Links the old file under another name, so that there is a database at every moment. */
 async function setAside(path: string, kept: string): Promise<void> {
   await link(path, kept)
-  // A log that belongs to the old file must never be read into the new one.
+  // The log of the old file must not be applied to the new one.
   await rename(`${path}-wal`, `${kept}-wal`).catch(ignoreMissing)
   await rm(`${path}-shm`, { force: true })
 }

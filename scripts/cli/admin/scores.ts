@@ -1,11 +1,11 @@
-/** Every score, computed anew from the ledger's entries and compared with what the writes kept. */
+/** `admin scores check`: recomputes every score from its entries. */
 import { recomputeScores } from '../../../src/db/score-check.ts'
 import { exitCodes, table } from '../output.ts'
 import type { Session } from '../session.ts'
 import { withDatabase } from './settings.ts'
 
 export async function checkScores(session: Session): Promise<number> {
-  // One transaction: entries and scores of the same moment, while writes go on.
+  // In one transaction, since writes go on.
   const found = await withDatabase(
     session,
     ({ db }) => db.transaction().execute((tx) => recomputeScores(tx)),
@@ -14,7 +14,7 @@ export async function checkScores(session: Session): Promise<number> {
   const { wallets, entries, differences } = found
   const good = differences.length === 0
   const text = good
-    ? `${wallets} wallets, ${entries} entries: every score is what its entries come to.\n`
+    ? `${wallets} wallets, ${entries} entries: every score equals the sum of its entries.\n`
     : table(['wallet', 'field', 'stored', 'recomputed'], differences)
   session.print({ good, ...found }, text)
   return good ? exitCodes.ok : exitCodes.refused
