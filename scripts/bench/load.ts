@@ -7,11 +7,9 @@ export interface LoadOptions {
   readonly headers: Readonly<Record<string, string>>
   readonly connections: number
   readonly durationMs: number
-  /** A Lua file that makes each request. */
   readonly script?: string
 }
 
-/** The version line; null where wrk is not installed. */
 export function wrkVersion(): string | null {
   const { stdout, error } = spawnSync('wrk', ['-v'], { encoding: 'utf8' })
   return error === undefined ? (stdout.split('\n')[0]?.trim() ?? 'wrk') : null

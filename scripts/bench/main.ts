@@ -66,7 +66,9 @@ try {
     log(`${name}: ${suite.about}`)
     const spent = startStopwatch()
     const context = { quick: flags.quick, dir: newDir(name), log, sharedDir }
-    const report = { ...(await runSuite(suite, context)), spent: spent() }
+    const measured = await runSuite(suite, context)
+    const facts = { ...measured.facts, node: process.version }
+    const report = { ...measured, facts, spent: spent() }
     reports[name] = report
     process.stdout.write(`${reportText(name, report)}\n`)
   }

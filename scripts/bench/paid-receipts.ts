@@ -13,7 +13,6 @@ const payersCount = 500
 const amountUsdc = 2.5
 const receiptsPerTransaction = 500
 const startMs = Date.UTC(2026, 10, 20)
-/** Later than every block. */
 export const paidReceiptsNowMs = startMs + 12 * hourMs
 
 interface Payment {

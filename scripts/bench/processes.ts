@@ -17,9 +17,7 @@ const host = '127.0.0.1'
 export interface ServerProcess {
   readonly origin: string
   readonly port: number
-  /** The process and its children. */
   readonly pids: () => readonly number[]
-  /** Time from its start to the first answer 200. */
   readonly readyAfterMs: number
   readonly stop: () => Promise<void>
 }
@@ -119,7 +117,6 @@ export function startTask(name: string, ...args: readonly (string | number)[]): 
   }
 }
 
-/** Runs a task that reports once. */
 export async function runTask(
   name: string,
   ...args: readonly (string | number)[]

@@ -10,10 +10,8 @@ import type { ServerProcess } from './processes.ts'
 export interface TimedAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
-  /** Names and values in turn. */
   readonly rawHeaders: readonly string[]
   readonly body: Buffer
-  /** Time until the last byte. */
   readonly ms: number
 }
 

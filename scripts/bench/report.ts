@@ -73,7 +73,6 @@ function targetText(target: Target, unit: string): string {
   return target.of === 'ratio' ? bound : `${bound} ${unit}`
 }
 
-/** Further figures, one table for each kind. */
 function furtherTables(rows: readonly Row[]): string[] {
   const names = new Set(rows.flatMap(({ also }) => Object.keys(also)))
   return [...names].flatMap((name) => {

@@ -28,7 +28,6 @@ export async function interleave<Name extends string>(
 export interface Peer {
   readonly name: string
   readonly samples: Samples
-  /** By default the same figure as ours. */
   readonly figure?: string
 }
 
@@ -36,11 +35,18 @@ export interface RowSpec {
   readonly what: string
   readonly unit: string
   readonly figure: string
-  /** By default the peer of all rows. */
   readonly peer?: Peer
   readonly target?: Target
-  /** Names of further figures by the heading of their table. */
   readonly also?: Readonly<Record<string, string>>
+}
+
+export function row(
+  what: string,
+  unit: string,
+  figure: string,
+  more: Omit<RowSpec, 'what' | 'unit' | 'figure'> = {},
+): RowSpec {
+  return { what, unit, figure, ...more }
 }
 
 export function rowsOf(ours: Samples, defaultPeer: Peer, specs: readonly RowSpec[]): Row[] {

@@ -22,7 +22,6 @@ export interface Service extends ServerProcess {
 
 interface ServiceOptions {
   readonly env?: Readonly<Record<string, string>>
-  /** Starts the builder, too. */
   readonly builder?: boolean
   readonly readyPath?: string
   readonly probeEveryMs?: number

@@ -17,15 +17,11 @@ const workersCount = 500
 const payersCount = 50
 
 export interface SignedReceipt {
-  /** The body as it is sent. */
   readonly raw: string
-  /** The text signed by the wallet. */
   readonly message: string
   readonly signature: string
   readonly address: string
-  /** The text signed by the platform. */
   readonly receiptText: string
-  /** Base64. */
   readonly platformSignature: string
 }
 

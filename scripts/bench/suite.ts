@@ -5,7 +5,6 @@ export interface SuiteContext {
   readonly quick: boolean
   /** An empty directory for this suite, removed at the end of the run. */
   readonly dir: string
-  /** Writes a line of progress. */
   readonly log: (line: string) => void
   /**
    * A directory that several suites read: `fill` is called for the first one, the others get the same directory. Suites
@@ -24,7 +23,6 @@ export type Facts = Readonly<Record<string, string | number>>
 export interface SuiteReport {
   readonly rows: readonly Row[]
   readonly skipped: readonly { readonly what: string; readonly why: string }[]
-  /** Versions, tools and sizes of this run. */
   readonly facts: Facts
 }
 
@@ -44,7 +42,6 @@ export interface Row {
 export interface AlsoMeasured {
   readonly ours: number
   readonly peer: number
-  /** Median of the ratios of each round. */
   readonly ratio: number
 }
 
@@ -61,7 +58,6 @@ export type Target =
   | { readonly of: 'ratio'; readonly atMost: number }
   | { readonly of: 'ours'; readonly atMost: number }
 
-/** Null for a row without a target. */
 export function isMet({ target, ratio, ours }: Row): boolean | null {
   if (target === null) return null
   const value = target.of === 'ratio' ? ratio.median : ours.median

@@ -15,17 +15,14 @@ export function numberArgument(at: number): number {
   return Number(textArgument(at))
 }
 
-/** Sends a message to the suite. */
 export function report(sample: Sample): void {
   process.send?.(sample)
 }
 
-/** Resolves when the suite lets the task go on. */
 export async function waitForGo(): Promise<void> {
   await once(process, 'message')
 }
 
-/** Time by the clock and CPU time of all threads, both in milliseconds. */
 export async function timed<T>(
   work: () => Promise<T> | T,
 ): Promise<{ readonly result: T; readonly ms: number; readonly cpuMs: number }> {
@@ -47,7 +44,6 @@ export async function rateOf<Item>(
   return { perSecond: (items.length / ms) * 1000, cpuUs: (cpuMs * 1000) / items.length }
 }
 
-/** The most memory that this process has held so far. */
 export function peakMb(): number {
   return process.resourceUsage().maxRSS / 1024
 }

@@ -28,11 +28,9 @@ import type { SuiteContext } from './suite.ts'
 export const railsCount = 60
 const pollsPerDay = 4
 const pollsPerRail = pollsPerDay * 365
-/** One poll in fifty fails. */
 const failureEvery = 50
 export const pollsCount = railsCount * pollsPerRail
 
-/** The time of the last poll and of the build. */
 export const nowMs = Date.UTC(2026, 10, 21, 6)
 
 /** Authored files, with copies of rails or without some, so that there are 60. */
@@ -62,7 +60,6 @@ async function registerWorkers(tx: Transaction<Database>): Promise<void> {
     from reputation order by wallet`.execute(tx)
 }
 
-/** Adds a receipt like the newest one. */
 export async function addReceipt(tx: Transaction<Database>): Promise<void> {
   await sql`
     insert into receipts (id, kind, rail, chain, tx_hash, from_wallet, from_display, to_wallet, to_display,

@@ -8,7 +8,6 @@ import { packageRoot } from '../../../src/runtime/runtime.ts'
 import { freePort, startServer } from '../processes.ts'
 import type { ServerProcess } from '../processes.ts'
 
-/** The version; null where nginx is not installed. */
 export function nginxVersion(): string | null {
   const { error, stderr } = spawnSync('nginx', ['-v'], { encoding: 'utf8' })
   return error === undefined ? stderr.trim().replace('nginx version: ', '') : null

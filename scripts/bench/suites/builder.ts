@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { manyReceipts } from '../ledger.ts'
 import { runTask } from '../processes.ts'
-import { medianOf, rowsOf } from '../rows.ts'
+import { medianOf, row, rowsOf } from '../rows.ts'
 import type { Sample } from '../rows.ts'
 import type { Suite } from '../suite.ts'
 import { databaseIn, makeYearOfPolls, pollsCount, railsCount } from '../year-of-polls.ts'
@@ -23,79 +23,43 @@ export const builder: Suite = {
       log(`  round ${round + 1} of ${rounds}`)
       const stateDir = join(dir, `build-${round}`)
       builds.push(await runTask('build', dir, stateDir))
-      // Always second: the peer writes the bytes of the build.
       const published = realpathSync(join(stateDir, 'public/current'))
       copies.push(await runTask('copy', published, join(dir, `copy-${round}`), databaseIn(dir)))
     }
     const copy = (figure: string) => ({ name: 'copy', samples: copies, figure })
     const full = (figure: string) => ({ name: 'full build', samples: builds, figure })
     const size = `${receipts.toLocaleString('en-US')} receipts`
-    const cpu = { unit: 'cpu ms' }
     return {
       rows: rowsOf(builds, copy('ms'), [
-        {
-          what: `full build, ${size}`,
-          unit: 'ms',
-          figure: 'fullMs',
-          target: { of: 'ratio', atMost: 3 },
-        },
-        {
-          ...cpu,
-          what: `full build, ${size}, time of all threads`,
-          figure: 'fullCpuMs',
+        row(`full build, ${size}`, 'ms', 'fullMs', { target: { of: 'ratio', atMost: 3 } }),
+        row(`full build, ${size}, time of all threads`, 'cpu ms', 'fullCpuMs', {
           peer: copy('cpuMs'),
-        },
-        {
-          what: `full build, ${size}, peak memory`,
-          unit: 'MB',
-          figure: 'fullPeakMb',
+        }),
+        row(`full build, ${size}, peak memory`, 'MB', 'fullPeakMb', {
           peer: copy('peakMb'),
           target: { of: 'ours', atMost: 400 },
-        },
-        {
-          ...cpu,
-          what: `unchanged build, ${size}, time of all threads`,
-          figure: 'unchangedCpuMs',
+        }),
+        row(`unchanged build, ${size}, time of all threads`, 'cpu ms', 'unchangedCpuMs', {
           peer: full('fullCpuMs'),
-        },
-        {
-          ...cpu,
-          what: `after one receipt, ${size}, time of all threads`,
-          figure: 'oneReceiptCpuMs',
+        }),
+        row(`after one receipt, ${size}, time of all threads`, 'cpu ms', 'oneReceiptCpuMs', {
           peer: full('fullCpuMs'),
           target: { of: 'ratio', atMost: 0.01 },
-        },
-        {
-          ...cpu,
-          what: `after one receipt, builder warm, ${size}, time of all threads`,
-          figure: 'warmCpuMs',
-          peer: full('fullCpuMs'),
-          target: { of: 'ratio', atMost: 0.01 },
-        },
-        {
-          ...cpu,
-          what: `after one receipt, ${size}, beside links alone`,
-          figure: 'oneReceiptCpuMs',
+        }),
+        row(
+          `after one receipt, builder warm, ${size}, time of all threads`,
+          'cpu ms',
+          'warmCpuMs',
+          { peer: full('fullCpuMs'), target: { of: 'ratio', atMost: 0.01 } },
+        ),
+        row(`after one receipt, ${size}, beside links alone`, 'cpu ms', 'oneReceiptCpuMs', {
           peer: { ...copy('linksCpuMs'), name: 'links' },
-        },
-        {
-          what: `after one receipt, ${size}`,
-          unit: 'ms',
-          figure: 'oneReceiptMs',
-          peer: full('fullMs'),
-        },
-        {
-          what: `after one receipt, builder warm, ${size}`,
-          unit: 'ms',
-          figure: 'warmMs',
-          peer: full('fullMs'),
-        },
-        {
-          what: `after one receipt, ${size}, documents written`,
-          unit: 'documents',
-          figure: 'oneReceiptDocuments',
+        }),
+        row(`after one receipt, ${size}`, 'ms', 'oneReceiptMs', { peer: full('fullMs') }),
+        row(`after one receipt, builder warm, ${size}`, 'ms', 'warmMs', { peer: full('fullMs') }),
+        row(`after one receipt, ${size}, documents written`, 'documents', 'oneReceiptDocuments', {
           peer: full('documents'),
-        },
+        }),
       ]),
       skipped: [],
       facts: {
@@ -107,7 +71,6 @@ export const builder: Suite = {
         receipts,
         changed_by_an_unchanged_build: builds[0]?.['changedByNothing'] ?? '',
         changed_by_one_receipt: builds[0]?.['changedByOneReceipt'] ?? '',
-        node: process.version,
       },
     }
   },

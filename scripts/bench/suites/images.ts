@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { runTask } from '../processes.ts'
 import { createRequester, startRawServer } from '../raw-server.ts'
 import type { RequestLine, TimedAnswer } from '../raw-server.ts'
-import { median, rowsOf } from '../rows.ts'
+import { median, row, rowsOf } from '../rows.ts'
 import type { Sample } from '../rows.ts'
 import { firstBuild, signUpPartner, startPlatformService } from '../service.ts'
 import type { Suite } from '../suite.ts'
@@ -34,7 +34,6 @@ export const images: Suite = {
         )
       const { rails } = await client.call('listRails')
       const pages = rails.map(({ rail }) => `/rails/${rail}`)
-      // The first pictures load the renderer and its fonts.
       await requestAll(await sign(pages.slice(0, warmPictures), 'png'))
       const measured = pages.slice(warmPictures)
       const perRound = Math.floor(measured.length / (quick ? 3 : 7))
@@ -49,7 +48,6 @@ export const images: Suite = {
         const answers = new Map(first.map((answer, nth) => [targets[nth] ?? '', answer]))
         const raw = await startRawServer(join(dir, 'raw.json'), answers)
         const rawRequests = targets.map((target) => ({ url: `${raw.origin}${target}` }))
-        // The first time opens the connection and warms the compiler up.
         await requestAll(rawRequests)
         const again: TimedAnswer[] = []
         const byNode: TimedAnswer[] = []
@@ -71,30 +69,19 @@ export const images: Suite = {
       }
       return {
         rows: rowsOf(samples, { name: 'first time', samples, figure: 'firstMs' }, [
-          {
-            what: 'a picture that was not drawn before',
-            unit: 'ms',
-            figure: 'firstMs',
+          row('a picture that was not drawn before', 'ms', 'firstMs', {
             peer: { name: 'sharp alone', samples, figure: 'sharpMs' },
             target: { of: 'ratio', atMost: 1.15 },
-          },
-          {
-            what: 'the same request again',
-            unit: 'ms',
-            figure: 'againMs',
-            target: { of: 'ratio', atMost: 0.02 },
-          },
-          {
-            what: 'the same request again',
-            unit: 'ms',
-            figure: 'againMs',
+          }),
+          row('the same request again', 'ms', 'againMs', { target: { of: 'ratio', atMost: 0.02 } }),
+          row('the same request again', 'ms', 'againMs', {
             peer: { name: 'node:http', samples, figure: 'byNodeMs' },
-          },
-          { what: 'node:http, the same bytes', unit: 'ms', figure: 'byNodeMs' },
-          { what: 'the same picture, signed anew', unit: 'ms', figure: 'newlySignedMs' },
+          }),
+          row('node:http, the same bytes', 'ms', 'byNodeMs'),
+          row('the same picture, signed anew', 'ms', 'newlySignedMs'),
         ]),
         skipped: [],
-        facts: { pictures_per_round: perRound, node: process.version },
+        facts: { pictures_per_round: perRound },
       }
     } finally {
       close()

@@ -1,6 +1,6 @@
 /** The rate limiter with a million addresses, against a Map of token buckets. */
 import { runTask } from '../processes.ts'
-import { interleave, rowsOf } from '../rows.ts'
+import { interleave, row, rowsOf } from '../rows.ts'
 import type { Suite } from '../suite.ts'
 
 const addresses = 1_000_000
@@ -16,17 +16,12 @@ export const limiter: Suite = {
     })
     return {
       rows: rowsOf(samples('service'), { name: 'Map of buckets', samples: samples('map') }, [
-        {
-          what: 'memory held',
-          unit: 'MB',
-          figure: 'heldMb',
-          target: { of: 'ratio', atMost: 0.5 },
-        },
-        { what: 'first request of an address, CPU', unit: 'ns', figure: 'firstNs' },
-        { what: 'any later one, CPU', unit: 'ns', figure: 'laterNs' },
+        row('memory held', 'MB', 'heldMb', { target: { of: 'ratio', atMost: 0.5 } }),
+        row('first request of an address, CPU', 'ns', 'firstNs'),
+        row('any later one, CPU', 'ns', 'laterNs'),
       ]),
       skipped: [],
-      facts: { addresses, later_checks: checks, node: process.version },
+      facts: { addresses, later_checks: checks },
     }
   },
 }

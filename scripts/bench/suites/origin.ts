@@ -33,7 +33,6 @@ interface Contestant {
   readonly headers?: Readonly<Record<string, string>>
   /** The server that answers what this one cannot. */
   readonly behind?: ServerProcess
-  /** A Lua file that makes each request. */
   readonly script?: string
 }
 
@@ -48,7 +47,7 @@ export const origin: Suite = {
   run: async (context) => {
     const { dir, quick } = context
     const [load, nginx] = [wrkVersion(), nginxVersion()]
-    const facts = { nginx: nginx ?? 'not installed', node: process.version }
+    const facts = { nginx: nginx ?? 'not installed' }
     if (load === null) {
       return { rows: [], skipped: [{ what: 'all rows', why: 'wrk is not installed' }], facts }
     }

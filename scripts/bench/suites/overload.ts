@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { z } from 'zod'
 
 import { cpuNs, startTask } from '../processes.ts'
-import { median, rowsOf, valuesOf } from '../rows.ts'
+import { median, row, rowsOf, valuesOf } from '../rows.ts'
 import type { Sample } from '../rows.ts'
 import { receiptsPath, startPlatformService } from '../service.ts'
 import type { Suite } from '../suite.ts'
@@ -69,41 +69,24 @@ export const overload: Suite = {
     const timesOffered = median(offered.map((rate, round) => rate / (capacities[round] ?? NaN)))
     return {
       rows: rowsOf(over, { name: 'at capacity', samples: atCapacity }, [
-        { what: 'receipts accepted', unit: '1/s', figure: 'perSecond' },
-        {
-          what: 'receipts accepted per second of CPU time',
-          unit: '1/s',
-          figure: 'perCpuSecond',
+        row('receipts accepted', '1/s', 'perSecond'),
+        row('receipts accepted per second of CPU time', '1/s', 'perCpuSecond', {
           target: { of: 'ratio', atLeast: 0.7 },
-        },
-        { what: 'p99 of accepted receipts', unit: 'ms', figure: 'p99Ms' },
-        {
-          what: 'p99 of refusals',
-          unit: 'ms',
-          figure: 'refusedP99Ms',
+        }),
+        row('p99 of accepted receipts', 'ms', 'p99Ms'),
+        row('p99 of refusals', 'ms', 'refusedP99Ms', {
           peer: { name: 'p99 of accepted receipts', samples: over, figure: 'p99Ms' },
           target: { of: 'ratio', atMost: 1 },
-        },
-        {
-          what: 'p50 of reading a document',
-          unit: 'ms',
-          figure: 'readP50Ms',
-          target: { of: 'ratio', atMost: 3 },
-        },
-        { what: 'p99 of reading a document', unit: 'ms', figure: 'readP99Ms' },
-        {
-          what: 'first write afterwards',
-          unit: 'ms',
-          figure: 'recoveryMs',
-          target: { of: 'ours', atMost: 2000 },
-        },
+        }),
+        row('p50 of reading a document', 'ms', 'readP50Ms', { target: { of: 'ratio', atMost: 3 } }),
+        row('p99 of reading a document', 'ms', 'readP99Ms'),
+        row('first write afterwards', 'ms', 'recoveryMs', { target: { of: 'ours', atMost: 2000 } }),
       ]),
       skipped: [],
       facts: {
         times_capacity: timesOffered.toFixed(1),
         acknowledged_and_stored: accepted,
         refused_each_round: median(valuesOf(over, 'refused')),
-        node: process.version,
       },
     }
   },

@@ -3,7 +3,7 @@ import { mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { runTask } from '../processes.ts'
-import { medianOf, rowsOf } from '../rows.ts'
+import { medianOf, row, rowsOf } from '../rows.ts'
 import type { Sample } from '../rows.ts'
 import type { Suite } from '../suite.ts'
 
@@ -24,32 +24,20 @@ export const pages: Suite = {
     const whole = (figure: string) => ({ name: 'all of it', samples: builds, figure })
     return {
       rows: rowsOf(builds, copy('ms'), [
-        {
-          what: 'a thousand pages',
-          unit: 'ms',
-          figure: 'fullMs',
-          target: { of: 'ours', atMost: 5000 },
-        },
-        {
-          what: 'a thousand pages, time of all threads',
-          unit: 'cpu ms',
-          figure: 'fullCpuMs',
+        row('a thousand pages', 'ms', 'fullMs', { target: { of: 'ours', atMost: 5000 } }),
+        row('a thousand pages, time of all threads', 'cpu ms', 'fullCpuMs', {
           peer: copy('cpuMs'),
-        },
-        {
-          what: 'after one change, time of all threads',
-          unit: 'cpu ms',
-          figure: 'oneCpuMs',
+        }),
+        row('after one change, time of all threads', 'cpu ms', 'oneCpuMs', {
           peer: whole('fullCpuMs'),
-        },
-        { what: 'after one change', unit: 'ms', figure: 'oneMs', peer: whole('fullMs') },
+        }),
+        row('after one change', 'ms', 'oneMs', { peer: whole('fullMs') }),
       ]),
       skipped: [],
       facts: {
         pages: medianOf(builds, 'pages'),
         files: medianOf(copies, 'files'),
         changed_by_one_receipt: builds[0]?.['changed'] ?? '',
-        node: process.version,
       },
     }
   },

@@ -18,7 +18,7 @@ import {
 } from '../../../test/support/x402-payment.ts'
 import { cpuNs, startNodeServer } from '../processes.ts'
 import type { ServerProcess } from '../processes.ts'
-import { interleave, median, rowsOf } from '../rows.ts'
+import { interleave, median, row, rowsOf } from '../rows.ts'
 import type { Sample } from '../rows.ts'
 import { signUpPartner, startService } from '../service.ts'
 import type { Suite } from '../suite.ts'
@@ -101,12 +101,12 @@ export const payments: Suite = {
       const unpaid = { name: 'unpaid', samples: samples('ours'), figure: 'unpaidMs' }
       return {
         rows: rowsOf(samples('ours'), { name: peer.name, samples: samples('peer') }, [
-          { what: 'paid read', unit: 'ms', figure: 'paidMs', peer: unpaid },
-          { what: 'paid read', unit: 'ms', figure: 'paidMs', also: { 'cpu us/req': 'cpuUs' } },
-          { what: 'added by the payment', unit: 'ms', figure: 'addedMs' },
-          { what: `paid read, node ${farNodeMs} ms away`, unit: 'ms', figure: 'farPaidMs' },
-          { what: `${atOnce} paid reads at once`, unit: 'ms', figure: 'atOnceMs' },
-          { what: 'RPC calls per payment', unit: 'calls', figure: 'rpcCalls' },
+          row('paid read', 'ms', 'paidMs', { peer: unpaid }),
+          row('paid read', 'ms', 'paidMs', { also: { 'cpu us/req': 'cpuUs' } }),
+          row('added by the payment', 'ms', 'addedMs'),
+          row(`paid read, node ${farNodeMs} ms away`, 'ms', 'farPaidMs'),
+          row(`${atOnce} paid reads at once`, 'ms', 'atOnceMs'),
+          row('RPC calls per payment', 'calls', 'rpcCalls'),
         ]),
         skipped: [
           { what: 'the wait for a block', why: 'the chain mines one with each transaction' },
@@ -116,7 +116,6 @@ export const payments: Suite = {
           answer_bytes: sold.bytes.length,
           far_node_ms: farNodeMs,
           reverted_transactions: reverted.join(' and '),
-          node: process.version,
         },
       }
     } finally {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { startChainWithPayments, writePaidReceipts } from '../paid-receipts.ts'
 import { runTask } from '../processes.ts'
-import { interleave, rowsOf } from '../rows.ts'
+import { interleave, row, rowsOf } from '../rows.ts'
 import type { Row, Suite } from '../suite.ts'
 
 export const receipts: Suite = {
@@ -33,16 +33,16 @@ export const receipts: Suite = {
         const also = { 'receipts/s': 'perSecond' }
         rows.push(
           ...rowsOf(samples('job'), peer, [
-            { what: `${what}, RPC calls`, unit: 'calls', figure: 'calls' },
-            { what: `${what}, requests`, unit: 'requests', figure: 'requests' },
-            { what: `${what}, time`, unit: 'ms', figure: 'ms', also },
-            { what: `${what}, peak memory`, unit: 'MB', figure: 'peakMb' },
+            row(`${what}, RPC calls`, 'calls', 'calls'),
+            row(`${what}, requests`, 'requests', 'requests'),
+            row(`${what}, time`, 'ms', 'ms', { also }),
+            row(`${what}, peak memory`, 'MB', 'peakMb'),
           ]),
         )
       } finally {
         await chain.stop()
       }
     }
-    return { rows, skipped: [], facts: { receipts: count, node: process.version } }
+    return { rows, skipped: [], facts: { receipts: count } }
   },
 }

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { copyLedger, manyReceipts, workersCount } from '../ledger.ts'
 import { cpuNs, startNodeServer } from '../processes.ts'
 import type { ServerProcess } from '../processes.ts'
-import { interleave, rowsOf, valuesOf } from '../rows.ts'
+import { interleave, row, rowsOf, valuesOf } from '../rows.ts'
 import type { Sample } from '../rows.ts'
 import { startService } from '../service.ts'
 import type { Suite } from '../suite.ts'
@@ -49,32 +49,20 @@ export const start: Suite = {
     const peer = { name: 'empty Hono app', samples: samples('hono') }
     return {
       rows: rowsOf(ours, peer, [
-        {
-          what: `start to first answer, ${size}`,
-          unit: 'ms',
-          figure: 'firstAnswerMs',
+        row(`start to first answer, ${size}`, 'ms', 'firstAnswerMs', {
           also: { 'cpu ms': 'cpuMs' },
-        },
-        {
-          what: `start, ${size}, more than the peer`,
-          unit: 'ms',
-          figure: 'excessMs',
+        }),
+        row(`start, ${size}, more than the peer`, 'ms', 'excessMs', {
           peer: { ...peer, figure: 'firstAnswerMs' },
           target: { of: 'ours', atMost: 500 },
-        },
-        {
-          what: `memory at rest, ${size}`,
-          unit: 'MB',
-          figure: 'restMb',
-          target: { of: 'ours', atMost: 150 },
-        },
+        }),
+        row(`memory at rest, ${size}`, 'MB', 'restMb', { target: { of: 'ours', atMost: 150 } }),
       ]),
       skipped: [],
       facts: {
         receipts,
         workers: Math.min(receipts, workersCount),
         database_mb: Math.round(statSync(databasePath).size / 2 ** 20),
-        node: process.version,
       },
     }
   },

@@ -1,7 +1,7 @@
 /** Time from the acknowledgement of a signed receipt to its place in the published list. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { percentile, rowsOf } from '../rows.ts'
+import { percentile, row, rowsOf } from '../rows.ts'
 import type { Sample } from '../rows.ts'
 import { firstBuild, receiptsPath, startPlatformService } from '../service.ts'
 import { signReceipts } from '../signed-receipts.ts'
@@ -57,15 +57,12 @@ export const visible: Suite = {
     }
     return {
       rows: rowsOf(samples, { name: 'by its id', samples, figure: 'byIdMs' }, [
-        {
-          what: 'in the snapshot, p95 after the 201',
-          unit: 'ms',
-          figure: 'ms',
+        row('in the snapshot, p95 after the 201', 'ms', 'ms', {
           target: { of: 'ours', atMost: 2000 },
-        },
+        }),
       ]),
       skipped: [],
-      facts: { receipts_per_round: perRound, probe_every_ms: probeEveryMs, node: process.version },
+      facts: { receipts_per_round: perRound, probe_every_ms: probeEveryMs },
     }
   },
 }

@@ -6,14 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 
 import { cpuNs, runTask, startTask, threadCpuNs } from '../processes.ts'
-import { interleave, medianOf, rowsOf, valuesOf } from '../rows.ts'
+import { interleave, medianOf, row, rowsOf, valuesOf } from '../rows.ts'
 import type { Sample, Samples } from '../rows.ts'
 import { startPlatformService } from '../service.ts'
 import type { Service } from '../service.ts'
 import type { Facts, Suite, Target } from '../suite.ts'
 
 const connections = 64
-/** The largest group that the service can form from 64 clients. */
 const group = 64
 const hook = new URL('../tasks/loop-delay-hook.js', import.meta.url)
 const loopDelay = z.object({ loopP99Ms: z.number(), loopMaxMs: z.number() })
@@ -55,30 +54,19 @@ export const writes: Suite = {
             const isLower = perSecond === lowest
             const target: Target = { of: 'ratio', atLeast: 0.7 }
             return rowsOf(ours, peer, [
-              {
-                what: `signed receipts${isLower ? ', lower ceiling' : ''}`,
-                unit: '1/s',
-                figure: 'perSecond',
+              row(`signed receipts${isLower ? ', lower ceiling' : ''}`, '1/s', 'perSecond', {
                 ...(isLower ? { target } : {}),
                 also: { 'cpu us/receipt': 'cpuUs' },
-              },
+              }),
             ])
           }),
           ...rowsOf(ours, { name: 'p50', samples: ours, figure: 'p50Ms' }, [
-            {
-              what: 'p99 of the answers',
-              unit: 'ms',
-              figure: 'p99Ms',
-              target: { of: 'ratio', atMost: 5 },
-            },
-            { what: 'p95 of the answers', unit: 'ms', figure: 'p95Ms' },
-            {
-              what: 'event loop blocked at most',
-              unit: 'ms',
-              figure: 'loopMaxMs',
+            row('p99 of the answers', 'ms', 'p99Ms', { target: { of: 'ratio', atMost: 5 } }),
+            row('p95 of the answers', 'ms', 'p95Ms'),
+            row('event loop blocked at most', 'ms', 'loopMaxMs', {
               peer: { name: 'p99 of its turns', samples: ours, figure: 'loopP99Ms' },
               target: { of: 'ours', atMost: 20 },
-            },
+            }),
           ]),
         ],
         skipped: [],
@@ -88,7 +76,6 @@ export const writes: Suite = {
           group_of_inserts_alone: group,
           ...cpuFacts(ours),
           longest_answer_ms: Math.round(Math.max(...valuesOf(ours, 'maxMs'))),
-          node: process.version,
         },
       }
     } finally {

@@ -9,7 +9,6 @@ import { report, textArgument, timed } from '../task.ts'
 
 const svgs = z.array(z.string()).parse(JSON.parse(readFileSync(textArgument(0), 'utf8')))
 const draw = async (svg: string) => await sharp(Buffer.from(svg)).png().toBuffer()
-// The first picture loads the fonts, as in the service.
 await draw(svgs[0] ?? '')
 const times: number[] = []
 for (const svg of svgs) times.push((await timed(() => draw(svg))).ms)

@@ -128,7 +128,6 @@ async function openConnection() {
     else settle.reject(new Error(`the service answered ${text}`))
   })
   return {
-    /** Resolves with the status, 201 or 503. */
     send: (request: Buffer): Promise<number> =>
       new Promise((resolve, reject) => {
         settle = { resolve, reject }
