@@ -54,7 +54,7 @@ async function checkInTime(claim: Claim, chain: WalletChain): Promise<SignatureV
     )
   } catch (error) {
     if (error instanceof SchemeUnavailableError) throw error
-    const reason = error instanceof TimeoutError ? 'did not answer in time' : 'cannot be asked now'
+    const reason = error instanceof TimeoutError ? 'did not respond in time' : 'cannot be asked now'
     throw new SchemeUnavailableError(`the chain of this wallet ${reason}`, { cause: error })
   }
 }
@@ -90,7 +90,7 @@ async function checkInOrder(claim: Claim, request: Request): Promise<SignatureVe
   }
   const code = await request('eth_getCode', [claim.address, block])
   if (typeof code !== 'string' || !/^0x[0-9a-f]*$/i.test(code)) {
-    throw new SchemeUnavailableError('the node answered no code')
+    throw new SchemeUnavailableError('the node returned no code')
   }
   if (code !== '0x') {
     const data = `0x${MAGIC}${hash}${tail(2, claim.signature)}`
@@ -113,7 +113,7 @@ async function newestBlock(request: Request): Promise<CheckedBlock> {
       return { blockNumber: BigInt(number), blockHash: hash }
     }
   }
-  throw new SchemeUnavailableError('the node answered no block')
+  throw new SchemeUnavailableError('the node returned no block')
 }
 
 function isQuantity(value: unknown): value is string {

@@ -72,7 +72,7 @@ type ExpectedTransfer = Pick<Authorization, 'from' | 'to' | 'value' | 'nonce'>
 
 export class WrongChainError extends SettlementUnavailableError {
   constructor(chainId: number) {
-    super(`The node is of chain ${chainId}, not of Base (${paymentAsset.chainId})`)
+    super(`The node serves chain ${chainId} instead of Base (${paymentAsset.chainId})`)
   }
 }
 
@@ -102,7 +102,7 @@ export function createUsdcChain(
       )
     } catch (error) {
       if (nodeErrorOf(error) !== null) throw error
-      const reason = error instanceof TimeoutError ? 'did not answer in time' : 'is out of reach'
+      const reason = error instanceof TimeoutError ? 'did not respond in time' : 'is out of reach'
       throw new SettlementUnavailableError(`The chain ${reason}`, { cause: error })
     }
   }
@@ -116,10 +116,11 @@ export function createUsdcChain(
       schema,
       await ask(method, params).catch((error: unknown) => {
         if (error instanceof SettlementUnavailableError) throw error
-        throw new SettlementUnavailableError('The chain refused to answer', { cause: error })
+        throw new SettlementUnavailableError('The chain returned an error', { cause: error })
       }),
     )
-    if (!parsed.success) throw new SettlementUnavailableError('The chain answered nonsense')
+    if (!parsed.success)
+      throw new SettlementUnavailableError('The chain returned an invalid response')
     return parsed.data
   }
   const logs = (filter: object) => get(z.array(logEntry), 'eth_getLogs', [filter])

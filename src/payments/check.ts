@@ -26,13 +26,14 @@ export function termsProblem(
   const amount = String(terms.amountMicroUsdc)
   const payTo = terms.payTo.toLowerCase()
   const asset = paymentAsset.address.toLowerCase()
-  const { amount: said = amount, asset: saidAsset = asset, payTo: saidPayTo = payTo } = claimed
+  const { amount: claimedAmount = amount, asset: claimedAsset = asset } = claimed
+  const { payTo: claimedPayTo = payTo } = claimed
   const differences = [
     ['scheme', claimed.scheme, paymentScheme],
     ['network', claimed.network, version === 2 ? paymentAsset.network.v2 : paymentAsset.network.v1],
-    ['asset', saidAsset.toLowerCase(), asset],
-    ['amount', said, amount],
-    ['payTo', saidPayTo.toLowerCase(), payTo],
+    ['asset', claimedAsset.toLowerCase(), asset],
+    ['amount', claimedAmount, amount],
+    ['payTo', claimedPayTo.toLowerCase(), payTo],
     ['authorization.to', authorization.to, payTo],
     ['authorization.value', String(authorization.value), amount],
   ] as const

@@ -61,18 +61,18 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
       return schema.parse(JSON.parse(new TextDecoder().decode(bytes)))
     } catch (error) {
       const isLate = error instanceof TimeoutError
-      const reason = isLate ? 'did not answer in time' : 'is out of reach'
+      const reason = isLate ? 'did not respond in time' : 'is out of reach'
       throw new SettlementUnavailableError(`The facilitator ${reason}`, { cause: error })
     }
   }
   return {
     mode: 'facilitator',
     async check(authorization, terms) {
-      const asked = requestOf(authorization, terms)
+      const payment = requestOf(authorization, terms)
       const { isValid, invalidReason } = await ask(
         '/verify',
         verifyAnswer,
-        asked,
+        payment,
         VERIFY_TIMEOUT_MS,
       )
       if (isValid) return { ok: true, gas: 0n }
@@ -81,8 +81,8 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
     async submit(authorization, { terms }, record) {
       // From here on the transaction may be on its way, whatever the response.
       await record(null)
-      const asked = requestOf(authorization, terms)
-      const answer = await ask('/settle', settleAnswer, asked, SETTLE_TIMEOUT_MS).catch(
+      const payment = requestOf(authorization, terms)
+      const answer = await ask('/settle', settleAnswer, payment, SETTLE_TIMEOUT_MS).catch(
         (error: unknown) => {
           if (error instanceof SettlementUnavailableError) return null
           throw error
@@ -145,7 +145,7 @@ const reasons: readonly (readonly [RegExp, SettlementRefusal['reason']])[] = [
 ]
 
 function refusalOf(invalidReason = ''): SettlementRefusal {
-  const said = invalidReason.replaceAll(/[^\w .:-]/g, ' ')
-  const reason = reasons.find(([pattern]) => pattern.test(said))?.[1] ?? 'refused'
-  return { reason, message: `The facilitator refuses the payment: ${said}` }
+  const shown = invalidReason.replaceAll(/[^\w .:-]/g, ' ')
+  const reason = reasons.find(([pattern]) => pattern.test(shown))?.[1] ?? 'refused'
+  return { reason, message: `The facilitator refuses the payment: ${shown}` }
 }

@@ -96,7 +96,7 @@ async function loadAccount(path: string): Promise<PrivateKeyAccount> {
   const text = await readKey(path)
   if (!PRIVATE_KEY.test(text)) {
     throw new PaymentSettingsError(
-      'SETTLER_KEY_FILE: the file must hold one private key, 0x and 64 hex digits',
+      'SETTLER_KEY_FILE: the file must contain one private key, 0x and 64 hex digits',
     )
   }
   // Loaded on demand: it would double the start time.
@@ -104,7 +104,7 @@ async function loadAccount(path: string): Promise<PrivateKeyAccount> {
   try {
     return privateKeyToAccount(`0x${text.slice(2)}`)
   } catch {
-    throw new PaymentSettingsError('SETTLER_KEY_FILE: the file holds no key of secp256k1')
+    throw new PaymentSettingsError('SETTLER_KEY_FILE: the file contains no valid secp256k1 key')
   }
 }
 
@@ -118,7 +118,5 @@ async function readKey(path: string): Promise<string> {
   } finally {
     await file.close()
   }
-  throw new PaymentSettingsError(
-    'SETTLER_KEY_FILE: the file is open to others than its owner: chmod 600 it',
-  )
+  throw new PaymentSettingsError('SETTLER_KEY_FILE: other users can read the file: chmod 600 it')
 }

@@ -47,15 +47,15 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
     const nowMs = clock.monotonic()
     if (fees !== null && nowMs - fees.atMs < FEES_LIFE_MS) return fees.value
     const history = feeHistory.safeParse(await chain.ask('eth_feeHistory', ['0x1', 'latest', [50]]))
-    if (!history.success) throw new SettlementUnavailableError('The chain told no gas price')
+    if (!history.success) throw new SettlementUnavailableError('The chain returned no gas price')
     const baseFee = history.data.baseFeePerGas.at(-1) ?? 0n
-    const asked = history.data.reward?.[0]?.[0] ?? 0n
+    const usualTip = history.data.reward?.[0]?.[0] ?? 0n
     // A lower tip than the usual one still gets into most blocks of Base.
     const mostTip = maxGasPriceWei - baseFee
     if (mostTip < LEAST_TIP_WEI) {
-      throw new SettlementUnavailableError('Gas costs more right now than is paid for a settlement')
+      throw new SettlementUnavailableError('Gas costs more now than the limit for a settlement')
     }
-    const wanted = asked > LEAST_TIP_WEI ? asked : LEAST_TIP_WEI
+    const wanted = usualTip > LEAST_TIP_WEI ? usualTip : LEAST_TIP_WEI
     const tip = wanted < mostTip ? wanted : mostTip
     // Only base fee and tip are charged; a lower maximum would block later nonces whenever the base fee rises above
     // it.
@@ -96,7 +96,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
       if (/already known|already imported|known transaction/i.test(refusal.message)) return true
       if (isNonceTaken(refusal)) return await isKnown(hash)
       if (await isKnown(hash)) return true
-      throw new SettlementUnavailableError('The chain does not take our transaction', {
+      throw new SettlementUnavailableError('The chain refuses our transaction', {
         cause: error,
       })
     }
@@ -125,7 +125,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
           await record(hash)
           if (await send(raw, hash)) return { txHash: hash }
         }
-        throw new SettlementUnavailableError('The settling wallet is used by somebody else as well')
+        throw new SettlementUnavailableError('Another program uses the settling wallet')
       }),
     resetNonce: () => {
       nextNonce = null
@@ -159,11 +159,12 @@ async function estimate(
   const call = { from, ...settlementCall(authorization), gas: hex(MAX_GAS) }
   try {
     const gas = bigQuantity.safeParse(await chain.ask('eth_estimateGas', [call, 'latest'])).data
-    if (gas === undefined) throw new SettlementUnavailableError('The chain answered nonsense')
+    if (gas === undefined)
+      throw new SettlementUnavailableError('The chain returned an invalid response')
     return gas > MAX_GAS ? { ok: false, refusal: tooMuchGas } : { ok: true, gas }
   } catch (error) {
-    const said = nodeErrorOf(error)
-    const refusal = said === null ? null : refusalOf(said)
+    const nodeError = nodeErrorOf(error)
+    const refusal = nodeError === null ? null : refusalOf(nodeError)
     if (refusal === null) throw unavailable(error)
     return { ok: false, refusal }
   }
@@ -171,7 +172,7 @@ async function estimate(
 
 const tooMuchGas: SettlementRefusal = {
   reason: 'refused',
-  message: `It takes more than ${MAX_GAS} gas to settle`,
+  message: `Settling needs more than ${MAX_GAS} gas`,
 }
 
 /** Error texts of the token (FiatTokenV2_2 and its bases) and their meaning for the payer. */
@@ -221,7 +222,7 @@ function isNonceTaken({ message }: NodeError): boolean {
 
 function unavailable(error: unknown): SettlementUnavailableError {
   if (error instanceof SettlementUnavailableError) return error
-  return new SettlementUnavailableError('The chain refused to answer', { cause: error })
+  return new SettlementUnavailableError('The chain returned an error', { cause: error })
 }
 
 function asHex(text: string): Hex {

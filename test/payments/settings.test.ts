@@ -93,7 +93,7 @@ describe("the settling wallet's key file", () => {
     const file = join(folder, `open-${mode}`)
     await writeFile(file, key)
     await chmod(file, mode)
-    expect(await refusal(file)).toContain('SETTLER_KEY_FILE: the file is open to others')
+    expect(await refusal(file)).toContain('SETTLER_KEY_FILE: other users can read the file')
   })
 
   it.each([
@@ -103,10 +103,12 @@ describe("the settling wallet's key file", () => {
     ['half a key', key.slice(0, 40)],
     ['zero', `0x${'0'.repeat(64)}`],
     ['the order of the curve', `0x${'f'.repeat(64)}`],
-  ])('that holds %s is refused', async (name, text) => {
+  ])('that contains %s is refused', async (name, text) => {
     const file = join(folder, name)
     await writeFile(file, text, { mode: 0o600 })
-    expect(await refusal(file)).toMatch(/SETTLER_KEY_FILE: the file (?:must hold|holds no key)/)
+    expect(await refusal(file)).toMatch(
+      /SETTLER_KEY_FILE: the file (?:must contain|contains no valid)/,
+    )
   })
 
   it('that does not exist is refused', async () => {
