@@ -1,4 +1,4 @@
-/** `/desk` and its articles. The Markdown of an article is a document of its own. */
+/** `/desk` and its articles. The Markdown form of an article is published by the API documents. */
 import { pathOf } from '../../src/contract/routes.ts'
 import { counted } from '../../src/core/number-text.ts'
 import { htmlOnly, introduction, links } from '../../src/pages/blocks.ts'
@@ -39,14 +39,14 @@ export function deskPage(world: Pick<World, 'articles' | 'views24h'>): SitePage 
   return {
     path: '/desk',
     title: 'The desk',
-    description: `${counted(ranked.length, 'article')} on what rails pay and how to read their figures. Weekly.`,
+    description: `${counted(ranked.length, 'article')} on what rails pay and how to read their figures, updated weekly.`,
     nav: '/desk',
     alternates: feeds,
     body: [
-      introduction('Articles above the median of views stand first, then the newest.'),
+      introduction('Most-read articles first, then newest.'),
       table({
         id: 'articles',
-        caption: 'Views are counted by the hour and without cookies.',
+        caption: 'Views are counted hourly and without cookies.',
         columns: [
           { label: 'Article' },
           { label: 'Date' },
@@ -57,7 +57,7 @@ export function deskPage(world: Pick<World, 'articles' | 'views24h'>): SitePage 
             cell(
               concat([
                 link(articlePath(article.slug), untrustedText(article.title)),
-                mark(article.hot ? 'much read' : null),
+                mark(article.hot ? 'popular' : null),
                 { html: html`<br />`, md: ': ' },
                 small(untrustedText(article.excerpt)),
               ]),
@@ -67,7 +67,7 @@ export function deskPage(world: Pick<World, 'articles' | 'views24h'>): SitePage 
             countCell(article.views24h),
           ],
         })),
-        empty: 'No article has been published yet.',
+        empty: 'No articles yet.',
       }),
       links([
         ['/feeds/desk.atom', 'Atom feed'],

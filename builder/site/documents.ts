@@ -1,4 +1,4 @@
-/** The documents of a page: HTML for people, Markdown for agents. */
+/** The documents of a page: HTML and Markdown. */
 import { createHash } from 'node:crypto'
 
 import { maxAgeOf } from '../../src/contract/routes.ts'
@@ -13,13 +13,12 @@ import { deferred } from '../documents/document.ts'
 import type { DocumentBody, PublicDocument } from '../publish/document.ts'
 import type { World } from '../world/world.ts'
 
-/** Pages are cached like the other documents that people read. */
 const maxAgeSeconds = maxAgeOf('getDeskFeed')
 
-/** A page whose two forms are made when they are needed. */
+/** A page whose two forms are rendered on demand. */
 export interface RenderedPage {
   readonly page: SitePage
-  /** Of all that the page is made of; null where nobody says what that is. */
+  /** Hash of the inputs of the page; null if the page declares none. */
   readonly revision: string | null
   readonly html: () => string
   readonly markdown: () => string
@@ -30,7 +29,7 @@ export interface PublishedPage {
   readonly documents: readonly PublicDocument[]
 }
 
-/** The documents of pages, made again where the page, or whether it has a picture, is another than it was. */
+/** Returns a function that renders a page again only if the page or its preview image has changed. */
 export function createPageDocuments(
   site: World['site'],
 ): (page: SitePage, images: ReadonlySet<string>) => PublishedPage {
@@ -50,7 +49,7 @@ export function createPageDocuments(
   }
 }
 
-/** `image`: the path of its picture, if one is published. */
+/** `image`: the path of the preview image, if one is published. */
 function renderPage(
   page: SitePage,
   contentOf: (page: SitePage) => HtmlAndMarkdown,
@@ -96,7 +95,7 @@ function form(
   return { ...described, body: make(), archive: null }
 }
 
-/** Guides, lists and skills one below the other: for agents that read a site as one file. Of rails there is the API. */
+/** Guides and lists in one file. Rails are left out: the API has them. */
 export function allPagesInOne(
   made: readonly RenderedPage[],
   { path, intro }: { readonly path: string; readonly intro: string },
@@ -123,8 +122,8 @@ function markdownPage(
     `> ${markdownText(description)}`,
     body,
     '---',
-    `The same page for people: ${siteUrl}${path} · all pages: ${siteUrl}/llms.txt`,
+    `This page as HTML: ${siteUrl}${path} · all pages: ${siteUrl}/llms.txt`,
   ]
-  // A reader of the file alone has no base address: paths become whole addresses.
+  // A file read on its own has no base address, so paths become absolute.
   return `${parts.join('\n\n').replace(/(?<!\\)\]\(\//g, () => `](${siteUrl}/`)}\n`
 }

@@ -1,4 +1,4 @@
-/** What people see where there is nothing, and where the ledger cannot answer. The service and the edge send them. */
+/** The 404 and 503 pages, sent by the service and by web servers in front of it. */
 import { notFoundPage, troublePage } from '../../src/core/site-pages.ts'
 import { introduction, links, list } from '../../src/pages/blocks.ts'
 import { link, inline } from '../../src/pages/html-and-markdown.ts'
@@ -8,18 +8,18 @@ export function missingPage(): SitePage {
   return {
     path: notFoundPage,
     title: 'There is nothing at this address',
-    description: 'The address leads to no page of this ledger.',
+    description: 'This ledger has no page at this address.',
     nav: null,
     listed: false,
     robots: 'noindex',
     body: [
       introduction(
-        'The address may be mistyped, or name a rail, a wallet or a receipt that the ledger does not hold.',
+        'The address may be mistyped, or refer to a rail, wallet or receipt that is not in the ledger.',
       ),
       list([
-        inline`All rails are on ${link('/', 'the first page')}.`,
-        inline`Receipts, workers and jobs can be searched: ${link('/receipts', 'receipts')}, ${link('/workers', 'workers')}, ${link('/jobs', 'jobs')}.`,
-        inline`Programs find everything in ${link('/llms.txt', 'llms.txt')} and ${link('/openapi.json', 'OpenAPI')}.`,
+        inline`All rails are on the ${link('/', 'home page')}.`,
+        inline`You can search ${link('/receipts', 'receipts')}, ${link('/workers', 'workers')}, ${link('/jobs', 'jobs')}.`,
+        inline`For programs, everything is listed in ${link('/llms.txt', 'llms.txt')} and ${link('/openapi.json', 'OpenAPI')}.`,
       ]),
       links([['/docs/contact', 'Report a dead link']]),
     ],
@@ -29,18 +29,18 @@ export function missingPage(): SitePage {
 export function unavailablePage(): SitePage {
   return {
     path: troublePage,
-    title: 'The ledger cannot answer this right now',
-    description: 'The service is away for a moment, or something broke.',
+    title: 'The ledger cannot respond right now',
+    description: 'The service is temporarily unavailable, or an error occurred.',
     nav: null,
     listed: false,
     robots: 'noindex',
     body: [
       introduction(
-        'The service is away for a moment, or something broke on its side. Nothing that was accepted is lost.',
+        'The service is temporarily unavailable, or an error occurred on our side. No accepted data is lost.',
       ),
       list([
-        'Pages and figures that are published stay readable meanwhile; this one has to be asked of the service.',
-        inline`Please try again in a minute. ${link('/status', 'How the polls went')} is a published page.`,
+        'Published pages and figures remain available in the meantime; this one needs the service.',
+        inline`Please try again in a minute. The ${link('/status', 'poll status')} is a published page.`,
       ]),
     ],
   }

@@ -1,4 +1,4 @@
-/** Honesty flags as pages show them, open and closed, each with the numbers that tripped it. */
+/** Tables of honesty flags with the figures that raised them. */
 import type { Flag } from '../../src/contract/schemas/flag.ts'
 import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { para } from '../../src/pages/blocks.ts'
@@ -10,7 +10,7 @@ import { cell, table } from '../../src/pages/table.ts'
 import type { World } from '../world/world.ts'
 import { railLinkOf } from './rail-parts.ts'
 
-/** The most severe first. */
+/** Most severe first. */
 export const severityOrder = { critical: 0, warning: 1, info: 2 } as const
 
 export function flagsOf(
@@ -28,14 +28,14 @@ export function flagBlocks(
 ): HtmlAndMarkdown[] {
   const { open, closed } = flagsOf(rail, world)
   return [
-    open.length === 0 ? para('No flag is open.') : flagTable('open-flags', 'Open.', open, null),
+    open.length === 0 ? para('No open flags.') : flagTable('open-flags', 'Open flags.', open, null),
     ...(closed.length === 0
       ? []
-      : [flagTable('closed-flags', 'Closed, the latest first.', closed, null)]),
+      : [flagTable('closed-flags', 'Closed flags, most recent first.', closed, null)]),
   ]
 }
 
-/** @param rails Where the rails of the flags are named; null on the page of one rail. */
+/** `rails`: by slug, for a column of rails; null on the page of one rail. */
 export function flagTable(
   id: string,
   caption: Inline,

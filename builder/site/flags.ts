@@ -1,4 +1,4 @@
-/** `/honesty`: every open doubt, and those that were settled. */
+/** `/honesty`: open and recently closed honesty flags. */
 import { counted } from '../../src/core/number-text.ts'
 import { facts, introduction, links, section, verifyBox } from '../../src/pages/blocks.ts'
 import { jsonAlternate } from '../../src/pages/page.ts'
@@ -17,7 +17,7 @@ export function flagsPage(
   return {
     path: '/honesty',
     title: 'Honesty flags',
-    description: `${counted(openFlags.length, 'open doubt')} about figures of this ledger, each with the numbers that tripped it, and the ones that were settled.`,
+    description: `${counted(openFlags.length, 'open doubt')} about figures of this ledger, each with the numbers that raised it, and recently closed ones.`,
     nav: '/honesty',
     alternates: [
       jsonAlternate('/api/v1/honesty/flags'),
@@ -25,7 +25,7 @@ export function flagsPage(
     ],
     body: [
       introduction(
-        'A flag is a doubt in the open: about a rail, about its source, or about our own reading. Rules raise and settle them; nobody can have one removed by asking.',
+        'A flag is a public, evidence-backed doubt about a rail, its source or our own reading. Flags are raised and closed by rules; none is removed on request.',
       ),
       section(
         'open',
@@ -42,17 +42,17 @@ export function flagsPage(
         'Closed',
         flagTable(
           'closed-flags',
-          `The ${Math.min(closedFlags.length, shownClosed)} that were closed last.`,
+          `Most recently closed: ${Math.min(closedFlags.length, shownClosed)}.`,
           closedFlags.slice(0, shownClosed),
           rails,
         ),
       ),
-      section('kinds', 'What the kinds mean', facts(Object.entries(kinds))),
+      section('kinds', 'Kinds of flags', facts(Object.entries(kinds))),
       verifyBox('/api/v1/honesty/flags'),
       links([
-        ['/api/v1/honesty/flags', 'Open flags as JSON'],
+        ['/api/v1/honesty/flags', 'Open flags, JSON'],
         ['/feeds/flags.atom', 'Feed of flags'],
-        ['/status', 'Status of the polls'],
+        ['/status', 'Poll status'],
       ]),
     ],
   }
@@ -64,14 +64,14 @@ function bySeverity(a: World['openFlags'][number], b: World['openFlags'][number]
 }
 
 const kinds: Readonly<Record<World['openFlags'][number]['kind'], string>> = {
-  poll_failed: 'The last poll failed; the figures are carried over.',
-  stale_figures: 'No good poll in the last two cycles.',
-  concentrated: 'One worker or service takes more than 90 %.',
-  self_dealing: 'Much of the raw volume does not pass the filter rule.',
-  figures_jump: 'A figure changed ten-fold between two polls.',
+  poll_failed: 'The last poll failed; the figures are carried over from an earlier one.',
+  stale_figures: 'No successful poll in the last two cycles.',
+  concentrated: 'One worker or service receives more than 90 %.',
+  self_dealing: 'A large part of the raw volume does not pass the filter rule.',
+  figures_jump: 'A figure changed tenfold between two polls.',
   clock_skew: 'The source dates a payout in the future.',
-  negative_or_impossible_figures: 'The source gave figures that cannot be true; they were refused.',
+  negative_or_impossible_figures: 'The source reported impossible figures; they were rejected.',
   pact_sources_disagree:
-    'Manifest, escrow, receipts or publications of a pact say different things.',
-  receipt_reversed: 'A receipt that was verified is so no longer.',
+    'Manifest, escrow, receipts or publications of a pact contradict each other.',
+  receipt_reversed: 'A previously verified receipt is no longer verified.',
 }

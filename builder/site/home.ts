@@ -48,7 +48,7 @@ export function homePage(
     nav: '/',
     alternates: [
       jsonAlternate('/api/v1/rails', 'All rails as JSON'),
-      { type: 'application/atom+xml', href: '/feeds/transitions.atom', title: 'Changes of status' },
+      { type: 'application/atom+xml', href: '/feeds/transitions.atom', title: 'Status changes' },
     ],
     body: [
       introduction(
@@ -91,7 +91,7 @@ function carriedNotice(
   if (carried.length === 0) return null
   const oldest = Math.min(...carried.map(({ view }) => Date.parse(view.figures_as_of)))
   return notice(
-    `${carried.length} of ${counted(polledRails.length, 'polled rail')} show figures that did not come from a recent poll`,
+    `${carried.length} of ${counted(polledRails.length, 'polled rail')} ${carried.length === 1 ? 'shows' : 'show'} figures that did not come from a recent poll`,
     inline`The oldest dates from ${day(oldest)}, ${ageText(world.nowMs - oldest)} ago; each row shows its date. Totals exclude stale figures.${manual}`,
   )
 }

@@ -1,4 +1,4 @@
-/** Every page of the site, in the order of the index for agents. */
+/** Every page of the site. */
 import type { SitePage } from '../../src/pages/page.ts'
 import { memoizeByParts } from '../world/memoize-by-parts.ts'
 import type { World } from '../world/world.ts'

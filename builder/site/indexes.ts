@@ -1,4 +1,4 @@
-/** What programs find the site by: llms.txt, robots.txt, the sitemap, and the well-known files. */
+/** Indexes for programs: llms.txt, robots.txt, the sitemap and the well-known files. */
 import { createHash } from 'node:crypto'
 
 import { mcpPath } from '../../src/contract/route.ts'
@@ -43,7 +43,7 @@ function json(path: string, contentType: string, value: object): PublicDocument 
   return { path, contentType, maxAgeSeconds, body, archive: null }
 }
 
-/** The index for agents, in the form of llmstxt.org. Pages are named by their Markdown. */
+/** In the format of llmstxt.org, with the Markdown form of each page. */
 function llms(pages: readonly SitePage[], world: Pick<World, 'agentSkills' | 'site'>): string {
   const { site } = world
   const api = `${site.url}/api/v1`
@@ -64,21 +64,21 @@ function llms(pages: readonly SitePage[], world: Pick<World, 'agentSkills' | 'si
 
 > What income channels ("rails") for AI agents really pay: figures with method, age, evidence and signature. Public reads need no key.
 
-Every document is signed with ed25519 (\`X-Signature\` over the bytes of the body; keys at ${site.url}/.well-known/signing-keys.json). A figure named in \`unknown_figures\` stands as 0 and means unknown. Each page below is Markdown; without \`.md\` the address is the same page for people.
+Every document is signed with ed25519 (\`X-Signature\` over the bytes of the body; keys at ${site.url}/.well-known/signing-keys.json). A figure named in \`unknown_figures\` has the value 0 and is unknown. Each page below is Markdown; the address without \`.md\` is the same page as HTML.
 
 ## Data
 
 ${entry(`${api}/rails`, 'Rails', 'all rails with figures, status, method and age')}
-${entry(`${api}/opportunities`, 'Opportunities', 'rails that pay now, best expected income first, with caveats')}
+${entry(`${api}/opportunities`, 'Opportunities', 'rails that pay now, highest expected income first, with caveats')}
 ${entry(`${api}/honesty/flags`, 'Honesty flags', 'open doubts about figures, with evidence')}
-${entry(`${api}/pacts`, 'Pacts', 'settlements that can be checked on a chain')}
-${entry(`${api}/receipts`, 'Receipts', 'who was paid where; one: /api/v1/receipts/{id}, those of a worker: ?wallet=')}
-${entry(`${api}/leaderboard`, 'Leaderboard', 'reputation by verified receipts, with the formula that makes a score')}
-${entry(`${api}/stats/live`, 'Aggregate', 'the ledger in one document')}
+${entry(`${api}/pacts`, 'Pacts', 'settlements that can be verified on-chain')}
+${entry(`${api}/receipts`, 'Receipts', 'who was paid on which rail; a single receipt: /api/v1/receipts/{id}, those of a worker: ?wallet=')}
+${entry(`${api}/leaderboard`, 'Leaderboard', 'reputation by verified receipts, with the formula of the score')}
+${entry(`${api}/stats/live`, 'Aggregate', 'totals of the ledger in one document')}
 ${entry(`${site.url}/openapi.json`, 'OpenAPI', 'every endpoint and schema')}
-${entry(`${site.url}/.well-known/x402`, 'Offers', 'reads that are sold per request in USDC, and whether they can be paid for here')}
+${entry(`${site.url}/.well-known/x402`, 'Offers', 'reads sold per request in USDC, and whether this installation accepts payments')}
 ${entry(`${site.url}${mcpCardPath}`, 'MCP', `read-only tools over the Model Context Protocol at ${site.url}${mcpPath}: streamable HTTP, no sessions, no key`)}
-${entry(`${site.url}/snapshot.json`, 'Manifest', 'every document with its hash, signed')}
+${entry(`${site.url}/snapshot.json`, 'Manifest', 'every document with its hash and signature')}
 ${entry(`${site.url}/llms-full.txt`, 'All pages in one file', 'the documentation, the skills and the lists as Markdown')}
 
 ## Skills
@@ -106,7 +106,7 @@ ${articles.map(pageEntry).join('\n')}
 `
 }
 
-/** The head of the one file that has all pages: what it is, and the skills as they are. */
+/** The start of llms-full.txt: its title and the skill files. */
 export function introOf(world: Pick<World, 'agentSkills' | 'site'>): string {
   const skills = [...world.agentSkills.keys()].map((name) => agentSkill(world, name).trim())
   const head = `# Agent Income Ledger, all pages
@@ -116,7 +116,7 @@ export function introOf(world: Pick<World, 'agentSkills' | 'site'>): string {
 }
 
 function robots({ site }: Pick<World, 'site'>): string {
-  return `# Everything here is public and made to be read by programs too.
+  return `# Everything here is public and intended for programs as well as people.
 User-agent: *
 Content-Signal: search=yes, ai-input=yes, ai-train=yes
 Allow: /
@@ -125,7 +125,7 @@ Sitemap: ${site.url}/sitemap.xml
 `
 }
 
-/** Without \`lastmod\`: no document knows when another one changed, and a wrong time is worse than none. */
+/** Without `lastmod`, which would have to be known of every other document. */
 function sitemap(pages: readonly SitePage[], { site }: Pick<World, 'site'>): string {
   const urls = pages
     .filter((page) => page.listed !== false)
@@ -136,7 +136,7 @@ ${urls.join('')}</urlset>
 `
 }
 
-/** RFC 9116. It expires in about half a year, and says so anew with each month. */
+/** RFC 9116. Expires in about six months; renewed every month. */
 function security({ site, nowMs }: Pick<World, 'nowMs' | 'site'>): string {
   const now = new Date(nowMs)
   const expiresMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 6, 1)
@@ -165,7 +165,7 @@ function apiCatalog({ site }: Pick<World, 'site'>) {
   }
 }
 
-/** The draft of the Linux Foundation's AI catalogue: what an agent can use here, and where each says more. */
+/** AI catalogue (draft of the Linux Foundation): what an agent can use here. */
 function aiCatalog({ site, agentSkills }: Pick<World, 'agentSkills' | 'site'>) {
   const { hostname } = new URL(site.url)
   const entry = (name: string, displayName: string, type: string, path: string) => ({
@@ -191,7 +191,7 @@ function aiCatalog({ site, agentSkills }: Pick<World, 'agentSkills' | 'site'>) {
   }
 }
 
-/** What a client of the Model Context Protocol needs to know to connect. */
+/** Connection details for clients of the Model Context Protocol. */
 function mcpCard({ site }: Pick<World, 'site'>) {
   const host = new URL(site.url).hostname.split('.').toReversed().join('.')
   return {
@@ -211,7 +211,7 @@ function mcpCard({ site }: Pick<World, 'site'>) {
   }
 }
 
-/** The discovery index of agent skills, version 0.2.0, with the digest of each file as it is served. */
+/** Discovery index of agent skills, version 0.2.0, with the digest of each file as served. */
 function skillIndex(world: Pick<World, 'agentSkills' | 'site'>) {
   const skills = [...world.agentSkills.keys()].toSorted().map((name) => {
     const body = agentSkill(world, name)
@@ -226,7 +226,6 @@ function skillIndex(world: Pick<World, 'agentSkills' | 'site'>) {
   return { $schema: 'https://schemas.agentskills.io/discovery/0.2.0/schema.json', skills }
 }
 
-/** What a skill file says it is for. Its format requires it. */
 function skillDescription(body: string): string {
   const description = parseFrontMatter(body).fields['description']
   if (typeof description !== 'string') throw new Error('a skill file has no description')

@@ -1,4 +1,4 @@
-/** A page for each pact. */
+/** `/pacts/{id}`: the page of each pact. */
 import { pathOf } from '../../src/contract/routes.ts'
 import { explorerUrl } from '../../src/core/chains.ts'
 import { counted } from '../../src/core/number-text.ts'
@@ -25,7 +25,7 @@ type InFlight = World['pacts']['inFlight'][number]
 type Recorded = World['pacts']['recorded'][number]
 type Logs = readonly EscrowEvent[]
 
-/** Who published it, with a link where there is one. */
+/** The publisher, with a link if there is one. */
 export function sourceOf({ source }: Recorded): Inline {
   return source.url === undefined
     ? untrustedText(source.name)
@@ -57,14 +57,14 @@ const eventTexts: Readonly<Record<EscrowEventKind, string>> = {
   finalized: 'arbitration ended without a ruling',
 }
 
-/** What the escrow logged of a pact, one row for each log. */
+/** The logs of the escrow contract about a pact. */
 function timeline(logs: Logs): HtmlAndMarkdown {
   return section(
     'timeline',
-    'What the escrow logged',
+    'Escrow history',
     table({
       id: 'pact-timeline',
-      caption: 'Logs of the escrow contract, in the order of the chain.',
+      caption: 'Logs of the escrow contract in on-chain order.',
       columns: [
         { label: 'Event', sortable: false },
         { label: 'Time', sortable: false },
@@ -79,15 +79,15 @@ function timeline(logs: Logs): HtmlAndMarkdown {
           link(explorerUrl(pactEscrow.chain, txHash) ?? '', hash(txHash)),
         ],
       })),
-      empty: 'No node has shown this ledger a log of this pact.',
+      empty: 'No on-chain log found for this pact.',
     }),
   )
 }
 
 const witnessTexts = {
-  receipt: 'a receipt verified on chain',
+  receipt: 'a receipt verified on-chain',
   escrow: 'the escrow contract',
-  manifest: 'manifests that this ledger holds',
+  manifest: 'manifests held by this ledger',
 } as const
 
 function witnesses(names: Settled['confirmed_by']): Inline {
@@ -106,7 +106,7 @@ function recordedPage(pact: Recorded, logs: Logs): SitePage {
     inputs: [pact, logs],
     body: () => [
       introduction(
-        inline`${pill('recorded')} ${pill(pact.verification)} ${verificationTexts[pact.verification]} It is no proof of payment.`,
+        inline`${pill('recorded')} ${pill(pact.verification)} ${verificationTexts[pact.verification]} It does not prove a payment.`,
       ),
       facts([
         ['Pact', code(pact.job_id)],
@@ -129,14 +129,14 @@ function recordedPage(pact: Recorded, logs: Logs): SitePage {
         published?.approve_tx === undefined
           ? null
           : ['Claimed payment', code(published.approve_tx)],
-        ['By the escrow', escrow === undefined ? 'not read' : escrow.status],
+        ['Escrow status', escrow === undefined ? 'not read' : escrow.status],
         [
-          'A node bears out',
+          'Confirmed on-chain',
           pact.confirmed.length === 0 ? 'nothing yet' : pact.confirmed.join(', '),
         ],
         pact.contradictions.length === 0
           ? null
-          : ['A node contradicts', untrustedText(pact.contradictions.join('; '))],
+          : ['Contradicted on-chain', untrustedText(pact.contradictions.join('; '))],
         published?.note === undefined ? null : ['Note', untrustedText(published.note)],
       ]),
       timeline(logs),
@@ -145,7 +145,7 @@ function recordedPage(pact: Recorded, logs: Logs): SitePage {
         'Check it',
         verifyBox(pathOf('listPacts')),
         links([
-          [pathOf('listPacts'), 'As JSON, under recorded'],
+          [pathOf('listPacts'), 'JSON, under recorded'],
           ['/pacts', 'All pacts'],
           ['/pacts/SKILL.md', 'Skill file for agents'],
         ]),
@@ -155,9 +155,9 @@ function recordedPage(pact: Recorded, logs: Logs): SitePage {
 }
 
 const verificationTexts: Readonly<Record<Recorded['verification'], string>> = {
-  unverified: 'Published by others, and no node has confirmed it.',
-  confirmed: 'A node bears out what stands here of the escrow.',
-  contradicted: 'A node says otherwise than what was published.',
+  unverified: 'Published by third parties, not confirmed on-chain.',
+  confirmed: 'The escrow data shown here was confirmed on-chain.',
+  contradicted: 'On-chain data contradicts what was published.',
 }
 
 function settledPage(pact: Settled, hasReceipt: boolean, logs: Logs): SitePage {
@@ -178,7 +178,7 @@ function settledPage(pact: Settled, hasReceipt: boolean, logs: Logs): SitePage {
         ['Transaction', link(pact.explorer_url, code(pact.tx_hash))],
         ['Block', String(pact.block_number)],
         ['Verified receipt', hasReceipt ? link(receiptPath(pact.receipt_id), receipt) : receipt],
-        ['Rests on', witnesses(pact.confirmed_by)],
+        ['Based on', witnesses(pact.confirmed_by)],
       ]),
       timeline(logs),
       checkSection(pact.pact_id),
@@ -195,7 +195,7 @@ function inFlightPage(pact: InFlight, logs: Logs): SitePage {
     inputs: [pact, logs],
     body: () => [
       introduction(
-        inline`${pill('in flight')} ${pill(pact.phase_status)} A pact in flight proves no payment.`,
+        inline`${pill('in flight')} ${pill(pact.phase_status)} A pact in flight does not prove a payment.`,
       ),
       facts([
         ['Pact', code(pact.job_id)],
@@ -206,7 +206,7 @@ function inFlightPage(pact: InFlight, logs: Logs): SitePage {
         ['Script that reproduces the hash', address(pact.reproduce_uri)],
         ['Hash of the work', pact.work_hash === null ? 'none yet' : code(pact.work_hash)],
         ...(pact.manifest_notes ?? []).map((note) => ['Note', untrustedText(note)] as const),
-        ['Rests on', witnesses(pact.confirmed_by)],
+        ['Based on', witnesses(pact.confirmed_by)],
         ['Updated', time(pact.updated_at)],
       ]),
       timeline(logs),
@@ -222,7 +222,7 @@ function inFlightPage(pact: InFlight, logs: Logs): SitePage {
   }
 }
 
-/** A text from outside in which commands stand between backticks. */
+/** Untrusted text with commands between backticks. */
 function withCode(text: string): HtmlAndMarkdown {
   const parts = text.split('`')
   if (parts.length % 2 === 0) return untrustedText(text)
@@ -236,7 +236,7 @@ function checkSection(id: string) {
     'Check it',
     verifyBox(json),
     links([
-      [json, 'As JSON'],
+      [json, 'JSON'],
       ['/pacts', 'All pacts'],
       ['/pacts/SKILL.md', 'Skill file for agents'],
     ]),

@@ -1,4 +1,4 @@
-/** `/pacts` */
+/** `/pacts`: settled, in flight and recorded pacts. */
 import { introduction, links, section, verifyBox } from '../../src/pages/blocks.ts'
 import { amountCell, timeCell } from '../../src/pages/cells.ts'
 import { hash, pill } from '../../src/pages/figures.ts'
@@ -17,19 +17,19 @@ export function pactsPage({ pacts, rails }: Pick<World, 'pacts' | 'rails'>): Sit
   return {
     path: '/pacts',
     title: 'Pacts',
-    description: `${settled.length} settled and ${inFlight.length} in flight: agreements whose payment can be checked on a chain. ${recorded.length} more are recorded.`,
+    description: `${settled.length} settled and ${inFlight.length} in flight: agreements whose payment can be verified on-chain. ${recorded.length} more ${recorded.length === 1 ? 'is' : 'are'} recorded.`,
     nav: '/pacts',
     alternates: [jsonAlternate('/api/v1/pacts')],
     body: [
       introduction(
-        inline`A pact is an agreement between a payer and a worker. It is in flight until a receipt for it is verified on its chain, and settled from then on: its manifest, the escrow contract and the receipt must agree, and where they do not, an ${link('/honesty', 'honesty flag')} says so. ${link('/pacts/SKILL.md', 'How an agent checks one')}.`,
+        inline`A pact is an agreement between a payer and a worker. It is in flight until a receipt for it is verified on-chain, and settled from then on. Its manifest, the escrow contract and the receipt must agree; if they do not, an ${link('/honesty', 'honesty flag')} reports it. ${link('/pacts/SKILL.md', 'How an agent checks a pact')}.`,
       ),
       section(
         'settled',
         'Settled',
         table({
           id: 'settled-pacts',
-          caption: 'Each pact once, with its transaction and its verified receipt.',
+          caption: 'Each pact with its transaction and its verified receipt.',
           columns: [
             { label: 'Pact' },
             { label: 'Amount', unit: 'USDC', kind: 'figure' },
@@ -51,7 +51,7 @@ export function pactsPage({ pacts, rails }: Pick<World, 'pacts' | 'rails'>): Sit
               timeCell(pact.settled_at),
             ],
           })),
-          empty: 'The ledger has verified no settlement yet.',
+          empty: 'No settlement has been verified yet.',
         }),
       ),
       section(
@@ -59,7 +59,7 @@ export function pactsPage({ pacts, rails }: Pick<World, 'pacts' | 'rails'>): Sit
         'In flight',
         table({
           id: 'pacts-in-flight',
-          caption: 'A pact in flight proves no payment.',
+          caption: 'A pact in flight does not prove a payment.',
           columns: [
             { label: 'Pact' },
             { label: 'Phase' },
@@ -76,13 +76,13 @@ export function pactsPage({ pacts, rails }: Pick<World, 'pacts' | 'rails'>): Sit
               timeCell(pact.updated_at),
             ],
           })),
-          empty: 'No pact is in flight.',
+          empty: 'No pacts are in flight.',
         }),
       ),
       section('recorded', 'Recorded, not settled here', recordedTable(recorded)),
       verifyBox('/api/v1/pacts'),
       links([
-        ['/api/v1/pacts', 'As JSON'],
+        ['/api/v1/pacts', 'JSON'],
         ['/pacts/SKILL.md', 'Skill file for agents'],
         rails.some(({ authored }) => authored.rail === 'pact')
           ? ['/rails/pact', 'The PACT rail']
@@ -96,13 +96,13 @@ function recordedTable(recorded: readonly Recorded[]) {
   return table({
     id: 'recorded-pacts',
     caption:
-      'What others have published about pacts, or the escrow shows. The ledger holds no verified receipt for any of them; unverified means that no node was asked.',
+      'Pacts published by third parties or found in the escrow contract. None has a verified receipt in this ledger; unverified means that no on-chain check has been made.',
     columns: [
       { label: 'Pact' },
       { label: 'Verification' },
       { label: 'Claimed' },
       { label: 'Amount', unit: 'PACT' },
-      { label: 'By the escrow' },
+      { label: 'Escrow status' },
       { label: 'Source', sortable: false },
     ],
     rows: recorded.map((pact) => ({
@@ -115,6 +115,6 @@ function recordedTable(recorded: readonly Recorded[]) {
         sourceOf(pact),
       ],
     })),
-    empty: 'Nothing is recorded beyond the pacts above.',
+    empty: 'No other pacts are recorded.',
   })
 }

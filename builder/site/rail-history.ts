@@ -1,4 +1,4 @@
-/** The volume of a rail over time: two charts, and the polls as a table. */
+/** The volume of a rail over time: two charts and a table of polls. */
 import type { CountedFigure } from '../../src/core/figures.ts'
 import { toUsdc } from '../../src/core/money.ts'
 import { figure, folded, pair, para } from '../../src/pages/blocks.ts'
@@ -14,7 +14,7 @@ import { daily } from './rail-parts.ts'
 const chartDays = 90
 const tablePolls = 30
 
-/** Filtered and raw volume of both windows, a value a day, unknown days as gaps. */
+/** Filtered and raw volume of both windows, one value a day, with gaps for unknown days. */
 export function volumeCharts(
   name: string,
   polls: readonly PollRecord[],
@@ -23,10 +23,8 @@ export function volumeCharts(
   const charts = [
     chart(name, '30-day volume', 'tpv30dMicroUsdc', 'tpv30dRawMicroUsdc', polls, nowMs),
     chart(name, '7-day volume', 'tpv7dMicroUsdc', 'tpv7dRawMicroUsdc', polls, nowMs),
-  ].filter((made) => made !== null)
-  return charts.length === 0
-    ? para('No poll has read a volume yet, so there is nothing to draw.')
-    : pair(charts)
+  ].filter((drawn) => drawn !== null)
+  return charts.length === 0 ? para('No volume data yet.') : pair(charts)
 }
 
 function chart(
@@ -54,7 +52,7 @@ function chart(
       width: 600,
       height: 240,
     }),
-    inline`${what} in USDC, a value a day: ${inWords(points.map(({ value }) => value))} after the filter rule, ${inWords(values)} before it. Gaps are days on which the figure was unknown.`,
+    inline`${what} in USDC, one value a day: ${inWords(points.map(({ value }) => value))} after the filter rule, ${inWords(values)} before it. Gaps are days with an unknown figure.`,
   )
 }
 
@@ -70,11 +68,11 @@ function inWords(values: readonly (number | null)[]): string {
   return known.length === 1 ? amountText(first) : `${amountText(first)} → ${amountText(last)}`
 }
 
-/** The newest polls, failed ones included. */
+/** The newest polls, including failed ones. */
 export function pollTable(polls: readonly PollRecord[]): HtmlAndMarkdown | null {
   if (polls.length === 0) return null
   const shown = polls.slice(0, tablePolls)
-  const made = table({
+  const polled = table({
     id: 'polls',
     caption: `The newest ${shown.length} of ${polls.length} polls.`,
     columns: [
@@ -97,7 +95,7 @@ export function pollTable(polls: readonly PollRecord[]): HtmlAndMarkdown | null 
       return {
         cells: [
           timeCell(poll.polledAtMs),
-          poll.error === null ? 'good' : inline`failed: ${untrustedText(poll.error)}`,
+          poll.error === null ? 'successful' : inline`failed: ${untrustedText(poll.error)}`,
           pill(poll.status),
           amountCell(volume),
           amountCell(raw),
@@ -110,5 +108,5 @@ export function pollTable(polls: readonly PollRecord[]): HtmlAndMarkdown | null 
     }),
     empty: '',
   })
-  return folded('The polls as a table', made)
+  return folded('Table of polls', polled)
 }

@@ -1,4 +1,4 @@
-/** What several pages say about a rail in the same way: its marks, its figures, its line of the last days. */
+/** Parts that several pages show of a rail: links, figures, warnings, the sparkline. */
 import type { FigureName, Rail } from '../../src/contract/schemas/rail.ts'
 import type { CountedFigure } from '../../src/core/figures.ts'
 import { toUsdc } from '../../src/core/money.ts'
@@ -12,7 +12,7 @@ import { sparkline } from '../charts/chart.ts'
 import { railView } from '../documents/rail-view.ts'
 import type { PollRecord, RailRecord, World } from '../world/world.ts'
 
-/** A rail with its public view, which every page of a build shares. */
+/** A rail with its public view, shared by all pages of a build. */
 export interface ShownRail {
   readonly record: RailRecord
   readonly view: Rail
@@ -29,21 +29,21 @@ export function railLink({
   return link(railPath(rail), untrustedText(name))
 }
 
-/** The rail of a slug as a link; the slug alone where there is no such rail. */
+/** A link to the rail, or the slug alone if there is no such rail. */
 export function railLinkOf(slug: string, rails: ReadonlyMap<string, Rail>): HtmlAndMarkdown {
   const rail = rails.get(slug)
   return rail === undefined ? untrustedText(slug) : railLink(rail)
 }
 
-/** A public figure; null where it is unknown, which the wire form says with 0 and a name. */
+/** Null if the figure is named in `unknown_figures`. */
 export function knownFigure(view: Rail, name: FigureName): number | null {
   return view.unknown_figures.includes(name) ? null : view[name]
 }
 
-/** Why the figures are not of the last poll, with their age; null where they are. */
+/** Why the figures did not come from the last poll, with their age; null if they did. */
 export function carriedText(view: Rail, world: Pick<World, 'nowMs'>): string | null {
   const age = `${ageText(world.nowMs - Date.parse(view.figures_as_of))} old`
-  if (view.rule === 'audit by hand') return `audited by hand, ${age}`
+  if (view.rule === 'audit by hand') return `audited manually, ${age}`
   if (view.figures_source === 'audit') {
     return view.poll_error === undefined
       ? `not polled yet, audit ${age}`
@@ -53,10 +53,10 @@ export function carriedText(view: Rail, world: Pick<World, 'nowMs'>): string | n
   return view.stale ? `stale, ${age}` : null
 }
 
-/** The marks of a row: where its figures come from when not from the last poll, and whether they are stale. */
+/** Warnings about the origin and age of the figures in a row. */
 export function marks(view: Rail, world: Pick<World, 'nowMs'>): HtmlAndMarkdown {
   const carried = carriedText(view, world)
-  // An audit is older than any poll: its age says it all.
+  // An audit is always older than a poll, so its age is enough.
   const isStalePoll = view.stale && view.poll_error !== undefined && view.figures_source === 'poll'
   return concat([mark(carried), mark(isStalePoll ? 'stale' : null)])
 }
@@ -66,7 +66,7 @@ export interface DailyFigure {
   readonly value: number | null
 }
 
-/** One value a day, oldest first: that of the last good poll of the day, null where there was none. */
+/** One value a day, oldest first: from the last successful poll of the day, or null. */
 export function daily(
   polls: readonly PollRecord[],
   figure: CountedFigure,
@@ -75,7 +75,7 @@ export function daily(
 ): DailyFigure[] {
   const today = Math.floor(nowMs / dayMs)
   const byDay = new Map<number, number | null>()
-  // Newest first: the first good poll met of a day is its last.
+  // Polls are newest first, so the first of a day is its last.
   for (const { polledAtMs, figures } of polls) {
     const day = Math.floor(polledAtMs / dayMs)
     if (day <= today - days) break
@@ -89,7 +89,7 @@ export function daily(
 
 const sparkDays = 30
 
-/** The filtered 30-day volume of the last thirty days as a line with its ends in figures. */
+/** Sparkline of the filtered 30-day volume, with its first and last value. */
 export function volumeSpark(polls: readonly PollRecord[], nowMs: number): HtmlAndMarkdown {
   const series = daily(polls, 'tpv30dMicroUsdc', sparkDays, nowMs)
   const known = series.map(({ value }) => value).filter((value) => value !== null)
@@ -118,7 +118,7 @@ const sizes = [
   [1e3, 'k'],
 ] as const
 
-/** `1.2k`, `3.45M`: three significant digits, for labels of drawings. */
+/** `1.2k`, `3.45M`: three significant digits, for chart labels. */
 export function shortAmount(amountUsdc: number): string {
   const [size, suffix] = sizes.find(([limit]) => amountUsdc >= limit) ?? [1, '']
   return amountUsdc < 1

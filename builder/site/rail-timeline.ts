@@ -1,4 +1,4 @@
-/** How the status of a rail changed, from its transitions and its polls. */
+/** The status history of a rail. */
 import { z } from 'zod'
 
 import { railStatus } from '../../src/contract/schemas/rail.ts'
@@ -33,7 +33,7 @@ export function transitionsOf(
   return events.filter((event) => event.kind === 'rail_transition' && event.rail === rail)
 }
 
-/** Newest first; the last row is what was there before the first transition that is kept. */
+/** Status changes, newest first. */
 export function statusTimeline(
   rail: string,
   world: Pick<World, 'events' | 'nowMs' | 'rails'>,
@@ -48,7 +48,7 @@ export function statusTimeline(
   if (state === undefined) throw new Error(`no rail ${rail} in this world`)
   if (changes.length === 0) {
     return para(
-      inline`${pill(state.status)} since ${day(state.statusSinceMs)}; no change of status has been recorded.`,
+      inline`${pill(state.status)} since ${day(state.statusSinceMs)}; no status change has been recorded.`,
     )
   }
   const rows = changes.map((change, index) => {
@@ -56,7 +56,7 @@ export function statusTimeline(
     return {
       cells: [
         timeCell(change.atMs),
-        // Sorts after every time, and is the same at every build.
+        // Sorts after every time.
         cell(untilMs === null ? 'now' : time(untilMs), untilMs ?? Number.MAX_SAFE_INTEGER),
         pill(change.to),
         inline`from ${pill(change.from)}`,
@@ -68,21 +68,21 @@ export function statusTimeline(
   return table({
     id: 'timeline',
     caption:
-      'Changes of status, each with the figures that caused it. A failed poll never changes a status.',
+      'Status changes with the figures that caused them. A failed poll never changes the status.',
     columns: [
       { label: 'Since' },
       { label: 'Until' },
       { label: 'Status' },
       { label: 'Before' },
       { label: 'Figures', sortable: false, wide: true },
-      { label: 'Lasted', sortable: false },
+      { label: 'Duration', sortable: false },
     ],
     rows,
     empty: '',
   })
 }
 
-/** Whole days, since this stands on a page that is written again when it changes. */
+/** Whole days, so that the page rarely changes. */
 function lasted(fromMs: number, untilMs: number): string {
   return untilMs - fromMs < dayMs ? 'less than a day' : ageText(untilMs - fromMs)
 }

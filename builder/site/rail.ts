@@ -1,4 +1,4 @@
-/** `/rails/{rail}`: everything the ledger knows about one rail, and how far it can be trusted. */
+/** `/rails/{rail}`: the figures of one rail, their history, method and evidence. */
 import { pathOf } from '../../src/contract/routes.ts'
 import type { Rail } from '../../src/contract/schemas/rail.ts'
 import { documentFile } from '../../src/core/documents.ts'
@@ -66,22 +66,19 @@ export function railPage(
       figureTable(view),
       facts([
         [
-          'Figures of',
+          'As of',
           view.figures_source === 'poll'
             ? inline`${time(record.state.figuresAsOfMs)}, by poll`
             : inline`${day(record.state.figuresAsOfMs)}, by audit`,
         ],
         ['Last poll', lastPoll(record.state.lastPollAtMs, view)],
-        [
-          'Last payout',
-          view.last_payout_at === undefined ? 'none known' : time(view.last_payout_at),
-        ],
-        ['Top worker takes', percent(knownFigure(view, 'top_worker_share'))],
-        ['Removed by the rule, 30 days', removedText(view)],
+        ['Last payout', view.last_payout_at === undefined ? 'unknown' : time(view.last_payout_at)],
+        ['Top worker’s share', percent(knownFigure(view, 'top_worker_share'))],
+        ['Removed by the filter rule, 30 days', removedText(view)],
         view.notes === undefined ? null : ['Notes', untrustedText(view.notes)],
       ]),
       section('history', 'History', volumeCharts(name, polls, world.nowMs), pollTable(polls)),
-      section('status', 'Status over time', statusTimeline(view.rail, world)),
+      section('status', 'Status history', statusTimeline(view.rail, world)),
       section('flags', 'Honesty flags', ...flagBlocks(view.rail, world)),
       section('earn', 'How to earn here', ...entry(view)),
       section('method', 'How it is measured', ...method(view)),
@@ -90,7 +87,7 @@ export function railPage(
   }
 }
 
-/** All that the page of a rail depends on; of time that passes, the ages in words and the days of the charts. */
+/** Of the current time, only the ages in words and the days of the charts. */
 function inputsOf(
   { record, view }: ShownRail,
   world: Pick<World, 'closedFlags' | 'events' | 'history' | 'nowMs' | 'openFlags'>,
@@ -136,7 +133,7 @@ function figureTable(view: Rail): HtmlAndMarkdown {
   return table({
     id: 'figures',
     caption:
-      'Volume in USDC, after and before the filter rule; wallets or accounts that paid and were paid.',
+      'Volume in USDC after and before the filter rule; wallets or accounts that paid or were paid.',
     columns: [
       { label: 'Window', sortable: false },
       { label: 'Filtered', unit: 'USDC', kind: 'figure', sortable: false },
@@ -151,8 +148,8 @@ function figureTable(view: Rail): HtmlAndMarkdown {
 
 function lastPoll(lastPollAtMs: number | null, view: Rail): Inline {
   if (lastPollAtMs === null)
-    return view.rule === 'audit by hand' ? 'never: audited by hand' : 'none yet'
-  const outcome = view.poll_error === undefined ? 'good' : 'failed'
+    return view.rule === 'audit by hand' ? 'never: audited manually' : 'none yet'
+  const outcome = view.poll_error === undefined ? 'successful' : 'failed'
   return inline`${time(lastPollAtMs)}, ${outcome}, took ${(view.poll_duration_ms / 1000).toFixed(1)} s`
 }
 
@@ -170,14 +167,14 @@ function entry(view: Rail): (HtmlAndMarkdown | null)[] {
       [
         'Apply at',
         apply === undefined
-          ? inline`no apply page is known; start at ${address(view.reference_url)}`
+          ? inline`no application page known; start at ${address(view.reference_url)}`
           : address(apply),
       ],
-      ['The rail itself', address(view.reference_url)],
+      ['Website', address(view.reference_url)],
     ]),
     view.entry_requirements === null
       ? para('No requirements are listed.')
-      : stacked([para('It asks for:'), list(view.entry_requirements.map(untrustedText))]),
+      : stacked([para('Requirements:'), list(view.entry_requirements.map(untrustedText))]),
   ]
 }
 
@@ -188,7 +185,7 @@ function method(view: Rail): (HtmlAndMarkdown | null)[] {
       ['Rule', code(view.rule)],
       ['Evidence tier', `${view.evidence_tier}: ${tiers[view.evidence_tier]}`],
       [
-        'Last audit by hand',
+        'Last manual audit',
         inline`${view.audit.as_of}: ${pill(view.audit.status)} ${untrustedText(view.audit.reason)} (${untrustedText(view.audit.source)})`,
       ],
     ]),
@@ -205,8 +202,8 @@ function method(view: Rail): (HtmlAndMarkdown | null)[] {
 
 const tiers: Readonly<Record<Rail['evidence_tier'], string>> = {
   A: 'contract or endpoint confirmed, money can be computed',
-  B: 'endpoint confirmed, money not exposed',
-  C: 'known from third parties',
+  B: 'endpoint confirmed, payments not exposed',
+  C: 'known only from third parties',
   D: 'no endpoint found',
 }
 
@@ -217,13 +214,13 @@ function checks(view: Rail, world: Pick<World, 'site'>): (HtmlAndMarkdown | null
   return [
     verifyBox(json),
     view.evidence.length === 0
-      ? para('No poll has left evidence yet.')
+      ? para('No evidence has been recorded yet.')
       : table({
           id: 'evidence',
-          caption: 'What the last good poll read. The hash is of the answer as it was received.',
+          caption: 'What the last successful poll read. The hash covers the response as received.',
           columns: [
-            { label: 'Read', sortable: false },
-            { label: 'What', sortable: false },
+            { label: 'Source', sortable: false },
+            { label: 'Range', sortable: false },
             { label: 'Amount', kind: 'figure', sortable: false },
           ],
           rows: view.evidence.map((pointer) => ({ cells: evidenceCells(pointer) })),

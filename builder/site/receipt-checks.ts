@@ -1,4 +1,4 @@
-/** What the chains of receipts were asked last, on `/status` and as a signed document. */
+/** The last on-chain check of receipts, by chain, on `/status` and as a signed document. */
 import { section } from '../../src/pages/blocks.ts'
 import { pill, time } from '../../src/pages/figures.ts'
 import { untrustedText, link, inline } from '../../src/pages/html-and-markdown.ts'
@@ -16,7 +16,7 @@ const counts = [
   ['verified', 'Verified'],
   ['provisional', 'Provisional'],
   ['waiting', 'Waiting'],
-  ['failed', 'Refused'],
+  ['failed', 'Rejected'],
   ['reversed', 'Reversed'],
   ['errors', 'Errors'],
   ['rpc_calls', 'RPC calls'],
@@ -26,26 +26,26 @@ export function receiptChecks({ receiptRun }: Pick<World, 'receiptRun'>): HtmlAn
   const rows = receiptRun?.chains ?? []
   const when: Inline =
     receiptRun === null
-      ? 'and have not been asked yet'
-      : inline`the last time from ${time(receiptRun.started_at)} to ${time(receiptRun.finished_at)}`
+      ? 'and have not been checked yet'
+      : inline`most recently from ${time(receiptRun.started_at)} to ${time(receiptRun.finished_at)}`
   const nodes = receiptRun?.nodes
   const where: Inline =
     nodes === undefined
       ? null
       : nodes.length === 0
-        ? ' No node is set for any chain, so receipts on chains wait.'
-        : ` Nodes are set for ${nodes.join(', ')}; receipts on other chains wait.`
+        ? ' No RPC node is configured, so on-chain receipts cannot be verified.'
+        : ` RPC nodes are configured for ${nodes.join(', ')}; receipts on other chains remain pending.`
   return section(
     'receipts',
-    'Checks of receipts',
+    'Receipt checks',
     table({
       id: 'receipt-checks',
-      caption: inline`Chains are asked about receipts every hour, ${when}.${where} An error changes no verdict. ${link('/docs/receipts', 'How a receipt is checked')}`,
+      caption: inline`Receipts are checked on-chain every hour, ${when}.${where} An error changes no verdict. ${link('/docs/receipts', 'How receipts are verified')}`,
       columns: [
         { label: 'Chain' },
         { label: 'Outcome' },
         ...counts.map(([, label]) => ({ label, kind: 'figure' as const })),
-        { label: 'Why' },
+        { label: 'Reason' },
       ],
       rows: rows.map((report) => ({
         cells: [
@@ -55,12 +55,12 @@ export function receiptChecks({ receiptRun }: Pick<World, 'receiptRun'>): HtmlAn
           report.reason === undefined ? '' : untrustedText(report.reason),
         ],
       })),
-      empty: inline`Chains are asked about receipts every hour, ${when}${receiptRun === null ? null : '; nothing was due'}.${where} ${link('/docs/receipts', 'How a receipt is checked')}`,
+      empty: inline`Receipts are checked on-chain every hour, ${when}${receiptRun === null ? null : '; nothing was due'}.${where} ${link('/docs/receipts', 'How receipts are verified')}`,
     }),
   )
 }
 
-/** The same as JSON. Before the first run there is none. */
+/** The same as JSON; absent before the first run. */
 export function* receiptChecksDocument({
   receiptRun,
 }: Pick<World, 'receiptRun'>): Generator<PublicDocument> {

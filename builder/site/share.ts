@@ -1,4 +1,4 @@
-/** The pages that have a picture to be shared by, and the drawing of each. */
+/** The pages with a preview image, and the drawing of each. */
 import { toUsdc } from '../../src/core/money.ts'
 import { ogCard } from '../../src/core/og-card.ts'
 import { articleCard, homeCard, railCard } from '../../src/core/page-cards.ts'
@@ -12,7 +12,7 @@ import { articlePath } from './desk.ts'
 import { shownRails } from './rail-parts.ts'
 
 export interface SharedPage {
-  /** Path of its picture. */
+  /** Path of the preview image. */
   readonly image: string
   readonly svg: string
 }
@@ -65,7 +65,7 @@ function* articlesShared({ articles }: Pick<World, 'articles'>): Generator<Share
   }
 }
 
-/** What the card draws, with a day to spare; polls come newest first. */
+/** The polls that a card draws, with a day to spare. Polls are newest first. */
 function newestMonth(polls: readonly PollRecord[]): readonly PollRecord[] {
   const fromMs = (polls[0]?.polledAtMs ?? 0) - 31 * dayMs
   const older = polls.findIndex(({ polledAtMs }) => polledAtMs < fromMs)

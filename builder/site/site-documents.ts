@@ -1,3 +1,4 @@
+/** Every document of the site. */
 import type { SitePage } from '../../src/pages/page.ts'
 import { memoizeLatest, sameItems } from '../cache/memoize.ts'
 import { asJson } from '../documents/document.ts'
@@ -15,9 +16,8 @@ import { receiptChecksDocument } from './receipt-checks.ts'
 import { receiptRecords } from './receipts.ts'
 
 /**
- * The site for people and what agents find it by: pages with their Markdown, feeds, indexes. They are made of the same
- * world as the documents of the API; the API describes none of them, so they stand in no route. `shareImages` are the
- * pictures that there are of pages.
+ * The documents of the site: pages with their Markdown, feeds and indexes, from the same world as the documents of the
+ * API. They are not routes of the API. `shareImages`: preview images of pages.
  */
 export function siteOf(
   world: World,

@@ -21,7 +21,7 @@ export function skillsPage(
   return {
     path: '/skills',
     title: 'Skills',
-    description: `${counted(skills.length, 'skill')} in ${skillCategories.length} categories, each with the rails on which it is sold.`,
+    description: `${counted(skills.length, 'skill')} in ${skillCategories.length} categories, each with the rails where it is sold.`,
     nav: '/docs',
     alternates: [jsonAlternate('/api/v1/skills')],
     body: [
@@ -39,10 +39,10 @@ export function skillsPage(
       ),
       table({
         id: 'skills',
-        caption: 'The slug is what a worker lists.',
+        caption: 'Workers list skills by their slug.',
         columns: [
           { label: 'Skill' },
-          { label: 'What it is', sortable: false, wide: true },
+          { label: 'Description', sortable: false, wide: true },
           { label: 'Category' },
           { label: 'Sold on', sortable: false },
         ],
@@ -57,7 +57,7 @@ export function skillsPage(
             untrustedText(skill.description),
             skill.category,
             skill.surface.length === 0
-              ? 'nowhere yet'
+              ? 'no rail yet'
               : join(
                   skill.surface.map((slug) => railLinkOf(slug, rails)),
                   ', ',
@@ -67,7 +67,7 @@ export function skillsPage(
         empty: 'The taxonomy is empty.',
       }),
       links([
-        ['/api/v1/skills', 'As JSON'],
+        ['/api/v1/skills', 'JSON'],
         ['/workers', 'Workers'],
       ]),
     ],

@@ -1,6 +1,6 @@
 /**
- * `/status`: how the polls of the last thirty days went, rail by rail. Builds stay out of it: a build that changed
- * its own page would make the next one necessary.
+ * `/status`: the polls of the last thirty days, rail by rail. Builds are not shown: a build that changed its own page
+ * would require another build.
  */
 import { counted } from '../../src/core/number-text.ts'
 import { dayMs } from '../../src/core/time.ts'
@@ -26,11 +26,12 @@ export function statusPage(
   const polled = rails.filter(({ record }) => record.state.lastPollAtMs !== null)
   const good = polled.filter(({ record }) => record.state.lastError === null).length
   const waiting = rails.length - polled.length
-  const rest = waiting === 0 ? '' : `; ${waiting} ${waiting === 1 ? 'was' : 'were'} not polled yet`
+  const rest =
+    waiting === 0 ? '' : `; ${waiting} ${waiting === 1 ? 'has' : 'have'} not been polled yet`
   const sum =
     polled.length === 0
-      ? `None of ${counted(waiting, 'rail')} was polled yet.`
-      : `${good} of ${counted(polled.length, 'rail')} answered their last poll${rest}.`
+      ? `None of ${counted(waiting, 'rail')} has been polled yet.`
+      : `${good} of ${counted(polled.length, 'rail')} were read successfully by their last poll${rest}.`
   return {
     path: '/status',
     title: 'Status',
@@ -39,17 +40,18 @@ export function statusPage(
     alternates: [jsonAlternate('/api/v1/health', 'Health')],
     body: [
       introduction(
-        inline`${sum} The state of the service right now is at ${link('/api/v1/health', '/api/v1/health')}.`,
+        inline`${sum} The current state of the service is at ${link('/api/v1/health', '/api/v1/health')}.`,
       ),
       htmlOnly(html`<div data-health="/api/v1/health" role="status"></div>`),
       facts(jobs(world)),
       table({
         id: 'polls',
-        caption: `Each bar is a day, the newest at the right: full for days with good polls only, half where some failed, low where all failed, none where nothing was polled.`,
+        caption:
+          'Each bar is one day, newest on the right: full if all polls succeeded, half if some failed, low if all failed, none without polls.',
         columns: [
           { label: 'Rail' },
           { label: 'Last poll' },
-          { label: 'Last good poll' },
+          { label: 'Last successful poll' },
           { label: 'Outcome', wide: true },
           { label: 'Last 30 days' },
         ],
@@ -65,14 +67,14 @@ export function statusPage(
             ],
           }
         }),
-        empty: 'No rail is polled.',
+        empty: 'No rails are polled.',
       }),
       receiptChecks(world),
       links([
         ['/api/v1/health', 'Health, JSON'],
         ...(world.receiptRun === null
           ? []
-          : [[receiptChecksPath, 'Checks of receipts, JSON'] as const]),
+          : [[receiptChecksPath, 'Receipt checks, JSON'] as const]),
         ['/honesty', 'Honesty flags'],
         ['/diffs/latest.md', 'What the last build changed'],
       ]),
@@ -90,7 +92,7 @@ function outcome({ state }: RailRecord, carried: string | null): Inline {
   return inline`${pill('failed')} ${untrustedText(state.lastError)} ${carried === null ? null : `(${carried})`}`
 }
 
-/** The runs of all jobs but the build: its last run is this page. */
+/** The last run of every job except the build. */
 function jobs(world: Pick<World, 'runs'>): readonly (readonly [string, Inline])[] {
   return world.runs
     .filter(({ job }) => job !== 'build')
@@ -107,7 +109,7 @@ interface Strip {
   readonly goodShare: number | null
 }
 
-/** One bar a day; its height says it too, for readers who do not see colours. */
+/** One bar a day; its height repeats the colour. */
 function stripOf(polls: readonly PollRecord[], nowMs: number): Strip {
   const today = Math.floor(nowMs / dayMs)
   const byDay = new Map<number, { good: number; failed: number }>()

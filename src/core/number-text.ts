@@ -1,6 +1,6 @@
 /** Numbers in running text. */
 
-/** Groups of three: `12,345`, `1,204.50`. Takes what `toFixed` and `String` make of a number. */
+/** Groups of three: `12,345`, `1,204.50`. Takes the result of `toFixed` or `String`. */
 export function grouped(digits: string): string {
   const [whole = '', fraction] = digits.split('.')
   const groups = whole.replace(/\B(?=(?:\d{3})+$)/g, ',')
@@ -12,7 +12,7 @@ export function counted(count: number, noun: string): string {
   return withNoun(grouped(String(count)), count, noun)
 }
 
-/** For logs and commits, where the digits stand together: `1 rail`, `1204 rails`. */
+/** For logs and commits, without grouping: `1 rail`, `1204 rails`. */
 export function numbered(count: number, noun: string): string {
   return withNoun(String(count), count, noun)
 }

@@ -1,20 +1,19 @@
 /**
- * A card that stands for a page where its address is shared: 1200 by 630, SVG made of `rect`, `path` and `text`
- * alone. No script, style, link or foreign object, and nothing of a name but its text.
+ * The preview image of a page: 1200 by 630, SVG with only `rect`, `path` and `text` elements. Names enter as text.
  */
 import { graphemes, textWidth, wrap } from './text-lines.ts'
 import { xmlText } from './xml-text.ts'
 
 export interface Card {
-  /** What kind of page it is. */
+  /** The kind of page. */
   readonly kicker: string
   readonly title: string
-  /** The word of state at the right. */
+  /** The state, at the right. */
   readonly mark: { readonly word: string; readonly tone: Tone } | null
-  /** Four at most. */
+  /** At most four. */
   readonly figures: readonly { readonly label: string; readonly value: string }[]
   readonly drawing: Drawing | null
-  /** How old it is. */
+  /** The age of the figures. */
   readonly note: string
 }
 
@@ -24,13 +23,13 @@ type Drawing =
   | {
       readonly kind: 'line'
       readonly caption: string
-      /** Evenly spaced, oldest first. Null is unknown: a gap, never zero. */
+      /** Evenly spaced, oldest first. Null is unknown and drawn as a gap. */
       readonly values: readonly (number | null)[]
     }
   | {
       readonly kind: 'bars'
       readonly caption: string
-      /** Five at most. */
+      /** At most five. */
       readonly bars: readonly Bar[]
     }
   | { readonly kind: 'text'; readonly text: string }
@@ -38,13 +37,13 @@ type Drawing =
 export interface Bar {
   readonly name: string
   readonly value: number
-  /** The value in figures. */
+  /** The formatted value. */
   readonly text: string
 }
 
 export const cardWidth = 1200
 export const cardHeight = 630
-/** Characters of one name, as readers count them. */
+/** Grapheme clusters of one name. */
 const maxName = 80
 
 const left = 64
@@ -60,7 +59,6 @@ const tones: Readonly<Record<Tone, string>> = {
   plain: soft,
 }
 
-/** The whole SVG. Same card, same text. */
 export function ogCard(card: Card): string {
   const name = xmlText(graphemes(card.title, maxName).join(''))
   return (
@@ -108,7 +106,7 @@ function pill({ word, tone }: NonNullable<Card['mark']>): string {
   )
 }
 
-/** Large where the title is short, in two lines where it is long. */
+/** Font size and number of lines depend on the length of the title. */
 function titleLines({ title }: Card): string {
   const columns = textWidth(graphemes(title, maxName + 1))
   const [size, width] = columns <= 29 ? [58, 29] : columns <= 68 ? [46, 36] : [40, maxName / 2]
@@ -203,7 +201,7 @@ interface TextOptions {
   readonly fill?: string
   readonly bold?: boolean
   readonly serif?: boolean
-  /** What of the text stands at `x`; its start where nothing is said. */
+  /** The part of the text that is placed at `x`; its start by default. */
   readonly anchor?: 'middle' | 'end'
 }
 
@@ -238,7 +236,7 @@ function clip(content: string, width: number): string {
   return wrap(content, width, 1)[0] ?? ''
 }
 
-/** Hundredths of a pixel are finer than anybody sees. */
+/** Rounded to hundredths of a pixel. */
 function px(value: number): string {
   return String(Math.round(value * 100) / 100)
 }

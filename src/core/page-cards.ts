@@ -1,4 +1,4 @@
-/** What the card of each kind of page says, from the published documents. Unknown is a word, never a zero. */
+/** Contents of preview images, from published documents. Unknown is a word, never a zero. */
 import { counted, grouped } from './number-text.ts'
 import type { Bar, Card, Tone } from './og-card.ts'
 import { dayMs, parseTime } from './time.ts'
@@ -19,7 +19,7 @@ export interface CardRail {
   readonly stale: boolean
 }
 
-/** A poll of the history of a rail; a figure that was unknown is null. */
+/** A poll in the history of a rail; an unknown figure is null. */
 export interface CardPoll {
   readonly polled_at: string
   readonly tpv_30d_usdc: number | null
@@ -248,7 +248,7 @@ const statusTones: Readonly<Record<string, Tone>> = {
   dormant: 'plain',
 }
 
-/** An unknown figure stands as 0 in the documents, and is named. */
+/** Null if the figure is named in `unknown_figures`; its value is then 0. */
 function known(
   rail: CardRail,
   name: 'tpv_30d_usdc' | 'unique_workers_30d' | 'top_worker_share',
@@ -256,11 +256,11 @@ function known(
   return rail.unknown_figures.includes(name) ? null : rail[name]
 }
 
-function barOf(name: string, value: number | null, say: (value: number) => string): Bar | null {
-  return value === null ? null : { name, value, text: say(value) }
+function barOf(name: string, value: number | null, format: (value: number) => string): Bar | null {
+  return value === null ? null : { name, value, text: format(value) }
 }
 
-/** The five largest; nothing where there is none. */
+/** The five largest positive values; null if there are none. */
 function bars(caption: string, all: readonly (Bar | null)[]): Card['drawing'] {
   const found = all
     .filter((bar) => bar !== null)
@@ -272,12 +272,12 @@ function bars(caption: string, all: readonly (Bar | null)[]): Card['drawing'] {
 
 const seriesDays = 30
 
-/** The last known value of each of thirty days that end with the newest poll, oldest first. */
+/** The last known value of each of the thirty days up to the newest poll, oldest first. */
 function dailyVolume(polls: readonly CardPoll[]): (number | null)[] {
   const days = polls.map(({ polled_at: at }) => Math.floor((parseTime(at) ?? 0) / dayMs))
   const last = days.reduce((a, b) => Math.max(a, b), 0)
   const byDay = new Map<number, number>()
-  // Newest first: the first known value met of a day is its last.
+  // Polls are newest first, so the first known value of a day is its last.
   for (const [at, { tpv_30d_usdc: value }] of polls.entries()) {
     const day = days[at] ?? 0
     if (value !== null && !byDay.has(day)) byDay.set(day, value)
@@ -294,7 +294,7 @@ function newest(rails: readonly CardRail[]): string {
   return dated(polled.length === 0 ? 'audit of' : 'polled', times.at(-1))
 }
 
-/** The day alone: a card changes when figures do, not with every poll. */
+/** Without the time of day, so that a card changes with figures and not with every poll. */
 function dated(what: string, time: string | null | undefined): string {
   return time === null || time === undefined ? '' : `${what} ${time.slice(0, 10)}`
 }
@@ -320,8 +320,8 @@ function whole(value: number): string {
 }
 
 /**
- * `9,999`, `12.3k`, `1.23M`: from 10,000 on the first three digits, cut and never rounded up. A picture is then drawn anew
- * with each thousandth or so of a count, and not with each receipt.
+ * `9,999`, `12.3k`, `1.23M`: from 10,000 on the first three digits, truncated. A preview image is therefore not drawn
+ * again with every receipt.
  */
 function countOf(value: number): string {
   const size = value < 10_000 ? undefined : sizes.find(([limit]) => value >= limit)

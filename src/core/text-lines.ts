@@ -1,19 +1,19 @@
-/** Text of others in lines of a drawing, whose length is bounded by what a reader sees and by its bytes. */
+/** Breaks untrusted text into lines of a drawing, bounded in visible width and in code points. */
 
-/** Controls, and what turns the direction of the text after it. They take no room and are left out. */
+/** Control characters and direction overrides, which are removed. */
 // oxlint-disable-next-line no-control-regex -- controls are what is taken out
 const unseen = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ufeff]/gu
 const space = /[\s\u2028\u2029]+/gu
 
-/** A letter with all its marks has few code points; one with hundreds is meant to spill over the page. */
+/** Longer grapheme clusters stack marks over the rest of the page. */
 const MAX_CODE_POINTS = 8
 const MAX_UNITS = 4000
-/** Letters and punctuation that never join with their neighbours. */
+/** Characters that never combine with their neighbours. */
 const single = /^[\u0020-\u007e\u00a1-\u00ff\u2010-\u2027\u2030-\u205e]*$/
 
 let segmenter: Intl.Segmenter | null = null
 
-/** At most `max` characters as readers count them (UAX #29 grapheme clusters), spaces collapsed, controls left out. */
+/** At most `max` grapheme clusters (UAX #29), with spaces collapsed and control characters removed. */
 export function graphemes(text: string, max: number): string[] {
   const clean = text.slice(0, MAX_UNITS).replace(space, ' ').replace(unseen, '').trim()
   if (single.test(clean)) return Array.from(clean.slice(0, max))
@@ -26,7 +26,7 @@ export function graphemes(text: string, max: number): string[] {
   return found
 }
 
-/** How many columns a character takes: East Asian letters and pictures two, all others one. */
+/** Two for East Asian characters and emoji, else one. */
 function columns(grapheme: string): number {
   const point = grapheme.codePointAt(0) ?? 0
   return point >= 0x2e80 || (point >= 0x1100 && point < 0x1200) ? 2 : 1
@@ -36,7 +36,7 @@ export function textWidth(characters: readonly string[]): number {
   return characters.reduce((sum, character) => sum + columns(character), 0)
 }
 
-/** The text in at most `maxLines` lines of `width` columns, an ellipsis where it goes on. */
+/** At most `maxLines` lines of `width` columns, with an ellipsis if the text is longer. */
 export function wrap(text: string, width: number, maxLines: number): string[] {
   let rest = graphemes(text, width * maxLines + 1)
   const lines: string[] = []
@@ -64,7 +64,7 @@ export function wrap(text: string, width: number, maxLines: number): string[] {
   return lines
 }
 
-/** How many of the characters fit; at least one, so that lines go on. */
+/** The number of characters that fit; at least one, so that every line makes progress. */
 function fitting(characters: readonly string[], width: number): number {
   let used = 0
   let fits = 0

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { counted, grouped, numbered } from '../../src/core/number-text.ts'
 
-test('whole digits stand in groups of three, and a fraction stays as it is', () => {
+test('grouped puts whole digits into groups of three and keeps the fraction', () => {
   expect(['0', '999', '1000', '1234567', '1204.50', '999.123456', '-1234'].map(grouped)).toEqual([
     '0',
     '999',
@@ -14,7 +14,7 @@ test('whole digits stand in groups of three, and a fraction stays as it is', () 
   ])
 })
 
-test('one is told apart from none and many', () => {
+test('counted uses the singular for one only', () => {
   expect([0, 1, 2, 1000].map((count) => counted(count, 'rail'))).toEqual([
     '0 rails',
     '1 rail',

@@ -62,10 +62,10 @@ function parts(svg: string): { readonly elements: readonly string[]; readonly te
   return { elements, text }
 }
 
-describe('a card', () => {
+describe('a preview image', () => {
   const template = parts(ogCard(cardOf('A name')))
 
-  test('has the elements and attributes of its template, whatever the names are', async () => {
+  test('has only the elements and attributes of its template, whatever the names are', async () => {
     const same = new Set(template.elements)
     for (const name of [...markup, ...naughty]) {
       const svg = ogCard(cardOf(name))
@@ -85,11 +85,11 @@ describe('a card', () => {
     }
   })
 
-  test('shows markup as the text that it is', () => {
+  test('shows markup as text', () => {
     expect(ogCard(cardOf('<b>&"\'</b>'))).toContain('&lt;b&gt;&amp;&quot;&#39;&lt;/b&gt;')
   })
 
-  test('cuts a long name at 80 characters as readers count them', () => {
+  test('truncates a long name after 80 grapheme clusters', () => {
     const family = '👩‍👩‍👧‍👦'
     expect(graphemes(family.repeat(100), 80)).toHaveLength(80)
     const svg = ogCard({ ...cardOf('x'), title: 'w'.repeat(5000) })
@@ -99,7 +99,7 @@ describe('a card', () => {
     expect(graphemes(`Z${'\u0300'.repeat(500)}`, 80).join('')).toHaveLength(8)
   })
 
-  test('draws gaps where a figure was unknown, and says unknown', () => {
+  test('draws gaps for unknown figures and shows the word unknown', () => {
     const rail = {
       rail: 'alpha',
       display_name: 'Alpha',
@@ -129,7 +129,7 @@ describe('a card', () => {
   })
 })
 
-describe('a count on a card', () => {
+describe('a count on a preview image', () => {
   test.each([
     [0, '0'],
     [9_999, '9,999'],
@@ -140,7 +140,7 @@ describe('a count on a card', () => {
     [1_234_567, '1.23M'],
     [98_765_432_100, '98.7G'],
     [7_000_000_000_000, '7T'],
-  ])('of %d reads %s: large ones are cut to three digits, never rounded up', (count, text) => {
+  ])('of %d is shown as %s, truncated to three digits', (count, text) => {
     const stats = {
       tpv_30d_usdc: 0,
       rails_total: 0,
@@ -154,8 +154,8 @@ describe('a count on a card', () => {
   })
 })
 
-describe('lines', () => {
-  test('break between words, and anywhere where there is none', () => {
+describe('wrapped lines', () => {
+  test('break between words, or within a word that is too long', () => {
     expect(wrap('one two three', 8, 3)).toEqual(['one two', 'three'])
     expect(wrap('abcdefghij', 4, 2)).toEqual(['abcd', 'efg…'])
     expect(wrap('one two three four', 8, 2)).toEqual(['one two', 'three f…'])

@@ -180,7 +180,7 @@ describe.each(edges)('the site behind %s with the shipped configuration', (progr
         expect(person.headers.get('content-type')).toBe('text/html; charset=utf-8')
         expect(person.headers.get('retry-after')).toBe('5')
         expect(person.headers.get('content-security-policy')).toContain("script-src 'self'")
-        expect(person.body.toString()).toContain('cannot answer this right now')
+        expect(person.body.toString()).toContain('cannot respond right now')
         for (const answer of [get('/no/such/page'), get('/api/v1/health', browser)]) {
           const { status, headers, body } = await answer
           expect([status, headers.get('cache-control')]).toEqual([503, 'no-store'])

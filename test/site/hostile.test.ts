@@ -58,8 +58,8 @@ const lists = [
 ]
 const singles = [...strings.keys()].filter((index) => index < markup.length || index % 60 === 0)
 
-describe('names and notes from outside', () => {
-  test('are inert on every kind of page', async () => {
+describe('hostile names and notes', () => {
+  test('run no script on any page', async () => {
     const { page, problems, close } = await watchedPage(browser, site.url)
     const hex = (index: number) => index.toString(16).padStart(64, '0')
     const paths = [
@@ -96,7 +96,7 @@ describe('names and notes from outside', () => {
     await close()
   })
 
-  test('arrive on the page as the text that they are', async () => {
+  test('are shown as text', async () => {
     const { page, close } = await watchedPage(browser, site.url, { javaScriptEnabled: false })
     await page.goto(`${site.url}/rails/rail-0`)
     expect(await page.locator('h1').innerText()).toBe('<script>alert(1)</script>')
@@ -144,7 +144,7 @@ describe('names and notes from outside', () => {
     await close()
   })
 
-  test('are no formula in CSV and no markup in Markdown', async () => {
+  test('are neither formulas in CSV nor markup in Markdown', async () => {
     const csv = await (await fetch(`${site.url}/api/v1/rails.csv`)).text()
     expect(csv).toContain(`'=cmd|/c calc!A0`)
     expect(

@@ -39,7 +39,7 @@ function pagePaths(): string[] {
 }
 
 describe('every page', () => {
-  test('opens without an error, a blocked script or style, or a request to another host', async () => {
+  test('opens without errors, policy violations or requests to other hosts', async () => {
     const { page, problems, close } = await watchedPage(browser, site.url)
     expect(pagePaths().length).toBeGreaterThan(30)
     for (const path of pagePaths()) {
@@ -51,7 +51,7 @@ describe('every page', () => {
     await close()
   })
 
-  test('links only to what is published, anchors included', async () => {
+  test('links only to published documents, routes and existing anchors', async () => {
     const { page, close } = await watchedPage(browser, site.url)
     const published = new Set([...site.paths, '/snapshot.json', '/api/v1/health'])
     // Made by the build from what changed since the last one; a site published once has none.
@@ -84,7 +84,7 @@ describe('every page', () => {
     await close()
   })
 
-  test('fits a phone: nothing but the boxes of tables and code scrolls sideways', async () => {
+  test('fits a phone, where only tables and code scroll sideways', async () => {
     const { page, close } = await watchedPage(browser, site.url, {
       viewport: { width: 360, height: 780 },
     })
@@ -96,7 +96,7 @@ describe('every page', () => {
     await close()
   })
 
-  test('has its Markdown twin', () => {
+  test('has a Markdown form', () => {
     const published = new Set(site.paths)
     const missing = pagePaths().filter(
       (path) => !published.has(path === '/' ? '/index.md' : `${path}.md`),
@@ -111,8 +111,8 @@ const violation = z.object({
   nodes: z.array(z.object({ html: z.string() })),
 })
 
-describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
-  test('axe finds no serious violation on any kind of page', async () => {
+describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
+  test('axe finds no serious violation on any page', async () => {
     const { page, close } = await watchedPage(browser, site.url, { colorScheme, bypassCSP: true })
     // Swagger UI is its authors' work; everything around it is looked at.
     for (const path of pagePaths().filter((candidate) => candidate !== '/docs/try')) {
@@ -130,7 +130,7 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
 })
 
 describe('the home page', () => {
-  test('transfers at most 60 KB with everything on it', async () => {
+  test('transfers at most 60 KB including assets', async () => {
     const { page, transferred, close } = await watchedPage(browser, site.url)
     await page.goto(site.url, { waitUntil: 'networkidle' })
     const bytes = await transferred()
@@ -139,7 +139,7 @@ describe('the home page', () => {
     await close()
   })
 
-  test('moves nothing after it was laid out', async () => {
+  test('has no layout shift', async () => {
     const { page, close } = await watchedPage(browser, site.url)
     await page.addInitScript(() => {
       Object.assign(globalThis, { shift: 0 })
@@ -156,7 +156,7 @@ describe('the home page', () => {
     await close()
   })
 
-  test('is complete and can be filtered without JavaScript', async () => {
+  test('shows all rails and can be filtered without JavaScript', async () => {
     const { page, close } = await watchedPage(browser, site.url, { javaScriptEnabled: false })
     await page.goto(site.url)
     const rows = page.locator('#rails tbody tr')
@@ -169,7 +169,7 @@ describe('the home page', () => {
     await close()
   })
 
-  test('filters by status, chain and category, counts what is left, and keeps it in the address', async () => {
+  test('filters by status, chain and category, counts the rows, and keeps the selection in the address', async () => {
     const { page, close } = await watchedPage(browser, site.url)
     await page.goto(site.url)
     const visible = page.locator('#rails tbody tr').filter({ visible: true })
@@ -186,7 +186,7 @@ describe('the home page', () => {
     await close()
   })
 
-  test('sorts by a header, both ways, the unknown last, and says so', async () => {
+  test('sorts by a header in both directions with unknown last, and sets aria-sort', async () => {
     const { page, close } = await watchedPage(browser, site.url)
     await page.goto(site.url)
     const names = () => page.locator('#rails tbody th a').allInnerTexts()
@@ -207,14 +207,12 @@ describe('the home page', () => {
 
 describe('the keyboard alone', () => {
   test.each(['/', '/rails/alpha', '/receipts', '/docs/reference'])(
-    'reaches everything on %s',
+    'reaches every control on %s',
     async (path) => {
       const { page, close } = await watchedPage(browser, site.url)
       await page.goto(`${site.url}${path}`, { waitUntil: 'networkidle' })
       await page.keyboard.press('Tab')
-      expect(await page.evaluate(() => document.activeElement?.textContent)).toBe(
-        'Skip to the content',
-      )
+      expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to content')
       const reached = await page.evaluate(
         () =>
           [
@@ -244,7 +242,7 @@ describe('the keyboard alone', () => {
     },
   )
 
-  test('sorts and checks a signature', async () => {
+  test('sorts a table and checks a signature', async () => {
     const { page, close } = await watchedPage(browser, site.url)
     await page.goto(`${site.url}/rails/alpha`)
     await page.getByRole('button', { name: 'Check the signature' }).focus()
@@ -266,7 +264,7 @@ const checked = [
 ] as const
 
 describe.each(checked)('the signature check on %s', (path, documentPath) => {
-  test('shows hash, key and a good result for the document as it is', async () => {
+  test('shows hash, key and a good result for an unchanged document', async () => {
     const { page, problems, close } = await watchedPage(browser, site.url)
     await page.goto(`${site.url}${path}`)
     await page.getByRole('button', { name: 'Check the signature' }).click()
@@ -282,7 +280,7 @@ describe.each(checked)('the signature check on %s', (path, documentPath) => {
     await close()
   })
 
-  test('turns red when one byte was changed on the way', async () => {
+  test('reports a document with one byte changed in transit', async () => {
     const { page, close } = await watchedPage(browser, site.url)
     await page.route(`**${documentPath}`, async (route) => {
       const answer = await route.fetch()
@@ -303,12 +301,12 @@ describe.each(checked)('the signature check on %s', (path, documentPath) => {
 })
 
 describe('the signature check', () => {
-  test('does not take a document without a signature, or with an unknown key, for a good one', async () => {
+  test('rejects a document without a signature or with an unknown key', async () => {
     const { page, close } = await watchedPage(browser, site.url)
     await page.route('**/snapshot.json', (route) => route.fulfill({ json: { documents: [] } }))
     const answers = [
-      ['x-signature', 'carries no signature'],
-      ['x-signature-key', 'not one of the published ones'],
+      ['x-signature', 'has no signature'],
+      ['x-signature-key', 'not among the published keys'],
     ] as const
     for (const [header, says] of answers) {
       await page.route('**/api/v1/rails/alpha', async (route) => {
@@ -325,7 +323,7 @@ describe('the signature check', () => {
     await close()
   })
 
-  test('takes the signature of a file from the manifest, where a web server adds no headers', async () => {
+  test('uses the signature from the manifest if the response has no signature headers', async () => {
     const { page, problems, close } = await watchedPage(browser, site.url)
     let flip = 0
     await page.route('**/api/v1/rails/alpha', async (route) => {
@@ -348,7 +346,7 @@ describe('the signature check', () => {
     await close()
   })
 
-  test('works in a browser that has no Ed25519 of its own', async () => {
+  test('works in a browser without Ed25519', async () => {
     const { page, problems, close } = await watchedPage(browser, site.url)
     await page.addInitScript(() => {
       const { subtle } = globalThis.crypto
@@ -364,7 +362,7 @@ describe('the signature check', () => {
 })
 
 describe('the playground', () => {
-  test('sends a request to this site and shows the answer', async () => {
+  test('sends a request to this site and shows the response', async () => {
     const { page, problems, close } = await watchedPage(browser, site.url)
     await page.goto(`${site.url}/docs/try`, { waitUntil: 'networkidle' })
     const operation = page.locator('#operations-Rails-listRails')

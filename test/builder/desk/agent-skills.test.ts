@@ -13,6 +13,7 @@ import { publish } from '../../../builder/publish/publish.ts'
 import { siteOf } from '../../../builder/site/site-documents.ts'
 import { routes } from '../../../src/contract/routes.ts'
 import { parseFrontMatter } from '../../../src/core/front-matter.ts'
+import { fullWorld } from '../../site/worlds.ts'
 import { startService } from '../../support/http-service.ts'
 import type { Service } from '../../support/http-service.ts'
 import { allowSlowTests } from '../../support/slow-tests.ts'
@@ -34,25 +35,25 @@ const textOf = (name: (typeof names)[number]) => skills.get(name) ?? ''
 describe.each(names)('the agent skill %s', (name) => {
   const { fields, body } = parseFrontMatter(textOf(name))
 
-  test('is named like its directory and says in bounds what it is for', () => {
+  test('has the name of its directory and a description of allowed length', () => {
     expect(fields['name']).toBe(name)
     expect(Object.keys(fields).toSorted()).toEqual(['description', 'license', 'name'])
     expect(String(fields['description'])).toMatch(/^[A-Z].* Use it when .*\.$/)
     expect(String(fields['description']).length).toBeLessThanOrEqual(1024)
   })
 
-  test('is short enough to be read whole', () => {
+  test('is short enough to be read at once', () => {
     expect(body.split('\n').length).toBeLessThan(200)
     expect(body.length / 4).toBeLessThan(5000)
   })
 
-  test('has no placeholder that the builder would leave', () => {
+  test('has only placeholders that the builder fills in', () => {
     const placeholders = textOf(name).match(/\{[A-Z_]+\}/g) ?? []
     expect(new Set(placeholders)).toEqual(new Set(['{SITE_URL}', '{BASE_URL}', '{SERVICE_NAME}']))
   })
 
-  test('names only addresses that are served', () => {
-    const world = smallWorld({ agentSkills: skills })
+  test('contains only addresses that are served', () => {
+    const world = fullWorld('https://ledger.test', { agentSkills: skills })
     const documents = [...documentsOf(world), ...siteOf(world)].map(({ path }) => path)
     const handled = routes.filter(({ serving }) => serving.kind === 'handler')
     // What stands before the first parameter is what a skill can name.
@@ -145,7 +146,7 @@ describe('the scripts in the agent skills', () => {
     return run(process.execPath, [file, ...args])
   }
 
-  test('find a served document signed and listed', async () => {
+  test('accept a served document', async () => {
     expect(await runNode('desk', service.url, '/api/v1/rails')).toEqual({
       code: 0,
       out: 'signature good listed',
@@ -166,7 +167,7 @@ describe('the scripts in the agent skills', () => {
     response.end(path === '/api/v1/rails' ? body.replace('1000', '9000') : body)
   }
 
-  test('find one that was changed on the way', async () => {
+  test('reject a document changed in transit', async () => {
     const proxy = createServer((request, response) => {
       void forward(request.url ?? '/', response)
     })
@@ -213,19 +214,19 @@ describe('the scripts in the agent skills', () => {
     [
       'one that failed',
       receipt({ status: '0x0' }),
-      { code: 1, out: 'NOT BORNE OUT 12.5 of 12.5 USDC' },
+      { code: 1, out: 'NOT CONFIRMED 12.5 of 12.5 USDC' },
     ],
     [
       'one that pays less',
       receipt({ value: 12_499_999n }),
-      { code: 1, out: 'NOT BORNE OUT 12.499999 of 12.5 USDC' },
+      { code: 1, out: 'NOT CONFIRMED 12.499999 of 12.5 USDC' },
     ],
     [
       'one that pays somebody else',
       receipt({ to: pact?.payer ?? '' }),
-      { code: 1, out: 'NOT BORNE OUT 0 of 12.5 USDC' },
+      { code: 1, out: 'NOT CONFIRMED 0 of 12.5 USDC' },
     ],
-    ['one that no node knows', null, { code: 1, out: 'NOT BORNE OUT 0 of 12.5 USDC' }],
+    ['one that no node knows', null, { code: 1, out: 'NOT CONFIRMED 0 of 12.5 USDC' }],
   ])('judge %s', async (_case, result, expected) => {
     answer = result
     expect(await runNode('pacts', service.url, '12', rpc)).toEqual(expected)

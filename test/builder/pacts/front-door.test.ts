@@ -279,7 +279,7 @@ describe('the commands of the skill file', () => {
     await look()
     expect(await run()).toEqual({ code: 0, out: 'paid 12.5 of 12.5 USDC', err: '' })
     await before()
-    expect(await run()).toEqual({ code: 1, out: 'NOT BORNE OUT 0 of 12.5 USDC', err: '' })
+    expect(await run()).toEqual({ code: 1, out: 'NOT CONFIRMED 0 of 12.5 USDC', err: '' })
   })
 })
 

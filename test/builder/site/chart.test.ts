@@ -60,7 +60,7 @@ describe.each([
       sparkline({ setting, title: text, description: text, values: [1, 2] }),
   ],
 ] as const)('%s', (_name, draw) => {
-  test('lets no name add markup', () => {
+  test('escapes names', () => {
     for (const setting of ['page', 'standalone'] as const) {
       expect(names(draw(hostile, setting))).toEqual(names(draw('plain', setting)))
       expect(draw(hostile, setting)).not.toContain('\u0000')
@@ -68,13 +68,13 @@ describe.each([
     }
   })
 
-  test('is an image with a name and a description', () => {
+  test('is an image with a title and a description', () => {
     const svg = draw('A & B', 'page')
     expect(svg).toMatch(/^<svg [^>]*role="img" aria-label="A &amp; B"/)
     expect(svg).toContain('<title>A &amp; B</title><desc>A &amp; B</desc>')
   })
 
-  test('takes its colours from the page, or carries both schemes in a file of its own', () => {
+  test('takes its colours from the page, or contains both colour schemes if standalone', () => {
     expect(draw('A', 'page')).toContain(
       '="var(--chart-line,#0b62c4)"'.replace('line', _name === 'barChart' ? 'mark' : 'line'),
     )
@@ -83,20 +83,20 @@ describe.each([
     expect(draw('A', 'standalone')).not.toContain('var(')
   })
 
-  test('is rendered by a program that is no browser', async () => {
+  test('is rendered outside a browser', async () => {
     const { width, height, channels } = await sharp(Buffer.from(draw('A', 'standalone'))).metadata()
     expect([width, height, channels].every((size) => size > 0)).toBe(true)
   })
 })
 
-describe('a line', () => {
-  test('breaks where a value is unknown, and a value alone is a dot', () => {
+describe('a line chart', () => {
+  test('has gaps for unknown values and dots for isolated ones', () => {
     const svg = line(1, 2, null, 3, null, 4, 5)
     expect(svg.match(/stroke-linejoin/g)).toHaveLength(2)
     expect(svg.match(/<circle/g)).toHaveLength(1)
   })
 
-  test('stands on a scale from zero to a round number', () => {
+  test('has a scale from zero to a round number', () => {
     const svg = line(900, 1234)
     const ticks = [...svg.matchAll(/text-anchor="end"[^>]*>([^<]*)</g)].map(([, text]) => text)
     expect(ticks).toEqual(['0', '500', '1k', '1.5k'])
@@ -112,17 +112,17 @@ describe('a line', () => {
     ['very small values', [1e-6, 2e-6]],
     ['very large values', [1e9, 9e9]],
     ['values below zero', [-5, 5]],
-  ])('can be drawn of %s', (_case, values) => {
+  ])('can be drawn with %s', (_case, values) => {
     const svg = line(...values)
     expect(svg).not.toMatch(/NaN|Infinity|undefined|null/)
     names(svg)
   })
 
-  test('says unknown where nothing is known', () => {
+  test('shows the word unknown if no value is known', () => {
     expect(line(null, null)).toContain('>unknown</text>')
   })
 
-  test('labels as many days of a year as there is room for', () => {
+  test('labels as many days of a year as fit', () => {
     const svg = line(...Array.from({ length: 365 }, (_, day) => day))
     const labels = svg.match(/>day \d+</g) ?? []
     expect(labels.length).toBeGreaterThan(3)
@@ -131,7 +131,7 @@ describe('a line', () => {
   })
 })
 
-test('a bar of an unknown value has no length and says so, a bar of zero has its zero', () => {
+test('a bar chart labels unknown values and draws no bar for unknown or zero', () => {
   const svg = barChart({
     ...base,
     points: points(null, 0, 0.0001, 1000),

@@ -43,32 +43,29 @@ function playedOut(readsPerDay: number, { points, hasShield }: EdgeCache, days: 
   }
 }
 
-describe('caches in front', () => {
+describe('the model of caches', () => {
   test.each([
     [2000, false],
     [2000, true],
     [20_000, false],
     [20_000, true],
     [200_000, true],
-  ])(
-    'leave what caches that are played out leave: %i reads a day, shield %s',
-    (reads, hasShield) => {
-      const days = Math.ceil(400_000 / reads)
-      const played = playedOut(reads, { ...edge, hasShield }, days)
-      const expected = edgeDay(reads, [page], { ...edge, hasShield })
-      const off = (found: number, wanted: number) => Math.abs(found / wanted - 1)
-      expect(off(played.originRequests / days, expected.originRequests)).toBeLessThan(0.02)
-      expect(off(played.edgeMisses / days, (1 - expected.hitShare) * reads)).toBeLessThan(0.02)
-    },
-  )
+  ])('agrees with a simulation: %i reads a day, shield %s', (reads, hasShield) => {
+    const days = Math.ceil(400_000 / reads)
+    const played = playedOut(reads, { ...edge, hasShield }, days)
+    const expected = edgeDay(reads, [page], { ...edge, hasShield })
+    const off = (found: number, wanted: number) => Math.abs(found / wanted - 1)
+    expect(off(played.originRequests / days, expected.originRequests)).toBeLessThan(0.02)
+    expect(off(played.edgeMisses / days, (1 - expected.hitShare) * reads)).toBeLessThan(0.02)
+  })
 
-  test('ask the origin no more often than copies run out, however many read', () => {
+  test('limits requests to the origin by max-age, however many reads there are', () => {
     const { originRequests, hitShare } = edgeDay(1e12, [page], edge)
     expect(originRequests).toBeCloseTo((10 * daySeconds) / 60, 0)
     expect(hitShare).toBeGreaterThan(0.9999)
   })
 
-  test('send a body only where it changed or was forgotten, and headers each time', () => {
+  test('counts a body only if it changed or was evicted, and headers always', () => {
     const same = edgeDay(1e6, [page], edge)
     expect(same.originBytes).toBeCloseTo(same.originRequests * 500, 3)
     const changing = edgeDay(1e6, [{ ...page, changesPerDay: 1e9 }], edge)
@@ -77,7 +74,7 @@ describe('caches in front', () => {
     expect(forgotten.originBytes).toBeCloseTo(forgotten.originRequests * 10_500, 0)
   })
 
-  test('are of no use to who reads nothing, and cost nothing', () => {
+  test('returns zero for no reads', () => {
     const none = { reads: 0, hitShare: 0, edgeBytes: 0, originRequests: 0, originBytes: 0 }
     expect(edgeDay(0, [page], edge)).toEqual(none)
   })

@@ -32,7 +32,7 @@ function text(path: string, from: readonly PublicDocument[] = documents): string
 }
 
 describe('the site', () => {
-  test('is the same when it is built again, and has one path each beside the documents of the API', () => {
+  test('is identical when built again, and shares no path with the documents of the API', () => {
     const again = [...siteOf(world)]
     expect(again.map(({ path }) => path)).toEqual(documents.map(({ path }) => path))
     for (const { path } of again) expect(text(path, again), path).toBe(text(path))
@@ -40,7 +40,7 @@ describe('the site', () => {
     expect(paths.filter((path, at) => paths.indexOf(path) !== at)).toEqual([])
   })
 
-  test('does not change while nothing but an hour passes and no rail is carried over', () => {
+  test('does not change when only an hour passes and no figures are carried over', () => {
     const [alpha] = world.rails
     const fresh: World = { ...world, rails: alpha === undefined ? [] : [alpha] }
     const later: World = { ...fresh, nowMs: fresh.nowMs + hourMs }
@@ -53,7 +53,7 @@ describe('the site', () => {
     expect(changed.map(({ path }) => path)).toEqual([])
   })
 
-  test('has no inline script, style or handler', () => {
+  test('has no inline scripts, styles or handlers', () => {
     const pages = documents.filter(({ contentType }) => contentType.startsWith('text/html'))
     expect(pages.length).toBeGreaterThan(30)
     for (const { path } of pages) {
@@ -63,7 +63,7 @@ describe('the site', () => {
     }
   })
 
-  test('says what an unknown figure is, and how old a carried one', () => {
+  test('marks unknown figures, and shows the age of carried-over ones', () => {
     expect(text('/rails/beta')).toContain('unknown')
     expect(text('/')).toContain('carried over, 2 days old')
     expect(text('/rails/delta.md')).toContain(
@@ -111,12 +111,12 @@ describe('the page of a pact', () => {
     return text('/pacts/14', [...siteOf(changed)])
   }
 
-  test('shows the commands of its recipe as code, and a lone backtick as it is', () => {
+  test('shows commands of its recipe as code, and a single backtick as text', () => {
     expect(page(['Fetch it: `curl <x>` now'])).toContain('<code>curl &lt;x&gt;</code>')
     expect(page(['A lone ` stays'])).toContain('A lone ` stays')
   })
 
-  test('is not made again while its pact is the same', () => {
+  test('is not rendered again while its pact is unchanged', () => {
     const revisions = (from: World) =>
       [...siteOf(from)]
         .filter(({ path }) => /^\/pacts\/\d+$/.test(path))
@@ -133,8 +133,8 @@ describe('the page of a pact', () => {
   })
 })
 
-describe('what programs find the site by', () => {
-  test('llms.txt names every listed page by its Markdown, which is there', () => {
+describe('the indexes for programs', () => {
+  test('link in llms.txt only to published Markdown', () => {
     const paths = new Set([...documents, ...documentsOf(world)].map(({ path }) => path))
     const named = [...text('/llms.txt').matchAll(/\]\(https:\/\/ledger\.test(\/[^)]*)\)/g)].map(
       ([, path]) => path,
@@ -143,7 +143,7 @@ describe('what programs find the site by', () => {
     expect(named.filter((path) => path !== '/snapshot.json' && !paths.has(path ?? ''))).toEqual([])
   })
 
-  test('the index of agent skills has the digests of the files as they are served', () => {
+  test('contain the digests of the agent skills as served', () => {
     const { skills } = z
       .object({
         skills: z.array(z.object({ name: z.string(), url: z.string(), digest: z.string() })),
@@ -156,20 +156,20 @@ describe('what programs find the site by', () => {
     }
   })
 
-  test('security.txt expires between five and six months from now', () => {
+  test('have a security.txt that expires in five to six months', () => {
     const expires = /^Expires: (\S+)$/m.exec(text('/.well-known/security.txt'))?.[1]
     const days = (Date.parse(expires ?? '') - world.nowMs) / (24 * hourMs)
     expect(days).toBeGreaterThan(140)
     expect(days).toBeLessThan(190)
   })
 
-  test('the API catalogue is a linkset of its own kind', () => {
+  test('have an API catalogue with the linkset content type', () => {
     const document = documents.find(({ path }) => path === '/.well-known/api-catalog')
     expect(document?.contentType).toContain('application/linkset+json')
     expect(text('/.well-known/api-catalog')).toContain('https://ledger.test/openapi.json')
   })
 
-  test('feeds say what happened, the newest first, each entry under an address of its own', () => {
+  test('have feeds with the newest entry first and unique entry ids', () => {
     const feed = z
       .object({
         version: z.string(),
@@ -194,7 +194,7 @@ describe('what programs find the site by', () => {
     expect(changes).not.toContain('Soon')
   })
 
-  test('the catalogues lead to what is there', () => {
+  test('link in the catalogues only to published documents', () => {
     const paths = new Set([...documents, ...documentsOf(world)].map(({ path }) => path))
     const catalog = z
       .object({
@@ -213,7 +213,7 @@ describe('what programs find the site by', () => {
     expect(text('/.well-known/mcp/server-card.json')).toBe(text('/mcp/server-card'))
   })
 
-  test('llms-full.txt has the skills, the guides and the lists', () => {
+  test('collect skills, guides and lists in llms-full.txt', () => {
     const all = text('/llms-full.txt')
     expect(all).toContain('name: pacts')
     for (const heading of ['# Sign a request', '# Errors', '# Receipts']) {
@@ -226,7 +226,7 @@ describe('what programs find the site by', () => {
 })
 
 describe('/openapi.d.ts', () => {
-  test('types answers, parameters and models for a strict compiler', () => {
+  test('compiles in strict mode and types responses, parameters and models', () => {
     const dir = mkdtempSync(join(tmpdir(), 'ledger-types-'))
     try {
       writeFileSync(join(dir, 'openapi.d.ts'), text('/openapi.d.ts'))
@@ -262,7 +262,6 @@ export const written: NonNullable<paths['/api/v1/rails/{name}']['post']> = 1
   })
 })
 
-/** Forty rails, workers and receipts each, and their lists. */
 function largeWorld(): World {
   const [rail] = world.rails
   const [worker] = world.community.workers
@@ -291,8 +290,8 @@ function largeWorld(): World {
   }
 }
 
-/** The documents with a note of each body that is made. */
-function noted(all: readonly PublicDocument[], made: string[]): PublicDocument[] {
+/** Records the path of every body that is rendered. */
+function withRecorder(all: readonly PublicDocument[], made: string[]): PublicDocument[] {
   return all.map((document) => {
     const { body, path } = document
     if (!('make' in body)) return document
@@ -305,7 +304,7 @@ function noted(all: readonly PublicDocument[], made: string[]): PublicDocument[]
 }
 
 describe('a site of many pages', () => {
-  test('makes and writes after one change only what depends on it', async () => {
+  test('renders and writes only the documents that depend on a change', async () => {
     const large = largeWorld()
     const space = await workspace()
     const memory = emptyMemory()
@@ -316,7 +315,7 @@ describe('a site of many pages', () => {
       if (changed === undefined) throw new Error('no rail')
       const named = { ...changed, authored: { ...changed.authored, notes: 'A new note.' } }
       const made: string[] = []
-      const next = noted([...siteOf({ ...large, rails: [named, ...others] })], made)
+      const next = withRecorder([...siteOf({ ...large, rails: [named, ...others] })], made)
       const second = await space.publish(next, { memory })
       const dependent = ['/rails/rail-0', '/rails/rail-0.md']
       expect(second.changed).toEqual(dependent)
@@ -327,7 +326,7 @@ describe('a site of many pages', () => {
   })
 })
 
-/** The full world with one thing changed, for everything that a page may be made of. */
+/** The full world with one change each, covering every input of a page. */
 function changedWorlds(): readonly (readonly [string, World])[] {
   const { community, exchange } = world
   const [rail, ...rails] = world.rails
@@ -418,7 +417,7 @@ function changedWorlds(): readonly (readonly [string, World])[] {
   ]
 }
 
-test('two bodies of one revision are the same, whatever changed in the world', () => {
+test('documents with the same revision have the same body, whatever changed in the world', () => {
   const images = [{ path: '/share/home.png' }, { path: '/share/rails/alpha.png' }].map(
     ({ path }): PublicDocument => ({
       path,
