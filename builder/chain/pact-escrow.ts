@@ -44,7 +44,7 @@ export interface EscrowReadRequest {
   readonly known: ReadonlyMap<number, PactOnChain>
 }
 
-export interface EscrowReading extends ReadEscrow {
+export interface EscrowReadResult extends ReadEscrow {
   /** Stored logs above it are replaced. */
   readonly aboveBlock: number
   /** Set where the first read ended early; what was read before is stored. */
@@ -52,9 +52,9 @@ export interface EscrowReading extends ReadEscrow {
 }
 
 /** @throws ChainError where the node fails, lags, is of another chain or contradicts itself or its past */
-export async function readEscrow(request: EscrowReadRequest): Promise<EscrowReading> {
+export async function readEscrow(request: EscrowReadRequest): Promise<EscrowReadResult> {
   const { reader, stored, nowMs } = request
-  const [head, final] = [await header(reader, 'latest'), await header(reader, 'finalized')]
+  const [head, final] = [await readHeader(reader, 'latest'), await readHeader(reader, 'finalized')]
   if (nowMs - head.atMs > maxHeadAgeMs) {
     const minutes = Math.round((nowMs - head.atMs) / minuteMs)
     throw new ChainError(
@@ -70,8 +70,8 @@ export async function readEscrow(request: EscrowReadRequest): Promise<EscrowRead
   const caughtUp = doneTo === head.number
   const finalBlock = Math.min(final.number, doneTo)
   const states = caughtUp ? await readStates(request, events, aboveBlock, head) : new Map()
-  const anchor = finalBlock === final.number ? final : await header(reader, finalBlock)
-  const after = await header(reader, head.number)
+  const anchor = finalBlock === final.number ? final : await readHeader(reader, finalBlock)
+  const after = await readHeader(reader, head.number)
   if (after.hash !== head.hash) {
     throw new ChainError(`arbitrum RPC: block ${head.number} was reorganised while it was read`)
   }
@@ -100,7 +100,7 @@ async function requireSamePast(
       `arbitrum RPC is behind: block ${stored.finalBlock} was final, and it names ${finalBlock}`,
     )
   }
-  const { hash } = await header(reader, stored.finalBlock)
+  const { hash } = await readHeader(reader, stored.finalBlock)
   if (hash === stored.finalHash) return
   throw new EscrowContradiction(
     `arbitrum RPC: the final block ${stored.finalBlock} has another hash than it had`,
@@ -113,7 +113,7 @@ interface Header {
   readonly atMs: number
 }
 
-async function header(
+async function readHeader(
   reader: ChainReader,
   block: number | 'latest' | 'finalized',
 ): Promise<Header> {

@@ -1,5 +1,5 @@
-import type { Clock, Fetch, Log, Random } from '../../src/core/deps.ts'
 /** Reads, checks and stores one poll of one rail. */
+import type { Clock, Fetch, Log, Random } from '../../src/core/deps.ts'
 import { impossibleFigures } from '../../src/core/figures.ts'
 import { decidePoll } from '../../src/core/rail-poll.ts'
 import type { PollDecision, PollOutcome } from '../../src/core/rail-poll.ts'
