@@ -145,8 +145,8 @@ async function settleFlags(
     const reason = finding === undefined ? 'no longer holds' : 'holds with other evidence'
     await closeFlagWithEvent(tx, random, key, at, reason)
   }
-  for (const finding of wanted.values()) {
-    const flag = { kind: flagKind, rail: 'pact', severity: 'warning', openedAt: at } as const
-    await openFlagWithEvent(tx, random, { ...flag, ...finding })
+  for (const { subject, title, evidence } of wanted.values()) {
+    const flag = { kind: flagKind, rail: 'pact', subject, severity: 'warning', title } as const
+    await openFlagWithEvent(tx, random, { ...flag, evidence, openedAt: at })
   }
 }

@@ -211,11 +211,8 @@ async function closeOldReversalFlags({ database, clock, random }: ReceiptCheckDe
   const open = await listOpenFlags(database.reader)
   const old = open.filter((flag) => flag.kind === 'receipt_reversed' && flag.openedAt < before)
   for (const flag of old) {
-    const createdAt = isoTime(nowMs)
-    await database.write(async (tx) => {
-      const reason = 'a month has passed; the reversal stays in the ledger of reputation'
-      await closeFlagWithEvent(tx, random, flag, createdAt, reason)
-    })
+    const reason = 'a month has passed; the reversal stays in the ledger of reputation'
+    await database.write((tx) => closeFlagWithEvent(tx, random, flag, isoTime(nowMs), reason))
   }
 }
 
