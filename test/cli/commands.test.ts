@@ -17,7 +17,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('help', () => {
-  test('lists every command once, with its line', async () => {
+  test('lists every command once, with its summary', async () => {
     const { code, out } = await runCommand(['--help'])
     expect(code).toBe(0)
     for (const { words, summary } of commands) {
@@ -33,7 +33,7 @@ describe('help', () => {
   })
 
   test.each(commands.map((command) => [command.words, command] as const))(
-    'of %s names its operands and options, and needs nothing else',
+    'for %s lists its operands and options without a key or a network',
     async (words, command) => {
       const { code, out, err } = await runCommand([...words.split(' '), '--help'])
       expect([code, err]).toEqual([0, ''])
@@ -43,7 +43,7 @@ describe('help', () => {
     },
   )
 
-  test('of a group lists its commands', async () => {
+  test('for a group lists its commands', async () => {
     const { code, out } = await runCommand(['job', '--help'])
     expect(code).toBe(0)
     expect(out).toContain('job post')
@@ -52,7 +52,7 @@ describe('help', () => {
   })
 })
 
-describe('a command line that is wrong', () => {
+describe('a wrong command line', () => {
   test.each([
     ['an unknown command', ['frobnicate']],
     ['a command that is a member of every object', ['__proto__']],
@@ -72,7 +72,7 @@ describe('a command line that is wrong', () => {
     ['a key in the arguments', ['register', '--key', `0x${'1'.repeat(64)}`]],
     ['no key at all', ['register', '--skill', 'proofreading']],
     ['a severity that is none', ['alerts', 'feed', '--severity', 'grave']],
-  ])('with %s ends with 2, says why, and writes no result', async (_, args) => {
+  ])('with %s exits with 2, gives the reason and writes no result', async (_, args) => {
     const { code, out, err } = await runCommand(args)
     expect([code, out]).toEqual([2, ''])
     expect(err).not.toBe('')
@@ -80,18 +80,44 @@ describe('a command line that is wrong', () => {
     expect(err).not.toContain('secret')
   })
 
-  test('cannot move the cursor of a terminal by what it is told', async () => {
+  test.each([
+    ['a missing list', ['register'], 'skills: give at least one (`--skill`)'],
+    [
+      'a number that is text',
+      [
+        'job',
+        'bid',
+        `job_${'1'.repeat(24)}`,
+        '--price',
+        '1',
+        '--eta-hours',
+        'x',
+        '--proposal',
+        'y',
+      ],
+      'eta_hours: must be a number (`--eta-hours`)',
+    ],
+    [
+      'an unknown choice',
+      ['alerts', 'feed', '--severity', 'grave'],
+      'severity: must be one of info',
+    ],
+  ])('names the option of %s', async (_case, args, message) => {
+    expect((await runCommand(args)).err).toContain(message)
+  })
+
+  test('cannot move the cursor of a terminal through its error message', async () => {
     const { err } = await runCommand(['\u001B[2Jrails'])
     expect(err).not.toContain('\u001B')
   })
 
-  test('with a ledger that is out of reach ends with 3', async () => {
+  test('for a ledger that cannot be reached exits with 3', async () => {
     expect(await runCommand(['rails'])).toMatchObject({ code: 3, out: '' })
   })
 })
 
-describe('a file of a key', () => {
-  test('is made for its owner alone, never shown, and never overwritten', async () => {
+describe('a key file', () => {
+  test('is readable by its owner only, never shown and never overwritten', async () => {
     const file = at('new.json')
     const first = await runCommand(['keygen', file, '--kind', 'evm', '--json'])
     expect(first.code).toBe(0)
@@ -114,7 +140,7 @@ describe('a file of a key', () => {
     expect((await runCommand(['partner', 'me', '--key-file', file, '--dry-run'])).code).toBe(0)
   })
 
-  test('that holds no key is refused without a word of what it holds', async () => {
+  test('without a key is refused, and its content is not shown', async () => {
     const file = at('not-a-key')
     writeFileSync(file, 'hunter2', { mode: 0o600 })
     const { code, err } = await runCommand(['partner', 'me', '--key-file', file])
@@ -122,7 +148,7 @@ describe('a file of a key', () => {
     expect(err).not.toContain('hunter2')
   })
 
-  test('may be the environment instead', async () => {
+  test('may be replaced by LEDGER_KEY', async () => {
     const { code, out } = await runCommand(['partner', 'me', '--dry-run'], {
       LEDGER_KEY: `0x${'ab'.repeat(32)}`,
     })
@@ -132,8 +158,8 @@ describe('a file of a key', () => {
   })
 })
 
-describe('what is printed', () => {
-  test('of other people’s texts moves no cursor and turns no text', () => {
+describe('output', () => {
+  test('escapes control characters and bidirectional marks', () => {
     expect(plain('a\u001B[31mb\u202Ec\u0007')).toBe(String.raw`a\u{1b}[31mb\u{202e}c\u{7}`)
     expect(table(['name'], [{ name: 'x\ny' }])).toBe('name\nx y\n')
     expect(describeValue({ a: null, long_name: ['x', 'y'] })).toBe(

@@ -83,8 +83,8 @@ const tooMany = {
   docs: 'https://x.test/#rate_limited',
 }
 
-describe('an answer that says when to come back', () => {
-  test('is waited for, and the same bytes are sent again under the same key', async () => {
+describe('the client', () => {
+  test('sends the same bytes again after the time of Retry-After', async () => {
     const { url, seen } = await serverOf((nth) =>
       nth < 3
         ? { status: 429, headers: { 'Retry-After': '7' }, body: tooMany }
@@ -99,7 +99,7 @@ describe('an answer that says when to come back', () => {
     )
   })
 
-  test('is not waited for over a minute, nor for ever, nor where it does not say', async () => {
+  test('gives up after three repeats, for waits over a minute and without Retry-After', async () => {
     const late = await serverOf(() => ({
       status: 429,
       headers: { 'Retry-After': '61' },
@@ -126,8 +126,8 @@ describe('an answer that says when to come back', () => {
   })
 })
 
-describe('a failure', () => {
-  test('of the ledger has status, code, details and issues', async () => {
+describe('an error of the client', () => {
+  test('has status, code, details and issues of the ledger’s answer', async () => {
     const issues = [{ path: 'skills.0', message: 'must be a slug' }]
     const body = {
       error: 'The input is not valid',
@@ -147,24 +147,24 @@ describe('a failure', () => {
     })
   })
 
-  test('of a proxy is an error of unknown code', async () => {
+  test('has the code unknown where a proxy answers', async () => {
     const { url } = await serverOf(() => ({ status: 502, body: '<html>' }))
     const { client } = await clientOf(url)
     await expect(client.call('listRails')).rejects.toMatchObject({ status: 502, code: 'unknown' })
   })
 
-  test('of the network says so', async () => {
+  test('is a LedgerUnreachableError where the network fails', async () => {
     const { client } = await clientOf('http://127.0.0.1:9')
     await expect(client.call('listRails')).rejects.toThrow(LedgerUnreachableError)
   })
 
-  test('to come to an end within the time of a try is told as none', async () => {
+  test('names the timeout where an answer does not end in time', async () => {
     const { url } = await serverOf(() => ({ status: 200, body: null, stalls: true }))
     const { client } = await clientOf(url, 100)
     await expect(client.call('listRails')).rejects.toThrow(/no complete answer within 0\.1 s/)
   })
 
-  test('of another program in the place of the ledger is not taken for an answer', async () => {
+  test('is an UnexpectedAnswerError where another program answers', async () => {
     for (const body of [{ count: 'many', rails: [] }, 'not JSON']) {
       const { url } = await serverOf(() => ({ status: 200, body }))
       const { client } = await clientOf(url)
@@ -173,8 +173,8 @@ describe('a failure', () => {
   })
 })
 
-describe('what is signed', () => {
-  test('is not carried to where a redirect points', async () => {
+describe('a signed request', () => {
+  test('does not follow a redirect', async () => {
     const other = await serverOf(() => ({ status: 201, body: taken }))
     const { url } = await serverOf(() => ({
       status: 307,
@@ -189,7 +189,7 @@ describe('what is signed', () => {
     expect(other.seen).toEqual([])
   })
 
-  test('covers the body of a partner’s write, with milliseconds', async () => {
+  test('covers the body of a partner’s write and the time in milliseconds', async () => {
     const { client } = await clientOf('https://ledger.test')
     const { request } = await client.prepare('updateMyPartner', { body: { display_name: 'x' } })
     const raw = createHash('sha256')
@@ -201,7 +201,7 @@ describe('what is signed', () => {
     ])
   })
 
-  test('is never a text that a server calls an oath and that is none', async () => {
+  test('never contains a text from a server that is not in the form of an oath', async () => {
     const { client } = await clientOf('https://ledger.test')
     const good = 'agent-income-ledger claim oath, version 1\n\n{WALLET} {TIMESTAMP}'
     const claim = (text: string) =>
@@ -223,8 +223,8 @@ describe('what is signed', () => {
   })
 })
 
-describe('a call that cannot be right', () => {
-  test('is refused before anything is sent', async () => {
+describe('a call', () => {
+  test('is refused before anything is sent where an input is invalid', async () => {
     const { client } = await clientOf('https://ledger.test')
     await expect(client.call('getRail', { params: { name: '../health' } })).rejects.toThrow(
       CallError,
@@ -245,7 +245,7 @@ describe('a call that cannot be right', () => {
     expect(() => siteUrlOf(url)).toThrow(CallError)
   })
 
-  test('takes the address of the site with or without the prefix of the API', () => {
+  test('accepts the address of the site with or without /api/v1', () => {
     for (const end of ['', '/', '/api/v1', '/api/v1/']) {
       expect(siteUrlOf(`https://ledger.test${end}`)).toBe('https://ledger.test')
     }

@@ -21,7 +21,7 @@ const pair = Buffer.concat([seed, publicKey])
 
 describe('a wallet’s signature', () => {
   test.each(['evm', 'solana', 'near'] as const)(
-    'of a new %s key is taken by the ledger in its strict form',
+    'by a new %s key is accepted by the ledger',
     async (kind) => {
       for (let tries = 0; tries < 20; tries += 1) {
         const signer = await signerOf(parseSecretKey(secretKeyText(kind, randomBytes(32))))
@@ -34,7 +34,7 @@ describe('a wallet’s signature', () => {
     },
   )
 
-  test('of an EVM key is the one that other wallets make', async () => {
+  test('by an EVM key equals the one of other wallet libraries', async () => {
     const hex = `0x${seed.toString('hex')}` as const
     const signer = await signerOf(parseSecretKey(hex))
     const account = privateKeyToAccount(hex)
@@ -78,12 +78,12 @@ describe('a private key', () => {
     expect(() => parseSecretKey(text)).not.toThrow(seed.toString('hex'))
   })
 
-  test('of EVM out of range is refused', async () => {
+  test('for EVM is refused outside the range of the curve', async () => {
     await expect(signerOf(parseSecretKey(`0x${'0'.repeat(64)}`))).rejects.toThrow(KeyFormatError)
     await expect(signerOf(parseSecretKey(`0x${'f'.repeat(64)}`))).rejects.toThrow(KeyFormatError)
   })
 
-  test('of EVM signs no receipts, and a bare ed25519 key is no wallet', async () => {
+  test('for EVM signs no receipts, and a bare ed25519 key is not a wallet', async () => {
     expect(() => receiptKeyOf(parseSecretKey(`0x${seed.toString('hex')}`))).toThrow(KeyFormatError)
     const bare = parseSecretKey(`seed:${seed.toString('hex')}`)
     await expect(signerOf(bare)).rejects.toThrow(KeyFormatError)

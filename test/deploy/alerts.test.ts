@@ -61,7 +61,7 @@ describe('the alerts', () => {
     }
   })
 
-  test('find their labels where Prometheus leaves them: it gives `job` and `instance` itself', () => {
+  test('do not rely on the labels `job` and `instance`, which Prometheus sets itself', () => {
     for (const [name, { labels }] of Object.entries(metricSpecs)) {
       const taken = labels.filter((label) => ['job', 'instance'].includes(label))
       expect({ name, taken }).toEqual({ name, taken: [] })
@@ -69,7 +69,7 @@ describe('the alerts', () => {
     expect(rules).not.toMatch(/\bjob(?!="ledger")(?:=|!=|=~|!~)"/)
   })
 
-  test('say how urgent they are, and the runbook says what to do', () => {
+  test('have a severity and an entry in the runbook', () => {
     for (const { name, severity } of found) {
       expect({ name, isKnown: severity === 'page' || severity === 'ticket' }).toEqual({
         name,
@@ -84,7 +84,7 @@ describe('the alerts', () => {
     expect(headings.map(([, name]) => name)).toEqual(found.map(({ name }) => name))
   })
 
-  test('are each tried at rest and firing', () => {
+  test('have a test at rest and a test firing', () => {
     const tries = readFileSync('test/deploy/alerts.yml', 'utf8')
     const expected = [...tries.matchAll(/alertname: (\w+)\n +exp_alerts:( \[\])?$/gm)]
     for (const how of [' []', undefined]) {

@@ -61,7 +61,7 @@ describe.skipIf(!isRunnable('caddy'))('Caddy with the shipped configuration', ()
     },
   )
 
-  test('the manifest that is served holds the signature that the file lacks', async () => {
+  test('serves documents without X-Signature, and the manifest with their signatures', async () => {
     const signature = (await direct(list)).headers.get('x-signature')
     expect((await get(list)).headers.get('x-signature')).toBeUndefined()
     const { documents } = manifestSchema.parse(
@@ -82,19 +82,19 @@ describe.skipIf(!isRunnable('caddy'))('Caddy with the shipped configuration', ()
     expect(decode(answer.body)).toEqual(identity.body)
   })
 
-  test('a client that holds the bytes is answered 304', async () => {
+  test('answers 304 to a client that has the bytes', async () => {
     const etag = (await get(list)).headers.get('etag') ?? ''
     const { status, body } = await get(list, `If-None-Match: ${etag}`)
     expect([status, body.length]).toEqual([304, 0])
   })
 
-  test('files of the set that are no documents are not served', async () => {
+  test('does not serve files of the set that are not documents', async () => {
     for (const file of [`${list}.json.gz`, `${list}.json.br`, '/snapshot.json.sig']) {
       expect([file, (await get(file)).status]).toEqual([file, 404])
     }
   })
 
-  test('statistics since a time come from the service', async () => {
+  test('passes statistics with `since` to the service', async () => {
     const { body } = await get(`${live}?since=2026-11-21T00:00:00Z`)
     expect(body.toString()).toContain('delta_since')
   })
@@ -117,7 +117,7 @@ describe.skipIf(!isRunnable('caddy'))('Caddy with the shipped configuration', ()
     },
   )
 
-  test('writes, premium reads and unknown paths go to the service, the spoofed address does not', async () => {
+  test('passes writes, premium reads and unknown paths to the service, without a spoofed address', async () => {
     const lines = [
       'X-Forwarded-For: 203.0.113.9',
       'Forwarded: for=203.0.113.9',
@@ -135,19 +135,19 @@ describe.skipIf(!isRunnable('caddy'))('Caddy with the shipped configuration', ()
     expect([unknown.status, unknown.headers.get('cache-control')]).toEqual([404, 'no-store'])
   })
 
-  test('a write to the path of a document goes to the service', async () => {
+  test('passes a write to the path of a document to the service', async () => {
     const { status } = await send(edge.address, `POST ${list}`, ['Content-Length: 0'])
     expect(status).toBe(405)
   })
 
-  test('an oversized header is refused before the service', async () => {
+  test('refuses an oversized header before it reaches the service', async () => {
     const before = origin.service.lines().length
     const { status } = await get(premium, `X-Filler: ${'a'.repeat(7 * 1024)}`)
     expect(status).toBe(431)
     expect(origin.service.lines().length).toBe(before)
   })
 
-  test('with the service stopped documents answer, and the rest is 503 that nobody may store', async () => {
+  test('answers documents, and 503 with no-store for the rest, while the service is stopped', async () => {
     const original = await direct(list)
     await origin.stop()
     expect((await get(list)).body).toEqual(original.body)

@@ -61,7 +61,7 @@ describe.runIf(isRunnable('systemd-analyze'))('systemd', () => {
   })
 })
 
-test('both units run what a build makes, on the same folders, as one user', () => {
+test('both units run the compiled program on the same folders as one user', () => {
   const [service, builder] = names.map(unit)
   for (const key of [
     'User',
@@ -84,7 +84,7 @@ test('both units run what a build makes, on the same folders, as one user', () =
   expect(build).toContain('dist/builder/main.js')
 })
 
-test('Litestream copies the database of the units, and writes the log back as the service leaves it to', () => {
+test('Litestream copies the database of the units and does the checkpoints that the service leaves to it', () => {
   const litestream = readFileSync('scripts/deploy/litestream.yml', 'utf8')
   const [state = ''] = valuesOf(unit(names[0]), 'StateDirectory')
   const dataDir = /DATA_DIR=%S\/(\S+)/.exec(unit(names[0]))?.[1]
