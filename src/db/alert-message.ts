@@ -1,9 +1,9 @@
-/** Events as the feed and the webhooks tell them. */
+/** Events as the feed and the webhooks report them. */
 import { alertKind } from '../contract/schemas/alert.ts'
 import type { AlertEvent } from '../contract/schemas/alert.ts'
 import type { EventRecord } from './events.ts'
 
-/** Standard Webhooks asks for less than 20 kB. */
+/** Standard Webhooks recommends less than 20 kB. */
 const MAX_PAYLOAD_BYTES = 19_000
 
 export function alertEventOf(record: EventRecord): AlertEvent {
@@ -18,14 +18,14 @@ export function alertEventOf(record: EventRecord): AlertEvent {
   }
 }
 
-/** The body of a delivery. Data that would make it too long are left out; the feed has them. */
+/** The body of a delivery. Data that would make it too long is replaced by a mark; the feed has it. */
 export function alertPayload(event: AlertEvent): string {
   const whole = payloadOf(event.kind, event.created_at, event)
   if (Buffer.byteLength(whole) <= MAX_PAYLOAD_BYTES) return whole
   return payloadOf(event.kind, event.created_at, { ...event, data: { truncated: true } })
 }
 
-/** What a test sends: the same envelope with nothing that happened in it. */
+/** The body of a test delivery. */
 export function testPayload(subscriptionId: string, createdAt: string): string {
   return payloadOf('test', createdAt, { subscription_id: subscriptionId })
 }

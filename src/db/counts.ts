@@ -1,4 +1,4 @@
-/** Counters that a process keeps in memory and takes up again after a restart. */
+/** Counters in memory, persisted across restarts. */
 import type { Kysely } from 'kysely'
 
 import type { Database } from './schema.ts'
@@ -15,7 +15,7 @@ export async function saveCounts(
     .execute()
 }
 
-/** What was saved last, or null. */
+/** The last saved counters, or null. */
 export async function loadCounts(db: Kysely<Database>, name: string): Promise<Buffer | null> {
   const row = await db
     .selectFrom('persisted_counters')

@@ -1,4 +1,4 @@
-/** What can go wrong between the program and its database, as far as some caller must tell it apart. */
+/** Database errors that callers tell apart. */
 
 /** The database cannot take or confirm a write now. Callers answer 503; nothing was acknowledged. */
 export class DatabaseUnavailableError extends Error {
@@ -10,43 +10,40 @@ export class BusyError extends DatabaseUnavailableError {
   override readonly name = 'BusyError'
 }
 
-/** No room on the disk. The transaction was rolled back; reads go on. */
+/** The disk is full. The transaction was rolled back; reads still work. */
 export class DiskFullError extends DatabaseUnavailableError {
   override readonly name = 'DiskFullError'
 }
 
 /**
- * The disk failed or the file is damaged. Whether the last commit is durable is unknown, so this
- * handle refuses every later write: the process has to end and recover by opening the file anew.
+ * The disk failed or the file is damaged. It is unknown whether the last commit is durable, so the handle refuses
+ * later writes: the process has to end, and recovers by opening the file again.
  */
 export class DatabaseBrokenError extends DatabaseUnavailableError {
   override readonly name = 'DatabaseBrokenError'
 }
 
-/** One holder kept the only connection, or the writer, beyond the limit. A mistake in the program. */
+/** One holder kept the only connection, or the writer, beyond the limit: a programming error. */
 export class ConnectionHeldError extends Error {
   override readonly name = 'ConnectionHeldError'
 }
 
-/** The driver would store something other than this value, so it never reaches the driver. */
+/** The driver would store another value than this one. */
 export class ParameterError extends TypeError {
   override readonly name = 'ParameterError'
 }
 
-/** The stored integer does not fit a JavaScript number; the driver would hand it over rounded. */
+/** The stored integer does not fit a JavaScript number. */
 export class UnsafeIntegerError extends RangeError {
   override readonly name = 'UnsafeIntegerError'
 }
 
-/** The file cannot be used as it is: wrong application, wrong schema, or a setting that did not hold. */
+/** The file cannot be used: wrong application, wrong schema, or a setting without effect. */
 export class DatabaseRefusedError extends Error {
   override readonly name = 'DatabaseRefusedError'
 }
 
-/**
- * Whether a write failed because the key is already there. Holds for SQLite by its message, which is
- * all the driver hands over.
- */
+/** Whether a write failed on a unique key. Reads the message, which is all that the driver provides. */
 export function isUniqueViolation(error: unknown): boolean {
   return (
     error instanceof Error &&

@@ -1,15 +1,14 @@
-/** Payouts of a rail folded by whole Unix hours, one set for each stream that the rail reads. */
+/** Payouts of a rail aggregated by Unix hour, one set for each stream of the rail. */
 import type { Kysely, Transaction } from 'kysely'
 
 import type { JsonValue } from '../core/canonical-json.ts'
 import { fromJsonText, toJsonText } from './json.ts'
 import type { Database } from './schema.ts'
 
-/** Cursors and bodies are JSON, whose shape the rail's adapter declares and checks. */
+/** Cursors and bodies are JSON; the rail's adapter checks their shape. */
 export interface HourlyAggregate<Json = unknown> {
-  /** Where the next read goes on; null before the first. */
+  /** Where the next read continues; null before the first. */
   readonly cursor: Json
-  /** One for each hour, oldest first. */
   readonly buckets: readonly FoldBucket<Json>[]
 }
 
@@ -19,7 +18,7 @@ interface FoldBucket<Json = unknown> {
   readonly body: Json
 }
 
-/** The most rows of one insert: SQLite takes 32,766 parameters. */
+/** SQLite accepts 32,766 parameters. */
 const rowsPerInsert = 1000
 
 /** The cursor of a stream and its buckets from `fromHour` on. */
@@ -29,7 +28,7 @@ export async function loadHourlyAggregate(
   stream: string,
   fromHour: number,
 ): Promise<HourlyAggregate<JsonValue>> {
-  // One statement sees one state: a save between two of them could pair a new cursor with old buckets.
+  // One statement, so that a save in between cannot pair a new cursor with old buckets.
   const rows = await db
     .selectFrom('aggregate_cursors as c')
     .leftJoin('hourly_aggregates as b', (join) =>
@@ -51,7 +50,7 @@ export async function loadHourlyAggregate(
   return { cursor: first === undefined ? null : fromJsonText(first.cursor), buckets }
 }
 
-/** Moves the cursor and replaces the given buckets; in one transaction, so neither runs ahead. */
+/** Stores the cursor and replaces the given buckets, in one transaction. */
 export async function saveHourlyAggregate(
   tx: Transaction<Database>,
   rail: string,
@@ -80,7 +79,7 @@ export async function saveHourlyAggregate(
   }
 }
 
-/** The number of buckets dropped. */
+/** Returns the number of deleted buckets. */
 export async function deleteHourlyBucketsBefore(
   db: Kysely<Database>,
   rail: string,

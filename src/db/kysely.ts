@@ -1,7 +1,5 @@
 /**
- * The values of Kysely that are used, all loaded through here. Its 262 files are most of what a start loads, and Node
- * takes a third less time for them as CommonJS than as ES modules (Node 20: 76 ms of a core, else 121; Node 24: 67,
- * else 90). Types are imported from the package as ever.
+ * Loads Kysely as CommonJS, which takes a third less time than its 262 ES modules (76 ms instead of 121 on Node 20).
  */
 import { createRequire } from 'node:module'
 

@@ -1,9 +1,8 @@
-/** Single values of this installation that must survive a restart. */
+/** Single persisted values of the installation. */
 import type { Kysely } from 'kysely'
 
 import type { Database } from './schema.ts'
 
-/** Null where the value was never set. */
 export async function getMeta(db: Kysely<Database>, key: string): Promise<string | null> {
   const row = await db.selectFrom('meta').select('value').where('key', '=', key).executeTakeFirst()
   return row?.value ?? null

@@ -1,4 +1,4 @@
-/** Display names as they look: who had one first. Workers, claims and partners are one crowd here. */
+/** Skeletons of display names, and who had each first: workers, claims and partners together. */
 import type { Kysely } from 'kysely'
 
 import { skeletonOf } from '../core/look-alike.ts'
@@ -7,14 +7,14 @@ import type { Database } from './schema.ts'
 
 export type NameKind = 'worker' | 'claim' | 'partner'
 
-/** Keeps what a name looks like, with the name itself; one that looks as before keeps its time. */
+/** Stores the skeleton of a name; a name with the same skeleton keeps its time. */
 export async function putName(
   db: Kysely<Database>,
   named: {
     /** The wallet's `id`. */
     readonly wallet: string
     readonly kind: NameKind
-    /** Null: the wallet has taken its name away. */
+    /** Null deletes the name. */
     readonly name: string | null
     readonly now: string
   },
@@ -37,14 +37,14 @@ export async function putName(
     .execute()
 }
 
-/** Of these wallets, those whose name looks like one that another wallet had before. */
+/** Those of the wallets whose name resembles one that another wallet had before. */
 export async function lookAlikes(
   db: Kysely<Database>,
   kind: NameKind,
   wallets: readonly string[],
 ): Promise<ReadonlySet<string>> {
   if (wallets.length === 0) return new Set()
-  // The first one found is enough: names that thousands have cost no more than others.
+  // `exists`, so that a name used by thousands costs no more than others.
   const rows = await db
     .selectFrom('names as own')
     .select('own.wallet')

@@ -15,47 +15,41 @@ import type { Write, WriteObserver } from './writer.ts'
 export interface OpenOptions {
   /** `sqlite:` and a path, as in `DATABASE_URL`, or a path. */
   readonly url: string
-  /** Refuses every write; the file has to exist in the present schema. */
+  /** Refuses writes; the file must have the current schema. */
   readonly readOnly?: boolean
-  /** Creates the file and its folder where there is none (default), or refuses to start. */
+  /** Creates a missing file and its folder (default). */
   readonly create?: boolean
   /**
-   * Reads every page, which takes about a second for each gigabyte or two: before the start where that is soon done,
-   * else beside the first queries. Damage that is found then is told to `onBroken`.
+   * Reads every page, about a second per 1–2 GB: before the start for small files, else beside the first queries.
+   * Damage found later goes to `onBroken`.
    */
   readonly quickCheck?: boolean
-  /** Larger files are checked beside the first queries; 32 MiB unless told. */
+  /** Larger files are checked beside the first queries; 32 MiB by default. */
   readonly checkFirstUpToBytes?: number
-  /** How long one transaction may keep the connection from others; twice that, one `write` the writer. */
+  /** Limit for one transaction to hold the connection; twice that for one `write`. */
   readonly heldLimitMs?: number
-  /**
-   * How long a transaction waits while another process writes (5 s). What nobody waits for an answer
-   * of may be more patient.
-   */
+  /** How long a transaction waits while another process writes (5 s). */
   readonly lockPatienceMs?: number
   /**
-   * Told once, when the disk or the file failed under a query. Nothing works from then on, and what was being
-   * committed may or may not be there: the process has to end, and the next one recovers the file.
+   * Called once, when the disk or the file fails. No query works from then on, and the last commit may be lost: the
+   * process has to end, and the next one recovers the file.
    */
   readonly onBroken?: (error: DatabaseBrokenError) => void
-  /**
-   * `others`: nothing that is committed here writes the log back into the file; Litestream, which has to see every frame
-   * first, does so.
-   */
+  /** `others`: leaves checkpoints to Litestream, which must see every frame first. */
   readonly checkpoints?: 'own' | 'others'
-  /** Told of the queue and of every transaction of `write`. */
+  /** Observes the queue and the transactions of `write`. */
   readonly observer?: WriteObserver
 }
 
 export interface OpenDatabase {
-  /** The writer's connection. Single statements and migrations; concurrent writes go through `write`. */
+  /** The writer's connection, for single statements and migrations; other writes go through `write`. */
   readonly db: Kysely<Database>
-  /** A connection of its own that never waits for a writer and refuses to write. */
+  /** A separate read-only connection that never waits for a writer. */
   readonly reader: Kysely<Database>
   readonly write: Write<Database>
-  /** Why no write is possible any more; null while all is well. */
+  /** The failure that prevents further writes, or null. */
   readonly broken: () => DatabaseBrokenError | null
-  /** Waits for the writes that are under way, then closes both connections. */
+  /** Waits for running writes, then closes both connections. */
   readonly close: () => Promise<void>
   readonly path: string
 }
@@ -65,17 +59,13 @@ export const applicationId = 0x41_49_4c_31
 
 const defaultCheckFirstBytes = 32 * 2 ** 20
 
-/** Two seconds in all. */
 const busyTries = 200
 const busyPauseMs = 10
 
-/** Before this, two connections that write or checkpoint at once could damage a WAL file. */
+/** Earlier versions can damage a WAL file when two connections write or checkpoint at once. */
 const oldestSqlite = [3, 51, 3] as const
 
-/**
- * Set on every connection and read back; a start with any other value is refused. WAL and FULL are what
- * makes a commit survive a loss of power.
- */
+/** Set on every connection and read back. WAL with FULL makes a commit survive a loss of power. */
 export const settings = {
   busy_timeout: 5000,
   journal_mode: 'wal',
@@ -88,13 +78,13 @@ export const settings = {
   mmap_size: 0,
 } as const satisfies Record<string, number | string>
 
-/** 16 MiB of the connection that writes: rows go to all parts of many indexes, whose pages it would read again and again. */
+/** For the writing connection, whose inserts touch pages all over large indexes. */
 const writerCacheKib = 16_384
 
 /**
- * Opens the database and brings it to the present schema.
- * @throws DatabaseRefusedError where a setting does not hold, the file belongs to another program or
- *   to a later version of this one; DatabaseBrokenError where `quickCheck` finds damage.
+ * Opens and migrates the database.
+ * @throws DatabaseRefusedError where a setting has no effect, or the file belongs to another program or a later
+ * version; DatabaseBrokenError where `quickCheck` finds damage
  */
 export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> {
   const { readOnly = false, create = true, quickCheck = false, heldLimitMs = 5000 } = options
@@ -167,7 +157,7 @@ function refuseWrite(): Promise<never> {
   return Promise.reject(new Error('The database was opened read-only.'))
 }
 
-/** @throws DatabaseRefusedError for databases in memory and for URLs that say more than a path. */
+/** @throws DatabaseRefusedError for databases in memory and URLs with more than a path */
 function pathOf(url: string): string {
   const path = url.startsWith('sqlite:')
     ? url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '')
@@ -213,10 +203,7 @@ async function apply(db: Kysely<Database>, wanted: Record<string, number | strin
   }
 }
 
-/**
- * Where another process opens the same new file, SQLite answers some statements with "busy" at once,
- * whatever busy_timeout says: the change to WAL is one.
- */
+/** Retries statements that SQLite refuses as busy at once, such as the change to WAL, whatever busy_timeout is. */
 async function whileBusy<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -229,11 +216,11 @@ async function whileBusy<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Whether the file is marked as this program's; false where it is still empty. Comes before anything is
- * set: the file of another program is left as it is.
+ * Whether the file is marked as this program's; false where it is empty. Runs before any setting, which would change
+ * another program's file.
  */
 async function isMarked(db: Kysely<Database>): Promise<boolean> {
-  // One statement, so that another process that creates the schema just now is seen with its mark.
+  // One statement, so that a schema that another process creates is seen with its mark.
   const { rows } = await sql<{ application: number; entries: number }>`
     select application_id as application, (select count(*) from sqlite_schema) as entries
     from pragma_application_id
@@ -253,7 +240,7 @@ async function check(db: Kysely<Database>): Promise<void> {
   if (found !== 'ok') throw new DatabaseBrokenError(`The file is damaged: ${String(found)}`)
 }
 
-/** The same on a connection of its own, while others are used. */
+/** Runs the check on a separate connection beside the first queries. */
 function startCheck(
   path: string,
   heldLimitMs: number,
@@ -273,7 +260,7 @@ function startCheck(
     }
   }
   const ended = run().catch((error: unknown) => {
-    // What else goes wrong is no finding: the file can still be read and written, or the queries tell.
+    // Other errors are not findings: queries report them.
     if (!isStopped && error instanceof DatabaseBrokenError) onBroken(error)
   })
   return {
@@ -285,7 +272,6 @@ function startCheck(
   }
 }
 
-/** The only column of the only row. */
 async function scalar(db: Kysely<Database>, statement: string): Promise<unknown> {
   const { rows } = await sql.raw<Record<string, unknown>>(statement).execute(db)
   return Object.values(rows[0] ?? {})[0]

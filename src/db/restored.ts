@@ -1,6 +1,6 @@
 /**
- * When this file was put back from a backup. What was signed before that moment may have had its effect in
- * rows that the backup does not hold, so nobody here can say whether it would be a repeat.
+ * When the file was restored from a backup. Effects of messages signed before may be missing from it, so repeats of
+ * them cannot be told from new ones.
  */
 import type { Kysely } from 'kysely'
 
@@ -15,10 +15,10 @@ export async function setRestoredAt(db: Kysely<Database>, restoredAt: string): P
   await setMeta(db, RESTORED_AT, restoredAt)
 }
 
-/** A file is put back only while no process has it open: one look for each opening is enough. */
+/** Cached per opening: a file is restored only while no process has it open. */
 const known = new WeakMap<object, Promise<number | null>>()
 
-/** Unix milliseconds; null where the file was never put back. */
+/** Unix milliseconds; null where the file was never restored. */
 export async function restoredAtMs(database: Pick<OpenDatabase, 'reader'>): Promise<number | null> {
   const found = known.get(database) ?? look(database.reader)
   known.set(database, found)

@@ -1,22 +1,22 @@
-/** What holds one write apart from the others of its transaction: its savepoint and its own `tx`. */
+/** Isolation of one write from the others of its transaction: a savepoint and a `tx` of its own. */
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely'
 
 import { ConnectionHeldError } from './errors.ts'
 import type { Sqlite3Connection } from './sqlite3/connection.ts'
 
 export interface Savepoint {
-  /** A new write begins. That of the first one stands; of those after it nothing is set until it first changes something. */
+  /** Starts a write. Its savepoint is set before its first change; the first write's exists already. */
   readonly next: () => void
-  /** Called before each statement that may change something. */
+  /** Call before each statement that may change rows. */
   readonly ensure: () => Promise<void>
-  /** Undoes what the present write changed. */
+  /** Undoes the changes of the current write. */
   readonly undo: () => Promise<void>
 }
 
-/** Sets the savepoint of the first write in the round trip that begins the transaction. */
+/** Sets the first savepoint in the round trip that begins the transaction. */
 export const firstSavepoint = 'savepoint job'
 
-/** The savepoints of a transaction that began with `firstSavepoint`: one after the other, never nested. */
+/** Successive, never nested savepoints of a transaction that began with `firstSavepoint`. */
 export function createSavepoint(connection: Sqlite3Connection): Savepoint {
   let writes = 0
   let isSet = true
@@ -28,7 +28,7 @@ export function createSavepoint(connection: Sqlite3Connection): Savepoint {
       isUsed = false
     },
     ensure: async () => {
-      // The one before is released here and not at its end, which saves a round trip for each write.
+      // Releasing the previous one here saves a round trip per write.
       if (!isSet) await connection.exec('release job; savepoint job')
       isSet = true
       isUsed = true
@@ -39,7 +39,7 @@ export function createSavepoint(connection: Sqlite3Connection): Savepoint {
   }
 }
 
-/** The connection as one write sees it: shut as soon as its work is over. */
+/** The connection of one write, closed to it when its work ends. */
 export class JobConnection implements DatabaseConnection {
   readonly #connection: Sqlite3Connection
   readonly #savepoint: Savepoint
@@ -68,7 +68,7 @@ export class JobConnection implements DatabaseConnection {
     return this.#connection.streamQuery()
   }
 
-  /** Shuts the connection and waits for a query that still runs; answers whether there was one. */
+  /** Closes the connection and waits for a running query; returns whether there was one. */
   async end(): Promise<boolean> {
     this.#ended = true
     if (this.#running === null) return false
@@ -82,10 +82,7 @@ export class JobConnection implements DatabaseConnection {
   }
 }
 
-/**
- * The value of `work`.
- * @throws ConnectionHeldError when it takes longer, for instance because it waits for a write of its own.
- */
+/** @throws ConnectionHeldError when `work` takes longer, for instance because it waits for a write of its own */
 export function withinWorkLimit<T>(work: Promise<T>, limitMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {

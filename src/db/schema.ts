@@ -1,7 +1,4 @@
-/**
- * The tables as Kysely sees them. Times are RFC 3339 text in UTC with milliseconds, money is an integer of
- * micro-USDC, JSON is text; all three are read and written by the functions of the area's file only.
- */
+/** The tables. Times are RFC 3339 text in UTC with milliseconds, money is an integer of micro-USDC, JSON is text. */
 import type { Generated, GeneratedAlways } from 'kysely'
 
 import type { Severity } from '../core/flags/kind.ts'

@@ -1,4 +1,4 @@
-/** Views of the articles, counted by whole Unix hours; nothing about who viewed. */
+/** Article views by Unix hour, without any data about readers. */
 import type { Kysely } from 'kysely'
 
 import type { Database } from './schema.ts'
@@ -10,10 +10,10 @@ export interface ViewCount {
   readonly views: number
 }
 
-/** The most rows of one insert: SQLite takes 32,766 parameters. */
+/** SQLite accepts 32,766 parameters. */
 const rowsPerInsert = 5000
 
-/** Adds a batch to what is counted already. Several of one batch may share slug and hour. */
+/** Adds counts; several of one batch may share slug and hour. */
 export async function addViews(db: Kysely<Database>, batch: readonly ViewCount[]): Promise<void> {
   for (let start = 0; start < batch.length; start += rowsPerInsert) {
     const rows = batch
@@ -31,7 +31,7 @@ export async function addViews(db: Kysely<Database>, batch: readonly ViewCount[]
   }
 }
 
-/** Views from `hour` on (inclusive), by slug. Articles without any are absent. */
+/** Views from `hour` on (inclusive) by slug. */
 export async function viewsSince(
   db: Kysely<Database>,
   hour: number,

@@ -1,4 +1,4 @@
-/** Work that is taken: the receipt of the exchange, its entry in the ledger of reputation and the move, together. */
+/** Acceptance of a delivery: the exchange's receipt, its reputation entry and the transition, together. */
 import type { Kysely } from 'kysely'
 
 import type { SigningKey } from '../../auth/signing-key.ts'
@@ -14,7 +14,7 @@ import { jobReceipt } from './receipt.ts'
 import type { JobRecord } from './record.ts'
 import { transitionJob } from './transitions.ts'
 
-/** Who takes the work: the poster by its wallet, or the clock where the poster has not answered. */
+/** Accepted by the poster, or by the clock where the poster has not answered. */
 export interface Acceptance {
   readonly by: { readonly role: 'poster'; readonly actor: string } | { readonly role: 'clock' }
   readonly key: SigningKey
@@ -23,10 +23,7 @@ export interface Acceptance {
   readonly nowMs: number
 }
 
-/**
- * Writes an acceptance that was decided, in the caller's transaction. Answers the receipt; null, and nothing
- * written, where the job is no longer in the state it was seen in.
- */
+/** Writes a decided acceptance and returns its receipt; null, and nothing written, where the job has changed. */
 export async function writeAcceptance(
   tx: Kysely<Database>,
   job: JobRecord,
@@ -45,7 +42,7 @@ export async function writeAcceptance(
     note: null,
     now,
   } as const
-  // The receipt stands first: the job refers to it.
+  // First, since the job refers to it.
   await insertReceipt(tx, receipt)
   if (!(await transitionJob(tx, job, move, { receiptId: receipt.id }))) return null
   await grantReceipt(tx, {
@@ -62,10 +59,7 @@ export async function writeAcceptance(
 
 const acceptedPerWrite = 100
 
-/**
- * Accepts what was delivered and not answered in time. Answers how many; a second run at the same time finds
- * none, and a poster who answers meanwhile is first or second, never both.
- */
+/** Accepts deliveries that were not answered in time; returns their number. Safe to run twice at once. */
 export async function acceptUnanswered(
   database: { readonly write: <T>(work: (tx: Kysely<Database>) => Promise<T>) => Promise<T> },
   by: Omit<Acceptance, 'by'>,

@@ -1,4 +1,4 @@
-/** One job with all that everybody may know of it. */
+/** The public detail of a job. */
 import type { Kysely } from 'kysely'
 
 import type { JobDetail } from '../../contract/schemas/job.ts'
@@ -22,7 +22,7 @@ const movers = {
   clock: 'time',
 } as const satisfies Record<JobRole, Mover>
 
-/** The job as it is answered at a time. An expiry that is not written yet stands in the history already. */
+/** The job at a time. Its history includes an expiry that is not written yet. */
 export async function jobDetailView(
   db: Kysely<Database>,
   record: JobRecord,
@@ -66,7 +66,6 @@ function unwrittenExpiry(record: JobRecord, nowMs: number): readonly JobTransiti
   return [{ event: 'expire', role: 'clock', actor: null, status, note: null, now }]
 }
 
-/** A job expires at its deadline, whenever that is written down. */
 function historyEntry(
   { event, role, status, now }: JobTransition,
   { deadlineMs }: JobRecord,

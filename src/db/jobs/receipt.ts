@@ -1,4 +1,4 @@
-/** The receipt that the exchange itself issues when the work on a job was accepted. */
+/** The receipt that the exchange issues for accepted work. */
 import { receiptId, signingText } from '../../auth/messages.ts'
 import { signBytes } from '../../auth/signing-key.ts'
 import type { SigningKey } from '../../auth/signing-key.ts'
@@ -10,13 +10,9 @@ import type { NewReceipt } from '../receipts/record.ts'
 import type { JobRecord } from './record.ts'
 import { jobUrl } from './view.ts'
 
-/** Whether the poster said yes, or said nothing until the time to answer was over. */
 export type AcceptedBy = 'poster' | 'clock'
 
-/**
- * States the price that was agreed and that the work counts as taken for it. The exchange moves no money
- * and says so: payment is between the two.
- */
+/** States the agreed price. The exchange moves no money, and the summary says so. */
 export function jobReceipt(
   job: JobRecord,
   award: NonNullable<JobRecord['award']>,
@@ -70,7 +66,7 @@ export function jobReceipt(
     publicKey: null,
     submitter: job.poster,
     content,
-    // What counts as verified is a payment, and nobody has shown one.
+    // Only payments count as verified.
     verification: 'unverified',
     verificationReason: 'Issued by the exchange for accepted work; it saw no payment',
     onchain: 'none',

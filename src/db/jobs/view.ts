@@ -1,4 +1,4 @@
-/** A job as it is answered. */
+/** Jobs as responses show them. */
 import { apiPrefix } from '../../contract/route.ts'
 import type { Job } from '../../contract/schemas/job.ts'
 import { answerDueMs, statusAt } from '../../core/job.ts'
@@ -6,7 +6,7 @@ import { toUsdc } from '../../core/money.ts'
 import { isoTime } from '../../core/time.ts'
 import type { JobRecord } from './record.ts'
 
-/** A job as it is answered at a time. `siteUrl` has no slash at the end. */
+/** A job at a time. `siteUrl` has no slash at the end. */
 export function jobView(
   record: JobRecord,
   { siteUrl, nowMs }: { readonly siteUrl: string; readonly nowMs: number },

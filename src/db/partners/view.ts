@@ -1,7 +1,7 @@
 import type { Partner } from '../../contract/schemas/partner.ts'
 import type { PartnerRecord } from './record.ts'
 
-/** The public record of a partner, as it was last written. It has no e-mail address. */
+/** The public record of a partner, without its e-mail address. */
 export function partnerView(partner: PartnerRecord): Partner {
   const { attestation, subscription } = partner
   return {

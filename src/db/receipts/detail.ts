@@ -8,7 +8,7 @@ import type { Database } from '../schema.ts'
 import { contentOfReceipt, findReceipt } from './receipts.ts'
 import { receiptView } from './view.ts'
 
-/** A receipt as it is answered alone: with its content, and with what it has earned up to now. Null: no such receipt. */
+/** The detail of a receipt with its content and earnings; null where there is none. */
 export async function receiptDetailOf(
   db: Kysely<Database>,
   id: string,

@@ -1,23 +1,23 @@
-/** How many receipts there are, without counting all of them each time. */
+/** Receipt totals, counted incrementally. */
 import type { Kysely } from 'kysely'
 
 import { sql } from '../kysely.ts'
 import type { Database } from '../schema.ts'
 
-/** How many receipts there are, as of one that was counted: none is ever removed. */
+/** Totals up to a receipt; receipts are never removed. */
 export interface ReceiptTotals {
   readonly total: number
   readonly verified: number
   readonly newestSeq: number
 }
 
-/** The totals, counted on from earlier ones: reads what is new and what is not verified, never all. */
+/** Updates earlier totals: reads new and unverified receipts only. */
 export async function receiptTotals(
   db: Kysely<Database>,
   before: ReceiptTotals | null,
 ): Promise<ReceiptTotals> {
   const countedSeq = before?.newestSeq ?? 0
-  // One statement, one state of the database. Two ranges, so that the index gives them.
+  // One statement for one state; two ranges, so that the index answers them.
   const { rows } = await sql<{ added: number; newest: number; others: number }>`
     select
       (select count(*) from receipts where seq > ${countedSeq}) as added,

@@ -1,4 +1,4 @@
-/** A receipt as it is answered. */
+/** Receipts as responses show them. */
 import type { Kysely } from 'kysely'
 
 import { apiPrefix } from '../../contract/route.ts'
@@ -9,7 +9,7 @@ import type { Database } from '../schema.ts'
 import { listReceipts } from './receipts.ts'
 import type { FoundOnchain, ReceiptRecord } from './record.ts'
 
-/** `receiptsSince(db, siteUrl)(since, limit)`: receipts accepted after a time as they are answered, newest first. */
+/** Returns a function that lists receipts accepted after a time, newest first. */
 export function receiptsSince(db: Kysely<Database>, siteUrl: string) {
   return async (since: string, limit: number): Promise<readonly Receipt[]> => {
     const records = await listReceipts(db, { limit, before: null, filter: { since } })
@@ -17,7 +17,7 @@ export function receiptsSince(db: Kysely<Database>, siteUrl: string) {
   }
 }
 
-/** A receipt as it is answered. `siteUrl` has no slash at the end. */
+/** A receipt as responses show it. `siteUrl` has no slash at the end. */
 export function receiptView(record: Omit<ReceiptRecord, 'seq'>, siteUrl: string): Receipt {
   const { chain, txHash } = record
   const explorer = chain === null || txHash === null ? null : explorerUrl(chain, txHash)

@@ -1,4 +1,4 @@
-/** What Kysely asks for, made of the one connection and of its own parts for SQLite. */
+/** The Kysely dialect of one connection. */
 import type { Dialect, Driver, Kysely, QueryCompiler } from 'kysely'
 
 import {
@@ -11,14 +11,14 @@ import {
 } from '../kysely.ts'
 import type { Sqlite3Connection } from './connection.ts'
 
-/** Reuses Kysely's SQLite parts, but migrations may count on transactional DDL, which SQLite has. */
+/** SQLite has transactional DDL, which Kysely's adapter denies. */
 class Sqlite3Adapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true
   }
 }
 
-/** The dialect of a connection that is open; destroying its Kysely closes the file. */
+/** Destroying its Kysely closes the file. */
 export function createDialect(connection: Sqlite3Connection): Dialect {
   return {
     createAdapter: () => new Sqlite3Adapter(),

@@ -1,4 +1,4 @@
-/** What the result codes of SQLite mean for the program. */
+/** Meanings of SQLite's result codes. */
 import {
   BusyError,
   DatabaseBrokenError,
@@ -6,7 +6,7 @@ import {
   DiskFullError,
 } from '../errors.ts'
 
-/** Result codes after which SQLite may have rolled the whole transaction back by itself. */
+/** Codes after which SQLite may have rolled the transaction back. */
 export const transactionLost: ReadonlySet<unknown> = new Set([
   'SQLITE_FULL',
   'SQLITE_IOERR',
@@ -18,7 +18,7 @@ export const transactionLost: ReadonlySet<unknown> = new Set([
   'SQLITE_PROTOCOL',
 ])
 
-/** The error that callers tell apart; the driver's own where nothing else is known of it. */
+/** The error of the program for a code; the driver's own for any other. */
 export function meaningOf(error: Error, code: unknown): Error {
   const cause = { cause: error }
   switch (code) {

@@ -1,11 +1,11 @@
-/** Which values come through the driver as they are. All others are refused, on the way in and on the way out. */
+/** Refuses values that the driver would change, in parameters and in results. */
 import { ParameterError, UnsafeIntegerError } from '../errors.ts'
 
 export type Parameter = null | string | number | Buffer
 
 const loneSurrogate = /\p{Surrogate}/u
 
-/** @throws ParameterError for every value that the driver would not store as it is. */
+/** @throws ParameterError for a value that the driver would change */
 export function toParameter(value: unknown): Parameter {
   switch (typeof value) {
     case 'string':
@@ -43,7 +43,7 @@ function refused(what: string, instead: string): ParameterError {
   return new ParameterError(`The database takes no ${what}. ${instead}`)
 }
 
-/** The error for the first column that came back rounded; null where all are whole. */
+/** An error for the first rounded column, or null. */
 export function unsafeColumn(
   rows: readonly Readonly<Record<string, unknown>>[],
 ): UnsafeIntegerError | null {

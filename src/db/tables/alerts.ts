@@ -15,7 +15,7 @@ export interface AlertSubscriptionsTable {
   severity: Severity | null
   status: 'active' | 'disabled'
   status_reason: string | null
-  /** Events up to this sequence number came before the subscription. */
+  /** Events up to this sequence number are not delivered. */
   after_seq: number
   created_at: string
   disabled_at: string | null
@@ -28,14 +28,14 @@ export interface AlertDeliveriesTable {
   /** Null for a test. */
   event_seq: number | null
   type: string
-  /** The body, byte for byte as it is signed and sent. */
+  /** The signed body, byte for byte. */
   payload: string
   status: 'pending' | 'delivered' | 'dead'
   attempts: number
   /** Null once finished. */
   next_attempt_at: string | null
   leased_until: string | null
-  /** Grows with every lease: whoever holds an older one may no longer write. */
+  /** Fencing token: grows with every lease and voids the results of earlier holders. */
   lease_version: number
   last_status: number | null
   last_error: string | null

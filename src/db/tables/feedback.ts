@@ -6,9 +6,9 @@ export interface FeedbackTables {
 
 export interface FeedbackTable {
   id: string
-  /** Keyed hash of network and user agent, under the key of its day. */
+  /** Keyed hash of network and user agent; the key changes daily. */
   fingerprint: string
-  /** Keyed hash of the network alone, under the key of its day. */
+  /** Keyed hash of the network; the key changes daily. */
   network: string
   text_hash: string
   message: string
@@ -40,7 +40,7 @@ export interface ApplicationsTable {
   partner: string
   rail: string
   worker_wallet: string
-  /** Of the message and fields; the text itself is not kept. */
+  /** Hash of the message and fields; the text is not stored. */
   content_sha256: string
   mode: 'forwarded' | 'manual'
   outcome: 'running' | 'accepted' | 'refused' | 'failed' | 'unknown' | 'manual'

@@ -11,19 +11,18 @@ export interface JobsTables {
 }
 
 export interface JobsTable {
-  /** In the order of posting. */
   seq: Generated<number>
   id: string
-  /** The wallet's `id`; `poster_display` is the form that answers print. */
+  /** The wallet's `id`; `poster_display` is the form that responses show. */
   poster: string
   poster_display: string
   title: string
   description: string
-  /** JSON array of slugs, in the order given. */
+  /** JSON array of slugs. */
   skills: string
   budget_micro_usdc: number
   deadline: string
-  /** As it was written; a passed deadline may not be yet, see `statusAt`. */
+  /** As last written; `statusAt` gives the status at a time. */
   status: JobStatus
   bids_count: number
   awarded_bid: string | null
@@ -61,7 +60,7 @@ export interface JobDeliveriesTable {
   uri: string
   content_sha256: string
   note: string | null
-  /** The body as it was sent, canonical JSON: what the signature in it covers. */
+  /** The body as it was sent, canonical JSON, which the signature in it covers. */
   statement: string
   created_at: string
 }
@@ -71,7 +70,7 @@ export interface JobMovesTable {
   job_id: string
   event: JobEvent
   role: JobRole
-  /** The wallet's `id`; null where time did it. */
+  /** The wallet's `id`; null for the clock. */
   actor: string | null
   status_after: JobStatus
   note: string | null

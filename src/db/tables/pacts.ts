@@ -13,9 +13,9 @@ export interface EscrowEventsTable {
   kind: EscrowEventKind
   tx_hash: string
   at: string
-  /** Of `submitted`. */
+  /** For `submitted`. */
   work_hash: string | null
-  /** Of `ruled`: 1 for the recipient. */
+  /** For `ruled`: 1 for the recipient. */
   favor_recipient: number | null
 }
 

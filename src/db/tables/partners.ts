@@ -9,22 +9,21 @@ export interface PartnersTables {
 }
 
 export interface PartnersTable {
-  /** In the order of signing up. */
   seq: Generated<number>
   handle: string
-  /** The wallet's `id`; `display` is the form that answers print. */
+  /** The wallet's `id`; `display` is the form that responses show. */
   wallet: string
   display: string
   display_name: string
-  /** Never answered to anyone. */
+  /** Never part of a response. */
   email: string | null
-  /** JSON array of slugs, in the order given. */
+  /** JSON array of slugs. */
   skills: string
   website: string | null
   bio_short: string | null
   require_body_signature: 0 | 1
   tier: TierName
-  /** As it was written; a period that has ended may not be yet, see `subscriptionAt`. */
+  /** As last written; `subscriptionAt` gives the status at a time. */
   status: SubscriptionStatus
   /** Null for the free tier, and until the first payment. */
   renews_at: string | null
@@ -32,23 +31,23 @@ export interface PartnersTable {
   periods: Generated<string>
   on_expiry: Generated<ExpiryAction>
   oath_signed_at: string
-  /** The `id` of the wallet whose signature moves the endpoint; null after an operator released it. */
+  /** The `id` of the wallet that may change the endpoint; null after an operator released it. */
   attestation_wallet: string | null
   attestation_url: string | null
   attestation_signature_sha256: string | null
   attestation_signed_at: string | null
-  /** The row in the history of oaths that last changed the binding: what the next change compares with. */
+  /** The row of the oath history that last changed the binding; the next change compares with it. */
   attestation_oath_seq: number
   created_at: string
   updated_at: string
 }
 
-/** Every change of a subscription. Rows are only ever added; triggers see to it. */
+/** Every change of a subscription; append-only, enforced by triggers. */
 export interface SubscriptionChangesTable {
   seq: GeneratedAlways<number>
   handle: string
   kind: 'paid' | 'credited' | 'free' | 'cancelled' | 'granted' | 'undone'
-  /** At most one row of a kind for each payment. */
+  /** At most one row per kind and payment. */
   payment_id: string | null
   tier: TierName
   price_micro_usdc: number
@@ -56,7 +55,7 @@ export interface SubscriptionChangesTable {
   credit_micro_usdc: number
   from_at: string | null
   until_at: string | null
-  /** What the change was answered with. */
+  /** The response to the change. */
   answer: string
   created_at: string
 }

@@ -9,7 +9,7 @@ export interface PaymentsTable {
   seq: GeneratedAlways<number>
   id: string
   chain_id: number
-  /** Token, payer and nonce in lower case: an authorization has one spelling here. */
+  /** Token, payer and nonce in lower case. */
   asset: string
   payer: string
   nonce: string
@@ -21,15 +21,15 @@ export interface PaymentsTable {
   valid_before: number
   signature_sha256: string
   purpose: string
-  /** Absolute URL of what was bought. */
+  /** Absolute URL of the purchase. */
   resource: string
-  /** JSON object that the effect of the purpose reads; null where it needs none. */
+  /** JSON object for the effect of the purpose. */
   detail: string | null
   settler: 'local' | 'facilitator'
   state: 'reserved' | 'submitted' | 'settled' | 'failed'
   /** Why it failed. */
   reason: string | null
-  /** Stored before the transaction is broadcast; null where a facilitator has not told it yet. */
+  /** Stored before the broadcast; null until a facilitator reports it. */
   tx_hash: string | null
   block_number: number | null
   block_hash: string | null

@@ -30,13 +30,13 @@ export interface ReceiptsTable {
   evidence_url: string | null
   platform: string | null
   public_key: string | null
-  /** The wallet that sent it in. */
+  /** The submitting wallet. */
   submitter: string
-  /** Canonical JSON of the receipt with its signature: what the id and the signature are made of. */
+  /** Canonical JSON of the receipt with its signature. */
   content: string
   verification: 'verified' | 'pending' | 'unverified' | 'rejected'
   verification_reason: string | null
-  /** What its chain says of `tx_hash`; `none` where there is nothing to ask. */
+  /** The state of its on-chain check; `none` without a transaction. */
   onchain: 'none' | 'pending' | 'verified' | 'failed'
   onchain_checked_at: string | null
   accepted_at: string
@@ -47,9 +47,9 @@ export interface ReputationLedgerTable {
   wallet: string
   receipt_id: string | null
   kind: EntryKind
-  /** The payer's wallet, or `platform:<slug>` where a platform names none. */
+  /** The payer's wallet, or `platform:<slug>` where the platform names none. */
   payer: string | null
-  /** Which receipt of this payer it is, from 1; null where payer and worker are one. */
+  /** The receipt's number among those of the payer, from 1; null where payer and worker are one. */
   payer_rank: number | null
   amount_micro_usdc: number
   weight: number
@@ -71,7 +71,7 @@ export interface ReputationTable {
   last_receipt_at: string | null
 }
 
-/** What its chain said of a receipt when it was asked last. */
+/** The last on-chain check of a receipt. */
 export interface ReceiptChecksTable {
   receipt_id: string
   chain: string
@@ -81,17 +81,17 @@ export interface ReceiptChecksTable {
   block_number: number | null
   block_hash: string | null
   block_at: string | null
-  /** Of the transfer that backs this receipt and no other; null where none does. */
+  /** The log of the transfer that backs this receipt alone. */
   log_index: number | null
-  /** Who sent that transfer, lower case. */
+  /** The sender of that transfer, lower case. */
   payer: string | null
   attempts: number
-  /** Checks in a row in which the chain did not know the transaction, and since when. */
+  /** Successive checks without the transaction on the chain. */
   consecutive_not_found: number
   first_missing_at: string | null
-  /** Since when the verdict is what it is. */
+  /** The time of the last change of the verdict. */
   verdict_at: string
   checked_at: string
-  /** Null where it is not asked again. */
+  /** Null where no check is due. */
   next_at: string | null
 }

@@ -10,13 +10,12 @@ export interface WorkersTables {
 }
 
 export interface WorkersTable {
-  /** In the order of registration. */
   seq: Generated<number>
-  /** The wallet's `id`; `display` is the form that answers print. */
+  /** The wallet's `id`; `display` is the form that responses show. */
   wallet: string
   display: string
   display_name: string | null
-  /** JSON array of slugs, in the order given. */
+  /** JSON array of slugs. */
   skills: string
   url: string | null
   bio: string | null
@@ -35,7 +34,7 @@ export interface ClaimsTable {
   wallet: string | null
   display_name: string
   method: 'wallet' | 'email'
-  /** A keyed hash: the address itself is not kept. */
+  /** A keyed hash; the address is not stored. */
   email_hash: string | null
   claimed_at: string
 }
@@ -45,7 +44,7 @@ export interface EmailCodesTable {
   code_hash: string
   display_name: string
   wallet: string | null
-  /** Wrong tries so far. */
+  /** Wrong attempts. */
   tries: number
   expires_at: string
 }
@@ -59,7 +58,7 @@ interface EmailSendsTable {
 
 export interface OathHistoryTable {
   seq: GeneratedAlways<number>
-  /** Which oath was signed, or `write` for a partner's write without one. */
+  /** The signed oath, or `write` for a partner's write without one. */
   kind: 'worker' | 'claim' | 'partner' | 'write'
   oath_version: number | null
   wallet: string

@@ -5,7 +5,7 @@ export interface BoundsTables {
   names: NamesTable
 }
 
-/** Kept for two days. */
+/** Deleted after two days. */
 interface NetworkWritesTable {
   id: Generated<number>
   kind: 'registration' | 'receipt'
@@ -14,11 +14,11 @@ interface NetworkWritesTable {
   created_at: string
 }
 
-/** Display names as they look, see `core/look-alike.ts`. */
+/** Skeletons of display names, see `core/look-alike.ts`. */
 interface NamesTable {
   wallet: string
   kind: 'worker' | 'claim' | 'partner'
   skeleton: string
-  /** Since when the wallet has a name that looks so. */
+  /** The time of the wallet's first name with this skeleton. */
   since: string
 }
