@@ -1,4 +1,4 @@
-/** What a receipt comes to, by what is known of it: no rows are read here. */
+/** The result of accepting a receipt, without any query. */
 import type { AcceptedReceipt } from '../contract/schemas/receipt.ts'
 import { jobExchange, noPaymentReason } from '../core/job.ts'
 import { toUsdc } from '../core/money.ts'
@@ -8,8 +8,8 @@ import { receiptView } from '../db/receipts/view.ts'
 import type { Grant } from '../db/reputation.ts'
 
 /**
- * What a receipt earns at once: what a platform has issued counts from its acceptance on, everything else only once
- * its chain has confirmed it (null). What the exchange has issued has an entry that weighs nothing and says why.
+ * What a receipt earns on acceptance: platform receipts earn at once, others once their chain has confirmed them
+ * (null). Receipts of the exchange get an entry without weight that says why.
  */
 export function grantOf(draft: NewReceipt): Grant | null {
   if (draft.verification !== 'verified') return null
@@ -23,7 +23,7 @@ export function grantOf(draft: NewReceipt): Grant | null {
   }
 }
 
-/** Whoever paid; where a platform does not say, its receipts all count as of one payer. */
+/** The payer; receipts of a platform that names none share one payer. */
 export function payerOf({ from, platform }: NewReceipt): string {
   return from?.id ?? `platform:${platform ?? ''}`
 }
@@ -35,7 +35,7 @@ function worthOf({ platform }: NewReceipt): Pick<Grant, 'tenths' | 'reason'> {
   return { tenths: evidenceTenths.platform, reason: `issued by ${platform ?? 'a platform'}` }
 }
 
-/** False where the worker signs its receipts and has named another key for them. */
+/** False where a self-signed receipt uses another key than the registered one. */
 export function isReceiptKey(registered: string | null, draft: NewReceipt): boolean {
   if (draft.kind !== 'signed' || registered === null) return true
   return registered.replace(/^ed25519:/, '') === draft.publicKey
@@ -44,9 +44,9 @@ export function isReceiptKey(registered: string | null, draft: NewReceipt): bool
 export function acceptedView(
   record: Omit<ReceiptRecord, 'seq'>,
   known: {
-    /** By this receipt so far. */
+    /** Earned by this receipt so far. */
     readonly earnedMicroUsdc: number
-    /** Of the worker, as `Standing` has it. */
+    /** See the worker's standing. */
     readonly decayedSumAtEpoch: number
     readonly siteUrl: string
     readonly nowMs: number

@@ -1,7 +1,6 @@
 /**
- * `PATCH /partners/{handle}/attestation-endpoint`. There are two signed paths and no other: the wallet that is bound
- * signs again, or, where none is bound, a wallet of the partner's oath history. What is known of a partner
- * besides its wallets, such as an e-mail address, moves nothing.
+ * `PATCH /partners/{handle}/attestation-endpoint`. The bound wallet signs, or, where none is bound, a wallet of the
+ * partner's oath history. Nothing else, such as an e-mail address, can change the endpoint.
  */
 import type { Transaction } from 'kysely'
 
@@ -43,7 +42,7 @@ export interface AttestationWrite {
 
 /**
  * Sets the endpoint; the URL is stored and not called.
- * @throws ApiError 400 for the URL, 401, 403 where the wallet may not, 404, 409 where another change came first.
+ * @throws ApiError 400 for the URL, 401, 403 for another wallet, 404, 409 where another change came first
  */
 export async function setAttestationEndpoint(
   deps: ActionDeps,
@@ -53,14 +52,14 @@ export async function setAttestationEndpoint(
   const checked = checkOutboundUrl(body.url)
   if (!checked.ok) throw invalidField('url', checked.problem)
   const proof = await signedStatement(deps, write)
-  // What the caller decided by, as far as we can tell. In the transaction it must still be what stands.
+  // The state that the caller has seen, compared in the transaction.
   const before = await findPartner(deps.database.reader, { handle })
   return await commitOnce(deps, request, [proof], async (tx) => {
     const { nowMs } = request
     const current = await findPartner(tx, { handle })
     if (current === null) throw new ApiError('unknown_partner')
     const partner = partnerAt(current, nowMs)
-    // It may have been cancelled since, and that was acknowledged.
+    // The subscription may have been cancelled since.
     requireStanding(partner)
     const { attestation } = before ?? current
     await requireRight(tx, { handle, attestation }, proof)
@@ -104,7 +103,7 @@ async function requireRight(
   throw new ApiError('forbidden', 'The wallet is not in the oath history of this partner')
 }
 
-/** Compares and sets. Whoever comes second is refused, and is in the history all the same. */
+/** Compare-and-set. A second change is refused, and is in the history too. */
 async function bind(
   tx: Transaction<Database>,
   { handle, body, request, rawSha256 }: AttestationWrite,

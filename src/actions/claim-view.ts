@@ -7,7 +7,7 @@ import type { Wallet } from '../core/wallet.ts'
 import { rankOf } from '../db/leaderboard.ts'
 import type { Database } from '../db/schema.ts'
 
-/** What a claim is answered with. `siteUrl` has no slash at the end. */
+/** The response to a claim. `siteUrl` has no slash at the end. */
 export async function claimView(
   tx: Kysely<Database>,
   siteUrl: string,

@@ -1,4 +1,4 @@
-/** `POST /claim` by wallet: the spot on the leaderboard goes to who holds its key. */
+/** `POST /claim` by wallet. */
 import { messages } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { ClaimBody, WalletClaimBody } from '../contract/schemas/claim.ts'

@@ -1,4 +1,4 @@
-/** `POST /claim` by e-mail: a code goes out and comes back. Of the address only a keyed hash is kept. */
+/** `POST /claim` by e-mailed code. Of the address only a keyed hash is stored. */
 import type { Kysely } from 'kysely'
 import type { z } from 'zod'
 
@@ -33,7 +33,7 @@ import { requireWallet } from './signed-body.ts'
 
 const CODE_LIFE_MS = 15 * minuteMs
 const MAX_TRIES = 5
-/** Codes an hour: to one address, and asked for from one place. */
+/** Codes per hour. */
 const MAX_SENDS = { toEmail: 3, fromRemote: 10 } as const
 
 /**
@@ -53,7 +53,7 @@ export async function sendClaimCode(
   if (prior !== null) return prior
   const { nowMs } = request
   const emailHash = hashOf(deps, body.email)
-  // Who has a network has all addresses in it.
+  // Per network: one sender may have all of its addresses.
   const remoteHash = deps.keyedHash('email-fingerprint', fingerprint.network)
   const wallet = body.wallet === undefined ? null : requireWallet(body.wallet, 'wallet')
   const code = sixDigits(deps.random)
@@ -86,7 +86,7 @@ export async function sendClaimCode(
   })
 }
 
-/** Makes the claim that the code was sent for. Wrong codes count; the fifth is the last. */
+/** Makes the claim for a code; five wrong codes void it. */
 export async function claimWithCode(
   deps: ActionDeps,
   body: EmailCodeBody,
@@ -97,7 +97,7 @@ export async function claimWithCode(
   const now = isoTime(request.nowMs)
   return await commitOnce(deps, request, [], async (tx) => {
     const sent = await findEmailCode(tx, emailHash)
-    // One answer for all that can be wrong, so that nobody learns who was sent a code.
+    // One answer for every error, so that it does not reveal who was sent a code.
     if (sent === null || sent.expiresAt <= now || sent.tries >= MAX_TRIES) {
       return { refused: new ApiError('code_invalid') }
     }
@@ -120,8 +120,7 @@ export async function claimWithCode(
 }
 
 /**
- * An address is no key: it cannot take a spot that a signature stands behind, nor one that another
- * address has. Both are on the leaderboard for all to see.
+ * An e-mail address cannot take a spot that a wallet or another address has.
  * @throws ApiError 409
  */
 async function requireFreeWallet(tx: Kysely<Database>, wallet: Wallet | null): Promise<void> {
@@ -148,7 +147,7 @@ async function countSend(
   await recordSend(tx, { ...send, now })
 }
 
-/** Names the wallet, so that nobody claims by their code what somebody else has asked for. */
+/** Names the wallet, so that the recipient does not claim for somebody else. */
 function codeText(
   { siteUrl }: Pick<ActionDeps, 'siteUrl'>,
   code: string,
@@ -181,7 +180,7 @@ async function sendEmail(deps: ActionDeps, to: string, lines: readonly string[])
   }
 }
 
-/** The local part is compared as people mean it, without case. */
+/** Case-insensitive, as people expect. */
 function hashOf(deps: Pick<ActionDeps, 'keyedHash'>, email: string): string {
   return deps.keyedHash('email', email.toLowerCase())
 }
@@ -190,7 +189,7 @@ function codeHashOf(deps: Pick<ActionDeps, 'keyedHash'>, emailHash: string, code
   return deps.keyedHash('email-code', `${emailHash}\n${code}`)
 }
 
-/** Every code is as likely as any other: numbers past the last whole million are drawn again. */
+/** Uniform: numbers past the last whole million are drawn again. */
 function sixDigits(random: Pick<Random, 'bytes'>): string {
   const million = 1_000_000
   const limit = Math.floor(2 ** 32 / million) * million

@@ -1,4 +1,4 @@
-/** `POST /feedback`: a few words of anybody, a few times an hour. */
+/** `POST /feedback`: anonymous, a few times an hour. */
 import { sha256Hex } from '../auth/messages.ts'
 import type { AnswerOf } from '../contract/route-types.ts'
 import type { FeedbackBody } from '../contract/schemas/feedback.ts'
@@ -21,7 +21,7 @@ const perFingerprint: Quota = {
   windowMs: hourMs,
   details: 'Over 5 entries of feedback an hour',
 }
-/** A user agent is easily changed; the network behind it less so, and more people share it. */
+/** A network is harder to change than a user agent, and shared by more people. */
 const perNetwork: Quota = {
   name: 'feedback-network',
   quota: 30,
@@ -29,7 +29,7 @@ const perNetwork: Quota = {
   details: 'Over 30 entries of feedback an hour from this network',
 }
 
-/** 201, or 200 where the same text came from the same sender within 15 minutes. */
+/** 201, or 200 for the same text from the same sender within 15 minutes. */
 export async function submitFeedback(
   deps: ActionDeps,
   sent: {
@@ -84,7 +84,7 @@ export async function submitFeedback(
   })
 }
 
-/** Case, width and white space make no other text of it. */
+/** Ignores case, width and white space. */
 function normalized(text: string): string {
   return text.normalize('NFKC').toLowerCase().replaceAll(/\s+/g, ' ')
 }

@@ -1,4 +1,4 @@
-/** Work is handed over, and taken. */
+/** Delivery of work and its acceptance. */
 import type { Transaction } from 'kysely'
 
 import { bodySha256, messages } from '../auth/messages.ts'
@@ -27,8 +27,8 @@ import { commitPartnerWrite } from './partner-write.ts'
 import { verifySignedBody } from './signed-body.ts'
 
 /**
- * `POST /jobs/{id}/deliver`: 201 with the delivery. The statement in the body is signed by the same wallet
- * as the bearer. What lies at the address is not fetched.
+ * `POST /jobs/{id}/deliver`: 201 with the delivery. Bearer and body are signed by the same wallet; the URL is not
+ * fetched.
  */
 export async function deliverJob(
   deps: ActionDeps,
@@ -72,7 +72,7 @@ export async function deliverJob(
   )
 }
 
-/** A delivery as its parties read it. `signed` is the statement as it was sent. */
+/** A delivery as its parties see it. `signed` is the submitted statement. */
 export function deliveryView(
   record: DeliveryRecord,
   signed: Pick<DeliverBody, 'wallet' | 'timestamp' | 'signature'>,
@@ -93,8 +93,7 @@ export function deliveryView(
 }
 
 /**
- * `POST /jobs/{id}/accept`: 200 with the job and the receipt that the exchange issues for it. Receipt,
- * reputation and move are one transaction.
+ * `POST /jobs/{id}/accept`: 200 with the job and the exchange's receipt, in one transaction with the reputation entry.
  */
 export async function acceptJob(
   deps: ActionDeps,

@@ -1,4 +1,4 @@
-/** What all writes on the exchange have in common: who the caller is to the job, a decision, a move. */
+/** Steps that all writes on the exchange share. */
 import type { Kysely } from 'kysely'
 
 import { ApiError } from '../contract/errors.ts'
@@ -13,16 +13,15 @@ import { transitionJob } from '../db/jobs/transitions.ts'
 import type { Database } from '../db/schema.ts'
 import type { PartnerWrite } from './partner-write.ts'
 
-/** A write of a partner with its body, as the handlers hand it on. */
+/** A partner's write with its body. */
 export interface JobWrite<Body> extends PartnerWrite {
   readonly body: Body
 }
 
-/** A job as the caller of a write finds it, and who the caller is to it. */
+/** A job and the caller's role in it. */
 export interface JobContext {
   readonly job: JobRecord
   readonly role: Exclude<JobRole, 'clock'>
-  /** The caller's own bid. */
   readonly bid: BidRecord | null
 }
 
@@ -40,7 +39,7 @@ export async function loadJobContext(
   return { job, role, bid }
 }
 
-/** The state after an event. @throws ApiError with the refusal. */
+/** The status after an event. @throws ApiError with the refusal */
 export function requireTransition(
   { job, role }: Pick<JobContext, 'job' | 'role'>,
   event: JobEvent,
@@ -52,8 +51,8 @@ export function requireTransition(
 }
 
 /**
- * Decides and writes one move of a job. Answers the job after it.
- * @throws ApiError with the refusal; `conflict` where the job moved in between.
+ * Decides and writes a transition, and returns the job after it.
+ * @throws ApiError with the refusal; `conflict` where the job has changed meanwhile
  */
 export async function applyTransition(
   tx: Kysely<Database>,

@@ -1,4 +1,4 @@
-/** What posters and bidders write on the exchange, up to the award, and how a job ends without one. */
+/** Writes of posters and bidders: post, bid, award, cancel, dispute. */
 import { ApiError } from '../contract/errors.ts'
 import type { BidBody, JobBody } from '../contract/schemas/job.ts'
 import { decide } from '../core/job.ts'
@@ -28,7 +28,7 @@ export async function postJob(
   const budgetMicroUsdc = requireUsdc(body.budget_usdc, 'budget_usdc')
   const id = newId(deps.random, 'job')
   return await commitPartnerWrite(deps, { ...write, action: 'postJob' }, async (tx) => {
-    // Here and not before: an exact repeat is answered also when the deadline has passed since.
+    // In the transaction: an exact repeat is answered even after the deadline.
     const decision = decide(
       { status: 'none', deadlineMs, deliveredMs: null },
       'post',
@@ -83,7 +83,7 @@ export async function bidOnJob(
   })
 }
 
-/** `POST /jobs/{id}/award`: the bid is taken, all others are rejected. 200 with the job. */
+/** `POST /jobs/{id}/award`: 200 with the job; all other bids are rejected. */
 export async function awardJob(
   deps: ActionDeps,
   jobId: string,
@@ -106,7 +106,7 @@ export async function awardJob(
   })
 }
 
-/** `POST /jobs/{id}/cancel`: by the poster, before anything was delivered. 200 with the job. */
+/** `POST /jobs/{id}/cancel`: by the poster before a delivery. 200 with the job. */
 export async function cancelJob(
   deps: ActionDeps,
   jobId: string,
@@ -115,7 +115,7 @@ export async function cancelJob(
   return await endBy(deps, jobId, { ...write, action: 'cancelJob', event: 'cancel' })
 }
 
-/** `POST /jobs/{id}/dispute`: by either party, once something was delivered. 200 with the job. */
+/** `POST /jobs/{id}/dispute`: by either party after a delivery. 200 with the job. */
 export async function disputeJob(
   deps: ActionDeps,
   jobId: string,

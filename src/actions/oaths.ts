@@ -1,4 +1,4 @@
-/** Oaths that stand in a body beside its signature. */
+/** Oaths in a body, beside its signature. */
 import { bodySha256, fillOath, sha256Hex } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
@@ -18,8 +18,8 @@ export interface SwornOath {
 }
 
 /**
- * Checks the oath of a body: its text with the wallet and the timestamp of the body filled in, as sent.
- * @throws ApiError 401 where it is not signed by the wallet, 503 where only a chain can tell.
+ * Checks the oath of a body: its text with the wallet and timestamp as sent.
+ * @throws ApiError 401 where the wallet has not signed it, 503 where its chain cannot be asked
  */
 export async function requireOath(
   deps: Pick<ActionDeps, 'reference' | 'walletChain' | 'verifyInWorker'>,
@@ -49,7 +49,7 @@ export async function requireOath(
   }
 }
 
-/** The row that the oath leaves in the public history. */
+/** The row for the public oath history. */
 export function oathRow(
   oath: SwornOath,
   at: { readonly action: string; readonly handle: string | null; readonly now: string },

@@ -1,4 +1,4 @@
-/** Whether the wallet behind a partner bearer is a partner's, and what its tier allows. */
+/** The partner of a bearer's wallet, and what its tier allows. */
 import type { Kysely } from 'kysely'
 import type { z } from 'zod'
 
@@ -14,27 +14,27 @@ import type { Reference } from './reference.ts'
 
 export type Tier = z.infer<typeof tier>
 
-/** A partner bearer that was checked. */
+/** A checked partner bearer. */
 export interface BearerProof extends SignedProof {
   /** `body`: the signature covers the raw body as well. */
   readonly binding: 'path' | 'body'
 }
 
-/** A partner whose subscription is as it stands now. */
+/** A partner with its current subscription. */
 export type CurrentPartner = PartnerRecord
 
-/** A premium read that a tier may include: its path in the registry, below the API. */
+/** Path of a premium read in the registry, below the API. */
 export type PremiumRead = `/${string}`
 
-/** The partner with what has run out by `nowMs` run out. */
+/** The partner with its subscription at a time. */
 export function partnerAt(partner: PartnerRecord, nowMs: number): CurrentPartner {
   return { ...partner, subscription: subscriptionAt(partner.subscription, nowMs) }
 }
 
 /**
- * The partner whose wallet signed. An active one reads and writes, one that is past due reads.
- * A write is to be asked in its own transaction, with `tx` as `db`.
- * @throws ApiError 403 `not_a_partner`, 401 `body_signature_required`.
+ * The partner of the wallet: an active one reads and writes, one that is past due reads. For writes, `db` is their
+ * `tx`.
+ * @throws ApiError 403 `not_a_partner`, 401 `body_signature_required`
  */
 export async function requirePartner(
   db: Kysely<Database>,
@@ -51,8 +51,8 @@ export async function requirePartner(
 }
 
 /**
- * The partner of the wallet that signed, in any state: who is late or gone may pay. For writes.
- * @throws ApiError 403 `not_a_partner`, 401 `body_signature_required`.
+ * The partner of the wallet in any state, since a late or cancelled one may pay. For writes.
+ * @throws ApiError 403 `not_a_partner`, 401 `body_signature_required`
  */
 export async function requireOwnPartner(
   db: Kysely<Database>,
@@ -65,7 +65,7 @@ export async function requireOwnPartner(
   return partnerAt(found, nowMs)
 }
 
-/** @throws ApiError `body_signature_required` where the partner asked for that and the proof lacks it. */
+/** @throws ApiError `body_signature_required` where the partner requires it and the proof lacks it */
 export function requireBinding(
   partner: Pick<PartnerRecord, 'requireBodySignature'>,
   { binding }: Pick<BearerProof, 'binding'>,
@@ -75,7 +75,6 @@ export function requireBinding(
   }
 }
 
-/** What the partner's tier is and includes. */
 export function tierOf(
   reference: Pick<Reference, 'tiers'>,
   { subscription }: Pick<CurrentPartner, 'subscription'>,
@@ -85,12 +84,12 @@ export function tierOf(
   return found
 }
 
-/** Whether a tier includes a premium read; else it is sold per request. */
+/** Whether a tier includes a premium read; otherwise it is sold per request. */
 export function tierCovers({ covers }: Pick<Tier, 'covers'>, read: PremiumRead): boolean {
   return covers.includes(read)
 }
 
-/** What a wallet may call: by its tier where it is a partner's that has not run out. */
+/** The rate multiplier of a wallet: that of its tier, with a current subscription. */
 export async function walletTerms(
   deps: Pick<ActionDeps, 'clock' | 'database' | 'reference'>,
   walletId: string,

@@ -1,4 +1,4 @@
-/** What is answered of a partner. No form of it has an e-mail address. */
+/** Responses about partners. None has an e-mail address. */
 import type { Kysely } from 'kysely'
 
 import type { OathEntry, OwnPartner, SignupAnswer } from '../contract/schemas/partner.ts'
@@ -19,7 +19,7 @@ import { priceMicroUsdcOf, subscriptionTimes } from './subscriptions/view.ts'
 
 const USAGE_DAYS = 30
 
-/** The answer to a signup; where a payment is due, its terms. */
+/** The response to a signup, with payment terms for a paid tier. */
 export function signupView(
   deps: Pick<ActionDeps, 'reference' | 'siteUrl' | 'payments'>,
   partner: CurrentPartner,
@@ -43,7 +43,7 @@ export function signupView(
   }
 }
 
-/** The record as its owner sees it. `callsLeft` is what the wallet may still call right now. */
+/** The record as its owner sees it. `callsLeft`: calls left in the wallet's rate limit. */
 export async function ownPartnerView(
   db: Kysely<Database>,
   { reference }: Pick<ActionDeps, 'reference'>,
@@ -67,7 +67,6 @@ export async function ownPartnerView(
   }
 }
 
-/** A row of the history of oaths. */
 export function oathView(row: OathRow): OathEntry {
   return {
     kind: row.kind,

@@ -1,4 +1,4 @@
-/** Partners: signing up, and what they say of themselves. */
+/** Partners: signup and profile. */
 import type { Kysely } from 'kysely'
 
 import { SIGNED_WINDOW_MS, parseBodyTimestamp } from '../auth/timestamps.ts'
@@ -32,13 +32,13 @@ export interface Signup {
   readonly body: SignupBody
   readonly json: JsonObject
   readonly request: WriteRequest
-  /** The wallet as it was sent stands in the oath. */
+  /** The oath contains the wallet as sent. */
   readonly proof: BearerProof & { readonly sentWallet: string }
 }
 
 /**
- * `POST /partners/signup`: 201 with the free tier active at once, a paid one waiting for its payment.
- * @throws ApiError 401 for the oath, 409 where the handle or the wallet has a partner.
+ * `POST /partners/signup`: 201; the free tier is active at once, a paid one waits for its payment.
+ * @throws ApiError 401 for the oath, 409 where the handle or the wallet has a partner
  */
 export async function signupPartner(
   deps: ActionDeps,
@@ -72,7 +72,7 @@ export async function signupPartner(
   })
 }
 
-/** The oath as a message that is used up by this signup. */
+/** The oath as a message that this signup uses up. */
 async function swornProof(
   deps: ActionDeps,
   { body, json, request, proof }: Signup,
@@ -100,8 +100,8 @@ async function requireFree(tx: Kysely<Database>, handle: string, wallet: Wallet)
 }
 
 /**
- * `PATCH /partners/me`: what is left out stays. `require_body_signature` is set only by a signature that
- * covers it, else whoever holds a level-0 signature could take the protection away.
+ * `PATCH /partners/me`: absent members stay. Only a signature over the body sets `require_body_signature`, so that a
+ * level-0 signature cannot remove the protection.
  */
 export async function updatePartner(
   deps: ActionDeps,

@@ -1,6 +1,6 @@
 /**
- * What a payment sets in motion besides the answer. It runs in the transaction that marks the payment settled, so it
- * happens exactly once, also where the payer has gone or the service was down when the money moved.
+ * Effects of a payment besides the answer. They run in the transaction that marks it as settled, so exactly once, also
+ * where the payer has left or the service was down.
  */
 import type { Transaction } from 'kysely'
 
@@ -10,14 +10,14 @@ import type { InstalledDeps } from './deps.ts'
 import { subscriptionPaid, subscriptionUndone } from './subscriptions/effect.ts'
 
 export interface PaymentEffect {
-  /** The money has moved. It may not refuse: what was paid for is owed. */
+  /** Runs when the money has moved. May not refuse. */
   readonly settled: (
     deps: InstalledDeps,
     tx: Transaction<Database>,
     payment: PaymentRecord,
     nowMs: number,
   ) => Promise<void>
-  /** A reorganisation took the payment back for good. */
+  /** Runs when a reorganisation has undone the payment for good. */
   readonly undone: (
     deps: InstalledDeps,
     tx: Transaction<Database>,

@@ -1,6 +1,5 @@
 /**
- * Looks after payments that no request waits for: those that a stop of the service left under way, and those that are
- * in a block which may still be replaced. Cheap where there is nothing to do.
+ * Follows payments that no request waits for: submitted ones after a restart, and those in blocks that are not final.
  */
 import { numbered } from '../core/number-text.ts'
 import { isoTime, minuteMs, secondMs } from '../core/time.ts'
@@ -14,20 +13,19 @@ import { paymentEffects } from './payment-effects.ts'
 import { abandonPayment, expectedTransfer, settle, settlementStatus } from './settlement.ts'
 
 export interface PaymentWatch {
-  /** One round: at the start, and then each minute. Never throws. */
+  /** Runs one round. Never throws. */
   readonly run: () => Promise<void>
   /** Runs until the signal aborts. */
   readonly runEvery: (signal: AbortSignal) => Promise<void>
-  /** What is wrong, for `/health`. */
+  /** Problems for `/health`. */
   readonly problems: () => readonly string[]
 }
 
 const INTERVAL_MS = minuteMs
-/** Payments read at once. */
 const PART = 200
-/** Longer than any request waits with a reservation. */
+/** Longer than a request holds a reservation. */
 const STALE_SECONDS = 300
-/** By then it is known of every payment that ran out what became of it, if only the chain can be asked. */
+/** By then the fate of every expired payment is known, if the chain can be asked. */
 const OVERDUE_SECONDS = 600
 
 export function createPaymentWatch(deps: InstalledDeps): PaymentWatch {
@@ -61,7 +59,7 @@ export function createPaymentWatch(deps: InstalledDeps): PaymentWatch {
   }
   const run = async (): Promise<void> => {
     if (payments.mode !== 'off') await attempt(() => round(payments))
-    // What is overdue is told also where the chain is out of reach, or payment was switched off meanwhile.
+    // Overdue payments are reported even without the chain, or with payments switched off.
     await attempt(async () => {
       counted = problemsOf(await count())
     })
@@ -91,7 +89,7 @@ function problemsOf({ undone, overdue }: PaymentCounts): readonly string[] {
   ]
 }
 
-/** All rows that a query gives in parts, those left as they are included. */
+/** All rows of a paged query. */
 async function* inParts(
   read: (part: {
     readonly afterSeq: number
@@ -107,19 +105,19 @@ async function* inParts(
   }
 }
 
-/** What a process left under way: settled, without its answer, or given up. */
+/** Settles submitted payments without their answer, or gives them up. */
 async function resolveSubmitted(deps: InstalledDeps, on: PaymentsOn): Promise<void> {
   const { reader } = deps.database
   for await (const payment of inParts((part) => submittedPayments(reader, part))) {
     if (on.inFlight.has(`${payment.payer}:${payment.nonce}`)) continue
     const standing = await settlementStatus(on, payment)
-    // Whoever paid may still come for the answer: it is not taken as delivered.
+    // The payer may still request the answer.
     if (standing.kind === 'found') await settle(deps, payment, standing.in, () => false)
     else if (standing.kind !== 'open') await abandonPayment(deps, payment, standing.kind)
   }
 }
 
-/** Asks again for what stands in a block that is final by now, and follows what moved to another block. */
+/** Checks payments in blocks that are final by now, and follows those that moved to another block. */
 async function finalize(deps: InstalledDeps, on: PaymentsOn): Promise<void> {
   const head = await on.chain.head('finalized')
   const { reader } = deps.database
@@ -137,7 +135,7 @@ async function finalize(deps: InstalledDeps, on: PaymentsOn): Promise<void> {
   }
 }
 
-/** Not on the final chain, and too late to come. */
+/** Neither on the final chain nor able to come. */
 async function isLost(
   { chain }: PaymentsOn,
   payment: PaymentRecord,

@@ -1,4 +1,4 @@
-/** Premium reads: of partners whose tier includes them, and of whoever pays for one. */
+/** Premium reads, included in a partner's tier or paid for. */
 import type { ApiError } from '../contract/errors.ts'
 import type { PaymentTerms } from '../contract/x402.ts'
 import { NO_RECEIVER, paymentOff, paymentRequired } from '../payments/challenge.ts'
@@ -9,8 +9,8 @@ import { requirePartner, tierCovers, tierOf } from './partner-access.ts'
 import type { BearerProof, PremiumRead } from './partner-access.ts'
 
 /**
- * Null where the tier of the partner includes the read, else why not, in words.
- * @throws ApiError 403 where the wallet is no partner's.
+ * Null where the partner's tier includes the read, else the reason.
+ * @throws ApiError 403 where the wallet has no partner
  */
 export async function notCovered(
   deps: Pick<ActionDeps, 'database' | 'reference'>,
@@ -23,12 +23,12 @@ export async function notCovered(
   return tierCovers(tier, premium) ? null : `The tier ${tier.tier} does not include ${premium}`
 }
 
-/** Who is paid here; nobody where no receiver is set. */
+/** The receiver of payments; null where none is set. */
 export function receiverOf({ receiver }: Payments): PaymentTerms['payTo'] {
   return receiver ?? NO_RECEIVER
 }
 
-/** The refusal of who has not paid, with the terms, or that nothing can be paid here. */
+/** The refusal with payment terms, or without where payments are off. */
 export function unpaid(
   { mode }: Payments,
   asked: PaymentOffer,

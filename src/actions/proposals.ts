@@ -1,4 +1,4 @@
-/** `POST /skills`: somebody proposes a skill for the taxonomy. The operator decides. */
+/** `POST /skills`: proposes a skill for the taxonomy; the operator decides. */
 import { ApiError } from '../contract/errors.ts'
 import { skillSlug } from '../contract/schemas/skill.ts'
 import type { ProposalBody } from '../contract/schemas/skill.ts'
@@ -21,7 +21,7 @@ const perNetwork: Quota = {
   details: 'Over 10 proposals an hour',
 }
 
-/** @throws ApiError 409 where the taxonomy has the skill, 422 for a surface that is no rail of the ledger. */
+/** @throws ApiError 409 where the taxonomy has the skill, 422 for an unknown rail */
 export async function proposeSkill(
   deps: ActionDeps,
   sent: {
@@ -62,7 +62,7 @@ export async function proposeSkill(
   })
 }
 
-/** `Café-Menü Design` becomes `cafe-menu-design`. @throws ApiError 400 where no slug can be made of the name. */
+/** `Café-Menü Design` becomes `cafe-menu-design`. @throws ApiError 400 where the name yields no slug */
 function slugOf(name: string): string {
   const slug = name
     .normalize('NFKD')

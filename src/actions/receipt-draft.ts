@@ -1,4 +1,4 @@
-/** A receipt as it was sent in, checked by everything that needs no database. */
+/** Checks of a submitted receipt that need no database. */
 import { ed25519Check } from '../auth/check.ts'
 import { decodeEd25519Signature } from '../auth/ed25519.ts'
 import { receiptIdOf, sha256Hex, signingText } from '../auth/messages.ts'
@@ -16,14 +16,14 @@ import { invalidField, orUnavailable, requireWallet } from './signed-body.ts'
 
 type DraftDeps = Pick<ActionDeps, 'reference' | 'verifyInWorker'>
 
-/** Clocks differ: a payment may lie this far ahead of ours. */
+/** Accepted clock skew of payment times. */
 const CLOCK_SKEW_MS = 5 * minuteMs
 const ALGORITHM = /^ed25519:/
 
 /**
- * The receipt to store, its own signature verified.
- * @throws ApiError 400 for a hash in the wrong form, 401 where its signature does not verify, 403 where
- *   somebody else than the worker sends in what only the worker has signed, 422 by the ledger's rules.
+ * The receipt to store, its signature verified.
+ * @throws ApiError 400 for a malformed hash, 401 for its signature, 403 where another wallet submits a self-signed
+ * receipt, 422 by the ledger's rules
  */
 export async function draftReceipt(
   deps: DraftDeps,
@@ -70,7 +70,7 @@ export async function draftReceipt(
   }
 }
 
-/** The receipt within a submission: everything but who sent it in and when. */
+/** The receipt without submitter and time of submission. */
 function receiptOf(json: JsonObject): JsonObject {
   const { wallet: _wallet, timestamp: _timestamp, signature: _signature, ...receipt } = json
   return receipt
@@ -99,7 +99,7 @@ async function requireIssuer(
     readonly body: ReceiptBody
     readonly json: JsonObject
     readonly nowMs: number
-    /** The worker sends it in. */
+    /** Submitted by the worker. */
     readonly isByWorker: boolean
     /** The signing text of the receipt alone. */
     readonly text: string
@@ -145,7 +145,7 @@ function requirePlatform(
   return platform
 }
 
-/** The signature covers the receipt alone, as an issuer has it before it is sent in, or the whole body. */
+/** The signature covers the receipt alone, or the whole body. */
 async function requireReceiptSignature(
   { verifyInWorker }: DraftDeps,
   { json, text }: { readonly json: JsonObject; readonly text: string },
@@ -175,7 +175,7 @@ function keyOf(text: string): Uint8Array {
   }
 }
 
-/** What a signature alone shows; the chain is asked later. */
+/** The verification by signature alone; the chain is checked later. */
 function verificationOf(
   kind: 'platform' | 'signed',
   txHash: string | null,

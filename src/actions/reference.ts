@@ -1,4 +1,4 @@
-/** What people wrote under `data/`, as far as writes are decided by it. */
+/** Authored data under `data/` that writes depend on. */
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -35,14 +35,14 @@ export interface Reference {
   readonly platforms: ReadonlyMap<string, z.infer<typeof platform>>
 }
 
-/** What `loadReference` reads: folders stand for the files in them. */
+/** What `loadReference` reads; folders include their files. */
 export function referencePaths(dataDir: string): readonly string[] {
   return ['rails', 'skills.json', 'tiers.json', 'oaths.json', 'platforms.json'].map((name) =>
     join(dataDir, name),
   )
 }
 
-/** Reads and checks the files. Throws an error that names the file and the field. */
+/** Reads and checks the files; errors name the file and the field. */
 export async function loadReference(dataDir: string): Promise<Reference> {
   const [rails, { skills }, { tiers }, { oaths }, { platforms }] = await Promise.all([
     loadRails(join(dataDir, 'rails')),
@@ -65,7 +65,7 @@ export async function loadReference(dataDir: string): Promise<Reference> {
     rails: new Map(rails.map((entry) => [entry.rail, entry])),
     skills: new Set(skills.map(({ slug }) => slug)),
     tiers: new Map(tiers.map((entry) => [entry.tier, entry])),
-    // Ascending, so that the newest version of a kind is what stays.
+    // Ascending, so that the newest version wins.
     oaths: new Map(
       oaths.toSorted((a, b) => a.version - b.version).map((entry) => [entry.kind, entry]),
     ),
@@ -93,7 +93,7 @@ function jsonOf(path: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // The parser quotes what it has read; the name of the file says enough.
+    // Without the parser's message, which quotes the file.
     throw new Error(`${path}: is no JSON`)
   }
 }

@@ -1,8 +1,8 @@
 /**
- * Where a payment stands on the chain, and what follows from it. Used by requests and by the watch alike.
+ * The state of a payment on the chain, and its consequences, for requests and the watch.
  *
- * One confirmation is enough to deliver, whatever the amount: nobody would wait a quarter of an hour for an answer.
- * Until its block is final a payment is followed, and what a reorganisation undoes is taken back by its effect.
+ * One confirmation is enough to deliver, whatever the amount. A payment is followed until its block is final; its
+ * effect is undone by a reorganisation.
  */
 import { ApiError } from '../contract/errors.ts'
 import { isoTime, parseTime, secondMs } from '../core/time.ts'
@@ -14,28 +14,28 @@ import type { InstalledDeps } from './deps.ts'
 import { paymentEffects } from './payment-effects.ts'
 
 /**
- * `open`: it may settle yet, or has where nobody sees it so far. `spent`: the authorization moved something else, or
- * was cancelled. `dead`: it can never settle any more. Nobody was charged for us in the last two.
+ * `open`: it may settle, or has where no node shows it. `spent`: the authorization moved something else, or was
+ * cancelled. `dead`: it can never settle. Nobody was charged in the last two cases.
  */
 export type SettlementStatus =
   | { readonly kind: 'found'; readonly in: SettledIn }
   | { readonly kind: 'spent' | 'dead' | 'open' }
 
-/** A block that late has no room for it; nodes that lag behind are within. */
+/** Beyond any block time and node lag. */
 const SURELY_EXPIRED_SECONDS = 60
-/** How long before its reservation an authorization may have been used by somebody who saw it first. */
+/** How long before its reservation an authorization may have been used by a stranger. */
 const SEEN_BEFORE_SECONDS = 1800
 
 type ExpectedTransfer = Parameters<PaymentsOn['chain']['findTransfer']>[0]
 
-/** What was authorized, as the chain tells it. */
+/** The authorized transfer in the chain's terms. */
 export function expectedTransfer(payment: PaymentRecord): ExpectedTransfer {
   const { payer: from, payTo, amountMicroUsdc, nonce } = payment
   return { from, to: payTo.toLowerCase(), value: BigInt(amountMicroUsdc), nonce }
 }
 
 /**
- * Looks on the chain, whoever sent the transaction.
+ * Looks up the transfer, whoever sent it.
  * @throws SettlementUnavailableError
  */
 export async function settlementStatus(
@@ -50,7 +50,7 @@ export async function settlementStatus(
   return await findSettlement({ chain }, payment)
 }
 
-/** The same without believing the noted hash. */
+/** The same, ignoring the stored hash. */
 export async function findSettlement(
   { chain }: Pick<PaymentsOn, 'chain'>,
   payment: PaymentRecord,
@@ -59,7 +59,7 @@ export async function findSettlement(
   if (!(await chain.isSpent(meant))) {
     const { timestamp } = await chain.head('latest')
     if (timestamp < payment.validBefore + SURELY_EXPIRED_SECONDS) return { kind: 'open' }
-    // Asked again: a machine that slept between the two looks has not seen what was mined meanwhile.
+    // Once more: a machine that slept in between has missed blocks.
     if (!(await chain.isSpent(meant))) return { kind: 'dead' }
   }
   const since = (parseTime(payment.reservedAt) ?? 0) / secondMs - SEEN_BEFORE_SECONDS
@@ -69,8 +69,7 @@ export async function findSettlement(
 }
 
 /**
- * What became in its time of an authorization that has run out by now, whoever brought it to the chain. `open`: it was
- * used, and nobody sees by what.
+ * The fate of an expired authorization, whoever sent it. `open`: used, by no visible transfer.
  * @throws SettlementUnavailableError
  */
 export async function findTimelySettlement(
@@ -86,8 +85,8 @@ export async function findTimelySettlement(
 }
 
 /**
- * Writes down that the money has moved, with what that sets in motion, and takes the right to deliver where `deliver`
- * says so. True where the right was had: once for each payment.
+ * Marks a payment as settled with its effects, and claims the delivery where `deliver` returns true. `delivered` is
+ * true once per payment.
  */
 export async function settle(
   deps: InstalledDeps,
@@ -113,7 +112,7 @@ export async function settle(
   return done
 }
 
-/** Writes down that nothing will come of it. */
+/** Marks a payment as failed. */
 export async function abandonPayment(
   { database, log }: Pick<InstalledDeps, 'database' | 'log'>,
   { id }: Pick<PaymentRecord, 'id'>,
@@ -123,7 +122,7 @@ export async function abandonPayment(
   log.info('payment given up', { payment: id, reason })
 }
 
-/** What a payer whose payment is under way is told: no challenge, which would be paid a second time. */
+/** The refusal of a pending payment: without terms, which would be paid a second time. */
 export function settlementPending(headers: Readonly<Record<string, string>>): ApiError {
   return new ApiError(
     'settlement_pending',

@@ -1,7 +1,6 @@
 /**
- * Group commit. Writes that wait at the same time share one transaction, and so one flush to the disk;
- * each stands in its own savepoint, so one that throws undoes only itself. No promise settles before
- * the commit: what a caller acknowledges afterwards is durable.
+ * Group commit. Waiting writes share one transaction and one flush to the disk; each has a savepoint, so an error
+ * undoes that write alone. Promises settle after the commit: what a caller then acknowledges is durable.
  */
 import type { Kysely } from 'kysely'
 
@@ -12,17 +11,16 @@ import type { Sqlite3Connection } from './sqlite3/connection.ts'
 import { createDialect } from './sqlite3/dialect.ts'
 
 /**
- * Runs `work` in the next transaction and answers its value once that is committed.
+ * Runs `work` in the next transaction and resolves to its value once that is committed.
  *
- * `work` uses only `tx`, and awaits every query before it ends. It may run long before the commit, so it
- * has no effects but its rows. An error of its own rejects only this write. BusyError, DiskFullError and
- * DatabaseBrokenError (all DatabaseUnavailableError) mean that nothing may be acknowledged.
+ * `work` uses only `tx`, and awaits every query. It may run long before the commit, so it has no effects but its rows.
+ * Its own errors reject only this write. DatabaseUnavailableError means that nothing may be acknowledged.
  */
 export type Write<DB> = <T>(work: (tx: Transaction<DB>) => Promise<T>) => Promise<T>
 
 export interface Writer<DB> {
   readonly write: Write<DB>
-  /** Refuses further writes and resolves when those that wait are done. */
+  /** Refuses further writes and waits for those in the queue. */
   readonly close: () => Promise<void>
 }
 
@@ -31,23 +29,22 @@ interface Job<DB> {
   readonly reject: (error: unknown) => void
 }
 
-/** Told of the queue and of every transaction; called between writes, it may not wait. */
+/** Called between writes. */
 export interface WriteObserver {
-  /** How many writes wait now. */
+  /** The number of waiting writes. */
   readonly waiting: (writes: number) => void
-  /** A transaction of so many writes was committed; the commit took this long, its flush included. */
+  /** A committed transaction: its number of writes, and the time of the commit with its flush. */
   readonly committed: (writes: number, ms: number) => void
-  /** A transaction failed as a whole. */
   readonly failed: (error: unknown) => void
 }
 
-/** Tells the caller; kept until the commit. */
+/** Resolves or rejects the caller after the commit. */
 type Settle = () => void
 
-/** Large enough that the flush no longer matters, small enough that the first of them need not wait long. */
+/** Large enough that the flush does not matter, small enough that the first write need not wait long. */
 const batchLimit = 256
 
-/** @param workLimitMs how long one `work` may keep the writer before it is undone and refused. */
+/** @param workLimitMs limit for one `work`, which is then undone and refused */
 export function createWriter<DB>(
   db: Kysely<DB>,
   connection: Sqlite3Connection,
@@ -97,7 +94,7 @@ export function createWriter<DB>(
     draining = null
   }
 
-  /** Answers the jobs that were not reached because the transaction was lost before their turn. */
+  /** Returns the jobs that were not reached because the transaction was lost. */
   async function runBatch(batch: readonly Job<DB>[]): Promise<readonly Job<DB>[]> {
     const settles: Settle[] = []
     let reached = 0

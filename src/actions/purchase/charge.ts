@@ -1,4 +1,4 @@
-/** The part of a purchase in which the money moves: handed over once, waited for, and answered. */
+/** The charge of a purchase: submitted once, awaited and delivered. */
 import { isoTime } from '../../core/time.ts'
 import { setPaymentHash, submitPayment } from '../../db/payments/payments.ts'
 import type { PaymentRecord, SettledIn } from '../../db/payments/record.ts'
@@ -15,7 +15,7 @@ import type { SettlementStatus } from '../settlement.ts'
 import { alreadyUsed, purchaseResult, refusal, stillPending } from './sale.ts'
 import type { PurchaseResult, Sale } from './sale.ts'
 
-/** Hands the authorization over, waits for it to be mined, and delivers. */
+/** Submits the authorization, waits for its block, and delivers. */
 export async function charge<T>(
   sale: Sale<T>,
   reserved: PaymentRecord,
@@ -29,7 +29,7 @@ export async function charge<T>(
     const noted = await deps.database.write((tx) => submitPayment(tx, reserved.id, { txHash, now }))
     if (!noted) throw settlementPending(stillPending(key.payer, null))
   }
-  // Once noted it stays so, also where a node refuses it: the words of one node are no proof that none has it.
+  // Stays submitted even where a node refuses it: another may have it.
   const { txHash } = await payments.settler.submit(authorization, { gas, terms }, record)
   if (txHash !== null && payments.settler.mode === 'facilitator') {
     await deps.database.write((tx) => setPaymentHash(tx, reserved.id, txHash))
@@ -40,7 +40,7 @@ export async function charge<T>(
 
 /**
  * Waits for the transfer.
- * @throws ApiError 503 where it is not seen in time; 402 where it can no longer come.
+ * @throws ApiError 503 where it is not seen in time; 402 where it can no longer come
  */
 async function mined<T>(sale: Sale<T>, submitted: PaymentRecord): Promise<SettledIn> {
   const { deps, payments, asked, key } = sale
@@ -56,7 +56,7 @@ async function mined<T>(sale: Sale<T>, submitted: PaymentRecord): Promise<Settle
     const isOver = deps.clock.monotonic() - beganMs >= patienceMs || look === pausesMs.length - 1
     if (!isOver) continue
     if (standing.kind === 'open') break
-    // Of several nodes behind one address one may lag: bad news are believed when patience ends.
+    // One of several nodes behind an address may lag: bad news counts once the time is over.
     await abandonPayment(deps, submitted, standing.kind)
     if (standing.kind === 'spent') {
       const details = 'The authorization was cancelled, or used for another transfer'
@@ -68,7 +68,7 @@ async function mined<T>(sale: Sale<T>, submitted: PaymentRecord): Promise<Settle
   throw settlementPending(stillPending(key.payer, txHash))
 }
 
-/** One look, as cheap as it can be while nothing has been mined. What cannot be seen now is seen later. */
+/** One cheap look; failures to look are retried. */
 async function lookFor(payments: PaymentsOn, submitted: PaymentRecord): Promise<SettlementStatus> {
   try {
     if (submitted.txHash === null) return await findSettlement(payments, submitted)
@@ -77,9 +77,9 @@ async function lookFor(payments: PaymentsOn, submitted: PaymentRecord): Promise<
       expectedTransfer(submitted),
     )
     if (fate.kind === 'transferred') return { kind: 'found', in: fate }
-    // A success without the transfer cannot be: that node knows nothing.
+    // A success without the transfer is impossible: the node is wrong.
     if (fate.kind === 'unknown' || fate.kind === 'other') return { kind: 'open' }
-    // It failed: by the end of its time, or because a stranger's copy of it came first.
+    // It failed: it expired, or a copy sent by a stranger came first.
     const standing = await findSettlement(payments, submitted)
     return standing.kind === 'open' ? { kind: 'dead' } : standing
   } catch (error) {
@@ -102,6 +102,6 @@ async function deliver<T>(
   )
   if (delivered) return purchaseResult(payment, bought.value)
   if (payment.deliveredAt !== null) throw alreadyUsed(sale)
-  // Nobody is there to be told; who comes back with the same payment is served.
+  // The payer has left; the same payment is served later.
   throw settlementPending(stillPending(key.payer, payment.txHash))
 }

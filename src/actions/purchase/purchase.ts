@@ -1,7 +1,7 @@
 /**
- * One purchase, once: a signed authorization buys one answer for exactly its price. The order is the point of this
- * file: what costs nothing first, then the reservation, the answer made and kept back, the money, and the answer.
- * What fails before the money moves charges nobody; what fails after can be asked for resubmit with the same payment.
+ * One purchase: a signed authorization buys one answer for exactly its price. The order is the point of this file:
+ * free checks first, then the reservation, the answer made and kept back, the money, and the answer. A failure before
+ * the money moves charges nobody; after it, the answer can be requested again with the same payment.
  */
 import { sha256Hex } from '../../auth/messages.ts'
 import { ApiError } from '../../contract/errors.ts'
@@ -26,9 +26,9 @@ import { alreadyUsed, matchesPurchase, refusal, stillPending } from './sale.ts'
 import type { PurchaseResult, PurchaseRequest, Sale } from './sale.ts'
 
 /**
- * Takes the payment and answers with what it bought.
- * @throws ApiError 400 where the header is no payment; 402 with fresh terms where it buys nothing and charged nobody;
- *   503 without terms where the same payment is to be sent resubmit; whatever `produce` throws.
+ * Accepts the payment and returns the purchase.
+ * @throws ApiError 400 for a malformed payment; 402 with fresh terms where nobody was charged; 503 without terms where
+ * the same payment is to be sent again; whatever `produce` throws
  */
 export async function purchase<T>(
   deps: ActionDeps,
@@ -53,7 +53,7 @@ export async function purchase<T>(
   try {
     await authenticate(sale)
     const inFlight = `${payer}:${nonce}`
-    // From the look to the mark nothing is awaited: of two copies of one payment the second finds it here.
+    // No await between check and mark: a second copy of the payment finds it here.
     if (payments.inFlight.has(inFlight)) throw settlementPending(stillPending(payer, null))
     payments.inFlight.add(inFlight)
     try {
@@ -68,7 +68,7 @@ export async function purchase<T>(
   }
 }
 
-/** The payer's own key, or a contract at the payer's address; the latter is asked once for each payment. */
+/** Checks the payer's key, or the contract at its address once per payment. */
 async function authenticate<T>(sale: Sale<T>): Promise<void> {
   const { deps, payments, asked, authorization, key, signatureSha256 } = sale
   if (await isSignedByKey(authorization)) return
@@ -103,13 +103,10 @@ async function sell<T>(sale: Sale<T>): Promise<PurchaseResult<T>> {
   }
 }
 
-/** By then every node has seen what was mined in time. */
+/** By then every node has seen the transactions mined in time. */
 const SURELY_SEEN_SECONDS = 600
 
-/**
- * Too late to be sent. What went through all the same is served nevertheless: a stranger may have brought it to the
- * chain, also where nothing is known of it here, or it was given up.
- */
+/** Too late to be sent. A transfer that went through in time is served nevertheless: a stranger may have sent it. */
 async function handleExpiredAuthorization<T>(
   sale: Sale<T>,
   known: PaymentRecord | null,
@@ -126,7 +123,7 @@ async function handleExpiredAuthorization<T>(
       return await serveFound(sale, reserved, standing.in)
     }
     if (standing.kind === 'open') {
-      // A node that lags sees it soon; to sign anew might be to pay twice.
+      // A lagging node sees it soon; a new signature might pay twice.
       const isSoon = asked.nowMs / secondMs < validBefore + SURELY_SEEN_SECONDS
       throw isSoon ? settlementPending(stillPending(key.payer, null)) : alreadyUsed(sale)
     }
@@ -134,7 +131,7 @@ async function handleExpiredAuthorization<T>(
   throw refusal(asked, late.code, late.details, key.payer)
 }
 
-/** @param left a reservation that a process took into its end: nothing was handed to anybody for it. */
+/** @param left an unused reservation of a process that ended */
 async function reserve<T>(sale: Sale<T>, left: PaymentRecord | null): Promise<PaymentRecord> {
   const { deps, payments, asked, authorization, key, signatureSha256 } = sale
   const { terms, purpose, detail = null, nowMs } = asked
@@ -161,7 +158,7 @@ async function reserve<T>(sale: Sale<T>, left: PaymentRecord | null): Promise<Pa
   return reserved
 }
 
-/** The chain would not take it. Where that is because the very transfer was sent by a stranger, it is honoured. */
+/** The chain refuses it. Where a stranger has sent this very transfer, it is served. */
 async function handleUsedAuthorization<T>(
   sale: Sale<T>,
   reserved: PaymentRecord,
@@ -171,7 +168,7 @@ async function handleUsedAuthorization<T>(
   if (reason === 'used') {
     const standing = await findSettlement(payments, reserved)
     if (standing.kind === 'found') return await serveFound(sale, reserved, standing.in)
-    // One look says used, the other does not see by what: to sign anew might be to pay twice.
+    // One look reports it as used, the other finds no transfer: a new signature might pay twice.
     if (standing.kind === 'open') throw settlementPending(stillPending(key.payer, null))
   }
   throw refusal(asked, refusalCodes[reason], message, key.payer)

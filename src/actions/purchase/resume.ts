@@ -1,4 +1,4 @@
-/** Payments that come resubmit, or whose money is seen to have moved before: served once, and never charged twice. */
+/** Payments seen before, or already settled: served once, never charged twice. */
 import { isoTime } from '../../core/time.ts'
 import { claimDelivery } from '../../db/payments/payments.ts'
 import type { PaymentRecord, SettledIn } from '../../db/payments/record.ts'
@@ -8,7 +8,7 @@ import { charge } from './charge.ts'
 import { alreadyUsed, purchaseResult, matchesPurchase, refusal, stillPending } from './sale.ts'
 import type { PurchaseResult, Sale } from './sale.ts'
 
-/** A payment that was seen before: served where the money has moved and nothing was delivered for it. */
+/** Serves a known payment where the money has moved and nothing was delivered. */
 export async function resume<T>(sale: Sale<T>, known: PaymentRecord): Promise<PurchaseResult<T>> {
   const { deps, payments, asked, key } = sale
   if (!matchesPurchase(known, asked)) throw alreadyUsed(sale)
@@ -22,11 +22,7 @@ export async function resume<T>(sale: Sale<T>, known: PaymentRecord): Promise<Pu
   throw refusal(asked, 'payment_expired', 'It ran out before it was mined', key.payer)
 }
 
-/**
- * Under way, and not mined. A transaction that no node knows of was lost with the process that signed it, or on the
- * way, and a facilitator may never have been asked: it is sent anew. The token takes the authorization once, however
- * often it is sent.
- */
+/** Submitted and not mined. A transaction that no node knows is sent again: the token accepts an authorization once. */
 async function resubmit<T>(sale: Sale<T>, known: PaymentRecord): Promise<PurchaseResult<T>> {
   const { payments, asked, authorization, key } = sale
   const stays = settlementPending(stillPending(key.payer, known.txHash))
@@ -38,8 +34,8 @@ async function resubmit<T>(sale: Sale<T>, known: PaymentRecord): Promise<Purchas
 }
 
 /**
- * The money is seen to have moved before the answer was made: that is written down first, so that it can be asked for
- * resubmit, at any time, where making the answer fails.
+ * The money has moved before the answer was made: stored first, so that the answer can be requested again where making
+ * it fails.
  */
 export async function serveFound<T>(
   sale: Sale<T>,
@@ -50,7 +46,7 @@ export async function serveFound<T>(
   return await serveSettled(sale, payment)
 }
 
-/** Of two who come for the same answer the second finds it taken. */
+/** Of two requests for the same answer, the second finds it delivered. */
 async function serveSettled<T>(sale: Sale<T>, settled: PaymentRecord): Promise<PurchaseResult<T>> {
   const { deps, asked } = sale
   if (settled.deliveredAt !== null || settled.finality === 'undone') throw alreadyUsed(sale)

@@ -1,4 +1,4 @@
-/** One sale: what is asked for, what was sent for it, and what its payer is told. */
+/** A purchase request, its sale, and the responses to its payer. */
 import type { ApiError, ErrorCode } from '../../contract/errors.ts'
 import type { JsonObject } from '../../core/canonical-json.ts'
 import type { PaymentKey, PaymentPurpose, PaymentRecord } from '../../db/payments/record.ts'
@@ -8,28 +8,28 @@ import type { PaymentOffer } from '../../payments/challenge.ts'
 import type { PaymentsOn } from '../../payments/settler.ts'
 import type { ActionDeps } from '../deps.ts'
 
-/** What is asked for, and what was sent for it; `terms.payTo` is the receiver of this installation. */
+/** `terms.payTo` is the receiver of this installation. */
 export interface PurchaseRequest<T> extends PaymentOffer {
-  /** The payment as it stands in its header. */
+  /** The payment header. */
   readonly header: string
   readonly purpose: PaymentPurpose
-  /** What the effect of the purpose is told; kept with the payment. */
+  /** Data for the effect of the purpose, stored with the payment. */
   readonly detail?: JsonObject
   readonly nowMs: number
-  /** Makes what is bought, before anybody is charged: it throws where there is nothing to sell. */
+  /** Makes the answer before the charge; throws where there is nothing to sell. */
   readonly produce: () => Promise<T>
-  /** Whether the payer's connection has ended: what cannot be delivered is kept for the next time. */
+  /** Whether the payer's connection has ended: the answer is then kept for the next request. */
   readonly isGone: () => boolean
 }
 
 export interface PurchaseResult<T> {
   readonly value: T
   readonly payment: PaymentRecord
-  /** Tell the payer how it was settled, in both versions. */
+  /** Settlement headers in both protocol versions. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** What one purchase carries from step to step. */
+/** The state of one purchase between its steps. */
 export interface Sale<T> {
   readonly deps: ActionDeps
   readonly payments: PaymentsOn
@@ -39,7 +39,6 @@ export interface Sale<T> {
   readonly signatureSha256: string
 }
 
-/** A payment buys what it was made for, and nothing else. */
 export function matchesPurchase<T>(
   known: PaymentRecord,
   { terms, purpose }: PurchaseRequest<T>,
@@ -52,12 +51,12 @@ export function purchaseResult<T>(payment: PaymentRecord, value: T): PurchaseRes
   return { value, payment, headers: outcomeHeaders({ payer, txHash, errorReason: null }) }
 }
 
-/** 402: the authorization has bought something before, and buys nothing more. */
+/** 402: the authorization has been used for a purchase. */
 export function alreadyUsed<T>({ asked, key }: Sale<T>): ApiError {
   return refusal(asked, 'authorization_already_used', undefined, key.payer)
 }
 
-/** 402 with fresh terms, the reason told in both versions of the protocol. */
+/** 402 with fresh terms and the reason in both protocol versions. */
 export function refusal(
   asked: PaymentOffer,
   code: ErrorCode,
@@ -69,7 +68,7 @@ export function refusal(
   return paymentRequired(code, asked, details, told)
 }
 
-/** Headers of an answer that comes before the outcome is known. */
+/** Headers of a response before the outcome is known. */
 export function stillPending(payer: string, txHash: string | null): Record<string, string> {
   return outcomeHeaders({ payer, txHash, errorReason: 'settlement_pending' })
 }

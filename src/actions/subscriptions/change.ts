@@ -27,7 +27,7 @@ import { priceMicroUsdcOf } from './view.ts'
 
 export interface SubscriptionRequest extends PartnerWrite {
   readonly tier: TierName
-  /** The payment as it stands in its header; null where none was sent. */
+  /** The payment header. */
   readonly payment: string | null
   readonly isGone: () => boolean
 }

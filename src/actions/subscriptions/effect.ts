@@ -131,7 +131,7 @@ async function keepAnswer(
   await insertIdempotencyKey(tx, { caller: wallet, key }, { ...answer, expiresAt })
 }
 
-/** A reorganisation took the payment back: the time that it bought is gone, what was taken in exchange stays. */
+/** Runs when a reorganisation has undone the payment for good. */
 export async function subscriptionUndone(
   deps: InstalledDeps,
   tx: Transaction<Database>,

@@ -1,16 +1,13 @@
 /**
- * One connection of the `sqlite3` package (node-sqlite3), for Kysely.
- *
- * The package is archived upstream and gets no more fixes, so it is pinned, and everything that has to
- * be known about it stands in this folder alone. What it does wrong, and what is done about it here:
- *
- * - It stores a bigint as NULL, an object as `[object Object]`, a Date as a number, NaN and undefined as
- *   NULL, a lone surrogate as U+FFFD, and hands integers beyond 2^53 over rounded. All are refused.
- * - Statements of several async scopes interleave on its connection: a rollback of one request undoes
- *   an acknowledged insert of another. A mutex serialises every use of the connection.
- * - It binds integers beyond 2^31 as REAL. STRICT INTEGER columns turn them back without loss; in
- *   expressions keep in mind that a division by such a parameter is a floating-point division.
- * - `Database#run` prepares its statement anew each time; here prepared statements are kept.
+ * One connection of the `sqlite3` package (node-sqlite3), for Kysely. The package is archived upstream and pinned. Its
+ * faults, and what is done about them in this folder:
+ * - It stores a bigint, NaN and undefined as NULL, an object as `[object Object]`, a Date as a number, a lone
+ * surrogate as U+FFFD, and returns integers beyond 2^53 rounded. All are refused.
+ * - Statements of several async scopes interleave on its connection: a rollback of one request undoes an acknowledged
+ * insert of another. A lock serialises every use.
+ * - It binds integers beyond 2^31 as REAL. STRICT INTEGER columns convert them back; in expressions, a division by
+ * such a parameter is a floating-point division.
+ * - `Database#run` prepares its statement each time; here prepared statements are cached.
  */
 import type { CompiledQuery, DatabaseConnection, QueryResult, RootOperationNode } from 'kysely'
 import sqlite3 from 'sqlite3'
@@ -23,30 +20,29 @@ import { toParameter, unsafeColumn } from './values.ts'
 import type { Parameter } from './values.ts'
 
 export interface Sqlite3Options {
-  /** A file. Databases in memory have one connection only, which this program's readers could not share. */
+  /** A file; databases in memory have one connection only. */
   readonly path: string
   readonly mode: 'create' | 'read-write' | 'read-only'
-  /** How long one transaction may keep others waiting for the connection. */
+  /** Limit for one transaction to hold the connection. */
   readonly heldLimitMs: number
-  /** How long a transaction waits for the write lock while another process has it; 5 s unless told. */
+  /** How long a transaction waits for the write lock of another process; 5 s by default. */
   readonly lockPatienceMs?: number
-  /** Told once, when the disk or the file has failed. */
+  /** Called once, when the disk or the file fails. */
   readonly onBroken?: (error: DatabaseBrokenError) => void
 }
 
 const defaultLockPatienceMs = 5000
 /**
- * SQLite asks for a lock ever more seldom, down to ten times a second, and a busy writer in another
- * process frees it for a millisecond between two transactions. So it is asked for in rounds of 8 ms,
- * which are four questions each; for everything but the beginning of a transaction the wait is long.
+ * SQLite polls for a lock ever more rarely, down to ten times a second, and a busy writer frees it for a millisecond
+ * between two transactions. Rounds of 8 ms are four polls each.
  */
 const beginImmediate = 'pragma busy_timeout = 8; begin immediate; pragma busy_timeout = 5000'
 const restoreBusyTimeout = 'pragma busy_timeout = 5000'
 
-/** Statements kept prepared per connection: far above the number of queries the program knows. */
+/** Cached statements per connection: far more than the program has. */
 const statementLimit = 256
 
-/** Opens the file. @throws Error with the reason where it cannot be opened. */
+/** @throws Error with the reason where the file cannot be opened */
 export async function openSqlite3(options: Sqlite3Options): Promise<Sqlite3Connection> {
   const flags = {
     create: sqlite3.OPEN_READWRITE | sqlite3.OPEN_CREATE,
@@ -76,10 +72,10 @@ export class Sqlite3Connection implements DatabaseConnection {
   readonly #database: sqlite3.Database
   readonly #lockPatienceMs: number
   readonly #onBroken: (error: DatabaseBrokenError) => void
-  /** Oldest use first. */
+  /** Least recently used first. */
   readonly #statements = new Map<string, sqlite3.Statement>()
   #inTransaction = false
-  /** Why the present transaction is no more, although nobody rolled it back. */
+  /** The error with which SQLite ended the transaction. */
   #lost: Error | null = null
   #broken: DatabaseBrokenError | null = null
 
@@ -95,29 +91,28 @@ export class Sqlite3Connection implements DatabaseConnection {
     this.#onBroken = onBroken
   }
 
-  /** Set once the disk or the file failed; from then on the connection refuses everything. */
+  /** Set once the disk or the file has failed; every later use is refused. */
   get broken(): DatabaseBrokenError | null {
     return this.#broken
   }
 
-  /** Why SQLite ended the present transaction by itself; every statement until its rollback is refused. */
+  /** The error with which SQLite ended the transaction; statements before its rollback are refused. */
   get lost(): Error | null {
     return this.#lost
   }
 
-  /** `first`: statements without parameters or rows that the transaction begins with. */
+  /** `first`: statements without parameters or rows to begin with. */
   async begin(first = ''): Promise<void> {
     const untilMs = performance.now() + this.#lockPatienceMs
     for (;;) {
       try {
-        // Immediate: a deferred transaction that reads first and then writes gets SQLITE_BUSY at once,
-        // whatever busy_timeout says.
+        // Immediate: a deferred transaction that reads before it writes gets SQLITE_BUSY at once.
         await this.exec(`${beginImmediate}; ${first}`)
         break
       } catch (error) {
         if (error instanceof BusyError && performance.now() < untilMs) continue
         if (error instanceof BusyError) await this.exec(restoreBusyTimeout)
-        // It may have begun before what failed, and nobody else would end it.
+        // The transaction may have begun before the failure.
         else await new Promise((resolve) => this.#database.exec('rollback', resolve))
         throw error
       }
@@ -130,12 +125,12 @@ export class Sqlite3Connection implements DatabaseConnection {
     this.#inTransaction = false
   }
 
-  /** Ends the transaction, also one that SQLite has already ended. Leaves no transaction behind. */
+  /** Ends the transaction, also one that SQLite has ended. */
   async rollback(): Promise<void> {
     const ended = this.#lost !== null || this.#broken !== null
     this.#lost = null
     this.#inTransaction = false
-    // Also on a broken connection, which would otherwise keep the write lock from other processes.
+    // Also on a broken connection, which would keep the write lock.
     const cause = await new Promise<Error | null>((resolve) =>
       this.#database.exec('rollback', resolve),
     )
@@ -171,7 +166,7 @@ export class Sqlite3Connection implements DatabaseConnection {
     throw new Error('Streaming is not supported on this database: page through the rows by key.')
   }
 
-  /** Ends the statement that runs now, which then fails as unavailable. */
+  /** Ends the running statement, which then fails as unavailable. */
   interrupt(): void {
     this.#database.interrupt()
   }
@@ -211,8 +206,7 @@ export class Sqlite3Connection implements DatabaseConnection {
       statement.run(parameters, function done(error) {
         if (error !== null) return reject(explain(error))
         const numAffectedRows = BigInt(this.changes)
-        // The driver repeats the last id of the connection after every statement; it means something
-        // only where a row was inserted.
+        // The driver repeats the last id after every statement; it is valid only after an insert.
         if (node.kind !== 'InsertQueryNode' || this.changes === 0) {
           return resolve({ rows: [], numAffectedRows })
         }
@@ -249,7 +243,7 @@ export class Sqlite3Connection implements DatabaseConnection {
     if (this.#lost !== null) throw this.#lost
   }
 
-  /** What an error of the driver means for the program; also notes a lost transaction or a broken file. */
+  /** Translates an error of the driver, and notes a lost transaction or a broken file. */
   #explain(error: Error): Error {
     const code: unknown = 'code' in error ? error.code : undefined
     const explained = meaningOf(error, code)
