@@ -44,9 +44,7 @@ export function isReceiptKey(registered: string | null, draft: NewReceipt): bool
 export function acceptedView(
   record: Omit<ReceiptRecord, 'seq'>,
   known: {
-    /** Earned by this receipt so far. */
     readonly earnedMicroUsdc: number
-    /** See the worker's standing. */
     readonly decayedSumAtEpoch: number
     readonly siteUrl: string
     readonly nowMs: number

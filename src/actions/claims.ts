@@ -1,4 +1,3 @@
-/** `POST /claim` by wallet. */
 import { messages } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { ClaimBody, WalletClaimBody } from '../contract/schemas/claim.ts'

@@ -22,7 +22,6 @@ export interface InstalledDeps {
   readonly serviceName: string
   /** Pages are marked as those of a demo. */
   readonly isDemo?: boolean
-  /** Without a slash at the end. */
   readonly siteUrl: string
   /** What people wrote under `data/`. */
   readonly reference: () => Reference

@@ -33,7 +33,6 @@ import { requireWallet } from './signed-body.ts'
 
 const CODE_LIFE_MS = 15 * minuteMs
 const MAX_TRIES = 5
-/** Codes per hour. */
 const MAX_SENDS = { toEmail: 3, fromRemote: 10 } as const
 
 /**
@@ -53,7 +52,6 @@ export async function sendClaimCode(
   if (prior !== null) return prior
   const { nowMs } = request
   const emailHash = hashOf(deps, body.email)
-  // Per network: one sender may have all of its addresses.
   const remoteHash = deps.keyedHash('email-fingerprint', fingerprint.network)
   const wallet = body.wallet === undefined ? null : requireWallet(body.wallet, 'wallet')
   const code = sixDigits(deps.random)
@@ -180,7 +178,6 @@ async function sendEmail(deps: ActionDeps, to: string, lines: readonly string[])
   }
 }
 
-/** Case-insensitive, as people expect. */
 function hashOf(deps: Pick<ActionDeps, 'keyedHash'>, email: string): string {
   return deps.keyedHash('email', email.toLowerCase())
 }

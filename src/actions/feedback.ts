@@ -84,7 +84,6 @@ export async function submitFeedback(
   })
 }
 
-/** Ignores case, width and white space. */
 function normalized(text: string): string {
   return text.normalize('NFKC').toLowerCase().replaceAll(/\s+/g, ' ')
 }

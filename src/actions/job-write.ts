@@ -13,19 +13,16 @@ import { transitionJob } from '../db/jobs/transitions.ts'
 import type { Database } from '../db/schema.ts'
 import type { PartnerWrite } from './partner-write.ts'
 
-/** A partner's write with its body. */
 export interface JobWrite<Body> extends PartnerWrite {
   readonly body: Body
 }
 
-/** A job and the caller's role in it. */
 export interface JobContext {
   readonly job: JobRecord
   readonly role: Exclude<JobRole, 'clock'>
   readonly bid: BidRecord | null
 }
 
-/** @throws ApiError `unknown_job` */
 export async function loadJobContext(
   db: Kysely<Database>,
   jobId: string,

@@ -1,4 +1,3 @@
-/** Writes of posters and bidders: post, bid, award, cancel, dispute. */
 import { ApiError } from '../contract/errors.ts'
 import type { BidBody, JobBody } from '../contract/schemas/job.ts'
 import { decide } from '../core/job.ts'

@@ -10,7 +10,6 @@ import { requireSignature, requireWallet } from './signed-body.ts'
 export interface SwornOath {
   readonly kind: OathKind
   readonly version: number
-  /** The wallet's `id`. */
   readonly wallet: string
   readonly messageSha256: string
   readonly signatureSha256: string
@@ -26,7 +25,6 @@ export async function requireOath(
   oath: {
     readonly kind: OathKind
     readonly json: JsonObject
-    /** As sent. */
     readonly wallet: string
     readonly timestamp: string
     readonly signature: string

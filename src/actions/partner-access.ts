@@ -14,13 +14,11 @@ import type { Reference } from './reference.ts'
 
 export type Tier = z.infer<typeof tier>
 
-/** A checked partner bearer. */
 export interface BearerProof extends SignedProof {
   /** `body`: the signature covers the raw body as well. */
   readonly binding: 'path' | 'body'
 }
 
-/** A partner with its current subscription. */
 export type CurrentPartner = PartnerRecord
 
 /** Path of a premium read in the registry, below the API. */

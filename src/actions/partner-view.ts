@@ -1,4 +1,3 @@
-/** Responses about partners. None has an e-mail address. */
 import type { Kysely } from 'kysely'
 
 import type { OathEntry, OwnPartner, SignupAnswer } from '../contract/schemas/partner.ts'

@@ -13,17 +13,13 @@ import { paymentEffects } from './payment-effects.ts'
 import { abandonPayment, expectedTransfer, settle, settlementStatus } from './settlement.ts'
 
 export interface PaymentWatch {
-  /** Runs one round. Never throws. */
   readonly run: () => Promise<void>
-  /** Runs until the signal aborts. */
   readonly runEvery: (signal: AbortSignal) => Promise<void>
-  /** Problems for `/health`. */
   readonly problems: () => readonly string[]
 }
 
 const INTERVAL_MS = minuteMs
 const PART = 200
-/** Longer than a request holds a reservation. */
 const STALE_SECONDS = 300
 /** By then the fate of every expired payment is known, if the chain can be asked. */
 const OVERDUE_SECONDS = 600

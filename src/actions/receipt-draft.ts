@@ -16,7 +16,6 @@ import { invalidField, orUnavailable, requireWallet } from './signed-body.ts'
 
 type DraftDeps = Pick<ActionDeps, 'reference' | 'verifyInWorker'>
 
-/** Accepted clock skew of payment times. */
 const CLOCK_SKEW_MS = 5 * minuteMs
 const ALGORITHM = /^ed25519:/
 
@@ -99,9 +98,7 @@ async function requireIssuer(
     readonly body: ReceiptBody
     readonly json: JsonObject
     readonly nowMs: number
-    /** Submitted by the worker. */
     readonly isByWorker: boolean
-    /** The signing text of the receipt alone. */
     readonly text: string
   },
 ): Promise<Issuer> {

@@ -59,7 +59,6 @@ function createQueue({ database, siteUrl }: QueueDeps): Enqueue {
       for (const [at, { resolve }] of group.entries()) resolve(outcomes[at] ?? null)
     } catch (error) {
       if (group.length === 0) {
-        // The writer did not reach it.
         group = queue.splice(0)
         isWriting = false
       }

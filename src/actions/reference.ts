@@ -27,10 +27,8 @@ export type OathKind = z.infer<typeof oath>['kind']
 
 export interface Reference {
   readonly rails: ReadonlyMap<string, z.infer<typeof rail>>
-  /** Slugs of the taxonomy. */
   readonly skills: ReadonlySet<string>
   readonly tiers: ReadonlyMap<string, z.infer<typeof tier>>
-  /** The newest version of each kind. */
   readonly oaths: ReadonlyMap<OathKind, z.infer<typeof oath>>
   readonly platforms: ReadonlyMap<string, z.infer<typeof platform>>
 }

@@ -21,7 +21,6 @@ export type SettlementStatus =
   | { readonly kind: 'found'; readonly in: SettledIn }
   | { readonly kind: 'spent' | 'dead' | 'open' }
 
-/** Beyond any block time and node lag. */
 const SURELY_EXPIRED_SECONDS = 60
 /** How long before its reservation an authorization may have been used by a stranger. */
 const SEEN_BEFORE_SECONDS = 1800
@@ -112,7 +111,6 @@ export async function settle(
   return done
 }
 
-/** Marks a payment as failed. */
 export async function abandonPayment(
   { database, log }: Pick<InstalledDeps, 'database' | 'log'>,
   { id }: Pick<PaymentRecord, 'id'>,

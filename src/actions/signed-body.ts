@@ -17,7 +17,6 @@ export interface BodyStatement {
   /** The body as it was parsed: what is hashed is what was sent, unknown to no schema's defaults. */
   readonly json: JsonObject
   readonly wallet: string
-  /** RFC 3339. */
   readonly timestamp: string
   readonly signature: string
   /** The message of this kind of statement, see `auth/messages.ts`. */

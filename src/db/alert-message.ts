@@ -25,7 +25,6 @@ export function alertPayload(event: AlertEvent): string {
   return payloadOf(event.kind, event.created_at, { ...event, data: { truncated: true } })
 }
 
-/** The body of a test delivery. */
 export function testPayload(subscriptionId: string, createdAt: string): string {
   return payloadOf('test', createdAt, { subscription_id: subscriptionId })
 }

@@ -51,7 +51,6 @@ export async function insertSubscription(
   return record
 }
 
-/** Newest first. */
 export async function subscriptionsOf(
   db: Kysely<Database>,
   wallet: string,

@@ -72,7 +72,6 @@ export async function finishApplication(
   return updated.numUpdatedRows === 1n
 }
 
-/** The newest attempt with a signed message of the partner, or null. */
 export async function findApplicationByMessage(
   db: Kysely<Database>,
   partner: string,

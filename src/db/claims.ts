@@ -44,7 +44,6 @@ export async function putClaim(
     readonly wallet: Wallet | null
     readonly displayName: string
     readonly emailHash: string | null
-    /** RFC 3339. */
     readonly now: string
     readonly replaced?: number
   },

@@ -1,4 +1,3 @@
-/** Counters in memory, persisted across restarts. */
 import type { Kysely } from 'kysely'
 
 import type { Database } from './schema.ts'
@@ -15,7 +14,6 @@ export async function saveCounts(
     .execute()
 }
 
-/** The last saved counters, or null. */
 export async function loadCounts(db: Kysely<Database>, name: string): Promise<Buffer | null> {
   const row = await db
     .selectFrom('persisted_counters')

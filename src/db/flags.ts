@@ -74,7 +74,6 @@ export async function closeFlag(
   return row === undefined ? null : toRecord(row)
 }
 
-/** Oldest first. */
 export async function listOpenFlags(db: Kysely<Database>): Promise<readonly FlagRecord[]> {
   const rows = await db
     .selectFrom('flags')

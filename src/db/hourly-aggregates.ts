@@ -13,7 +13,6 @@ export interface HourlyAggregate<Json = unknown> {
 }
 
 interface FoldBucket<Json = unknown> {
-  /** Unix hours. */
   readonly hour: number
   readonly body: Json
 }
@@ -21,7 +20,6 @@ interface FoldBucket<Json = unknown> {
 /** SQLite accepts 32,766 parameters. */
 const rowsPerInsert = 1000
 
-/** The cursor of a stream and its buckets from `fromHour` on. */
 export async function loadHourlyAggregate(
   db: Kysely<Database>,
   rail: string,

@@ -1,4 +1,3 @@
-/** Single persisted values of the installation. */
 import type { Kysely } from 'kysely'
 
 import type { Database } from './schema.ts'

@@ -38,7 +38,6 @@ const baseline = {
   ],
 } as const satisfies Migration
 
-/** A released migration is never changed: a change is a new migration at the end of the list. */
 export const migrations: readonly Migration[] = [baseline]
 
 /**

@@ -11,7 +11,6 @@ export type NameKind = 'worker' | 'claim' | 'partner'
 export async function putName(
   db: Kysely<Database>,
   named: {
-    /** The wallet's `id`. */
     readonly wallet: string
     readonly kind: NameKind
     /** Null deletes the name. */

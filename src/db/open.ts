@@ -30,21 +30,15 @@ export interface OpenOptions {
   readonly heldLimitMs?: number
   /** How long a transaction waits while another process writes (5 s). */
   readonly lockPatienceMs?: number
-  /**
-   * Called once, when the disk or the file fails. No query works from then on, and the last commit may be lost: the
-   * process has to end, and the next one recovers the file.
-   */
   readonly onBroken?: (error: DatabaseBrokenError) => void
   /** `others`: leaves checkpoints to Litestream, which must see every frame first. */
   readonly checkpoints?: 'own' | 'others'
-  /** Observes the queue and the transactions of `write`. */
   readonly observer?: WriteObserver
 }
 
 export interface OpenDatabase {
   /** The writer's connection, for single statements and migrations; other writes go through `write`. */
   readonly db: Kysely<Database>
-  /** A separate read-only connection that never waits for a writer. */
   readonly reader: Kysely<Database>
   readonly write: Write<Database>
   /** The failure that prevents further writes, or null. */
@@ -62,7 +56,6 @@ const defaultCheckFirstBytes = 32 * 2 ** 20
 const busyTries = 200
 const busyPauseMs = 10
 
-/** Earlier versions can damage a WAL file when two connections write or checkpoint at once. */
 const oldestSqlite = [3, 51, 3] as const
 
 /** Set on every connection and read back. WAL with FULL makes a commit survive a loss of power. */

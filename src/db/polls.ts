@@ -79,7 +79,6 @@ function toPoll(row: PollRow): StoredPoll {
   }
 }
 
-/** Returns the id of the new poll. */
 export async function insertPoll(db: Kysely<Database>, poll: NewPoll): Promise<number> {
   const { id } = await db
     .insertInto('polls')
@@ -90,9 +89,7 @@ export async function insertPoll(db: Kysely<Database>, poll: NewPoll): Promise<n
 }
 
 export interface HistoryRange {
-  /** The newest polls, at most this many. */
   readonly limit?: number
-  /** Only polls that started at or after this time. */
   readonly from?: string
 }
 

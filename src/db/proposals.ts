@@ -63,7 +63,6 @@ export async function proposalTimes(
   return rows.map((row) => row.created_at)
 }
 
-/** Oldest first. */
 export async function listProposals(
   db: Kysely<Database>,
   status: ProposalRecord['status'],

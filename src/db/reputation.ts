@@ -54,10 +54,8 @@ export interface Grant {
   /** The payer's wallet, or `platform:<slug>` where the platform names none. */
   readonly payer: string
   readonly amountMicroUsdc: number
-  /** One of `evidenceTenths`. */
   readonly tenths: number
   readonly reason: string
-  /** RFC 3339. */
   readonly now: string
 }
 

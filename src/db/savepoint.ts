@@ -7,9 +7,7 @@ import type { Sqlite3Connection } from './sqlite3/connection.ts'
 export interface Savepoint {
   /** Starts a write. Its savepoint is set before its first change; the first write's exists already. */
   readonly next: () => void
-  /** Call before each statement that may change rows. */
   readonly ensure: () => Promise<void>
-  /** Undoes the changes of the current write. */
   readonly undo: () => Promise<void>
 }
 

@@ -98,7 +98,6 @@ interface AggregateCursorsTable {
 interface HourlyAggregatesTable {
   rail: string
   stream: string
-  /** Unix hours. */
   hour: number
   body: string
 }
@@ -114,7 +113,6 @@ export interface JobRunsTable {
 
 interface ArticleViewsTable {
   slug: string
-  /** Unix hours. */
   hour: number
   views: number
 }

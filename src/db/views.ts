@@ -1,11 +1,9 @@
-/** Article views by Unix hour, without any data about readers. */
 import type { Kysely } from 'kysely'
 
 import type { Database } from './schema.ts'
 
 export interface ViewCount {
   readonly slug: string
-  /** Unix hours. */
   readonly hour: number
   readonly views: number
 }

@@ -22,14 +22,11 @@ export interface DeliveryLease
     Pick<WebhookDelivery, 'id' | 'subscriptionId' | 'payload'>,
     Pick<RecordOf<AlertDeliveriesTable>, 'leaseVersion'> {
   readonly url: string
-  /** Attempts made before this one. */
   readonly attempts: number
 }
 
-/** The result of one attempt. */
 export interface AttemptOutcome {
   readonly status: WebhookDelivery['status']
-  /** For `pending`: when to try again. */
   readonly nextAttemptAt: string | null
   readonly answered: number | null
   readonly error: string | null
@@ -96,7 +93,6 @@ export async function hasPendingTest(
   return row !== undefined
 }
 
-/** Newest first. */
 export async function deliveriesOf(
   db: Kysely<Database>,
   subscriptionId: string,

@@ -51,7 +51,6 @@ export interface WorkerInput {
   readonly url: string | null
   readonly bio: string | null
   readonly receiptKey: string | null
-  /** RFC 3339. */
   readonly now: string
 }
 
@@ -120,7 +119,6 @@ async function withMarks(db: Kysely<Database>, rows: readonly Row[]): Promise<Li
 
 export interface WorkerFilter {
   readonly skill?: string
-  /** The wallet's `id`. */
   readonly wallet?: string
   /** RFC 3339: registered after it. */
   readonly since?: string

@@ -29,11 +29,8 @@ interface Job<DB> {
   readonly reject: (error: unknown) => void
 }
 
-/** Called between writes. */
 export interface WriteObserver {
-  /** The number of waiting writes. */
   readonly waiting: (writes: number) => void
-  /** A committed transaction: its number of writes, and the time of the commit with its flush. */
   readonly committed: (writes: number, ms: number) => void
   readonly failed: (error: unknown) => void
 }

@@ -103,7 +103,6 @@ async function sell<T>(sale: Sale<T>): Promise<PurchaseResult<T>> {
   }
 }
 
-/** By then every node has seen the transactions mined in time. */
 const SURELY_SEEN_SECONDS = 600
 
 /** Too late to be sent. A transfer that went through in time is served nevertheless: a stranger may have sent it. */

@@ -10,7 +10,6 @@ import type { ActionDeps } from '../deps.ts'
 
 /** `terms.payTo` is the receiver of this installation. */
 export interface PurchaseRequest<T> extends PaymentOffer {
-  /** The payment header. */
   readonly header: string
   readonly purpose: PaymentPurpose
   /** Data for the effect of the purpose, stored with the payment. */
@@ -25,11 +24,9 @@ export interface PurchaseRequest<T> extends PaymentOffer {
 export interface PurchaseResult<T> {
   readonly value: T
   readonly payment: PaymentRecord
-  /** Settlement headers in both protocol versions. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** The state of one purchase between its steps. */
 export interface Sale<T> {
   readonly deps: ActionDeps
   readonly payments: PaymentsOn

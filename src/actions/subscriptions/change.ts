@@ -27,7 +27,6 @@ import { priceMicroUsdcOf } from './view.ts'
 
 export interface SubscriptionRequest extends PartnerWrite {
   readonly tier: TierName
-  /** The payment header. */
   readonly payment: string | null
   readonly isGone: () => boolean
 }

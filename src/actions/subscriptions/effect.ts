@@ -37,7 +37,6 @@ export const subscriptionDetail = z.strictObject({
   handle: z.string(),
   tier: z.enum(tierNames),
   price_micro_usdc: z.int().min(1),
-  /** Unix milliseconds. */
   quoted_at: z.int(),
   /** The request that the partner signed. */
   wallet: z.string(),

@@ -18,7 +18,6 @@ import { transitionJob } from './transitions.ts'
 export interface Acceptance {
   readonly by: { readonly role: 'poster'; readonly actor: string } | { readonly role: 'clock' }
   readonly key: SigningKey
-  /** Without a slash at the end. */
   readonly siteUrl: string
   readonly nowMs: number
 }

@@ -23,7 +23,6 @@ export interface NewJob {
   readonly skills: readonly string[]
   readonly budgetMicroUsdc: number
   readonly deadlineMs: number
-  /** RFC 3339. */
   readonly now: string
 }
 
@@ -69,7 +68,6 @@ export async function findJob(db: Kysely<Database>, id: string): Promise<JobReco
 export interface JobFilter {
   readonly status?: JobStatus
   readonly skill?: string
-  /** The id of the poster's wallet. */
   readonly poster?: string
 }
 

@@ -11,7 +11,6 @@ export interface JobRecord extends Omit<RecordOf<JobsTable>, 'skills' | 'deadlin
   readonly deadlineMs: number
   /** Unix milliseconds; null unless a delivery waits for its answer. */
   readonly deliveredMs: number | null
-  /** The awarded bid. */
   readonly award: {
     readonly bidId: string
     readonly bidder: string

@@ -13,7 +13,6 @@ export interface JobTransition {
   readonly actor: string | null
   readonly status: JobStatus
   readonly note: string | null
-  /** RFC 3339. */
   readonly now: string
 }
 

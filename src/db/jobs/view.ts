@@ -1,4 +1,3 @@
-/** Jobs as responses show them. */
 import { apiPrefix } from '../../contract/route.ts'
 import type { Job } from '../../contract/schemas/job.ts'
 import { answerDueMs, statusAt } from '../../core/job.ts'

@@ -48,7 +48,6 @@ export interface NewPartner extends PartnerProfile {
   readonly email: string | null
   readonly tier: TierName
   readonly status: PartnerSubscription['status']
-  /** RFC 3339. */
   readonly oathSignedAt: string
   /** The row of the partner oath, whose wallet is the first binding. */
   readonly oathSeq: number

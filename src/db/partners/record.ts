@@ -14,7 +14,6 @@ export interface Attestation {
   readonly wallet: string | null
   readonly url: string | null
   readonly signatureSha256: string | null
-  /** RFC 3339. */
   readonly signedAt: string | null
   /** The row of the oath history that last changed this. */
   readonly oathSeq: number

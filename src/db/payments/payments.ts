@@ -52,7 +52,6 @@ export async function findPayment(
   return row === undefined ? null : toPayment(row)
 }
 
-/** Deletes a reservation. */
 export async function releasePayment(db: Kysely<Database>, id: string): Promise<void> {
   await db.deleteFrom('payments').where('id', '=', id).where('state', '=', 'reserved').execute()
 }

@@ -226,7 +226,6 @@ export interface ReceiptOutcome {
   readonly verification: Verification
   readonly verificationReason: string | null
   readonly onchain: OnchainState
-  /** RFC 3339. */
   readonly now: string
 }
 

@@ -13,10 +13,8 @@ import type { newReceiptRecord } from './record.ts'
 
 export interface ReceiptLookup {
   readonly receiptId: string
-  /** Ids of wallets. */
   readonly submitter: string
   readonly worker: string
-  /** See `Grant`. */
   readonly payer: string
   readonly messageSha256: string
   readonly idempotencyKey: string | null

@@ -75,7 +75,6 @@ export async function contentOfReceipt(db: Kysely<Database>, id: string): Promis
 
 export interface ReceiptFilter {
   readonly rail?: string
-  /** The id of the worker's wallet. */
   readonly wallet?: string
   readonly chain?: string
   readonly status?: string

@@ -1,4 +1,3 @@
-/** Receipts as responses show them. */
 import type { Kysely } from 'kysely'
 
 import { apiPrefix } from '../../contract/route.ts'

@@ -23,11 +23,9 @@ export interface Sqlite3Options {
   /** A file; databases in memory have one connection only. */
   readonly path: string
   readonly mode: 'create' | 'read-write' | 'read-only'
-  /** Limit for one transaction to hold the connection. */
   readonly heldLimitMs: number
   /** How long a transaction waits for the write lock of another process; 5 s by default. */
   readonly lockPatienceMs?: number
-  /** Called once, when the disk or the file fails. */
   readonly onBroken?: (error: DatabaseBrokenError) => void
 }
 
@@ -39,7 +37,6 @@ const defaultLockPatienceMs = 5000
 const beginImmediate = 'pragma busy_timeout = 8; begin immediate; pragma busy_timeout = 5000'
 const restoreBusyTimeout = 'pragma busy_timeout = 5000'
 
-/** Cached statements per connection: far more than the program has. */
 const statementLimit = 256
 
 /** @throws Error with the reason where the file cannot be opened */
@@ -72,7 +69,6 @@ export class Sqlite3Connection implements DatabaseConnection {
   readonly #database: sqlite3.Database
   readonly #lockPatienceMs: number
   readonly #onBroken: (error: DatabaseBrokenError) => void
-  /** Least recently used first. */
   readonly #statements = new Map<string, sqlite3.Statement>()
   #inTransaction = false
   /** The error with which SQLite ended the transaction. */
@@ -101,7 +97,6 @@ export class Sqlite3Connection implements DatabaseConnection {
     return this.#lost
   }
 
-  /** `first`: statements without parameters or rows to begin with. */
   async begin(first = ''): Promise<void> {
     const untilMs = performance.now() + this.#lockPatienceMs
     for (;;) {
@@ -145,7 +140,6 @@ export class Sqlite3Connection implements DatabaseConnection {
     return error
   }
 
-  /** Runs statements without parameters or rows. */
   async exec(sql: string): Promise<void> {
     this.#refuseIfGone()
     const error = await new Promise<Error | null>((resolve) => this.#database.exec(sql, resolve))
@@ -166,7 +160,6 @@ export class Sqlite3Connection implements DatabaseConnection {
     throw new Error('Streaming is not supported on this database: page through the rows by key.')
   }
 
-  /** Ends the running statement, which then fails as unavailable. */
   interrupt(): void {
     this.#database.interrupt()
   }

@@ -1,4 +1,3 @@
-/** Meanings of SQLite's result codes. */
 import {
   BusyError,
   DatabaseBrokenError,
@@ -6,7 +5,6 @@ import {
   DiskFullError,
 } from '../errors.ts'
 
-/** Codes after which SQLite may have rolled the transaction back. */
 export const transactionLost: ReadonlySet<unknown> = new Set([
   'SQLITE_FULL',
   'SQLITE_IOERR',

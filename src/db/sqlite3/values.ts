@@ -5,7 +5,6 @@ export type Parameter = null | string | number | Buffer
 
 const loneSurrogate = /\p{Surrogate}/u
 
-/** @throws ParameterError for a value that the driver would change */
 export function toParameter(value: unknown): Parameter {
   switch (typeof value) {
     case 'string':
@@ -43,7 +42,6 @@ function refused(what: string, instead: string): ParameterError {
   return new ParameterError(`The database takes no ${what}. ${instead}`)
 }
 
-/** An error for the first rounded column, or null. */
 export function unsafeColumn(
   rows: readonly Readonly<Record<string, unknown>>[],
 ): UnsafeIntegerError | null {

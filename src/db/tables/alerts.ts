@@ -7,7 +7,6 @@ export interface AlertsTables {
 
 export interface AlertSubscriptionsTable {
   id: string
-  /** The wallet's `id`. */
   wallet: string
   url: string
   /** JSON array of slugs; null for all. */
@@ -22,17 +21,14 @@ export interface AlertSubscriptionsTable {
 }
 
 export interface AlertDeliveriesTable {
-  /** The `webhook-id`. */
   id: string
   subscription_id: string
-  /** Null for a test. */
   event_seq: number | null
   type: string
   /** The signed body, byte for byte. */
   payload: string
   status: 'pending' | 'delivered' | 'dead'
   attempts: number
-  /** Null once finished. */
   next_attempt_at: string | null
   leased_until: string | null
   /** Fencing token: grows with every lease and voids the results of earlier holders. */

@@ -8,7 +8,6 @@ export interface FeedbackTable {
   id: string
   /** Keyed hash of network and user agent; the key changes daily. */
   fingerprint: string
-  /** Keyed hash of the network; the key changes daily. */
   network: string
   text_hash: string
   message: string
@@ -23,7 +22,6 @@ export interface SkillProposalsTable {
   slug: string
   name: string
   category: string
-  /** JSON array of rail slugs. */
   surface: string
   description: string
   proposer: string | null
@@ -36,7 +34,6 @@ export interface SkillProposalsTable {
 
 export interface ApplicationsTable {
   id: string
-  /** The wallet's `id`. */
   partner: string
   rail: string
   worker_wallet: string

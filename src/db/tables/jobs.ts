@@ -18,7 +18,6 @@ export interface JobsTable {
   poster_display: string
   title: string
   description: string
-  /** JSON array of slugs. */
   skills: string
   budget_micro_usdc: number
   deadline: string

@@ -13,7 +13,6 @@ export interface EscrowEventsTable {
   kind: EscrowEventKind
   tx_hash: string
   at: string
-  /** For `submitted`. */
   work_hash: string | null
   /** For `ruled`: 1 for the recipient. */
   favor_recipient: number | null
@@ -21,7 +20,6 @@ export interface EscrowEventsTable {
 
 interface EscrowPactsTable {
   pact_id: number
-  /** JSON of `EscrowPact`. */
   state: string
 }
 
@@ -31,6 +29,5 @@ export interface EscrowReadingsTable {
   final_block: number
   final_hash: string
   caught_up: number
-  /** Grows whenever a log or a state changed. */
   revision: number
 }

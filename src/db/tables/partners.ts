@@ -15,9 +15,7 @@ export interface PartnersTable {
   wallet: string
   display: string
   display_name: string
-  /** Never part of a response. */
   email: string | null
-  /** JSON array of slugs. */
   skills: string
   website: string | null
   bio_short: string | null
@@ -47,7 +45,6 @@ export interface SubscriptionChangesTable {
   seq: GeneratedAlways<number>
   handle: string
   kind: 'paid' | 'credited' | 'free' | 'cancelled' | 'granted' | 'undone'
-  /** At most one row per kind and payment. */
   payment_id: string | null
   tier: TierName
   price_micro_usdc: number
@@ -55,7 +52,6 @@ export interface SubscriptionChangesTable {
   credit_micro_usdc: number
   from_at: string | null
   until_at: string | null
-  /** The response to the change. */
   answer: string
   created_at: string
 }

@@ -13,21 +13,16 @@ export interface PaymentsTable {
   asset: string
   payer: string
   nonce: string
-  /** EIP-55. */
   pay_to: string
   amount_micro_usdc: number
-  /** Unix seconds. */
   valid_after: number
   valid_before: number
   signature_sha256: string
   purpose: string
-  /** Absolute URL of the purchase. */
   resource: string
-  /** JSON object for the effect of the purpose. */
   detail: string | null
   settler: 'local' | 'facilitator'
   state: 'reserved' | 'submitted' | 'settled' | 'failed'
-  /** Why it failed. */
   reason: string | null
   /** Stored before the broadcast; null until a facilitator reports it. */
   tx_hash: string | null

@@ -11,7 +11,6 @@ export interface ReceiptsTables {
 }
 
 export interface ReceiptsTable {
-  /** In the order of acceptance. */
   seq: Generated<number>
   id: string
   kind: 'platform' | 'signed'
@@ -30,7 +29,6 @@ export interface ReceiptsTable {
   evidence_url: string | null
   platform: string | null
   public_key: string | null
-  /** The submitting wallet. */
   submitter: string
   /** Canonical JSON of the receipt with its signature. */
   content: string
@@ -86,12 +84,10 @@ export interface ReceiptChecksTable {
   /** The sender of that transfer, lower case. */
   payer: string | null
   attempts: number
-  /** Successive checks without the transaction on the chain. */
   consecutive_not_found: number
   first_missing_at: string | null
   /** The time of the last change of the verdict. */
   verdict_at: string
   checked_at: string
-  /** Null where no check is due. */
   next_at: string | null
 }

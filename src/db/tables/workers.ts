@@ -15,7 +15,6 @@ export interface WorkersTable {
   wallet: string
   display: string
   display_name: string | null
-  /** JSON array of slugs. */
   skills: string
   url: string | null
   bio: string | null
@@ -34,7 +33,6 @@ export interface ClaimsTable {
   wallet: string | null
   display_name: string
   method: 'wallet' | 'email'
-  /** A keyed hash; the address is not stored. */
   email_hash: string | null
   claimed_at: string
 }
@@ -44,7 +42,6 @@ export interface EmailCodesTable {
   code_hash: string
   display_name: string
   wallet: string | null
-  /** Wrong attempts. */
   tries: number
   expires_at: string
 }
@@ -63,7 +60,6 @@ export interface OathHistoryTable {
   oath_version: number | null
   wallet: string
   handle: string | null
-  /** The route's id. */
   action: string
   message_sha256: string
   signature_sha256: string

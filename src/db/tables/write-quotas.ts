@@ -5,11 +5,9 @@ export interface BoundsTables {
   names: NamesTable
 }
 
-/** Deleted after two days. */
 interface NetworkWritesTable {
   id: Generated<number>
   kind: 'registration' | 'receipt'
-  /** A keyed hash; the key changes daily. */
   network: string
   created_at: string
 }
@@ -19,6 +17,5 @@ interface NamesTable {
   wallet: string
   kind: 'worker' | 'claim' | 'partner'
   skeleton: string
-  /** The time of the wallet's first name with this skeleton. */
   since: string
 }

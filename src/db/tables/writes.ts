@@ -4,7 +4,6 @@ export interface WritesTables {
 }
 
 export interface UsedMessagesTable extends FirstAnswerColumns {
-  /** The wallet's `id`. */
   wallet: string
   message_sha256: string
 }
@@ -18,7 +17,6 @@ interface FirstAnswerColumns {
   /** SHA-256 over method, path and raw body. */
   request_sha256: string
   status: number
-  /** The response body as JSON. */
   answer: string
   expires_at: string
 }
