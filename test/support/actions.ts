@@ -15,14 +15,14 @@ import { createPinnedFetch } from '../../src/outbound/pinned-fetch.ts'
 import { neverLogKey } from './no-secrets.ts'
 
 export interface TestActions extends InstalledDeps {
-  /** How often a build was asked for. */
+  /** Builds requested so far. */
   readonly nudges: () => number
-  /** Letters that were sent, unless the test brought its own mail. */
+  /** E-mails sent so far, unless the test has its own mail. */
   readonly emails: readonly EmailMessage[]
   readonly close: () => Promise<void>
 }
 
-/** What writes are given: a real database in a file of its own, the authored files as they are. */
+/** Dependencies of actions: a real database in its own file and the authored files. */
 export async function testActions(given: {
   readonly clock: Clock
   readonly log: Log

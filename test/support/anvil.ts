@@ -1,4 +1,4 @@
-/** A real Ethereum node for tests, with blocks at times that the test names. */
+/** A real Ethereum node for tests, with blocks at chosen times. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createRequire } from 'node:module'
@@ -17,34 +17,32 @@ const rpcAnswer = z.object({
   error: z.object({ message: z.string() }).optional(),
 })
 const batchAddress: Address = '0x00000000000000000000000000000000000ba7c4'
-/** First of the accounts that anvil unlocks; it pays for everything. */
+/** The first unlocked account; it pays for everything. */
 const sender: Address = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 
 export interface Anvil {
   readonly url: string
   readonly rpc: (method: string, params: readonly unknown[]) => Promise<unknown>
-  /** Puts a scripted contract at the address. */
   readonly place: (...addresses: readonly Address[]) => Promise<void>
-  /** From the next block on, the contract answers the call so. */
+  /** Sets the contract's return value for a call, from the next block on. */
   readonly answer: (address: Address, call: Hex, answer: Hex) => Promise<void>
-  /** Mines one block at the time, with one transaction for each list of logs; returns its number. */
+  /** Mines one block with one transaction per list of logs; returns its number. */
   readonly block: (
     atMs: number,
     ...transactions: readonly (readonly ScriptedLog[])[]
   ) => Promise<number>
-  /** Mines so many empty blocks, a second apart, the last at the time. */
+  /** Mines empty blocks, a second apart, the last at the given time. */
   readonly settle: (blocks: number, lastAtMs: number) => Promise<void>
   readonly stop: () => Promise<void>
 }
 
-/** A node as a process: its JSON-RPC, and its end. */
 export interface AnvilNode {
   readonly url: string
   readonly rpc: (method: string, params: readonly unknown[]) => Promise<unknown>
   readonly stop: () => Promise<void>
 }
 
-/** Starts a node that mines nothing unasked, with further arguments of the command line. */
+/** Starts a node that mines on request only, with more command line arguments. */
 export async function startAnvilNode(
   chainId: number,
   args: readonly string[] = [],
@@ -80,7 +78,6 @@ export async function startAnvilNode(
   }
 }
 
-/** Starts a node of the chain id whose genesis is at the time. */
 export async function startAnvil(chainId: number, genesisMs: number): Promise<Anvil> {
   const { url, rpc, stop } = await startAnvilNode(chainId, [
     '--timestamp',
@@ -121,7 +118,7 @@ export async function startAnvil(chainId: number, genesisMs: number): Promise<An
   }
 }
 
-/** The binary lies in a package of its own for each platform, a dependency of `@foundry-rs/anvil`. */
+/** The binary is in a package per platform, a dependency of `@foundry-rs/anvil`. */
 function binaryPath(): string {
   const platform = `${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`
   const wrapper = createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json')
@@ -129,14 +126,14 @@ function binaryPath(): string {
   return join(dirname(manifest), 'bin', 'anvil')
 }
 
-/** Host and port of a node, which chooses its own: one that was looked for before may be taken meanwhile. */
+/** The node chooses its port, since a free one may be taken meanwhile. */
 async function addressOf(output: Readable): Promise<string> {
   let address: string | undefined
   for await (const line of createInterface(output)) {
     address = /Listening on (\S+)/.exec(line)?.[1]
     if (address !== undefined) break
   }
-  // It tells of every question, and waits for whoever keeps the line and does not read.
+  // The node logs every request and blocks while nobody reads its output.
   output.destroy()
   if (address === undefined) throw new Error('anvil did not start')
   return address

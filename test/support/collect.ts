@@ -1,9 +1,9 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** Collects all garbage, now. */
+/** Collects all garbage now. */
 export function createCollector(): () => void {
-  // The flag counts for contexts that are made after it, and may stand in NODE_OPTIONS for some versions of Node only.
+  // The flag applies to contexts created later; some versions of Node refuse it in NODE_OPTIONS.
   setFlagsFromString('--expose-gc')
   const collect: unknown = runInNewContext('gc')
   return () => {

@@ -7,7 +7,7 @@ const repository = new URL('../..', import.meta.url).pathname
 
 export interface Compiled {
   readonly dir: string
-  /** Where a file of the repository lies once it is compiled. */
+  /** Path of a compiled file. */
   readonly scriptOf: (file: string) => string
   readonly remove: () => void
 }

@@ -1,4 +1,4 @@
-/** As much of an EVM assembler as two small contracts need: opcodes, pushes, and labels of two bytes. */
+/** An EVM assembler for small contracts: opcodes, pushes and two-byte labels. */
 
 const opcodes = {
   STOP: 0x00,

@@ -1,4 +1,4 @@
-/** The job exchange as its parties use it: over HTTP, with signatures of their own. */
+/** The job exchange over HTTP, with signatures of its parties. */
 import { sql } from 'kysely'
 import { z } from 'zod'
 
@@ -22,7 +22,6 @@ export type Party = keyof typeof parties
 
 const jobs = '/api/v1/jobs'
 const anyObject = z.record(z.string(), z.unknown())
-/** What is agreed on in the stories. */
 export const agreedUsdc = 37.5
 
 export interface Exchange {
@@ -33,16 +32,15 @@ export interface Exchange {
   /** Sends `verb` of a job as a party. */
   readonly act: (who: Party, jobId: string, verb: string, body?: object) => Promise<JsonAnswer>
   readonly read: (who: Party, path: string) => Promise<JsonAnswer>
-  /** A read without credentials. */
+  /** Reads without credentials. */
   readonly look: (path: string) => Promise<JsonAnswer>
-  /** The body of a delivery, signed by a wallet for a job. */
+  /** A signed delivery. */
   readonly statement: (
     wallet: TestWallet,
     jobId: string,
     changes?: object,
   ) => Promise<Record<string, unknown>>
   readonly postBody: (changes?: object) => object
-  /** Every row of every table. */
   readonly rows: () => Promise<Readonly<Record<string, readonly unknown[]>>>
 }
 

@@ -31,7 +31,7 @@ import { expectNoSecrets } from './no-secrets.ts'
 
 const logLine = z.record(z.string(), z.unknown())
 
-/** A clock that stands still until it is moved; sleeping takes real time, so that servers can wait. */
+/** A clock that stands still until `advance`; `sleep` takes real time. */
 export interface HandClock extends Clock {
   readonly advance: (deltaMs: number) => void
 }
@@ -50,9 +50,8 @@ export function handClock(startMs = Date.UTC(2026, 10, 21, 6)): HandClock {
   }
 }
 
-/** A directory that documents are published to with real keys, as the builder does it. */
+/** A public directory with real keys, published as the builder does it. */
 export interface PublicDir {
-  /** Of the key that signs, as `/.well-known/signing-keys.json` lists them. */
   readonly publicKeys: PublicKeys
   readonly dir: string
   readonly publish: (documents: readonly PublicDocument[], nowMs?: number) => Promise<Published>
@@ -70,7 +69,7 @@ export async function publicDir(): Promise<PublicDir> {
     dir,
     publicKeys,
     publish: (given, nowMs = startMs) => {
-      // A world brings keys of its own; a set publishes those that sign it.
+      // A world has its own keys; a set publishes those that sign it.
       const documents = given.map((document) =>
         document.path === pathOf('getSigningKeys')
           ? { ...document, body: { json: asJson(publicKeys), stamp: null } }
@@ -89,21 +88,20 @@ export interface Service {
   readonly app: App
   readonly store: DocumentStore
   readonly clock: HandClock
-  /** Lines that were logged so far, parsed. */
+  /** Parsed log lines. */
   readonly lines: () => Record<string, unknown>[]
   readonly views: string[]
   readonly actions: TestActions
   readonly stop: () => Promise<void>
 }
 
-/** The whole listener on a free port, over whatever is published in `dir`. */
+/** The whole service on a free port, serving `dir`. */
 export async function startService(
   dir: string,
   options: Partial<Omit<AppDeps, 'log' | 'actions' | 'clock' | 'endpoints'>> & {
-    /** What writes are given, where it matters to the test. */
     readonly actions?: Partial<InstalledDeps>
     readonly clock?: HandClock
-    /** Keeps the database in this file, which outlives the service. */
+    /** A database file that outlives the service. */
     readonly databasePath?: string
     readonly level?: LogLevel
     readonly endpoints?: (actions: InstalledDeps) => AppDeps['endpoints']
@@ -209,7 +207,7 @@ function textDocument(path: string, text: string, contentType: string): PublicDo
   return { path, contentType, maxAgeSeconds: 300, body: { text }, archive: null }
 }
 
-/** A small published world: a list long enough to be worth compressing, a rail, an article, a page. */
+/** A small published set: a compressible list, a rail, an article and a page. */
 export const sampleDocuments: readonly PublicDocument[] = [
   jsonDocument('/api/v1/rails', {
     count: 60,

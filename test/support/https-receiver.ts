@@ -16,15 +16,14 @@ export interface ReceivedRequest {
 
 export type Reply = (request: ReceivedRequest, res: ServerResponse) => void
 
-/** A real HTTPS server on loopback that stands for hosts of the public Internet. */
+/** An HTTPS server on loopback in place of public hosts. */
 export interface Receiver {
   readonly requests: ReceivedRequest[]
-  /** Connections that were made, whatever came over them. */
   readonly connections: () => number
-  /** What is answered from now on; 200 without a body at first. */
+  /** The reply from now on; at first 200 without a body. */
   readonly reply: (reply: Reply) => void
   readonly network: TestNetwork
-  /** Sends to this server whatever the name says. */
+  /** Connects to this server for every name. */
   readonly fetch: PinnedFetch
   readonly stop: () => Promise<void>
 }

@@ -14,7 +14,7 @@ function step(): void {
   if (count === killAt) process.kill(process.pid, 'SIGKILL')
 }
 
-/** Replaces a function of a module by one that counts and then does the same. */
+/** Replaces a module's function by one that counts its calls. */
 function hook<Name extends string>(
   module: Readonly<Record<Name, object>>,
   ...names: readonly Name[]

@@ -1,4 +1,4 @@
-/** Loaded before the program with `--import`: stops for good where a build would switch to its new set. */
+/** Loaded with `--import`: blocks where a build would switch to its new set. */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 

@@ -1,4 +1,4 @@
-/** The search that every suite relies on finds live samples of what it looks for, and takes nothing else for one. */
+/** The search for secrets in logs finds real samples and nothing else. */
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -43,7 +43,7 @@ const bearer = await partnerHeaders(
   { nowMs },
 )
 
-/** A line as the service writes it, with the text where nothing tells that it is secret. */
+/** A log line with the text in a neutral member. */
 function lineWith(text: string): string {
   let written = ''
   const write = (lines: string) => (written += lines)

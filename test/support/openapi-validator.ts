@@ -16,20 +16,20 @@ const answer = z.object({
 })
 
 export interface OpenApiValidator {
-  /** Path templates of the document that a concrete path matches. */
+  /** Path templates that a path matches. */
   readonly templateOf: (path: string) => string | null
-  /** What is wrong with an answer; empty when it is as described. */
+  /** Differences between a response and its description. */
   readonly problems: (
     path: string,
     status: number,
     contentType: string,
     body: unknown,
-    /** In lower case; `get` unless told. */
+    /** Lower case; `get` by default. */
     method?: string,
   ) => string[]
 }
 
-/** Checks answers against an OpenAPI 3.0.3 document, as a client would that has nothing else. */
+/** Validates responses against an OpenAPI 3.0.3 document. */
 export function openApiValidator(json: unknown): OpenApiValidator {
   const api = document.parse(json)
   const ajv = new Ajv({ strict: false, allErrors: true })

@@ -26,9 +26,8 @@ const artefact = z
   )
 const { PactEscrow, TestToken } = artefact.contracts
 const usdc = chains.arbitrum.usdc.address
-/** The number of the first pact that a test makes. */
 export const firstPactId = 20
-/** Storage of the escrow: the token, then the next number. */
+/** Storage slots of the escrow: token, next number. */
 const tokenSlot = word(0)
 const nextIdSlot = word(1)
 
@@ -37,21 +36,21 @@ export const worker: Address = '0x2000000000000000000000000000000000000002'
 export const arbitrator: Address = '0x3000000000000000000000000000000000000003'
 
 export interface PactChain extends AnvilNode {
-  /** Calls the escrow in a block of its own at the time; answers the transaction. */
+  /** Calls the escrow in a block at the given time; returns the transaction. */
   readonly act: (
     from: Address,
     name: string,
     args: readonly unknown[],
     atMs: number,
   ) => Promise<Hex>
-  /** Creates a pact of 300 PACT between creator and worker; answers the transaction. */
+  /** Creates a pact of 300 PACT; returns the transaction. */
   readonly create: (deadlineMs: number, atMs: number) => Promise<Hex>
-  /** Moves USDC in a block of its own at the time. */
+  /** Transfers USDC in a block at the given time. */
   readonly pay: (from: Address, to: Address, microUsdc: number, atMs: number) => Promise<Hex>
   /** Mines empty blocks, a second apart. */
   readonly mine: (blocks: number) => Promise<void>
   readonly headTimeMs: () => Promise<number>
-  /** Takes a picture of the chain; what it answers goes back to it, once. */
+  /** Returns a function that restores the present state once. */
   readonly snapshot: () => Promise<() => Promise<void>>
 }
 

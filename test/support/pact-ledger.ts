@@ -1,4 +1,4 @@
-/** A ledger that holds manifests of one pact and looks at a chain: its job, its checks of receipts, its documents. */
+/** A ledger with manifests of one pact and a chain: its job, receipt checks and documents. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -20,7 +20,6 @@ import { quickRequests } from './rail-context.ts'
 
 export const pactSite = 'https://ledger.test'
 
-/** A small manifest of a pact, with its specification. */
 export function manifestsOf(pactId: number, deadlineMs: number) {
   const identity = {
     spec_version: '3.0.0',
@@ -72,11 +71,11 @@ export async function pactLedger(rpcUrl: string, genesisMs: number) {
   return {
     database,
     dir,
-    /** The time at which everything happens from now on. */
+    /** Sets the time. */
     at: (nowMs: number) => {
       clock.nowMs = nowMs
     },
-    /** Asks another node from now on. */
+    /** Switches to another node. */
     ask: (rpcUrl: string) => {
       url = rpcUrl
     },

@@ -1,4 +1,4 @@
-/** The whole service with payments on, over a chain of this machine, with nothing published. */
+/** The service with payments on a local chain and nothing published. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,35 +20,31 @@ import { chainAccount, chainKey } from './x402-payment.ts'
 
 export interface PaidService extends Service {
   readonly receiver: Address
-  /** The wallet that settles, where the service does it itself. */
+  /** The settling wallet in local mode. */
   readonly settler: Address
-  /** What the service asks for a read, in the words of either version. */
+  /** The offered terms of a read, in either version. */
   readonly terms: (path: string, version: 1 | 2) => Promise<object>
 }
 
 export interface PaidOptions {
   readonly chain: UsdcChain
-  /** Where the service asks for the chain, if not at the node itself. */
+  /** The service's node, by default the chain itself. */
   readonly rpcUrl?: string
-  /** Leaves settlement to this facilitator. */
   readonly facilitatorUrl?: string
   readonly databasePath?: string
   readonly level?: LogLevel
-  /** How much faster than it should the service loses patience, with the chain and with each answer. */
+  /** Factor by which the service's timeouts are shortened. */
   readonly speed?: number
-  /** Between its looks for a transfer, where that is to be another time than the chain makes likely. */
+  /** Pauses between checks for a transfer, if not the default. */
   readonly pausesMs?: readonly number[]
 }
 
-/**
- * How long the service waits for a transaction: far longer than a loaded machine needs where each is mined when it
- * comes, and not long where none is mined.
- */
+/** How long the service waits for a transaction: long where each is mined at once, short where none is. */
 const patientMs = [20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10_240]
 export const impatientMs = [20, 40, 80]
 const maxGasPriceWei = 100_000_000n
 
-/** The time of the machine, by which clients sign and the chain mines. */
+/** The real clock, by which clients sign and the chain mines. */
 function wallClock(speed: number): HandClock {
   let aheadMs = 0
   return {

@@ -13,7 +13,7 @@ import type { Service } from './http-service.ts'
 import { partnerHeaders } from './wallets.ts'
 import type { TestWallet } from './wallets.ts'
 
-/** An active partner, as a signup and a payment would leave it. */
+/** Inserts an active partner, as a signup and a payment do. */
 export async function makePartner(
   service: Pick<Service, 'actions' | 'clock'>,
   wallet: TestWallet,
@@ -70,7 +70,7 @@ export interface JsonAnswer {
 
 const anyObject = z.record(z.string(), z.unknown())
 
-/** Calls with the bearer of a wallet; each call is signed at its own millisecond, so that no two are the same. */
+/** Signed calls of a wallet, each with its own millisecond. */
 export function partnerClient(service: Pick<Service, 'url' | 'clock'>, wallet: TestWallet) {
   return async (
     method: 'GET' | 'POST' | 'PATCH' | 'DELETE',

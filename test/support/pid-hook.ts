@@ -1,2 +1,2 @@
-/** Loaded with `--import` by the program and by every process that it starts: says which process is which. */
+/** Loaded with `--import`: prints the process id of a program and of its children. */
 process.stderr.write(`${process.argv[1] ?? ''} runs as process ${process.pid}\n`)

@@ -32,17 +32,17 @@ export function installProgram(): Program {
 
 export interface Running {
   readonly pid: number
-  /** Everything written to standard output and standard error so far. */
+  /** All output so far. */
   readonly output: () => string
-  /** Resolves when the output holds the text; rejects when the process ends before. */
+  /** Resolves once the output contains the text; rejects when the process exits first. */
   readonly says: (text: string) => Promise<void>
-  /** The first match in what is written from now on, line by line; rejects when the process ends before. */
+  /** The first match in later output lines; rejects when the process exits first. */
   readonly next: (pattern: RegExp) => Promise<RegExpExecArray>
   readonly kill: (signal: NodeJS.Signals) => void
   readonly ended: Promise<number | null>
 }
 
-/** Runs a script with nothing in its environment but what is given. */
+/** Runs a script with the given environment only. */
 export function run(
   script: string,
   args: readonly string[],
@@ -51,7 +51,7 @@ export function run(
   return runCommand(process.execPath, [script, ...args], env)
 }
 
-/** The same for another program than Node, such as one that starts Node and watches it. */
+/** The same for a program other than Node. */
 export function runCommand(
   command: string,
   args: readonly string[],
@@ -82,7 +82,7 @@ export function runCommand(
       const seen = new Promise<void>((resolve) => {
         const look = () => {
           if (!output.includes(text)) return
-          // Or it would look through all of a long output again and again.
+          // Without this, long output would be searched repeatedly.
           listeners.delete(look)
           resolve()
         }

@@ -1,4 +1,4 @@
-/** What an adapter is given, over a real database and real HTTP. */
+/** Dependencies of an adapter with a real database and real HTTP. */
 import { setTimeout } from 'node:timers/promises'
 
 import { createRpcClient } from '../../builder/chain/json-rpc.ts'
@@ -29,12 +29,12 @@ const clock: Clock = {
   sleep: async (delayMs, signal) => await setTimeout(delayMs, undefined, { signal }),
 }
 
-/** Options of clients over real HTTP that do not retry. */
+/** HTTP options without retries. */
 export function quickRequests(timeoutMs = 5000) {
   return { fetch, clock, random, timeoutMs, retries: 0 }
 }
 
-/** One poll at `endMs`; requests that fail are not tried again, so that failures are quick. */
+/** One poll at `endMs`, without retries. */
 export function railContext(options: RailContextOptions): AdapterContext {
   const { rail, endMs, database, rpcUrl, baseUrl, timeoutMs = 5000 } = options
   const signal = options.signal ?? new AbortController().signal

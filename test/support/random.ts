@@ -1,4 +1,4 @@
-/** Numbers from 0 to 1 that a seed decides (Mulberry32). */
+/** Numbers from 0 to 1 by a seed (Mulberry32). */
 export function randomFrom(start: number): () => number {
   let state = start
   return () => {

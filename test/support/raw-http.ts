@@ -1,11 +1,11 @@
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 
-/** Requests over a plain socket: HTTP clients put right what these tests are about. */
+/** Requests over a plain socket, since HTTP clients repair malformed ones. */
 
 export interface RawAnswer {
   readonly status: number
-  /** Names in lower case; repeated ones joined with a comma. */
+  /** Lower-case names; repeated headers joined with a comma. */
   readonly headers: ReadonlyMap<string, string>
   readonly body: Buffer
 }
@@ -15,7 +15,7 @@ export interface Address {
   readonly port: number
 }
 
-/** Sends bytes, reads until the server closes, and answers everything that came back. */
+/** Sends bytes and returns everything until the server closes. */
 export function exchange(address: Address, bytes: string | Buffer): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const socket = connect(address.port, address.host)
@@ -27,7 +27,7 @@ export function exchange(address: Address, bytes: string | Buffer): Promise<Buff
   })
 }
 
-/** One request whose `Connection: close` ends the connection. `lines` come after the request line. */
+/** Sends one request with `Connection: close`; `lines` follow the request line. */
 export async function send(
   address: Address,
   requestLine: string,
@@ -40,7 +40,7 @@ export async function send(
   return parseAnswer(await exchange(address, Buffer.from(text, 'latin1')))
 }
 
-/** The first answer in the bytes; its body is whatever follows the headers. */
+/** The first response; its body is everything after the headers. */
 export function parseAnswer(bytes: Buffer): RawAnswer {
   const end = bytes.indexOf('\r\n\r\n')
   if (end === -1) throw new Error(`no HTTP answer in ${bytes.length} bytes`)
