@@ -402,7 +402,7 @@ describe('pact verify', () => {
     expect(out).toContain(
       'good  escrow and manifest: the work submitted has the hash of the manifest',
     )
-    expect(out.endsWith('Everything holds.\n')).toBe(true)
+    expect(out.endsWith('Everything is good.\n')).toBe(true)
     const json: unknown = JSON.parse((await verify(chain.url, '--json')).out)
     expect(json).toMatchObject({ pact_id: String(id), state: 'in_flight', good: true })
   })
