@@ -1,7 +1,7 @@
 /** Output for people and programs. */
 import type { PreparedRequest } from '../../src/client/prepare.ts'
-import { allGood } from '../../src/client/verify.ts'
-import type { Check } from '../../src/client/verify.ts'
+import { allGood } from '../../src/core/check.ts'
+import type { Check } from '../../src/core/check.ts'
 import { prettySorted } from '../../src/core/canonical-json.ts'
 
 export const exitCodes = { ok: 0, refused: 1, usage: 2, unreachable: 3 } as const

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { z } from 'zod'
 
-import type { PlatformKeys } from '../../src/client/verify-receipt.ts'
+import type { PlatformKeys } from '../../src/auth/verify-receipt.ts'
 import { platform } from '../../src/contract/schemas/platform.ts'
 import { packageRoot } from '../../src/runtime/runtime.ts'
 import { readJsonObject } from './files.ts'

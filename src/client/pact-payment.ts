@@ -3,9 +3,9 @@ import { z } from 'zod'
 
 import type { pactList } from '../contract/schemas/pact.ts'
 import { addressTopic, transferTopic, word } from '../core/abi.ts'
+import type { Check } from '../core/check.ts'
 import { microPerUsdc } from '../core/money.ts'
 import { pactEscrow } from '../core/pact/escrow.ts'
-import type { Check } from './verify.ts'
 
 /** Calls a JSON-RPC method; the result is checked by the schema. @throws UnexpectedAnswerError */
 export type CallNode = <Result>(

@@ -3,6 +3,7 @@ import { z } from 'zod'
 
 import { bodySha256, fillOath, receiptIdOf, signingText } from '../auth/messages.ts'
 import type { SignedBody } from '../auth/messages.ts'
+import { receiptOfSubmission } from '../auth/verify-receipt.ts'
 import { describeIssues } from '../contract/issue-text.ts'
 import { platformReceiptBody, signedReceiptBody } from '../contract/schemas/receipt.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
@@ -11,7 +12,6 @@ import { CallError } from './errors.ts'
 import { requireSigner, signedText } from './prepare.ts'
 import type { Caller, SignedText } from './prepare.ts'
 import type { ReceiptKey } from './signers.ts'
-import { receiptOfSubmission } from './verify-receipt.ts'
 
 export interface SignedParts<Body extends object> {
   readonly body: Body

@@ -3,6 +3,7 @@ import { z } from 'zod'
 
 import { apiPrefix } from '../contract/route.ts'
 import { pactList } from '../contract/schemas/pact.ts'
+import type { Check } from '../core/check.ts'
 import { checkManifests } from '../core/pact/check.ts'
 import type { CheckedManifest, ReadManifest } from '../core/pact/check.ts'
 import { decodePact, getPactCall, pactAmount, pactEscrow } from '../core/pact/escrow.ts'
@@ -15,7 +16,6 @@ import type { CallNode } from './pact-payment.ts'
 import { send, sendGet } from './transport.ts'
 import type { RawAnswer, TransportDeps } from './transport.ts'
 import { strictJsonOrNull } from './verify.ts'
-import type { Check } from './verify.ts'
 
 export interface PactRequest {
   readonly transport: TransportDeps

@@ -4,18 +4,11 @@ import { sha256Hex } from '../auth/messages.ts'
 import { SigningKeyError, kidOf, publicKeyFromBase64 } from '../auth/signing-key.ts'
 import { signingKeys } from '../contract/schemas/service.ts'
 import type { SigningKeys } from '../contract/schemas/service.ts'
+import { allGood } from '../core/check.ts'
+import type { Check } from '../core/check.ts'
 import { manifestSchema, manifestSetText, parseManifestSignature } from '../core/documents.ts'
 import type { Manifest, ManifestEntry } from '../core/documents.ts'
 import { StrictJsonError, parseStrictJson } from '../core/strict-json.ts'
-
-/** The result of one check. */
-export interface Check {
-  readonly what: string
-  readonly good: boolean
-  readonly detail: string
-}
-
-export const allGood = (checks: readonly Check[]): boolean => checks.every(({ good }) => good)
 
 /** A signature as headers and manifests carry it. */
 export interface DocumentSignature {

@@ -22,7 +22,7 @@ export type Access = 'public' | 'signed' | 'partner'
 
 /**
  * How a route is answered. A document is a file of the published generation, served with its max-age and signature;
- * a handler is code of the service. `family` names the documents of one parameterised path.
+ * a handler is code of the service.
  */
 export type Serving =
   | { readonly kind: 'document'; readonly maxAgeSeconds: number }

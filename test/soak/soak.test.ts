@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 
 import { examine } from '../../scripts/cli/admin/integrity.ts'
 import { verifyDirectory } from '../../scripts/cli/published-set.ts'
-import { allGood } from '../../src/client/verify.ts'
+import { allGood } from '../../src/core/check.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { installBoardProgram } from '../e2e/board.ts'
 import { addressOf, newLedger, problemsOfSet, stop, useProgram, withHooks } from '../e2e/ledger.ts'

@@ -7,7 +7,7 @@ import { z } from 'zod'
 
 import { bodySha256, messages, receiptId, signingText } from '../../../src/auth/messages.ts'
 import { verifySignature } from '../../../src/auth/schemes.ts'
-import { verifyReceipt } from '../../../src/client/verify-receipt.ts'
+import { verifyReceipt } from '../../../src/auth/verify-receipt.ts'
 import { parseWallet } from '../../../src/core/wallet.ts'
 import { objectFromJsonText } from '../../../src/db/json.ts'
 import { handClock, publicDir, sampleDocuments, startService } from '../../support/http-service.ts'

@@ -9,13 +9,9 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 
 import { expect, test } from 'vitest'
 
-import {
-  parseSigningKeys,
-  verifyDocument,
-  verifyManifest,
-  allGood,
-} from '../../../src/client/verify.ts'
+import { parseSigningKeys, verifyDocument, verifyManifest } from '../../../src/client/verify.ts'
 import type { SigningKeys } from '../../../src/contract/schemas/service.ts'
+import { allGood } from '../../../src/core/check.ts'
 import { MANIFEST_FILE, MANIFEST_SIGNATURE_FILE, encodedFile } from '../../../src/core/documents.ts'
 import { installBoardProgram } from '../../e2e/board.ts'
 import { newLedger, useProgram } from '../../e2e/ledger.ts'

@@ -1,5 +1,5 @@
 /** The shape of the doctor's checks. */
-import type { Check } from '../../../../src/client/verify.ts'
+import type { Check } from '../../../../src/core/check.ts'
 import type { Config } from '../../../../src/config.ts'
 import type { OpenDatabase } from '../../../../src/db/open.ts'
 

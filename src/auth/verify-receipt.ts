@@ -1,0 +1,132 @@
+/** Checks of receipts and scores, from their content alone. */
+import { verifyEd25519 } from './ed25519.ts'
+import { receiptId, signingText } from './messages.ts'
+import { SigningKeyError, publicKeyFromBase64 } from './signing-key.ts'
+import type { JsonObject, JsonValue } from '../core/canonical-json.ts'
+import { WalletError, parseWallet, walletPublicKey } from '../core/wallet.ts'
+import type { Check } from '../core/check.ts'
+
+/** Fields of a submission that do not belong to the receipt. */
+const SUBMISSION_FIELDS: ReadonlySet<string> = new Set(['wallet', 'timestamp', 'signature'])
+
+/** The receipt in a submission: the body without sender, time and signature. */
+export function receiptOfSubmission(submission: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(submission).filter(([name]) => !SUBMISSION_FIELDS.has(name)),
+  )
+}
+
+/** Base64 public keys of platforms by slug; with several, any of them may have signed. */
+export type PlatformKeys = ReadonlyMap<string, string | readonly string[]>
+
+export interface ReceiptVerification {
+  readonly receiptId: string
+  readonly kind: 'platform' | 'signed' | 'unsigned'
+  readonly checks: readonly Check[]
+}
+
+/**
+ * Checks the id and the signature of a receipt, or of the receipt in a submission. Whether the payment happened is not
+ * checked: only its chain shows that.
+ * @param expectedId the id under which the receipt was found.
+ */
+export async function verifyReceipt(
+  submission: JsonObject,
+  platforms: PlatformKeys,
+  expectedId: string | null = null,
+): Promise<ReceiptVerification> {
+  const receipt = receiptOfSubmission(submission)
+  const id = receiptId(receipt)
+  const checks: Check[] = []
+  if (expectedId !== null) {
+    checks.push({
+      what: 'receipt id',
+      good: id === expectedId,
+      detail: `the content hashes to ${id}`,
+    })
+  }
+  const kind = kindOf(receipt)
+  if (kind === 'unsigned') {
+    const detail = 'neither worker_signature nor platform_signature is present'
+    return { receiptId: id, kind, checks: [...checks, { what: 'signature', good: false, detail }] }
+  }
+  // The signature covers the receipt or the whole submission.
+  const texts = [signingText(receipt), signingText(submission)]
+  if (kind === 'signed') {
+    checks.push(
+      await checkSignature(texts, receipt['worker_signature'], receipt['public_key'], 'worker'),
+    )
+    checks.push(...checkWalletKey(receipt))
+  } else {
+    const platform = typeof receipt['platform'] === 'string' ? receipt['platform'] : ''
+    const keys = [platforms.get(platform) ?? []].flat()
+    const found = await Promise.all(
+      (keys.length === 0 ? [undefined] : keys).map((key) =>
+        checkSignature(texts, receipt['platform_signature'], key, `platform ${platform}`),
+      ),
+    )
+    checks.push(
+      ...[found.find(({ good }) => good) ?? found[0]].filter((check) => check !== undefined),
+    )
+  }
+  return { receiptId: id, kind, checks }
+}
+
+function kindOf(receipt: JsonObject): ReceiptVerification['kind'] {
+  if (receipt['platform_signature'] !== undefined) return 'platform'
+  return receipt['worker_signature'] === undefined ? 'unsigned' : 'signed'
+}
+
+async function checkSignature(
+  texts: readonly string[],
+  signature: JsonValue | undefined,
+  key: JsonValue | undefined,
+  signedBy: string,
+): Promise<Check> {
+  const what = `signature of the ${signedBy}`
+  const publicKey = publicKeyOf(key)
+  if (publicKey === null) return { what, good: false, detail: 'its public key is unknown' }
+  const base64 = typeof signature === 'string' ? signature.replace(/^ed25519:/, '') : ''
+  if (!/^[A-Za-z0-9+/]{86}==$/.test(base64)) {
+    return { what, good: false, detail: 'must be ed25519: and base64 of 64 bytes' }
+  }
+  for (const text of texts) {
+    const verdict = verifyEd25519(text, Buffer.from(base64, 'base64'), publicKey)
+    if (verdict.valid)
+      return { what, good: true, detail: `by ${Buffer.from(publicKey).toString('base64')}` }
+  }
+  return { what, good: false, detail: 'the content differs from what was signed' }
+}
+
+function publicKeyOf(key: JsonValue | undefined): Uint8Array | null {
+  if (typeof key !== 'string') return null
+  try {
+    return publicKeyFromBase64(key.replace(/^ed25519:/, ''))
+  } catch (error) {
+    if (error instanceof SigningKeyError) return null
+    throw error
+  }
+}
+
+/** Says whether the signing key is the worker's wallet itself, where that wallet is an ed25519 key. */
+function checkWalletKey(receipt: JsonObject): readonly Check[] {
+  const worker = receipt['to_wallet']
+  const own = typeof worker === 'string' ? ed25519KeyOf(worker) : null
+  if (own === null) return []
+  const key = publicKeyOf(receipt['public_key'])
+  const isOwn = key !== null && Buffer.from(key).equals(own)
+  const detail = isOwn
+    ? 'the key is the wallet’s own'
+    : 'a receipt key: see the worker’s registration'
+  return [{ what: 'key of the worker', good: true, detail }]
+}
+
+function ed25519KeyOf(wallet: string): Uint8Array | null {
+  try {
+    return walletPublicKey(parseWallet(wallet))
+  } catch (error) {
+    if (error instanceof WalletError) return null
+    throw error
+  }
+}
+
