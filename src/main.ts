@@ -4,45 +4,33 @@ import { join } from 'node:path'
 
 import type { InstalledDeps } from './actions/deps.ts'
 import { createPaymentWatch } from './actions/payment-watch.ts'
-import { loadReference, referencePaths } from './actions/reference.ts'
 import { createApp } from './app.ts'
 import { createCheckThreads } from './auth/check-threads.ts'
-import { exchangeKeyPaths, loadExchangeKeys } from './auth/exchange-keys.ts'
 import { loadKeyedHash } from './auth/keyed-hash.ts'
-import { createWalletChain } from './auth/wallet-chain.ts'
-import { openDatabase } from './db/open.ts'
 import { receiptsSince } from './db/receipts/view.ts'
 import { createDocumentStore } from './http/document-store.ts'
 import { createStatsSince } from './http/live.ts'
 import { serve } from './http/serve.ts'
 import { createViewCounter } from './http/view-counter.ts'
-import { createOutbox } from './mail/outbox.ts'
-import { createSmtpMail } from './mail/smtp.ts'
-import { createWriteObserver } from './metrics/database.ts'
-import { instrumentOutbound, instrumentPayments } from './metrics/instrument.ts'
 import { createMeter } from './metrics/meter.ts'
-import { createProcessReadings } from './metrics/process.ts'
-import { serveMetrics } from './metrics/serve.ts'
-import { createServiceMetrics } from './metrics/service.ts'
-import { createPinnedFetch } from './outbound/pinned-fetch.ts'
-import { loadPayments } from './payments/load.ts'
 import { startBuilder } from './runtime/builder-process.ts'
-import { authoredDir, withDemoHeader } from './runtime/demo.ts'
+import { withDemoHeader } from './runtime/demo.ts'
 import { createHealth } from './runtime/health.ts'
-import { paymentSettingsOf } from './runtime/payment-settings.ts'
-import { loadReloaded } from './runtime/reloaded.ts'
 import {
   configOrExit,
-  exitOnUnusableDatabase,
-  exitOnWrongSetting,
-  packageRoot,
   stopSignal,
   systemClock,
   systemLog,
   systemRandom,
-  systemResolve,
   untilAborted,
 } from './runtime/runtime.ts'
+import {
+  connectOutbound,
+  loadRegistries,
+  loadServiceKeys,
+  openServiceDatabase,
+  startMetrics,
+} from './runtime/service.ts'
 import { welcome } from './runtime/welcome.ts'
 
 const graceMs = 10_000
@@ -55,24 +43,10 @@ const stopped = AbortSignal.any([stopSignal(), broken.signal])
 const startedMonotonicMs = clock.monotonic()
 const meter = config.METRICS_PORT === null ? null : createMeter()
 
-const dataDir = authoredDir(config, packageRoot)
-// At once: the one waits for the disk while the other is checked.
+// In parallel: the database check waits for the disk.
 const [database, reference] = await Promise.all([
-  openDatabase({
-    url: config.DATABASE_URL ?? join(config.DATA_DIR, 'ledger.db'),
-    quickCheck: true,
-    checkpoints: config.WAL_CHECKPOINT === 'external' ? 'others' : 'own',
-    onBroken: (error) => broken.abort(error),
-    ...(meter === null ? {} : { observer: createWriteObserver(meter) }),
-  }).catch(exitOnUnusableDatabase),
-  loadReloaded(
-    {
-      name: 'the registries under data/',
-      paths: referencePaths(dataDir),
-      load: () => loadReference(dataDir),
-    },
-    { clock, log },
-  ),
+  openServiceDatabase(config, meter, (error) => broken.abort(error)),
+  loadRegistries(config, log),
 ])
 const store = createDocumentStore({ publicDir: config.PUBLIC_DIR, clock, log })
 await store.reload()
@@ -87,15 +61,7 @@ const builder =
         log,
         onPublished: () => void store.reload(),
       })
-const keysDir = join(config.DATA_DIR, 'keys')
-const exchangeKeys = await loadReloaded(
-  {
-    name: 'the keys of the job exchange',
-    paths: exchangeKeyPaths(keysDir),
-    load: () => loadExchangeKeys(keysDir, systemRandom),
-  },
-  { clock, log },
-)
+const exchangeKeys = await loadServiceKeys(config, log)
 const reloaded = [reference, exchangeKeys] as const
 const checks = createCheckThreads(
   new URL(`auth/check-worker${import.meta.url.slice(-3)}`, import.meta.url),
@@ -110,28 +76,7 @@ const problems = () =>
 process.on('SIGHUP', () => {
   for (const one of reloaded) void one.reload()
 })
-const mailFrom = config.MAIL_FROM ?? `ledger@${new URL(config.SITE_URL).hostname}`
-const mail =
-  config.SMTP_URL === null
-    ? createOutbox(join(config.DATA_DIR, 'outbox'), mailFrom, { clock, random: systemRandom })
-    : createSmtpMail(config.SMTP_URL, mailFrom)
-const outside = instrumentOutbound(meter, {
-  fetch,
-  mail,
-  outbound: createPinnedFetch({ resolve: systemResolve }),
-})
-// Contract wallets are asked on Base, where USDC is paid; without a node of our own only plain keys are taken.
-const baseChain =
-  config.RPC_URL_BASE === null
-    ? undefined
-    : createWalletChain(config.RPC_URL_BASE, { fetch: outside.fetch, clock })
-const noBase = () => Promise.reject(new Error('RPC_URL_BASE is not set'))
-const loadedPayments = await loadPayments(paymentSettingsOf(config), {
-  clock,
-  fetch: outside.fetch,
-  request: baseChain?.request ?? noBase,
-}).catch(exitOnWrongSetting)
-const payments = instrumentPayments(meter, loadedPayments)
+const outbound = await connectOutbound(config, meter)
 const actions: InstalledDeps = {
   database,
   clock,
@@ -141,13 +86,13 @@ const actions: InstalledDeps = {
   siteUrl: config.SITE_URL,
   isDemo: config.DEMO === 'on',
   reference: reference.current,
-  walletChain: (kind) => (kind === 'evm' ? baseChain : undefined),
+  walletChain: (kind) => (kind === 'evm' ? outbound.baseChain : undefined),
   verifyInWorker: checks.check,
   keyedHash: await loadKeyedHash(join(config.DATA_DIR, 'secrets'), systemRandom),
-  mail: outside.mail,
-  outbound: outside.outbound,
+  mail: outbound.mail,
+  outbound: outbound.outbound,
   exchangeKeys: exchangeKeys.current,
-  payments,
+  payments: outbound.payments,
   requestBuild: () => builder?.requestBuild(),
 }
 
@@ -169,33 +114,19 @@ const app = createApp({
     startedMonotonicMs,
     jobs: ['poll', 'build', 'webhooks', 'pacts', 'receipts'],
     problems: () => [...problems(), ...paymentWatch.problems()],
-    settlement: payments.mode,
+    settlement: outbound.payments.mode,
   }),
   obstacles: () => Promise.resolve(stopped.aborted ? ['shutting down'] : []),
   statsSince: createStatsSince(store, receiptsSince(database.reader, config.SITE_URL)),
   countView: views.count,
   actions,
 })
-// Before anybody is answered: a port that is taken ends the start and no request.
-const metricsServer =
-  meter === null || config.METRICS_PORT === null
-    ? null
-    : await serveMetrics({
-        host: config.METRICS_HOST,
-        port: config.METRICS_PORT,
-        log,
-        render: createServiceMetrics({
-          meter,
-          clock,
-          database,
-          store,
-          dataDir: config.DATA_DIR,
-          publicDir: config.PUBLIC_DIR,
-          nodeVersion: process.version,
-          process: createProcessReadings(process, clock.now()),
-          settlementProblems: paymentWatch.problems,
-        }),
-      })
+// Before the first request is served: a port in use ends the start.
+const metricsServer = await startMetrics(
+  config,
+  { meter, log },
+  { database, store, settlementProblems: paymentWatch.problems },
+)
 await app.counters.load()
 const server = await serve(withDemoHeader(config, app.listener), {
   host: config.HOST,
@@ -204,10 +135,6 @@ const server = await serve(withDemoHeader(config, app.listener), {
   failureAnswer: app.failureAnswer,
 })
 log.info('listening', { host: server.address.host, port: server.address.port })
-if (metricsServer !== null) {
-  const { host, port } = metricsServer.address
-  log.info('metrics', { host, port })
-}
 process.stdout.write(welcome(config, server.address))
 
 const flushing = Promise.all([

@@ -1,8 +1,8 @@
 /** Output for people and programs. */
 import type { PreparedRequest } from '../../src/client/prepare.ts'
+import { prettySorted } from '../../src/core/canonical-json.ts'
 import { allGood } from '../../src/core/check.ts'
 import type { Check } from '../../src/core/check.ts'
-import { prettySorted } from '../../src/core/canonical-json.ts'
 
 export const exitCodes = { ok: 0, refused: 1, usage: 2, unreachable: 3 } as const
 

@@ -6,10 +6,15 @@ import { UnexpectedAnswerError } from '../../src/client/errors.ts'
 import { siteUrlOf } from '../../src/client/prepare.ts'
 import { sendGet } from '../../src/client/transport.ts'
 import type { RawAnswer } from '../../src/client/transport.ts'
-import { allGood } from '../../src/core/check.ts'
-import { parseSigningKeys, verifyDocument, verifyEntry, verifyManifest } from '../../src/client/verify.ts'
-import type { Check } from '../../src/core/check.ts'
+import {
+  parseSigningKeys,
+  verifyDocument,
+  verifyEntry,
+  verifyManifest,
+} from '../../src/client/verify.ts'
 import type { SigningKeys } from '../../src/contract/schemas/service.ts'
+import { allGood } from '../../src/core/check.ts'
+import type { Check } from '../../src/core/check.ts'
 import {
   MANIFEST_FILE,
   MANIFEST_PATH,

@@ -1,7 +1,7 @@
+import { verifyReceipt } from '../../src/auth/verify-receipt.ts'
 /** `receipt`: sign, post and verify receipts. */
 import { parseSignedReceipt, signAsPlatform, signAsWorker } from '../../src/client/sign.ts'
 import type { IdentifiedReceipt, ReceiptFacts } from '../../src/client/sign.ts'
-import { verifyReceipt } from '../../src/auth/verify-receipt.ts'
 import type { JsonObject } from '../../src/core/canonical-json.ts'
 import { isoTime } from '../../src/core/time.ts'
 import {

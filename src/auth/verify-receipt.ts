@@ -1,10 +1,10 @@
+import type { JsonObject, JsonValue } from '../core/canonical-json.ts'
+import type { Check } from '../core/check.ts'
+import { WalletError, parseWallet, walletPublicKey } from '../core/wallet.ts'
 /** Checks of receipts and scores, from their content alone. */
 import { verifyEd25519 } from './ed25519.ts'
 import { receiptId, signingText } from './messages.ts'
 import { SigningKeyError, publicKeyFromBase64 } from './signing-key.ts'
-import type { JsonObject, JsonValue } from '../core/canonical-json.ts'
-import { WalletError, parseWallet, walletPublicKey } from '../core/wallet.ts'
-import type { Check } from '../core/check.ts'
 
 /** Fields of a submission that do not belong to the receipt. */
 const SUBMISSION_FIELDS: ReadonlySet<string> = new Set(['wallet', 'timestamp', 'signature'])
@@ -129,4 +129,3 @@ function ed25519KeyOf(wallet: string): Uint8Array | null {
     throw error
   }
 }
-

@@ -1,6 +1,6 @@
+import type { Config } from '../../../../src/config.ts'
 /** The shape of the doctor's checks. */
 import type { Check } from '../../../../src/core/check.ts'
-import type { Config } from '../../../../src/config.ts'
 import type { OpenDatabase } from '../../../../src/db/open.ts'
 
 export interface DoctorContext {

@@ -1,0 +1,124 @@
+/** The parts that `main.ts` assembles, made from the settings. */
+import { join } from 'node:path'
+
+import { loadReference, referencePaths } from '../actions/reference.ts'
+import type { Reference } from '../actions/reference.ts'
+import { exchangeKeyPaths, loadExchangeKeys } from '../auth/exchange-keys.ts'
+import type { ExchangeKeys } from '../auth/exchange-keys.ts'
+import { createWalletChain } from '../auth/wallet-chain.ts'
+import type { Config } from '../config.ts'
+import type { Log } from '../core/deps.ts'
+import { openDatabase } from '../db/open.ts'
+import type { OpenDatabase } from '../db/open.ts'
+import { createOutbox } from '../mail/outbox.ts'
+import { createSmtpMail } from '../mail/smtp.ts'
+import { createWriteObserver } from '../metrics/database.ts'
+import { instrumentOutbound, instrumentPayments } from '../metrics/instrument.ts'
+import type { Meter } from '../metrics/meter.ts'
+import { createProcessReadings } from '../metrics/process.ts'
+import { serveMetrics } from '../metrics/serve.ts'
+import { createServiceMetrics } from '../metrics/service.ts'
+import { createPinnedFetch } from '../outbound/pinned-fetch.ts'
+import { loadPayments } from '../payments/load.ts'
+import { authoredDir } from './demo.ts'
+import { paymentSettingsOf } from './payment-settings.ts'
+import { loadReloaded } from './reloaded.ts'
+import type { Reloaded } from './reloaded.ts'
+import {
+  exitOnUnusableDatabase,
+  exitOnWrongSetting,
+  packageRoot,
+  systemClock,
+  systemRandom,
+  systemResolve,
+} from './runtime.ts'
+
+const clock = systemClock
+
+/** Opens the database, or prints why it cannot be used and ends the process. */
+export async function openServiceDatabase(
+  config: Config,
+  meter: Meter | null,
+  onBroken: (error: unknown) => void,
+): Promise<OpenDatabase> {
+  return await openDatabase({
+    url: config.DATABASE_URL ?? join(config.DATA_DIR, 'ledger.db'),
+    quickCheck: true,
+    checkpoints: config.WAL_CHECKPOINT === 'external' ? 'others' : 'own',
+    onBroken,
+    ...(meter === null ? {} : { observer: createWriteObserver(meter) }),
+  }).catch(exitOnUnusableDatabase)
+}
+
+export async function loadRegistries(config: Config, log: Log): Promise<Reloaded<Reference>> {
+  const dataDir = authoredDir(config, packageRoot)
+  const source = {
+    name: 'the registries under data/',
+    paths: referencePaths(dataDir),
+    load: () => loadReference(dataDir),
+  }
+  return await loadReloaded(source, { clock, log })
+}
+
+export async function loadServiceKeys(
+  { DATA_DIR }: Config,
+  log: Log,
+): Promise<Reloaded<ExchangeKeys>> {
+  const keysDir = join(DATA_DIR, 'keys')
+  const source = {
+    name: 'the keys of the job exchange',
+    paths: exchangeKeyPaths(keysDir),
+    load: () => loadExchangeKeys(keysDir, systemRandom),
+  }
+  return await loadReloaded(source, { clock, log })
+}
+
+/** Everything that leaves the machine: e-mail, requests to partners, the chain node and payments. */
+export async function connectOutbound(config: Config, meter: Meter | null) {
+  const mailFrom = config.MAIL_FROM ?? `ledger@${new URL(config.SITE_URL).hostname}`
+  const mail =
+    config.SMTP_URL === null
+      ? createOutbox(join(config.DATA_DIR, 'outbox'), mailFrom, { clock, random: systemRandom })
+      : createSmtpMail(config.SMTP_URL, mailFrom)
+  const pinnedFetch = createPinnedFetch({ resolve: systemResolve })
+  const outbound = instrumentOutbound(meter, { fetch, mail, outbound: pinnedFetch })
+  // Contract wallets are checked on Base, where USDC is paid; without a node only plain keys are accepted.
+  const baseChain =
+    config.RPC_URL_BASE === null
+      ? undefined
+      : createWalletChain(config.RPC_URL_BASE, { fetch: outbound.fetch, clock })
+  const noBase = () => Promise.reject(new Error('RPC_URL_BASE is not set'))
+  const payments = await loadPayments(paymentSettingsOf(config), {
+    clock,
+    fetch: outbound.fetch,
+    request: baseChain?.request ?? noBase,
+  }).catch(exitOnWrongSetting)
+  return { ...outbound, baseChain, payments: instrumentPayments(meter, payments) }
+}
+
+type MetricsSources = Pick<
+  Parameters<typeof createServiceMetrics>[0],
+  'database' | 'store' | 'settlementProblems'
+>
+
+/** Null where METRICS_PORT is unset. */
+export async function startMetrics(
+  config: Config,
+  { meter, log }: { readonly meter: Meter | null; readonly log: Log },
+  sources: MetricsSources,
+) {
+  if (meter === null || config.METRICS_PORT === null) return null
+  const render = createServiceMetrics({
+    ...sources,
+    meter,
+    clock,
+    dataDir: config.DATA_DIR,
+    publicDir: config.PUBLIC_DIR,
+    nodeVersion: process.version,
+    process: createProcessReadings(process, clock.now()),
+  })
+  const { METRICS_HOST: host, METRICS_PORT: port } = config
+  const server = await serveMetrics({ host, port, log, render })
+  log.info('metrics', { host: server.address.host, port: server.address.port })
+  return server
+}
