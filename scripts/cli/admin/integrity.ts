@@ -1,7 +1,7 @@
 /** Integrity checks of a database file: the ledger's own, or a backup. */
 import { Kysely, sql } from 'kysely'
 
-import type { Check } from '../../../src/client/verify.ts'
+import type { Check } from '../../../src/core/check.ts'
 import { migrations } from '../../../src/db/migrations.ts'
 import { applicationId } from '../../../src/db/open.ts'
 import type { Database } from '../../../src/db/schema.ts'

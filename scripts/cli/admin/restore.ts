@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
 
 import { syncDirectory } from '../../../builder/publish/files.ts'
-import type { Check } from '../../../src/client/verify.ts'
+import type { Check } from '../../../src/core/check.ts'
 import { isErrno } from '../../../src/core/errno.ts'
 import { isoTime } from '../../../src/core/time.ts'
 import { setRestoredAt } from '../../../src/db/restored.ts'
