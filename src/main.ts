@@ -13,6 +13,7 @@ import { createStatsSince } from './http/live.ts'
 import { serve } from './http/serve.ts'
 import { createViewCounter } from './http/view-counter.ts'
 import { createMeter } from './metrics/meter.ts'
+import { createProcessReadings } from './metrics/process.ts'
 import { startBuilder } from './runtime/builder-process.ts'
 import { withDemoHeader } from './runtime/demo.ts'
 import { createHealth } from './runtime/health.ts'
@@ -76,7 +77,7 @@ const problems = () =>
 process.on('SIGHUP', () => {
   for (const one of reloaded) void one.reload()
 })
-const outbound = await connectOutbound(config, meter)
+const outbound = await connectOutbound(config, meter, fetch)
 const actions: InstalledDeps = {
   database,
   clock,
@@ -125,7 +126,13 @@ const app = createApp({
 const metricsServer = await startMetrics(
   config,
   { meter, log },
-  { database, store, settlementProblems: paymentWatch.problems },
+  {
+    database,
+    store,
+    settlementProblems: paymentWatch.problems,
+    nodeVersion: process.version,
+    process: createProcessReadings(process, clock.now()),
+  },
 )
 await app.counters.load()
 const server = await serve(withDemoHeader(config, app.listener), {

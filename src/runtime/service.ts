@@ -15,7 +15,6 @@ import { createSmtpMail } from '../mail/smtp.ts'
 import { createWriteObserver } from '../metrics/database.ts'
 import { instrumentOutbound, instrumentPayments } from '../metrics/instrument.ts'
 import type { Meter } from '../metrics/meter.ts'
-import { createProcessReadings } from '../metrics/process.ts'
 import { serveMetrics } from '../metrics/serve.ts'
 import { createServiceMetrics } from '../metrics/service.ts'
 import { createPinnedFetch } from '../outbound/pinned-fetch.ts'
@@ -74,7 +73,11 @@ export async function loadServiceKeys(
 }
 
 /** Everything that leaves the machine: e-mail, requests to partners, the chain node and payments. */
-export async function connectOutbound(config: Config, meter: Meter | null) {
+export async function connectOutbound(
+  config: Config,
+  meter: Meter | null,
+  fetch: Parameters<typeof instrumentOutbound>[1]['fetch'],
+) {
   const mailFrom = config.MAIL_FROM ?? `ledger@${new URL(config.SITE_URL).hostname}`
   const mail =
     config.SMTP_URL === null
@@ -98,7 +101,7 @@ export async function connectOutbound(config: Config, meter: Meter | null) {
 
 type MetricsSources = Pick<
   Parameters<typeof createServiceMetrics>[0],
-  'database' | 'store' | 'settlementProblems'
+  'database' | 'store' | 'settlementProblems' | 'nodeVersion' | 'process'
 >
 
 /** Null where METRICS_PORT is unset. */
@@ -114,8 +117,6 @@ export async function startMetrics(
     clock,
     dataDir: config.DATA_DIR,
     publicDir: config.PUBLIC_DIR,
-    nodeVersion: process.version,
-    process: createProcessReadings(process, clock.now()),
   })
   const { METRICS_HOST: host, METRICS_PORT: port } = config
   const server = await serveMetrics({ host, port, log, render })
