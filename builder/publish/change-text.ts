@@ -1,7 +1,7 @@
 /** Changes of the facts in words: the document of the last build and the commit message. Pure, and without a time. */
 import { numbered } from '../../src/core/number-text.ts'
 import { FIGURES } from './changes.ts'
-import type { Change, FigureChange, FigureName } from './changes.ts'
+import type { Change, FigureChange, ComparedFigure } from './changes.ts'
 
 const SUBJECT_MAX_CHARS = 120
 const NAMED_STATUSES = 3
@@ -117,7 +117,7 @@ function figureRow(rail: string, { name, from, to }: FigureChange): string {
   return `| ${code(rail)} | ${FIGURES[name].label} | ${amount(name, from)} | ${amount(name, to)} |`
 }
 
-function amount(name: FigureName, value: number | null): string {
+function amount(name: ComparedFigure, value: number | null): string {
   if (value === null) return 'unknown'
   const { unit } = FIGURES[name]
   if (unit === '%') return `${trimmed(value * 100, 2)} %`

@@ -6,7 +6,7 @@ import type { Facts } from './facts.ts'
 
 /** Null: the figure is unknown or missing. */
 export interface FigureChange {
-  readonly name: FigureName
+  readonly name: ComparedFigure
   readonly from: number | null
   readonly to: number | null
 }
@@ -54,8 +54,8 @@ export const FIGURES = {
   top_worker_share: { label: 'share of the top worker', unit: '%' },
   entry_cost_usdc: { label: 'entry cost', unit: 'USDC' },
 } as const satisfies Record<string, { label: string; unit: 'USDC' | '%' | '' }>
-export type FigureName = keyof typeof FIGURES
-const FIGURE_NAMES = Object.keys(FIGURES).filter((name): name is FigureName => name in FIGURES)
+export type ComparedFigure = keyof typeof FIGURES
+const FIGURE_NAMES = Object.keys(FIGURES).filter((name): name is ComparedFigure => name in FIGURES)
 
 const API = '/api/v1'
 const RAIL_PATH = /^\/api\/v1\/rails\/[^/]+$/
@@ -141,7 +141,7 @@ function fieldChange(rail: string, old: JsonObject, now: JsonObject): Change[] {
   return figures.length + fields.length === 0 ? [] : [{ kind: 'rail', rail, figures, fields }]
 }
 
-function figureOf(rail: JsonObject, name: FigureName): number | null {
+function figureOf(rail: JsonObject, name: ComparedFigure): number | null {
   const value = rail[name]
   if (typeof value !== 'number') return null
   return list(rail['unknown_figures']).includes(name) ? null : value

@@ -15,7 +15,7 @@ export interface TimedAnswer {
   readonly ms: number
 }
 
-export interface RequestLine {
+export interface RawRequestLine {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -24,7 +24,7 @@ export interface RequestLine {
 export function createRequester() {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   return {
-    request: async ({ url, headers = {} }: RequestLine): Promise<TimedAnswer> => {
+    request: async ({ url, headers = {} }: RawRequestLine): Promise<TimedAnswer> => {
       const startedMs = performance.now()
       const response = await new Promise<IncomingMessage>((resolve, reject) => {
         get(url, { agent, headers }, resolve).on('error', reject)

@@ -16,7 +16,7 @@ export const serviceName = 'agent-income-ledger'
 const workersCount = 500
 const payersCount = 50
 
-export interface SignedReceipt {
+export interface BenchReceipt {
   readonly raw: string
   readonly message: string
   readonly signature: string
@@ -26,7 +26,7 @@ export interface SignedReceipt {
 }
 
 /** Signs the receipts with the numbers from 0 to `count` - 1. viem would take five times as long. */
-export async function signReceipts(seed: string, count: number): Promise<readonly SignedReceipt[]> {
+export async function signReceipts(seed: string, count: number): Promise<readonly BenchReceipt[]> {
   const curve = await instantiateSecp256k1()
   const walletOf = (name: string) => {
     const privateKey = createHash('sha256').update(`bench ${name}`).digest()

@@ -18,12 +18,12 @@ export interface Suite {
   readonly run: (context: SuiteContext) => Promise<SuiteReport>
 }
 
-export type Facts = Readonly<Record<string, string | number>>
+export type BenchFacts = Readonly<Record<string, string | number>>
 
 export interface SuiteReport {
   readonly rows: readonly Row[]
   readonly skipped: readonly { readonly what: string; readonly why: string }[]
-  readonly facts: Facts
+  readonly facts: BenchFacts
 }
 
 /** One comparison with a peer that was measured in the same rounds. */

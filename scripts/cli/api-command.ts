@@ -2,12 +2,12 @@
 import { z } from 'zod'
 
 import { prepareCall } from '../../src/client/call.ts'
-import type { AnswerOf } from '../../src/client/call.ts'
 import { CallError } from '../../src/client/errors.ts'
 import { newestOath } from '../../src/client/sign.ts'
 import type { OathText } from '../../src/client/sign.ts'
 import type { Issue } from '../../src/contract/errors.ts'
 import { describeIssues } from '../../src/contract/issue-text.ts'
+import type { AnswerOf } from '../../src/contract/route-types.ts'
 import type { Route } from '../../src/contract/route.ts'
 import { routeOf } from '../../src/contract/routes.ts'
 import type { RouteId } from '../../src/contract/routes.ts'

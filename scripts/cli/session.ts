@@ -1,9 +1,10 @@
 /** What commands work with: the client, the keys, and output. */
-import type { AnswerOf, Call } from '../../src/client/call.ts'
+import type { Call } from '../../src/client/call.ts'
 import { createClient } from '../../src/client/client.ts'
 import type { LedgerClient } from '../../src/client/client.ts'
 import { receiptKeyOf, signerOf } from '../../src/client/signers.ts'
 import type { ReceiptKey, WalletSigner } from '../../src/client/signers.ts'
+import type { AnswerOf } from '../../src/contract/route-types.ts'
 import type { RouteId } from '../../src/contract/routes.ts'
 import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
 import { UsageError } from './input.ts'

@@ -6,7 +6,7 @@ import type { KeyedHash } from '../auth/keyed-hash.ts'
 import type { Clock, Log, Random } from '../core/deps.ts'
 import type { WalletKind } from '../core/wallet.ts'
 import type { OpenDatabase } from '../db/open.ts'
-import type { OutboundLimits } from '../limits/concurrency-limits.ts'
+import type { OutboundConcurrency } from '../limits/concurrency-limits.ts'
 import type { Mail } from '../mail/mail.ts'
 import type { PinnedFetch } from '../outbound/pinned-fetch.ts'
 import type { Payments } from '../payments/settler.ts'
@@ -43,5 +43,5 @@ export interface InstalledDeps {
 }
 
 export interface ActionDeps extends InstalledDeps {
-  readonly outboundLimits: OutboundLimits
+  readonly outboundLimits: OutboundConcurrency
 }

@@ -3,7 +3,7 @@ import type { Transaction } from 'kysely'
 
 import { bodySha256, messages } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
-import type { Delivery, DeliverBody, JobAccepted } from '../contract/schemas/job.ts'
+import type { DeliverBody, JobAccepted, JobDelivery } from '../contract/schemas/job.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
 import { noPaymentReason } from '../core/job.ts'
 import { toUsdc } from '../core/money.ts'
@@ -77,7 +77,7 @@ export function deliveryView(
   record: DeliveryRecord,
   signed: Pick<DeliverBody, 'wallet' | 'timestamp' | 'signature'>,
   deliverer: string,
-): Delivery {
+): JobDelivery {
   return {
     id: record.id,
     job_id: record.jobId,

@@ -26,7 +26,7 @@ export interface BodyStatement {
   ) => string
 }
 
-export interface SignedRequest {
+export interface SignedBodyRequest {
   readonly request: Pick<WriteRequest, 'nowMs' | 'idempotencyKey'>
   readonly admission: WalletAdmission
 }
@@ -40,7 +40,7 @@ type VerifyDeps = Pick<ActionDeps, 'serviceName' | 'walletChain' | 'verifyInWork
  */
 export async function verifySignedBody(
   deps: VerifyDeps,
-  sent: SignedRequest,
+  sent: SignedBodyRequest,
   statement: BodyStatement,
 ): Promise<SignedProof> {
   const { json, timestamp, signature } = statement

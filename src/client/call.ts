@@ -2,25 +2,16 @@
 import type { z } from 'zod'
 
 import { describeIssues } from '../contract/issue-text.ts'
+import type { AnswerOf, RouteById } from '../contract/route-types.ts'
 import type { Parameter, Route } from '../contract/route.ts'
 import { pathOf, routeOf } from '../contract/routes.ts'
-import type { RouteId, routes } from '../contract/routes.ts'
+import type { RouteId } from '../contract/routes.ts'
 import { signBody } from './body-signatures.ts'
 import { CallError, UnexpectedAnswerError } from './errors.ts'
 import { prepareRequest } from './prepare.ts'
 import type { Caller, PreparedRequest } from './prepare.ts'
 import type { OathText } from './sign.ts'
 import type { RawAnswer } from './transport.ts'
-
-type RouteById<Id extends RouteId> = Extract<(typeof routes)[number], { readonly id: Id }>
-type SuccessAnswer<Id extends RouteId> = RouteById<Id>['answers'][keyof RouteById<Id>['answers'] &
-  (200 | 201 | 202)]
-
-/** The body of a successful answer. */
-export type AnswerOf<Id extends RouteId> =
-  SuccessAnswer<Id> extends { readonly schema: infer Schema extends z.ZodType }
-    ? z.infer<Schema>
-    : never
 
 type SentBody<Id extends RouteId> =
   RouteById<Id> extends { readonly body: infer Schema extends z.ZodType } ? z.input<Schema> : never

@@ -1,8 +1,9 @@
 /** The typed client: one call function for every route of the registry. */
+import type { AnswerOf } from '../contract/route-types.ts'
 import type { RouteId } from '../contract/routes.ts'
 import type { Clock, Random } from '../core/deps.ts'
 import { prepareCall, readAnswer } from './call.ts'
-import type { AnswerOf, Call, CallParts } from './call.ts'
+import type { Call, CallParts } from './call.ts'
 import { siteUrlOf } from './prepare.ts'
 import type { Caller } from './prepare.ts'
 import type { WalletSigner } from './signers.ts'

@@ -33,7 +33,7 @@ export class LedgerError extends Error {
 }
 
 /** The terms of payment in a 402 answer. */
-export interface PaymentOffer {
+export interface RequiredPayment {
   /** As a decimal. */
   readonly priceUsdc: string
   /** The address that is paid; null where payment is not available. */
@@ -47,9 +47,9 @@ export interface PaymentOffer {
 /** A payment is required and none was accepted; `code` says why. Nothing was charged. */
 export class PaymentRequiredError extends LedgerError {
   override readonly name = 'PaymentRequiredError'
-  readonly offer: PaymentOffer
+  readonly offer: RequiredPayment
 
-  constructor(answer: ConstructorParameters<typeof LedgerError>[0], offer: PaymentOffer) {
+  constructor(answer: ConstructorParameters<typeof LedgerError>[0], offer: RequiredPayment) {
     super(answer)
     this.offer = offer
   }

@@ -8,7 +8,7 @@ import {
   retryHeaders,
   settledHeaders,
 } from './openapi/answer-headers.ts'
-import type { Json, JsonObject } from './openapi/json.ts'
+import type { OpenApiJson, OpenApiObject } from './openapi/json.ts'
 import {
   contentDigest,
   idempotencyKey,
@@ -67,8 +67,8 @@ const commonErrors = [400, 405, 415, 429, 500, 503] as const
 /**
  * The OpenAPI 3.0.3 document of the routes. Schemas come from zod's own emitter, corrected where 3.0.3 and it differ.
  */
-export function openApiDocument(routes: readonly Route[], options: OpenApiOptions): JsonObject {
-  const paths: Record<string, JsonObject> = {}
+export function openApiDocument(routes: readonly Route[], options: OpenApiOptions): OpenApiObject {
+  const paths: Record<string, OpenApiObject> = {}
   for (const route of routes) {
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route) }
   }
@@ -95,7 +95,7 @@ export function openApiDocument(routes: readonly Route[], options: OpenApiOption
   }
 }
 
-function operation(route: Route): JsonObject {
+function operation(route: Route): OpenApiObject {
   const parameters = [
     ...Object.entries(route.params ?? {}).map(([name, value]) => parameter('path', name, value)),
     ...Object.entries(route.query ?? {}).map(([name, value]) => parameter('query', name, value)),
@@ -120,7 +120,7 @@ function operation(route: Route): JsonObject {
 }
 
 /** A read that is sold per request may be paid by anyone; a subscription is a partner's. */
-function securityOf(route: Route): Json[] {
+function securityOf(route: Route): OpenApiJson[] {
   if (route.access !== 'partner') return []
   return route.price === undefined ? partnerSecurity : [...partnerSecurity, {}]
 }
@@ -131,7 +131,7 @@ function isSold({ price, priceRange }: Route): boolean {
 }
 
 /** The convention of catalogues of payable operations: `price` and `protocols`. */
-function paymentInfo({ price, priceRange }: Route): JsonObject {
+function paymentInfo({ price, priceRange }: Route): OpenApiObject {
   const { network, address } = paymentAsset
   const x402 = { scheme: paymentScheme, network: network.v2, asset: address, symbol: 'USDC' }
   return {
@@ -154,7 +154,7 @@ function needsPartner(routes: readonly Route[]): boolean {
   return routes.some(({ access }) => access === 'partner')
 }
 
-function requestBody(schema: z.ZodType, example: object | undefined): JsonObject {
+function requestBody(schema: z.ZodType, example: object | undefined): OpenApiObject {
   return {
     required: true,
     description: 'One JSON object, at most 64 KiB; unknown and repeated names are refused.',
@@ -167,7 +167,7 @@ function requestBody(schema: z.ZodType, example: object | undefined): JsonObject
   }
 }
 
-function parameter(place: 'path' | 'query', name: string, value: Parameter): JsonObject {
+function parameter(place: 'path' | 'query', name: string, value: Parameter): OpenApiObject {
   return {
     name,
     in: place,
@@ -178,7 +178,7 @@ function parameter(place: 'path' | 'query', name: string, value: Parameter): Jso
   }
 }
 
-function responses(route: Route): JsonObject {
+function responses(route: Route): OpenApiObject {
   const answers = new Map<number, Answer>(
     Object.entries(route.answers).map(([status, answer]) => [Number(status), answer]),
   )
@@ -197,9 +197,9 @@ function responses(route: Route): JsonObject {
   )
 }
 
-function response(route: Route, status: number, answer: Answer): JsonObject {
+function response(route: Route, status: number, answer: Answer): OpenApiObject {
   const isDocument = route.serving.kind === 'document' && status === 200
-  const headers: JsonObject = {
+  const headers: OpenApiObject = {
     ...(isDocument ? documentHeaders : {}),
     ...(status === 429 || status === 503 ? retryHeaders : {}),
     ...(status === 401 ? challengeHeaders : {}),

@@ -50,7 +50,7 @@ export type ConcurrencyLimits = Readonly<Record<ConcurrencyLimitName, Concurrenc
  * together start inside.
  * @throws ApiError `unavailable` where the limit is reached; nothing was started
  */
-export type OutboundLimits = Readonly<
+export type OutboundConcurrency = Readonly<
   Record<'chain' | 'mail' | 'rail', <Result>(work: () => Promise<Result>) => Promise<Result>>
 >
 
@@ -88,7 +88,7 @@ export function createConcurrencyLimits(
   }
 }
 
-export function outboundLimitsOf({ chain, mail, rail }: ConcurrencyLimits): OutboundLimits {
+export function outboundLimitsOf({ chain, mail, rail }: ConcurrencyLimits): OutboundConcurrency {
   return {
     chain: (work) => chain.run({ prepare: () => work }),
     mail: (work) => mail.run({ prepare: () => work }),

@@ -4,7 +4,7 @@ import { walletTerms } from '../actions/partner-access.ts'
 import type { PolicyName } from '../core/limits.ts'
 import { createRateLimits, unlimited } from '../limits/admission.ts'
 import type { RateLimits } from '../limits/admission.ts'
-import type { OutboundLimits } from '../limits/concurrency-limits.ts'
+import type { OutboundConcurrency } from '../limits/concurrency-limits.ts'
 import { createLimiter } from '../limits/limiter.ts'
 import type { Limiter } from '../limits/limiter.ts'
 import { createNetworkHash } from '../limits/network-key.ts'
@@ -55,7 +55,7 @@ function reportingRefusals(limiter: Limiter, onRefusal: (policy: PolicyName) => 
 /** A stalled chain node holds up only the requests that wait for it. */
 export function withOutboundLimits(
   installed: InstalledDeps,
-  outboundLimits: OutboundLimits,
+  outboundLimits: OutboundConcurrency,
 ): ActionDeps {
   const walletChain: ActionDeps['walletChain'] = (kind) => {
     const chain = installed.walletChain(kind)

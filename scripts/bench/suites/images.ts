@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { runTask } from '../processes.ts'
 import { createRequester, startRawServer } from '../raw-server.ts'
-import type { RequestLine, TimedAnswer } from '../raw-server.ts'
+import type { RawRequestLine, TimedAnswer } from '../raw-server.ts'
 import { median, row, rowsOf } from '../rows.ts'
 import type { Sample } from '../rows.ts'
 import { firstBuild, signUpPartner, startPlatformService } from '../service.ts'
@@ -18,7 +18,7 @@ export const images: Suite = {
   run: async ({ dir, quick, log }) => {
     const service = await startPlatformService(dir, { builder: true })
     const { request, close } = createRequester()
-    const requestAll = async (requests: readonly RequestLine[]): Promise<TimedAnswer[]> => {
+    const requestAll = async (requests: readonly RawRequestLine[]): Promise<TimedAnswer[]> => {
       const answers: TimedAnswer[] = []
       for (const one of requests) answers.push(await request(one))
       return answers

@@ -10,7 +10,7 @@ import { interleave, medianOf, row, rowsOf, valuesOf } from '../rows.ts'
 import type { Sample, Samples } from '../rows.ts'
 import { startPlatformService } from '../service.ts'
 import type { Service } from '../service.ts'
-import type { Facts, Suite, Target } from '../suite.ts'
+import type { BenchFacts, Suite, Target } from '../suite.ts'
 
 const connections = 64
 const group = 64
@@ -85,7 +85,7 @@ export const writes: Suite = {
 }
 
 /** Splits the CPU time of a receipt and derives the rate of two busy cores. */
-function cpuFacts(ours: Samples): Facts {
+function cpuFacts(ours: Samples): BenchFacts {
   const [all, eventLoop, load] = [
     medianOf(ours, 'cpuUs'),
     medianOf(ours, 'loopCpuUs'),

@@ -10,10 +10,10 @@ import { getAddress, verifyMessage } from 'viem'
 import { decodeEd25519Signature, verifyEd25519 } from '../../../src/auth/ed25519.ts'
 import { verifyPersonalSign } from '../../../src/auth/eip191.ts'
 import { platformKey, signReceipts } from '../signed-receipts.ts'
-import type { SignedReceipt } from '../signed-receipts.ts'
+import type { BenchReceipt } from '../signed-receipts.ts'
 import { numberArgument, rateOf, report, textArgument } from '../task.ts'
 
-type Check = (receipt: SignedReceipt) => Promise<boolean>
+type Check = (receipt: BenchReceipt) => Promise<boolean>
 
 hashes.sha512 = (bytes) => createHash('sha512').update(bytes).digest()
 const eip191: Check = async ({ message, signature, address }) =>
@@ -43,7 +43,7 @@ const checks: Readonly<Record<string, Check>> = {
 const isGood = checks[textArgument(0)]
 const [warm, count] = [numberArgument(1), numberArgument(2)]
 const receipts = await signReceipts('checks', warm + count)
-const check = async (receipt: SignedReceipt) => {
+const check = async (receipt: BenchReceipt) => {
   if ((await isGood?.(receipt)) !== true) throw new Error('a good signature is refused')
 }
 await rateOf(receipts.slice(0, warm), check)

@@ -1,12 +1,12 @@
 /** Headers that answers carry. */
-import type { JsonObject } from './json.ts'
+import type { OpenApiObject } from './json.ts'
 
-const textHeader = (description: string, maxLength = 200): JsonObject => ({
+const textHeader = (description: string, maxLength = 200): OpenApiObject => ({
   description,
   schema: { type: 'string', maxLength },
 })
 
-export const documentHeaders: JsonObject = {
+export const documentHeaders: OpenApiObject = {
   'Cache-Control': textHeader('`public` with the max-age of this document.'),
   ETag: textHeader('Strong validator of the bytes.'),
   'Last-Modified': textHeader('When the facts of this document last changed.'),
@@ -14,11 +14,11 @@ export const documentHeaders: JsonObject = {
   'X-Signature-Key': textHeader('`kid` of the key in /.well-known/signing-keys.json.'),
 }
 
-export const challengeHeaders: JsonObject = {
+export const challengeHeaders: OpenApiObject = {
   'WWW-Authenticate': textHeader('`Bearer`.'),
 }
 
-export const priceHeaders: JsonObject = {
+export const priceHeaders: OpenApiObject = {
   'X-Accepted-Payment': textHeader('`x402`.'),
   'X-Payment-Receiver': textHeader(
     'The address that is paid; that of nobody, all zeros, where none is set: USDC refuses transfers to it.',
@@ -30,19 +30,19 @@ export const priceHeaders: JsonObject = {
   ),
 }
 
-export const settledHeaders: JsonObject = {
+export const settledHeaders: OpenApiObject = {
   'PAYMENT-RESPONSE': textHeader('After a payment: base64 of how it was settled.', 4096),
   'X-PAYMENT-RESPONSE': textHeader('The same, under the name of version 1.', 4096),
 }
 
-const retryAfter = (description: string): JsonObject => ({
+const retryAfter = (description: string): OpenApiObject => ({
   description,
   schema: { type: 'integer', format: 'int32', minimum: 1, maximum: 86400 },
 })
 
-export const retryHeaders: JsonObject = { 'Retry-After': retryAfter('Whole seconds.') }
+export const retryHeaders: OpenApiObject = { 'Retry-After': retryAfter('Whole seconds.') }
 
-export const restoredHeaders: JsonObject = {
+export const restoredHeaders: OpenApiObject = {
   'Retry-After': retryAfter(
     'Whole seconds; only where the ledger was restored from a backup and takes no signed writes of the present time yet.',
   ),

@@ -1,5 +1,11 @@
 /** JSON as it stands in the description. */
-export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
-export interface JsonObject {
-  [key: string]: Json
+export type OpenApiJson =
+  | string
+  | number
+  | boolean
+  | null
+  | OpenApiJson[]
+  | { [key: string]: OpenApiJson }
+export interface OpenApiObject {
+  [key: string]: OpenApiJson
 }

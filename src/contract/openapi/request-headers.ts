@@ -1,7 +1,7 @@
 /** Headers that requests may carry, as parameters. */
-import type { JsonObject } from './json.ts'
+import type { OpenApiObject } from './json.ts'
 
-const paymentHeader = (name: string, version: number): JsonObject => ({
+const paymentHeader = (name: string, version: number): OpenApiObject => ({
   name,
   in: 'header',
   required: false,
@@ -11,7 +11,7 @@ const paymentHeader = (name: string, version: number): JsonObject => ({
 
 export const paymentHeaders = [paymentHeader('PAYMENT-SIGNATURE', 2), paymentHeader('X-PAYMENT', 1)]
 
-export const partnerTimestamp: JsonObject = {
+export const partnerTimestamp: OpenApiObject = {
   name: 'X-Partner-Timestamp',
   in: 'header',
   required: false,
@@ -21,7 +21,7 @@ export const partnerTimestamp: JsonObject = {
   example: '1795240000000',
 }
 
-export const idempotencyKey: JsonObject = {
+export const idempotencyKey: OpenApiObject = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
@@ -31,7 +31,7 @@ export const idempotencyKey: JsonObject = {
   example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
 }
 
-export const contentDigest: JsonObject = {
+export const contentDigest: OpenApiObject = {
   name: 'Content-Digest',
   in: 'header',
   required: false,

@@ -3,9 +3,9 @@ import { z } from 'zod'
 
 import { errorCodes } from '../errors.ts'
 import { models } from '../schemas/common.ts'
-import type { Json, JsonObject } from './json.ts'
+import type { OpenApiJson, OpenApiObject } from './json.ts'
 
-export function componentSchemas(): JsonObject {
+export function componentSchemas(): OpenApiObject {
   const { schemas } = z.toJSONSchema(models, {
     target: 'openapi-3.0',
     unrepresentable: 'any',
@@ -23,7 +23,7 @@ function errorCodeEnum(id: string): string | null {
   return id === 'Error' ? `One of ${Object.keys(errorCodes).join(', ')}.` : null
 }
 
-export function schemaOf(schema: z.ZodType): Json {
+export function schemaOf(schema: z.ZodType): OpenApiJson {
   const known = models.get(schema)
   if (known !== undefined) return { $ref: `#/components/schemas/${known.id}` }
   if (schema instanceof z.ZodDiscriminatedUnion) return unionOf(schema)
@@ -36,22 +36,22 @@ export function schemaOf(schema: z.ZodType): Json {
 }
 
 /** zod emits no discriminator; OpenAPI clients need it to tell the members apart. */
-function unionOf(schema: z.ZodDiscriminatedUnion): Json {
+function unionOf(schema: z.ZodDiscriminatedUnion): OpenApiJson {
   const members = schema.options.filter((option) => option instanceof z.ZodType).map(schemaOf)
   return { oneOf: members, discriminator: { propertyName: schema.def.discriminator } }
 }
 
-export function asJson(value: unknown): Json {
+export function asJson(value: unknown): OpenApiJson {
   return z.json().parse(JSON.parse(JSON.stringify(value)))
 }
 
 const verbatim = new Set(['example', 'default', 'enum'])
 
 /** Takes out of an emitted schema what OpenAPI 3.0.3 does not know, and what says nothing. */
-function correct(value: Json, codeNote: string | null): Json {
+function correct(value: OpenApiJson, codeNote: string | null): OpenApiJson {
   if (Array.isArray(value)) return value.map((item) => correct(item, null))
   if (value === null || typeof value !== 'object') return value
-  const result: JsonObject = {}
+  const result: OpenApiObject = {}
   for (const [key, member] of Object.entries(value)) {
     if (key === '$schema' || key === '$id' || key === 'examples') continue
     if (key === 'id' && typeof member === 'string') continue
@@ -79,6 +79,6 @@ function correct(value: Json, codeNote: string | null): Json {
   return result
 }
 
-function isObject(value: Json | undefined): value is JsonObject {
+function isObject(value: OpenApiJson | undefined): value is OpenApiObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,10 +1,10 @@
 /** How partners say who they are. */
-import type { Json, JsonObject } from './json.ts'
+import type { OpenApiJson, OpenApiObject } from './json.ts'
 
 const signedMessage =
   'The signature covers `<service>-partner-auth-v1:{TIMESTAMP}:{METHOD}:{PATH}`, or better `<service>-partner-auth-v2:{TIMESTAMP}:{METHOD}:{PATH}:{RAW_SHA256}` with the lower-case hex SHA-256 of the raw body.'
 
-export const securitySchemes: JsonObject = {
+export const securitySchemes: OpenApiObject = {
   partnerBearer: {
     type: 'http',
     scheme: 'bearer',
@@ -26,7 +26,7 @@ export const securitySchemes: JsonObject = {
 }
 
 /** Either header form; both need the time that is signed. */
-export const partnerSecurity: Json[] = [
+export const partnerSecurity: OpenApiJson[] = [
   { partnerBearer: [] },
   { partnerWallet: [], partnerSignature: [] },
 ]

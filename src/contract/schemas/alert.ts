@@ -117,7 +117,6 @@ export const delivery = model(
     payload: z.string().max(20_000).describe('The body, byte for byte.'),
   }),
 )
-export type Delivery = z.infer<typeof delivery>
 
 export const deliveryList = model(
   'AlertDeliveryList',

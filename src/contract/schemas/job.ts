@@ -149,7 +149,7 @@ export const delivery = model(
     created_at: time,
   }),
 )
-export type Delivery = z.infer<typeof delivery>
+export type JobDelivery = z.infer<typeof delivery>
 
 export const jobAccepted = model(
   'JobAccepted',

@@ -17,7 +17,7 @@ import type { ConnectionMutex } from '../connection-mutex.ts'
 import { BusyError, DatabaseBrokenError } from '../errors.ts'
 import { meaningOf, transactionLost } from './failures.ts'
 import { toParameter, unsafeColumn } from './values.ts'
-import type { Parameter } from './values.ts'
+import type { SqlParameter } from './values.ts'
 
 export interface Sqlite3Options {
   /** A file; databases in memory have one connection only. */
@@ -175,7 +175,7 @@ export class Sqlite3Connection implements DatabaseConnection {
 
   #all<Row>(
     statement: sqlite3.Statement,
-    parameters: readonly Parameter[],
+    parameters: readonly SqlParameter[],
     node: RootOperationNode,
   ): Promise<QueryResult<Row>> {
     return new Promise((resolve, reject) => {
@@ -191,7 +191,7 @@ export class Sqlite3Connection implements DatabaseConnection {
 
   #run<Row>(
     statement: sqlite3.Statement,
-    parameters: readonly Parameter[],
+    parameters: readonly SqlParameter[],
     node: RootOperationNode,
   ): Promise<QueryResult<Row>> {
     return new Promise((resolve, reject) => {

@@ -1,11 +1,11 @@
 /** Refuses values that the driver would change, in parameters and in results. */
 import { ParameterError, UnsafeIntegerError } from '../errors.ts'
 
-export type Parameter = null | string | number | Buffer
+export type SqlParameter = null | string | number | Buffer
 
 const loneSurrogate = /\p{Surrogate}/u
 
-export function toParameter(value: unknown): Parameter {
+export function toParameter(value: unknown): SqlParameter {
   switch (typeof value) {
     case 'string':
       if (loneSurrogate.test(value))
