@@ -46,8 +46,8 @@ async function feed(query = ''): Promise<z.infer<typeof alertFeed>> {
 
 const sinceQuery = (since: string, more = '') => `?since=${encodeURIComponent(since)}${more}`
 
-describe('the feed of alerts', () => {
-  test('is oldest first and tells when and from where to ask next', async () => {
+describe('the alert feed', () => {
+  test('lists the oldest first, with the next poll time and cursor', async () => {
     const { database } = service.actions
     const nowMs = service.clock.now()
     expect(await feed()).toEqual({
@@ -71,7 +71,7 @@ describe('the feed of alerts', () => {
     expect(await feed(sinceQuery(hint.since))).toMatchObject({ count: 0, next_poll_hint: hint })
   })
 
-  test('filters by rail and by severity, and says at once that more wait', async () => {
+  test('filters by rail and by severity, and reports that more entries are available', async () => {
     const { database } = service.actions
     const nowMs = service.clock.now()
     for (const [rail, severity] of [
@@ -92,7 +92,7 @@ describe('the feed of alerts', () => {
     expect(rest.next_poll_hint.after_seconds).toBeGreaterThan(0)
   })
 
-  test('takes every spelling of a time, and nothing else', async () => {
+  test('accepts every RFC 3339 spelling of a time, and nothing else', async () => {
     const { database } = service.actions
     const nowMs = Date.parse('2026-11-21T06:00:00.500Z')
     await append(database, event(nowMs))
@@ -117,7 +117,7 @@ describe('the feed of alerts', () => {
     )
   })
 
-  test('is for partners, and for whoever pays', async () => {
+  test('is available to partners and to paying callers only', async () => {
     const bare = await fetch(`${service.url}/api/v1/alerts/feed`)
     expect(bare.status).toBe(402)
     const stranger = await partnerClient(service, evmWallet('stranger'))(
@@ -127,7 +127,7 @@ describe('the feed of alerts', () => {
     expect(stranger).toMatchObject({ status: 403, body: { code: 'not_a_partner' } })
   })
 
-  test('loses and repeats nothing, whatever the clocks of its writers do', async () => {
+  test('loses and repeats nothing when the clocks of its writers disagree', async () => {
     const { database } = service.actions
     // A second process on the same file, as the builder is one.
     const other = await openDatabase({ url: database.path })

@@ -64,8 +64,8 @@ const happen = (id: string) =>
     }),
   )
 
-describe('a subscription', () => {
-  test('is answered with a secret that is shown once and stored nowhere', async () => {
+describe('an alert subscription', () => {
+  test('returns a secret that is shown once and never stored', async () => {
     const { status, body, made } = await subscribe({
       url,
       rails: ['x402', 'olas'],
@@ -90,7 +90,7 @@ describe('a subscription', () => {
     expect(files.some((bytes) => bytes.includes(key))).toBe(false)
   })
 
-  test('sent again is the same subscription with the same secret', async () => {
+  test('is the same subscription with the same secret when the request is repeated', async () => {
     const path = `${base}/subscribe`
     const raw = JSON.stringify({ url })
     const headers = await partnerHeaders(
@@ -113,7 +113,7 @@ describe('a subscription', () => {
     expect(new Set(answers.map(([, secret]) => secret)).size).toBe(1)
   })
 
-  test('has events delivered that its secret verifies, and tells what became of them', async () => {
+  test('receives events that its secret verifies, and reports each delivery', async () => {
     const { made } = await subscribe()
     await happen('evt-1')
     await deliver()
@@ -139,7 +139,7 @@ describe('a subscription', () => {
     expect((await call('POST', `${path}/test`, {})).status).toBe(409)
   })
 
-  test('can be tried out, one test at a time', async () => {
+  test('can be tested with one test event at a time', async () => {
     const { made } = await subscribe()
     const call = partnerClient(service, alice)
     const path = `${base}/subscriptions/${made?.id ?? ''}/test`
@@ -152,7 +152,7 @@ describe('a subscription', () => {
     expect((await call('POST', path, {})).status).toBe(202)
   })
 
-  test('is ended by its owner alone, with all that waited', async () => {
+  test('is deleted only by its owner, together with its pending deliveries', async () => {
     const { made } = await subscribe()
     await happen('evt-1')
     receiver.reply(statusReply(500))
@@ -181,7 +181,7 @@ describe('a subscription', () => {
     expect(receiver.requests).toHaveLength(1)
   })
 
-  test('is deleted once by one signature, and by none with a body', async () => {
+  test('is deleted once per signature, and never by a request with a body', async () => {
     const { made } = await subscribe()
     const path = `${base}/subscriptions/${made?.id ?? ''}`
     const signed = await partnerHeaders(
@@ -205,7 +205,7 @@ describe('a subscription', () => {
     ])
   })
 
-  test('threat 30: is not made for an address aimed inside', async () => {
+  test('is refused for an address in a private network', async () => {
     for (const hostile of [
       'http://hooks.example.com/',
       'https://127.0.0.1/',
@@ -227,7 +227,7 @@ describe('a subscription', () => {
     ).toBe(0)
   })
 
-  test('threat 31: of a name that leads inside is told so, and never connected to', async () => {
+  test('reports a host name that resolves to a private address, and never connects to it', async () => {
     const { made } = await subscribe()
     await happen('evt-1')
     const inside = await startReceiver(['hooks.example.com'], () =>
@@ -254,14 +254,14 @@ describe('a subscription', () => {
     await inside.stop()
   })
 
-  test('of an unknown rail is 422, and an eleventh is too', async () => {
+  test('returns 422 for an unknown rail, and for an eleventh subscription', async () => {
     expect((await subscribe({ url, rails: ['no_such_rail'] })).status).toBe(422)
     for (let number = 0; number < 10; number += 1) expect((await subscribe()).status).toBe(201)
     expect((await subscribe()).status).toBe(422)
     expect((await subscribe({ url }, bob)).status).toBe(201)
   })
 
-  test('is for partners, and every write of one leaves its row in the history', async () => {
+  test('is available to partners only, and each write adds a row to the oath history', async () => {
     expect((await subscribe({ url }, evmWallet('stranger'))).status).toBe(403)
     const { made } = await subscribe()
     const call = partnerClient(service, alice)

@@ -81,7 +81,7 @@ const rows = () =>
     .execute()
 
 describe('an application', () => {
-  test('to a rail that takes none by proxy is told where to apply, and recorded', async () => {
+  test('to a rail without an application endpoint returns the URL to apply at, and is recorded', async () => {
     const answer = await apply({ ...olas, rail: 'x402', fields: { anything: 'at all' } })
     expect(answer.status).toBe(201)
     expect(answer.body).toMatchObject({
@@ -95,11 +95,11 @@ describe('an application', () => {
     expect(receiver.connections()).toBe(0)
   })
 
-  test('to any rail as it is authored today is manual', () => {
+  test('is manual for every rail in data/', () => {
     expect([...authored.rails.values()].filter((rail) => rail.apply !== undefined)).toEqual([])
   })
 
-  test('is forwarded as the rail wants it, once, and the try is recorded', async () => {
+  test('is forwarded once in the format of the rail, and the attempt is recorded', async () => {
     receiver.reply(statusReply(202))
     const answer = await apply({ ...olas, fields: { portfolio: 'https://me.example/' } })
     expect(answer).toMatchObject({
@@ -124,7 +124,7 @@ describe('an application', () => {
     expect(JSON.stringify(kept)).not.toContain('I can do this')
   })
 
-  test('threat 34: carries the allowed headers and none of the caller', async () => {
+  test('is forwarded with the allowed headers and none of the caller', async () => {
     await apply(olas, {
       'X-PAYMENT': 'secret-payment',
       'PAYMENT-SIGNATURE': 'secret-payment',
@@ -155,7 +155,7 @@ describe('an application', () => {
     expect(JSON.parse(request?.body ?? '')).not.toHaveProperty('portfolio')
   })
 
-  test('threat 34: goes nowhere but to the address in the file of the rail', async () => {
+  test('is forwarded only to the address in the file of the rail', async () => {
     for (const more of [
       { url: 'https://elsewhere.example.com/' },
       { endpoint: 'https://elsewhere.example.com/' },
@@ -172,7 +172,7 @@ describe('an application', () => {
     expect(await rows()).toEqual([])
   })
 
-  test('a value that looks like a place in the form stays a value', async () => {
+  test('keeps a message that looks like a placeholder as plain text', async () => {
     await apply({ ...olas, message: '{worker_wallet}", "admin": "true' })
     expect(JSON.parse(receiver.requests[0]?.body ?? '')).toMatchObject({
       text: '{worker_wallet}", "admin": "true',
@@ -180,7 +180,7 @@ describe('an application', () => {
     })
   })
 
-  test('threat 32: that is redirected is refused, and nothing is followed', async () => {
+  test('is refused when the rail redirects it, and the redirect is not followed', async () => {
     receiver.reply((_request, res) => {
       res.writeHead(302, { Location: 'http://169.254.169.254/latest/meta-data/' }).end()
     })
@@ -195,7 +195,7 @@ describe('an application', () => {
     expect(receiver.connections()).toBe(1)
   })
 
-  test('threat 33: that is answered with more than 256 KiB has failed', async () => {
+  test('fails when the rail answers with more than 256 KiB', async () => {
     receiver.reply((_request, res) => void res.writeHead(200).end(Buffer.alloc(256 * 1024 + 1)))
     const answer = await apply(olas)
     expect(answer.body).toMatchObject({
@@ -205,7 +205,7 @@ describe('an application', () => {
     expect(await rows()).toMatchObject([{ outcome: 'failed', upstream_status: null }])
   })
 
-  test('waits with 31 others at most: beyond that it is refused before anything is recorded', async () => {
+  test('returns 503 and records nothing while 32 others are being forwarded', async () => {
     const answered = gate()
     outbound = async (request, limits) => {
       await answered.opened
@@ -236,7 +236,7 @@ describe('an application', () => {
     expect(receiver.requests).toHaveLength(32)
   })
 
-  test('is given ten seconds', async () => {
+  test('times out after ten seconds', async () => {
     let given = 0
     outbound = (_request, { timeoutMs }) => {
       given = timeoutMs
@@ -250,7 +250,7 @@ describe('an application', () => {
   })
 })
 
-describe('the same request again', () => {
+describe('a repeated application', () => {
   async function signedOnce(body: object = olas, wallet = alice) {
     const nowMs = service.clock.now()
     const raw = JSON.stringify(body)
@@ -269,7 +269,7 @@ describe('the same request again', () => {
     }
   }
 
-  test('is 409 while the first is under way, and answered like it afterwards', async () => {
+  test('returns 409 while the first is in progress, and the first answer afterwards', async () => {
     const arrived = gate()
     const answered = gate()
     outbound = async (request, limits) => {
@@ -291,7 +291,7 @@ describe('the same request again', () => {
     expect(await rows()).toHaveLength(1)
   })
 
-  test('fifty times at once is one request to the rail', async () => {
+  test('is forwarded once when sent 50 times at once', async () => {
     const sendIt = await signedOnce()
     const answers = await Promise.all(Array.from({ length: 50 }, sendIt))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
@@ -299,7 +299,7 @@ describe('the same request again', () => {
     expect(receiver.requests).toHaveLength(1)
   })
 
-  test('waits for no rail: it has the first answer, or 409, also where there is no room to wait', async () => {
+  test('returns the first answer or 409 without waiting, even at the concurrency limit', async () => {
     const finished = await signedOnce()
     const { body } = await finished()
     const answered = gate()
@@ -326,7 +326,7 @@ describe('the same request again', () => {
     expect(receiver.requests).toHaveLength(33)
   })
 
-  test('under an idempotency key of another write is 422 before anything is sent', async () => {
+  test('returns 422 and sends nothing under the idempotency key of another write', async () => {
     const headers = { 'Idempotency-Key': 'k1' }
     const hook = { url: 'https://hooks.example.com/' }
     const other = partnerClient(service, alice)('POST', '/api/v1/alerts/subscribe', hook, headers)
@@ -338,7 +338,7 @@ describe('the same request again', () => {
     expect(receiver.connections()).toBe(0)
   })
 
-  test('by idempotency key is the same too, and another body under the key is 422', async () => {
+  test('returns the first answer for the same idempotency key, and 422 for another body under the key', async () => {
     const first = await apply(olas, { 'Idempotency-Key': 'k1' })
     const again = await apply(olas, { 'Idempotency-Key': 'k1' })
     expect(again.body).toEqual(first.body)
@@ -347,7 +347,7 @@ describe('the same request again', () => {
     expect(receiver.requests).toHaveLength(1)
   })
 
-  test('after a process died in between is told that nobody knows, and not sent a second time', async () => {
+  test('reports an unknown outcome after a crash, and is not sent a second time', async () => {
     const arrived = gate()
     outbound = () => {
       arrived.open()
@@ -367,8 +367,8 @@ describe('the same request again', () => {
   })
 })
 
-describe('threat 34: the quota of a partner', () => {
-  test('is twenty an hour, forwarded or not, and nobody else pays for it', async () => {
+describe('the application quota of a partner', () => {
+  test('is 20 an hour, forwarded or not, and does not count against other partners', async () => {
     for (let number = 0; number < 20; number += 1) {
       const rail = number % 2 === 0 ? 'olas' : 'x402'
       expect((await apply({ ...olas, rail, message: `try ${number}` })).status).toBe(201)
@@ -386,7 +386,7 @@ describe('threat 34: the quota of a partner', () => {
     expect((await apply(olas)).status).toBe(201)
   })
 
-  test('ends with the share of writes a day, and nothing is sent that would be refused afterwards', async () => {
+  test('includes the daily write quota, and nothing is sent beyond it', async () => {
     await service.actions.database.write((tx) =>
       sql`
         with recursive counted (n) as (select 1 union all select n + 1 from counted where n < ${writeQuotas.partnerWritesPerDay})
@@ -399,7 +399,7 @@ describe('threat 34: the quota of a partner', () => {
     expect(await rows()).toEqual([])
   })
 
-  test('counts for nothing where a restored ledger may have lost it, also dated ahead: nothing is sent', async () => {
+  test('does not matter to a request signed before a restore or dated ahead of it: it returns 401 and nothing is sent', async () => {
     const { actions, clock } = service
     const restoredMs = clock.now()
     await actions.database.write((tx) => setRestoredAt(tx, isoTime(restoredMs)))
@@ -430,7 +430,7 @@ describe('threat 34: the quota of a partner', () => {
     expect(await rows()).toEqual([])
   })
 
-  test('is sent again for who signs after the five minutes behind a restore, or with a time after them', async () => {
+  test('applies again to requests signed or dated later than five minutes after a restore', async () => {
     const { actions, clock } = service
     await actions.database.write((tx) => setRestoredAt(tx, isoTime(clock.now())))
     clock.advance(1)
@@ -444,7 +444,7 @@ describe('threat 34: the quota of a partner', () => {
     expect(receiver.requests).toHaveLength(2)
   })
 
-  test('and for nothing where it was signed an hour ago: the time here is told', async () => {
+  test('does not matter to a request signed an hour ago: it returns 401 with the current time', async () => {
     const nowMs = service.clock.now()
     const raw = JSON.stringify(olas)
     const signed = { method: 'POST', path, raw }
@@ -464,7 +464,7 @@ describe('threat 34: the quota of a partner', () => {
     expect(await rows()).toEqual([])
   })
 
-  test('is had by partners only', async () => {
+  test('is zero for callers who are not partners', async () => {
     expect((await apply(olas, {}, evmWallet('stranger'))).status).toBe(403)
     expect(receiver.connections()).toBe(0)
     expect(await rows()).toEqual([])

@@ -16,8 +16,8 @@ const service = useService({ documents: [...documentsOf(smallWorld())], publishe
 
 const ask = () => partnerClient(service, alice)('GET', path)
 
-describe('the ranking', () => {
-  test('is of the published earning rails, each with what stands against it', async () => {
+describe('the arbitrage ranking', () => {
+  test('lists the published earning rails, each with its caveats', async () => {
     await makePartner(service, alice, { handle: 'alice', tier: 'pro' })
     const answer = await ask()
     expect(answer.status).toBe(200)
@@ -48,7 +48,7 @@ describe('the ranking', () => {
     })
   })
 
-  test('follows what is published', async () => {
+  test('changes with the published documents', async () => {
     await makePartner(service, alice, { handle: 'alice', tier: 'enterprise' })
     expect((await ask()).body['count']).toBe(3)
     const rails = [railRecord('omega', { authored: { entry_cost_usdc: 5 } })]
@@ -61,7 +61,7 @@ describe('the ranking', () => {
     await service.published.publish([...documentsOf(smallWorld())], worldNowMs + 2000)
   })
 
-  test('is covered from the tier pro on', async () => {
+  test('is included from the tier pro upwards', async () => {
     for (const [tier, status] of [
       ['free', 402],
       ['starter', 402],
@@ -79,7 +79,7 @@ describe('the ranking', () => {
     expect((await fetch(`${service.url}${path}`)).status).toBe(402)
   })
 
-  test('is 503 before anything was published', async () => {
+  test('returns 503 before the first publication', async () => {
     const empty = await publicDir()
     const early = await startService(empty.dir)
     await makePartner(early, alice, { handle: 'alice', tier: 'pro' })

@@ -76,8 +76,8 @@ const release = () =>
     releaseAttestation(tx, 'acme-agents', '2026-11-21T06:00:00.000Z'),
   )
 
-describe('re-binding', () => {
-  test('the bound wallet sets the endpoint; signature hash, signing time and a row of the history are kept', async () => {
+describe('changing the attestation endpoint', () => {
+  test('is possible for the bound wallet, and stores signature hash, signing time and a history row', async () => {
     const body = await statement(alice, endpoint)
     const answer = await patch(body)
     expect(answer.status).toBe(200)
@@ -91,14 +91,14 @@ describe('re-binding', () => {
     expect(await actions()).toEqual(['signupPartner', 'updateAttestationEndpoint'])
   })
 
-  test('sent 50 times at once it is one change with one row', async () => {
+  test('makes one change with one history row when sent 50 times at once', async () => {
     const body = await statement(alice, endpoint)
     const answers = await Promise.all(Array.from({ length: 50 }, () => patch(body)))
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 200))
     expect(await actions()).toHaveLength(2)
   })
 
-  test('sent again after another wallet was bound, or the partner cancelled, it has its first answer', async () => {
+  test('returns its first answer when repeated after a rebind or a cancellation', async () => {
     const { database } = service.actions
     const body = await statement(alice, endpoint)
     const first = await patch(body)
@@ -117,20 +117,20 @@ describe('re-binding', () => {
     expect(await actions()).toHaveLength(2)
   })
 
-  test('another wallet is 403, and leaves nothing', async () => {
+  test('returns 403 for another wallet, and writes nothing', async () => {
     const answer = await patch(await statement(mallory, endpoint))
     expect([answer.status, answer.body['code']]).toEqual([403, 'forbidden'])
     expect(await actions()).toEqual(['signupPartner'])
   })
 
-  test('the same message with another body is 409', async () => {
+  test('returns 409 for the same message with another body', async () => {
     const body = await statement(alice, endpoint)
     await patch(body)
     const again = await patch({ ...body, wallet: alice.id })
     expect([again.status, again.body['code']]).toEqual([409, 'signature_reused'])
   })
 
-  test('a statement that was signed before the one that stands is 409', async () => {
+  test('returns 409 for a statement signed earlier than the current one', async () => {
     const { clock } = service
     const early = await statement(alice, 'https://early.test/', { nowMs: clock.now() })
     clock.advance(1000)
@@ -141,17 +141,17 @@ describe('re-binding', () => {
   })
 })
 
-describe('what is not the signature of this change is 401', () => {
+describe('changing the attestation endpoint returns 401', () => {
   test.each([
     ['of another handle', { handle: 'acme-agent' }],
     ['of the staging service', { service: 'agent-income-ledger-staging' }],
     ['from six minutes ago', { nowMs: Date.UTC(2026, 10, 21, 6) - 360_000 }],
-  ])('a signature %s', async (_, changes) => {
+  ])('for a signature %s', async (_, changes) => {
     expect((await patch(await statement(alice, endpoint, changes))).status).toBe(401)
     expect(await actions()).toEqual(['signupPartner'])
   })
 
-  test('a signature for another URL, by another wallet, or over another time', async () => {
+  test('for a signature over another URL or time, or by another wallet', async () => {
     const body = await statement(alice, endpoint)
     const later = new Date(service.clock.now() + 1000).toISOString()
     for (const change of [
@@ -163,7 +163,7 @@ describe('what is not the signature of this change is 401', () => {
     }
   })
 
-  test('a partner bearer and an e-mail address move nothing', async () => {
+  test('for a partner bearer token or an e-mail address instead of a signature', async () => {
     const raw = JSON.stringify({ url: endpoint, email: 'ops@acme.test' })
     const request = { method: 'PATCH', path, raw }
     const nowMs = service.clock.now()
@@ -173,8 +173,8 @@ describe('what is not the signature of this change is 401', () => {
   })
 })
 
-describe('re-bootstrapping', () => {
-  test('where no wallet is bound, one of the oath history binds itself', async () => {
+describe('an attestation endpoint without a bound wallet', () => {
+  test('can be bound by a wallet from the oath history', async () => {
     await patch(await statement(alice, endpoint))
     await release()
     service.clock.advance(1)
@@ -185,7 +185,7 @@ describe('re-bootstrapping', () => {
     expect([stranger.status, stranger.body['code']]).toEqual([403, 'forbidden'])
   })
 
-  test('a wallet that is not in the oath history of this partner is 403, also where it is in another', async () => {
+  test('returns 403 for a wallet missing from the oath history of this partner, even if listed in that of another', async () => {
     await makePartner(service, mallory, { handle: 'mallory' })
     await release()
     const answer = await patch(await statement(mallory, endpoint))
@@ -194,7 +194,7 @@ describe('re-bootstrapping', () => {
   })
 })
 
-test('row 17: of two changes at once one wins, the other is 409, and both are in the history', async () => {
+test('two concurrent endpoint changes: one wins, the other returns 409, and both are in the history', async () => {
   const opened = await openDatabase({ url: join(tempFolder(), 'ledger.db') })
   onTestFinished(() => opened.close())
   const meeting = meetingOf(2)
@@ -223,7 +223,7 @@ test('row 17: of two changes at once one wins, the other is 409, and both are in
   ])
 })
 
-test('a change whose partner was cancelled while it was looked at is 403, and leaves nothing', async () => {
+test('an endpoint change returns 403 and writes nothing if the partner is cancelled during verification', async () => {
   const opened = await openDatabase({ url: join(tempFolder(), 'ledger.db') })
   onTestFinished(() => opened.close())
   let isArmed = false
@@ -278,13 +278,13 @@ test.each([
   ' https://acme.test/',
   'javascript:alert(1)',
   '//acme.test/',
-])('row 10 and 30: the URL %j is 400 before anything is verified', async (url) => {
+])('the endpoint URL %j returns 400 before any signature is verified', async (url) => {
   const answer = await patch(await statement(alice, url))
   expect([answer.status, answer.body['code']]).toEqual([400, 'invalid_input'])
   expect(await record()).toMatchObject({ attestation_endpoint_url: null })
 })
 
-test('an unknown handle is 404', async () => {
+test('an endpoint change returns 404 for an unknown handle', async () => {
   const body = await statement(alice, endpoint, { handle: 'nobody' })
   const answer = await patch(body, {}, '/api/v1/partners/nobody/attestation-endpoint')
   expect([answer.status, answer.body['code']]).toEqual([404, 'unknown_partner'])

@@ -60,7 +60,7 @@ async function openJobs(count: number, poster = parties.poster): Promise<string[
 const post = () =>
   partnerClient(service, parties.poster)('POST', '/api/v1/jobs', exchange.postBody())
 
-test('a partner has at most 100 open jobs; one that is cancelled or past its deadline makes room', async () => {
+test('a partner has at most 100 open jobs, not counting cancelled and expired ones', async () => {
   const [first = ''] = await openJobs(writeQuotas.openJobs - 1)
   expect((await post()).status).toBe(201)
   const before = await exchange.rows()
@@ -77,7 +77,7 @@ test('a partner has at most 100 open jobs; one that is cancelled or past its dea
   expect((await post()).status).toBe(201)
 })
 
-test('a partner has at most 200 open bids; an own bid may be changed at the bound', async () => {
+test('a partner has at most 200 open bids, and can change a bid at the limit', async () => {
   const ids = await openJobs(writeQuotas.openBids + 1)
   const now = isoTime(service.clock.now())
   const terms = { priceMicroUsdc: 1, etaHours: 1, proposal: 'Mine.' }
@@ -96,7 +96,7 @@ test('a partner has at most 200 open bids; an own bid may be changed at the boun
   expect((await exchange.act('bidder', second, 'bid', body)).status).toBe(201)
 })
 
-test('a partner makes 2000 writes a day times its tier, and as many as it likes where that is unlimited', async () => {
+test('a partner makes 2000 writes a day times the multiplier of its tier, or any number on an unlimited tier', async () => {
   const team = evmWallet('team')
   await makePartner(service, team, { handle: 'team', tier: 'team' })
   await service.actions.database.write(async (tx) => {
@@ -127,7 +127,7 @@ async function unverified(name: string, amount: string) {
   return await submission(worker, workerSigned(facts, ed25519Key('own')), service.clock.now())
 }
 
-test('a worker sends in 200 receipts a day that nothing else shows; the same ones again are answered', async () => {
+test('a worker submits 200 self-signed receipts a day, and repeated ones are still answered', async () => {
   const first = await unverified('worker', '1')
   expect((await send('/receipts', first)).status).toBe(201)
   const { database } = service.actions
@@ -165,13 +165,13 @@ async function fillNetwork(kind: string, count: number): Promise<void> {
   })
 }
 
-test('a network sends in 2000 such receipts a day, whatever wallets it makes', async () => {
+test('a network submits 2000 self-signed receipts a day across all its wallets', async () => {
   expect((await send('/receipts', await unverified('one', '1'))).status).toBe(201)
   await fillNetwork('receipt', writeQuotas.unverifiedReceiptsPerNetworkPerDay - 1)
   expect((await send('/receipts', await unverified('two', '1'))).status).toBe(429)
 })
 
-test('a network registers 200 wallets a day; who is registered goes on, and the next day is open', async () => {
+test('a network registers 200 wallets a day; registered ones continue, and the quota resets the next day', async () => {
   const register = async (name: string) => {
     service.clock.advance(1)
     const body = { skills: [...service.actions.reference().skills].slice(0, 1) }
@@ -194,7 +194,7 @@ test('a network registers 200 wallets a day; who is registered goes on, and the 
   expect(await database.write((tx) => deleteNetworkWrites(tx, before, 1000))).toBe(200)
 })
 
-test('a /48 of IPv6 registers as many as ten of its networks', async () => {
+test('an IPv6 /48 registers as many wallets as ten networks', async () => {
   const behind = await startService(service.published.dir, { trustedProxies: ['127.0.0.1'] })
   const register = async (name: string, address: string) => {
     behind.clock.advance(1)

@@ -14,8 +14,8 @@ function maker(maxBytes: number, fail: () => boolean = () => false) {
   return { made, get }
 }
 
-describe('what took long to make', () => {
-  test('is made once, for all who ask at the same time and for who asks later', async () => {
+describe('a byte LRU', () => {
+  test('computes an entry once for concurrent and later readers', async () => {
     const { made, get } = maker(100)
     const [one, two] = await Promise.all([get('10 a'), get('10 a')])
     expect(two).toBe(one)
@@ -23,7 +23,7 @@ describe('what took long to make', () => {
     expect(made).toEqual(['10 a'])
   })
 
-  test('gives way by last use where there is no room, and is made anew', async () => {
+  test('evicts the least recently used entry at its byte limit, and computes it anew', async () => {
     const { made, get } = maker(100)
     for (const source of ['40 a', '40 b', '40 a', '40 c', '40 a']) await get(source)
     expect(made).toEqual(['40 a', '40 b', '40 c'])
@@ -31,13 +31,13 @@ describe('what took long to make', () => {
     expect(made.at(-1)).toBe('40 b')
   })
 
-  test('is not kept where it alone is larger than the room', async () => {
+  test('does not store an entry larger than the limit', async () => {
     const { made, get } = maker(100)
     for (const source of ['101 a', '101 a', '10 b', '10 b']) await get(source)
     expect(made).toEqual(['101 a', '101 a', '10 b'])
   })
 
-  test('is made again where it failed', async () => {
+  test('computes an entry again after a failure', async () => {
     let isBroken = true
     const { made, get } = maker(100, () => isBroken)
     await expect(get('10 a')).rejects.toThrow('no picture')

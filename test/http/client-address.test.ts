@@ -40,16 +40,16 @@ test.each([
   [undefined, '203.0.113.9', undefined],
   ['203.0.113.1', '1.1.1.1', '203.0.113.1'],
   ['11.0.0.1', '1.1.1.1, 10.0.0.1', '11.0.0.1'],
-])('peer %s with %j is %s', (peer, forwardedFor, client) => {
+])('peer %s with X-Forwarded-For %j yields the client %s', (peer, forwardedFor, client) => {
   expect(behind(peer, forwardedFor)).toBe(client)
 })
 
-test('lists as long as headers can be are read to their end', () => {
+test('X-Forwarded-For lists of the maximum header size are read to their end', () => {
   expect(behind('10.0.0.1', '1'.repeat(8000))).toBe('10.0.0.1')
   expect(behind('10.0.0.1', `203.0.113.9${',10.1.1.1'.repeat(800)}`)).toBe('203.0.113.9')
 })
 
-test('a proxy may be named in the form that IPv4 has in IPv6', () => {
+test('a trusted proxy may be set as an IPv4-mapped IPv6 address', () => {
   const client = createClientAddress(['::ffff:192.0.2.1'])
   expect(client('192.0.2.1', '203.0.113.9')).toBe('203.0.113.9')
   expect(client('::ffff:192.0.2.1', '203.0.113.9')).toBe('203.0.113.9')
@@ -65,7 +65,7 @@ test.each([
   ['192.0.2.11', '203.0.113.9', '192.0.2.11'],
   ['2001:db8::2', '203.0.113.9', '2001:db8::2'],
 ])(
-  'where every proxy is named by its address, peer %s with %j is %s',
+  'with proxies set by exact address, peer %s with X-Forwarded-For %j yields the client %s',
   (peer, forwarded, client) => {
     const named = createClientAddress(['192.0.2.10', '2001:db8::1'])
     expect(named(peer, forwarded)).toBe(client)
@@ -73,7 +73,7 @@ test.each([
   },
 )
 
-test('without proxies the header is never looked at', () => {
+test('X-Forwarded-For is ignored when no proxies are set', () => {
   expect(createClientAddress([])('10.0.0.1', '1.1.1.1')).toBe('10.0.0.1')
 })
 
@@ -85,6 +85,6 @@ test.each([
   '2001:db8::/129',
   '1.1.1.1/8/8',
   '::1/-1',
-])('%s is no range of proxies', (entry) => {
+])('the proxy range %s is rejected', (entry) => {
   expect(() => createClientAddress([entry])).toThrow('TRUSTED_PROXIES')
 })

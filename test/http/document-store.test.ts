@@ -66,13 +66,13 @@ async function currentFile(file: string): Promise<string> {
   return join(published.dir, await readlink(join(published.dir, 'current')), file)
 }
 
-test('before anything was published there is nothing, and it says so', async () => {
+test('an empty public directory has no documents and reports it', async () => {
   await store.reload()
   expect(store.get('/api/v1/rails')).toBeUndefined()
   expect(store.state()).toEqual({ manifest: null, problem: 'nothing has been published yet' })
 })
 
-test('every document of the set is there, and nothing that is not in it', async () => {
+test('the store holds every document of the set and nothing else', async () => {
   const { manifest } = await published.publish(sampleDocuments)
   await store.reload()
   expect(store.state()).toEqual({ manifest, problem: null })
@@ -83,7 +83,7 @@ test('every document of the set is there, and nothing that is not in it', async 
   }
 })
 
-test('what did not change keeps its very bytes in memory', async () => {
+test('unchanged documents keep the same buffer in memory across reloads', async () => {
   await published.publish(sampleDocuments)
   await store.reload()
   const before = sampleDocuments.map(({ path }) => store.get(path))
@@ -100,7 +100,7 @@ test('what did not change keeps its very bytes in memory', async () => {
   expect(numberAt('/api/v1/rails/x402')).toBe('{"rail":"new"}')
 })
 
-test('a document that is no longer published is gone', async () => {
+test('a document that is no longer published is dropped on reload', async () => {
   await published.publish(sampleDocuments)
   await store.reload()
   await published.publish(sampleDocuments.slice(1), clock.now())
@@ -145,7 +145,7 @@ async function swapHash(path: string): Promise<void> {
 }
 
 test.each(damages)(
-  '%s: the set is refused and the old one stays',
+  '%s: the new set is refused and the old one remains in use',
   async (_name, damage, file, problem) => {
     await published.publish(numbered(1))
     await store.reload()
@@ -169,7 +169,7 @@ async function unlinkedCopy(path: string): Promise<void> {
   await writeFile(path, bytes)
 }
 
-test('a damaged set next to a service is refused while the old one is served, until a good one comes', async () => {
+test('a running service serves the old set instead of a damaged one, until an intact one is published', async () => {
   await published.publish(numbered(1))
   const service = await startService(published.dir)
   try {
@@ -203,8 +203,8 @@ function started(): DocumentStore {
 const lengthOfDay = 86_400_000
 const aged = (days: number) => clock.now() + days * lengthOfDay
 
-describe('a start on a damaged set', () => {
-  test.each(damages)('%s: the set before it is served', async (_name, damage, file, problem) => {
+describe('a service started on a damaged set', () => {
+  test.each(damages)('%s: serves the previous set', async (_name, damage, file, problem) => {
     const { manifest } = await published.publish(numbered(1), aged(1))
     await published.publish(numbered(2), aged(2))
     await unlinkedCopy(await currentFile(file))
@@ -220,7 +220,7 @@ describe('a start on a damaged set', () => {
     expect(problems).toEqual(['published set refused', 'an older published set is served'])
   })
 
-  test('is one of the newest set that is whole, and no other', async () => {
+  test('serves the newest intact set', async () => {
     for (const number of [1, 2, 3]) {
       await published.publish(numbered(number), aged(number))
       if (number > 1) {
@@ -240,7 +240,7 @@ describe('a start on a damaged set', () => {
     ])
   })
 
-  test('serves nothing where no set is whole, rather than what does not match', async () => {
+  test('serves nothing if no set is intact', async () => {
     await published.publish(numbered(1), aged(1))
     await published.publish(numbered(2), aged(2))
     // The bytes that both sets share by a hard link.
@@ -256,7 +256,7 @@ describe('a start on a damaged set', () => {
     })
   })
 
-  test('says to readers that no set can be served, where none is whole, and not that there is none yet', async () => {
+  test('tells readers that no set is intact rather than that none is published yet', async () => {
     const bare = await startService(published.dir)
     const paths = ['/rails', '/stats/live', '/og'].map((path) => `/api/v1${path}`)
     const said = async (at: string) =>
@@ -277,7 +277,7 @@ describe('a start on a damaged set', () => {
     await damaged.stop()
   })
 
-  test('never serves a set that was not switched to, such as that of a builder that died', async () => {
+  test('never serves a set that was not activated, such as that of a crashed builder', async () => {
     await published.publish(numbered(1), aged(1))
     await published.publish(numbered(2), aged(2))
     const link = join(published.dir, 'current')
@@ -290,7 +290,7 @@ describe('a start on a damaged set', () => {
     expect(store.get('/api/v1/a')).toBeUndefined()
   })
 
-  test('where the link is gone as well serves the newest set, until it is published anew', async () => {
+  test('serves the newest set if the link is missing too, until the next publication', async () => {
     await published.publish(numbered(1), aged(1))
     await rm(join(published.dir, 'current'))
     store = started()
@@ -303,7 +303,7 @@ describe('a start on a damaged set', () => {
     expect(store.state().problem).toBeNull()
   })
 
-  test('answers as the older set was signed, and as the next good one once it is there', async () => {
+  test('answers with the signatures of the older set, and with the next intact set once published', async () => {
     await published.publish(numbered(1), aged(1))
     const before = await startService(published.dir)
     const headersOf = async (url: string) => {
@@ -339,14 +339,14 @@ describe('a start on a damaged set', () => {
   })
 })
 
-test('a compressed form that is not the one that was published is never served', async () => {
+test('a compressed form that differs from the published one is never served', async () => {
   await published.publish(sampleDocuments)
   await flip(await currentFile('api/v1/rails.json.br'))
   await store.reload()
   expect(store.state().problem).toBe('/api/v1/rails does not match its hash')
 })
 
-test('the same name anew after the directory was emptied is a new set', async () => {
+test('a generation name reused after the directory was emptied is a new set', async () => {
   await published.publish(numbered(1))
   await store.reload()
   await rm(published.dir, { recursive: true })
@@ -355,7 +355,7 @@ test('the same name anew after the directory was emptied is a new set', async ()
   expect(numberAt('/api/v1/a')).toBe('{"number":2}')
 })
 
-test('the watcher finds what another process published, and what it lost', async () => {
+test('the watcher notices documents that another process publishes or removes', async () => {
   const ending = new AbortController()
   let wake = (): void => undefined
   let fellAsleep = (): void => undefined
@@ -394,7 +394,7 @@ test('the watcher finds what another process published, and what it lost', async
   await watching
 })
 
-test('readers during 60 publishes find one set or the next, never a mixture', async () => {
+test('readers during 60 publications see one set or the next, never a mixture', async () => {
   await published.publish(numbered(0))
   await store.reload()
   const done = new AbortController()

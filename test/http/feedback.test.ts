@@ -48,8 +48,8 @@ const say = (message: string, from: From = {}, to: Service = service) =>
   post('/feedback', { message }, from, to)
 const kept = () => listFeedback(service.actions.database.reader, 100)
 
-describe('threat 44: feedback', () => {
-  test('is taken down with what came along, and with nothing about who sent it', async () => {
+describe('feedback', () => {
+  test('is stored with its optional fields and nothing about the sender', async () => {
     const sent = {
       message: 'The figure of x402\nis off.',
       page: '/rails/x402',
@@ -69,7 +69,7 @@ describe('threat 44: feedback', () => {
     expect(JSON.stringify(rows)).not.toContain('agent/1')
   })
 
-  test('the same text within 15 minutes is one row, however it is spelled', async () => {
+  test('is stored once for the same text within 15 minutes, ignoring case and spacing', async () => {
     const first = await say('Well done!')
     service.clock.advance(15 * minuteMs - 1)
     const again = await say('well   DONE！')
@@ -82,7 +82,7 @@ describe('threat 44: feedback', () => {
     expect(await kept()).toHaveLength(3)
   })
 
-  test('the sixth within an hour is 429 and says when there is room again', async () => {
+  test('returns 429 with Retry-After for the sixth entry within an hour', async () => {
     for (const number of [1, 2, 3, 4, 5]) {
       expect((await say(`entry ${number}`)).status).toBe(201)
       service.clock.advance(minuteMs)
@@ -99,7 +99,7 @@ describe('threat 44: feedback', () => {
     expect((await say('entry 7')).status).toBe(429)
   })
 
-  test('all of one /64 are one sender, and so is an IPv4 address mapped into IPv6', async () => {
+  test('counts an IPv6 /64 as one sender, and a mapped IPv4 address as that IPv4 address', async () => {
     for (const number of [1, 2, 3, 4, 5]) {
       const address = `2001:4860:1:2:${number}::1`
       expect((await say(`entry ${number}`, { address })).status).toBe(201)
@@ -110,7 +110,7 @@ describe('threat 44: feedback', () => {
     expect((await say('mapped', { address: '::ffff:192.0.2.1' })).status).toBe(200)
   })
 
-  test('a new user agent for each entry ends at the limit of the network', async () => {
+  test('is limited per network even with a new user agent for each entry', async () => {
     for (let number = 1; number <= 30; number += 1) {
       expect((await say(`entry ${number}`, { agent: `agent/${number}` })).status).toBe(201)
     }
@@ -118,7 +118,7 @@ describe('threat 44: feedback', () => {
     expect((await say('entry 31', { agent: 'agent/31', address: '198.51.100.8' })).status).toBe(201)
   })
 
-  test('the change of the key at midnight gives no fresh limit and hides no duplicate', async () => {
+  test('keeps limits and duplicate detection across the key rotation at midnight', async () => {
     service.clock.advance(18 * hourMs - 10 * minuteMs)
     for (const number of [1, 2, 3, 4, 5]) await say(`entry ${number}`)
     const before = await service.actions.database.reader
@@ -140,7 +140,7 @@ describe('threat 44: feedback', () => {
     expect(after[0]?.fingerprint).not.toBe(before[0]?.fingerprint)
   })
 
-  test('limits and duplicates hold over a restart', async () => {
+  test('keeps limits and duplicate detection across a restart', async () => {
     const databasePath = `${tempFolder()}/ledger.db`
     const { keyedHash } = service.actions
     const clock = handClock()
@@ -160,14 +160,14 @@ describe('threat 44: feedback', () => {
     await second.stop()
   })
 
-  test('fifty of the same at once are one row', async () => {
+  test('is stored once when sent 50 times at once', async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => say('at once')))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(49)
     expect(await kept()).toHaveLength(1)
   })
 
-  test('an idempotency key answers a repeat as the first was answered', async () => {
+  test('returns the first answer for a repeated idempotency key', async () => {
     const first = await say('with a key', { key: 'k1' })
     const again = await say('with a key', { key: 'k1' })
     expect([first.status, again.status]).toEqual([201, 201])
@@ -176,7 +176,7 @@ describe('threat 44: feedback', () => {
     expect(await kept()).toHaveLength(1)
   })
 
-  test('what does not fit is 400 and leaves nothing', async () => {
+  test('returns 400 for invalid input and writes nothing', async () => {
     const wrong = [
       {},
       { message: '' },
@@ -194,7 +194,7 @@ describe('threat 44: feedback', () => {
   })
 })
 
-describe('proposals for the taxonomy', () => {
+describe('taxonomy proposals', () => {
   const proposal = {
     name: 'Crème Brûlée Tasting',
     category: 'research-analysis',
@@ -205,7 +205,7 @@ describe('proposals for the taxonomy', () => {
   const propose = (changes: object = {}, from: From = {}) =>
     post('/skills', { ...proposal, ...changes }, from)
 
-  test('wait for the operator, and are in the taxonomy once accepted', async () => {
+  test('are pending until the operator accepts them into the taxonomy', async () => {
     const { database } = service.actions
     const answer = await propose()
     expect(answer.status).toBe(202)
@@ -232,12 +232,12 @@ describe('proposals for the taxonomy', () => {
     expect(await database.write((tx) => decideProposal(tx, id, again))).toBeNull()
   })
 
-  test('of a skill that the taxonomy has are 409, and the authored one stands', async () => {
+  test('return 409 for a skill in the taxonomy, which keeps its description', async () => {
     expect((await propose({ name: 'API Reference Writing' })).status).toBe(409)
     expect((await propose({ name: 'api reference—WRITING' })).status).toBe(409)
   })
 
-  test('of an unknown category or surface, or without a slug, are refused', async () => {
+  test('are refused with an unknown category or surface, or without a slug', async () => {
     expect((await propose({ category: 'alchemy' })).status).toBe(400)
     expect((await propose({ surface: [] })).status).toBe(400)
     expect((await propose({ name: '焼き鳥' })).status).toBe(400)
@@ -247,7 +247,7 @@ describe('proposals for the taxonomy', () => {
     expect(await listProposals(service.actions.database.reader, 'pending', 10)).toEqual([])
   })
 
-  test('threat 44: are ten an hour for one network', async () => {
+  test('are limited to ten an hour per network', async () => {
     for (let number = 1; number <= 10; number += 1) {
       expect(
         (await propose({ name: `Skill ${number}` }, { agent: `agent/${number}` })).status,

@@ -26,22 +26,25 @@ function expectError(answer: RawAnswer, status: number, code: string): void {
   expect(answer.headers.get('content-length')).toBe(String(answer.body.length))
 }
 
-describe('on a document and on a handler alike', () => {
-  test.each(['/api/v1/rails', '/api/v1/health'])('%s wants exactly one good Host', async (path) => {
-    const line = `GET ${path}`
-    expect((await send(service.address, line, ['Host: a.example:8787'])).status).toBe(200)
-    expect((await send(service.address, line, ['Host: [::1]:8787'])).status).toBe(200)
-    const twice = await send(service.address, line, ['Host: a.example', 'host: b.example'])
-    expectError(twice, 400, 'malformed_host')
-    for (const host of ['', 'a b', 'a/b', 'user@a', 'a,b', 'a:b:c', 'a?x', '<script>']) {
-      expectError(await send(service.address, line, [`Host: ${host}`]), 400, 'malformed_host')
-    }
-    const none = await exchange(
-      service.address,
-      `GET ${path} HTTP/1.1\r\nConnection: close\r\n\r\n`,
-    )
-    expectError(parseAnswer(none), 400, 'malformed_host')
-  })
+describe('at the path of a document and of a handler', () => {
+  test.each(['/api/v1/rails', '/api/v1/health'])(
+    '%s requires exactly one valid Host',
+    async (path) => {
+      const line = `GET ${path}`
+      expect((await send(service.address, line, ['Host: a.example:8787'])).status).toBe(200)
+      expect((await send(service.address, line, ['Host: [::1]:8787'])).status).toBe(200)
+      const twice = await send(service.address, line, ['Host: a.example', 'host: b.example'])
+      expectError(twice, 400, 'malformed_host')
+      for (const host of ['', 'a b', 'a/b', 'user@a', 'a,b', 'a:b:c', 'a?x', '<script>']) {
+        expectError(await send(service.address, line, [`Host: ${host}`]), 400, 'malformed_host')
+      }
+      const none = await exchange(
+        service.address,
+        `GET ${path} HTTP/1.1\r\nConnection: close\r\n\r\n`,
+      )
+      expectError(parseAnswer(none), 400, 'malformed_host')
+    },
+  )
 
   test.each(['/api/v1/rails', '/api/v1/health'])(
     '%s refuses an absolute-form target',
@@ -53,7 +56,7 @@ describe('on a document and on a handler alike', () => {
   )
 
   test.each(['GET /api/v1/rails', 'GET /api/v1/health', 'POST /api/v1/echo', 'PUT /api/v1/rails'])(
-    '%s with any Content-Encoding is 415',
+    '%s returns 415 for any Content-Encoding',
     async (line) => {
       for (const encoding of ['gzip', 'identity', 'br, gzip', '']) {
         const headers = [`Content-Encoding: ${encoding}`, 'Content-Length: 2']
@@ -100,7 +103,7 @@ test.each([
   '/api/v1/rails/x|y',
   '/api/v1/rails/\u00e9',
   '/api/v1/rails#x',
-])('row 25 and 26: the path %j is not in normal form: 400', async (path) => {
+])('the path %j is not normalized and returns 400', async (path) => {
   for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS', 'TRACE']) {
     const answer = await send(service.address, `${method} ${path}`)
     expect([method, answer.status]).toEqual([method, 400])
@@ -110,7 +113,7 @@ test.each([
   }
 })
 
-test('escapes that are needed are in normal form, and name nothing', async () => {
+test('a path with required percent-encoding is normalized and returns 404', async () => {
   for (const path of ['/api/v1/rails/%C3%A9', '/api/v1/rails/a%20b', '/api/v1/rails/a%3Fb']) {
     expectError(await send(service.address, `GET ${path}`), 404, 'unknown_rail')
   }
@@ -126,13 +129,13 @@ test.each([
   ['PATCH', '/', 'GET, HEAD, OPTIONS'],
   ['POST', '/healthz', 'GET, HEAD, OPTIONS'],
   ['PROPFIND', '/api/v1/rails', 'GET, HEAD, OPTIONS'],
-])('%s %s is 405 and says what is allowed', async (method, path, allow) => {
+])('%s %s returns 405 with Allow', async (method, path, allow) => {
   const answer = await send(service.address, `${method} ${path}`)
   expectError(answer, 405, 'method_not_allowed')
   expect(answer.headers.get('allow')).toBe(allow)
 })
 
-test('methods that Node cannot parse, and CONNECT, are 405 as well', async () => {
+test('CONNECT and methods that Node cannot parse return 405', async () => {
   for (const line of ['FOO /api/v1/rails', 'get /api/v1/rails', 'CONNECT ledger.test:443']) {
     const answer = await send(service.address, line)
     expectError(answer, 405, 'method_not_allowed')
@@ -140,7 +143,7 @@ test('methods that Node cannot parse, and CONNECT, are 405 as well', async () =>
   }
 })
 
-test('X-HTTP-Method-Override changes nothing', async () => {
+test('X-HTTP-Method-Override is ignored', async () => {
   const headers = ['X-HTTP-Method-Override: DELETE', 'X-Method-Override: DELETE']
   expect((await send(service.address, 'GET /api/v1/rails', headers)).status).toBe(200)
   expectError(await send(service.address, 'POST /api/v1/rails', headers), 405, 'method_not_allowed')
@@ -156,12 +159,12 @@ test.each([
   ['a space before the colon', ['X-A : b'], ''],
   ['a NUL in a header', ['X-A: b\0c'], ''],
   ['a bell in a header', ['X-A: b\u0007c'], ''],
-])('%s is 400 with the error body', async (_name, headers, body) => {
+])('%s returns 400 with the error body', async (_name, headers, body) => {
   const answer = await send(service.address, 'POST /api/v1/echo', headers, body)
   expectError(answer, 400, 'malformed_request')
 })
 
-test('bare line feeds and bytes that are no HTTP are 400', async () => {
+test('bare line feeds and bytes that are not HTTP return 400', async () => {
   for (const text of ['GET / HTTP/1.1\nHost: a\n\n', '\u0016\u0003\u0001\u0002', 'hello\r\n\r\n']) {
     const answer = parseAnswer(await exchange(service.address, text))
     expect([400, 405]).toContain(answer.status)
@@ -170,14 +173,14 @@ test('bare line feeds and bytes that are no HTTP are 400', async () => {
   }
 })
 
-test('a request line without a version is 400, whatever stands below it', async () => {
+test('a request line without a version returns 400, whatever headers follow', async () => {
   for (const path of ['/api/v1/rails', '/api/v1/health', '/nothing']) {
     const answer = parseAnswer(await exchange(service.address, `GET ${path}\r\nHost: a\r\n\r\n`))
     expectError(answer, 400, 'malformed_request')
   }
 })
 
-test('headers and targets over 8 KiB are 431 and never cacheable', async () => {
+test('headers and targets over 8 KiB return 431 and are never cacheable', async () => {
   const huge = 'a'.repeat(17 * 1024)
   expectError(
     await send(service.address, 'GET /api/v1/rails', [`X-A: ${huge}`]),
@@ -190,7 +193,7 @@ test('headers and targets over 8 KiB are 431 and never cacheable', async () => {
   expect((await send(service.address, 'GET /api/v1/rails')).status).toBe(200)
 })
 
-test('more than a hundred headers are refused, never cut to a hundred', async () => {
+test('more than 100 headers are refused rather than truncated', async () => {
   const many = (count: number) => Array.from({ length: count }, (_, at) => `X-${at}: b`)
   const line = 'GET /api/v1/rails'
   expect((await send(service.address, line, many(98))).status).toBe(200)
@@ -199,7 +202,7 @@ test('more than a hundred headers are refused, never cut to a hundred', async ()
   expectError(await send(service.address, line, hidden), 431, 'headers_too_large')
 })
 
-test('a chunk extension without end is refused', async () => {
+test('an endless chunk extension is refused', async () => {
   const body = `1;${'a'.repeat(20_000)}\r\nx\r\n0\r\n\r\n`
   expectError(
     await send(service.address, 'POST /api/v1/echo', [chunked], body),
@@ -208,7 +211,7 @@ test('a chunk extension without end is refused', async () => {
   )
 })
 
-test('row 29: nothing of a request is echoed into a header', async () => {
+test('no response header echoes anything from the request', async () => {
   const answer = await send(service.address, 'GET /api/v1/rails/x?a=%0d%0aX-Injected:1', [
     'X-Request-Id: abc',
     'Origin: https://evil.example',
@@ -218,7 +221,7 @@ test('row 29: nothing of a request is echoed into a header', async () => {
   expect([...answer.headers.values()].join()).not.toMatch(/evil|abc/)
 })
 
-test('what a cache does not key by does not change a document', async () => {
+test('a document does not depend on anything outside the cache key', async () => {
   const plain = await send(service.address, 'GET /api/v1/rails')
   for (const header of [
     'X-Forwarded-Host: evil.example',

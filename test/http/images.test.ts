@@ -31,7 +31,7 @@ async function ask(page: string | null, wallet = alice, format?: string): Promis
   return await fetch(`${service.url}${path}?${String(query)}`, { headers })
 }
 
-describe('the picture of a page', () => {
+describe('the preview image of a page', () => {
   test.each([
     ['/', '2 of 4 rails pay AI agents'],
     ['/rails/alpha', 'Rail alpha'],
@@ -41,7 +41,7 @@ describe('the picture of a page', () => {
     ['/pacts', '1 settled pact'],
     ['/desk', '2 articles'],
     ['/desk/first-words', 'First &quot;words&quot; \\ and more'],
-  ])('of %s has what is published', async (page, words) => {
+  ])('of %s shows the published figures', async (page, words) => {
     const answer = await ask(page)
     expect(answer.status).toBe(200)
     const svg = await answer.text()
@@ -50,7 +50,7 @@ describe('the picture of a page', () => {
     expect(svg).not.toMatch(/undefined|NaN|\[object/)
   })
 
-  test('can do nothing where it is opened, and is kept by nobody', async () => {
+  test('has no active content and is never cached', async () => {
     const { headers } = await ask('/')
     expect(headers.get('content-type')).toBe('image/svg+xml')
     expect(headers.get('content-security-policy')).toBe("default-src 'none'; sandbox")
@@ -58,7 +58,7 @@ describe('the picture of a page', () => {
     expect(headers.get('cache-control')).toBe('private, no-store')
   })
 
-  test('is a PNG of the same size where that is asked for, made once for each published set', async () => {
+  test('is a PNG of the same size on request, rendered once per published set', async () => {
     const first = await ask('/rails/alpha', alice, 'png')
     expect(first.status).toBe(200)
     expect(first.headers.get('content-type')).toBe('image/png')
@@ -73,16 +73,16 @@ describe('the picture of a page', () => {
     expect(new Set(pictures.map((picture) => sha256Hex(Buffer.from(picture)))).size).toBe(4)
   })
 
-  test('is in no other format: 400', async () => {
+  test('returns 400 for any other format', async () => {
     expect((await ask('/', alice, 'webp')).status).toBe(400)
   })
 
-  test('is of the home page where none is named', async () => {
+  test('shows the home page by default', async () => {
     expect(await (await ask(null)).text()).toBe(await (await ask('/')).text())
   })
 
   test.each(['/rails/nothing', '/desk/nothing', '/prices', 'home', '//', '/rails/<b>', '/rails/'])(
-    'of %s is not made: 400 with the pages there are',
+    'of %s returns 400 with the list of pages',
     async (page) => {
       const answer = await ask(page)
       expect(answer.status).toBe(400)
@@ -90,12 +90,12 @@ describe('the picture of a page', () => {
     },
   )
 
-  test('asks to be paid, or for the signature of a partner', async () => {
+  test('requires a payment or the signature of a partner', async () => {
     expect((await fetch(`${service.url}${path}?page=/`)).status).toBe(402)
     expect((await ask('/', evmWallet('mallory'))).status).toBe(403)
   })
 
-  test('follows what is published, and names from outside stay text', async () => {
+  test('changes with the published documents and escapes untrusted names', async () => {
     const name = '"><script>alert(1)</script>'
     const rails = [railRecord('omega', { authored: { display_name: name } })]
     await service.published.publish([...documentsOf(smallWorld({ rails }))], worldNowMs + 1000)

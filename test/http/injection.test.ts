@@ -27,7 +27,7 @@ const payloads = [
   `robert'); attach database '/tmp/x' as x; --`,
 ] as const
 
-test('row 27: queries and paths that look like SQL find nothing, break nothing and change nothing', async () => {
+test('queries and paths with SQL find nothing, break nothing and change nothing', async () => {
   await exchange.post()
   const before = await exchange.rows()
   const paths = [
@@ -50,7 +50,7 @@ test('row 27: queries and paths that look like SQL find nothing, break nothing a
   expect(await exchange.rows()).toEqual(before)
 })
 
-test('row 27: texts that look like SQL are kept and answered letter by letter', async () => {
+test('texts with SQL are stored and returned unchanged', async () => {
   for (const payload of payloads) {
     const { id, title } = await exchange.post({ title: payload })
     expect(title).toBe(payload)
@@ -65,7 +65,7 @@ test('row 27: texts that look like SQL are kept and answered letter by letter', 
   expect(parties.poster.id).toMatch(/^0x/)
 })
 
-test('row 27: no statement is put together from text but those of the migrations and the settings', async () => {
+test('only migrations and settings build SQL statements from text', async () => {
   const found: string[] = []
   for (const folder of ['src', 'builder']) {
     for (const name of await readdir(folder, { recursive: true })) {

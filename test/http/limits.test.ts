@@ -51,7 +51,7 @@ function counted(found: readonly number[]): Record<string, number> {
   return counts
 }
 
-test('120 requests pass at once, then exactly one each second', async () => {
+test('120 requests pass at once, then exactly one per second', async () => {
   const service = await limited()
   expect(counted(await statuses(service, '/api/v1/rails', 125))).toEqual({ 200: 120, 429: 5 })
   service.clock.advance(999)
@@ -62,7 +62,7 @@ test('120 requests pass at once, then exactly one each second', async () => {
   expect(counted(await statuses(service, '/api/v1/rails', 5))).toEqual({ 200: 3, 429: 2 })
 })
 
-test('all of the API counts together: documents, 304, HEAD, handlers and what is not there', async () => {
+test('one limit covers the whole API: documents, 304, HEAD, handlers and 404', async () => {
   const service = await limited()
   const etag = (await fetch(`${service.url}/api/v1/rails`)).headers.get('etag') ?? ''
   const rest = { method: 'HEAD', headers: { 'If-None-Match': etag } }
@@ -74,13 +74,13 @@ test('all of the API counts together: documents, 304, HEAD, handlers and what is
   expect(counted(await statuses(service, '/api/v1/stats/live', 31))).toEqual({ 200: 30, 429: 1 })
 })
 
-test('pages and probes are not limited', async () => {
+test('pages and health probes are not rate limited', async () => {
   const service = await limited()
   expect(counted(await statuses(service, '/', 130))).toEqual({ 200: 130 })
   expect(counted(await statuses(service, '/healthz', 130))).toEqual({ 200: 130 })
 })
 
-test('a refusal says when to come back, and no cacheable answer says anything of limits', async () => {
+test('a 429 has Retry-After, and no cacheable response has rate limit headers', async () => {
   const service = await limited()
   const get = (path: string): Promise<RawAnswer> => send(service.address, `GET ${path}`)
   const fresh = await get('/api/v1/rails')
@@ -102,7 +102,7 @@ test('a refusal says when to come back, and no cacheable answer says anything of
   }
 })
 
-test('the daily allowance is 1,000 requests and begins anew with the UTC day', async () => {
+test('the daily allowance is 1,000 requests and resets at midnight UTC', async () => {
   const service = await limited()
   for (let round = 0; round < 10; round += 1) {
     expect(counted(await statuses(service, '/api/v1/rails', 100))).toEqual({ 200: 100 })
@@ -118,7 +118,7 @@ test('the daily allowance is 1,000 requests and begins anew with the UTC day', a
   expect(await statuses(service, '/api/v1/rails', 1)).toEqual([200])
 })
 
-test('whatever a stranger writes into X-Forwarded-For, the socket is what counts', async () => {
+test('X-Forwarded-For from an untrusted peer is ignored and the socket address counts', async () => {
   const service = await limited()
   const found = await statuses(service, '/api/v1/rails', 1000, (at) => ({
     'X-Forwarded-For': `203.0.${at >> 8}.${at & 255}, 198.51.100.${at & 255}`,
@@ -129,7 +129,7 @@ test('whatever a stranger writes into X-Forwarded-For, the socket is what counts
   expect(counted(found)).toEqual({ 200: 120, 429: 880 })
 })
 
-test('behind own proxies the client is the first address from the right that is not one of them', async () => {
+test('behind trusted proxies the client is the rightmost address that is not a proxy', async () => {
   const service = await limited({ trustedProxies: ['127.0.0.0/8', '10.0.0.0/8'] })
   const from = (list: string) => () => ({ 'X-Forwarded-For': list })
   const path = '/api/v1/rails'
@@ -142,7 +142,7 @@ test('behind own proxies the client is the first address from the right that is 
   expect(counted(left)).toEqual({ 200: 120, 429: 10 })
 })
 
-test('behind own proxies a header of its own line counts as the end of the list; other headers never count', async () => {
+test('behind trusted proxies a second X-Forwarded-For line extends the list, and other headers are ignored', async () => {
   const service = await limited({ trustedProxies: ['127.0.0.1'] })
   const get = (...lines: readonly string[]) => send(service.address, 'GET /api/v1/health', lines)
   const left = async (...lines: readonly string[]) =>
@@ -157,7 +157,7 @@ test('behind own proxies a header of its own line counts as the end of the list;
   expect(await left('X-Forwarded-For: 2001:db8:1:2:ffff::8')).toBe('r=118')
 })
 
-test('10,000 addresses of one IPv6 /64 are one client', async () => {
+test('10,000 addresses of one IPv6 /64 count as one client', async () => {
   const service = await limited({ trustedProxies: ['127.0.0.1'] })
   const { clock } = service
   const limiter = createLimiter(clock, 2 ** 12)
@@ -176,7 +176,7 @@ test('10,000 addresses of one IPv6 /64 are one client', async () => {
   expect(counted(found)).toEqual({ 200: 120, 429: 80 })
 })
 
-test('rotating through the /64 networks of one /48 ends at the limit of the range', async () => {
+test('rotating through the /64 networks of one /48 reaches the limit of the range', async () => {
   const service = await limited({ trustedProxies: ['127.0.0.1'] })
   const found = await statuses(service, '/api/v1/rails', 1300, (at) => ({
     'X-Forwarded-For': `2001:db8:5:${at.toString(16)}::1`,
@@ -184,14 +184,14 @@ test('rotating through the /64 networks of one /48 ends at the limit of the rang
   expect(counted(found)).toEqual({ 200: 1200, 429: 100 })
 })
 
-test('LIMITS=off counts nothing', async () => {
+test('LIMITS=off disables rate limits', async () => {
   const service = await limited({ limits: 'off' })
   expect(counted(await statuses(service, '/api/v1/health', 300))).toEqual({ 200: 300 })
   expect((await fetch(`${service.url}/api/v1/health`)).headers.has('ratelimit')).toBe(false)
 })
 
-describe('memory', () => {
-  test('does not grow with a flood of keys, and a hot key outlives it', () => {
+describe('the memory of the rate limiter', () => {
+  test('does not grow in a flood of keys, and retains a hot key', () => {
     const clock = handClock()
     const limiter = createLimiter(clock, 2 ** 12)
     const before = limiter.bytes
@@ -207,7 +207,7 @@ describe('memory', () => {
     expect(limiter.take(hot)).toBe(false)
   })
 
-  test('a million addresses neither free one that is at its limit nor stand in the way of others', () => {
+  test('neither frees an address at its limit nor blocks others after a million addresses', () => {
     const clock = handClock()
     const limiter = createLimiter(clock)
     const networkOf = createNetworkHash([7, 11])
@@ -233,7 +233,7 @@ describe('memory', () => {
     expect(take('203.0.113.3')).toBe(false)
   })
 
-  test('a table forgets what has run out and keeps what has not', () => {
+  test('drops expired entries and retains the others', () => {
     const table = createLimitTable(8)
     for (let key = 0; key < 8; key += 1) table.write(key, 100 + key, 50)
     expect(table.read(3, 50)).toBe(103)
@@ -243,7 +243,7 @@ describe('memory', () => {
     expect([5, 6, 7].map((key) => table.read(key, 104))).toEqual([105, 106, 107])
   })
 
-  test('where all are hot the coldest gives way', () => {
+  test('evicts the coldest entry when all are hot', () => {
     const table = createLimitTable(8)
     for (let key = 0; key < 8; key += 1) table.write(key, 100 + key, 50)
     table.write(9, 101.5, 50)
@@ -253,7 +253,7 @@ describe('memory', () => {
   })
 })
 
-test('addresses are read in every spelling that is one, and in no other', () => {
+test('IP addresses are parsed in every valid spelling and in no other', () => {
   const same = (spellings: readonly string[]) =>
     new Set(spellings.map((text) => JSON.stringify(networkWords(text))))
   expect(
@@ -286,7 +286,7 @@ test('addresses are read in every spelling that is one, and in no other', () => 
   }
 })
 
-test('a day is a UTC day, whatever the time', () => {
+test('a day is a UTC day at any time of day', () => {
   const startMs = Date.UTC(2026, 10, 21)
   for (const offsetMs of [0, 1, 86_399_999]) {
     expect(emptyValue(limitPolicies.day, startMs + offsetMs)).toBe(startMs)

@@ -79,8 +79,8 @@ async function connected(mode: 'legacy' | { readonly pin: string }): Promise<Cli
 describe.each([
   ['2025-11-25', 'legacy'],
   ['2026-07-28', { pin: '2026-07-28' }],
-] as const)('a client of the official SDK that speaks %s', (version, mode) => {
-  test('lists every tool and calls it', async () => {
+] as const)('the official MCP client with protocol version %s', (version, mode) => {
+  test('lists and calls every tool', async () => {
     const client = await connected(mode)
     expect(client.getNegotiatedProtocolVersion()).toBe(version)
     const { tools } = await client.listTools()
@@ -115,7 +115,7 @@ describe.each([
     await client.close()
   })
 
-  test('is told what is wrong with a call', async () => {
+  test('receives an explanation of an invalid call', async () => {
     const client = await connected(mode)
     const unknown = await client.callTool({ name: 'get_rail', arguments: { rail: 'nothing' } })
     expect(unknown.isError).toBe(true)
@@ -126,7 +126,7 @@ describe.each([
   })
 })
 
-describe('the door of the tools', () => {
+describe('the MCP endpoint', () => {
   const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }
   const post = (body: string, headers: Record<string, string> = {}) =>
     fetch(`${service.url}/mcp`, {
@@ -139,7 +139,7 @@ describe('the door of the tools', () => {
       body,
     })
 
-  test('is open to scripts of other sites, and counted', async () => {
+  test('accepts cross-origin scripts and counts their calls', async () => {
     const preflight = await fetch(`${service.url}/mcp`, { method: 'OPTIONS' })
     expect(preflight.status).toBe(204)
     expect(preflight.headers.get('access-control-allow-headers')).toContain('MCP-Protocol-Version')
@@ -158,12 +158,12 @@ describe('the door of the tools', () => {
     ['https://user@elsewhere.example', 403],
     ['null', 403],
     ['file://', 403],
-  ])('to scripts of %s is answered %i', async (origin, status) => {
+  ])('answers scripts from the origin %s with %i', async (origin, status) => {
     const answer = await post(JSON.stringify(list), { Origin: origin })
     expect(answer.status).toBe(status)
   })
 
-  test('keeps no stream open for anyone who would listen', async () => {
+  test('opens no event stream', async () => {
     const version = '2026-07-28'
     const prefix = 'io.modelcontextprotocol'
     const listen = {
@@ -185,7 +185,7 @@ describe('the door of the tools', () => {
     expect(await answer.json()).toMatchObject({ id: 1, error: { code: -32603 } })
   })
 
-  test('takes one JSON object of at most 64 KiB by POST', async () => {
+  test('accepts one JSON object of at most 64 KiB by POST', async () => {
     expect((await fetch(`${service.url}/mcp`)).status).toBe(405)
     expect((await post('x'.repeat(65 * 1024))).status).toBe(413)
     expect((await post('[]')).status).toBe(400)

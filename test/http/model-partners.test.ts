@@ -274,7 +274,7 @@ beforeAll(async () => {
 })
 afterAll(() => published.remove())
 
-test('claims, signups, endpoints, webhooks, applications and proposals in whatever order are those of the model', async () => {
+test('random claims, signups, endpoints, webhooks, applications and proposals match the model in any order', async () => {
   process.stdout.write(`random writes of partners: MODEL_SEED=${seed}\n`)
   const taken = new Map<string, number>()
   await fc.assert(

@@ -312,7 +312,7 @@ beforeAll(async () => {
 })
 afterAll(() => published.remove())
 
-test('whatever is written in whatever order, answers, states, scores and audit rows are those of the model', async () => {
+test('random writes match the model in any order: answers, states, scores and audit rows', async () => {
   process.stdout.write(`random writes: MODEL_SEED=${seed}\n`)
   const reference = withPlatform(await loadReference('data'), platformKey)
   let acceptedJobs = 0

@@ -50,8 +50,8 @@ const gather = () =>
     nowMs: service.clock.now(),
   })
 
-describe('threat 21: two display names that look alike', () => {
-  test('are both taken, and the second is marked wherever it is shown', async () => {
+describe('two display names that look alike', () => {
+  test('are both accepted, and the second is marked wherever it is shown', async () => {
     expect((await register(alice, 'Ledger Bot')).body['looks_like_another']).toBeUndefined()
     const second = await register(mallory, '1edger-bot')
     expect([second.status, second.body['looks_like_another']]).toEqual([201, true])
@@ -76,7 +76,7 @@ describe('threat 21: two display names that look alike', () => {
     }
   })
 
-  test('are one crowd: a partner is marked for the name of a worker', async () => {
+  test('are compared across kinds: a partner is marked for the name of a worker', async () => {
     await register(alice, 'Nova')
     await makePartner(service, mallory, { handle: 'nova' })
     const change = { display_name: 'Νονα' }
@@ -88,7 +88,7 @@ describe('threat 21: two display names that look alike', () => {
     expect((await gather()).partners).toMatchObject([{ looks_like_another: true }])
   })
 
-  test('no longer do when the first has another name, and taking it back comes second', async () => {
+  test('are unmarked when the first is renamed, which is marked if it takes the name back', async () => {
     await register(alice, 'Ledger Bot')
     await register(mallory, 'ledger bot')
     await register(alice, 'Something else')
@@ -97,7 +97,7 @@ describe('threat 21: two display names that look alike', () => {
   })
 })
 
-describe('threat 21: names of letters that cannot be told apart or seen', () => {
+describe('display names with confusable or invisible characters', () => {
   test.each([
     ['Cyrillic in a Latin word', 'Pаypal'],
     ['Greek in a Latin word', 'Αgent'],
@@ -111,14 +111,14 @@ describe('threat 21: names of letters that cannot be told apart or seen', () => 
     ['tags', 'Ledger\u{E0041}'],
     ['a tower of marks', `L${'\u0316'.repeat(9)}edger`],
     ['a letter in two pieces', 'Zoe\u0308'],
-  ])('%s is refused, and nothing is written', async (_what, name) => {
+  ])('%s: the name is refused and nothing is written', async (_what, name) => {
     const { status, body } = await register(alice, name)
     expect([status, body['code']]).toEqual([400, 'invalid_input'])
     expect((await read(`/workers/${alice.address}`))['code']).toBe('unknown_worker')
   })
 
   test.each(['Zoë', 'Агент Смит', '東京エージェント', 'Ledger Бот', 'مرحبا', 'Bot 🤖'])(
-    '%s is a name like any other',
+    '%s: the name is accepted',
     async (name) => {
       expect((await register(alice, name)).status).toBe(201)
     },

@@ -85,7 +85,7 @@ function expectBoth(taken: number): void {
 }
 
 test(
-  'as feedback',
+  'naughty strings are stored and returned unchanged as feedback',
   async () => {
     const taken: string[] = []
     await forEach(async (message, at) => {
@@ -102,7 +102,7 @@ test(
 )
 
 test(
-  'as name and story of a worker',
+  'naughty strings are stored and returned unchanged as name and bio of a worker',
   async () => {
     const skills = [...service.actions.reference().skills].slice(0, 1)
     const shown = `/api/v1/workers/${parties.worker.address}`
@@ -127,7 +127,7 @@ test(
 )
 
 test(
-  'as title and description of a job',
+  'naughty strings are stored and returned unchanged as title and description of a job',
   async () => {
     const path = '/api/v1/jobs'
     let taken = 0
@@ -161,7 +161,7 @@ test(
 )
 
 test(
-  'in a query and in a path',
+  'naughty strings in a query or a path return a documented answer',
   async () => {
     await forEach(async (text) => {
       const word = encodeURIComponent(text)
@@ -174,6 +174,6 @@ test(
   timeoutMs,
 )
 
-test('nothing of it was an error of ours', () => {
+test('naughty strings cause no internal error', () => {
   expect(service.lines().filter(({ level }) => level === 'error')).toEqual([])
 })

@@ -32,7 +32,7 @@ function get(path: string, ...headers: string[]): Promise<RawAnswer> {
   return send(service.address, `GET ${path}`, headers)
 }
 
-test('a document has every header that caches, browsers and verifiers need', async () => {
+test('a document has all headers for caches, browsers and verifiers', async () => {
   const { status, headers, body } = await get(list)
   expect(status).toBe(200)
   expect(Object.fromEntries(headers)).toEqual({
@@ -55,7 +55,7 @@ test('a document has every header that caches, browsers and verifiers need', asy
 
 const keyFile = z.object({ active: z.object({ public_key: z.string() }) })
 
-test('X-Signature covers the bytes of the body, the manifest included', async () => {
+test('X-Signature covers the bytes of the body, including that of the manifest', async () => {
   const text = await readFile(join(published.dir, '../keys/signing-keys.json'), 'utf8')
   const raw = Buffer.from(keyFile.parse(JSON.parse(text)).active.public_key, 'base64')
   const prefix = Buffer.from('302a300506032b6570032100', 'hex')
@@ -69,7 +69,7 @@ test('X-Signature covers the bytes of the body, the manifest included', async ()
   }
 })
 
-test('the manifest is served and names every other document', async () => {
+test('the manifest is served and lists every other document', async () => {
   const manifest = manifestSchema.parse(JSON.parse((await get('/snapshot.json')).body.toString()))
   expect(manifest.documents.map(({ path }) => path).sort()).toEqual(
     sampleDocuments.map(({ path }) => path).sort(),
@@ -102,7 +102,7 @@ test.each([
   ['br;q=2, gzip;q=x, identity', 'identity'],
   ['br ; q=0.2 , gzip ; q=0.8', 'gzip'],
   [',,br,,', 'br'],
-])('Accept-Encoding %j is answered with %s', async (accept, coding) => {
+])('Accept-Encoding %j selects %s', async (accept, coding) => {
   const plain = (await get(list)).body
   const { status, headers, body } = await get(
     list,
@@ -119,12 +119,12 @@ function decode(coding: string, body: Buffer): Buffer {
   return coding === 'gzip' ? gunzipSync(body) : body
 }
 
-test('codings over several header lines are one list', async () => {
+test('several Accept-Encoding header lines form one list', async () => {
   const answer = await get(list, 'Accept-Encoding: gzip;q=0.5', 'accept-encoding: br;q=0.1')
   expect(answer.headers.get('content-encoding')).toBe('gzip')
 })
 
-test('406 only where no form of the document may be sent', async () => {
+test('406 is returned only if no form of the document is acceptable', async () => {
   for (const accept of [
     'identity;q=0',
     '*;q=0',
@@ -138,7 +138,7 @@ test('406 only where no form of the document may be sent', async () => {
   }
 })
 
-test('each coding has its own strong ETag', async () => {
+test('each content coding has its own strong ETag', async () => {
   const tags = await Promise.all(
     ['identity', 'gzip', 'br'].map(async (coding) =>
       (await get(list, `Accept-Encoding: ${coding}`)).headers.get('etag'),
@@ -148,24 +148,27 @@ test('each coding has its own strong ETag', async () => {
   for (const tag of tags) expect(tag).toMatch(/^"/)
 })
 
-test.each(['identity', 'gzip', 'br'])('If-None-Match of the %s form is 304', async (coding) => {
-  const accept = `Accept-Encoding: ${coding}`
-  const full = await get(list, accept)
-  const etag = String(full.headers.get('etag'))
-  for (const value of [etag, `W/${etag}`, `"x", ${etag}`, `"a,b" , W/${etag},"c"`, '*', ' * ']) {
-    const answer = await get(list, accept, `If-None-Match: ${value}`)
-    expect([value, answer.status, answer.body.length]).toEqual([value, 304, 0])
-    for (const name of ['etag', 'cache-control', 'vary', 'last-modified', 'x-signature']) {
-      expect(answer.headers.get(name)).toBe(full.headers.get(name))
+test.each(['identity', 'gzip', 'br'])(
+  'If-None-Match in the %s form returns 304',
+  async (coding) => {
+    const accept = `Accept-Encoding: ${coding}`
+    const full = await get(list, accept)
+    const etag = String(full.headers.get('etag'))
+    for (const value of [etag, `W/${etag}`, `"x", ${etag}`, `"a,b" , W/${etag},"c"`, '*', ' * ']) {
+      const answer = await get(list, accept, `If-None-Match: ${value}`)
+      expect([value, answer.status, answer.body.length]).toEqual([value, 304, 0])
+      for (const name of ['etag', 'cache-control', 'vary', 'last-modified', 'x-signature']) {
+        expect(answer.headers.get(name)).toBe(full.headers.get(name))
+      }
+      expect(answer.headers.has('content-length')).toBe(false)
+      expect(answer.headers.has('content-encoding')).toBe(false)
     }
-    expect(answer.headers.has('content-length')).toBe(false)
-    expect(answer.headers.has('content-encoding')).toBe(false)
-  }
-  for (const value of ['"x"', etag.replaceAll('"', ''), etag.slice(0, -2), '', '"*"']) {
-    const answer = await get(list, accept, `If-None-Match: ${value}`)
-    expect([value, answer.status]).toEqual([value, 200])
-  }
-})
+    for (const value of ['"x"', etag.replaceAll('"', ''), etag.slice(0, -2), '', '"*"']) {
+      const answer = await get(list, accept, `If-None-Match: ${value}`)
+      expect([value, answer.status]).toEqual([value, 200])
+    }
+  },
+)
 
 test('the ETag of one coding does not match another', async () => {
   const etag = String((await get(list, 'Accept-Encoding: br')).headers.get('etag'))
@@ -185,16 +188,16 @@ test.each([
   ['99999999999999', 200],
   ['Sat, 99 Nov 2026 05:30:15 GMT', 200],
   ['', 200],
-])('If-Modified-Since %j is %i', async (since, status) => {
+])('If-Modified-Since %j returns %i', async (since, status) => {
   expect((await get(list, `If-Modified-Since: ${since}`)).status).toBe(status)
 })
 
-test('If-Modified-Since counts for nothing beside If-None-Match', async () => {
+test('If-Modified-Since is ignored next to If-None-Match', async () => {
   const since = 'If-Modified-Since: Sat, 21 Nov 2026 05:30:15 GMT'
   expect((await get(list, since, 'If-None-Match: "x"')).status).toBe(200)
 })
 
-test('HEAD answers as GET does, without the body', async () => {
+test('HEAD returns the headers of GET without the body', async () => {
   for (const path of [...sampleDocuments.map((document) => document.path), '/api/v1/health']) {
     for (const accept of ['identity', 'br', 'gzip']) {
       const header = `Accept-Encoding: ${accept}`
@@ -214,7 +217,7 @@ function stable({ headers }: RawAnswer): Record<string, string> {
   return Object.fromEntries([...headers].filter(([name]) => !changing.has(name)))
 }
 
-test('Range is ignored and so is the query of a document', async () => {
+test('Range and the query of a document are ignored', async () => {
   const plain = await get(list)
   const ranged = await get(list, 'Range: bytes=0-9')
   expect([ranged.status, ranged.body.length]).toEqual([200, plain.body.length])
@@ -224,7 +227,7 @@ test('Range is ignored and so is the query of a document', async () => {
   }
 })
 
-test('since makes the live aggregate dynamic, nothing else does', async () => {
+test('only the parameter since makes the live aggregate dynamic', async () => {
   const since = '2026-11-20T00:00:00Z'
   const answer = await get(`/api/v1/stats/live?since=${since}`)
   expect(answer.status).toBe(200)
@@ -270,7 +273,7 @@ test.each([
   ['/snapshot.json.sig', 'not_found'],
   ['/api/v1/health/', 'not_found'],
   ['/api/v1/__proto__', 'not_found'],
-])('nothing lies at %s: 404 %s, never cacheable', async (path, code) => {
+])('%s returns 404 as %s, never cacheable', async (path, code) => {
   const answer = await get(path)
   expect(answer.status).toBe(404)
   expect(answer.headers.get('cache-control')).toBe('no-store')
@@ -282,18 +285,18 @@ test.each([
   })
 })
 
-test('handlers refuse parameters they do not know', async () => {
+test('handlers refuse unknown parameters', async () => {
   const answer = await get('/api/v1/health?verbose=1')
   expect(answer.status).toBe(400)
   expect(JSON.parse(answer.body.toString())).toMatchObject({ code: 'unknown_parameter' })
 })
 
-test('a page may load its own things, an API answer nothing', async () => {
+test('the content security policy lets a page load its own assets and an API response nothing', async () => {
   expect((await get('/')).headers.get('content-security-policy')).toContain("script-src 'self'")
   expect((await get(list)).headers.get('content-security-policy')).not.toContain('script-src')
 })
 
-test('any origin may ask beforehand, without credentials', async () => {
+test('a CORS preflight is accepted from any origin, without credentials', async () => {
   for (const path of [list, '/api/v1/health', '/api/v1/anything', '/openapi.json']) {
     const answer = await send(service.address, `OPTIONS ${path}`, [
       'Origin: https://agent.example',
@@ -310,7 +313,7 @@ test('any origin may ask beforehand, without credentials', async () => {
   expect((await send(service.address, 'OPTIONS *')).status).toBe(204)
 })
 
-test('a reader of an article counts, also with a copy at hand; HEAD and other documents do not', async () => {
+test('article views are counted for GET and 304, not for HEAD or other documents', async () => {
   service.views.length = 0
   const path = '/desk/weekly-47.md'
   const etag = String((await get(path)).headers.get('etag'))

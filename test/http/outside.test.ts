@@ -101,8 +101,8 @@ const askForCode = (service: Service, at: number) =>
     { 'X-Forwarded-For': `198.51.100.${at}` },
   )
 
-describe('a node that stalls', () => {
-  test(`holds up ${WAIT_FOR_A_NODE} signatures of contract wallets, and no other write`, async () => {
+describe('a stalled node', () => {
+  test(`delays ${WAIT_FOR_A_NODE} signatures of contract wallets and no other write`, async () => {
     const node = await startSilentNode()
     const meter = createMeter()
     const chain = createWalletChain(node.url, { fetch, clock: { sleep: patient } })
@@ -147,8 +147,8 @@ describe('a node that stalls', () => {
   })
 })
 
-describe('a mail server that stalls', () => {
-  test(`holds up ${WAIT_FOR_MAIL} letters, and whoever is refused has used up no try`, async () => {
+describe('a stalled mail server', () => {
+  test(`delays ${WAIT_FOR_MAIL} e-mails, and refused requests do not count as attempts`, async () => {
     const taken = gate()
     let letters = 0
     const service = await startService(published.dir, {
@@ -175,8 +175,8 @@ describe('a mail server that stalls', () => {
   })
 })
 
-describe('a node, a mail server and a rail that stall together', () => {
-  test(`take up half of the room: ${OTHERS} other writes that come at once are all done`, async () => {
+describe('a node, a mail server and a rail that stall at the same time', () => {
+  test(`occupy half of the concurrency limit, and ${OTHERS} concurrent other writes succeed`, async () => {
     const node = await startSilentNode()
     const chain = createWalletChain(node.url, { fetch, clock: { sleep: patient } })
     const taken = gate()

@@ -84,7 +84,7 @@ function held(socket: Socket, body: string): Held {
   return { begun, answered, sendBody: () => socket.write(body), end: () => socket.destroy() }
 }
 
-test(`of ${AT_ONCE + TOO_MANY} writes at once ${AT_ONCE} are taken, the others refused before a signature is checked`, async () => {
+test(`of ${AT_ONCE + TOO_MANY} concurrent writes ${AT_ONCE} are accepted and the others refused before signature verification`, async () => {
   const database = await tempDatabase({ heldLimitMs: 60_000, lockPatienceMs: 60_000 })
   const reference = withPlatform(await loadReference('data'), platformKey)
   let checks = 0

@@ -72,8 +72,8 @@ async function rows(table: 'partners' | 'oath_history'): Promise<number> {
   return found.length
 }
 
-describe('signup', () => {
-  test('the free tier is active at once, and the record is public without the e-mail', async () => {
+describe('partner signup', () => {
+  test('for the free tier is active at once, and the record is public without the e-mail', async () => {
     const answer = await join(alice, {
       email: 'ops@acme.test',
       skills: ['technical-writing', 'not-in-the-taxonomy'],
@@ -104,7 +104,7 @@ describe('signup', () => {
     expect(await countPartners(service.actions.database.reader)).toBe(1)
   })
 
-  test('a paid tier is pending, with the terms of its payment', async () => {
+  test('for a paid tier is pending, with its payment terms', async () => {
     const { status, body } = await join(alice, { tier: 'pro' })
     expect(status).toBe(201)
     expect(body).toMatchObject({
@@ -122,12 +122,12 @@ describe('signup', () => {
     expect(await countPartners(service.actions.database.reader)).toBe(0)
   })
 
-  test('solana and near wallets sign up as well', async () => {
+  test('accepts Solana and NEAR wallets', async () => {
     expect((await join(solanaWallet('sol'), { handle: 'on-solana' })).status).toBe(201)
     expect((await join(nearWallet('near'), { handle: 'on-near' })).status).toBe(201)
   })
 
-  test('one signed POST sent 50 times at once: one 201, one partner, one row of its oath', async () => {
+  test('creates one partner and one oath when one signed POST is sent 50 times at once', async () => {
     const raw = JSON.stringify(await signupBody(alice))
     const request = { method: 'POST', path: signup, raw }
     const headers = await partnerHeaders(alice, request, { nowMs: service.clock.now() })
@@ -139,7 +139,7 @@ describe('signup', () => {
     expect([await rows('partners'), await rows('oath_history')]).toEqual([1, 1])
   })
 
-  test('a taken handle, a wallet that has a partner, and an oath used before are 409', async () => {
+  test('returns 409 for a taken handle, a wallet with a partner and a used oath', async () => {
     await join(alice)
     const taken = await join(bob)
     expect([taken.status, taken.body['code']]).toEqual([409, 'handle_taken'])
@@ -151,7 +151,7 @@ describe('signup', () => {
     expect([await rows('partners'), await rows('oath_history')]).toEqual([1, 1])
   })
 
-  test('a wallet is one wallet in every case it is sent in', async () => {
+  test('treats a wallet as the same in upper and lower case', async () => {
     await join(alice)
     service.clock.advance(1)
     const lower: TestWallet = { ...alice, address: alice.id }
@@ -168,12 +168,12 @@ describe('signup', () => {
     ['a website of another scheme', { website: 'http://acme.test/' }],
     ['a website that is read in two ways', { website: String.raw`https://acme.test/\..\x` }],
     ['a name with an invisible mark', { display_name: 'Ac\u200Bme' }],
-  ])('%s is 400', async (_, changes) => {
+  ])('returns 400 for %s', async (_, changes) => {
     expect((await join(alice, changes)).status).toBe(400)
     expect(await rows('partners')).toBe(0)
   })
 
-  test('the oath must be signed by the wallet of the credentials, for this time, as this oath', async () => {
+  test('requires the partner oath signed by the wallet of the credentials for this time', async () => {
     const { clock } = service
     const now = new Date(clock.now()).toISOString()
     const other = new Date(clock.now() - 1000).toISOString()
@@ -192,8 +192,8 @@ describe('signup', () => {
   })
 })
 
-describe('signatures of another kind, place or service', () => {
-  test('row 2: a bearer for signup opens no other route and no other method', async () => {
+describe('a signature made for something else', () => {
+  test('is refused: a bearer for signup on another route or method', async () => {
     await makePartner(service, alice, { handle: 'acme-agents' })
     const { clock } = service
     const raw = JSON.stringify({ display_name: 'Taken over' })
@@ -205,13 +205,13 @@ describe('signatures of another kind, place or service', () => {
     }
   })
 
-  test('row 3: a signature for the staging service is 401', async () => {
+  test('returns 401 if made for the staging service', async () => {
     const staging = { service: 'agent-income-ledger-staging' }
     const answer = await signed(alice, 'POST', signup, await signupBody(alice), staging)
     expect([answer.status, answer.body['code']]).toEqual([401, 'signature_invalid'])
   })
 
-  test('row 9: an ed25519 signature for an EVM wallet, and the reverse, are 401', async () => {
+  test('returns 401 for an ed25519 signature of an EVM wallet, and the reverse', async () => {
     const near = nearWallet('near')
     for (const mixed of [
       { ...alice, sign: near.sign },
@@ -221,7 +221,7 @@ describe('signatures of another kind, place or service', () => {
     }
   })
 
-  test('row 10: no message of one kind passes as another', async () => {
+  test('is refused as a message of any other kind', async () => {
     await makePartner(service, alice, { handle: 'acme-agents' })
     const nowMs = service.clock.now()
     const timestamp = new Date(nowMs).toISOString()
@@ -260,8 +260,8 @@ describe('signatures of another kind, place or service', () => {
   })
 })
 
-describe('the own record', () => {
-  test('has limits and usage of the tier', async () => {
+describe('the own partner record', () => {
+  test('shows limits and usage of the tier', async () => {
     await makePartner(service, alice, { handle: 'acme-agents', tier: 'pro' })
     const { status, body } = await signed(alice, 'GET', me)
     expect(status).toBe(200)
@@ -277,13 +277,13 @@ describe('the own record', () => {
     })
   })
 
-  test('without credentials 401, for a stranger 403', async () => {
+  test('returns 401 without credentials and 403 to strangers', async () => {
     expect((await call('GET', me)).body['code']).toBe('credentials_missing')
     const stranger = await signed(bob, 'GET', me)
     expect([stranger.status, stranger.body['code']]).toEqual([403, 'not_a_partner'])
   })
 
-  test('is changed field by field, and each change leaves its row', async () => {
+  test('is changed field by field, and each change adds a history row', async () => {
     await join(alice, { website: 'https://acme.test/', bio_short: 'Old.', skills: ['one'] })
     const changed = await signed(alice, 'PATCH', me, { bio_short: 'New.', website: null })
     expect(changed.status).toBe(200)
@@ -301,7 +301,7 @@ describe('the own record', () => {
     expect((await signed(alice, 'PATCH', me, {})).status).toBe(400)
   })
 
-  test('row 4: where body-bound signatures are required, a signature over the path alone is 401', async () => {
+  test('returns 401 for a path-bound signature if body-bound ones are required', async () => {
     await join(alice)
     const protect = { require_body_signature: true }
     const weak = await signed(alice, 'PATCH', me, protect, { binding: 'path' })
@@ -320,7 +320,7 @@ describe('the own record', () => {
     })
   })
 
-  test('row 4: a body that was changed by one byte is 401 in the body-bound form', async () => {
+  test('returns 401 for a body-bound signature after one byte of the body changed', async () => {
     await join(alice)
     const raw = '{"display_name":"Acme Agents 2"}'
     const request = { method: 'PATCH', path: me, raw }
@@ -332,7 +332,7 @@ describe('the own record', () => {
 })
 
 describe('a subscription', () => {
-  test('that is past due still reads and no longer writes, then neither', async () => {
+  test('that is past due permits reads but no writes, and later neither', async () => {
     await makePartner(service, alice, { handle: 'acme-agents', tier: 'pro' })
     service.clock.advance(PERIOD_MS)
     expect((await signed(alice, 'GET', me)).body).toMatchObject({ status: 'past_due' })
@@ -344,7 +344,7 @@ describe('a subscription', () => {
     })
   })
 
-  test('is written as run out by the job, each once', async () => {
+  test('is marked as expired once by the scheduled job', async () => {
     await makePartner(service, alice, { handle: 'paid', tier: 'pro' })
     await join(bob, { handle: 'waits', tier: 'team' })
     const { clock, actions } = service
@@ -370,8 +370,8 @@ describe('a subscription', () => {
   })
 })
 
-describe('the history of oaths', () => {
-  test('is read page by page, each row once, newest first', async () => {
+describe('the oath history', () => {
+  test('is listed in pages, each row once, newest first', async () => {
     await makePartner(service, alice, { handle: 'acme-agents' })
     for (let at = 0; at < 6; at += 1) {
       service.clock.advance(1)
@@ -397,7 +397,7 @@ describe('the history of oaths', () => {
     expect((await call('GET', `${path}?cursor=nonsense`)).body['code']).toBe('bad_cursor')
   })
 
-  test('cannot be changed or taken away, not even by a statement to the database', async () => {
+  test('cannot be changed or deleted, not even by an SQL statement', async () => {
     await makePartner(service, alice, { handle: 'acme-agents' })
     const { write } = service.actions.database
     await expect(
@@ -409,7 +409,7 @@ describe('the history of oaths', () => {
   })
 })
 
-test('an unknown or impossible handle is 404 everywhere', async () => {
+test('every partner route returns 404 for an unknown or invalid handle', async () => {
   for (const handle of ['nobody', 'No-Body', 'x', 'tiers-']) {
     const record = await call('GET', `/api/v1/partners/${handle}`)
     expect([record.status, record.body['code']]).toEqual([404, 'unknown_partner'])

@@ -18,7 +18,7 @@ afterAll(() => published.remove())
 const BEHIND = 150
 const queued = '/api/v1/receipts?limit=1'
 
-test('are over when the connection is: nothing counts them as under way, and each has its line in the log', async () => {
+test('pipelined requests end with their connection: none counts as in progress, and each is logged', async () => {
   const meter = createMeter()
   let arrived = gate()
   const answered = gate()
@@ -55,7 +55,7 @@ test('are over when the connection is: nothing counts them as under way, and eac
   await service.stop()
 })
 
-test('that are answered in their turn are counted once, with the status that went out', async () => {
+test('pipelined requests answered in order are counted once, with the status sent', async () => {
   const meter = createMeter()
   const service = await startService(published.dir, { meter })
   const socket = await open(service.address)

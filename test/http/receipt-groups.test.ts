@@ -97,7 +97,7 @@ async function post(service: Service, { body, key }: Sent) {
   return { status: answer.status, body: answerModel.parse(await answer.json()) }
 }
 
-test('receipts sent at once come to the same as one after the other', async () => {
+test('receipts sent concurrently have the same result as sequential ones', async () => {
   const sent = await requests()
   const atOnce = await Promise.all(sent.map((one) => post(together, one)))
   // In the order in which the others were taken in.
@@ -195,7 +195,7 @@ async function submissionOf(one: Drawn, at: number, service: Service): Promise<S
   return { request, proof, draft }
 }
 
-test('a group comes to what its receipts come to alone, whatever repeats whatever', async () => {
+test('a group has the same result as its receipts one by one, with any repetition', async () => {
   const reference = withPlatform(await loadReference('data'), platformKey)
   const actions = { reference: () => reference }
   const groups = fc.array(fc.array(drawn, { minLength: 1, maxLength: 9 }), { maxLength: 5 })
@@ -268,7 +268,7 @@ test('a group comes to what its receipts come to alone, whatever repeats whateve
   expect([...ends.keys()]).toEqual(expect.arrayContaining(seen))
 })
 
-test('one that cannot be written is refused by itself, and those sent beside it are taken', async () => {
+test('a receipt that cannot be written is refused alone, and the rest of its group is accepted', async () => {
   const reference = withPlatform(await loadReference('data'), platformKey)
   const service = await startService(published.dir, { actions: { reference: () => reference } })
   try {

@@ -86,8 +86,8 @@ async function expectScoresHold(): Promise<void> {
   expect(differences).toEqual([])
 }
 
-describe('a receipt that a platform has issued', () => {
-  test('is verified at once, earns 0.8 of its amount, and can be read at once', async () => {
+describe('a platform-issued receipt', () => {
+  test('is verified and readable at once, and earns 0.8 of its amount', async () => {
     const receipt = issued(facts({ amount_usdc: '12.5', summary: 'Ein Bericht' }), platformKey)
     const made = await send(receipt)
     const id = receiptId(receipt)
@@ -116,12 +116,12 @@ describe('a receipt that a platform has issued', () => {
     await expectScoresHold()
   })
 
-  test('may be sent in by anyone', async () => {
+  test('may be submitted by anyone', async () => {
     const made = await send(issued(facts(), platformKey), nearWallet('messenger'))
     expect(made).toMatchObject({ status: 201, body: { new_rep_score: 8 } })
   })
 
-  test('is the same receipt whoever sends it in, however often: one id, one effect', async () => {
+  test('has one id and one effect, however often and by whomever it is submitted', async () => {
     const receipt = issued(facts(), platformKey)
     const first = await send(receipt)
     for (const submitter of [alice, payer, nearWallet('messenger')]) {
@@ -132,7 +132,7 @@ describe('a receipt that a platform has issued', () => {
     expect([await total('receipts'), await total('reputation_ledger')]).toEqual([1, 1])
   })
 
-  test('row 1: 50 times at once has one effect', async () => {
+  test('has one effect when sent 50 times at once', async () => {
     const body = await submission(alice, issued(facts(), platformKey), service.clock.now())
     const answers = await Promise.all(Array.from({ length: 50 }, () => post(body)))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
@@ -141,7 +141,7 @@ describe('a receipt that a platform has issued', () => {
     await expectScoresHold()
   })
 
-  test('in 50 submissions of its own at once has one effect', async () => {
+  test('has one effect in 50 separate concurrent submissions', async () => {
     const receipt = issued(facts(), platformKey)
     const bodies = await Promise.all(
       Array.from({ length: 50 }, (_, at) =>
@@ -153,7 +153,7 @@ describe('a receipt that a platform has issued', () => {
     expect([await total('receipts'), await total('reputation_ledger')]).toEqual([1, 1])
   })
 
-  test('changed in any field is refused, and nothing is written', async () => {
+  test('is refused after a change of any field, and nothing is written', async () => {
     const receipt = issued(facts({ summary: 'a', job_id: 'job-1' }), platformKey)
     const changes = [
       { amount_usdc: 11 },
@@ -177,7 +177,7 @@ describe('a receipt that a platform has issued', () => {
     expect([await total('receipts'), await total('used_messages')]).toEqual([0, 0])
   })
 
-  test('may be signed over the whole body as well', async () => {
+  test('may also be signed over the whole body', async () => {
     const wallet = alice.address
     const timestamp = new Date(service.clock.now()).toISOString()
     const unsigned = {
@@ -200,7 +200,7 @@ describe('a receipt that a platform has issued', () => {
     expect(made).toMatchObject({ status: 201, body: { receipt_id: receiptId(receipt) } })
   })
 
-  test('by a platform that is unknown, revoked, or not for this rail is refused', async () => {
+  test('is refused from a platform that is unknown, revoked or not allowed for the rail', async () => {
     const unknown = await send(issued(facts(), platformKey, 'other_board'))
     expect(unknown).toMatchObject({ status: 422, body: { code: 'refused' } })
     const wrongRail = await send(issued(facts({ rail: 'near' }), platformKey))
@@ -214,7 +214,7 @@ describe('a receipt that a platform has issued', () => {
     expect(await total('receipts')).toBe(0)
   })
 
-  test('by another key, or with a signature of the wrong form, is refused', async () => {
+  test('is refused with another key or a malformed signature', async () => {
     const good = issued(facts(), platformKey)
     const { platform_signature: signature } = good
     const zeroKey = Buffer.alloc(64).toString('base64')
@@ -236,8 +236,8 @@ describe('a receipt that a platform has issued', () => {
   })
 })
 
-describe('a receipt that its worker signs', () => {
-  test('is taken, is not verified, and earns nothing', async () => {
+describe('a self-signed receipt', () => {
+  test('is accepted, is not verified and earns nothing', async () => {
     const made = await send(workerSigned(facts(), workerKey))
     expect(made).toMatchObject({
       status: 201,
@@ -246,7 +246,7 @@ describe('a receipt that its worker signs', () => {
     expect(await total('reputation_ledger')).toBe(0)
   })
 
-  test('with a transaction waits for its chain', async () => {
+  test('with a transaction is pending until verified on-chain', async () => {
     const tx_hash = `0x${'ab'.repeat(32)}`
     const made = await send(workerSigned(facts({ chain: 'arbitrum', tx_hash }), workerKey))
     expect(made).toMatchObject({
@@ -255,12 +255,12 @@ describe('a receipt that its worker signs', () => {
     })
   })
 
-  test('is sent in by the worker and nobody else', async () => {
+  test('can be submitted by its worker only', async () => {
     const made = await send(workerSigned(facts(), workerKey), payer)
     expect(made).toMatchObject({ status: 403, body: { code: 'forbidden' } })
   })
 
-  test('is signed with the key that the worker has registered, where there is one', async () => {
+  test('must use the registered key of the worker, if there is one', async () => {
     const skills = [...service.actions.reference().skills].slice(0, 1)
     const body = await signedBody(
       alice,
@@ -279,7 +279,7 @@ describe('a receipt that its worker signs', () => {
     expect(right.status).toBe(201)
   })
 
-  test('with a key that nobody can hold is refused', async () => {
+  test('is refused with a key of small order', async () => {
     const receipt = workerSigned(facts(), workerKey)
     const small = Buffer.from(`01${'00'.repeat(31)}`, 'hex').toString('base64')
     const answer = await send({ ...receipt, public_key: `ed25519:${small}` })
@@ -310,13 +310,13 @@ test.each([
   [{ evidence_url: 'file:///etc/passwd' }, 400],
   [{ to_wallet: '0x0' }, 400],
   [{ unknown: 1 }, 400],
-])('a receipt with %j answers %i', async (change, status) => {
+])('a receipt with %j returns %i', async (change, status) => {
   const answer = await send(issued(facts(change), platformKey))
   expect({ status: answer.status, body: answer.body }).toMatchObject({ status })
 })
 
 describe('reputation', () => {
-  test('many receipts of one payer earn less and less, and those of one wallet to itself nothing', async () => {
+  test('decreases per receipt of the same payer, and is zero for payments of a wallet to itself', async () => {
     const deltas: unknown[] = []
     for (let index = 0; index < 4; index += 1) {
       const { body } = await send(issued(facts({ summary: `${index}` }), platformKey))
@@ -343,13 +343,13 @@ describe('reputation', () => {
     await expectScoresHold()
   })
 
-  test('receipts without a payer count as of one payer for each platform', async () => {
+  test('counts receipts without a payer as one payer per platform', async () => {
     const first = await send(issued(receiptFacts(alice, { summary: 'a' }), platformKey))
     const second = await send(issued(receiptFacts(alice, { summary: 'b' }), platformKey))
     expect([first.body['rep_delta'], second.body['rep_delta']]).toEqual([8, 4])
   })
 
-  test('can be recomputed by anyone from the entries that are shown', async () => {
+  test('can be recomputed from the published entries', async () => {
     for (let index = 0; index < 5; index += 1) {
       await send(issued(facts({ amount_usdc: 2.123456 + index, summary: `${index}` }), platformKey))
       service.clock.advance(9 * dayMs)
@@ -377,7 +377,7 @@ describe('reputation', () => {
     )
   })
 
-  test('of an unknown wallet is nothing; without credentials it is not told', async () => {
+  test('is zero for an unknown wallet, and hidden without credentials', async () => {
     expect(await scoreOf(evmWallet('nobody'))).toMatchObject({
       rep_score: 0,
       rank: null,
@@ -387,7 +387,7 @@ describe('reputation', () => {
     expect([401, 402]).toContain(answer.status)
   })
 
-  test('rises where the chain confirms a receipt, and falls back to what it was where it is reversed', async () => {
+  test('rises when the chain confirms a receipt, and reverts when the receipt is reversed', async () => {
     await send(issued(facts({ summary: 'first', amount_usdc: 3 }), platformKey))
     const before = await scoreOf(alice)
     const { body } = await send(
@@ -419,7 +419,7 @@ describe('reputation', () => {
     await expectScoresHold()
   })
 
-  test('has a ledger that can only grow, and a recomputation that sees what was changed', async () => {
+  test('has an append-only ledger, and recomputation detects changes', async () => {
     await send(issued(facts(), platformKey))
     const { db, write } = service.actions.database
     await expect(
@@ -471,7 +471,7 @@ describe('reputation', () => {
 })
 
 describe('the list of receipts', () => {
-  test('is read to its end page by page and filtered', async () => {
+  test('is paged and filtered', async () => {
     for (let index = 0; index < 5; index += 1) {
       await send(issued(facts({ summary: `p${index}`, chain: 'base' }), platformKey))
     }
@@ -504,7 +504,7 @@ describe('the list of receipts', () => {
   )
 
   test.each([`rcp_${'0'.repeat(64)}`, 'rcp_1', 'x', `rcp_${'A'.repeat(64)}`])(
-    'has no receipt %s',
+    'returns 404 for the receipt %s',
     async (id) => {
       expect(await get(`${path}/${id}`)).toMatchObject({
         status: 404,
@@ -514,7 +514,7 @@ describe('the list of receipts', () => {
   )
 })
 
-test('a receipt that was accepted is there after the service has ended and begun again', async () => {
+test('an accepted receipt is still there after a restart of the service', async () => {
   const databasePath = `${service.published.dir}/../restart.db`
   const reference = service.actions.reference()
   const clock = handClock()

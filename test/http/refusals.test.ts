@@ -32,8 +32,8 @@ async function registration(nowMs = service.clock.now()) {
   return await signedBody(alice, 'register', { skills }, { nowMs })
 }
 
-describe('a refusal', () => {
-  test('of a signature quotes the message that was checked', async () => {
+describe('an error response', () => {
+  test('to an invalid signature quotes the message that was checked', async () => {
     const body = { ...(await registration()), bio: 'added after it was signed' }
     const { code, details } = await refused('/workers/register', body)
     const { wallet, timestamp } = z
@@ -44,7 +44,7 @@ describe('a refusal', () => {
     expect(details).toContain(messages.register(testService, expected))
   })
 
-  test('of an old signature tells the time here', async () => {
+  test('to an expired signature contains the current time', async () => {
     const nowMs = service.clock.now()
     const answer = await refused('/workers/register', await registration(nowMs - hourMs))
     expect(answer).toMatchObject({
@@ -53,20 +53,20 @@ describe('a refusal', () => {
     })
   })
 
-  test('of a partner call without credentials names the headers', async () => {
+  test('to a partner call without credentials names the headers', async () => {
     const { code, details } = await refused('/partners/subscription', { tier: 'free' })
     expect(code).toBe('credentials_missing')
     expect(details).toMatch(/Authorization: Bearer .*X-Partner-Timestamp/)
   })
 
-  test('of an unknown field lists the known ones', async () => {
+  test('to an unknown field lists the known ones', async () => {
     const { told } = await refused('/feedback', { message: 'hello', massage: 'hello' })
     expect(told).toEqual({
       massage: 'is not a known field; known are message, page, contact, rating',
     })
   })
 
-  test('of a field of another form says what goes with it', async () => {
+  test('to a field of another form names the fields of its form', async () => {
     const { told } = await refused('/receipts', {
       rail: 'x402',
       to_wallet: alice.address,
@@ -87,14 +87,14 @@ describe('a refusal', () => {
     })
   })
 
-  test('of a body with several forms names what each needs', async () => {
+  test('to a body that fits no form names the fields of each', async () => {
     const { details } = await refused('/claim', {})
     expect(details).toBe(
       'The body has one of 3 forms. They need: wallet, display_name, timestamp, signature, oath_signature; or email, display_name; or email, code',
     )
   })
 
-  test('of a choice that is missing says so, and what the choice is', async () => {
+  test('to a missing choice lists the choices', async () => {
     const { told } = await refused('/partners/subscription', {})
     expect(told['tier']).toMatch(/^is missing: .*"starter"/)
   })

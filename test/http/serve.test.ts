@@ -36,7 +36,7 @@ function gate(): { readonly open: () => void; readonly passed: Promise<void> } {
   return { open: () => open(), passed }
 }
 
-test('the end waits for a request that is under way and takes no new connection', async () => {
+test('shutdown waits for requests in progress and accepts no new connection', async () => {
   const begun = gate()
   const finish = gate()
   const service = await start({
@@ -61,7 +61,7 @@ test('the end waits for a request that is under way and takes no new connection'
   expect(await closing).toBe(true)
 })
 
-test('a request that does not end is cut when the grace is over', async () => {
+test('a request that does not end is aborted after the grace period', async () => {
   const begun = gate()
   const service = await start({
     health: () => {
@@ -79,7 +79,7 @@ test('a request that does not end is cut when the grace is over', async () => {
   expect(await outcome).toBe('cut')
 })
 
-test('headers that trickle in are cut off after five seconds with 408', async () => {
+test('headers sent slowly return 408 after five seconds', async () => {
   const service = await start()
   const socket = await open(service.address)
   socket.write('GET / HTTP/1.1\r\nHost: a\r\nX-A: ')
@@ -89,7 +89,7 @@ test('headers that trickle in are cut off after five seconds with 408', async ()
   expect(JSON.parse(answer.body.toString())).toMatchObject({ code: 'request_timeout' })
 })
 
-test('a request that was answered before it was whole is not answered again when its rest is malformed', async () => {
+test('a request answered before its end is not answered again when the rest is malformed', async () => {
   const service = await start()
   for (const path of ['/', '/api/v1/health', '/api/v1/nothing']) {
     const socket = await open(service.address)
@@ -101,7 +101,7 @@ test('a request that was answered before it was whole is not answered again when
   }
 })
 
-test('an address that is taken is an error of the start', async () => {
+test('an address in use fails the start', async () => {
   const first = await start()
   const { serve } = await import('../../src/http/serve.ts')
   const { host, port } = first.address
@@ -110,7 +110,7 @@ test('an address that is taken is an error of the start', async () => {
   await expect(again).rejects.toThrow('EADDRINUSE')
 })
 
-test('what breaks inside is a bare 500 whose cause stands only in the log', async () => {
+test('an internal error returns a bare 500 and its cause is only logged', async () => {
   const service = await start({
     health: () => Promise.reject(new Error('SQLITE_ERROR: no such table: /var/lib/secret.db')),
   })
@@ -129,7 +129,7 @@ test('what breaks inside is a bare 500 whose cause stands only in the log', asyn
   expect(fault?.['reason']).toContain('no such table')
 })
 
-test('a database that is busy is 503 with a time to come back', async () => {
+test('a busy database returns 503 with Retry-After', async () => {
   const service = await start({ health: () => Promise.reject(new BusyError('locked by 4711')) })
   const answer = await send(service.address, 'GET /api/v1/health')
   expect(answer.status).toBe(503)
@@ -137,7 +137,7 @@ test('a database that is busy is 503 with a time to come back', async () => {
   expect(answer.body.toString()).not.toContain('4711')
 })
 
-test('an ApiError is told as it was meant', async () => {
+test('an ApiError is returned with its status and body', async () => {
   const service = await start({
     health: () =>
       Promise.reject(
@@ -156,7 +156,7 @@ test('an ApiError is told as it was meant', async () => {
   })
 })
 
-test('before the first set documents are 503, and what no route names is still 404', async () => {
+test('before the first publication documents return 503 and unknown paths 404', async () => {
   const service = await start({}, [])
   for (const path of [
     '/api/v1/rails',
@@ -171,7 +171,7 @@ test('before the first set documents are 503, and what no route names is still 4
   expect((await send(service.address, 'GET /api/v1/nothing')).status).toBe(404)
 })
 
-test('readiness says what is waited for; liveness asks for nothing', async () => {
+test('readiness lists what is missing; liveness needs nothing', async () => {
   const waiting: string[] = ['shutting down']
   const service = await start({ obstacles: () => Promise.resolve(waiting) })
   const busy = await fetch(`${service.url}/readyz`)
@@ -184,7 +184,7 @@ test('readiness says what is waited for; liveness asks for nothing', async () =>
   expect((await fetch(`${service.url}/healthz`)).status).toBe(200)
 })
 
-test('health passes its status on', async () => {
+test('the health endpoint returns the status of its check', async () => {
   const service = await start({
     health: () => Promise.resolve({ statusCode: 503, body: { status: 'degraded' } }),
   })
@@ -194,7 +194,7 @@ test('health passes its status on', async () => {
   expect(answer.headers.get('retry-after')).toBe('5')
 })
 
-test('each request leaves one line, without query, headers or body', async () => {
+test('each request is logged as one line without query, headers or body', async () => {
   const service = await start()
   const secret = 'Authorization: Bearer 0xsecret'
   await send(service.address, 'GET /api/v1/rails?token=0xsecret', [secret])
@@ -228,7 +228,7 @@ test('each request leaves one line, without query, headers or body', async () =>
   expect(JSON.stringify(service.lines())).not.toContain('secret')
 })
 
-test('LOG_LEVEL=warn silences the lines of requests', async () => {
+test('LOG_LEVEL=warn disables the request log', async () => {
   const service = await start({ level: 'warn' })
   await fetch(`${service.url}/api/v1/rails`)
   await fetch(`${service.url}/api/v1/health`)

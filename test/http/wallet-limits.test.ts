@@ -71,28 +71,25 @@ const LOT = 32
 
 const alice = evmWallet('alice')
 
-describe('a wallet', () => {
+describe('the rate limit of a wallet', () => {
   test.each([
     ['free', 300],
     ['starter', 600],
     ['pro', 3000],
-  ] as const)(
-    'of a partner with the tier %s has exactly %d signed calls at once',
-    async (...row) => {
-      const [tier, quota] = row
-      const service = await limited()
-      await makePartner(service, alice, { handle: 'acme', tier })
-      const { statuses, last } = await reads(service, alice, quota + 3)
-      expect(statuses).toEqual({ 200: quota, 429: 3 })
-      expect(last.headers.get('ratelimit-policy')).toBe(`"wallet";q=${quota};w=60`)
-      expect(last.headers.get('ratelimit')).toBe('"wallet";r=0;t=1')
-      expect(last.headers.get('retry-after')).toBe('1')
-      service.clock.advance(60_000 / quota)
-      expect((await reads(service, alice, 2)).statuses).toEqual({ 200: 1, 429: 1 })
-    },
-  )
+  ] as const)('for the tier %s permits exactly %d signed calls at once', async (...row) => {
+    const [tier, quota] = row
+    const service = await limited()
+    await makePartner(service, alice, { handle: 'acme', tier })
+    const { statuses, last } = await reads(service, alice, quota + 3)
+    expect(statuses).toEqual({ 200: quota, 429: 3 })
+    expect(last.headers.get('ratelimit-policy')).toBe(`"wallet";q=${quota};w=60`)
+    expect(last.headers.get('ratelimit')).toBe('"wallet";r=0;t=1')
+    expect(last.headers.get('retry-after')).toBe('1')
+    service.clock.advance(60_000 / quota)
+    expect((await reads(service, alice, 2)).statuses).toEqual({ 200: 1, 429: 1 })
+  })
 
-  test('of the tier team has no limit, and no header that names one', async () => {
+  test('does not exist for the tier team, nor do its headers', async () => {
     const service = await limited()
     await makePartner(service, alice, { handle: 'acme', tier: 'team' })
     const { statuses, last } = await reads(service, alice, 3500)
@@ -100,7 +97,7 @@ describe('a wallet', () => {
     expect(last.headers.has('ratelimit')).toBe(false)
   })
 
-  test('that has signed up for a tier and not paid has the limit of a stranger', async () => {
+  test('is that of a stranger for an unpaid tier', async () => {
     const service = await limited()
     const nowMs = service.clock.now()
     const timestamp = new Date(nowMs).toISOString()
@@ -125,7 +122,7 @@ describe('a wallet', () => {
     expect((await reads(service, alice, 301)).statuses).toEqual({ 200: 299, 429: 2 })
   })
 
-  test('sees in its record what is left', async () => {
+  test('is shown in the own record with the remaining calls', async () => {
     const service = await limited()
     await makePartner(service, alice, { handle: 'acme', tier: 'starter' })
     await reads(service, alice, 9)
@@ -135,13 +132,13 @@ describe('a wallet', () => {
     expect(body).toMatchObject({ usage: { requests_remaining: 590 } })
   })
 
-  test('signs bodies against the same limit, and repeats count', async () => {
+  test('covers signed bodies, including repeated ones', async () => {
     const service = await limited()
     const register = await registration(service, alice)
     expect((await tally(301, register)).statuses).toEqual({ 200: 299, 201: 1, 429: 1 })
   })
 
-  test('of strangers: 600 a minute from one network, whatever the number of keys', async () => {
+  test('is 600 a minute for all unregistered wallets of one network', async () => {
     const service = await limited()
     for (const name of ['one', 'two']) {
       const { statuses } = await tally(300, await registration(service, nearWallet(name)))
@@ -178,8 +175,8 @@ async function leftUnproven(service: Service): Promise<number> {
   return Number(/^"unproven";r=(\d+)/.exec(last.headers.get('ratelimit') ?? '')?.[1])
 }
 
-describe('signed calls and the limits of the address', () => {
-  test('a partner uses up neither the rate nor the free allowance of the address', async () => {
+describe('rate limits of signed calls', () => {
+  test('do not charge the calls of a partner to its address', async () => {
     const service = await limited()
     await makePartner(service, alice, { handle: 'acme' })
     await reads(service, alice, 200)
@@ -187,7 +184,7 @@ describe('signed calls and the limits of the address', () => {
     expect(health.headers.get('ratelimit')).toMatch(/^"ip";r=119;t=\d+, "day";r=999;t=64800$/)
   })
 
-  test('a partner calls on where the address has used up its own', async () => {
+  test('let a partner continue after its address has reached the limit', async () => {
     const service = await limited()
     await makePartner(service, alice, { handle: 'acme' })
     const health = () => fetch(`${service.url}/api/v1/health`)
@@ -195,20 +192,20 @@ describe('signed calls and the limits of the address', () => {
     expect((await reads(service, alice, 5)).statuses).toEqual({ 200: 5 })
   })
 
-  test('credentials on a public read spare nothing', async () => {
+  test('charge public reads with credentials to the address', async () => {
     const service = await limited()
     const headers = { Authorization: `Bearer ${alice.address}:0xab` }
     const read = () => fetch(`${service.url}/api/v1/rails`, { headers })
     expect((await tally(121, read)).statuses).toEqual({ 200: 120, 429: 1 })
   })
 
-  test('no credentials on a partner read count as any public call', async () => {
+  test('charge partner reads without credentials to the address', async () => {
     const service = await limited()
     const { statuses } = await tally(121, () => fetch(service.url + me))
     expect(statuses).toEqual({ 401: 120, 429: 1 })
   })
 
-  test('row 43: signatures that do not verify are limited by network, before any is verified', async () => {
+  test('limit failed signatures by network before verification', async () => {
     const service = await limited()
     const nowMs = service.clock.now()
     const mallory = evmWallet('mallory')
@@ -224,7 +221,7 @@ describe('signed calls and the limits of the address', () => {
     })
   })
 
-  test('a wallet that goes on beyond its limit uses up nothing of its network, and has no signature checked', async () => {
+  test('do not charge a wallet beyond its limit to its network, nor verify its signatures', async () => {
     let checks = 0
     const meter = createMeter()
     const service = await limited({
@@ -251,7 +248,7 @@ describe('signed calls and the limits of the address', () => {
     expect((await tally(2, register)).statuses).toEqual({ 200: 1, 429: 1 })
   })
 
-  test('a wallet whose calls come all at once uses up nothing of its network either', async () => {
+  test('do not charge concurrent calls of a wallet beyond its limit to its network', async () => {
     const checked = gate()
     let checks = 0
     const service = await limited({
@@ -279,7 +276,7 @@ describe('signed calls and the limits of the address', () => {
     expect((await register()).headers.get('ratelimit')).toBe('"overrun";r=0;t=1')
   })
 
-  test('a flood of a wallet at its limit is stopped at the door, and other networks go on writing', async () => {
+  test('refuse a flood of a wallet at its limit early, while other networks continue to write', async () => {
     const meter = createMeter()
     const service = await limited({ meter, trustedProxies: ['127.0.0.1'] })
     const refusals = (policy: PolicyName) =>
@@ -308,7 +305,7 @@ describe('signed calls and the limits of the address', () => {
     expect([refusals('wallet'), refusals('over_limit') - atDoor]).toEqual([601, 49])
   })
 
-  test('a failure of ours counts against nobody', async () => {
+  test('do not charge internal failures to anyone', async () => {
     const limiter = createLimiter(handClock(), 2 ** 12)
     const { admit } = createRateLimits({
       limiter,
@@ -327,7 +324,7 @@ describe('signed calls and the limits of the address', () => {
     }
   })
 
-  test('who signs with another key than that of a wallet at its limit is refused like it', async () => {
+  test('refuse forged calls of a wallet at its limit like its own', async () => {
     const service = await limited()
     await tally(300, await registration(service, alice))
     const forged = { ...alice, sign: evmWallet('mallory').sign }
@@ -337,7 +334,7 @@ describe('signed calls and the limits of the address', () => {
   })
 })
 
-test('a flood of other wallets does not push out one that is at its limit', () => {
+test('a flood of other wallets does not evict one at its limit', () => {
   const limiter = createLimiter(handClock(), 2 ** 12)
   const hot = [{ policy: 'wallet' as const, key: 0x12_3456_789a, multiplier: 10 }]
   for (let at = 0; at < 3000; at += 1) expect(limiter.take(hot)).toBe(true)
@@ -351,7 +348,7 @@ test('a flood of other wallets does not push out one that is at its limit', () =
   expect(limiter.take(hot)).toBe(false)
 })
 
-test('what is given back is as if it had not been counted', () => {
+test('a refunded call counts as if it had not been made', () => {
   const clock = handClock()
   const limiter = createLimiter(clock, 2 ** 12)
   const claim = [{ policy: 'failed_signatures' as const, key: 5 }]
@@ -365,7 +362,7 @@ test('what is given back is as if it had not been counted', () => {
   expect([limiter.take(claim), limiter.take(claim)]).toEqual([true, false])
 })
 
-describe('the day across a restart', () => {
+describe('the daily count after a restart', () => {
   const keyedHash = keyedHashOf(Buffer.alloc(32, 7))
 
   async function restart(path: string, clock = handClock()): Promise<Service> {
@@ -377,7 +374,7 @@ describe('the day across a restart', () => {
     return /"day";r=(\d+)/.exec(health.headers.get('ratelimit') ?? '')?.[1]
   }
 
-  test('keeps the count of each address', async () => {
+  test('is kept for each address', async () => {
     const path = join(tempFolder(), 'ledger.db')
     const first = await restart(path)
     await tally(99, () => fetch(`${first.url}/api/v1/rails`))
@@ -387,7 +384,7 @@ describe('the day across a restart', () => {
     expect(await dayLeft(await restart(path))).toBe('899')
   })
 
-  test('a crash loses what came after the last flush, and nothing before', async () => {
+  test('after a crash lacks only the calls since the last flush', async () => {
     const path = join(tempFolder(), 'ledger.db')
     const first = await restart(path)
     await tally(50, () => fetch(`${first.url}/api/v1/rails`))
@@ -396,7 +393,7 @@ describe('the day across a restart', () => {
     expect(await dayLeft(await restart(path))).toBe('949')
   })
 
-  test('begins anew on another day', async () => {
+  test('starts at zero on another day', async () => {
     const path = join(tempFolder(), 'ledger.db')
     const first = await restart(path)
     await tally(50, () => fetch(`${first.url}/api/v1/rails`))
@@ -405,7 +402,7 @@ describe('the day across a restart', () => {
     expect(await dayLeft(await restart(path, tomorrow))).toBe('999')
   })
 
-  test('bytes that are not whole, or of a table of another size, are left', () => {
+  test('is not loaded from truncated bytes or a table of another size', () => {
     const clock = handClock()
     const claim = [{ policy: 'day' as const, key: 0x1f_ffff_1234_5678 }]
     const limiter = createLimiter(clock, 2 ** 12)

@@ -37,8 +37,8 @@ async function rows(table: 'workers' | 'oath_history' | 'used_messages'): Promis
   return total
 }
 
-describe('registration', () => {
-  test('answers the worker, who can be read at once', async () => {
+describe('worker registration', () => {
+  test('returns the worker, readable at once', async () => {
     const facts = {
       display_name: 'Zoë 日本 🙂',
       url: 'https://zoe.example/',
@@ -53,7 +53,7 @@ describe('registration', () => {
     }
   })
 
-  test('again by the same wallet, in whatever case, replaces what was said', async () => {
+  test('replaces the former entry of the same wallet in any case', async () => {
     const first = await post(register, await registration(alice, { display_name: 'A' }))
     const again = await post(register, await registration(alice, { skills: [skills[0]] }, alice.id))
     expect(again.status).toBe(200)
@@ -65,7 +65,7 @@ describe('registration', () => {
     expect((await get(`/api/v1/workers?skill=${skills[1] ?? ''}`)).body['total']).toBe(0)
   })
 
-  test('50 times at once registers one worker once', async () => {
+  test('registers one worker when sent 50 times at once', async () => {
     const body = await registration(alice)
     const answers = await Promise.all(Array.from({ length: 50 }, () => post(register, body)))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
@@ -73,7 +73,7 @@ describe('registration', () => {
     expect(await rows('used_messages')).toBe(1)
   })
 
-  test('with a skill outside the taxonomy is for partners only', async () => {
+  test('accepts a skill outside the taxonomy from partners only', async () => {
     const refused = await post(register, await registration(alice, { skills: ['glass-blowing'] }))
     expect(refused).toMatchObject({ status: 422, body: { code: 'refused' } })
     expect(await rows('workers')).toBe(0)
@@ -82,7 +82,7 @@ describe('registration', () => {
     expect(taken).toMatchObject({ status: 201, body: { skills: ['glass-blowing'] } })
   })
 
-  test('may swear the worker oath, which leaves a row', async () => {
+  test('may include the worker oath, which adds a history row', async () => {
     const text = service.actions.reference().oaths.get('worker')?.text ?? ''
     const sworn = async (signer: TestWallet) => {
       const unsigned = await registration(alice, { oath_signature: '' })
@@ -97,7 +97,7 @@ describe('registration', () => {
     expect(await rows('oath_history')).toBe(1)
   })
 
-  test('of an oath as the signature of the body, or the reverse, is refused', async () => {
+  test('is refused with the oath signature and the body signature swapped', async () => {
     const text = service.actions.reference().oaths.get('worker')?.text ?? ''
     const unsigned = await registration(alice, { oath_signature: '' })
     const { timestamp, signature } = unsigned
@@ -129,7 +129,7 @@ describe('registration', () => {
     ['receipt_key', 'AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA='],
     ['receipt_key', 'short'],
     ['admin', true],
-  ])('with %s as %j is refused by name', async (field, value) => {
+  ])('returns 400 naming the field for %s = %j', async (field, value) => {
     const answer = await post(register, await registration(alice, { [field]: value }))
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_input' } })
     expect(JSON.stringify(answer.body['issues'])).toContain(`"path":"${field}`)
@@ -145,7 +145,7 @@ describe('the list of workers', () => {
     }
   })
 
-  test('is read to its end page by page, newest first, nothing twice', async () => {
+  test('is listed in pages, newest first, without repetition', async () => {
     const seen: string[] = []
     let query = '?limit=3'
     for (;;) {
@@ -189,7 +189,7 @@ describe('the list of workers', () => {
 })
 
 test.each([evmWallet('nobody').address, 'x', '0x1', '..%2F', "'%20or%201=1"])(
-  'row 25 and 27: there is no worker %s',
+  'the worker %s is not found',
   async (name) => {
     expect((await get(`/api/v1/workers/${name}`)).status).toBeGreaterThanOrEqual(400)
     expect((await get(`/api/v1/workers/${name}`)).status).toBeLessThan(500)
@@ -223,7 +223,7 @@ describe('a claim by wallet', () => {
     return { ...unsigned, signature: await wallet.sign(messages.claim(testService, from)) }
   }
 
-  test('takes the spot and leaves the oath in the history', async () => {
+  test('claims the spot and stores the oath in the history', async () => {
     const body = await claim(alice)
     const made = await post(path, body)
     expect(made).toMatchObject({
@@ -252,14 +252,14 @@ describe('a claim by wallet', () => {
     expect(await rows('oath_history')).toBe(1)
   })
 
-  test('of a spot that is claimed is a conflict', async () => {
+  test('returns 409 for a claimed spot', async () => {
     await post(path, await claim(alice))
     const again = await post(path, await claim(alice, { name: 'Other' }))
     expect(again).toMatchObject({ status: 409, body: { code: 'spot_claimed' } })
     expect(await rows('oath_history')).toBe(1)
   })
 
-  test('without the right oath by the right wallet is refused', async () => {
+  test('is refused without the claim oath signed by its wallet', async () => {
     const wrong = [
       await claim(alice, { oathBy: evmWallet('mallory') }),
       await claim(alice, { kind: 'worker' }),
@@ -283,7 +283,7 @@ describe('a claim by e-mail', () => {
   const emailedCode = () => /\d{6}/.exec(service.actions.emails.at(-1)?.text ?? '')?.[0] ?? ''
   const wrongCode = () => String((Number(emailedCode()) + 1) % 1_000_000).padStart(6, '0')
 
-  test('sends a code and takes it back', async () => {
+  test('sends a code and accepts it', async () => {
     const asked = await post(path, { email, display_name: 'Zoë' })
     expect(asked).toMatchObject({ status: 202, body: { status: 'code_sent' } })
     expect(service.actions.emails).toMatchObject([{ to: email }])
@@ -295,7 +295,7 @@ describe('a claim by e-mail', () => {
     expect((await post(path, { email, code: emailedCode() })).status).toBe(401)
   })
 
-  test('of an address that has its claim is told to nobody but the address', async () => {
+  test('informs only the address that it already has a claim', async () => {
     const asked = await post(path, { email, display_name: 'Zoë' })
     await post(path, { email, code: emailedCode() })
     const again = await post(path, { email, display_name: 'Again' })
@@ -308,12 +308,12 @@ describe('a claim by e-mail', () => {
     expect(await reader.selectFrom('email_codes').select('tries').execute()).toEqual([])
   })
 
-  test('says in the email which wallet it is for', async () => {
+  test('names the wallet in the e-mail', async () => {
     await post(path, { email, display_name: 'Zoë', wallet: alice.id })
     expect(service.actions.emails.at(-1)?.text).toContain(`of the wallet ${alice.address}`)
   })
 
-  test('keeps neither the address nor the code', async () => {
+  test('stores neither the address nor the code', async () => {
     await post(path, { email, display_name: 'Zoë' })
     const { reader } = service.actions.database
     const code = await reader
@@ -327,7 +327,7 @@ describe('a claim by e-mail', () => {
     expect(logged).not.toContain(email.toLowerCase())
   })
 
-  test('has five tries', async () => {
+  test('allows five attempts', async () => {
     await post(path, { email, display_name: 'Zoë' })
     for (let tries = 0; tries < 5; tries += 1) {
       const answer = await post(path, { email, code: wrongCode() })
@@ -336,7 +336,7 @@ describe('a claim by e-mail', () => {
     expect((await post(path, { email, code: emailedCode() })).status).toBe(401)
   })
 
-  test('has five tries also where they all come at once', async () => {
+  test('allows five attempts when all are sent at once', async () => {
     await post(path, { email, display_name: 'Zoë' })
     await Promise.all(Array.from({ length: 20 }, () => post(path, { email, code: wrongCode() })))
     const { tries } = await service.actions.database.reader
@@ -346,7 +346,7 @@ describe('a claim by e-mail', () => {
     expect(tries).toBe(5)
   })
 
-  test('has fifteen minutes', async () => {
+  test('expires after fifteen minutes', async () => {
     await post(path, { email, display_name: 'Zoë' })
     service.clock.advance(15 * 60_000)
     expect((await post(path, { email, code: emailedCode() })).status).toBe(401)
@@ -355,7 +355,7 @@ describe('a claim by e-mail', () => {
     expect((await post(path, { email, code: emailedCode() })).status).toBe(201)
   })
 
-  test('of a spot that a key stands behind is a conflict; a key takes the spot of an address', async () => {
+  test('conflicts with a claim by wallet; a wallet replaces a claim by e-mail', async () => {
     await post(path, { email, display_name: 'Squatter', wallet: alice.id })
     expect((await post(path, { email, code: emailedCode() })).status).toBe(201)
     const timestamp = new Date(service.clock.now()).toISOString()
@@ -377,7 +377,7 @@ describe('a claim by e-mail', () => {
     expect(await post(path, taken)).toMatchObject({ status: 409, body: { code: 'spot_claimed' } })
   })
 
-  test('sends three codes an hour to one address, and ten from one place', async () => {
+  test('sends three codes an hour to one address, and ten from one network', async () => {
     for (let sent = 0; sent < 3; sent += 1) {
       expect((await post(path, { email, display_name: 'Zoë' })).status).toBe(202)
     }
@@ -392,7 +392,7 @@ describe('a claim by e-mail', () => {
     expect((await post(path, { email, display_name: 'Zoë' })).status).toBe(202)
   })
 
-  test('sends ten codes an hour to one /64, whatever addresses in it ask', async () => {
+  test('sends ten codes an hour for one IPv6 /64', async () => {
     await service.restart({ trustedProxies: ['127.0.0.1'] })
     const ask = async (sent: number, address: string) => {
       const answer = await fetch(`${service.url}${path}`, {
@@ -407,7 +407,7 @@ describe('a claim by e-mail', () => {
     expect(await ask(10, '2001:db8:0:1::1')).toBe(202)
   })
 
-  test('answers 503 where the e-mail is not accepted, and the code that was not sent is none', async () => {
+  test('returns 503 if the e-mail is not accepted, and the unsent code is invalid', async () => {
     await service.restart({
       actions: { mail: () => Promise.reject(new Error(`550 no such user ${email}`)) },
     })
@@ -427,7 +427,7 @@ describe('a claim by e-mail', () => {
     '"a"@ledger.example',
     'ä@ledger.example',
     `${'a'.repeat(250)}@ledger.example`,
-  ])('to %j is refused', async (address) => {
+  ])('is refused for the address %j', async (address) => {
     expect((await post(path, { email: address, display_name: 'Zoë' })).status).toBe(400)
     expect(service.actions.emails).toEqual([])
   })

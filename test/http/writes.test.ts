@@ -161,8 +161,8 @@ async function counted(): Promise<number> {
 const register = (wallet: TestWallet, text: string, changes: { service?: string } = {}) =>
   signedBody(wallet, 'register', { note: text }, { nowMs: service.clock.now(), ...changes })
 
-describe('a body that is a signed statement', () => {
-  test('row 1: sent 50 times at once has one effect, one 201 and 49 times 200 with the same answer', async () => {
+describe('a signed body', () => {
+  test('sent 50 times at once has one effect, one 201 and 49 times 200 with the same body', async () => {
     const body = await register(alice, 'once')
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => post('/api/v1/test/notes', body)),
@@ -174,12 +174,12 @@ describe('a body that is a signed statement', () => {
     expect(service.actions.nudges()).toBe(1)
   })
 
-  test('is private and never stored', async () => {
+  test('is answered with Cache-Control: private, no-store', async () => {
     const answer = await post('/api/v1/test/notes', await register(alice, 'private'))
     expect(answer.headers.get('cache-control')).toBe('private, no-store')
   })
 
-  test('row 4: changed by any one byte is refused and writes nothing', async () => {
+  test('is refused after a change of any byte, and nothing is written', async () => {
     const text = JSON.stringify(await register(alice, 'abc'))
     for (let at = 0; at < text.length; at += 7) {
       const changed = text[at] === 'x' ? 'y' : 'x'
@@ -192,7 +192,7 @@ describe('a body that is a signed statement', () => {
     expect(await counted()).toBe(0)
   })
 
-  test('answers for the wallet in its one form, however it was spelled', async () => {
+  test('is answered with the canonical wallet for any spelling', async () => {
     const nowMs = service.clock.now()
     const spelling = alice.address.toLowerCase()
     const body = await signedBody(alice, 'register', { note: 'low' }, { nowMs, spelling })
@@ -200,14 +200,14 @@ describe('a body that is a signed statement', () => {
     expect(answer).toMatchObject({ status: 201, body: { wallet: alice.address } })
   })
 
-  test('signed by a NEAR or a Solana wallet counts too', async () => {
+  test('may be signed by a NEAR or a Solana wallet', async () => {
     for (const wallet of [nearWallet('near'), solanaWallet('solana')]) {
       const answer = await post('/api/v1/test/notes', await register(wallet, 'ed25519'))
       expect(answer).toMatchObject({ status: 201, body: { wallet: wallet.address } })
     }
   })
 
-  test('row 7: with a wallet whose checksum is wrong, or that is none, is a wrong field', async () => {
+  test('is refused with a malformed wallet or a wrong checksum', async () => {
     const wrong = alice.address.replace(/[a-f]/, (digit) => digit.toUpperCase())
     const forms = [
       wrong,
@@ -231,7 +231,7 @@ describe('a body that is a signed statement', () => {
     [300_000, 201],
     [300_001, 401],
   ] as const
-  test.each(windowCases)('row 6: signed %i ms from now answers %i', async (offsetMs, status) => {
+  test.each(windowCases)('signed %i ms from now returns %i', async (offsetMs, status) => {
     const nowMs = service.clock.now() + offsetMs
     const body = await signedBody(alice, 'register', { note: 'time' }, { nowMs })
     const answer = await post('/api/v1/test/notes', body)
@@ -253,13 +253,13 @@ describe('a body that is a signed statement', () => {
     'NaN',
     '1e9',
     '-1',
-  ])('with %j for a time is a wrong field', async (timestamp) => {
+  ])('is refused with the timestamp %j', async (timestamp) => {
     const body = { ...(await register(alice, 'x')), timestamp }
     const answer = await post('/api/v1/test/notes', body)
     expect(answer.body).toMatchObject({ code: 'invalid_input', issues: [{ path: 'timestamp' }] })
   })
 
-  test('row 3 and 10: signed for another service, as another kind of message, or by another key is refused', async () => {
+  test('is refused if signed for another service, as another kind of message or by another key', async () => {
     const nowMs = service.clock.now()
     const bodies = [
       await register(alice, 'x', { service: 'agent-income-ledger-staging' }),
@@ -282,7 +282,7 @@ describe('a body that is a signed statement', () => {
     expect(await counted()).toBe(0)
   })
 
-  test('row 8: with its signature in any other spelling is refused, before and after the first was used', async () => {
+  test('is refused with its signature in any other spelling, before and after its first use', async () => {
     const body = await register(alice, 'malleable')
     const refuseAll = async () => {
       for (const signature of otherSpellings(body.signature)) {
@@ -297,7 +297,7 @@ describe('a body that is a signed statement', () => {
     expect(await counted()).toBe(1)
   })
 
-  test('row 12: may be written in another order and layout and is the same statement, used once', async () => {
+  test('with other key order and whitespace is the same statement, used once', async () => {
     const body = await register(alice, 'order')
     const { note, ...rest } = body
     expect(
@@ -308,7 +308,7 @@ describe('a body that is a signed statement', () => {
     expect(await counted()).toBe(1)
   })
 
-  test('that is refused by its action leaves the message unused, and its rows where that is meant', async () => {
+  test('refused by its action remains unused, and its rows are kept if the action says so', async () => {
     const late = await register(alice, 'late refusal')
     expect((await post('/api/v1/test/notes', late)).status).toBe(422)
     expect((await post('/api/v1/test/notes', late)).status).toBe(422)
@@ -345,7 +345,7 @@ function otherSpellings(signature: string): string[] {
 describe('an idempotency key', () => {
   const path = '/api/v1/test/open'
 
-  test('answers the same request with the first answer, quoted or bare', async () => {
+  test('returns the first answer to the same request, quoted or bare', async () => {
     const first = await post(path, { mark: 'a' }, { 'Idempotency-Key': '"k-1"' })
     const again = await post(path, { mark: 'a' }, { 'Idempotency-Key': 'k-1' })
     expect([first.status, again.status]).toEqual([202, 202])
@@ -353,7 +353,7 @@ describe('an idempotency key', () => {
     expect(await counted()).toBe(1)
   })
 
-  test('with another body is refused, and with another key a new request', async () => {
+  test('is refused with another body, and another key is a new request', async () => {
     await post(path, { mark: 'a' }, { 'Idempotency-Key': 'k' })
     const other = await post(path, { mark: 'b' }, { 'Idempotency-Key': 'k' })
     expect(other).toMatchObject({ status: 422, body: { code: 'idempotency_key_reused' } })
@@ -361,7 +361,7 @@ describe('an idempotency key', () => {
     expect(await counted()).toBe(2)
   })
 
-  test('50 times at once is one effect', async () => {
+  test('has one effect when sent 50 times at once', async () => {
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => post(path, { mark: 'a' }, { 'Idempotency-Key': 'many' })),
     )
@@ -369,7 +369,7 @@ describe('an idempotency key', () => {
     expect(await counted()).toBe(1)
   })
 
-  test('holds for a day, and then is free again', async () => {
+  test('expires after a day', async () => {
     await post(path, { mark: 'a' }, { 'Idempotency-Key': 'day' })
     service.clock.advance(24 * 3_600_000 - 1)
     await post(path, { mark: 'a' }, { 'Idempotency-Key': 'day' })
@@ -379,7 +379,7 @@ describe('an idempotency key', () => {
     expect(await counted()).toBe(2)
   })
 
-  test('is of one wallet: another wallet has keys of its own', async () => {
+  test('is scoped to one wallet', async () => {
     for (const wallet of [alice, evmWallet('bob')]) {
       const body = await register(wallet, 'mine')
       const answer = await post('/api/v1/test/notes', body, { 'Idempotency-Key': 'k' })
@@ -388,7 +388,7 @@ describe('an idempotency key', () => {
     expect(await counted()).toBe(2)
   })
 
-  test('brings back the first answer of a signed body whose time has run out, and nothing new', async () => {
+  test('returns the first answer to an expired signed body, and permits nothing new', async () => {
     const body = await register(alice, 'late')
     await post('/api/v1/test/notes', body, { 'Idempotency-Key': 'late' })
     service.clock.advance(3_600_000)
@@ -405,7 +405,7 @@ describe('an idempotency key', () => {
     expect(await counted()).toBe(1)
   })
 
-  test.each(['', '"', '"a', 'a b', 'x'.repeat(256), '"é"'])('%j is refused', async (key) => {
+  test.each(['', '"', '"a', 'a b', 'x'.repeat(256), '"é"'])('is refused as %j', async (key) => {
     const raw = Buffer.from(key, 'utf8').toString('latin1')
     const answer = await send(
       service.address,
@@ -419,7 +419,7 @@ describe('an idempotency key', () => {
 
 const isoNow = () => new Date(service.clock.now()).toISOString()
 
-describe('the partner bearer', () => {
+describe('the partner bearer token', () => {
   const path = '/api/v1/test/marks'
   const raw = '{"mark":"a"}'
   const headersFor = (
@@ -432,12 +432,15 @@ describe('the partner bearer', () => {
       { nowMs: service.clock.now(), ...changes },
     )
 
-  test.each(['bearer', 'headers'] as const)('is taken as %s, bound to the path', async (form) => {
-    const answer = await post(path, raw, await headersFor({ form }))
-    expect(answer).toMatchObject({ status: 201, body: { binding: 'path' } })
-  })
+  test.each(['bearer', 'headers'] as const)(
+    'is accepted as %s, bound to the path',
+    async (form) => {
+      const answer = await post(path, raw, await headersFor({ form }))
+      expect(answer).toMatchObject({ status: 201, body: { binding: 'path' } })
+    },
+  )
 
-  test('is taken bound to the body, in seconds and in milliseconds', async () => {
+  test('is accepted bound to the body, with a time in seconds or milliseconds', async () => {
     const seconds = String(service.clock.now() / 1000)
     for (const timestamp of [seconds, `${seconds}001`]) {
       const answer = await post(path, raw, await headersFor({ binding: 'body', timestamp }))
@@ -445,7 +448,7 @@ describe('the partner bearer', () => {
     }
   })
 
-  test('takes its time from the Date header where it has no other', async () => {
+  test('uses the time of the Date header if it has no other', async () => {
     const nowMs = service.clock.now()
     const { Authorization = '' } = await headersFor({ timestamp: String(nowMs / 1000) })
     const date = new Date(nowMs).toUTCString()
@@ -457,7 +460,7 @@ describe('the partner bearer', () => {
     expect(none.status).toBe(401)
   })
 
-  test('repeated exactly answers with the first result; with another body it is used up', async () => {
+  test('returns the first answer when repeated, and 409 with another body', async () => {
     const headers = await headersFor()
     expect((await post(path, raw, headers)).status).toBe(201)
     expect(await post(path, raw, headers)).toMatchObject({ status: 200, body: { counted: 1 } })
@@ -466,13 +469,13 @@ describe('the partner bearer', () => {
     expect(await counted()).toBe(1)
   })
 
-  test('bound to the body is worth nothing for another body', async () => {
+  test('bound to the body returns 401 for another body', async () => {
     const headers = await headersFor({ binding: 'body' })
     const other = await post(path, '{"mark":"b"}', headers)
     expect(other).toMatchObject({ status: 401, body: { code: 'signature_invalid' } })
   })
 
-  test('row 2: is worth nothing for another path, method, service or wallet', async () => {
+  test('returns 401 for another path, method, service or wallet', async () => {
     const wrong = [
       await headersFor({}, { path: '/api/v1/test/open' }),
       await headersFor({}, { path: `${path}/` }),
@@ -490,7 +493,7 @@ describe('the partner bearer', () => {
     expect(await counted()).toBe(0)
   })
 
-  test('row 5: does not cover the query, and a write takes none', async () => {
+  test('does not cover the query, and writes accept none', async () => {
     const answer = await post(`${path}?mark=b`, raw, await headersFor())
     expect(answer).toMatchObject({ status: 400, body: { code: 'unknown_parameter' } })
   })
@@ -502,7 +505,7 @@ describe('the partner bearer', () => {
     [300, 201],
     [301, 401],
   ] as const
-  test.each(windowCases)('row 6: signed %i seconds from now answers %i', async (offset, status) => {
+  test.each(windowCases)('signed %i seconds from now returns %i', async (offset, status) => {
     const timestamp = String(service.clock.now() / 1000 + offset)
     expect((await post(path, raw, await headersFor({ timestamp }))).status).toBe(status)
   })
@@ -525,13 +528,13 @@ describe('the partner bearer', () => {
     '１７９５２４００００',
     '2026-11-21T06:00:00Z',
     '1795240000,1795240000',
-  ])('with %j for a time is refused', async (timestamp) => {
+  ])('is refused with the timestamp %j', async (timestamp) => {
     const headers = await headersFor({ timestamp: '1795240000' })
     const sent = { ...headers, 'X-Partner-Timestamp': Buffer.from(timestamp).toString('latin1') }
     expect((await post(path, raw, sent)).status).toBe(401)
   })
 
-  test('in a malformed or doubled form is refused', async () => {
+  test('is refused if malformed or sent in two forms', async () => {
     const good = await headersFor()
     const { Authorization = '' } = good
     const both = { ...good, ...(await headersFor({ form: 'headers' })) }
@@ -553,7 +556,7 @@ describe('the partner bearer', () => {
     expect(await counted()).toBe(0)
   })
 
-  test('may repeat a read inside its window, and not after', async () => {
+  test('may repeat a read within its time window only', async () => {
     const target = '/api/v1/test/look'
     const headers = await headersFor({}, { method: 'GET', path: target, raw: '' })
     for (let time = 0; time < 3; time += 1) {
@@ -570,7 +573,7 @@ describe('the partner bearer', () => {
   })
 })
 
-describe('a body', () => {
+describe('a request body', () => {
   const path = '/api/v1/test/open'
 
   test.each([
@@ -590,7 +593,7 @@ describe('a body', () => {
     'application/*',
     'json',
     '',
-  ])('row 24: of the type %j is refused', async (type) => {
+  ])('of the type %j is refused', async (type) => {
     const answer = await post(path, '{"mark":"a"}', { 'Content-Type': type })
     expect(answer).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } })
   })
@@ -599,11 +602,11 @@ describe('a body', () => {
     'application/json',
     'Application/JSON; charset=UTF-8',
     'application/json;charset="utf-8"',
-  ])('of the type %j is taken', async (type) => {
+  ])('of the type %j is accepted', async (type) => {
     expect((await post(path, '{"mark":"a"}', { 'Content-Type': type })).status).toBe(202)
   })
 
-  test('of 64 KiB is read, of one byte more is refused without reading on', async () => {
+  test('of 64 KiB is read, and a larger one is refused without reading it', async () => {
     const fill = (bytes: number) =>
       JSON.stringify({ mark: 'a'.repeat(bytes - '{"mark":""}'.length) })
     expect((await post(path, fill(65_536))).status).toBe(202)
@@ -624,7 +627,7 @@ describe('a body', () => {
     expect(chunked.status).toBe(413)
   })
 
-  test('whose digest is said must have it', async () => {
+  test('must match its Content-Digest', async () => {
     const raw = '{"mark":"a"}'
     const digest = (algorithm: string, text: string) =>
       createHash(algorithm).update(text).digest('base64')
@@ -659,7 +662,7 @@ describe('a body', () => {
     `{"mark":${'['.repeat(20_000)}`,
     "{'mark':'a'}",
     '{"mark":NaN}',
-  ])('row 18, 19, 22 and 23: of %j is no JSON', async (raw) => {
+  ])('of %j is refused as malformed JSON', async (raw) => {
     const answer = await post(path, raw)
     expect(answer).toMatchObject({ status: 400, body: { code: 'malformed_json' } })
     expect(Reflect.get({}, 'polluted')).toBeUndefined()
@@ -673,7 +676,7 @@ describe('a body', () => {
     ['{"mark":1}', 'mark'],
     ['{"mark":"a","more":1}', 'more'],
     ['{"mark":"a","constructor":{"prototype":1}}', 'constructor'],
-  ])('row 19: of %s is JSON and still not what is asked for', async (raw, field) => {
+  ])('of %s is valid JSON and invalid input', async (raw, field) => {
     const answer = await post(path, raw)
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_input' } })
     if (field !== '') expect(answer.body).toMatchObject({ issues: [{ path: field }] })

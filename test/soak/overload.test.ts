@@ -74,7 +74,7 @@ test.for([
   },
   { name: 'by one network is refused at its limits', limits: 'on', refusal: 429 },
 ] as const)(
-  'a flood of receipts $name; all that was acknowledged is there, once',
+  'a flood of receipts $name; every acknowledged receipt is stored once',
   async ({ limits, refusal }) => {
     const ledger = newLedger(program, {
       POLL: 'off',

@@ -175,7 +175,7 @@ const secondHalf = (samples: readonly Sample[]) => samples.slice(Math.floor(samp
 const most = (samples: readonly Sample[], of: (sample: Sample) => number) =>
   Math.max(...samples.map(of))
 
-test('under mixed load nothing grows, nothing fails, and every acknowledged write is stored', async () => {
+test('under mixed load no resource grows, no request fails, and every acknowledged write is stored', async () => {
   const soakMs = inject('soakMs')
   const load = await startLoad(url)
   const asked: Asked = { probes: [], bursts: [] }

@@ -250,7 +250,7 @@ describe.skipIf(noFakedClock !== null)(`a clock that jumps${skipped}`, { timeout
     expect(back?.slice(yearOn?.length).map(({ data }) => data['from'])).toContain('dormant')
   })
 
-  test('keeps used signatures used', async () => {
+  test('never accepts a used signature again', async () => {
     const body = await signedBody(
       worker,
       'register',
@@ -272,7 +272,7 @@ describe.skipIf(noFakedClock !== null)(`a clock that jumps${skipped}`, { timeout
     expect((await register()).status).toBe(200)
   })
 
-  test('never lets event times go back', async () => {
+  test('never makes event times go backwards', async () => {
     const times = (await rows()).events.map(({ createdAt }) => createdAt)
     expect(times).toEqual([...new Set(times)].toSorted())
     // Some came up when the clock was back from the year that they follow.

@@ -89,7 +89,7 @@ const doctor = (): Running =>
   run(program.scriptOf('scripts/cli/main.ts'), ['admin', 'doctor'], ledger.env)
 
 describe('a damaged database', () => {
-  test.for(damages)('$name: nobody takes it for sound', async ({ name, does }) => {
+  test.for(damages)('$name: is detected by every check', async ({ name, does }) => {
     damage(does)
     const service = ledger.service({ BUILDER: 'off' })
     expect(await service.ended).toBe(1)

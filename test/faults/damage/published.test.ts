@@ -177,7 +177,7 @@ describe('a damaged published set', () => {
     expect(builder.output()).toMatch(/cannot be read back, so it is not overwritten: .+ Restore it/)
   })
 
-  test('is not served without an older one, and nothing else is lost', async () => {
+  test('is not served if there is no older one, and nothing else is lost', async () => {
     const generations = join(ledger.publicDir, 'generations')
     const current = basename(realpathSync(join(ledger.publicDir, 'current')))
     for (const name of readdirSync(generations)) {

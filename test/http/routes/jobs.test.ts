@@ -52,7 +52,7 @@ beforeEach(async () => {
 const detailOf = async (id: string) => jobDetail.parse((await exchange.look(`${jobs}/${id}`)).body)
 
 describe('a job from post to receipt', () => {
-  test('is read back at once, by everybody, with nothing but the number of its bids', async () => {
+  test('is public at once, with only the number of its bids', async () => {
     const posted = await exchange.post()
     expect(posted).toMatchObject({
       poster: parties.poster.address,
@@ -99,7 +99,7 @@ describe('a job from post to receipt', () => {
     expect(bidList.parse(body).bids.map(({ status }) => status)).toEqual(['awarded', 'rejected'])
   })
 
-  test('keeps a delivery that anyone who may read it can check', async () => {
+  test('keeps a delivery that its readers can verify', async () => {
     const { id } = await exchange.delivered()
     const detail = await detailOf(id)
     expect(detail.delivery?.content_sha256).toBe('ab'.repeat(32))
@@ -117,7 +117,7 @@ describe('a job from post to receipt', () => {
     }
   })
 
-  test('ends in a receipt that the exchange has signed, which shows no payment and earns nothing', async () => {
+  test('ends with a receipt signed by the exchange, which proves no payment and earns nothing', async () => {
     const { id } = await exchange.delivered()
     const answer = await exchange.act('poster', id, 'accept')
     expect(answer.status).toBe(200)
@@ -176,7 +176,7 @@ describe('a job from post to receipt', () => {
     ])
   })
 
-  test('gives two partners who work together no score, however many jobs they accept', async () => {
+  test('gives two colluding partners no score, however many jobs they complete', async () => {
     const { database } = service.actions
     const earned: number[] = []
     for (let turn = 1; turn <= 3; turn += 1) {
@@ -200,7 +200,7 @@ describe('a job from post to receipt', () => {
     expect(ranks).toEqual([unranked, unranked, unranked])
   })
 
-  test('leaves a row in the history of oaths for every write, and two for the delivery', async () => {
+  test('adds a row to the oath history for every write, and two for the delivery', async () => {
     const { id } = await exchange.delivered()
     await exchange.act('worker', id, 'dispute', { reason: 'No answer for a week.' })
     await exchange.act('poster', id, 'accept')
@@ -222,7 +222,7 @@ describe('a job from post to receipt', () => {
     ])
   })
 
-  test('shows a dispute with its reason, and ends it where the poster accepts after all', async () => {
+  test('shows a dispute with its reason, and ends it when the poster accepts after all', async () => {
     const { id } = await exchange.delivered()
     const disputed = await exchange.act('poster', id, 'dispute', { reason: 'Page 7 is missing.' })
     expect(job.parse(disputed.body).status).toBe('disputed')
@@ -235,8 +235,8 @@ describe('a job from post to receipt', () => {
   })
 })
 
-describe('bids', () => {
-  test('of one bidder are one: another replaces its terms and keeps its id', async () => {
+describe('a bid', () => {
+  test('is replaced by a second bid of the same bidder and keeps its id', async () => {
     const { id } = await exchange.post()
     const first = await exchange.bid(id)
     const again = await exchange.act('worker', id, 'bid', {
@@ -254,7 +254,7 @@ describe('bids', () => {
     expect((await detailOf(id)).bids_count).toBe(1)
   })
 
-  test('of another job cannot be awarded', async () => {
+  test('on another job cannot be awarded', async () => {
     const [one, other] = [await exchange.post(), await exchange.post()]
     const foreign = await exchange.bid(other.id)
     await exchange.bid(one.id)
@@ -265,8 +265,8 @@ describe('bids', () => {
   })
 })
 
-describe('at the same time', () => {
-  test('two awards: one wins, the other is a conflict', async () => {
+describe('concurrent requests to the job exchange', () => {
+  test('award a job once: the second award is a conflict', async () => {
     const { id } = await exchange.post()
     const bids = [await exchange.bid(id, 'worker'), await exchange.bid(id, 'bidder')]
     const answers = await Promise.all(
@@ -278,7 +278,7 @@ describe('at the same time', () => {
     expect(states.toSorted()).toEqual(['awarded', 'rejected'])
   })
 
-  test('twenty acceptances: one receipt, one entry of reputation', async () => {
+  test('accept a delivery once: twenty acceptances yield one receipt and one reputation entry', async () => {
     const { id } = await exchange.delivered()
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => exchange.act('poster', id, 'accept')),
@@ -289,7 +289,7 @@ describe('at the same time', () => {
     expect([receipts?.length, entries?.length]).toEqual([1, 1])
   })
 
-  test('one signed post sent twenty times: one 201, one job, the others the same answer', async () => {
+  test('post a job once: one signed post sent twenty times has one answer', async () => {
     const raw = JSON.stringify(exchange.postBody())
     const request = { method: 'POST', path: jobs, raw }
     const headers = {
@@ -331,7 +331,7 @@ describe('a delivery', () => {
     expect(await exchange.rows()).toEqual(before)
   })
 
-  test('that was signed for another job, or changed after it was signed, is 401', async () => {
+  test('returns 401 if signed for another job or changed after signing', async () => {
     const [one, other] = [await exchange.awarded(), await exchange.awarded()]
     const foreign = await exchange.statement(parties.worker, other.id)
     const before = await exchange.rows()
@@ -350,7 +350,7 @@ describe('a delivery', () => {
     'https://files.example.com:8443/a',
     'https://user@files.example.com/a',
     'https://2130706433/',
-  ])('to %s is refused: nobody should have to call it', async (uri) => {
+  ])('to %s is refused', async (uri) => {
     const { id } = await exchange.awarded()
     const body = await exchange.statement(parties.worker, id, { uri })
     const answer = await exchange.act('worker', id, 'deliver', body)
@@ -358,7 +358,7 @@ describe('a delivery', () => {
     expect(answer.body['issues']).toMatchObject([{ path: 'uri' }])
   })
 
-  test('repeated with the same signatures answers the first result', async () => {
+  test('returns the first answer when repeated with the same signatures', async () => {
     const { id } = await exchange.awarded()
     const raw = JSON.stringify(await exchange.statement(parties.worker, id))
     const path = `${jobs}/${id}/deliver`
@@ -400,7 +400,7 @@ async function jobIn(status: JobStatus): Promise<string> {
 }
 
 describe.each(jobStatuses)('a job that is %s', (status) => {
-  test('refuses every move that the matrix refuses, and each refusal changes no row', async () => {
+  test('refuses every transition that the matrix forbids, without changing a row', async () => {
     const id = await jobIn(status)
     if (status === 'expired') {
       service.clock.advance(2 * hourMs)
@@ -446,8 +446,8 @@ describe.each(jobStatuses)('a job that is %s', (status) => {
   })
 })
 
-describe('a deadline that has passed', () => {
-  test('has expired the job for every reader and writer before any cron has run', async () => {
+describe('a job past its deadline', () => {
+  test('is expired for every reader and writer before the scheduled job runs', async () => {
     const { id } = await exchange.post({ deadline: isoTime(service.clock.now() + hourMs) })
     await exchange.bid(id)
     service.clock.advance(hourMs)
@@ -476,7 +476,7 @@ describe('a deadline that has passed', () => {
     expect(await exchange.rows()).toEqual(before)
   })
 
-  test('is written down once, with the bids that lapse, and reads the same afterwards', async () => {
+  test('is marked as expired once, with its bids, and reads the same afterwards', async () => {
     const { database } = service.actions
     const { id } = await exchange.post({ deadline: isoTime(service.clock.now() + hourMs) })
     await exchange.bid(id)
@@ -496,14 +496,14 @@ describe('a deadline that has passed', () => {
   })
 })
 
-describe('a delivery that nobody answers', () => {
+describe('a delivery without a response', () => {
   const expireAll = () => {
     const { active: key } = service.actions.exchangeKeys()
     const { siteUrl, database } = service.actions
     return acceptUnanswered(database, { key, siteUrl, nowMs: service.clock.now() })
   }
 
-  test('says until when it may be disputed, and can then no longer be', async () => {
+  test('shows the end of the dispute period and cannot be disputed after it', async () => {
     const { id, answer_due: due } = await exchange.delivered()
     expect(due).toBe(isoTime(service.clock.now() + answerDays * dayMs))
     service.clock.advance(answerDays * dayMs - 1)
@@ -512,7 +512,7 @@ describe('a delivery that nobody answers', () => {
     expect([answer.status, answer.body['details']]).toEqual([409, 'nobody disputed within 14 days'])
   })
 
-  test('is accepted by time after 14 days, once, with a receipt that says so and earns nothing', async () => {
+  test('is accepted automatically once after 14 days, with a receipt that says so and earns nothing', async () => {
     const { id } = await exchange.delivered()
     const disputed = await exchange.delivered()
     await exchange.act('poster', disputed.id, 'dispute', { reason: 'It is late.' })
@@ -537,7 +537,7 @@ describe('a delivery that nobody answers', () => {
     expect([again.status, again.body['details']]).toEqual([409, 'the job is accepted'])
   })
 
-  test('may be accepted by the poster late as well, in the time before the clock comes to it', async () => {
+  test('may be accepted late by the poster before the scheduled job runs', async () => {
     const { id } = await exchange.delivered()
     service.clock.advance((answerDays + 1) * dayMs)
     const answer = await exchange.act('poster', id, 'accept')
@@ -547,8 +547,8 @@ describe('a delivery that nobody answers', () => {
   })
 })
 
-describe('who may write', () => {
-  test('a wallet that is no partner is 403, a request without credentials 401', async () => {
+describe('a write to the job exchange', () => {
+  test('returns 403 for a wallet without a partner, and 401 without credentials', async () => {
     const { id } = await exchange.post()
     const before = await exchange.rows()
     const outsider = partnerClient(service, evmWallet('outsider'))
@@ -570,7 +570,7 @@ describe('who may write', () => {
     expect(await exchange.rows()).toEqual(before)
   })
 
-  test('a job that is none is 404 for every verb', async () => {
+  test('returns 404 for an unknown job with every verb', async () => {
     const id = `job_${'0'.repeat(24)}`
     const bodies = {
       bid: { price_usdc: 1, eta_hours: 1, proposal: 'Me.' },
@@ -591,7 +591,7 @@ describe('who may write', () => {
   })
 })
 
-describe('what a post and a bid may hold', () => {
+describe('invalid input', () => {
   test.each([
     ['a deadline that has passed', () => ({ deadline: isoTime(service.clock.now()) }), 'deadline'],
     [
@@ -607,7 +607,7 @@ describe('what a post and a bid may hold', () => {
     ['a skill that is no slug', () => ({ skills: ['A skill'] }), 'skills.0'],
     ['a title of two lines', () => ({ title: 'One\nTwo' }), 'title'],
     ['a field that is not known', () => ({ status: 'accepted' }), 'status'],
-  ] as const)('a post with %s is 400', async (_name, changes, path) => {
+  ] as const)('a job post with %s returns 400', async (_name, changes, path) => {
     const before = await exchange.rows()
     const client = partnerClient(service, parties.poster)
     // The client moves the clock by a millisecond: a deadline of now is in the past.
@@ -622,7 +622,7 @@ describe('what a post and a bid may hold', () => {
     ['no hour', { eta_hours: 0 }, 'eta_hours'],
     ['half an hour', { eta_hours: 0.5 }, 'eta_hours'],
     ['no proposal', { proposal: '' }, 'proposal'],
-  ] as const)('a bid with %s is 400', async (_name, changes, path) => {
+  ] as const)('a bid with %s returns 400', async (_name, changes, path) => {
     const { id } = await exchange.post()
     const body = { price_usdc: 1, eta_hours: 1, proposal: 'Me.', ...changes }
     const answer = await exchange.act('worker', id, 'bid', body)
@@ -631,7 +631,7 @@ describe('what a post and a bid may hold', () => {
   })
 })
 
-test('the list goes page by page, by state, skill and poster', async () => {
+test('the job list is paged and filtered by state, skill and poster', async () => {
   const posted: string[] = []
   for (const skill of ['one', 'two', 'one']) {
     posted.unshift((await exchange.post({ skills: [skill] })).id)
