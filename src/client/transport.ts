@@ -1,6 +1,8 @@
 /** Sends prepared requests, and sends them again where the ledger says when. */
 import type { Clock, Fetch } from '../core/deps.ts'
 import { secondMs } from '../core/time.ts'
+import { OversizeError, readLimited } from '../outbound/read-limited.ts'
+import { withTimeout } from '../outbound/timeout.ts'
 import { LedgerUnreachableError, UnexpectedAnswerError, parseError } from './errors.ts'
 import type { PreparedRequest } from './prepare.ts'
 
@@ -51,58 +53,26 @@ export async function sendGet(deps: TransportDeps, url: string): Promise<RawAnsw
 
 async function sendOnce(deps: TransportDeps, request: PreparedRequest): Promise<RawAnswer> {
   const { fetch, timeoutMs = DEFAULT_TIMEOUT_MS } = deps
-  const signal = AbortSignal.timeout(timeoutMs)
   try {
-    return await Promise.race([
-      exchange(fetch, request, signal),
-      rejectOnTimeout(signal, timeoutMs),
-    ])
+    return await withTimeout({ timeoutMs }, async (signal) => {
+      const response = await fetch(request.url, {
+        method: request.method,
+        headers: { ...request.headers },
+        body: request.body,
+        // A signature for one host is not shown to another.
+        redirect: request.signed.length > 0 || request.body !== null ? 'error' : 'follow',
+        signal,
+      })
+      const { status, headers } = response
+      return { status, headers, bytes: await readLimited(response, MAX_ANSWER_BYTES) }
+    })
   } catch (error) {
-    if (error instanceof UnexpectedAnswerError) throw error
+    if (error instanceof OversizeError) throw new UnexpectedAnswerError('the answer is too long')
     const { origin } = new URL(request.url)
     throw new LedgerUnreachableError(`no answer from ${origin}: ${reasonOf(error)}`, {
       cause: error,
     })
   }
-}
-
-async function exchange(
-  fetch: Fetch,
-  request: PreparedRequest,
-  signal: AbortSignal,
-): Promise<RawAnswer> {
-  const response = await fetch(request.url, {
-    method: request.method,
-    headers: { ...request.headers },
-    body: request.body,
-    // A signature for one host is not shown to another.
-    redirect: request.signed.length > 0 || request.body !== null ? 'error' : 'follow',
-    signal,
-  })
-  const { status, headers } = response
-  return { status, headers, bytes: await readBody(response) }
-}
-
-/** @throws UnexpectedAnswerError for more than `MAX_ANSWER_BYTES`, counted after inflation. */
-async function readBody({ body }: Response): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of body ?? []) {
-    const bytes: unknown = chunk
-    if (!(bytes instanceof Uint8Array)) break
-    size += bytes.length
-    if (size > MAX_ANSWER_BYTES) throw new UnexpectedAnswerError('the answer is too long')
-    chunks.push(bytes)
-  }
-  return Buffer.concat(chunks, size)
-}
-
-/** `fetch` may forget its signal between the headers and the last byte of an answer (nodejs/undici#4068). */
-async function rejectOnTimeout(signal: AbortSignal, timeoutMs: number): Promise<never> {
-  return await new Promise((_resolve, reject) => {
-    const error = new Error(`no complete answer within ${timeoutMs / secondMs} s`)
-    signal.addEventListener('abort', () => reject(error), { once: true })
-  })
 }
 
 /** The code or message of an error; `fetch` puts its own into the cause. */

@@ -53,6 +53,8 @@ export function createEndpoint(
     route,
     concurrency: route.method === 'GET' ? 'read' : 'write',
     async prepare(c) {
+      // A write reports an unknown query parameter before a path that names nothing, a read after it.
+      if (route.method !== 'GET') parseQuery(c, route)
       const unparsed = { params: paramsOf(c, route), query: parseQuery(c, route), body: undefined }
       const context = await receive(c, route, services)
       check?.(unparsed)
