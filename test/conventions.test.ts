@@ -145,6 +145,15 @@ describe('the folders', () => {
   })
 })
 
+describe('exported type names', () => {
+  it('are unique in the project', () => {
+    const names = linesOf('src', 'builder', 'scripts')
+      .map(({ text }) => /^export (?:declare )?(?:interface|type|class) (\w+)/.exec(text)?.[1])
+      .filter((name) => name !== undefined)
+    expect(names.filter((name, at) => names.indexOf(name) !== at).toSorted()).toEqual([])
+  })
+})
+
 describe('the tests', () => {
   const tests = linesOf('test')
 
@@ -168,6 +177,21 @@ describe('SECURITY.md', () => {
     const isThere = (name: string) =>
       [name, `${name}.test.ts`].some((file) => existsSync(join(root, 'test', file)))
     expect(named.flat().filter((name) => !isThere(name))).toEqual([])
+  })
+})
+
+describe('ARCHITECTURE.md and CONTRIBUTING.md', () => {
+  it('name files that exist', () => {
+    const named = ['ARCHITECTURE.md', 'CONTRIBUTING.md'].flatMap((name) => {
+      const text = readFileSync(join(root, name), 'utf8')
+      return [...text.matchAll(/`((?:src|builder|scripts|test|data)\/[\w./-]+)`/g)].map(
+        ([, path]) => path ?? '',
+      )
+    })
+    expect(named.length).toBeGreaterThan(50)
+    // Runtime state, made by the first start.
+    const missing = named.filter((path) => path !== 'data/run' && !existsSync(join(root, path)))
+    expect(missing).toEqual([])
   })
 })
 
