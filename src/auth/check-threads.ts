@@ -1,4 +1,4 @@
-/** Signature checks on worker threads: on the event loop they would block all reads. Sent in batches per tick. */
+/** Signature checks on worker threads, sent in batches per tick: on the event loop they would block all reads. */
 import { Worker } from 'node:worker_threads'
 
 import type { Log } from '../core/deps.ts'
@@ -10,7 +10,6 @@ import type { SignatureVerdict } from './verdict.ts'
 
 export interface CheckThreads {
   readonly check: CheckSignature
-  /** A problem for the operator, or null. */
   readonly problem: () => string | null
   readonly close: () => Promise<void>
 }
@@ -23,18 +22,17 @@ interface Waiting {
 
 interface Running {
   readonly worker: Worker
-  /** True once its code is loaded: a later exit is caused by what it was given. */
+  /** True once its code is loaded: a later exit is caused by its input. */
   isReady: boolean
   readonly sent: Map<number, readonly Waiting[]>
 }
 
-/** Two milliseconds of work. */
 const batchLimit = 16
-/** The event loop needs as long per receipt as a thread per check, so two are never both busy for long. */
+/** The event loop takes as long per receipt as a thread per check, so more threads would idle. */
 const mostThreads = 2
 const batchesBetweenTries = 256
 
-/** Starts up to two threads on demand. An exit rejects unanswered checks (503); without threads checks run inline. */
+/** Starts threads on demand. An exit rejects pending checks (503); without threads checks run inline. */
 export function createCheckThreads(
   entry: URL,
   { cores, log }: { readonly cores: number; readonly log: Log },
@@ -84,7 +82,7 @@ export function createCheckThreads(
     return started
   }
 
-  /** Prefers threads that have loaded. Null where there is none. */
+  /** Prefers threads that have loaded. */
   const leastBusy = (): Running | null => {
     const all = [...running]
     const ready = all.filter(({ isReady }) => isReady)
@@ -112,7 +110,7 @@ export function createCheckThreads(
     }
     taker.sent.set(batches, batch)
     const sent: CheckBatch = { id: batches, checks: batch.map(({ check }) => check) }
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- A thread has no origin.
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     taker.worker.postMessage(sent)
   }
 

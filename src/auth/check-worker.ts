@@ -1,4 +1,3 @@
-/** The worker side of `check-threads`. */
 import { parentPort } from 'node:worker_threads'
 
 import { checkHere } from './check.ts'
@@ -13,13 +12,12 @@ export interface CheckBatch {
 
 export interface BatchVerdicts {
   readonly id: number
-  /** In the order of the checks. */
   readonly verdicts: readonly SignatureVerdict[]
 }
 
 export type Ready = 'ready'
 
-// oxlint-disable-next-line unicorn/require-post-message-target-origin -- A thread has no origin.
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
 parentPort?.postMessage('ready' satisfies Ready)
 
 parentPort?.on('message', (batch: CheckBatch) => {
@@ -29,6 +27,6 @@ parentPort?.on('message', (batch: CheckBatch) => {
 async function answer({ id, checks }: CheckBatch): Promise<void> {
   const verdicts: SignatureVerdict[] = []
   for (const check of checks) verdicts.push(await checkHere(check))
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- A thread has no origin.
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   parentPort?.postMessage({ id, verdicts } satisfies BatchVerdicts)
 }

@@ -2,13 +2,12 @@ import { verifyEd25519 } from './ed25519.ts'
 import { verifyPersonalSign } from './eip191.ts'
 import type { SignatureVerdict } from './verdict.ts'
 
-/** A check that needs neither chain nor database nor clock. */
+/** A check without chain, database and clock. */
 export type SignatureCheck =
   | {
       readonly scheme: 'eip191'
       readonly message: string
       readonly signature: string
-      /** Lower case. */
       readonly address: string
     }
   | {
@@ -22,7 +21,6 @@ export type SignatureCheck =
 /** @throws SchemeUnavailableError where no check was possible */
 export type CheckSignature = (check: SignatureCheck) => Promise<SignatureVerdict>
 
-/** Checks on the calling thread. */
 export async function checkHere(check: SignatureCheck): Promise<SignatureVerdict> {
   const { message, signature } = check
   if (check.scheme === 'eip191') return await verifyPersonalSign(message, signature, check.address)

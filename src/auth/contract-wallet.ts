@@ -6,14 +6,13 @@ import { SchemeUnavailableError, invalid } from './verdict.ts'
 import type { CheckedBlock, SignatureVerdict } from './verdict.ts'
 
 export interface WalletChain {
-  /** One bounded JSON-RPC call. Rejects with the node's error (`code`, `message`) or, without a response, another. */
+  /** Rejects with the node's error (`code`, `message`) or, without a response, another. */
   readonly request: (
     method: string,
     params: readonly unknown[],
     signal: AbortSignal,
   ) => Promise<unknown>
   readonly sleep: (delayMs: number, signal?: AbortSignal) => Promise<void>
-  /** Limits concurrent checks; unlimited where absent. */
   readonly bounded?: <T>(check: () => Promise<T>) => Promise<T>
 }
 
@@ -21,10 +20,8 @@ export const CONTRACT_CHECK_TIMEOUT_MS = 2000
 export const MAX_CONTRACT_SIGNATURE_BYTES = 8192
 
 /**
- * Checks a personal signature by the rules of contract wallets in the order of EIP-6492: wrapped signatures of
- * undeployed wallets, then EIP-1271 where there is code, then recovery of a plain key. All reads use the newest
- * block, which the verdict names. viem's `verifyHash` is not used, since it reports a failing node as a bad
- * signature.
+ * Follows the order of EIP-6492: wrapped signatures, EIP-1271 where there is code, recovery of a plain key. All reads
+ * use the newest block. viem's `verifyHash` is not used: it reports a failing node as a bad signature.
  * @param address lower case
  * @throws SchemeUnavailableError where the node fails or takes over 2 seconds in total
  */
@@ -67,9 +64,9 @@ interface Claim {
 
 type Request = (method: string, params: readonly unknown[]) => Promise<unknown>
 
-/** Suffix of signatures of undeployed wallets (EIP-6492). */
+/** Marks signatures of undeployed wallets (EIP-6492). */
 const WRAPPED_SUFFIX = '6492'.repeat(16)
-/** EIP-1271: selector of `isValidSignature(bytes32,bytes)` and its value for a valid signature. */
+/** EIP-1271: selector of `isValidSignature(bytes32,bytes)` and its result for a valid signature. */
 const MAGIC = '1626ba7e'
 
 async function checkInOrder(claim: Claim, request: Request): Promise<SignatureVerdict> {
@@ -77,8 +74,7 @@ async function checkInOrder(claim: Claim, request: Request): Promise<SignatureVe
   const block = `0x${checkedAt.blockNumber.toString(16)}`
   const hash = bytesToHex(personalSignHash(claim.message))
   if (claim.signature.endsWith(WRAPPED_SUFFIX)) {
-    // Without a recipient the call runs as a deployment and returns one byte: the validator deploys the wallet for
-    // the length of the call and asks it. Loaded on demand, since viem is a quarter of the start time.
+    // A call without recipient runs as a deployment: the validator deploys the wallet for its duration and returns one byte.
     const { erc6492SignatureValidatorByteCode } = await import('viem')
     const data =
       erc6492SignatureValidatorByteCode +
@@ -120,7 +116,6 @@ function isQuantity(value: unknown): value is string {
   return typeof value === 'string' && /^0x(?:0|[1-9a-f][0-9a-f]{0,15})$/.test(value)
 }
 
-/** The result of the call, or null where the contract reverts. */
 async function call(
   request: Request,
   transaction: Readonly<Record<string, string>>,
@@ -134,7 +129,7 @@ async function call(
   }
 }
 
-/** Error 3 is a revert; some nodes report reverts as -32000, -32015 or -32603 with a message. */
+/** Error 3 is a revert; some nodes report -32000, -32015 or -32603 with a message. */
 function isRevert(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false
   if ('code' in error && error.code === 3) return true
@@ -146,7 +141,7 @@ function isRevert(error: unknown): boolean {
   )
 }
 
-/** ABI encoding of the one dynamic argument: offset, length and padded bytes. */
+/** ABI encoding of one dynamic argument: offset, length and padded bytes. */
 function tail(headWords: number, signature: string): string {
   return word((headWords * 32).toString(16)) + bytesWords(signature)
 }

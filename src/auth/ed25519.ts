@@ -6,11 +6,7 @@ import { isUsablePoint } from '../core/ed25519-points.ts'
 import { invalid } from './verdict.ts'
 import type { SignatureVerdict } from './verdict.ts'
 
-/**
- * Checks an ed25519 signature (RFC 8032 section 5.1.7, strict). Refuses S at or above the order, non-canonical A or
- * R, and points of small order before any curve arithmetic. OpenSSL then checks the equation without cofactor, which
- * implies the one with cofactor, so strict verifiers of both kinds agree.
- */
+/** RFC 8032 section 5.1.7, strict: refuses S at or above the order, non-canonical A or R, and points of small order. */
 export function verifyEd25519(
   message: string | Uint8Array,
   signature: Uint8Array,
@@ -24,14 +20,14 @@ export function verifyEd25519(
     : invalid('the signature is not by this key over the expected message')
 }
 
-/** The 64 bytes of a signature in base58, padded base64 or lower-case hex (disjoint forms), or null. */
+/** 64 bytes in base58, padded base64 or lower-case hex (disjoint forms), or null. */
 export function decodeEd25519Signature(text: string): Uint8Array | null {
   if (/^[0-9a-f]{128}$/.test(text)) return Buffer.from(text, 'hex')
   if (BASE64_OF_64_BYTES.test(text)) return Buffer.from(text, 'base64')
   return decodeBase58(text, 64)
 }
 
-/** A raw 32-byte key for node:crypto. The point is not checked. */
+/** The point is not checked. */
 export function publicKeyObject(publicKey: Uint8Array): KeyObject {
   const x = Buffer.from(publicKey).toString('base64url')
   const kept = keyObjects.get(x)

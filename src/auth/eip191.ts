@@ -5,11 +5,7 @@ import { bytesToHex } from '../core/hex.ts'
 import { invalid } from './verdict.ts'
 import type { SignatureVerdict } from './verdict.ts'
 
-/**
- * Checks an EIP-191 personal signature in one strict form: `0x` and 130 lower-case hex digits, r and s in range, low
- * s, v 27 or 28. Other spellings (v 0/1, high s, upper case, EIP-2098) are refused, so that a signature has one form.
- * @param address lower case
- */
+/** One strict form: `0x` and 130 lower-case hex digits, low s, v 27 or 28. `address` is in lower case. */
 export async function verifyPersonalSign(
   message: string,
   signature: string,
@@ -23,19 +19,18 @@ export async function verifyPersonalSign(
     : invalid('the signature is not by this wallet over the expected message')
 }
 
-/** The signer of a 32-byte hash in lower case, or null where the signature is not strict or has no key. */
+/** The signer in lower case; null where the signature is not strict or matches no key. */
 export async function recoverSigner(hash: Uint8Array, signature: string): Promise<string | null> {
   return strictFormProblem(signature) === null ? recover(await secp256k1(), hash, signature) : null
 }
 
-/** Keccak-256 of the EIP-191 prefix and the UTF-8 message. */
 export function personalSignHash(message: string): Uint8Array {
   const byteLength = Buffer.byteLength(message)
   return keccak256(Buffer.from(`\x19Ethereum Signed Message:\n${byteLength}${message}`))
 }
 
 const STRICT_FORM = /^0x[0-9a-f]{130}$/
-// Lower-case hex of one width compares as text, without big integers on the hot path.
+// Lower-case hex of one width compares as text, without big integers.
 const ZERO = '0'.repeat(64)
 const ORDER = 'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141'
 const HALF_ORDER = '7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0'
@@ -60,7 +55,7 @@ function recover(curve: Secp256k1, hash: Uint8Array, signature: string): string 
   return `0x${bytesToHex(keccak256(publicKey.subarray(1)).subarray(12))}`
 }
 
-/** libsecp256k1 as WebAssembly, ten times as fast as JavaScript; created on first use. */
+/** libsecp256k1 as WebAssembly: ten times as fast as JavaScript. */
 let instance: Promise<Secp256k1> | undefined
 
 function secp256k1(): Promise<Secp256k1> {
@@ -69,7 +64,7 @@ function secp256k1(): Promise<Secp256k1> {
 }
 
 async function instantiate(): Promise<Secp256k1> {
-  // Only the module that is needed: libauth's index takes six times as long to load.
+  // libauth's index takes six times as long to load.
   const { instantiateSecp256k1 } = await import('@bitauth/libauth/build/lib/crypto/secp256k1.js')
   return await instantiateSecp256k1()
 }

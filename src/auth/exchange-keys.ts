@@ -1,4 +1,4 @@
-/** Signing keys of the job exchange: one active key and the public parts of retired ones. */
+/** Signing keys of the job exchange. */
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
@@ -21,7 +21,7 @@ const retiredKey = z.strictObject({
   retired_at: z.iso.datetime(),
 })
 const retiredKeys = z.strictObject({
-  /** Newest first, public parts only. */
+  /** Newest first. */
   retired: z.array(retiredKey),
 })
 
@@ -38,7 +38,7 @@ interface Random {
   readonly bytes: (length: number) => Uint8Array
 }
 
-/** Loads the keys of a folder and creates the first one where there is none. @throws Error for invalid files */
+/** Creates the first key where there is none. @throws Error for invalid files */
 export async function loadExchangeKeys(dir: string, random: Random): Promise<ExchangeKeys> {
   const retired = await readRetired(join(dir, retiredFile))
   const active = await loadKeyFile(join(dir, jobExchangeKeyFile), random)
@@ -47,7 +47,7 @@ export async function loadExchangeKeys(dir: string, random: Random): Promise<Exc
   return { active, retired: retired.filter(({ public_key }) => public_key !== current) }
 }
 
-/** Creates a new active key. The old one is listed first, so that an interruption loses no key. */
+/** The old key is listed first, so that an interruption loses no key. */
 export async function rotateExchangeKey(
   dir: string,
   { random, nowMs }: { readonly random: Random; readonly nowMs: number },
@@ -82,7 +82,6 @@ async function readRetired(path: string): Promise<ExchangeKeys['retired']> {
   throw new Error(`${path} cannot be used: ${z.prettifyError(parsed.error)}`)
 }
 
-/** Writes atomically, flushed, mode 0600. */
 async function replace(path: string, text: string, random: Random): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const temporary = `${path}.${bytesToHex(random.bytes(6))}`

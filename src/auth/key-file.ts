@@ -8,7 +8,7 @@ import type { SigningKey } from './signing-key.ts'
 
 const OTHERS = 0o077
 
-/** Reads the key (PKCS#8 PEM) or creates it with mode 0600. @throws Error where others may read it, SigningKeyError */
+/** Reads or creates a PKCS#8 PEM with mode 0600. @throws Error where others may read it, SigningKeyError */
 export async function loadKeyFile(
   path: string,
   random: { readonly bytes: (length: number) => Uint8Array },

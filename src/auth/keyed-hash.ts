@@ -1,4 +1,3 @@
-/** Keyed hashes of values that are compared but never read back, by a secret of the installation. */
 import { createHmac } from 'node:crypto'
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,7 +10,7 @@ export type KeyedHash = (purpose: string, text: string) => string
 
 const SECRET_BYTES = 32
 
-/** Reads or creates the secret (mode 0600), which is kept outside the database. */
+/** Reads or creates the secret (mode 0600), which is stored outside the database. */
 export async function loadKeyedHash(
   dir: string,
   random: Pick<Random, 'bytes'>,

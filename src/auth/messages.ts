@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 
 import { canonicalize, zeroSignatureFields } from '../core/canonical-json.ts'
 
-/** All messages that wallets sign; each starts with the service and its own tag. Values are used as sent. */
+/** Canonical messages for wallets; each starts with the service and its own tag. Values are used as sent. */
 export const messages = {
   register: (service: string, from: SignedBody) => bodyMessage(`${service}-register-v1`, from),
   claim: (service: string, from: SignedBody) => bodyMessage(`${service}-claim-v1`, from),
@@ -21,7 +21,6 @@ export const messages = {
 
 export interface SignedBody {
   readonly wallet: string
-  /** RFC 3339, as in the body. */
   readonly timestamp: string
   readonly bodySha256: string
 }
@@ -38,7 +37,7 @@ function bodyMessage(tag: string, from: SignedBody): string {
   return `${tag}:${from.wallet}:${from.timestamp}:${from.bodySha256}`
 }
 
-/** Fills `{WALLET}` and `{TIMESTAMP}` into an oath in one pass: braces in a value are never filled in again. */
+/** Fills `{WALLET}` and `{TIMESTAMP}` in one pass: braces in a value are never filled in. */
 export function fillOath(
   template: string,
   values: { readonly wallet: string; readonly timestamp: string },
@@ -48,17 +47,16 @@ export function fillOath(
   )
 }
 
-/** Lower-case hex SHA-256 of the canonical JSON with zeroed signature fields. */
+/** Lower-case hex of the canonical JSON with zeroed signature fields. */
 export function bodySha256(body: object): string {
   return sha256Hex(signingText(body))
 }
 
-/** The text that a receipt's ed25519 signature covers: canonical JSON with zeroed signature fields. */
 export function signingText(body: object): string {
   return canonicalize(zeroSignatureFields(body))
 }
 
-/** `rcp_` and 64 hex digits, derived from the content alone. */
+/** `rcp_` and 64 hex digits. */
 export function receiptId(receipt: object): string {
   return receiptIdOf(signingText(receipt))
 }
@@ -67,7 +65,6 @@ export function receiptIdOf(text: string): string {
   return `rcp_${sha256Hex(text)}`
 }
 
-/** Lower-case hex; text is hashed as UTF-8. */
 export function sha256Hex(data: string | Uint8Array): string {
   return hash('sha256', data, 'hex')
 }

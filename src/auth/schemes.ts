@@ -9,31 +9,30 @@ import { invalid } from './verdict.ts'
 import type { SignatureVerdict } from './verdict.ts'
 
 export interface SignatureClaim {
-  /** The canonical message, byte for byte. */
+  /** Canonical, byte for byte. */
   readonly message: string
   readonly signature: string
   readonly wallet: Wallet
-  /** The wallet's chain, where contract wallets are accepted. */
+  /** Required to accept contract wallets. */
   readonly chain?: WalletChain
-  /** Runs the arithmetic; on the calling thread where absent. */
+  /** Runs on the calling thread where absent. */
   readonly check?: CheckSignature
 }
 
 type Scheme = (claim: SignatureClaim) => Promise<SignatureVerdict>
 
-/** The signature scheme by kind of wallet; a request never chooses. */
 export const schemes = {
   evm: verifyEvm,
   solana: verifyEd25519Wallet,
   near: verifyEd25519Wallet,
 } as const satisfies Record<WalletKind, Scheme>
 
-/** @throws SchemeUnavailableError where only the chain can answer and is out of reach */
+/** @throws SchemeUnavailableError where only the chain can decide and did not respond */
 export async function verifySignature(claim: SignatureClaim): Promise<SignatureVerdict> {
   return schemes[claim.wallet.kind](claim)
 }
 
-/** The address's own key needs no chain: contracts have no known key, and EIP-7702 lets keys replace code. */
+/** Needs no chain for the address's own key: contracts have no known key, and EIP-7702 lets keys replace code. */
 async function verifyEvm(claim: SignatureClaim): Promise<SignatureVerdict> {
   const { message, signature, wallet, chain, check = checkHere } = claim
   const plain = await check({ scheme: 'eip191', message, signature, address: wallet.id })

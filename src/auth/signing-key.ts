@@ -6,16 +6,16 @@ import { isUsablePoint } from '../core/ed25519-points.ts'
 export interface SigningKey {
   readonly privateKey: KeyObject
   readonly publicKey: Uint8Array
-  /** The first 16 hex digits of the SHA-256 of the public key. */
+  /** First 16 hex digits of the SHA-256 of the public key. */
   readonly kid: string
 }
 
-/** The message names the expected form and contains no key. */
+/** Messages contain no key. */
 export class SigningKeyError extends Error {
   override readonly name = 'SigningKeyError'
 }
 
-/** Derives a key from 32 random bytes (RFC 8032 section 5.1.5). */
+/** From 32 random bytes (RFC 8032 section 5.1.5). */
 export function signingKeyFromSeed(seed: Uint8Array): SigningKey {
   if (seed.length !== 32) throw new SigningKeyError('an ed25519 seed has 32 bytes')
   const der = Buffer.concat([PKCS8_PREFIX, seed])
@@ -46,7 +46,6 @@ export function kidOf(publicKey: Uint8Array): string {
   return createHash('sha256').update(publicKey).digest('hex').slice(0, 16)
 }
 
-/** Padded base64, as in `signing-keys.json`. */
 export function publicKeyToBase64(publicKey: Uint8Array): string {
   return Buffer.from(publicKey).toString('base64')
 }

@@ -7,18 +7,17 @@ export function isWithinWindow(timeMs: number, nowMs: number): boolean {
   return Math.abs(nowMs - timeMs) <= SIGNED_WINDOW_MS
 }
 
-/** Unix milliseconds of a body's RFC 3339 `timestamp`, or null. */
 export function parseBodyTimestamp(text: string): number | null {
   return text.length <= LONGEST_RFC3339 ? parseTime(text) : null
 }
 
-/** Unix milliseconds of an `X-Partner-Timestamp` in seconds (10 digits) or milliseconds (13), or null. */
+/** Unix milliseconds of a time in seconds (10 digits) or milliseconds (13), or null. */
 export function parsePartnerTimestamp(text: string): number | null {
   if (!/^(?:[1-9]\d{9}|[1-9]\d{12})$/.test(text)) return null
   return text.length === SECONDS_DIGITS ? Number(text) * secondMs : Number(text)
 }
 
-/** Decimal Unix seconds of a `Date` header in IMF-fixdate (RFC 9110 section 5.6.7), or null. */
+/** Unix seconds of a `Date` header in IMF-fixdate (RFC 9110 section 5.6.7), or null. */
 export function unixSecondsOfDateHeader(text: string): string | null {
   if (!IMF_FIXDATE.test(text)) return null
   const timeMs = Date.parse(text)

@@ -3,7 +3,7 @@ export type SignatureVerdict =
   | { readonly valid: true; readonly checkedAt?: CheckedBlock }
   | { readonly valid: false; readonly reason: string }
 
-/** The block of a contract wallet check, since the result may differ at another one. */
+/** The result of a contract wallet may differ at another block. */
 export interface CheckedBlock {
   readonly blockNumber: bigint
   readonly blockHash: string

@@ -1,22 +1,21 @@
 import type { JsonObject, JsonValue } from '../core/canonical-json.ts'
 import type { Check } from '../core/check.ts'
 import { WalletError, parseWallet, walletPublicKey } from '../core/wallet.ts'
-/** Checks of receipts and scores, from their content alone. */
+/** Checks of receipts and scores from their content alone. */
 import { verifyEd25519 } from './ed25519.ts'
 import { receiptId, signingText } from './messages.ts'
 import { SigningKeyError, publicKeyFromBase64 } from './signing-key.ts'
 
-/** Fields of a submission that do not belong to the receipt. */
 const SUBMISSION_FIELDS: ReadonlySet<string> = new Set(['wallet', 'timestamp', 'signature'])
 
-/** The receipt in a submission: the body without sender, time and signature. */
+/** The body without sender, time and signature. */
 export function receiptOfSubmission(submission: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(submission).filter(([name]) => !SUBMISSION_FIELDS.has(name)),
   )
 }
 
-/** Base64 public keys of platforms by slug; with several, any of them may have signed. */
+/** Base64 public keys by slug; any of several may have signed. */
 export type PlatformKeys = ReadonlyMap<string, string | readonly string[]>
 
 export interface ReceiptVerification {
@@ -25,11 +24,7 @@ export interface ReceiptVerification {
   readonly checks: readonly Check[]
 }
 
-/**
- * Checks the id and the signature of a receipt, or of the receipt in a submission. Whether the payment happened is not
- * checked: only its chain shows that.
- * @param expectedId the id under which the receipt was found.
- */
+/** Checks id and signature of a receipt or of the receipt in a submission; only the chain proves its payment. */
 export async function verifyReceipt(
   submission: JsonObject,
   platforms: PlatformKeys,
@@ -108,7 +103,7 @@ function publicKeyOf(key: JsonValue | undefined): Uint8Array | null {
   }
 }
 
-/** Says whether the signing key is the worker's wallet itself, where that wallet is an ed25519 key. */
+/** Reports whether the key is the worker's ed25519 wallet itself. */
 function checkWalletKey(receipt: JsonObject): readonly Check[] {
   const worker = receipt['to_wallet']
   const own = typeof worker === 'string' ? ed25519KeyOf(worker) : null

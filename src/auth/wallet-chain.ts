@@ -3,10 +3,9 @@ import { parseReplies, requestBody } from '../outbound/json-rpc.ts'
 import { readLimited } from '../outbound/read-limited.ts'
 import type { WalletChain } from './contract-wallet.ts'
 
-/** JSON-RPC over HTTP for contract wallet checks: one call, a bounded response. */
 const MAX_ANSWER_BYTES = 1024 * 1024
 
-/** A busy block of Base lists thousands of transactions. */
+/** Large enough for a full block of Base, which lists thousands of transactions. */
 export function createWalletChain(
   url: string,
   deps: { readonly fetch: Fetch; readonly clock: Pick<Clock, 'sleep'> },

@@ -1,14 +1,11 @@
-/** Solidity ABI encoding by hand: 32-byte words as hex. */
-
 /** Topic of ERC-20 `Transfer(address indexed from, address indexed to, uint256 value)`. */
 export const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
-/** A number or an address as 32 bytes, without a prefix. */
+/** Pads to 32 bytes, without a prefix. */
 export function word(hex: string): string {
   return hex.padStart(64, '0')
 }
 
-/** Length and padded content of a `bytes` argument (`0x…`), without a prefix. */
 export function bytesWords(data: string): string {
   const hex = data.slice(2)
   return word((hex.length / 2).toString(16)) + hex.padEnd(Math.ceil(hex.length / 64) * 64, '0')

@@ -3,7 +3,7 @@ import type { RailStatus } from './rail-status.ts'
 
 const daysOfFigures = 30
 
-/** Micro-USDC per worker and day without the top earner, averaged over 30 days; null where unknown or one is paid. */
+/** Without the top earner, averaged over 30 days; null where unknown or one worker is paid. */
 export function expectedMicroUsdcPerDay(
   figures: Pick<Figures, 'tpv30dMicroUsdc' | 'uniqueWorkers30d' | 'topWorkerShare'>,
 ): number | null {
@@ -12,7 +12,6 @@ export function expectedMicroUsdcPerDay(
   return Math.floor((volume * (1 - topShare)) / (workers - 1) / daysOfFigures)
 }
 
-/** Micro-USDC spent per creator and day over 30 days; null where unknown or zero. */
 function creatorMicroUsdcPerDay(
   figures: Pick<Figures, 'tpv30dMicroUsdc' | 'uniqueCreators30d'>,
 ): number | null {
@@ -33,10 +32,9 @@ export interface ArbitrageRail {
   readonly entryCostMicroUsdc: number
   readonly evidenceTier: EvidenceTier
   readonly figuresSource: 'poll' | 'audit'
-  /** No successful poll in the last two poll cycles. */
   readonly stale: boolean
   readonly pollFailed: boolean
-  /** Open flags besides those about failed polls and stale figures. */
+  /** Without flags about failed polls and stale figures. */
   readonly flags: readonly {
     readonly severity: 'info' | 'warning' | 'critical'
     readonly title: string
@@ -48,7 +46,6 @@ export interface Expectation {
   readonly perCreatorMicroUsdc: number | null
   readonly perWorkerMicroUsdc: number | null
   readonly breakevenDays: number | null
-  /** 0 to 1, two decimals; see `confidenceRule`. */
   readonly confidence: number
   readonly caveats: readonly string[]
 }

@@ -8,7 +8,7 @@ export function isJsonObject(value: JsonValue | undefined): value is JsonObject 
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The value has no canonical form. The message starts with the path, such as `.a[3]`. */
+/** The message starts with the path, such as `.a[3]`. */
 export class CanonicalJsonError extends Error {
   override readonly name = 'CanonicalJsonError'
 }
@@ -20,22 +20,15 @@ export const SIGNATURE_FIELDS = [
   'oath_signature',
 ] as const
 
-/**
- * The canonical text of a value (RFC 8785); its UTF-8 bytes are hashed and signed.
- * @throws CanonicalJsonError for anything but null, booleans, finite numbers, strings, arrays and plain objects; for
- *   lone surrogates, cycles, nesting over 1,000, and integers beyond 2^53-1 that would print digits they may not have
- *   had
- */
+/** RFC 8785, with nesting up to 1,000. @throws CanonicalJsonError for values without an exact form */
 export function canonicalize(value: unknown): string {
   return write(value, COMPACT, 0)
 }
 
-/** Sorted members, two-space indentation, final newline: for people and diffs. */
 export function prettySorted(value: unknown): string {
   return `${write(value, '\n', 0)}\n`
 }
 
-/** Copies the value with each present signature field set to the empty string; signers hash this form. */
 export function zeroSignatureFields<T extends object>(value: T): T {
   const copy = { ...value }
   for (const field of SIGNATURE_FIELDS) {
@@ -44,13 +37,12 @@ export function zeroSignatureFields<T extends object>(value: T): T {
   return copy
 }
 
-/** ECMAScript number printing (RFC 8785 section 3.2.2.3). @throws CanonicalJsonError for NaN and Infinity */
 export function canonicalNumber(value: number): string {
   if (!Number.isFinite(value)) throw new CanonicalJsonError(`${value} has no JSON form`)
   return String(value)
 }
 
-/** True for integers that print as digits which a double cannot represent exactly. */
+/** True for integers whose printed digits a double cannot represent exactly. */
 export function isInexactInteger(value: number): boolean {
   const magnitude = Math.abs(value)
   return magnitude > Number.MAX_SAFE_INTEGER && magnitude < EXPONENT_FORM_FROM
@@ -62,7 +54,7 @@ const EXPONENT_FORM_FROM = 1e21
 /** With the `u` flag a surrogate matches only without its partner. */
 const LONE_SURROGATE = /[\uD800-\uDFFF]/u
 
-// Concatenation is faster here than joining parts. `gap` is '' or a newline and the indentation.
+// Concatenation is faster here than joining. `gap` is '' or a newline and the indentation.
 function write(value: unknown, gap: string, depth: number): string {
   if (typeof value === 'string') return writeString(value)
   if (typeof value === 'number') return writeNumber(value)
@@ -127,7 +119,6 @@ function isSorted(names: readonly string[]): boolean {
   return true
 }
 
-/** Writes a child and prefixes errors with its place. */
 function within(value: unknown, gap: string, depth: number, place: string | number): string {
   try {
     return write(value, gap, depth)

@@ -1,6 +1,5 @@
 interface Chain {
   readonly txForm: RegExp
-  /** For error messages. */
   readonly txText: string
   readonly explorer: (txHash: string) => string
 }
@@ -29,14 +28,12 @@ const chains: Readonly<Record<string, Chain>> = {
   },
 }
 
-/** The problem with a transaction hash, or null. */
 export function txHashProblem(chain: string, txHash: string): string | null {
   const known = chains[chain]
   if (known === undefined) return `${chain} has no transactions`
   return known.txForm.test(txHash) ? null : `on ${chain} it is ${known.txText}`
 }
 
-/** Null for a chain without an explorer. */
 export function explorerUrl(chain: string, txHash: string): string | null {
   return chains[chain]?.explorer(txHash) ?? null
 }

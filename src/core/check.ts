@@ -1,4 +1,3 @@
-/** The result of one check. */
 export interface Check {
   readonly what: string
   readonly good: boolean

@@ -1,24 +1,15 @@
-/** Bounds for work that runs at the same time: promises only, no timers and no clock. */
-
-/**
- * Called for a caller that has to wait. `withdraw` takes it out of the queue and rejects its `acquire`; it does nothing
- * once the wait is over. The function that is returned is called when the wait ends, whichever way.
- */
+/** Called when a caller must wait. `withdraw` rejects its `acquire`; the returned function runs when the wait ends. */
 export type OnWait = (withdraw: (reason: Error) => void) => () => void
 
-/** A number of permits, granted first come, first served. Each permit that was granted needs one `release`. */
+/** Permits in order of arrival. Each granted permit needs one `release`. */
 export interface Semaphore {
-  /** Resolves when the caller has a permit; synchronously taken where one is free. */
+  /** Takes a free permit synchronously. */
   readonly acquire: (onWait?: OnWait) => Promise<void>
-  /** Takes a free permit and returns true, or returns false without waiting. */
   readonly tryAcquire: () => boolean
-  /** Hands the permit to the caller that has waited longest. */
   readonly release: () => void
-  /** Does the work with a permit. */
   readonly run: <Result>(work: () => Promise<Result>) => Promise<Result>
-  /** Permits in use now. */
   readonly active: () => number
-  /** Permits granted so far. Two equal readings mean that the holders are still the same. */
+  /** Permits granted so far: equal readings mean unchanged holders. */
   readonly grants: () => number
 }
 
@@ -77,20 +68,16 @@ export function createSemaphore(permits: number): Semaphore {
   }
 }
 
-/** A semaphore with one permit. */
 export function createMutex(): Semaphore {
   return createSemaphore(1)
 }
 
-/** Runs work in the order of the calls, each when the one before has ended. A failure stops nothing that follows. */
+/** Runs work in the order of the calls; a failure does not stop later calls. */
 export function createSerialQueue(): Semaphore['run'] {
   return createMutex().run
 }
 
-/**
- * Maps items with at most `limit` calls of `work` at a time and returns the results in the order of the items. After a
- * failure nothing further starts; the first failure is thrown when all that had started has ended.
- */
+/** Results in the order of the items. After a failure nothing further starts; it is thrown at the end. */
 export async function mapConcurrent<Item, Result>(
   items: Iterable<Item>,
   limit: number,
@@ -115,10 +102,7 @@ export async function mapConcurrent<Item, Result>(
   return results
 }
 
-/**
- * Lets `perTick` callers go on in each tick; the others wait in order.
- * @param defer runs a function in the next tick, such as `setImmediate`
- */
+/** Starts `perTick` callers per tick; the others wait in order. `defer` runs a function in the next tick. */
 export function createTickThrottle(
   perTick: number,
   defer: (next: () => void) => void,

@@ -1,4 +1,4 @@
-/** Opaque cursors: a sequence number with the name of its list, so that each works for its own list only. */
+/** Opaque cursors: a sequence number with the name of its list. */
 
 const FORM = /^([a-z]+)\.(0|[1-9]\d{0,15})$/
 
@@ -10,7 +10,7 @@ export function decodeCursor(list: string, cursor: string): number | null {
   if (!/^[A-Za-z0-9]{2,64}$/.test(cursor)) return null
   const match = FORM.exec(decode(cursor))
   const seq = Number(match?.[2] ?? Number.NaN)
-  // Refuses other spellings of the same cursor.
+  // Rejects other spellings of the same cursor.
   return match?.[1] === list && encodeCursor(list, seq) === cursor ? seq : null
 }
 

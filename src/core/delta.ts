@@ -1,4 +1,3 @@
-/** Most entries per list; `truncated` shows that there were more. */
 export const deltaLimit = 200
 
 interface DeltaInput<Rail, Receipt, Flag, Opportunity> {

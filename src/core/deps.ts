@@ -1,12 +1,9 @@
-/**
- * The outside world as values. Only the two `main.ts` make the real ones; everything else is given them.
- * Types only, so that no knot of imports can form here.
- */
+/** External effects as values: only the two `main.ts` create the real ones. */
 
 export interface Clock {
-  /** Milliseconds since the Unix epoch. Read once per operation and passed on. */
+  /** Unix milliseconds. Read once per operation. */
   readonly now: () => number
-  /** Milliseconds of a clock that never goes back; for durations only. */
+  /** Milliseconds of a monotonic clock, for durations only. */
   readonly monotonic: () => number
   /** Resolves after `delayMs`, or rejects with the signal's reason. */
   readonly sleep: (delayMs: number, signal?: AbortSignal) => Promise<void>

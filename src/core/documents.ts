@@ -19,7 +19,7 @@ export const MANIFEST_MAX_AGE_SECONDS = 60
 export const CURRENT_LINK = 'current'
 export const GENERATIONS_DIR = 'generations'
 
-/** Content codings (RFC 9110 section 8.4.1), best first, with their file suffix. */
+/** Content codings (RFC 9110 section 8.4.1) with their file suffix, best first. */
 const ENCODINGS = { br: '.br', gzip: '.gz' } as const satisfies Record<string, string>
 export type Encoding = keyof typeof ENCODINGS
 
@@ -30,7 +30,7 @@ export const timeSchema = z
 const encodedBody = z.strictObject({ sha256: sha256Hex, size: z.int().min(0) })
 export const kidSchema = z.string().regex(/^[0-9a-f]{16}$/)
 
-/** Plain URL characters: no `..`, no hidden file but `.well-known`, no percent sign. */
+/** No `..`, no hidden file but `.well-known`, no percent sign. */
 const DOCUMENT_PATH = /^\/$|^(?:\/(?:\.well-known|[A-Za-z0-9_~-][A-Za-z0-9._~-]*))+$/
 
 const manifestEntrySchema = z
@@ -41,10 +41,8 @@ const manifestEntrySchema = z
     size: z.int().min(0),
     content_type: z.string().min(3).max(128),
     max_age: z.int().min(0),
-    /** base64 of the 64-byte ed25519 signature over the identity bytes. */
     signature: z.string().regex(/^[A-Za-z0-9+/]{86}==$/),
     kid: kidSchema,
-    /** Last change of the document's facts; the `computed_at` of JSON documents. */
     changed_at: timeSchema,
     encodings: z.strictObject({ br: encodedBody.optional(), gzip: encodedBody.optional() }),
   })
@@ -53,7 +51,7 @@ const manifestEntrySchema = z
     message: 'is not the file of its path',
   })
 
-/** `/snapshot.json`: every published path, sorted, without duplicates. */
+/** `/snapshot.json`: every published path, sorted and unique. */
 export const manifestSchema = z
   .strictObject({
     computed_at: timeSchema,
@@ -80,7 +78,7 @@ function before(left: ManifestEntry | undefined, right: ManifestEntry): boolean 
   return left !== undefined && left.path < right.path
 }
 
-/** Text of `set_sha256` in the format of `sha256sum --check`: one `<sha256>  <file>` line per document. */
+/** Text of `set_sha256`, in the format of `sha256sum --check`. */
 export function manifestSetText(
   documents: readonly Pick<ManifestEntry, 'sha256' | 'file'>[],
 ): string {
@@ -127,11 +125,11 @@ export function encodedFile(file: string, encoding: Encoding): string {
   return `${file}${ENCODINGS[encoding]}`
 }
 
-/** A cache may serve stale bytes for five times their freshness while it revalidates. */
+/** Stale content may be served for five times its lifetime during revalidation (RFC 5861). */
 const STALE_WHILE_REVALIDATE_FACTOR = 5
 const STALE_IF_ERROR_SECONDS = 86_400
 
-/** `Cache-Control` (RFC 9111, RFC 5861); starts with `public, max-age=N`. */
+/** `Cache-Control` (RFC 9111). */
 export function cacheControl(maxAgeSeconds: number): string {
   const staleSeconds = maxAgeSeconds * STALE_WHILE_REVALIDATE_FACTOR
   return `public, max-age=${maxAgeSeconds}, stale-while-revalidate=${staleSeconds}, stale-if-error=${STALE_IF_ERROR_SECONDS}`

@@ -18,10 +18,7 @@ export const SMALL_ORDER_ENCODINGS: ReadonlySet<string> = new Set([
   'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff',
 ])
 
-/**
- * True for a canonical y (RFC 8032 section 5.1.3) of no small order; whether the point is on the curve is not
- * checked.
- */
+/** True for a canonical y (RFC 8032 section 5.1.3) of no small order; membership of the curve is not checked. */
 export function isUsablePoint(encoded: Uint8Array): boolean {
   return (
     encoded.length === 32 &&

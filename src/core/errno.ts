@@ -1,4 +1,3 @@
-/** True for an operating system error with this code, such as `ENOENT`. */
 export function isErrno(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code
 }

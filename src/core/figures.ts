@@ -3,7 +3,6 @@ import { entriesOf } from './entries.ts'
 /** Null is unknown; 0 is known to be zero. */
 export type Figure = number | null
 
-/** Volumes in micro-USDC. */
 export interface Figures {
   readonly tpv30dMicroUsdc: Figure
   readonly tpv7dMicroUsdc: Figure
@@ -11,13 +10,11 @@ export interface Figures {
   readonly tpv7dRawMicroUsdc: Figure
   readonly uniqueCreators30d: Figure
   readonly uniqueWorkers30d: Figure
-  /** 0 to 1. */
   readonly topWorkerShare: Figure
   /** Payers with a real budget; null falls back to `uniqueCreators30d`. */
   readonly creatorsWithBudget30d: Figure
   /** Payouts, or activity where a rail pays nobody. */
   readonly activity30d: Figure
-  /** Unix milliseconds. */
   readonly lastPayoutAtMs: Figure
 }
 
@@ -56,10 +53,9 @@ export interface Measurement {
 
 export type CountedFigure = Exclude<keyof Figures, 'lastPayoutAtMs'>
 
-/** A larger volume is an error of the source. */
 const maxVolumeMicroUsdc = 1_000_000_000 * 1_000_000
 
-/** Why figures cannot be true, one text per figure; empty when they can. */
+/** One text per figure that cannot be true. */
 export function impossibleFigures(figures: Figures): readonly string[] {
   const problems: string[] = []
   for (const [name, value] of entriesOf(figures)) {
@@ -82,7 +78,7 @@ export function impossibleFigures(figures: Figures): readonly string[] {
   return problems
 }
 
-/** The first is never more than the second. */
+/** The first never exceeds the second. */
 const orderedPairs: readonly (readonly [CountedFigure, CountedFigure])[] = [
   ['tpv7dMicroUsdc', 'tpv30dMicroUsdc'],
   ['tpv7dRawMicroUsdc', 'tpv30dRawMicroUsdc'],

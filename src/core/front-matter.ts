@@ -12,12 +12,7 @@ const LIST_ITEM = /\s*(?:("(?:[^"\\]|\\["\\])*"|'(?:[^']|'')*')\s*|([^,"'[\]{}][
 /** Text that YAML reads as something other than a plain string. */
 const NOT_PLAIN = /^["'?:,[\]{}#&*!|>%@`]|^-(?: |$)|: |:$| #/
 
-/**
- * Splits a document into front matter and body. Accepts a subset of YAML that every reader understands alike: one
- * `key: value` per line, where a value is a plain or quoted string or a flow list of them. All scalars stay strings;
- * blank lines and `#` lines are skipped; line ends become LF.
- * @throws Error whose message starts with the line number, counted from 1
- */
+/** Accepts a subset of YAML: one string or flow list per line. @throws Error that starts with the line number */
 export function parseFrontMatter(text: string): FrontMatter {
   const lines = text.split(/\r?\n/)
   if (lines[0] !== FENCE) throw malformed(1, `the text does not open with "${FENCE}"`)

@@ -1,16 +1,13 @@
-/**
- * Generic cell rate algorithm (ITU-T I.371): one number per key, the theoretical arrival time (TAT) in milliseconds.
- */
+/** Generic cell rate algorithm (ITU-T I.371): the key's theoretical arrival time (TAT) in milliseconds. */
 
 export interface GcraDecision {
   readonly allowed: boolean
   readonly remaining: number
   readonly retryAfterMs: number
-  /** The value to store. A refused request leaves the TAT unchanged. */
   readonly newTatMs: number
 }
 
-/** Decides on one request; an unknown key has any TAT up to `nowMs`. `burst` requests are allowed at once. */
+/** An unknown key has any TAT up to `nowMs`; `burst` requests are allowed at once. */
 export function gcra(
   tatMs: number,
   nowMs: number,

@@ -1,4 +1,3 @@
-/** Lower-case hex without a prefix. */
 export function bytesToHex(bytes: Uint8Array): string {
   let hex = ''
   for (const byte of bytes) hex += byte.toString(16).padStart(2, '0')

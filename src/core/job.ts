@@ -1,6 +1,5 @@
 /**
- * The states of a job on the exchange and who may move it, as one table. Pure: whoever stores a job asks
- * here first, and writes what the answer says.
+ * States of a job on the exchange and the roles that may change them:
  *
  *   none ─post→ open ─award→ awarded ─deliver→ delivered ─accept→ accepted
  *               │bid↺         │                │dispute → disputed ─accept→ accepted
@@ -38,11 +37,9 @@ export const noPaymentReason = 'issued by the job exchange for accepted work: no
 export const jobRoles = ['poster', 'awardee', 'bidder', 'stranger', 'clock'] as const
 export type JobRole = (typeof jobRoles)[number]
 
-/** `none`: the job does not exist yet. */
 export interface JobState {
   readonly status: JobStatus | 'none'
   readonly deadlineMs: number
-  /** Null unless a delivery waits for an answer. */
   readonly deliveredMs: number | null
 }
 
@@ -96,21 +93,19 @@ const rules = {
 
 export const maxDeadlineMs = 365 * dayMs
 
-/** The poster's time to answer a delivery; afterwards it counts as accepted. */
+/** Time to answer a delivery before it is accepted automatically. */
 export const answerDays = 14
 
-/** Unix milliseconds of the automatic acceptance, or null. */
 export function answerDueMs({ status, deliveredMs }: Pick<JobState, 'status' | 'deliveredMs'>) {
   return status !== 'delivered' || deliveredMs === null ? null : deliveredMs + answerDays * dayMs
 }
 
-/** True for states that end at the deadline. */
 export function endsByTime(status: JobState['status']): boolean {
   const moves: Rule['moves'] = rules.expire.moves
   return moves[status] !== undefined
 }
 
-/** The state at a time, with a passed deadline applied even where it was not written yet. */
+/** Applies a passed deadline even where it is not stored yet. */
 export function statusAt<Status extends JobState['status']>(
   job: { readonly status: Status; readonly deadlineMs: number },
   nowMs: number,
@@ -118,7 +113,7 @@ export function statusAt<Status extends JobState['status']>(
   return endsByTime(job.status) && nowMs >= job.deadlineMs ? 'expired' : job.status
 }
 
-/** The state after an event, or a refusal. The role is checked first, so that refusals tell strangers nothing. */
+/** Checks the role first, so that a refusal reveals no state to strangers. */
 export function decide(job: JobState, event: JobEvent, role: JobRole, nowMs: number): JobDecision {
   const rule: Rule = rules[event]
   if (job.status === 'none' && event !== 'post') return refusal('unknown_job', 'no such job')
@@ -137,7 +132,6 @@ export function decide(job: JobState, event: JobEvent, role: JobRole, nowMs: num
   return { ok: true, status: next }
 }
 
-/** The reason why an answer to a delivery is too early (by the clock) or too late; null where it is in time. */
 function untimelyAnswer(
   job: JobState,
   event: JobEvent,

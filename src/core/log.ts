@@ -1,12 +1,12 @@
 import type { Log, LogFields } from './deps.ts'
-/** JSON lines: one object per line with `time`, `level` and `message` first, then the fields. */
+/** JSON lines: `time`, `level` and `message` first, then the fields. */
 import { isoTime } from './time.ts'
 
 const levels = { debug: 10, info: 20, warn: 30, error: 40, silent: 100 } as const
 export type LogLevel = keyof typeof levels
 type LineLevel = Exclude<LogLevel, 'silent'>
 
-/** A name that says its value is a credential. What stands under one never reaches the log. */
+/** Values under these names are never logged. */
 const SECRET_NAME =
   /auth|signature|secret|token|passw|credential|cookie|payment|private|bearer|(?:^|_)(?:key|code|email|seed)$/i
 const REDACTED = '[redacted]'
@@ -15,16 +15,15 @@ const MAX_VALUE_LENGTH = 2000
 export interface LogDeps {
   readonly level: LogLevel
   readonly now: () => number
-  /** Takes whole lines, each with its newline. */
   readonly write: (lines: string) => void
-  /** Runs a function soon, such as `setImmediate`: lines of one turn are written together. */
+  /** Such as `setImmediate`: lines of one tick are written together. */
   readonly defer: (flush: () => void) => void
 }
 
 export interface LineLog extends Log {
-  /** Whether lines of this level are written, so that a caller can spare the work of making one. */
+  /** Lets callers skip building lines that would be dropped. */
   readonly isEnabled: (level: LineLevel) => boolean
-  /** Writes what is still held; for the end of the process. */
+  /** Writes buffered lines; call before the process exits. */
   readonly flush: () => void
 }
 
@@ -42,7 +41,7 @@ export function createLog({ level, now, write, defer }: LogDeps): LineLog {
       if (!isEnabled(line)) return
       if (held === '') defer(flush)
       held += formatLine(isoTime(now()), line, message, fields)
-      // A process that is about to end badly gets no later turn.
+      // A crashing process gets no later tick.
       if (line === 'error') flush()
     }
   return {
@@ -55,7 +54,6 @@ export function createLog({ level, now, write, defer }: LogDeps): LineLog {
   }
 }
 
-/** The same log with fields that stand on every line, such as the id of a request. */
 export function withFields(log: Log, bound: LogFields): Log {
   return {
     debug: (message, fields) => log.debug(message, { ...bound, ...fields }),

@@ -1,6 +1,4 @@
-/** Names that look alike, and names made to look like others. */
-
-/** For each Latin letter or digit the lower-case letters (after NFKC) and signs that look like it. */
+/** Letters (lower case, after NFKC) and signs that resemble a Latin letter or digit. */
 const lookAlikes: Readonly<Record<string, string>> = {
   '3': 'з',
   a: 'аαɑ@',
@@ -33,16 +31,15 @@ const drawnLike = new Map(
   ),
 )
 
-/** Capitals whose lower-case letters look different. */
+/** Capitals that resemble another letter than their lower case does. */
 const capitals = new Map(Object.entries({ Ν: 'n', Η: 'h', Υ: 'y', Μ: 'm', Ζ: 'z' }))
 
-/** Equal for names that look alike: ignores case, spaces, punctuation and marks. Null where no letter or digit is left. */
+/** Ignores case, spaces, punctuation and marks; null without a letter or digit. */
 export function skeletonOf(name: string): string | null {
   const wide = Array.from(name.normalize('NFKC'), (letter) => capitals.get(letter) ?? letter)
   const letters = wide.join('').toLowerCase().normalize('NFD').replaceAll(/\p{M}/gu, '')
   const drawn = Array.from(letters, (letter) => drawnLike.get(letter) ?? letter).join('')
   const bare = drawn.replaceAll(/[^\p{L}\p{N}]/gu, '')
-  // Pairs that read as one letter.
   const read = bare.replaceAll('rn', 'm').replaceAll('vv', 'w').replaceAll('cl', 'd')
   return read === '' ? null : read
 }

@@ -1,4 +1,4 @@
-/** Amounts are integers of micro-USDC internally and decimal numbers on the wire. */
+/** Amounts are integers of micro-USDC internally and decimal numbers in JSON. */
 
 export const microPerUsdc = 1_000_000
 export const maxAmountUsdc = 1_000_000_000
@@ -8,7 +8,7 @@ export function toUsdc(amountMicroUsdc: number): number {
   return amountMicroUsdc / microPerUsdc
 }
 
-/** Micro-USDC of a number or decimal string up to 1,000,000,000, or null: amounts are never rounded. */
+/** Accepts up to 1,000,000,000 USDC; null where the amount would be rounded. */
 export function parseUsdc(amount: number | string): number | null {
   const match = decimalForm.exec(typeof amount === 'string' ? amount : decimalText(amount))
   if (match === null) return null
@@ -17,7 +17,7 @@ export function parseUsdc(amount: number | string): number | null {
   return amountMicroUsdc <= maxAmountUsdc * microPerUsdc ? amountMicroUsdc : null
 }
 
-/** Micro-USDC of token base units, rounded down; null beyond the safe range. */
+/** Rounds down; null beyond the safe range. */
 export function microFromBaseUnits(baseUnits: bigint, decimals: number): number | null {
   const shift = decimals - 6
   const micro = shift >= 0 ? baseUnits / 10n ** BigInt(shift) : baseUnits * 10n ** BigInt(-shift)

@@ -1,18 +1,16 @@
-/** Numbers in running text. */
-
-/** Groups of three: `12,345`, `1,204.50`. Takes the result of `toFixed` or `String`. */
+/** `12,345`, `1,204.50`; takes the result of `toFixed` or `String`. */
 export function grouped(digits: string): string {
   const [whole = '', fraction] = digits.split('.')
   const groups = whole.replace(/\B(?=(?:\d{3})+$)/g, ',')
   return fraction === undefined ? groups : `${groups}.${fraction}`
 }
 
-/** For readers: `1 rail`, `3 rails`, `1,204 rails`. */
+/** `1 rail`, `1,204 rails`. */
 export function counted(count: number, noun: string): string {
   return withNoun(grouped(String(count)), count, noun)
 }
 
-/** For logs and commits, without grouping: `1 rail`, `1204 rails`. */
+/** For logs and commits: `1204 rails`. */
 export function numbered(count: number, noun: string): string {
   return withNoun(String(count), count, noun)
 }

@@ -1,19 +1,13 @@
-/**
- * The preview image of a page: 1200 by 630, SVG with only `rect`, `path` and `text` elements. Names enter as text.
- */
+/** The preview image of a page (1200 by 630) as SVG of `rect`, `path` and `text` elements. */
 import { graphemes, textWidth, wrap } from './text-lines.ts'
 import { xmlText } from './xml-text.ts'
 
 export interface Card {
-  /** The kind of page. */
   readonly kicker: string
   readonly title: string
-  /** The state, at the right. */
   readonly mark: { readonly word: string; readonly tone: Tone } | null
-  /** At most four. */
   readonly figures: readonly { readonly label: string; readonly value: string }[]
   readonly drawing: Drawing | null
-  /** The age of the figures. */
   readonly note: string
 }
 
@@ -23,13 +17,12 @@ type Drawing =
   | {
       readonly kind: 'line'
       readonly caption: string
-      /** Evenly spaced, oldest first. Null is unknown and drawn as a gap. */
+      /** Evenly spaced, oldest first; null is drawn as a gap. */
       readonly values: readonly (number | null)[]
     }
   | {
       readonly kind: 'bars'
       readonly caption: string
-      /** At most five. */
       readonly bars: readonly Bar[]
     }
   | { readonly kind: 'text'; readonly text: string }
@@ -37,13 +30,11 @@ type Drawing =
 export interface Bar {
   readonly name: string
   readonly value: number
-  /** The formatted value. */
   readonly text: string
 }
 
 export const cardWidth = 1200
 export const cardHeight = 630
-/** Grapheme clusters of one name. */
 const maxName = 80
 
 const left = 64
@@ -106,7 +97,6 @@ function pill({ word, tone }: NonNullable<Card['mark']>): string {
   )
 }
 
-/** Font size and number of lines depend on the length of the title. */
 function titleLines({ title }: Card): string {
   const columns = textWidth(graphemes(title, maxName + 1))
   const [size, width] = columns <= 29 ? [58, 29] : columns <= 68 ? [46, 36] : [40, maxName / 2]
@@ -201,7 +191,6 @@ interface TextOptions {
   readonly fill?: string
   readonly bold?: boolean
   readonly serif?: boolean
-  /** The part of the text that is placed at `x`; its start by default. */
   readonly anchor?: 'middle' | 'end'
 }
 
@@ -236,7 +225,6 @@ function clip(content: string, width: number): string {
   return wrap(content, width, 1)[0] ?? ''
 }
 
-/** Rounded to hundredths of a pixel. */
 function px(value: number): string {
   return String(Math.round(value * 100) / 100)
 }

@@ -1,9 +1,5 @@
-/** Results of checking a receipt's transaction on its chain. */
-
 export const checkVerdicts = [
-  /** No checker for this chain. */
   'unchecked',
-  /** Known to the node, not in a block. */
   'pending',
   'not_found',
   /** The transfer is in a block that may be reorganised. */

@@ -7,7 +7,7 @@ export type OutboundUrl =
 const MAX_LENGTH = 2048
 const MAX_HOST_LENGTH = 253
 
-/** https, an ASCII host, an optional `:443`, then a path or query in visible ASCII. */
+/** https, an ASCII host, optional `:443`, path or query in visible ASCII. */
 const PLAIN = /^https:\/\/([a-z0-9.-]{1,253})(?::443)?(?:[/?][\x21-\x7e]*)?$/i
 const LABEL = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/
 
@@ -28,7 +28,6 @@ const localSuffixes = [
   'private',
 ] as const
 
-/** Accepts https on port 443 to a host name in one spelling. `problem` is a text for the caller. */
 export function checkOutboundUrl(text: string): OutboundUrl {
   const problem = problemOf(text)
   if (problem !== null) return { ok: false, problem }
@@ -45,7 +44,7 @@ function problemOf(text: string): string | null {
     return 'must name a host in letters, digits, hyphens and dots, on port 443, in visible ASCII'
   }
   if (!URL.canParse(text)) return 'is not an address'
-  // A host that the parser rewrites is a number in disguise.
+  // The parser rewrites hosts that are numbers in disguise.
   if (new URL(text).hostname !== host) return 'must name its host in normal form'
   return hostProblem(host)
 }

@@ -1,4 +1,4 @@
-/** Contents of preview images, from published documents. Unknown is a word, never a zero. */
+/** Contents of preview images. An unknown figure is a word, never a zero. */
 import { counted, grouped } from './number-text.ts'
 import type { Bar, Card, Tone } from './og-card.ts'
 import { dayMs, parseTime } from './time.ts'
@@ -19,7 +19,6 @@ export interface CardRail {
   readonly stale: boolean
 }
 
-/** A poll in the history of a rail; an unknown figure is null. */
 export interface CardPoll {
   readonly polled_at: string
   readonly tpv_30d_usdc: number | null
@@ -248,7 +247,6 @@ const statusTones: Readonly<Record<string, Tone>> = {
   dormant: 'plain',
 }
 
-/** Null if the figure is named in `unknown_figures`; its value is then 0. */
 function known(
   rail: CardRail,
   name: 'tpv_30d_usdc' | 'unique_workers_30d' | 'top_worker_share',
@@ -260,7 +258,6 @@ function barOf(name: string, value: number | null, format: (value: number) => st
   return value === null ? null : { name, value, text: format(value) }
 }
 
-/** The five largest positive values; null if there are none. */
 function bars(caption: string, all: readonly (Bar | null)[]): Card['drawing'] {
   const found = all
     .filter((bar) => bar !== null)
@@ -272,12 +269,11 @@ function bars(caption: string, all: readonly (Bar | null)[]): Card['drawing'] {
 
 const seriesDays = 30
 
-/** The last known value of each of the thirty days up to the newest poll, oldest first. */
+/** The last known value of each of the last thirty days, oldest first. */
 function dailyVolume(polls: readonly CardPoll[]): (number | null)[] {
   const days = polls.map(({ polled_at: at }) => Math.floor((parseTime(at) ?? 0) / dayMs))
   const last = days.reduce((a, b) => Math.max(a, b), 0)
   const byDay = new Map<number, number>()
-  // Polls are newest first, so the first known value of a day is its last.
   for (const [at, { tpv_30d_usdc: value }] of polls.entries()) {
     const day = days[at] ?? 0
     if (value !== null && !byDay.has(day)) byDay.set(day, value)
@@ -294,7 +290,7 @@ function newest(rails: readonly CardRail[]): string {
   return dated(polled.length === 0 ? 'audit of' : 'polled', times.at(-1))
 }
 
-/** Without the time of day, so that a card changes with figures and not with every poll. */
+/** Without the time of day, so that a card changes only with its figures. */
 function dated(what: string, time: string | null | undefined): string {
   return time === null || time === undefined ? '' : `${what} ${time.slice(0, 10)}`
 }
@@ -319,10 +315,7 @@ function whole(value: number): string {
   return grouped(String(value))
 }
 
-/**
- * `9,999`, `12.3k`, `1.23M`: from 10,000 on the first three digits, truncated. A preview image is therefore not drawn
- * again with every receipt.
- */
+/** `9,999`, `12.3k`, `1.23M`: truncated to three digits, so that a card rarely changes. */
 function countOf(value: number): string {
   const size = value < 10_000 ? undefined : sizes.find(([limit]) => value >= limit)
   if (size === undefined) return whole(value)

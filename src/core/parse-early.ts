@@ -1,12 +1,11 @@
 import type { z } from 'zod'
 
-/** Enough for any error message worth quoting. */
 const MOST_TEXT = 4096
 
 /** Missing in zod's types, but used by its own `validate`. */
 const upToFirstIssue = { reportInput: false, abortEarly: true }
 
-/** Like `safeParse`, but stops at the first issue: a million wrong elements would otherwise make a million issues. */
+/** Stops at the first issue: a million wrong elements would create a million issues. */
 export function parseEarly<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -14,7 +13,7 @@ export function parseEarly<Schema extends z.ZodType>(
   return schema.safeParse(value, upToFirstIssue)
 }
 
-/** Cuts untrusted text at a space, since some patterns take quadratic time; no URL or secret is split. */
+/** Cuts at a space, so that no URL or secret is split. Longer text would be slow to match. */
 export function beginningOf(text: string): string {
   if (text.length <= MOST_TEXT) return text
   const cut = text.slice(0, MOST_TEXT)

@@ -1,4 +1,3 @@
-/** Partner handles and the state table of subscriptions. */
 import { dayMs } from './time.ts'
 
 /** Words that are paths under `/partners` or look official. */
@@ -17,7 +16,6 @@ const reservedHandles = [
 
 export const HANDLE = /^[a-z0-9-]{3,32}$/
 
-/** True for an allowed handle, which may still be in use. */
 export function isFreeHandle(handle: string): boolean {
   return HANDLE.test(handle) && !reservedHandles.some((reserved) => reserved === handle)
 }
@@ -25,11 +23,10 @@ export function isFreeHandle(handle: string): boolean {
 export const subscriptionStatuses = ['pending', 'active', 'past_due', 'cancelled'] as const
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number]
 
-/** `period_over`: the paid period ended. `time_to_pay_over`: the grace period, or a signup's time to pay, ended. */
+/** `period_over`: the paid period ended. `time_to_pay_over`: the grace period or the time to pay for a signup ended. */
 export const subscriptionEvents = ['paid', 'period_over', 'time_to_pay_over', 'cancel'] as const
 export type SubscriptionEvent = (typeof subscriptionEvents)[number]
 
-/** Null where the event changes nothing. */
 export const subscriptionTransitions = {
   pending: {
     paid: 'active',
@@ -57,9 +54,7 @@ export const subscriptionTransitions = {
 >
 
 export const PERIOD_MS = 30 * dayMs
-/** How long a partner may still read after the paid period. */
 export const GRACE_MS = 7 * dayMs
-/** How long a signup may take to pay. */
 export const PATIENCE_MS = 14 * dayMs
 
 export const tierNames = ['free', 'starter', 'pro', 'team', 'enterprise'] as const
@@ -67,24 +62,22 @@ export type TierName = (typeof tierNames)[number]
 
 export interface PaidPeriod {
   readonly tier: TierName
-  /** Unix milliseconds, end excluded. */
   readonly fromMs: number
   readonly untilMs: number
   /** 0 for tiers granted by the operator. */
   readonly valueMicroUsdc: number
 }
 
-/** What follows the paid time: a renewal payment, the free tier, or the end. */
+/** Successor of the paid time: a renewal, the free tier, or the end. */
 export const followUps = ['renewal', 'free', 'end'] as const
 export type ExpiryAction = (typeof followUps)[number]
 
 export interface PartnerSubscription {
   readonly tier: TierName
   readonly status: SubscriptionStatus
-  /** Unix milliseconds; null for the free tier and before the first payment. */
   readonly renewsAtMs: number | null
   readonly createdAtMs: number
-  /** In order and without gaps; past periods may be included. */
+  /** In order and without gaps; may include past periods. */
   readonly periods: readonly PaidPeriod[]
   readonly onExpiry: ExpiryAction
 }
@@ -94,7 +87,6 @@ export function newSubscription(tier: TierName, nowMs: number): PartnerSubscript
   return { tier, status, renewsAtMs: null, createdAtMs: nowMs, periods: [], onExpiry: 'renewal' }
 }
 
-/** Applies everything that has expired by then, written or not. */
 export function subscriptionAt(
   subscription: PartnerSubscription,
   nowMs: number,
@@ -118,7 +110,6 @@ export function subscriptionAt(
   return { ...subscription, tier, status: moved }
 }
 
-/** Paid periods that are not over. */
 export function periodsFrom(
   { periods }: Pick<PartnerSubscription, 'periods'>,
   nowMs: number,
@@ -149,7 +140,6 @@ function freeOf(subscription: PartnerSubscription): PartnerSubscription {
   }
 }
 
-/** Switches to the free tier, now or when the paid time ends. */
 export function switchToFree(
   subscription: PartnerSubscription,
   nowMs: number,
@@ -160,7 +150,7 @@ export function switchToFree(
     : freeOf(subscription)
 }
 
-/** Paid time stays until its end; a subscription without paid time ends now. */
+/** Keeps paid time until its end; without paid time the subscription ends now. */
 export function cancelSubscription(
   subscription: PartnerSubscription,
   nowMs: number,
@@ -171,7 +161,7 @@ export function cancelSubscription(
   return status === null ? current : { ...current, status }
 }
 
-/** Grants a tier without value in an exchange. Paid time is moved behind it. */
+/** Grants a tier without value in an exchange; moves paid time behind it. */
 export function grantTier(
   subscription: PartnerSubscription,
   grant: { readonly tier: TierName; readonly days: number },
@@ -191,7 +181,7 @@ export function grantTier(
   return { ...subscription, tier, status: 'active', renewsAtMs, periods, onExpiry: 'renewal' }
 }
 
-/** Only active partners write; partners in the grace period may still read. */
+/** Partners in the grace period may read but not write. */
 export function mayUse(status: SubscriptionStatus, use: 'read' | 'write'): boolean {
   return status === 'active' || (status === 'past_due' && use === 'read')
 }

@@ -6,7 +6,7 @@ import type { FlagContext, FlagFinding } from './flags/kind.ts'
 import { statusOf } from './rail-status.ts'
 import type { RailStatus, StatusBasis } from './rail-status.ts'
 
-/** A rail between two polls. Times in Unix milliseconds. */
+/** Times in Unix milliseconds. */
 export interface RailState {
   readonly rail: string
   readonly status: RailStatus
@@ -23,7 +23,7 @@ export interface RailState {
   readonly consecutiveFailures: number
 }
 
-/** `impossible`: figures that were refused, which fails the poll. */
+/** `impossible`: refused figures, which fail the poll. */
 export type PollOutcome =
   | { readonly kind: 'good'; readonly measurement: Measurement }
   | { readonly kind: 'failed'; readonly error: string; readonly impossible: readonly string[] }
@@ -39,13 +39,11 @@ export interface PollFacts {
 export interface PollDecision {
   readonly state: RailState
   readonly transition: { readonly from: RailStatus; readonly to: RailStatus } | null
-  /** Flags whose condition is met after this poll; opening an open flag again changes nothing. */
+  /** Flags whose condition is met; opening an open flag changes nothing. */
   readonly raised: readonly { readonly kind: RailFlagKind; readonly finding: FlagFinding }[]
-  /** Flags that were evaluated and whose condition is not met. */
   readonly cleared: readonly RailFlagKind[]
 }
 
-/** The state of a rail before its first poll. */
 export function stateFromAudit(audit: {
   readonly rail: string
   readonly status: RailStatus
@@ -69,7 +67,7 @@ export function stateFromAudit(audit: {
   }
 }
 
-/** A failed poll keeps figures and status; a good one replaces them. */
+/** A failed poll keeps figures and status. */
 export function decidePoll(past: RailState, outcome: PollOutcome, facts: PollFacts): PollDecision {
   return outcome.kind === 'good'
     ? decideGood(past, outcome.measurement, facts)

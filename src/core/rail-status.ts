@@ -2,20 +2,19 @@ import type { Figures } from './figures.ts'
 
 export type RailStatus = 'paying' | 'pre-traction' | 'concentrated' | 'potemkin' | 'dormant'
 
-/** `activity`: the rail pays nobody, so activity counts instead of payouts and it is never `paying`. */
+/** `activity`: the rail pays nobody; activity replaces payouts, and it is never `paying`. */
 export type StatusBasis = 'payments' | 'activity'
 
 export const concentratedAbove = 0.9
 export const tractionCreators = 5
 
 export interface StatusVerdict {
-  /** Null when too little is known; the status then stays. */
+  /** Null where too little is known: the status stays. */
   readonly status: RailStatus | null
-  /** Rules skipped for an unknown figure, as sentences for `notes`. */
   readonly skipped: readonly string[]
 }
 
-/** Applies the first matching rule: dormant, potemkin, concentrated, pre-traction, else paying. */
+/** The first matching rule: dormant, potemkin, concentrated, pre-traction, else paying. */
 export function statusOf(figures: Figures, basis: StatusBasis): StatusVerdict {
   const volume = basis === 'payments' ? figures.tpv30dMicroUsdc : null
   const { activity30d: activity, uniqueCreators30d: creators, topWorkerShare: topShare } = figures

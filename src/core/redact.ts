@@ -2,14 +2,13 @@
 
 export const maxRedactedLength = 300
 
-/** Longer text is cut before it is read. */
 export const maxReadLength = 16_384
-/** The cut moves back to a space within this distance, so that no secret is split. */
+/** A cut moves back to a space within this distance, so that no secret is split. */
 const cutBackLength = 1024
 
 const hidden = '[redacted]'
 
-/** Each pattern takes linear time: only its last part is unbounded. URLs need more and are parsed by hand. */
+/** Linear time: only the last part of each pattern is unbounded. URLs are parsed by hand. */
 export const patterns: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/\b(bearer|basic|digest|negotiate)\s{1,32}[\w.~+/=-]{4,}/gi, `$1 ${hidden}`],
   [
@@ -21,21 +20,17 @@ export const patterns: readonly (readonly [pattern: RegExp, replacement: string]
   [/\b(?:0x)?[0-9a-f]{32}\w*/gi, hidden],
 ]
 
-// oxlint-disable-next-line no-control-regex -- control characters are what is removed
+// oxlint-disable-next-line no-control-regex -- control characters are removed
 const controls = /[\u0000-\u001F\u007F-\u009F\u2028\u2029]+/g
 const run = /[^\s"'<>]+/g
 const scheme = /\b[a-z][a-z0-9+.-]{1,20}:$/i
 const schemeLength = 22
-/** Long runs of letters and digits: base64, base58 or keys. UUIDs are not secrets. */
+/** base64, base58 or keys; UUIDs are not secrets. */
 const longToken = /[A-Za-z0-9_-]{24,}(?:={1,2}(?![\w=]))?/g
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/**
- * Removes credentials and query strings of URLs, bearer tokens, named keys, and long hex or base64 runs. Returns one
- * line of at most 300 characters; idempotent. Reads the first 16 KiB.
- */
+/** Removes secrets from up to 16 KiB of text. Returns one line of at most 300 characters; idempotent. */
 export function redact(text: string): string {
-  // Control characters first, so that they cannot split a secret.
   let clean = start(text).replaceAll(controls, ' ').replaceAll(run, withoutSecretParts)
   for (const [pattern, replacement] of patterns) clean = clean.replaceAll(pattern, replacement)
   clean = clean.replaceAll(longToken, (token) => (isSecret(token) ? hidden : token)).trim()
@@ -50,7 +45,7 @@ function start(text: string): string {
   return space > maxReadLength - cutBackLength ? read.slice(0, space) : read
 }
 
-/** Drops credentials and query of the URLs in a run without spaces, reading each part between slashes once. */
+/** Drops credentials and queries of URLs, reading each part between slashes once. */
 function withoutSecretParts(text: string): string {
   const parts = text.split('/')
   const lastAssignment = text.lastIndexOf('=')
@@ -76,7 +71,6 @@ function endsInScheme(text: string): boolean {
   return scheme.test(text.slice(-schemeLength))
 }
 
-/** Cuts paths of this machine to their last part. */
 export function withoutDirectories(text: string): string {
   return text.replaceAll(/(^|[\s'"`(=:,])\/(?:[^\s/'"`]+\/)+/g, '$1')
 }

@@ -1,28 +1,23 @@
-/**
- * Reputation score: the sum of amount_usdc * weight * exp(-age_days / 60) over the ledger's entries. Since all
- * entries decay alike, a wallet stores one sum at a fixed epoch, and readers scale it to their time. Entry values are
- * whole micro-USDC, and the sum is a double to which entries are added in the order of their sequence numbers, so
- * that every recomputation gives the same 64 bits (until 116 years after the epoch).
- */
+/** Sum of amount_usdc * weight * exp(-age_days / 60); all entries decay alike, so one sum at an epoch is stored. */
 import { dayMs } from './time.ts'
 
 export const reputationDecayDays = 60
-/** 2026-01-01T00:00:00Z. Never changes: all stored sums refer to it. */
+/** 2026-01-01T00:00:00Z. All stored sums refer to it: never change it. */
 const epochMs = 1_767_225_600_000
 const decayMs = reputationDecayDays * dayMs
 
-/** Weight in tenths. The job exchange sees no payment: two partners could otherwise give each other any score. */
+/** In tenths. The exchange sees no payment: partners could otherwise grant each other any score. */
 export const evidenceTenths = { onchain: 10, platform: 8, exchange: 0, signed: 0 } as const
 
 export const reputationFormula =
   'rep_score = sum over ledger entries of amount_usdc * weight * exp(-age_days / 60); weight = evidence (1 verified on chain, 0.8 issued by a registered platform, 0 issued by the job exchange for accepted work, which shows no payment, 0 self-signed only) * payer (1, 1/2, 1/3, ... for the first, second, third, ... verified receipt of one payer; 0 when payer and worker are one wallet); amount_usdc * weight is rounded down to 6 decimals; a reversal counts with its negative; the age of an entry counts from counts_from'
 
-/** `payerRank` counts receipts of one payer from 1; null where payer and worker are the same wallet. */
+/** `payerRank` counts receipts of one payer from 1; null where payer and worker are one wallet. */
 export function weightOf(tenths: number, payerRank: number | null): number {
   return payerRank === null ? 0 : tenths / 10 / payerRank
 }
 
-/** Amount times weight in micro-USDC, rounded down; exact beyond 2^53. */
+/** Rounded down; exact beyond 2^53. */
 export function valueMicroUsdc(
   amountMicroUsdc: number,
   tenths: number,
@@ -32,11 +27,10 @@ export function valueMicroUsdc(
   return Number((BigInt(amountMicroUsdc) * BigInt(tenths)) / (10n * BigInt(payerRank)))
 }
 
-/** Totals of one wallet. Times are RFC 3339. */
+/** Times are RFC 3339. */
 export interface Standing {
   readonly decayedSumAtEpoch: number
   readonly entries: number
-  /** Verified receipts that count, those from the worker's own wallet excluded. */
   readonly receipts: number
   readonly lifetimeMicroUsdc: number
   readonly firstReceiptAt: string | null
@@ -50,9 +44,8 @@ export interface EntryEffect {
   readonly kind: EntryKind
   readonly amountMicroUsdc: number
   readonly weight: number
-  /** Signed, whole micro-USDC. */
   readonly valueMicroUsdc: number
-  /** Start of its age; a reversal has that of the entry it reverses, so that both cancel. */
+  /** Start of its age. A reversal repeats that of its entry, so that both cancel. */
   readonly countsFrom: string
   readonly createdAt: string
 }
@@ -66,7 +59,7 @@ export const noStanding: Standing = {
   lastReceiptAt: null,
 }
 
-/** Applying all entries in order gives the stored totals. */
+/** In the order of sequence numbers, so that a recomputation gives the same double. */
 export function applyEntry(standing: Standing, entry: EntryEffect): Standing {
   const base = {
     ...standing,
@@ -92,7 +85,6 @@ export function applyEntry(standing: Standing, entry: EntryEffect): Standing {
   }
 }
 
-/** The score in USDC with six decimals; never negative. */
 export function scoreAt(decayedSumAtEpoch: number, nowMs: number): number {
   const microUsdc = decayedSumAtEpoch * Math.exp((epochMs - nowMs) / decayMs)
   return Math.max(0, Math.round(microUsdc)) / 1_000_000

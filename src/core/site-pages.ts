@@ -1,4 +1,3 @@
-/** Pages that the builder publishes and the service sends as error responses. */
+/** Pages that the builder publishes and the service sends as errors; `/503` for all 5xx. */
 export const notFoundPage = '/404'
-/** For 5xx. */
 export const troublePage = '/503'

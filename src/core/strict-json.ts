@@ -1,7 +1,7 @@
 import { isInexactInteger } from './canonical-json.ts'
 import type { JsonValue } from './canonical-json.ts'
 
-/** `position` counts UTF-16 units from 0; the message names it and, where that helps, what to send instead. */
+/** `position` counts UTF-16 units from 0. */
 export class StrictJsonError extends Error {
   override readonly name = 'StrictJsonError'
   readonly position: number
@@ -13,16 +13,10 @@ export class StrictJsonError extends Error {
 }
 
 export interface StrictJsonLimits {
-  /** Nesting limit; 32 by default. */
   readonly maxDepth?: number
 }
 
-/**
- * Parses JSON (RFC 8259) and refuses what parsers read differently (I-JSON, RFC 7493): invalid UTF-8, byte order
- * marks, duplicate names, lone surrogates, integers beyond 2^53-1, numbers too large for a double, deep nesting,
- * trailing text, and the name `__proto__`.
- * @throws StrictJsonError
- */
+/** Parses JSON (RFC 8259) and rejects what parsers read differently (I-JSON, RFC 7493). @throws StrictJsonError */
 export function parseStrictJson(bytes: Uint8Array, limits: StrictJsonLimits = {}): JsonValue {
   return parseStrictJsonText(decodeUtf8(bytes), limits)
 }
@@ -162,7 +156,6 @@ function parseString(cursor: Cursor): string {
   throw new StrictJsonError(openedAt, 'a string without its closing quote')
 }
 
-/** The engine decodes escapes; the quoted body contains nothing else. */
 function unescape(text: string, openedAt: number, closedAt: number): string {
   let value: unknown
   try {
@@ -170,7 +163,6 @@ function unescape(text: string, openedAt: number, closedAt: number): string {
   } catch {
     throw new StrictJsonError(openedAt, 'an escape that JSON lacks; send \\u and four hex digits')
   }
-  // In decoded UTF-8 only an escape can make a lone surrogate.
   if (typeof value !== 'string' || LONE_SURROGATE.test(value)) {
     throw new StrictJsonError(openedAt, 'a lone surrogate in a string; escape both halves')
   }

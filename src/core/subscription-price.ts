@@ -1,6 +1,4 @@
-/**
- * Tier purchases in micro-USDC: paid time of equal or higher tiers stays; lower tiers are exchanged at their price.
- */
+/** Tier purchases in micro-USDC: paid time of lower tiers is exchanged at its price, other paid time stays. */
 import { PERIOD_MS, periodsFrom, subscriptionAt, tierNames } from './partner.ts'
 import type { PaidPeriod, PartnerSubscription, TierName } from './partner.ts'
 import { hourMs } from './time.ts'
@@ -12,13 +10,12 @@ export interface Offer {
 
 export interface Quote extends Offer {
   readonly creditMicroUsdc: number
-  /** 0 where the credit covers the price. */
   readonly dueMicroUsdc: number
   readonly fromMs: number
   readonly untilMs: number
 }
 
-/** Most periods paid ahead, the current one included. */
+/** Maximum periods paid ahead, including the current one. */
 export const MOST_PERIODS = 12
 
 export function quoteOf(subscription: PartnerSubscription, offer: Offer, nowMs: number): Quote {
@@ -39,11 +36,10 @@ export function isPaidAhead(
 
 export interface SubscriptionPayment extends Offer {
   readonly paidMicroUsdc: number
-  /** The credit is that of the quote. */
   readonly quotedAtMs: number
 }
 
-/** Applies a payment; never refuses, since the money has moved. */
+/** Never refuses, since the money has moved. */
 export function afterPurchase(
   subscription: PartnerSubscription,
   purchase: SubscriptionPayment,
@@ -66,7 +62,7 @@ export function afterPurchase(
   return { subscription: subscriptionAt(paid, nowMs), bought }
 }
 
-/** Removes a reversed payment: its credit keeps its time, and later periods move forward. */
+/** Removes a reversed payment: its credit keeps its time, later periods move forward. */
 export function afterUndone(
   subscription: PartnerSubscription,
   gone: Offer & { readonly paidMicroUsdc: number; readonly creditMicroUsdc: number },
@@ -94,7 +90,7 @@ export function afterUndone(
   return subscriptionAt({ ...subscription, periods: rest, renewsAtMs }, nowMs)
 }
 
-/** Where a new period goes. `follows`: the end of the period it follows; null where it starts now. */
+/** `follows`: the end of the period before; null where the new period starts now. */
 function placeOf(
   subscription: PartnerSubscription,
   tier: TierName,
@@ -115,13 +111,12 @@ function placeOf(
   return { kept, creditMicroUsdc, follows: end ?? lateEnd(subscription, tier, nowMs) }
 }
 
-/** Within the grace period the same tier continues where it ended. */
 function lateEnd(subscription: PartnerSubscription, tier: TierName, nowMs: number): number | null {
   const current = subscriptionAt(subscription, nowMs)
   return current.status === 'past_due' && current.tier === tier ? current.renewsAtMs : null
 }
 
-/** Value of a period's unused time, in whole hours, rounded up. */
+/** Whole hours, rounded up. */
 function unusedOf({ fromMs, untilMs, valueMicroUsdc }: PaidPeriod, nowMs: number): number {
   const lengthMs = untilMs - fromMs
   const restMs = Math.min(lengthMs, Math.ceil((untilMs - nowMs) / hourMs) * hourMs)
@@ -132,7 +127,7 @@ function lengthOf(valueMicroUsdc: number, { priceMicroUsdc }: Offer): number {
   return shareUp(PERIOD_MS, valueMicroUsdc, priceMicroUsdc)
 }
 
-/** `whole` * `part` / `total`, rounded up; exact beyond 2^53. */
+/** Rounded up; exact beyond 2^53. */
 function shareUp(whole: number, part: number, total: number): number {
   const [product, divisor] = [BigInt(whole) * BigInt(part), BigInt(total)]
   return Number((product + divisor - 1n) / divisor)

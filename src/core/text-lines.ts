@@ -1,19 +1,17 @@
-/** Breaks untrusted text into lines of a drawing, bounded in visible width and in code points. */
+/** Breaks untrusted text into lines, bounded in columns and in code points. */
 
-/** Control characters and direction overrides, which are removed. */
-// oxlint-disable-next-line no-control-regex -- controls are what is taken out
+// oxlint-disable-next-line no-control-regex -- control characters are removed
 const unseen = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ufeff]/gu
 const space = /[\s\u2028\u2029]+/gu
 
 /** Longer grapheme clusters stack marks over the rest of the page. */
 const MAX_CODE_POINTS = 8
 const MAX_UNITS = 4000
-/** Characters that never combine with their neighbours. */
 const single = /^[\u0020-\u007e\u00a1-\u00ff\u2010-\u2027\u2030-\u205e]*$/
 
 let segmenter: Intl.Segmenter | null = null
 
-/** At most `max` grapheme clusters (UAX #29), with spaces collapsed and control characters removed. */
+/** Collapses spaces and removes control characters (clusters as in UAX #29). */
 export function graphemes(text: string, max: number): string[] {
   const clean = text.slice(0, MAX_UNITS).replace(space, ' ').replace(unseen, '').trim()
   if (single.test(clean)) return Array.from(clean.slice(0, max))
@@ -36,7 +34,6 @@ export function textWidth(characters: readonly string[]): number {
   return characters.reduce((sum, character) => sum + columns(character), 0)
 }
 
-/** At most `maxLines` lines of `width` columns, with an ellipsis if the text is longer. */
 export function wrap(text: string, width: number, maxLines: number): string[] {
   let rest = graphemes(text, width * maxLines + 1)
   const lines: string[] = []
@@ -64,7 +61,7 @@ export function wrap(text: string, width: number, maxLines: number): string[] {
   return lines
 }
 
-/** The number of characters that fit; at least one, so that every line makes progress. */
+/** At least one, so that every line makes progress. */
 function fitting(characters: readonly string[], width: number): number {
   let used = 0
   let fits = 0

@@ -7,7 +7,7 @@ import { bytesToHex, hexToBytes } from './hex.ts'
 export const WALLET_KINDS = ['evm', 'solana', 'near'] as const
 export type WalletKind = (typeof WALLET_KINDS)[number]
 
-/** `id` is the same for every accepted spelling of a wallet. */
+/** `id` is the same for every accepted spelling. */
 export interface Wallet {
   readonly kind: WalletKind
   /** Lower-case hex for EVM and NEAR, base58 for Solana. */
@@ -20,14 +20,14 @@ export class WalletError extends Error {
   override readonly name = 'WalletError'
 }
 
-/** Reads an EVM address, a Solana address or a NEAR implicit account; nothing is trimmed. @throws WalletError */
+/** Reads an EVM address, a Solana address or a NEAR implicit account without trimming. @throws WalletError */
 export function parseWallet(text: string): Wallet {
   if (/^0x/i.test(text)) return parseEvm(text)
   if (/^[0-9a-f]{64}$/.test(text)) return parseEd25519('near', text, hexToBytes(text))
   return parseEd25519('solana', text, decodeBase58(text, 32))
 }
 
-/** The 32-byte ed25519 key of a Solana or NEAR wallet; null for EVM. */
+/** Null for EVM. */
 export function walletPublicKey(wallet: Wallet): Uint8Array | null {
   if (wallet.kind === 'evm') return null
   return wallet.kind === 'solana' ? decodeBase58(wallet.id, 32) : hexToBytes(wallet.id)

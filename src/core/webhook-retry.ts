@@ -1,6 +1,6 @@
 import { hourMs, minuteMs, secondMs } from './time.ts'
 
-/** Waits between attempts, as Standard Webhooks proposes; the first attempt is immediate. */
+/** As Standard Webhooks proposes; the first attempt is immediate. */
 const waitsMs = [
   5 * secondMs,
   5 * minuteMs,
@@ -13,12 +13,12 @@ const waitsMs = [
   24 * hourMs,
 ] as const
 
-/** Random extra share of each wait, so that deliveries that failed together are not retried together. */
+/** Random extra share, so that deliveries that failed together are not retried together. */
 const jitterShare = 0.1
 
 export const maxAttempts = waitsMs.length + 1
 
-/** Milliseconds until the next attempt after `failed` failures; null after the last. `unit` is uniform in [0, 1). */
+/** Null after the last attempt. `unit` is uniform in [0, 1). */
 export function retryWaitMs(failed: number, unit: number): number | null {
   const waitMs = waitsMs[failed - 1]
   return waitMs === undefined ? null : Math.round(waitMs * (1 + jitterShare * unit))

@@ -1,4 +1,3 @@
-/** Forwards an application to a rail: fixed address and body template. */
 import type { ApplyBlock } from '../contract/schemas/application.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
 import { OutboundError } from './pinned-fetch.ts'
@@ -18,7 +17,6 @@ export type ForwardResult =
   | { readonly outcome: 'accepted' | 'refused'; readonly status: number; readonly fault: null }
   | { readonly outcome: 'failed'; readonly status: null; readonly fault: string }
 
-/** The reason why the values do not fit the rail's form, or null. */
 export function fieldProblem(
   block: ApplyBlock,
   fields: ApplicationValues['fields'],
@@ -34,7 +32,7 @@ export function fieldProblem(
   return null
 }
 
-/** Sends the application once. Failures of the rail become a result, not an error. */
+/** Failures of the rail become a result, not an error. */
 export async function forwardApplication(
   send: PinnedFetch,
   block: ApplyBlock,
@@ -61,7 +59,7 @@ export async function forwardApplication(
   }
 }
 
-/** Replaces whole strings only, so that no value can become a part of another. Missing fields are left out. */
+/** Replaces whole strings only, so that no value becomes part of another. Omits missing fields. */
 function filled(body: ApplyBlock['body'], values: ApplicationValues): JsonObject {
   const known = new Map([
     ['{application_id}', values.applicationId],

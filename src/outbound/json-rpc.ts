@@ -1,4 +1,4 @@
-/** The messages of JSON-RPC 2.0. https://www.jsonrpc.org/specification */
+/** JSON-RPC 2.0. https://www.jsonrpc.org/specification */
 import { z } from 'zod'
 
 import { beginningOf, parseEarly } from '../core/parse-early.ts'
@@ -8,7 +8,6 @@ export interface RpcCall {
   readonly params: readonly unknown[]
 }
 
-/** An error object of the node. */
 export class RpcError extends Error {
   override readonly name = 'RpcError'
   readonly code: number
@@ -34,16 +33,13 @@ const replyObject = z.object({
   error: errorObject.nullish(),
 })
 
-/** One object for one call, since not every node accepts batches, else an array. Ids count up from `firstId`. */
+/** One object for one call, since not every node accepts batches, else an array. */
 export function requestBody(calls: readonly RpcCall[], firstId = 1): unknown {
   const requests = calls.map((call, at) => ({ jsonrpc: '2.0', id: firstId + at, ...call }))
   return requests.length === 1 ? requests[0] : requests
 }
 
-/**
- * The replies in the order of the calls; null for a call without a reply.
- * @throws RpcError for a batch that was refused as a whole; TypeError for a body that is not JSON-RPC
- */
+/** In the order of the calls; null without a reply. @throws RpcError for a refused batch; TypeError for other JSON */
 export function parseReplies(body: unknown, calls: number, firstId = 1): (RpcReply | null)[] {
   const parsed = parseEarly(z.array(replyObject), Array.isArray(body) ? body : [body])
   if (!parsed.success) throw new TypeError('the answer is not JSON-RPC')

@@ -1,8 +1,4 @@
-/**
- * One HTTPS request to a URL that a caller supplied. The name is resolved once, every address must be public, and the
- * connection goes to the first of them only; the certificate is checked for the name. Redirects are not followed and
- * bodies are not inflated.
- */
+/** One HTTPS request to an untrusted URL: resolved once to public addresses, without redirects or inflation. */
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { RequestOptions } from 'node:https'
@@ -16,7 +12,7 @@ import { TimeoutError, withTimeout } from './timeout.ts'
 export interface OutboundRequest {
   readonly url: string
   readonly method: 'GET' | 'POST'
-  /** Sent besides Host, Accept-Encoding, Content-Length and Connection. */
+  /** Host, Accept-Encoding, Content-Length and Connection are added. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
@@ -33,7 +29,6 @@ export interface OutboundAnswer {
   /** 3xx included: redirects are not followed. */
   readonly status: number
   readonly contentType: string | null
-  /** Null where the response has a content coding. */
   readonly body: Buffer | null
 }
 
@@ -45,7 +40,7 @@ export type OutboundFault =
   | 'timeout'
   | 'too_large'
 
-/** No response. The message may be shown to the caller who supplied the URL. */
+/** Messages may be shown to the caller who supplied the URL. */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError'
   readonly fault: OutboundFault
@@ -63,9 +58,8 @@ export type PinnedFetch = (
   limits: OutboundLimits,
 ) => Promise<OutboundAnswer>
 
-/** Stand-in for the Internet in tests; no setting leads here. */
+/** Replaces the Internet in tests; no setting creates it. */
 export interface TestNetwork {
-  /** Addresses that are accepted although they are not public. */
   readonly allowAddresses: readonly string[]
   readonly port: number
   readonly ca: string
@@ -94,7 +88,7 @@ export function createPinnedFetch(deps: {
   }
 }
 
-/** The address to connect to. One bad address refuses the name, since the next look-up may return that one alone. */
+/** One bad address refuses the name, since the next look-up may return that one alone. */
 async function pinnedAddress(
   host: string,
   resolve: Resolve,
@@ -139,7 +133,7 @@ function requestOptions(
       'Content-Length': String(Buffer.byteLength(request.body)),
       Connection: 'close',
     },
-    // A kept connection could be to an address that was checked for another name.
+    // A reused connection could be to an address that was checked for another name.
     agent: false,
     lookup: (_host, { all }, answer) => {
       if (all === true) answer(null, [pinned])
@@ -160,11 +154,11 @@ function exchange(
   return new Promise((resolve, reject) => {
     const outgoing = httpsRequest(options)
     outgoing.on('error', () => {
-      // Aborts end here too; their reason is reported by `withTimeout`.
+      // Aborts end here too; `withTimeout` reports their reason.
       reject(new OutboundError('unreachable', 'The connection could not be made or broke off'))
     })
     outgoing.once('socket', (socket) => {
-      // Node skips `lookup` for numeric hosts; this check covers every way to a connection.
+      // Node skips `lookup` for numeric hosts; this check covers every connection.
       socket.once('connect', () => {
         if (samePeer(socket.remoteAddress, pinned.address)) return
         reject(new OutboundError('refused_address', 'The connection went to another address'))

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** The IANA special-purpose registry for IPv4 (RFC 6890), reachable blocks included, multicast and reserved ranges. */
+/** IANA special-purpose registry for IPv4 (RFC 6890), including multicast and reserved ranges. */
 const specialIpv4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -21,7 +21,7 @@ const specialIpv4 = [
   '224.0.0.0/3',
 ] as const
 
-/** Special blocks within 2000::/3, the only part of IPv6 that is assigned as global unicast (RFC 4291 section 2.4). */
+/** Special blocks within 2000::/3, the only global unicast part of IPv6 (RFC 4291 section 2.4). */
 const specialIpv6 = [
   // Teredo, ORCHID, benchmarking, AMT, DRIP and other IETF protocols.
   '2001::/23',

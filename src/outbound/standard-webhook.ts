@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 
 const PREFIX = 'whsec_'
 
-/** `whsec_` and base64 of 32 bytes, derived from the installation's secret and never stored. */
+/** `whsec_` and base64 of 32 bytes, derived and never stored. */
 export function webhookSecret(
   keyedHash: (purpose: string, text: string) => string,
   subscriptionId: string,
@@ -12,7 +12,7 @@ export function webhookSecret(
   return `${PREFIX}${key.toString('base64')}`
 }
 
-/** The headers of one attempt. `id` is the same for all attempts and contains no dot. */
+/** `id` is the same for all attempts and contains no dot. */
 export function webhookHeaders(message: {
   readonly id: string
   readonly timeMs: number

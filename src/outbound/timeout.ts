@@ -5,7 +5,6 @@ import { secondMs } from '../core/time.ts'
 
 export interface TimeLimit {
   readonly timeoutMs: number
-  /** Real time unless given. */
   readonly clock?: Pick<Clock, 'sleep'>
   /** Ends the work early with the signal's reason. */
   readonly signal?: AbortSignal | undefined
@@ -20,9 +19,8 @@ export class TimeoutError extends Error {
 }
 
 /**
- * Runs work with a time limit. Its signal aborts at the limit, on the caller's signal and once the work has ended.
- * The result is raced against the signal, since `fetch` and `AbortSignal.any` may lose an abort between headers and
- * body (nodejs/undici#4068).
+ * The signal aborts at the limit, on the caller's signal and at the end. The result is raced against it, since `fetch`
+ * and `AbortSignal.any` may lose an abort between headers and body (nodejs/undici#4068).
  * @throws TimeoutError, the reason of `signal`, or the error of the work
  */
 export async function withTimeout<Result>(
@@ -34,10 +32,7 @@ export async function withTimeout<Result>(
   })
 }
 
-/**
- * Like `withTimeout`, but waits until the work has ended: for work that heeds the signal in every step and must not
- * overlap with what follows. A result that arrives in spite of the signal counts.
- */
+/** Waits until the work has ended: for work that must not overlap with later work. A late result counts. */
 export async function withTimeoutAwaited<Result>(
   { timeoutMs, clock = realTime, signal }: TimeLimit,
   work: (signal: AbortSignal) => Promise<Result>,

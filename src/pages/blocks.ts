@@ -1,4 +1,4 @@
-/** Blocks of a page in both forms. A Markdown block has no final line end; the page puts blank lines between blocks. */
+/** Blocks of a page in both forms. A Markdown block has no final line break. */
 import { inline, link, longestBacktickRun, renderInline, strong } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import { html, trusted } from './html.ts'
@@ -14,7 +14,6 @@ export function heading(level: 2 | 3, label: Inline, id: string): HtmlAndMarkdow
   }
 }
 
-/** Blocks under a second-level heading. */
 export function section(
   id: string,
   title: Inline,
@@ -35,7 +34,7 @@ export function stacked(blocks: readonly (HtmlAndMarkdown | null)[]): HtmlAndMar
   }
 }
 
-/** Escapes text that would open a heading, a list or a rule at the start of a line. */
+/** Escapes characters that would open a heading, a list or a rule. */
 function lineStart(md: string): string {
   return md.trim().replace(/^(?:(\d+)([.)])|([#>+=-]))/, '$1\\$2$3')
 }
@@ -48,7 +47,7 @@ export function para(content: Inline, className = ''): HtmlAndMarkdown {
   }
 }
 
-/** The first paragraph of a page, set larger. */
+/** Set larger than other paragraphs. */
 export function introduction(content: Inline): HtmlAndMarkdown {
   return para(content, 'lede')
 }
@@ -75,12 +74,11 @@ export function steps(items: readonly Inline[]): HtmlAndMarkdown {
 
 export type Fact = readonly [term: string, value: Inline] | null
 
-/** A fact, or nothing where its value is undefined. */
 export function fact<T>(term: string, value: T | undefined, show: (value: T) => Inline): Fact {
   return value === undefined ? null : [term, show(value)]
 }
 
-/** Terms with their values; null entries are left out. */
+/** Null entries are omitted. */
 export function facts(entries: readonly Fact[]): HtmlAndMarkdown {
   const shown = entries
     .filter((entry) => entry !== null)
@@ -104,13 +102,11 @@ function nested(md: string): string {
   return md.startsWith('- ') ? `\n  ${md.replaceAll('\n', '\n  ')}` : md
 }
 
-/** Drawings side by side where the screen is wide enough. */
 export function pair(blocks: readonly HtmlAndMarkdown[]): HtmlAndMarkdown {
   const { html: inner, md } = stacked(blocks)
   return { html: html`<div class="pair">${inner}</div>`, md }
 }
 
-/** Large figures side by side, each with its unit and window. */
 export function tiles(
   entries: readonly (readonly [label: string, value: HtmlAndMarkdown, note: Inline])[],
 ): HtmlAndMarkdown {
@@ -142,7 +138,6 @@ export function notice(title: string, content: Inline): HtmlAndMarkdown {
   return { html: html`<p class="notice" role="note">${inner}</p>`, md: `> ${md.trim()}` }
 }
 
-/** A drawing with its caption, which is its whole Markdown form. */
 export function figure(svg: string, caption: Inline): HtmlAndMarkdown {
   const { html: inner, md } = renderInline(caption)
   return {
@@ -154,7 +149,7 @@ export function figure(svg: string, caption: Inline): HtmlAndMarkdown {
   }
 }
 
-/** Collapsed on the page, open in Markdown. */
+/** Collapsed in HTML, open in Markdown. */
 export function folded(summary: string, block: HtmlAndMarkdown): HtmlAndMarkdown {
   return {
     html: html`<details>
@@ -165,7 +160,7 @@ export function folded(summary: string, block: HtmlAndMarkdown): HtmlAndMarkdown
   }
 }
 
-/** A button that checks a signed document in the reader's browser. */
+/** Button that verifies a signed document in the browser. */
 export function verifyBox(documentPath: string, label = documentPath): HtmlAndMarkdown {
   const manual = inline`Checks ${link(documentPath, label)} as your browser receives it. To check it by hand, see ${link('/docs/verifying', 'how to verify')}.`
   return {
@@ -174,7 +169,7 @@ export function verifyBox(documentPath: string, label = documentPath): HtmlAndMa
   }
 }
 
-/** The same for a receipt without a signed document: checks its id and its own signature. */
+/** For a receipt without a signed document: checks its id and its own signature. */
 export function verifyReceiptBox(receiptId: string): HtmlAndMarkdown {
   const about = 'Computes the id from the content of the receipt and checks its own signature.'
   return {
@@ -195,12 +190,11 @@ function checkBox(attribute: Html, label: string, about: Html): Html {
   </div>`
 }
 
-/** HTML with a different Markdown form, or none. */
 export function htmlOnly(content: Html, md = ''): HtmlAndMarkdown {
   return { html: content, md }
 }
 
-/** Table of contents of a long page, collapsed if it has many entries. Markdown has its headings instead. */
+/** Collapsed if long. Markdown has its headings instead. */
 export function contents(entries: Links): HtmlAndMarkdown {
   const { html: row } = links(entries)
   const inner =
@@ -213,7 +207,6 @@ export function contents(entries: Links): HtmlAndMarkdown {
   return htmlOnly(html`<nav aria-label="On this page">${inner}</nav>`)
 }
 
-/** Links in a row. */
 export function links(entries: Links): HtmlAndMarkdown {
   const items = entries.filter((entry) => entry !== null).map(([href, label]) => link(href, label))
   return {

@@ -1,4 +1,3 @@
-/** Table cells with their sort keys. */
 import { amount, count, day, percent, time, timeMs } from './figures.ts'
 import type { TimeValue } from './figures.ts'
 import { cell } from './table.ts'
@@ -16,7 +15,6 @@ export function percentCell(share: number | null): TableCell {
   return cell(percent(share), share)
 }
 
-/** `none` replaces a missing time. */
 export function timeCell(at: TimeValue | null, none = 'unknown'): TableCell {
   return at === null ? cell(none, null) : cell(time(at), timeMs(at))
 }

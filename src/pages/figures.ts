@@ -1,4 +1,3 @@
-/** Figures, times and states as every page shows them. Unknown is a word, never a zero. */
 import { counted, grouped } from '../core/number-text.ts'
 import { dayMs, hourMs, isoTime } from '../core/time.ts'
 import { noContent } from './html-and-markdown.ts'
@@ -14,13 +13,13 @@ function plain(text: string): HtmlAndMarkdown {
   return { html: html`${text}`, md: text }
 }
 
-/** `1,204.50`; below a cent six decimals. */
+/** Below a cent with six decimals. */
 export function amountText(amountUsdc: number): string {
   const belowCent = amountUsdc > 0 && amountUsdc < 0.01
   return grouped(amountUsdc.toFixed(belowCent ? 6 : 2))
 }
 
-/** An amount without its unit, for columns that state it. */
+/** Without its unit, for columns that state it. */
 export function amount(amountUsdc: number | null): HtmlAndMarkdown {
   return amountUsdc === null ? unknown : plain(amountText(amountUsdc))
 }
@@ -33,12 +32,10 @@ export function count(value: number | null): HtmlAndMarkdown {
   return value === null ? unknown : plain(grouped(String(value)))
 }
 
-/** A fraction as a percentage with one decimal. */
 export function percent(share: number | null): HtmlAndMarkdown {
   return share === null ? unknown : plain(`${(share * 100).toFixed(1)} %`)
 }
 
-/** Unix milliseconds, or RFC 3339. */
 export type TimeValue = number | string
 
 /** `2026-11-21 05:30 UTC`; the script of the site adds the age. */
@@ -49,7 +46,6 @@ export function time(at: TimeValue | null): HtmlAndMarkdown {
   return { html: html`<time datetime="${iso}">${text}</time>`, md: text }
 }
 
-/** `2026-11-21`. */
 export function day(at: TimeValue | null): HtmlAndMarkdown {
   if (at === null) return unknown
   const date = isoTime(timeMs(at)).slice(0, 10)
@@ -60,7 +56,7 @@ export function timeMs(at: TimeValue): number {
   return typeof at === 'number' ? at : Date.parse(at)
 }
 
-/** Whole hours below two days, whole days above: coarse, so that pages rarely change with it. */
+/** Coarse, so that pages rarely change with it. */
 export function ageText(ageMs: number): string {
   const ago = Math.max(ageMs, 0)
   return ago < 2 * dayMs
@@ -68,7 +64,7 @@ export function ageText(ageMs: number): string {
     : counted(Math.floor(ago / dayMs), 'day')
 }
 
-/** A state in a pill. The word carries the meaning; the colour repeats it. */
+/** The word carries the meaning; the colour repeats it. */
 export function pill(word: string): HtmlAndMarkdown {
   return {
     html: html`<span class="pill" data-is="${word}">${word.replaceAll('_', ' ')}</span>`,
@@ -76,14 +72,13 @@ export function pill(word: string): HtmlAndMarkdown {
   }
 }
 
-/** A short warning beside a figure. */
 export function mark(text: string | null): HtmlAndMarkdown {
   return text === null
     ? noContent
     : { html: html` <span class="mark">${text}</span>`, md: ` (${text})` }
 }
 
-/** A wallet or hash: shortened on the page, complete in its title and in Markdown. */
+/** Shortened on the page, complete in its title and in Markdown. */
 export function hash(text: string): HtmlAndMarkdown {
   const short = text.length > 20 ? `${text.slice(0, 10)}…${text.slice(-6)}` : text
   return {

@@ -1,7 +1,4 @@
-/**
- * Pieces of a page in both forms, HTML and Markdown, made by one call, so that a page and its `.md` form cannot differ.
- * Text is escaped for both forms where it enters.
- */
+/** Pieces of a page in HTML and Markdown from one call, so that both forms agree. Text is escaped on entry. */
 import { html } from './html.ts'
 import type { Html } from './html.ts'
 
@@ -10,12 +7,12 @@ export interface HtmlAndMarkdown {
   readonly md: string
 }
 
-/** The parts of a sentence. Strings are text, never markup; null is nothing. */
+/** Strings are text, never markup; null is nothing. */
 export type Inline = string | number | HtmlAndMarkdown | null | readonly Inline[]
 
 export const noContent: HtmlAndMarkdown = { html: html``, md: '' }
 
-/** Template tag: the fixed words are trusted Markdown and text, the values are escaped unless already rendered. */
+/** Literal parts are trusted Markdown and text; values are escaped unless already rendered. */
 export function inline(
   strings: TemplateStringsArray,
   ...values: readonly Inline[]
@@ -35,7 +32,6 @@ export function renderInline(content: Inline): HtmlAndMarkdown {
   return 'md' in content ? content : concat(content.map(renderInline))
 }
 
-/** Joins without a separator. */
 export function concat(parts: readonly HtmlAndMarkdown[]): HtmlAndMarkdown {
   return { html: html`${parts.map((part) => part.html)}`, md: parts.map(({ md }) => md).join('') }
 }
@@ -47,14 +43,14 @@ export function join(parts: readonly Inline[], separator: string): HtmlAndMarkdo
   )
 }
 
-/** Escapes every character that means something in Markdown; line ends and control characters become spaces. */
+/** Escapes Markdown; line breaks and control characters become spaces. */
 export function markdownText(text: string): string {
   return text
     .replace(/[\s\p{Cc}]+/gu, ' ')
     .replace(/[\\`*_[\]<>|~&]/g, (character) => `\\${character}`)
 }
 
-/** Text from outside, isolated so that its direction marks end with it. */
+/** Isolated, so that its direction marks end with it. */
 export function untrustedText(text: string): HtmlAndMarkdown {
   return { html: html`<bdi>${text}</bdi>`, md: markdownText(text) }
 }
@@ -69,7 +65,7 @@ export function small(content: Inline): HtmlAndMarkdown {
   return { html: html`<small>${inner}</small>`, md }
 }
 
-/** Inline code. The Markdown fence is longer than any run of backticks inside. */
+/** The Markdown fence is longer than any run of backticks inside. */
 export function code(text: string): HtmlAndMarkdown {
   const flat = text.replace(/[\s\p{Cc}]+/gu, ' ')
   const ticks = '`'.repeat(longestBacktickRun(flat) + 1)
@@ -81,10 +77,10 @@ export function longestBacktickRun(text: string): number {
   return Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length))
 }
 
-/** Web addresses, paths of this site and anchors. Anything else, such as `javascript:`, is shown without a link. */
+/** Web addresses, paths of this site and anchors, but not `javascript:`. */
 const linkableAddress = /^(?:https?:\/\/[^\s"'<>\\]+|\/(?!\/)[^\s"'<>\\]*|#[\w-]+)$/i
 
-/** A link where the address is linkable, else the label alone. */
+/** The label alone where the address is not linkable. */
 export function link(href: string, label: Inline): HtmlAndMarkdown {
   const { html: inner, md } = renderInline(label)
   if (!linkableAddress.test(href)) return { html: inner, md }
@@ -98,7 +94,6 @@ export function link(href: string, label: Inline): HtmlAndMarkdown {
   }
 }
 
-/** A link labelled with its own address. */
 export function address(href: string): HtmlAndMarkdown {
   return link(href, untrustedText(href.replace(/^https?:\/\//, '').replace(/\/$/, '')))
 }

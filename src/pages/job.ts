@@ -1,4 +1,3 @@
-/** The page of one job of the exchange, and jobs as table rows. */
 import type { Job, JobDetail } from '../contract/schemas/job.ts'
 import { counted } from '../core/number-text.ts'
 import { fact, facts, introduction, links, para, section, steps } from './blocks.ts'
@@ -36,7 +35,7 @@ export function jobTable(caption: Inline, jobs: readonly Job[]): HtmlAndMarkdown
   })
 }
 
-/** With its history if the job is a `JobDetail`. */
+/** Includes the history of a `JobDetail`. */
 export function jobPage(job: Job | JobDetail, wallets: ReadonlySet<string>): SitePage {
   const detail = 'history' in job ? job : null
   return {

@@ -1,4 +1,4 @@
-/** The frame of every page: head, navigation, footer. No inline scripts or styles, nothing from another host. */
+/** The frame of every page. No inline scripts or styles, nothing from another host. */
 import { cardHeight, cardWidth } from '../core/og-card.ts'
 import { html } from './html.ts'
 import type { Html } from './html.ts'
@@ -54,13 +54,11 @@ const footer = [
 
 interface LayoutOptions {
   readonly site: { readonly url: string; readonly version: string }
-  /** Path of the preview image. */
   readonly image: string | null
   /** False for pages rendered on request, which are not signed and have no Markdown form. */
   readonly isPublished: boolean
 }
 
-/** The whole HTML document. */
 export function layout(page: SitePage, body: Html, options: LayoutOptions): string {
   const { site, image, isPublished } = options
   const { path, title, description } = page

@@ -1,4 +1,4 @@
-/** Search forms, and links to older entries of a list. Both lead to pages rendered on request. */
+/** Search forms and links to older entries; both lead to pages rendered on request. */
 import { htmlOnly } from './blocks.ts'
 import { link } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown } from './html-and-markdown.ts'
@@ -7,9 +7,7 @@ import { html } from './html.ts'
 export type SearchedList = 'receipts' | 'workers' | 'jobs' | 'partners'
 
 interface SearchKind {
-  /** Label of the search field. */
   readonly label: string
-  /** For readers of the Markdown form. */
   readonly api: string
 }
 
@@ -32,7 +30,7 @@ const searchKinds: Readonly<Record<SearchedList, SearchKind>> = {
   },
 }
 
-/** `query`: what was searched for; `result`: the number of matches in words. */
+/** `result`: the number of matches in words. */
 export function searchForm(kind: SearchedList, query = '', result = ''): HtmlAndMarkdown {
   const { label, api } = searchKinds[kind]
   return htmlOnly(
@@ -58,7 +56,6 @@ export function searchForm(kind: SearchedList, query = '', result = ''): HtmlAnd
   )
 }
 
-/** The list page that the service renders for a query or a cursor. */
 export function listPath(kind: SearchedList): string {
   return `/view/${kind}`
 }

@@ -1,4 +1,4 @@
-/** A page in both forms. The builder publishes pages; the service renders those that are not published. */
+/** The builder publishes pages; the service renders those that are not published. */
 import type { HtmlAndMarkdown } from './html-and-markdown.ts'
 
 export interface SitePage {
@@ -7,20 +7,20 @@ export interface SitePage {
   readonly title: string
   /** One sentence for search engines, feeds and llms.txt. */
   readonly description: string
-  /** Path of the navigation entry that is current on this page. */
+  /** Path of the current navigation entry. */
   readonly nav: string | null
   /** A function if the page declares its `inputs`. */
   readonly body: PageBlocks | (() => PageBlocks)
-  /** JSON value of everything the body depends on. A page is rendered again only if this or a field above changes. */
+  /** Everything the body depends on, as JSON: only changes of this or the fields above render the page again. */
   readonly inputs?: unknown
   readonly alternates?: readonly PageAlternate[]
-  /** Style sheets in addition to the common one. */
+  /** In addition to the common one. */
   readonly styles?: readonly string[]
-  /** Classic scripts, run in this order after the page has been parsed. */
+  /** Classic scripts, run in this order after parsing. */
   readonly scripts?: readonly string[]
   /** False if the Markdown form is a document from elsewhere. */
   readonly markdown?: false
-  /** False for pages left out of the sitemap and llms.txt, such as one receipt of thousands. */
+  /** False excludes the page from the sitemap and llms.txt, such as one receipt of thousands. */
   readonly listed?: false
   readonly robots?: 'noindex'
 }
@@ -37,12 +37,10 @@ export function jsonAlternate(href: string, title = 'JSON'): PageAlternate {
   return { type: 'application/json', href, title }
 }
 
-/** Path of the Markdown form of a page. */
 export function markdownPath(path: string): string {
   return path === '/' ? '/index.md' : `${path}.md`
 }
 
-/** Path of the preview image of a page, if it has one. */
 export function shareImage(path: string): string {
   return `/share${path === '/' ? '/home' : path}.png`
 }

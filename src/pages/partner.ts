@@ -1,4 +1,3 @@
-/** The page of one partner. */
 import { pathOf } from '../contract/routes.ts'
 import type { OathEntry, Partner } from '../contract/schemas/partner.ts'
 import { fact, facts, introduction, links, para, section } from './blocks.ts'
@@ -13,7 +12,7 @@ export interface PartnerPageOptions {
   /** Undefined if the tier is no longer offered. */
   readonly tierName: string | undefined
   readonly workerWallets: ReadonlySet<string>
-  /** The newest oaths and writes; null if the page links to them. */
+  /** The newest entries; null if the page links to them. */
   readonly history: { readonly oaths: readonly OathEntry[]; readonly total: number } | null
 }
 

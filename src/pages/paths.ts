@@ -1,4 +1,3 @@
-/** Paths of pages, and wallets that link to them. */
 import { hash } from './figures.ts'
 import { code, link } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown } from './html-and-markdown.ts'
@@ -11,7 +10,7 @@ export function receiptPath(id: string): string {
   return `/receipts/${id}`
 }
 
-/** The signed record of a receipt, as of the build of its page. */
+/** As of the build of its page. */
 export function receiptRecordPath(id: string): string {
   return `${receiptPath(id)}.json`
 }
@@ -32,12 +31,11 @@ export function pactPath(id: string): string {
   return `/pacts/${id}`
 }
 
-/** The wallet, linked if it has a worker page. */
+/** Linked if the wallet has a worker page. */
 export function walletText(wallet: string, pages: ReadonlySet<string>): HtmlAndMarkdown {
   return pages.has(wallet) ? link(workerPath(wallet), code(wallet)) : code(wallet)
 }
 
-/** The same, shortened. */
 export function shortWallet(wallet: string, pages: ReadonlySet<string>): HtmlAndMarkdown {
   return pages.has(wallet) ? link(workerPath(wallet), hash(wallet)) : hash(wallet)
 }

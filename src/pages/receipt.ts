@@ -1,4 +1,3 @@
-/** The page of one receipt, and receipts as table rows. */
 import type { Receipt } from '../contract/schemas/receipt.ts'
 import { jobExchange } from '../core/job.ts'
 import {
@@ -61,12 +60,11 @@ export function receiptTable(
 }
 
 export interface ReceiptPageOptions {
-  /** Wallets to link to their worker pages. */
+  /** Wallets with worker pages. */
   readonly workerWallets: ReadonlySet<string>
   readonly isRailListed: boolean
-  /** Of the settled pact that the receipt belongs to. */
+  /** The settled pact of the receipt. */
   readonly pactId: string | null
-  /** Whether the signed record of the receipt is published. */
   readonly hasRecord: boolean
 }
 

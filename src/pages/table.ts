@@ -1,4 +1,4 @@
-/** Tables: sortable by their headers with the site's script, complete without it. */
+/** Sortable by headers with the site's script, complete without it. */
 import { renderInline } from './html-and-markdown.ts'
 import type { HtmlAndMarkdown, Inline } from './html-and-markdown.ts'
 import { html } from './html.ts'
@@ -10,7 +10,7 @@ interface TableColumn {
   readonly unit?: string
   readonly kind?: 'figure' | 'text'
   readonly sortable?: boolean
-  /** Has a minimum width, for columns of sentences. */
+  /** Minimum width, for columns of sentences. */
   readonly wide?: true
 }
 
@@ -32,7 +32,6 @@ interface TableOptions {
   readonly caption: Inline
   readonly columns: readonly TableColumn[]
   readonly rows: readonly TableRow[]
-  /** Replaces a table without rows. */
   readonly empty: Inline
 }
 
@@ -40,7 +39,6 @@ export function cell(content: Inline, order: string | number | null): TableCell 
   return { content, order }
 }
 
-/** A table whose order is fixed. */
 export function unsortedTable(
   id: string,
   caption: Inline,

@@ -1,4 +1,3 @@
-/** The page of one worker, and workers as table rows. */
 import type { Receipt } from '../contract/schemas/receipt.ts'
 import type { LeaderboardEntry, Worker } from '../contract/schemas/worker.ts'
 import { counted } from '../core/number-text.ts'
@@ -13,7 +12,7 @@ import { shortWallet, workerPath } from './paths.ts'
 import { receiptTable } from './receipt.ts'
 import { cell, table } from './table.ts'
 
-/** A self-chosen name, with a warning if it looks like an earlier one. */
+/** Warns about a name that looks like an earlier one. */
 export function nameText(
   name: string,
   { looks_like_another: isLookAlike }: { readonly looks_like_another?: true | undefined },
@@ -55,7 +54,7 @@ export interface WorkerPageOptions {
   readonly standing: LeaderboardEntry | undefined
   readonly receipts: readonly Receipt[]
   readonly receiptsCaption: string
-  /** Path of the page that shows all receipts, if this one does not. */
+  /** Path of the page with all receipts, if this one is partial. */
   readonly allReceipts: string | null
 }
 

@@ -10,7 +10,7 @@ export interface Authorization {
   readonly signature: string
 }
 
-/** No payment can be settled now; the payer may send the same one again. The message is written for the payer. */
+/** The payer may send the same payment again. The message is for the payer. */
 export class SettlementUnavailableError extends Error {
   override readonly name = 'SettlementUnavailableError'
 }

@@ -1,4 +1,4 @@
-/** The JSON-RPC requests of payments. Responses are validated; nothing else about the node is trusted. */
+/** JSON-RPC requests of payments. Responses are validated; nothing else about the node is trusted. */
 import { z } from 'zod'
 
 import { paymentAsset } from '../contract/x402.ts'
@@ -29,7 +29,6 @@ export interface BlockHead {
   readonly timestamp: number
 }
 
-/** A mined transfer that matches the authorization. */
 export interface FoundTransfer {
   readonly txHash: string
   readonly blockNumber: number
@@ -43,23 +42,21 @@ export type TransactionOutcome =
   | { readonly kind: 'other' }
   | ({ readonly kind: 'transferred' } & FoundTransfer)
 
-/** Every function throws SettlementUnavailableError without a valid response of the node. */
+/** Methods throw SettlementUnavailableError without a valid response. */
 export interface UsdcChain {
   readonly ask: (method: string, params: readonly unknown[]) => Promise<unknown>
-  /** Asks for the chain id until a node has confirmed it once. @throws WrongChainError */
+  /** Reads the chain id until a node has confirmed it once. @throws WrongChainError */
   readonly requireChain: () => Promise<void>
   readonly head: (tag: 'latest' | 'finalized') => Promise<BlockHead>
   /** True once the authorization is used or cancelled. */
   readonly isSpent: (authorization: Key, tag?: 'latest' | 'finalized') => Promise<boolean>
-  /** True where a contract at the payer's address accepts the signature. */
   readonly acceptsSignature: (authorization: Authorization) => Promise<boolean>
-  /** True where the node knows the transaction, mined or pending. */
   readonly isKnown: (txHash: string) => Promise<boolean>
   readonly transactionOutcome: (
     txHash: string,
     authorization: ExpectedTransfer,
   ) => Promise<TransactionOutcome>
-  /** `elsewhere`: the authorization was cancelled or moved something else. Null where no use is found. */
+  /** `elsewhere`: the authorization was cancelled or moved something else. */
   readonly findTransfer: (
     authorization: ExpectedTransfer,
     sinceUnixSeconds: number,
@@ -76,7 +73,7 @@ export class WrongChainError extends SettlementUnavailableError {
   }
 }
 
-/** An error that the node reported, as opposed to a missing response. */
+/** Reported by the node, as opposed to a missing response. */
 export interface NodeError {
   readonly code: number
   readonly message: string
@@ -87,7 +84,7 @@ const REQUEST_TIMEOUT_MS = 8000
 const SIGNATURE_GAS = '0x493e0'
 /** Blocks per `eth_getLogs`: the smallest limit of public nodes. */
 const LOG_RANGE = 2000
-/** Base makes a block every two seconds; the spare blocks allow for clock drift. */
+/** Base makes a block every two seconds. */
 const SECONDS_PER_BLOCK = 2
 const SPARE_BLOCKS = 200
 
@@ -106,7 +103,7 @@ export function createUsdcChain(
       throw new SettlementUnavailableError(`The chain ${reason}`, { cause: error })
     }
   }
-  /** Like `ask`, but an error of the node counts as unavailable too. */
+  /** Like `ask`, but an error of the node counts as unavailable. */
   const get = async <Schema extends z.ZodType>(
     schema: Schema,
     method: string,

@@ -1,4 +1,4 @@
-/** The payment terms and the outcome of a payment, as headers and bodies of x402 versions 1 and 2. */
+/** Payment terms and outcomes as headers and bodies of x402 versions 1 and 2. */
 import { ApiError } from '../contract/errors.ts'
 import type { ErrorCode } from '../contract/errors.ts'
 import { acceptsV1, acceptsV2, decimalUsdc, paymentAsset } from '../contract/x402.ts'
@@ -6,16 +6,16 @@ import type { PaymentTerms } from '../contract/x402.ts'
 import { encodeHeader } from './codec.ts'
 
 const ACCEPTED_PAYMENT = 'x402'
-/** Receiver where none is configured: the token refuses every transfer to it. */
+/** Used where none is configured: the token refuses every transfer to it. */
 export const NO_RECEIVER = '0x0000000000000000000000000000000000000000'
 
 export interface PaymentOffer {
   readonly terms: PaymentTerms
-  /** Members under `extensions` of the version 2 header; a kilobyte at most. */
+  /** Members under `extensions` in version 2; a kilobyte at most. */
   readonly extensions?: Readonly<Record<string, object>> | undefined
 }
 
-/** The 402 response with the terms: headers of the specification, body of version 1, header of version 2. */
+/** Headers of the specification, body of version 1, header of version 2. */
 export function paymentRequired(
   code: ErrorCode,
   { terms, extensions }: PaymentOffer,
@@ -36,7 +36,7 @@ export function paymentRequired(
   })
 }
 
-/** A refusal without a way to pay: an empty `accepts` and no version 2 header. */
+/** Cannot be paid: empty `accepts` and no version 2 header. */
 export function paymentOff(code: ErrorCode, terms: PaymentTerms, details: string): ApiError {
   return new ApiError(code, details, {
     headers: termsHeaders(terms),
@@ -52,15 +52,13 @@ function termsHeaders({ payTo, amountMicroUsdc }: PaymentTerms): Record<string, 
   }
 }
 
-/** `txHash` is null where nothing was broadcast or the hash is unknown. */
 export interface PaymentOutcome {
   readonly payer: string
   readonly txHash: string | null
-  /** Null where the payment settled. */
   readonly errorReason: string | null
 }
 
-/** The settlement response in the header of each version, each with its own network name. */
+/** One header per version, each with its own network name. */
 export function outcomeHeaders({
   payer,
   txHash,

@@ -1,4 +1,4 @@
-/** Checks of a payment that need no chain: terms, validity period and plain-key signature. */
+/** Checks of a payment without the chain. */
 import { recoverSigner } from '../auth/eip191.ts'
 import type { ErrorCode } from '../contract/errors.ts'
 import { paymentAsset, paymentScheme } from '../contract/x402.ts'
@@ -13,12 +13,11 @@ export interface PaymentProblem {
   readonly details: string
 }
 
-/** Settlement needs this long, since the next block may be this far away. */
+/** Settlement takes this long, since the next block may be this far away. */
 const LEAST_LIFE_SECONDS = 10
 /** A longer validity is not meant for one request. */
 export const MOST_LIFE_SECONDS = 3600
 
-/** Compares the signed and the claimed terms with the offered terms; null where they are equal. */
 export function termsProblem(
   { version, claimed, authorization }: DecodedPayment,
   terms: PaymentTerms,
@@ -45,7 +44,7 @@ export function termsProblem(
   return null
 }
 
-/** Null where the authorization is valid now, long enough to settle and not longer than allowed. */
+/** Null where the authorization is valid now and long enough to settle. */
 export function timeProblem(
   { validAfter, validBefore }: Pick<Authorization, 'validAfter' | 'validBefore'>,
   nowMs: number,
@@ -65,7 +64,6 @@ export function timeProblem(
   return null
 }
 
-/** True once the validity has ended or is too short to settle. */
 export function hasExpired(
   { validAfter, validBefore }: Pick<Authorization, 'validAfter' | 'validBefore'>,
   nowMs: number,
@@ -74,7 +72,7 @@ export function hasExpired(
   return validAfter < validBefore && validBefore < now + BigInt(LEAST_LIFE_SECONDS)
 }
 
-/** True where the payer's own key signed; false also for contract wallets, which only the chain can check. */
+/** False also for contract wallets, which only the chain can check. */
 export async function isSignedByKey(authorization: Authorization): Promise<boolean> {
   const signer = await recoverSigner(transferDigest(authorization), authorization.signature)
   return signer === authorization.from

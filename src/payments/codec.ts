@@ -4,17 +4,16 @@ import { z } from 'zod'
 import { StrictJsonError, parseStrictJson } from '../core/strict-json.ts'
 import type { Authorization } from './authorization.ts'
 
-/** Plain-key payments take about 2 KiB with the repeated terms; the server answers 431 above 8 KiB of headers. */
+/** Plain-key payments take about 2 KiB; the server answers 431 above 8 KiB of headers. */
 const MAX_HEADER_BYTES = 7168
-/** Limit for contract wallets: more does not fit into the header. */
+/** For contract wallets: more does not fit into the header. */
 const MAX_SIGNATURE_BYTES = 2048
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
-/** The terms as the payer repeats them; only compared with ours. */
+/** As repeated by the payer; only compared with ours. */
 export interface ClaimedTerms {
   readonly scheme: string
   readonly network: string
-  /** Version 2 only. */
   readonly amount?: string
   readonly asset?: string
   readonly payTo?: string
@@ -26,7 +25,7 @@ export interface DecodedPayment {
   readonly authorization: Authorization
 }
 
-/** The header is not a payment. `issues` name the wrong members. */
+/** `issues` name the wrong members. */
 export class MalformedPaymentError extends Error {
   override readonly name = 'MalformedPaymentError'
   readonly issues: readonly { readonly path: string; readonly message: string }[]
@@ -82,7 +81,7 @@ const paymentV2 = z.object({
 
 const payment = z.discriminatedUnion('x402Version', [paymentV1, paymentV2])
 
-/** Decodes `PAYMENT-SIGNATURE` or `X-PAYMENT`: base64 of the JSON of either version. @throws MalformedPaymentError */
+/** Base64 of the JSON of either version. @throws MalformedPaymentError */
 export function decodePayment(header: string): DecodedPayment {
   const json = jsonOf(header)
   const parsed = payment.safeParse(json)
@@ -128,7 +127,7 @@ function jsonOf(header: string): unknown {
   }
 }
 
-/** Some signers end a signature with the recovery id itself (0 or 1); the token accepts only 27 and 28. */
+/** Some signers end a signature with the recovery id (0 or 1); the token accepts only 27 and 28. */
 function withRecoveryByte(signature: string): string {
   if (signature.length !== 132) return signature
   if (signature.endsWith('00')) return `${signature.slice(0, -2)}1b`

@@ -18,7 +18,6 @@ export interface FacilitatorDeps {
 }
 
 const VERIFY_TIMEOUT_MS = 8000
-/** The facilitator waits for the block. */
 const SETTLE_TIMEOUT_MS = 30_000
 const MAX_ANSWER_BYTES = 64 * 1024
 
@@ -37,7 +36,6 @@ const supportedAnswer = z.object({
 const transactionHash = /^0x[0-9a-f]{64}$/
 
 export function createFacilitator(deps: FacilitatorDeps): Settler {
-  /** Sends a POST where there is a body, else a GET. */
   const ask = async <Schema extends z.ZodType>(
     path: '/verify' | '/settle' | '/supported',
     schema: Schema,
@@ -79,7 +77,7 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
       return { ok: false, refusal: refusalOf(invalidReason) }
     },
     async submit(authorization, { terms }, record) {
-      // From here on the transaction may be on its way, whatever the response.
+      // From here on the transaction may have been sent, whatever the response.
       await record(null)
       const payment = requestOf(authorization, terms)
       const answer = await ask('/settle', settleAnswer, payment, SETTLE_TIMEOUT_MS).catch(
@@ -111,7 +109,7 @@ export function createFacilitator(deps: FacilitatorDeps): Settler {
   }
 }
 
-/** The payment in version 2 form with our own terms, never those that the payer claimed. */
+/** Version 2 form with our own terms, never those claimed by the payer. */
 function requestOf({ signature, ...fields }: Authorization, terms: PaymentTerms): object {
   const requirements = acceptsV2(terms)
   const { resource: url, description, mimeType } = terms

@@ -14,7 +14,6 @@ export type PaymentSettings =
   | { readonly mode: 'off'; readonly receiver: string | null }
   | {
       readonly mode: 'local'
-      /** EIP-55. */
       readonly receiver: string
       readonly keyFile: string
       readonly maxGasPriceWei: bigint
@@ -24,13 +23,12 @@ export type PaymentSettings =
 export interface PaymentDeps {
   readonly clock: Clock
   readonly fetch: Fetch
-  /** JSON-RPC of Base; called only where payments are on. */
+  /** JSON-RPC of Base. */
   readonly request: ChainRequest
-  /** See `PaymentsOn`. */
   readonly pausesMs?: readonly number[]
 }
 
-/** A payment setting is invalid. The message names the setting and contains no secret. */
+/** Messages name the setting and contain no secret. */
 export class PaymentSettingsError extends Error {
   override readonly name = 'PaymentSettingsError'
 }
@@ -91,7 +89,6 @@ async function settlerOf(
 const OTHERS = 0o077
 const PRIVATE_KEY = /^0x[0-9a-fA-F]{64}$/
 
-/** @throws PaymentSettingsError, which never quotes the file */
 async function loadAccount(path: string): Promise<PrivateKeyAccount> {
   const text = await readKey(path)
   if (!PRIVATE_KEY.test(text)) {

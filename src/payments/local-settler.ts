@@ -17,17 +17,16 @@ export interface LocalSettlerDeps {
   readonly account: PrivateKeyAccount
   readonly chain: UsdcChain
   readonly clock: Pick<Clock, 'monotonic'>
-  /** Nothing is sent above this price, so that a settlement never costs more than it earns. */
+  /** Above it nothing is sent, so that a settlement never costs more than it earns. */
   readonly maxGasPriceWei: bigint
 }
 
-/** A plain payer needs about 80,000; we also pay for a contract wallet's signature check. */
+/** A plain payer needs about 80,000; contract wallets also check signatures. */
 const MAX_GAS = 300_000n
 /** Added to the estimate, in percent. */
 const SPARE_GAS_PERCENT = 20n
-/** 0.001 gwei, a tip that Base accepts in any block that is not full. */
+/** 0.001 gwei, which Base accepts in any block that is not full. */
 const LEAST_TIP_WEI = 1_000_000n
-/** One block of Base. */
 const FEES_LIFE_MS = 2000
 const LEAST_SETTLEMENTS_LEFT = 20n
 
@@ -39,7 +38,6 @@ interface Fees {
 export function createLocalSettler(deps: LocalSettlerDeps): Settler {
   const { account, chain, clock, maxGasPriceWei } = deps
   const inOrder = createSerialQueue()
-  /** Null where the node has to be asked. */
   let nextNonce: number | null = null
   let fees: { readonly atMs: number; readonly value: Fees } | null = null
 
@@ -50,15 +48,14 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
     if (!history.success) throw new SettlementUnavailableError('The chain returned no gas price')
     const baseFee = history.data.baseFeePerGas.at(-1) ?? 0n
     const usualTip = history.data.reward?.[0]?.[0] ?? 0n
-    // A lower tip than the usual one still gets into most blocks of Base.
+    // A lower tip still gets into most blocks of Base.
     const mostTip = maxGasPriceWei - baseFee
     if (mostTip < LEAST_TIP_WEI) {
       throw new SettlementUnavailableError('Gas costs more now than the limit for a settlement')
     }
     const wanted = usualTip > LEAST_TIP_WEI ? usualTip : LEAST_TIP_WEI
     const tip = wanted < mostTip ? wanted : mostTip
-    // Only base fee and tip are charged; a lower maximum would block later nonces whenever the base fee rises above
-    // it.
+    // Only base fee and tip are charged; a lower maximum would block later nonces when the base fee rises.
     const value = { maxFeePerGas: maxGasPriceWei, maxPriorityFeePerGas: tip }
     fees = { atMs: nowMs, value }
     return value
@@ -83,7 +80,7 @@ export function createLocalSettler(deps: LocalSettlerDeps): Settler {
     return { raw, hash: `0x${bytesToHex(digest)}` }
   }
 
-  /** Returns true where the transaction was sent or may have been; false where the nonce was already taken. */
+  /** True where the transaction may have been sent; false where the nonce was taken. */
   async function send(raw: Hex, hash: Hex): Promise<boolean> {
     const used = nextNonce
     nextNonce = null
@@ -150,7 +147,7 @@ const feeHistory = z.object({
 })
 const nonceAnswer = quantity
 
-/** Simulates the real call, which checks signature, balance, nonce, validity and blocked addresses at once. */
+/** Simulates the call, which checks signature, balance, nonce, validity and blocked addresses at once. */
 async function estimate(
   chain: UsdcChain,
   from: Address,
@@ -175,7 +172,7 @@ const tooMuchGas: SettlementRefusal = {
   message: `Settling needs more than ${MAX_GAS} gas`,
 }
 
-/** Error texts of the token (FiatTokenV2_2 and its bases) and their meaning for the payer. */
+/** Error texts of the token (FiatTokenV2_2 and its bases). */
 const tokenRefusals: readonly (readonly [RegExp, SettlementRefusal])[] = [
   [
     /authorization is used or canceled/i,
@@ -210,7 +207,7 @@ function refusalOf({ code, message, data }: NodeError): SettlementRefusal | null
   return code === 3 ? { reason: 'refused', message: 'The token refuses the transfer' } : null
 }
 
-/** The text of Solidity's `Error(string)`, which some nodes put into `data` only. */
+/** Solidity's `Error(string)`, which some nodes put into `data` only. */
 function revertReason(data: unknown): string {
   if (typeof data !== 'string' || !data.startsWith('0x08c379a0')) return ''
   return Buffer.from(data.slice(2 + 8 + 128), 'hex').toString('utf8')

@@ -4,7 +4,7 @@ import type { UsdcChain } from './chain.ts'
 
 export type SettlementMode = 'off' | 'local' | 'facilitator'
 
-/** `used`: the authorization is used or cancelled; only the chain shows which. */
+/** `used`: used or cancelled; only the chain shows which. */
 export type SettlementRefusal = {
   readonly reason: 'used' | 'insufficient_funds' | 'expired' | 'signature' | 'refused'
   readonly message: string
@@ -14,14 +14,14 @@ export type SettlementCheck =
   | { readonly ok: true; readonly gas: bigint }
   | { readonly ok: false; readonly refusal: SettlementRefusal }
 
-/** The transaction may be on its way, whatever the node reported. The hash is null where it is unknown. */
+/** The transaction may have been sent, whatever the node reported. */
 export interface SubmittedTransaction {
   readonly txHash: string | null
 }
 
 export interface Settler {
   readonly mode: Exclude<SettlementMode, 'off'>
-  /** Simulates the settlement without sending it. @throws SettlementUnavailableError where the result is unknown */
+  /** @throws SettlementUnavailableError where the result is unknown */
   readonly check: (authorization: Authorization, terms: PaymentTerms) => Promise<SettlementCheck>
   /**
    * Sends the transaction. `record` is awaited first, with the hash where it is known.
@@ -33,7 +33,7 @@ export interface Settler {
     checked: { readonly gas: bigint; readonly terms: PaymentTerms },
     record: (txHash: string | null) => Promise<void>,
   ) => Promise<SubmittedTransaction>
-  /** Forgets the cached nonce; called when a transaction did not appear in time. */
+  /** Discards the cached nonce, after a transaction that did not appear in time. */
   readonly resetNonce: () => void
   /** Returns problems for the operator; never throws. */
   readonly inspect: () => Promise<readonly string[]>
@@ -49,15 +49,13 @@ export type Payments =
 
 export interface PaymentsOn {
   readonly mode: Settler['mode']
-  /** EIP-55. */
   readonly receiver: string
   readonly settler: Settler
   readonly chain: UsdcChain
-  /** Authorizations that this process is settling, by payer and nonce. */
+  /** Authorizations in settlement by this process, by payer and nonce. */
   readonly inFlight: Set<string>
-  /** Pauses between checks for a transaction; a payer waits for their sum at most. */
+  /** Pauses between checks for a transaction; a payer waits at most for their sum. */
   readonly pausesMs: readonly number[]
-  /** Problems found by the last `inspect`. */
   readonly problems: () => readonly string[]
   readonly inspect: () => Promise<void>
 }

@@ -1,11 +1,11 @@
 import { keccak_256 as keccak256 } from '@noble/hashes/sha3'
 
-/** EIP-3009 `transferWithAuthorization` of USDC as bytes: signed hash, call data and log topics. */
+/** EIP-3009 `transferWithAuthorization` of USDC as bytes. */
 import { bytesWords, transferTopic, word } from '../core/abi.ts'
 import { bytesToHex, hexToBytes } from '../core/hex.ts'
 import type { Authorization } from './authorization.ts'
 
-/** `TransferWithAuthorization(address from,…,bytes32 nonce)`, hashed (EIP-3009; `EIP3009.sol` of the token). */
+/** `TransferWithAuthorization(address from,…,bytes32 nonce)`, hashed (`EIP3009.sol` of the token). */
 const TYPE_HASH = '7c7c6cdb67a18743f49ec6fa9b35f50d52ed05cbed4cc592e13b44501c1a2267'
 /** EIP-712 domain separator of USDC on Base, as `DOMAIN_SEPARATOR()` returns it. */
 const DOMAIN_SEPARATOR = '02fa7265e7c5d81118673727957699e4d68f74cd74b7db77da710fe8a2c7834f'
@@ -13,7 +13,7 @@ const DOMAIN_SEPARATOR = '02fa7265e7c5d81118673727957699e4d68f74cd74b7db77da710f
 const TRANSFER_SELECTOR = 'cf092995'
 /** `authorizationState(address,bytes32)`. */
 const STATE_SELECTOR = 'e94a0102'
-/** EIP-1271 `isValidSignature(bytes32,bytes)`; also the value it returns for a valid signature. */
+/** `isValidSignature(bytes32,bytes)`; also its result for a valid signature. */
 export const EIP1271_SELECTOR = '1626ba7e'
 
 /** A transfer logs `authorizationUsed` and directly after it `transfer`. */
@@ -27,13 +27,12 @@ export const topics = {
 
 type Fields = Omit<Authorization, 'signature'>
 
-/** The EIP-712 hash that the payer signs. */
 export function transferDigest(authorization: Fields): Uint8Array {
   const struct = keccak256(bytesOf(TYPE_HASH + fieldWords(authorization)))
   return keccak256(bytesOf(`1901${DOMAIN_SEPARATOR}${bytesToHex(struct)}`))
 }
 
-/** Call data with `bytes signature`, the overload that accepts keys and contract wallets. */
+/** The overload with `bytes signature` accepts keys and contract wallets. */
 export function transferCall(authorization: Authorization): string {
   const offset = word((7 * 32).toString(16))
   return `0x${TRANSFER_SELECTOR}${fieldWords(authorization)}${offset}${bytesWords(authorization.signature)}`

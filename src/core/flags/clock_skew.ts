@@ -3,7 +3,6 @@ import type { FlagDetector } from './kind.ts'
 
 const toleranceMs = 2 * minuteMs
 
-/** The source dates a payout in our future: its clock or ours is wrong. */
 export const clockSkew = {
   kind: 'clock_skew',
   needs: 'good poll',

@@ -2,7 +2,6 @@ import { toUsdc } from '../money.ts'
 import { concentratedAbove } from '../rail-status.ts'
 import type { FlagDetector } from './kind.ts'
 
-/** One worker or service takes nearly everything. */
 export const concentrated = {
   kind: 'concentrated',
   needs: 'good poll',

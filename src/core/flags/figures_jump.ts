@@ -12,7 +12,6 @@ const watched: readonly { readonly figure: CountedFigure; readonly floor: number
   { figure: 'uniqueWorkers30d', floor: smallCount },
 ]
 
-/** A 30-day figure moved ten-fold between two good polls. */
 export const figuresJump = {
   kind: 'figures_jump',
   needs: 'good poll',

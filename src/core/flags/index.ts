@@ -7,7 +7,6 @@ import { pollFailed } from './poll_failed.ts'
 import { selfDealing } from './self_dealing.ts'
 import { staleFigures } from './stale_figures.ts'
 
-/** Every flag that a poll can open or close. */
 export const flagDetectors = [
   pollFailed,
   staleFigures,

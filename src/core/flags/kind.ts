@@ -1,14 +1,13 @@
 import type { Figures } from '../figures.ts'
 import type { RailStatus } from '../rail-status.ts'
 
-/** What a detector sees of one poll. Times in Unix milliseconds. */
+/** Times in Unix milliseconds. */
 export interface FlagContext {
   readonly rail: string
   readonly displayName: string
   readonly nowMs: number
-  /** Figures of the last good poll before this one; null when there never was one. */
   readonly before: Figures | null
-  /** What this poll brought: figures, or the error that the public is shown. */
+  /** The `error` text is public. */
   readonly outcome:
     | { readonly kind: 'good'; readonly figures: Figures; readonly status: RailStatus }
     | { readonly kind: 'failed'; readonly error: string; readonly impossible: readonly string[] }
@@ -26,10 +25,10 @@ export interface FlagFinding {
   readonly evidence: Readonly<Record<string, string | number | boolean | null>>
 }
 
-/** One kind of flag on a rail. The ledger opens it when `detect` returns a finding and closes it when it returns null. */
+/** The ledger opens the flag when `detect` returns a finding and closes it when it returns null. */
 export interface FlagDetector {
   readonly kind: string
-  /** A failed poll brings no figures: detectors that look at figures then leave their flag as it is. */
+  /** A failed poll has no figures: detectors that need them leave their flag unchanged. */
   readonly needs: 'any poll' | 'good poll'
   readonly detect: (context: FlagContext) => FlagFinding | null
 }

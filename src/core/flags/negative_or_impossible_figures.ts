@@ -1,6 +1,5 @@
 import type { FlagDetector } from './kind.ts'
 
-/** The source answered with figures that cannot be true; they were refused. */
 export const negativeOrImpossibleFigures = {
   kind: 'negative_or_impossible_figures',
   needs: 'any poll',

@@ -1,7 +1,6 @@
 import { isoTime } from '../time.ts'
 import type { FlagDetector } from './kind.ts'
 
-/** The last poll failed, so the figures are carried over. */
 export const pollFailed = {
   kind: 'poll_failed',
   needs: 'any poll',

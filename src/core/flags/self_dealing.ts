@@ -3,7 +3,6 @@ import type { FlagDetector } from './kind.ts'
 
 const removedShareAbove = 0.5
 
-/** The filter rule removed more than half of the raw volume. */
 export const selfDealing = {
   kind: 'self_dealing',
   needs: 'good poll',

@@ -3,10 +3,9 @@ import type { FlagDetector } from './kind.ts'
 
 const staleAfterCycles = 2
 
-/** Time that a good poll may be late within its cycle: the spread of the polls and their own length. */
+/** Allowed lateness of a poll: jitter and duration. */
 const slackMs = 10 * minuteMs
 
-/** Whether the last two poll cycles brought no good poll. `lastGoodPollAtMs` null: there never was one. */
 export function isStale(
   nowMs: number,
   lastGoodPollAtMs: number | null,
@@ -17,7 +16,6 @@ export function isStale(
   )
 }
 
-/** No good poll in two cycles, so the figures are out of date. */
 export const staleFigures = {
   kind: 'stale_figures',
   needs: 'any poll',

@@ -1,4 +1,3 @@
-/** Checks of manifests and attestations. Each refusal has a code for programs and a sentence for people. */
 import { z } from 'zod'
 
 import { isJsonObject } from '../canonical-json.ts'
@@ -36,17 +35,14 @@ export interface ManifestRefusal {
 export interface PactIdentity {
   readonly pactId: number
   readonly chainId: number
-  /** Any case. */
   readonly contractAddress: string
 }
 
 export interface CheckedManifest {
-  /** Null where a manifest is unreadable or its rules are unknown. */
   readonly workHash: string | null
   readonly canonicalText: string | null
   readonly spec: PactSpec | null
   readonly refusals: readonly ManifestRefusal[]
-  /** Oddities that are no reason to refuse. */
   readonly notes: readonly string[]
 }
 
@@ -147,7 +143,6 @@ function isMissing(instance: JsonObject, path: readonly PropertyKey[]): boolean 
   return at === undefined
 }
 
-/** Chain, contract and number, where the manifest has them in a valid form. */
 function identityRefusals(
   name: string,
   manifest: JsonObject | PactSpec,
@@ -199,7 +194,6 @@ function hashNotes(instance: JsonObject, workHash: string, canonicalText: string
 
 const MAX_QUOTE = 300
 
-/** The publisher's note outside the hashed part. */
 function ownNote(instance: JsonObject, { fields }: PactSpec): string[] {
   const note = instance['_note']
   if (typeof note !== 'string' || '_note' in fields) return []
@@ -217,7 +211,6 @@ function firstIssue(error: z.ZodError): string {
     : `${issue.path.map(String).join('.')}: ${issue.message}`
 }
 
-/** A worker's statement that the work with this hash is done, signed as an EIP-191 personal message. */
 export const pactAttestation = z.object({
   attestation_id: z.string().regex(/^[A-Za-z0-9._-]{1,80}$/),
   chain_id: z.int(),
@@ -243,7 +236,7 @@ export interface AttestationContext extends PactIdentity {
   readonly isSignedBy: (message: string, signature: string, wallet: string) => Promise<boolean>
 }
 
-/** In the order of the attestations; a repeated id is a replay. */
+/** Verdicts in the order of the attestations; a repeated id is a replay. */
 export async function checkAttestations(
   attestations: readonly PactAttestation[],
   context: AttestationContext,

@@ -1,4 +1,3 @@
-/** Groups pacts by manifests, escrow and verified receipts, and collects where these disagree. */
 import { manifestAgainstEscrow, receiptAgainstEscrow, replays } from './disagreements.ts'
 import type { Disagreement } from './disagreements.ts'
 import { phaseOf } from './phase.ts'
@@ -29,10 +28,9 @@ export interface InFlightDecision {
   readonly witnesses: readonly PactWitness[]
 }
 
-/** A published or on-chain pact without a manifest here and without a verified receipt. */
+/** Neither a manifest nor a verified receipt is known here. */
 export interface RecordedDecision {
   readonly pactId: number
-  /** Null where only the escrow shows it. */
   readonly published: PublishedPact | null
   readonly verdict: PublishedVerdict
 }
@@ -41,11 +39,10 @@ export interface PactDecisions {
   readonly settled: readonly SettledDecision[]
   readonly inFlight: readonly InFlightDecision[]
   readonly recorded: readonly RecordedDecision[]
-  /** By pact; each becomes an honesty flag. */
   readonly disagreements: ReadonlyMap<number, readonly Disagreement[]>
 }
 
-/** Logs alone confirm nothing before the state was read. */
+/** Logs alone confirm nothing until the state was read. */
 function byTheEscrow(seen: PactOnChain | null): PublishedVerdict {
   const isRead = (seen?.state ?? null) !== null
   return {
@@ -87,7 +84,7 @@ export function decidePacts(sources: PactSources): PactDecisions {
       settled.push({ pactId, receipt, manifests, witnesses })
     } else if (manifests !== null) {
       const facts = { nowMs: sources.nowMs, manifests, onChain: seen, reading }
-      // Anyone can pay a wallet of their own and name this job id.
+      // Anyone can pay their own wallet and name this job id.
       const disagreements = found.filter(({ byStranger }) => byStranger !== true)
       const phase = phaseOf({ ...facts, disagreements })
       inFlight.push({ pactId, manifests, phase, witnesses })
@@ -114,7 +111,6 @@ function againstPublished(
   }))
 }
 
-/** The earliest receipt that the escrow confirms; contradicted ones become problems. */
 function settlingReceipt(
   receipts: readonly PactReceipt[],
   onChain: PactOnChain | null,

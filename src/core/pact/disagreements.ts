@@ -1,4 +1,3 @@
-/** Disagreements between two sources of a pact, each with its evidence. */
 import { isoDate } from '../time.ts'
 import { pactEscrow } from './escrow.ts'
 import type { EscrowPact, EscrowStatus } from './escrow.ts'
@@ -11,14 +10,12 @@ import type {
 } from './sources.ts'
 
 export interface Disagreement {
-  /** Such as `manifest and escrow`. */
   readonly between: string
   readonly text: string
-  /** About a receipt by somebody who is not a party; blocks nothing. */
+  /** The receipt is not by a party of the pact, so it blocks nothing. */
   readonly byStranger?: true
 }
 
-/** Statuses that `getPact` may return after the last log. */
 const statusesAfter: Readonly<Record<EscrowEvent['kind'], readonly EscrowStatus[]>> = {
   created: ['Active'],
   submitted: ['WorkSubmitted'],
@@ -30,7 +27,7 @@ const statusesAfter: Readonly<Record<EscrowEvent['kind'], readonly EscrowStatus[
   finalized: ['Arbitrated', 'Completed', 'Refunded'],
 }
 
-/** Compares logs with `getPact`: the contract wrote both, so a node that shows a difference is not trusted. */
+/** The contract wrote both, so a node that reports a difference is not trusted. */
 export function logsAgainstState({ events, state }: PactOnChain): string | null {
   const last = events.at(-1)
   if (last === undefined) return state === null ? null : `its logs lack it`
@@ -73,11 +70,10 @@ export function manifestAgainstEscrow(
 
 export type ReceiptVerdict =
   | { readonly kind: 'settles' }
-  /** The escrow was not read up to the receipt's block. */
   | { readonly kind: 'waits' }
   | { readonly kind: 'disagrees'; readonly problem: Disagreement }
 
-/** Compares a verified receipt with the escrow. Only its parties settle a pact, since anyone can write a job id. */
+/** Only receipts of its parties settle a pact, since anyone can write a job id. */
 export function receiptAgainstEscrow(
   receipt: PactReceipt,
   onChain: PactOnChain | null,
@@ -120,7 +116,6 @@ function partyProblem({ payer, worker }: PactReceipt, state: EscrowPact): string
   return `it is paid by ${payer.id}; the creator is ${state.creator}`
 }
 
-/** True where the escrow has paid the recipient by approval, release or ruling. */
 export function paidRecipient(onChain: PactOnChain | null): boolean {
   if (onChain?.state?.status === 'Completed') return true
   const last = onChain?.events.findLast(({ kind }) => kind === 'ruled' || kind === 'released')
@@ -128,7 +123,7 @@ export function paidRecipient(onChain: PactOnChain | null): boolean {
   return last.kind === 'released' || last.favorRecipient === true
 }
 
-/** By pact: of two pacts with one work hash the later is the replay. */
+/** Of two pacts with one work hash the later is the replay. */
 export function replays(
   onChain: ReadonlyMap<number, PactOnChain>,
 ): ReadonlyMap<number, Disagreement> {

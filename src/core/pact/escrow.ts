@@ -1,11 +1,10 @@
-/** PactEscrowV2 on Arbitrum One, decoded by hand so that verifiers need no chain library. */
+/** PactEscrowV2 on Arbitrum One, decoded without a chain library for verifiers. */
 
 export const pactEscrow = {
   chain: 'arbitrum',
   chainId: 42161,
   address: '0x220B97972d6028Acd70221890771E275e7734BFB',
   token: '0x809c2540358E2cF37050cCE41A610cb6CE66Abe1',
-  /** Block of the contract's creation. */
   firstBlock: 439_912_433,
 } as const
 
@@ -45,7 +44,7 @@ export function getPactCall(pactId: number): `0x${string}` {
   return `${getPactSelector}${pactId.toString(16).padStart(wordDigits, '0')}`
 }
 
-/** Null where the escrow has no such pact and returns zeros. @throws RangeError for invalid bytes */
+/** Null where the escrow returns zeros: it has no such pact. @throws RangeError for invalid bytes */
 export function decodePact(answer: string): EscrowPact | null {
   const digits = answer.toLowerCase().replace(/^0x/, '')
   if (!/^[0-9a-f]*$/.test(digits) || digits.length !== pactWords * wordDigits) {
@@ -77,14 +76,12 @@ function addressOf(word: string): string {
   return `0x${word.slice(24)}`
 }
 
-/** Clamps times beyond the range of Date. */
 function timeOf(seconds: bigint): number {
   return Number(seconds > maxTimeSeconds ? maxTimeSeconds : seconds) * 1000
 }
 
 const tokenDecimals = 18
 
-/** Exact decimal amount without trailing zeros. */
 export function pactAmount(baseUnits: string): string {
   const digits = baseUnits.padStart(tokenDecimals + 1, '0')
   const whole = digits.slice(0, -tokenDecimals)

@@ -49,13 +49,12 @@ export const pactSpec = z.strictObject({
   title: z.string().min(1).max(200),
   chain_id: z.int(),
   contract_address: fieldForms.address,
-  /** UTC day after which work is late; null where none is agreed. */
+  /** UTC day after which work is late. */
   deadline: z.iso.date().nullable(),
   canonical_form: z.literal(
     'Keep only the fields named in `fields`, at every level. Write RFC 8785 JSON: sorted members, no white space, UTF-8, no newline at the end.',
   ),
   hash: z.literal('keccak256'),
-  /** All are required; other fields are stripped. */
   fields: manifestFields,
   source: z.string().min(1).max(500),
 })
@@ -73,7 +72,6 @@ export function instanceSchema(
   return z.object(shape)
 }
 
-/** Drops unknown fields at every level. Missing fields stay missing. */
 export function strictStrip(instance: JsonObject, fields: ManifestFields): JsonObject {
   const kept: Record<string, JsonValue> = {}
   for (const [name, form] of Object.entries(fields)) {
@@ -88,7 +86,6 @@ export function canonicalManifest(instance: JsonObject, fields: ManifestFields):
   return canonicalize(strictStrip(instance, fields))
 }
 
-/** `0x` and 64 lower-case hex digits. */
 export function workHashOf(canonicalText: string): string {
   return `0x${bytesToHex(keccak256(new TextEncoder().encode(canonicalText)))}`
 }

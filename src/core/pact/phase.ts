@@ -1,4 +1,4 @@
-/** The phase of a pact in flight, its blocker and the next action. Every sentence is published. */
+/** The phase of a pact in flight. Every sentence is published. */
 import { dayMs, isoTime } from '../time.ts'
 import { paidRecipient, submittedHash } from './disagreements.ts'
 import type { Disagreement } from './disagreements.ts'
@@ -17,7 +17,6 @@ export interface Phase {
   readonly status: PhaseStatus
   readonly blocker: string | null
   readonly nextAction: string
-  /** Time of the newest fact that this phase is based on. */
   readonly sinceMs: number
 }
 
@@ -29,7 +28,6 @@ export interface PhaseInput {
   readonly disagreements: readonly Disagreement[]
 }
 
-/** Disagreeing sources block a pact in every phase. */
 export function phaseOf(input: PhaseInput): Phase {
   const phase = escrowPhase(input)
   if (input.disagreements.length === 0) return phase
@@ -103,7 +101,6 @@ function blocked(blocker: string, nextAction: string, sinceMs: number): Phase {
   return { status: 'blocked', blocker, nextAction, sinceMs }
 }
 
-/** The escrow has no such pact, or was not read. */
 function unseenPhase({ nowMs, manifests, reading }: PhaseInput, sinceMs: number): Phase {
   const seen =
     reading === null

@@ -1,14 +1,10 @@
-/** Compares published claims about a pact with the escrow. */
 import { isoDate } from '../time.ts'
 import { pactAmount, pactEscrow } from './escrow.ts'
 import type { EscrowReading, PactOnChain, PublishedPact } from './sources.ts'
 
 export interface PublishedVerdict {
-  /** `confirmed`: a node confirms every claim that can be checked. */
   readonly verification: 'unverified' | 'confirmed' | 'contradicted'
-  /** Names of confirmed claims. */
   readonly confirmed: readonly string[]
-  /** One sentence per contradicted claim. */
   readonly contradictions: readonly string[]
 }
 

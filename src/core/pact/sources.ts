@@ -25,7 +25,6 @@ export interface EscrowEvent {
   readonly favorRecipient: boolean | null
 }
 
-/** How far the escrow was read. */
 export interface EscrowReading {
   readonly toBlock: number
   /** Blocks up to here cannot be reorganised. */
@@ -34,7 +33,7 @@ export interface EscrowReading {
   readonly caughtUp: boolean
 }
 
-/** Logs, oldest first, and `getPact`; `state` is null where it was not read. */
+/** Logs, oldest first; `state` is null where `getPact` was not read. */
 export interface PactOnChain {
   readonly events: readonly EscrowEvent[]
   readonly state: EscrowPact | null
@@ -47,13 +46,12 @@ export interface PactManifests {
   readonly updatedAtMs: number
 }
 
-/** A receipt with `job_id` `pact-<N>` that its chain has confirmed. */
+/** A confirmed receipt with `job_id` `pact-<N>`. */
 export interface PactReceipt {
   readonly receiptId: string
   readonly pactId: number
   readonly chain: string
   readonly txHash: string
-  /** Named by the receipt, otherwise the sender of its transfer. */
   readonly payer: { readonly id: string; readonly display: string }
   readonly worker: { readonly id: string; readonly display: string }
   readonly amountMicroUsdc: number
@@ -61,14 +59,12 @@ export interface PactReceipt {
   readonly settledAtMs: number
 }
 
-/** A third party's publication about a pact. */
 export interface PublishedPact {
   readonly pactId: number
   readonly publishedAs: 'settled' | 'in_flight'
   readonly title: string
   readonly source: string
   readonly sourceUrl: string | null
-  /** Day of the copy. */
   readonly notedOn: string
   readonly contract: string
   readonly amountPact: number | null
