@@ -1,4 +1,4 @@
-/** The few shapes that routes are written with. */
+/** Shared parts of routes. */
 import { json } from './route.ts'
 import type { Parameter } from './route.ts'
 import { cursorInput, limitInput } from './schemas/common.ts'
@@ -10,18 +10,17 @@ export const privateHandler = { kind: 'handler', cache: 'private, no-store' } as
 
 export const markdown = 'text/markdown; charset=utf-8'
 
-/** The answer 402 of what is sold. */
+/** Answer 402 of paid requests. */
 export const toBePaid = json(
-  'To be paid, as `accepts` (x402 version 1) or the header `PAYMENT-REQUIRED` (version 2) says; `code` tells why.',
+  'Payment is required, on the terms in `accepts` (x402 version 1) or the header `PAYMENT-REQUIRED` (version 2); `code` is the reason.',
   paymentChallenge,
 )
 
-/** Every list has these. */
 export const pageQuery = {
-  limit: { schema: limitInput, description: 'Entries of a page, 1 to 200.', example: '50' },
+  limit: { schema: limitInput, description: 'Entries per page, 1 to 200.', example: '50' },
   cursor: {
     schema: cursorInput,
-    description: '`next_cursor` of the page before; opaque.',
+    description: '`next_cursor` of the previous page; opaque.',
     example: 'd29ya2Vycy4xMjM',
   },
 } as const satisfies Record<string, Parameter>

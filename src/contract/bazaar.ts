@@ -1,14 +1,11 @@
-/**
- * The bazaar extension of x402: what a paid request takes and gives, so that catalogues of paid resources can
- * list it. It travels in the header `PAYMENT-REQUIRED`, so it is kept small. Pure.
- */
+/** The bazaar extension of x402, for catalogues of paid resources. Small, since it is part of a header. */
 import type { Route } from './route.ts'
 
 interface ParameterMap {
   readonly [name: string]: string
 }
 
-/** What stands under `extensions.bazaar`: facts, and the JSON Schema that they fit. */
+/** Value of `extensions.bazaar`: data and its JSON Schema. */
 export interface BazaarExtension {
   readonly info: {
     readonly input: {
@@ -24,7 +21,6 @@ export interface BazaarExtension {
   readonly schema: object
 }
 
-/** Examples of parameters, of the body and of the answer come from the registry. */
 export function bazaarExtension(route: Route): BazaarExtension {
   const { method, bodyExample } = route
   const queryParams = examplesOf(route.query)
@@ -90,7 +86,7 @@ function mapSchema(map: ParameterMap) {
   return { type: 'object', properties }
 }
 
-/** The examples by name; null where there are no parameters. */
+/** Null without parameters. */
 function examplesOf(parameters: Route['query']): ParameterMap | null {
   const entries = Object.entries(parameters ?? {})
   if (entries.length === 0) return null

@@ -1,7 +1,4 @@
-/**
- * Every error code of the API, once: its status, its short message and what a client should do.
- * The docs page `/docs/errors` has an anchor for each (decisions, errors).
- */
+/** Every error code of the API with its status and short message. `/docs/errors` has an anchor for each. */
 export const errorCodes = {
   // 400: the request is malformed
   malformed_request: { status: 400, message: 'The request is malformed' },
@@ -10,31 +7,31 @@ export const errorCodes = {
   malformed_json: { status: 400, message: 'The body is not valid JSON' },
   invalid_input: { status: 400, message: 'The input is not valid' },
   unknown_parameter: { status: 400, message: 'Unknown query parameter' },
-  bad_cursor: { status: 400, message: 'The cursor is not one of ours' },
+  bad_cursor: { status: 400, message: 'The cursor is not valid' },
   digest_mismatch: { status: 400, message: 'Content-Digest does not match the body' },
   payment_malformed: { status: 400, message: 'The payment header is malformed' },
-  // 401: who is asking is not shown
+  // 401: not authenticated
   credentials_missing: { status: 401, message: 'Credentials are missing' },
   credentials_malformed: { status: 401, message: 'Credentials are malformed' },
-  signature_expired: { status: 401, message: 'The timestamp is outside the five minutes' },
+  signature_expired: { status: 401, message: 'The timestamp is outside the five-minute window' },
   signature_invalid: { status: 401, message: 'The signature does not verify' },
-  code_invalid: { status: 401, message: 'The code is wrong or no longer holds' },
+  code_invalid: { status: 401, message: 'The code is wrong or has expired' },
   body_signature_required: { status: 401, message: 'This partner requires body-bound signatures' },
-  // 402: a premium read without payment; nothing was charged
+  // 402: nothing was charged
   payment_required: { status: 402, message: 'Payment is required' },
-  payment_off: { status: 402, message: 'Sold per request, and payment is switched off here' },
+  payment_off: { status: 402, message: 'Payment is required but switched off on this server' },
   payment_mismatch: { status: 402, message: 'The payment is for other terms' },
   payment_expired: { status: 402, message: 'The payment is not valid at this time' },
   payment_signature_invalid: { status: 402, message: 'The payment is not signed by its payer' },
-  insufficient_funds: { status: 402, message: 'The payer has not enough USDC' },
+  insufficient_funds: { status: 402, message: 'The payer does not have enough USDC' },
   payment_refused: { status: 402, message: 'The token refuses the payment' },
   authorization_already_used: { status: 402, message: 'The authorization was used before' },
   tier_required: { status: 402, message: 'The tier does not cover this read' },
-  // 403: the signature is good, but
-  forbidden: { status: 403, message: 'This wallet may not do this' },
-  not_a_partner: { status: 403, message: 'This wallet is not an active partner' },
+  // 403: a valid signature without the right
+  forbidden: { status: 403, message: 'The wallet is not allowed to do this' },
+  not_a_partner: { status: 403, message: 'The wallet is not an active partner' },
   // 404, 405, 406
-  not_found: { status: 404, message: 'There is nothing at this path' },
+  not_found: { status: 404, message: 'Nothing found at this path' },
   unknown_rail: { status: 404, message: 'No such rail' },
   unknown_skill: { status: 404, message: 'No such skill' },
   unknown_pact: { status: 404, message: 'No such pact' },
@@ -43,16 +40,16 @@ export const errorCodes = {
   unknown_partner: { status: 404, message: 'No such partner' },
   unknown_subscription: { status: 404, message: 'No such subscription' },
   unknown_job: { status: 404, message: 'No such job' },
-  method_not_allowed: { status: 405, message: 'The method is not allowed here' },
+  method_not_allowed: { status: 405, message: 'The method is not allowed' },
   not_acceptable: { status: 406, message: 'None of the accepted encodings can be served' },
-  // 408, 431: the request did not arrive whole
+  // 408, 431: the request did not arrive completely
   request_timeout: { status: 408, message: 'The request took too long to arrive' },
   headers_too_large: { status: 431, message: 'The request line or the headers are too large' },
-  // 409: it conflicts with what stands
-  conflict: { status: 409, message: 'It conflicts with what stands' },
-  bound_reached: { status: 409, message: 'There is no room for one more' },
-  spot_claimed: { status: 409, message: 'The spot is claimed' },
-  handle_taken: { status: 409, message: 'The handle is taken' },
+  // 409: conflicts with the current state
+  conflict: { status: 409, message: 'Conflicts with the current state' },
+  bound_reached: { status: 409, message: 'The maximum number is reached' },
+  spot_claimed: { status: 409, message: 'The spot is already claimed' },
+  handle_taken: { status: 409, message: 'The handle is already taken' },
   signature_reused: { status: 409, message: 'The signed message was used for another request' },
   request_in_progress: { status: 409, message: 'The same request is still running' },
   // 413, 415, 422
@@ -60,22 +57,22 @@ export const errorCodes = {
   unsupported_media_type: { status: 415, message: 'The body must be application/json' },
   unsupported_encoding: {
     status: 415,
-    message: 'Request bodies are taken without Content-Encoding',
+    message: 'Request bodies must not have a Content-Encoding',
   },
   refused: { status: 422, message: 'Refused by a rule of the ledger' },
   idempotency_key_reused: { status: 422, message: 'The key was used with another body' },
   // 429
   rate_limited: { status: 429, message: 'Too many requests' },
   // 5xx
-  internal_error: { status: 500, message: 'Something broke on our side' },
-  unavailable: { status: 503, message: 'Not available right now' },
-  payment_unavailable: { status: 503, message: 'The payment cannot be settled right now' },
-  settlement_pending: { status: 503, message: 'The payment is still on its way' },
+  internal_error: { status: 500, message: 'Internal error' },
+  unavailable: { status: 503, message: 'Temporarily unavailable' },
+  payment_unavailable: { status: 503, message: 'The payment cannot be settled at the moment' },
+  settlement_pending: { status: 503, message: 'The payment is not settled yet' },
 } as const satisfies Record<string, { status: number; message: string }>
 
 export type ErrorCode = keyof typeof errorCodes
 
-/** Members of an error body beside those that all have, such as the terms of a payment. */
+/** Further members of an error body, such as payment terms. */
 export type ErrorMembers = Readonly<Record<string, unknown>>
 
 export interface Issue {
@@ -83,7 +80,7 @@ export interface Issue {
   readonly message: string
 }
 
-/** What a client shall see of a failure. Anything else that is thrown becomes a bare `internal_error`. */
+/** A failure to show to the client. Any other thrown value becomes a bare `internal_error`. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly code: ErrorCode
@@ -118,7 +115,7 @@ export interface ErrorBody {
   issues?: Issue[]
 }
 
-/** The one error body. `docsUrl` is the address of the errors page, without the anchor. */
+/** @param docsUrl address of the errors page, without the anchor. */
 export function errorBody(
   code: ErrorCode,
   docsUrl: string,
@@ -134,7 +131,7 @@ export function errorBody(
   }
 }
 
-/** What is told of a failure; an `ApiError` is one. Plain objects spare the stack of a thrown error. */
+/** The parts of an `ApiError`. Plain objects avoid the cost of a stack. */
 export interface Failure {
   readonly code: ErrorCode
   readonly details?: string | undefined

@@ -28,45 +28,41 @@ export interface OpenApiOptions {
 }
 
 const tags: Readonly<Record<string, string>> = {
-  Service: 'State, keys, manifest and this description.',
+  Service: 'Health, keys, manifest and the OpenAPI description.',
   Stats: 'Aggregates of the ledger.',
   Rails: 'Income channels: figures, history, opportunities.',
   Workers: 'Workers and their reputation.',
   Receipts: 'Signed proofs of payment.',
-  Alerts: 'Events of the ledger, pulled or delivered by webhook.',
+  Alerts: 'Events of the ledger, as a feed or by webhook.',
   Jobs: 'The job exchange: post, bid, award, deliver, accept.',
-  Partners: 'Subscriptions, records, oaths and their history.',
-  Skills: 'What is sold, and where.',
+  Partners: 'Subscriptions, partner records, oaths and their history.',
+  Skills: 'Skills and the rails that offer them.',
   Pacts: 'On-chain settlement records.',
-  Honesty: 'Open doubts about figures, with evidence.',
-  Images: 'Pages as pictures with live numbers.',
+  Honesty: 'Public doubts about figures, with evidence.',
+  Images: 'Preview images with live numbers.',
   Desk: 'Weekly articles.',
-  Feedback: 'A word to whoever runs the ledger.',
+  Feedback: 'Messages to the operator.',
   Agents: 'Reference documents for agents.',
 }
 
 const errorMeaning: Readonly<Record<number, string>> = {
   400: 'The request is malformed.',
   401: 'Credentials are missing or do not verify.',
-  403: 'This wallet may not do this.',
-  404: 'There is nothing here.',
-  405: 'The method is not allowed here.',
+  403: 'The wallet is not allowed to do this.',
+  404: 'Not found.',
+  405: 'The method is not allowed.',
   406: 'None of the accepted encodings can be served.',
-  409: 'It conflicts with what stands.',
+  409: 'Conflicts with the current state.',
   413: 'The body is over 64 KiB.',
-  415: 'A request body with a Content-Encoding or another type.',
+  415: 'The request body has a Content-Encoding or is not JSON.',
   422: 'Well-formed, but refused by a rule of the ledger.',
-  429: 'A rate limit tripped; `Retry-After` says when to come back.',
-  500: 'A fault of the service.',
-  503: 'Not available right now; `Retry-After` says when to come back.',
+  429: 'A rate limit was exceeded; retry after `Retry-After`.',
+  500: 'Internal error.',
+  503: 'Temporarily unavailable; retry after `Retry-After`.',
 }
 
-/** The errors that any route can answer. */
 const commonErrors = [400, 405, 415, 429, 500, 503] as const
 
-/**
- * The OpenAPI 3.0.3 document of the routes. Schemas come from zod's own emitter, corrected where 3.0.3 and it differ.
- */
 export function openApiDocument(routes: readonly Route[], options: OpenApiOptions): OpenApiObject {
   const paths: Record<string, OpenApiObject> = {}
   for (const route of routes) {
@@ -78,7 +74,7 @@ export function openApiDocument(routes: readonly Route[], options: OpenApiOption
     info: {
       title: 'Agent Income Ledger',
       version: options.version,
-      description: `The ledger of income channels for AI agents. \`${options.serviceName}\` stands for the service's name in every signed message.`,
+      description: `The ledger of income channels for AI agents. \`${options.serviceName}\` is the name of the service in every signed message.`,
       'x-guidance': guidance,
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
       contact: { name: 'Agent Income Ledger', url: options.siteUrl },
@@ -119,13 +115,12 @@ function operation(route: Route): OpenApiObject {
   }
 }
 
-/** A read that is sold per request may be paid by anyone; a subscription is a partner's. */
+/** Anyone may pay for a single read; a subscription belongs to a partner. */
 function securityOf(route: Route): OpenApiJson[] {
   if (route.access !== 'partner') return []
   return route.price === undefined ? partnerSecurity : [...partnerSecurity, {}]
 }
 
-/** True where a 402 can be answered with a payment. */
 function isSold({ price, priceRange }: Route): boolean {
   return price !== undefined || priceRange !== undefined
 }
@@ -144,7 +139,7 @@ function paymentInfo({ price, priceRange }: Route): OpenApiObject {
 }
 
 const guidance =
-  'Rails, opportunities, flags, pacts and articles are public: read them without credentials and check their signatures. Operations with x-payment-info answer 402 where no tier covers them: pay USDC on Base by x402 and repeat the request, or subscribe. Whether payment is taken here stands in /.well-known/x402.'
+  'Rails, opportunities, flags, pacts and articles are public: read them without credentials and check their signatures. Operations with x-payment-info return 402 unless a tier covers them: pay USDC on Base by x402 and repeat the request, or subscribe. /.well-known/x402 shows whether payment is available.'
 
 function isWrite(route: Route): boolean {
   return route.method === 'POST' || route.method === 'PATCH'
@@ -157,7 +152,7 @@ function needsPartner(routes: readonly Route[]): boolean {
 function requestBody(schema: z.ZodType, example: object | undefined): OpenApiObject {
   return {
     required: true,
-    description: 'One JSON object, at most 64 KiB; unknown and repeated names are refused.',
+    description: 'One JSON object, at most 64 KiB. Unknown and duplicate names are refused.',
     content: {
       'application/json': {
         schema: schemaOf(schema),

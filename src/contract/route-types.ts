@@ -1,4 +1,3 @@
-/** Types of requests and answers, inferred from the routes of the registry. */
 import type { z } from 'zod'
 
 import type { Route } from './route.ts'
@@ -16,7 +15,6 @@ export type AnswerOfRoute<R extends Route> =
 
 export type AnswerOf<Id extends RouteId> = AnswerOfRoute<RouteById<Id>>
 
-/** A value that is answered may be made of read-only parts. */
 export type DeepReadonly<Value> = Value extends readonly (infer Item)[]
   ? readonly DeepReadonly<Item>[]
   : Value extends object

@@ -16,10 +16,7 @@ import { skillRoutes } from './routes/skills.ts'
 import { statsRoutes } from './routes/stats.ts'
 import { workerRoutes } from './routes/workers.ts'
 
-/**
- * Every route of the service, in the order of the documentation. Routes, the OpenAPI document, the docs and the
- * client types are made from this list; a route stands here only when it works.
- */
+/** All routes in the order of the documentation; source of the OpenAPI document, the docs and the client types. */
 export const routes = [
   ...healthRoutes,
   ...statsRoutes,
@@ -42,7 +39,7 @@ export const routes = [
 
 export type RouteId = (typeof routes)[number]['id']
 
-/** Routes that code answers: every write, handlers, and documents that have a form with a query. */
+/** Routes answered by code: writes, handlers, and documents that accept a query. */
 export type HandlerRouteId = Exclude<
   Extract<
     (typeof routes)[number],
@@ -51,14 +48,12 @@ export type HandlerRouteId = Exclude<
   'getHealth'
 >
 
-/** The route of an id; the ids are a closed set, so there always is one. */
 export function routeOf(id: RouteId): Route {
   const route = routes.find((candidate) => candidate.id === id)
   if (route === undefined) throw new Error(`no route ${id}`)
   return route
 }
 
-/** The path of a route with its parameters filled in. */
 export function pathOf(id: RouteId, params: Readonly<Record<string, string>> = {}): string {
   return routeOf(id).path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = params[name]
@@ -67,7 +62,7 @@ export function pathOf(id: RouteId, params: Readonly<Record<string, string>> = {
   })
 }
 
-/** Seconds that a document route may be cached. */
+/** In seconds. */
 export function maxAgeOf(id: RouteId): number {
   const { serving } = routeOf(id)
   if (serving.kind !== 'document') throw new Error(`route ${id} is not a document`)

@@ -1,7 +1,4 @@
-/**
- * What a payment must be, as x402 writes it down, in both versions of the protocol. Pure.
- * x402 specifications v1 and v2, scheme `exact` on EVM networks (EIP-3009).
- */
+/** Payment terms of x402 v1 and v2, scheme `exact` on EVM networks (EIP-3009). */
 import { z } from 'zod'
 
 import { microPerUsdc, parseUsdc } from '../core/money.ts'
@@ -9,10 +6,9 @@ import type { Route } from './route.ts'
 import { model } from './schemas/common.ts'
 import { errorFields } from './schemas/service.ts'
 
-/** USDC on Base, the one asset that is taken. `eip712` is the domain that authorizations are signed under. */
+/** USDC on Base, the only accepted asset. `eip712` is the domain of signed authorizations. */
 export const paymentAsset = {
   chainId: 8453,
-  /** Names of the network in the two versions of the protocol. */
   network: { v1: 'base', v2: 'eip155:8453' },
   address: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
   decimals: 6,
@@ -20,12 +16,11 @@ export const paymentAsset = {
 } as const
 
 export const paymentScheme = 'exact' as const
-/** How long an authorization that was signed for a challenge may wait to be sent. */
+/** Maximum age of a signed authorization. */
 export const PAYMENT_TIMEOUT_SECONDS = 120
 
-/** What is sold, for how much, and who is paid. */
 export interface PaymentTerms {
-  /** Absolute address, made from the site's own, never from a request. */
+  /** Absolute address, derived from the site URL, never from a request. */
   readonly resource: string
   readonly description: string
   readonly mimeType: string
@@ -34,10 +29,7 @@ export interface PaymentTerms {
   readonly payTo: string
 }
 
-/**
- * The terms of one answer of a route that has a price.
- * @param resource absolute address of exactly what is asked for.
- */
+/** @param resource absolute address of the request. */
 export function termsOf(
   route: Pick<Route, 'summary' | 'answers'> & { readonly price: string },
   resource: string,
@@ -59,7 +51,7 @@ const shared = (payTo: string) => ({
   extra: { ...paymentAsset.eip712 },
 })
 
-/** An entry of `accepts` in a body of version 1. `outputSchema` is left out: clients of that version refuse null. */
+/** An entry of `accepts` in version 1, without `outputSchema`: clients of that version refuse null. */
 export function acceptsV1({
   resource,
   description,
@@ -78,7 +70,7 @@ export function acceptsV1({
   }
 }
 
-/** An entry of `accepts` in version 2, where the resource stands once, beside the list. */
+/** An entry of `accepts` in version 2, which lists the resource once, beside the entries. */
 export function acceptsV2({
   amountMicroUsdc,
   payTo,
@@ -91,7 +83,7 @@ export function acceptsV2({
   }
 }
 
-/** Micro-USDC of a price in the registry. @throws Error where it is no amount. */
+/** Micro-USDC of a price in the registry. @throws Error if it is not an amount */
 export function microUsdcOf(price: string): number {
   const micro = parseUsdc(price)
   if (micro === null || micro === 0) throw new Error(`${price} is no price`)
@@ -141,7 +133,7 @@ export const acceptedV2 = model(
   }),
 )
 
-/** The body of a 402: our error and the challenge of version 1 in one. That of version 2 is a header. */
+/** The body of a 402: the error and the challenge of version 1. The challenge of version 2 is a header. */
 export const paymentChallenge = model(
   'PaymentChallenge',
   z.object({

@@ -125,5 +125,5 @@ test('score verify recomputes the score from every entry and detects a changed s
 
 test('a reputation is refused for the cursor of another list', async () => {
   const cursor = Buffer.from('workers.7').toString('base64').replaceAll('=', '')
-  await expect(readReputation({ cursor })).rejects.toThrow('The cursor is not one of ours')
+  await expect(readReputation({ cursor })).rejects.toThrow('The cursor is not valid')
 })

@@ -83,7 +83,7 @@ describe('an error response', () => {
     expect(told).toEqual({
       platform: 'goes with platform_signature',
       worker_signature:
-        'must be ed25519: and the base64 of 64 bytes; the signature of a wallet goes into signature',
+        'must be ed25519: and the base64 of 64 bytes; a wallet signature belongs in signature',
     })
   })
 

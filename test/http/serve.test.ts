@@ -118,7 +118,7 @@ test('an internal error returns a bare 500 and its cause is only logged', async 
   expect(answer.status).toBe(500)
   const id = answer.headers.get('x-request-id')
   expect(JSON.parse(answer.body.toString())).toEqual({
-    error: 'Something broke on our side',
+    error: 'Internal error',
     code: 'internal_error',
     details: `Request ${id}`,
     docs: 'https://ledger.test/docs/errors#internal_error',

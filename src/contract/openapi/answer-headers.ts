@@ -1,4 +1,3 @@
-/** Headers that answers carry. */
 import type { OpenApiObject } from './json.ts'
 
 const textHeader = (description: string, maxLength = 200): OpenApiObject => ({
@@ -9,7 +8,7 @@ const textHeader = (description: string, maxLength = 200): OpenApiObject => ({
 export const documentHeaders: OpenApiObject = {
   'Cache-Control': textHeader('`public` with the max-age of this document.'),
   ETag: textHeader('Strong validator of the bytes.'),
-  'Last-Modified': textHeader('When the facts of this document last changed.'),
+  'Last-Modified': textHeader('Time of the last change of the facts in this document.'),
   'X-Signature': textHeader('`ed25519:` and the base64 signature over the bytes of the body.'),
   'X-Signature-Key': textHeader('`kid` of the key in /.well-known/signing-keys.json.'),
 }
@@ -21,17 +20,17 @@ export const challengeHeaders: OpenApiObject = {
 export const priceHeaders: OpenApiObject = {
   'X-Accepted-Payment': textHeader('`x402`.'),
   'X-Payment-Receiver': textHeader(
-    'The address that is paid; that of nobody, all zeros, where none is set: USDC refuses transfers to it.',
+    'The receiving address; all zeros if none is configured, since USDC refuses transfers to it.',
   ),
   'X-Payment-Price-USDC': textHeader('The price as a decimal.'),
   'PAYMENT-REQUIRED': textHeader(
-    'Base64 of the challenge of x402 version 2; missing where payment is not available.',
+    'Base64 of the challenge of x402 version 2; missing if payment is not available.',
     8192,
   ),
 }
 
 export const settledHeaders: OpenApiObject = {
-  'PAYMENT-RESPONSE': textHeader('After a payment: base64 of how it was settled.', 4096),
+  'PAYMENT-RESPONSE': textHeader('After a payment: base64 of the settlement.', 4096),
   'X-PAYMENT-RESPONSE': textHeader('The same, under the name of version 1.', 4096),
 }
 
@@ -44,6 +43,6 @@ export const retryHeaders: OpenApiObject = { 'Retry-After': retryAfter('Whole se
 
 export const restoredHeaders: OpenApiObject = {
   'Retry-After': retryAfter(
-    'Whole seconds; only where the ledger was restored from a backup and takes no signed writes of the present time yet.',
+    'Whole seconds. Present only if the ledger was restored from a backup and does not accept current signed writes yet.',
   ),
 }

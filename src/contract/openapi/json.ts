@@ -1,4 +1,3 @@
-/** JSON as it stands in the description. */
 export type OpenApiJson =
   | string
   | number

@@ -1,11 +1,10 @@
-/** Headers that requests may carry, as parameters. */
 import type { OpenApiObject } from './json.ts'
 
 const paymentHeader = (name: string, version: number): OpenApiObject => ({
   name,
   in: 'header',
   required: false,
-  description: `Base64 of the JSON of an x402 payment, as version ${version} names the header; either version is taken in either.`,
+  description: `Base64 of the JSON of an x402 payment, under the header name of version ${version}; both headers accept both versions.`,
   schema: { type: 'string', maxLength: 8192, pattern: '^[A-Za-z0-9+/]+={0,2}$' },
 })
 
@@ -16,7 +15,7 @@ export const partnerTimestamp: OpenApiObject = {
   in: 'header',
   required: false,
   description:
-    'The time signed: Unix seconds (10 digits) or milliseconds (13 digits), within five minutes. Where it is missing, the `Date` header in Unix seconds.',
+    'The signed time: Unix seconds (10 digits) or milliseconds (13 digits), within five minutes. Default: the `Date` header in Unix seconds.',
   schema: { type: 'string', pattern: '^([1-9][0-9]{9}|[1-9][0-9]{12})$', maxLength: 13 },
   example: '1795240000000',
 }
@@ -26,7 +25,7 @@ export const idempotencyKey: OpenApiObject = {
   in: 'header',
   required: false,
   description:
-    'For 24 hours the same key with the same body answers with the first result; with another body 422.',
+    'For 24 hours the same key with the same body returns the first result; with another body, 422.',
   schema: { type: 'string', minLength: 1, maxLength: 257 },
   example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
 }
@@ -35,6 +34,6 @@ export const contentDigest: OpenApiObject = {
   name: 'Content-Digest',
   in: 'header',
   required: false,
-  description: 'RFC 9530. Checked where it stands: `sha-256` or `sha-512` of the raw body.',
+  description: 'RFC 9530. Verified if present: `sha-256` or `sha-512` of the raw body.',
   schema: { type: 'string', maxLength: 500 },
 }

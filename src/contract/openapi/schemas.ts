@@ -1,4 +1,4 @@
-/** Schemas from zod's own emitter, corrected where OpenAPI 3.0.3 and it differ. */
+/** Schemas from zod's emitter, corrected for OpenAPI 3.0.3. */
 import { z } from 'zod'
 
 import { errorCodes } from '../errors.ts'
@@ -18,7 +18,7 @@ export function componentSchemas(): OpenApiObject {
   )
 }
 
-/** The codes are known, but a client must live with new ones: they are named in the description, not in an enum. */
+/** A description, not an enum: clients must accept new codes. */
 function errorCodeEnum(id: string): string | null {
   return id === 'Error' ? `One of ${Object.keys(errorCodes).join(', ')}.` : null
 }
@@ -47,7 +47,7 @@ export function asJson(value: unknown): OpenApiJson {
 
 const verbatim = new Set(['example', 'default', 'enum'])
 
-/** Takes out of an emitted schema what OpenAPI 3.0.3 does not know, and what says nothing. */
+/** Removes keywords that OpenAPI 3.0.3 lacks or that have no effect. */
 function correct(value: OpenApiJson, codeNote: string | null): OpenApiJson {
   if (Array.isArray(value)) return value.map((item) => correct(item, null))
   if (value === null || typeof value !== 'object') return value

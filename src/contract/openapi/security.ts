@@ -1,8 +1,7 @@
-/** How partners say who they are. */
 import type { OpenApiJson, OpenApiObject } from './json.ts'
 
 const signedMessage =
-  'The signature covers `<service>-partner-auth-v1:{TIMESTAMP}:{METHOD}:{PATH}`, or better `<service>-partner-auth-v2:{TIMESTAMP}:{METHOD}:{PATH}:{RAW_SHA256}` with the lower-case hex SHA-256 of the raw body.'
+  'The signature covers `<service>-partner-auth-v1:{TIMESTAMP}:{METHOD}:{PATH}`, or preferably `<service>-partner-auth-v2:{TIMESTAMP}:{METHOD}:{PATH}:{RAW_SHA256}` with the lower-case hex SHA-256 of the raw body.'
 
 export const securitySchemes: OpenApiObject = {
   partnerBearer: {
@@ -15,7 +14,7 @@ export const securitySchemes: OpenApiObject = {
     type: 'apiKey',
     in: 'header',
     name: 'X-Partner-Wallet',
-    description: 'The wallet that signed.',
+    description: 'The signing wallet.',
   },
   partnerSignature: {
     type: 'apiKey',
@@ -25,7 +24,7 @@ export const securitySchemes: OpenApiObject = {
   },
 }
 
-/** Either header form; both need the time that is signed. */
+/** Either header form; both need the signed time. */
 export const partnerSecurity: OpenApiJson[] = [
   { partnerBearer: [] },
   { partnerWallet: [], partnerSignature: [] },

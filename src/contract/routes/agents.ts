@@ -2,7 +2,6 @@ import { documents, markdown } from '../answers.ts'
 import { text } from '../route.ts'
 import type { Route } from '../route.ts'
 
-/** Skill files that agents read. */
 export const agentSkillRoutes = [
   {
     id: 'getPactsSkill',
@@ -10,8 +9,8 @@ export const agentSkillRoutes = [
     path: '/pacts/SKILL.md',
     tag: 'Agents',
     access: 'public',
-    summary: 'How an agent reads pacts',
-    description: 'An agent skill file.',
+    summary: 'Skill file: reading pacts',
+    description: 'Markdown instructions for agents.',
     answers: { 200: text('The skill file.', markdown) },
     serving: documents(300),
   },
@@ -21,8 +20,8 @@ export const agentSkillRoutes = [
     path: '/desk/SKILL.md',
     tag: 'Agents',
     access: 'public',
-    summary: 'How an agent reads the desk and the ledger',
-    description: 'An agent skill file.',
+    summary: 'Skill file: reading the desk and the ledger',
+    description: 'Markdown instructions for agents.',
     answers: { 200: text('The skill file.', markdown) },
     serving: documents(300),
   },
@@ -32,8 +31,8 @@ export const agentSkillRoutes = [
     path: '/register-and-earn/SKILL.md',
     tag: 'Agents',
     access: 'public',
-    summary: 'How an agent registers, sends in receipts and claims its spot',
-    description: 'An agent skill file, with a worked example of what is signed.',
+    summary: 'Skill file: registering, submitting receipts and claiming a spot',
+    description: 'Markdown instructions for agents, with a worked example of each signed message.',
     answers: { 200: text('The skill file.', markdown) },
     serving: documents(300),
   },

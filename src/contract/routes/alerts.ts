@@ -24,14 +24,13 @@ const id = {
   example: 'sub_9f2c41d07a6be8053c1d2e4f',
 } as const satisfies Parameter
 const noSubscription = { description: 'The wallet has no such subscription.' }
-const repeated = 'An exact repeat; the first answer.'
+const repeated = 'Exact repeat of an earlier request; returns the first answer.'
 const limit = {
   schema: limitInput,
-  description: 'Entries at most, 1 to 200; 50 without it.',
+  description: 'Maximum number of entries, 1 to 200. Default: 50.',
   example: '50',
 } as const satisfies Parameter
 
-/** What happens to the ledger, pulled or delivered. */
 export const alertRoutes = [
   {
     id: 'getAlertFeed',
@@ -40,13 +39,14 @@ export const alertRoutes = [
     tag: 'Alerts',
     access: 'partner',
     price: '0.002',
-    summary: 'Flags and rail transitions since a time',
+    summary: 'List flags and rail transitions since a time',
     description:
-      'Oldest first. No two events carry the same `created_at`, and a later one never carries an earlier time: who asks again with `next_poll_hint.since` misses nothing and sees nothing twice. Without `since` the feed begins with the first event.',
+      'Oldest first. Every event has a unique `created_at`, in the order of the events: polling with `next_poll_hint.since` returns each event exactly once. Without `since` the feed starts with the first event.',
     query: {
       since: {
         schema: timeInput,
-        description: 'Only events after this time; `next_poll_hint.since` of the answer before.',
+        description:
+          'Only events after this time, such as `next_poll_hint.since` of the previous answer.',
         example: '2026-11-20T00:00:00Z',
       },
       rail: { schema: railSlug, description: 'Only events of this rail.', example: 'x402' },
@@ -86,13 +86,13 @@ export const alertRoutes = [
     path: `${apiPrefix}/alerts/subscribe`,
     tag: 'Alerts',
     access: 'partner',
-    summary: 'Have events delivered to a webhook',
+    summary: 'Subscribe a webhook to events',
     description:
-      'Events from now on are posted to `url` after Standard Webhooks: headers `webhook-id`, `webhook-timestamp` and `webhook-signature` (`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body` under the secret), body `{type, timestamp, data}` of less than 20 kB. Any 2xx within 15 s is success. Else it is tried again after 5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 h; 410 disables the subscription. A delivery may come twice: the `webhook-id` tells. At most 10 subscriptions a wallet. An address that leads to one that is not public is never connected to.',
+      'New events are posted to `url` according to Standard Webhooks: headers `webhook-id`, `webhook-timestamp` and `webhook-signature` (`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`, keyed with the secret), body `{type, timestamp, data}` of less than 20 kB. Any 2xx within 15 s is success. Failed deliveries are retried after 5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 h; 410 disables the subscription. A delivery may arrive twice with the same `webhook-id`. At most 10 subscriptions per wallet. The service never connects to a non-public address.',
     body: subscribeBody,
     answers: {
       200: json(repeated, subscriptionCreated),
-      201: json('Subscribed; the secret is shown here only.', subscriptionCreated),
+      201: json('Subscribed. The secret is shown only in this answer.', subscriptionCreated),
     },
     serving: privateHandler,
   },
@@ -102,8 +102,8 @@ export const alertRoutes = [
     path: `${apiPrefix}/alerts/subscriptions`,
     tag: 'Alerts',
     access: 'partner',
-    summary: 'The own subscriptions',
-    description: 'Newest first, without their secrets.',
+    summary: 'List your webhook subscriptions',
+    description: 'Newest first, without secrets.',
     answers: { 200: json('The subscriptions.', subscriptionList) },
     serving: privateHandler,
   },
@@ -113,7 +113,7 @@ export const alertRoutes = [
     path: `${apiPrefix}/alerts/subscriptions/{id}`,
     tag: 'Alerts',
     access: 'partner',
-    summary: 'One of the own subscriptions',
+    summary: 'Get one of your webhook subscriptions',
     description: 'Without its secret.',
     params: { id },
     answers: { 200: json('The subscription.', subscription), 404: noSubscription },
@@ -125,8 +125,8 @@ export const alertRoutes = [
     path: `${apiPrefix}/alerts/subscriptions/{id}`,
     tag: 'Alerts',
     access: 'partner',
-    summary: 'End a subscription',
-    description: 'With everything that waits to be delivered, and the record of what was.',
+    summary: 'Delete a webhook subscription',
+    description: 'Also deletes its pending deliveries and its delivery history.',
     params: { id },
     answers: { 200: json('Deleted.', subscriptionRemoved), 404: noSubscription },
     serving: privateHandler,
@@ -137,9 +137,9 @@ export const alertRoutes = [
     path: `${apiPrefix}/alerts/subscriptions/{id}/deliveries`,
     tag: 'Alerts',
     access: 'partner',
-    summary: 'What was and is to be delivered',
+    summary: 'List deliveries of a webhook subscription',
     description:
-      'Newest first. Finished deliveries are kept for 30 days. `dead` ones were given up after ten attempts or a 410; their payload is here, and the feed has the events.',
+      'Newest first. Finished deliveries are kept for 30 days. A delivery is `dead` after ten failed attempts or a 410; its payload is included here, and its events remain in the feed.',
     params: { id },
     query: {
       status: {
@@ -158,14 +158,14 @@ export const alertRoutes = [
     path: `${apiPrefix}/alerts/subscriptions/{id}/test`,
     tag: 'Alerts',
     access: 'partner',
-    summary: 'Send a test to the webhook',
+    summary: 'Send a test delivery to a webhook',
     description:
-      'A delivery of the type `test`, signed and tried again like any other. One at a time.',
+      'Queues a delivery of the type `test`, signed and retried like any other. One at a time.',
     params: { id },
     body: emptyBody,
     answers: {
       200: json(repeated, testQueued),
-      202: json('In the outbox.', testQueued),
+      202: json('Queued.', testQueued),
       404: noSubscription,
     },
     serving: privateHandler,

@@ -3,7 +3,6 @@ import { apiPrefix, json, text } from '../route.ts'
 import type { Route } from '../route.ts'
 import { deskFeed, deskSlug } from '../schemas/desk.ts'
 
-/** Articles with their charts. */
 export const deskRoutes = [
   {
     id: 'getDeskFeed',
@@ -11,8 +10,8 @@ export const deskRoutes = [
     path: `${apiPrefix}/desk/feed.json`,
     tag: 'Desk',
     access: 'public',
-    summary: 'The articles of the desk',
-    description: 'Articles above the median of views_24h first, then newest date first.',
+    summary: 'List articles',
+    description: 'Articles above the median of `views_24h` first, then by date, newest first.',
     answers: { 200: json('The feed.', deskFeed) },
     serving: documents(300),
   },
@@ -22,8 +21,8 @@ export const deskRoutes = [
     path: '/desk/{slug}.md',
     tag: 'Desk',
     access: 'public',
-    summary: 'One article as Markdown',
-    description: 'Views of this document are counted by the hour, without cookies.',
+    summary: 'Get an article as Markdown',
+    description: 'Views are counted per hour, without cookies.',
     params: {
       slug: {
         schema: deskSlug,
@@ -40,12 +39,13 @@ export const deskRoutes = [
     path: '/desk/{name}.svg',
     tag: 'Desk',
     access: 'public',
-    summary: 'One chart of an article',
-    description: 'A picture that an article refers to, with its numbers in `desc`.',
+    summary: 'Get a chart of an article',
+    description: 'SVG image used in an article, with its numbers in `desc`.',
     params: {
       name: {
         schema: deskSlug,
-        description: 'The name of a chart; the weekly article has one under its own slug.',
+        description:
+          'The name of a chart. The chart of a weekly article has the slug of the article.',
         example: 'ledger-week-2026-w47',
       },
     },

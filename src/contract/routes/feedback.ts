@@ -4,7 +4,6 @@ import type { Route } from '../route.ts'
 import { feedbackBody, feedbackTaken } from '../schemas/feedback.ts'
 import { proposalBody, proposalTaken } from '../schemas/skill.ts'
 
-/** What anyone may send without a signature. */
 export const feedbackRoutes = [
   {
     id: 'proposeSkill',
@@ -14,10 +13,10 @@ export const feedbackRoutes = [
     access: 'public',
     summary: 'Propose a skill for the taxonomy',
     description:
-      'The operator decides; an accepted skill is in the taxonomy from the next build on. 10 an hour for each IPv4 address or IPv6 /64. 409 where the taxonomy has it, 422 for a surface that is no rail of the ledger.',
+      'The operator reviews proposals; an accepted skill appears in the taxonomy after the next build. At most 10 per hour for each IPv4 address or IPv6 /64. Returns 409 if the skill already exists, 422 if a `surface` is not a rail of the ledger.',
     body: proposalBody,
     answers: {
-      202: json('Taken down, for the operator to decide.', proposalTaken),
+      202: json('Received; awaits review by the operator.', proposalTaken),
     },
     serving: privateHandler,
   },
@@ -27,13 +26,13 @@ export const feedbackRoutes = [
     path: `${apiPrefix}/feedback`,
     tag: 'Feedback',
     access: 'public',
-    summary: 'Tell the operator something',
+    summary: 'Send feedback to the operator',
     description:
-      '5 an hour for each fingerprint, a keyed hash of network and user agent whose key changes daily; 30 an hour for each network. The limit is best effort: it knows nobody. The same text within 15 minutes is answered with the first entry.',
+      'At most 5 per hour for each fingerprint (a keyed hash of network and user agent, with a new key every day) and 30 per hour for each network. The limits are best effort, since senders are anonymous. The same text within 15 minutes returns the first entry.',
     body: feedbackBody,
     answers: {
-      200: json('The same text came within 15 minutes.', feedbackTaken),
-      201: json('Taken down.', feedbackTaken),
+      200: json('The same text was received within the last 15 minutes.', feedbackTaken),
+      201: json('Received.', feedbackTaken),
     },
     serving: privateHandler,
   },

@@ -3,7 +3,6 @@ import { apiPrefix, json } from '../route.ts'
 import type { Route } from '../route.ts'
 import { flagList } from '../schemas/flag.ts'
 
-/** What is doubted. */
 export const honestyRoutes = [
   {
     id: 'listHonestyFlags',
@@ -11,8 +10,9 @@ export const honestyRoutes = [
     path: `${apiPrefix}/honesty/flags`,
     tag: 'Honesty',
     access: 'public',
-    summary: 'Open honesty flags',
-    description: 'Each with the numbers that tripped it, the most severe first, then the newest.',
+    summary: 'List open honesty flags',
+    description:
+      'Each flag includes the numbers that triggered it. Most severe first, then newest first.',
     answers: { 200: json('The open flags.', flagList) },
     serving: documents(60),
   },

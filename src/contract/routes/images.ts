@@ -3,7 +3,6 @@ import { apiPrefix, text } from '../route.ts'
 import type { Route } from '../route.ts'
 import { cardFormat, cardPage } from '../schemas/image.ts'
 
-/** Pictures of pages with live numbers. */
 export const imageRoutes = [
   {
     id: 'getCard',
@@ -12,9 +11,9 @@ export const imageRoutes = [
     tag: 'Images',
     access: 'partner',
     price: '0.001',
-    summary: 'A page as a picture with live numbers',
+    summary: 'Get a preview image of a page',
     description:
-      'SVG of 1200 by 630, or with `format=png` the same as PNG, from the published documents: title, status, figures, their age and a chart. Without `page` it is the home page. A page that is not known is 400. Covered by every tier. Home, rails and articles are also published as PNG, for anyone: `/share/home.png`, `/share/rails/{name}.png`, `/share/desk/{slug}.png`.',
+      'SVG of 1200 by 630 pixels, or PNG with `format=png`, drawn from the published documents: title, status, figures, their age and a chart. Default: the home page. An unknown page returns 400. Covered by every tier. Images of the home page, rails and articles are also published as public PNG files: `/share/home.png`, `/share/rails/{name}.png`, `/share/desk/{slug}.png`.',
     query: {
       page: {
         schema: cardPage,
@@ -24,12 +23,12 @@ export const imageRoutes = [
       },
       format: {
         schema: cardFormat,
-        description: '`svg` where it is not named.',
+        description: 'Default: `svg`.',
         example: 'svg',
       },
     },
     answers: {
-      200: { ...text('The picture.', 'image/svg+xml'), otherTypes: ['image/png'] },
+      200: { ...text('The image.', 'image/svg+xml'), otherTypes: ['image/png'] },
       402: toBePaid,
     },
     serving: privateHandler,

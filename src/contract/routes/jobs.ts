@@ -28,9 +28,8 @@ const id = {
   example: 'job_9f2c41d07a6be8053c1d2e4f',
 } as const satisfies Parameter
 const noJob = { description: 'No such job.' }
-const repeated = 'An exact repeat; the first answer.'
+const repeated = 'Exact repeat of an earlier request; returns the first answer.'
 
-/** The job exchange: post, bid, award, deliver, accept, dispute, cancel. */
 export const jobRoutes = [
   {
     id: 'listJobs',
@@ -38,15 +37,15 @@ export const jobRoutes = [
     path: `${apiPrefix}/jobs`,
     tag: 'Jobs',
     access: 'public',
-    summary: 'Jobs of the exchange',
+    summary: 'List jobs',
     description:
-      'Newest first. Without a query this is the signed document of the first 50; with one it is made for the request. A job whose deadline has passed before a delivery is `expired` from that moment on. `receipts_by` names the key that signs the receipts of accepted jobs.',
+      'Newest first. Without a query: the signed document of the newest 50. With a query: a live, unsigned answer. A job is `expired` once its deadline has passed without a delivery. `receipts_by` names the key that signs the receipts of accepted jobs.',
     query: {
       ...pageQuery,
       status: { schema: jobStatus, description: 'Only jobs in this state.', example: 'open' },
       skill: {
         schema: skillSlug,
-        description: 'Only jobs that ask for this skill.',
+        description: 'Only jobs that require this skill.',
         example: 'api-reference-writing',
       },
       wallet: {
@@ -64,9 +63,9 @@ export const jobRoutes = [
     path: `${apiPrefix}/jobs/{id}`,
     tag: 'Jobs',
     access: 'public',
-    summary: 'One job',
+    summary: 'Get a job',
     description:
-      'From the database at once, with every move it made. Bids are counted here; their proposals are read by the poster and by who made them. Of a delivery everybody sees the hash, the parties see the rest.',
+      'Live, with the history of the job. Shows the number of bids; proposals are visible to the poster and to their bidders only. The hash of a delivery is public; its other fields are visible to the parties only.',
     params: { id },
     answers: { 200: json('The job.', jobDetail), 404: noJob },
     serving: { kind: 'handler', cache: 'no-store' },
@@ -78,9 +77,9 @@ export const jobRoutes = [
     tag: 'Jobs',
     access: 'partner',
     summary: 'Post a job',
-    description: `By an active partner, with at most ${writeQuotas.openJobs} jobs open at a time. Skills outside the taxonomy are stored as given.`,
+    description: `Requires an active partner, who may have ${writeQuotas.openJobs} open jobs at a time. Skills outside the taxonomy are accepted.`,
     body: jobBody,
-    answers: { 200: json(repeated, job), 201: json('Posted; open for bids.', job) },
+    answers: { 200: json(repeated, job), 201: json('Posted and open for bids.', job) },
     serving: privateHandler,
   },
   {
@@ -89,9 +88,9 @@ export const jobRoutes = [
     path: `${apiPrefix}/jobs/{id}/bids`,
     tag: 'Jobs',
     access: 'partner',
-    summary: 'Bids on a job',
+    summary: 'List bids on a job',
     description:
-      'The poster reads all of them, a bidder their own, in the order in which they were first made.',
+      'The poster sees all bids, a bidder only their own. Ordered by the time of the first version.',
     params: { id },
     query: pageQuery,
     answers: { 200: json('The bids.', bidList), 404: noJob },
@@ -103,12 +102,12 @@ export const jobRoutes = [
     path: `${apiPrefix}/jobs/{id}/delivery`,
     tag: 'Jobs',
     access: 'partner',
-    summary: 'What was delivered on a job',
-    description: 'For the poster and the deliverer, with the signed statement to check.',
+    summary: 'Get the delivery of a job',
+    description: 'Visible to the poster and the awarded bidder. Includes the signed statement.',
     params: { id },
     answers: {
       200: json('The delivery.', delivery),
-      404: { description: 'No such job, or nothing was delivered on it.' },
+      404: { description: 'No such job, or no delivery yet.' },
     },
     serving: privateHandler,
   },
@@ -119,10 +118,14 @@ export const jobRoutes = [
     tag: 'Jobs',
     access: 'partner',
     summary: 'Bid on a job',
-    description: `By an active partner other than the poster, while the job is open. One bid of each bidder: bidding again replaces its terms and answers 200. A partner has at most ${writeQuotas.openBids} open bids.`,
+    description: `Requires an active partner other than the poster, while the job is open. One bid per bidder: bidding again replaces the terms and returns 200. A partner may have ${writeQuotas.openBids} open bids.`,
     params: { id },
     body: bidBody,
-    answers: { 200: json('Bid before; now as sent.', bid), 201: json('Placed.', bid), 404: noJob },
+    answers: {
+      200: json('The existing bid was replaced.', bid),
+      201: json('Placed.', bid),
+      404: noJob,
+    },
     serving: privateHandler,
   },
   {
@@ -131,8 +134,8 @@ export const jobRoutes = [
     path: `${apiPrefix}/jobs/{id}/award`,
     tag: 'Jobs',
     access: 'partner',
-    summary: 'Take a bid',
-    description: 'By the poster, while the job is open. All other bids are rejected.',
+    summary: 'Award a job to a bidder',
+    description: 'Only the poster, while the job is open. All other bids are rejected.',
     params: { id },
     body: awardBody,
     answers: { 200: json('Awarded.', job), 404: noJob },
@@ -146,12 +149,12 @@ export const jobRoutes = [
     access: 'partner',
     summary: 'Deliver the work',
     description:
-      'By the awarded bidder, before the deadline. Beside the partner bearer the same wallet signs `<service>-deliver-v1:{WALLET}:{TIMESTAMP}:{JOB_ID}:{BODY_SHA256}` in the body. The address is checked and not fetched. The poster has 14 days to answer, until `answer_due` of the job: a delivery that nobody accepted or disputed by then is accepted by time.',
+      'Only the awarded bidder, before the deadline. In addition to the partner credentials, the body carries a signature of the same wallet over `<service>-deliver-v1:{WALLET}:{TIMESTAMP}:{JOB_ID}:{BODY_SHA256}`. The address is validated but not fetched. The poster has 14 days to answer, until `answer_due`; after that, a delivery that was not disputed is accepted automatically.',
     params: { id },
     body: deliverBody,
     answers: {
       200: json(repeated, delivery),
-      201: json('Delivered; the poster decides.', delivery),
+      201: json('Delivered; awaits the answer of the poster.', delivery),
       404: noJob,
     },
     serving: privateHandler,
@@ -162,9 +165,9 @@ export const jobRoutes = [
     path: `${apiPrefix}/jobs/{id}/accept`,
     tag: 'Jobs',
     access: 'partner',
-    summary: 'Accept the work',
+    summary: 'Accept a delivery',
     description:
-      'By the poster, once something was delivered, also after a dispute. The exchange issues a receipt for the agreed price, signed with the key of `receipts_by` in `GET /jobs`, which names the agreed price and earns no reputation: the exchange moves no money and sees none, so the receipt shows work and no payment. `rep_delta` is 0 and `rep_reason` says so; a payment that is verified on chain is a receipt of its own.',
+      'Only the poster, after a delivery or a dispute. The exchange issues a receipt for the agreed price, signed with the key of `receipts_by` in `GET /jobs`. The exchange moves no money, so this receipt proves work, not payment, and earns no reputation: `rep_delta` is 0 and `rep_reason` explains it. A payment verified on chain needs its own receipt.',
     params: { id },
     body: emptyBody,
     answers: { 200: json('Accepted.', jobAccepted), 404: noJob },
@@ -178,7 +181,7 @@ export const jobRoutes = [
     access: 'partner',
     summary: 'Dispute a delivery',
     description:
-      'By the poster or the awarded bidder, once something was delivered and before it was accepted, within 14 days. The reason is public. A dispute ends where the poster accepts after all.',
+      'Only the poster or the awarded bidder, within 14 days after the delivery and before it is accepted. The reason is public. A dispute ends when the poster accepts the delivery.',
     params: { id },
     body: disputeBody,
     answers: { 200: json('Disputed.', job), 404: noJob },
@@ -191,7 +194,7 @@ export const jobRoutes = [
     tag: 'Jobs',
     access: 'partner',
     summary: 'Cancel a job',
-    description: 'By the poster, before anything was delivered.',
+    description: 'Only the poster, before a delivery.',
     params: { id },
     body: emptyBody,
     answers: { 200: json('Cancelled.', job), 404: noJob },

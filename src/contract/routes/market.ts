@@ -4,7 +4,6 @@ import type { Route } from '../route.ts'
 import { application, applyBody } from '../schemas/application.ts'
 import { arbitrage } from '../schemas/arbitrage.ts'
 
-/** Where to work next, and how to get in. */
 export const marketRoutes = [
   {
     id: 'applyToRail',
@@ -14,11 +13,11 @@ export const marketRoutes = [
     access: 'partner',
     summary: 'Apply to a rail through the ledger',
     description:
-      'Forwarded to the apply endpoint that the ledger has written down for the rail, as a fixed body with `worker_wallet`, `message` and the `fields` that the rail takes; no header of the caller goes along. A rail without one is answered with `mode: "manual"` and where to apply. One try, 10 s, no redirects; a repeat of the request is never sent twice, and is 409 while the first is under way. At most 32 are forwarded at once; beyond that it is 503, and nothing was done. Every try is recorded, its text only as a hash. At most 20 an hour for a partner.',
+      'Forwards the application to the apply endpoint of the rail, as a fixed body with `worker_wallet`, `message` and the `fields` that the rail accepts; headers of the caller are not forwarded. For a rail without such an endpoint the answer has `mode: "manual"` and the address where to apply. One attempt, 10 s, no redirects. A repeated request is never forwarded twice; it returns 409 while the first is in progress. At most 32 applications are forwarded at a time; beyond that the answer is 503 and nothing is sent. Each attempt is recorded, its text only as a hash. At most 20 per hour for each partner.',
     body: applyBody,
     answers: {
-      200: json('An exact repeat; the first answer.', application),
-      201: json('Recorded, with what came of it.', application),
+      200: json('Exact repeat of an earlier request; returns the first answer.', application),
+      201: json('Recorded, with the outcome.', application),
     },
     serving: privateHandler,
   },
@@ -29,9 +28,9 @@ export const marketRoutes = [
     tag: 'Rails',
     access: 'partner',
     price: '0.01',
-    summary: 'Rails by expected USD a day per creator',
+    summary: 'Rank rails by expected USD per day and creator',
     description:
-      'From the published rails of the category `earning`, with what stands against each figure. Covered from the tier Pro on.',
+      'Covers the published rails of the category `earning`, with caveats for each figure. Included in the tier Pro and higher.',
     answers: {
       200: {
         ...json('The ranking.', arbitrage),

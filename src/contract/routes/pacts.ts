@@ -9,7 +9,6 @@ const params = {
   id: { schema: pactId, description: 'The `pact_id` of a pact in flight.', example: '16' },
 } as const
 
-/** Pacts, and their manifests where `spec_uri`, `instance_uri` and `reproduce_uri` point. */
 export const pactRoutes = [
   {
     id: 'listPacts',
@@ -17,9 +16,9 @@ export const pactRoutes = [
     path: `${apiPrefix}/pacts`,
     tag: 'Pacts',
     access: 'public',
-    summary: 'Settled and in-flight settlements',
+    summary: 'List pacts',
     description:
-      'Each settled pact once, with its explorer address and verified receipt. `recorded` holds what others published about pacts, with its source and whether a node bears it out; none of it counts as settled here.',
+      '`settled` lists each settled pact once, with its explorer address and verified receipt. `recorded` lists pacts that others have published, with their source and whether a node confirms them; these do not count as settled.',
     answers: { 200: json('The pacts.', pactList) },
     serving: documents(60),
   },
@@ -29,16 +28,16 @@ export const pactRoutes = [
     path: `${apiPrefix}/pacts/{id}`,
     tag: 'Pacts',
     access: 'public',
-    summary: 'One pact',
+    summary: 'Get a pact',
     description:
-      'Settled, in flight or only recorded, told apart by `state`. Only a settled one shows a payment.',
+      '`state` is `settled`, `in_flight` or `recorded`. Only a settled pact proves a payment.',
     params: { id: { schema: pactId, description: 'The `pact_id`.', example: '12' } },
     answers: {
       200: json(
         'The pact.',
         z.discriminatedUnion('state', [settledPact, inFlightPact, recordedPact]),
       ),
-      404: { description: 'In none of the three groups.' },
+      404: { description: 'No such pact.' },
     },
     serving: documents(60),
   },
@@ -48,13 +47,13 @@ export const pactRoutes = [
     path: '/pacts/{id}/spec.json',
     tag: 'Pacts',
     access: 'public',
-    summary: 'The manifest specification of a pact',
+    summary: 'Get the manifest specification of a pact',
     description:
-      'Names every field that counts towards the work hash, the chain, the contract and the deadline.',
+      'Names the fields covered by the work hash, the chain, the contract and the deadline.',
     params,
     answers: {
       200: json('The specification.', z.looseObject({})),
-      404: { description: 'The ledger holds no manifest of this pact.' },
+      404: { description: 'The ledger has no manifest for this pact.' },
     },
     serving: documents(60),
   },
@@ -64,13 +63,13 @@ export const pactRoutes = [
     path: '/pacts/{id}/instance.json',
     tag: 'Pacts',
     access: 'public',
-    summary: 'The manifest of a pact',
+    summary: 'Get the manifest of a pact',
     description:
-      'The bytes as the parties made them. Fields that the specification does not name are stripped before hashing.',
+      'The original bytes from the parties. Fields that the specification does not name are removed before hashing.',
     params,
     answers: {
       200: json('The manifest.', z.looseObject({})),
-      404: { description: 'The ledger holds no manifest of this pact.' },
+      404: { description: 'The ledger has no manifest for this pact.' },
     },
     serving: documents(60),
   },
@@ -80,13 +79,13 @@ export const pactRoutes = [
     path: '/pacts/{id}/reproduce.mjs',
     tag: 'Pacts',
     access: 'public',
-    summary: 'The script that reproduces the work hash',
+    summary: 'Get the script that reproduces the work hash',
     description:
-      'For Node 20 or newer, without dependencies: `node reproduce.mjs [instance] [spec]`, files or URLs, prints the hash; the exit code is 1 where the manifest is to be refused.',
+      'For Node 20 or newer, without dependencies. `node reproduce.mjs [instance] [spec]`, with files or URLs, prints the hash and exits with 1 if the manifest is invalid.',
     params,
     answers: {
       200: text('The script.', 'text/javascript; charset=utf-8'),
-      404: { description: 'The ledger holds no manifest of this pact.' },
+      404: { description: 'The ledger has no manifest for this pact.' },
     },
     serving: documents(60),
   },

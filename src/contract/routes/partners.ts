@@ -18,11 +18,11 @@ import {
 
 const handle = {
   schema: partnerHandle,
-  description: 'The handle that was chosen at signup.',
+  description: 'The handle chosen at signup.',
   example: 'acme-agents',
 } as const satisfies Parameter
 
-/** `me` and `tiers` stand before `{handle}`: the first that fits answers. */
+/** `me` and `tiers` come before `{handle}`: the first match answers. */
 export const partnerRoutes = [
   {
     id: 'listTiers',
@@ -30,9 +30,9 @@ export const partnerRoutes = [
     path: `${apiPrefix}/partners/tiers`,
     tag: 'Partners',
     access: 'public',
-    summary: 'Subscription tiers, their prices, limits and features',
+    summary: 'List subscription tiers with prices, limits and features',
     description:
-      'Prices are in USDC a month. Calls that a wallet has signed are counted against the limit of that wallet, 300 a minute times the multiplier of its tier, and neither against the limits of the address they come from nor against the free daily allowance.',
+      'Prices are in USDC per month. Signed calls count only against the limit of their wallet (300 per minute times the multiplier of its tier), not against the limits of the IP address or the free daily allowance.',
     answers: { 200: json('The tiers.', tierList) },
     serving: documents(300),
   },
@@ -42,12 +42,12 @@ export const partnerRoutes = [
     path: `${apiPrefix}/partners/signup`,
     tag: 'Partners',
     access: 'partner',
-    summary: 'Begin a subscription',
+    summary: 'Sign up as a partner',
     description:
-      'The wallet of the credentials signs the partner oath. The free tier is active at once; a paid one is `pending` until it is paid as `payment` says, for 14 days at most. One partner for each wallet.',
+      'The wallet of the credentials signs the partner oath. The free tier is active at once; a paid tier is `pending` for up to 14 days until it is paid as described in `payment`. One partner per wallet.',
     body: signupBody,
     answers: {
-      200: json('An exact repeat; the first answer.', signupAnswer),
+      200: json('Exact repeat of an earlier request; returns the first answer.', signupAnswer),
       201: json('Signed up.', signupAnswer),
     },
     serving: privateHandler,
@@ -58,10 +58,10 @@ export const partnerRoutes = [
     path: `${apiPrefix}/partners/me`,
     tag: 'Partners',
     access: 'partner',
-    summary: 'The own record, with subscription, limits and usage',
+    summary: 'Get your partner record with subscription, limits and usage',
     description:
-      'In any state of the subscription: `pending` until the first payment, `active`, `past_due` for 7 days after a period that was not renewed (reads go on, writes do not), then `cancelled`.',
-    answers: { 200: json('The record of the wallet that signed.', ownPartner) },
+      'Available in every state of the subscription: `pending` until the first payment, `active`, `past_due` for 7 days after a period that was not renewed (reads work, writes are refused), then `cancelled`.',
+    answers: { 200: json('The record of the signing wallet.', ownPartner) },
     serving: privateHandler,
   },
   {
@@ -70,11 +70,11 @@ export const partnerRoutes = [
     path: `${apiPrefix}/partners/me`,
     tag: 'Partners',
     access: 'partner',
-    summary: 'Change what the own record says',
+    summary: 'Update your partner record',
     description:
-      'What is left out stays; null takes `website` or `bio_short` away. `require_body_signature` is set only by a request signed in the body-bound form; where it is true, every write of the wallet needs that form.',
+      'Omitted fields keep their values; null removes `website` or `bio_short`. `require_body_signature` can be set only by a request with a body-bound signature; while it is true, every write of the wallet needs one.',
     body: partnerChanges,
-    answers: { 200: json('The record as it now is.', partner) },
+    answers: { 200: json('The updated record.', partner) },
     serving: privateHandler,
   },
   {
@@ -84,15 +84,15 @@ export const partnerRoutes = [
     tag: 'Partners',
     access: 'partner',
     priceRange: { min: '0.000001', max: '999' },
-    summary: 'Pay for a tier, renew it, change it',
+    summary: 'Pay for, renew or change your tier',
     description: [
-      'A paid tier answers 402 with the price of 30 days, in both versions of x402; repeated with the payment, it begins them. The payment may come from any wallet; the credentials say whose subscription it is.',
-      'What was paid for a lower tier and is not used, in whole hours rounded up, counts against the price of a higher one, which begins at once; where it is worth more than 30 days, they last longer and nothing is due. The same tier, or a lower one, begins when the time that is paid for ends: at most 12 periods ahead. Paid in the 7 days after that, the same tier goes on from there.',
-      '`free` costs nothing and begins when the paid time ends. Two payments are two periods. A repeat of a payment answers as before.',
+      'For a paid tier the answer is 402 with the price of 30 days, in both versions of x402. Repeat the request with the payment to start the period. Any wallet may pay; the credentials identify the subscription.',
+      'Unused time of a lower tier, in whole hours rounded up, is credited toward a higher tier, which starts at once; a credit worth more than 30 days extends the period, and nothing is due. The same tier or a lower one starts when the paid time ends, at most 12 periods ahead. If the same tier is paid within 7 days after that end, it continues from the end.',
+      '`free` costs nothing and starts when the paid time ends. Two payments buy two periods. Repeating a payment returns the first answer.',
     ].join(' '),
     body: subscriptionBody,
     bodyExample: { tier: 'pro' },
-    answers: { 200: json('The subscription as it now is.', ownSubscription), 402: toBePaid },
+    answers: { 200: json('The updated subscription.', ownSubscription), 402: toBePaid },
     serving: privateHandler,
   },
   {
@@ -101,10 +101,10 @@ export const partnerRoutes = [
     path: `${apiPrefix}/partners/subscription`,
     tag: 'Partners',
     access: 'partner',
-    summary: 'Cancel the own subscription',
+    summary: 'Cancel your subscription',
     description:
-      'What is paid for stays until its end, and no grace follows. Without paid time it ends at once. Nothing is ever collected by itself, so a subscription also ends where nobody pays. Paying again, or `free`, brings it back under the same handle.',
-    answers: { 200: json('The subscription as it now is.', ownSubscription) },
+      'Paid time remains usable until its end, without a grace period. Without paid time the subscription ends at once. There are no automatic charges, so an unpaid subscription ends by itself. Paying again, or changing to `free`, restores it under the same handle.',
+    answers: { 200: json('The updated subscription.', ownSubscription) },
     serving: privateHandler,
   },
   {
@@ -113,8 +113,8 @@ export const partnerRoutes = [
     path: `${apiPrefix}/partners/{handle}`,
     tag: 'Partners',
     access: 'public',
-    summary: 'One partner',
-    description: 'From the database at once. Never shows an e-mail address.',
+    summary: 'Get a partner',
+    description: 'Live. Never includes the e-mail address.',
     params: { handle },
     answers: { 200: json('The partner.', partner), 404: { description: 'No such partner.' } },
     serving: { kind: 'handler', cache: 'no-store' },
@@ -125,8 +125,8 @@ export const partnerRoutes = [
     path: `${apiPrefix}/partners/{handle}/oaths`,
     tag: 'Partners',
     access: 'public',
-    summary: 'The history of oaths and writes of a partner',
-    description: 'Newest first. Append-only: every oath and every write of a partner leaves a row.',
+    summary: 'List oaths and writes of a partner',
+    description: 'Newest first. Append-only, with one row for each oath and each write.',
     params: { handle },
     query: pageQuery,
     answers: { 200: json('The rows.', oathHistory), 404: { description: 'No such partner.' } },
@@ -140,11 +140,11 @@ export const partnerRoutes = [
     access: 'signed',
     summary: 'Set the attestation endpoint of a partner',
     description:
-      'The wallet signs `<service>-attestation-endpoint-v1:{TIMESTAMP}:{HANDLE}:{URL}` with `timestamp` and `url` as sent. Two wallets may: the one that is bound to the endpoint, which at first is the one that signed up; or, where none is bound, one of the oath history of the partner, which is bound by it. 409 where another change came first.',
+      'The wallet signs `<service>-attestation-endpoint-v1:{TIMESTAMP}:{HANDLE}:{URL}`, with `timestamp` and `url` exactly as sent. Only the wallet bound to the endpoint may sign, initially the one that signed up. If no wallet is bound, any wallet of the oath history of the partner may sign and is then bound. Returns 409 if another change came first.',
     params: { handle },
     body: attestationBody,
     answers: {
-      200: json('The partner with its new endpoint.', partner),
+      200: json('The partner with the new endpoint.', partner),
       404: { description: 'No such partner.' },
     },
     serving: privateHandler,
@@ -155,8 +155,9 @@ export const partnerRoutes = [
     path: `${apiPrefix}/oaths`,
     tag: 'Partners',
     access: 'public',
-    summary: 'Texts of the oaths',
-    description: 'The filled-in text is signed; see the signed writes that take an oath.',
+    summary: 'List the oath texts',
+    description:
+      'Fill in the placeholders and sign the text; the signed writes that require an oath name it.',
     answers: { 200: json('The oaths.', oathList) },
     serving: documents(300),
   },

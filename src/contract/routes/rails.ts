@@ -9,11 +9,10 @@ const csv = 'text/csv; charset=utf-8; header=present'
 
 const railName = {
   schema: railSlug,
-  description: 'The `rail` value of a rail snapshot.',
+  description: 'The `rail` of a rail snapshot.',
   example: 'x402',
 } as const satisfies Parameter
 
-/** The rails, what was polled of them, and which of them pay. */
 export const railRoutes = [
   {
     id: 'listRails',
@@ -21,9 +20,9 @@ export const railRoutes = [
     path: `${apiPrefix}/rails`,
     tag: 'Rails',
     access: 'public',
-    summary: 'All rails with their latest figures',
+    summary: 'List rails with their latest figures',
     description:
-      'A figure that nobody could read stands as 0 and is named in `unknown_figures`. `poll_error` says that the last poll failed and the figures are carried over from `figures_as_of`.',
+      'An unknown figure is 0 and is listed in `unknown_figures`. If `poll_error` is present, the last poll failed and the figures date from `figures_as_of`.',
     answers: { 200: json('All rails, by slug.', railList) },
     serving: documents(60),
   },
@@ -33,7 +32,7 @@ export const railRoutes = [
     path: `${apiPrefix}/rails.csv`,
     tag: 'Rails',
     access: 'public',
-    summary: 'All rails as CSV',
+    summary: 'List rails as CSV',
     description: 'RFC 4180 with a header row. An unknown figure is an empty cell.',
     answers: { 200: text('All rails.', csv) },
     serving: documents(60),
@@ -44,7 +43,7 @@ export const railRoutes = [
     path: `${apiPrefix}/rails/{name}`,
     tag: 'Rails',
     access: 'public',
-    summary: 'One rail',
+    summary: 'Get a rail',
     description: 'The rail snapshot itself, without an envelope.',
     params: { name: railName },
     answers: { 200: json('The rail.', rail), 404: { description: 'No such rail.' } },
@@ -56,8 +55,8 @@ export const railRoutes = [
     path: `${apiPrefix}/rails/{name}/history`,
     tag: 'Rails',
     access: 'public',
-    summary: 'Every poll of one rail',
-    description: 'Newest first, failed polls included. Null means that the figure was unknown.',
+    summary: 'List the polls of a rail',
+    description: 'Newest first, including failed polls. Null means that the figure was unknown.',
     params: { name: railName },
     answers: { 200: json('The polls.', railHistory), 404: { description: 'No such rail.' } },
     serving: documents(60),
@@ -68,8 +67,8 @@ export const railRoutes = [
     path: `${apiPrefix}/rails/{name}/history.csv`,
     tag: 'Rails',
     access: 'public',
-    summary: 'Every poll of one rail as CSV',
-    description: 'The same rows as the JSON form. An unknown figure is an empty cell.',
+    summary: 'List the polls of a rail as CSV',
+    description: 'The same rows as in JSON. An unknown figure is an empty cell.',
     params: { name: railName },
     answers: { 200: text('The polls.', csv), 404: { description: 'No such rail.' } },
     serving: documents(60),
@@ -80,10 +79,10 @@ export const railRoutes = [
     path: `${apiPrefix}/opportunities`,
     tag: 'Rails',
     access: 'public',
-    summary: 'Rails that pay now',
+    summary: 'List rails that currently pay',
     description:
-      'Rails with status `paying`, the best expected income first, each with its caveats.',
-    answers: { 200: json('The rails paying now.', opportunityList) },
+      'Rails with status `paying`, highest expected income first, each with its caveats.',
+    answers: { 200: json('The paying rails.', opportunityList) },
     serving: documents(60),
   },
 ] as const satisfies readonly Route[]

@@ -20,9 +20,9 @@ export const receiptRoutes = [
     path: `${apiPrefix}/receipts`,
     tag: 'Receipts',
     access: 'public',
-    summary: 'Receipts accepted by the ledger',
+    summary: 'List receipts',
     description:
-      'Newest first. Without a query this is the signed document of the first 50; with one it is made for the request.',
+      'Newest first. Without a query: the signed document of the newest 50. With a query: a live, unsigned answer.',
     query: {
       ...pageQuery,
       rail: { schema: railSlug, description: 'Only receipts of this rail.', example: 'x402' },
@@ -52,8 +52,8 @@ export const receiptRoutes = [
     path: `${apiPrefix}/receipts/{id}`,
     tag: 'Receipts',
     access: 'public',
-    summary: 'One receipt',
-    description: 'From the database, at once after it was accepted.',
+    summary: 'Get a receipt',
+    description: 'Live: available as soon as the receipt is accepted.',
     params: {
       id: {
         schema: receiptId,
@@ -70,9 +70,9 @@ export const receiptRoutes = [
     path: `${apiPrefix}/receipts`,
     tag: 'Receipts',
     access: 'signed',
-    summary: 'Send in a receipt',
+    summary: 'Submit a receipt',
     description:
-      'The receipt is the body without `wallet`, `timestamp` and `signature`. Its own ed25519 signature (`platform_signature` or `worker_signature`) covers the canonical JSON of the receipt, or of the whole body, with signature fields set to `""`. Its id is `rcp_` and the SHA-256 of the canonical JSON of the receipt with signature fields set to `""`: the same receipt again is no second one and answers 200. The submitting wallet signs `<service>-receipt-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}`. Of what only its worker has signed 200 are taken in 24 hours.',
+      'The receipt is the body without `wallet`, `timestamp` and `signature`. Its ed25519 signature (`platform_signature` or `worker_signature`) covers the canonical JSON of the receipt, or of the whole body, with signature fields set to `""`. Its id is `rcp_` and the SHA-256 of the canonical JSON of the receipt with signature fields set to `""`: resubmitting a receipt creates no duplicate and returns 200. The submitting wallet signs `<service>-receipt-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}`. At most 200 self-signed receipts per worker are accepted in 24 hours.',
     body: receiptBody,
     answers: {
       200: json('Accepted before.', acceptedReceipt),

@@ -6,7 +6,6 @@ import type { Route } from '../route.ts'
 import { health, signingKeys, snapshotManifest } from '../schemas/service.ts'
 import { x402Discovery } from '../schemas/x402.ts'
 
-/** Whether the service is well. */
 export const healthRoutes = [
   {
     id: 'getHealth',
@@ -14,18 +13,17 @@ export const healthRoutes = [
     path: healthPath,
     tag: 'Service',
     access: 'public',
-    summary: 'State of the service and of its cron jobs',
+    summary: 'Get the state of the service and its jobs',
     description:
-      'Answers 503 when the database cannot be written. `jobs` holds the last run and outcome of each cron job.',
+      'Returns 503 if the database is not writable. `jobs` shows the last run and outcome of each scheduled job.',
     answers: {
       200: json('The service can accept writes.', health),
-      503: json('The database cannot be written; documents are still served.', health),
+      503: json('The database is not writable; published documents are still served.', health),
     },
     serving: { kind: 'handler', cache: 'no-store' },
   },
 ] as const satisfies readonly Route[]
 
-/** What the service says of itself: its description, keys, prices and all that it has published. */
 export const selfRoutes = [
   {
     id: 'getOpenApi',
@@ -33,7 +31,7 @@ export const selfRoutes = [
     path: '/openapi.json',
     tag: 'Service',
     access: 'public',
-    summary: 'This description',
+    summary: 'Get the OpenAPI description',
     description: 'OpenAPI 3.0.3.',
     answers: { 200: json('The OpenAPI document.', z.looseObject({ openapi: z.string() })) },
     serving: documents(300),
@@ -44,9 +42,9 @@ export const selfRoutes = [
     path: '/.well-known/signing-keys.json',
     tag: 'Service',
     access: 'public',
-    summary: 'Public keys of the service',
+    summary: 'List the public keys of the service',
     description:
-      'Ed25519 keys by `kid`. `X-Signature-Key` of a document names the key, `X-Signature` holds the signature over the bytes of the body.',
+      'Ed25519 keys by `kid`. `X-Signature-Key` of a document names its key, `X-Signature` is the signature over the bytes of the body.',
     answers: { 200: json('The keys.', signingKeys) },
     serving: documents(3600),
   },
@@ -56,9 +54,9 @@ export const selfRoutes = [
     path: '/.well-known/x402',
     tag: 'Service',
     access: 'public',
-    summary: 'What is sold per request, and how it is paid',
+    summary: 'List paid requests and how to pay for them',
     description:
-      'Prices, covering tiers and, where payment is available here, what both versions of x402 accept. `payable` says whether anything can be paid for now.',
+      'Prices, tiers that include each request and, if payment is available, the payment terms in both versions of x402. `payable` shows whether payment is available.',
     answers: { 200: json('The offers.', x402Discovery) },
     serving: documents(300),
   },
@@ -68,8 +66,8 @@ export const selfRoutes = [
     path: '/snapshot.json',
     tag: 'Service',
     access: 'public',
-    summary: 'The signed manifest',
-    description: 'Every published document with its SHA-256, size, time and signature.',
+    summary: 'Get the signed manifest',
+    description: 'Lists every published document with its SHA-256, size, time and signature.',
     answers: { 200: json('The manifest.', snapshotManifest) },
     serving: documents(60),
   },
@@ -79,9 +77,9 @@ export const selfRoutes = [
     path: '/diffs/latest.md',
     tag: 'Service',
     access: 'public',
-    summary: 'What the last build changed',
-    description: 'The facts that moved, as Markdown.',
-    answers: { 200: text('The difference.', markdown) },
+    summary: 'Get the changes of the last build',
+    description: 'Changed facts as Markdown.',
+    answers: { 200: text('The changes.', markdown) },
     serving: documents(60),
   },
 ] as const satisfies readonly Route[]

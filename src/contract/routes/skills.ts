@@ -3,7 +3,6 @@ import { apiPrefix, json } from '../route.ts'
 import type { Route } from '../route.ts'
 import { skill, skillSlug, taxonomy } from '../schemas/skill.ts'
 
-/** The taxonomy of skills. */
 export const skillRoutes = [
   {
     id: 'listSkills',
@@ -11,8 +10,8 @@ export const skillRoutes = [
     path: `${apiPrefix}/skills`,
     tag: 'Skills',
     access: 'public',
-    summary: 'The skills taxonomy',
-    description: 'Twelve categories; `surface` names the rails on which a skill is sold.',
+    summary: 'Get the skill taxonomy',
+    description: 'Twelve categories; `surface` lists the rails that offer a skill.',
     answers: { 200: json('The taxonomy.', taxonomy) },
     serving: documents(300),
   },
@@ -22,7 +21,7 @@ export const skillRoutes = [
     path: `${apiPrefix}/skills/{slug}`,
     tag: 'Skills',
     access: 'public',
-    summary: 'One skill',
+    summary: 'Get a skill',
     description: 'The skill itself, without an envelope.',
     params: {
       slug: {

@@ -4,7 +4,6 @@ import type { Route } from '../route.ts'
 import { timeInput } from '../schemas/input.ts'
 import { stats, statsLive } from '../schemas/stats.ts'
 
-/** The ledger in figures. */
 export const statsRoutes = [
   {
     id: 'getStatsLive',
@@ -12,17 +11,17 @@ export const statsRoutes = [
     path: `${apiPrefix}/stats/live`,
     tag: 'Stats',
     access: 'public',
-    summary: 'The aggregate of the ledger',
+    summary: 'Get the totals of the ledger',
     description:
-      'With `since` the answer has a `delta_since` block: what was created after that time, at most 200 entries of each kind.',
+      'With `since` the answer includes `delta_since`: entries created after that time, at most 200 of each kind.',
     query: {
       since: {
         schema: timeInput,
-        description: 'RFC 3339 time; changes after it are listed.',
+        description: 'RFC 3339 time after which changes are listed.',
         example: '2026-11-20T00:00:00Z',
       },
     },
-    answers: { 200: json('The aggregate.', statsLive) },
+    answers: { 200: json('The totals.', statsLive) },
     serving: documents(5),
   },
   {
@@ -31,9 +30,9 @@ export const statsRoutes = [
     path: `${apiPrefix}/stats/daily`,
     tag: 'Stats',
     access: 'public',
-    summary: 'The daily roll-up',
+    summary: 'Get the daily totals',
     description: 'Currently the same figures as `/stats/live`.',
-    answers: { 200: json('The roll-up.', stats) },
+    answers: { 200: json('The totals.', stats) },
     serving: documents(300),
   },
 ] as const satisfies readonly Route[]

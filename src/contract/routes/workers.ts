@@ -9,11 +9,10 @@ import { leaderboard, registerBody, worker, workerList } from '../schemas/worker
 
 const walletParameter = {
   schema: walletInput,
-  description: 'A wallet, in any accepted spelling.',
+  description: 'A wallet address, in any accepted notation.',
   example: '0x52908400098527886E0F7030069857D2E4169EE7',
 } as const satisfies Parameter
 
-/** Who works, who claimed a spot, and what it comes to. */
 export const workerRoutes = [
   {
     id: 'getLeaderboard',
@@ -21,9 +20,9 @@ export const workerRoutes = [
     path: `${apiPrefix}/leaderboard`,
     tag: 'Workers',
     access: 'public',
-    summary: 'Wallets by verified reputation',
+    summary: 'Rank wallets by verified reputation',
     description:
-      'The formula is part of the answer, so that anyone can recompute a score. `as_of` is the time to which the scores are scaled; their order does not depend on it.',
+      'Includes the formula, so that anyone can recompute a score. `as_of` is the time to which the scores are scaled; it does not affect their order.',
     answers: { 200: json('The leaderboard.', leaderboard) },
     serving: documents(60),
   },
@@ -33,9 +32,9 @@ export const workerRoutes = [
     path: `${apiPrefix}/workers`,
     tag: 'Workers',
     access: 'public',
-    summary: 'Registered workers',
+    summary: 'List workers',
     description:
-      'Newest first. Without a query this is the signed document of the first 50; with one it is made for the request.',
+      'Newest first. Without a query: the signed document of the newest 50. With a query: a live, unsigned answer.',
     query: {
       ...pageQuery,
       skill: {
@@ -59,8 +58,8 @@ export const workerRoutes = [
     path: `${apiPrefix}/workers/{wallet}`,
     tag: 'Workers',
     access: 'public',
-    summary: 'One worker',
-    description: 'From the database at once.',
+    summary: 'Get a worker',
+    description: 'Live.',
     params: { wallet: walletParameter },
     answers: { 200: json('The worker.', worker), 404: { description: 'No such worker.' } },
     serving: { kind: 'handler', cache: 'no-store' },
@@ -73,10 +72,10 @@ export const workerRoutes = [
     access: 'signed',
     summary: 'Register a wallet and its skills',
     description:
-      'The wallet signs `<service>-register-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}`. Registering again replaces what was said before. The worker oath may be signed as well.',
+      'The wallet signs `<service>-register-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}`. Registering again replaces the previous registration. Signing the worker oath is optional.',
     body: registerBody,
     answers: {
-      200: json('Registered before; now as sent.', worker),
+      200: json('The existing registration was replaced.', worker),
       201: json('Registered.', worker),
     },
     serving: privateHandler,
@@ -89,10 +88,10 @@ export const workerRoutes = [
     access: 'signed',
     summary: 'Claim a spot on the leaderboard',
     description:
-      'By wallet: it signs `<service>-claim-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}` and the claim oath. By e-mail in two steps: `{email, display_name, wallet?}` sends a code of six digits that holds for 15 minutes and 5 tries (an address that has its claim is answered the same and told by e-mail), `{email, code}` makes the claim. A spot claimed by e-mail goes to the wallet that signs for it.',
+      'By wallet: the wallet signs `<service>-claim-v1:{WALLET}:{TIMESTAMP}:{BODY_SHA256}` and the claim oath. By e-mail, in two steps: `{email, display_name, wallet?}` sends a six-digit code, valid for 15 minutes and 5 attempts; `{email, code}` claims the spot. An address with an existing claim gets the same answer and is notified by e-mail. A spot claimed by e-mail passes to the wallet that later signs for it.',
     body: claimBody,
     answers: {
-      200: json('An exact repeat; the first answer.', claim),
+      200: json('Exact repeat of an earlier request; returns the first answer.', claim),
       201: json('Claimed.', claim),
       202: json('A code was sent.', codeSent),
     },
@@ -105,9 +104,9 @@ export const workerRoutes = [
     tag: 'Workers',
     access: 'partner',
     price: '0.005',
-    summary: 'Score and ledger of a wallet',
+    summary: 'Get the reputation score and entries of a wallet',
     description:
-      'The score now, and the last 50 entries that make it. With `cursor` the entries before them, so that the score can be recomputed from all.',
+      'The current score and the newest 50 entries. Use `cursor` to read older entries and recompute the score from all of them.',
     params: { wallet: walletParameter },
     query: pageQuery,
     answers: {
@@ -128,7 +127,7 @@ export const workerRoutes = [
         },
       },
       402: toBePaid,
-      404: { description: 'The address is that of no wallet.' },
+      404: { description: 'Not a wallet address.' },
     },
     serving: privateHandler,
   },

@@ -17,10 +17,10 @@ export const alertEvent = model(
     data: z
       .looseObject({})
       .describe(
-        'Of a flag its `flag_id`, `flag_kind` and, when it opens, `evidence`; of a transition `from`, `to` and the figures that caused it.',
+        'For a flag: `flag_id`, `flag_kind` and, when it opens, `evidence`. For a transition: `from`, `to` and the figures that caused it.',
       ),
     created_at: time.describe(
-      'Grows with every event and is never that of another one: a place in the feed.',
+      'Unique and increasing with every event; serves as the position in the feed.',
     ),
   }),
 )
@@ -37,10 +37,14 @@ export const alertFeed = model(
           .int()
           .min(0)
           .max(86_400)
-          .describe('0 where more events wait; else until the ledger next looks for news.'),
-        since: time.describe('For the next request; nothing is lost or repeated that way.'),
+          .describe(
+            '0 if more events are available; otherwise the time until the next check for events.',
+          ),
+        since: time.describe(
+          '`since` of the next request, which then neither skips nor repeats events.',
+        ),
       })
-      .describe('When and from where to ask next.'),
+      .describe('When and from which time to poll next.'),
   }),
 )
 
@@ -48,14 +52,14 @@ export const subscribeBody = model(
   'AlertSubscribeBody',
   z.strictObject({
     url: httpsInput.describe(
-      'Where deliveries go: https on port 443, a public host by name; redirects are not followed.',
+      'Address of the webhook: https on port 443, a public host name. Redirects are not followed.',
     ),
     rails: z
       .array(railSlug)
       .min(1)
       .max(64)
       .optional()
-      .describe('Only events of these rails; without it of all, and of the ledger itself.'),
+      .describe('Only events of these rails. Default: all rails and the ledger itself.'),
     severity: severity.optional().describe('Only events of this severity.'),
   }),
 )
@@ -68,7 +72,7 @@ const subscriptionFields = {
   severity: severity.nullable(),
   status: z
     .enum(['active', 'disabled'])
-    .describe('`disabled` once the receiver has answered 410; nothing more is sent to it.'),
+    .describe('`disabled` after the receiver answered 410; nothing more is sent.'),
   created_at: time,
 }
 
@@ -79,7 +83,9 @@ export const subscriptionCreated = model(
     secret: z
       .string()
       .max(80)
-      .describe('`whsec_` and the base64 of 32 bytes, the key of the signatures. Not shown again.'),
+      .describe(
+        '`whsec_` and the base64 of 32 bytes, the HMAC key of the signatures. Not shown again.',
+      ),
   }),
 )
 
@@ -100,7 +106,7 @@ export const subscriptionList = model(
 
 export const deliveryStatus = z
   .enum(['pending', 'delivered', 'dead'])
-  .describe('`dead`: all attempts failed, or the receiver wants no more.')
+  .describe('`dead`: all attempts failed, or the receiver answered 410.')
 
 export const delivery = model(
   'AlertDelivery',
@@ -110,7 +116,7 @@ export const delivery = model(
     status: deliveryStatus,
     attempts: count,
     next_attempt_at: time.optional(),
-    last_status: z.int().min(100).max(599).optional().describe('What the receiver last answered.'),
+    last_status: z.int().min(100).max(599).optional().describe('HTTP status of the last answer.'),
     last_error: z.string().max(300).optional().describe('Why the last attempt failed.'),
     created_at: time,
     finished_at: time.optional(),

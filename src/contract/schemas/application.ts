@@ -8,13 +8,13 @@ export const applyBody = model(
   'ApplyBody',
   z.strictObject({
     rail: railSlug.describe('The rail to apply to.'),
-    worker_wallet: walletInput.describe('The wallet that is to work and to be paid.'),
-    message: textInput(4000).describe('What the rail is told.'),
+    worker_wallet: walletInput.describe('The wallet of the worker, which is paid.'),
+    message: textInput(4000).describe('The message to the rail.'),
     fields: z
       .record(z.string().regex(/^[a-z][a-z0-9_]{0,39}$/), textInput(1000))
       .refine((fields) => Object.keys(fields).length <= 16, 'at most 16 fields')
       .optional()
-      .describe('Further fields, where the rail takes any; at most 16 of up to 1,000 characters.'),
+      .describe('Further fields, if the rail accepts any; at most 16 of up to 1,000 characters.'),
   }),
 )
 export type ApplyBody = z.infer<typeof applyBody>
@@ -26,11 +26,13 @@ export const application = model(
     rail: railSlug,
     mode: z
       .enum(['forwarded', 'manual'])
-      .describe('`manual`: the rail takes no forwarded applications; apply at `sample_apply_url`.'),
+      .describe(
+        '`manual`: the rail accepts no forwarded applications; apply at `sample_apply_url`.',
+      ),
     outcome: z
       .enum(['accepted', 'refused', 'failed', 'unknown', 'manual'])
       .describe(
-        'What the rail answered: 2xx, anything else, nothing in time; `unknown` where we broke off in between and will not send twice.',
+        '`accepted`: the rail answered 2xx; `refused`: another status; `failed`: no answer in time; `unknown`: interrupted while sending and not sent again.',
       ),
     upstream_status: z.int().min(100).max(599).optional(),
     upstream_error: z.string().max(300).optional(),
@@ -40,16 +42,13 @@ export const application = model(
 )
 export type Application = z.infer<typeof application>
 
-/**
- * How a rail takes applications, in its authored file: a fixed https endpoint and a fixed body, into which a value is
- * put where a string is exactly `{worker_wallet}`, `{message}`, `{application_id}` or `{fields.<name>}`.
- */
+/** Strings of `body` that are `{worker_wallet}`, `{message}`, `{application_id}` or `{fields.<name>}` are filled in. */
 export const applyBlock = z.strictObject({
   endpoint: z
     .string()
     .refine((text) => checkOutboundUrl(text).ok, 'must be a public https address'),
   body: z.record(z.string().min(1).max(100), z.union([z.string(), z.number(), z.boolean()])),
-  /** Names of the fields that may be sent along, each with its longest value in characters. */
+  /** Optional fields by name, each with its maximum length in characters. */
   fields: z
     .record(z.string().regex(/^[a-z][a-z0-9_]{0,39}$/), z.int().min(1).max(1000))
     .default({}),

@@ -12,18 +12,18 @@ export const arbitrageRow = model(
     expected_usd_per_day_per_creator: usdc
       .nullable()
       .describe(
-        'What one creator (a paying party) spends a day on average over 30 days; null where volume or creators are unknown, or there are none.',
+        'Average daily spending per creator (paying party) over 30 days; null if the volume or the number of creators is unknown, or there are none.',
       ),
     expected_usd_per_day_per_worker: usdc
       .nullable()
       .describe(
-        'What one worker other than the largest earns a day on average; null where a figure for it is unknown.',
+        'Average daily earnings per worker, excluding the top earner; null if a figure for it is unknown.',
       ),
     entry_cost_usdc: usdc,
     breakeven_days: count
       .nullable()
       .describe(
-        'Whole days of the average worker until the entry cost is earned back; 0 without one, null where that is unknown or never.',
+        'Whole days until the average worker has earned back the entry cost; 0 without an entry cost, null if unknown or never.',
       ),
     confidence: share.describe('See `confidence_rule`.'),
     caveats: z.array(z.string().max(500)).max(32),
@@ -38,8 +38,8 @@ export const arbitrage = model(
     ranking: z
       .array(arbitrageRow)
       .max(1000)
-      .describe('Best expected USD a day per creator first, unknown last.'),
-    caveats: z.array(z.string().max(500)).max(16).describe('What holds for every row.'),
+      .describe('Highest expected USD per day and creator first, unknown last.'),
+    caveats: z.array(z.string().max(500)).max(16).describe('Caveats that apply to every row.'),
     confidence_rule: z.string().max(1000),
     computed_at: time,
   }),

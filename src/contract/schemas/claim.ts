@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { model, time, url, wallet } from './common.ts'
 import { nameInput, signatureInput, timeInput, walletInput } from './input.ts'
 
-/** An address as people have one; anything stranger is not sent to. ASCII, one `@`, a domain with a dot. */
+/** Common addresses only: ASCII, one `@`, a domain with a dot. */
 const email = z
   .string()
   .max(254)
@@ -20,7 +20,7 @@ export const walletClaimBody = model(
     display_name: nameInput,
     timestamp: timeInput,
     signature: signatureInput,
-    oath_signature: signatureInput.describe('Over the claim oath, filled in.'),
+    oath_signature: signatureInput.describe('Signature over the filled-in claim oath.'),
   }),
 )
 export type WalletClaimBody = z.infer<typeof walletClaimBody>
@@ -29,7 +29,7 @@ export const emailClaimBody = model(
   'EmailClaim',
   z.strictObject({
     email: email.describe('Where the code is sent.'),
-    display_name: nameInput.describe('The name that readers see.'),
+    display_name: nameInput.describe('The public name.'),
     wallet: walletInput.optional().describe('The wallet whose spot is claimed.'),
   }),
 )
@@ -42,12 +42,11 @@ export const emailCodeBody = model(
     code: z
       .string()
       .regex(/^\d{6}$/, 'must be 6 digits')
-      .describe('The code of the e-mail.'),
+      .describe('The code from the e-mail.'),
   }),
 )
 export type EmailCodeBody = z.infer<typeof emailCodeBody>
 
-/** By wallet, or by e-mail in two steps. */
 export const claimBody = model(
   'ClaimRequest',
   z.union([walletClaimBody, emailClaimBody, emailCodeBody]),
@@ -63,9 +62,9 @@ export const claim = model(
       .int()
       .min(1)
       .nullable()
-      .describe('On the leaderboard; null without a receipt that counts.'),
+      .describe('Rank on the leaderboard; null without a receipt that counts.'),
     claimed_at: time,
-    next: url.describe('Where a partner signs up.'),
+    next: url.describe('Address of the partner signup.'),
     docs: url,
   }),
 )

@@ -26,19 +26,16 @@ export const railSlug = z
 export const sha256Hex = z
   .string()
   .regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in 64 lower-case hex digits')
-/** A wallet as it is answered: EIP-55, Solana base58 or a NEAR implicit account. */
+/** EIP-55, Solana base58 or a NEAR implicit account. */
 export const wallet = z.string().min(32).max(64)
-/** On what has a display name. */
 export const looksLikeAnother = z
   .literal(true)
   .optional()
-  .describe('The name looks like one that another wallet had before: look at the wallet.')
-/** Names of JSON figures; used where a document says which of its own figures are unknown. */
+  .describe('The name resembles an older name of another wallet: compare the wallets.')
 export const evidence = z.record(
   z.string(),
   z.union([z.string(), z.number(), z.boolean(), z.null()]),
 )
 
-/** Query parameters of lists, as the text that stands in the query. */
 export const limitInput = z.string().regex(/^(?:[1-9]\d?|1\d\d|200)$/, 'must be 1 to 200')
 export const cursorInput = z.string().min(1).max(64)

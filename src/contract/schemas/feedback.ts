@@ -7,8 +7,8 @@ export const feedbackBody = model(
   'FeedbackBody',
   z.strictObject({
     message: textInput(4000).describe('At most 4,000 characters.'),
-    page: lineInput(300).optional().describe('What it is about: a path or an address.'),
-    contact: lineInput(200).optional().describe('Where an answer would reach you; never shown.'),
+    page: lineInput(300).optional().describe('The page concerned: a path or an address.'),
+    contact: lineInput(200).optional().describe('Contact for a reply; never published.'),
     rating: z.int().min(1).max(5).optional().describe('1 to 5.'),
   }),
 )
@@ -18,6 +18,8 @@ export const feedbackTaken = model(
   'FeedbackTaken',
   z.object({
     feedback_id: z.string().max(80),
-    deduplicated: z.boolean().describe('True where the same text came within 15 minutes.'),
+    deduplicated: z
+      .boolean()
+      .describe('True if the same text was received within the last 15 minutes.'),
   }),
 )

@@ -25,7 +25,7 @@ export const flag = model(
     kind: flagKind,
     severity,
     title: z.string().max(300),
-    evidence: evidence.describe('The numbers that tripped it.'),
+    evidence: evidence.describe('The numbers that triggered the flag.'),
     opened_at: time,
     closed_at: time.optional(),
     close_reason: z.string().max(500).optional(),

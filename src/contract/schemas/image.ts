@@ -1,6 +1,5 @@
 import { z } from 'zod'
 
-/** Pages that have a card. Which rails and articles there are, the published documents say. */
 export const cardPages = [
   '/',
   '/rails/{name}',
@@ -12,7 +11,6 @@ export const cardPages = [
   '/desk/{slug}',
 ] as const
 
-/** The path of a page in one of these forms. */
 export const cardPage = z
   .string()
   .max(150)

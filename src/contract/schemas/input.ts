@@ -1,4 +1,4 @@
-/** Fields of request bodies. Stricter than what is answered: nothing is trimmed, rounded or put right. */
+/** Fields of request bodies. Values are never trimmed, rounded or corrected. */
 import { z } from 'zod'
 
 import { mixesScripts } from '../../core/look-alike.ts'
@@ -33,12 +33,12 @@ export const timeInput = z
   .refine((text) => parseTime(text) !== null, 'must be an RFC 3339 time')
   .meta({ format: 'date-time', example: '2026-11-21T06:00:00.000Z' })
 
-/** Room for the longest signature of a contract wallet, 8,192 bytes in hex. */
+/** Fits the longest signature of a contract wallet: 8,192 bytes in hex. */
 export const signatureInput = z
   .string()
   .min(1)
   .max(16_386)
-  .describe('EIP-191 in 0x and 130 lower-case hex digits, or ed25519 in base58, base64 or hex.')
+  .describe('EIP-191 as 0x and 130 lower-case hex digits, or ed25519 in base58, base64 or hex.')
 
 export const amountInput = z
   .union([z.number(), z.string().max(20)])
@@ -47,14 +47,14 @@ export const amountInput = z
   })
   .describe('USDC with at most 6 decimals, as a number or a decimal string.')
 
-/** An address that people may follow. Not `z.url`, which trims what it is given. */
+/** Not `z.url`, which trims its input. */
 export const httpsInput = z
   .string()
   .max(2048)
   .refine((text) => isHttpsUrl(text), 'must be an https address without user name or password')
   .meta({ format: 'uri', example: 'https://ledger.example/work' })
 
-/** As RFC 3986 spells it: a backslash, a quote or a bracket in the path is read in two ways. */
+/** RFC 3986: parsers disagree on a backslash, a quote or a bracket in the path. */
 const HTTPS_URI =
   /^https:\/\/(?:[\w.~!$&'()*+,;=:@%-]+|\[[0-9A-Fa-f:.]+\](?::\d+)?)(?:[/?](?:[\w.~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?(?:#(?:[\w.~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?$/
 
@@ -64,17 +64,18 @@ function isHttpsUrl(text: string): boolean {
   return username === '' && password === ''
 }
 
-/**
- * One line of text for people: NFC, without control characters, without marks that turn or hide text
- * (bidirectional controls, zero-width characters, the soft hyphen), no space at either end.
- */
+/** One line in NFC without control, bidirectional or zero-width characters, soft hyphens or outer spaces. */
 export function lineInput(maxLength: number) {
-  return textOf(maxLength, UNFIT_FOR_LINES, 'control characters and invisible marks are not taken')
+  return textOf(
+    maxLength,
+    UNFIT_FOR_LINES,
+    'must not contain control characters or invisible marks',
+  )
 }
 
-/** Text of several lines, otherwise as `lineInput`. */
+/** Several lines, otherwise as `lineInput`. */
 export function textInput(maxLength: number) {
-  return textOf(maxLength, UNFIT_FOR_TEXT, 'control characters and invisible marks are not taken')
+  return textOf(maxLength, UNFIT_FOR_TEXT, 'must not contain control characters or invisible marks')
 }
 
 function textOf(maxLength: number, unfit: RegExp, message: string) {
@@ -91,7 +92,10 @@ const INVISIBLE = String.raw`\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u
 const UNFIT_FOR_LINES = new RegExp(String.raw`[\p{Cc}\p{Cn}\p{Co}${INVISIBLE}]`, 'u')
 const UNFIT_FOR_TEXT = new RegExp(String.raw`(?![\n\t])[\p{Cc}\p{Cn}\p{Co}${INVISIBLE}]`, 'u')
 
-/** A name that people know each other by: a line whose words do not mix letters that look alike. */
+/** A display name: a line whose words do not mix scripts that look alike. */
 export const nameInput = lineInput(80)
-  .refine((text) => !mixesScripts(text), 'a word mixes Latin, Cyrillic and Greek letters')
-  .refine((text) => !/\p{M}{5}/u.test(text), 'a letter has too many marks')
+  .refine(
+    (text) => !mixesScripts(text),
+    'must not mix Latin, Cyrillic and Greek letters in one word',
+  )
+  .refine((text) => !/\p{M}{5}/u.test(text), 'must not have more than four marks on one letter')

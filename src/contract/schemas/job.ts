@@ -1,4 +1,3 @@
-/** The job exchange on the wire. */
 import { z } from 'zod'
 
 import { jobEvents, jobStatuses } from '../../core/job.ts'
@@ -30,19 +29,19 @@ const jobFields = {
   skills: z.array(z.string().max(64)).max(32),
   budget_usdc: usdc,
   deadline: time.describe(
-    'The delivery is due before it; from then on an open or awarded job has expired.',
+    'Delivery must happen before this time; then an open or awarded job expires.',
   ),
   status: jobStatus,
   bids_count: count,
   awarded_bid: bidId.optional(),
-  worker: wallet.optional().describe('Whose bid was taken.'),
-  price_usdc: usdc.optional().describe('The price of the bid that was taken.'),
+  worker: wallet.optional().describe('The awarded bidder.'),
+  price_usdc: usdc.optional().describe('The price of the awarded bid.'),
   answer_due: time
     .optional()
     .describe(
-      'While a delivery waits for an answer: from then on it can no longer be disputed, and counts as accepted.',
+      'While a delivery awaits its answer: after this time it counts as accepted and can no longer be disputed.',
     ),
-  receipt_id: receiptId.optional().describe('What the exchange issued when the work was accepted.'),
+  receipt_id: receiptId.optional().describe('The receipt issued on acceptance.'),
   created_at: time,
   updated_at: time,
   url,
@@ -51,7 +50,6 @@ const jobFields = {
 export const job = model('Job', z.object(jobFields))
 export type Job = z.infer<typeof job>
 
-/** Who moved a job: a party, or time. */
 const mover = z.enum(['poster', 'worker', 'bidder', 'time'])
 
 export const jobDetail = model(
@@ -61,28 +59,28 @@ export const jobDetail = model(
     delivery: z
       .object({ id: deliveryId, content_sha256: sha256Hex, created_at: time })
       .optional()
-      .describe('That something was delivered, and its hash; what it is, the parties read.'),
+      .describe('The public part of the delivery: time and hash.'),
     dispute: z.object({ by: mover, reason: z.string().max(2000), opened_at: time }).optional(),
     history: z
       .array(z.object({ event: z.enum(jobEvents), by: mover, status: jobStatus, at: time }))
       .max(100)
-      .describe('Every move of the job but its bids, oldest first.'),
+      .describe('Every transition of the job except bids, oldest first.'),
   }),
 )
 export type JobDetail = z.infer<typeof jobDetail>
 
-/** Whose signature stands on the receipts of accepted jobs. */
+/** The signer of the receipts of accepted jobs. */
 const jobIssuer = model(
   'JobReceiptIssuer',
   z.object({
     platform: z.literal('job-exchange'),
     rail: z.literal('job_exchange'),
-    public_key: z.string().max(44).describe('Base64 of the 32 bytes of the ed25519 key.'),
+    public_key: z.string().max(44).describe('Base64 of the 32-byte ed25519 key.'),
     retired: z
       .array(z.object({ public_key: z.string().max(44), retired_at: time }))
       .max(100)
       .optional()
-      .describe('Keys before it, newest first: what they have signed still holds.'),
+      .describe('Former keys, newest first. Receipts that they signed remain valid.'),
   }),
 )
 
@@ -110,9 +108,7 @@ export const bid = model(
     price_usdc: usdc,
     eta_hours: etaHours,
     proposal: z.string().max(4000),
-    status: bidStatus.describe(
-      '`lapsed`: the job was cancelled or expired before anything was awarded.',
-    ),
+    status: bidStatus.describe('`lapsed`: the job was cancelled or expired before an award.'),
     created_at: time,
     updated_at: time,
   }),
@@ -138,13 +134,13 @@ export const delivery = model(
     uri: url,
     content_sha256: sha256Hex,
     note: z.string().max(2000).optional(),
-    wallet: wallet.describe('As signed.'),
-    timestamp: z.string().max(35).describe('As signed.'),
+    wallet: wallet.describe('Exactly as signed.'),
+    timestamp: z.string().max(35).describe('Exactly as signed.'),
     signature: z
       .string()
       .max(16_386)
       .describe(
-        'Over `<service>-deliver-v1:{WALLET}:{TIMESTAMP}:{JOB_ID}:{BODY_SHA256}`; the body is `uri`, `content_sha256`, `note`, `wallet`, `timestamp` and `signature` set to `""`.',
+        'Signature over `<service>-deliver-v1:{WALLET}:{TIMESTAMP}:{JOB_ID}:{BODY_SHA256}`; the body is `uri`, `content_sha256`, `note`, `wallet`, `timestamp` and `signature` set to `""`.',
       ),
     created_at: time,
   }),
@@ -157,11 +153,9 @@ export const jobAccepted = model(
     job,
     receipt_id: receiptId,
     receipt_url: url,
-    rep_delta: z
-      .number()
-      .describe('What the receipt has earned the worker, in USDC of reputation: 0.'),
-    rep_reason: z.string().max(200).describe('Why it is so much.'),
-    new_rep_score: z.number().min(0).describe('The score of the worker with it.'),
+    rep_delta: z.number().describe('Reputation earned by the receipt, in USDC: 0.'),
+    rep_reason: z.string().max(200).describe('Reason of `rep_delta`.'),
+    new_rep_score: z.number().min(0).describe('The score of the worker after this receipt.'),
   }),
 )
 export type JobAccepted = z.infer<typeof jobAccepted>
@@ -170,8 +164,8 @@ export const jobBody = model(
   'JobPosting',
   z.strictObject({
     title: lineInput(160).describe('One line, at most 160 characters.'),
-    description: textInput(8000).describe('The work that is wanted, at most 8,000 characters.'),
-    skills: skillsInput.describe('Slugs of the taxonomy, or others, which are stored as given.'),
+    description: textInput(8000).describe('The requested work, at most 8,000 characters.'),
+    skills: skillsInput.describe('Slugs of the taxonomy, or others.'),
     budget_usdc: amountInput.describe('The highest price of a bid, in USDC.'),
     deadline: timeInput.describe('In the future, at most 365 days ahead.'),
   }),
@@ -201,14 +195,14 @@ const deliveryUri = z
     const checked = checkOutboundUrl(text)
     if (!checked.ok) context.addIssue({ code: 'custom', message: checked.problem })
   })
-  .describe('An https address on a public host by name. It is not fetched.')
+  .describe('An https address with a public host name. It is not fetched.')
   .meta({ example: 'https://files.example.com/report.pdf' })
 
 export const deliverBody = model(
   'JobDelivery',
   z.strictObject({
     uri: deliveryUri,
-    content_sha256: sha256Hex.describe('Of what lies at the address.'),
+    content_sha256: sha256Hex.describe('SHA-256 of the content at the address.'),
     note: textInput(2000).optional().describe('For the poster, at most 2,000 characters.'),
     wallet: walletInput,
     timestamp: timeInput,
@@ -224,5 +218,5 @@ export const disputeBody = model(
   }),
 )
 
-/** Accepting and cancelling say nothing but what their path says. */
+/** Accepting and cancelling need only the path. */
 export const emptyBody = model('Empty', z.strictObject({}))

@@ -10,7 +10,7 @@ export const opportunity = model(
     display_name: z.string().max(120),
     chain: railChain,
     status: railStatus,
-    apply_url: url.describe('Where to apply; the reference page where the rail has no such page.'),
+    apply_url: url.describe('Where to apply; the reference page if the rail has no such page.'),
     entry_cost_usdc: usdc,
     entry_requirements: z.array(z.string().max(300)).max(32).nullable(),
     tpv_7d_usdc: usdc,
@@ -22,11 +22,11 @@ export const opportunity = model(
     expected_usd_per_day: usdc
       .nullable()
       .describe(
-        'What one worker other than the largest earns a day on average; null where a figure for it is unknown.',
+        'Average daily earnings per worker, excluding the top earner; null if a figure for it is unknown.',
       ),
     caveats: z.array(z.string().max(500)).max(32),
     listed_at: time.describe(
-      'When its status became paying: by a poll, or by the audit where none has said otherwise.',
+      'When its status became `paying`, according to a poll or, without one, the audit.',
     ),
     polled_at: time,
   }),

@@ -18,7 +18,7 @@ export const phaseStatus = z.enum([
 const witnesses = z
   .array(z.enum(['receipt', 'escrow', 'manifest']))
   .max(3)
-  .describe('The sources that bear this entry: none of them contradicts another without a flag.')
+  .describe('The sources of this entry. Contradictions between sources raise a flag.')
 
 export const settledPact = model(
   'SettledPact',
@@ -62,9 +62,7 @@ export const inFlightPact = model(
       .array(z.string().max(500))
       .max(8)
       .optional()
-      .describe(
-        'What a reader of the manifest should know and the hash does not cover; its own words are quoted.',
-      ),
+      .describe('Notes on the manifest that the hash does not cover; its own text is quoted.'),
     updated_at: time,
     confirmed_by: witnesses,
   }),
@@ -82,9 +80,9 @@ export const recordedPact = model(
     verification: z
       .enum(['unverified', 'confirmed', 'contradicted'])
       .describe(
-        'Whether a node bears out what was published: `unverified` until the escrow was read, `confirmed` where every claim that the escrow can answer holds. It says nothing of a payment in USDC.',
+        'Whether a node confirms the publication: `unverified` until the escrow was read, `confirmed` if every claim that the escrow can answer is true. Not evidence of a payment in USDC.',
       ),
-    confirmed: z.array(z.string().max(40)).max(16).describe('The claims that a node bore out.'),
+    confirmed: z.array(z.string().max(40)).max(16).describe('The claims that a node confirmed.'),
     contradictions: z.array(z.string().max(300)).max(16),
     chain: z.string().max(40),
     contract: wallet,
@@ -92,7 +90,7 @@ export const recordedPact = model(
       kind: z.enum(['publication', 'escrow']),
       name: z.string().max(300),
       url: url.optional(),
-      noted_on: date.optional().describe('The day on which it was copied.'),
+      noted_on: date.optional().describe('The day on which the publication was copied.'),
     }),
     published: z
       .object({
@@ -109,7 +107,7 @@ export const recordedPact = model(
         note: z.string().max(500).optional(),
       })
       .optional()
-      .describe('What the source claims, unchecked by itself.'),
+      .describe('The claims of the source, unverified.'),
     escrow: z
       .object({
         status: z.enum([
@@ -132,7 +130,7 @@ export const recordedPact = model(
         explorer_url: url,
       })
       .optional()
-      .describe('What a node says; absent where none was asked.'),
+      .describe('The state of the escrow according to a node; absent if none was queried.'),
   }),
 )
 
@@ -145,7 +143,7 @@ export const pactList = model(
       .array(recordedPact)
       .max(5000)
       .describe(
-        'What others published about pacts, or the escrow shows, where this ledger holds neither a manifest nor a verified receipt.',
+        'Pacts known from publications or from the escrow, without a manifest or verified receipt in this ledger.',
       ),
     summary: z.object({
       settled_count: count,

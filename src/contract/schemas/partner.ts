@@ -27,7 +27,7 @@ export const tier = model(
       .nullable()
       .describe('Multiple of the per-wallet limit of 300 requests a minute; null means unlimited.'),
     features: z.array(z.string().max(300)).max(32),
-    covers: z.array(z.string().max(100)).max(16).describe('Premium reads that the tier includes.'),
+    covers: z.array(z.string().max(100)).max(16).describe('Premium reads included in the tier.'),
   }),
 )
 
@@ -59,7 +59,7 @@ const partnerFields = {
   attestation_endpoint_url: url.nullable(),
   attestation_signature_sha256: sha256Hex
     .nullable()
-    .describe('Of the signature that set the endpoint, as it was sent.'),
+    .describe('Time of the signature that set the endpoint, as sent.'),
   attestation_signed_at: time.nullable(),
   oath_signed_at: time,
   created_at: time,
@@ -74,28 +74,28 @@ const subscriptionNext = z.object({
   kind: z
     .enum(['tier', 'payment', 'free', 'end'])
     .describe(
-      '`tier`: another tier begins, paid for already. `payment`: the next payment is due. `free`: the free tier begins. `end`: the subscription ends unless it is paid.',
+      '`tier`: another tier starts, already paid. `payment`: the next payment is due. `free`: the free tier starts. `end`: the subscription ends unless it is paid.',
     ),
   at: time,
-  tier: tierName.nullable().describe('What begins, or what is to be paid; null where it ends.'),
-  price_usdc: usdc.nullable().describe('What is due then, for 30 days; null where nothing is.'),
+  tier: tierName
+    .nullable()
+    .describe('The tier that starts or is to be paid; null if the subscription ends.'),
+  price_usdc: usdc.nullable().describe('The amount due then, for 30 days; null if nothing is due.'),
 })
 
 const subscriptionFields = {
   renews_at: time
     .nullable()
-    .describe(
-      'The end of all time that is paid for. Null for the free tier, and before the first payment.',
-    ),
-  periods: z.array(paidPeriod).max(64).describe('Time that is paid for and not over, in order.'),
-  next: subscriptionNext.nullable().describe('What comes next; null where nothing does.'),
+    .describe('The end of the paid time. Null for the free tier and before the first payment.'),
+  periods: z.array(paidPeriod).max(64).describe('Current and future paid periods, in order.'),
+  next: subscriptionNext.nullable().describe('The next change; null if there is none.'),
 }
 
 const perMinute = z
   .int()
   .min(0)
   .nullable()
-  .describe('Signed calls a minute; null where there is no limit.')
+  .describe('Signed calls per minute; null without a limit.')
 
 export const ownPartner = model(
   'OwnPartner',
@@ -103,14 +103,14 @@ export const ownPartner = model(
     ...partnerFields,
     require_body_signature: z
       .boolean()
-      .describe('Writes of this wallet are taken only with a signature over the body.'),
+      .describe('Writes of this wallet require a signature over the body.'),
     ...subscriptionFields,
     limits: z.object({
       requests_per_minute: perMinute,
-      covers: z.array(z.string().max(100)).max(16).describe('Premium reads that are included.'),
+      covers: z.array(z.string().max(100)).max(16).describe('Premium reads included in the tier.'),
     }),
     usage: z.object({
-      requests_remaining: perMinute.describe('Signed calls left right now, after this one.'),
+      requests_remaining: perMinute.describe('Signed calls left after this one.'),
       writes_30d: count.describe('Rows in the history of oaths of the last 30 days.'),
     }),
   }),
@@ -129,13 +129,13 @@ export const ownSubscription = model(
         kind: z.enum(['paid', 'credited', 'free', 'cancelled']),
         tier: tierName,
         paid_usdc: usdc,
-        credit_usdc: usdc.describe('What unused time of a lower tier counted for.'),
+        credit_usdc: usdc.describe('Credit for unused time of a lower tier.'),
         from: time.nullable(),
         until: time.nullable(),
-        payer: wallet.nullable().describe('The wallet that paid; it may be any.'),
+        payer: wallet.nullable().describe('The paying wallet, which may be any.'),
         tx_hash: z.string().max(66).nullable(),
       })
-      .describe('What this request did.'),
+      .describe('The change made by this request.'),
   }),
 )
 export type OwnSubscription = z.infer<typeof ownSubscription>
@@ -150,24 +150,26 @@ export const signupAnswer = model(
       .object({
         price_usdc: usdc,
         tier: tierName,
-        pay_to: url.describe('POST `{"tier"}` there with the same credentials and the payment.'),
-        accepts_v1: z.array(acceptedV1).max(4).describe('Empty where payment is not available.'),
-        accepts_v2: z.array(acceptedV2).max(4).describe('Empty where payment is not available.'),
+        pay_to: url.describe(
+          'POST `{"tier"}` to this address with the same credentials and the payment.',
+        ),
+        accepts_v1: z.array(acceptedV1).max(4).describe('Empty if payment is not available.'),
+        accepts_v2: z.array(acceptedV2).max(4).describe('Empty if payment is not available.'),
       })
       .optional()
-      .describe('What makes a pending subscription active, and where it is paid.'),
+      .describe('The payment that activates a pending subscription.'),
   }),
 )
 export type SignupAnswer = z.infer<typeof signupAnswer>
 
-/** Outside of the taxonomy as well: partners may declare what it does not have. */
+/** Partners may declare skills outside the taxonomy. */
 const declaredSkills = z
   .array(skillSlug)
   .max(32)
-  .refine((skills) => new Set(skills).size === skills.length, 'a skill stands twice')
+  .refine((skills) => new Set(skills).size === skills.length, 'must not repeat a skill')
 
 const profile = {
-  display_name: nameInput.describe('The name that readers see.'),
+  display_name: nameInput.describe('The public name.'),
   website: httpsInput.describe('A page about the partner.'),
   bio_short: textInput(280).describe('At most 280 characters.'),
   skills: declaredSkills.describe('Slugs of the taxonomy, or others.'),
@@ -178,16 +180,16 @@ export const signupBody = model(
   z.strictObject({
     handle: partnerHandle
       .refine(isFreeHandle, 'is reserved')
-      .describe('Words that stand in paths, such as `signup`, are reserved.'),
+      .describe('Words used in paths, such as `signup`, are reserved.'),
     display_name: profile.display_name,
     tier: tierName,
-    email: z.email().max(254).optional().describe('For the operator only; never answered.'),
+    email: z.email().max(254).optional().describe('For the operator only; never returned.'),
     skills: profile.skills.optional(),
     website: profile.website.optional(),
     bio_short: profile.bio_short.optional(),
     timestamp: timeInput,
     oath_signature: signatureInput.describe(
-      'Over the partner oath of `/oaths`, with the wallet as in the credentials and `timestamp` filled in.',
+      'Signature over the partner oath of `/oaths`, filled in with the wallet of the credentials and `timestamp`.',
     ),
   }),
 )
@@ -217,7 +219,7 @@ export const attestationBody = model(
       .string()
       .min(1)
       .max(2048)
-      .describe('https on port 443, a host by name, no user name, password or fragment.'),
+      .describe('https on port 443 with a host name, without user name, password or fragment.'),
     wallet: walletInput,
     timestamp: timeInput,
     signature: signatureInput,
@@ -230,11 +232,11 @@ export const oathEntry = model(
   z.object({
     kind: z
       .enum(['worker', 'claim', 'partner', 'write'])
-      .describe('Which oath was signed; `write` where a write was signed without one.'),
+      .describe('The signed oath; `write` for a signed write without an oath.'),
     action: z
       .string()
       .max(100)
-      .describe('The operationId; with `.conflict` where another write came first.'),
+      .describe('The operationId, with `.conflict` if another write came first.'),
     wallet,
     message_sha256: sha256Hex,
     signature_sha256: sha256Hex,

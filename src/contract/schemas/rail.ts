@@ -16,7 +16,7 @@ export const railChain = z.enum([
   'near',
 ])
 
-/** Figures that a poll may leave unknown; an unknown one stands as 0 and is named in `unknown_figures`. */
+/** Figures that may be unknown; an unknown figure is 0 and is listed in `unknown_figures`. */
 export const figureName = z.enum([
   'tpv_30d_usdc',
   'tpv_7d_usdc',
@@ -31,7 +31,7 @@ export type FigureName = z.infer<typeof figureName>
 const evidencePointer = z.object({
   kind: z.enum(['http', 'logs']),
   url: z.string().max(2048).optional(),
-  sha256: sha256Hex.optional().describe('Of the answer as received.'),
+  sha256: sha256Hex.optional().describe('SHA-256 of the answer as received.'),
   items: count.optional(),
   chain: z.string().max(40).optional(),
   contract: z.string().max(100).optional(),
@@ -49,19 +49,19 @@ export const rail = model(
     status: railStatus,
     status_since: time.describe('When the rail entered this status.'),
     category: railCategory,
-    tpv_30d_usdc: usdc.describe('USDC volume over 30 days after the filter rule.'),
-    tpv_7d_usdc: usdc.describe('USDC volume over 7 days after the filter rule.'),
-    tpv_30d_raw_usdc: usdc.describe('The same 30 days before the filter rule.'),
-    tpv_7d_raw_usdc: usdc.describe('The same 7 days before the filter rule.'),
+    tpv_30d_usdc: usdc.describe('USDC volume of 30 days after the filter rule.'),
+    tpv_7d_usdc: usdc.describe('USDC volume of 7 days after the filter rule.'),
+    tpv_30d_raw_usdc: usdc.describe('USDC volume of 30 days before the filter rule.'),
+    tpv_7d_raw_usdc: usdc.describe('USDC volume of 7 days before the filter rule.'),
     unique_creators_30d: count,
     unique_workers_30d: count,
     top_worker_share: share,
     unknown_figures: z
       .array(figureName)
-      .describe('Figures that nobody could read: they stand as 0 here and mean unknown.'),
+      .describe('Names of the unknown figures, whose value is 0.'),
     removed_30d: z
       .record(z.string(), count)
-      .describe('How many payouts the filter rule removed, by reason.'),
+      .describe('Number of payouts removed by the filter rule, by reason.'),
     last_payout_at: time.optional(),
     entry_cost_usdc: usdc,
     entry_requirements: z.array(z.string().max(300)).max(32).nullable(),
@@ -74,18 +74,21 @@ export const rail = model(
       .string()
       .max(4000)
       .optional()
-      .describe('Why this figure differs from other public ones.'),
+      .describe('Why the figures differ from other public figures.'),
     figures_source: z
       .enum(['poll', 'audit'])
-      .describe('Whether the figures come from a poll or from an audit by hand.'),
-    figures_as_of: time.describe('The age of the figures: the last good poll, or the audit.'),
-    stale: z.boolean().describe('True when the last two poll cycles brought no good poll.'),
+      .describe('Source of the figures: a poll or a manual audit.'),
+    figures_as_of: time.describe('Time of the figures: the last successful poll or the audit.'),
+    stale: z.boolean().describe('True if the last two poll cycles had no successful poll.'),
     evidence_tier: z
       .enum(['A', 'B', 'C', 'D'])
       .describe(
         'A: contract or endpoint confirmed, money can be computed; B: endpoint confirmed, money not exposed; C: known from third parties; D: no endpoint found.',
       ),
-    evidence: z.array(evidencePointer).max(200).describe('What the last good poll read.'),
+    evidence: z
+      .array(evidencePointer)
+      .max(200)
+      .describe('Sources read by the last successful poll.'),
     audit: z.object({
       as_of: date,
       status: railStatus,

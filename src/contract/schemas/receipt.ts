@@ -21,7 +21,7 @@ const onchainCheck = model(
     verdict: z
       .enum(checkVerdicts)
       .describe(
-        '`final`: verified, the block is behind the `finalized` head of the chain; `safe`: provisional, behind its `safe` head; `soft`: in a block that may still be reorganised; `pending`: in no block yet; `not_found`: unknown to the node, refused after a day of it; `reverted` and `mismatch`: refused; `unchecked`: no checker for this chain.',
+        '`final`: verified, in a finalized block; `safe`: provisional, in a block behind the `safe` head; `soft`: in a block that may still be reorganised; `pending`: in no block yet; `not_found`: unknown to the node, rejected after one day; `reverted` and `mismatch`: rejected; `unchecked`: chain not supported.',
       ),
     reason: z.string().max(300).optional(),
     block_number: count.optional(),
@@ -29,8 +29,8 @@ const onchainCheck = model(
     block_at: time.optional(),
     log_index: count
       .optional()
-      .describe('The transfer that backs this receipt and no other, by its place in the block.'),
-    since: time.describe('Since when this is so.'),
+      .describe('Log index of the transfer that backs this receipt and no other.'),
+    since: time.describe('Start of this state.'),
   }),
 )
 
@@ -56,7 +56,7 @@ export const receipt = model(
     onchain_verified: z.boolean(),
     onchain: onchainCheck
       .optional()
-      .describe('What the chain said when it was asked last; absent before the first check.'),
+      .describe('Result of the last on-chain check; absent before the first.'),
     accepted_at: time,
     explorer_url: url.optional(),
     url,
@@ -70,14 +70,12 @@ export const receiptDetail = model(
     content: z
       .record(z.string(), z.union([z.string(), z.number()]))
       .describe(
-        'The receipt with its own signature, as it was sent in: id and signature can be checked from it alone.',
+        'The receipt as submitted, with its signature; sufficient to verify id and signature.',
       ),
     rep_delta: z
       .number()
-      .describe(
-        'What the receipt has earned up to now, in USDC of reputation: adjustments added, reversals taken off.',
-      ),
-    onchain_checked_at: time.optional().describe('When the chain was asked last.'),
+      .describe('Reputation earned so far, in USDC, including adjustments and reversals.'),
+    onchain_checked_at: time.optional().describe('Time of the last on-chain check.'),
   }),
 )
 
@@ -97,12 +95,12 @@ export const receiptList = model(
 /** 32 bytes in padded base64, with or without the name of the algorithm. */
 const ed25519Key = z
   .string()
-  .regex(/^(?:ed25519:)?[A-Za-z0-9+/]{43}=$/, 'must be the base64 of 32 bytes, an ed25519 key')
+  .regex(/^(?:ed25519:)?[A-Za-z0-9+/]{43}=$/, 'must be an ed25519 key: 32 bytes in base64')
 const ed25519Signature = z
   .string()
   .regex(
     /^(?:ed25519:)?[A-Za-z0-9+/]{86}==$/,
-    'must be ed25519: and the base64 of 64 bytes; the signature of a wallet goes into signature',
+    'must be ed25519: and the base64 of 64 bytes; a wallet signature belongs in signature',
   )
 
 const facts = {
@@ -122,7 +120,7 @@ const facts = {
   evidence_url: httpsInput.optional(),
 }
 
-/** Who sends it in, and when; no part of the receipt. */
+/** Not part of the receipt. */
 const submission = { wallet: walletInput, timestamp: timeInput, signature: signatureInput }
 
 export const platformReceiptBody = model(
@@ -160,8 +158,8 @@ export const acceptedReceipt = model(
     verification,
     verification_reason: z.string().max(300).optional(),
     onchain_verified: z.boolean(),
-    rep_delta: z.number().describe('What the receipt has earned, in USDC of reputation.'),
-    new_rep_score: z.number().min(0).describe('The score of the worker with it.'),
+    rep_delta: z.number().describe('Reputation earned by the receipt, in USDC.'),
+    new_rep_score: z.number().min(0).describe('The score of the worker after this receipt.'),
     explorer_url: url.optional(),
     url,
   }),

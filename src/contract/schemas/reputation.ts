@@ -19,11 +19,11 @@ export const reputationEntry = model(
       .min(-maxAmountUsdc)
       .max(maxAmountUsdc)
       .describe(
-        '`amount_usdc` times `weight`, rounded down to 6 decimals; negative in a reversal.',
+        '`amount_usdc` times `weight`, rounded down to 6 decimals; negative for a reversal.',
       ),
     reason: z.string().max(300),
     counts_from: time.describe(
-      'The age of the entry counts from here: for a reversal, the time of what it reverses.',
+      'Start of the age of the entry; for a reversal, that of the reversed entry.',
     ),
     created_at: time,
   }),
@@ -41,15 +41,12 @@ export const reputation = model(
     first_receipt_at: time.nullable(),
     last_receipt_at: time.nullable(),
     entries_total: count,
-    entries: z
-      .array(reputationEntry)
-      .max(200)
-      .describe('Newest first; the last 50 unless asked otherwise.'),
+    entries: z.array(reputationEntry).max(200).describe('Newest first; 50 by default.'),
     next_cursor: z
       .string()
       .max(200)
       .optional()
-      .describe('For the entries before these; absent where there are none.'),
+      .describe('Cursor of older entries; absent if there are none.'),
     formula: z.string().max(1000),
     computed_at: time,
   }),

@@ -33,12 +33,14 @@ export const health = model(
     snapshot_sha256: sha256Hex.nullable(),
     settlement: z
       .enum(['off', 'local', 'facilitator'])
-      .describe('How payments reach the chain: not at all, by a wallet of ours, by a facilitator.'),
+      .describe(
+        'How payments are settled: not at all, by a wallet of the service, or by a facilitator.',
+      ),
     problems: z
       .array(z.string().max(300))
       .max(50)
       .describe(
-        'What is wrong, in words. Where the set that is published was found damaged at the start, with the time of the older one that is served.',
+        'Current problems as text. Includes the time of the served set if the newest published set was damaged at startup.',
       ),
     jobs: z.record(z.string(), jobRun),
   }),
@@ -47,7 +49,7 @@ export const health = model(
 export const signingKey = z.object({
   kid: z.string().max(64),
   alg: z.enum(['ed25519']),
-  public_key: z.string().max(64).describe('Base64 of the 32 bytes.'),
+  public_key: z.string().max(64).describe('Base64 of the 32-byte key.'),
   status: z.enum(['active', 'retired']),
   created_at: time,
   retired_at: time.optional(),
@@ -70,7 +72,7 @@ export const manifestEntry = z.object({
   changed_at: time,
   encodings: z
     .object({ br: encodedBody.optional(), gzip: encodedBody.optional() })
-    .describe('The compressed forms that are kept beside the file.'),
+    .describe('Compressed variants stored beside the file.'),
 })
 
 export const snapshotManifest = model(
@@ -80,7 +82,7 @@ export const snapshotManifest = model(
     count,
     documents: z.array(manifestEntry).max(1_000_000),
     set_sha256: sha256Hex.describe(
-      'SHA-256 of one line for each document in this order: its `sha256`, two spaces, its `file`, a line feed; what `sha256sum --check` reads.',
+      'SHA-256 over one line per document in this order: `sha256`, two spaces, `file`, line feed (the format of `sha256sum --check`).',
     ),
   }),
 )

@@ -30,7 +30,7 @@ export const skill = model(
     slug: skillSlug,
     name: z.string().max(120),
     category: skillCategory,
-    surface: z.array(railSlug).max(64).describe('Rails on which the skill is sold.'),
+    surface: z.array(railSlug).max(64).describe('Rails that offer the skill.'),
     description: z.string().max(500),
   }),
 )
@@ -51,9 +51,9 @@ export const proposalBody = model(
   z.strictObject({
     name: lineInput(120).describe('At most 120 characters.'),
     category: skillCategory,
-    surface: z.array(railSlug).min(1).max(64).describe('Rails on which the skill is sold.'),
+    surface: z.array(railSlug).min(1).max(64).describe('Rails that offer the skill.'),
     description: textInput(500).describe('At most 500 characters.'),
-    proposer: lineInput(120).optional().describe('Who proposes: a wallet, a handle or a name.'),
+    proposer: lineInput(120).optional().describe('The proposer: a wallet, a handle or a name.'),
   }),
 )
 export type ProposalBody = z.infer<typeof proposalBody>
@@ -62,7 +62,7 @@ export const proposalTaken = model(
   'SkillProposalTaken',
   z.object({
     proposal_id: z.string().max(80),
-    slug: skillSlug.describe('Under which it would stand in the taxonomy.'),
+    slug: skillSlug.describe('The slug that the skill would have in the taxonomy.'),
     status: z.enum(['pending']),
   }),
 )

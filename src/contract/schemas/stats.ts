@@ -8,21 +8,21 @@ import { receipt } from './receipt.ts'
 
 const statsFields = {
   tpv_30d_usdc: usdc.describe(
-    'Sum over the rails of category earning whose figures a poll read lately; see rails_unknown_tpv.',
+    'Sum over rails of the category `earning` with recently polled figures; see `rails_unknown_tpv`.',
   ),
   tpv_7d_usdc: usdc,
   rails_total: count,
   rails_paying: count,
   rails_stale: count.describe('Rails whose figures are older than two poll cycles.'),
   rails_unknown_tpv: count.describe(
-    'Earning rails that are not in the sums: their volume is unknown, stale, or only audited by hand.',
+    'Earning rails excluded from the sums because their volume is unknown, stale or only audited manually.',
   ),
   workers_total: count,
   partners_total: count,
   receipts_total: count,
   receipts_verified: count,
   jobs_total: count,
-  jobs_open: count.describe('Jobs of the exchange that take bids.'),
+  jobs_open: count.describe('Jobs open for bids.'),
   pacts_settled: count,
   pacts_in_flight: count,
   open_flags: count,
@@ -41,7 +41,7 @@ export const deltaSince = model(
     receipts: z.array(receipt).max(200),
     honesty_flags: z.array(flag).max(200),
     opportunities: z.array(opportunity).max(200),
-    truncated: z.boolean().describe('True when any list was cut at 200 entries.'),
+    truncated: z.boolean().describe('True if a list was truncated to 200 entries.'),
   }),
 )
 

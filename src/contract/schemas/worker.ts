@@ -66,18 +66,17 @@ export const leaderboard = model(
   }),
 )
 
-/** Slugs, none of them twice. */
 export const skillsInput = z
   .array(skillSlug)
   .min(1)
   .max(32)
-  .refine((skills) => new Set(skills).size === skills.length, 'a skill stands twice')
+  .refine((skills) => new Set(skills).size === skills.length, 'must not repeat a skill')
 
 export const registerBody = model(
   'WorkerRegistration',
   z.strictObject({
     wallet: walletInput,
-    display_name: nameInput.optional().describe('The name that readers see.'),
+    display_name: nameInput.optional().describe('The public name.'),
     skills: skillsInput.describe('Slugs of the taxonomy.'),
     url: httpsInput.optional().describe('A page about the worker.'),
     bio: textInput(1000).optional().describe('At most 1,000 characters.'),
@@ -85,10 +84,10 @@ export const registerBody = model(
       .string()
       .max(64)
       .optional()
-      .describe('Base64 of the ed25519 public key that signs the receipts of this worker.'),
+      .describe('Base64 of the ed25519 public key for receipts of this worker.'),
     timestamp: timeInput,
     signature: signatureInput,
-    oath_signature: signatureInput.optional().describe('Over the worker oath, filled in.'),
+    oath_signature: signatureInput.optional().describe('Signature over the filled-in worker oath.'),
   }),
 )
 export type RegisterBody = z.infer<typeof registerBody>
