@@ -1,33 +1,21 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 import { emptyValue, limitPolicies } from '../../src/core/limits.ts'
 import { createLimitTable } from '../../src/limits/limit-table.ts'
 import { createLimiter } from '../../src/limits/limiter.ts'
 import { createNetworkHash, networkWords } from '../../src/limits/network-key.ts'
-import { handClock, publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
+import { handClock } from '../support/http-service.ts'
+import type { Service } from '../support/http-service.ts'
 import { send } from '../support/raw-http.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
+import { useServices } from '../support/use-services.ts'
 
 allowSlowTests('sends thousands of signed requests')
 
-const opened: { service: Service; published: PublicDir }[] = []
-
-afterEach(async () => {
-  for (const { service, published } of opened.splice(0)) {
-    await service.stop()
-    await published.remove()
-  }
-})
-
-async function limited(options: Parameters<typeof startService>[1] = {}): Promise<Service> {
-  const published = await publicDir()
-  await published.publish(sampleDocuments)
-  const service = await startService(published.dir, { limits: 'on', ...options })
-  opened.push({ service, published })
-  return service
-}
+const services = useServices()
+const limited = (options: Parameters<typeof services.start>[0] = {}) =>
+  services.start({ limits: 'on', ...options })
 
 /** Statuses of `count` requests, one after the other on one connection, each with its own headers. */
 async function statuses(

@@ -1,15 +1,15 @@
 /** Random sequences of what wallets and partners write beside receipts and jobs, against a model in memory. */
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { z } from 'zod'
+import { expect, test } from 'vitest'
 
 import { loadReference } from '../../src/actions/reference.ts'
 import type { Reference } from '../../src/actions/reference.ts'
 import { bodySha256, fillOath, messages } from '../../src/auth/messages.ts'
 import { hourMs, isoTime } from '../../src/core/time.ts'
-import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
+import type { Service } from '../support/http-service.ts'
 import { partnerClient } from '../support/partners.ts'
+import { requestJson } from '../support/requests.ts'
+import { useServices } from '../support/use-services.ts'
 import { evmWallet, nearWallet, testService } from '../support/wallets.ts'
 
 const wallets = { ann: evmWallet('ann'), ben: nearWallet('ben'), cat: evmWallet('cat') } as const
@@ -17,7 +17,6 @@ type Who = keyof typeof wallets
 const people = ['ann', 'ben', 'cat'] as const satisfies readonly Who[]
 const handles = ['first', 'second'] as const
 type Handle = (typeof handles)[number]
-const anyObject = z.record(z.string(), z.unknown())
 /** Given again by `MODEL_SEED`, the sequences are the same. */
 const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 2 ** 31)
 
@@ -67,22 +66,13 @@ interface Run {
   readonly model: Model
 }
 
-interface Answer {
-  readonly status: number
-  readonly body: Record<string, unknown>
-}
-
-async function send(run: Run, method: string, path: string, body: object): Promise<Answer> {
-  const answer = await fetch(`${run.service.url}/api/v1${path}`, {
-    method,
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  return { status: answer.status, body: anyObject.parse(await answer.json()) }
+async function send({ service }: Run, method: string, path: string, body: object) {
+  const answer = await requestJson(service, `/api/v1${path}`, { method, body })
+  return { status: answer.status, body: answer.body }
 }
 
 /** What a repeat of a write is answered: the first result, and nothing is written twice. */
-async function sendTwice(run: Run, method: string, path: string, body: object): Promise<Answer> {
+async function sendTwice(run: Run, method: string, path: string, body: object) {
   const answer = await send(run, method, path, body)
   if (answer.status >= 300) return answer
   expect(await send(run, method, path, body)).toEqual({ status: 200, body: answer.body })
@@ -264,22 +254,15 @@ const everyAction: Step[] = [
   { kind: 'propose', name: 0 },
 ]
 
-let published: PublicDir
-let reference: Reference
-
-beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-  reference = await loadReference('data')
-})
-afterAll(() => published.remove())
+const services = useServices()
 
 test('random claims, signups, endpoints, webhooks, applications and proposals match the model in any order', async () => {
+  const reference = await loadReference('data')
   process.stdout.write(`random writes of partners: MODEL_SEED=${seed}\n`)
   const taken = new Map<string, number>()
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 40, maxLength: 80 }), async (steps) => {
-      const service = await startService(published.dir, { actions: { reference: () => reference } })
+      const service = await services.start({ actions: { reference: () => reference } })
       try {
         const model: Model = {
           claims: new Set(),

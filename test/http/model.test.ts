@@ -1,31 +1,29 @@
 /** Random sequences of writes over HTTP against a model in memory: answers, states, scores and audit rows agree. */
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { z } from 'zod'
+import { expect, test } from 'vitest'
 
-import { loadReference } from '../../src/actions/reference.ts'
 import { scoreAt } from '../../src/core/reputation.ts'
 import { dayMs } from '../../src/core/time.ts'
 import { standingOf } from '../../src/db/reputation.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { openExchange, parties } from '../support/exchange.ts'
 import type { Exchange, Party } from '../support/exchange.ts'
-import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
+import type { Service } from '../support/http-service.ts'
 import {
   issued,
+  platformActions,
   receiptFacts,
   submission,
-  withPlatform,
   workerSigned,
 } from '../support/receipts.ts'
-import { ed25519Key, signedBody } from '../support/wallets.ts'
+import { registrationBody, requestJson } from '../support/requests.ts'
+import { useServices } from '../support/use-services.ts'
+import { ed25519Key } from '../support/wallets.ts'
 
 const names = ['poster', 'worker', 'bidder', 'stranger'] as const satisfies readonly Party[]
 const platformKey = ed25519Key('platform')
 const ownKey = ed25519Key('own')
 const verbs = ['bid', 'award', 'deliver', 'accept', 'dispute', 'cancel'] as const
-const anyObject = z.record(z.string(), z.unknown())
 /** Given again by `MODEL_SEED`, the sequences are the same. */
 const seed = Number(process.env['MODEL_SEED'] ?? Date.now() % 2 ** 31)
 
@@ -92,24 +90,14 @@ interface Run {
 }
 
 async function send({ service }: Run, path: string, body: object) {
-  const answer = await fetch(`${service.url}/api/v1${path}`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  return { status: answer.status, body: anyObject.parse(await answer.json()) }
+  const { status, body: answered } = await requestJson(service, `/api/v1${path}`, { body })
+  return { status, body: answered }
 }
 
 async function register(run: Run, { who }: Act<'register'>): Promise<void> {
   const { service, model } = run
   service.clock.advance(1)
-  const skills = [...service.actions.reference().skills.keys()].slice(0, 1)
-  const body = await signedBody(
-    parties[who],
-    'register',
-    { skills },
-    { nowMs: service.clock.now() },
-  )
+  const body = await registrationBody(service, parties[who])
   const answer = await send(run, '/workers/register', body)
   expect(answer.status).toBe(model.workers.has(who) ? 200 : 201)
   model.workers.add(who)
@@ -304,21 +292,15 @@ const bothEnds: Step[] = [
   { kind: 'job', who: 'worker', verb: 'dispute', of: 1, isNext: false },
 ]
 
-let published: PublicDir
-
-beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-})
-afterAll(() => published.remove())
+const services = useServices()
 
 test('random writes match the model in any order: answers, states, scores and audit rows', async () => {
   process.stdout.write(`random writes: MODEL_SEED=${seed}\n`)
-  const reference = withPlatform(await loadReference('data'), platformKey)
+  const actions = await platformActions(platformKey)
   let acceptedJobs = 0
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 80 }), async (steps) => {
-      const service = await startService(published.dir, { actions: { reference: () => reference } })
+      const service = await services.start({ actions })
       try {
         const model: Model = {
           workers: new Set(),

@@ -3,28 +3,16 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { manifestSchema } from '../../src/core/documents.ts'
-import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
+import { sampleDocuments } from '../support/http-service.ts'
 import { send } from '../support/raw-http.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
+import { useService } from '../support/use-service.ts'
 
-let published: PublicDir
-let service: Service
-
-beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-  service = await startService(published.dir)
-})
-
-afterAll(async () => {
-  await service.stop()
-  await published.remove()
-})
+const service = useService({ per: 'file' })
 
 const list = '/api/v1/rails'
 
@@ -56,7 +44,7 @@ test('a document has all headers for caches, browsers and verifiers', async () =
 const keyFile = z.object({ active: z.object({ public_key: z.string() }) })
 
 test('X-Signature covers the bytes of the body, including that of the manifest', async () => {
-  const text = await readFile(join(published.dir, '../keys/signing-keys.json'), 'utf8')
+  const text = await readFile(join(service.published.dir, '../keys/signing-keys.json'), 'utf8')
   const raw = Buffer.from(keyFile.parse(JSON.parse(text)).active.public_key, 'base64')
   const prefix = Buffer.from('302a300506032b6570032100', 'hex')
   const key = createPublicKey({ key: Buffer.concat([prefix, raw]), format: 'der', type: 'spki' })

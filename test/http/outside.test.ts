@@ -1,5 +1,5 @@
 /** Somebody outside stalls: who waits for it is bounded, and whoever does not wait for it notices nothing. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
 import { loadReference } from '../../src/actions/reference.ts'
@@ -8,11 +8,13 @@ import { createWalletChain } from '../../src/auth/wallet-chain.ts'
 import { createMeter } from '../../src/metrics/meter.ts'
 import { OutboundError } from '../../src/outbound/pinned-fetch.ts'
 import { gate } from '../db/temp-database.ts'
-import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
+import type { Service } from '../support/http-service.ts'
 import { makePartner, partnerClient } from '../support/partners.ts'
+import { registrationBody, requestJson } from '../support/requests.ts'
+import type { JsonAnswer } from '../support/requests.ts'
 import { startRpcProxy } from '../support/rpc-proxy.ts'
-import { evmWallet, nearWallet, partnerHeaders, signedBody } from '../support/wallets.ts'
+import { useServices } from '../support/use-services.ts'
+import { evmWallet, nearWallet } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
 
 const WAIT_FOR_A_NODE = 64
@@ -22,60 +24,29 @@ const WAIT_FOR_A_RAIL = 32
 const OTHERS = 128
 const TOO_MANY = 9
 
-let published: PublicDir
-
-beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-})
-afterAll(() => published.remove())
+const services = useServices()
 
 const refusal = z.object({ code: z.string(), details: z.string() })
 
-interface Answered {
-  readonly status: number
-  readonly retryAfter: string | null
-  readonly body: unknown
-}
-
-async function post(
-  service: Service,
-  path: string,
-  body: object,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<Answered> {
-  const answer = await fetch(`${service.url}/api/v1${path}`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', ...headers },
-    body: JSON.stringify(body),
+const register = async (service: Service, wallet: TestWallet) =>
+  requestJson(service, '/api/v1/workers/register', {
+    body: await registrationBody(service, wallet),
   })
-  return {
-    status: answer.status,
-    retryAfter: answer.headers.get('retry-after'),
-    body: await answer.json(),
-  }
-}
-
-async function register(service: Service, wallet: TestWallet): Promise<Answered> {
-  const skills = [...service.actions.reference().skills].slice(0, 1)
-  const sent = await signedBody(wallet, 'register', { skills }, { nowMs: service.clock.now() })
-  return await post(service, '/workers/register', sent)
-}
 
 /** Sends one after the other without waiting, and tells of each answer as it comes. */
-function collect(count: number, one: (at: number) => Promise<Answered>) {
-  const answers: Answered[] = []
+function collect(count: number, one: (at: number) => Promise<JsonAnswer>) {
+  const answers: JsonAnswer[] = []
   const all = Promise.all(
     Array.from({ length: count }, async (_, at) => answers.push(await one(at))),
   )
   return { answers, all }
 }
 
-function expectRefused(answers: readonly Answered[], details: string): void {
+function expectRefused(answers: readonly JsonAnswer[], details: string): void {
   expect(answers).toHaveLength(TOO_MANY)
-  for (const { status, retryAfter, body } of answers) {
+  for (const { status, headers, body } of answers) {
     expect(status).toBe(503)
-    expect(retryAfter).toMatch(/^[123]$/)
+    expect(headers.get('retry-after')).toMatch(/^[123]$/)
     expect(refusal.parse(body)).toEqual({ code: 'unavailable', details })
   }
 }
@@ -94,19 +65,17 @@ const contractWallet = (at: number) => ({ ...evmWallet(`contract ${at}`), sign: 
 
 /** From an address of its own. */
 const askForCode = (service: Service, at: number) =>
-  post(
-    service,
-    '/claim',
-    { email: `agent-${at}@example.com`, display_name: `Agent ${at}` },
-    { 'X-Forwarded-For': `198.51.100.${at}` },
-  )
+  requestJson(service, '/api/v1/claim', {
+    body: { email: `agent-${at}@example.com`, display_name: `Agent ${at}` },
+    headers: { 'X-Forwarded-For': `198.51.100.${at}` },
+  })
 
 describe('a stalled node', () => {
   test(`delays ${WAIT_FOR_A_NODE} signatures of contract wallets and no other write`, async () => {
     const node = await startSilentNode()
     const meter = createMeter()
     const chain = createWalletChain(node.url, { fetch, clock: { sleep: patient } })
-    const service = await startService(published.dir, {
+    const service = await services.start({
       meter,
       actions: { walletChain: (kind) => (kind === 'evm' ? chain : undefined) },
     })
@@ -121,19 +90,9 @@ describe('a stalled node', () => {
 
     expect((await register(service, nearWallet('meanwhile'))).status).toBe(201)
     const path = '/api/v1/partners/me'
-    const signed = await partnerHeaders(
-      evmWallet('key'),
-      { method: 'GET', path },
-      { nowMs: service.clock.now() },
-    )
-    expect((await fetch(service.url + path, { headers: signed })).status).toBe(403)
-    const foreign = await partnerHeaders(
-      contractWallet(0),
-      { method: 'GET', path },
-      { nowMs: service.clock.now() },
-    )
-    const read = await fetch(service.url + path, { headers: foreign })
-    expect([read.status, refusal.parse(await read.json()).details]).toEqual([503, full])
+    expect((await partnerClient(service, evmWallet('key'))('GET', path)).status).toBe(403)
+    const read = await partnerClient(service, contractWallet(0))('GET', path)
+    expect([read.status, read.body['details']]).toEqual([503, full])
     expect(answers).toHaveLength(TOO_MANY)
 
     // The node is gone: those who waited are told so, and there is room again.
@@ -143,25 +102,24 @@ describe('a stalled node', () => {
     const waited = answers.slice(TOO_MANY).map(({ body }) => refusal.parse(body).details)
     expect(waited).toEqual(Array.from({ length: WAIT_FOR_A_NODE }, () => told))
     expect((await register(service, contractWallet(0))).body).toMatchObject({ details: told })
-    await service.stop()
   })
 })
 
 describe('a stalled mail server', () => {
   test(`delays ${WAIT_FOR_MAIL} e-mails, and refused requests do not count as attempts`, async () => {
     const taken = gate()
-    let letters = 0
-    const service = await startService(published.dir, {
+    let emails = 0
+    const service = await services.start({
       trustedProxies: ['127.0.0.1'],
       actions: {
         mail: async () => {
-          letters += 1
+          emails += 1
           await taken.opened
         },
       },
     })
     const { answers, all } = collect(WAIT_FOR_MAIL + TOO_MANY, (at) => askForCode(service, at))
-    await expect.poll(() => [letters, answers.length]).toEqual([WAIT_FOR_MAIL, TOO_MANY])
+    await expect.poll(() => [emails, answers.length]).toEqual([WAIT_FOR_MAIL, TOO_MANY])
     expectRefused(answers, 'Too many e-mails are being sent; nothing was done')
     const sends = () =>
       service.actions.database.reader.selectFrom('email_sends').select('sent_at').execute()
@@ -171,7 +129,6 @@ describe('a stalled mail server', () => {
     await all
     expect(answers.filter(({ status }) => status === 202)).toHaveLength(WAIT_FOR_MAIL)
     expect((await askForCode(service, 200)).status).toBe(202)
-    await service.stop()
   })
 })
 
@@ -180,15 +137,15 @@ describe('a node, a mail server and a rail that stall at the same time', () => {
     const node = await startSilentNode()
     const chain = createWalletChain(node.url, { fetch, clock: { sleep: patient } })
     const taken = gate()
-    const waiting = { letters: 0, applications: 0 }
+    const waiting = { emails: 0, applications: 0 }
     const reference = await withApply()
-    const service = await startService(published.dir, {
+    const service = await services.start({
       trustedProxies: ['127.0.0.1'],
       actions: {
         walletChain: (kind) => (kind === 'evm' ? chain : undefined),
         reference: () => reference,
         mail: async () => {
-          waiting.letters += 1
+          waiting.emails += 1
           await taken.opened
         },
         outbound: async () => {
@@ -207,12 +164,11 @@ describe('a node, a mail server and a rail that stall at the same time', () => {
       }),
     )
     const path = '/api/v1/opportunities/apply'
-    const applyAs = async (at: number): Promise<Answered> => {
+    const applyAs = (at: number) => {
       const send = clients[at % clients.length]
       if (send === undefined) throw new Error('there is no such partner')
       const body = { rail: 'olas', worker_wallet: evmWallet('w').address, message: `No. ${at}` }
-      const { status, headers, body: said } = await send('POST', path, body)
-      return { status, retryAfter: headers.get('retry-after'), body: said }
+      return send('POST', path, body)
     }
     const stalled = [
       collect(WAIT_FOR_A_NODE + TOO_MANY, (at) => register(service, contractWallet(at))),
@@ -226,7 +182,7 @@ describe('a node, a mail server and a rail that stall at the same time', () => {
       .poll(() => ({ ...waiting, signatures: node.posts() }))
       .toEqual({
         signatures: WAIT_FOR_A_NODE,
-        letters: WAIT_FOR_MAIL,
+        emails: WAIT_FOR_MAIL,
         applications: WAIT_FOR_A_RAIL,
       })
 
@@ -240,7 +196,6 @@ describe('a node, a mail server and a rail that stall at the same time', () => {
     taken.open()
     await node.stop()
     await Promise.all(stalled.map(({ all }) => all))
-    await service.stop()
   })
 })
 

@@ -1,31 +1,24 @@
 /** More at once than the service does at once: who is inside is answered, everybody else is told so at once. */
 import type { Socket } from 'node:net'
 
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
-import { loadReference } from '../../src/actions/reference.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
 import { createConcurrencyLimits } from '../../src/limits/concurrency-limits.ts'
 import { otherConnection, tempDatabase } from '../db/temp-database.ts'
-import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir } from '../support/http-service.ts'
 import { open, parseAnswer, send } from '../support/raw-http.ts'
 import type { RawAnswer } from '../support/raw-http.ts'
-import { issued, receiptFacts, submission, withPlatform } from '../support/receipts.ts'
-import { ed25519Key, evmWallet, nearWallet, partnerHeaders } from '../support/wallets.ts'
+import { issued, platformActions, receiptFacts, submission } from '../support/receipts.ts'
+import { requestJson, signedRequest } from '../support/requests.ts'
+import { useServices } from '../support/use-services.ts'
+import { ed25519Key, evmWallet, nearWallet } from '../support/wallets.ts'
 
 const AT_ONCE = 256
 const TOO_MANY = 44
 const platformKey = ed25519Key('platform')
 const workers = Array.from({ length: 6 }, (_, at) => nearWallet(`worker ${at}`))
 
-let published: PublicDir
-
-beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-})
-afterAll(() => published.remove())
+const services = useServices()
 
 /** Receipts signed and ready to be sent, all different. */
 async function signedReceipts(count: number, nowMs: number): Promise<readonly string[]> {
@@ -86,13 +79,12 @@ function held(socket: Socket, body: string): Held {
 
 test(`of ${AT_ONCE + TOO_MANY} concurrent writes ${AT_ONCE} are accepted and the others refused before signature verification`, async () => {
   const database = await tempDatabase({ heldLimitMs: 60_000, lockPatienceMs: 60_000 })
-  const reference = withPlatform(await loadReference('data'), platformKey)
   let checks = 0
-  const service = await startService(published.dir, {
+  const service = await services.start({
     limits: 'on',
     actions: {
+      ...(await platformActions(platformKey)),
       database,
-      reference: () => reference,
       walletChain: () => {
         checks += 1
         return undefined
@@ -131,12 +123,6 @@ test(`of ${AT_ONCE + TOO_MANY} concurrent writes ${AT_ONCE} are accepted and the
   await expect.poll(() => checks).toBe(AT_ONCE)
 
   // Those who come now are refused at the door; their bodies need not even arrive. Readers notice nothing.
-  const post = (path: string, body: string) =>
-    fetch(service.url + path, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body,
-    })
   const late = await open(service.address)
   const lateAnswer = new Promise<Buffer>((resolve) => {
     late.once('data', resolve)
@@ -154,12 +140,10 @@ test(`of ${AT_ONCE + TOO_MANY} concurrent writes ${AT_ONCE} are accepted and the
     ])
     expect([header, unpaid.status]).toEqual([header, 503])
   }
-  const paying = await fetch(`${service.url}/api/v1/partners/subscription`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', 'X-PAYMENT': 'abc' },
-    body: '{"tier":"pro"}',
+  const paying = { body: { tier: 'pro' }, headers: { 'X-PAYMENT': 'abc' } }
+  expect(await requestJson(service, '/api/v1/partners/subscription', paying)).toMatchObject({
+    body: { code: 'credentials_missing' },
   })
-  expect(await paying.json()).toMatchObject({ code: 'credentials_missing' })
   for (const path of ['/api/v1/rails', '/api/v1/receipts?limit=1', '/api/v1/health', '/']) {
     expect([path, (await fetch(service.url + path)).status]).toEqual([path, 200])
   }
@@ -171,8 +155,9 @@ test(`of ${AT_ONCE + TOO_MANY} concurrent writes ${AT_ONCE} are accepted and the
   expect(answers.filter(({ status }) => status === 201)).toHaveLength(AT_ONCE)
 
   // The next ones are answered as if nothing had been, the refused ones among them.
-  for (const { at } of refused)
-    expect((await post('/api/v1/receipts', bodies[at] ?? '')).status).toBe(201)
+  for (const { at } of refused) {
+    expect((await requestJson(service, '/api/v1/receipts', { body: bodies[at] })).status).toBe(201)
+  }
   const rows = await database.db.selectFrom('receipts').select('id').execute()
   expect(new Set(rows.map(({ id }) => id)).size).toBe(bodies.length)
   expect(rows).toHaveLength(bodies.length)
@@ -183,32 +168,22 @@ test(`of ${AT_ONCE + TOO_MANY} concurrent writes ${AT_ONCE} are accepted and the
 
   // What was not checked counted against nobody: of 600 calls without a proof this is the first.
   const path = '/api/v1/partners/me'
-  const nowMs = service.clock.now()
   const forged = { ...evmWallet('alice'), sign: evmWallet('mallory').sign }
-  const headers = await partnerHeaders(forged, { method: 'GET', path }, { nowMs })
-  const unproven = await fetch(service.url + path, { headers })
+  const unproven = await (await signedRequest(service, forged, { method: 'GET', path }))()
   expect(unproven.headers.get('ratelimit')).toBe('"unproven";r=599;t=2')
 
   for (const write of writes) write.end()
-  await service.stop()
 })
 
 test('request bodies that never arrive occupy no place in a concurrency limit', async () => {
-  const reference = withPlatform(await loadReference('data'), platformKey)
-  const service = await startService(published.dir, { actions: { reference: () => reference } })
+  const service = await services.start({ actions: await platformActions(platformKey) })
   const [body = '', ...others] = await signedReceipts(AT_ONCE + TOO_MANY, service.clock.now())
   const writes = await Promise.all(
     others.map(async (other) => held(await open(service.address), other)),
   )
   await Promise.all(writes.map(({ begun }) => begun))
-  const answer = await fetch(`${service.url}/api/v1/receipts`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body,
-  })
-  expect(answer.status).toBe(201)
+  expect((await requestJson(service, '/api/v1/receipts', { body })).status).toBe(201)
   for (const write of writes) write.end()
-  await service.stop()
 })
 
 test('a concurrency limit skips work of a disconnected client and frees the place after every end', async () => {

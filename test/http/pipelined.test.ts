@@ -1,19 +1,12 @@
 /** Requests that came behind another on one connection, which closes before they could be answered. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
 import { createMeter } from '../../src/metrics/meter.ts'
 import { gate } from '../db/temp-database.ts'
-import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir } from '../support/http-service.ts'
 import { open } from '../support/raw-http.ts'
+import { useServices } from '../support/use-services.ts'
 
-let published: PublicDir
-
-beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-})
-afterAll(() => published.remove())
+const services = useServices()
 
 const BEHIND = 150
 const queued = '/api/v1/receipts?limit=1'
@@ -22,7 +15,7 @@ test('pipelined requests end with their connection: none counts as in progress, 
   const meter = createMeter()
   let arrived = gate()
   const answered = gate()
-  const service = await startService(published.dir, {
+  const service = await services.start({
     meter,
     extend: ({ hono }) => {
       hono.get('/held', async (c) => {
@@ -52,12 +45,11 @@ test('pipelined requests end with their connection: none counts as in progress, 
   expect((await fetch(service.url + queued)).status).toBe(200)
   await expect.poll(inFlight).toBe(0)
   expect(meter.counter('ledger_requests_shed_total', { limit: 'read' }).value).toBe(0)
-  await service.stop()
 })
 
 test('pipelined requests answered in order are counted once, with the status sent', async () => {
   const meter = createMeter()
-  const service = await startService(published.dir, { meter })
+  const service = await services.start({ meter })
   const socket = await open(service.address)
   const request = `GET ${queued} HTTP/1.1\r\nHost: ledger.test\r\n`
   socket.write(`${request}\r\n`.repeat(20) + `${request}Connection: close\r\n\r\n`)
@@ -65,5 +57,4 @@ test('pipelined requests answered in order are counted once, with the status sen
   const lines = service.lines().filter(({ message }) => message === 'request')
   expect(lines.map(({ status }) => status)).toEqual(Array.from({ length: 21 }, () => 200))
   await expect.poll(() => meter.gauge('ledger_http_in_flight', {}).value).toBe(0)
-  await service.stop()
 })

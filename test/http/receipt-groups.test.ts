@@ -1,7 +1,7 @@
 /** Receipts sent at once share their statements; what they come to is what they would have come to one by one. */
 import fc from 'fast-check'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
 
 import type { Outcome } from '../../src/actions/idempotency.ts'
@@ -9,7 +9,6 @@ import { acceptGroup } from '../../src/actions/receipt-acceptance.ts'
 import type { Submission } from '../../src/actions/receipt-acceptance.ts'
 import { draftReceipt } from '../../src/actions/receipt-draft.ts'
 import { acceptSingleReceipt } from '../../src/actions/receipts.ts'
-import { loadReference } from '../../src/actions/reference.ts'
 import { sha256Hex } from '../../src/auth/messages.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { receiptBody } from '../../src/contract/schemas/receipt.ts'
@@ -17,17 +16,17 @@ import type { JsonObject } from '../../src/core/canonical-json.ts'
 import { minuteMs } from '../../src/core/time.ts'
 import { parseWallet } from '../../src/core/wallet.ts'
 import { findReceipt } from '../../src/db/receipts/receipts.ts'
-import { standingOf } from '../../src/db/reputation.ts'
 import { recomputeScores } from '../../src/db/score-check.ts'
-import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
+import type { Service } from '../support/http-service.ts'
 import {
   issued,
+  platformActions,
   receiptFacts,
   submission,
-  withPlatform,
   workerSigned,
 } from '../support/receipts.ts'
+import { requestJson } from '../support/requests.ts'
+import { useServices } from '../support/use-services.ts'
 import { ed25519Key, evmWallet, nearWallet } from '../support/wallets.ts'
 
 const platformKey = ed25519Key('platform')
@@ -39,23 +38,8 @@ const answerModel = z.object({
   new_rep_score: z.number(),
 })
 
-let published: PublicDir
-let together: Service
-let apart: Service
-
-beforeAll(async () => {
-  published = await publicDir()
-  await published.publish(sampleDocuments)
-  const reference = withPlatform(await loadReference('data'), platformKey)
-  const start = () => startService(published.dir, { actions: { reference: () => reference } })
-  together = await start()
-  apart = await start()
-})
-afterAll(async () => {
-  await together.stop()
-  await apart.stop()
-  await published.remove()
-})
+const services = useServices()
+const startOne = async () => services.start({ actions: await platformActions(platformKey) })
 
 interface Sent {
   readonly body: string
@@ -63,9 +47,9 @@ interface Sent {
 }
 
 /** Many of one payer, some from the worker's own wallet, some signed by the worker alone, and repeats of all kinds. */
-async function requests(): Promise<readonly Sent[]> {
+async function requests({ clock }: Service): Promise<readonly Sent[]> {
   const sent: Sent[] = []
-  const nowMs = together.clock.now()
+  const nowMs = clock.now()
   for (let at = 0; at < 60; at += 1) {
     const worker = workers[at % 2 === 0 ? 0 : 1]
     const from = payers[at % 3]?.address
@@ -88,17 +72,21 @@ async function requests(): Promise<readonly Sent[]> {
 }
 
 async function post(service: Service, { body, key }: Sent) {
-  const headers = {
-    'Content-Type': 'application/json',
-    ...(key === null ? {} : { 'Idempotency-Key': key }),
-  }
-  const answer = await fetch(`${service.url}/api/v1/receipts`, { method: 'POST', headers, body })
+  const headers: Record<string, string> = key === null ? {} : { 'Idempotency-Key': key }
+  const answer = await requestJson(service, '/api/v1/receipts', { body, headers })
   expect([200, 201]).toContain(answer.status)
-  return { status: answer.status, body: answerModel.parse(await answer.json()) }
+  return { status: answer.status, body: answerModel.parse(answer.body) }
+}
+
+/** Which of two messages with one receipt came first may differ; all else may not. */
+async function resultOf(service: Service) {
+  const { messages: _, ...result } = await tablesOf(service)
+  return result
 }
 
 test('receipts sent concurrently have the same result as sequential ones', async () => {
-  const sent = await requests()
+  const [together, apart] = [await startOne(), await startOne()]
+  const sent = await requests(together)
   const atOnce = await Promise.all(sent.map((one) => post(together, one)))
   // In the order in which the others were taken in.
   const { reader } = together.actions.database
@@ -113,17 +101,7 @@ test('receipts sent concurrently have the same result as sequential ones', async
   for (const { one } of order) await post(apart, one)
 
   expect(atOnce.filter(({ status }) => status === 201)).toHaveLength(60)
-  const tables = async ({ actions }: Service) => {
-    const db = actions.database.reader
-    return {
-      receipts: await db.selectFrom('receipts').selectAll().orderBy('seq').execute(),
-      entries: await db.selectFrom('reputation_ledger').selectAll().orderBy('seq').execute(),
-      standings: await Promise.all(workers.map(({ id }) => standingOf(db, id))),
-      keys: await db.selectFrom('idempotency_keys').selectAll().orderBy('key').execute(),
-      differences: (await recomputeScores(db)).differences,
-    }
-  }
-  const [one, other] = [await tables(together), await tables(apart)]
+  const [one, other] = [await resultOf(together), await resultOf(apart)]
   expect(one.receipts).toHaveLength(60)
   expect(one.differences).toEqual([])
   expect(one).toEqual(other)
@@ -196,8 +174,6 @@ async function submissionOf(one: Drawn, at: number, service: Service): Promise<S
 }
 
 test('a group has the same result as its receipts one by one, with any repetition', async () => {
-  const reference = withPlatform(await loadReference('data'), platformKey)
-  const actions = { reference: () => reference }
   const groups = fc.array(fc.array(drawn, { minLength: 1, maxLength: 9 }), { maxLength: 5 })
   const ends = new Map<number | string, number>()
   const alone = async ({ actions: deps }: Service, one: Submission): Promise<Outcome | string> => {
@@ -213,10 +189,7 @@ test('a group has the same result as its receipts one by one, with any repetitio
   }
   await fc.assert(
     fc.asyncProperty(groups, async (sent) => {
-      const [grouped, single] = [
-        await startService(published.dir, { actions }),
-        await startService(published.dir, { actions }),
-      ]
+      const [grouped, single] = [await startOne(), await startOne()]
       try {
         let at = 0
         for (const group of sent) {
@@ -269,38 +242,27 @@ test('a group has the same result as its receipts one by one, with any repetitio
 })
 
 test('a receipt that cannot be written is refused alone, and the rest of its group is accepted', async () => {
-  const reference = withPlatform(await loadReference('data'), platformKey)
-  const service = await startService(published.dir, { actions: { reference: () => reference } })
-  try {
-    const { database } = service.actions
-    await database.write((tx) =>
-      sql`create trigger poison before insert on receipts when new.summary = 'poison'
-        begin select raise(abort, 'poisoned'); end`.execute(tx),
-    )
-    const send = async (body: object) => {
-      const answer = await fetch(`${service.url}/api/v1/receipts`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify(body),
-      })
-      return answer.status
-    }
-    const bodies: object[] = []
-    for (let at = 0; at < 30; at += 1) {
-      const summary = at % 10 === 5 ? 'poison' : `${at}`
-      const facts = receiptFacts(workers[0], { amount_usdc: 1 + at, summary })
-      const receipt = issued(facts, platformKey)
-      bodies.push(await submission(workers[0], receipt, service.clock.now() + at))
-    }
-    const answers = await Promise.all(bodies.map(send))
-    expect(answers).toEqual(bodies.map((_, at) => (at % 10 === 5 ? 500 : 201)))
-    const { receipts, entries, messages, differences } = await tablesOf(service)
-    expect([receipts.length, entries.length, messages.length]).toEqual([27, 27, 27])
-    expect(entries.map(({ payer_rank: rank }) => rank)).toEqual(entries.map((_, at) => at + 1))
-    expect(differences).toEqual([])
-    await database.write((tx) => sql`drop trigger poison`.execute(tx))
-    expect(await send(bodies[5] ?? {})).toBe(201)
-  } finally {
-    await service.stop()
+  const service = await startOne()
+  const { database } = service.actions
+  await database.write((tx) =>
+    sql`create trigger poison before insert on receipts when new.summary = 'poison'
+      begin select raise(abort, 'poisoned'); end`.execute(tx),
+  )
+  const send = async (body: object) =>
+    (await requestJson(service, '/api/v1/receipts', { body })).status
+  const bodies: object[] = []
+  for (let at = 0; at < 30; at += 1) {
+    const summary = at % 10 === 5 ? 'poison' : `${at}`
+    const facts = receiptFacts(workers[0], { amount_usdc: 1 + at, summary })
+    const receipt = issued(facts, platformKey)
+    bodies.push(await submission(workers[0], receipt, service.clock.now() + at))
   }
+  const answers = await Promise.all(bodies.map(send))
+  expect(answers).toEqual(bodies.map((_, at) => (at % 10 === 5 ? 500 : 201)))
+  const { receipts, entries, messages, differences } = await tablesOf(service)
+  expect([receipts.length, entries.length, messages.length]).toEqual([27, 27, 27])
+  expect(entries.map(({ payer_rank: rank }) => rank)).toEqual(entries.map((_, at) => at + 1))
+  expect(differences).toEqual([])
+  await database.write((tx) => sql`drop trigger poison`.execute(tx))
+  expect(await send(bodies[5] ?? {})).toBe(201)
 })

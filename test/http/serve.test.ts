@@ -1,40 +1,15 @@
 import { once } from 'node:events'
 
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
 import { ApiError } from '../../src/contract/errors.ts'
 import { BusyError } from '../../src/db/errors.ts'
-import { publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
+import { gate } from '../db/temp-database.ts'
 import { open, parseAnswer, received, send } from '../support/raw-http.ts'
+import { useServices } from '../support/use-services.ts'
 
-const opened: { service: Service; published: PublicDir }[] = []
-
-afterEach(async () => {
-  for (const { service, published } of opened.splice(0)) {
-    await service.stop()
-    await published.remove()
-  }
-})
-
-async function start(
-  options: Parameters<typeof startService>[1] = {},
-  documents = sampleDocuments,
-): Promise<Service> {
-  const published = await publicDir()
-  if (documents.length > 0) await published.publish(documents)
-  const service = await startService(published.dir, options)
-  opened.push({ service, published })
-  return service
-}
-
-function gate(): { readonly open: () => void; readonly passed: Promise<void> } {
-  let open: () => void = () => undefined
-  const passed = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  return { open: () => open(), passed }
-}
+const { start } = useServices()
+const unpublished = useServices([])
 
 test('shutdown waits for requests in progress and accepts no new connection', async () => {
   const begun = gate()
@@ -42,7 +17,7 @@ test('shutdown waits for requests in progress and accepts no new connection', as
   const service = await start({
     health: async () => {
       begun.open()
-      await finish.passed
+      await finish.opened
       return { statusCode: 200, body: { status: 'ok' } }
     },
   })
@@ -50,7 +25,7 @@ test('shutdown waits for requests in progress and accepts no new connection', as
   idle.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
   await received(idle, '</title>')
   const answering = fetch(`${service.url}/api/v1/health`)
-  await begun.passed
+  await begun.opened
   const closing = service.server.close(10_000)
   await received(idle)
   await expect(open(service.address)).rejects.toThrow('ECONNREFUSED')
@@ -74,7 +49,7 @@ test('a request that does not end is aborted after the grace period', async () =
     () => 'answered',
     () => 'cut',
   )
-  await begun.passed
+  await begun.opened
   expect(await service.server.close(50)).toBe(false)
   expect(await outcome).toBe('cut')
 })
@@ -157,7 +132,7 @@ test('an ApiError is returned with its status and body', async () => {
 })
 
 test('before the first publication documents return 503 and unknown paths 404', async () => {
-  const service = await start({}, [])
+  const service = await unpublished.start()
   for (const path of [
     '/api/v1/rails',
     '/api/v1/rails/x402',

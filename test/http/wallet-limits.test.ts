@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 import { checkHere } from '../../src/auth/check.ts'
 import { keyedHashOf } from '../../src/auth/keyed-hash.ts'
@@ -12,31 +12,20 @@ import { createRateLimits } from '../../src/limits/admission.ts'
 import { createLimiter } from '../../src/limits/limiter.ts'
 import { createMeter } from '../../src/metrics/meter.ts'
 import { gate, tempFolder } from '../db/temp-database.ts'
-import { handClock, publicDir, sampleDocuments, startService } from '../support/http-service.ts'
-import type { PublicDir, Service } from '../support/http-service.ts'
+import { handClock } from '../support/http-service.ts'
+import type { Service } from '../support/http-service.ts'
 import { makePartner } from '../support/partners.ts'
+import { registrationBody, signedRequest, statusCounts } from '../support/requests.ts'
 import { allowSlowTests } from '../support/slow-tests.ts'
-import { evmWallet, nearWallet, partnerHeaders, signedBody } from '../support/wallets.ts'
+import { useServices } from '../support/use-services.ts'
+import { evmWallet, nearWallet, partnerHeaders } from '../support/wallets.ts'
 import type { TestWallet } from '../support/wallets.ts'
 
 allowSlowTests('sends thousands of signed requests')
 
-const opened: { service: Service; published: PublicDir }[] = []
-
-afterEach(async () => {
-  for (const { service, published } of opened.splice(0)) {
-    await service.stop()
-    await published.remove()
-  }
-})
-
-async function limited(options: Parameters<typeof startService>[1] = {}): Promise<Service> {
-  const published = await publicDir()
-  await published.publish(sampleDocuments)
-  const service = await startService(published.dir, { limits: 'on', ...options })
-  opened.push({ service, published })
-  return service
-}
+const services = useServices()
+const limited = (options: Parameters<typeof services.start>[0] = {}) =>
+  services.start({ limits: 'on', ...options })
 
 const me = '/api/v1/partners/me'
 
@@ -99,26 +88,15 @@ describe('the rate limit of a wallet', () => {
 
   test('is that of a stranger for an unpaid tier', async () => {
     const service = await limited()
-    const nowMs = service.clock.now()
-    const timestamp = new Date(nowMs).toISOString()
+    const timestamp = new Date(service.clock.now()).toISOString()
     const text = service.actions.reference().oaths.get('partner')?.text ?? ''
     const wallet = alice.address
     const oath_signature = await alice.sign(fillOath(text, { wallet, timestamp }))
     const path = '/api/v1/partners/signup'
-    const raw = JSON.stringify({
-      handle: 'acme',
-      display_name: 'Acme',
-      tier: 'team' satisfies TierName,
-      timestamp,
-      oath_signature,
-    })
-    const headers = await partnerHeaders(alice, { method: 'POST', path, raw }, { nowMs })
-    const signup = await fetch(service.url + path, {
-      method: 'POST',
-      headers: { ...headers, 'Content-Type': 'application/json' },
-      body: raw,
-    })
-    expect(signup.status).toBe(201)
+    const tier: TierName = 'team'
+    const body = { handle: 'acme', display_name: 'Acme', tier, timestamp, oath_signature }
+    const signup = await signedRequest(service, alice, { path, body })
+    expect((await signup()).status).toBe(201)
     expect((await reads(service, alice, 301)).statuses).toEqual({ 200: 299, 429: 2 })
   })
 
@@ -126,9 +104,7 @@ describe('the rate limit of a wallet', () => {
     const service = await limited()
     await makePartner(service, alice, { handle: 'acme', tier: 'starter' })
     await reads(service, alice, 9)
-    const nowMs = service.clock.now()
-    const headers = await partnerHeaders(alice, { method: 'GET', path: me }, { nowMs })
-    const body: unknown = await (await fetch(service.url + me, { headers })).json()
+    const { body } = await (await signedRequest(service, alice, { method: 'GET', path: me }))()
     expect(body).toMatchObject({ usage: { requests_remaining: 590 } })
   })
 
@@ -157,8 +133,7 @@ async function registration(
   wallet: TestWallet,
   from: Readonly<Record<string, string>> = {},
 ): Promise<() => Promise<Response>> {
-  const body = { skills: ['agent-news-reporting'] }
-  const signed = await signedBody(wallet, 'register', body, { nowMs: service.clock.now() })
+  const signed = await registrationBody(service, wallet)
   return () =>
     fetch(`${service.url}/api/v1/workers/register`, {
       method: 'POST',
@@ -263,12 +238,11 @@ describe('rate limits of signed calls', () => {
     const register = await registration(service, alice)
     await tally(250, register)
     // When they are named there are fifty left, for each of them.
-    const calls = Array.from({ length: 100 }, async () => (await register()).status)
+    const calls = Array.from({ length: 100 }, register)
     await expect.poll(() => checks).toBe(350)
     checked.open()
     const statuses = await Promise.all(calls)
-    expect(statuses.filter((status) => status === 200)).toHaveLength(50)
-    expect(statuses.filter((status) => status === 429)).toHaveLength(50)
+    expect(statusCounts(statuses)).toEqual({ 200: 50, 429: 50 })
     expect(await leftUnproven(service)).toBe(599)
     // Those that were refused count among the calls over the limit, each once.
     const { last } = await tally(549, register)
@@ -380,7 +354,6 @@ describe('the daily count after a restart', () => {
     await tally(99, () => fetch(`${first.url}/api/v1/rails`))
     expect(await dayLeft(first)).toBe('900')
     await first.stop()
-    opened.pop()
     expect(await dayLeft(await restart(path))).toBe('899')
   })
 

@@ -1,6 +1,5 @@
 /** The job exchange over HTTP, with signatures of its parties. */
 import { sql } from 'kysely'
-import { z } from 'zod'
 
 import { bodySha256, messages } from '../../src/auth/messages.ts'
 import { bid, job } from '../../src/contract/schemas/job.ts'
@@ -8,7 +7,8 @@ import type { Bid, Job } from '../../src/contract/schemas/job.ts'
 import { hourMs, isoTime } from '../../src/core/time.ts'
 import type { Service } from './http-service.ts'
 import { makePartner, partnerClient } from './partners.ts'
-import type { JsonAnswer } from './partners.ts'
+import { requestJson } from './requests.ts'
+import type { JsonAnswer } from './requests.ts'
 import { evmWallet, nearWallet, testService } from './wallets.ts'
 import type { TestWallet } from './wallets.ts'
 
@@ -21,7 +21,6 @@ export const parties = {
 export type Party = keyof typeof parties
 
 const jobs = '/api/v1/jobs'
-const anyObject = z.record(z.string(), z.unknown())
 export const agreedUsdc = 37.5
 
 export interface Exchange {
@@ -48,7 +47,7 @@ export async function openExchange(service: Service): Promise<Exchange> {
   for (const [handle, wallet] of Object.entries(parties)) {
     await makePartner(service, wallet, { handle })
   }
-  const { clock, actions, url } = service
+  const { clock, actions } = service
   const clients = {
     poster: partnerClient(service, parties.poster),
     worker: partnerClient(service, parties.worker),
@@ -103,11 +102,7 @@ export async function openExchange(service: Service): Promise<Exchange> {
     },
     act,
     read: (who, path) => clients[who]('GET', path),
-    look: async (path) => {
-      const answer = await fetch(`${url}${path}`)
-      const body = anyObject.parse(await answer.json())
-      return { status: answer.status, body, headers: answer.headers }
-    },
+    look: (path) => requestJson(service, path),
     statement,
     rows: async () => {
       const { reader } = actions.database

@@ -1,5 +1,3 @@
-import { z } from 'zod'
-
 import { microPerUsdc } from '../../src/core/money.ts'
 import { newSubscription } from '../../src/core/partner.ts'
 import type { TierName } from '../../src/core/partner.ts'
@@ -10,7 +8,8 @@ import { appendOath } from '../../src/db/oaths.ts'
 import { insertPartner } from '../../src/db/partners/partners.ts'
 import { setSubscription } from '../../src/db/partners/subscription.ts'
 import type { Service } from './http-service.ts'
-import { partnerHeaders } from './wallets.ts'
+import { signedRequest } from './requests.ts'
+import type { JsonAnswer } from './requests.ts'
 import type { TestWallet } from './wallets.ts'
 
 /** Inserts an active partner, as a signup and a payment do. */
@@ -62,14 +61,6 @@ export async function makePartner(
   })
 }
 
-export interface JsonAnswer {
-  readonly status: number
-  readonly body: Record<string, unknown>
-  readonly headers: Headers
-}
-
-const anyObject = z.record(z.string(), z.unknown())
-
 /** Signed calls of a wallet, each with its own millisecond. */
 export function partnerClient(service: Pick<Service, 'url' | 'clock'>, wallet: TestWallet) {
   return async (
@@ -79,25 +70,10 @@ export function partnerClient(service: Pick<Service, 'url' | 'clock'>, wallet: T
     headers: Readonly<Record<string, string>> = {},
   ): Promise<JsonAnswer> => {
     if (method !== 'GET') service.clock.advance(1)
-    const raw = body === undefined ? '' : JSON.stringify(body)
-    const signed = await partnerHeaders(
-      wallet,
-      { method, path, raw },
-      { nowMs: service.clock.now(), binding: method === 'GET' ? 'path' : 'body' },
-    )
-    const answer = await fetch(`${service.url}${path}`, {
-      method,
-      headers: {
-        ...signed,
-        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: raw }),
-    })
-    return {
-      status: answer.status,
-      body: anyObject.parse(await answer.json()),
-      headers: answer.headers,
-    }
+    const binding = method === 'GET' ? 'path' : 'body'
+    const request = { method, path, body, headers }
+    return await (
+      await signedRequest(service, wallet, request, { binding })
+    )()
   }
 }

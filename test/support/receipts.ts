@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 
 import { grantOf } from '../../src/actions/accepted-receipt.ts'
+import { loadReference } from '../../src/actions/reference.ts'
 import type { Reference } from '../../src/actions/reference.ts'
 import { insertReceipt } from '../../src/db/receipts/receipts.ts'
 import type { NewReceipt } from '../../src/db/receipts/record.ts'
@@ -29,6 +30,12 @@ export function withPlatform(
     ...rest,
   }
   return { ...reference, platforms: new Map([...reference.platforms, [platform, entry]]) }
+}
+
+/** Dependencies of a service that knows the platform. */
+export async function platformActions(key: TestKey) {
+  const reference = withPlatform(await loadReference('data'), key)
+  return { reference: () => reference }
 }
 
 /** The facts of a receipt, before anyone signs it. */

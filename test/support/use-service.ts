@@ -1,11 +1,11 @@
 import { beforeAll, beforeEach } from 'vitest'
-import { z } from 'zod'
 
 import type { PublicDocument } from '../../builder/publish/document.ts'
 import { publicDir, sampleDocuments, startService } from './http-service.ts'
 import type { PublicDir, Service } from './http-service.ts'
+import { requestJson } from './requests.ts'
+import type { JsonRequest } from './requests.ts'
 
-const anyObject = z.record(z.string(), z.unknown())
 type Headers = Readonly<Record<string, string>>
 
 /** A JSON answer of the service. */
@@ -51,9 +51,9 @@ export function useService(given: UseServiceOptions = {}): UsedService {
     service = await startService(published.dir, await Promise.resolve(options()))
     return () => service.stop()
   })
-  const call = async (path: string, init: RequestInit) => {
-    const answer = await fetch(`${service.url}${path}`, init)
-    return { status: answer.status, body: anyObject.parse(await answer.json()) }
+  const call = async (path: string, request: JsonRequest) => {
+    const { status, body } = await requestJson(service, path, request)
+    return { status, body }
   }
   return {
     get published() {
@@ -90,11 +90,6 @@ export function useService(given: UseServiceOptions = {}): UsedService {
     lines: () => service.lines(),
     stop: () => service.stop(),
     getJson: (path, headers = {}) => call(path, { headers }),
-    postJson: (path, body, headers = {}) =>
-      call(path, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json', ...headers },
-        body: JSON.stringify(body),
-      }),
+    postJson: (path, body, headers = {}) => call(path, { body, headers }),
   }
 }

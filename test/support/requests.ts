@@ -1,0 +1,96 @@
+/** Requests to a running service. */
+import { z } from 'zod'
+
+import type { Service } from './http-service.ts'
+import { partnerHeaders, signedBody } from './wallets.ts'
+import type { TestWallet } from './wallets.ts'
+
+export interface JsonAnswer {
+  readonly status: number
+  readonly body: Record<string, unknown>
+  readonly headers: Headers
+}
+
+export interface JsonRequest {
+  /** POST if there is a body, else GET. */
+  readonly method?: string
+  readonly body?: object | string | undefined
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const anyObject = z.record(z.string(), z.unknown())
+
+/** Sends a request to a path of the service; the answer is a JSON object. */
+export async function requestJson(
+  { url }: Pick<Service, 'url'>,
+  path: string,
+  { body, method = body === undefined ? 'GET' : 'POST', headers = {} }: JsonRequest = {},
+): Promise<JsonAnswer> {
+  const type = { 'Content-Type': 'application/json' }
+  const raw = typeof body === 'object' ? JSON.stringify(body) : body
+  const content = raw === undefined ? { headers } : { headers: { ...type, ...headers }, body: raw }
+  const answer = await fetch(`${url}${path}`, { method, ...content })
+  const parsed = anyObject.parse(await answer.json())
+  return { status: answer.status, body: parsed, headers: answer.headers }
+}
+
+/** Signs a request once; each call of the result sends the same bytes. */
+export async function signedRequest(
+  service: Pick<Service, 'url' | 'clock'>,
+  wallet: TestWallet,
+  request: JsonRequest & { readonly path: string },
+  options: Partial<Parameters<typeof partnerHeaders>[2]> = {},
+): Promise<(changes?: JsonRequest) => Promise<JsonAnswer>> {
+  const { path, body, method = 'POST', headers = {} } = request
+  const raw = typeof body === 'object' ? JSON.stringify(body) : body
+  const nowMs = service.clock.now()
+  const line = { method, path, ...(raw === undefined ? {} : { raw }) }
+  const signed = await partnerHeaders(wallet, line, { nowMs, ...options })
+  return (changes = {}) =>
+    requestJson(service, path, {
+      method,
+      body: raw,
+      ...changes,
+      headers: { ...signed, ...headers, ...changes.headers },
+    })
+}
+
+/** The signed body of a registration with one skill of the taxonomy. */
+export function registrationBody(
+  service: Pick<Service, 'actions' | 'clock'>,
+  wallet: TestWallet,
+  fields: object = {},
+) {
+  const skills = [...service.actions.reference().skills].slice(0, 1)
+  return signedBody(wallet, 'register', { skills, ...fields }, { nowMs: service.clock.now() })
+}
+
+/** Does the same many times at once. */
+export function atOnce<Result>(count: number, work: (at: number) => Promise<Result>) {
+  return Promise.all(Array.from({ length: count }, (_, at) => work(at)))
+}
+
+/** How many answers have each status. */
+export function statusCounts(answers: readonly { readonly status: number }[]) {
+  const counts: Record<string, number> = {}
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+/** Rows of a table of the ledger. */
+export async function countRows(
+  { actions }: Pick<Service, 'actions'>,
+  table:
+    | 'workers'
+    | 'oath_history'
+    | 'used_messages'
+    | 'partners'
+    | 'receipts'
+    | 'reputation_ledger',
+): Promise<number> {
+  const { total } = await actions.database.reader
+    .selectFrom(table)
+    .select(({ fn }) => fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  return total
+}
