@@ -1,4 +1,3 @@
-/** The result of accepting a receipt, without any query. */
 import type { AcceptedReceipt } from '../contract/schemas/receipt.ts'
 import { jobExchange, noPaymentReason } from '../core/job.ts'
 import { toUsdc } from '../core/money.ts'
@@ -7,10 +6,7 @@ import type { NewReceipt, ReceiptRecord } from '../db/receipts/record.ts'
 import { receiptView } from '../db/receipts/view.ts'
 import type { Grant } from '../db/reputation.ts'
 
-/**
- * What a receipt earns on acceptance: platform receipts earn at once, others once their chain has confirmed them
- * (null). Receipts of the exchange get an entry without weight that says why.
- */
+/** What a receipt earns on acceptance; null until its chain confirms it. Receipts of the exchange get a zero entry. */
 export function grantOf(draft: NewReceipt): Grant | null {
   if (draft.verification !== 'verified') return null
   return {
@@ -35,7 +31,6 @@ function worthOf({ platform }: NewReceipt): Pick<Grant, 'tenths' | 'reason'> {
   return { tenths: evidenceTenths.platform, reason: `issued by ${platform ?? 'a platform'}` }
 }
 
-/** False where a self-signed receipt uses another key than the registered one. */
 export function isReceiptKey(registered: string | null, draft: NewReceipt): boolean {
   if (draft.kind !== 'signed' || registered === null) return true
   return registered.replace(/^ed25519:/, '') === draft.publicKey

@@ -1,4 +1,3 @@
-/** Webhooks of partners: to subscribe, to leave, to try one out. */
 import { ApiError } from '../contract/errors.ts'
 import type { SubscribeBody, Subscription } from '../contract/schemas/alert.ts'
 import { checkOutboundUrl } from '../core/outbound-url.ts'
@@ -21,10 +20,9 @@ import { commitPartnerWrite } from './partner-write.ts'
 import type { PartnerWrite } from './partner-write.ts'
 import { invalidField } from './signed-body.ts'
 
-/** Subscriptions of one wallet. */
 const MAX_SUBSCRIPTIONS = 10
 
-/** 201 with the secret, which is derived and not stored: an exact repeat shows it again, nothing else does. */
+/** Returns 201 with the secret, which is derived, not stored: only an exact repeat returns it again. */
 export async function subscribe(
   deps: ActionDeps,
   write: PartnerWrite & { readonly body: SubscribeBody },
@@ -60,12 +58,11 @@ export async function subscribe(
       return { status: 201, body: subscriptionView({ ...subscription, ...kept }) }
     },
   )
-  // The answer that is stored for repeats does not contain the secret.
   const { body: stored } = outcome
   return { ...outcome, body: { ...stored, secret: webhookSecret(deps.keyedHash, stored.id) } }
 }
 
-/** With everything that waits for it. @throws ApiError 404 where the wallet has none of this id. */
+/** Also deletes pending deliveries. @throws ApiError 404 for an unknown subscription */
 export async function unsubscribe(
   deps: ActionDeps,
   id: string,
@@ -77,7 +74,7 @@ export async function unsubscribe(
   })
 }
 
-/** 202: a delivery of the type `test` is in the outbox. @throws ApiError 409 while an earlier one waits. */
+/** Enqueues a test delivery (202). @throws ApiError 409 while an earlier test is pending */
 export async function testSubscription(
   deps: ActionDeps,
   id: string,

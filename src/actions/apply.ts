@@ -1,8 +1,4 @@
-/**
- * `POST /opportunities/apply`: forwards an application where the rail's file declares how, else says where to apply.
- * The try is recorded before anything is sent and its end afterwards, so that no repeat of a request can be sent
- * twice: one that comes meanwhile is 409, one that comes after a break-off in between is told that nobody knows.
- */
+/** Records attempts before and after sending, so no repeat sends twice: 409 while one runs, `unknown` after a crash. */
 import type { Kysely } from 'kysely'
 
 import { sha256Hex, signingText } from '../auth/messages.ts'
@@ -41,10 +37,10 @@ const perPartner: Quota = {
   windowMs: hourMs,
   details: 'Over 20 applications an hour',
 }
-/** A try without an end after this was broken off by the end of the process. */
+/** Attempts without a result after this time were interrupted by the end of the process. */
 const abandonedMs = minuteMs
 
-/** 201 with what came of it. @throws ApiError 409 while the same request is under way, 422, 429. */
+/** @throws ApiError 409 while the same request is running, 422, 429 */
 export async function apply(
   deps: ActionDeps,
   write: PartnerWrite & { readonly body: ApplyBody },
@@ -65,7 +61,7 @@ export async function apply(
       return await finish(tx, deps, begun, { end: manual, applyUrl })
     })
   }
-  // A repeat waits for no rail, so it has its answer also while there is no room to wait for one.
+  // Repeats need no outbound slot, so they are answered even when all slots are taken.
   const prior = await priorAnswer<AnswerOf<'applyToRail'>>(deps, write.request, [write.proof])
   if (prior !== null) return prior
   const earlier = await earlierTry(deps, deps.database.reader, write)
@@ -81,7 +77,7 @@ interface Tried {
   readonly end: End
 }
 
-/** Where there is no room, another sending of the request may have taken it up, and be recorded by now. */
+/** Without a free slot, an earlier copy of the request may have recorded its attempt by now. */
 async function tryOnce(
   deps: ActionDeps,
   write: PartnerWrite & { readonly body: ApplyBody },
@@ -94,7 +90,7 @@ async function tryOnce(
   }
   return await deps.outboundLimits.rail(work).catch(async (error: unknown): Promise<Tried> => {
     if (!(error instanceof ApiError) || error.code !== 'unavailable') throw error
-    // After all that is queued, so after the record of whoever came in first.
+    // In the write queue, so that it runs after the record of any earlier copy.
     const begun = await deps.database.write((tx) => earlierTry(deps, tx, write))
     if (begun === null) throw error
     return { begun, end: lost }
@@ -105,7 +101,6 @@ interface End extends Pick<ApplicationEnd, 'outcome' | 'fault'> {
   readonly status: number | null
 }
 const manual: End = { outcome: 'manual', status: null, fault: null }
-/** The process that began the try died in it. */
 const lost: End = { outcome: 'unknown', status: null, fault: null }
 
 async function finish(
@@ -120,15 +115,11 @@ async function finish(
 }
 
 interface Begun extends Pick<ApplicationRecord, 'id' | 'rail' | 'mode' | 'submittedAt'> {
-  /** False where an earlier sending of this request began it, and did not come to an end. */
+  /** False for an earlier, unfinished copy of the request. */
   readonly isNew: boolean
 }
 
-/**
- * What an earlier sending of this request recorded, or null. One that has its answer goes on to it; here nothing is
- * decided for it.
- * @throws ApiError 409 where it is under way, or was of another request; 422 where the key was.
- */
+/** The attempt of an earlier copy, or null. @throws ApiError 409 for a running or reused request, 422 for the key */
 async function earlierTry(
   { clock }: Pick<ActionDeps, 'clock'>,
   db: Kysely<Database>,
@@ -150,7 +141,6 @@ async function earlierTry(
   return { ...earlier, isNew: false }
 }
 
-/** Records the try, unless an earlier sending of the request has. */
 async function begin(
   deps: ActionDeps,
   write: PartnerWrite & { readonly body: ApplyBody },
@@ -161,7 +151,7 @@ async function begin(
   return await deps.database.write(async (tx): Promise<Begun> => {
     const earlier = await earlierTry(deps, tx, write)
     if (earlier !== null) return earlier
-    // Whatever the end of the write would refuse is refused before anything is sent.
+    // Runs the checks of the final write before anything is sent.
     await requireFresh(deps, request, [proof])
     const partner = await requirePartner(tx, proof, { use: 'write', nowMs })
     const { wallet_rate_multiplier: multiplier } = tierOf(deps.reference(), partner)
@@ -170,7 +160,6 @@ async function begin(
   })
 }
 
-/** @throws ApiError 429 over the partner's quota. */
 async function record(
   tx: Kysely<Database>,
   deps: ActionDeps,

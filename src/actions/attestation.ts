@@ -1,7 +1,4 @@
-/**
- * `PATCH /partners/{handle}/attestation-endpoint`. The bound wallet signs, or, where none is bound, a wallet of the
- * partner's oath history. Nothing else, such as an e-mail address, can change the endpoint.
- */
+/** Only the bound wallet, or without one a wallet of the partner's oath history, can change the endpoint. */
 import type { Transaction } from 'kysely'
 
 import { messages, sha256Hex } from '../auth/messages.ts'
@@ -36,14 +33,10 @@ export interface AttestationWrite {
   readonly body: AttestationBody
   readonly request: WriteRequest
   readonly admission: WalletAdmission
-  /** Lower-case hex of the body's bytes. */
   readonly rawSha256: string
 }
 
-/**
- * Sets the endpoint; the URL is stored and not called.
- * @throws ApiError 400 for the URL, 401, 403 for another wallet, 404, 409 where another change came first
- */
+/** Does not call the URL. @throws ApiError 400, 401, 403 for another wallet, 404, 409 after a concurrent change */
 export async function setAttestationEndpoint(
   deps: ActionDeps,
   write: AttestationWrite,
@@ -52,14 +45,13 @@ export async function setAttestationEndpoint(
   const checked = checkOutboundUrl(body.url)
   if (!checked.ok) throw invalidField('url', checked.problem)
   const proof = await signedStatement(deps, write)
-  // The state that the caller has seen, compared in the transaction.
   const before = await findPartner(deps.database.reader, { handle })
   return await commitOnce(deps, request, [proof], async (tx) => {
     const { nowMs } = request
     const current = await findPartner(tx, { handle })
     if (current === null) throw new ApiError('unknown_partner')
     const partner = partnerAt(current, nowMs)
-    // The subscription may have been cancelled since.
+    // The subscription may have been cancelled in the meantime.
     requireStanding(partner)
     const { attestation } = before ?? current
     await requireRight(tx, { handle, attestation }, proof)
@@ -103,7 +95,7 @@ async function requireRight(
   throw new ApiError('forbidden', 'The wallet is not in the oath history of this partner')
 }
 
-/** Compare-and-set. A second change is refused, and is in the history too. */
+/** Compare-and-set. A refused change is also recorded in the oath history. */
 async function bind(
   tx: Transaction<Database>,
   { handle, body, request, rawSha256 }: AttestationWrite,

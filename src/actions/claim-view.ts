@@ -7,7 +7,6 @@ import type { Wallet } from '../core/wallet.ts'
 import { rankOf } from '../db/leaderboard.ts'
 import type { Database } from '../db/schema.ts'
 
-/** The response to a claim. `siteUrl` has no slash at the end. */
 export async function claimView(
   tx: Kysely<Database>,
   siteUrl: string,

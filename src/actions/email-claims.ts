@@ -1,4 +1,4 @@
-/** `POST /claim` by e-mailed code. Of the address only a keyed hash is stored. */
+/** Only a keyed hash of the address is stored. */
 import type { Kysely } from 'kysely'
 import type { z } from 'zod'
 
@@ -35,10 +35,7 @@ const CODE_LIFE_MS = 15 * minuteMs
 const MAX_TRIES = 5
 const MAX_SENDS = { toEmail: 3, fromRemote: 10 } as const
 
-/**
- * Sends a code and answers 202. The e-mail is sent before the code becomes valid. An address that already has a
- * claim gets an e-mail that says so; the response is the same.
- */
+/** Sends a code (202) before it becomes valid. A claimed address gets another e-mail but the same response. */
 export async function sendClaimCode(
   deps: ActionDeps,
   sent: {
@@ -84,7 +81,6 @@ export async function sendClaimCode(
   })
 }
 
-/** Makes the claim for a code; five wrong codes void it. */
 export async function claimWithCode(
   deps: ActionDeps,
   body: EmailCodeBody,
@@ -95,7 +91,7 @@ export async function claimWithCode(
   const now = isoTime(request.nowMs)
   return await commitOnce(deps, request, [], async (tx) => {
     const sent = await findEmailCode(tx, emailHash)
-    // One answer for every error, so that it does not reveal who was sent a code.
+    // One error for all cases, so that it does not reveal who was sent a code.
     if (sent === null || sent.expiresAt <= now || sent.tries >= MAX_TRIES) {
       return { refused: new ApiError('code_invalid') }
     }
@@ -117,10 +113,7 @@ export async function claimWithCode(
   })
 }
 
-/**
- * An e-mail address cannot take a spot that a wallet or another address has.
- * @throws ApiError 409
- */
+/** @throws ApiError 409: an e-mail address cannot take a spot claimed by a wallet or another address. */
 async function requireFreeWallet(tx: Kysely<Database>, wallet: Wallet | null): Promise<void> {
   if (wallet === null) return
   const isTaken =
@@ -145,7 +138,7 @@ async function countSend(
   await recordSend(tx, { ...send, now })
 }
 
-/** Names the wallet, so that the recipient does not claim for somebody else. */
+/** Names the wallet, so that recipients do not claim for a stranger. */
 function codeText(
   { siteUrl }: Pick<ActionDeps, 'siteUrl'>,
   code: string,
@@ -186,7 +179,7 @@ function codeHashOf(deps: Pick<ActionDeps, 'keyedHash'>, emailHash: string, code
   return deps.keyedHash('email-code', `${emailHash}\n${code}`)
 }
 
-/** Uniform: numbers past the last whole million are drawn again. */
+/** Uniform: draws again above the last whole million. */
 function sixDigits(random: Pick<Random, 'bytes'>): string {
   const million = 1_000_000
   const limit = Math.floor(2 ** 32 / million) * million

@@ -1,4 +1,3 @@
-/** `POST /feedback`: anonymous, a few times an hour. */
 import { sha256Hex } from '../auth/messages.ts'
 import type { AnswerOf } from '../contract/route-types.ts'
 import type { FeedbackBody } from '../contract/schemas/feedback.ts'
@@ -21,7 +20,7 @@ const perFingerprint: Quota = {
   windowMs: hourMs,
   details: 'Over 5 entries of feedback an hour',
 }
-/** A network is harder to change than a user agent, and shared by more people. */
+/** A network is shared by more people than a user agent, and harder to change. */
 const perNetwork: Quota = {
   name: 'feedback-network',
   quota: 30,
@@ -29,7 +28,7 @@ const perNetwork: Quota = {
   details: 'Over 30 entries of feedback an hour from this network',
 }
 
-/** 201, or 200 for the same text from the same sender within 15 minutes. */
+/** Returns 201, or 200 for the same text from the same sender within 15 minutes. */
 export async function submitFeedback(
   deps: ActionDeps,
   sent: {

@@ -1,4 +1,4 @@
-/** One write, once: replay guard, idempotency key and effect in one transaction. */
+/** Runs a write once: replay guard, idempotency key and effect share one transaction. */
 import type { Kysely, Transaction } from 'kysely'
 
 import { SIGNED_WINDOW_MS } from '../auth/timestamps.ts'
@@ -18,43 +18,36 @@ import { restoredAtMs } from '../db/restored.ts'
 import type { Database } from '../db/schema.ts'
 import type { ActionDeps } from './deps.ts'
 
-/** What is the same in every sending of one request, and when this one came. */
 export interface WriteRequest {
-  /** SHA-256 over method, path and raw body; headers do not count. */
+  /** SHA-256 over method, path and raw body, without headers. */
   readonly requestSha256: string
-  /** The clock, read once. */
   readonly nowMs: number
   readonly idempotencyKey: string | null
-  /** Who calls, asked where no wallet has signed: a keyed hash of the address. */
+  /** Keyed hash of the address; identifies callers that did not sign. */
   readonly remoteKey: () => string
 }
 
-/** A signature that was checked. A message is good for one write. */
+/** A verified signature. Each message is accepted for one write. */
 export interface SignedProof {
   readonly wallet: Wallet
   readonly messageSha256: string
   readonly signatureSha256: string
-  /** The time that was signed. */
   readonly timestampMs: number
-  /** The guard's row is kept until then: longer than the message would be taken. */
+  /** End of the guard row, later than any time at which the message is accepted. */
   readonly expiresAtMs: number
-  /** False: the time signed is outside the window. Only the first answer under an idempotency key may follow. */
+  /** False for a signed time outside the window: then only a stored answer for an idempotency key may follow. */
   readonly timely: boolean
 }
 
-/** What a write answers. The body is JSON and has no undefined members. */
+/** The body is JSON without undefined members. */
 export interface Outcome<Body extends object = object> {
   readonly status: 200 | 201 | 202
   readonly body: Body
 }
 
-/** The outcome of a write of the registry. */
 export type OutcomeOf<Id extends RouteId> = Outcome<AnswerOf<Id> & object>
 
-/**
- * A refusal that leaves rows behind, such as a counted try: what `decide` wrote is committed, then the
- * error is thrown. The message and the key stay unused.
- */
+/** A refusal that commits rows, such as a counted attempt, before the error is thrown. Message and key stay unused. */
 export interface CommittedRefusal {
   readonly refused: ApiError
 }
@@ -66,12 +59,10 @@ export type Decide<Body extends object = object> = (
 const keyLifeMs = dayMs
 
 /**
- * Runs `decide` in a transaction unless the same was done before:
- * a message that was used for this very request answers with the first result and 200, for another
- * request 409; an idempotency key answers with the first result, for another request 422.
- * Where `decide` throws nothing is kept. `proofs` are all signatures of the request, the caller's first.
- * `decide` has no effects but its rows; whatever is slow belongs before it.
- * @throws ApiError, and DatabaseUnavailableError where nothing may be acknowledged.
+ * Runs `decide` in a transaction unless its result is stored. A message repeated for the same request, or a known
+ * idempotency key, returns the first result; another request gets 409 or 422. Nothing is stored if `decide` throws.
+ * `decide` may only write rows; slow work belongs before it. `proofs`: all signatures, the caller's first.
+ * @throws ApiError, and DatabaseUnavailableError if nothing may be acknowledged
  */
 export async function commitOnce<Body extends object>(
   deps: Pick<ActionDeps, 'database' | 'requestBuild'>,
@@ -95,11 +86,7 @@ export async function commitOnce<Body extends object>(
   return outcome
 }
 
-/**
- * The first answer of a request that was made before, or null. For writes with something slow to do ahead
- * of their transaction; `commitOnce` looks again inside of it.
- * @throws ApiError as `commitOnce`.
- */
+/** The stored answer, or null; lets writes skip slow steps before `commitOnce`. @throws ApiError as `commitOnce` */
 export async function priorAnswer<Body extends object>(
   deps: Pick<ActionDeps, 'database'>,
   request: WriteRequest,
@@ -109,16 +96,13 @@ export async function priorAnswer<Body extends object>(
   return await firstAnswer<Body>(deps.database.reader, request, proofs, caller)
 }
 
-/** Says what time it is here: a client's clock may be wrong. */
+/** Includes the server time: the client's clock may be wrong. */
 export function expired(timestampMs: number, nowMs: number): ApiError {
   const [signed, now] = [timestampMs, nowMs].map(isoTime)
   return new ApiError('signature_expired', `It was signed at ${signed}, and here it is ${now}`)
 }
 
-/**
- * Every signature lies in the window, and none can have been used before the file was put back from a backup.
- * @throws ApiError `signature_expired`, with the times
- */
+/** @throws ApiError `signature_expired` outside the window, or where a restored file may have lost an earlier use */
 export async function requireFresh(
   deps: Pick<ActionDeps, 'database'>,
   request: WriteRequest,
@@ -130,7 +114,6 @@ export async function requireFresh(
   if (untilMs !== null) throw restored(untilMs, request.nowMs)
 }
 
-/** False where a signature is of a time whose writes the file may have lost when it was put back. */
 export async function isAfterRestore(
   deps: Pick<ActionDeps, 'database'>,
   request: WriteRequest,
@@ -139,10 +122,7 @@ export async function isAfterRestore(
   return (await lostUntilMs(deps, request, proofs)) === null
 }
 
-/**
- * Null where no signature can have been used before the file was put back. Else the latest time that such a one can bear:
- * what was taken then may have been signed ahead, as far as the window lets.
- */
+/** The latest signed time whose use a restore may have lost, including times signed ahead; null without one. */
 async function lostUntilMs(
   { database }: Pick<ActionDeps, 'database'>,
   { nowMs }: WriteRequest,
@@ -151,12 +131,12 @@ async function lostUntilMs(
   const restoredMs = await restoredAtMs(database)
   if (restoredMs === null) return null
   const untilMs = restoredMs + SIGNED_WINDOW_MS
-  // By now nothing of that time is timely any more.
+  // The window has passed: no such signature is valid any more.
   if (nowMs > untilMs + SIGNED_WINDOW_MS) return null
   return proofs.some(({ timestampMs }) => timestampMs <= untilMs) ? untilMs : null
 }
 
-/** Says from when on signatures are taken: whoever signs with the present time waits for it. */
+/** Tells callers from when on new signatures are accepted. */
 function restored(untilMs: number, nowMs: number): ApiError {
   const details = `The ledger was restored from a backup, and nothing dated ${isoTime(untilMs)} or earlier is taken: sign anew with a later time`
   const waitSeconds = Math.min(Math.floor((untilMs - nowMs) / secondMs) + 1, dayMs / secondMs)
@@ -206,7 +186,6 @@ interface Written {
   readonly outcome: Outcome
 }
 
-/** The rows by which a later sending of the same request finds its answer. */
 export function answersToKeep({ request, proofs, outcome }: Written) {
   const { requestSha256, nowMs, idempotencyKey } = request
   const caller = callerOf(request, proofs)
@@ -228,7 +207,7 @@ export function answersToKeep({ request, proofs, outcome }: Written) {
   return { messages, keys }
 }
 
-/** Whose idempotency keys these are: the wallet that signed, or where no wallet did, the address. */
+/** The owner of idempotency keys: the signing wallet, else the address. */
 function callerOf({ remoteKey }: WriteRequest, proofs: readonly SignedProof[]): string {
   return proofs[0]?.wallet.id ?? remoteKey()
 }

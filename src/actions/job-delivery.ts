@@ -1,4 +1,3 @@
-/** Delivery of work and its acceptance. */
 import type { Transaction } from 'kysely'
 
 import { bodySha256, messages } from '../auth/messages.ts'
@@ -26,10 +25,7 @@ import { newId } from './new-id.ts'
 import { commitPartnerWrite } from './partner-write.ts'
 import { verifySignedBody } from './signed-body.ts'
 
-/**
- * `POST /jobs/{id}/deliver`: 201 with the delivery. Bearer and body are signed by the same wallet; the URL is not
- * fetched.
- */
+/** Bearer and body are signed by the same wallet; the URL is not fetched. */
 export async function deliverJob(
   deps: ActionDeps,
   jobId: string,
@@ -72,7 +68,6 @@ export async function deliverJob(
   )
 }
 
-/** A delivery as its parties see it. `signed` is the submitted statement. */
 export function deliveryView(
   record: DeliveryRecord,
   signed: Pick<DeliverBody, 'wallet' | 'timestamp' | 'signature'>,
@@ -92,9 +87,7 @@ export function deliveryView(
   }
 }
 
-/**
- * `POST /jobs/{id}/accept`: 200 with the job and the exchange's receipt, in one transaction with the reputation entry.
- */
+/** Writes the job, the exchange's receipt and the reputation entry in one transaction. */
 export async function acceptJob(
   deps: ActionDeps,
   jobId: string,

@@ -1,4 +1,3 @@
-/** Steps that all writes on the exchange share. */
 import type { Kysely } from 'kysely'
 
 import { ApiError } from '../contract/errors.ts'
@@ -36,7 +35,6 @@ export async function loadJobContext(
   return { job, role, bid }
 }
 
-/** The status after an event. @throws ApiError with the refusal */
 export function requireTransition(
   { job, role }: Pick<JobContext, 'job' | 'role'>,
   event: JobEvent,
@@ -47,10 +45,7 @@ export function requireTransition(
   return decision.status
 }
 
-/**
- * Decides and writes a transition, and returns the job after it.
- * @throws ApiError with the refusal; `conflict` where the job has changed meanwhile
- */
+/** @throws ApiError with the refusal; `conflict` after a concurrent change of the job */
 export async function applyTransition(
   tx: Kysely<Database>,
   { job, role }: JobContext,

@@ -15,7 +15,6 @@ import { commitPartnerWrite } from './partner-write.ts'
 import { invalidField } from './signed-body.ts'
 import { enforceOpenBidLimit, enforceOpenJobLimit } from './write-quotas.ts'
 
-/** `POST /jobs`: 201 with the job. */
 export async function postJob(
   deps: ActionDeps,
   write: JobWrite<JobBody>,
@@ -27,7 +26,7 @@ export async function postJob(
   const budgetMicroUsdc = requireUsdc(body.budget_usdc, 'budget_usdc')
   const id = newId(deps.random, 'job')
   return await commitPartnerWrite(deps, { ...write, action: 'postJob' }, async (tx) => {
-    // In the transaction: an exact repeat is answered even after the deadline.
+    // Inside the transaction: an exact repeat is answered even after the deadline.
     const decision = decide(
       { status: 'none', deadlineMs, deliveredMs: null },
       'post',
@@ -52,7 +51,7 @@ export async function postJob(
   })
 }
 
-/** `POST /jobs/{id}/bid`: 201 with the bid, or 200 where it replaces the bidder's own. */
+/** Returns 201, or 200 where it replaces the bidder's own bid. */
 export async function bidOnJob(
   deps: ActionDeps,
   jobId: string,
@@ -82,7 +81,7 @@ export async function bidOnJob(
   })
 }
 
-/** `POST /jobs/{id}/award`: 200 with the job; all other bids are rejected. */
+/** Rejects all other bids. */
 export async function awardJob(
   deps: ActionDeps,
   jobId: string,
@@ -105,7 +104,6 @@ export async function awardJob(
   })
 }
 
-/** `POST /jobs/{id}/cancel`: by the poster before a delivery. 200 with the job. */
 export async function cancelJob(
   deps: ActionDeps,
   jobId: string,
@@ -114,7 +112,6 @@ export async function cancelJob(
   return await endBy(deps, jobId, { ...write, action: 'cancelJob', event: 'cancel' })
 }
 
-/** `POST /jobs/{id}/dispute`: by either party after a delivery. 200 with the job. */
 export async function disputeJob(
   deps: ActionDeps,
   jobId: string,

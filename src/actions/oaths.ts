@@ -1,4 +1,3 @@
-/** Oaths in a body, beside its signature. */
 import { bodySha256, fillOath, sha256Hex } from '../auth/messages.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
@@ -16,10 +15,7 @@ export interface SwornOath {
   readonly bodySha256: string
 }
 
-/**
- * Checks the oath of a body: its text with the wallet and timestamp as sent.
- * @throws ApiError 401 where the wallet has not signed it, 503 where its chain cannot be asked
- */
+/** @throws ApiError 401 for an oath that the wallet has not signed, 503 where its chain is unreachable */
 export async function requireOath(
   deps: Pick<ActionDeps, 'reference' | 'walletChain' | 'verifyInWorker'>,
   oath: {
@@ -47,7 +43,6 @@ export async function requireOath(
   }
 }
 
-/** The row for the public oath history. */
 export function oathRow(
   oath: SwornOath,
   at: { readonly action: string; readonly handle: string | null; readonly now: string },

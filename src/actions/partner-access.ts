@@ -1,4 +1,3 @@
-/** The partner of a bearer's wallet, and what its tier allows. */
 import type { Kysely } from 'kysely'
 import type { z } from 'zod'
 
@@ -15,25 +14,19 @@ import type { Reference } from './reference.ts'
 export type Tier = z.infer<typeof tier>
 
 export interface BearerProof extends SignedProof {
-  /** `body`: the signature covers the raw body as well. */
   readonly binding: 'path' | 'body'
 }
 
 export type CurrentPartner = PartnerRecord
 
-/** Path of a premium read in the registry, below the API. */
+/** Path in the registry, without `/api/v1`. */
 export type PremiumRead = `/${string}`
 
-/** The partner with its subscription at a time. */
 export function partnerAt(partner: PartnerRecord, nowMs: number): CurrentPartner {
   return { ...partner, subscription: subscriptionAt(partner.subscription, nowMs) }
 }
 
-/**
- * The partner of the wallet: an active one reads and writes, one that is past due reads. For writes, `db` is their
- * `tx`.
- * @throws ApiError 403 `not_a_partner`, 401 `body_signature_required`
- */
+/** `past_due` allows reads only. @throws ApiError 403 `not_a_partner`, 401 `body_signature_required` */
 export async function requirePartner(
   db: Kysely<Database>,
   proof: BearerProof,
@@ -48,10 +41,7 @@ export async function requirePartner(
   return partner
 }
 
-/**
- * The partner of the wallet in any state, since a late or cancelled one may pay. For writes.
- * @throws ApiError 403 `not_a_partner`, 401 `body_signature_required`
- */
+/** In any state, since late partners may pay. @throws ApiError 403 `not_a_partner`, 401 `body_signature_required` */
 export async function requireOwnPartner(
   db: Kysely<Database>,
   proof: BearerProof,
@@ -63,7 +53,6 @@ export async function requireOwnPartner(
   return partnerAt(found, nowMs)
 }
 
-/** @throws ApiError `body_signature_required` where the partner requires it and the proof lacks it */
 export function requireBinding(
   partner: Pick<PartnerRecord, 'requireBodySignature'>,
   { binding }: Pick<BearerProof, 'binding'>,
@@ -82,12 +71,10 @@ export function tierOf(
   return found
 }
 
-/** Whether a tier includes a premium read; otherwise it is sold per request. */
 export function tierCovers({ covers }: Pick<Tier, 'covers'>, read: PremiumRead): boolean {
   return covers.includes(read)
 }
 
-/** The rate multiplier of a wallet: that of its tier, with a current subscription. */
 export async function walletTerms(
   deps: Pick<ActionDeps, 'clock' | 'database' | 'reference'>,
   walletId: string,

@@ -18,7 +18,6 @@ import { priceMicroUsdcOf, subscriptionTimes } from './subscriptions/view.ts'
 
 const USAGE_DAYS = 30
 
-/** The response to a signup, with payment terms for a paid tier. */
 export function signupView(
   deps: Pick<ActionDeps, 'reference' | 'siteUrl' | 'payments'>,
   partner: CurrentPartner,
@@ -42,7 +41,7 @@ export function signupView(
   }
 }
 
-/** The record as its owner sees it. `callsLeft`: calls left in the wallet's rate limit. */
+/** `callsLeft`: remaining calls in the wallet's rate limit. */
 export async function ownPartnerView(
   db: Kysely<Database>,
   { reference }: Pick<ActionDeps, 'reference'>,

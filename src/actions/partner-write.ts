@@ -1,4 +1,3 @@
-/** A write of an active partner: once, and with its row in the history of oaths. */
 import type { Transaction } from 'kysely'
 
 import { isoTime } from '../core/time.ts'
@@ -12,25 +11,22 @@ import { requireOwnPartner, requirePartner, tierOf } from './partner-access.ts'
 import type { BearerProof, CurrentPartner } from './partner-access.ts'
 import { enforcePartnerWriteQuota } from './write-quotas.ts'
 
-/** A request as the handlers hand it on. */
 export interface PartnerWrite {
   readonly request: WriteRequest
   readonly proof: BearerProof
-  /** Lower-case hex of the body's bytes. */
   readonly rawSha256: string
 }
 
-/** A signature in the body beside the bearer's, and the canonical body that it covers. */
+/** A second signature, in the body, and the canonical body that it covers. */
 export interface Statement {
   readonly proof: SignedProof
   readonly bodySha256: string
 }
 
-/** Runs `work` once. Where it throws, nothing is kept. @throws ApiError 403 where the wallet is no active partner. */
+/** Runs `work` once and appends to the oath history. @throws ApiError 403 for wallets without an active subscription */
 export async function commitPartnerWrite<Body extends object>(
   deps: ActionDeps,
   write: PartnerWrite & {
-    /** The operationId, as it stands in the history. */
     readonly action: string
     readonly statement?: Statement
   },
@@ -58,7 +54,7 @@ export async function commitPartnerWrite<Body extends object>(
   })
 }
 
-/** The same for a partner in any state of its subscription. @throws ApiError 403 where the wallet has no partner. */
+/** As `commitPartnerWrite`, with a subscription in any state. @throws ApiError 403 for wallets without a partner */
 export async function commitOwnWrite<Body extends object>(
   deps: ActionDeps,
   write: PartnerWrite & { readonly action: string },

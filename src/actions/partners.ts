@@ -1,4 +1,3 @@
-/** Partners: signup and profile. */
 import type { Kysely } from 'kysely'
 
 import { SIGNED_WINDOW_MS, parseBodyTimestamp } from '../auth/timestamps.ts'
@@ -32,14 +31,10 @@ export interface Signup {
   readonly body: SignupBody
   readonly json: JsonObject
   readonly request: WriteRequest
-  /** The oath contains the wallet as sent. */
   readonly proof: BearerProof & { readonly sentWallet: string }
 }
 
-/**
- * `POST /partners/signup`: 201; the free tier is active at once, a paid one waits for its payment.
- * @throws ApiError 401 for the oath, 409 where the handle or the wallet has a partner
- */
+/** @throws ApiError 401 for the oath, 409 for a taken handle or a wallet with a partner */
 export async function signupPartner(
   deps: ActionDeps,
   signup: Signup,
@@ -72,7 +67,7 @@ export async function signupPartner(
   })
 }
 
-/** The oath as a message that this signup uses up. */
+/** Makes the oath's message single-use. */
 async function swornProof(
   deps: ActionDeps,
   { body, json, request, proof }: Signup,
@@ -99,10 +94,7 @@ async function requireFree(tx: Kysely<Database>, handle: string, wallet: Wallet)
   if ((await findPartner(tx, { handle })) !== null) throw new ApiError('handle_taken')
 }
 
-/**
- * `PATCH /partners/me`: absent members stay. Only a signature over the body sets `require_body_signature`, so that a
- * level-0 signature cannot remove the protection.
- */
+/** Only body signatures can change `require_body_signature`: a path signature must not remove the protection. */
 export async function updatePartner(
   deps: ActionDeps,
   sent: PartnerWrite & { readonly body: PartnerChanges },

@@ -1,7 +1,4 @@
-/**
- * Effects of a payment besides the answer. They run in the transaction that marks it as settled, so exactly once, also
- * where the payer has left or the service was down.
- */
+/** Effects run once, in the transaction that settles the payment, even after a crash or a closed connection. */
 import type { Transaction } from 'kysely'
 
 import type { PaymentPurpose, PaymentRecord } from '../db/payments/record.ts'
@@ -10,14 +7,13 @@ import type { InstalledDeps } from './deps.ts'
 import { subscriptionPaid, subscriptionUndone } from './subscriptions/effect.ts'
 
 export interface PaymentEffect {
-  /** Runs when the money has moved. May not refuse. */
+  /** Must not refuse: the money has moved. */
   readonly settled: (
     deps: InstalledDeps,
     tx: Transaction<Database>,
     payment: PaymentRecord,
     nowMs: number,
   ) => Promise<void>
-  /** Runs when a reorganisation has undone the payment for good. */
   readonly undone: (
     deps: InstalledDeps,
     tx: Transaction<Database>,

@@ -1,6 +1,4 @@
-/**
- * Follows payments that no request waits for: submitted ones after a restart, and those in blocks that are not final.
- */
+/** Follows submitted payments after a restart, and settled ones until their block is final. */
 import { numbered } from '../core/number-text.ts'
 import { isoTime, minuteMs, secondMs } from '../core/time.ts'
 import { countPayments, paymentsToFinalize, submittedPayments } from '../db/payments/lists.ts'
@@ -21,7 +19,7 @@ export interface PaymentWatch {
 const INTERVAL_MS = minuteMs
 const PART = 200
 const STALE_SECONDS = 300
-/** By then the fate of every expired payment is known, if the chain can be asked. */
+/** By then the chain can tell the result of every expired payment. */
 const OVERDUE_SECONDS = 600
 
 export function createPaymentWatch(deps: InstalledDeps): PaymentWatch {
@@ -55,7 +53,7 @@ export function createPaymentWatch(deps: InstalledDeps): PaymentWatch {
   }
   const run = async (): Promise<void> => {
     if (payments.mode !== 'off') await attempt(() => round(payments))
-    // Overdue payments are reported even without the chain, or with payments switched off.
+    // Overdue payments are reported even without a chain or with payments switched off.
     await attempt(async () => {
       counted = problemsOf(await count())
     })
@@ -85,7 +83,6 @@ function problemsOf({ undone, overdue }: PaymentCounts): readonly string[] {
   ]
 }
 
-/** All rows of a paged query. */
 async function* inParts(
   read: (part: {
     readonly afterSeq: number
@@ -101,19 +98,17 @@ async function* inParts(
   }
 }
 
-/** Settles submitted payments without their answer, or gives them up. */
 async function resolveSubmitted(deps: InstalledDeps, on: PaymentsOn): Promise<void> {
   const { reader } = deps.database
   for await (const payment of inParts((part) => submittedPayments(reader, part))) {
     if (on.inFlight.has(`${payment.payer}:${payment.nonce}`)) continue
     const standing = await settlementStatus(on, payment)
-    // The payer may still request the answer.
+    // Not delivered: the payer may still request the answer.
     if (standing.kind === 'found') await settle(deps, payment, standing.in, () => false)
     else if (standing.kind !== 'open') await abandonPayment(deps, payment, standing.kind)
   }
 }
 
-/** Checks payments in blocks that are final by now, and follows those that moved to another block. */
 async function finalize(deps: InstalledDeps, on: PaymentsOn): Promise<void> {
   const head = await on.chain.head('finalized')
   const { reader } = deps.database
@@ -131,7 +126,6 @@ async function finalize(deps: InstalledDeps, on: PaymentsOn): Promise<void> {
   }
 }
 
-/** Neither on the final chain nor able to come. */
 async function isLost(
   { chain }: PaymentsOn,
   payment: PaymentRecord,

@@ -1,4 +1,3 @@
-/** Premium reads, included in a partner's tier or paid for. */
 import type { ApiError } from '../contract/errors.ts'
 import type { PaymentTerms } from '../contract/x402.ts'
 import { NO_RECEIVER, paymentOff, paymentRequired } from '../payments/challenge.ts'
@@ -8,10 +7,7 @@ import type { ActionDeps } from './deps.ts'
 import { requirePartner, tierCovers, tierOf } from './partner-access.ts'
 import type { BearerProof, PremiumRead } from './partner-access.ts'
 
-/**
- * Null where the partner's tier includes the read, else the reason.
- * @throws ApiError 403 where the wallet has no partner
- */
+/** Null for reads included in the tier, else the reason. @throws ApiError 403 for wallets without a partner */
 export async function notCovered(
   deps: Pick<ActionDeps, 'database' | 'reference'>,
   proof: BearerProof,
@@ -23,12 +19,11 @@ export async function notCovered(
   return tierCovers(tier, premium) ? null : `The tier ${tier.tier} does not include ${premium}`
 }
 
-/** The receiver of payments; null where none is set. */
 export function receiverOf({ receiver }: Payments): PaymentTerms['payTo'] {
   return receiver ?? NO_RECEIVER
 }
 
-/** The refusal with payment terms, or without where payments are off. */
+/** Contains payment terms unless payments are off. */
 export function unpaid(
   { mode }: Payments,
   asked: PaymentOffer,

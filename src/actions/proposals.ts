@@ -1,4 +1,3 @@
-/** `POST /skills`: proposes a skill for the taxonomy; the operator decides. */
 import { ApiError } from '../contract/errors.ts'
 import { skillSlug } from '../contract/schemas/skill.ts'
 import type { ProposalBody } from '../contract/schemas/skill.ts'
@@ -21,7 +20,7 @@ const perNetwork: Quota = {
   details: 'Over 10 proposals an hour',
 }
 
-/** @throws ApiError 409 where the taxonomy has the skill, 422 for an unknown rail */
+/** @throws ApiError 409 for an existing skill, 422 for an unknown rail */
 export async function proposeSkill(
   deps: ActionDeps,
   sent: {
@@ -62,7 +61,7 @@ export async function proposeSkill(
   })
 }
 
-/** `Café-Menü Design` becomes `cafe-menu-design`. @throws ApiError 400 where the name yields no slug */
+/** `Café-Menü Design` becomes `cafe-menu-design`. @throws ApiError 400 without a valid slug */
 function slugOf(name: string): string {
   const slug = name
     .normalize('NFKD')

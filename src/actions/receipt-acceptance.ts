@@ -1,4 +1,3 @@
-/** Acceptance of receipts, one or many in a transaction, each as if it had come alone and in their order. */
 import type { Kysely, Transaction } from 'kysely'
 
 import { ApiError } from '../contract/errors.ts'
@@ -23,10 +22,7 @@ export interface Submission {
   readonly draft: NewReceipt
 }
 
-/**
- * Stores the receipts that are plainly new, with their answers for repeats. Returns null, and stores nothing, for each
- * that `acceptOne` has to decide: a repeat or a refusal.
- */
+/** Stores receipts that are certainly new. Returns null for repeats and refusals, which `acceptOne` decides. */
 export async function acceptGroup(
   tx: Transaction<Database>,
   group: readonly Submission[],
@@ -52,10 +48,7 @@ export async function acceptGroup(
   return outcomes
 }
 
-/**
- * Stores one receipt, or returns the stored one with 200. `enforceQuotas` runs before a new one is stored.
- * @throws ApiError 403 where the worker has registered another key for its receipts
- */
+/** Returns 201 (after `enforceQuotas`), or 200 for a stored one. @throws ApiError 403 for another receipt key */
 export async function acceptOne(
   tx: Kysely<Database>,
   submission: Submission,
@@ -94,7 +87,6 @@ function lookupOf({ draft, proof, request }: Submission): ReceiptLookup {
   }
 }
 
-/** Returns whether receipt, message and idempotency key are all new to the group. */
 function createFirstCheck(): (submission: Submission) => boolean {
   const seen = new Set<string>()
   return (submission) => {
@@ -107,14 +99,13 @@ function createFirstCheck(): (submission: Submission) => boolean {
   }
 }
 
-/** Rows of new receipts. Each receipt is judged by what those before it have changed. */
+/** Each receipt is judged by the state after those before it. */
 function createBatch(siteUrl: string) {
   const receipts: GroupRows['receipts'][number][] = []
   const entries: GroupRows['entries'][number][] = []
   const standings = new Map<string, { wallet: LedgerWallet; standing: Standing }>()
   const ranks = new Map<string, number>()
 
-  /** Adds the entry of a receipt; returns its value and the worker's sum after it. */
   const grant = (draft: NewReceipt, known: LookupResult) => {
     const standing = standings.get(draft.to.id)?.standing ?? known.standing
     const granted = grantOf(draft)

@@ -1,4 +1,3 @@
-/** Checks of a submitted receipt that need no database. */
 import { ed25519Check } from '../auth/check.ts'
 import { decodeEd25519Signature } from '../auth/ed25519.ts'
 import { receiptIdOf, sha256Hex, signingText } from '../auth/messages.ts'
@@ -19,11 +18,7 @@ type DraftDeps = Pick<ActionDeps, 'reference' | 'verifyInWorker'>
 const CLOCK_SKEW_MS = 5 * minuteMs
 const ALGORITHM = /^ed25519:/
 
-/**
- * The receipt to store, its signature verified.
- * @throws ApiError 400 for a malformed hash, 401 for its signature, 403 where another wallet submits a self-signed
- * receipt, 422 by the ledger's rules
- */
+/** @throws ApiError 400 for the hash, 401 for the signature, 403 for a foreign submitter, 422 by the ledger's rules */
 export async function draftReceipt(
   deps: DraftDeps,
   sent: {
@@ -69,7 +64,6 @@ export async function draftReceipt(
   }
 }
 
-/** The receipt without submitter and time of submission. */
 function receiptOf(json: JsonObject): JsonObject {
   const { wallet: _wallet, timestamp: _timestamp, signature: _signature, ...receipt } = json
   return receipt
@@ -172,7 +166,7 @@ function keyOf(text: string): Uint8Array {
   }
 }
 
-/** The verification by signature alone; the chain is checked later. */
+/** By signature alone; the chain is checked later. */
 function verificationOf(
   kind: 'platform' | 'signed',
   txHash: string | null,

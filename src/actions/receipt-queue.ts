@@ -1,7 +1,4 @@
-/**
- * Receipts that wait for the same writer are accepted in groups. One receipt alone costs ten statements, each a round
- * trip to a thread of the driver; a group costs seven in all.
- */
+/** Groups concurrent receipts: one alone costs ten round trips to the driver, a whole group seven. */
 import { DatabaseUnavailableError } from '../db/errors.ts'
 import type { OpenDatabase } from '../db/open.ts'
 import type { ActionDeps } from './deps.ts'
@@ -19,15 +16,12 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** More than arrive while a group is flushed, and few enough to keep statements short. */
+/** More than arrive during one flush, and few enough for short statements. */
 const groupLimit = 128
 
 const queues = new WeakMap<OpenDatabase, Enqueue>()
 
-/**
- * Accepts a receipt with the next group. Null, and nothing written, for one that `acceptSingleReceipt` has to decide.
- * @throws DatabaseUnavailableError where nothing may be acknowledged
- */
+/** Null where `acceptSingleReceipt` has to decide. @throws DatabaseUnavailableError if nothing may be acknowledged */
 export async function enqueueReceipt(
   deps: QueueDeps,
   submission: Submission,
@@ -45,7 +39,6 @@ function createQueue({ database, siteUrl }: QueueDeps): Enqueue {
   const queue: Waiting[] = []
   let isWriting = false
 
-  /** The group forms when the writer reaches it, with all receipts that arrived until then. */
   const writeGroup = async (): Promise<void> => {
     let group: readonly Waiting[] = []
     try {
@@ -64,7 +57,7 @@ function createQueue({ database, siteUrl }: QueueDeps): Enqueue {
       }
       for (const { resolve, reject } of group) {
         if (error instanceof DatabaseUnavailableError) reject(error)
-        // One of them cannot be written: alone, the others can.
+        // One bad receipt failed the group; alone, the others can succeed.
         else resolve(null)
       }
     }

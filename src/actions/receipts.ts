@@ -1,4 +1,3 @@
-/** `POST /receipts`: adds a payment to the ledger, once. */
 import { messages } from '../auth/messages.ts'
 import type { ReceiptBody } from '../contract/schemas/receipt.ts'
 import type { JsonObject } from '../core/canonical-json.ts'
@@ -14,7 +13,7 @@ import { enqueueReceipt } from './receipt-queue.ts'
 import { requireWallet, verifySignedBody } from './signed-body.ts'
 import { chargeNetworkQuota, enforceUnverifiedReceiptQuota } from './write-quotas.ts'
 
-/** Returns 201, or 200 where the content is stored already. */
+/** Returns 201, or 200 for stored content. */
 export async function submitReceipt(
   deps: ActionDeps,
   sent: {
@@ -27,9 +26,9 @@ export async function submitReceipt(
 ): Promise<OutcomeOf<'submitReceipt'>> {
   const { json, body, request, fingerprint } = sent
   const { nowMs } = request
-  // Before the signatures, so that a wallet over its limit causes no work.
+  // Before verification, so that a wallet over its limit causes no work.
   await sent.admission.precheck(requireWallet(body.wallet, 'wallet'))
-  // Both signatures are checked at once; where neither is valid, the error names the wallet's.
+  // Verified concurrently; if both fail, the error names the wallet's signature.
   const [proving, drafting] = await Promise.allSettled([
     verifySignedBody(deps, sent, { json, ...body, message: messages.receipt }),
     draftReceipt(deps, { body, json, nowMs }),
@@ -37,7 +36,7 @@ export async function submitReceipt(
   const proof = valueOf(proving)
   const draft = valueOf(drafting)
   const submission = { request, proof, draft }
-  // Self-signed receipts have quotas, which a group does not enforce.
+  // Self-signed receipts have quotas, which groups do not enforce.
   const accepted = draft.kind === 'platform' ? await enqueueReceipt(deps, submission) : null
   return accepted ?? (await acceptSingleReceipt(deps, { ...submission, fingerprint }))
 }
@@ -47,7 +46,6 @@ function valueOf<Value>(settled: PromiseSettledResult<Value>): Value {
   return settled.value
 }
 
-/** Accepts one receipt in a write of its own: also a repeat, and one that is refused. */
 export async function acceptSingleReceipt(
   deps: Pick<ActionDeps, 'database' | 'keyedHash' | 'requestBuild' | 'siteUrl'>,
   sent: Submission & { readonly fingerprint: Pick<ClientFingerprint, 'network' | 'range'> },

@@ -1,4 +1,3 @@
-/** Authored data under `data/` that writes depend on. */
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -33,14 +32,13 @@ export interface Reference {
   readonly platforms: ReadonlyMap<string, z.infer<typeof platform>>
 }
 
-/** What `loadReference` reads; folders include their files. */
 export function referencePaths(dataDir: string): readonly string[] {
   return ['rails', 'skills.json', 'tiers.json', 'oaths.json', 'platforms.json'].map((name) =>
     join(dataDir, name),
   )
 }
 
-/** Reads and checks the files; errors name the file and the field. */
+/** @throws Error with the file and the field */
 export async function loadReference(dataDir: string): Promise<Reference> {
   const [rails, { skills }, { tiers }, { oaths }, { platforms }] = await Promise.all([
     loadRails(join(dataDir, 'rails')),

@@ -1,9 +1,4 @@
-/**
- * The state of a payment on the chain, and its consequences, for requests and the watch.
- *
- * One confirmation is enough to deliver, whatever the amount. A payment is followed until its block is final; its
- * effect is undone by a reorganisation.
- */
+/** One confirmation is enough to deliver. Payments are followed until final; a reorganisation undoes their effect. */
 import { ApiError } from '../contract/errors.ts'
 import { isoTime, parseTime, secondMs } from '../core/time.ts'
 import { claimDelivery, failPayment, findPayment, settlePayment } from '../db/payments/payments.ts'
@@ -13,30 +8,23 @@ import type { PaymentsOn } from '../payments/settler.ts'
 import type { InstalledDeps } from './deps.ts'
 import { paymentEffects } from './payment-effects.ts'
 
-/**
- * `open`: it may settle, or has where no node shows it. `spent`: the authorization moved something else, or was
- * cancelled. `dead`: it can never settle. Nobody was charged in the last two cases.
- */
+/** `open`: may settle. `spent`: cancelled, or used for another transfer. `dead`: can never settle. */
 export type SettlementStatus =
   | { readonly kind: 'found'; readonly in: SettledIn }
   | { readonly kind: 'spent' | 'dead' | 'open' }
 
 const SURELY_EXPIRED_SECONDS = 60
-/** How long before its reservation an authorization may have been used by a stranger. */
+/** A stranger may have used an authorization this long before its reservation. */
 const SEEN_BEFORE_SECONDS = 1800
 
 type ExpectedTransfer = Parameters<PaymentsOn['chain']['findTransfer']>[0]
 
-/** The authorized transfer in the chain's terms. */
 export function expectedTransfer(payment: PaymentRecord): ExpectedTransfer {
   const { payer: from, payTo, amountMicroUsdc, nonce } = payment
   return { from, to: payTo.toLowerCase(), value: BigInt(amountMicroUsdc), nonce }
 }
 
-/**
- * Looks up the transfer, whoever sent it.
- * @throws SettlementUnavailableError
- */
+/** Finds the transfer, whoever sent it. @throws SettlementUnavailableError */
 export async function settlementStatus(
   { chain }: Pick<PaymentsOn, 'chain'>,
   payment: PaymentRecord,
@@ -49,7 +37,7 @@ export async function settlementStatus(
   return await findSettlement({ chain }, payment)
 }
 
-/** The same, ignoring the stored hash. */
+/** As `settlementStatus`, ignoring the stored hash. */
 export async function findSettlement(
   { chain }: Pick<PaymentsOn, 'chain'>,
   payment: PaymentRecord,
@@ -58,7 +46,7 @@ export async function findSettlement(
   if (!(await chain.isSpent(meant))) {
     const { timestamp } = await chain.head('latest')
     if (timestamp < payment.validBefore + SURELY_EXPIRED_SECONDS) return { kind: 'open' }
-    // Once more: a machine that slept in between has missed blocks.
+    // Checks again: a suspended machine has missed blocks.
     if (!(await chain.isSpent(meant))) return { kind: 'dead' }
   }
   const since = (parseTime(payment.reservedAt) ?? 0) / secondMs - SEEN_BEFORE_SECONDS
@@ -67,10 +55,7 @@ export async function findSettlement(
   return found === 'elsewhere' ? { kind: 'spent' } : { kind: 'found', in: found }
 }
 
-/**
- * The fate of an expired authorization, whoever sent it. `open`: used, by no visible transfer.
- * @throws SettlementUnavailableError
- */
+/** The result of an expired authorization; `open`: used, but no transfer found. @throws SettlementUnavailableError */
 export async function findTimelySettlement(
   { chain }: Pick<PaymentsOn, 'chain'>,
   meant: ExpectedTransfer,
@@ -83,10 +68,7 @@ export async function findTimelySettlement(
   return found === 'elsewhere' ? { kind: 'spent' } : { kind: 'found', in: found }
 }
 
-/**
- * Marks a payment as settled with its effects, and claims the delivery where `deliver` returns true. `delivered` is
- * true once per payment.
- */
+/** Settles a payment with its effects, and claims the delivery if `deliver()`. `delivered` is true once per payment. */
 export async function settle(
   deps: InstalledDeps,
   payment: Pick<PaymentRecord, 'id' | 'chainId' | 'asset' | 'payer' | 'nonce'>,
@@ -120,7 +102,7 @@ export async function abandonPayment(
   log.info('payment given up', { payment: id, reason })
 }
 
-/** The refusal of a pending payment: without terms, which would be paid a second time. */
+/** Without terms, which the payer might pay again. */
 export function settlementPending(headers: Readonly<Record<string, string>>): ApiError {
   return new ApiError(
     'settlement_pending',

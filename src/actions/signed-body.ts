@@ -1,4 +1,3 @@
-/** A body that is itself a signed statement: wallet, timestamp and signature stand in it. */
 import { bodySha256, sha256Hex } from '../auth/messages.ts'
 import { verifySignature } from '../auth/schemes.ts'
 import { SIGNED_WINDOW_MS, isWithinWindow, parseBodyTimestamp } from '../auth/timestamps.ts'
@@ -14,12 +13,12 @@ import { expired } from './idempotency.ts'
 import type { SignedProof, WriteRequest } from './idempotency.ts'
 
 export interface BodyStatement {
-  /** The body as it was parsed: what is hashed is what was sent, unknown to no schema's defaults. */
+  /** As parsed, before schema defaults: the hash covers what was sent. */
   readonly json: JsonObject
   readonly wallet: string
   readonly timestamp: string
   readonly signature: string
-  /** The message of this kind of statement, see `auth/messages.ts`. */
+  /** Builds the signed message, see `auth/messages.ts`. */
   readonly message: (
     service: string,
     from: { readonly wallet: string; readonly timestamp: string; readonly bodySha256: string },
@@ -33,11 +32,7 @@ export interface SignedBodyRequest {
 
 type VerifyDeps = Pick<ActionDeps, 'serviceName' | 'walletChain' | 'verifyInWorker'>
 
-/**
- * Checks who signed a body, and when.
- * @throws ApiError 400 for a wallet or time that is none, 401 outside the window or for a signature
- *   that does not verify, 503 where only a chain can tell and it cannot be asked.
- */
+/** @throws ApiError 400 for wallet or time, 401 for the signature or an old time, 503 for an unreachable chain */
 export async function verifySignedBody(
   deps: VerifyDeps,
   sent: SignedBodyRequest,
@@ -59,11 +54,7 @@ export async function verifySignedBody(
   return signedProof({ message, signature, wallet, timestampMs, timely })
 }
 
-/**
- * Whether a time lies in the window. Outside of it only a request with an idempotency key goes on,
- * to the first answer under that key.
- * @throws ApiError `signature_expired`
- */
+/** Outside the window only a request with an idempotency key continues. @throws ApiError `signature_expired` */
 export function requireTimely(
   timestampMs: number,
   request: Pick<WriteRequest, 'nowMs' | 'idempotencyKey'>,
@@ -73,7 +64,7 @@ export function requireTimely(
   return timely
 }
 
-/** @throws ApiError `signature_invalid` with the reason and the message that was checked, `unavailable` where nobody can say now. */
+/** @throws ApiError `signature_invalid` with the checked message, `unavailable` for an unreachable chain */
 export async function requireSignature(
   deps: Pick<ActionDeps, 'walletChain' | 'verifyInWorker'>,
   claim: { readonly message: string; readonly signature: string; readonly wallet: Wallet },
@@ -88,12 +79,10 @@ export async function requireSignature(
   }
 }
 
-/** A message that was to be signed, as an error quotes it. */
 export function shownMessage(message: string): string {
   return message.slice(0, 800)
 }
 
-/** The verdict over a signature of a wallet. @throws ApiError `unavailable` where its chain is out of reach. */
 export async function checkSignature(
   deps: Pick<ActionDeps, 'walletChain' | 'verifyInWorker'>,
   claim: { readonly message: string; readonly signature: string; readonly wallet: Wallet },
@@ -105,7 +94,6 @@ export async function checkSignature(
   )
 }
 
-/** @throws ApiError `unavailable` where nobody could check it. */
 export async function orUnavailable(
   checking: Promise<SignatureVerdict>,
 ): Promise<SignatureVerdict> {
@@ -117,7 +105,7 @@ export async function orUnavailable(
   }
 }
 
-/** The proof of a message that was checked. The guard outlives the window on both sides. */
+/** The guard outlives the window on both sides. */
 export function signedProof(checked: {
   readonly message: string
   readonly signature: string
@@ -135,7 +123,6 @@ export function signedProof(checked: {
   }
 }
 
-/** @throws ApiError 400 with the reason, under the path of the field. */
 export function requireWallet(text: string, path: string): Wallet {
   try {
     return parseWallet(text)

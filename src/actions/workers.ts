@@ -1,4 +1,3 @@
-/** `POST /workers/register`: a wallet says what it can do. */
 import type { Kysely } from 'kysely'
 
 import { messages } from '../auth/messages.ts'
@@ -23,7 +22,7 @@ import { partnerAt } from './partner-access.ts'
 import { invalidField, verifySignedBody } from './signed-body.ts'
 import { chargeNetworkQuota } from './write-quotas.ts'
 
-/** Answers the worker: 201, or 200 where the wallet was registered and now says something else. */
+/** Returns 201, or 200 for a new profile of a registered wallet. */
 export async function registerWorker(
   deps: ActionDeps,
   sent: {
@@ -78,10 +77,7 @@ function requireKey(text: string): void {
   }
 }
 
-/**
- * Skills outside the taxonomy are a partner's to declare.
- * @throws ApiError 422 where somebody else does.
- */
+/** @throws ApiError 422: only partners may declare skills outside the taxonomy. */
 async function requireSkills(
   deps: Pick<ActionDeps, 'reference'>,
   tx: Kysely<Database>,

@@ -1,4 +1,3 @@
-/** What one caller may leave in the ledger: asked in the transaction of the write. */
 import type { Kysely } from 'kysely'
 
 import { ApiError } from '../contract/errors.ts'
@@ -20,7 +19,6 @@ import type { ActionDeps } from './deps.ts'
 import { enforceQuota, windowStart } from './quota.ts'
 import type { Quota } from './quota.ts'
 
-/** @throws ApiError `bound_reached` */
 export async function enforceOpenJobLimit(
   tx: Kysely<Database>,
   poster: string,
@@ -33,7 +31,6 @@ export async function enforceOpenJobLimit(
   )
 }
 
-/** @throws ApiError `bound_reached` */
 export async function enforceOpenBidLimit(tx: Kysely<Database>, bidder: string): Promise<void> {
   if ((await countOpenBids(tx, bidder)) < writeQuotas.openBids) return
   throw new ApiError(
@@ -42,7 +39,7 @@ export async function enforceOpenBidLimit(tx: Kysely<Database>, bidder: string):
   )
 }
 
-/** `multiplier` is that of the tier; null where there is no limit. @throws ApiError `rate_limited` */
+/** `multiplier` of the tier; null without a limit. @throws ApiError `rate_limited` */
 export async function enforcePartnerWriteQuota(
   tx: Kysely<Database>,
   partner: { readonly handle: string; readonly multiplier: number | null },
@@ -69,7 +66,7 @@ export async function enforceUnverifiedReceiptQuota(
   enforceQuota(quota, await nthLastUnverified(tx, worker, windowOf(quota, nowMs)), nowMs)
 }
 
-/** `times`: how many networks the one that is counted stands for. */
+/** `times`: number of networks behind the counted one. */
 const ofNetwork = {
   registration: (times) =>
     perDay('registrations', times * writeQuotas.registrationsPerNetworkPerDay, {
@@ -83,7 +80,7 @@ const ofNetwork = {
     }),
 } as const satisfies Record<NetworkWrite, (times: number) => Quota>
 
-/** Counts one more write of the network. @throws ApiError `rate_limited` where it has had its share. */
+/** @throws ApiError `rate_limited` */
 export async function chargeNetworkQuota(
   tx: Kysely<Database>,
   deps: Pick<ActionDeps, 'keyedHash'>,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Clock, Random } from '../core/deps.ts'
 import type { Mail } from './mail.ts'
 
-/** Writes messages as `.eml` files (mode 0600, named by time) to a folder, for an installation without a mail server. */
+/** Writes `.eml` files (mode 0600, named by time), for an installation without a mail server. */
 export function createOutbox(
   dir: string,
   from: string,

@@ -2,12 +2,12 @@ import { secondMs } from '../core/time.ts'
 import { TimeoutError, withTimeout } from '../outbound/timeout.ts'
 import type { Mail } from './mail.ts'
 
-/** Limit of each step: connecting, the greeting, silence. */
+/** Limit of each step: connect, greeting, silence. */
 const STEP_TIMEOUT_MS = 8 * secondMs
-/** Limit of the whole delivery, shorter than the timeout of a proxy in front of the service. */
+/** Limit of the whole delivery, below the timeout of a proxy in front of the service. */
 const DELIVERY_TIMEOUT_MS = 20 * secondMs
 
-/** One connection per message, TLS wherever the server offers it; rejects after `timeoutMs`, DNS included. */
+/** One connection per message, TLS if the server offers it. Rejects after `timeoutMs`, DNS included. */
 export function createSmtpMail(
   smtpUrl: string,
   from: string,
@@ -25,7 +25,7 @@ export function createSmtpMail(
     connectionTimeout: STEP_TIMEOUT_MS,
     greetingTimeout: STEP_TIMEOUT_MS,
     socketTimeout: STEP_TIMEOUT_MS,
-    // A server that does not close its end keeps no socket open.
+    // Closes the socket even if the server does not.
     socketCloseTimeout: 0,
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -35,7 +35,7 @@ export function createSmtpMail(
     const { createTransport } = await import('nodemailer')
     try {
       await withTimeout({ timeoutMs }, async (signal) => {
-        // An object, so that the address is not parsed as a header with several recipients.
+        // An object, so that the address is not parsed as several recipients.
         const message = { from, to: { name: '', address: to }, subject, text, signal }
         await createTransport(options).sendMail(message)
       })

@@ -1,4 +1,3 @@
-/** The charge of a purchase: submitted once, awaited and delivered. */
 import { isoTime } from '../../core/time.ts'
 import { setPaymentHash, submitPayment } from '../../db/payments/payments.ts'
 import type { PaymentRecord, SettledIn } from '../../db/payments/record.ts'
@@ -15,7 +14,6 @@ import type { SettlementStatus } from '../settlement.ts'
 import { alreadyUsed, purchaseResult, refusal, stillPending } from './sale.ts'
 import type { PurchaseResult, Sale } from './sale.ts'
 
-/** Submits the authorization, waits for its block, and delivers. */
 export async function charge<T>(
   sale: Sale<T>,
   reserved: PaymentRecord,
@@ -29,7 +27,7 @@ export async function charge<T>(
     const noted = await deps.database.write((tx) => submitPayment(tx, reserved.id, { txHash, now }))
     if (!noted) throw settlementPending(stillPending(key.payer, null))
   }
-  // Stays submitted even where a node refuses it: another may have it.
+  // Stays submitted even if a node rejects it: another may have accepted it.
   const { txHash } = await payments.settler.submit(authorization, { gas, terms }, record)
   if (txHash !== null && payments.settler.mode === 'facilitator') {
     await deps.database.write((tx) => setPaymentHash(tx, reserved.id, txHash))
@@ -38,10 +36,7 @@ export async function charge<T>(
   return await deliver(sale, reserved, { value, in: foundIn })
 }
 
-/**
- * Waits for the transfer.
- * @throws ApiError 503 where it is not seen in time; 402 where it can no longer come
- */
+/** @throws ApiError 503 for a transfer not seen in time, 402 for one that cannot happen any more */
 async function mined<T>(sale: Sale<T>, submitted: PaymentRecord): Promise<SettledIn> {
   const { deps, payments, asked, key } = sale
   const { txHash } = submitted
@@ -52,11 +47,11 @@ async function mined<T>(sale: Sale<T>, submitted: PaymentRecord): Promise<Settle
     if (pauseMs > 0) await deps.clock.sleep(pauseMs)
     const standing = await lookFor(payments, submitted)
     if (standing.kind === 'found') return standing.in
-    // A node that stalls takes its time for each look.
+    // A stalled node takes its timeout for each look.
     const isOver = deps.clock.monotonic() - beganMs >= patienceMs || look === pausesMs.length - 1
     if (!isOver) continue
     if (standing.kind === 'open') break
-    // One of several nodes behind an address may lag: bad news counts once the time is over.
+    // A node behind a load balancer may lag: failure is final only after the whole wait.
     await abandonPayment(deps, submitted, standing.kind)
     if (standing.kind === 'spent') {
       const details = 'The authorization was cancelled, or used for another transfer'
@@ -68,7 +63,6 @@ async function mined<T>(sale: Sale<T>, submitted: PaymentRecord): Promise<Settle
   throw settlementPending(stillPending(key.payer, txHash))
 }
 
-/** One cheap look; failures to look are retried. */
 async function lookFor(payments: PaymentsOn, submitted: PaymentRecord): Promise<SettlementStatus> {
   try {
     if (submitted.txHash === null) return await findSettlement(payments, submitted)
@@ -79,7 +73,7 @@ async function lookFor(payments: PaymentsOn, submitted: PaymentRecord): Promise<
     if (fate.kind === 'transferred') return { kind: 'found', in: fate }
     // A success without the transfer is impossible: the node is wrong.
     if (fate.kind === 'unknown' || fate.kind === 'other') return { kind: 'open' }
-    // It failed: it expired, or a copy sent by a stranger came first.
+    // Failed: it expired, or a stranger's copy came first.
     const standing = await findSettlement(payments, submitted)
     return standing.kind === 'open' ? { kind: 'dead' } : standing
   } catch (error) {
@@ -102,6 +96,6 @@ async function deliver<T>(
   )
   if (delivered) return purchaseResult(payment, bought.value)
   if (payment.deliveredAt !== null) throw alreadyUsed(sale)
-  // The payer has left; the same payment is served later.
+  // The payer has disconnected; the same payment is served later.
   throw settlementPending(stillPending(key.payer, payment.txHash))
 }

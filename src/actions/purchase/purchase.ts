@@ -25,11 +25,7 @@ import { resume, serveFound } from './resume.ts'
 import { alreadyUsed, matchesPurchase, refusal, stillPending } from './sale.ts'
 import type { PurchaseResult, PurchaseRequest, Sale } from './sale.ts'
 
-/**
- * Accepts the payment and returns the purchase.
- * @throws ApiError 400 for a malformed payment; 402 with fresh terms where nobody was charged; 503 without terms where
- * the same payment is to be sent again; whatever `produce` throws
- */
+/** @throws ApiError 400 malformed; 402 with new terms if nobody was charged; 503 to repeat the payment; as `produce` */
 export async function purchase<T>(
   deps: ActionDeps,
   asked: PurchaseRequest<T>,
@@ -53,7 +49,7 @@ export async function purchase<T>(
   try {
     await authenticate(sale)
     const inFlight = `${payer}:${nonce}`
-    // No await between check and mark: a second copy of the payment finds it here.
+    // No await between check and mark, so a second copy of the payment is detected.
     if (payments.inFlight.has(inFlight)) throw settlementPending(stillPending(payer, null))
     payments.inFlight.add(inFlight)
     try {
@@ -68,7 +64,7 @@ export async function purchase<T>(
   }
 }
 
-/** Checks the payer's key, or the contract at its address once per payment. */
+/** A contract wallet is checked once per payment. */
 async function authenticate<T>(sale: Sale<T>): Promise<void> {
   const { deps, payments, asked, authorization, key, signatureSha256 } = sale
   if (await isSignedByKey(authorization)) return
@@ -105,7 +101,7 @@ async function sell<T>(sale: Sale<T>): Promise<PurchaseResult<T>> {
 
 const SURELY_SEEN_SECONDS = 600
 
-/** Too late to be sent. A transfer that went through in time is served nevertheless: a stranger may have sent it. */
+/** Too late to submit, but a stranger may have sent the same transfer in time. */
 async function handleExpiredAuthorization<T>(
   sale: Sale<T>,
   known: PaymentRecord | null,
@@ -122,7 +118,7 @@ async function handleExpiredAuthorization<T>(
       return await serveFound(sale, reserved, standing.in)
     }
     if (standing.kind === 'open') {
-      // A lagging node sees it soon; a new signature might pay twice.
+      // A lagging node may show it soon; a new signature might pay twice.
       const isSoon = asked.nowMs / secondMs < validBefore + SURELY_SEEN_SECONDS
       throw isSoon ? settlementPending(stillPending(key.payer, null)) : alreadyUsed(sale)
     }
@@ -157,7 +153,7 @@ async function reserve<T>(sale: Sale<T>, left: PaymentRecord | null): Promise<Pa
   return reserved
 }
 
-/** The chain refuses it. Where a stranger has sent this very transfer, it is served. */
+/** A stranger may have sent this very transfer; then it is served. */
 async function handleUsedAuthorization<T>(
   sale: Sale<T>,
   reserved: PaymentRecord,
@@ -167,7 +163,7 @@ async function handleUsedAuthorization<T>(
   if (reason === 'used') {
     const standing = await findSettlement(payments, reserved)
     if (standing.kind === 'found') return await serveFound(sale, reserved, standing.in)
-    // One look reports it as used, the other finds no transfer: a new signature might pay twice.
+    // Used, but no transfer found: a new signature might pay twice.
     if (standing.kind === 'open') throw settlementPending(stillPending(key.payer, null))
   }
   throw refusal(asked, refusalCodes[reason], message, key.payer)

@@ -1,4 +1,3 @@
-/** Payments seen before, or already settled: served once, never charged twice. */
 import { isoTime } from '../../core/time.ts'
 import { claimDelivery } from '../../db/payments/payments.ts'
 import type { PaymentRecord, SettledIn } from '../../db/payments/record.ts'
@@ -8,7 +7,7 @@ import { charge } from './charge.ts'
 import { alreadyUsed, purchaseResult, matchesPurchase, refusal, stillPending } from './sale.ts'
 import type { PurchaseResult, Sale } from './sale.ts'
 
-/** Serves a known payment where the money has moved and nothing was delivered. */
+/** Serves a known payment that has settled and was not delivered. */
 export async function resume<T>(sale: Sale<T>, known: PaymentRecord): Promise<PurchaseResult<T>> {
   const { deps, payments, asked, key } = sale
   if (!matchesPurchase(known, asked)) throw alreadyUsed(sale)
@@ -22,7 +21,7 @@ export async function resume<T>(sale: Sale<T>, known: PaymentRecord): Promise<Pu
   throw refusal(asked, 'payment_expired', 'It ran out before it was mined', key.payer)
 }
 
-/** Submitted and not mined. A transaction that no node knows is sent again: the token accepts an authorization once. */
+/** Resubmits a transaction unknown to all nodes: the token accepts an authorization once. */
 async function resubmit<T>(sale: Sale<T>, known: PaymentRecord): Promise<PurchaseResult<T>> {
   const { payments, asked, authorization, key } = sale
   const stays = settlementPending(stillPending(key.payer, known.txHash))
@@ -33,10 +32,7 @@ async function resubmit<T>(sale: Sale<T>, known: PaymentRecord): Promise<Purchas
   return await charge(sale, known, { value: await asked.produce(), gas: checked.gas })
 }
 
-/**
- * The money has moved before the answer was made: stored first, so that the answer can be requested again where making
- * it fails.
- */
+/** Stores the transfer first, so that the answer can be requested again if making it fails. */
 export async function serveFound<T>(
   sale: Sale<T>,
   { id }: PaymentRecord,
@@ -46,7 +42,7 @@ export async function serveFound<T>(
   return await serveSettled(sale, payment)
 }
 
-/** Of two requests for the same answer, the second finds it delivered. */
+/** Of two concurrent requests, the second finds the answer delivered. */
 async function serveSettled<T>(sale: Sale<T>, settled: PaymentRecord): Promise<PurchaseResult<T>> {
   const { deps, asked } = sale
   if (settled.deliveredAt !== null || settled.finality === 'undone') throw alreadyUsed(sale)

@@ -1,4 +1,3 @@
-/** A purchase request, its sale, and the responses to its payer. */
 import type { ApiError, ErrorCode } from '../../contract/errors.ts'
 import type { JsonObject } from '../../core/canonical-json.ts'
 import type { PaymentKey, PaymentPurpose, PaymentRecord } from '../../db/payments/record.ts'
@@ -8,16 +7,14 @@ import type { PaymentOffer } from '../../payments/challenge.ts'
 import type { PaymentsOn } from '../../payments/settler.ts'
 import type { ActionDeps } from '../deps.ts'
 
-/** `terms.payTo` is the receiver of this installation. */
 export interface PurchaseRequest<T> extends PaymentOffer {
   readonly header: string
   readonly purpose: PaymentPurpose
-  /** Data for the effect of the purpose, stored with the payment. */
   readonly detail?: JsonObject
   readonly nowMs: number
-  /** Makes the answer before the charge; throws where there is nothing to sell. */
+  /** Makes the answer before the charge; throws if there is nothing to sell. */
   readonly produce: () => Promise<T>
-  /** Whether the payer's connection has ended: the answer is then kept for the next request. */
+  /** Whether the payer has disconnected: then the answer waits for the next request. */
   readonly isGone: () => boolean
 }
 
@@ -48,7 +45,6 @@ export function purchaseResult<T>(payment: PaymentRecord, value: T): PurchaseRes
   return { value, payment, headers: outcomeHeaders({ payer, txHash, errorReason: null }) }
 }
 
-/** 402: the authorization has been used for a purchase. */
 export function alreadyUsed<T>({ asked, key }: Sale<T>): ApiError {
   return refusal(asked, 'authorization_already_used', undefined, key.payer)
 }
@@ -65,7 +61,6 @@ export function refusal(
   return paymentRequired(code, asked, details, told)
 }
 
-/** Headers of a response before the outcome is known. */
 export function stillPending(payer: string, txHash: string | null): Record<string, string> {
   return outcomeHeaders({ payer, txHash, errorReason: 'settlement_pending' })
 }

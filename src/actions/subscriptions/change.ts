@@ -1,4 +1,3 @@
-/** Changes of a subscription that have a price: the terms, or the payment and what it bought. */
 import { bazaarExtension } from '../../contract/bazaar.ts'
 import { ApiError } from '../../contract/errors.ts'
 import type { AnswerOf } from '../../contract/route-types.ts'
@@ -31,17 +30,10 @@ export interface SubscriptionRequest extends PartnerWrite {
   readonly isGone: () => boolean
 }
 
-/**
- * How long a price holds after it was asked for. The credit for unused time falls from hour to hour; a payment that
- * was signed for the hour before is still good.
- */
+/** How long a quote is valid. Credit for unused time falls hourly; a payment signed just before is still accepted. */
 const QUOTE_MS = 10 * minuteMs
 
-/**
- * `POST /partners/subscription`: what has a price is paid for or answered with the terms; what has none is done.
- * @throws ApiError 402 with the terms, 403 where the wallet has no partner, 422 where too much is paid ahead, and
- *   what `purchase` throws.
- */
+/** @throws ApiError 402 with the terms, 403 without a partner, 422 for too many periods, and as `purchase` */
 export async function changeSubscription(
   deps: ActionDeps,
   sent: SubscriptionRequest,
@@ -85,7 +77,7 @@ export async function changeSubscription(
     produce: () => Promise.resolve(null),
     isGone: sent.isGone,
   })
-  // Somebody may have used it for another subscription since it was looked up.
+  // Another subscription may have used it in the meantime.
   if (detailFor(payment, partner.handle, tier) === null) throw boughtSomethingElse(asked)
   return { ...(await answerOf(deps, payment)), headers }
 }
@@ -94,7 +86,6 @@ function boughtSomethingElse(asked: PaymentOffer): ApiError {
   return paymentRequired('authorization_already_used', asked, 'It bought something else')
 }
 
-/** The quote that the payer signed for: that of now, or one of the last minutes. */
 function quoteFor(
   subscription: PartnerSubscription,
   offer: Offer,

@@ -1,7 +1,4 @@
-/**
- * What a payment for a subscription sets in motion, in the transaction that marks it settled: the period, the row in
- * the history of oaths, and the answers by which a repeat of the request is known.
- */
+/** Effects of a settled subscription payment: the period, the oath history and the stored answers for repeats. */
 import type { Transaction } from 'kysely'
 import { z } from 'zod'
 
@@ -32,13 +29,12 @@ import { subscriptionView } from './view.ts'
 
 const sha256 = z.string().length(64)
 
-/** Kept with the payment: the service may have to finish without the request. */
+/** Stored with the payment: the service may have to finish without the request. */
 export const subscriptionDetail = z.strictObject({
   handle: z.string(),
   tier: z.enum(tierNames),
   price_micro_usdc: z.int().min(1),
   quoted_at: z.int(),
-  /** The request that the partner signed. */
   wallet: z.string(),
   message_sha256: sha256,
   signature_sha256: sha256,
@@ -112,7 +108,7 @@ export async function subscriptionPaid(
   await keepAnswer(tx, detail, answer, nowMs)
 }
 
-/** The money has moved, so whoever used message or key meanwhile is no reason to refuse: the first answer stays. */
+/** The money has moved, so a message or key used in the meantime is no reason to refuse: the first answer stays. */
 async function keepAnswer(
   tx: Transaction<Database>,
   detail: Detail,
@@ -130,7 +126,6 @@ async function keepAnswer(
   await insertIdempotencyKey(tx, { caller: wallet, key }, { ...answer, expiresAt })
 }
 
-/** Runs when a reorganisation has undone the payment for good. */
 export async function subscriptionUndone(
   deps: InstalledDeps,
   tx: Transaction<Database>,

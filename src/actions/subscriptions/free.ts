@@ -1,4 +1,3 @@
-/** Changes of a subscription that cost nothing: to the free tier, to the end, and what unused time pays for whole. */
 import { ApiError } from '../../contract/errors.ts'
 import type { OwnSubscription } from '../../contract/schemas/partner.ts'
 import { toUsdc } from '../../core/money.ts'
@@ -19,7 +18,7 @@ import type { PartnerWrite } from '../partner-write.ts'
 import { SUBSCRIPTION_ACTION } from './effect.ts'
 import { subscriptionView } from './view.ts'
 
-/** `DELETE /partners/subscription` @throws ApiError 403 where the wallet has no partner. */
+/** @throws ApiError 403 for wallets without a partner */
 export async function cancelOwnSubscription(
   deps: ActionDeps,
   sent: PartnerWrite,
@@ -31,7 +30,7 @@ export async function cancelOwnSubscription(
   })
 }
 
-/** `POST /partners/subscription` for the tier `free`: what is paid for is kept to its end. */
+/** Paid time is kept to its end. */
 export async function toFree(
   deps: ActionDeps,
   sent: PartnerWrite,
@@ -43,7 +42,6 @@ export async function toFree(
   })
 }
 
-/** A change that costs nothing. */
 async function changeFreely(
   deps: ActionDeps,
   sent: PartnerWrite,
@@ -74,7 +72,7 @@ async function changeFreely(
   })
 }
 
-/** An upgrade that the unused time of a lower tier pays for whole. */
+/** An upgrade fully covered by the unused time of a lower tier. */
 export async function exchange(
   deps: ActionDeps,
   sent: PartnerWrite,
@@ -86,7 +84,7 @@ export async function exchange(
     deps,
     { ...sent, action: SUBSCRIPTION_ACTION },
     async (tx, partner) => {
-      // Asked again where nothing can come between: it may have been exchanged meanwhile.
+      // Checked again inside the transaction: the credit may be used by now.
       const { dueMicroUsdc } = quoteOf(partner.subscription, offer, nowMs)
       if (dueMicroUsdc > 0) {
         throw new ApiError(

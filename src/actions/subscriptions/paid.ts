@@ -1,4 +1,3 @@
-/** What a payment that is known already was made for, and the answer that it bought. */
 import type { AnswerOf } from '../../contract/route-types.ts'
 import { paymentAsset } from '../../contract/x402.ts'
 import type { TierName } from '../../core/partner.ts'
@@ -13,12 +12,11 @@ import type { ActionDeps } from '../deps.ts'
 import type { OutcomeOf } from '../idempotency.ts'
 import { subscriptionDetail } from './effect.ts'
 
-/** The answer, with the headers of the payment where there was one. */
 export type Paid = OutcomeOf<'changeSubscription'> & {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Null where it is malformed: `purchase` says how. */
+/** Null if malformed: `purchase` reports the reason. */
 export function authorizationOf(header: string): Authorization | null {
   try {
     return decodePayment(header).authorization
@@ -28,7 +26,6 @@ export function authorizationOf(header: string): Authorization | null {
   }
 }
 
-/** The payment that an authorization has made before; null where it made none. */
 export async function paymentOf(
   { database }: Pick<ActionDeps, 'database'>,
   { from: payer, nonce }: Authorization,
@@ -37,14 +34,13 @@ export async function paymentOf(
   return await findPayment(database.reader, { chainId: paymentAsset.chainId, asset, payer, nonce })
 }
 
-/** What the payment was made for; null where that is something else than this partner now asks for. */
+/** Null if the payment was made for something else. */
 export function detailFor({ purpose, detail }: PaymentRecord, handle: string, tier: TierName) {
   if (purpose !== 'subscription') return null
   const known = subscriptionDetail.parse(detail)
   return known.handle === handle && known.tier === tier ? known : null
 }
 
-/** A payment that has bought its period: the answer that it had, or would have had. */
 export async function repeated(deps: ActionDeps, payment: PaymentRecord): Promise<Paid> {
   const answer = await answerOf(deps, payment)
   if (payment.deliveredAt === null) {
@@ -55,7 +51,7 @@ export async function repeated(deps: ActionDeps, payment: PaymentRecord): Promis
   return { ...answer, headers: outcomeHeaders({ payer, txHash, errorReason: null }) }
 }
 
-/** @throws Error where a settled payment changed nothing, which cannot be. */
+/** @throws Error for a settled payment without a change, which is a bug */
 export async function answerOf(
   { database }: Pick<ActionDeps, 'database'>,
   { id }: PaymentRecord,

@@ -1,4 +1,3 @@
-/** What paying for a tier is, in the words of x402. */
 import { pathOf } from '../../contract/routes.ts'
 import type { PaymentTerms } from '../../contract/x402.ts'
 import type { TierName } from '../../core/partner.ts'

@@ -1,4 +1,3 @@
-/** What a partner is told of its subscription. */
 import type { OwnSubscription } from '../../contract/schemas/partner.ts'
 import { microPerUsdc } from '../../core/money.ts'
 import { GRACE_MS, PATIENCE_MS, periodsFrom } from '../../core/partner.ts'
@@ -10,7 +9,6 @@ import type { Reference } from '../reference.ts'
 type Told = Pick<OwnSubscription, 'renews_at' | 'periods' | 'next'>
 type Prices = Pick<Reference, 'tiers'>
 
-/** The state at a time, with what comes next. */
 export function subscriptionView(
   reference: Prices,
   { handle, subscription }: Pick<CurrentPartner, 'handle' | 'subscription'>,
@@ -21,7 +19,6 @@ export function subscriptionView(
   return { handle, tier, status, ...subscriptionTimes(reference, subscription, nowMs), change }
 }
 
-/** The part of it that stands in the own record as well. */
 export function subscriptionTimes(
   reference: Prices,
   subscription: PartnerSubscription,
@@ -60,14 +57,13 @@ function nextOf(reference: Prices, subscription: PartnerSubscription, nowMs: num
   return { kind: 'payment', at, ...due(tier) }
 }
 
-/** What 30 days of a tier cost. */
+/** Price of 30 days. */
 function priceUsdcOf({ tiers }: Prices, tier: TierName): number {
   const found = tiers.get(tier)
   if (found === undefined) throw new Error(`there is no tier ${tier}`)
   return found.price_usdc_month
 }
 
-/** The same in micro-USDC. */
 export function priceMicroUsdcOf(reference: Prices, tier: TierName): number {
   return Math.round(priceUsdcOf(reference, tier) * microPerUsdc)
 }
