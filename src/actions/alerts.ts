@@ -33,7 +33,7 @@ export async function subscribe(
   const { rails: known } = deps.reference()
   const unknown = (body.rails ?? []).filter((rail) => !known.has(rail))
   if (unknown.length > 0) {
-    throw new ApiError('refused', `No rail of the ledger: ${unknown.join(', ')}`)
+    throw new ApiError('refused', `Unknown rail: ${unknown.join(', ')}`)
   }
   const id = newId(deps.random, 'sub')
   const outcome = await commitPartnerWrite(
@@ -42,9 +42,9 @@ export async function subscribe(
     async (tx) => {
       const own = await subscriptionsOf(tx, proof.wallet.id)
       if (own.length >= MAX_SUBSCRIPTIONS) {
-        throw new ApiError('refused', `A wallet has at most ${MAX_SUBSCRIPTIONS} subscriptions`)
+        throw new ApiError('refused', `At most ${MAX_SUBSCRIPTIONS} subscriptions per wallet`)
       }
-      const subscription = {
+      const subscription = await insertSubscription(tx, {
         id,
         wallet: proof.wallet.id,
         url: body.url,
@@ -52,10 +52,8 @@ export async function subscribe(
         severity: body.severity ?? null,
         afterSeq: await lastEventSeq(tx),
         createdAt: isoTime(request.nowMs),
-      }
-      await insertSubscription(tx, subscription)
-      const kept = { status: 'active', statusReason: null, disabledAt: null } as const
-      return { status: 201, body: subscriptionView({ ...subscription, ...kept }) }
+      })
+      return { status: 201, body: subscriptionView(subscription) }
     },
   )
   const { body: stored } = outcome
@@ -86,7 +84,7 @@ export async function testSubscription(
     const found = await findSubscription(tx, write.proof.wallet.id, id)
     if (found === null) throw unknownSubscription()
     if (found.status === 'disabled') throw new ApiError('conflict', 'The subscription is disabled')
-    if (await hasPendingTest(tx, id)) throw new ApiError('conflict', 'An earlier test still waits')
+    if (await hasPendingTest(tx, id)) throw new ApiError('conflict', 'An earlier test is pending')
     await enqueueDelivery(tx, {
       id: deliveryId,
       subscriptionId: id,

@@ -35,7 +35,7 @@ const perPartner: Quota = {
   name: 'applications',
   quota: 20,
   windowMs: hourMs,
-  details: 'Over 20 applications an hour',
+  details: 'More than 20 applications per hour',
 }
 /** Attempts without a result after this time were interrupted by the end of the process. */
 const abandonedMs = minuteMs
@@ -47,7 +47,7 @@ export async function apply(
 ): Promise<OutcomeOf<'applyToRail'>> {
   const { body } = write
   const rail = deps.reference().rails.get(body.rail)
-  if (rail === undefined) throw new ApiError('refused', `No rail of the ledger: ${body.rail}`)
+  if (rail === undefined) throw new ApiError('refused', `Unknown rail: ${body.rail}`)
   const worker = requireWallet(body.worker_wallet, 'worker_wallet')
   const fields = body.fields ?? {}
   const problem = rail.apply === undefined ? null : fieldProblem(rail.apply, fields)

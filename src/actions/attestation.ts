@@ -116,11 +116,11 @@ async function bind(
   } as const
   if (!isSame(current.attestation, before)) {
     await appendOath(tx, { ...audit, action: 'updateAttestationEndpoint.conflict' })
-    return { refused: new ApiError('conflict', 'Another change of the endpoint came first') }
+    return { refused: new ApiError('conflict', 'Another request has changed the endpoint') }
   }
   const { signedAt } = current.attestation
   if (signedAt !== null && proof.timestampMs < Date.parse(signedAt)) {
-    throw new ApiError('conflict', 'What stands was signed later than this')
+    throw new ApiError('conflict', 'The stored endpoint was signed later than this one')
   }
   const oathSeq = await appendOath(tx, { ...audit, action: 'updateAttestationEndpoint' })
   const record = await moveAttestation(tx, handle, before, {
@@ -131,7 +131,7 @@ async function bind(
     oathSeq,
     now,
   })
-  if (record === null) throw new Error('the binding moved within one transaction')
+  if (record === null) throw new Error('attestation binding changed within one transaction')
   return { status: 200, body: partnerView(partnerAt(record, request.nowMs)) }
 }
 

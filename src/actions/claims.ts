@@ -48,7 +48,7 @@ async function claimByWallet(
   return await commitOnce(deps, request, [proof], async (tx) => {
     const before = await findClaimOfWallet(tx, proof.wallet.id)
     if (before?.method === 'wallet') {
-      throw new ApiError('spot_claimed', 'This wallet has claimed its spot')
+      throw new ApiError('spot_claimed', 'This wallet has already claimed its spot')
     }
     await chargeNetworkQuota(tx, deps, { kind: 'registration', fingerprint, nowMs: request.nowMs })
     await putClaim(tx, {

@@ -101,7 +101,7 @@ export async function claimWithCode(
     }
     const wallet = sent.wallet === null ? null : requireWallet(sent.wallet, 'wallet')
     if ((await findClaimOfEmail(tx, emailHash)) !== null) {
-      throw new ApiError('spot_claimed', 'This address has claimed a spot')
+      throw new ApiError('spot_claimed', 'This address has already claimed a spot')
     }
     await requireFreeWallet(tx, wallet)
     await deleteEmailCode(tx, emailHash)
@@ -118,7 +118,7 @@ async function requireFreeWallet(tx: Kysely<Database>, wallet: Wallet | null): P
   if (wallet === null) return
   const isTaken =
     (await findClaimOfWallet(tx, wallet.id)) !== null || (await findWorker(tx, wallet.id)) !== null
-  if (isTaken) throw new ApiError('spot_claimed', 'The spot of this wallet is claimed by its key')
+  if (isTaken) throw new ApiError('spot_claimed', 'This spot was claimed with its key')
 }
 
 async function countSend(
@@ -131,7 +131,7 @@ async function countSend(
   await deleteOldCodes(tx, { codes: now, sends: anHourAgo })
   const { toEmail, fromRemote } = await countSends(tx, send, anHourAgo)
   if (toEmail >= MAX_SENDS.toEmail || fromRemote >= MAX_SENDS.fromRemote) {
-    throw new ApiError('rate_limited', 'Too many codes within the hour', {
+    throw new ApiError('rate_limited', 'Too many codes in the last hour', {
       headers: { 'Retry-After': String(hourMs / 1000) },
     })
   }
@@ -148,15 +148,15 @@ function codeText(
   return [
     `Your code is ${code}.`,
     '',
-    `It holds for ${CODE_LIFE_MS / minuteMs} minutes. Whoever asked for it wants to claim ${spot} on the leaderboard of ${siteUrl} with this address.`,
-    'If that was not you, nothing happens as long as you keep the code to yourself.',
+    `It is valid for ${CODE_LIFE_MS / minuteMs} minutes and claims ${spot} on the leaderboard of ${siteUrl} with this address.`,
+    'If you did not request it, ignore this e-mail and do not share the code.',
   ]
 }
 
 function alreadyClaimedText({ siteUrl }: Pick<ActionDeps, 'siteUrl'>): readonly string[] {
   return [
-    `Somebody asked for a code to claim a spot on the leaderboard of ${siteUrl} with this address.`,
-    'It has claimed one already, and has no second: there is no code.',
+    `Someone requested a code to claim a spot on the leaderboard of ${siteUrl} with this address.`,
+    'This address has already claimed its spot, so no code was created.',
   ]
 }
 

@@ -18,14 +18,14 @@ const perFingerprint: Quota = {
   name: 'feedback',
   quota: 5,
   windowMs: hourMs,
-  details: 'Over 5 entries of feedback an hour',
+  details: 'More than 5 feedback entries per hour',
 }
 /** A network is shared by more people than a user agent, and harder to change. */
 const perNetwork: Quota = {
   name: 'feedback-network',
   quota: 30,
   windowMs: hourMs,
-  details: 'Over 30 entries of feedback an hour from this network',
+  details: 'More than 30 feedback entries per hour from this network',
 }
 
 /** Returns 201, or 200 for the same text from the same sender within 15 minutes. */

@@ -99,7 +99,7 @@ export async function priorAnswer<Body extends object>(
 /** Includes the server time: the client's clock may be wrong. */
 export function expired(timestampMs: number, nowMs: number): ApiError {
   const [signed, now] = [timestampMs, nowMs].map(isoTime)
-  return new ApiError('signature_expired', `It was signed at ${signed}, and here it is ${now}`)
+  return new ApiError('signature_expired', `Signed at ${signed}; the server time is ${now}`)
 }
 
 /** @throws ApiError `signature_expired` outside the window, or where a restored file may have lost an earlier use */
@@ -138,7 +138,7 @@ async function lostUntilMs(
 
 /** Tells callers from when on new signatures are accepted. */
 function restored(untilMs: number, nowMs: number): ApiError {
-  const details = `The ledger was restored from a backup, and nothing dated ${isoTime(untilMs)} or earlier is taken: sign anew with a later time`
+  const details = `The ledger was restored from a backup and rejects signatures dated ${isoTime(untilMs)} or earlier; sign again with a later time`
   const waitSeconds = Math.min(Math.floor((untilMs - nowMs) / secondMs) + 1, dayMs / secondMs)
   const headers: Record<string, string> =
     waitSeconds < 1 ? {} : { 'Retry-After': String(waitSeconds) }

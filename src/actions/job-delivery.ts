@@ -47,7 +47,7 @@ export async function deliverJob(
     { ...write, action: 'deliverJob', statement },
     async (tx) => {
       if (signed.wallet.id !== proof.wallet.id) {
-        throw new ApiError('forbidden', 'the delivery is signed by another wallet than the request')
+        throw new ApiError('forbidden', 'Delivery and request are signed by different wallets')
       }
       const standing = await loadJobContext(tx, jobId, proof.wallet.id)
       const { nowMs } = request
@@ -113,7 +113,7 @@ async function accepted(
   const by = { role: 'poster', actor } as const
   const receipt = await writeAcceptance(tx, standing.job, { by, key, siteUrl, nowMs })
   const job = await findJob(tx, jobId)
-  if (receipt === null || job === null) throw new ApiError('conflict', 'the job has moved')
+  if (receipt === null || job === null) throw new ApiError('conflict', 'The job has changed')
   const { decayedSumAtEpoch } = await standingOf(tx, receipt.to.id)
   return {
     job: jobView(job, { siteUrl, nowMs }),

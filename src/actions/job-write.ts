@@ -62,6 +62,6 @@ export async function applyTransition(
   const now = isoTime(nowMs)
   const moved = await transitionJob(tx, job, { event, role, actor, status, note, now }, changes)
   const after = await findJob(tx, job.id)
-  if (!moved || after === null) throw new ApiError('conflict', 'the job has moved')
+  if (!moved || after === null) throw new ApiError('conflict', 'The job has changed')
   return after
 }

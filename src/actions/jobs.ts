@@ -46,7 +46,7 @@ export async function postJob(
       now: isoTime(nowMs),
     })
     const job = await findJob(tx, id)
-    if (job === null) throw new Error('a job is gone in its own transaction')
+    if (job === null) throw new Error('job not found in its own transaction')
     return { status: 201, body: jobView(job, { siteUrl: deps.siteUrl, nowMs }) }
   })
 }
@@ -93,7 +93,7 @@ export async function awardJob(
     const standing = await loadJobContext(tx, jobId, proof.wallet.id)
     requireTransition(standing, 'award', nowMs)
     const awarded = await awardBid(tx, jobId, body.bid_id, isoTime(nowMs))
-    if (!awarded) throw new ApiError('refused', 'The job has no such bid')
+    if (!awarded) throw new ApiError('refused', 'The job has no open bid with this id')
     const job = await applyTransition(tx, standing, {
       event: 'award',
       actor: proof.wallet.id,

@@ -89,7 +89,7 @@ async function swornProof(
 
 async function requireFree(tx: Kysely<Database>, handle: string, wallet: Wallet): Promise<void> {
   if ((await findPartner(tx, { wallet: wallet.id })) !== null) {
-    throw new ApiError('conflict', 'This wallet has a partner: there is one for each wallet')
+    throw new ApiError('conflict', 'This wallet already belongs to a partner')
   }
   if ((await findPartner(tx, { handle })) !== null) throw new ApiError('handle_taken')
 }

@@ -31,7 +31,7 @@ export function unpaid(
 ): ApiError {
   const { code, details } = why
   if (mode !== 'off') return paymentRequired(code, asked, details)
-  const off = 'No payment is taken here now; partners read what their tier includes'
+  const off = 'Payments are off; partners can read what their tier includes'
   return paymentOff(
     code === 'payment_required' ? 'payment_off' : code,
     asked.terms,

@@ -17,7 +17,7 @@ const perNetwork: Quota = {
   name: 'proposals',
   quota: 10,
   windowMs: hourMs,
-  details: 'Over 10 proposals an hour',
+  details: 'More than 10 proposals per hour',
 }
 
 /** @throws ApiError 409 for an existing skill, 422 for an unknown rail */
@@ -36,12 +36,12 @@ export async function proposeSkill(
   const surface = [...new Set(body.surface)]
   const unknown = surface.filter((rail) => !rails.has(rail))
   if (unknown.length > 0) {
-    throw new ApiError('refused', `No rail of the ledger: ${unknown.join(', ')}`)
+    throw new ApiError('refused', `Unknown rail: ${unknown.join(', ')}`)
   }
   const network = fingerprintHashes(deps, 'proposal', [fingerprint.network], nowMs)
   return await commitOnce(deps, request, [], async (tx) => {
     if (skills.has(slug) || (await isAcceptedSlug(tx, slug))) {
-      throw new ApiError('conflict', `The taxonomy has the skill ${slug}`)
+      throw new ApiError('conflict', `The taxonomy already has the skill ${slug}`)
     }
     const times = await proposalTimes(tx, network.known, windowStart(perNetwork, nowMs))
     enforceQuotaOfTimes(perNetwork, times, nowMs)

@@ -58,7 +58,7 @@ export async function acceptOne(
   const { draft, request } = submission
   const { nowMs } = request
   const [known] = await lookUpGroup(tx, [lookupOf(submission)])
-  if (known === undefined) throw new Error('a lookup has no result')
+  if (known === undefined) throw new Error('receipt lookup has no result')
   if (!isReceiptKey(known.receiptKey, draft)) {
     throw new ApiError('forbidden', 'The worker has registered another receipt_key')
   }

@@ -29,7 +29,7 @@ export async function draftReceipt(
 ): Promise<NewReceipt> {
   const { body, json, nowMs } = sent
   const rail = deps.reference().rails.get(body.rail)
-  if (rail === undefined) throw new ApiError('refused', `There is no rail ${body.rail}`)
+  if (rail === undefined) throw new ApiError('refused', `Unknown rail: ${body.rail}`)
   const chain = body.chain ?? (rail.chain === 'off-chain' ? null : rail.chain)
   const txHash = body.tx_hash ?? null
   requireTxHash(chain, txHash)
@@ -79,7 +79,7 @@ function requirePast(text: string, nowMs: number): string {
   const timeMs = parseTime(text)
   if (timeMs === null) throw invalidField('occurred_at', 'must be an RFC 3339 time')
   if (timeMs > nowMs + CLOCK_SKEW_MS) {
-    throw new ApiError('refused', 'occurred_at lies in the future')
+    throw new ApiError('refused', 'occurred_at is in the future')
   }
   return isoTime(timeMs)
 }
@@ -107,7 +107,7 @@ async function requireIssuer(
     return { kind: 'platform', platform: body.platform, publicKey: null }
   }
   if (!isByWorker) {
-    throw new ApiError('forbidden', 'A receipt without a platform is sent in by its worker')
+    throw new ApiError('forbidden', 'Only its worker may submit a receipt without a platform')
   }
   const publicKey = body.public_key.replace(ALGORITHM, '')
   await requireReceiptSignature(deps, sent, {
@@ -125,13 +125,13 @@ function requirePlatform(
 ): Platform {
   const platform = deps.reference().platforms.get(body.platform)
   if (platform === undefined) {
-    throw new ApiError('refused', `${body.platform} is not in the registry of platforms`)
+    throw new ApiError('refused', `${body.platform} is not a registered platform`)
   }
   if (platform.revoked_at !== undefined && Date.parse(platform.revoked_at) <= nowMs) {
     throw new ApiError('signature_invalid', `The key of ${body.platform} was revoked`)
   }
   if (!platform.rails.includes(body.rail)) {
-    throw new ApiError('refused', `${body.platform} issues no receipts for ${body.rail}`)
+    throw new ApiError('refused', `${body.platform} does not issue receipts for ${body.rail}`)
   }
   return platform
 }
@@ -153,7 +153,7 @@ async function requireReceiptSignature(
   const expected = sha256Hex(text)
   throw new ApiError(
     'signature_invalid',
-    `${who}_signature does not verify over the receipt: its signing text has the SHA-256 ${expected}`,
+    `${who}_signature does not match the receipt, whose signing text has SHA-256 ${expected}`,
   )
 }
 

@@ -90,6 +90,6 @@ function jsonOf(path: string, text: string): unknown {
     return JSON.parse(text)
   } catch {
     // Without the parser's message, which quotes the file.
-    throw new Error(`${path}: is no JSON`)
+    throw new Error(`${path}: not valid JSON`)
   }
 }

@@ -81,7 +81,7 @@ export async function settle(
     const isFirst = await settlePayment(tx, payment.id, foundIn, now)
     const delivered = deliver() && (await claimDelivery(tx, payment.id, now))
     const settled = await findPayment(tx, payment)
-    if (settled === null) throw new Error('a payment that settles has a row')
+    if (settled === null) throw new Error('settled payment has no row')
     if (isFirst) await paymentEffects[settled.purpose].settled(deps, tx, settled, nowMs)
     return { delivered, payment: settled, isFirst }
   })
@@ -106,7 +106,7 @@ export async function abandonPayment(
 export function settlementPending(headers: Readonly<Record<string, string>>): ApiError {
   return new ApiError(
     'settlement_pending',
-    'Repeat the request with the same payment; do not sign another one',
+    'Repeat the request with the same payment; do not sign a new one',
     { headers: { ...headers, 'Retry-After': '3' } },
   )
 }

@@ -63,7 +63,7 @@ export async function registerWorker(
     const name = body.display_name ?? null
     await putName(tx, { wallet: proof.wallet.id, kind: 'worker', name, now })
     const worker = await findWorker(tx, proof.wallet.id)
-    if (worker === null) throw new Error('a worker is gone in its own transaction')
+    if (worker === null) throw new Error('worker not found in its own transaction')
     return { status: isNew ? 201 : 200, body: worker }
   })
 }
@@ -91,6 +91,6 @@ async function requireSkills(
   if (status !== null && mayUse(status, 'write')) return
   throw new ApiError(
     'refused',
-    `Not in the taxonomy, and only partners may declare others: ${unknown.join(', ')}`,
+    `Only partners may declare skills outside the taxonomy: ${unknown.join(', ')}`,
   )
 }

@@ -27,7 +27,7 @@ export async function enforceOpenJobLimit(
   if ((await countOpenJobs(tx, poster, isoTime(nowMs))) < writeQuotas.openJobs) return
   throw new ApiError(
     'bound_reached',
-    `A partner has at most ${writeQuotas.openJobs} open jobs: award or cancel one first`,
+    `A partner can have at most ${writeQuotas.openJobs} open jobs; award or cancel one first`,
   )
 }
 
@@ -35,7 +35,7 @@ export async function enforceOpenBidLimit(tx: Kysely<Database>, bidder: string):
   if ((await countOpenBids(tx, bidder)) < writeQuotas.openBids) return
   throw new ApiError(
     'bound_reached',
-    `A partner has at most ${writeQuotas.openBids} open bids: wait until one is taken, rejected or lapses`,
+    `A partner can have at most ${writeQuotas.openBids} open bids; wait until one is awarded, rejected or lapses`,
   )
 }
 
@@ -47,8 +47,8 @@ export async function enforcePartnerWriteQuota(
 ): Promise<void> {
   if (partner.multiplier === null) return
   const quota = perDay('partner-writes', writeQuotas.partnerWritesPerDay * partner.multiplier, {
-    what: 'writes of this partner',
-    advice: 'a higher tier has more',
+    what: 'writes by this partner',
+    advice: 'higher tiers allow more',
   })
   enforceQuota(quota, await nthLastWrite(tx, partner.handle, windowOf(quota, nowMs)), nowMs)
 }
@@ -60,8 +60,8 @@ export async function enforceUnverifiedReceiptQuota(
   nowMs: number,
 ): Promise<void> {
   const quota = perDay('unverified-receipts', writeQuotas.unverifiedReceiptsPerDay, {
-    what: 'receipts of this worker that nothing but its signature shows',
-    advice: 'send in those that a platform has issued or a chain has confirmed, or wait',
+    what: 'receipts signed only by this worker',
+    advice: 'submit receipts issued by a platform or confirmed on-chain, or wait',
   })
   enforceQuota(quota, await nthLastUnverified(tx, worker, windowOf(quota, nowMs)), nowMs)
 }
@@ -71,12 +71,12 @@ const ofNetwork = {
   registration: (times) =>
     perDay('registrations', times * writeQuotas.registrationsPerNetworkPerDay, {
       what: 'registrations, claims and signups from this network',
-      advice: 'what is registered already can be changed at any time',
+      advice: 'existing registrations can be changed at any time',
     }),
   receipt: (times) =>
     perDay('unverified-receipts', times * writeQuotas.unverifiedReceiptsPerNetworkPerDay, {
       what: 'unverified receipts from this network',
-      advice: 'send in those that a platform has issued, or wait',
+      advice: 'submit receipts issued by a platform, or wait',
     }),
 } as const satisfies Record<NetworkWrite, (times: number) => Quota>
 
@@ -108,7 +108,12 @@ function perDay(
   quota: number,
   { what, advice }: { readonly what: string; readonly advice: string },
 ): Quota {
-  return { name, quota, windowMs: dayMs, details: `Over ${quota} ${what} in 24 hours: ${advice}` }
+  return {
+    name,
+    quota,
+    windowMs: dayMs,
+    details: `More than ${quota} ${what} in 24 hours; ${advice}`,
+  }
 }
 
 function windowOf(quota: Quota, nowMs: number): { readonly nth: number; readonly after: string } {

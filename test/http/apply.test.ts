@@ -414,7 +414,7 @@ describe('the application quota of a partner', () => {
     const endMs = restoredMs + SIGNED_WINDOW_MS
     const body = {
       code: 'signature_expired',
-      details: `The ledger was restored from a backup, and nothing dated ${isoTime(endMs)} or earlier is taken: sign anew with a later time`,
+      details: `The ledger was restored from a backup and rejects signatures dated ${isoTime(endMs)} or earlier; sign again with a later time`,
     }
     clock.advance(500)
     expect(await dated(restoredMs)).toMatchObject({ status: 401, wait: '300', body })
@@ -457,7 +457,7 @@ describe('the application quota of a partner', () => {
       })
       expect(await answer.json()).toMatchObject({
         code: 'signature_expired',
-        details: `It was signed at ${isoTime(nowMs - hourMs)}, and here it is ${isoTime(nowMs)}`,
+        details: `Signed at ${isoTime(nowMs - hourMs)}; the server time is ${isoTime(nowMs)}`,
       })
     }
     expect(receiver.connections()).toBe(0)

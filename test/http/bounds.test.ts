@@ -67,7 +67,7 @@ test('a partner has at most 100 open jobs, not counting cancelled and expired on
   const refused = await post()
   expect([refused.status, refused.body['code']]).toEqual([409, 'bound_reached'])
   expect(refused.body['details']).toBe(
-    'A partner has at most 100 open jobs: award or cancel one first',
+    'A partner can have at most 100 open jobs; award or cancel one first',
   )
   expect(await exchange.rows()).toEqual(before)
   expect((await exchange.act('poster', first, 'cancel')).status).toBe(200)
@@ -111,7 +111,7 @@ test('a partner makes 2000 writes a day times the multiplier of its tier, or any
   const refused = await post()
   expect([refused.status, refused.body['code']]).toEqual([429, 'rate_limited'])
   expect(refused.body['details']).toBe(
-    'Over 2000 writes of this partner in 24 hours: a higher tier has more',
+    'More than 2000 writes by this partner in 24 hours; higher tiers allow more',
   )
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(86_000)
   const free = await partnerClient(service, team)('POST', '/api/v1/jobs', exchange.postBody())
@@ -146,7 +146,7 @@ test('a worker submits 200 self-signed receipts a day, and repeated ones are sti
   expect((await send('/receipts', await unverified('worker', '2'))).status).toBe(201)
   const refused = await send('/receipts', await unverified('worker', '3'))
   expect([refused.status, refused.body['code']]).toEqual([429, 'rate_limited'])
-  expect(refused.body['details']).toContain('that a platform has issued or a chain has confirmed')
+  expect(refused.body['details']).toContain('issued by a platform or a chain has confirmed')
   expect(refused.headers.get('ratelimit-policy')).toBe('"unverified-receipts";q=200;w=86400')
   expect((await send('/receipts', first)).status).toBe(200)
   expect((await send('/receipts', await unverified('other', '1'))).status).toBe(201)

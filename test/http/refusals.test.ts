@@ -49,7 +49,7 @@ describe('an error response', () => {
     const answer = await refused('/workers/register', await registration(nowMs - hourMs))
     expect(answer).toMatchObject({
       code: 'signature_expired',
-      details: `It was signed at ${isoTime(nowMs - hourMs)}, and here it is ${isoTime(nowMs)}`,
+      details: `Signed at ${isoTime(nowMs - hourMs)}; the server time is ${isoTime(nowMs)}`,
     })
   })
 

@@ -57,7 +57,7 @@ async function mined<T>(sale: Sale<T>, submitted: PaymentRecord): Promise<Settle
       const details = 'The authorization was cancelled, or used for another transfer'
       throw refusal(asked, 'authorization_already_used', details, key.payer, txHash)
     }
-    throw refusal(asked, 'payment_refused', 'The transfer did not go through', key.payer, txHash)
+    throw refusal(asked, 'payment_refused', 'The transfer failed', key.payer, txHash)
   }
   payments.settler.resetNonce()
   throw settlementPending(stillPending(key.payer, txHash))

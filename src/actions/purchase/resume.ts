@@ -18,7 +18,7 @@ export async function resume<T>(sale: Sale<T>, known: PaymentRecord): Promise<Pu
   if (standing.kind === 'found') return await serveFound(sale, known, standing.in)
   await abandonPayment(deps, known, standing.kind)
   if (standing.kind === 'spent') throw alreadyUsed(sale)
-  throw refusal(asked, 'payment_expired', 'It ran out before it was mined', key.payer)
+  throw refusal(asked, 'payment_expired', 'It expired before it was mined', key.payer)
 }
 
 /** Resubmits a transaction unknown to all nodes: the token accepts an authorization once. */

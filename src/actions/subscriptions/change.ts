@@ -57,7 +57,7 @@ export async function changeSubscription(
   const underWay = known?.state === 'submitted' && ownDetail !== null ? known : null
   if (underWay === null) {
     if (isPaidAhead(subscription, tier, nowMs)) {
-      throw new ApiError('refused', `At most ${MOST_PERIODS} periods are paid for at once`)
+      throw new ApiError('refused', `At most ${MOST_PERIODS} periods can be paid at once`)
     }
     if (quote.dueMicroUsdc === 0) return await exchange(deps, sent, offer)
   }
@@ -83,7 +83,7 @@ export async function changeSubscription(
 }
 
 function boughtSomethingElse(asked: PaymentOffer): ApiError {
-  return paymentRequired('authorization_already_used', asked, 'It bought something else')
+  return paymentRequired('authorization_already_used', asked, 'It paid for something else')
 }
 
 function quoteFor(
@@ -116,13 +116,13 @@ function unpaidTier(
   quote: Quote,
 ): ApiError {
   if (payments.mode === 'off') {
-    return paymentOff('payment_off', asked.terms, 'No tier can be paid for here now')
+    return paymentOff('payment_off', asked.terms, 'Payments are off; tiers cannot be bought')
   }
   const { tier, creditMicroUsdc, fromMs, untilMs } = quote
   const credit =
     creditMicroUsdc === 0
       ? ''
-      : `; ${toUsdc(creditMicroUsdc)} USDC of unused time are taken off its price`
+      : `; ${toUsdc(creditMicroUsdc)} USDC of unused time is deducted from the price`
   const details = `The tier ${tier} from ${isoTime(fromMs)} until ${isoTime(untilMs)}${credit}`
   return paymentRequired('payment_required', asked, details)
 }

@@ -87,10 +87,7 @@ export async function exchange(
       // Checked again inside the transaction: the credit may be used by now.
       const { dueMicroUsdc } = quoteOf(partner.subscription, offer, nowMs)
       if (dueMicroUsdc > 0) {
-        throw new ApiError(
-          'conflict',
-          'The subscription changed meanwhile: ask for its price again',
-        )
+        throw new ApiError('conflict', 'The subscription has changed; request its price again')
       }
       const purchased = { ...offer, paidMicroUsdc: 0, quotedAtMs: nowMs }
       const { subscription, bought } = afterPurchase(partner.subscription, purchased, nowMs)

@@ -175,7 +175,7 @@ test('e-mails to a server that answers byte by byte time out and free their slot
     })
     return await answer.json()
   }
-  const failed = { code: 'unavailable', details: 'The letter could not be sent' }
+  const failed = { code: 'unavailable', details: 'The e-mail could not be sent' }
   const roomful = Array.from({ length: 32 })
   for (const _ of [1, 2]) {
     const told = await Promise.all(roomful.map(askForCode))
