@@ -1,4 +1,3 @@
-/** Events as the feed and the webhooks report them. */
 import { alertKind } from '../contract/schemas/alert.ts'
 import type { AlertEvent } from '../contract/schemas/alert.ts'
 import type { EventRecord } from './events.ts'
@@ -18,7 +17,7 @@ export function alertEventOf(record: EventRecord): AlertEvent {
   }
 }
 
-/** The body of a delivery. Data that would make it too long is replaced by a mark; the feed has it. */
+/** The body of a delivery. Oversized data is replaced by a marker; the feed has all of it. */
 export function alertPayload(event: AlertEvent): string {
   const whole = payloadOf(event.kind, event.created_at, event)
   if (Buffer.byteLength(whole) <= MAX_PAYLOAD_BYTES) return whole

@@ -1,4 +1,3 @@
-/** Webhook subscriptions of partners. */
 import type { Kysely } from 'kysely'
 
 import { stringsFromJsonText, toJsonTextOrNull } from './json.ts'
@@ -33,7 +32,6 @@ function toRecord(row: Row): SubscriptionRecord {
   return { ...row, rails: row.rails === null ? null : stringsFromJsonText(row.rails) }
 }
 
-/** Stores an active subscription and returns it. */
 export async function insertSubscription(
   db: Kysely<Database>,
   subscription: NewSubscription,
@@ -65,7 +63,6 @@ export async function subscriptionsOf(
   return rows.map(toRecord)
 }
 
-/** Null where the wallet has no subscription with this id. */
 export async function findSubscription(
   db: Kysely<Database>,
   wallet: string,
@@ -106,7 +103,7 @@ export async function disableSubscription(
     .execute()
 }
 
-/** Deletes a subscription of the wallet with all its deliveries; false where there is none. */
+/** Also deletes its deliveries. False without such a subscription. */
 export async function deleteSubscription(
   db: Kysely<Database>,
   wallet: string,

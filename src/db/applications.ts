@@ -1,4 +1,4 @@
-/** Attempts to apply to a rail. Of the text of an application only a hash is stored. */
+/** Only a hash of an application's text is stored. */
 import type { Kysely } from 'kysely'
 
 import { recordColumns, toRow } from './rows.ts'
@@ -35,7 +35,6 @@ const columns = recordColumns<ApplicationsTable>()(
   'submitted_at',
 )
 
-/** Stores an attempt as running. */
 export async function insertApplication(
   db: Kysely<Database>,
   application: NewApplication,
@@ -52,7 +51,7 @@ export async function insertApplication(
     .execute()
 }
 
-/** Stores the end of a running attempt; false where it has ended. */
+/** False if it has ended already. */
 export async function finishApplication(
   db: Kysely<Database>,
   id: string,
@@ -87,7 +86,6 @@ export async function findApplicationByMessage(
   return row ?? null
 }
 
-/** The newest attempt with an idempotency key of the partner after a time, or null. */
 export async function findApplicationByKey(
   db: Kysely<Database>,
   partner: string,
@@ -105,7 +103,7 @@ export async function findApplicationByKey(
   return row ?? null
 }
 
-/** Times of the partner's attempts after a time, oldest first. */
+/** Oldest first. */
 export async function applicationTimes(
   db: Kysely<Database>,
   partner: string,

@@ -1,4 +1,3 @@
-/** Inserts many records into a table in one statement. */
 import type { Kysely } from 'kysely'
 
 import { CompiledQuery } from './kysely.ts'
@@ -8,11 +7,7 @@ import type { Database } from './schema.ts'
 type Value = string | number | null
 type Values = Readonly<Record<string, Value | undefined>>
 
-/**
- * Inserts records that all have the members of the first one. The number of places is the next power of two, and places
- * without a record are skipped: few statements, each prepared once. `onConflict` is the SQL after `on conflict`; without it
- * a conflict is an error.
- */
+/** Records share the members of the first. Pads to a power of two, so that few statements are prepared. */
 export async function insertRows(
   db: Kysely<Database>,
   table: keyof Database,
@@ -48,10 +43,7 @@ function statementOf(
   )
 }
 
-/**
- * The same with all values in one JSON parameter, which is faster than binding each. For records without fractions: a
- * double would not arrive to the last bit, so it is refused.
- */
+/** Sends one JSON parameter, which is faster than binding. @throws for fractions, which JSON might round */
 export async function insertWholeRows(
   db: Kysely<Database>,
   table: keyof Database,

@@ -1,4 +1,3 @@
-/** Claims of leaderboard spots, and their e-mailed codes. */
 import type { Kysely } from 'kysely'
 
 import type { Wallet } from '../core/wallet.ts'
@@ -37,7 +36,7 @@ export async function findClaimOfEmail(
   return row ?? null
 }
 
-/** Stores a claim, and deletes `replaced`: an e-mail claim gives way to the wallet itself. */
+/** Deletes `replaced`: a wallet's own claim replaces an e-mail claim. */
 export async function putClaim(
   db: Kysely<Database>,
   claim: {
@@ -85,7 +84,6 @@ export async function findEmailCode(
   return row ?? null
 }
 
-/** Stores a code in place of an earlier one. */
 export async function putEmailCode(
   db: Kysely<Database>,
   emailHash: string,
@@ -111,7 +109,7 @@ export async function deleteEmailCode(db: Kysely<Database>, emailHash: string): 
   await db.deleteFrom('email_codes').where('email_hash', '=', emailHash).execute()
 }
 
-/** Numbers of codes sent to an address, and requested from a network, since a time. */
+/** Codes sent to an address, and requested from a network, since a time. */
 export async function countSends(
   db: Kysely<Database>,
   { emailHash, remoteHash }: { readonly emailHash: string; readonly remoteHash: string },
@@ -124,7 +122,6 @@ export async function countSends(
   }
 }
 
-/** Records a code that is about to be sent. */
 export async function recordSend(
   db: Kysely<Database>,
   send: { readonly emailHash: string; readonly remoteHash: string; readonly now: string },
@@ -135,7 +132,6 @@ export async function recordSend(
     .execute()
 }
 
-/** Deletes expired codes, and sends that no limit counts any more. */
 export async function deleteOldCodes(
   db: Kysely<Database>,
   before: { readonly codes: string; readonly sends: string },

@@ -1,14 +1,14 @@
 import { createMutex } from '../core/concurrency.ts'
 import { ConnectionHeldError } from './errors.ts'
 
-/** Exclusive use of one connection, first come, first served. Every `acquire` that resolved needs one `release`. */
+/** Exclusive use of one connection in FIFO order. Each resolved `acquire` needs one `release`. */
 export interface ConnectionMutex {
-  /** @throws ConnectionHeldError when one holder has kept the connection for the whole limit */
+  /** @throws ConnectionHeldError if one holder exceeds the limit */
   readonly acquire: () => Promise<void>
   readonly release: () => void
 }
 
-/** @param limitMs limit for a single holder. A queue that moves is never refused: the limit detects a holder that waits for itself. */
+/** @param limitMs limit for a single holder, to detect one that waits for itself; a moving queue is never refused */
 export function createConnectionMutex(limitMs: number): ConnectionMutex {
   const mutex = createMutex()
   return {
@@ -17,7 +17,7 @@ export function createConnectionMutex(limitMs: number): ConnectionMutex {
         let grantsAtStart = mutex.grants()
         let hasEnded = false
         const expire = (): void => {
-          // After a stall of the event loop the holder's result may be there, unread: it is read first.
+          // After a stall of the event loop, the holder's unread result is processed first.
           setImmediate(() => {
             if (hasEnded) return
             if (mutex.grants() === grantsAtStart) {

@@ -1,11 +1,9 @@
-/** Database errors that callers tell apart. */
-
-/** The database cannot take or confirm a write now. Callers answer 503; nothing was acknowledged. */
+/** The database cannot write or confirm a write now. Callers answer 503; nothing was acknowledged. */
 export class DatabaseUnavailableError extends Error {
   override readonly name: string = 'DatabaseUnavailableError'
 }
 
-/** Another process held the write lock for longer than `busy_timeout`. Nothing was written; retry. */
+/** Another process held the write lock beyond `busy_timeout`. Nothing was written; retry. */
 export class BusyError extends DatabaseUnavailableError {
   override readonly name = 'BusyError'
 }
@@ -15,15 +13,12 @@ export class DiskFullError extends DatabaseUnavailableError {
   override readonly name = 'DiskFullError'
 }
 
-/**
- * The disk failed or the file is damaged. It is unknown whether the last commit is durable, so the handle refuses
- * later writes: the process has to end, and recovers by opening the file again.
- */
+/** Disk failure or damaged file. The last commit may not be durable, so all later writes fail: restart the process. */
 export class DatabaseBrokenError extends DatabaseUnavailableError {
   override readonly name = 'DatabaseBrokenError'
 }
 
-/** One holder kept the only connection, or the writer, beyond the limit: a programming error. */
+/** One holder kept a connection beyond the limit: a programming error. */
 export class ConnectionHeldError extends Error {
   override readonly name = 'ConnectionHeldError'
 }
@@ -43,7 +38,7 @@ export class DatabaseRefusedError extends Error {
   override readonly name = 'DatabaseRefusedError'
 }
 
-/** Whether a write failed on a unique key. Reads the message, which is all that the driver provides. */
+/** Parses the message, since the driver provides no more. */
 export function isUniqueViolation(error: unknown): boolean {
   return (
     error instanceof Error &&

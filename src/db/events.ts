@@ -1,4 +1,3 @@
-/** Events in the order in which they were committed; append-only. */
 import type { Kysely } from 'kysely'
 
 import type { JsonObject } from '../core/canonical-json.ts'
@@ -16,7 +15,7 @@ export interface NewEvent extends Omit<Row, 'seq' | 'data'> {
 }
 
 export interface EventRecord extends NewEvent {
-  /** Grows with every event and is never reused. */
+  /** Increases with every event and is never reused. */
   readonly seq: number
   readonly data: JsonObject
 }
@@ -32,11 +31,7 @@ const columns = recordColumns<EventsTable>()(
   'created_at',
 )
 
-/**
- * Appends an event in the transaction of its cause and returns its sequence number. The stored time is `createdAt`, or
- * one millisecond after the last event where that is later: times grow with the sequence, so a time is a position in
- * the feed.
- */
+/** Returns the sequence number. Stores `createdAt`, or 1 ms after the last event: times are feed positions. */
 export async function appendEvent(db: Kysely<Database>, event: NewEvent): Promise<number> {
   const createdAt = await nextEventTime(db, event.createdAt)
   const { seq } = await db
@@ -58,7 +53,7 @@ async function nextEventTime(db: Kysely<Database>, wanted: string): Promise<stri
   return isoTime(Date.parse(last.created_at) + 1)
 }
 
-/** After a sequence number, after a time (exclusive), or from a time on (inclusive). */
+/** `seq` and `after` are exclusive, `time` is inclusive. */
 export type Since =
   | { readonly seq: number }
   | { readonly after: string }
@@ -69,14 +64,13 @@ export interface EventFilter {
   readonly severity?: Severity | undefined
 }
 
-/** At most `limit` events, oldest first. Times in the format of `isoTime`. */
 export async function eventsSince(
   db: Kysely<Database>,
   since: Since,
   limit: number,
   { rail, severity }: EventFilter = {},
 ): Promise<readonly EventRecord[]> {
-  // Both orders are the same; each uses the index that finds the first row.
+  // Both orders are equal; each uses its own index.
   const order = 'seq' in since ? 'seq' : 'created_at'
   let query = db.selectFrom('events').select(columns).orderBy(order).limit(limit)
   if ('seq' in since) query = query.where('seq', '>', since.seq)
@@ -88,7 +82,7 @@ export async function eventsSince(
   return rows.map((row) => ({ ...row, data: objectFromJsonText(row.data) }))
 }
 
-/** The sequence number of the newest event; 0 before the first. */
+/** 0 before the first event. */
 export async function lastEventSeq(db: Kysely<Database>): Promise<number> {
   const row = await db
     .selectFrom('events')

@@ -1,4 +1,4 @@
-/** Anonymous feedback. Senders are stored as keyed hashes whose key changes daily. */
+/** Senders are stored as keyed hashes whose key changes daily. */
 import type { Kysely } from 'kysely'
 
 import { recordColumns, toRow } from './rows.ts'
@@ -23,7 +23,6 @@ export async function insertFeedback(db: Kysely<Database>, entry: NewFeedback): 
   await db.insertInto('feedback').values(toRow<FeedbackTable>(entry)).execute()
 }
 
-/** The id of the same text from one of the fingerprints after a time, or null. */
 export async function findDuplicate(
   db: Kysely<Database>,
   fingerprints: readonly string[],
@@ -41,7 +40,7 @@ export async function findDuplicate(
   return row?.id ?? null
 }
 
-/** Times of entries from one of the hashes after a time, oldest first. */
+/** Oldest first. */
 export async function feedbackTimes(
   db: Kysely<Database>,
   by: 'fingerprint' | 'network',
@@ -58,7 +57,6 @@ export async function feedbackTimes(
   return rows.map((row) => row.created_at)
 }
 
-/** Newest first, for the operator. */
 export async function listFeedback(
   db: Kysely<Database>,
   limit: number,

@@ -1,4 +1,4 @@
-/** Flags together with the events that report their changes. In the transaction of what caused the change. */
+/** Changes of flags with their events, in one transaction. */
 import type { Kysely } from 'kysely'
 
 import type { Random } from '../core/deps.ts'
@@ -13,7 +13,7 @@ export function newEventId(random: Pick<Random, 'bytes'>, prefix: 'evt' | 'flg')
   return `${prefix}_${bytesToHex(random.bytes(9))}`
 }
 
-/** Does nothing where a flag with the same key is open. */
+/** Does nothing if an equal flag is open. */
 export async function openFlagWithEvent(
   tx: Kysely<Database>,
   random: Pick<Random, 'bytes'>,
@@ -33,7 +33,7 @@ export async function openFlagWithEvent(
   })
 }
 
-/** Does nothing where no flag with the key is open. */
+/** Does nothing if no such flag is open. */
 export async function closeFlagWithEvent(
   tx: Kysely<Database>,
   random: Pick<Random, 'bytes'>,

@@ -1,4 +1,4 @@
-/** Honesty flags. At most one is open for a kind, a rail and a subject at any time. */
+/** At most one flag per kind, rail and subject is open at a time. */
 import type { Kysely } from 'kysely'
 
 import type { JsonObject } from '../core/canonical-json.ts'
@@ -10,7 +10,6 @@ import type { Database, FlagsTable } from './schema.ts'
 
 type Row = RecordOf<FlagsTable>
 
-/** What identifies an open flag; see `FlagsTable`. */
 export type FlagKey = Pick<Row, 'kind' | 'rail' | 'subject'>
 
 export interface FlagRecord extends Omit<Row, 'evidence'> {
@@ -18,7 +17,6 @@ export interface FlagRecord extends Omit<Row, 'evidence'> {
 }
 
 export interface NewFlag extends Omit<Row, 'evidence' | 'closedAt' | 'closeReason'> {
-  /** The figures that triggered the flag. */
   readonly evidence: object
 }
 
@@ -39,7 +37,7 @@ function toRecord(row: Row): FlagRecord {
   return { ...row, evidence: objectFromJsonText(row.evidence) }
 }
 
-/** Opens a flag; false, and nothing changed, where one with the same key is open. */
+/** False if an equal flag is open. */
 export async function openFlag(db: Kysely<Database>, flag: NewFlag): Promise<boolean> {
   const record = { ...flag, evidence: toJsonText(flag.evidence), closedAt: null, closeReason: null }
   const inserted = await db
@@ -55,7 +53,7 @@ export async function openFlag(db: Kysely<Database>, flag: NewFlag): Promise<boo
   return inserted.numInsertedOrUpdatedRows === 1n
 }
 
-/** Returns the closed flag, or null where none with this key was open. */
+/** Null if no such flag was open. */
 export async function closeFlag(
   db: Kysely<Database>,
   key: FlagKey,
@@ -85,7 +83,6 @@ export async function listOpenFlags(db: Kysely<Database>): Promise<readonly Flag
   return rows.map(toRecord)
 }
 
-/** The most recently closed flags, newest first. */
 export async function listClosedFlags(
   db: Kysely<Database>,
   limit: number,

@@ -1,4 +1,3 @@
-/** Used messages and idempotency keys, read and written in the transaction of their effect. */
 import type { Kysely } from 'kysely'
 
 import type { JsonObject } from '../core/canonical-json.ts'
@@ -9,7 +8,6 @@ import type { RecordOf } from './rows.ts'
 import type { Database } from './schema.ts'
 import type { IdempotencyKeysTable, UsedMessagesTable } from './tables/writes.ts'
 
-/** The answer to the first of equal requests. */
 export interface FirstAnswer {
   readonly requestSha256: string
   readonly status: number
@@ -34,7 +32,7 @@ function toAnswer(
   return { requestSha256, status, body: objectFromJsonText(answer) }
 }
 
-/** The answer to a used message, expired or not; null where it was not used. */
+/** Also finds expired messages. */
 export async function findUsedMessage(
   db: Kysely<Database>,
   wallet: string,
@@ -60,7 +58,6 @@ export async function insertUsedMessage(
     .execute()
 }
 
-/** The first answer under a caller's key; null where there is none that is valid at `now`. */
 export async function findIdempotencyKey(
   db: Kysely<Database>,
   caller: string,
@@ -77,7 +74,7 @@ export async function findIdempotencyKey(
   return toAnswer(row)
 }
 
-/** Stores an answer under a key, in place of an expired one. */
+/** Replaces an expired one. */
 export async function insertIdempotencyKey(
   db: Kysely<Database>,
   key: { readonly caller: string; readonly key: string },
@@ -91,7 +88,7 @@ export async function insertIdempotencyKey(
     .execute()
 }
 
-/** Deletes at most `limit` expired rows of each kind; returns their number. */
+/** Deletes at most `limit` rows of each kind; returns their number. */
 export async function deleteExpiredAnswers(
   db: Kysely<Database>,
   now: string,
@@ -110,7 +107,6 @@ export async function deleteExpiredAnswers(
   return deleted
 }
 
-/** The members that messages and keys have in common. */
 export function toAnswerRecord({ requestSha256, status, body, expiresAt }: NewAnswer) {
   return { requestSha256, status, answer: toJsonText(body), expiresAt }
 }

@@ -1,13 +1,13 @@
-/** Payouts of a rail aggregated by Unix hour, one set for each stream of the rail. */
+/** Payouts of a rail per Unix hour, separate for each of its streams. */
 import type { Kysely, Transaction } from 'kysely'
 
 import type { JsonValue } from '../core/canonical-json.ts'
 import { fromJsonText, toJsonText } from './json.ts'
 import type { Database } from './schema.ts'
 
-/** Cursors and bodies are JSON; the rail's adapter checks their shape. */
+/** Cursors and bodies are JSON, checked by the rail's adapter. */
 export interface HourlyAggregate<Json = unknown> {
-  /** Where the next read continues; null before the first. */
+  /** Start of the next read; null before the first. */
   readonly cursor: Json
   readonly buckets: readonly FoldBucket<Json>[]
 }
@@ -26,7 +26,7 @@ export async function loadHourlyAggregate(
   stream: string,
   fromHour: number,
 ): Promise<HourlyAggregate<JsonValue>> {
-  // One statement, so that a save in between cannot pair a new cursor with old buckets.
+  // One statement, so that a concurrent save cannot pair a new cursor with old buckets.
   const rows = await db
     .selectFrom('aggregate_cursors as c')
     .leftJoin('hourly_aggregates as b', (join) =>
@@ -48,7 +48,6 @@ export async function loadHourlyAggregate(
   return { cursor: first === undefined ? null : fromJsonText(first.cursor), buckets }
 }
 
-/** Stores the cursor and replaces the given buckets, in one transaction. */
 export async function saveHourlyAggregate(
   tx: Transaction<Database>,
   rail: string,
@@ -77,7 +76,6 @@ export async function saveHourlyAggregate(
   }
 }
 
-/** Returns the number of deleted buckets. */
 export async function deleteHourlyBucketsBefore(
   db: Kysely<Database>,
   rail: string,

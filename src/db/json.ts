@@ -1,11 +1,7 @@
-/** JSON columns: values to text and back. */
 import { canonicalize, isJsonObject } from '../core/canonical-json.ts'
 import type { JsonObject, JsonValue } from '../core/canonical-json.ts'
 
-/**
- * The text of a JSON column, canonical so that equal values are equal bytes.
- * @throws CanonicalJsonError for values outside JSON, such as NaN or undefined
- */
+/** Canonical, so that equal values are equal bytes. @throws CanonicalJsonError for values such as NaN or undefined */
 export function toJsonText(value: unknown): string {
   return canonicalize(value)
 }
@@ -14,14 +10,13 @@ export function toJsonTextOrNull(value: unknown): string | null {
   return value === null ? null : toJsonText(value)
 }
 
-/** @throws SyntaxError where the stored text is not JSON: the file was changed by another program. */
 export function fromJsonText(text: string): JsonValue {
   const value: unknown = JSON.parse(text)
   if (!isJson(value)) throw new SyntaxError('A stored text is not JSON.')
   return value
 }
 
-/** @throws TypeError where the stored text is not a JSON object. */
+/** @throws TypeError */
 export function objectFromJsonText(text: string): JsonObject {
   const value = fromJsonText(text)
   if (!isJsonObject(value)) throw new TypeError('A stored JSON text is not an object.')
@@ -32,7 +27,7 @@ export function objectOrNullFromJsonText(text: string | null): JsonObject | null
   return text === null ? null : objectFromJsonText(text)
 }
 
-/** @throws TypeError where the stored text is not a JSON array of strings. */
+/** @throws TypeError */
 export function stringsFromJsonText(text: string): readonly string[] {
   const value = fromJsonText(text)
   if (!Array.isArray(value)) throw new TypeError('A stored JSON text is not an array.')
@@ -42,7 +37,6 @@ export function stringsFromJsonText(text: string): readonly string[] {
   })
 }
 
-/** `JSON.parse` returns JSON only; the check is for the type. */
 function isJson(value: unknown): value is JsonValue {
   return value !== undefined
 }

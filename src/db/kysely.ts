@@ -1,6 +1,4 @@
-/**
- * Loads Kysely as CommonJS, which takes a third less time than its 262 ES modules (76 ms instead of 121 on Node 20).
- */
+/** CommonJS loads in 76 ms, the 262 ES modules in 121 ms (Node 20). */
 import { createRequire } from 'node:module'
 
 import type * as Package from 'kysely'

@@ -1,4 +1,3 @@
-/** Ranks of wallets by their stored standings. */
 import type { Kysely } from 'kysely'
 
 import type { Standing } from '../core/reputation.ts'
@@ -11,14 +10,14 @@ import type { Database } from './schema.ts'
 export interface RankedStanding extends Standing {
   readonly wallet: string
   readonly display: string
-  /** The name of the claim, else of the worker; null without either. */
+  /** From the claim, else the worker; null without either. */
   readonly displayName: string | null
   readonly claimed: boolean
-  /** The name resembles one that another wallet had before. */
+  /** Resembles a name that another wallet used first. */
   readonly looksLikeAnother: boolean
 }
 
-/** Wallets with receipts that count, best first; ties by the earlier first receipt, then the wallet. */
+/** Best first; ties by the earlier first receipt, then the wallet. */
 export async function topStandings(
   db: Kysely<Database>,
   limit: number,
@@ -53,7 +52,6 @@ export async function topStandings(
   }))
 }
 
-/** The rank of a wallet from 1; null without a receipt that counts. */
 export async function rankOf(db: Kysely<Database>, walletId: string): Promise<number | null> {
   const standing = await standingOf(db, walletId)
   if (standing.receipts <= 0) return null

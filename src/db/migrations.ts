@@ -1,4 +1,3 @@
-/** The schema of the database as a list of migrations, and the runner that applies them. */
 import type { Kysely } from 'kysely'
 
 import { alertsSchema } from './baseline/alerts.ts'
@@ -15,15 +14,14 @@ import { DatabaseRefusedError } from './errors.ts'
 import { sql } from './kysely.ts'
 
 export interface Migration {
-  /** Number and topic. Stored in the database, so never changed. */
+  /** Stored in the database, so never changed. */
   readonly name: string
-  /** Statements that run in order, in the transaction of the whole run. Tables are STRICT. */
+  /** Run in one transaction. Tables are STRICT. */
   readonly up: readonly string[]
 }
 
 const baseline = {
   name: '0001_baseline',
-  // Tables follow those that they reference.
   up: [
     ...pollsSchema,
     ...writesSchema,
@@ -40,11 +38,7 @@ const baseline = {
 
 export const migrations: readonly Migration[] = [baseline]
 
-/**
- * Applies missing migrations in one transaction: where one fails, the file stays as it was. Safe to run in two processes
- * at once.
- * @throws DatabaseRefusedError where the file has migrations that this program does not know.
- */
+/** One transaction, safe in concurrent processes. @throws DatabaseRefusedError for unknown migrations */
 export async function migrate<DB>(
   db: Kysely<DB>,
   known: readonly Migration[] = migrations,
@@ -63,7 +57,7 @@ export async function migrate<DB>(
   })
 }
 
-/** For readers, which cannot migrate. @throws DatabaseRefusedError unless the file has exactly the known migrations. */
+/** For readers, which cannot migrate. @throws DatabaseRefusedError unless the file has exactly the known migrations */
 export async function refuseOtherSchema<DB>(
   db: Kysely<DB>,
   known: readonly Migration[] = migrations,

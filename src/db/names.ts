@@ -1,4 +1,4 @@
-/** Skeletons of display names, and who had each first: workers, claims and partners together. */
+/** Skeletons of display names of workers, claims and partners, with the first user of each. */
 import type { Kysely } from 'kysely'
 
 import { skeletonOf } from '../core/look-alike.ts'
@@ -7,7 +7,7 @@ import type { Database } from './schema.ts'
 
 export type NameKind = 'worker' | 'claim' | 'partner'
 
-/** Stores the skeleton of a name; a name with the same skeleton keeps its time. */
+/** A name with the same skeleton keeps its time. */
 export async function putName(
   db: Kysely<Database>,
   named: {
@@ -36,14 +36,14 @@ export async function putName(
     .execute()
 }
 
-/** Those of the wallets whose name resembles one that another wallet had before. */
+/** Wallets whose name resembles one that another wallet used first. */
 export async function lookAlikes(
   db: Kysely<Database>,
   kind: NameKind,
   wallets: readonly string[],
 ): Promise<ReadonlySet<string>> {
   if (wallets.length === 0) return new Set()
-  // `exists`, so that a name used by thousands costs no more than others.
+  // `exists` keeps names used by thousands as cheap as others.
   const rows = await db
     .selectFrom('names as own')
     .select('own.wallet')

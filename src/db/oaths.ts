@@ -1,4 +1,4 @@
-/** The public history of oaths and of partners' writes; append-only, enforced by triggers. */
+/** Append-only, enforced by triggers. */
 import type { Kysely } from 'kysely'
 
 import { countRows } from './queries.ts'
@@ -25,7 +25,7 @@ const columns = recordColumns<OathHistoryTable>()(
   'created_at',
 )
 
-/** Appends in the transaction of the write and returns the sequence number of the row. */
+/** Returns the sequence number. */
 export async function appendOath(db: Kysely<Database>, row: NewOathRow): Promise<number> {
   const { seq } = await db
     .insertInto('oath_history')
@@ -35,7 +35,7 @@ export async function appendOath(db: Kysely<Database>, row: NewOathRow): Promise
   return seq
 }
 
-/** Rows of a handle, newest first; `before` is the last sequence number of the previous page. */
+/** Newest first; `before` is the last sequence number of the previous page. */
 export async function oathsOfHandle(
   db: Kysely<Database>,
   handle: string,
@@ -46,7 +46,6 @@ export async function oathsOfHandle(
   return await query.orderBy('seq', 'desc').limit(page.limit).execute()
 }
 
-/** Whether a wallet has sworn or signed anything for a handle. */
 export async function isInOathHistory(
   db: Kysely<Database>,
   handle: string,
@@ -62,7 +61,6 @@ export async function isInOathHistory(
   return row !== undefined
 }
 
-/** Counts the rows of a handle after a time. */
 export async function countPartnerWrites(
   db: Kysely<Database>,
   handle: string,

@@ -13,22 +13,17 @@ import { createWriter } from './writer.ts'
 import type { Write, WriteObserver } from './writer.ts'
 
 export interface OpenOptions {
-  /** `sqlite:` and a path, as in `DATABASE_URL`, or a path. */
+  /** A path, or `sqlite:` and a path. */
   readonly url: string
-  /** Refuses writes; the file must have the current schema. */
   readonly readOnly?: boolean
-  /** Creates a missing file and its folder (default). */
   readonly create?: boolean
-  /**
-   * Reads every page, about a second per 1–2 GB: before the start for small files, else beside the first queries.
-   * Damage found later goes to `onBroken`.
-   */
+  /** Reads every page (1 s per 1–2 GB), before the start for small files. Later findings go to `onBroken`. */
   readonly quickCheck?: boolean
-  /** Larger files are checked beside the first queries; 32 MiB by default. */
+  /** Default 32 MiB. */
   readonly checkFirstUpToBytes?: number
-  /** Limit for one transaction to hold the connection; twice that for one `write`. */
+  /** For one transaction; twice that for one `write`. */
   readonly heldLimitMs?: number
-  /** How long a transaction waits while another process writes (5 s). */
+  /** Wait for another process's transaction; default 5 s. */
   readonly lockPatienceMs?: number
   readonly onBroken?: (error: DatabaseBrokenError) => void
   /** `others`: leaves checkpoints to Litestream, which must see every frame first. */
@@ -37,13 +32,11 @@ export interface OpenOptions {
 }
 
 export interface OpenDatabase {
-  /** The writer's connection, for single statements and migrations; other writes go through `write`. */
+  /** The writer's connection, for single statements and migrations. Use `write` for everything else. */
   readonly db: Kysely<Database>
   readonly reader: Kysely<Database>
   readonly write: Write<Database>
-  /** The failure that prevents further writes, or null. */
   readonly broken: () => DatabaseBrokenError | null
-  /** Waits for running writes, then closes both connections. */
   readonly close: () => Promise<void>
   readonly path: string
 }
@@ -58,7 +51,7 @@ const busyPauseMs = 10
 
 const oldestSqlite = [3, 51, 3] as const
 
-/** Set on every connection and read back. WAL with FULL makes a commit survive a loss of power. */
+/** Set on every connection and verified. WAL with FULL makes commits survive a power loss. */
 export const settings = {
   busy_timeout: 5000,
   journal_mode: 'wal',
@@ -71,21 +64,17 @@ export const settings = {
   mmap_size: 0,
 } as const satisfies Record<string, number | string>
 
-/** For the writing connection, whose inserts touch pages all over large indexes. */
+/** Inserts touch pages all over large indexes. */
 const writerCacheKib = 16_384
 
-/**
- * Opens and migrates the database.
- * @throws DatabaseRefusedError where a setting has no effect, or the file belongs to another program or a later
- * version; DatabaseBrokenError where `quickCheck` finds damage
- */
+/** @throws DatabaseRefusedError for an ineffective setting or foreign file, DatabaseBrokenError for damage */
 export async function openDatabase(options: OpenOptions): Promise<OpenDatabase> {
   const { readOnly = false, create = true, quickCheck = false, heldLimitMs = 5000 } = options
   const { lockPatienceMs, checkFirstUpToBytes = defaultCheckFirstBytes } = options
-  let isTold = false
+  let isReported = false
   const onBroken = (error: DatabaseBrokenError): void => {
-    if (isTold) return
-    isTold = true
+    if (isReported) return
+    isReported = true
     options.onBroken?.(error)
   }
   const path = pathOf(options.url)
@@ -150,7 +139,7 @@ function refuseWrite(): Promise<never> {
   return Promise.reject(new Error('The database was opened read-only.'))
 }
 
-/** @throws DatabaseRefusedError for databases in memory and URLs with more than a path */
+/** @throws DatabaseRefusedError for in-memory databases and URLs with more than a path */
 function pathOf(url: string): string {
   const path = url.startsWith('sqlite:')
     ? url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '')
@@ -168,7 +157,7 @@ function pathOf(url: string): string {
   return resolve(path)
 }
 
-/** @throws DatabaseRefusedError for a version of SQLite that can damage the file. */
+/** @throws DatabaseRefusedError for versions of SQLite that can damage the file */
 export function refuseOldSqlite(version: string): void {
   const parts = version.split('.').map(Number)
   for (const [index, oldest] of oldestSqlite.entries()) {
@@ -196,7 +185,7 @@ async function apply(db: Kysely<Database>, wanted: Record<string, number | strin
   }
 }
 
-/** Retries statements that SQLite refuses as busy at once, such as the change to WAL, whatever busy_timeout is. */
+/** Retries statements that SQLite refuses as busy despite `busy_timeout`, such as the change to WAL. */
 async function whileBusy<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -208,12 +197,9 @@ async function whileBusy<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/**
- * Whether the file is marked as this program's; false where it is empty. Runs before any setting, which would change
- * another program's file.
- */
+/** False for an empty file. Runs before any setting, which would change another program's file. */
 async function isMarked(db: Kysely<Database>): Promise<boolean> {
-  // One statement, so that a schema that another process creates is seen with its mark.
+  // One statement, so that a schema created concurrently is seen with its mark.
   const { rows } = await sql<{ application: number; entries: number }>`
     select application_id as application, (select count(*) from sqlite_schema) as entries
     from pragma_application_id
@@ -233,7 +219,6 @@ async function check(db: Kysely<Database>): Promise<void> {
   if (found !== 'ok') throw new DatabaseBrokenError(`The file is damaged: ${String(found)}`)
 }
 
-/** Runs the check on a separate connection beside the first queries. */
 function startCheck(
   path: string,
   heldLimitMs: number,
@@ -253,7 +238,7 @@ function startCheck(
     }
   }
   const ended = run().catch((error: unknown) => {
-    // Other errors are not findings: queries report them.
+    // Other errors are not damage: queries report them.
     if (!isStopped && error instanceof DatabaseBrokenError) onBroken(error)
   })
   return {

@@ -1,4 +1,3 @@
-/** The escrow of pacts as read from its chain, and the verified receipts that name a pact. */
 import type { Kysely, Transaction } from 'kysely'
 
 import type { EscrowPact } from '../core/pact/escrow.ts'
@@ -10,7 +9,7 @@ import { recordColumns, toRow } from './rows.ts'
 import type { Database } from './schema.ts'
 import type { EscrowEventsTable, EscrowReadingsTable } from './tables/pacts.ts'
 
-/** Progress of reading an escrow, with the final block that the next reading starts from. */
+/** `finalHash`: hash of the final block at which the next reading starts. */
 export interface StoredReading extends EscrowReading {
   readonly finalHash: string
   readonly revision: number
@@ -35,7 +34,7 @@ const eventColumns = recordColumns<EscrowEventsTable>()(
   'favor_recipient',
 )
 
-/** Null where the escrow (lower-case address) was never read. */
+/** Null before the first reading. `escrow`: lower-case address. */
 export async function escrowReading(
   db: Kysely<Database>,
   escrow: string,
@@ -48,7 +47,7 @@ export async function escrowReading(
   return row === undefined ? null : { ...row, caughtUp: row.caughtUp === 1 }
 }
 
-/** Logs, in chain order, and state of every pact by its number. */
+/** By pact number; logs in chain order. */
 export async function pactsOnChain(
   db: Kysely<Database>,
 ): Promise<ReadonlyMap<number, PactOnChain>> {
@@ -90,14 +89,11 @@ export interface ReadEscrow {
   readonly reading: Omit<StoredReading, 'revision'>
   /** Every log above the stored final block. */
   readonly events: readonly EscrowEvent[]
-  /** States by pact number; null deletes the stored state. */
+  /** By pact number; null deletes the stored state. */
   readonly states: ReadonlyMap<number, EscrowPact | null>
 }
 
-/**
- * Stores a reading and returns whether any log or state changed. Logs above `aboveBlock` are replaced, which deletes
- * those of reorganised blocks.
- */
+/** Replaces logs above `aboveBlock`, including reorganised ones; returns whether anything changed. */
 export async function saveReading(
   tx: Transaction<Database>,
   escrow: string,
@@ -145,12 +141,11 @@ export async function saveReading(
   return changed
 }
 
-/** All logs and states as one text; there are tens of pacts, not thousands. */
+/** All logs and states as text; there are only tens of pacts. */
 async function contentToken(db: Kysely<Database>): Promise<string> {
   return toJsonText({ pacts: [...(await pactsOnChain(db))].map(([id, pact]) => ({ id, ...pact })) })
 }
 
-/** Deletes everything read from the escrow; the next reading starts anew. */
 export async function forgetEscrow(tx: Transaction<Database>): Promise<void> {
   for (const table of ['escrow_events', 'escrow_pacts', 'escrow_readings'] as const) {
     await tx.deleteFrom(table).execute()
@@ -159,7 +154,7 @@ export async function forgetEscrow(tx: Transaction<Database>): Promise<void> {
 
 const receiptsLimit = 20_000
 
-/** Chain-verified receipts with a job id `pact-<N>`, in block order. */
+/** Verified receipts with a job id `pact-<N>`, in block order. */
 export async function verifiedPactReceipts(db: Kysely<Database>): Promise<readonly PactReceipt[]> {
   const rows = await db
     .selectFrom('receipts')
@@ -179,7 +174,7 @@ export async function verifiedPactReceipts(db: Kysely<Database>): Promise<readon
       'receipt_checks.block_at as blockAt',
     ])
     .where(sql<boolean>`receipts.job_id glob 'pact-[1-9]*'`)
-    // Unary plus disables the indexes of these two: nearly all receipts are verified, few are of a pact.
+    // Unary plus disables these indexes: nearly all receipts are verified, but few belong to a pact.
     .where(sql<boolean>`+receipts.onchain = 'verified'`)
     .where(sql<boolean>`+receipts.verification = 'verified'`)
     .orderBy('receipt_checks.block_number')

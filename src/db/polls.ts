@@ -1,4 +1,3 @@
-/** Polls of the rails, all of them stored, and the state of each rail that results from them. */
 import type { Insertable, Kysely } from 'kysely'
 
 import type { JsonObject } from '../core/canonical-json.ts'
@@ -26,7 +25,7 @@ export interface StoredPoll extends NewPoll {
   readonly evidence: JsonObject
 }
 
-/** Figures are JSON objects whose shape the caller declares and checks. */
+/** Callers declare and check the shape of the figures. */
 export interface StoredRailState<Figures extends object = JsonObject> extends Omit<
   StateRow,
   'figures'
@@ -93,7 +92,7 @@ export interface HistoryRange {
   readonly from?: string
 }
 
-/** Polls of one rail, newest first. */
+/** Newest first. */
 export async function historyOf(
   db: Kysely<Database>,
   rail: string,
@@ -110,7 +109,7 @@ export async function historyOf(
   return (await query.execute()).map(toPoll)
 }
 
-/** Polls of all rails after an id, oldest first. */
+/** Oldest first. */
 export async function pollsAfter(
   db: Kysely<Database>,
   afterId: number,
@@ -126,7 +125,7 @@ export async function pollsAfter(
   return rows.map(toPoll)
 }
 
-/** Every poll by rail, newest first. A year of 60 rails is some 90,000 polls. */
+/** Newest first. A year of 60 rails is about 90,000 polls. */
 export async function allHistory(
   db: Kysely<Database>,
   from = '',
@@ -148,7 +147,6 @@ export async function allHistory(
   return byRail
 }
 
-/** The state of every rail that has one, by rail. */
 export async function loadRailStates(
   db: Kysely<Database>,
 ): Promise<ReadonlyMap<string, StoredRailState>> {
@@ -158,7 +156,6 @@ export async function loadRailStates(
   )
 }
 
-/** Replaces the state of the rail, in the transaction of the poll that changed it. */
 export async function saveRailState(
   db: Kysely<Database>,
   state: StoredRailState<object>,

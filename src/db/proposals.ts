@@ -1,4 +1,3 @@
-/** Skills that were proposed for the taxonomy, and the decisions about them. */
 import type { Kysely } from 'kysely'
 
 import { stringsFromJsonText, toJsonText } from './json.ts'
@@ -10,7 +9,6 @@ import type { SkillProposalsTable } from './tables/feedback.ts'
 type Row = Omit<RecordOf<SkillProposalsTable>, 'network'>
 
 export interface ProposalRecord extends Omit<Row, 'surface'> {
-  /** Rail slugs. */
   readonly surface: readonly string[]
 }
 
@@ -37,7 +35,6 @@ function toRecord(row: Row): ProposalRecord {
   return { ...row, surface: stringsFromJsonText(row.surface) }
 }
 
-/** Stores a pending proposal. */
 export async function insertProposal(db: Kysely<Database>, proposal: NewProposal): Promise<void> {
   const pending = { status: 'pending', reason: null, decidedAt: null } as const
   const surface = toJsonText(proposal.surface)
@@ -47,7 +44,7 @@ export async function insertProposal(db: Kysely<Database>, proposal: NewProposal
     .execute()
 }
 
-/** Times of proposals from one of the network hashes after a time, oldest first. */
+/** Oldest first. */
 export async function proposalTimes(
   db: Kysely<Database>,
   networks: readonly string[],
@@ -89,10 +86,7 @@ export async function isAcceptedSlug(db: Kysely<Database>, slug: string): Promis
   return row !== undefined
 }
 
-/**
- * Decides a pending proposal; null where there is none. An accepted skill is in the taxonomy from the next build on.
- * Throws a unique violation where the slug was accepted before.
- */
+/** Null if not pending. Throws a unique violation for an already accepted slug. */
 export async function decideProposal(
   db: Kysely<Database>,
   id: string,

@@ -1,9 +1,7 @@
-/** Queries that every area needs. */
 import type { SelectQueryBuilder } from 'kysely'
 
 import { sql } from './kysely.ts'
 
-/** The number of rows that a query without a select list matches. */
 export async function countRows<DB, Tables extends keyof DB>(
   query: SelectQueryBuilder<DB, Tables, object>,
 ): Promise<number> {

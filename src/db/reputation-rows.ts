@@ -1,9 +1,8 @@
-/** Entries of the reputation ledger, and the standing of each wallet, as records. */
 import { recordColumns } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { ReputationLedgerTable, ReputationTable } from './tables/receipts.ts'
 
-/** The owner of a ledger: the key of its rows, and the form that responses show. */
+/** `id` is the key of rows, `display` the form in responses. */
 export interface LedgerWallet {
   readonly id: string
   readonly display: string

@@ -1,4 +1,4 @@
-/** The append-only reputation ledger, and the standing of each wallet, updated by every entry. */
+/** Append-only; every entry updates the wallet's standing. */
 import type { Kysely } from 'kysely'
 
 import type { ReputationEntry } from '../contract/schemas/reputation.ts'
@@ -17,7 +17,6 @@ import { toRow } from './rows.ts'
 import type { Database } from './schema.ts'
 import type { ReputationLedgerTable, ReputationTable } from './tables/receipts.ts'
 
-/** The standing of a wallet; `noStanding` without entries. */
 export async function standingOf(db: Kysely<Database>, walletId: string): Promise<Standing> {
   const row = await db
     .selectFrom('reputation')
@@ -27,7 +26,7 @@ export async function standingOf(db: Kysely<Database>, walletId: string): Promis
   return row ?? noStanding
 }
 
-/** Appends an entry in the transaction of its cause, and updates and returns the standing. */
+/** Returns the updated standing. */
 export async function appendEntry(
   db: Kysely<Database>,
   wallet: LedgerWallet,
@@ -59,11 +58,7 @@ export interface Grant {
   readonly now: string
 }
 
-/**
- * Appends what a verified receipt earns: the n-th receipt of one payer weighs 1/n, one from the worker's own wallet
- * nothing. A receipt without a payment earns nothing and has no rank. A trigger refuses to let a receipt earn twice
- * unless it was reversed in between.
- */
+/** The n-th receipt of a payer weighs 1/n, one from the worker's own wallet 0. A trigger prevents double earnings. */
 export async function grantReceipt(
   db: Kysely<Database>,
   grant: Grant,
@@ -75,7 +70,7 @@ export async function grantReceipt(
   return { valueMicroUsdc: entry.valueMicroUsdc, standing }
 }
 
-/** The entry of `grantReceipt`. `lastRank` is the rank of the payer's previous receipt, or 0. */
+/** `lastRank`: rank of the payer's previous receipt, or 0. */
 export function grantEntry(grant: Grant, lastRank: number): NewEntry {
   const { wallet, payer, amountMicroUsdc, tenths, now } = grant
   const payerRank = takesRank(grant) ? lastRank + 1 : null
@@ -110,7 +105,7 @@ async function lastPayerRank(db: Kysely<Database>, wallet: string, payer: string
   return row?.payer_rank ?? 0
 }
 
-/** Appends the difference that better evidence earns, aged like the first entry. Null where there is none. */
+/** Appends the difference for better evidence, aged like the first entry; null without one. */
 export async function raiseEvidence(
   db: Kysely<Database>,
   wallet: LedgerWallet,
@@ -141,10 +136,7 @@ export async function raiseEvidence(
   })
 }
 
-/**
- * Appends what a receipt earns that its chain has confirmed: the full value, or the difference to what it has earned.
- * After a reversal it earns again with its earlier rank.
- */
+/** Appends the full value once confirmed on-chain, or the difference. A reversed receipt keeps its earlier rank. */
 export async function grantOnchain(
   db: Kysely<Database>,
   grant: Omit<Grant, 'tenths'>,
@@ -162,10 +154,7 @@ export async function grantOnchain(
   else await appendEntry(db, wallet, grantEntry(confirmed, rank - 1))
 }
 
-/**
- * Reverses what a receipt has earned by an entry aged like the first one, so that both cancel at all times. Null where
- * it has earned nothing, or is reversed.
- */
+/** Appends an entry aged like the first, so that both always cancel; null without earnings. */
 export async function reverseReceipt(
   db: Kysely<Database>,
   wallet: LedgerWallet,
@@ -211,17 +200,16 @@ async function entriesOfReceipt(
     .execute()
 }
 
-/** What a receipt has earned and not lost again, beginning with the entry that verified it. */
 function unreversedEntries(entries: readonly StoredEntry[]): readonly StoredEntry[] {
   return entries.slice(entries.findLastIndex(({ kind }) => kind === 'receipt_reversed') + 1)
 }
 
-/** Earnings of a receipt so far in micro-USDC. */
+/** Micro-USDC. */
 export async function earnedBy(db: Kysely<Database>, receiptId: string): Promise<number> {
   return sumOf(await entriesOfReceipt(db, receiptId)).valueMicroUsdc
 }
 
-/** At most `limit` entries of a wallet as responses show them, newest first, before a sequence number. */
+/** Newest first, before a sequence number. */
 export async function listEntries(
   db: Kysely<Database>,
   wallet: LedgerWallet,
@@ -247,7 +235,6 @@ export async function listEntries(
   }))
 }
 
-/** The time of the newest entry; null before the first. */
 export async function newestEntryAt(db: Kysely<Database>): Promise<string | null> {
   const row = await db
     .selectFrom('reputation_ledger')

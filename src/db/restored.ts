@@ -1,7 +1,4 @@
-/**
- * When the file was restored from a backup. Effects of messages signed before may be missing from it, so repeats of
- * them cannot be told from new ones.
- */
+/** Messages signed before a restore may have been used in the lost part of the file, so repeats cannot be detected. */
 import type { Kysely } from 'kysely'
 
 import { parseTime } from '../core/time.ts'
@@ -15,10 +12,10 @@ export async function setRestoredAt(db: Kysely<Database>, restoredAt: string): P
   await setMeta(db, RESTORED_AT, restoredAt)
 }
 
-/** Cached per opening: a file is restored only while no process has it open. */
+/** Cached per opening: files are restored only while closed. */
 const known = new WeakMap<object, Promise<number | null>>()
 
-/** Unix milliseconds; null where the file was never restored. */
+/** Unix milliseconds; null if never restored. */
 export async function restoredAtMs(database: Pick<OpenDatabase, 'reader'>): Promise<number | null> {
   const found = known.get(database) ?? look(database.reader)
   known.set(database, found)

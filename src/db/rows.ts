@@ -1,4 +1,4 @@
-/** Columns in snake_case, as SQL has them, and records in camelCase. */
+/** Maps snake_case columns to camelCase records. */
 import type { Insertable, Selectable } from 'kysely'
 
 type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
@@ -13,19 +13,18 @@ type CamelKeys<Row> = {
 type Aliased<Column extends string> =
   Column extends CamelCase<Column> ? Column : `${Column} as ${CamelCase<Column>}`
 
-/** A row of a table as a record; JSON columns are still text. */
+/** JSON columns are still text. */
 export type RecordOf<Table, Column extends keyof Table = keyof Table> = CamelKeys<
   Pick<Selectable<Table>, Column & keyof Selectable<Table>>
 >
 
-/** A record to insert into a table. */
 export type NewRecordOf<Table> = CamelKeys<Insertable<Table>>
 
 function camelCase(column: string): string {
   return column.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** Select list that gives the columns as camelCase members, so that rows are records without mapping. */
+/** Select list with camelCase aliases, so that rows need no mapping. */
 export function recordColumns<Table>() {
   return <const Column extends keyof Table & string>(
     ...columns: readonly Column[]
@@ -39,7 +38,6 @@ export function recordColumns<Table>() {
 
 const columnNames = new Map<string, string>()
 
-/** The column of a record's member. */
 export function columnOf(member: string): string {
   let column = columnNames.get(member)
   if (column === undefined) {
@@ -49,7 +47,6 @@ export function columnOf(member: string): string {
   return column
 }
 
-/** The row of a record: its members under the names of columns. */
 export function toRow<Table>(
   record: NewRecordOf<Table> & { readonly seq?: never },
 ): Insertable<Table> {

@@ -1,11 +1,9 @@
-/** Runs of the cron jobs. */
 import type { Kysely } from 'kysely'
 
 import { recordColumns } from './rows.ts'
 import type { RecordOf } from './rows.ts'
 import type { Database, JobRunsTable } from './schema.ts'
 
-/** Every cron job. */
 export const jobNames = ['poll', 'build', 'expire', 'webhooks', 'pacts', 'receipts'] as const
 export type JobName = (typeof jobNames)[number]
 
@@ -22,7 +20,6 @@ const columns = recordColumns<JobRunsTable>()(
   'detail',
 )
 
-/** Returns the id of the run, for `finishRun`. */
 export async function startRun(
   db: Kysely<Database>,
   job: string,
@@ -36,7 +33,7 @@ export async function startRun(
   return id
 }
 
-/** Finishes a run; false where it was finished before. */
+/** False if it was finished before. */
 export async function finishRun(
   db: Kysely<Database>,
   id: number,
@@ -62,7 +59,6 @@ function lastRunIds(db: Kysely<Database>) {
     .groupBy('job')
 }
 
-/** The last run of each job, by job. */
 export async function lastRuns(db: Kysely<Database>): Promise<ReadonlyMap<string, RunRecord>> {
   const rows = await db
     .selectFrom('job_runs')
@@ -73,7 +69,7 @@ export async function lastRuns(db: Kysely<Database>): Promise<ReadonlyMap<string
   return new Map(rows.map((row) => [row.job, row]))
 }
 
-/** The last successful end of each job, RFC 3339; jobs without one are absent. */
+/** RFC 3339; jobs without a success are absent. */
 export async function lastSuccesses(
   db: Kysely<Database>,
   jobs: readonly string[],
@@ -93,7 +89,7 @@ export async function lastSuccesses(
   return found
 }
 
-/** Deletes runs that started before a time, except the last of each job; returns their number. */
+/** Keeps the last run of each job; returns the number of deleted runs. */
 export async function dropRunsBefore(db: Kysely<Database>, time: string): Promise<number> {
   const dropped = await db
     .deleteFrom('job_runs')

@@ -1,17 +1,17 @@
-/** Isolation of one write from the others of its transaction: a savepoint and a `tx` of its own. */
+/** Isolates each write of a shared transaction by a savepoint and its own `tx`. */
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely'
 
 import { ConnectionHeldError } from './errors.ts'
 import type { Sqlite3Connection } from './sqlite3/connection.ts'
 
 export interface Savepoint {
-  /** Starts a write. Its savepoint is set before its first change; the first write's exists already. */
+  /** Starts a write. Its savepoint is set before its first change. */
   readonly next: () => void
   readonly ensure: () => Promise<void>
   readonly undo: () => Promise<void>
 }
 
-/** Sets the first savepoint in the round trip that begins the transaction. */
+/** Sent with the `begin` of the transaction, to save a round trip. */
 export const firstSavepoint = 'savepoint job'
 
 /** Successive, never nested savepoints of a transaction that began with `firstSavepoint`. */
@@ -37,7 +37,7 @@ export function createSavepoint(connection: Sqlite3Connection): Savepoint {
   }
 }
 
-/** The connection of one write, closed to it when its work ends. */
+/** The connection of one write; unusable after its work has ended. */
 export class JobConnection implements DatabaseConnection {
   readonly #connection: Sqlite3Connection
   readonly #savepoint: Savepoint
@@ -66,7 +66,7 @@ export class JobConnection implements DatabaseConnection {
     return this.#connection.streamQuery()
   }
 
-  /** Closes the connection and waits for a running query; returns whether there was one. */
+  /** Waits for a running query; returns whether there was one. */
   async end(): Promise<boolean> {
     this.#ended = true
     if (this.#running === null) return false
@@ -80,7 +80,7 @@ export class JobConnection implements DatabaseConnection {
   }
 }
 
-/** @throws ConnectionHeldError when `work` takes longer, for instance because it waits for a write of its own */
+/** @throws ConnectionHeldError if `work` takes longer, for instance by waiting for its own write */
 export function withinWorkLimit<T>(work: Promise<T>, limitMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {

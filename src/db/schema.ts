@@ -1,4 +1,4 @@
-/** The tables. Times are RFC 3339 text in UTC with milliseconds, money is an integer of micro-USDC, JSON is text. */
+/** Times are RFC 3339 UTC text with milliseconds, money is integer micro-USDC, JSON is text. */
 import type { Generated, GeneratedAlways } from 'kysely'
 
 import type { Severity } from '../core/flags/kind.ts'

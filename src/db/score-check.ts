@@ -1,4 +1,3 @@
-/** Recomputes every standing from its entries and compares it with the stored one. */
 import type { Kysely } from 'kysely'
 
 import { applyEntry, noStanding } from '../core/reputation.ts'
@@ -15,7 +14,7 @@ export interface ScoreDifference {
 
 const entriesPerPage = 5000
 
-/** Every stored standing must be equal to the last bit. Runs in one read transaction of the caller. */
+/** Standings must match to the last bit. Run in a read transaction. */
 export async function recomputeScores(db: Kysely<Database>): Promise<{
   readonly wallets: number
   readonly entries: number

@@ -11,7 +11,6 @@ export interface ViewCount {
 /** SQLite accepts 32,766 parameters. */
 const rowsPerInsert = 5000
 
-/** Adds counts; several of one batch may share slug and hour. */
 export async function addViews(db: Kysely<Database>, batch: readonly ViewCount[]): Promise<void> {
   for (let start = 0; start < batch.length; start += rowsPerInsert) {
     const rows = batch
@@ -29,7 +28,7 @@ export async function addViews(db: Kysely<Database>, batch: readonly ViewCount[]
   }
 }
 
-/** Views from `hour` on (inclusive) by slug. */
+/** `hour` is inclusive. */
 export async function viewsSince(
   db: Kysely<Database>,
   hour: number,

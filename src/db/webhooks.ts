@@ -1,7 +1,4 @@
-/**
- * The outbox of webhooks. Rows are inserted in the transaction that moves the cursor over their events, and leave
- * `pending` once. A lease names the sender; its version voids the results of earlier holders.
- */
+/** Outbox: rows are inserted with the cursor's move and leave `pending` once; leases are fenced by version. */
 import type { Kysely } from 'kysely'
 
 import { recordColumns, toRow } from './rows.ts'
@@ -16,7 +13,7 @@ export type NewDelivery = Pick<
   'id' | 'subscriptionId' | 'eventSeq' | 'type' | 'payload' | 'createdAt'
 >
 
-/** A delivery that its holder may send once, until the lease ends. */
+/** May be sent once, until the lease ends. */
 export interface DeliveryLease
   extends
     Pick<WebhookDelivery, 'id' | 'subscriptionId' | 'payload'>,
@@ -48,7 +45,7 @@ const columns = recordColumns<AlertDeliveriesTable>()(
   'finished_at',
 )
 
-/** Adds a delivery that is due at once; false where the subscription has one for the event. */
+/** Due at once; false if the subscription already has one for the event. */
 export async function enqueueDelivery(
   db: Kysely<Database>,
   delivery: NewDelivery,
@@ -78,7 +75,6 @@ export async function enqueueDelivery(
   return inserted.numInsertedOrUpdatedRows === 1n
 }
 
-/** Whether a test of the subscription is pending. */
 export async function hasPendingTest(
   db: Kysely<Database>,
   subscriptionId: string,
@@ -110,16 +106,12 @@ export async function deliveriesOf(
   return await query.execute()
 }
 
-/** Whether any delivery is due, so that a round without work writes nothing. */
 export async function isDeliveryDue(db: Kysely<Database>, now: string): Promise<boolean> {
   const row = await dueQuery(db, now).select('alert_deliveries.id').limit(1).executeTakeFirst()
   return row !== undefined
 }
 
-/**
- * Leases due deliveries, at most one of each subscription, the longest due first. No other caller gets them until
- * `leasedUntil`.
- */
+/** Longest due first, at most one per subscription, exclusive until `leasedUntil`. */
 export async function leaseDeliveries(
   tx: Kysely<Database>,
   lease: { readonly now: string; readonly leasedUntil: string; readonly limit: number },
@@ -170,7 +162,7 @@ function dueQuery(db: Kysely<Database>, now: string) {
     )
 }
 
-/** Stores the result of an attempt; false, and nothing stored, where the lease has passed to another holder. */
+/** False, and nothing stored, if another holder has the lease. */
 export async function settleDelivery(
   tx: Kysely<Database>,
   held: Pick<DeliveryLease, 'id' | 'leaseVersion'>,
@@ -195,7 +187,6 @@ export async function settleDelivery(
   return updated.numUpdatedRows === 1n
 }
 
-/** Marks all pending deliveries of a subscription as dead. */
 export async function failPendingDeliveries(
   tx: Kysely<Database>,
   subscriptionId: string,
@@ -216,7 +207,7 @@ export async function failPendingDeliveries(
     .execute()
 }
 
-/** Deletes deliveries that finished before a time; returns their number. */
+/** Returns the number of deleted deliveries. */
 export async function dropDeliveriesBefore(tx: Kysely<Database>, time: string): Promise<number> {
   const dropped = await tx
     .deleteFrom('alert_deliveries')

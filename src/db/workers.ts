@@ -1,4 +1,3 @@
-/** Registered workers. */
 import type { Kysely } from 'kysely'
 
 import type { Worker } from '../contract/schemas/worker.ts'
@@ -54,7 +53,7 @@ export interface WorkerInput {
   readonly now: string
 }
 
-/** Registers a wallet, or replaces its profile; the time of registration stays. */
+/** Keeps the time of registration. */
 export async function putWorker(
   db: Kysely<Database>,
   input: WorkerInput,
@@ -101,7 +100,7 @@ export async function findWorker(db: Kysely<Database>, walletId: string): Promis
   return marked?.worker ?? null
 }
 
-/** Rows as workers; names that resemble earlier ones are marked. */
+/** Marks names that resemble earlier ones. */
 async function withMarks(db: Kysely<Database>, rows: readonly Row[]): Promise<ListedWorker[]> {
   const marked = await lookAlikes(
     db,
@@ -120,11 +119,11 @@ async function withMarks(db: Kysely<Database>, rows: readonly Row[]): Promise<Li
 export interface WorkerFilter {
   readonly skill?: string
   readonly wallet?: string
-  /** RFC 3339: registered after it. */
+  /** RFC 3339, exclusive. */
   readonly since?: string
 }
 
-/** At most `limit` workers, newest first, before the sequence number `before`. */
+/** Newest first, before the sequence number `before`. */
 export async function listWorkers(
   db: Kysely<Database>,
   page: { readonly limit: number; readonly before: number | null; readonly filter?: WorkerFilter },

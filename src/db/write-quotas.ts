@@ -1,11 +1,10 @@
-/** What the write quotas of callers are checked against. */
 import type { Kysely } from 'kysely'
 
 import { sql } from './kysely.ts'
 import { countRows } from './queries.ts'
 import type { Database } from './schema.ts'
 
-/** Jobs of a poster that accept bids. A passed deadline counts as closed, written or not. */
+/** Jobs past their deadline count as closed, written or not. */
 export async function countOpenJobs(
   db: Kysely<Database>,
   poster: string,
@@ -20,7 +19,6 @@ export async function countOpenJobs(
   )
 }
 
-/** Bids of a bidder that are neither awarded nor rejected nor lapsed. */
 export async function countOpenBids(db: Kysely<Database>, bidder: string): Promise<number> {
   return await countRows(
     db
@@ -30,7 +28,7 @@ export async function countOpenBids(db: Kysely<Database>, bidder: string): Promi
   )
 }
 
-/** The time of a partner's n-th newest write after `after`; null where there are fewer. */
+/** Null for fewer than n writes after `after`. */
 export async function nthLastWrite(
   db: Kysely<Database>,
   handle: string,
@@ -47,7 +45,7 @@ export async function nthLastWrite(
   return row === undefined || row.created_at <= after ? null : row.created_at
 }
 
-/** The same for receipts that only their worker has signed and no chain has confirmed. */
+/** Counts receipts that only their worker has signed and no chain has confirmed. */
 export async function nthLastUnverified(
   db: Kysely<Database>,
   worker: string,
@@ -68,7 +66,7 @@ export async function nthLastUnverified(
 
 export type NetworkWrite = 'registration' | 'receipt'
 
-/** The same for writes from a network, identified by any of its hashes. */
+/** By any of the network's hashes. */
 export async function nthLastOfNetwork(
   db: Kysely<Database>,
   from: { readonly kind: NetworkWrite; readonly networks: readonly string[] },
@@ -95,7 +93,7 @@ export async function insertNetworkWrite(
   await db.insertInto('network_writes').values({ kind, network, created_at: now }).execute()
 }
 
-/** Deletes at most `limit` rows from before a time; returns their number. */
+/** Deletes at most `limit` rows; returns their number. */
 export async function deleteNetworkWrites(
   db: Kysely<Database>,
   before: string,

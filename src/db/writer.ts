@@ -1,7 +1,4 @@
-/**
- * Group commit. Waiting writes share one transaction and one flush to the disk; each has a savepoint, so an error
- * undoes that write alone. Promises settle after the commit: what a caller then acknowledges is durable.
- */
+/** Group commit: queued writes share a transaction and a flush, each with a savepoint; results follow the commit. */
 import type { Kysely } from 'kysely'
 
 import { SingleConnectionProvider, Transaction } from './kysely.ts'
@@ -20,7 +17,6 @@ export type Write<DB> = <T>(work: (tx: Transaction<DB>) => Promise<T>) => Promis
 
 export interface Writer<DB> {
   readonly write: Write<DB>
-  /** Refuses further writes and waits for those in the queue. */
   readonly close: () => Promise<void>
 }
 
@@ -35,13 +31,12 @@ export interface WriteObserver {
   readonly failed: (error: unknown) => void
 }
 
-/** Resolves or rejects the caller after the commit. */
 type Settle = () => void
 
-/** Large enough that the flush does not matter, small enough that the first write need not wait long. */
+/** Large enough to amortise the flush, small enough that the first write need not wait long. */
 const batchLimit = 256
 
-/** @param workLimitMs limit for one `work`, which is then undone and refused */
+/** @param workLimitMs limit for one `work`, which is then rolled back and refused */
 export function createWriter<DB>(
   db: Kysely<DB>,
   connection: Sqlite3Connection,
@@ -91,7 +86,7 @@ export function createWriter<DB>(
     draining = null
   }
 
-  /** Returns the jobs that were not reached because the transaction was lost. */
+  /** Returns jobs not reached because the transaction was lost. */
   async function runBatch(batch: readonly Job<DB>[]): Promise<readonly Job<DB>[]> {
     const settles: Settle[] = []
     let reached = 0

@@ -146,7 +146,7 @@ test('a worker submits 200 self-signed receipts a day, and repeated ones are sti
   expect((await send('/receipts', await unverified('worker', '2'))).status).toBe(201)
   const refused = await send('/receipts', await unverified('worker', '3'))
   expect([refused.status, refused.body['code']]).toEqual([429, 'rate_limited'])
-  expect(refused.body['details']).toContain('issued by a platform or a chain has confirmed')
+  expect(refused.body['details']).toContain('issued by a platform or confirmed on-chain')
   expect(refused.headers.get('ratelimit-policy')).toBe('"unverified-receipts";q=200;w=86400')
   expect((await send('/receipts', first)).status).toBe(200)
   expect((await send('/receipts', await unverified('other', '1'))).status).toBe(201)

@@ -1,4 +1,3 @@
-/** Webhook subscriptions and their deliveries. */
 export const alertsSchema = [
   `create table alert_subscriptions (
     id text primary key,

@@ -1,4 +1,3 @@
-/** Feedback, proposed skills and applications to rails. */
 export const feedbackSchema = [
   `create table feedback (
     id text primary key,

@@ -1,4 +1,3 @@
-/** The job exchange: jobs, bids, deliveries and the transitions of each job. */
 export const jobsSchema = [
   `create table jobs (
     seq integer primary key,
@@ -42,7 +41,6 @@ export const jobsSchema = [
     unique (job_id, bidder)
   ) strict`,
   `create index job_bids_by_job on job_bids (job_id, seq)`,
-  // One award per job.
   `create unique index job_bids_awarded on job_bids (job_id) where status = 'awarded'`,
   `create index job_bids_open_by_bidder on job_bids (bidder) where status = 'open'`,
   `create table job_deliveries (

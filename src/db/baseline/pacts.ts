@@ -1,4 +1,3 @@
-/** The escrow of pacts as read from its chain. */
 export const pactsSchema = [
   `create table escrow_events (
     block integer not null,
@@ -17,7 +16,7 @@ export const pactsSchema = [
     pact_id integer primary key,
     state text not null
   ) strict`,
-  // One row. Blocks up to final_block are never read again; every reading starts above it.
+  // One row. Final blocks are never read again; every reading starts above them.
   `create table escrow_readings (
     escrow text primary key,
     to_block integer not null,

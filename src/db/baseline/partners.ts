@@ -1,4 +1,3 @@
-/** Partners with their subscription and attestation, and every change of a subscription. */
 export const partnersSchema = [
   `create table partners (
     seq integer primary key,

@@ -1,4 +1,3 @@
-/** Payments: one row per authorization, from its reservation until its block is final. */
 export const paymentsSchema = [
   `create table payments (
     seq integer primary key autoincrement,

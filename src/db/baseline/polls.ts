@@ -1,4 +1,3 @@
-/** Polls, the state of each rail, hourly aggregates, flags, events, cron runs and article views. */
 export const pollsSchema = [
   `create table polls (
     id integer primary key,
@@ -33,7 +32,7 @@ export const pollsSchema = [
     cursor text not null,
     primary key (rail, stream)
   ) strict, without rowid`,
-  // With rowids: bodies are large, and a key beside each would spread the index thin.
+  // With rowids: a WITHOUT ROWID table would store the large bodies in the index.
   `create table hourly_aggregates (
     rail text not null,
     stream text not null,
@@ -67,7 +66,7 @@ export const pollsSchema = [
     data text not null,
     created_at text not null
   ) strict`,
-  // No two events share a time, so a time is a position in the feed.
+  // Event times are unique, so a time is a position in the feed.
   `create unique index events_by_time on events (created_at)`,
   `create table job_runs (
     id integer primary key,

@@ -1,4 +1,3 @@
-/** Receipts, what their chains say, the reputation ledger and its sums by wallet. */
 export const receiptsSchema = [
   `create table receipts (
     seq integer primary key,
@@ -91,7 +90,7 @@ export const receiptsSchema = [
     begin select raise(abort, 'the reputation ledger is append-only'); end`,
   `create trigger reputation_ledger_no_delete before delete on reputation_ledger
     begin select raise(abort, 'the reputation ledger is append-only'); end`,
-  // A receipt earns, is reversed, earns again: never the same twice in a row.
+  // Entries alternate: a receipt never earns, or is reversed, twice in a row.
   `create trigger reputation_ledger_once before insert on reputation_ledger
     when new.kind in ('receipt_verified', 'receipt_reversed') and new.receipt_id is not null
     begin

@@ -1,4 +1,3 @@
-/** Workers, claims of leaderboard spots, e-mailed codes and the public oath history. */
 export const workersSchema = [
   `create table workers (
     seq integer primary key,
@@ -19,7 +18,6 @@ export const workersSchema = [
     primary key (skill, wallet)
   ) strict, without rowid`,
   `create index worker_skills_by_wallet on worker_skills (wallet)`,
-  // A wallet and an e-mail address have one claim each.
   `create table claims (
     id integer primary key,
     wallet text unique,

@@ -1,4 +1,3 @@
-/** What makes a write take effect once, and what write quotas count. */
 export const writesSchema = [
   `create table used_messages (
     wallet text not null,

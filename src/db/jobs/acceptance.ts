@@ -1,4 +1,3 @@
-/** Acceptance of a delivery: the exchange's receipt, its reputation entry and the transition, together. */
 import type { Kysely } from 'kysely'
 
 import type { SigningKey } from '../../auth/signing-key.ts'
@@ -14,7 +13,7 @@ import { jobReceipt } from './receipt.ts'
 import type { JobRecord } from './record.ts'
 import { transitionJob } from './transitions.ts'
 
-/** Accepted by the poster, or by the clock where the poster has not answered. */
+/** `clock`: accepted because the poster did not answer in time. */
 export interface Acceptance {
   readonly by: { readonly role: 'poster'; readonly actor: string } | { readonly role: 'clock' }
   readonly key: SigningKey
@@ -22,7 +21,7 @@ export interface Acceptance {
   readonly nowMs: number
 }
 
-/** Writes a decided acceptance and returns its receipt; null, and nothing written, where the job has changed. */
+/** Null, and nothing written, if the job has changed. */
 export async function writeAcceptance(
   tx: Kysely<Database>,
   job: JobRecord,
@@ -41,7 +40,7 @@ export async function writeAcceptance(
     note: null,
     now,
   } as const
-  // First, since the job refers to it.
+  // Before the transition, since the job refers to it.
   await insertReceipt(tx, receipt)
   if (!(await transitionJob(tx, job, move, { receiptId: receipt.id }))) return null
   await grantReceipt(tx, {
@@ -58,7 +57,7 @@ export async function writeAcceptance(
 
 const acceptedPerWrite = 100
 
-/** Accepts deliveries that were not answered in time; returns their number. Safe to run twice at once. */
+/** Returns the number of accepted deliveries. Safe to run concurrently. */
 export async function acceptUnanswered(
   database: { readonly write: <T>(work: (tx: Kysely<Database>) => Promise<T>) => Promise<T> },
   by: Omit<Acceptance, 'by'>,

@@ -1,4 +1,3 @@
-/** Bids on jobs: one per bidder and at most one award. */
 import type { Kysely } from 'kysely'
 
 import type { Bid } from '../../contract/schemas/job.ts'
@@ -28,7 +27,7 @@ const columns = recordColumns<JobBidsTable>()(
   'updated_at',
 )
 
-/** Stores a bid, or replaces the terms of the bidder's bid on the job, which keeps its id. */
+/** Replaces the bidder's earlier bid, which keeps its id. */
 export async function putBid(
   db: Kysely<Database>,
   bid: {
@@ -76,7 +75,7 @@ export async function findBidBy(
   return row ?? null
 }
 
-/** Awards one open bid of a job and rejects the others; false where the job has no such open bid. */
+/** Rejects all other bids; false if the job has no such open bid. */
 export async function awardBid(
   db: Kysely<Database>,
   jobId: string,
@@ -95,7 +94,6 @@ export async function awardBid(
   return true
 }
 
-/** Lapses the open bids of a job that ended without an award. */
 export async function lapseBids(db: Kysely<Database>, jobId: string, now: string): Promise<void> {
   await closeBids(db, jobId, 'lapsed', now)
 }
@@ -121,7 +119,6 @@ export interface BidPage {
   readonly after: number | null
 }
 
-/** Bids of a job in the order of their first submission. */
 export async function listBids(
   db: Kysely<Database>,
   { jobId, limit, after }: BidPage,
@@ -131,7 +128,6 @@ export async function listBids(
   return await query.orderBy('seq').limit(limit).execute()
 }
 
-/** A bid as responses show it. `isJobOpen`: whether the job accepts bids at that time. */
 export function bidView(record: BidRecord, isJobOpen: boolean): Bid {
   return {
     id: record.id,

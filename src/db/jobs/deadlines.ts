@@ -1,4 +1,3 @@
-/** Jobs with passed deadlines, and deliveries without an answer. */
 import type { Kysely } from 'kysely'
 
 import { answerDays } from '../../core/job.ts'
@@ -11,7 +10,7 @@ import { transitionJob } from './transitions.ts'
 
 const expiredPerWrite = 200
 
-/** Expires open and awarded jobs with a passed deadline; returns their number. Safe to run twice at once. */
+/** Returns the number of expired jobs. Safe to run concurrently. */
 export async function expireJobs(
   database: { readonly write: <T>(work: (tx: Kysely<Database>) => Promise<T>) => Promise<T> },
   nowMs: number,
@@ -48,7 +47,7 @@ async function expireSome(tx: Kysely<Database>, nowMs: number): Promise<number> 
   return due.length
 }
 
-/** Jobs with a delivery that the poster has not answered in time, the longest waiting first. */
+/** Oldest delivery first. */
 export async function unansweredJobs(
   db: Kysely<Database>,
   nowMs: number,

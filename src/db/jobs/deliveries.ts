@@ -1,4 +1,3 @@
-/** Deliveries by the awarded bidder: one per job, never changed. */
 import type { Kysely } from 'kysely'
 
 import type { JsonObject } from '../../core/canonical-json.ts'
@@ -9,7 +8,7 @@ import type { Database } from '../schema.ts'
 import type { JobDeliveriesTable } from '../tables/jobs.ts'
 
 export interface DeliveryRecord extends Omit<RecordOf<JobDeliveriesTable>, 'seq' | 'statement'> {
-  /** The body as it was sent, which the signature in it covers. */
+  /** The body as sent, covered by its own signature. */
   readonly statement: JsonObject
 }
 

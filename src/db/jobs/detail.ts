@@ -1,4 +1,3 @@
-/** The public detail of a job. */
 import type { Kysely } from 'kysely'
 
 import type { JobDetail } from '../../contract/schemas/job.ts'
@@ -22,7 +21,7 @@ const movers = {
   clock: 'time',
 } as const satisfies Record<JobRole, Mover>
 
-/** The job at a time. Its history includes an expiry that is not written yet. */
+/** Includes an expiry that is not written yet. */
 export async function jobDetailView(
   db: Kysely<Database>,
   record: JobRecord,

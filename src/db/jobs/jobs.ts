@@ -1,4 +1,3 @@
-/** Jobs of the exchange: stored, found and listed. */
 import type { Kysely } from 'kysely'
 
 import { endsByTime, jobStatuses } from '../../core/job.ts'
@@ -26,7 +25,6 @@ export interface NewJob {
   readonly now: string
 }
 
-/** Stores an open job and its first transition. */
 export async function insertJob(db: Kysely<Database>, job: NewJob): Promise<void> {
   const { poster, skills, deadlineMs, now, ...facts } = job
   const { seq } = await db
@@ -71,7 +69,7 @@ export interface JobFilter {
   readonly poster?: string
 }
 
-/** At most `limit` jobs, newest first, before the sequence number `before`. */
+/** Newest first, before the sequence number `before`. */
 export async function listJobs(
   db: Kysely<Database>,
   page: {
@@ -97,7 +95,7 @@ export async function countJobs(
 
 const timed = jobStatuses.filter(endsByTime)
 
-/** By the status at a time, whether or not the cron job has written it. */
+/** By the status at `nowMs`, even if the cron job has not written it yet. */
 function matches(nowMs: number, { status, skill, poster }: JobFilter = {}) {
   const now = isoTime(nowMs)
   const parts = [sql<boolean>`1`]

@@ -1,4 +1,3 @@
-/** The receipt that the exchange issues for accepted work. */
 import { receiptId, signingText } from '../../auth/messages.ts'
 import { signBytes } from '../../auth/signing-key.ts'
 import type { SigningKey } from '../../auth/signing-key.ts'
@@ -12,7 +11,7 @@ import { jobUrl } from './view.ts'
 
 export type AcceptedBy = 'poster' | 'clock'
 
-/** States the agreed price. The exchange moves no money, and the summary says so. */
+/** Contains the agreed price; the summary states that the exchange moved no money. */
 export function jobReceipt(
   job: JobRecord,
   award: NonNullable<JobRecord['award']>,
@@ -66,7 +65,6 @@ export function jobReceipt(
     publicKey: null,
     submitter: job.poster,
     content,
-    // Only payments count as verified.
     verification: 'unverified',
     verificationReason: 'Issued by the exchange for accepted work; it saw no payment',
     onchain: 'none',

@@ -1,4 +1,3 @@
-/** A job as a record. */
 import type { Kysely } from 'kysely'
 
 import { stringsFromJsonText } from '../json.ts'
@@ -9,7 +8,7 @@ import type { JobsTable } from '../tables/jobs.ts'
 export interface JobRecord extends Omit<RecordOf<JobsTable>, 'skills' | 'deadline' | 'awardedBid'> {
   readonly skills: readonly string[]
   readonly deadlineMs: number
-  /** Unix milliseconds; null unless a delivery waits for its answer. */
+  /** Unix milliseconds; null unless a delivery is pending. */
   readonly deliveredMs: number | null
   readonly award: {
     readonly bidId: string
@@ -19,7 +18,6 @@ export interface JobRecord extends Omit<RecordOf<JobsTable>, 'skills' | 'deadlin
   } | null
 }
 
-/** Selects jobs, each with its awarded bid. */
 export function jobRows(db: Kysely<Database>) {
   return db
     .selectFrom('jobs')
@@ -57,14 +55,13 @@ export function toJob({
   priceMicroUsdc,
   ...job
 }: Row): JobRecord {
-  // The columns of the joined bid are null together.
   const hasAward =
     bidId !== null && bidder !== null && bidderDisplay !== null && priceMicroUsdc !== null
   return {
     ...job,
     skills: stringsFromJsonText(skills),
     deadlineMs: Date.parse(deadline),
-    // The delivery is the last transition of a delivered job.
+    // Delivery is the last transition of a delivered job.
     deliveredMs: job.status === 'delivered' ? Date.parse(job.updatedAt) : null,
     award: hasAward ? { bidId, bidder, bidderDisplay, priceMicroUsdc } : null,
   }

@@ -1,4 +1,3 @@
-/** Transitions of a job, and the states that they lead to. */
 import type { Kysely } from 'kysely'
 
 import type { JobEvent, JobRole, JobStatus } from '../../core/job.ts'
@@ -9,17 +8,14 @@ import type { JobRecord } from './record.ts'
 export interface JobTransition {
   readonly event: JobEvent
   readonly role: JobRole
-  /** The wallet's `id`; null for the clock. */
+  /** Wallet `id`; null for the clock. */
   readonly actor: string | null
   readonly status: JobStatus
   readonly note: string | null
   readonly now: string
 }
 
-/**
- * Writes a transition as a compare-and-set on the status of `job`; open bids of an ended job lapse. False, and nothing
- * changed, where the status has changed.
- */
+/** Compare-and-set on the status of `job`; ends lapse its open bids. False if the status has changed. */
 export async function transitionJob(
   db: Kysely<Database>,
   job: Pick<JobRecord, 'id' | 'status'>,
@@ -51,7 +47,7 @@ export async function transitionJob(
   return true
 }
 
-/** Appends a transition; the job itself is unchanged. */
+/** Does not change the job itself. */
 export async function appendTransition(
   db: Kysely<Database>,
   jobId: string,
@@ -71,7 +67,7 @@ export async function appendTransition(
     .execute()
 }
 
-/** Transitions of a job except bids, oldest first. */
+/** Without bids, oldest first. */
 export async function transitionsOfJob(
   db: Kysely<Database>,
   jobId: string,

@@ -5,7 +5,6 @@ import { toUsdc } from '../../core/money.ts'
 import { isoTime } from '../../core/time.ts'
 import type { JobRecord } from './record.ts'
 
-/** A job at a time. `siteUrl` has no slash at the end. */
 export function jobView(
   record: JobRecord,
   { siteUrl, nowMs }: { readonly siteUrl: string; readonly nowMs: number },

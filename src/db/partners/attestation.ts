@@ -1,11 +1,10 @@
-/** The attestation endpoint of a partner, and the wallet that may change it. */
 import type { Kysely } from 'kysely'
 
 import type { Database } from '../schema.ts'
 import { partnerColumns, toPartner } from './record.ts'
 import type { Attestation, PartnerRecord } from './record.ts'
 
-/** Changes the endpoint if the binding is still `before`; null, and nothing changed, where another write came first. */
+/** Compare-and-set on `before`; null if another write came first. */
 export async function moveAttestation(
   db: Kysely<Database>,
   handle: string,
@@ -30,10 +29,7 @@ export async function moveAttestation(
   return row === undefined ? null : toPartner(row)
 }
 
-/**
- * Removes the binding, for the operator: the endpoint stays, and the next signature by a wallet of the partner's oath
- * history binds it anew. False for an unknown partner.
- */
+/** For the operator: keeps the URL, the next signature binds a wallet again. False for an unknown partner. */
 export async function releaseAttestation(
   db: Kysely<Database>,
   handle: string,

@@ -1,4 +1,3 @@
-/** Partners: signed up, found, listed and edited. */
 import type { Kysely } from 'kysely'
 
 import type { PartnerSubscription, TierName } from '../../core/partner.ts'
@@ -20,14 +19,13 @@ export async function findPartner(
   return row === undefined ? null : toPartner(row)
 }
 
-/** All partners in any state in the order of signing up, for the operator. */
 export async function listPartners(db: Kysely<Database>): Promise<readonly PartnerRecord[]> {
   return (await db.selectFrom('partners').select(partnerColumns).orderBy('seq').execute()).map(
     toPartner,
   )
 }
 
-/** At most `limit` partners with a current subscription, newest first. */
+/** Newest first. */
 export async function newestPartners(
   db: Kysely<Database>,
   limit: number,
@@ -99,7 +97,6 @@ export async function updateProfile(
   return toPartner(row)
 }
 
-/** Counts partners with a current subscription, as last written. */
 export async function countPartners(db: Kysely<Database>): Promise<number> {
   return await countRows(db.selectFrom('partners').where('status', 'in', ['active', 'past_due']))
 }

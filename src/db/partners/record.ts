@@ -1,4 +1,3 @@
-/** A partner as a record. */
 import { z } from 'zod'
 
 import { tierNames } from '../../core/partner.ts'
@@ -10,16 +9,15 @@ import type { RecordOf } from '../rows.ts'
 import type { PartnersTable } from '../tables/partners.ts'
 
 export interface Attestation {
-  /** The `id` of the wallet that may change the endpoint; null where none is bound. */
+  /** Wallet `id`; null without a binding. */
   readonly wallet: string | null
   readonly url: string | null
   readonly signatureSha256: string | null
   readonly signedAt: string | null
-  /** The row of the oath history that last changed this. */
+  /** The oath history row of the last change. */
   readonly oathSeq: number
 }
 
-/** The part of a partner that the partner edits. */
 export interface PartnerProfile {
   readonly displayName: string
   readonly skills: readonly string[]

@@ -1,4 +1,3 @@
-/** Every change of a subscription with its response; append-only. */
 import type { Kysely } from 'kysely'
 
 import type { JsonObject } from '../../core/canonical-json.ts'
@@ -34,7 +33,6 @@ const columns = recordColumns<SubscriptionChangesTable>()(
   'created_at',
 )
 
-/** Appends in the transaction of the change. */
 export async function appendSubscriptionChange(
   db: Kysely<Database>,
   change: NewSubscriptionChange,
@@ -45,7 +43,6 @@ export async function appendSubscriptionChange(
     .execute()
 }
 
-/** What a payment bought; null where it has bought nothing. */
 export async function changeByPayment(
   db: Kysely<Database>,
   paymentId: string,

@@ -1,4 +1,3 @@
-/** The subscription of a partner, and its changes over time. */
 import type { Kysely } from 'kysely'
 
 import { GRACE_MS, PATIENCE_MS, subscriptionAt } from '../../core/partner.ts'
@@ -30,10 +29,7 @@ export async function setSubscription(
     .executeTakeFirstOrThrow()
 }
 
-/**
- * Writes ended periods, passed grace times and unpaid signups, and returns the number of changed partners. Reads do not
- * depend on it: they use `subscriptionAt`.
- */
+/** Writes due status changes; returns their number. Reads do not depend on it: they use `subscriptionAt`. */
 export async function expireSubscriptions(db: Kysely<Database>, nowMs: number): Promise<number> {
   const rows = await db
     .selectFrom('partners')
@@ -41,7 +37,7 @@ export async function expireSubscriptions(db: Kysely<Database>, nowMs: number): 
     .where((eb) =>
       eb.or([
         eb('status', '=', 'active').and('renews_at', '<=', isoTime(nowMs)),
-        // Several periods may have several tiers, and the next one may have begun.
+        // The next of several periods may have another tier and have begun.
         eb('status', '=', 'active').and(sql`json_array_length(periods)`, '>', 1),
         eb('status', '=', 'past_due').and('renews_at', '<=', isoTime(nowMs - GRACE_MS)),
         eb('status', '=', 'pending').and('created_at', '<=', isoTime(nowMs - PATIENCE_MS)),

@@ -1,7 +1,6 @@
 import type { Partner } from '../../contract/schemas/partner.ts'
 import type { PartnerRecord } from './record.ts'
 
-/** The public record of a partner, without its e-mail address. */
 export function partnerView(partner: PartnerRecord): Partner {
   const { attestation, subscription } = partner
   return {

@@ -1,4 +1,3 @@
-/** Payments in pages, and counts by what they wait for. */
 import type { Kysely } from 'kysely'
 
 import { sql } from '../kysely.ts'
@@ -11,7 +10,7 @@ interface SeqPage {
   readonly limit: number
 }
 
-/** Payments that may have settled, oldest first. The first condition selects the index. */
+/** Oldest first. The first condition selects the index. */
 export async function submittedPayments(
   db: Kysely<Database>,
   { afterSeq, limit }: SeqPage,
@@ -28,7 +27,7 @@ export async function submittedPayments(
   return rows.map(toPayment)
 }
 
-/** Settled payments in blocks up to this one that a reorganisation could still undo. */
+/** Settled payments up to a block, while a reorganisation could undo them. */
 export async function paymentsToFinalize(
   db: Kysely<Database>,
   upToBlock: number,
@@ -46,10 +45,9 @@ export async function paymentsToFinalize(
   return rows.map(toPayment)
 }
 
-/** Numbers of payments that are not done. */
 export interface PaymentCounts {
   readonly submitted: number
-  /** Of these, with an authorization that expired before the given time. */
+  /** Submitted, with an authorization that expired before the given time. */
   readonly overdue: number
   readonly notFinal: number
   readonly undone: number
@@ -72,7 +70,6 @@ export async function countPayments(
   return rows[0] ?? { submitted: 0, overdue: 0, notFinal: 0, undone: 0 }
 }
 
-/** All payments in their order, for export and reconciliation. */
 export async function listPayments(
   db: Kysely<Database>,
   page: SeqPage,

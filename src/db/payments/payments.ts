@@ -1,8 +1,4 @@
-/**
- * The ledger of payments and its states: `reserved` (nothing was sent), `submitted` (may be on its way to the chain),
- * `settled` (the money moved), `failed` (it never will). Every change is a compare-and-set on the states that it may
- * follow and returns whether it happened.
- */
+/** States: `reserved`, `submitted` (may settle), `settled`, `failed` (never will). All changes are compare-and-set. */
 import type { Kysely } from 'kysely'
 
 import { isoTime, secondMs } from '../../core/time.ts'
@@ -13,7 +9,7 @@ import type { PaymentsTable } from '../tables/payments.ts'
 import { paymentColumns, toPayment } from './record.ts'
 import type { NewPayment, PaymentKey, PaymentRecord, SettledIn } from './record.ts'
 
-/** Reserves an authorization; false where it has a payment that did not fail. */
+/** False if the authorization already has a payment that did not fail. */
 export async function reservePayment(db: Kysely<Database>, payment: NewPayment): Promise<boolean> {
   const row = toRow<PaymentsTable>({
     ...payment,
@@ -56,10 +52,7 @@ export async function releasePayment(db: Kysely<Database>, id: string): Promise<
   await db.deleteFrom('payments').where('id', '=', id).where('state', '=', 'reserved').execute()
 }
 
-/**
- * To be committed before the transaction is sent: from here on the payer may have been charged. `txHash` is null where a
- * facilitator makes the transaction.
- */
+/** Commit before sending: the payer may be charged from here on. `txHash` is null for a facilitator's transaction. */
 export async function submitPayment(
   db: Kysely<Database>,
   id: string,
@@ -74,7 +67,6 @@ export async function submitPayment(
   return result.numUpdatedRows === 1n
 }
 
-/** Stores the hash that a facilitator reports for a submitted payment. */
 export async function setPaymentHash(
   db: Kysely<Database>,
   id: string,
@@ -88,7 +80,7 @@ export async function setPaymentHash(
     .execute()
 }
 
-/** Marks a payment as settled; true for the first caller. */
+/** True for the first caller. */
 export async function settlePayment(
   db: Kysely<Database>,
   id: string,
@@ -112,7 +104,7 @@ export async function settlePayment(
   return result.numUpdatedRows === 1n
 }
 
-/** Claims the right to deliver what was bought; true once per payment. */
+/** True once per payment. */
 export async function claimDelivery(
   db: Kysely<Database>,
   id: string,
@@ -129,7 +121,6 @@ export async function claimDelivery(
   return result.numUpdatedRows === 1n
 }
 
-/** Marks a submitted payment as failed: it will never settle. */
 export async function failPayment(
   db: Kysely<Database>,
   id: string,
@@ -144,7 +135,7 @@ export async function failPayment(
   return result.numUpdatedRows === 1n
 }
 
-/** Deletes reservations that were made, and whose authorization expired, before the Unix time in seconds. */
+/** Deletes reservations made, and with authorizations expired, before a time. */
 export async function dropStaleReservations(
   db: Kysely<Database>,
   beforeUnixSeconds: number,
@@ -153,13 +144,13 @@ export async function dropStaleReservations(
     .deleteFrom('payments')
     .where('state', '=', 'reserved')
     .where('valid_before', '<', beforeUnixSeconds)
-    // A late authorization is reserved after it expired.
+    // Late authorizations are reserved after their expiry.
     .where('reserved_at', '<', isoTime(beforeUnixSeconds * secondMs))
     .executeTakeFirst()
   return Number(result.numDeletedRows)
 }
 
-/** Stores the verdict of the finalized chain about a settled payment. */
+/** Stores the result from the finalized chain. */
 export async function closePayment(
   db: Kysely<Database>,
   id: string,

@@ -1,4 +1,3 @@
-/** A payment as a record. */
 import type { JsonObject } from '../../core/canonical-json.ts'
 import { objectOrNullFromJsonText } from '../json.ts'
 import { recordColumns } from '../rows.ts'
@@ -7,7 +6,6 @@ import type { PaymentsTable } from '../tables/payments.ts'
 
 type Row = RecordOf<PaymentsTable>
 
-/** What a payment is for, which decides its effect. */
 export type PaymentPurpose = 'read' | 'subscription'
 
 export interface PaymentRecord extends Omit<Row, 'purpose' | 'detail'> {
@@ -15,7 +13,7 @@ export interface PaymentRecord extends Omit<Row, 'purpose' | 'detail'> {
   readonly detail: JsonObject | null
 }
 
-/** What identifies an authorization; payer and nonce in lower case. */
+/** Payer and nonce in lower case. */
 export type PaymentKey = Pick<PaymentRecord, 'chainId' | 'asset' | 'payer' | 'nonce'>
 
 export type NewPayment = Omit<
@@ -33,7 +31,6 @@ export type NewPayment = Omit<
   | 'finalAt'
 >
 
-/** The transaction and block of a transfer. */
 export interface SettledIn {
   readonly txHash: string
   readonly blockNumber: number

@@ -1,4 +1,3 @@
-/** Results of on-chain checks of receipts, and the receipts that are due for a check. */
 import type { Kysely } from 'kysely'
 
 import { sql } from '../kysely.ts'
@@ -13,14 +12,13 @@ export interface StoredBlock {
   readonly hash: string
 }
 
-/** A transaction that is due for a check. */
 export interface DueTransaction {
   readonly txHash: string
-  /** The earliest payment time that one of its receipts states, RFC 3339. */
+  /** The earliest payment time stated by its receipts, RFC 3339. */
   readonly occurredAt: string
-  /** Blocks in which it was seen; several only after a reorganisation. */
+  /** Several only after a reorganisation. */
   readonly seenIn: readonly StoredBlock[]
-  /** Whether one of its receipts was never seen in a block. */
+  /** Whether any of its receipts was never seen in a block. */
   readonly isNew: boolean
 }
 
@@ -31,7 +29,7 @@ interface DueRow {
   readonly hash: string | null
 }
 
-/** Due transactions, the longest waiting first, so that no receipt is left out of every run. `now` is RFC 3339. */
+/** Longest waiting first, so that no receipt starves. `now` is RFC 3339. */
 export async function dueTransactions(
   db: Kysely<Database>,
   chain: string,
@@ -67,7 +65,6 @@ export async function dueTransactions(
   return [...found.values()]
 }
 
-/** Numbers of pending receipts by chain. */
 export async function waitingByChain(db: Kysely<Database>): Promise<ReadonlyMap<string, number>> {
   const { rows } = await sql<{ chain: string; waiting: number }>`
     select chain, count(*) as waiting from receipts
@@ -78,7 +75,6 @@ export async function waitingByChain(db: Kysely<Database>): Promise<ReadonlyMap<
 
 export type ReceiptCheck = Omit<RecordOf<ReceiptChecksTable>, 'receiptId' | 'chain' | 'txHash'>
 
-/** A receipt as its check needs it, with the result of the last check. */
 export interface CheckedReceipt extends Pick<
   RecordOf<ReceiptsTable>,
   | 'id'
@@ -115,10 +111,7 @@ const checkColumns = recordColumns<ReceiptChecksTable>()(
   'next_at',
 )
 
-/**
- * Receipts of a transaction that were not refused for good, in the order of their acceptance. A refusal is not for good
- * while its block may be reorganised.
- */
+/** Without finally refused ones, in order of acceptance. Refusals are final once their block is. */
 export async function receiptsOfTransaction(
   db: Kysely<Database>,
   chain: string,
@@ -175,7 +168,7 @@ export async function receiptsOfTransaction(
       ...receipt,
       chain,
       txHash,
-      // The required columns of the joined check are null together.
+      // The columns of the joined check are null together.
       check:
         verdict === null ||
         attempts === null ||
@@ -202,7 +195,7 @@ export async function receiptsOfTransaction(
   )
 }
 
-/** Stores the result of a check. A log that backs another receipt is a unique violation. */
+/** A log that backs another receipt is a unique violation. */
 export async function saveCheck(
   db: Kysely<Database>,
   receipt: Pick<CheckedReceipt, 'id' | 'chain' | 'txHash'>,
@@ -217,7 +210,7 @@ export async function saveCheck(
     .execute()
 }
 
-/** Deletes the check of a receipt, which releases its transfer for another receipt. */
+/** Releases the transfer for another receipt. */
 export async function dropCheck(db: Kysely<Database>, receiptId: string): Promise<void> {
   await db.deleteFrom('receipt_checks').where('receipt_id', '=', receiptId).execute()
 }
@@ -229,7 +222,6 @@ export interface ReceiptOutcome {
   readonly now: string
 }
 
-/** Updates a receipt by the result of its check. */
 export async function setOutcome(
   db: Kysely<Database>,
   receiptId: string,
@@ -252,7 +244,6 @@ type UnsupportedChainReceipt = Pick<
   'id' | 'chain' | 'txHash' | 'verification' | 'verificationReason'
 >
 
-/** Pending receipts without a check on chains that cannot be checked; at most `limit`. */
 export async function receiptsOnUnsupportedChains(
   db: Kysely<Database>,
   checkable: readonly string[],

@@ -8,7 +8,6 @@ import type { Database } from '../schema.ts'
 import { contentOfReceipt, findReceipt } from './receipts.ts'
 import { receiptView } from './view.ts'
 
-/** The detail of a receipt with its content and earnings; null where there is none. */
 export async function receiptDetailOf(
   db: Kysely<Database>,
   id: string,

@@ -1,4 +1,4 @@
-/** Reads and inserts for a group of receipts: one statement per table, whatever the size of the group. */
+/** One statement per table, whatever the size of the group. */
 import type { Kysely } from 'kysely'
 
 import { noStanding } from '../../core/reputation.ts'
@@ -21,9 +21,8 @@ export interface ReceiptLookup {
 }
 
 export interface LookupResult {
-  /** The receipt, the message or the idempotency key was seen before. */
+  /** Receipt, message or idempotency key was seen before. */
   readonly isKnown: boolean
-  /** The worker's registered key for receipts. */
   readonly receiptKey: string | null
   readonly lastRank: number
   readonly standing: Standing
@@ -53,7 +52,7 @@ const lookUp = `
     left join reputation as standing on standing.wallet = lookup.value ->> 'worker'
   order by lookup.key`
 
-/** Returns one result for each lookup, in their order. */
+/** One result per lookup, in order. */
 export async function lookUpGroup(
   db: Kysely<Database>,
   lookups: readonly ReceiptLookup[],
@@ -74,7 +73,7 @@ export async function lookUpGroup(
   }))
 }
 
-/** New rows. `standings` has each wallet once, after its last entry; entries are in the order in which they count. */
+/** `standings` has each wallet once, after its last entry; entries in the order in which they count. */
 export interface GroupRows {
   readonly receipts: readonly ReturnType<typeof newReceiptRecord>[]
   readonly entries: readonly { readonly wallet: LedgerWallet; readonly entry: NewEntry }[]
@@ -91,7 +90,7 @@ export interface GroupRows {
   }[]
 }
 
-/** As in `appendEntry`, the first display of a wallet is kept. */
+/** As in `appendEntry`, keeps the wallet's first display form. */
 const replaceStanding = `(wallet) do update set
   decayed_sum_at_epoch = excluded.decayed_sum_at_epoch, entries = excluded.entries, receipts = excluded.receipts,
   lifetime_micro_usdc = excluded.lifetime_micro_usdc,

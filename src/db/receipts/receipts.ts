@@ -1,4 +1,3 @@
-/** Receipts: stored, found and listed, with the results of their checks. */
 import type { Kysely } from 'kysely'
 
 import type { JsonObject } from '../../core/canonical-json.ts'
@@ -11,7 +10,7 @@ import type { ReceiptChecksTable, ReceiptsTable } from '../tables/receipts.ts'
 import { newReceiptRecord, receiptColumns } from './record.ts'
 import type { NewReceipt, ReceiptRecord } from './record.ts'
 
-/** Stores a receipt; false where its content is stored already. */
+/** False for content already stored. */
 export async function insertReceipt(db: Kysely<Database>, receipt: NewReceipt): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('receipts')
@@ -44,7 +43,6 @@ const checkColumns = recordColumns<ReceiptChecksTable>()(
   'checked_at',
 )
 
-/** Adds the results of the last checks. */
 async function withChecks(
   db: Kysely<Database>,
   records: readonly ReceiptRecord[],
@@ -63,7 +61,7 @@ async function withChecks(
   })
 }
 
-/** The receipt with its own signature as submitted, from which id and signature can be verified. */
+/** With its own signature as submitted, so that id and signature can be verified. */
 export async function contentOfReceipt(db: Kysely<Database>, id: string): Promise<JsonObject> {
   const { content } = await db
     .selectFrom('receipts')
@@ -78,11 +76,11 @@ export interface ReceiptFilter {
   readonly wallet?: string
   readonly chain?: string
   readonly status?: string
-  /** RFC 3339: accepted after it. */
+  /** RFC 3339, exclusive. */
   readonly since?: string
 }
 
-/** At most `limit` receipts, newest first, before the sequence number `before`. */
+/** Newest first, before the sequence number `before`. */
 export async function listReceipts(
   db: Kysely<Database>,
   page: { readonly limit: number; readonly before: number | null; readonly filter?: ReceiptFilter },

@@ -1,4 +1,3 @@
-/** A receipt as a record, and its row. */
 import type { JsonObject } from '../../core/canonical-json.ts'
 import type { Wallet } from '../../core/wallet.ts'
 import { toJsonText } from '../json.ts'
@@ -12,7 +11,7 @@ export type OnchainState = ReceiptsTable['onchain']
 type Row = Omit<RecordOf<ReceiptsTable>, 'content' | 'onchainCheckedAt'>
 
 export interface ReceiptRecord extends Row {
-  /** The result of its last check; absent before the first. */
+  /** Absent before the first check. */
   readonly check?: FoundOnchain
 }
 
@@ -22,11 +21,9 @@ export interface NewReceipt extends Omit<
 > {
   readonly from: Wallet | null
   readonly to: Wallet
-  /** The receipt with its own signature. */
   readonly content: JsonObject
 }
 
-/** What a chain reports about a receipt. */
 export type FoundOnchain = Pick<
   RecordOf<ReceiptChecksTable>,
   | 'verdict'
@@ -39,7 +36,7 @@ export type FoundOnchain = Pick<
   | 'checkedAt'
 >
 
-/** The record to insert for a new receipt. Written out, since copying the rest costs 5 % of a busy group insert. */
+/** Written out: copying with rest syntax costs 5 % of a group insert. */
 export function newReceiptRecord(receipt: NewReceipt) {
   const { from, to } = receipt
   return {

@@ -1,23 +1,21 @@
-/** Receipt totals, counted incrementally. */
 import type { Kysely } from 'kysely'
 
 import { sql } from '../kysely.ts'
 import type { Database } from '../schema.ts'
 
-/** Totals up to a receipt; receipts are never removed. */
 export interface ReceiptTotals {
   readonly total: number
   readonly verified: number
   readonly newestSeq: number
 }
 
-/** Updates earlier totals: reads new and unverified receipts only. */
+/** Updates earlier totals, reading only new and unverified receipts; receipts are never removed. */
 export async function receiptTotals(
   db: Kysely<Database>,
   before: ReceiptTotals | null,
 ): Promise<ReceiptTotals> {
   const countedSeq = before?.newestSeq ?? 0
-  // One statement for one state; two ranges, so that the index answers them.
+  // One statement for one snapshot; two ranges, so that indexes answer them.
   const { rows } = await sql<{ added: number; newest: number; others: number }>`
     select
       (select count(*) from receipts where seq > ${countedSeq}) as added,

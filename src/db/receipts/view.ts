@@ -8,7 +8,6 @@ import type { Database } from '../schema.ts'
 import { listReceipts } from './receipts.ts'
 import type { FoundOnchain, ReceiptRecord } from './record.ts'
 
-/** Returns a function that lists receipts accepted after a time, newest first. */
 export function receiptsSince(db: Kysely<Database>, siteUrl: string) {
   return async (since: string, limit: number): Promise<readonly Receipt[]> => {
     const records = await listReceipts(db, { limit, before: null, filter: { since } })
@@ -16,7 +15,6 @@ export function receiptsSince(db: Kysely<Database>, siteUrl: string) {
   }
 }
 
-/** A receipt as responses show it. `siteUrl` has no slash at the end. */
 export function receiptView(record: Omit<ReceiptRecord, 'seq'>, siteUrl: string): Receipt {
   const { chain, txHash } = record
   const explorer = chain === null || txHash === null ? null : explorerUrl(chain, txHash)

@@ -24,16 +24,13 @@ export interface Sqlite3Options {
   readonly path: string
   readonly mode: 'create' | 'read-write' | 'read-only'
   readonly heldLimitMs: number
-  /** How long a transaction waits for the write lock of another process; 5 s by default. */
+  /** Wait for another process's write lock; default 5 s. */
   readonly lockPatienceMs?: number
   readonly onBroken?: (error: DatabaseBrokenError) => void
 }
 
 const defaultLockPatienceMs = 5000
-/**
- * SQLite polls for a lock ever more rarely, down to ten times a second, and a busy writer frees it for a millisecond
- * between two transactions. Rounds of 8 ms are four polls each.
- */
+/** SQLite polls ever more rarely, and a busy writer frees the lock for 1 ms: rounds of 8 ms are four polls each. */
 const beginImmediate = 'pragma busy_timeout = 8; begin immediate; pragma busy_timeout = 5000'
 const restoreBusyTimeout = 'pragma busy_timeout = 5000'
 
@@ -60,10 +57,7 @@ export async function openSqlite3(options: Sqlite3Options): Promise<Sqlite3Conne
   )
 }
 
-/**
- * The one connection to a file. Whoever uses it acquires the `mutex` first; Kysely does so through the
- * driver, for a query or for a whole transaction.
- */
+/** The only connection to a file. Callers acquire the `mutex` first; Kysely does so through the driver. */
 export class Sqlite3Connection implements DatabaseConnection {
   readonly mutex: ConnectionMutex
   readonly #database: sqlite3.Database
@@ -71,7 +65,6 @@ export class Sqlite3Connection implements DatabaseConnection {
   readonly #onBroken: (error: DatabaseBrokenError) => void
   readonly #statements = new Map<string, sqlite3.Statement>()
   #inTransaction = false
-  /** The error with which SQLite ended the transaction. */
   #lost: Error | null = null
   #broken: DatabaseBrokenError | null = null
 
@@ -87,7 +80,7 @@ export class Sqlite3Connection implements DatabaseConnection {
     this.#onBroken = onBroken
   }
 
-  /** Set once the disk or the file has failed; every later use is refused. */
+  /** Set by a failed disk or file; all later uses are refused. */
   get broken(): DatabaseBrokenError | null {
     return this.#broken
   }
@@ -120,12 +113,12 @@ export class Sqlite3Connection implements DatabaseConnection {
     this.#inTransaction = false
   }
 
-  /** Ends the transaction, also one that SQLite has ended. */
+  /** Also after SQLite has ended the transaction itself. */
   async rollback(): Promise<void> {
     const ended = this.#lost !== null || this.#broken !== null
     this.#lost = null
     this.#inTransaction = false
-    // Also on a broken connection, which would keep the write lock.
+    // Also on a broken connection, which would otherwise keep the write lock.
     const cause = await new Promise<Error | null>((resolve) =>
       this.#database.exec('rollback', resolve),
     )
@@ -164,7 +157,7 @@ export class Sqlite3Connection implements DatabaseConnection {
     this.#database.interrupt()
   }
 
-  /** Closes the file. Waits for nobody: the caller acquires the mutex first. */
+  /** Callers acquire the mutex first. */
   async close(): Promise<void> {
     for (const statement of this.#statements.values()) statement.finalize()
     this.#statements.clear()
@@ -236,7 +229,7 @@ export class Sqlite3Connection implements DatabaseConnection {
     if (this.#lost !== null) throw this.#lost
   }
 
-  /** Translates an error of the driver, and notes a lost transaction or a broken file. */
+  /** Also records a lost transaction or a broken file. */
   #explain(error: Error): Error {
     const code: unknown = 'code' in error ? error.code : undefined
     const explained = meaningOf(error, code)

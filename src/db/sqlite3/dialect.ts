@@ -1,4 +1,3 @@
-/** The Kysely dialect of one connection. */
 import type { Dialect, Driver, Kysely, QueryCompiler } from 'kysely'
 
 import {
@@ -18,7 +17,6 @@ class Sqlite3Adapter extends SqliteAdapter {
   }
 }
 
-/** Destroying its Kysely closes the file. */
 export function createDialect(connection: Sqlite3Connection): Dialect {
   return {
     createAdapter: () => new Sqlite3Adapter(),

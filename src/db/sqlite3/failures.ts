@@ -16,7 +16,6 @@ export const transactionLost: ReadonlySet<unknown> = new Set([
   'SQLITE_PROTOCOL',
 ])
 
-/** The error of the program for a code; the driver's own for any other. */
 export function meaningOf(error: Error, code: unknown): Error {
   const cause = { cause: error }
   switch (code) {

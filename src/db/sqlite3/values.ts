@@ -1,4 +1,4 @@
-/** Refuses values that the driver would change, in parameters and in results. */
+/** Rejects values that the driver would change, in parameters and in results. */
 import { ParameterError, UnsafeIntegerError } from '../errors.ts'
 
 export type SqlParameter = null | string | number | Buffer

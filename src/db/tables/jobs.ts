@@ -13,7 +13,7 @@ export interface JobsTables {
 export interface JobsTable {
   seq: Generated<number>
   id: string
-  /** The wallet's `id`; `poster_display` is the form that responses show. */
+  /** Wallet `id`. */
   poster: string
   poster_display: string
   title: string
@@ -59,7 +59,7 @@ export interface JobDeliveriesTable {
   uri: string
   content_sha256: string
   note: string | null
-  /** The body as it was sent, canonical JSON, which the signature in it covers. */
+  /** Canonical JSON as sent, covered by its own signature. */
   statement: string
   created_at: string
 }
@@ -69,7 +69,7 @@ export interface JobMovesTable {
   job_id: string
   event: JobEvent
   role: JobRole
-  /** The wallet's `id`; null for the clock. */
+  /** Wallet `id`; null for the clock. */
   actor: string | null
   status_after: JobStatus
   note: string | null

@@ -11,7 +11,7 @@ export interface PartnersTables {
 export interface PartnersTable {
   seq: Generated<number>
   handle: string
-  /** The wallet's `id`; `display` is the form that responses show. */
+  /** Wallet `id`. */
   wallet: string
   display: string
   display_name: string
@@ -29,18 +29,18 @@ export interface PartnersTable {
   periods: Generated<string>
   on_expiry: Generated<ExpiryAction>
   oath_signed_at: string
-  /** The `id` of the wallet that may change the endpoint; null after an operator released it. */
+  /** Wallet `id`; null after an operator released it. */
   attestation_wallet: string | null
   attestation_url: string | null
   attestation_signature_sha256: string | null
   attestation_signed_at: string | null
-  /** The row of the oath history that last changed the binding; the next change compares with it. */
+  /** Row of the last change in the oath history; compared by the next change. */
   attestation_oath_seq: number
   created_at: string
   updated_at: string
 }
 
-/** Every change of a subscription; append-only, enforced by triggers. */
+/** Append-only, enforced by triggers. */
 export interface SubscriptionChangesTable {
   seq: GeneratedAlways<number>
   handle: string

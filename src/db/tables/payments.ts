@@ -9,7 +9,7 @@ export interface PaymentsTable {
   seq: GeneratedAlways<number>
   id: string
   chain_id: number
-  /** Token, payer and nonce in lower case. */
+  /** Lower case, like payer and nonce. */
   asset: string
   payer: string
   nonce: string

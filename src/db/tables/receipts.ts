@@ -34,7 +34,7 @@ export interface ReceiptsTable {
   content: string
   verification: 'verified' | 'pending' | 'unverified' | 'rejected'
   verification_reason: string | null
-  /** The state of its on-chain check; `none` without a transaction. */
+  /** `none` without a transaction. */
   onchain: 'none' | 'pending' | 'verified' | 'failed'
   onchain_checked_at: string | null
   accepted_at: string
@@ -45,9 +45,9 @@ export interface ReputationLedgerTable {
   wallet: string
   receipt_id: string | null
   kind: EntryKind
-  /** The payer's wallet, or `platform:<slug>` where the platform names none. */
+  /** Wallet, or `platform:<slug>` if the platform names none. */
   payer: string | null
-  /** The receipt's number among those of the payer, from 1; null where payer and worker are one. */
+  /** Rank among the payer's receipts, from 1; null if payer and worker are the same. */
   payer_rank: number | null
   amount_micro_usdc: number
   weight: number
@@ -69,7 +69,6 @@ export interface ReputationTable {
   last_receipt_at: string | null
 }
 
-/** The last on-chain check of a receipt. */
 export interface ReceiptChecksTable {
   receipt_id: string
   chain: string
@@ -79,14 +78,12 @@ export interface ReceiptChecksTable {
   block_number: number | null
   block_hash: string | null
   block_at: string | null
-  /** The log of the transfer that backs this receipt alone. */
   log_index: number | null
-  /** The sender of that transfer, lower case. */
+  /** Lower case. */
   payer: string | null
   attempts: number
   consecutive_not_found: number
   first_missing_at: string | null
-  /** The time of the last change of the verdict. */
   verdict_at: string
   checked_at: string
   next_at: string | null

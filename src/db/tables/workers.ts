@@ -11,7 +11,7 @@ export interface WorkersTables {
 
 export interface WorkersTable {
   seq: Generated<number>
-  /** The wallet's `id`; `display` is the form that responses show. */
+  /** Wallet `id`. */
   wallet: string
   display: string
   display_name: string | null
@@ -55,7 +55,7 @@ interface EmailSendsTable {
 
 export interface OathHistoryTable {
   seq: GeneratedAlways<number>
-  /** The signed oath, or `write` for a partner's write without one. */
+  /** `write`: a partner's write without an oath. */
   kind: 'worker' | 'claim' | 'partner' | 'write'
   oath_version: number | null
   wallet: string
@@ -64,7 +64,6 @@ export interface OathHistoryTable {
   message_sha256: string
   signature_sha256: string
   body_sha256: string
-  /** What the signature covers: a path, path and body, or a statement of its own. */
   binding: 'path' | 'body' | 'statement'
   created_at: string
 }
