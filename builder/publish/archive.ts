@@ -1,8 +1,4 @@
-/**
- * The git archive of the facts: one commit per build that changed some, in a bare repository. What to commit is found by
- * comparing with the last commit, so a crash before committing is repaired by the next build. Failures are outcomes and
- * never stop a build.
- */
+/** Commits the facts that differ from the last commit to a bare git repository; so the next build repairs a crash. */
 import { createHash } from 'node:crypto'
 import { mkdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
@@ -24,29 +20,25 @@ import type { Git, GitEnvironment } from './git.ts'
 import { LockedError, withFileLock } from './lock.ts'
 
 export interface ArchiveOptions {
-  /** The bare repository; created when missing. */
   readonly repoDir: string
   /** Every file of the archive, not only changed ones. */
   readonly files: ReadonlyMap<string, Uint8Array | string>
-  /** Subject, empty line, body. */
   readonly message: string
-  /** Unix milliseconds. */
   readonly nowMs: number
-  /** Where to push; null for nowhere. Credentials in it never reach an outcome. */
+  /** Credentials in it never reach an outcome. */
   readonly remote: string | null
   readonly author: { readonly name: string; readonly email: string }
   readonly env: GitEnvironment
   /** `full` (at start, once a day) has git check every object first. */
   readonly check: 'full' | 'quick'
   readonly branch?: string
-  /** What this process archived before; absent: the last commit is read back. */
+  /** Absent: the last commit is read back. */
   readonly memory?: ArchiveMemory
 }
 
 export interface ArchiveMemory {
   readonly texts: WeakMap<PublicDocument, string>
   readonly names: BlobNames
-  /** The last commit that was read or made. */
   commit: { readonly name: string; readonly tree: Tree } | null
   commitsSincePacking: number
 }
@@ -58,13 +50,12 @@ export function emptyArchiveMemory(): ArchiveMemory {
 export interface Archived {
   /** `off`: git is not installed. `failed`: see `error`; the next build tries again. */
   readonly state: 'ok' | 'off' | 'failed'
-  /** The new commit; null when no fact changed. */
+  /** Null when no fact changed. */
   readonly committed: string | null
-  /** Null without a remote; true also when it had everything already. */
+  /** True also when the remote already had everything; null without a remote. */
   readonly pushed: boolean | null
-  /** Commits that the remote lacks; null without a remote. */
   readonly behind: number | null
-  /** A damaged repository was moved aside and a new one created. */
+  /** A damaged repository was moved aside and replaced. */
   readonly restarted: { readonly movedTo: string; readonly reason: string } | null
   readonly error: string | null
 }
@@ -72,10 +63,9 @@ export interface Archived {
 /** A lock file of git that is older than any command may run is left over from a crash. */
 const STALE_LOCK_MS = 2 * GIT_TIMEOUT_MS
 
-/** `git gc --auto` looks for loose objects to pack after this many commits, of some 20 objects each. */
+/** After this many commits of some 20 objects each, `git gc --auto` packs loose objects. */
 const COMMITS_PER_PACKING = 100
 
-/** Commits the difference between the files and the last commit, and pushes what the remote lacks. */
 export async function archive(options: ArchiveOptions): Promise<Archived> {
   const repoDir = resolve(options.repoDir)
   const git: Git = { repoDir, env: options.env, remote: options.remote }
@@ -99,7 +89,7 @@ export async function archive(options: ArchiveOptions): Promise<Archived> {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** The message of an operational failure; a programming error is thrown on. */
+/** Returns the message of an operational failure and rethrows programming errors. */
 function expected(error: unknown): string {
   const known = [GitError, GitMissingError, LockedError].some((kind) => error instanceof kind)
   if (error instanceof Error && (known || 'code' in error)) return error.message
@@ -124,7 +114,6 @@ async function record(git: Git, options: ArchiveOptions, outcome: Mutable<Archiv
   if (options.remote !== null) await push(git, branch, options.remote, outcome)
 }
 
-/** Returns the new commit, or null when the last one has these very files. */
 async function commit(git: Git, branch: string, options: ArchiveOptions): Promise<string | null> {
   const { memory = emptyArchiveMemory(), message, author, nowMs, files } = options
   const parent = await headOf(git, branch)
@@ -171,7 +160,7 @@ async function isMissing(repoDir: string): Promise<boolean> {
   return (await namesIn(repoDir)).length === 0
 }
 
-/** Creates the repository under a temporary name. It continues the history of the remote, if that can be fetched. */
+/** Creates the repository under a temporary name, with the history of the remote if that can be fetched. */
 async function begin(git: Git, branch: string): Promise<void> {
   const draft: Git = { ...git, repoDir: `${git.repoDir}.new` }
   await rm(draft.repoDir, { recursive: true, force: true })
@@ -189,7 +178,6 @@ async function begin(git: Git, branch: string): Promise<void> {
   await rename(draft.repoDir, git.repoDir)
 }
 
-/** What git finds wrong with the repository, or null when it is sound. */
 async function damage(git: Git, failure: unknown): Promise<string | null> {
   if (!(failure instanceof GitError)) return null
   if (failure instanceof LostBranchError) return failure.message
@@ -220,7 +208,7 @@ async function removeStaleLocks(repoDir: string, nowMs: number): Promise<void> {
   }
 }
 
-/** A ref per remote remembers what was pushed: without new commits no network is needed. */
+/** A ref per remote records what was pushed, so that a build without new commits needs no network. */
 async function push(git: Git, branch: string, remote: string, outcome: Mutable<Archived>) {
   const seen = `refs/pushed/${createHash('sha256').update(remote).digest('hex').slice(0, 16)}`
   const ref = `refs/heads/${branch}`

@@ -1,4 +1,3 @@
-/** Hand-made assets, published in the same set as the documents. */
 import { readFile, readdir } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 
@@ -9,7 +8,6 @@ import type { PublicDocument } from './document.ts'
 
 const MAX_AGE_SECONDS = 300
 
-/** By file; a document is valid while the fingerprint is unchanged. */
 export type KnownAssets = Map<
   string,
   { readonly fingerprint: string; readonly document: PublicDocument }
@@ -37,11 +35,7 @@ const CONTENT_TYPES = {
   '.xml': 'application/xml',
 } as const satisfies Record<string, string>
 
-/**
- * Every file below `dir` as a document: `about.html` at `/about`, `index.html` at `/`. Hidden files except `.well-known`
- * are left out, and so are published sets, since `dir` may be the public directory.
- * @throws Error for a file of an unknown type
- */
+/** Skips hidden files except `.well-known`, and published sets. @throws Error for a file of an unknown type */
 export async function readAssets(
   dir: string,
   known: KnownAssets = new Map(),

@@ -1,4 +1,4 @@
-/** Changes of the facts in words: the document of the last build and the commit message. Pure, and without a time. */
+/** Describes changes of the facts in Markdown and in commit messages, without times. */
 import { numbered } from '../../src/core/number-text.ts'
 import { FIGURES } from './changes.ts'
 import type { Change, FigureChange, ComparedFigure } from './changes.ts'
@@ -9,13 +9,12 @@ const SECTIONS = ['Rails', 'Figures', 'Flags', 'Pacts and receipts', 'Desk', 'Do
 
 interface ChangeText {
   readonly section: (typeof SECTIONS)[number]
-  /** Markdown; null when the table of figures says it all. */
+  /** Markdown; null when the table of figures shows the change. */
   readonly item: string | null
-  /** A line of the commit message. */
   readonly line: string
 }
 
-/** The last change as Markdown. `first`: there was no earlier build to compare with. */
+/** `first`: there was no earlier build to compare with. */
 export function diffMarkdown(
   changes: readonly Change[],
   { first }: { readonly first: boolean },
@@ -34,7 +33,6 @@ export function diffMarkdown(
   return ['# Last build', '', lead, '', ...sections].join('\n')
 }
 
-/** A subject that says what moved, an empty line, and a body with every change. */
 export function commitMessage(
   changes: readonly Change[],
   { first }: { readonly first: boolean },
@@ -136,7 +134,6 @@ const AREAS: readonly (readonly [string, readonly Change['kind'][]])[] = [
   ['desk', ['article published']],
 ]
 
-/** In the order in which a subject counts them, after changes of status. */
 const COUNTED_KINDS: readonly Change['kind'][] = [
   'rail added',
   'rail removed',
@@ -180,7 +177,6 @@ function statusParts(changes: readonly Change[]): string[] {
   return moved.map(({ rail, from, to }) => `${oneLine(rail)} ${from} → ${to}`)
 }
 
-/** As many parts as fit, and how many more there are. */
 function fitted(prefix: string, parts: readonly string[]): string {
   for (let shown = parts.length; shown > 0; shown -= 1) {
     const more = shown === parts.length ? [] : [`${parts.length - shown} more`]
@@ -199,7 +195,7 @@ function plain(text: string): string {
   return oneLine(text).replaceAll(/[\\`*_{}[\]<>()#+!|~&]/g, (mark) => `\\${mark}`)
 }
 
-/** Titles and errors come from outside and must not start a line of their own. */
+/** Keeps titles and errors from starting a line. */
 function oneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()
 }

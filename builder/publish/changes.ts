@@ -1,10 +1,8 @@
-/** What changed between two sets of archived facts. */
 import { canonicalize, isJsonObject } from '../../src/core/canonical-json.ts'
 import type { JsonObject, JsonValue } from '../../src/core/canonical-json.ts'
 import { list, member, text } from './facts.ts'
 import type { Facts } from './facts.ts'
 
-/** Null: the figure is unknown or missing. */
 export interface FigureChange {
   readonly name: ComparedFigure
   readonly from: number | null
@@ -25,7 +23,6 @@ export type Change =
       readonly kind: 'rail'
       readonly rail: string
       readonly figures: readonly FigureChange[]
-      /** Other fields whose value changed, by name. */
       readonly fields: readonly string[]
     }
   | {
@@ -43,7 +40,6 @@ export type Change =
       readonly path: string
     }
 
-/** The figures of a rail that are compared, with their units. */
 export const FIGURES = {
   tpv_30d_usdc: { label: 'volume, 30 days', unit: 'USDC' },
   tpv_7d_usdc: { label: 'volume, 7 days', unit: 'USDC' },
@@ -60,7 +56,7 @@ const FIGURE_NAMES = Object.keys(FIGURES).filter((name): name is ComparedFigure 
 const API = '/api/v1'
 const RAIL_PATH = /^\/api\/v1\/rails\/[^/]+$/
 
-/** Changes in a fixed order: rails by slug, flags by id, pacts, receipts, articles, other documents by path. */
+/** Orders changes: rails by slug, flags by id, pacts, receipts, articles, other documents by path. */
 export function changesBetween(before: Facts, after: Facts): Change[] {
   return [
     ...railChanges(railsOf(before), railsOf(after)),
@@ -74,7 +70,6 @@ export function changesBetween(before: Facts, after: Facts): Change[] {
 
 type Entries = ReadonlyMap<string, JsonObject>
 
-/** Rails of the list, replaced by their own documents where there are any. */
 function railsOf(facts: Facts): Entries {
   const listed = byKey(list(member(facts[`${API}/rails`], 'rails')), 'rail')
   const single = Object.entries(facts)
@@ -120,7 +115,7 @@ function pollChange(rail: string, old: JsonObject | null, now: JsonObject): Chan
   return before === null ? [] : [{ kind: 'poll recovered', rail }]
 }
 
-/** Fields with kinds of change of their own. */
+/** Fields with their own kinds of change. */
 const SEPARATE_FIELDS = new Set([
   'status',
   'status_since',

@@ -1,4 +1,3 @@
-/** Compressed forms of a document, made when it changes and served as they are. */
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 
@@ -8,7 +7,7 @@ import type { Encoding } from '../../src/core/documents.ts'
 const MIN_BYTES = 1024
 /** Quality 9 takes five times as long to save a tenth more. */
 const BROTLI_QUALITY = 6
-/** Level 9 takes two and a half times as long to save 2 % more. */
+/** Level 9 takes 2.5 times as long to save 2 % more. */
 const GZIP_LEVEL = 6
 /** RFC 7932 section 9.1; 22 is the default of encoders. */
 const LEAST_WINDOW_BITS = 10
@@ -24,10 +23,6 @@ export interface Encoded {
   readonly bytes: Uint8Array
 }
 
-/**
- * The encodings that are smaller than the document.
- * @param brotliQuality 0 to 11
- */
 export async function compress(
   bytes: Uint8Array,
   contentType: string,
@@ -50,7 +45,7 @@ export async function compress(
   return forms.filter((form) => form.bytes.length < bytes.length)
 }
 
-/** As large as the body: the memory of the window is cleared for each body. */
+/** As large as the body: clearing the window costs time per body. */
 function windowBits(size: number): number {
   return Math.min(MOST_WINDOW_BITS, Math.max(LEAST_WINDOW_BITS, Math.ceil(Math.log2(size + 16))))
 }

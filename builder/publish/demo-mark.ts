@@ -1,4 +1,3 @@
-/** Marks the documents of a demo ledger as demo, each in the way of its format. */
 import { isJsonObject } from '../../src/core/canonical-json.ts'
 import type { JsonValue } from '../../src/core/canonical-json.ts'
 import { demoSentence, markPageAsDemo } from '../../src/core/demo-mark.ts'
@@ -6,10 +5,7 @@ import type { DocumentBody, PublicDocument } from './document.ts'
 
 const marked = new WeakMap<PublicDocument, PublicDocument>()
 
-/**
- * JSON gets the member `demo: true` (`x-demo` in OpenAPI), pages and texts a first line. Images, CSV and files that
- * are signed or hashed elsewhere (manifests of pacts, agent skills) stay as they are: `X-Demo` marks their answers.
- */
+/** Adds `demo: true` to JSON (`x-demo` in OpenAPI) and a first line to pages and texts; others stay. */
 export function markAsDemo(document: PublicDocument): PublicDocument {
   const known = marked.get(document)
   if (known !== undefined) return known

@@ -1,36 +1,29 @@
-/** The documents that the builder publishes, and how they become bytes. */
 import { canonicalize, isJsonObject, prettySorted } from '../../src/core/canonical-json.ts'
 import type { JsonValue } from '../../src/core/canonical-json.ts'
 import { documentFile } from '../../src/core/documents.ts'
 
 export interface PublicDocument {
-  /** Site path, such as `/api/v1/rails` or `/api/v1/rails/x402/history.csv`; never `/snapshot.json`. */
+  /** Such as `/api/v1/rails`; never `/snapshot.json`. */
   readonly path: string
   readonly contentType: string
   readonly maxAgeSeconds: number
   readonly body: DocumentBody | DeferredBody
-  /** Facts for the git archive, without volatile members; null: not archived. */
+  /** Facts for the git archive; null: not archived. */
   readonly archive: JsonValue | string | null
 }
 
-/** `stamp`: a top-level member to add, with the time at which the facts of the document last changed; null for none. */
+/** `stamp`: a top-level member to add with the time at which the facts last changed. */
 export type DocumentBody =
   | { readonly json: JsonValue; readonly stamp: 'computed_at' | null }
   | { readonly text: string }
   | { readonly bytes: Uint8Array }
 
-/** A body that is made only when its revision is not published already. */
 export interface DeferredBody {
-  /** Bodies of one path and revision differ at most in their stamp, within one process. */
+  /** Within one process, bodies of one path and revision differ at most in their stamp. */
   readonly revision: string
   readonly make: () => DocumentBody
 }
 
-/**
- * RFC 8785 canonical JSON, UTF-8 text, or bytes as they are.
- * @param stampTime RFC 3339
- * @throws Error naming the path, when the value is not JSON or a stamp has no object
- */
 export function renderBody(document: PublicDocument, stampTime: string): Uint8Array {
   const { path } = document
   const body = 'make' in document.body ? document.body.make() : document.body
@@ -53,7 +46,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** The files of the git archive: facts as pretty-printed JSON with sorted keys. `known` holds texts made before. */
+/** Facts as pretty-printed JSON with sorted keys. `known` caches texts. */
 export function archiveFiles(
   documents: readonly PublicDocument[],
   known: WeakMap<PublicDocument, string> = new WeakMap(),

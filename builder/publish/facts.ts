@@ -1,8 +1,7 @@
-/** Access to archived facts, which come from a file: nothing about their form is certain. */
+/** Reads archived facts, whose shape is unchecked because they come from a file. */
 import { isJsonObject } from '../../src/core/canonical-json.ts'
 import type { JsonArray, JsonValue } from '../../src/core/canonical-json.ts'
 
-/** Archived facts by site path. */
 export type Facts = Readonly<Record<string, JsonValue>>
 
 function isArray(value: JsonValue | undefined): value is JsonArray {

@@ -16,7 +16,6 @@ import { setImmediate } from 'node:timers/promises'
 
 import { isErrno } from '../../src/core/errno.ts'
 
-/** Writes and flushes a new file. Refuses to overwrite. */
 export async function writeNew(
   path: string,
   bytes: Uint8Array,
@@ -31,7 +30,7 @@ export async function writeNew(
   }
 }
 
-/** Writes a new file without flushing it. Synchronous: a tenth of the cost of the thread pool. Refuses to overwrite. */
+/** Synchronous, at a tenth of the cost of the thread pool. The caller flushes. */
 export function writeUnflushed(path: string, bytes: Uint8Array, mtimeMs: number): void {
   const file = openSync(path, 'wx', 0o644)
   try {
@@ -43,7 +42,6 @@ export function writeUnflushed(path: string, bytes: Uint8Array, mtimeMs: number)
   }
 }
 
-/** Makes names that were added, renamed or removed in a directory durable. */
 export async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, constants.O_RDONLY)
   try {
@@ -57,7 +55,6 @@ function draftOf(path: string): string {
   return `${path}.${pid}-${hrtime.bigint()}.new`
 }
 
-/** Replaces a file atomically. */
 export async function replaceFile(path: string, bytes: Uint8Array, mode: number): Promise<void> {
   const draft = draftOf(path)
   await writeNew(draft, bytes, { mode })
@@ -65,7 +62,7 @@ export async function replaceFile(path: string, bytes: Uint8Array, mode: number)
   await syncDirectory(dirname(path))
 }
 
-/** Creates a file atomically; returns false when the name is taken. */
+/** Creates a file atomically; returns false when it exists. */
 export async function createFile(path: string, bytes: Uint8Array, mode: number): Promise<boolean> {
   const draft = draftOf(path)
   await writeNew(draft, bytes, { mode })
@@ -81,7 +78,6 @@ export async function createFile(path: string, bytes: Uint8Array, mode: number):
   return true
 }
 
-/** The bytes of a file, or null when there is none. */
 export async function readIfExists(path: string): Promise<Buffer | null> {
   try {
     return await readFile(path)
@@ -91,7 +87,6 @@ export async function readIfExists(path: string): Promise<Buffer | null> {
   }
 }
 
-/** Names in a directory, or none when there is no directory. */
 export async function namesIn(
   path: string,
   options: { readonly recursive?: boolean } = {},
@@ -104,7 +99,6 @@ export async function namesIn(
   }
 }
 
-/** Returns whether there was such a file. */
 export function unlinkIfExists(path: string): boolean {
   try {
     unlinkSync(path)
@@ -115,7 +109,7 @@ export function unlinkIfExists(path: string): boolean {
   }
 }
 
-/** Removes a directory tree, in a fifth of the time of `rm`. */
+/** Removes a directory tree in a fifth of the time of `rm`. */
 export async function removeDirectory(path: string): Promise<void> {
   const entries = readdirSync(path, { withFileTypes: true })
   for (const entry of entries.filter((each) => each.isDirectory())) {
@@ -128,7 +122,7 @@ export async function removeDirectory(path: string): Promise<void> {
 
 const SLICE = 32
 
-/** Runs synchronous work over many items, with pauses for other work of the process. */
+/** Runs synchronous work over many items and yields to the event loop between slices. */
 export async function inSlices<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
   let done = 0
   for (const item of items) {

@@ -1,7 +1,4 @@
-/**
- * Flushes many files at once. One flush per file would be the larger part of a full build, and Node has no `syncfs`, so
- * `sync -f` of coreutils or busybox is run.
- */
+/** Flushes many files with `sync -f`, since Node has no `syncfs` and a flush per file dominates a full build. */
 import { execFile } from 'node:child_process'
 import { open } from 'node:fs/promises'
 import { release } from 'node:os'
@@ -11,7 +8,6 @@ import { promisify } from 'node:util'
 import { mapConcurrent } from '../../src/core/concurrency.ts'
 import { syncDirectory } from './files.ts'
 
-/** From this number on, one flush of the file system is cheaper. */
 const MANY_FILES = 256
 const FLUSHES_AT_ONCE = 16
 const SYNC_TIMEOUT_MS = 120_000
@@ -19,22 +15,16 @@ const SYNC_TIMEOUT_MS = 120_000
 const TELLING_KERNEL = [5, 8] as const
 
 export interface NewFiles {
-  /** Contains all of them, on one file system. */
   readonly root: string
   readonly files: readonly string[]
-  /** Deepest first. */
   readonly directories: readonly string[]
 }
 
 export interface FlushOptions {
-  /** Another program only in tests. */
   readonly syncProgram?: string
 }
 
-/**
- * Makes bytes and names durable.
- * @throws Error when the disk refused any of them
- */
+/** @throws Error when the disk refuses any write */
 export async function flushAll(
   { root, files, directories }: NewFiles,
   { syncProgram = 'sync' }: FlushOptions = {},
@@ -54,7 +44,7 @@ async function flushFile(path: string): Promise<void> {
   }
 }
 
-/** Returns false on failure: flushing file by file then finds a failing disk. */
+/** Returns false on failure, so that flushing file by file finds the failing disk. */
 async function syncFileSystem(program: string, path: string): Promise<boolean> {
   if (platform !== 'linux' || !tellsOfLosses(release())) return false
   try {

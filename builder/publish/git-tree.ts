@@ -1,4 +1,3 @@
-/** Trees and commits of the archive in the formats of git's plumbing commands. */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 
@@ -14,17 +13,14 @@ export type Tree = ReadonlyMap<string, string>
 
 export interface Commit {
   readonly branch: string
-  /** Null for the first commit. */
   readonly parent: string | null
   readonly message: string
   readonly author: { readonly name: string; readonly email: string }
-  /** Unix milliseconds. */
   readonly nowMs: number
 }
 
-/** The newest commit of a branch, or null when there is no such branch. */
 export async function headOf(git: Git, branch: string): Promise<string | null> {
-  // A ref in a file of its own needs no process of git.
+  // Reading the ref file saves a git process.
   const text = (await readTextIfExists(join(git.repoDir, 'refs/heads', branch))) ?? ''
   if (/^[0-9a-f]{40}\n$/.test(text)) return text.trimEnd()
   const out = await runGit(git, ['for-each-ref', '--format=%(objectname)', `refs/heads/${branch}`])
@@ -32,7 +28,7 @@ export async function headOf(git: Git, branch: string): Promise<string | null> {
   return name === '' ? null : name
 }
 
-/** Every file of a commit. Anything but a regular file gets a name that matches no content. */
+/** Anything but a regular file gets a name that matches no content. */
 export async function treeOf(git: Git, commit: string | null): Promise<Tree> {
   if (commit === null) return new Map()
   const out = await runGit(git, ['ls-tree', '-r', '-z', '--full-tree', commit])
@@ -51,13 +47,11 @@ function splitOnce(text: string, separator: string): [string, string] {
   return [text.slice(0, at), text.slice(at + separator.length)]
 }
 
-/** Contents and their object names by path of the last tree. */
 export type BlobNames = Map<
   string,
   { readonly content: Uint8Array | string; readonly name: string }
 >
 
-/** The tree that the files would make. `known` holds names that need not be computed again. */
 export function treeOfFiles(
   files: ReadonlyMap<string, Uint8Array | string>,
   known: BlobNames = new Map(),
@@ -77,7 +71,6 @@ function blobName(bytes: Buffer): string {
   return createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
 }
 
-/** Paths that are new or changed, and paths that are gone; both sorted. */
 export function treeDifference(from: Tree, to: Tree): { written: string[]; deleted: string[] } {
   return {
     written: [...to.keys()].filter((path) => from.get(path) !== to.get(path)).sort(),
@@ -85,10 +78,10 @@ export function treeDifference(from: Tree, to: Tree): { written: string[]; delet
   }
 }
 
-/** The git command that reads a `fastImportStream`; one that was cut off makes no commit. */
+/** A stream that is cut off makes no commit. */
 export const FAST_IMPORT = ['fast-import', '--quiet', '--done', '--date-format=raw'] as const
 
-/** The stream of one commit. Paths and message may contain anything but NUL. */
+/** Paths and message may contain anything but NUL. */
 export function fastImportStream(
   commit: Commit,
   files: ReadonlyMap<string, Uint8Array | string>,
@@ -112,7 +105,6 @@ export function fastImportStream(
     line(`M ${REGULAR_FILE} inline ${quoted(path)}`)
     data(Buffer.from(files.get(path) ?? ''))
   }
-  // With `--done`, a stream without this last word makes no commit.
   line('done')
   return Buffer.concat(parts)
 }

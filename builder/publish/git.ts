@@ -1,7 +1,7 @@
-/** Runs git, isolated from settings, prompts and hooks of the machine. */
+/** Runs git isolated from settings, prompts and hooks of the machine. */
 import { execFile } from 'node:child_process'
 
-/** The message is that of git, without credentials. */
+/** The message is git's, without credentials. */
 export class GitError extends Error {
   override readonly name = 'GitError'
 }
@@ -12,9 +12,8 @@ export class GitMissingError extends Error {
 
 export interface Git {
   readonly repoDir: string
-  /** The only environment variables that are passed on. */
   readonly env: GitEnvironment
-  /** Passed by environment: an argument would show in process lists. */
+  /** Passed in the environment, since process lists show arguments. */
   readonly remote: string | null
 }
 
@@ -35,17 +34,13 @@ const SETTINGS = {
   'core.attributesFile': '/dev/null',
   'credential.helper': '',
   'gc.autoDetach': 'false',
-  // A remote must not redirect to another place.
   'http.followRedirects': 'false',
   'http.lowSpeedLimit': '1000',
   'http.lowSpeedTime': '20',
   'transfer.fsckObjects': 'true',
 } as const satisfies Record<string, string>
 
-/**
- * Returns the standard output.
- * @throws GitError on failure or after a minute; GitMissingError
- */
+/** @throws GitError on failure or after a minute; GitMissingError */
 export async function runGit(
   git: Git,
   args: readonly string[],
@@ -73,7 +68,7 @@ export async function runGit(
         }
       },
     )
-    // git may exit before it has read everything; its exit code says why.
+    // git may exit before it has read everything; its exit code explains why.
     child.stdin?.on('error', () => undefined)
     child.stdin?.end(input)
   })
@@ -109,7 +104,6 @@ function environment({ env, remote }: Git): NodeJS.ProcessEnv {
 
 const MAX_MESSAGE_CHARS = 400
 
-/** Removes user, password and query of the remote from a text. */
 export function withoutCredentials(text: string, remote: string | null): string {
   let clean = text
   for (const secret of remote === null ? [] : secretsOf(remote)) {

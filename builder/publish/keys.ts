@@ -1,4 +1,3 @@
-/** The signing keys of the service: one active ed25519 key, and the public parts of its predecessors. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { mkdir, stat } from 'node:fs/promises'
@@ -20,14 +19,13 @@ const OTHERS = 0o077
 const publicPart = { kid: kidSchema, public_key: z.base64().length(44), created_at: timeSchema }
 const keyFileSchema = z.strictObject({
   active: z.strictObject({ ...publicPart, private_key_pem: z.string() }),
-  /** Newest first, without private parts. */
   retired: z.array(z.strictObject({ ...publicPart, retired_at: timeSchema })),
 })
 type KeyFile = z.infer<typeof keyFileSchema>
 
 export interface Signer {
   readonly kid: string
-  /** ed25519 (RFC 8032) over the bytes; 64 bytes. */
+  /** Ed25519 (RFC 8032), 64 bytes. */
   readonly sign: (bytes: Uint8Array) => Uint8Array
 }
 
@@ -35,16 +33,15 @@ type Verdict = 'good' | 'bad' | 'unknown key'
 
 export interface KeyRing {
   readonly kids: ReadonlySet<string>
-  /** Verifies signatures by any key, also retired ones. */
+  /** Accepts signatures by retired keys too. */
   readonly verify: (kid: string, bytes: Uint8Array, signature: Uint8Array) => Verdict
 }
 
-/** The body of `/.well-known/signing-keys.json`. */
 export interface PublicKeys {
   readonly keys: readonly {
     readonly kid: string
     readonly alg: 'ed25519'
-    /** Base64 of the 32 bytes. */
+    /** Base64 of 32 bytes. */
     readonly public_key: string
     readonly status: 'active' | 'retired'
     readonly created_at: string
@@ -58,10 +55,7 @@ export interface Keys {
   readonly publicKeys: PublicKeys
 }
 
-/**
- * Loads the keys of a directory; creates the directory and the first key when missing.
- * @throws Error when others than the owner may read them, or the file is broken, which is never replaced
- */
+/** Creates missing keys. @throws Error when others may read the file or it is broken; it is never replaced */
 export async function loadKeys(options: {
   readonly dir: string
   readonly nowMs: number
@@ -69,7 +63,7 @@ export async function loadKeys(options: {
   const path = join(options.dir, SIGNING_KEYS_FILE)
   await mkdir(options.dir, { recursive: true, mode: OWNER_ONLY_DIRECTORY })
   await refuseLoose(options.dir, OWNER_ONLY_DIRECTORY)
-  // Of two processes that start at once, the loser of the race reads the file of the winner.
+  // Of two processes that start at once, the loser reads the file of the winner.
   if ((await readIfExists(path)) === null) {
     const first: KeyFile = { active: newKey(options.nowMs), retired: [] }
     await createFile(path, serialise(first), OWNER_ONLY)
@@ -77,20 +71,13 @@ export async function loadKeys(options: {
   return openKeys(await readKeyFile(path))
 }
 
-/**
- * Reads the keys and creates none, so that missing keys are noticed.
- * @throws Error as `loadKeys`, and when there is no file
- */
+/** @throws Error like `loadKeys`, and when there is no file */
 export async function readKeys(dir: string): Promise<Keys> {
   await refuseLoose(dir, OWNER_ONLY_DIRECTORY)
   return openKeys(await readKeyFile(join(dir, SIGNING_KEYS_FILE)))
 }
 
-/**
- * Creates a new active key and retires the one before, whose private part is deleted. Signatures by it stay valid.
- * Running processes use the old key until they read the file again.
- * @throws LockedError during another rotation
- */
+/** Retires the active key, which running processes use until they reload. @throws LockedError */
 export async function rotateKey(options: {
   readonly dir: string
   readonly nowMs: number

@@ -1,4 +1,3 @@
-/** The archived facts of the last build, kept so that the next one can say what changed. */
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
@@ -14,16 +13,12 @@ import { readIfExists, replaceFile } from './files.ts'
 
 const DIFF_PATH = '/diffs/latest.md'
 
-/** The facts of the last build that changed some, with its texts. */
 export interface LastFacts {
   readonly facts: Facts
-  /** Markdown, published at `DIFF_PATH`. */
   readonly diff: string
-  /** Commit message: subject, empty line, body. */
   readonly message: string
 }
 
-/** The facts of documents that are archived. */
 export function factsOf(documents: readonly PublicDocument[]): Facts {
   return Object.fromEntries(
     documents.flatMap(({ path, archive }) => (archive === null ? [] : [[path, archive] as const])),
@@ -42,7 +37,6 @@ export function nextFacts(last: LastFacts | null, facts: Facts): LastFacts {
   }
 }
 
-/** The diff as a document; it is archived, but is not a fact. */
 export function diffDocument(last: LastFacts, maxAgeSeconds: number): PublicDocument {
   return {
     path: DIFF_PATH,
@@ -59,10 +53,9 @@ const lastFactsSchema = z.object({
   message: z.string(),
 })
 
-/** A file in the state directory, read again only after another process wrote it. */
 export interface LastFactsStore {
   readonly load: () => Promise<LastFacts | null>
-  /** Called after publishing. Writes only a new `next`; `facts` are those of the build, for comparison by identity. */
+  /** Writes only a new `next`; `facts` are those of the build, for comparison by identity. */
   readonly keep: (next: LastFacts, facts: Facts) => Promise<void>
 }
 

@@ -1,16 +1,11 @@
 import { BusyError } from '../../src/db/errors.ts'
 import { openSqlite3 } from '../../src/db/sqlite3/connection.ts'
 
-/** Another process, or another call in this one, holds the lock. */
 export class LockedError extends Error {
   override readonly name = 'LockedError'
 }
 
-/**
- * Does the work while holding the lock of a file, which is created and stays. The lock is an exclusive transaction of
- * SQLite on the empty file: the kernel drops it when the process ends, however it ends.
- * @throws LockedError at once when the lock is held
- */
+/** Locks with an exclusive SQLite transaction, which the kernel ends with the process. @throws LockedError if locked */
 export async function withFileLock<Result>(
   path: string,
   work: () => Promise<Result>,

@@ -1,5 +1,4 @@
 import { canonicalize } from '../../src/core/canonical-json.ts'
-/** Finds the documents that changed and prepares the next manifest. */
 import { mapConcurrent } from '../../src/core/concurrency.ts'
 import { documentFile, encodedFile, manifestSetText } from '../../src/core/documents.ts'
 import type { Manifest, ManifestEntry } from '../../src/core/documents.ts'
@@ -13,12 +12,11 @@ import type { KeyRing, Signer } from './keys.ts'
 import { sha256 } from './published-generation.ts'
 import type { PublishedGeneration } from './published-generation.ts'
 
-/** More than compression threads: some wait for the disk. */
+/** More than compression threads, since some wait for the disk. */
 const RENDERED_AT_ONCE = 16
 
 export interface Plan {
   readonly manifest: Manifest
-  /** Unchanged files of the last generation, compressed forms included. */
   readonly kept: readonly string[]
   readonly changed: readonly string[]
   readonly removed: readonly string[]
@@ -26,11 +24,9 @@ export interface Plan {
   readonly differs: boolean
 }
 
-/** What this process has rendered. Never stored: other code may render other bytes. */
+/** Never stored: other code may render other bytes. */
 export interface Rendered {
-  /** By path: the revision of a deferred body and the hash of its bytes. */
   readonly revisions: Map<string, { readonly revision: string; readonly sha256: string }>
-  /** By body, so that publishing the same set twice renders it once. */
   readonly bodies: WeakMap<
     DocumentBody | DeferredBody,
     { readonly stamp: string; readonly sha256: string }
@@ -46,15 +42,11 @@ interface Options {
   readonly signer: Signer
   readonly ring: KeyRing
   readonly nowMs: number
-  /** Receives each new file as soon as it is made, so that few are in memory at once. */
+  /** Called as soon as a file exists, to limit memory. */
   readonly store: (file: string, bytes: Uint8Array) => Promise<void>
 }
 
-/**
- * Renders documents with the time at which they last changed. Those that get the bytes of the last generation are not
- * compressed, signed or written again; deferred bodies with a published revision are not even rendered.
- * @throws Error when two documents have the same path or file
- */
+/** Skips documents with unchanged bytes or a published revision. @throws Error for duplicate paths or files */
 export async function draftPlan(
   documents: readonly PublicDocument[],
   past: PublishedGeneration | null,

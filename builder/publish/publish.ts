@@ -1,10 +1,4 @@
-/**
- * Publishes a set of documents as one generation, or nothing when nothing changed.
- *
- * A generation is a directory of hard links to unchanged files and of new files. One rename switches `current` to it, so
- * that a reader finds the old set or the new one, never a mixture. A builder that dies leaves a directory that the next
- * one removes.
- */
+/** Publishes documents as one generation: hard links to unchanged files, new files, and one rename of `current`. */
 import { mkdir, rename, rm, symlink } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 
@@ -36,15 +30,14 @@ import type { MadeGenerations } from './recycle-generation.ts'
 import { createStagingDirectory, directoriesOf } from './staging-directory.ts'
 import type { StagingDirectory } from './staging-directory.ts'
 
-/** The current generation, two before it, which readers may still be reading, and the one that becomes the next. */
+/** The current generation, two before it for readers, and the one that becomes the next. */
 const KEPT_GENERATIONS = 4
 const LOCK_FILE = '.lock'
 const STAGING_DIR = '.building'
 const NEXT_LINK = '.current.next'
-/** Most of a manifest is hashes and signatures: higher qualities take five times as long and save nothing. */
+/** Higher qualities take five times as long and save nothing on hashes and signatures. */
 const MANIFEST_QUALITY = 4
 
-/** What one process knows of what it published before. */
 export interface PublishMemory {
   readonly rendered: Rendered
   readonly checked: CheckedFiles
@@ -66,35 +59,26 @@ export function emptyMemory(): PublishMemory {
 export interface PublishOptions {
   readonly publicDir: string
   readonly documents: readonly PublicDocument[]
-  /** Hand-made assets, published in the same set; null for none. */
   readonly assetsDir: string | null
   readonly signer: Signer
   readonly ring: KeyRing
   /** Absent: everything is read and rendered again. */
   readonly memory?: PublishMemory
-  /** Unix milliseconds: the time of change of everything that changed. */
+  /** The time of change of everything that changed. */
   readonly nowMs: number
   readonly log: Log
-  /** Called before every step that a crash could interrupt. */
   readonly beforeStep?: (step: string) => void
 }
 
 export interface Published {
   readonly generation: number
-  /** Paths of documents with new bytes. */
   readonly changed: readonly string[]
-  /** Paths that are no longer published. */
   readonly removed: readonly string[]
-  /** Number of documents that kept their bytes. */
   readonly unchanged: number
   readonly manifest: Manifest
 }
 
-/**
- * Same input, same bytes: a second call with the same documents writes no file and makes no generation.
- * @throws LockedError when another builder is publishing.
- * @throws DamagedGenerationError when the current set is damaged; it is left as it is.
- */
+/** Writes nothing when nothing changed. @throws LockedError; DamagedGenerationError, leaving the set untouched */
 export async function publish(options: PublishOptions): Promise<Published> {
   const generations = join(options.publicDir, GENERATIONS_DIR)
   await mkdir(generations, { recursive: true })
@@ -108,7 +92,7 @@ async function publishLocked(options: PublishOptions): Promise<Published> {
   await clearUnfinished(past, options)
   const assets =
     options.assetsDir === null ? [] : await readAssets(options.assetsDir, memory.assets)
-  // Without a set, or after another process changed a file of it, nothing is known of older generations.
+  // Another process may have changed older generations.
   if (past === null || past.hashed > 0) made.clear()
   const root = join(publicDir, GENERATIONS_DIR, STAGING_DIR)
   const staging = createStagingDirectory(root, {
@@ -123,7 +107,7 @@ async function publishLocked(options: PublishOptions): Promise<Published> {
   })
   const { changed, removed, unchanged } = plan
   if (past !== null && !plan.differs) {
-    // The builder before this one may have died between its switch and its pruning.
+    // The previous builder may have died between its switch and its pruning.
     const pruned = await prune(past.generation, options)
     if (pruned > 0 || past.hashed > 0) {
       await rememberChecked(past.directory, past.manifest, checked)
@@ -171,7 +155,7 @@ async function recycleOldest(
   })
 }
 
-/** Removes what a dead builder left: a staging directory, or generations that `current` never reached. */
+/** Removes a staging directory, and generations that `current` never reached. */
 async function clearUnfinished(
   past: PublishedGeneration | null,
   { publicDir, beforeStep: step }: PublishOptions,
@@ -189,9 +173,9 @@ interface WrittenGeneration {
   readonly manifest: Manifest
   readonly manifestBytes: Buffer
   readonly directories: ReadonlySet<string>
-  /** Files that were linked or written; null when all of them were. */
+  /** Null when every file was linked or written. */
   readonly renewed: ReadonlySet<string> | null
-  /** Files that differ from the last generation, removed ones included; null when any was copied. */
+  /** Includes removed files; null when any file was copied. */
   readonly touched: ReadonlySet<string> | null
 }
 
@@ -215,7 +199,7 @@ async function writeGeneration(
   }
   const line = formatManifestSignature(signature, signer.kid)
   await staging.write(MANIFEST_SIGNATURE_FILE, Buffer.from(line, 'utf8'))
-  // The manifest goes last: a directory that has one has all that it names.
+  // The manifest goes last: a directory that has one is complete.
   await staging.write(MANIFEST_FILE, manifestBytes)
 
   const kept = new Set(plan.kept)
@@ -245,7 +229,7 @@ async function switchTo(
 ): Promise<void> {
   const next = join(publicDir, NEXT_LINK)
   step?.('make the link')
-  // Relative, so that the directory can be moved or mounted elsewhere as a whole.
+  // Relative, so that the directory can be moved or mounted elsewhere.
   await symlink(relative(publicDir, directoryOf(publicDir, generation)), next)
   step?.('switch')
   await rename(next, join(publicDir, CURRENT_LINK))
@@ -253,7 +237,7 @@ async function switchTo(
   await syncDirectory(publicDir)
 }
 
-/** `isCounted`: no file of the set gained or lost a link but those that were renewed. */
+/** `isCounted`: link counts changed on renewed files only. */
 async function remember(
   { manifest, manifestBytes, directories, renewed, touched }: WrittenGeneration,
   generation: number,
@@ -271,7 +255,6 @@ async function remember(
   for (const old of made.keys()) if (old <= generation - KEPT_GENERATIONS) made.delete(old)
 }
 
-/** Removes the oldest generations and returns how many were removed. */
 async function prune(
   generation: number,
   { publicDir, beforeStep: step }: PublishOptions,

@@ -1,4 +1,3 @@
-/** Reads the current generation back and verifies it before anything is built on it. */
 import { createHash } from 'node:crypto'
 import { lstatSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +17,6 @@ import { statFingerprint } from '../cache/stat-fingerprint.ts'
 import { inSlices } from './files.ts'
 import type { KeyRing } from './keys.ts'
 
-/** The published set cannot be trusted, and so is not overwritten. */
 export class DamagedGenerationError extends Error {
   override readonly name = 'DamagedGenerationError'
 }
@@ -29,25 +27,19 @@ export interface PublishedGeneration {
   readonly manifest: Manifest
   /** False when another key signed it: everything is signed again. */
   readonly ours: boolean
-  /** Number of files that were hashed because they were not known. */
   readonly hashed: number
 }
 
-/** Hashed files with their fingerprints at that time: changing a byte changes `ctime`. */
+/** Changing a byte changes `ctime`, which is part of the fingerprint. */
 export type CheckedFiles = Map<string, { readonly sha256: string; readonly fingerprint: string }>
 
-/** The last manifest that was parsed; one with the same bytes is not parsed again. */
 export interface ParsedManifest {
   last: { readonly bytes: Buffer; readonly manifest: Manifest } | null
 }
 
 const LINK_TARGET = new RegExp(`^${GENERATIONS_DIR}/(\\d{8,15})$`)
 
-/**
- * Reads the current generation; null when nothing was ever published. Files in `checked` with the same fingerprint are
- * not hashed again.
- * @throws DamagedGenerationError naming what is wrong and what to do
- */
+/** Null before the first publication. @throws DamagedGenerationError naming what is wrong and what to do */
 export async function readPast(
   publicDir: string,
   ring: KeyRing,
@@ -110,7 +102,6 @@ interface NamedFile {
   readonly size: number
 }
 
-/** Every file of the set except those of the manifest itself. */
 export function* filesNamedIn({ documents }: Manifest): Generator<NamedFile> {
   for (const { file, sha256: hash, size, encodings } of documents) {
     yield { file, sha256: hash, size }
@@ -136,7 +127,7 @@ function assertHash(directory: string, { file, sha256: expected, size }: NamedFi
   }
 }
 
-/** Records the fingerprints of a generation that was just published or read. Links change `ctime`, so it comes last. */
+/** Runs last, since links change `ctime`. */
 export async function rememberChecked(
   directory: string,
   manifest: Manifest,
@@ -148,7 +139,6 @@ export async function rememberChecked(
   })
 }
 
-/** The same for renewed files alone. */
 export function rememberFiles(
   directory: string,
   manifest: Manifest,

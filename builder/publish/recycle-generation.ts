@@ -1,38 +1,25 @@
-/**
- * Makes the oldest generation the beginning of the next one. Nearly all of its links are those that the next one needs,
- * so a build costs what changed, not a link and an unlink for every file.
- *
- * It needs to know which files differ: this process knows that of the generations that it made itself, as long as the
- * fingerprints of their directories are unchanged. Without that knowledge every file is linked anew.
- */
+/** Starts the next generation from the oldest one, so that a build costs what changed, not a link per file. */
 import { rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 import { statFingerprint } from '../cache/stat-fingerprint.ts'
 import { inSlices, syncDirectory, unlinkIfExists } from './files.ts'
 
-/** A generation as this process left it. */
 interface MadeGeneration {
-  /** Fingerprints by directory, relative to the generation; `.` is its root. */
+  /** By directory relative to the generation; `.` is its root. */
   readonly directories: ReadonlyMap<string, string>
-  /** Files that differ from the generation before: new, rewritten, linked anew or gone. */
+  /** Files that differ from the generation before, removed ones included. */
   readonly touched: ReadonlySet<string>
 }
 
-/** By number of the generation. */
 export type MadeGenerations = Map<number, MadeGeneration>
 
 export interface RecycledGeneration {
-  /** Files of the current generation that it lacks. */
   readonly lacking: ReadonlySet<string>
-  /** Its directories, relative; some may be empty. */
   readonly directories: readonly string[]
 }
 
-/**
- * Moves the oldest generation to `root` and removes what differs from the current one. Returns null, and changes
- * nothing, when the difference is not known.
- */
+/** Moves the oldest generation to `root`. Null, and nothing changes, when the difference is unknown. */
 export async function recycleGeneration({
   made,
   directoryOf,
@@ -49,7 +36,7 @@ export async function recycleGeneration({
   readonly beforeStep: ((step: string) => void) | undefined
 }): Promise<RecycledGeneration | null> {
   if (!isAsMade(directoryOf(current), made.get(current))) {
-    // Another process has been at work: nothing is known of older generations either.
+    // Another process has published: older generations are unknown too.
     made.clear()
     return null
   }
@@ -68,7 +55,6 @@ export async function recycleGeneration({
   return { lacking, directories: [...old.directories.keys()] }
 }
 
-/** Null when one of the generations after `oldest` is not known. */
 function touchedBetween(
   made: MadeGenerations,
   oldest: number,
@@ -90,7 +76,7 @@ function isAsMade(directory: string, made: MadeGeneration | undefined): boolean 
   )
 }
 
-/** Records a generation when no name in it changes any more. */
+/** Call when no name in the generation changes any more. */
 export function rememberMade(
   made: MadeGenerations,
   generation: number,

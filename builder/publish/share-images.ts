@@ -1,7 +1,4 @@
-/**
- * PNG share images of pages, rendered when their drawing changes and stored in the state directory by the hash of the
- * drawing; `index.json` maps pages to files.
- */
+/** Renders PNG share images when their drawing changes and stores them by the hash of the drawing. */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
@@ -20,21 +17,18 @@ interface Drawing {
 }
 
 export interface ShareImages {
-  /** Every picture that exists, also of an earlier drawing. */
   readonly documents: readonly PublicDocument[]
-  /** Drawings that are new or changed. */
   readonly pending: readonly Drawing[]
 }
 
-/** File name by path of the picture. */
+/** File name by path of the image. */
 const indexSchema = z.record(z.string(), z.string().regex(/^[0-9a-f]{64}$/))
-/** Part of every file name, so that another way of rendering makes all pictures again. */
+/** Part of every file name: a new renderer invalidates all images. */
 const renderer = 'sharp png 1'
 const maxAgeSeconds = 300
-/** A second one at a time would need 50 MB more at the peak of a full build. */
+/** A second render at a time needs 50 MB more at the peak of a full build. */
 const rendersAtOnce = 1
 
-/** Finds the pictures that exist; renders none. */
 export async function readShareImages(
   dir: string,
   drawings: readonly Drawing[],
@@ -51,7 +45,7 @@ export async function readShareImages(
   return { documents, pending }
 }
 
-/** Renders pending pictures, 25 ms of a core each, and deletes those that no page shows any more. */
+/** Takes 25 ms of a core per image. */
 export async function renderShareImages(
   dir: string,
   drawings: readonly Drawing[],

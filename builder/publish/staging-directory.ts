@@ -1,4 +1,3 @@
-/** The directory of the next generation, which no reader sees before it is renamed. */
 import { linkSync, mkdirSync, rmdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -11,27 +10,21 @@ import type { RecycledGeneration } from './recycle-generation.ts'
 
 export interface StagingDirectory {
   readonly root: string
-  /** Files written so far. */
   readonly written: ReadonlySet<string>
-  /** Makes the directory, as the first write does. Returns null for an empty one, else the old generation it began as. */
+  /** Creates the directory once. Returns null when it is empty, else the old generation it starts from. */
   readonly begin: () => Promise<RecycledGeneration | null>
-  /** Writes a file, which is durable only after `flush`. */
+  /** The file is durable only after `flush`. */
   readonly write: (file: string, bytes: Uint8Array) => Promise<void>
-  /** Links files of another directory, or copies them on file systems without links. Returns whether all were linked. */
+  /** Copies on file systems without links. Returns whether all were linked. */
   readonly link: (files: readonly string[], from: string) => Promise<boolean>
-  /** Removes files that may be missing. */
   readonly remove: (files: Iterable<string>) => Promise<void>
-  /** Removes the directories that contain no file any more. */
   readonly removeDirectoriesBut: (needed: ReadonlySet<string>) => void
-  /** Makes every file and name durable. */
   readonly flush: () => Promise<void>
 }
 
 interface Options {
-  /** Unix milliseconds: modification time of the files. */
   readonly nowMs: number
   readonly beforeStep?: ((step: string) => void) | undefined
-  /** Moves an old generation to `root`; null when there is none to use. */
   readonly recycle?: () => Promise<RecycledGeneration | null>
 }
 
@@ -42,9 +35,8 @@ export function createStagingDirectory(
   root: string,
   { nowMs, beforeStep: step, recycle = () => Promise.resolve(null) }: Options,
 ): StagingDirectory {
-  /** Relative; `.` is the root. */
   const directories = new Set<string>()
-  /** Those in which a name is new or gone. */
+  /** Directories in which a name is new or gone. */
   const changed = new Set<string>()
   const written = new Set<string>()
   let begun: Promise<RecycledGeneration | null> | null = null
@@ -65,7 +57,7 @@ export function createStagingDirectory(
     if (directories.has(name)) return
     if (name !== '.') makeDirectory(dirname(name))
     step?.(`make ${name}`)
-    // One level at a time: a recursive mkdir reports a full disk as a missing directory.
+    // A recursive mkdir reports a full disk as a missing directory.
     mkdirSync(join(root, name))
     directories.add(name)
     changed.add(name).add(dirname(name))
@@ -138,7 +130,6 @@ function deepestFirst(left: string, right: string): number {
   return right.length - left.length
 }
 
-/** The directories of files with all above them; `.` is the root. */
 export function directoriesOf(files: Iterable<string>): ReadonlySet<string> {
   const found = new Set(['.'])
   for (const file of files) {

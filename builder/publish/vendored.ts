@@ -1,4 +1,3 @@
-/** Files of npm packages that pages load from this site. */
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 
@@ -35,7 +34,6 @@ export async function readVendored(): Promise<PublicDocument[]> {
   return await Promise.all(
     files.map(async ({ path, module, contentType }) => {
       const text = await readFile(resolve.resolve(module), 'utf8')
-      // The source maps are not published.
       const body = { text: text.replace(/\n(?:\/\/|\/\*)# sourceMappingURL=[^\n]*\n?$/, '\n') }
       return { path, contentType, maxAgeSeconds, body, archive: null }
     }),
