@@ -10,14 +10,13 @@ export function memoizeLatest<Key, Made>(make: (key: Key) => Made): (key: Key) =
   }
 }
 
-/** Returns the earlier list when the later one has the same items, so that memoized results of it stay valid. */
+/** Returns the earlier list when the items are the same, so that memoized results stay valid. */
 export function sameItems<T>(earlier: readonly T[], later: readonly T[]): readonly T[] {
   const isEqual =
     earlier.length === later.length && later.every((item, index) => item === earlier[index])
   return isEqual ? earlier : later
 }
 
-/** Deletes the entries whose names are no longer present: a process runs for months while names come and go. */
 export function pruneMissing(
   known: Map<string, unknown>,
   present: { readonly has: (name: string) => boolean },

@@ -1,11 +1,10 @@
-/** Fingerprints by which unchanged files are recognised. */
 import { readdirSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { isErrno } from '../../src/core/errno.ts'
 
-/** Inode, size and times of a file; empty when there is none. */
+/** Inode, size and times; empty when there is no file. */
 export function statFingerprint(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found === undefined) return ''
@@ -13,7 +12,7 @@ export function statFingerprint(path: string): string {
   return `${ino} ${size} ${mtimeMs} ${ctimeMs}`
 }
 
-/** The same for a directory tree; `except` are names at its top. */
+/** `except` are names at the top of the tree. */
 export function treeFingerprint(dir: string, except: readonly string[] = []): string {
   return readdirSync(dir, { withFileTypes: true })
     .filter(({ name }) => !except.includes(name))
@@ -24,7 +23,6 @@ export function treeFingerprint(dir: string, except: readonly string[] = []): st
     .join('\n')
 }
 
-/** The text of a file, or null when there is none. */
 export async function readTextIfExists(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8')

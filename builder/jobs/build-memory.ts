@@ -1,4 +1,4 @@
-/** What a process keeps from build to build. It is never stored: other code may make other bytes of the same world. */
+/** Reuses results from build to build in one process. Never stored: other code may derive other bytes. */
 import { maxAgeOf } from '../../src/contract/routes.ts'
 import { memoizeLatest } from '../cache/memoize.ts'
 import { createArticles } from '../desk/all-articles.ts'
@@ -28,11 +28,9 @@ export interface BuildMemory {
   readonly vendored: () => Promise<readonly PublicDocument[]>
   readonly publish: PublishMemory
   readonly archive: ArchiveMemory
-  /** The world of the last build that succeeded. */
   built: World | null
 }
 
-/** Everything is read, derived and rendered anew. */
 export function emptyBuildMemory(options: {
   readonly dataDir: string
   readonly stateDir: string

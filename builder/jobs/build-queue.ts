@@ -1,5 +1,4 @@
 import { createSerialQueue } from '../../src/core/concurrency.ts'
-/** One build at a time, and none while nothing has changed. */
 import type { Clock, Log } from '../../src/core/deps.ts'
 import { redact } from '../../src/core/redact.ts'
 import { dayMs, isoTime } from '../../src/core/time.ts'
@@ -19,24 +18,20 @@ export interface BuildQueueDeps extends JobDeps {
     BuildOptions,
     'nowMs' | 'repository' | 'memory' | 'keys' | 'onPublished'
   > & {
-    /** Read again for every build, since keys may have been rotated. */
+    /** Read for every build, since keys may have been rotated. */
     readonly keys: () => Promise<Keys>
     readonly repository: Omit<BuildOptions['repository'], 'check'>
   }
-  /** Called when a set has been published. */
   readonly onPublished: () => void
 }
 
-/** Interval of the builds that reuse nothing and read every published file and git object back. */
+/** Interval of the builds that reuse nothing and read back every published file and git object. */
 const fullCheckEveryMs = dayMs
 const runsKeptMs = 90 * dayMs
-/** Documents follow a write within two seconds, however busy the ledger is. */
+/** Limits the delay of documents after a write to two seconds, however busy the ledger is. */
 const maxRestMs = 500
 
-/**
- * Returns a function that queues a build and returns false when it failed. `if changed` builds only when the world is
- * another than in the last build; such callers share the build that is already waiting.
- */
+/** Returns false when the build failed. `if changed` skips an unchanged world and joins a build that is waiting. */
 export function createBuildQueue(
   deps: BuildQueueDeps,
 ): (when: 'now' | 'if changed') => Promise<boolean> {
@@ -85,7 +80,7 @@ export function createBuildQueue(
       if (waiting === next) waiting = null
       return await buildNow(when)
     }).catch((error: unknown) => {
-      // A database that does not answer now must not end the builds to come.
+      // An unavailable database must not stop later builds.
       deps.log.error('no build', { reason: redact(String(error)) })
       return false
     })

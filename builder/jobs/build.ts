@@ -1,17 +1,16 @@
-/** One build: gather the world, derive the documents, publish what changed, archive the facts. */
 import { join } from 'node:path'
 
 import type { Log } from '../../src/core/deps.ts'
 import { entriesOf } from '../../src/core/entries.ts'
 import { archive } from '../publish/archive.ts'
-import type { Archived, ArchiveOptions } from '../publish/archive.ts'
+import type { ArchiveOutcome, ArchiveOptions } from '../publish/archive.ts'
 import { markAsDemo } from '../publish/demo-mark.ts'
 import { archiveFiles } from '../publish/document.ts'
 import type { PublicDocument } from '../publish/document.ts'
 import type { Keys } from '../publish/keys.ts'
 import { factsOf, nextFacts } from '../publish/last-facts.ts'
 import { publish } from '../publish/publish.ts'
-import type { Published } from '../publish/publish.ts'
+import type { PublishOutcome } from '../publish/publish.ts'
 import { readShareImages, renderShareImages } from '../publish/share-images.ts'
 import type { SharedPage } from '../site/share.ts'
 import { gatherWorld } from '../world/gather.ts'
@@ -22,42 +21,34 @@ import type { BuildMemory } from './build-memory.ts'
 
 export interface BuildOptions extends Omit<GatherOptions, 'publicKeys' | 'memory'> {
   readonly keys: Keys
-  /** Runtime state: the snapshot repository, the facts of the last build, rendered pictures. */
   readonly stateDir: string
   readonly publicDir: string
-  /** Hand-made assets; null for none. */
   readonly assetsDir: string | null
   readonly repository: Pick<ArchiveOptions, 'remote' | 'env' | 'check'>
-  /** Marks every document as one of a demo. */
   readonly isDemo?: boolean
   /** Absent: everything is read and rendered again. */
   readonly memory?: BuildMemory
   readonly log: Log
-  /** Called after each publication, before pictures are rendered and facts archived. */
+  /** Runs after each publication, before images are rendered and facts archived. */
   readonly onPublished?: () => void
 }
 
-export interface Built {
-  readonly published: Published
-  readonly archived: Archived
+export interface BuildOutcome {
+  readonly published: PublishOutcome
+  readonly archived: ArchiveOutcome
 }
 
 const author = { name: 'Agent Income Ledger', email: 'ledger@localhost' }
 
-/**
- * Gathers the world and publishes its documents. Publishing comes before archiving, whose failure is an outcome that the
- * next build repairs.
- * @throws Error when the published past or stored state cannot be read, or documents cannot be published; nothing is
- *   overwritten then
- */
-export async function build(options: BuildOptions): Promise<Built> {
+/** Publishes before archiving, whose failure the next build repairs. @throws Error before it overwrites anything */
+export async function build(options: BuildOptions): Promise<BuildOutcome> {
   return await buildWorld(await gather(options), options)
 }
 
-/** The same, or null when nothing differs from the last build but the runs of jobs, which alone are no reason to build. */
+/** Returns null when only the runs of jobs differ from the last build. */
 export async function buildIfChanged(
   options: BuildOptions & { readonly memory: BuildMemory },
-): Promise<Built | null> {
+): Promise<BuildOutcome | null> {
   const world = await gather(options)
   const { built } = options.memory
   const isBuilt =
@@ -74,7 +65,7 @@ async function gather(options: BuildOptions): Promise<World> {
   return await gatherWorld({ ...others, publicKeys, ...gathered })
 }
 
-async function buildWorld(gathered: World, options: BuildOptions): Promise<Built> {
+async function buildWorld(gathered: World, options: BuildOptions): Promise<BuildOutcome> {
   const { keys, stateDir, publicDir, assetsDir, nowMs, log, repository } = options
   const { memory = emptyBuildMemory(options) } = options
   memory.built = null
@@ -115,19 +106,16 @@ async function buildWorld(gathered: World, options: BuildOptions): Promise<Built
   return { published, archived }
 }
 
-/** Up to this many pictures are rendered before the one publication; a second generation would take longer. */
+/** Up to this many images are rendered first, since a second generation takes longer. */
 const fewPictures = 2
 
-/**
- * Publishes with the pictures that exist and again when new ones have been rendered, so that figures do not wait for
- * pictures. A picture that fails is logged and tried again by the next build.
- */
+/** Publishes existing images first and rendered ones in a second set, so that figures do not wait. */
 async function withShareImages(
   dir: string,
   drawings: readonly SharedPage[],
-  publishWith: (images: readonly PublicDocument[]) => Promise<Published>,
+  publishWith: (images: readonly PublicDocument[]) => Promise<PublishOutcome>,
   log: Log,
-): Promise<Published> {
+): Promise<PublishOutcome> {
   const { documents, pending } = await readShareImages(dir, drawings)
   const render = async () => {
     try {
@@ -144,7 +132,7 @@ async function withShareImages(
     return await publishWith((await readShareImages(dir, drawings)).documents)
   }
   const rendering = render()
-  let first: Published
+  let first: PublishOutcome
   try {
     first = await publishWith(documents)
   } finally {
@@ -157,30 +145,30 @@ async function withShareImages(
 }
 
 function report(
-  { changed }: Published,
-  { state, error, restarted, behind }: Archived,
+  { changed }: PublishOutcome,
+  { state, error, restarted, behind }: ArchiveOutcome,
   log: Log,
 ): void {
   if (restarted !== null) {
-    log.error('the snapshot repository was damaged and begun anew', { ...restarted })
+    log.error('the snapshot repository was damaged and replaced by a new one', { ...restarted })
   }
   if (state === 'off' && changed.length > 0) log.warn('not archived', { reason: error })
   if (state === 'failed') log.warn('the snapshot repository is behind', { error, behind })
 }
 
-/** The detail of a run, such as `12 documents changed, 3 removed, committed 1a2b3c4`; null when nothing happened. */
-export function buildSummary({ published, archived }: Built): string | null {
+/** Such as `12 documents changed, 3 removed, committed 1a2b3c4`; null when nothing happened. */
+export function buildSummary({ published, archived }: BuildOutcome): string | null {
   const { changed, removed } = published
   const parts = [
     changed.length === 0 ? null : `${changed.length} documents changed`,
     removed.length === 0 ? null : `${removed.length} removed`,
     archived.committed === null ? null : `committed ${archived.committed.slice(0, 7)}`,
-    archived.restarted === null ? null : 'snapshot repository begun anew',
+    archived.restarted === null ? null : 'snapshot repository replaced',
     archived.state === 'failed' ? `archive failed: ${archived.error ?? 'no reason given'}` : null,
     archived.pushed === false ? `${archived.behind ?? 'some'} commits not pushed` : null,
   ].filter((part) => part !== null)
   if (parts.length === 0) return null
-  // Not having git is a choice, so it is mentioned only beside something that happened.
+  // Running without git is a choice, so it is reported only beside a change.
   if (archived.state === 'off') parts.push(`not archived: ${archived.error ?? 'there is no git'}`)
   return parts.join(', ')
 }

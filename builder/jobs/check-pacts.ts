@@ -1,4 +1,3 @@
-/** Reads the escrow of pacts and keeps the flags of pacts whose sources disagree. */
 import type { Transaction } from 'kysely'
 
 import { canonicalize } from '../../src/core/canonical-json.ts'
@@ -29,18 +28,15 @@ export interface PactJobDeps {
   readonly signal: AbortSignal
 }
 
-/** A run that takes longer stores nothing, and the next one begins again. */
+/** A run that takes longer stores nothing. */
 export const pactsTimeoutMs = 15 * minuteMs
 const flagKind = 'pact_sources_disagree'
-/** Subject of the flag that is about the whole escrow, not about one pact. */
+/** Subject of the flag about the escrow as a whole. */
 const escrowSubject = 'escrow'
-/** Paid receipts with made-up job ids must not flood the list of flags. */
+/** Keeps paid receipts with made-up job ids from flooding the list of flags. */
 const maxFlags = 200
 
-/**
- * Returns what it did in one line.
- * @throws the error of a node that failed, after the flags were updated from what was known before
- */
+/** @throws the error of a failed node, after updating the flags from what was known before */
 export async function checkPacts(deps: PactJobDeps): Promise<string> {
   const outcome = await read(deps).catch((error: unknown) => ({ error }))
   const flags = await updateFlags(deps, outcome)
@@ -54,7 +50,7 @@ async function read({ database, clock, chain, signal }: PactJobDeps): Promise<st
   const known = await pactsOnChain(database.reader)
   const question = { reader: chain('arbitrum', signal), nowMs: clock.now(), signal, stored, known }
   const answer = await readEscrow(question).catch(async (error: unknown) => {
-    // Nothing of an unfinished first reading was ever published: the next run begins again.
+    // An unfinished first reading was never published: the next run starts over.
     const isFirst = stored?.caughtUp !== true
     if (error instanceof EscrowContradiction && isFirst) await database.write(forgetEscrow)
     throw error
@@ -89,7 +85,7 @@ async function updateFlags(
       .map(findingOf)
     const open = (await listOpenFlags(tx)).filter(({ kind }) => kind === flagKind)
     if (typeof outcome !== 'string') {
-      // A failed reading confirms nothing: a contradiction found before stays open.
+      // A failed reading confirms nothing: an earlier contradiction stays open.
       const before = open.filter(({ subject }) => subject === escrowSubject)
       const isFound = outcome.error instanceof EscrowContradiction
       findings.push(...(isFound ? [contradictionOf(outcome.error)] : before))
@@ -99,7 +95,7 @@ async function updateFlags(
   })
 }
 
-/** Disagreements that any stranger can cause come last, and so are dropped first. */
+/** Sorted last, so that disagreements any stranger can cause are dropped first. */
 function isByStrangers([, disagreements]: readonly [number, readonly Disagreement[]]): boolean {
   return disagreements.every(({ byStranger }) => byStranger === true)
 }
@@ -123,7 +119,6 @@ function contradictionOf(error: EscrowContradiction): Finding {
   return { subject: escrowSubject, title: contradictionTitle, evidence }
 }
 
-/** Opens new flags, closes those that no longer hold, and replaces flags whose evidence changed. */
 async function settleFlags(
   tx: Transaction<Database>,
   { random }: PactJobDeps,

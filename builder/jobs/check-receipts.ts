@@ -1,4 +1,3 @@
-/** Verifies receipts on their chains: those that are due, in small transactions, with a report of the run. */
 import type { Clock, Fetch, Random } from '../../src/core/deps.ts'
 import { dayMs, isoTime, secondMs } from '../../src/core/time.ts'
 import { closeFlagWithEvent } from '../../src/db/flag-events.ts'
@@ -30,7 +29,7 @@ export interface ReceiptCheckDeps {
   readonly clock: Clock
   readonly random: Random
   readonly fetch: Fetch
-  /** Nodes that the operator has set. Other chains are not checked: a public node is not evidence for money. */
+  /** Chains without a configured node are skipped: a public node is not evidence for money. */
   readonly rpcUrls: Readonly<Partial<Record<EvmChainName, string | null>>>
   readonly signal: AbortSignal
   /** JSON-RPC calls to one chain in one run. */
@@ -45,12 +44,12 @@ export interface ReceiptChecks {
 
 const defaultMaxCalls = 20_000
 const defaultTimeoutMs = 20 * secondMs
-/** Failures in a row after which a node is not asked again in the run. */
+/** Failures in a row after which a run stops using a node. */
 const maxFailures = 3
 const maxDue = 20_000
-/** Chain transactions per database transaction, which other writers wait for. */
+/** Chain transactions per database transaction; other writers wait for it. */
 const perWrite = 50
-/** The reputation ledger keeps a reversal for good; its flag is closed after this time. */
+/** The reputation ledger keeps a reversal forever; its flag is closed after this time. */
 const reversalFlagTtlMs = 30 * dayMs
 const uncheckedPerWrite = 500
 
@@ -80,7 +79,6 @@ function noTally(): Tally {
   return { checked: 0, verified: 0, provisional: 0, waiting: 0, failed: 0, reversed: 0, errors: 0 }
 }
 
-/** Returns the report of the chain, or none when nothing is due. */
 async function checkChain(deps: ReceiptCheckDeps, chain: EvmChainName): Promise<ChainReport[]> {
   const { database, clock, random, fetch, signal, maxCalls = defaultMaxCalls } = deps
   const due = await dueTransactions(database.reader, chain, isoTime(clock.now()), maxDue)
@@ -148,7 +146,6 @@ function isCounter(name: string, tally: Tally): name is keyof Tally {
   return Object.hasOwn(tally, name)
 }
 
-/** Marks receipts on chains without a checker as pending with that reason. */
 async function markUnsupportedChains({
   database,
   clock,
@@ -216,10 +213,7 @@ async function closeOldReversalFlags({ database, clock, random }: ReceiptCheckDe
   }
 }
 
-/**
- * The recorded result of a run, such as `arbitrum: 12 due, 10 verified, 3 RPC calls`.
- * @throws Error when no chain with something due could be read
- */
+/** Such as `arbitrum: 12 due, 10 verified`. @throws Error when no chain with due receipts could be read */
 export function receiptsResult({ chains: reports }: ReceiptRun): JobResult {
   const detail = reports.map(chainSummary).join('; ')
   const tried = reports.filter(({ state }) => state !== 'no rpc' && state !== 'no checker')

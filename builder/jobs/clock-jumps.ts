@@ -2,14 +2,10 @@ import type { Clock } from '../../src/core/deps.ts'
 import { secondMs } from '../../src/core/time.ts'
 
 const checkEveryMs = secondMs
-/** More than load or a gradual correction (slewing) moves the clock within one check. */
+/** More than load or slewing moves the clock within one check. */
 const minJumpMs = 10 * secondMs
 
-/**
- * Calls `onJump` with the number of milliseconds by which the wall clock was set, soon after each time; ends with the
- * signal. Cron tasks have to be restarted then: node-cron runs every tick that a jump ahead skipped, and after a jump
- * back waits until the old time comes again.
- */
+/** Reports jumps of the wall clock in milliseconds: node-cron runs every skipped tick, or waits for the old time. */
 export async function watchForJumps(
   clock: Pick<Clock, 'now' | 'monotonic' | 'sleep'>,
   signal: AbortSignal,

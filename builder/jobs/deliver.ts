@@ -1,4 +1,3 @@
-/** Webhooks: from the log of events into the outbox, from the outbox to the receivers. */
 import type { Clock, Log, Random } from '../../src/core/deps.ts'
 import { dayMs, hourMs, isoTime, minuteMs, secondMs } from '../../src/core/time.ts'
 import { retryWaitMs } from '../../src/core/webhook-retry.ts'
@@ -32,7 +31,7 @@ export interface WebhookDeps {
   /** The secret of a subscription, `whsec_…`. */
   readonly secretOf: (subscriptionId: string) => string
   readonly userAgent: string
-  /** Ends attempts under way; a later round makes them again. */
+  /** Ends running attempts; a later round repeats them. */
   readonly signal: AbortSignal
 }
 
@@ -43,7 +42,6 @@ export interface WebhookRound {
 }
 
 export interface Webhooks {
-  /** One round: delivers until nothing is due. */
   readonly run: () => Promise<WebhookRound>
 }
 
@@ -55,7 +53,7 @@ const attemptTimeoutMs = 15 * secondMs
 const maxAnswerBytes = 64 * 1024
 /** Longer than an attempt and the write of its outcome can take. */
 const leaseMs = minuteMs
-/** Attempts at a time; the lease never grants two to one subscription. */
+/** Concurrent attempts; the lease never grants two to one subscription. */
 const lanes = 8
 
 const finishedKeptMs = 30 * dayMs
@@ -87,10 +85,7 @@ export function createWebhooks(deps: WebhookDeps): Webhooks {
   }
 }
 
-/**
- * Writes a delivery for each new event and each subscription that wants it. The cursor moves in the same transaction, so
- * that no event is skipped or written twice.
- */
+/** Moves the cursor in the same transaction, so that no event is skipped or written twice. */
 async function fillOutbox(deps: WebhookDeps): Promise<void> {
   const { database, clock, random } = deps
   for (;;) {
@@ -146,7 +141,7 @@ async function leaseOne({ database, clock }: WebhookDeps): Promise<DeliveryLease
   return held
 }
 
-/** Returns null when the outcome does not count: the round was stopped, or another process has the lease. */
+/** Null when the outcome does not count: the round was stopped, or another process has the lease. */
 async function attempt(deps: WebhookDeps, held: DeliveryLease): Promise<keyof WebhookRound | null> {
   const { database, clock, log, random, signal } = deps
   const answer = await sendOnce(deps, held)
@@ -224,7 +219,6 @@ function decide(
   return { outcome, isGone: false }
 }
 
-/** The recorded result of a round, such as `3 delivered, 1 failed, to be tried again`. */
 export function deliveryResult({ delivered, failed, dead }: WebhookRound): JobResult {
   const parts = [
     delivered === 0 ? null : `${delivered} delivered`,

@@ -16,7 +16,7 @@ interface ExpireDeps {
   }
 }
 
-/** Applies deadlines that have passed: of jobs, of deliveries that nobody answered, of subscriptions. */
+/** Applies deadlines of jobs, of unanswered deliveries and of subscriptions. */
 export async function expire({ database, clock, buildOptions }: ExpireDeps): Promise<JobResult> {
   const nowMs = clock.now()
   const jobs = await expireJobs(database, nowMs)

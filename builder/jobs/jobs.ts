@@ -1,4 +1,3 @@
-/** Every job of the builder, recorded in the table of runs. `schedule.ts` says when each of them runs. */
 import { withTimeoutAwaited } from '../../src/outbound/timeout.ts'
 import { loadAuthored } from '../world/authored.ts'
 import { createBuildQueue } from './build-queue.ts'
@@ -18,28 +17,24 @@ import { createTidy } from './tidy.ts'
 
 export interface JobsDeps extends PollDeps, BuildQueueDeps {
   readonly webhooks: Webhooks
-  /** Whether the operator has set an Arbitrum node. */
   readonly hasArbitrumNode: boolean
   readonly receipts: ReceiptChecks
 }
 
-/** Each function that returns a boolean returns false when its run failed. */
+/** Functions that return a boolean return false when the run failed. */
 export interface Jobs {
-  /** Polls the rails that are due, or all. Fails when every rail of a round of two or more failed. */
+  /** Polls due rails, or all. Fails when every rail of a round of two or more failed. */
   readonly poll: (
     which: RoundOptions['which'],
     onReport?: (report: PollReport) => void,
   ) => Promise<boolean>
   readonly build: ReturnType<typeof createBuildQueue>
-  /** Delivers the webhooks that are due. A receiver that fails is not a failure of the run. */
+  /** A failing receiver does not fail the run. */
   readonly deliver: () => Promise<boolean>
-  /** Verifies receipts that are due on their chains. Fails when no chain could be read. */
+  /** Fails when no chain could be read. */
   readonly checkReceipts: () => Promise<boolean>
-  /** Reads the escrow of pacts and updates the flags of pacts whose sources disagree. */
   readonly checkPacts: () => Promise<boolean>
-  /** Expires jobs and subscriptions, and accepts deliveries that were not answered in time. */
   readonly expire: () => Promise<boolean>
-  /** Deletes what has expired, such as used messages that are no longer valid anyway. Not recorded. */
   readonly tidy: () => Promise<void>
 }
 
@@ -84,7 +79,7 @@ export function createJobs(deps: JobsDeps): Jobs {
 
 function pollResult(reports: readonly PollReport[]): JobResult {
   const detail = roundSummary(reports)
-  // One failing rail is that rail's matter; all of them failing means that the ledger itself cannot read.
+  // One failing rail is its own problem; if all fail, the ledger itself cannot read.
   if (reports.length > 1 && reports.every(({ outcome }) => outcome === 'failed')) {
     throw new Error(detail)
   }

@@ -4,10 +4,7 @@ import { minuteMs } from '../../src/core/time.ts'
 /** A wrong clock is assumed to be corrected within this time. */
 export const clockTrustMs = 10 * minuteMs
 
-/**
- * Returns a function that reports the earliest wall-clock time seen during the last `clockTrustMs`, or null until the
- * clock has been watched for that long. What expired by then has expired even if the clock jumped ahead meanwhile.
- */
+/** Earliest wall-clock time of the last `clockTrustMs`, so that a jump ahead expires nothing; null before. */
 export function createTimeLowWatermark(
   clock: Pick<Clock, 'now' | 'monotonic'>,
 ): () => number | null {
@@ -15,7 +12,7 @@ export function createTimeLowWatermark(
   return () => {
     const atMs = clock.monotonic()
     seen = [...seen, { atMs, nowMs: clock.now() }]
-    // The last of the readings that are old enough is kept: it begins the window.
+    // The last reading that is old enough begins the window.
     const begin = seen.filter((reading) => atMs - reading.atMs >= clockTrustMs).length - 1
     if (begin < 0) return null
     seen = seen.slice(begin)

@@ -1,4 +1,3 @@
-/** Reads, checks and stores one poll of one rail. */
 import type { Clock, Fetch, Log, Random } from '../../src/core/deps.ts'
 import { impossibleFigures } from '../../src/core/figures.ts'
 import { decidePoll } from '../../src/core/rail-poll.ts'
@@ -42,12 +41,12 @@ export interface PollReport {
   readonly transition: PollDecision['transition']
 }
 
-/** What was stored until then stays, and the next poll continues. */
+/** Results stored before the timeout remain, and the next poll continues. */
 const pollTimeoutMs = 15 * minuteMs
-/** Age of the oldest counters passed to an adapter. */
+/** Maximum age of the counters passed to an adapter. */
 const pastMs = 40 * dayMs
 
-/** Rejects only where the result could not be stored. */
+/** Rejects only when the result cannot be stored. */
 export async function pollRail(
   adapter: AnyRailAdapter,
   authored: AuthoredRail,

@@ -11,15 +11,11 @@ function hashOf(text: string): number {
   return hash
 }
 
-/** Spreads the rails over the poll interval. */
 export function offsetMsOf(rail: string, everyMs: number): number {
   return hashOf(rail) % everyMs
 }
 
-/**
- * A rail that was never polled is due. After a failure it is due after 30 minutes, doubled with each further one up to
- * the interval; else once per interval at its own offset. A clock set back makes it due after one interval.
- */
+/** After a failure, due in 30 minutes, doubled up to the interval. A clock set back delays one interval at most. */
 export function isDue(
   nowMs: number,
   lastPollAtMs: number | null,

@@ -13,11 +13,9 @@ export interface RoundOptions {
   readonly authored: readonly AuthoredRail[]
   readonly which: 'due' | 'all'
   readonly signal: AbortSignal
-  /** Called after each rail. */
   readonly onReport?: (report: PollReport) => void
 }
 
-/** A rail that fails yields a report of its failure. */
 export async function pollRound(
   deps: PollDeps,
   options: RoundOptions,
@@ -50,7 +48,7 @@ async function railsOf(
   })
 }
 
-/** `6 rails polled, 1 failed (olas)`. */
+/** Such as `6 rails polled, 1 failed (olas)`. */
 export function roundSummary(reports: readonly PollReport[]): string {
   const failed = reports.filter(({ outcome }) => outcome === 'failed').map(({ rail }) => rail)
   const tail =

@@ -1,6 +1,6 @@
 import type { PollReport } from './poll-rail.ts'
 
-/** Where progress goes: a terminal gets aligned lines, anything else plain ones. */
+/** A terminal gets aligned lines, anything else plain ones. */
 export interface ProgressOutput {
   readonly isTTY: boolean
   readonly write: (text: string) => void
@@ -8,7 +8,6 @@ export interface ProgressOutput {
 
 const marks = { ok: '✓', failed: '✗' } as const
 
-/** A line per rail as its poll ends: outcome, time, status and what went wrong. */
 export function railProgress(output: ProgressOutput, total: number): (report: PollReport) => void {
   let done = 0
   return (report) => {

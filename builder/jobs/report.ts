@@ -1,4 +1,4 @@
-/** What the builder reports about itself, for the metrics of the service. */
+/** Reports the state of the builder for the metrics of the service. */
 import type { Clock, Log } from '../../src/core/deps.ts'
 import { reportEveryMs, writeBuilderReport } from '../../src/metrics/builder-report.ts'
 import type { BuilderReport } from '../../src/metrics/builder-report.ts'

@@ -9,7 +9,7 @@ export interface JobDeps {
   readonly database: OpenDatabase
   readonly clock: Clock
   readonly log: Log
-  /** Called after every run, also after one that is not recorded. */
+  /** Also called after a run that is not recorded. */
   readonly onRun?: (run: FinishedRun) => void
 }
 
@@ -26,12 +26,7 @@ export interface JobResult {
   readonly quiet: boolean
 }
 
-/**
- * Runs one job and stores its run: start, end, outcome, detail. A failure is recorded and logged, never thrown. Returns
- * whether the job succeeded. `work` returns null when there was nothing to do, and the run counts nowhere.
- *
- * `announce` stores the start at once, so that a long job shows as running.
- */
+/** Records failures, never throws. `announce` stores the start at once; `work` returns null if it had nothing to do. */
 export async function runJob(
   job: JobName,
   deps: JobDeps,

@@ -1,4 +1,3 @@
-/** When the jobs run. */
 import { schedule } from 'node-cron'
 
 import type { Clock, Log } from '../../src/core/deps.ts'
@@ -10,12 +9,11 @@ import type { PollReport } from './poll-rail.ts'
 
 interface ScheduledJob {
   readonly name: string
-  /** A cron expression, or the pause between two runs by the monotonic clock, which clock changes do not hold up. */
+  /** Cron expression, or the pause between two runs by the monotonic clock, which clock changes do not delay. */
   readonly when: string | { readonly pauseMs: number }
   readonly run: (jobs: Jobs) => Promise<unknown>
-  /** Whether documents may differ afterwards. */
   readonly thenBuild: boolean
-  /** Jobs that also run at the start: those of one group one after another, groups side by side. */
+  /** Jobs of one group run one after another at the start, the groups side by side. */
   readonly startGroup: 'polls' | 'checks' | null
 }
 
@@ -67,13 +65,12 @@ const scheduledJobs: readonly ScheduledJob[] = [
   },
 ]
 
-/** Runs every job once and returns whether the round succeeded. */
 export async function runOnce(
   jobs: Jobs,
   { polls, onReport }: { readonly polls: boolean; readonly onReport: (report: PollReport) => void },
 ): Promise<boolean> {
   const polled = !polls || (await jobs.poll('all', onReport))
-  // An unreachable Arbitrum node changes nothing that is known, and so does not fail the round.
+  // An unreachable Arbitrum node changes no known fact, and so does not fail the round.
   await jobs.checkPacts()
   const checked = await jobs.checkReceipts()
   await jobs.expire()
@@ -82,7 +79,7 @@ export async function runOnce(
   return polled && checked && built && delivered
 }
 
-/** Builds, then follows the schedule until the signal aborts; resolves when all runs have ended. */
+/** Resolves when the signal has aborted and all runs have ended. */
 export async function runForever(
   jobs: Jobs,
   deps: {

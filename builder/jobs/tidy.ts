@@ -17,7 +17,7 @@ interface TidyDeps {
 const rowsPerWrite = 1000
 const networkWritesKeptMs = 2 * dayMs
 
-/** Deletes used messages that have expired and counts of writes per network, in small transactions. */
+/** Deletes expired messages and write counts per network, in small transactions. */
 export function createTidy({ database, clock, signal }: TidyDeps): () => Promise<void> {
   const lowWatermark = createTimeLowWatermark(clock)
   const dropAll = async (drop: (tx: Kysely<Database>) => Promise<number>): Promise<void> => {

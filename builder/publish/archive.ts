@@ -47,7 +47,7 @@ export function emptyArchiveMemory(): ArchiveMemory {
   return { texts: new WeakMap(), names: new Map(), commit: null, commitsSincePacking: 0 }
 }
 
-export interface Archived {
+export interface ArchiveOutcome {
   /** `off`: git is not installed. `failed`: see `error`; the next build tries again. */
   readonly state: 'ok' | 'off' | 'failed'
   /** Null when no fact changed. */
@@ -66,10 +66,10 @@ const STALE_LOCK_MS = 2 * GIT_TIMEOUT_MS
 /** After this many commits of some 20 objects each, `git gc --auto` packs loose objects. */
 const COMMITS_PER_PACKING = 100
 
-export async function archive(options: ArchiveOptions): Promise<Archived> {
+export async function archive(options: ArchiveOptions): Promise<ArchiveOutcome> {
   const repoDir = resolve(options.repoDir)
   const git: Git = { repoDir, env: options.env, remote: options.remote }
-  const outcome: Mutable<Archived> = {
+  const outcome: Mutable<ArchiveOutcome> = {
     state: 'ok',
     committed: null,
     pushed: null,
@@ -79,10 +79,10 @@ export async function archive(options: ArchiveOptions): Promise<Archived> {
   }
   try {
     await mkdir(dirname(repoDir), { recursive: true })
-    await withFileLock(`${repoDir}.lock`, () => record(git, options, outcome))
+    await withFileLock(`${repoDir}.lock`, () => commitAndPush(git, options, outcome))
   } catch (error) {
     outcome.state = error instanceof GitMissingError ? 'off' : 'failed'
-    outcome.error = expected(error)
+    outcome.error = operationalMessage(error)
   }
   return outcome
 }
@@ -90,25 +90,25 @@ export async function archive(options: ArchiveOptions): Promise<Archived> {
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 /** Returns the message of an operational failure and rethrows programming errors. */
-function expected(error: unknown): string {
+function operationalMessage(error: unknown): string {
   const known = [GitError, GitMissingError, LockedError].some((kind) => error instanceof kind)
   if (error instanceof Error && (known || 'code' in error)) return error.message
   throw error
 }
 
-async function record(git: Git, options: ArchiveOptions, outcome: Mutable<Archived>) {
+async function commitAndPush(git: Git, options: ArchiveOptions, outcome: Mutable<ArchiveOutcome>) {
   const branch = options.branch ?? 'main'
   await removeStaleLocks(git.repoDir, options.nowMs)
-  if (await isMissing(git.repoDir)) await begin(git, branch)
+  if (await isMissing(git.repoDir)) await createRepository(git, branch)
   try {
     if (options.check === 'full') await runGit(git, ['fsck', '--full', '--strict', '--no-dangling'])
     outcome.committed = await commit(git, branch, options)
   } catch (error) {
-    const reason = await damage(git, error)
+    const reason = await findDamage(git, error)
     if (reason === null) throw error
     const movedTo = await moveAside(git.repoDir, options.nowMs)
     outcome.restarted = { movedTo, reason }
-    await begin(git, branch)
+    await createRepository(git, branch)
     outcome.committed = await commit(git, branch, options)
   }
   if (options.remote !== null) await push(git, branch, options.remote, outcome)
@@ -130,7 +130,7 @@ async function commit(git: Git, branch: string, options: ArchiveOptions): Promis
   const head = await headOf(git, branch)
   // The first commit of a process is read back; later ones by the full check.
   if (head === null || head === parent || !(isKnown || sameTree(await treeOf(git, head), wanted))) {
-    throw new GitError('git fast-import: the commit does not hold what was sent')
+    throw new GitError('git fast-import: the commit differs from what was sent')
   }
   memory.commit = { name: head, tree: wanted }
   memory.commitsSincePacking += 1
@@ -161,7 +161,7 @@ async function isMissing(repoDir: string): Promise<boolean> {
 }
 
 /** Creates the repository under a temporary name, with the history of the remote if that can be fetched. */
-async function begin(git: Git, branch: string): Promise<void> {
+async function createRepository(git: Git, branch: string): Promise<void> {
   const draft: Git = { ...git, repoDir: `${git.repoDir}.new` }
   await rm(draft.repoDir, { recursive: true, force: true })
   await runGit(draft, ['init', '--bare', '--quiet', '--template=', '--object-format=sha1'])
@@ -178,7 +178,7 @@ async function begin(git: Git, branch: string): Promise<void> {
   await rename(draft.repoDir, git.repoDir)
 }
 
-async function damage(git: Git, failure: unknown): Promise<string | null> {
+async function findDamage(git: Git, failure: unknown): Promise<string | null> {
   if (!(failure instanceof GitError)) return null
   if (failure instanceof LostBranchError) return failure.message
   try {
@@ -209,7 +209,7 @@ async function removeStaleLocks(repoDir: string, nowMs: number): Promise<void> {
 }
 
 /** A ref per remote records what was pushed, so that a build without new commits needs no network. */
-async function push(git: Git, branch: string, remote: string, outcome: Mutable<Archived>) {
+async function push(git: Git, branch: string, remote: string, outcome: Mutable<ArchiveOutcome>) {
   const seen = `refs/pushed/${createHash('sha256').update(remote).digest('hex').slice(0, 16)}`
   const ref = `refs/heads/${branch}`
   const known = await runGit(git, ['for-each-ref', '--format=%(objectname)', seen])

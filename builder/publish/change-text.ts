@@ -62,7 +62,7 @@ function textOf(change: Change): ChangeText {
       return { section: 'Rails', item, line: `${rail}: ${from} → ${to}` }
     }
     case 'poll failed': {
-      const item = `${code(change.rail)} could not be polled: ${plain(change.error)}`
+      const item = `${code(change.rail)} could not be polled: ${escapeMarkdown(change.error)}`
       return { section: 'Rails', item, line: `${change.rail}: poll failed (${change.error})` }
     }
     case 'rail': {
@@ -76,13 +76,13 @@ function textOf(change: Change): ChangeText {
     case 'flag closed': {
       const verb = kind === 'flag opened' ? 'Opened' : 'Closed'
       const rail = change.rail === null ? '' : ` on ${code(change.rail)}`
-      const item = `${verb}: ${code(change.flag)}${rail}: ${plain(change.title)}`
+      const item = `${verb}: ${code(change.flag)}${rail}: ${escapeMarkdown(change.title)}`
       return { section: 'Flags', item, line: `${kind}: ${change.title}` }
     }
     case 'pact opened':
     case 'pact settled': {
       const verb = kind.slice('pact '.length)
-      const item = `Pact ${plain(change.pact)} ${verb}: ${plain(change.title)}`
+      const item = `Pact ${escapeMarkdown(change.pact)} ${verb}: ${escapeMarkdown(change.title)}`
       const line = `pact ${change.pact} ${verb} ${change.title}`
       return { section: 'Pacts and receipts', item, line }
     }
@@ -93,7 +93,7 @@ function textOf(change: Change): ChangeText {
       return { section: 'Pacts and receipts', item, line: `${kind}: ${change.receipt}` }
     }
     case 'article published':
-      return { section: 'Desk', item: plain(change.title), line: `desk: ${change.title}` }
+      return { section: 'Desk', item: escapeMarkdown(change.title), line: `desk: ${change.title}` }
     case 'document added':
     case 'document changed':
     case 'document removed': {
@@ -168,7 +168,7 @@ function subject(changes: readonly Change[]): string {
   })
   const parts = [...statusParts(changes), ...counts]
   if (parts.length === 0) parts.push(`${numbered(changes.length, 'document')} changed`)
-  return fitted(`${area?.[0] ?? 'documents'}: `, parts)
+  return joinFitting(`${area?.[0] ?? 'documents'}: `, parts)
 }
 
 function statusParts(changes: readonly Change[]): string[] {
@@ -177,7 +177,7 @@ function statusParts(changes: readonly Change[]): string[] {
   return moved.map(({ rail, from, to }) => `${oneLine(rail)} ${from} → ${to}`)
 }
 
-function fitted(prefix: string, parts: readonly string[]): string {
+function joinFitting(prefix: string, parts: readonly string[]): string {
   for (let shown = parts.length; shown > 0; shown -= 1) {
     const more = shown === parts.length ? [] : [`${parts.length - shown} more`]
     const text = prefix + [...parts.slice(0, shown), ...more].join('; ')
@@ -191,7 +191,7 @@ function code(text: string): string {
 }
 
 /** Escapes text from outside: none of it may become a link, an image, HTML or a table cell. */
-function plain(text: string): string {
+function escapeMarkdown(text: string): string {
   return oneLine(text).replaceAll(/[\\`*_{}[\]<>()#+!|~&]/g, (mark) => `\\${mark}`)
 }
 

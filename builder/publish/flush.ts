@@ -12,7 +12,7 @@ const MANY_FILES = 256
 const FLUSHES_AT_ONCE = 16
 const SYNC_TIMEOUT_MS = 120_000
 /** Older kernels do not report write errors to `syncfs`. */
-const TELLING_KERNEL = [5, 8] as const
+const MIN_KERNEL = [5, 8] as const
 
 export interface NewFiles {
   readonly root: string
@@ -46,7 +46,7 @@ async function flushFile(path: string): Promise<void> {
 
 /** Returns false on failure, so that flushing file by file finds the failing disk. */
 async function syncFileSystem(program: string, path: string): Promise<boolean> {
-  if (platform !== 'linux' || !tellsOfLosses(release())) return false
+  if (platform !== 'linux' || !reportsWriteErrors(release())) return false
   try {
     await promisify(execFile)(program, ['-f', path], { timeout: SYNC_TIMEOUT_MS })
     return true
@@ -55,8 +55,8 @@ async function syncFileSystem(program: string, path: string): Promise<boolean> {
   }
 }
 
-function tellsOfLosses(kernel: string): boolean {
+function reportsWriteErrors(kernel: string): boolean {
   const [major = 0, minor = 0] = kernel.split('.').map((part) => Number.parseInt(part, 10))
-  const [leastMajor, leastMinor] = TELLING_KERNEL
+  const [leastMajor, leastMinor] = MIN_KERNEL
   return major > leastMajor || (major === leastMajor && minor >= leastMinor)
 }

@@ -17,7 +17,7 @@ const RENDERED_AT_ONCE = 16
 
 export interface Plan {
   readonly manifest: Manifest
-  readonly kept: readonly string[]
+  readonly reusedFiles: readonly string[]
   readonly changed: readonly string[]
   readonly removed: readonly string[]
   readonly unchanged: number
@@ -25,7 +25,7 @@ export interface Plan {
 }
 
 /** Never stored: other code may render other bytes. */
-export interface Rendered {
+export interface RenderCache {
   readonly revisions: Map<string, { readonly revision: string; readonly sha256: string }>
   readonly bodies: WeakMap<
     DocumentBody | DeferredBody,
@@ -33,12 +33,12 @@ export interface Rendered {
   >
 }
 
-export function nothingRendered(): Rendered {
+export function emptyRenderCache(): RenderCache {
   return { revisions: new Map(), bodies: new WeakMap() }
 }
 
 interface Options {
-  readonly rendered: Rendered
+  readonly rendered: RenderCache
   readonly signer: Signer
   readonly ring: KeyRing
   readonly nowMs: number
@@ -64,7 +64,7 @@ export async function draftPlan(
       return
     }
     const described = { content_type: document.contentType, max_age: document.maxAgeSeconds }
-    const trusted = past?.ours === true && options.ring.kids.has(old.kid)
+    const trusted = past?.isOurs === true && options.ring.kids.has(old.kid)
     if (trusted && isRendered(document, old, options.rendered)) {
       const isDescribed =
         old.content_type === described.content_type && old.max_age === described.max_age
@@ -79,7 +79,7 @@ export async function draftPlan(
     remember(document, old.changed_at, old.sha256, options.rendered)
     entries.push({ ...old, ...described, ...(!trusted && signatureOf(bytes, options.signer)) })
   })
-  const kept = entries.flatMap(filesOf)
+  const reusedFiles = entries.flatMap(filesOf)
   await mapConcurrent(changed, RENDERED_AT_ONCE, async (document) => {
     const { entry, files } = await renderNew(document, options)
     for (const { file, bytes } of files) await options.store(file, bytes)
@@ -90,18 +90,18 @@ export async function draftPlan(
   pruneMissing(options.rendered.revisions, paths)
   return {
     manifest: manifestOf(entries, options.nowMs),
-    kept,
+    reusedFiles,
     changed: changed.map(({ path }) => path).sort(),
     removed: [...before.keys()].filter((path) => !paths.has(path)),
     unchanged: documents.length - changed.length,
-    differs: past?.ours !== true || !sameEntries(entries, past.manifest.documents),
+    differs: past?.isOurs !== true || !sameEntries(entries, past.manifest.documents),
   }
 }
 
 function isRendered(
   { path, body }: PublicDocument,
   { sha256: published, changed_at: stamp }: ManifestEntry,
-  { revisions, bodies }: Rendered,
+  { revisions, bodies }: RenderCache,
 ): boolean {
   const same = bodies.get(body)
   if (same !== undefined) return same.stamp === stamp && same.sha256 === published
@@ -113,7 +113,7 @@ function remember(
   { path, body }: PublicDocument,
   stamp: string,
   hash: string,
-  { revisions, bodies }: Rendered,
+  { revisions, bodies }: RenderCache,
 ): void {
   bodies.set(body, { stamp, sha256: hash })
   if ('make' in body) revisions.set(path, { revision: body.revision, sha256: hash })

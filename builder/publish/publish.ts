@@ -21,12 +21,17 @@ import type { PublicDocument } from './document.ts'
 import { namesIn, removeDirectory, syncDirectory } from './files.ts'
 import type { KeyRing, Signer } from './keys.ts'
 import { withFileLock } from './lock.ts'
-import { draftPlan, nothingRendered } from './plan.ts'
-import type { Plan, Rendered } from './plan.ts'
-import { filesNamedIn, readPast, rememberChecked, rememberFiles } from './published-generation.ts'
+import { draftPlan, emptyRenderCache } from './plan.ts'
+import type { Plan, RenderCache } from './plan.ts'
+import {
+  filesNamedIn,
+  readPublishedGeneration,
+  rememberChecked,
+  rememberFiles,
+} from './published-generation.ts'
 import type { CheckedFiles, ParsedManifest, PublishedGeneration } from './published-generation.ts'
-import { recycleGeneration, rememberMade } from './recycle-generation.ts'
-import type { MadeGenerations } from './recycle-generation.ts'
+import { recycleGeneration, recordGeneration } from './recycle-generation.ts'
+import type { GenerationRecords } from './recycle-generation.ts'
 import { createStagingDirectory, directoriesOf } from './staging-directory.ts'
 import type { StagingDirectory } from './staging-directory.ts'
 
@@ -39,20 +44,20 @@ const NEXT_LINK = '.current.next'
 const MANIFEST_QUALITY = 4
 
 export interface PublishMemory {
-  readonly rendered: Rendered
+  readonly rendered: RenderCache
   readonly checked: CheckedFiles
   readonly parsed: ParsedManifest
   readonly assets: KnownAssets
-  readonly made: MadeGenerations
+  readonly records: GenerationRecords
 }
 
 export function emptyMemory(): PublishMemory {
   return {
-    rendered: nothingRendered(),
+    rendered: emptyRenderCache(),
     checked: new Map(),
     parsed: { last: null },
     assets: new Map(),
-    made: new Map(),
+    records: new Map(),
   }
 }
 
@@ -70,7 +75,7 @@ export interface PublishOptions {
   readonly beforeStep?: (step: string) => void
 }
 
-export interface Published {
+export interface PublishOutcome {
   readonly generation: number
   readonly changed: readonly string[]
   readonly removed: readonly string[]
@@ -79,26 +84,26 @@ export interface Published {
 }
 
 /** Writes nothing when nothing changed. @throws LockedError; DamagedGenerationError, leaving the set untouched */
-export async function publish(options: PublishOptions): Promise<Published> {
+export async function publish(options: PublishOptions): Promise<PublishOutcome> {
   const generations = join(options.publicDir, GENERATIONS_DIR)
   await mkdir(generations, { recursive: true })
   return await withFileLock(join(generations, LOCK_FILE), () => publishLocked(options))
 }
 
-async function publishLocked(options: PublishOptions): Promise<Published> {
+async function publishLocked(options: PublishOptions): Promise<PublishOutcome> {
   const { publicDir, log, memory = emptyMemory() } = options
-  const { rendered, checked, parsed, made } = memory
-  const past = await readPast(publicDir, options.ring, { checked, parsed })
+  const { rendered, checked, parsed, records } = memory
+  const past = await readPublishedGeneration(publicDir, options.ring, { checked, parsed })
   await clearUnfinished(past, options)
   const assets =
     options.assetsDir === null ? [] : await readAssets(options.assetsDir, memory.assets)
   // Another process may have changed older generations.
-  if (past === null || past.hashed > 0) made.clear()
+  if (past === null || past.hashed > 0) records.clear()
   const root = join(publicDir, GENERATIONS_DIR, STAGING_DIR)
   const staging = createStagingDirectory(root, {
     ...options,
     recycle: async () =>
-      past === null ? null : await recycleOldest(past.generation, root, made, options),
+      past === null ? null : await recycleOldest(past.generation, root, records, options),
   })
   const plan = await draftPlan([...options.documents, ...assets], past, {
     ...options,
@@ -114,7 +119,8 @@ async function publishLocked(options: PublishOptions): Promise<Published> {
     }
     return { generation: past.generation, changed, removed, unchanged, manifest: past.manifest }
   }
-  if (past !== null && !past.ours) log.warn('signed by a key that is not ours: all signed again')
+  if (past !== null && !past.isOurs)
+    log.warn('the last set was signed by another key: signing everything again')
   const generation = Math.max(0, ...(await generationNumbers(publicDir))) + 1
   const written = await writeGeneration(plan, past, generation, { ...options, staging })
   await switchTo(generation, options)
@@ -142,11 +148,11 @@ async function generationNumbers(publicDir: string): Promise<number[]> {
 async function recycleOldest(
   current: number,
   root: string,
-  made: MadeGenerations,
+  records: GenerationRecords,
   { publicDir, beforeStep }: PublishOptions,
 ): Promise<Awaited<ReturnType<typeof recycleGeneration>>> {
   return await recycleGeneration({
-    made,
+    records,
     directoryOf: (generation) => directoryOf(publicDir, generation),
     oldest: current - KEPT_GENERATIONS + 1,
     current,
@@ -160,7 +166,7 @@ async function clearUnfinished(
   past: PublishedGeneration | null,
   { publicDir, beforeStep: step }: PublishOptions,
 ): Promise<void> {
-  step?.('clear what is half-made')
+  step?.('remove unfinished generations')
   await rm(join(publicDir, NEXT_LINK), { force: true })
   await rm(join(publicDir, GENERATIONS_DIR, STAGING_DIR), { recursive: true, force: true })
   if (past === null) return
@@ -189,7 +195,9 @@ async function writeGeneration(
   const { manifest } = plan
   const recycled = await staging.begin()
   const links =
-    recycled === null ? plan.kept : plan.kept.filter((file) => recycled.lacking.has(file))
+    recycled === null
+      ? plan.reusedFiles
+      : plan.reusedFiles.filter((file) => recycled.lacking.has(file))
   const isLinked = past === null || (await staging.link(links, past.directory))
 
   const manifestBytes = Buffer.from(canonicalize(manifest), 'utf8')
@@ -202,11 +210,11 @@ async function writeGeneration(
   // The manifest goes last: a directory that has one is complete.
   await staging.write(MANIFEST_FILE, manifestBytes)
 
-  const kept = new Set(plan.kept)
+  const reused = new Set(plan.reusedFiles)
   const before = past === null ? [] : [...filesNamedIn(past.manifest)].map(({ file }) => file)
   const forms = (['br', 'gzip'] as const).map((form) => encodedFile(MANIFEST_FILE, form))
-  const gone = [...before, ...forms].filter((file) => !kept.has(file))
-  const directories = directoriesOf([...kept, ...staging.written])
+  const gone = [...before, ...forms].filter((file) => !reused.has(file))
+  const directories = directoriesOf([...reused, ...staging.written])
   if (recycled !== null) await staging.remove(gone.filter((file) => !staging.written.has(file)))
   staging.removeDirectoriesBut(directories)
   await staging.flush()
@@ -244,15 +252,15 @@ async function remember(
   isCounted: boolean,
   { publicDir, memory }: { readonly publicDir: string; readonly memory: PublishMemory },
 ): Promise<void> {
-  const { checked, parsed, made } = memory
+  const { checked, parsed, records } = memory
   const directory = directoryOf(publicDir, generation)
   parsed.last = { bytes: manifestBytes, manifest }
   if (isCounted && renewed !== null && touched !== null) {
     rememberFiles(directory, manifest, checked, { renewed, gone: touched })
   } else await rememberChecked(directory, manifest, checked)
-  if (touched === null) made.clear()
-  else rememberMade(made, generation, directory, { directories, touched })
-  for (const old of made.keys()) if (old <= generation - KEPT_GENERATIONS) made.delete(old)
+  if (touched === null) records.clear()
+  else recordGeneration(records, generation, directory, { directories, touched })
+  for (const old of records.keys()) if (old <= generation - KEPT_GENERATIONS) records.delete(old)
 }
 
 async function prune(

@@ -26,7 +26,7 @@ export interface PublishedGeneration {
   readonly directory: string
   readonly manifest: Manifest
   /** False when another key signed it: everything is signed again. */
-  readonly ours: boolean
+  readonly isOurs: boolean
   readonly hashed: number
 }
 
@@ -40,7 +40,7 @@ export interface ParsedManifest {
 const LINK_TARGET = new RegExp(`^${GENERATIONS_DIR}/(\\d{8,15})$`)
 
 /** Null before the first publication. @throws DamagedGenerationError naming what is wrong and what to do */
-export async function readPast(
+export async function readPublishedGeneration(
   publicDir: string,
   ring: KeyRing,
   { checked, parsed }: { readonly checked: CheckedFiles; readonly parsed: ParsedManifest } = {
@@ -55,14 +55,14 @@ export async function readPast(
     const generation = Number(LINK_TARGET.exec(target)?.[1] ?? Number.NaN)
     if (Number.isNaN(generation)) throw new Error(`it points to ${target}, not to a generation`)
     const directory = join(publicDir, target)
-    const { manifest, ours } = readManifest(directory, ring, parsed)
+    const { manifest, isOurs } = readManifest(directory, ring, parsed)
     let hashed = 0
     await inSlices(filesNamedIn(manifest), (named) => {
       if (isKnown(directory, named, checked)) return
       assertHash(directory, named)
       hashed += 1
     })
-    return { generation, directory, manifest, ours, hashed }
+    return { generation, directory, manifest, isOurs, hashed }
   } catch (error) {
     throw new DamagedGenerationError(
       `The published set ${link} cannot be read back, so it is not overwritten: ${reasonOf(error)}. ` +
@@ -77,7 +77,7 @@ function readManifest(
   directory: string,
   ring: KeyRing,
   parsed: ParsedManifest,
-): { manifest: Manifest; ours: boolean } {
+): { manifest: Manifest; isOurs: boolean } {
   const bytes = readFileSync(join(directory, MANIFEST_FILE))
   const line = readFileSync(join(directory, MANIFEST_SIGNATURE_FILE), 'utf8')
   const signed = parseManifestSignature(line)
@@ -86,14 +86,14 @@ function readManifest(
   if (verdict === 'bad') {
     throw new Error(`${MANIFEST_FILE} does not fit its signature by ${signed.kid}`)
   }
-  const ours = verdict === 'good'
-  if (parsed.last?.bytes.equals(bytes) === true) return { manifest: parsed.last.manifest, ours }
+  const isOurs = verdict === 'good'
+  if (parsed.last?.bytes.equals(bytes) === true) return { manifest: parsed.last.manifest, isOurs }
   const manifest = manifestSchema.parse(JSON.parse(bytes.toString('utf8')))
   if (sha256(Buffer.from(manifestSetText(manifest.documents))) !== manifest.set_sha256) {
     throw new Error(`set_sha256 in ${MANIFEST_FILE} is not that of its documents`)
   }
   parsed.last = { bytes, manifest }
-  return { manifest, ours }
+  return { manifest, isOurs }
 }
 
 interface NamedFile {

@@ -5,14 +5,14 @@ import { dirname, join } from 'node:path'
 import { statFingerprint } from '../cache/stat-fingerprint.ts'
 import { inSlices, syncDirectory, unlinkIfExists } from './files.ts'
 
-interface MadeGeneration {
+interface GenerationRecord {
   /** By directory relative to the generation; `.` is its root. */
   readonly directories: ReadonlyMap<string, string>
   /** Files that differ from the generation before, removed ones included. */
   readonly touched: ReadonlySet<string>
 }
 
-export type MadeGenerations = Map<number, MadeGeneration>
+export type GenerationRecords = Map<number, GenerationRecord>
 
 export interface RecycledGeneration {
   readonly lacking: ReadonlySet<string>
@@ -21,33 +21,33 @@ export interface RecycledGeneration {
 
 /** Moves the oldest generation to `root`. Null, and nothing changes, when the difference is unknown. */
 export async function recycleGeneration({
-  made,
+  records,
   directoryOf,
   oldest,
   current,
   root,
   beforeStep: step,
 }: {
-  readonly made: MadeGenerations
+  readonly records: GenerationRecords
   readonly directoryOf: (generation: number) => string
   readonly oldest: number
   readonly current: number
   readonly root: string
   readonly beforeStep: ((step: string) => void) | undefined
 }): Promise<RecycledGeneration | null> {
-  if (!isAsMade(directoryOf(current), made.get(current))) {
+  if (!isUnchanged(directoryOf(current), records.get(current))) {
     // Another process has published: older generations are unknown too.
-    made.clear()
+    records.clear()
     return null
   }
-  const old = made.get(oldest)
-  const lacking = touchedBetween(made, oldest, current)
-  if (old === undefined || lacking === null || !isAsMade(directoryOf(oldest), old)) return null
+  const old = records.get(oldest)
+  const lacking = touchedBetween(records, oldest, current)
+  if (old === undefined || lacking === null || !isUnchanged(directoryOf(oldest), old)) return null
   step?.(`take generation ${oldest}`)
   await rename(directoryOf(oldest), root)
   // Before any change: a power cut must not leave a changed directory under the name of a generation.
   await syncDirectory(dirname(root))
-  made.delete(oldest)
+  records.delete(oldest)
   await inSlices(lacking, (file) => {
     step?.(`unlink ${file}`)
     unlinkIfExists(join(root, file))
@@ -56,29 +56,29 @@ export async function recycleGeneration({
 }
 
 function touchedBetween(
-  made: MadeGenerations,
+  records: GenerationRecords,
   oldest: number,
   current: number,
 ): ReadonlySet<string> | null {
   const touched = new Set<string>()
   for (let number = oldest + 1; number <= current; number += 1) {
-    const generation = made.get(number)
+    const generation = records.get(number)
     if (generation === undefined) return null
     for (const file of generation.touched) touched.add(file)
   }
   return touched
 }
 
-function isAsMade(directory: string, made: MadeGeneration | undefined): boolean {
-  if (made === undefined) return false
-  return [...made.directories].every(
+function isUnchanged(directory: string, record: GenerationRecord | undefined): boolean {
+  if (record === undefined) return false
+  return [...record.directories].every(
     ([name, fingerprint]) => statFingerprint(join(directory, name)) === fingerprint,
   )
 }
 
 /** Call when no name in the generation changes any more. */
-export function rememberMade(
-  made: MadeGenerations,
+export function recordGeneration(
+  records: GenerationRecords,
   generation: number,
   directory: string,
   contents: { readonly directories: Iterable<string>; readonly touched: ReadonlySet<string> },
@@ -86,5 +86,5 @@ export function rememberMade(
   const fingerprints = [...contents.directories].map(
     (name) => [name, statFingerprint(join(directory, name))] as const,
   )
-  made.set(generation, { directories: new Map(fingerprints), touched: contents.touched })
+  records.set(generation, { directories: new Map(fingerprints), touched: contents.touched })
 }

@@ -8,7 +8,7 @@ import type { Database } from '../../src/db/schema.ts'
 /** The taxonomy holds 5,000 skills at most. */
 const maxAccepted = 4000
 
-/** The authored skills, then accepted proposals by time. For the same slug the authored skill wins. */
+/** Authored skills, then accepted proposals by time; for the same slug the authored skill wins. */
 export async function withAcceptedSkills(
   db: Kysely<Database>,
   authored: readonly Skill[],

@@ -1,4 +1,4 @@
-/** Hand-written articles of the desk: `data/desk/<slug>.md`, Markdown with front matter. */
+/** Hand-written articles: `data/desk/<slug>.md`, Markdown with front matter. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -8,7 +8,7 @@ import { date } from '../../src/contract/schemas/common.ts'
 import { deskSlug } from '../../src/contract/schemas/desk.ts'
 import { parseFrontMatter } from '../../src/core/front-matter.ts'
 
-/** A picture of an article, published as `/desk/<name>.svg`. */
+/** Published as `/desk/<name>.svg`. */
 interface ArticleChart {
   readonly name: string
   readonly svg: string
@@ -26,7 +26,6 @@ export interface ArticleSource {
   readonly charts: readonly ArticleChart[]
 }
 
-/** Begins the slugs of generated articles. */
 export const weeklySlugPrefix = 'ledger-week-'
 
 const slugSchema = deskSlug.refine(
@@ -43,10 +42,7 @@ const fieldsSchema = z.strictObject({
 
 const bodySchema = z.string().refine((body) => body.trim() !== '', 'is empty')
 
-/**
- * Every article, by slug.
- * @throws Error that names the file and the field
- */
+/** @throws Error that names the file and the field */
 export async function loadArticles(dir: string): Promise<readonly ArticleSource[]> {
   const entries = await readdir(dir)
   const names = entries.filter((name) => name.endsWith('.md')).toSorted()
@@ -66,7 +62,7 @@ function parseArticle(path: string, slug: string, text: string): ArticleSource {
   }
 }
 
-/** The checked front matter and the body of an authored file. Throws an error that names the file and the field. */
+/** @throws Error that names the file and the field */
 export function parseMarkdownFile<T>(
   path: string,
   text: string,

@@ -1,4 +1,4 @@
-/** `data/pacts`: manifests held by this ledger, and what others have published about pacts. */
+/** `data/pacts`: manifests held by this ledger, and external publications about pacts. */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -12,7 +12,7 @@ import type { PactManifests, PublishedPact } from '../../src/core/pact/sources.t
 import { StrictJsonError, parseStrictJsonText } from '../../src/core/strict-json.ts'
 import { readTextIfExists } from '../cache/stat-fingerprint.ts'
 
-/** Manifests with their texts as served; null when a file is missing or not JSON. */
+/** Texts as served; null when a file is missing or not JSON. */
 export interface HeldManifests extends PactManifests {
   readonly specText: string | null
   readonly instanceText: string | null
@@ -60,10 +60,7 @@ const publishedFile = z.strictObject({
   ),
 })
 
-/**
- * The directory may be missing.
- * @throws Error that names the file and the field
- */
+/** The directory may be missing. @throws Error that names the file and the field */
 export async function loadAuthoredPacts(dir: string): Promise<AuthoredPacts> {
   const entries = await readdir(dir, { withFileTypes: true }).catch((error: unknown) => {
     if (isErrno(error, 'ENOENT')) return []

@@ -1,4 +1,4 @@
-/** What people wrote about a rail in `data/rails/<slug>.json`, with the figures of the last audit. */
+/** Authored facts of a rail in `data/rails/<slug>.json`, with the figures of the last audit. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -48,7 +48,6 @@ export const authoredRailSchema = z.strictObject({
   entry_requirements: z.array(text(300)).min(1).max(32).nullable(),
   sample_apply_url: httpsUrl.optional(),
   reference_url: pageUrl,
-  /** How the ledger forwards applications. */
   apply: applyBlock.optional(),
   methodology: text(7000).min(methodologyMinLength),
   status_basis: z.enum(['payments', 'activity']),
@@ -60,7 +59,7 @@ export const authoredRailSchema = z.strictObject({
 
 export type AuthoredRail = z.infer<typeof authoredRailSchema>
 
-/** Sorted by slug. @throws Error that names the file and field */
+/** @throws Error that names the file and field */
 export async function loadAuthoredRails(dir: string): Promise<readonly AuthoredRail[]> {
   const entries = await readdir(dir)
   const names = entries.filter((name) => name.endsWith('.json')).toSorted()

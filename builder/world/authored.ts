@@ -1,4 +1,3 @@
-/** Authored files: everything under `data/` except the runtime state. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -52,7 +51,7 @@ export async function loadAuthored(dataDir: string): Promise<Authored> {
   return { rails, taxonomy, tiers, oaths, articles, docs, pacts, agentSkills, changelog }
 }
 
-/** The same, reading again only when a file has changed. */
+/** Reads again only when a file has changed. */
 export function createAuthored(dataDir: string): () => Promise<Authored> {
   let last: { readonly fingerprint: string; readonly authored: Authored } | null = null
   return async () => {

@@ -69,10 +69,7 @@ export async function gatherCommunity(
   }
 }
 
-/**
- * The time of the scores: the newest entry or the start of the day (UTC), whichever is later, so that decay alone does not
- * change documents all the time.
- */
+/** The newest entry or the start of the day (UTC), so that decay alone does not change documents all the time. */
 function scoredAt(newestMs: number | null, nowMs: number): number {
   return Math.max(newestMs ?? 0, Math.floor(nowMs / dayMs) * dayMs)
 }

@@ -1,4 +1,3 @@
-/** Pages of the documentation: `data/docs/<name>.md`, Markdown with front matter. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -11,7 +10,6 @@ const assets = z.array(z.string().regex(/^\/assets\/[\w./-]+$/))
 
 const fields = z.strictObject({
   path,
-  /** Position among the pages. */
   order: z
     .string()
     .regex(/^\d{1,4}$/)
@@ -31,7 +29,7 @@ export interface DocsSource extends z.infer<typeof fields> {
   readonly body: string
 }
 
-/** Every `<name>.md` of the directory in order. Throws an error that names the file and the field. */
+/** @throws Error that names the file and the field */
 export async function loadDocs(dir: string): Promise<readonly DocsSource[]> {
   const names = (await readdir(dir)).filter((name) => name.endsWith('.md'))
   const pages = await Promise.all(

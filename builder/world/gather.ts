@@ -39,11 +39,10 @@ export interface GatherOptions {
   /** Read for every build, since keys may have been rotated. */
   readonly exchangeKeys: () => Promise<ExchangeKeys>
   readonly nowMs: number
-  /** Absent: everything is read again. */
   readonly memory?: GatherMemory
 }
 
-/** Keeps unchanged parts of the world the same values from build to build. */
+/** Keeps unchanged parts of the world identical from build to build. */
 export interface GatherMemory {
   readonly authored: ReturnType<typeof createAuthored>
   parts: World | null
@@ -65,10 +64,7 @@ const eventsMs = 373 * dayMs
 const eventsLimit = 100_000
 const closedFlagsLimit = 500
 
-/**
- * Gathers the world. Each read sees one state of the database; a later write leads to another build.
- * @throws StoredStateError when stored data cannot be read
- */
+/** Each read sees one state of the database. @throws StoredStateError when stored data cannot be read */
 export async function gatherWorld(options: GatherOptions): Promise<World> {
   const { database, nowMs, adapters, memory = emptyGatherMemory(options.dataDir) } = options
   const { reader } = database
@@ -130,7 +126,6 @@ export async function gatherWorld(options: GatherOptions): Promise<World> {
   return memory.parts
 }
 
-/** Replaces parts that are equal to those of the world before. */
 function withSameParts(world: World, before: World | null): World {
   if (before === null) return world
   // The history is a new value only after new polls; events are append-only.

@@ -8,9 +8,8 @@ import { evidenceOf, pollRecordOf } from './stored-rails.ts'
 import type { PollRecord } from './world.ts'
 
 export interface History {
-  /** Every poll by rail, newest first. */
+  /** Newest first. */
   readonly polls: ReadonlyMap<string, readonly PollRecord[]>
-  /** Evidence of the last good poll by rail. */
   readonly evidence: ReadonlyMap<string, readonly EvidencePointer[]>
 }
 

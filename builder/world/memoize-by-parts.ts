@@ -1,9 +1,6 @@
 import type { World } from './world.ts'
 
-/**
- * Memoizes a pure function of some parts of the world: it runs again when one of them is another value. Gathering keeps
- * the value of a part that has not changed. A part that is not declared is not in the argument of `make`.
- */
+/** Runs a pure function again only when one of its declared parts of the world is another value. */
 export function memoizeByParts<Part extends keyof World, Made>(
   parts: readonly Part[],
   make: (world: Pick<World, NoInfer<Part>>) => Made,
@@ -15,7 +12,7 @@ export function memoizeByParts<Part extends keyof World, Made>(
       return known.made
     }
     last = null
-    // A copy, so that the result cannot hold on to other parts.
+    // A copy, so that the result cannot retain other parts.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- It has exactly these members.
     const declared = Object.fromEntries(parts.map((part) => [part, world[part]])) as Pick<
       World,

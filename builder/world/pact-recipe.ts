@@ -14,7 +14,7 @@ interface RecipeFor {
   readonly workHash: string | null
 }
 
-/** Steps to verify a pact. Text between backticks is a shell command, run in this order; `$RPC` is a node of Arbitrum One. */
+/** Text between backticks is a shell command, run in this order; `$RPC` is a node of Arbitrum One. */
 export function recipeOf({ pactId, siteUrl, uris, workHash }: RecipeFor): string[] {
   const request = JSON.stringify({
     jsonrpc: '2.0',

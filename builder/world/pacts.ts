@@ -1,4 +1,3 @@
-/** Combines manifests, escrow and receipts into the published pacts. */
 import type { Kysely } from 'kysely'
 import type { z } from 'zod'
 
@@ -25,7 +24,6 @@ type Settled = z.infer<typeof settledPact>
 type InFlight = z.infer<typeof inFlightPact>
 type Recorded = z.infer<typeof recordedPact>
 
-/** Published pacts, and the manifests that are served with them. */
 export interface PactsWorld {
   readonly settled: readonly Settled[]
   readonly inFlight: readonly InFlight[]

@@ -1,4 +1,3 @@
-/** The report of one run of the receipt checks, as it is stored and published. */
 import { z } from 'zod'
 
 import { getMeta } from '../../src/db/meta.ts'
@@ -38,7 +37,6 @@ export type ReceiptRun = z.infer<typeof receiptRun>
 
 export const receiptRunKey = 'receipts_run'
 
-/** Null before the first run. */
 export async function lastReceiptRun(database: OpenDatabase): Promise<ReceiptRun | null> {
   const text = await getMeta(database.reader, receiptRunKey)
   return text === null ? null : receiptRun.parse(JSON.parse(text))

@@ -1,4 +1,4 @@
-/** Conversions of polls: measured → stored → world. The wire form is made in `documents/rail-view.ts`. */
+/** Converts polls: measured → stored → world. `documents/rail-view.ts` makes the wire form. */
 import { z } from 'zod'
 
 import { railStatus } from '../../src/contract/schemas/rail.ts'
@@ -55,7 +55,6 @@ const storedMeasurement = z.strictObject({
 
 const storedEvidence = z.strictObject({ pointers: z.array(evidenceShape) })
 
-/** For the `figures` column. */
 export function toStored(
   measurement: Pick<Measurement, 'figures' | 'removed30d' | 'notes'>,
   counters: Readonly<Record<string, number>>,
@@ -64,7 +63,6 @@ export function toStored(
   return { figures, removed30d: { ...removed30d }, notes: [...notes], counters: { ...counters } }
 }
 
-/** For the `evidence` column. */
 export function toStoredEvidence(
   pointers: readonly EvidencePointer[],
 ): z.infer<typeof storedEvidence> {
@@ -75,7 +73,7 @@ export function evidenceOf(row: StoredPoll): readonly EvidencePointer[] {
   return read(row.rail, storedEvidence, row.evidence).pointers
 }
 
-/** The stored state, with the figures of the audit before the first good poll. */
+/** Uses the figures of the audit before the first good poll. */
 export function stateOf(authored: AuthoredRail, row: StoredRailState | undefined): RailState {
   const audited = auditOf(authored)
   if (row === undefined) return audited
@@ -120,7 +118,6 @@ function auditOf({ rail, audit }: AuthoredRail): RailState {
   })
 }
 
-/** The reverse of `stateOf`. */
 export function toStateRow(
   state: RailState,
   lastPollId: number,
@@ -154,7 +151,6 @@ export function pollRecordOf(row: StoredPoll): PollRecord {
   }
 }
 
-/** Good polls only. */
 export function pastPollsOf(rows: readonly StoredPoll[]): readonly PastPoll[] {
   return rows.flatMap((row) =>
     row.figures === null

@@ -17,7 +17,6 @@ import type { DocsSource } from './docs.ts'
 import type { PactsWorld } from './pacts.ts'
 import type { ReceiptRun } from './receipt-run.ts'
 
-/** Authored facts of a rail, the state from its polls, and the rule of its adapter (null: audited by hand). */
 export interface RailRecord {
   readonly authored: AuthoredRail
   readonly state: RailState
@@ -25,7 +24,7 @@ export interface RailRecord {
   readonly evidence: readonly EvidencePointer[]
 }
 
-/** One poll of the history. Times in Unix milliseconds. */
+/** Times in Unix milliseconds. */
 export interface PollRecord {
   readonly polledAtMs: number
   readonly durationMs: number
@@ -45,14 +44,13 @@ export interface LedgerEvent {
   readonly createdAtMs: number
 }
 
-/** Everything that documents are made of, at one time. Documents are pure functions of it: same world, same bytes. */
+/** Everything that documents depend on at one time: the same world gives the same bytes. */
 export interface World {
   readonly nowMs: number
   readonly site: {
     readonly url: string
     readonly serviceName: string
     readonly version: string
-    /** Web address of the snapshot repository, if it has one. */
     readonly historyUrl: string | null
     /** `receiver`: null when none is set. */
     readonly payments: {
@@ -63,7 +61,7 @@ export interface World {
   readonly pollEveryMs: number
   /** By slug. */
   readonly rails: readonly RailRecord[]
-  /** Polls by rail slug, newest first. */
+  /** By rail slug, newest first. */
   readonly history: ReadonlyMap<string, readonly PollRecord[]>
   readonly openFlags: readonly Flag[]
   /** The most recently closed, newest first. */
@@ -73,17 +71,14 @@ export interface World {
   readonly tiers: z.infer<typeof tierList>['tiers']
   readonly oaths: z.infer<typeof oathList>['oaths']
   readonly articles: readonly ArticleSource[]
-  /** Pages of the documentation, in order. */
   readonly docs: readonly DocsSource[]
   /** Views of the last 24 whole hours by article slug. */
   readonly views24h: ReadonlyMap<string, number>
   /** Null when `CHANGELOG.md` is not installed. */
   readonly changelog: string | null
-  /** The last run of each job. */
   readonly runs: readonly RunRecord[]
-  /** Null before the first run. */
   readonly receiptRun: ReceiptRun | null
-  /** Texts of agent skills by name, with placeholders. */
+  /** Texts with placeholders, by name. */
   readonly agentSkills: ReadonlyMap<string, string>
   readonly signingKeys: SigningKeys
   readonly community: Community
@@ -92,15 +87,13 @@ export interface World {
     readonly jobs: readonly Job[]
     readonly total: number
     readonly open: number
-    /** Cursor of the next page. */
     readonly next: string | null
-    /** Issuer of the receipts of accepted jobs. */
     readonly receiptsBy: JobIssuer
   }
   readonly pacts: PactsWorld
 }
 
-/** The lists hold the newest entries; the totals count all. */
+/** The lists contain the newest entries; the totals count all. */
 export interface Community {
   readonly workers: readonly Worker[]
   readonly workersTotal: number
@@ -111,7 +104,7 @@ export interface Community {
   readonly receiptsNext: string | null
   readonly leaderboard: readonly LeaderboardEntry[]
   readonly leaderboardAsOf: string
-  /** With scores at the time of the newest entry, which change with facts alone. */
+  /** Scored at the time of the newest entry, so that only facts change them. */
   readonly leaderboardArchived: readonly LeaderboardEntry[]
   readonly partners: readonly Partner[]
   readonly partnersTotal: number

@@ -12,7 +12,7 @@ import { emptyBuildMemory } from '../../builder/jobs/build-memory.ts'
 import { build, buildIfChanged } from '../../builder/jobs/build.ts'
 import type { BuildOptions } from '../../builder/jobs/build.ts'
 import { loadKeys, rotateKey } from '../../builder/publish/keys.ts'
-import type { Published } from '../../builder/publish/publish.ts'
+import type { PublishOutcome } from '../../builder/publish/publish.ts'
 import { railAdapters } from '../../builder/rails/index.ts'
 import { createHistory } from '../../builder/world/history.ts'
 import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
@@ -88,7 +88,7 @@ test(
     /** Writes until the disk is full; null for a disk with space. */
     let room: number | null = null
     const done: string[] = []
-    let published: Published | null = null
+    let published: PublishOutcome | null = null
 
     const optionsIn = (stateDir: string): BuildOptions => ({
       database,

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 
 import { documentsOf } from '../../builder/documents/index.ts'
 import { readAssets } from '../../builder/publish/assets.ts'
-import type { Published } from '../../builder/publish/publish.ts'
+import type { PublishOutcome } from '../../builder/publish/publish.ts'
 import { readVendored } from '../../builder/publish/vendored.ts'
 import { siteOf } from '../../builder/site/site-documents.ts'
 import type { World } from '../../builder/world/world.ts'
@@ -18,7 +18,7 @@ export interface SiteServer {
   readonly url: string
   /** Every published path. */
   readonly paths: readonly string[]
-  readonly published: Published
+  readonly published: PublishOutcome
   readonly stop: () => Promise<void>
 }
 

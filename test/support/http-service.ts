@@ -11,7 +11,7 @@ import type { PublicDocument } from '../../builder/publish/document.ts'
 import { loadKeys } from '../../builder/publish/keys.ts'
 import type { PublicKeys } from '../../builder/publish/keys.ts'
 import { publish } from '../../builder/publish/publish.ts'
-import type { Published } from '../../builder/publish/publish.ts'
+import type { PublishOutcome } from '../../builder/publish/publish.ts'
 import type { InstalledDeps } from '../../src/actions/deps.ts'
 import { createApp } from '../../src/app.ts'
 import type { App, AppDeps } from '../../src/app.ts'
@@ -54,7 +54,10 @@ export function handClock(startMs = Date.UTC(2026, 10, 21, 6)): HandClock {
 export interface PublicDir {
   readonly publicKeys: PublicKeys
   readonly dir: string
-  readonly publish: (documents: readonly PublicDocument[], nowMs?: number) => Promise<Published>
+  readonly publish: (
+    documents: readonly PublicDocument[],
+    nowMs?: number,
+  ) => Promise<PublishOutcome>
   readonly remove: () => Promise<void>
 }
 

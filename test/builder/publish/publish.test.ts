@@ -129,8 +129,8 @@ describe('the memory of a process about its published set', () => {
       'receipts/9.html',
     ])
     expect([...memory.assets.keys()]).toEqual(['8.txt'])
-    expect(memory.made.size).toBe(4)
-    const touched = [...memory.made.values()].flatMap((made) => [...made.touched])
+    expect(memory.records.size).toBe(4)
+    const touched = [...memory.records.values()].flatMap((made) => [...made.touched])
     expect(touched.filter((file) => file.startsWith('receipts/')).length).toBeLessThanOrEqual(8)
   })
 })

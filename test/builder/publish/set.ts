@@ -17,7 +17,7 @@ import type { PublicDocument } from '../../../builder/publish/document.ts'
 import { loadKeys } from '../../../builder/publish/keys.ts'
 import type { Keys, PublicKeys } from '../../../builder/publish/keys.ts'
 import { publish } from '../../../builder/publish/publish.ts'
-import type { Published, PublishOptions } from '../../../builder/publish/publish.ts'
+import type { PublishOutcome, PublishOptions } from '../../../builder/publish/publish.ts'
 import type { JsonObject } from '../../../src/core/canonical-json.ts'
 import {
   manifestSchema,
@@ -37,7 +37,7 @@ export interface Workspace {
   readonly publish: (
     documents: readonly PublicDocument[],
     more?: Partial<PublishOptions>,
-  ) => Promise<Published>
+  ) => Promise<PublishOutcome>
   readonly remove: () => void
 }
 

@@ -248,9 +248,9 @@ describe('a damaged archive', () => {
       does(join(ledger.dataDir, 'snapshots.git'))
       const builder = ledger.builder(['--once'])
       expect(await builder.ended, builder.output()).toBe(0)
-      expect(builder.output().includes('the snapshot repository was damaged and begun anew')).toBe(
-        anew,
-      )
+      expect(
+        builder.output().includes('the snapshot repository was damaged and replaced by a new one'),
+      ).toBe(anew)
       expect(problemsOfSet(ledger)).toEqual([])
       ledger.git('fsck', '--full', '--strict', '--no-dangling')
       expect(ledger.git('ls-tree', '-r', '--name-only', 'main')).toContain('api/v1/rails/x402.json')
