@@ -2,10 +2,10 @@
 export const errorCodes = {
   // 400: the request is malformed
   malformed_request: { status: 400, message: 'The request is malformed' },
-  malformed_path: { status: 400, message: 'The path is not in normal form' },
-  malformed_host: { status: 400, message: 'Exactly one Host header is needed' },
+  malformed_path: { status: 400, message: 'The path is not normalized' },
+  malformed_host: { status: 400, message: 'Exactly one Host header is required' },
   malformed_json: { status: 400, message: 'The body is not valid JSON' },
-  invalid_input: { status: 400, message: 'The input is not valid' },
+  invalid_input: { status: 400, message: 'The input is invalid' },
   unknown_parameter: { status: 400, message: 'Unknown query parameter' },
   bad_cursor: { status: 400, message: 'The cursor is not valid' },
   digest_mismatch: { status: 400, message: 'Content-Digest does not match the body' },
@@ -14,24 +14,24 @@ export const errorCodes = {
   credentials_missing: { status: 401, message: 'Credentials are missing' },
   credentials_malformed: { status: 401, message: 'Credentials are malformed' },
   signature_expired: { status: 401, message: 'The timestamp is outside the five-minute window' },
-  signature_invalid: { status: 401, message: 'The signature does not verify' },
+  signature_invalid: { status: 401, message: 'The signature is invalid' },
   code_invalid: { status: 401, message: 'The code is wrong or has expired' },
   body_signature_required: { status: 401, message: 'This partner requires body-bound signatures' },
   // 402: nothing was charged
   payment_required: { status: 402, message: 'Payment is required' },
-  payment_off: { status: 402, message: 'Payment is required but switched off on this server' },
-  payment_mismatch: { status: 402, message: 'The payment is for other terms' },
-  payment_expired: { status: 402, message: 'The payment is not valid at this time' },
+  payment_off: { status: 402, message: 'This read requires payment, and payments are disabled on this server' },
+  payment_mismatch: { status: 402, message: 'The payment does not match the requested terms' },
+  payment_expired: { status: 402, message: 'The payment has expired or is not yet valid' },
   payment_signature_invalid: { status: 402, message: 'The payment is not signed by its payer' },
   insufficient_funds: { status: 402, message: 'The payer does not have enough USDC' },
-  payment_refused: { status: 402, message: 'The token refuses the payment' },
-  authorization_already_used: { status: 402, message: 'The authorization was used before' },
+  payment_refused: { status: 402, message: 'The token contract rejected the payment' },
+  authorization_already_used: { status: 402, message: 'The payment authorization was already used' },
   tier_required: { status: 402, message: 'The tier does not cover this read' },
   // 403: a valid signature without the right
   forbidden: { status: 403, message: 'The wallet is not allowed to do this' },
   not_a_partner: { status: 403, message: 'The wallet is not an active partner' },
   // 404, 405, 406
-  not_found: { status: 404, message: 'Nothing found at this path' },
+  not_found: { status: 404, message: 'No resource exists at this path' },
   unknown_rail: { status: 404, message: 'No such rail' },
   unknown_skill: { status: 404, message: 'No such skill' },
   unknown_pact: { status: 404, message: 'No such pact' },
@@ -41,33 +41,33 @@ export const errorCodes = {
   unknown_subscription: { status: 404, message: 'No such subscription' },
   unknown_job: { status: 404, message: 'No such job' },
   method_not_allowed: { status: 405, message: 'The method is not allowed' },
-  not_acceptable: { status: 406, message: 'None of the accepted encodings can be served' },
+  not_acceptable: { status: 406, message: 'None of the accepted encodings is available' },
   // 408, 431: the request did not arrive completely
   request_timeout: { status: 408, message: 'The request took too long to arrive' },
-  headers_too_large: { status: 431, message: 'The request line or the headers are too large' },
+  headers_too_large: { status: 431, message: 'The request line or headers are too large' },
   // 409: conflicts with the current state
   conflict: { status: 409, message: 'Conflicts with the current state' },
-  bound_reached: { status: 409, message: 'The maximum number is reached' },
+  bound_reached: { status: 409, message: 'A quota has been reached' },
   spot_claimed: { status: 409, message: 'The spot is already claimed' },
   handle_taken: { status: 409, message: 'The handle is already taken' },
-  signature_reused: { status: 409, message: 'The signed message was used for another request' },
-  request_in_progress: { status: 409, message: 'The same request is still running' },
+  signature_reused: { status: 409, message: 'The signed message was already used for another request' },
+  request_in_progress: { status: 409, message: 'An identical request is still in progress' },
   // 413, 415, 422
-  body_too_large: { status: 413, message: 'The body is over 64 KiB' },
+  body_too_large: { status: 413, message: 'The body exceeds 64 KiB' },
   unsupported_media_type: { status: 415, message: 'The body must be application/json' },
   unsupported_encoding: {
     status: 415,
     message: 'Request bodies must not have a Content-Encoding',
   },
-  refused: { status: 422, message: 'Refused by a rule of the ledger' },
-  idempotency_key_reused: { status: 422, message: 'The key was used with another body' },
+  refused: { status: 422, message: 'A rule of the ledger rejected the request' },
+  idempotency_key_reused: { status: 422, message: 'The idempotency key was already used with another body' },
   // 429
   rate_limited: { status: 429, message: 'Too many requests' },
   // 5xx
   internal_error: { status: 500, message: 'Internal error' },
   unavailable: { status: 503, message: 'Temporarily unavailable' },
   payment_unavailable: { status: 503, message: 'The payment cannot be settled at the moment' },
-  settlement_pending: { status: 503, message: 'The payment is not settled yet' },
+  settlement_pending: { status: 503, message: 'The payment has not been settled yet' },
 } as const satisfies Record<string, { status: number; message: string }>
 
 export type ErrorCode = keyof typeof errorCodes

@@ -130,7 +130,7 @@ describe('an error of the client', () => {
   test('has status, code, details and issues of the ledger’s answer', async () => {
     const issues = [{ path: 'skills.0', message: 'must be a slug' }]
     const body = {
-      error: 'The input is not valid',
+      error: 'The input is invalid',
       code: 'invalid_input',
       details: 'more',
       docs: 'https://x.test/',
@@ -141,7 +141,7 @@ describe('an error of the client', () => {
     await expect(client.call('listRails')).rejects.toMatchObject({
       status: 400,
       code: 'invalid_input',
-      message: 'The input is not valid',
+      message: 'The input is invalid',
       details: 'more',
       issues,
     })
