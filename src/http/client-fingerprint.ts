@@ -1,7 +1,7 @@
 import type { ClientFingerprint } from '../actions/client-fingerprint.ts'
 import { isIpv4, networkWords } from '../limits/network-key.ts'
 
-/** An IPv4 address or an IPv6 /64 is one client, since its holder can send from any address in it. */
+/** Treats an IPv6 /64 as one client, since its holder can send from any address in it. */
 export function fingerprintOf(sent: {
   readonly address: string
   readonly userAgent: string

@@ -1,22 +1,19 @@
-/** Whether a client already holds what it asks for (RFC 9110 section 13). */
+/** Conditional requests (RFC 9110 section 13). */
 
 const imfFixdate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 const rfc850Date = /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/
 const asctimeDate = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/
 
-/** What the headers are compared with. */
 export interface Validators {
-  /** With its quotes, as it stands in `ETag`. */
+  /** Includes the quotes. */
   readonly etag: string
-  /** As it stands in `Last-Modified`. */
   readonly lastModified: string
   readonly lastModifiedMs: number
 }
 
 /**
- * True where a GET or HEAD is answered 304. `If-Modified-Since` counts only without `If-None-Match`, and holds for the very
- * time of what is served (section 13.1.3 leaves that to us): where an older set is served in place of a damaged one,
- * whoever holds a newer document must not be told that it is the same, by the tag and signature of another.
+ * `If-Modified-Since` is used only without `If-None-Match` and must equal the time of the document (allowed by section
+ * 13.1.3): an older set may replace a damaged one, and a client with a newer copy must then not receive 304.
  */
 export function isNotModified(
   ifNoneMatch: string | undefined,
@@ -30,18 +27,18 @@ export function isNotModified(
   return sinceMs === validators.lastModifiedMs
 }
 
-/** `*`, or a list of entity tags compared weakly: without regard to `W/`. */
+/** Weak comparison (RFC 9110 section 8.8.3.2). */
 function matches(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch === etag || ifNoneMatch.trim() === '*') return true
   return ifNoneMatch.includes(etag) && entityTags(ifNoneMatch).includes(etag)
 }
 
-/** Opaque tags with their quotes. They may hold commas, so the list cannot be split at them. */
+/** Tags may contain commas, so the list cannot be split at commas. */
 function entityTags(list: string): readonly string[] {
   return list.match(/"[\x21\x23-\x7e\x80-\xff]*"/g) ?? []
 }
 
-/** Unix milliseconds of an HTTP-date in one of its three forms (RFC 9110 section 5.6.7), or null. */
+/** Parses the three forms of an HTTP-date (RFC 9110 section 5.6.7) to Unix milliseconds. */
 function parseHttpDate(text: string): number | null {
   const isGmt = imfFixdate.test(text) || rfc850Date.test(text)
   if (!isGmt && !asctimeDate.test(text)) return null

@@ -1,4 +1,3 @@
-/** Routes, and requests that the front door has admitted. Types only. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 import type { Context } from 'hono'
@@ -8,54 +7,51 @@ import type { Route } from '../contract/route.ts'
 import type { Log } from '../core/deps.ts'
 import type { Admission } from '../limits/admission.ts'
 
-/** A route of the registry, or one outside of it such as `/readyz`. */
+/** A route of the registry, or another such as `/readyz`. */
 export type TableRoute = Pick<Route, 'method' | 'path' | 'serving'> &
   Partial<Pick<Route, 'access' | 'price' | 'priceRange' | 'query'>>
 
-/** A route that code answers. */
 export interface Endpoint {
   readonly route: TableRoute
-  /** The limit on its requests in progress; null for none. */
+  /** Null for no limit. */
   readonly concurrency: 'read' | 'write' | null
-  /** Checks the request, reads its body, and returns the work to do within the concurrency limit. */
+  /** Checks the request and reads its body; the returned function runs within the concurrency limit. */
   readonly prepare: (c: ApiContext) => (() => Promise<Response>) | Promise<() => Promise<Response>>
-  /** A page of the site: without a registry entry, and so without a list of methods. */
+  /** A page of the site, which has no list of methods. */
   readonly isPage?: boolean
 }
 
 export interface Resource {
-  /** The path template, `page`, or the value of the metric label `route` otherwise. */
+  /** Value of the metric label `route`: the path template or `page`. */
   readonly label: string
-  /** For `Allow`: HEAD wherever there is GET, OPTIONS everywhere. Null where any method may be tried. */
+  /** For `Allow`; null if every method is tried. */
   readonly methods: readonly string[] | null
   readonly notFound: ErrorCode
-  /** Whether a document is published here. */
   readonly isDocument: boolean
   readonly endpointOf: (method: string) => Endpoint | null
 }
 
 export interface RouteMatch {
   readonly resource: Resource
-  /** Path parameters, still escaped. */
+  /** Still percent-encoded. */
   readonly params: Readonly<Record<string, string>>
 }
 
-/** A request as endpoints find it in `c.env`. */
+/** `c.env` of the endpoints. */
 export interface RequestContext {
   readonly requestId: string
   readonly startedMs: number
   readonly incoming: IncomingMessage
   readonly outgoing: ServerResponse
-  /** The raw path, without the query. */
+  /** Raw, without the query. */
   readonly path: string
-  /** Null for a path outside of the route table. */
   readonly match: RouteMatch | null
-  /** The address of the client, behind trusted proxies. */
+  /** Address of the client, not of a trusted proxy. */
   readonly address: string | undefined
-  /** Its lines carry the request id. */
+  /** Adds the request id to each line. */
   readonly log: Log
   readonly admission: Admission
-  /** Bytes of the response body, for the log. */
+  /** Bytes of the response body. */
   bytes: number
 }
 

@@ -1,4 +1,3 @@
-/** The Hono app: runs the endpoint of a request and turns errors and unknown paths into the one error body. */
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
 
@@ -50,12 +49,11 @@ async function runEndpoint(
   return await limit.run({
     prepare: () => endpoint.prepare(c),
     isGone: () => incoming.socket.destroyed,
-    // A request that was neither verified nor done counts against nobody.
     onRefused: admission.release,
   })
 }
 
-/** A payment has its own limit, but only where something is sold. */
+/** Requests with a payment have their own limit on priced routes. */
 function limitOf(
   { route, concurrency }: Endpoint,
   { incoming }: RequestContext,
@@ -66,7 +64,7 @@ function limitOf(
   return isSold && showsPayment(incoming) ? limits.payment : limits[concurrency]
 }
 
-/** Before the first build any path outside of the API may be a page. */
+/** Returns 503 instead of 404 before the first build, since any path outside the API may become a page. */
 function notFound(
   { path, match }: RequestContext,
   { store }: Pick<AppErrorDeps, 'store'>,
@@ -82,14 +80,12 @@ interface DispatchDeps {
   readonly hono: Hono<HonoEnv>
   readonly docsUrl: string
   readonly requestLog: RequestLog
-  /** Counts requests in progress. */
   readonly observer: { readonly began: () => void; readonly ended: () => void } | null
 }
 
-/** Hands a request to Hono and logs it when its response has ended. */
 export function createDispatch(deps: DispatchDeps): (context: RequestContext) => void {
   const { hono, docsUrl, requestLog, observer } = deps
-  // The adapter passes only the pair of Node objects on.
+  // The adapter forwards only the Node request and response.
   const contexts = new WeakMap<object, RequestContext>()
   const answer = getRequestListener(
     (request, env) => {
@@ -98,7 +94,7 @@ export function createDispatch(deps: DispatchDeps): (context: RequestContext) =>
       return hono.fetch(request, context)
     },
     {
-      // The adapter could not make a request of what the client sent.
+      // Called if the adapter cannot construct a Request.
       errorHandler: () => {
         const { status, body, headers } = errorAnswer({ code: 'malformed_request' }, docsUrl, '-')
         return new Response(body, { status, headers })
@@ -119,7 +115,7 @@ export function createDispatch(deps: DispatchDeps): (context: RequestContext) =>
   }
 }
 
-/** The client disconnected before its answer; the number is nginx's and is never sent. */
+/** Logged, never sent: the client disconnected before the response (nginx's number). */
 const CLIENT_GONE = 499
 
 function lineOf(context: RequestContext): Parameters<NonNullable<RequestLog>>[0] {

@@ -1,4 +1,3 @@
-/** Reads one published generation from disk, whole and verified, or not at all. */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -28,20 +27,18 @@ export interface DocumentSet {
   readonly manifest: Manifest
 }
 
-/** The generation cannot be served. The message goes into `/health`: it names documents, never files. */
+/** The message is shown in `/health`, so it contains document paths, never file paths. */
 export class BrokenSetError extends Error {
   override readonly name = 'BrokenSetError'
 }
 
 const keysPath = pathOf('getSigningKeys')
 
-/** Files open at once while loading. */
-const READERS = 16
+const MAX_OPEN_FILES = 16
 
 /**
- * Reads the generation in `directory`. Documents whose facts are those of `known` are taken from it
- * without reading their files again; of all others every byte is hashed and compared with the manifest.
- * @throws BrokenSetError where the manifest is not valid or a file is missing or not the one it names.
+ * Reads and verifies the generation in `directory`; reuses documents of `known` that have not changed.
+ * @throws BrokenSetError if the manifest is invalid or a file is missing or does not match its hash
  */
 export async function readDocumentSet(
   directory: string,
@@ -50,10 +47,10 @@ export async function readDocumentSet(
   const manifestBytes = await readOrThrow(join(directory, MANIFEST_FILE), 'the manifest')
   const manifest = parseManifest(manifestBytes)
   const documents = new Map<string, StoredDocument>()
-  await mapConcurrent(manifest.documents, READERS, async (entry) => {
+  await mapConcurrent(manifest.documents, MAX_OPEN_FILES, async (entry) => {
     const old = known.get(entry.path)
-    const same = old !== undefined && isSame(old.entry, entry)
-    documents.set(entry.path, same ? old : await readDocument(directory, entry, old))
+    const isUnchanged = old !== undefined && hasSameFacts(old.entry, entry)
+    documents.set(entry.path, isUnchanged ? old : await readDocument(directory, entry, old))
   })
   documents.set(
     MANIFEST_PATH,
@@ -82,7 +79,7 @@ function parseManifest(bytes: Buffer): Manifest {
   return parsed.data
 }
 
-function isSame(known: DocumentFacts, entry: DocumentFacts): boolean {
+function hasSameFacts(known: DocumentFacts, entry: DocumentFacts): boolean {
   return (
     known.sha256 === entry.sha256 &&
     known.signature === entry.signature &&
@@ -93,7 +90,7 @@ function isSame(known: DocumentFacts, entry: DocumentFacts): boolean {
   )
 }
 
-/** The bytes of a document whose headers alone changed, as after a rotation of keys, are kept. */
+/** Reuses the bytes if only the headers have changed, as after a key rotation. */
 async function readDocument(
   directory: string,
   entry: ManifestEntry,
@@ -120,16 +117,13 @@ async function readDocument(
   })
 }
 
-/**
- * The manifest as it was signed, by a key that the set itself publishes. Who may sign is for readers to judge, by keys that
- * they kept; here it is about bytes that have changed since, which no hash in the set covers.
- */
+/** Detects a damaged manifest, which no hash covers. Readers decide by their own copy of the keys whom they trust. */
 function requireSigned(
   manifest: Buffer,
   { signature, kid }: { readonly signature: string; readonly kid: string },
   keys: StoredDocument | undefined,
 ): void {
-  // A set without the document of keys is not one of the builder's.
+  // The builder always publishes the keys; other sets are not signed.
   if (keys === undefined) return
   const parsed = signingKeys.safeParse(JSON.parse(keys.variants.identity.body.toString('utf8')))
   const key = parsed.data?.keys.find((candidate) => candidate.kid === kid)
@@ -169,7 +163,7 @@ async function manifestDocument(
   })
 }
 
-/** No hash vouches for the compressed forms of the manifest: they must unfold to its bytes, or are left out. */
+/** Omits a compressed form that does not decompress to the manifest, since no hash covers these files. */
 async function manifestForm(
   directory: string,
   encoding: Encoding,
@@ -177,14 +171,14 @@ async function manifestForm(
 ): Promise<Buffer | null> {
   try {
     const encoded = await readFile(join(directory, encodedFile(MANIFEST_FILE, encoding)))
-    const plain = await unfold(encoding, encoded, bytes.byteLength)
+    const plain = await decompress(encoding, encoded, bytes.byteLength)
     return plain.equals(bytes) ? encoded : null
   } catch {
     return null
   }
 }
 
-function unfold(encoding: Encoding, encoded: Buffer, maxOutputLength: number): Promise<Buffer> {
+function decompress(encoding: Encoding, encoded: Buffer, maxOutputLength: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const done = (error: Error | null, plain: Buffer): void => {
       if (error === null) resolve(plain)
@@ -195,11 +189,11 @@ function unfold(encoding: Encoding, encoded: Buffer, maxOutputLength: number): P
   })
 }
 
-async function readOrThrow(file: string, what: string): Promise<Buffer> {
+async function readOrThrow(file: string, subject: string): Promise<Buffer> {
   try {
     return await readFile(file)
   } catch {
-    throw new BrokenSetError(`${what} cannot be read`)
+    throw new BrokenSetError(`${subject} cannot be read`)
   }
 }
 

@@ -1,6 +1,5 @@
 import { createSerialQueue } from '../core/concurrency.ts'
 import type { Clock, Log } from '../core/deps.ts'
-/** The published set that is being served, and the switch to the next one. */
 import type { Manifest } from '../core/documents.ts'
 import { BrokenSetError, readDocumentSet } from './document-set.ts'
 import type { StoredDocument } from './documents.ts'
@@ -8,9 +7,9 @@ import { currentSet, setsBefore } from './published-sets.ts'
 import type { SetPlace } from './published-sets.ts'
 
 interface StoreState {
-  /** Manifest of the set that is served; null before the first. */
+  /** Null before the first set is served. */
   readonly manifest: Manifest | null
-  /** Why the set that is published now is not the one served; null where it is. */
+  /** Why the current published set is not served; null if it is. */
   readonly problem: string | null
 }
 
@@ -18,23 +17,21 @@ export interface DocumentStore {
   readonly get: (path: string) => StoredDocument | undefined
   readonly state: () => StoreState
   /**
-   * Serves what is published now. All of it at once: a reader sees the old set or the new one. A set
-   * that cannot be read whole is refused, the old one stays, and `state().problem` says why. Where there
-   * is no old one yet, after a start, it is the newest one on the disk that is whole.
+   * Switches to the current published set atomically. If it is damaged, keeps the previous set or, after a start, loads
+   * the newest intact one; `state().problem` then contains the reason.
    */
   readonly reload: () => Promise<void>
-  /** Reloads whenever the symlink points elsewhere, until the signal aborts. For a builder next door. */
+  /** Reloads when the symlink changes, until the signal aborts. */
   readonly watch: (signal: AbortSignal) => Promise<void>
 }
 
 const WATCH_INTERVAL_MS = 1000
-/** A set refused once is tried again this late: its files do not change any more. */
 const RETRY_INTERVAL_MS = 30_000
 
 const NOTHING_YET = 'nothing has been published yet'
 const MISSING = 'the published set is gone'
 
-/** What a reader is told while no set is served: whether to wait for the first one, or for a good one. */
+/** Error details while no set is served. */
 export function nothingServed(store: Pick<DocumentStore, 'state'>): string {
   return store.state().problem === NOTHING_YET
     ? 'Nothing has been published yet'
@@ -53,12 +50,12 @@ export function createDocumentStore({ publicDir, clock, log }: Deps): DocumentSt
   let problem: string | null = NOTHING_YET
   let served: string | null = null
   let refused: { readonly mark: string; readonly atMs: number } | null = null
-  /** What is added to `problem` while the set that is served was found after a start, in place of a damaged one. */
+  /** Appended to `problem` while an older set replaces a damaged one. */
   let substitution = ''
-  const inOrder = createSerialQueue()
+  const queue = createSerialQueue()
 
-  /** Serves the set there. Answers why it cannot be, else null. */
-  const take = async ({ directory, mark }: SetPlace): Promise<string | null> => {
+  /** Returns the reason if the set cannot be served. */
+  const serveSet = async ({ directory, mark }: SetPlace): Promise<string | null> => {
     try {
       const set = await readDocumentSet(directory, documents)
       documents = set.documents
@@ -71,10 +68,9 @@ export function createDocumentStore({ publicDir, clock, log }: Deps): DocumentSt
     }
   }
 
-  /** The newest set that is whole, of those before the one that is refused. */
-  const takeOlder = async (current: SetPlace | null): Promise<void> => {
+  const serveOlder = async (current: SetPlace | null): Promise<void> => {
     for (const place of await setsBefore(publicDir, current)) {
-      const reason = await take(place)
+      const reason = await serveSet(place)
       if (reason === null && manifest !== null) {
         const { computed_at: computedAt } = manifest
         substitution = `; until there is a good one, the set of ${computedAt} is served`
@@ -96,7 +92,7 @@ export function createDocumentStore({ publicDir, clock, log }: Deps): DocumentSt
       substitution = ''
       return
     }
-    const reason = current === null ? MISSING : await take(current)
+    const reason = current === null ? MISSING : await serveSet(current)
     if (reason === null) {
       problem = null
       refused = null
@@ -108,13 +104,13 @@ export function createDocumentStore({ publicDir, clock, log }: Deps): DocumentSt
       refused = { mark: current.mark, atMs: clock.monotonic() }
       log.error('published set refused', { reason })
     }
-    if (manifest === null) await takeOlder(current)
+    if (manifest === null) await serveOlder(current)
     const isEarly = current === null && manifest === null
     problem = isEarly ? NOTHING_YET : `${reason}${substitution}`
   }
 
-  /** In order, since the slower of two concurrent loads could bring the older set back. */
-  const reload = (): Promise<void> => inOrder(load)
+  /** Serial, since the slower of two concurrent loads could restore the older set. */
+  const reload = (): Promise<void> => queue(load)
 
   const isDue = async (): Promise<boolean> => {
     const current = await currentSet(publicDir)

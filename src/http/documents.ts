@@ -1,4 +1,4 @@
-/** Published documents in memory: their bodies with every header of their answers, so that a read only has to choose. */
+/** Published documents in memory, with precomputed response headers. */
 import { cacheControl, entityTag, lastModified, signatureHeader } from '../core/documents.ts'
 import type { ManifestEntry } from '../core/documents.ts'
 import { parseTime } from '../core/time.ts'
@@ -7,7 +7,7 @@ import { contentSecurityPolicy, corsHeaders } from './headers.ts'
 import { acceptedCodings } from './negotiate.ts'
 import type { Coding } from './negotiate.ts'
 
-/** One coding of a document. Headers are flat lists of names and values, as `writeHead` takes them. */
+/** One coding of a document. Headers are flat lists for `writeHead`. */
 export interface Variant extends Validators {
   readonly body: Buffer
   readonly headers: string[]
@@ -17,11 +17,10 @@ export interface Variant extends Validators {
 export interface StoredDocument {
   readonly entry: DocumentFacts
   readonly variants: Readonly<Record<Coding, Variant | null>> & { readonly identity: Variant }
-  /** The article whose views a read of this document counts for. */
+  /** The article that a read of this document counts as a view of. */
   readonly articleSlug: string | null
 }
 
-/** What the answers of a document depend on, apart from its bytes. */
 export type DocumentFacts = Pick<
   ManifestEntry,
   'path' | 'sha256' | 'content_type' | 'max_age' | 'signature' | 'kid' | 'changed_at'
@@ -58,7 +57,7 @@ function variant(entry: DocumentFacts, coding: Coding, body: Buffer): Variant {
     'X-Signature': signatureHeader(entry.signature),
     'X-Signature-Key': entry.kid,
   }
-  const ofBody = {
+  const bodyHeaders = {
     'Content-Type': entry.content_type,
     'Content-Length': String(body.byteLength),
     ...(coding === 'identity' ? {} : { 'Content-Encoding': coding }),
@@ -69,14 +68,14 @@ function variant(entry: DocumentFacts, coding: Coding, body: Buffer): Variant {
     body,
     etag,
     lastModified: modified,
-    // Whole seconds, as `Last-Modified` has them: otherwise no client could name this time.
+    // `Last-Modified` has whole seconds.
     lastModifiedMs: Math.floor((parseTime(entry.changed_at) ?? 0) / 1000) * 1000,
-    headers: Object.entries({ ...ofBody, ...shared }).flat(),
+    headers: Object.entries({ ...bodyHeaders, ...shared }).flat(),
     notModifiedHeaders: Object.entries(shared).flat(),
   }
 }
 
-/** The variant that the client likes best; null where it accepts none. */
+/** Returns null if the client accepts no available coding. */
 export function chooseVariant(
   document: StoredDocument,
   acceptEncoding: string | undefined,
@@ -88,7 +87,7 @@ export function chooseVariant(
   return null
 }
 
-/** The page of an article and its Markdown; slugs are lower-case, so that `SKILL.md` does not match. */
+/** The page of an article or its Markdown, but not `SKILL.md`. */
 const articlePath = /^\/desk\/([a-z0-9]+(?:-[a-z0-9]+)*)(?:\.md)?$/
 
 function articleSlug(path: string): string | null {
