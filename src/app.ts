@@ -74,7 +74,7 @@ export function createApp(deps: AppDeps): App {
     ...healthEndpoints(deps),
     ...(deps.endpoints ?? []),
   ])
-  const errors = { docsUrl, forReader: createErrorPages(store), store }
+  const errors = { docsUrl, renderError: createErrorPages(store), store }
   const hono = createHonoApp(errors, concurrency)
   const listener = createFrontDoor({
     ...errors,

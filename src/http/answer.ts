@@ -4,7 +4,7 @@ import type { Failure } from '../contract/errors.ts'
 import type { ApiContext } from './context.ts'
 import { errorAnswer } from './errors.ts'
 import { apiHeaders } from './headers.ts'
-import type { ForReader } from './html-pages.ts'
+import type { ErrorRenderer } from './html-pages.ts'
 
 export type CachePolicy = 'no-store' | 'private, no-store' | `public, max-age=${number}`
 
@@ -44,10 +44,10 @@ export function answerText(
 export function answerFailure(
   c: ApiContext,
   failure: Failure,
-  { docsUrl, forReader }: { readonly docsUrl: string; readonly forReader: ForReader },
+  { docsUrl, renderError }: { readonly docsUrl: string; readonly renderError: ErrorRenderer },
 ): Response {
   const plain = errorAnswer(failure, docsUrl, c.env.requestId)
-  const { status, body, headers } = forReader(c.env.incoming, plain)
+  const { status, body, headers } = renderError(c.env.incoming, plain)
   c.env.bytes = Buffer.byteLength(body)
   return new Response(body, { status, headers: { ...c.env.admission.headers(), ...headers } })
 }

@@ -9,14 +9,14 @@ import type { ApiContext, Endpoint, HonoEnv, RequestContext } from './context.ts
 import { nothingServed } from './document-store.ts'
 import type { DocumentStore } from './document-store.ts'
 import { errorAnswer, failureOf, isServerFault } from './errors.ts'
-import type { ForReader } from './html-pages.ts'
+import type { ErrorRenderer } from './html-pages.ts'
 import { showsPayment } from './payment-header.ts'
 import type { RequestLog } from './request-log.ts'
 import { onResponseEnd, wasTransmitted } from './response-end.ts'
 
 interface AppErrorDeps {
   readonly docsUrl: string
-  readonly forReader: ForReader
+  readonly renderError: ErrorRenderer
   readonly store: Pick<DocumentStore, 'state'>
 }
 

@@ -1,7 +1,6 @@
 /**
- * The listener of the service: one parse of the request line, one route look-up and one rate limit decision per request.
- * A published document is answered here, on Node's own request and response, since nearly every request is one and a
- * framework costs half as much again. Everything else goes to Hono.
+ * The request listener. Serves published documents directly, since they are nearly all requests and Hono would add half
+ * the cost; passes everything else to Hono.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
@@ -21,7 +20,7 @@ import type { StoredDocument } from './documents.ts'
 import { errorAnswer, sendError } from './errors.ts'
 import { headerFailure, isForeignMethod, targetFailure } from './gate.ts'
 import { preflightHeaders } from './headers.ts'
-import type { ForReader } from './html-pages.ts'
+import type { ErrorRenderer } from './html-pages.ts'
 import { showsCredentials } from './partner-auth.ts'
 import { readRequestHeaders } from './request-headers.ts'
 import type { RequestHeaders } from './request-headers.ts'
@@ -38,8 +37,7 @@ export interface FrontDoorDeps {
   readonly requestLog: RequestLog
   readonly requestId: () => string
   readonly docsUrl: string
-  readonly forReader: ForReader
-  /** Counts one view of an article. */
+  readonly renderError: ErrorRenderer
   readonly countView: (slug: string) => void
   readonly dispatch: (context: RequestContext) => void
 }
@@ -63,7 +61,7 @@ export function createFrontDoor(
     const { method = '', url: target = '' } = req
     const startedMs = clock.monotonic()
     const id = requestId()
-    const answer = deps.forReader(req, errorAnswer(failure, deps.docsUrl, id))
+    const answer = deps.renderError(req, errorAnswer(failure, deps.docsUrl, id))
     const bytes = sendError(res, answer)
     const path = pathOf(target)
     const route = labelOf(path, store.get(path))
@@ -97,7 +95,7 @@ export function createFrontDoor(
       if (isGet) res.end(variant.body)
       else res.end()
     }
-    // 200 and 304 alike show the article to a reader.
+    // A 304 is a view too.
     if (document.articleSlug !== null && isGet) deps.countView(document.articleSlug)
     if (requestLog === null) return undefined
     const status = isUnchanged ? 304 : 200
@@ -108,23 +106,23 @@ export function createFrontDoor(
   }
 
   return (req, res) => {
-    // Node takes a request line without a version for HTTP/0.9, which has no headers.
+    // Node parses a request line without a version as HTTP/0.9.
     if (req.httpVersionMajor !== 1) return refuse(req, res, { code: 'malformed_request' })
     const { method = '', url: target = '' } = req
     const path = pathOf(target)
     const isRead = method === 'GET' || method === 'HEAD'
     const document = store.get(path)
     const hasQuery = path.length !== target.length
-    // Published paths are in normal form, so that finding one is the check of the path.
+    // Published paths are normalized, so a match needs no path check.
     if (document !== undefined && isRead && !hasQuery) return serveDocument(req, res, document)
     const match = table(path)
-    if (document !== undefined && isRead && !isMadeForQuery(match, target.slice(path.length))) {
+    if (document !== undefined && isRead && !handlesQuery(match, target.slice(path.length))) {
       return serveDocument(req, res, document)
     }
 
     const headers = readRequestHeaders(req.rawHeaders)
-    const isAboutServer = method === 'OPTIONS' && target === '*'
-    const failure = headerFailure(headers) ?? (isAboutServer ? null : targetFailure(target))
+    const isServerWide = method === 'OPTIONS' && target === '*'
+    const failure = headerFailure(headers) ?? (isServerWide ? null : targetFailure(target))
     if (failure !== null) return refuse(req, res, failure)
     const methods = methodsOf(match, document)
     const allow = (methods ?? documentMethods).join(', ')
@@ -162,8 +160,8 @@ function pathOf(target: string): string {
   return mark === -1 ? target : target.slice(0, mark)
 }
 
-/** Whether a document has a form with one of the parameters of this query, which starts with its question mark. */
-function isMadeForQuery(match: RouteMatch | null, query: string): boolean {
+/** Whether the endpoint handles one of the parameters. `query` includes its question mark. */
+function handlesQuery(match: RouteMatch | null, query: string): boolean {
   const known = match?.resource.endpointOf('GET')?.route.query
   if (known === undefined) return false
   return query
@@ -172,7 +170,6 @@ function isMadeForQuery(match: RouteMatch | null, query: string): boolean {
     .some((part) => Object.hasOwn(known, part.split('=', 1)[0] ?? ''))
 }
 
-/** Null for a path without a list of methods. */
 function methodsOf(
   match: RouteMatch | null,
   document: StoredDocument | undefined,
@@ -181,15 +178,11 @@ function methodsOf(
   return document === undefined ? methods : [...new Set([...documentMethods, ...(methods ?? [])])]
 }
 
-/**
- * The API, the MCP tools and pages that are looked up in the database are limited. Published pages and what they load
- * are not, since one page is many requests.
- */
+/** Published pages and their assets have no limit, since one page causes many requests. */
 function isLimited(path: string, match: RouteMatch | null): boolean {
   return path.startsWith(apiPrefix) || path === mcpPath || match?.resource.label === 'page'
 }
 
-/** Whether the request is to prove a wallet, in its body or by its headers. */
 function isSigned(match: RouteMatch | null, req: IncomingMessage): boolean {
   const access = match?.resource.endpointOf(req.method ?? '')?.route.access ?? 'public'
   return access === 'signed' || (access === 'partner' && showsCredentials(req))

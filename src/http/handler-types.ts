@@ -1,4 +1,4 @@
-/** What handlers are given and what they answer, inferred from the route registry. Types only. */
+/** Types of handlers, inferred from the route registry. */
 import type { IncomingMessage } from 'node:http'
 
 import type { ClientFingerprint } from '../actions/client-fingerprint.ts'
@@ -13,35 +13,33 @@ import type { PartnerProof } from './partner-auth.ts'
 
 export interface ReadContext {
   readonly incoming: IncomingMessage
-  /** The clock, read once. */
   readonly nowMs: number
   /**
-   * Verifies the partner credentials of this request and charges the wallet for the call.
-   * @throws ApiError 401, also where none were sent; 429 where the wallet is over its limit
+   * Verifies the partner credentials and charges the wallet for the call.
+   * @throws ApiError 401 for missing or invalid credentials; 429 if the wallet is over its limit
    */
   readonly partner: () => Promise<PartnerProof>
-  /** Signed calls that the wallet has left after this one; null without a limit. */
+  /** Signed calls left for the wallet; null without a limit. */
   readonly walletCallsLeft: () => number | null
 }
 
 export interface WriteContext extends ReadContext {
-  /** The body as it was sent, which signatures in it cover. */
+  /** The unvalidated body, which signatures cover. */
   readonly json: JsonObject
-  /** Lower-case hex of the bytes. */
+  /** Lower-case hex. */
   readonly rawSha256: string
-  /** For `commitOnce`. */
   readonly request: WriteRequest
   readonly admission: WalletAdmission
   readonly fingerprint: ClientFingerprint
 }
 
 interface AnswerOptions {
-  /** By default the policy of the route. */
+  /** Default: the policy of the route. */
   readonly cache?: CachePolicy
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Text of the content type in the registry, or bytes of another. */
+/** `text` has the content type of the registry. */
 export type TextAnswer =
   | { readonly text: string }
   | { readonly bytes: Uint8Array<ArrayBuffer>; readonly contentType: string }
@@ -56,7 +54,7 @@ type WriteAnswerOf<R extends Route> = Outcome<AnswerOfRoute<R> & object> & Answe
 type ReadHandler<R extends Route> =
   | ((input: RouteInput<R>, context: ReadContext) => Promise<ReadAnswerOf<R>>)
   | {
-      /** For a route with a price: throws before anybody is asked to pay for what does not exist. */
+      /** Throws before payment is requested for a resource that does not exist. */
       readonly check: (input: RouteInput<R>) => void
       readonly handle: (input: RouteInput<R>, context: ReadContext) => Promise<ReadAnswerOf<R>>
     }
@@ -70,5 +68,4 @@ export type Handler<R extends Route> = R extends { readonly method: 'GET' }
   ? ReadHandler<R>
   : WriteHandler<R>
 
-/** One handler for each route that code answers; the compiler reports one that is missing. */
 export type Handlers = { readonly [Id in HandlerRouteId]: Handler<RouteById<Id>> }

@@ -1,7 +1,4 @@
-/**
- * Handlers of the API: functions from the parsed request to the answer, with types inferred from the route registry.
- * What all of them share (parsing, credentials, headers) happens here, once.
- */
+/** Turns handlers into endpoints: parses the request, provides credentials, and builds the response. */
 import type { IncomingMessage } from 'node:http'
 
 import type { ActionDeps } from '../actions/deps.ts'
@@ -28,7 +25,6 @@ export interface HandlerServices {
   readonly partnerAuth: PartnerAuth
 }
 
-/** A handler of any route, once the compiler has checked it against its own. */
 type AnyHandler = (input: RouteInput<Route>, context: WriteContext) => Promise<AnyAnswer>
 type AnyAnswer = ReadAnswer & { readonly status?: number }
 type CheckedHandler = {
@@ -36,7 +32,6 @@ type CheckedHandler = {
   readonly handle: AnyHandler
 }
 
-/** The endpoints of all handlers. */
 export function endpointsOf(handlers: Handlers, services: HandlerServices): readonly Endpoint[] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the input of each is parsed by the schemas of its route
   const all = handlers as unknown as Readonly<Record<HandlerRouteId, AnyHandler | CheckedHandler>>
@@ -56,7 +51,7 @@ export function createEndpoint(
       // A write reports an unknown query parameter before a path that names nothing, a read after it.
       if (route.method !== 'GET') parseQuery(c, route)
       const unparsed = { params: paramsOf(c, route), query: parseQuery(c, route), body: undefined }
-      const context = await receive(c, route, services)
+      const context = await readRequest(c, route, services)
       check?.(unparsed)
       const answer = async (): Promise<AnyAnswer> => {
         const body = route.body === undefined ? undefined : validate(route.body, context.json)
@@ -84,8 +79,7 @@ function respond(c: ApiContext, { serving, answers }: Route, answer: AnyAnswer):
   return answerText(c, answer.text, { ...options, contentType })
 }
 
-/** Reads the body and collects what handlers may need of the request. */
-async function receive(
+async function readRequest(
   c: ApiContext,
   { method }: Route,
   { actions, partnerAuth }: HandlerServices,
@@ -118,13 +112,13 @@ async function receive(
 
 const noBody: JsonBody = { json: {}, rawSha256: sha256Hex('') }
 
-/** @throws ApiError 400, since a body would be neither signed nor read */
+/** @throws ApiError 400, since signatures would not cover the body */
 function requireNoBody({ headers }: IncomingMessage): void {
   if (Number(headers['content-length'] ?? 0) === 0 && headers['transfer-encoding'] === undefined) {
     return
   }
   const closing = { headers: { Connection: 'close' } }
-  throw new ApiError('malformed_request', 'A DELETE request has no body', closing)
+  throw new ApiError('malformed_request', 'A DELETE request must not have a body', closing)
 }
 
 /** @throws ApiError 400 for an unknown, repeated or malformed parameter */
@@ -136,7 +130,7 @@ function parseQuery(c: ApiContext, { query = {} }: Route): Readonly<Record<strin
     if (value === undefined) continue
     const result = schema.safeParse(value)
     if (!result.success) {
-      const message = result.error.issues[0]?.message ?? 'is not valid'
+      const message = result.error.issues[0]?.message ?? 'is invalid'
       throw new ApiError('invalid_input', undefined, { issues: [{ path: name, message }] })
     }
     parsed[name] = result.data
@@ -144,7 +138,7 @@ function parseQuery(c: ApiContext, { query = {} }: Route): Readonly<Record<strin
   return parsed
 }
 
-/** @throws ApiError 404, since a malformed parameter names nothing that exists */
+/** @throws ApiError 404 for a malformed parameter */
 function paramsOf(c: ApiContext, { params = {} }: Route): Readonly<Record<string, unknown>> {
   const { match } = c.env
   const parsed: Record<string, unknown> = {}
@@ -156,7 +150,7 @@ function paramsOf(c: ApiContext, { params = {} }: Route): Readonly<Record<string
   return parsed
 }
 
-/** The context of a write with the proof of its partner credentials. @throws ApiError 401, 429 */
+/** @throws ApiError 401, 429 */
 export async function withProof<Context extends Pick<ReadContext, 'partner'>>(
   context: Context,
 ): Promise<Context & { readonly proof: PartnerProof }> {

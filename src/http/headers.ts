@@ -1,6 +1,4 @@
-/** Response headers that do not depend on the request. */
-
-/** What a script on another site may read (Fetch standard, CORS): everything a client needs of us. */
+/** Response headers that scripts on other sites may read (Fetch standard, CORS). */
 const exposed = [
   'Content-Length',
   'ETag',
@@ -21,13 +19,12 @@ const exposed = [
   'X-PAYMENT-RESPONSE',
 ].join(', ')
 
-/** Public to every origin, never with credentials: there are no cookies anywhere. */
+// Any origin, since the service uses no cookies.
 export const corsHeaders = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': exposed,
 } as const
 
-/** Nothing that the API answers is ever a page. */
 const dataPolicy = "default-src 'none'; frame-ancestors 'none'"
 const imagePolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 const pagePolicy = [
@@ -43,20 +40,17 @@ const pagePolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** On every answer that is not a document. */
 export const apiHeaders = {
   ...corsHeaders,
   'X-Content-Type-Options': 'nosniff',
   'Content-Security-Policy': dataPolicy,
 } as const
 
-/** What a browser may do with a document of this type. */
 export function contentSecurityPolicy(contentType: string): string {
   if (contentType.startsWith('text/html')) return pagePolicy
   return contentType.startsWith('image/svg+xml') ? imagePolicy : dataPolicy
 }
 
-/** Answer to a CORS preflight of any API path. A day is what browsers cap it to at most. */
 export const preflightHeaders = {
   ...corsHeaders,
   'Access-Control-Allow-Methods': 'GET, HEAD, POST, PATCH, DELETE, OPTIONS',
@@ -71,11 +65,12 @@ export const preflightHeaders = {
     'Mcp-Name',
     'X-PAYMENT',
     'PAYMENT-SIGNATURE',
-    // The official clients send this name in their request.
+    // A response header, but the official x402 clients send it in requests.
     'Access-Control-Expose-Headers',
     'X-Partner-Wallet',
     'X-Partner-Signature',
     'X-Partner-Timestamp',
   ].join(', '),
+  // One day, the longest that browsers allow.
   'Access-Control-Max-Age': '86400',
 } as const

@@ -1,5 +1,4 @@
 import { healthPath } from '../contract/route.ts'
-/** Health of the service, for the public, for operators and for load balancers. */
 import { answerJson, queryOf } from './answer.ts'
 import type { Endpoint } from './context.ts'
 
@@ -10,21 +9,21 @@ export interface HealthAnswer {
 
 interface HealthDeps {
   readonly health: () => Promise<HealthAnswer>
-  /** Why requests should go elsewhere now; empty where the service is ready. */
+  /** Reasons why the service is not ready. */
   readonly obstacles: () => Promise<readonly string[]>
 }
 
-/** None has a concurrency limit: each answers however busy the service is. */
+/** Without concurrency limits, so they also respond under load. */
 export function healthEndpoints({ health, obstacles }: HealthDeps): readonly Endpoint[] {
   return [
     endpoint(healthPath, health),
-    // Checks nothing: a slow disk must not get the process restarted.
+    // No checks: a slow disk must not cause a restart.
     endpoint('/healthz', () => Promise.resolve({ statusCode: 200, body: { status: 'ok' } })),
     endpoint('/readyz', async () => {
-      const waiting = await obstacles()
-      return waiting.length === 0
+      const reasons = await obstacles()
+      return reasons.length === 0
         ? { statusCode: 200, body: { status: 'ready' } }
-        : { statusCode: 503, body: { status: 'not ready', waiting_for: waiting } }
+        : { statusCode: 503, body: { status: 'not ready', waiting_for: reasons } }
     }),
   ]
 }

@@ -1,4 +1,3 @@
-/** Error responses as pages for people. */
 import type { IncomingMessage } from 'node:http'
 
 import { apiPrefix, mcpPath } from '../contract/route.ts'
@@ -8,22 +7,21 @@ import type { ErrorAnswer } from './errors.ts'
 import { contentSecurityPolicy } from './headers.ts'
 import { prefersHtml } from './negotiate.ts'
 
-/** Turns an error response into a page if the request comes from a browser. */
-export type ForReader = (req: IncomingMessage, answer: ErrorAnswer) => ErrorAnswer
+/** Replaces an error response with a page if the request comes from a browser. */
+export type ErrorRenderer = (req: IncomingMessage, answer: ErrorAnswer) => ErrorAnswer
 
-/** Paths whose errors are always JSON. */
-const programPaths = [apiPrefix, mcpPath, '/.well-known/', '/healthz', '/readyz']
+const jsonPaths = [apiPrefix, mcpPath, '/.well-known/', '/healthz', '/readyz']
 const htmlType = 'text/html; charset=utf-8'
 
-export function createErrorPages(store: Pick<DocumentStore, 'get'>): ForReader {
+export function createErrorPages(store: Pick<DocumentStore, 'get'>): ErrorRenderer {
   return (req, answer) => {
     const { url = '', method } = req
     const isPage = answer.status === 404 || answer.status >= 500
     if (!isPage || (method !== 'GET' && method !== 'HEAD')) return answer
-    if (programPaths.some((path) => url.startsWith(path))) return answer
+    if (jsonPaths.some((path) => url.startsWith(path))) return answer
     if (!prefersHtml(req.headers.accept)) return answer
     const page = store.get(answer.status === 404 ? notFoundPage : troublePage)
-    const body = page?.variants.identity.body.toString('utf8') ?? barePage(answer.status)
+    const body = page?.variants.identity.body.toString('utf8') ?? fallbackPage(answer.status)
     const headers = {
       ...answer.headers,
       'Content-Type': htmlType,
@@ -35,11 +33,11 @@ export function createErrorPages(store: Pick<DocumentStore, 'get'>): ForReader {
   }
 }
 
-/** Used while no set of documents is served. */
-function barePage(status: number): string {
+/** Used while no published set is served. */
+function fallbackPage(status: number): string {
   const [title, text] =
     status === 404
-      ? ['Nothing here', 'There is nothing at this address.']
-      : ['Not now', 'The ledger cannot answer right now. Please try again in a minute.']
+      ? ['Page not found', 'There is nothing at this address.']
+      : ['Temporarily unavailable', 'The ledger cannot respond right now. Please try again in a minute.']
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${title} · Agent Income Ledger</title><h1>${title}</h1><p>${text}</p></html>\n`
 }

@@ -7,8 +7,7 @@ const KEY = /^[\x21-\x7e]{1,255}$/
 const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
 
 /**
- * The `Idempotency-Key` of a request: a string of RFC 8941 in quotes, or the bare key that many
- * clients send; 1 to 255 visible ASCII characters. Null where none was sent.
+ * Accepts a quoted string (RFC 8941) and the bare key that many clients send.
  * @throws ApiError 400
  */
 export function idempotencyKeyOf(incoming: IncomingMessage): string | null {

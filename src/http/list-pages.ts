@@ -1,4 +1,4 @@
-/** Pages of searches and of older entries of the lists of receipts, workers, jobs and partners. */
+/** Pages for searches and for older entries of lists. */
 import type { ActionDeps } from '../actions/deps.ts'
 import { jobId, jobStatus } from '../contract/schemas/job.ts'
 import { receiptId } from '../contract/schemas/receipt.ts'
@@ -90,7 +90,7 @@ function request(kind: SearchedList, { database }: ActionDeps, query: ListQuery)
   }
 }
 
-/** Statuses and slugs of skills overlap in form: a status comes first. Null if `q` is none of what jobs are found by. */
+/** Statuses take precedence over skill slugs. Null if `q` is no valid filter. */
 function jobFilter(q: string): JobFilter | null {
   if (q === '') return {}
   const status = jobStatus.safeParse(q)
@@ -137,7 +137,7 @@ function listPage(
 }
 
 function noMatch(kind: SearchedList, q: string): SitePage {
-  return pageOfList(kind, q, 'Not something that can be searched for here.', [])
+  return pageOfList(kind, q, 'This list cannot be searched for that.', [])
 }
 
 function pageOfList(

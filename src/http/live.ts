@@ -1,4 +1,3 @@
-/** `GET /api/v1/stats/live?since=`: the aggregate with what was created after a time. */
 import type { AnswerOf, DeepReadonly } from '../contract/route-types.ts'
 import type { Receipt } from '../contract/schemas/receipt.ts'
 import { deltaLimit, deltaSince } from '../core/delta.ts'
@@ -6,13 +5,13 @@ import { isoTime } from '../core/time.ts'
 import type { DocumentStore } from './document-store.ts'
 import { createPublishedDocuments } from './published-documents.ts'
 
-/** The newest receipts that were accepted after an RFC 3339 time, at most `limit`. */
+/** Returns the newest receipts accepted after an RFC 3339 time. */
 export type ReceiptsSince = (since: string, limit: number) => Promise<readonly Receipt[]>
 
-/** Takes a Unix time in milliseconds. */
+/** Totals and the changes since a Unix time in milliseconds. */
 export type StatsSince = (sinceMs: number) => Promise<DeepReadonly<AnswerOf<'getStatsLive'>>>
 
-/** The document of receipts has the first page only, so those come from the database. */
+/** Reads receipts from the database, since the published document contains only the first page. */
 export function createStatsSince(
   store: Pick<DocumentStore, 'get' | 'state'>,
   receiptsSince: ReceiptsSince,

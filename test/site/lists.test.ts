@@ -143,7 +143,7 @@ describe('the list of receipts', () => {
       expect(await page.locator('#receipts tbody tr').count()).toBe(2)
       await page.getByRole('searchbox').fill('nonsense')
       await page.getByRole('button', { name: 'Search' }).click()
-      await page.getByText('Not something that can be searched for here.').waitFor()
+      await page.getByText('This list cannot be searched for that.').waitFor()
       expect(problems).toEqual([])
       await close()
     }

@@ -44,7 +44,7 @@ export async function startSite(makeWorld: (siteUrl: string) => World): Promise<
     requestLog: null,
     requestId: () => 'test',
     docsUrl: '',
-    forReader: (_req, answer) => answer,
+    renderError: (_req, answer) => answer,
     countView: () => undefined,
     dispatch: ({ path, outgoing }) => {
       const isHealth = path === '/api/v1/health'
