@@ -18,7 +18,7 @@ import { healthEndpoints } from './http/health.ts'
 import type { HealthAnswer } from './http/health.ts'
 import { createErrorPages } from './http/html-pages.ts'
 import type { StatsSince } from './http/live.ts'
-import { createRequestIds, createRequestLog, toBoth } from './http/request-log.ts'
+import { createRequestIds, createRequestLog, combineRequestLogs } from './http/request-log.ts'
 import { createRouteTable } from './http/route-table.ts'
 import { serviceEndpoints } from './http/routes.ts'
 import { createClientAddress } from './limits/client-address.ts'
@@ -65,7 +65,7 @@ export function createApp(deps: AppDeps): App {
   const docsUrl = `${deps.siteUrl}/docs/errors`
   const requestId = createRequestIds(deps.random.bytes(6))
   const observer = meter === undefined ? null : createHttpObserver({ meter, clock })
-  const requestLog = toBoth(createRequestLog(log, clock), observer?.answered ?? null)
+  const requestLog = combineRequestLogs(createRequestLog(log, clock), observer?.answered ?? null)
   const concurrency = createConcurrencyLimits(observer?.shed)
   const { rateLimits, counters } = rateLimitsOf(deps, observer?.limited)
   const actions = withOutboundLimits(deps.actions, outboundLimitsOf(concurrency))

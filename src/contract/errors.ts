@@ -19,13 +19,19 @@ export const errorCodes = {
   body_signature_required: { status: 401, message: 'This partner requires body-bound signatures' },
   // 402: nothing was charged
   payment_required: { status: 402, message: 'Payment is required' },
-  payment_off: { status: 402, message: 'This read requires payment, and payments are disabled on this server' },
+  payment_off: {
+    status: 402,
+    message: 'This read requires payment, and payments are disabled on this server',
+  },
   payment_mismatch: { status: 402, message: 'The payment does not match the requested terms' },
   payment_expired: { status: 402, message: 'The payment has expired or is not yet valid' },
   payment_signature_invalid: { status: 402, message: 'The payment is not signed by its payer' },
   insufficient_funds: { status: 402, message: 'The payer does not have enough USDC' },
   payment_refused: { status: 402, message: 'The token contract rejected the payment' },
-  authorization_already_used: { status: 402, message: 'The payment authorization was already used' },
+  authorization_already_used: {
+    status: 402,
+    message: 'The payment authorization was already used',
+  },
   tier_required: { status: 402, message: 'The tier does not cover this read' },
   // 403: a valid signature without the right
   forbidden: { status: 403, message: 'The wallet is not allowed to do this' },
@@ -50,7 +56,10 @@ export const errorCodes = {
   bound_reached: { status: 409, message: 'A quota has been reached' },
   spot_claimed: { status: 409, message: 'The spot is already claimed' },
   handle_taken: { status: 409, message: 'The handle is already taken' },
-  signature_reused: { status: 409, message: 'The signed message was already used for another request' },
+  signature_reused: {
+    status: 409,
+    message: 'The signed message was already used for another request',
+  },
   request_in_progress: { status: 409, message: 'An identical request is still in progress' },
   // 413, 415, 422
   body_too_large: { status: 413, message: 'The body exceeds 64 KiB' },
@@ -60,7 +69,10 @@ export const errorCodes = {
     message: 'Request bodies must not have a Content-Encoding',
   },
   refused: { status: 422, message: 'A rule of the ledger rejected the request' },
-  idempotency_key_reused: { status: 422, message: 'The idempotency key was already used with another body' },
+  idempotency_key_reused: {
+    status: 422,
+    message: 'The idempotency key was already used with another body',
+  },
   // 429
   rate_limited: { status: 429, message: 'Too many requests' },
   // 5xx

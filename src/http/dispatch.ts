@@ -10,7 +10,7 @@ import { nothingServed } from './document-store.ts'
 import type { DocumentStore } from './document-store.ts'
 import { errorAnswer, failureOf, isServerFault } from './errors.ts'
 import type { ErrorRenderer } from './html-pages.ts'
-import { showsPayment } from './payment-header.ts'
+import { hasPayment } from './payment-header.ts'
 import type { RequestLog } from './request-log.ts'
 import { onResponseEnd, wasTransmitted } from './response-end.ts'
 
@@ -61,7 +61,7 @@ function limitOf(
 ): ConcurrencyLimit | null {
   if (concurrency === null) return null
   const isSold = route.price !== undefined || route.priceRange !== undefined
-  return isSold && showsPayment(incoming) ? limits.payment : limits[concurrency]
+  return isSold && hasPayment(incoming) ? limits.payment : limits[concurrency]
 }
 
 /** Returns 503 instead of 404 before the first build, since any path outside the API may become a page. */

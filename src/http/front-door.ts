@@ -21,7 +21,7 @@ import { errorAnswer, sendError } from './errors.ts'
 import { headerFailure, isForeignMethod, targetFailure } from './gate.ts'
 import { preflightHeaders } from './headers.ts'
 import type { ErrorRenderer } from './html-pages.ts'
-import { showsCredentials } from './partner-auth.ts'
+import { hasCredentials } from './partner-auth.ts'
 import { readRequestHeaders } from './request-headers.ts'
 import type { RequestHeaders } from './request-headers.ts'
 import type { RequestLog } from './request-log.ts'
@@ -185,5 +185,5 @@ function isLimited(path: string, match: RouteMatch | null): boolean {
 
 function isSigned(match: RouteMatch | null, req: IncomingMessage): boolean {
   const access = match?.resource.endpointOf(req.method ?? '')?.route.access ?? 'public'
-  return access === 'signed' || (access === 'partner' && showsCredentials(req))
+  return access === 'signed' || (access === 'partner' && hasCredentials(req))
 }

@@ -38,6 +38,9 @@ function fallbackPage(status: number): string {
   const [title, text] =
     status === 404
       ? ['Page not found', 'There is nothing at this address.']
-      : ['Temporarily unavailable', 'The ledger cannot respond right now. Please try again in a minute.']
+      : [
+          'Temporarily unavailable',
+          'The ledger cannot respond right now. Please try again in a minute.',
+        ]
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${title} · Agent Income Ledger</title><h1>${title}</h1><p>${text}</p></html>\n`
 }

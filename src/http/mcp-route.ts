@@ -1,4 +1,4 @@
-/** `POST /mcp`: one message in, one message out. Without sessions or streams there is no GET. */
+/** `POST /mcp`. Without sessions or streams there is no GET. */
 import { ApiError } from '../contract/errors.ts'
 import { mcpPath } from '../contract/route.ts'
 import { answerText, queryOf } from './answer.ts'
@@ -6,7 +6,6 @@ import type { Endpoint } from './context.ts'
 import type { Mcp } from './mcp.ts'
 import { readJsonBody } from './read-body.ts'
 
-/** The headers that the protocol uses. */
 const forwardedHeaders = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name'] as const
 
 export function mcpEndpoint(mcp: Mcp, siteUrl: string): Endpoint {
@@ -42,8 +41,8 @@ const secureOrigin = /^https:\/\/[^/?#@]+$/
 const loopbackOrigin = /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/
 
 /**
- * Whether a browser may call from this origin (MCP transports, security warning). The tools are public and have no
- * sessions, so scripts of every https site may call; DNS rebinding to this machine comes over http.
+ * Allows all https origins, since the tools are public. Protects against DNS rebinding, which uses http (MCP transports,
+ * security warning).
  */
 function isTrusted(origin: string | undefined, own: string): boolean {
   if (origin === undefined || origin === own) return true

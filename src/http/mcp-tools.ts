@@ -1,4 +1,3 @@
-/** What the tools read: the published documents in memory, and receipts from the database. */
 import { z } from 'zod'
 
 import type { ActionDeps } from '../actions/deps.ts'
@@ -23,7 +22,7 @@ import { tool } from './mcp.ts'
 import type { Tool } from './mcp.ts'
 import type { PublishedDocuments } from './published-documents.ts'
 
-const limit = z.int().min(1).max(100).default(50).describe('Entries at most.')
+const limit = z.int().min(1).max(100).default(50).describe('Maximum number of entries.')
 const rail = railSlug.describe('The slug of a rail, such as x402.')
 
 export function mcpTools(deps: ActionDeps, published: PublishedDocuments): readonly Tool[] {
@@ -46,21 +45,24 @@ export function mcpTools(deps: ActionDeps, published: PublishedDocuments): reado
   return [
     tool({
       name: 'list_rails',
-      ...about('listRails', 'The figures that matter of each rail; get_rail has all of one.'),
+      ...about(
+        'listRails',
+        'The main figures of each rail; get_rail returns all figures of one rail.',
+      ),
       input: z.object({
         status: railStatus.optional(),
         chain: railChain.optional(),
         category: railCategory.optional(),
         limit,
       }),
-      call({ status, chain, category, limit: most }) {
+      call({ status, chain, category, limit: maxEntries }) {
         const found = read('listRails').rails.filter(
           (entry) =>
             (status === undefined || entry.status === status) &&
             (chain === undefined || entry.chain === chain) &&
             (category === undefined || entry.category === category),
         )
-        const rails = found.toSorted(byVolume).slice(0, most).map(rowOf)
+        const rails = found.toSorted(byVolume).slice(0, maxEntries).map(rowOf)
         return { total: found.length, count: rails.length, rails }
       },
     }),
@@ -74,9 +76,9 @@ export function mcpTools(deps: ActionDeps, published: PublishedDocuments): reado
       name: 'list_opportunities',
       ...about('listOpportunities'),
       input: z.object({ limit }),
-      call({ limit: most }) {
+      call({ limit: maxEntries }) {
         const { opportunities } = read('listOpportunities')
-        const shown = opportunities.slice(0, most)
+        const shown = opportunities.slice(0, maxEntries)
         return { total: opportunities.length, count: shown.length, opportunities: shown }
       },
     }),
@@ -84,7 +86,7 @@ export function mcpTools(deps: ActionDeps, published: PublishedDocuments): reado
       name: 'how_to_earn',
       title: 'How to earn on a rail',
       description:
-        'Whether a rail pays now, what it costs to enter, where to apply, what one can expect and what stands against that.',
+        'Whether a rail pays now, its entry cost, where to apply, expected earnings, and known caveats.',
       input: z.object({ rail }),
       call: ({ rail: name }) => howToEarn(railOf(name), published, deps),
     }),
@@ -92,10 +94,10 @@ export function mcpTools(deps: ActionDeps, published: PublishedDocuments): reado
       name: 'list_pacts',
       ...about('listPacts'),
       input: z.object({ state: z.enum(['settled', 'in_flight', 'recorded']).optional(), limit }),
-      call({ state, limit: most }) {
+      call({ state, limit: maxEntries }) {
         const { summary, settled, in_flight: inFlight, recorded } = read('listPacts')
         const shown = <Pact>(group: string, pacts: readonly Pact[]): readonly Pact[] =>
-          state === undefined || state === group ? pacts.slice(0, most) : []
+          state === undefined || state === group ? pacts.slice(0, maxEntries) : []
         return {
           summary,
           settled: shown('settled', settled),
@@ -106,7 +108,7 @@ export function mcpTools(deps: ActionDeps, published: PublishedDocuments): reado
     }),
     tool({
       name: 'get_pact',
-      ...about('getPact', 'Recorded pacts, which prove no payment, are found here too.'),
+      ...about('getPact', 'Includes recorded pacts, which do not prove a payment.'),
       input: z.object({ pact_id: pactId }),
       call({ pact_id: id }) {
         const { settled, in_flight: inFlight, recorded } = read('listPacts')
@@ -124,14 +126,14 @@ export function mcpTools(deps: ActionDeps, published: PublishedDocuments): reado
         status: verification.optional(),
         limit,
       }),
-      async call({ rail: name, wallet, status, limit: most }) {
+      async call({ rail: name, wallet, status, limit: maxEntries }) {
         const filter = {
           ...(name === undefined ? {} : { rail: name }),
           ...(wallet === undefined ? {} : { wallet: parseWallet(wallet).id }),
           ...(status === undefined ? {} : { status }),
         }
         const [rows, total] = await Promise.all([
-          listReceipts(reader, { limit: most, before: null, filter }),
+          listReceipts(reader, { limit: maxEntries, before: null, filter }),
           countReceipts(reader, filter),
         ])
         return {
@@ -151,7 +153,7 @@ export function mcpTools(deps: ActionDeps, published: PublishedDocuments): reado
       name: 'verify_receipt',
       title: 'Verify a receipt',
       description:
-        'Computes the id of a stored receipt from its content and checks its signature by the key of the worker or of the platform. Whether the money moved is for the chain to say: see onchain_verified and explorer_url.',
+        'Recomputes the id of a stored receipt and verifies its signature with the key of the worker or platform. This does not prove that the payment was made: see onchain_verified and explorer_url.',
       input: z.object({ receipt_id: receiptId }),
       async call({ receipt_id: id }) {
         const { content, ...receipt } = await receiptOf(id)
@@ -182,7 +184,7 @@ export function mcpTools(deps: ActionDeps, published: PublishedDocuments): reado
     }),
     tool({
       name: 'reputation_rules',
-      title: 'How reputation is computed',
+      title: 'How reputation is calculated',
       description: 'The formula, the weight of each kind of evidence, and the decay.',
       input: z.object({}),
       call: () => ({
@@ -197,13 +199,11 @@ export function mcpTools(deps: ActionDeps, published: PublishedDocuments): reado
   ]
 }
 
-/** Title and description as the registry has them. */
 function about(id: RouteId, more = '') {
   const { summary, description } = routeOf(id)
   return { title: summary, description: `${summary}. ${description} ${more}`.trim() }
 }
 
-/** A figure, null where it is unknown. */
 function known(entry: Rail, name: FigureName): number | null {
   return entry.unknown_figures.includes(name) ? null : entry[name]
 }

@@ -3,23 +3,20 @@ import type { Encoding } from '../core/documents.ts'
 
 export type Coding = Encoding | 'identity'
 
-/** The server's own order, used where a client likes two codings equally well. */
+/** Order among codings of equal weight. */
 const ORDER = ['br', 'gzip', 'identity'] as const satisfies readonly Coding[]
 const IDENTITY_ONLY: readonly Coding[] = ['identity']
 const aliases: Readonly<Record<string, string>> = { 'x-gzip': 'gzip' }
 const weightForm = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/i
-/** Below every weight that can be written: identity is always acceptable, but only asked for by name. */
-const UNASKED = 0.0005
+/** Weight of an unlisted identity: acceptable, but below every listed coding. */
+const IMPLICIT_WEIGHT = 0.0005
 
-// Clients send one of a handful of headers. Emptied when full, so that nobody can make it grow.
+// Most clients send one of a few headers.
 const memo = new Map<string, readonly Coding[]>()
 const MEMO_SIZE = 256
 const MEMO_LENGTH = 200
 
-/**
- * The codings a client takes, the best first; empty where it takes none that exists here. Without the
- * header any would do, and identity is the one that no client can fail to read.
- */
+/** Available codings that the client accepts, best first; identity without a header. */
 export function acceptedCodings(header: string | undefined): readonly Coding[] {
   if (header === undefined) return IDENTITY_ONLY
   const known = memo.get(header)
@@ -43,7 +40,7 @@ function parse(header: string): readonly Coding[] {
   }
   const others = weights.get('*')
   const weightFor = (coding: Coding): number =>
-    weights.get(coding) ?? others ?? (coding === 'identity' ? UNASKED : 0)
+    weights.get(coding) ?? others ?? (coding === 'identity' ? IMPLICIT_WEIGHT : 0)
   return ORDER.filter((coding) => weightFor(coding) > 0).sort(
     (left, right) => weightFor(right) - weightFor(left),
   )
@@ -54,10 +51,7 @@ function weightOf(parameters: readonly string[]): number | null {
   return match === null ? null : Number(match[1])
 }
 
-/**
- * Whether a caller would rather have a page than JSON: it names HTML, and JSON not or with a lower weight. Programs send
- * no `Accept`, or `*` for both, and browsers always name HTML.
- */
+/** Whether the header names HTML, with a higher weight than JSON. */
 export function prefersHtml(header: string | undefined): boolean {
   if (header === undefined || !/text\/html/i.test(header)) return false
   const weights = new Map<string, number>()

@@ -1,4 +1,4 @@
-/** Pages of single receipts, workers, jobs and partners, rendered on request if they are too old to be published. */
+/** Renders pages of receipts, workers, jobs and partners that are too old to be published. */
 import type { ActionDeps } from '../actions/deps.ts'
 import { oathView } from '../actions/partner-view.ts'
 import { ApiError } from '../contract/errors.ts'
@@ -49,7 +49,7 @@ const pageSources = {
   partners: partnerPageOf,
 } as const satisfies Readonly<Record<string, PageSource>>
 
-/** `/receipts/{id}` or `/view/receipt?id=`, the same for the other kinds, and the lists at `/view/receipts` and so on. */
+/** `/receipts/{id}`, `/view/receipt?id=`, the list `/view/receipts`, and the same for the other kinds. */
 export function onDemandEndpoints(deps: ActionDeps, store: Store): readonly Endpoint[] {
   const single = entriesOf(pageSources).flatMap(([kind, source]) => [
     pageEndpoint(`/${kind}/{id}`, async (c) => {
@@ -108,7 +108,7 @@ async function receiptPageOf(deps: ActionDeps, _store: Store, id: string): Promi
   })
 }
 
-/** Every registered wallet and every wallet that was paid has a page. */
+/** Registered wallets and wallets with receipts have a page. */
 async function workerPageOf(deps: ActionDeps, store: Store, text: string): Promise<SitePage> {
   const { database, siteUrl } = deps
   const wallet = walletOf(text)
@@ -138,7 +138,6 @@ function walletOf(text: string): Wallet | null {
   }
 }
 
-/** The published leaderboard; empty if none is published. */
 function standings(store: Store): readonly LeaderboardEntry[] {
   const body = store.get(pathOf('getLeaderboard'))?.variants.identity.body.toString('utf8')
   const parsed = body === undefined ? null : leaderboard.safeParse(JSON.parse(body))

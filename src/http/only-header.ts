@@ -3,15 +3,14 @@ import type { IncomingMessage } from 'node:http'
 import { ApiError } from '../contract/errors.ts'
 
 /**
- * A header that may stand once; null where it does not stand. Node would keep the first of some, and
- * join others, where a proxy in front may have looked at another one.
- * @throws ApiError 400 where it stands twice.
+ * Node keeps the first or joins repeated headers; a proxy may have used another one.
+ * @throws ApiError 400 for a repeated header
  */
 export function onlyHeader(incoming: IncomingMessage, name: string): string | null {
   const values = incoming.headersDistinct[name]
   if (values === undefined) return null
   if (values.length > 1) {
-    throw new ApiError('malformed_request', `The header ${name} stands more than once`)
+    throw new ApiError('malformed_request', `The header ${name} is given more than once`)
   }
   return values[0] ?? null
 }

@@ -1,4 +1,4 @@
-/** Pages of lists: `limit` and `cursor` in, one entry more than asked for out of the database. */
+/** Pagination: queries fetch one row more than `limit` to detect a next page. */
 import { ApiError } from '../contract/errors.ts'
 import { decodeCursor, encodeCursor } from '../core/cursor.ts'
 
@@ -6,7 +6,7 @@ const DEFAULT_LIMIT = 50
 
 export interface PageRequest {
   readonly limit: number
-  /** Entries before this sequence number; null for the first page. */
+  /** Sequence number; null for the first page. */
   readonly before: number | null
 }
 
@@ -14,7 +14,7 @@ export function limitOf({ limit }: { readonly limit?: string | undefined }): num
   return limit === undefined ? DEFAULT_LIMIT : Number(limit)
 }
 
-/** @throws ApiError `bad_cursor` for a cursor that is not one of this list. */
+/** @throws ApiError `bad_cursor` for a cursor of another list */
 export function pageOf(
   list: string,
   query: { readonly limit?: string | undefined; readonly cursor?: string | undefined },
@@ -25,7 +25,6 @@ export function pageOf(
   return { limit: limitOf(query), before }
 }
 
-/** The rows of the page out of up to `limit + 1`, and the cursor of the next page where there is one. */
 export function cutPage<Row extends { readonly seq: number }>(
   list: string,
   rows: readonly Row[],

@@ -1,6 +1,6 @@
 /**
- * The partner bearer: a wallet and its signature over time, method and path in the headers of a request.
- * This file says who signed; whether the wallet is a partner's is asked elsewhere.
+ * Authenticates the wallet whose signature over time, method and path is in the headers. Does not check whether the wallet
+ * is a partner.
  */
 import type { IncomingMessage } from 'node:http'
 
@@ -15,31 +15,30 @@ import type { Wallet } from '../core/wallet.ts'
 import type { WalletAdmission } from '../limits/admission.ts'
 import { onlyHeader } from './only-header.ts'
 
-/** `body`: the signature covers the raw body as well. */
+/** `body`: the signature also covers the raw body. */
 export type Binding = 'path' | 'body'
 
 export interface PartnerProof extends SignedProof {
   readonly binding: Binding
   readonly timestampMs: number
-  /** The wallet in the spelling of the request. */
+  /** Wallet as spelled in the request. */
   readonly sentWallet: string
 }
 
-/** The request as far as the signature covers it. */
 export interface SignedTarget {
   /** Upper case, as received. */
   readonly method: string
-  /** Raw, from `/api/v1` on, without the query. */
+  /** Raw, without the query. */
   readonly path: string
-  /** Lower-case hex; of no bytes where there is no body. */
+  /** Lower-case hex; the hash of zero bytes without a body. */
   readonly rawSha256: string
   readonly nowMs: number
   readonly idempotencyKey: string | null
 }
 
 /**
- * Verifies the credentials of a request and charges its wallet.
- * @throws ApiError 401 in all its forms; 429; 503 where only a chain can verify and it cannot be reached
+ * Verifies the credentials and charges the wallet.
+ * @throws ApiError 401; 429; 503 if verification needs a chain that is unreachable
  */
 export type PartnerAuth = (
   incoming: IncomingMessage,
@@ -47,20 +46,20 @@ export type PartnerAuth = (
   admission: WalletAdmission,
 ) => Promise<PartnerProof>
 
-/** Reads may repeat a signature inside the window; this many verified ones are remembered. */
-const REMEMBERED = 4096
+/** Verified signatures of reads, which may repeat a signature. */
+const CACHE_SIZE = 4096
 
 export function createPartnerAuth(
   deps: Pick<ActionDeps, 'serviceName' | 'walletChain' | 'verifyInWorker'>,
 ): PartnerAuth {
-  const verified = createMemory<Binding>(REMEMBERED)
+  const verified = createFifoCache<Binding>(CACHE_SIZE)
   return async (incoming, target, admission) => {
     const sent = credentialsOf(incoming)
     const timestampMs = parsePartnerTimestamp(sent.timestamp)
     if (timestampMs === null) {
       throw new ApiError(
         'credentials_malformed',
-        'X-Partner-Timestamp is decimal Unix seconds (10 digits) or milliseconds (13 digits)',
+        'X-Partner-Timestamp must be Unix seconds (10 digits) or milliseconds (13 digits)',
       )
     }
     const timely = requireTimely(timestampMs, target)
@@ -69,12 +68,12 @@ export function createPartnerAuth(
     const { signature } = sent
     const texts = messagesOf(deps.serviceName, sent.timestamp, target)
     const isRead = target.method === 'GET' || target.method === 'HEAD'
-    const memory = isRead ? sha256Hex(`${wallet.id}\n${signature}\n${texts.body}`) : null
-    const known = memory === null ? undefined : verified.get(memory)
+    const cacheKey = isRead ? sha256Hex(`${wallet.id}\n${signature}\n${texts.body}`) : null
+    const known = cacheKey === null ? undefined : verified.get(cacheKey)
     const binding = known ?? (await bindingOf(deps, { texts, signature, wallet, isRead }))
-    // A contract wallet may change its mind, a key cannot.
-    const isLasting = deps.walletChain(wallet.kind) === undefined
-    if (memory !== null && isLasting) verified.set(memory, binding)
+    // A contract wallet can revoke a signature, a key cannot.
+    const isPermanent = deps.walletChain(wallet.kind) === undefined
+    if (cacheKey !== null && isPermanent) verified.set(cacheKey, binding)
     await admission.charge(wallet)
     const message = texts[binding]
     return {
@@ -98,7 +97,7 @@ function messagesOf(
   }
 }
 
-/** Tries first what clients send most: bound to the body for writes, to the path for reads. */
+/** Tries the more common binding first: body for writes, path for reads. */
 async function bindingOf(
   deps: Pick<ActionDeps, 'walletChain' | 'verifyInWorker'>,
   claim: {
@@ -124,12 +123,12 @@ async function bindingOf(
 interface Credentials {
   readonly wallet: string
   readonly signature: string
-  /** As it stands in the message. */
+  /** As signed. */
   readonly timestamp: string
 }
 
-const howToSend =
-  'Send Authorization: Bearer <wallet>:<signature>, or X-Partner-Wallet and X-Partner-Signature; and the time that was signed in X-Partner-Timestamp'
+const credentialsHelp =
+  'Send Authorization: Bearer <wallet>:<signature>, or X-Partner-Wallet and X-Partner-Signature; send the signed time in X-Partner-Timestamp'
 
 const BEARER = /^Bearer +([^\s:]{1,100}):([^\s]{1,17000})$/i
 
@@ -139,11 +138,12 @@ function credentialsOf(incoming: IncomingMessage): Credentials {
   const signature = onlyHeader(incoming, 'x-partner-signature')
   const timestamp = timestampOf(incoming)
   if (authorization === null) {
-    if (wallet === null && signature === null) throw new ApiError('credentials_missing', howToSend)
+    if (wallet === null && signature === null)
+      throw new ApiError('credentials_missing', credentialsHelp)
     if (wallet === null || signature === null) {
       throw new ApiError(
         'credentials_malformed',
-        'X-Partner-Wallet and X-Partner-Signature go together',
+        'X-Partner-Wallet and X-Partner-Signature must be sent together',
       )
     }
     return { wallet, signature, timestamp }
@@ -151,7 +151,7 @@ function credentialsOf(incoming: IncomingMessage): Credentials {
   if (wallet !== null || signature !== null) {
     throw new ApiError(
       'credentials_malformed',
-      'Send Authorization or the X-Partner headers, not both',
+      'Send either Authorization or the X-Partner headers, not both',
     )
   }
   const match = BEARER.exec(authorization)
@@ -161,8 +161,8 @@ function credentialsOf(incoming: IncomingMessage): Credentials {
   return { wallet: match[1] ?? '', signature: match[2] ?? '', timestamp }
 }
 
-/** True where a request shows credentials of any form, good or not. */
-export function showsCredentials(incoming: IncomingMessage): boolean {
+/** Does not check validity. */
+export function hasCredentials(incoming: IncomingMessage): boolean {
   const { headers } = incoming
   return ['authorization', 'x-partner-wallet', 'x-partner-signature'].some(
     (name) => headers[name] !== undefined,
@@ -185,8 +185,8 @@ function walletOf(text: string): Wallet {
   }
 }
 
-/** A map of bounded size; the oldest entry gives way. */
-function createMemory<Value>(size: number) {
+/** Evicts the oldest entry. */
+function createFifoCache<Value>(size: number) {
   const entries = new Map<string, Value>()
   return {
     get: (key: string): Value | undefined => entries.get(key),

@@ -3,15 +3,15 @@ import type { IncomingMessage } from 'node:http'
 import { onlyHeader } from './only-header.ts'
 
 /**
- * The payment of a request, or null. Some clients send the same one under both names: that of version 2 counts.
- * @throws ApiError 400 where one of them stands twice.
+ * Prefers the header of x402 version 2 if a client sends both.
+ * @throws ApiError 400 for a repeated header
  */
 export function paymentHeaderOf(incoming: IncomingMessage): string | null {
   const legacy = onlyHeader(incoming, 'x-payment')
   return onlyHeader(incoming, 'payment-signature') ?? legacy
 }
 
-/** Whether a request shows a payment, good or not. */
-export function showsPayment({ headers }: IncomingMessage): boolean {
+/** Does not check validity. */
+export function hasPayment({ headers }: IncomingMessage): boolean {
   return headers['x-payment'] !== undefined || headers['payment-signature'] !== undefined
 }

@@ -1,4 +1,4 @@
-/** JSON of the published set for code that answers from it: each document is parsed once, when it is first read. */
+/** Parsed documents of the published set; each is parsed once, on first use. */
 import { ApiError } from '../contract/errors.ts'
 import type { AnswerOf } from '../contract/route-types.ts'
 import { pathOf, routeOf } from '../contract/routes.ts'
@@ -9,11 +9,10 @@ import type { DocumentStore } from './document-store.ts'
 import type { StoredDocument } from './documents.ts'
 
 export interface PublishedDocuments {
-  /** The manifest of the set that is served. @throws ApiError `unavailable` before the first set */
+  /** @throws ApiError `unavailable` before the first set */
   readonly manifest: () => Manifest
-  /** @throws Error where the set lacks the document */
+  /** @throws Error if the set does not contain the document */
   readonly read: <Id extends RouteId>(id: Id) => AnswerOf<Id>
-  /** The same for a path with parameters; null where there is no such document. */
   readonly find: <Id extends RouteId>(
     id: Id,
     params: Readonly<Record<string, string>>,
@@ -23,7 +22,7 @@ export interface PublishedDocuments {
 export function createPublishedDocuments(
   store: Pick<DocumentStore, 'get' | 'state'>,
 ): PublishedDocuments {
-  // A document that a new set does not change is the same object, and is not parsed again.
+  // An unchanged document is the same object in the next set.
   const parsed = new WeakMap<StoredDocument, unknown>()
   const find: PublishedDocuments['find'] = (id, params) => {
     const document = store.get(pathOf(id, params))
@@ -52,7 +51,7 @@ export function createPublishedDocuments(
   }
 }
 
-/** Computes a value from the published set, once per set. @throws ApiError `unavailable` before the first set */
+/** Memoizes a value per published set. @throws ApiError `unavailable` before the first set */
 export function oncePerSet<Value>(
   { manifest }: Pick<PublishedDocuments, 'manifest'>,
   compute: (manifest: Manifest) => Value,

@@ -1,6 +1,6 @@
 import { createSemaphore } from '../core/concurrency.ts'
 
-/** Each picture takes about 25 ms of a core; hashing and compression share the threads. */
+/** Leaves threads for hashing and compression; each image takes about 25 ms. */
 const MAX_CONCURRENT = 2
 
 /** Converts SVG to PNG in the order of the calls, off the event loop. */
@@ -8,7 +8,7 @@ export function createRasterizer(): (svg: string) => Promise<Uint8Array<ArrayBuf
   const { run } = createSemaphore(MAX_CONCURRENT)
   return (svg) =>
     run(async () => {
-      // Loaded on first use: it takes 20 MB and a tenth of a second.
+      // Loaded on first use: 20 MB, 100 ms.
       const { default: sharp } = await import('sharp')
       return new Uint8Array(await sharp(Buffer.from(svg, 'utf8')).png().toBuffer())
     })

@@ -1,4 +1,3 @@
-/** The body of a write: its type, its bytes, its digest, its JSON. */
 import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 
@@ -21,8 +20,8 @@ export interface JsonBody {
 }
 
 /**
- * Reads a body of `application/json` with one JSON object in it.
- * @throws ApiError 415, 413 (without reading on), 400 `digest_mismatch`, 400 `malformed_json`.
+ * Reads a JSON object.
+ * @throws ApiError 415, 413, 400 `digest_mismatch`, 400 `malformed_json`
  */
 export async function readJsonBody(incoming: IncomingMessage): Promise<JsonBody> {
   const type = onlyHeader(incoming, 'content-type')
@@ -34,7 +33,7 @@ export async function readJsonBody(incoming: IncomingMessage): Promise<JsonBody>
   return { json: parseObject(raw), rawSha256: hash('sha256', raw, 'hex') }
 }
 
-/** What was not read would be taken for the next request. */
+/** Otherwise the unread body would be parsed as the next request. */
 const closing = { Connection: 'close' } as const
 
 function readBytes(incoming: IncomingMessage): Promise<Buffer> {
@@ -60,7 +59,7 @@ function readBytes(incoming: IncomingMessage): Promise<Buffer> {
     }
     const onEnd = () => settle(() => resolve(Buffer.concat(chunks)))
     const onCut = () =>
-      settle(() => reject(new ApiError('malformed_request', 'The body did not arrive whole')))
+      settle(() => reject(new ApiError('malformed_request', 'The body was incomplete')))
     incoming.on('data', onData)
     incoming.on('end', onEnd)
     incoming.on('error', onCut)
@@ -72,7 +71,7 @@ function tooLarge(): ApiError {
   return new ApiError('body_too_large', undefined, { headers: closing })
 }
 
-/** Algorithms that we do not know are passed over, as RFC 9530 section 2 lets a recipient. */
+/** Ignores unknown algorithms (RFC 9530 section 2). */
 function checkDigest(header: string | null, raw: Buffer): void {
   if (header === null) return
   for (const member of header.split(',').map((part) => part.trim())) {

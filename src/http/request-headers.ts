@@ -1,12 +1,9 @@
-/**
- * The request headers that every request is checked by, read in one pass over the raw list. Node's `req.headers` would
- * build an object of all headers and hide repeated ones such as Host.
- */
+/** Read from the raw headers, since `req.headers` is slower and hides a repeated Host. */
 export interface RequestHeaders {
   readonly count: number
   readonly hostCount: number
   readonly host: string
-  /** Repeated list headers are joined as RFC 9110 section 5.3 describes. */
+  /** Repeated list headers are joined (RFC 9110 section 5.3). */
   readonly acceptEncoding: string | undefined
   readonly ifNoneMatch: string | undefined
   readonly ifModifiedSince: string | undefined
@@ -14,7 +11,6 @@ export interface RequestHeaders {
   readonly hasContentEncoding: boolean
 }
 
-/** Takes `req.rawHeaders`. */
 export function readRequestHeaders(rawHeaders: readonly string[]): RequestHeaders {
   let hostCount = 0
   let host = ''
@@ -26,7 +22,7 @@ export function readRequestHeaders(rawHeaders: readonly string[]): RequestHeader
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? ''
     const value = rawHeaders[at + 1] ?? ''
-    // The length excludes nearly every header before its characters are compared.
+    // Comparing the length first is faster.
     if (name.length === 4) {
       if (name.toLowerCase() === 'host') {
         hostCount += 1

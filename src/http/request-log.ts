@@ -1,21 +1,20 @@
-/** One line per request. Only what is listed here is logged: no header, no query, no body. */
+/** Logs only these fields: no headers, query or body. */
 import type { Clock } from '../core/deps.ts'
 import type { LineLog } from '../core/log.ts'
 
 export interface RequestLine {
   readonly requestId: string
   readonly method: string
-  /** The raw target; its query is cut off. */
+  /** Raw; the query is not logged. */
   readonly target: string
-  /** The path template of the route, `page` or `unknown`; for the metrics. */
+  /** Metric label: the path template, `page` or `unknown`. */
   readonly route: string
   readonly status: number
   readonly startedMs: number
-  /** Bytes of the body. */
   readonly bytes: number
 }
 
-/** Writes the line of a finished request; null where such lines are not written at all. */
+/** Null if requests are not logged. */
 export type RequestLog = ((line: RequestLine) => void) | null
 
 const MAX_PATH_LENGTH = 300
@@ -36,8 +35,7 @@ export function createRequestLog(log: LineLog, clock: Pick<Clock, 'monotonic'>):
   }
 }
 
-/** Tells both of every finished request; null where nobody wants to know. */
-export function toBoth(first: RequestLog, second: RequestLog): RequestLog {
+export function combineRequestLogs(first: RequestLog, second: RequestLog): RequestLog {
   if (first === null || second === null) return first ?? second
   return (line) => {
     first(line)
@@ -45,7 +43,7 @@ export function toBoth(first: RequestLog, second: RequestLog): RequestLog {
   }
 }
 
-/** Ids that are unique over processes and cheap: a random prefix of the process and a count. */
+/** Ids consist of a random prefix per process and a counter. */
 export function createRequestIds(randomBytes: Uint8Array): () => string {
   const prefix = Buffer.from(randomBytes).toString('hex')
   let count = 0

@@ -1,12 +1,10 @@
-/** Finds what a path is: its methods, its endpoints, and the error where there is nothing. */
 import type { ErrorCode } from '../contract/errors.ts'
 import { apiPrefix } from '../contract/route.ts'
 import type { Endpoint, Resource, RouteMatch, TableRoute } from './context.ts'
 
 export type RouteTable = (path: string) => RouteMatch | null
 
-/** The error of a resource that does not exist, by the path of its route. */
-const missing: readonly (readonly [string, ErrorCode])[] = [
+const notFoundCodes: readonly (readonly [string, ErrorCode])[] = [
   [`${apiPrefix}/rails/{name}`, 'unknown_rail'],
   [`${apiPrefix}/skills/{slug}`, 'unknown_skill'],
   [`${apiPrefix}/pacts/{id}`, 'unknown_pact'],
@@ -17,7 +15,7 @@ const missing: readonly (readonly [string, ErrorCode])[] = [
   [`${apiPrefix}/jobs/{id}`, 'unknown_job'],
 ]
 
-/** `routes` is the whole registry. A literal path wins over one with parameters. */
+/** Literal paths take precedence over paths with parameters. */
 export function createRouteTable(
   routes: readonly TableRoute[],
   endpoints: readonly Endpoint[] = [],
@@ -60,13 +58,13 @@ function resourceOf(
   return {
     label: isPage ? 'page' : path,
     methods: isPage ? null : [...methods],
-    notFound: missing.find(([prefix]) => path.startsWith(prefix))?.[1] ?? 'not_found',
+    notFound: notFoundCodes.find(([prefix]) => path.startsWith(prefix))?.[1] ?? 'not_found',
     isDocument: routes.some(({ serving }) => serving.kind === 'document'),
     endpointOf: (method) => byMethod.get(method === 'HEAD' ? 'GET' : method) ?? null,
   }
 }
 
-/** `/rails/{name}/history.csv` as an expression; a parameter is a segment or part of one. */
+/** A parameter is a segment or part of one, as in `/rails/{name}/history.csv`. */
 function patternOf(path: string): RegExp {
   const escaped = path.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`)
   return new RegExp(`^${escaped.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`)

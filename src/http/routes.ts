@@ -1,4 +1,3 @@
-/** Every endpoint of the service: an endpoint of the API is a line in the registry and a handler in `routes/`. */
 import type { ActionDeps } from '../actions/deps.ts'
 import { ApiError } from '../contract/errors.ts'
 import { parseTime } from '../core/time.ts'
@@ -23,7 +22,7 @@ import { partnerHandlers } from './routes/partners.ts'
 import { receiptHandlers } from './routes/receipts.ts'
 import { workerHandlers } from './routes/workers.ts'
 
-/** The cache policy of the document without `since`. */
+/** As for the document without `since`. */
 const statsCache = 'public, max-age=5'
 
 export function serviceEndpoints(
@@ -42,7 +41,7 @@ export function serviceEndpoints(
     ...feedbackHandlers(actions),
     ...imageHandlers(published),
     async getStatsLive({ query: { since } }) {
-      // Without `since` the path is a document, and comes here only before the first set.
+      // Without `since` the path is a document, handled here only before the first set.
       const sinceMs = since === undefined ? null : parseTime(since)
       if (sinceMs === null) throw new ApiError('unavailable', nothingServed(store))
       return { body: await statsSince(sinceMs), cache: statsCache }

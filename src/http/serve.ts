@@ -1,4 +1,3 @@
-/** The HTTP server: its time-outs and bounds, what it says to bytes that are no request, and its end. */
 import { createServer, STATUS_CODES } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -7,43 +6,38 @@ import type { Failure } from '../contract/errors.ts'
 import type { Clock } from '../core/deps.ts'
 import type { ErrorAnswer } from './errors.ts'
 
-/** Node's own are 60 s and 300 s, looked at every 30 s: time enough to hold all connections open. */
+/** Shorter than Node's 60 s and 300 s, against slow clients that hold all connections open. */
 const HEADERS_TIMEOUT_MS = 5000
 const REQUEST_TIMEOUT_MS = 10_000
 const CHECK_INTERVAL_MS = 1000
-/** Longer than nginx keeps an idle connection (60 s), so that it is never us who close on a request. */
+/** Longer than nginx's 60 s, so that the service does not close a connection that nginx reuses. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000
-/** A reader that takes nothing for this long is gone. */
 const SOCKET_TIMEOUT_MS = 60_000
 const MAX_HEADER_BYTES = 8192
-/** None beside the bytes: Node drops the headers above a number, where the gate refuses them. */
+/** Disabled, since Node drops excess headers silently; `gate.ts` rejects them. */
 const NO_HEADER_COUNT_LIMIT = 0
 const MAX_CONNECTIONS = 10_000
-/** How often the end looks for connections that have become idle. */
 const DRAIN_INTERVAL_MS = 25
 
 export interface ServeOptions {
   readonly host: string
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number
   readonly clock: Pick<Clock, 'sleep'>
   readonly failureAnswer: (failure: Failure) => ErrorAnswer
-  /** Above it a connection is closed when it comes; 10,000 unless told. */
+  /** Further connections are closed at once; default 10,000. */
   readonly maxConnections?: number
-  /** A connection on which nothing has moved for so long is ended; 60 s unless told. */
+  /** Closes inactive connections; default 60 s. */
   readonly socketTimeoutMs?: number
 }
 
 export interface RunningServer {
   readonly address: { readonly host: string; readonly port: number }
-  /**
-   * Takes no more connections, lets requests finish for up to `graceMs`, then cuts what is left.
-   * True where nothing had to be cut.
-   */
+  /** Lets requests finish for up to `graceMs`, then closes the rest. Returns whether all finished. */
   readonly close: (graceMs: number) => Promise<boolean>
 }
 
-/** Listens. Rejects where the address cannot be had. */
+/** Rejects if the address is unavailable. */
 export async function serve(
   listener: (req: IncomingMessage, res: ServerResponse) => void,
   options: ServeOptions,
@@ -56,7 +50,7 @@ export async function serve(
       connectionsCheckingInterval: CHECK_INTERVAL_MS,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
-      // The gate asks for it, with the error body that Node's own answer lacks.
+      // Checked in `gate.ts`, which responds with an error body.
       requireHostHeader: false,
     },
     listener,
@@ -96,7 +90,7 @@ const foreignMethod: Failure = {
   headers: { Allow: 'GET, HEAD, POST, PATCH, DELETE, OPTIONS' },
 }
 
-/** By the codes of Node's parser; everything else is a malformed request. */
+/** By error code of Node's parser. */
 const parseFailures: Readonly<Record<string, Failure>> = {
   HPE_INVALID_METHOD: foreignMethod,
   HPE_HEADER_OVERFLOW: { code: 'headers_too_large' },
@@ -109,9 +103,9 @@ function parseFailure(error: Error): Failure {
   return parseFailures[code] ?? { code: 'malformed_request' }
 }
 
-/** Says it over the bare socket and closes: what follows on it cannot be understood. */
+/** Responds on the raw socket and closes it. */
 function refuseBytes(socket: Duplex, answer: ErrorAnswer): void {
-  if (!socket.writable || isAnswered(socket)) {
+  if (!socket.writable || hasResponse(socket)) {
     socket.destroy()
     return
   }
@@ -121,11 +115,8 @@ function refuseBytes(socket: Duplex, answer: ErrorAnswer): void {
   socket.end(`${statusLine}${lines.join('')}\r\n${answer.body}`)
 }
 
-/**
- * True where part of another answer is on its way, which a second one would end up inside of, and where the answer has
- * gone out before its request was whole: a second one would be taken for that of the next request.
- */
-function isAnswered(socket: Duplex): boolean {
+/** Whether a response has started, or was sent before its request was complete: a second one would corrupt the stream. */
+function hasResponse(socket: Duplex): boolean {
   const message: unknown = Reflect.get(socket, '_httpMessage')
   if (message instanceof Object) return Reflect.get(message, 'headersSent') === true
   const parser: unknown = Reflect.get(socket, 'parser')
@@ -142,7 +133,7 @@ async function close(
     server.close(() => resolve(true))
   })
   for (let waitedMs = 0; waitedMs < graceMs; waitedMs += DRAIN_INTERVAL_MS) {
-    // A connection becomes idle when its answer is out; kept alive, it would hold the server open.
+    // Idle keep-alive connections would keep the server open.
     server.closeIdleConnections()
     const hasEnded = await Promise.race([ended, clock.sleep(DRAIN_INTERVAL_MS)])
     if (hasEnded === true) return true

@@ -1,6 +1,6 @@
 /**
- * A read that is sold: free for partners whose tier includes it, for its price to everybody else. The answer is made
- * before the payment is taken and sent after it has settled.
+ * Paid reads, free for partners whose tier includes them. The response is produced before the payment is settled and sent
+ * afterwards.
  */
 import type { ActionDeps } from '../actions/deps.ts'
 import { notCovered, receiverOf, unpaid } from '../actions/premium.ts'
@@ -12,20 +12,16 @@ import type { Route } from '../contract/route.ts'
 import { termsOf } from '../contract/x402.ts'
 import type { PaymentOffer } from '../payments/challenge.ts'
 import type { ReadAnswer, ReadContext } from './handler-types.ts'
-import { showsCredentials } from './partner-auth.ts'
+import { hasCredentials } from './partner-auth.ts'
 import { paymentHeaderOf } from './payment-header.ts'
 
-/** A route of the registry that has a price. */
 type SoldRoute = Route & { readonly price: string }
 
 export function isSold(route: Route): route is SoldRoute {
   return route.price !== undefined
 }
 
-/**
- * Answers with what `produce` makes, for who may have it or pays for it.
- * @throws ApiError 402 with the terms, 401 and 403 for credentials that are no good, and what `purchase` throws.
- */
+/** @throws ApiError 402 with the terms, 401 and 403 for invalid credentials, and the errors of `purchase` */
 export async function sellRead(
   actions: ActionDeps,
   route: SoldRoute,
@@ -35,23 +31,23 @@ export async function sellRead(
   const { incoming, nowMs } = context
   const { payments } = actions
   const resource = `${actions.siteUrl}${incoming.url ?? ''}`
-  const asked: PaymentOffer = {
+  const offer: PaymentOffer = {
     terms: termsOf(route, resource, receiverOf(payments)),
     extensions: { bazaar: bazaarExtension(route) },
   }
   const header = paymentHeaderOf(incoming)
-  if (showsCredentials(incoming)) {
-    const details = await whyNotCovered(actions, route, context, header)
+  if (hasCredentials(incoming)) {
+    const details = await uncoveredReason(actions, route, context, header)
     if (details === null) return await produce()
-    if (header === null) throw unpaid(payments, asked, { code: 'tier_required', details })
+    if (header === null) throw unpaid(payments, offer, { code: 'tier_required', details })
   }
-  if (header === null) throw unpaid(payments, asked, { code: 'payment_required' })
+  if (header === null) throw unpaid(payments, offer, { code: 'payment_required' })
   if (incoming.method === 'HEAD') {
-    const details = 'A payment is taken with GET; nothing was charged'
-    throw unpaid(payments, asked, { code: 'payment_required', details })
+    const details = 'Send payments with GET; nothing was charged'
+    throw unpaid(payments, offer, { code: 'payment_required', details })
   }
   const { value, headers } = await purchase(actions, {
-    ...asked,
+    ...offer,
     header,
     purpose: 'read',
     nowMs,
@@ -61,8 +57,8 @@ export async function sellRead(
   return { ...value, headers: { ...value.headers, ...headers } }
 }
 
-/** Null where the caller need not pay. Who pays need not be a partner, whatever wallet signed. */
-async function whyNotCovered(
+/** Returns null if the tier covers the read. Requests with a payment need not come from a partner. */
+async function uncoveredReason(
   actions: ActionDeps,
   route: SoldRoute,
   context: ReadContext,

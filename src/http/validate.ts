@@ -1,4 +1,3 @@
-/** What zod finds wrong, as the `issues` of the error body. */
 import { z } from 'zod'
 
 import { ApiError } from '../contract/errors.ts'
@@ -9,7 +8,7 @@ const MAX_PATH = 300
 const MAX_MESSAGE = 500
 const MAX_DETAILS = 1000
 
-/** @throws ApiError `invalid_input` with every field that is wrong. */
+/** @throws ApiError `invalid_input` with an issue for each invalid field */
 export function validate<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -23,7 +22,6 @@ export function validate<Schema extends z.ZodType>(
   throw new ApiError('invalid_input', choiceOf(forms), { issues })
 }
 
-/** Fields of one form of a body, by whether they must be there. */
 type Form = Readonly<Record<string, 'required' | 'optional'>>
 
 function formsOf(schema: z.ZodType): readonly Form[] {
@@ -44,7 +42,6 @@ function formsOf(schema: z.ZodType): readonly Form[] {
   ]
 }
 
-/** What each form needs, where there are several. */
 function choiceOf(forms: readonly Form[]): string | undefined {
   if (forms.length < 2) return undefined
   const needed = forms.map((form) =>
@@ -52,7 +49,7 @@ function choiceOf(forms: readonly Form[]): string | undefined {
       .filter((name) => form[name] === 'required')
       .join(', '),
   )
-  return `The body has one of ${forms.length} forms. They need: ${needed.join('; or ')}`.slice(
+  return `The body must have one of ${forms.length} forms. Required fields: ${needed.join('; or ')}`.slice(
     0,
     MAX_DETAILS,
   )
@@ -62,9 +59,7 @@ function unknownField(name: string, forms: readonly Form[]): string {
   const form = forms.find((candidate) => Object.hasOwn(candidate, name))
   if (form === undefined) {
     const known = [...new Set(forms.flatMap((each) => Object.keys(each)))]
-    return known.length === 0
-      ? 'is not a known field'
-      : `is not a known field; known are ${known.join(', ')}`
+    return known.length === 0 ? 'is unknown' : `is unknown; known fields: ${known.join(', ')}`
   }
   const partners = Object.keys(form).filter(
     (other) =>
@@ -72,7 +67,7 @@ function unknownField(name: string, forms: readonly Form[]): string {
       form[other] === 'required' &&
       !forms.every((each) => Object.hasOwn(each, other)),
   )
-  return partners.length === 0 ? 'is not a field of this form' : `goes with ${partners.join(', ')}`
+  return partners.length === 0 ? 'does not belong to this form' : `requires ${partners.join(', ')}`
 }
 
 function issuesOf(issue: z.core.$ZodIssue, forms: readonly Form[], sent: unknown): Issue[] {
@@ -82,12 +77,12 @@ function issuesOf(issue: z.core.$ZodIssue, forms: readonly Form[], sent: unknown
       .map((key) =>
         issueAt(
           [...issue.path, key],
-          issue.path.length === 0 ? unknownField(key, forms) : 'is not a known field',
+          issue.path.length === 0 ? unknownField(key, forms) : 'is unknown',
         ),
       )
   }
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
-    const [closest = []] = issue.errors.toSorted((a, b) => weightOf(a) - weightOf(b))
+    const [closest = []] = issue.errors.toSorted((a, b) => distanceOf(a) - distanceOf(b))
     return closest.flatMap((inner) =>
       issuesOf({ ...inner, path: [...issue.path, ...inner.path] }, forms, sent),
     )
@@ -105,8 +100,8 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   )
 }
 
-/** How far a value is from one form of several; each unknown field counts. */
-function weightOf(issues: readonly z.core.$ZodIssue[]): number {
+/** Distance of a value from one form; each unknown field counts. */
+function distanceOf(issues: readonly z.core.$ZodIssue[]): number {
   return issues.reduce(
     (sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1),
     0,

@@ -4,9 +4,8 @@ import type { OpenDatabase } from '../db/open.ts'
 import { addViews } from '../db/views.ts'
 
 export interface ViewCounter {
-  /** Counts one view in memory; never waits. */
+  /** Counts in memory; does not wait. */
   readonly count: (slug: string) => void
-  /** Writes what was counted since the last time. */
   readonly flush: () => Promise<void>
   /** Flushes until the signal aborts. */
   readonly flushEvery: (signal: AbortSignal) => Promise<void>
@@ -20,10 +19,7 @@ interface ViewCounterDeps {
 
 const flushEveryMs = 10 * secondMs
 
-/**
- * Views of articles by hour, without cookies or any word about who viewed. A crash loses at most the views of the last
- * ten seconds: they are a popularity, not a record.
- */
+/** Counts views of articles by hour, without visitor data. A crash loses at most the last ten seconds. */
 export function createViewCounter({ database, clock, log }: ViewCounterDeps): ViewCounter {
   let counted = new Map<string, { slug: string; hour: number; views: number }>()
 
@@ -34,7 +30,7 @@ export function createViewCounter({ database, clock, log }: ViewCounterDeps): Vi
     try {
       await database.write((tx) => addViews(tx, batch))
     } catch (error) {
-      log.warn('views of articles could not be written', {
+      log.warn('article views could not be saved', {
         views: batch.length,
         error: String(error),
       })

@@ -62,7 +62,7 @@ describe('an error response', () => {
   test('to an unknown field lists the known ones', async () => {
     const { told } = await refused('/feedback', { message: 'hello', massage: 'hello' })
     expect(told).toEqual({
-      massage: 'is not a known field; known are message, page, contact, rating',
+      massage: 'is unknown; known fields: message, page, contact, rating',
     })
   })
 
@@ -81,7 +81,7 @@ describe('an error response', () => {
       worker_signature: `0x${'1'.repeat(130)}`,
     })
     expect(told).toEqual({
-      platform: 'goes with platform_signature',
+      platform: 'requires platform_signature',
       worker_signature:
         'must be ed25519: and the base64 of 64 bytes; a wallet signature belongs in signature',
     })
@@ -90,7 +90,7 @@ describe('an error response', () => {
   test('to a body that fits no form names the fields of each', async () => {
     const { details } = await refused('/claim', {})
     expect(details).toBe(
-      'The body has one of 3 forms. They need: wallet, display_name, timestamp, signature, oath_signature; or email, display_name; or email, code',
+      'The body must have one of 3 forms. Required fields: wallet, display_name, timestamp, signature, oath_signature; or email, display_name; or email, code',
     )
   })
 

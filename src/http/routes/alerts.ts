@@ -1,4 +1,3 @@
-/** The feed of events and the webhooks of partners. */
 import {
   subscribe,
   subscriptionView,
@@ -19,7 +18,6 @@ import type { Handlers, ReadContext } from '../handler-types.ts'
 import { withProof } from '../handlers.ts'
 import { limitOf } from '../pages.ts'
 
-/** Before every event: where a client without any starts. */
 const BEGINNING = isoTime(0)
 
 export function alertHandlers(deps: ActionDeps) {
@@ -42,7 +40,6 @@ export function alertHandlers(deps: ActionDeps) {
       const limit = limitOf(query)
       const sinceMs = since === undefined ? null : parseTime(since)
       const after = sinceMs === null ? BEGINNING : isoTime(sinceMs)
-      // One more than is shown, to see whether more wait.
       const rows = await eventsSince(reader, { after }, limit + 1, { rail, severity })
       const events = rows.slice(0, limit).map(alertEventOf)
       return {
@@ -80,7 +77,7 @@ export function alertHandlers(deps: ActionDeps) {
   } satisfies Partial<Handlers>
 }
 
-/** The builder looks for due rails at every whole minute. */
+/** The builder polls at whole minutes. */
 function secondsToNextPoll(nowMs: number): number {
   return Math.ceil((minuteMs - (nowMs % minuteMs)) / secondMs)
 }

@@ -1,4 +1,3 @@
-/** What anyone may send: feedback, and proposals for the taxonomy. */
 import type { ActionDeps } from '../../actions/deps.ts'
 import { submitFeedback } from '../../actions/feedback.ts'
 import { proposeSkill } from '../../actions/proposals.ts'

@@ -1,4 +1,3 @@
-/** Pictures of pages, drawn from the published documents. */
 import { ApiError } from '../../contract/errors.ts'
 import { cardPages } from '../../contract/schemas/image.ts'
 import { ogCard } from '../../core/og-card.ts'
@@ -19,15 +18,13 @@ import { oncePerSet } from '../published-documents.ts'
 import type { PublishedDocuments } from '../published-documents.ts'
 import { createRasterizer } from '../rasterizer.ts'
 
-/** A picture that is opened by itself may not run or load anything. */
 const headers = { 'Content-Security-Policy': "default-src 'none'; sandbox" }
 
-/** About 180 pictures. */
+/** About 180 images. */
 const MAX_PNG_BYTES = 16 * 2 ** 20
 
 export function imageHandlers(published: PublishedDocuments) {
   const svgsOfSet = oncePerSet(published, () => new Map<string, string>())
-  // An unchanged drawing of a new set is found again by its SVG.
   const pngOf = createByteLru(createRasterizer(), MAX_PNG_BYTES)
   const svgOf = (page: string): string => {
     const svgs = svgsOfSet()
@@ -56,7 +53,6 @@ function cardOrThrow(page: string, published: PublishedDocuments): Card {
   throw new ApiError('invalid_input', undefined, { issues: [{ path: 'page', message }] })
 }
 
-/** Null where there is no such page. */
 function cardOf(page: string, { read, find }: PublishedDocuments): Card | null {
   const { rails } = read('listRails')
   switch (page) {

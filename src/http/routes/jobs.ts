@@ -1,4 +1,3 @@
-/** The job exchange. */
 import type { ActionDeps } from '../../actions/deps.ts'
 import { acceptJob, deliverJob, deliveryView } from '../../actions/job-delivery.ts'
 import { loadJobContext } from '../../actions/job-write.ts'
@@ -27,7 +26,6 @@ export function jobHandlers(deps: ActionDeps) {
   const { siteUrl } = deps
   const { reader } = deps.database
 
-  /** The caller as an active partner, with its role in the job. */
   const contextOf = async (id: string, { partner, nowMs }: ReadContext): Promise<JobContext> => {
     const proof = await partner()
     await requirePartner(reader, proof, { use: 'read', nowMs })
@@ -83,7 +81,7 @@ export function jobHandlers(deps: ActionDeps) {
       const { job, role } = await contextOf(params.id, context)
       if (role !== 'poster' && role !== 'awardee') throw new ApiError('forbidden')
       const delivery = await findDelivery(reader, job.id)
-      if (delivery === null) throw new ApiError('not_found', 'Nothing was delivered on this job')
+      if (delivery === null) throw new ApiError('not_found', 'This job has no delivery')
       const signed = deliverBody.parse(delivery.statement)
       return { body: deliveryView(delivery, signed, job.award?.bidderDisplay ?? signed.wallet) }
     },

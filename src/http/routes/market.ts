@@ -1,4 +1,3 @@
-/** The ranking of rails, and applications to them. */
 import { apply } from '../../actions/apply.ts'
 import type { ActionDeps } from '../../actions/deps.ts'
 import type { AnswerOf } from '../../contract/route-types.ts'
@@ -66,7 +65,7 @@ function usdcOrNull(microUsdc: number | null): number | null {
   return microUsdc === null ? null : toUsdc(microUsdc)
 }
 
-/** Flags that say what `stale` and `poll_error` say already would count twice. */
+/** Already counted by `stale` and `poll_error`. */
 const countedAlready: readonly string[] = ['poll_failed', 'stale_figures']
 
 function inputOf(rail: Rail, flags: readonly Flag[]): ArbitrageRail {

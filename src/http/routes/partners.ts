@@ -1,4 +1,3 @@
-/** Partners: signup, records, the history of oaths, the attestation endpoint. */
 import { setAttestationEndpoint } from '../../actions/attestation.ts'
 import type { ActionDeps } from '../../actions/deps.ts'
 import { partnerAt } from '../../actions/partner-access.ts'

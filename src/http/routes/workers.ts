@@ -1,4 +1,3 @@
-/** Workers, claims and reputation. */
 import { claimSpot } from '../../actions/claims.ts'
 import type { ActionDeps } from '../../actions/deps.ts'
 import { registerWorker } from '../../actions/workers.ts'
