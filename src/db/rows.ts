@@ -25,6 +25,7 @@ function camelCase(column: string): string {
 }
 
 /** Select list with camelCase aliases, so that rows need no mapping. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller names the table, the columns are inferred
 export function recordColumns<Table>() {
   return <const Column extends keyof Table & string>(
     ...columns: readonly Column[]

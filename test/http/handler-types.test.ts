@@ -19,11 +19,11 @@ test('the compiler infers params, query, body and answer of a handler from its r
 test('the compiler refuses a handler that reads or answers something else than its route', () => {
   const planted: Partial<Handlers> = {
     // @ts-expect-error -- the route has no parameter `handle`
-    getJob: async ({ params }) => await Promise.reject(new Error(params.handle)),
+    getJob: async ({ params }) => await Promise.reject(new Error(String(params.handle))),
     // @ts-expect-error -- the query has no parameter `skill`
-    listReceipts: async ({ query }) => await Promise.reject(new Error(query.skill)),
+    listReceipts: async ({ query }) => await Promise.reject(new Error(String(query.skill))),
     // @ts-expect-error -- the body has no member `price`
-    bidOnJob: async ({ body }) => await Promise.reject(new Error(body.price)),
+    bidOnJob: async ({ body }) => await Promise.reject(new Error(String(body.price))),
     // @ts-expect-error -- a worker has a wallet
     getWorker: async () => await Promise.resolve({ body: { name: 'alice' } }),
     // @ts-expect-error -- 204 is not a status of a write

@@ -97,7 +97,6 @@ export const jobList = model(
     computed_at: time,
   }),
 )
-export type JobList = z.infer<typeof jobList>
 
 export const bid = model(
   'Bid',
