@@ -1,7 +1,4 @@
-/**
- * `npm run demo`: the service as `npm start` runs it, on a folder that it fills with an invented ledger. The folder is
- * temporary and deleted at the end unless DATA_DIR names one; that one must be new, or an earlier demo's.
- */
+/** `npm run demo`: runs the service with invented data, in a temporary folder unless DATA_DIR is set. */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,7 +1,4 @@
-/**
- * `npm run dev`: compiles on change and restarts service and builder, on demo data in `.dev`, with readable logs at
- * debug level and without rate limits.
- */
+/** `npm run dev`: recompiles and restarts on change, with demo data in `.dev`, debug logs and no rate limits. */
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'

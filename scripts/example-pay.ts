@@ -1,7 +1,6 @@
 /**
- * `npm run example:pay`: an agent buys one answer, without a network. Starts a local chain with the code of USDC, the
- * service with `SETTLEMENT=local`, and a payer with a new key and one test dollar; then the published x402 client asks,
- * reads the price, pays, and gets the ranking. An agent needs the client alone; the chain is a development dependency.
+ * `npm run example:pay`: an agent buys one answer, offline. Starts a local chain with the code of USDC and the service
+ * with `SETTLEMENT=local`; then the published x402 client pays for the ranking with a new key.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

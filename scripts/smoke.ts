@@ -1,7 +1,4 @@
-/**
- * `npm run smoke [-- <directory>]`: runs `npm start` there without settings, checks every document of the manifest, and
- * stops it. Its output must contain no secret.
- */
+/** `npm run smoke [-- <directory>]`: runs `npm start` there, checks every document and that no secret is printed. */
 import { spawn } from 'node:child_process'
 import { createHash, createPublicKey, verify } from 'node:crypto'
 import { once } from 'node:events'

@@ -1,4 +1,3 @@
-/** Options of builds that the tasks share. */
 import { railAdapters } from '../../builder/rails/index.ts'
 import { signingKeyFromSeed } from '../../src/auth/signing-key.ts'
 import { version } from '../../src/contract/version.ts'

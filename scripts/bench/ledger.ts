@@ -35,7 +35,6 @@ const statements = (count: number): readonly string[] => [
      max(created_at) from reputation_ledger group by wallet`,
 ]
 
-/** The size of the ledger in suites that need a large one. */
 export function manyReceipts({ quick }: SuiteContext): number {
   return quick ? 100_000 : 1_000_000
 }

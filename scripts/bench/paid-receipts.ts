@@ -1,4 +1,3 @@
-/** Payments on a local chain, and a database of receipts that name them. */
 import type { Address, Hex } from 'viem'
 
 import { hourMs, isoTime } from '../../src/core/time.ts'

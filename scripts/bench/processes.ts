@@ -94,7 +94,6 @@ export async function freePort(): Promise<number> {
   return address.port
 }
 
-/** A script of `tasks/` in a fresh process. */
 export interface Task {
   /** Resolves with its next message; see `report` in `task.ts`. */
   readonly next: () => Promise<Sample>

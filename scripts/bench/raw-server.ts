@@ -1,4 +1,3 @@
-/** Answers of the service, repeated by bare `node:http`. */
 import { writeFileSync } from 'node:fs'
 import { Agent, get } from 'node:http'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'

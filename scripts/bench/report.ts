@@ -1,4 +1,3 @@
-/** Reports as text for a terminal. */
 import type { TimeSpent } from './processes.ts'
 import { isMet } from './suite.ts'
 import type { Row, SuiteReport, Target } from './suite.ts'
@@ -25,7 +24,6 @@ export function reportText(name: string, { rows, skipped, facts, spent }: TimedR
   ].join('\n')
 }
 
-/** Every row that has a target, what was skipped, and the time of each suite. */
 export function overviewText(
   reports: Readonly<Record<string, TimedReport>>,
   whole: TimeSpent,

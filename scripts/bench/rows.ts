@@ -1,4 +1,3 @@
-/** Interleaved rounds, and rows made from their samples. */
 import { entriesOf } from '../../src/core/entries.ts'
 import type { AlsoMeasured, Row, Summary, Target } from './suite.ts'
 

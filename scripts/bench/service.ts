@@ -1,4 +1,3 @@
-/** The compiled service in its own folder. */
 import { randomBytes } from 'node:crypto'
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -86,7 +85,6 @@ export async function firstBuild({ origin }: ServerProcess): Promise<void> {
   throw new Error(`no build in ${buildTimeoutMs} ms`)
 }
 
-/** A client that signs as a new partner of the free tier. */
 export async function signUpPartner({ origin }: ServerProcess): Promise<LedgerClient> {
   const client = createClient({
     baseUrl: origin,

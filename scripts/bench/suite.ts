@@ -1,5 +1,3 @@
-/** The interface of a benchmark suite and the shape of its report. */
-
 export interface SuiteContext {
   /** Few and short rounds: enough to see that nothing is broken, not enough to decide by. */
   readonly quick: boolean
@@ -32,7 +30,7 @@ export interface Row {
   readonly unit: string
   readonly ours: Summary
   readonly peer: Summary & { readonly name: string }
-  /** Ours divided by the peer's, round by round. */
+  /** Own figure divided by that of the peer, per round. */
   readonly ratio: Summary
   readonly target: Target | null
   /** Medians of further figures by name, such as CPU time per request. */

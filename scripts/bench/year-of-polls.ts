@@ -51,7 +51,6 @@ export async function makeYearOfPolls(context: SuiteContext, receipts: number): 
   }
 }
 
-/** Registers every wallet that has receipts, with two skills. */
 async function registerWorkers(tx: Transaction<Database>): Promise<void> {
   await sql`
     insert into workers (wallet, display, display_name, skills, registered_at, updated_at)

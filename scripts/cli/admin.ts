@@ -7,14 +7,14 @@ import type * as implementations from './admin/index.ts'
 import { outputOptions } from './command.ts'
 import type { Command, Operand, Option, Options } from './command.ts'
 
-const reason: Option = { value: 'text', doc: 'why, for the operator’s log', required: true }
+const reason: Option = { value: 'text', doc: 'reason for the operator log', required: true }
 const data: Option = {
   value: 'path',
-  doc: 'directory of authored files; the package’s own unless given',
+  doc: 'directory of authored files (default: the files of the package)',
 }
 const proposal: Operand = { name: 'proposal', doc: 'id of the proposal' }
 const handle: Operand = { name: 'handle', doc: 'the partner' }
-const block = z.string().regex(/^(?:0|[1-9]\d{0,11})$/, 'must be the number of a block')
+const block = z.string().regex(/^(?:0|[1-9]\d{0,11})$/, 'must be a block number')
 
 function choice(schema: z.ZodEnum, doc: string): Option {
   return { value: schema.options.join('|'), doc, schema }
@@ -32,7 +32,7 @@ function admin(
   name: keyof typeof implementations,
   { description, operands = [], options }: AdminCommand = {},
 ): Command {
-  const scope = 'Works on DATA_DIR with the settings of the service, from the environment and .env.'
+  const scope = 'Uses DATA_DIR and the settings of the service, from the environment and .env.'
   return {
     words: `admin ${words}`,
     summary,
@@ -46,16 +46,16 @@ function admin(
 export const adminCommands: readonly Command[] = [
   admin('proposals list', 'List proposed skills, oldest first', 'listSkillProposals', {
     options: {
-      status: choice(z.enum(['pending', 'accepted', 'rejected']), 'pending unless given'),
+      status: choice(z.enum(['pending', 'accepted', 'rejected']), 'status (default: pending)'),
     },
   }),
   admin(
     'proposals accept',
-    'Add a proposed skill to the taxonomy, from the next build on',
+    'Add a proposed skill to the taxonomy with the next build',
     'acceptProposal',
     {
       operands: [proposal],
-      options: { reason: { value: 'text', doc: 'why, for the operator’s log' } },
+      options: { reason: { value: 'text', doc: 'reason for the operator log' } },
     },
   ),
   admin('proposals reject', 'Reject a proposed skill', 'rejectProposal', {
@@ -68,8 +68,8 @@ export const adminCommands: readonly Command[] = [
     options: {
       kind: { ...choice(flagKind, 'kind of flag'), value: 'kind', required: true },
       severity: { ...choice(severity, 'severity of the flag'), required: true },
-      title: { value: 'text', doc: 'the title that readers see', required: true },
-      rail: { value: 'slug', doc: 'the rail; the ledger itself unless given' },
+      title: { value: 'text', doc: 'public title', required: true },
+      rail: { value: 'slug', doc: 'the rail (default: the ledger itself)' },
       reason,
     },
   }),
@@ -80,37 +80,42 @@ export const adminCommands: readonly Command[] = [
   admin('keys list', 'List the signing keys of the service, the active one first', 'listKeys'),
   admin(
     'keys rotate',
-    'Make a new signing key and retire the current one, which stays listed',
+    'Create a new signing key and retire the current one, which remains listed',
     'rotateSigningKey',
   ),
   admin(
     'keys rotate-exchange',
-    'Make a new key for the receipts of the job exchange; the current one stays listed',
+    'Create a new key for receipts of the job exchange; the current one remains listed',
     'rotateExchange',
     {
       description:
-        'Receipts signed by the old key still verify. A running service uses the new key within seconds.',
+        'Receipts signed with the old key remain valid. A running service uses the new key within seconds.',
     },
   ),
   admin('platforms list', 'List platforms that may issue receipts', 'listPlatforms', {
     options: { data },
   }),
-  admin('platforms add', 'Add a platform that has proved that it holds its key', 'addPlatform', {
+  admin('platforms add', 'Add a platform after proof of its key', 'addPlatform', {
     description:
-      'Without --proof it prints the text that the platform signs; with --proof and --challenged-at it adds the platform.',
+      'Without --proof, prints the text that the platform must sign; with --proof and --challenged-at, adds the platform.',
     operands: [{ name: 'platform', doc: 'slug, never used before' }],
     options: {
-      name: { value: 'text', doc: 'the name that readers see', required: true },
+      name: { value: 'text', doc: 'public name', required: true },
       'public-key': { value: 'base64', doc: 'ed25519 public key, 32 bytes', required: true },
-      rail: { value: 'slug', doc: 'a rail that it may issue for', many: true, required: true },
-      'challenged-at': { value: 'RFC 3339', doc: 'the time in the text that was signed' },
+      rail: {
+        value: 'slug',
+        doc: 'rail for which it may issue receipts',
+        many: true,
+        required: true,
+      },
+      'challenged-at': { value: 'RFC 3339', doc: 'the time in the signed text' },
       proof: { value: 'base64', doc: 'signature over that text' },
       data,
     },
   }),
   admin(
     'platforms revoke',
-    'Refuse further receipts of a platform; its entry stays',
+    'Refuse further receipts of a platform; its entry remains',
     'revokePlatform',
     { operands: [{ name: 'platform', doc: 'slug of the platform' }], options: { reason, data } },
   ),
@@ -130,7 +135,7 @@ export const adminCommands: readonly Command[] = [
     options: {
       days: {
         value: 'number',
-        doc: 'for how long; 30 unless given',
+        doc: 'number of days (default: 30)',
         schema: z.string().regex(/^[1-9]\d{0,3}$/, 'must be a whole number of days'),
       },
       reason,
@@ -144,24 +149,24 @@ export const adminCommands: readonly Command[] = [
   ),
   admin(
     'payments reconcile',
-    'Compare every payment with the chain; exit code 1 where they differ',
+    'Compare every payment with the chain; exit code 1 on differences',
     'reconcile',
     {
       description:
-        'Reads every USDC transfer to the receiver from RPC_URL_BASE and looks for its row, and for the transfer of every settled row.',
+        'Reads all USDC transfers to the receiver from RPC_URL_BASE and matches them with the payment rows.',
       options: {
         'from-block': {
           value: 'number',
-          doc: 'first block; that of the first row unless given',
+          doc: 'first block (default: the block of the first row)',
           schema: block,
         },
-        'to-block': { value: 'number', doc: 'last block; the newest unless given', schema: block },
+        'to-block': { value: 'number', doc: 'last block (default: the newest)', schema: block },
       },
     },
   ),
   admin(
     'scores check',
-    'Recompute every score from its entries; exit code 1 where one differs',
+    'Recompute every score from its entries; exit code 1 on differences',
     'checkScores',
   ),
   admin(
@@ -170,23 +175,25 @@ export const adminCommands: readonly Command[] = [
     'backUp',
     {
       description:
-        'Keys are not in it: keep a copy of DATA_DIR/keys and DATA_DIR/secrets in a safer place.',
+        'The copy contains no keys: back up DATA_DIR/keys and DATA_DIR/secrets separately, in a safer place.',
       operands: [{ name: 'file', doc: 'path of the copy, a new file' }],
     },
   ),
-  admin('restore', 'Replace the database by a backup, while no service runs', 'restore', {
+  admin('restore', 'Replace the database with a backup, while no service runs', 'restore', {
     description:
-      'The backup is checked first: hash, schema, integrity, references. The current file is kept under another name.\nAfterwards signed writes are refused for five minutes, so that none from before the restore can be repeated.',
-    operands: [{ name: 'file', doc: 'the backup, its manifest beside it' }],
-    options: { damaged: { doc: 'the current file cannot be read, and no service runs' } },
+      'Verifies the backup first: hash, schema, integrity, references. Keeps the current file under another name.\nSigned writes are then refused for five minutes, to prevent replays of writes from before the restore.',
+    operands: [{ name: 'file', doc: 'the backup, with its manifest beside it' }],
+    options: {
+      damaged: { doc: 'confirm that the current file is unreadable and no service runs' },
+    },
   }),
-  admin('doctor', 'Check everything and say what to do; change nothing', 'runDoctor', {
+  admin('doctor', 'Check the installation and recommend fixes; changes nothing', 'runDoctor', {
     description:
-      'Checks database, scores, rows against documents, keys and secrets, the published set, the snapshot repository, disks,\nclock and jobs. Exit code 1 where there is something to do. It may run beside the service.',
+      'Checks database, scores, rows against documents, keys and secrets, the published set, the snapshot repository, disks,\nclock and jobs. Exit code 1 if a check fails. The service may be running.',
     options: {
       'min-free': {
         value: 'MiB',
-        doc: 'space that must be free on the disks; 512 unless given',
+        doc: 'required free disk space (default: 512)',
         schema: z.string().regex(/^\d{1,9}$/, 'must be a number of MiB'),
       },
     },

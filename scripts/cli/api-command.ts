@@ -1,4 +1,4 @@
-/** Commands generated from routes: params are operands, query and body fields are options. */
+/** Commands generated from routes: path parameters are operands, query and body fields are options. */
 import { z } from 'zod'
 
 import { prepareCall } from '../../src/client/call.ts'
@@ -26,33 +26,29 @@ import type { Input } from './input.ts'
 import { table } from './output.ts'
 import type { Session } from './session.ts'
 
-/** What a command adds to its route. */
 interface Additions<Id extends RouteId> {
   /** Further lines of the help. */
   readonly description?: string
-  /** Body fields that are given by position. */
+  /** Positional body fields. */
   readonly operands?: readonly string[]
-  /** Names of options that are not derived from the field. */
+  /** Option names that differ from the field. */
   readonly names?: Readonly<Record<string, string>>
   /** Body fields that `complete` sets, or that have a default. */
   readonly omit?: readonly string[]
-  /** Options besides those of the route, for `complete`. */
+  /** Further options, for `complete`. */
   readonly options?: Options
-  /** Adds the fields that are not typed as they are sent. */
+  /** Adds computed fields. */
   readonly complete?: (session: Session, input: Input) => Promise<object> | object
-  /** The oath that is signed with the body. */
   readonly oath?: (input: Input) => OathText['kind'] | undefined
-  /** False where this input needs no key although the route may. */
+  /** False if this input needs no key although the route may. */
   readonly needsKey?: (input: Input) => boolean
-  /** The answer's list is printed as a table of these members. */
+  /** Columns of the printed table. */
   readonly columns?: readonly string[]
-  /** The rows of that table, where they are not the answer's first list of objects. */
+  /** Rows of the table, unless they are the first list of objects. */
   readonly rows?: (answer: AnswerOf<Id>) => readonly object[]
-  /** Printed below the table. */
   readonly footer?: (answer: AnswerOf<Id>) => string
 }
 
-/** A param, or a field of query or body, and how it is typed. */
 interface Field {
   readonly place: 'params' | 'query' | 'body'
   readonly name: string
@@ -121,7 +117,6 @@ export function apiCommand<Id extends RouteId>(
   }
 }
 
-/** Fields that the client sets when it signs a body. */
 const signatureFields = ['wallet', 'timestamp', 'signature', 'oath_signature']
 
 function fieldsOf(
@@ -155,7 +150,7 @@ function fieldsOf(
   return [...parameters('params'), ...parameters('query'), ...body]
 }
 
-/** The fields of a body without those of its signature; of a union all of them, none required. */
+/** The fields of all members of a union, none required; without signature fields. */
 function bodyShape(schema: z.ZodType | undefined): Readonly<Record<string, z.ZodType>> {
   if (schema instanceof z.ZodUnion) {
     const shapes = schema.options.map((option) =>
@@ -200,7 +195,7 @@ function optionOf({ name, schema, doc, isRequired }: Field): Option {
   }
 }
 
-/** Longer lists of choices would push the columns of the help apart. */
+/** Longer lists of choices would widen the columns of the help. */
 const MAX_PLACEHOLDER = 60
 
 function placeholder(name: string, schema: z.ZodType): string {
@@ -216,14 +211,13 @@ function placeholder(name: string, schema: z.ZodType): string {
   return format === 'uri' ? 'url' : 'text'
 }
 
-/** The first sentence, in lower case as help texts are, without its full stop. */
 function firstSentence(text: string): string {
   const [sentence = text] = /^.*?\.(?=\s|$)/s.exec(text) ?? []
   const line = sentence.replace(/\.$/, '').replaceAll('`', '')
   return /^[A-Z][a-z]/.test(line) ? `${line.charAt(0).toLowerCase()}${line.slice(1)}` : line
 }
 
-/** The values that were typed, each checked by the schema of its field. @throws UsageError */
+/** @throws UsageError with the issue of each invalid field */
 function readFields(fields: readonly Field[], input: Input) {
   const parts = { params: {}, query: {}, body: {} } as const satisfies Record<
     Field['place'],
@@ -298,7 +292,7 @@ function tableOf<Id extends RouteId>(
 const answerMembers = z.looseObject({ next_cursor: z.string().optional() })
 const rowList = z.array(z.looseObject({}))
 
-/** The first list of objects that is not empty; an empty one could be a list of anything. */
+/** Skips empty lists, whose type is unknown. */
 function firstList(members: Readonly<Record<string, unknown>>): readonly object[] {
   const lists = Object.values(members).map((member) => rowList.safeParse(member).data)
   return lists.find((list) => list !== undefined && list.length > 0) ?? []

@@ -7,22 +7,21 @@ import type { Session } from './session.ts'
 export interface Operand {
   readonly name: string
   readonly doc: string
-  /** Checks what was typed. */
   readonly schema?: z.ZodType | undefined
 }
 
 export interface Option extends Omit<Operand, 'name'> {
-  /** Placeholder of the value in the help; a flag has none. */
+  /** Placeholder in the help; flags have none. */
   readonly value?: string
   readonly required?: true
-  /** May be given more than once. */
+  /** Repeatable. */
   readonly many?: true
 }
 
 export type Options = Readonly<Record<string, Option>>
 
 export interface Command {
-  /** As it is typed, such as `receipt post`. */
+  /** Such as `receipt post`. */
   readonly words: string
   readonly summary: string
   /** Further lines of the help. */
@@ -33,22 +32,24 @@ export interface Command {
   readonly run: (session: Session, input: Input) => Promise<number | void>
 }
 
-/** Options that commands share. */
 export const outputOptions: Options = {
   json: { doc: 'print one JSON value instead of text' },
   help: { doc: 'print this help' },
 }
 export const ledgerOptions: Options = {
-  ledger: { value: 'url', doc: 'site of the ledger; LEDGER_URL, else http://localhost:8787' },
+  ledger: {
+    value: 'url',
+    doc: 'address of the ledger (default: LEDGER_URL, else http://localhost:8787)',
+  },
   service: {
     value: 'name',
-    doc: 'service name in signed messages; LEDGER_SERVICE, else agent-income-ledger',
+    doc: 'service name in signed messages (default: LEDGER_SERVICE, else agent-income-ledger)',
   },
 }
 export const keyOptions: Options = {
   'key-file': {
     value: 'path',
-    doc: 'file of the wallet’s private key, readable by you alone; else LEDGER_KEY_FILE or LEDGER_KEY',
+    doc: 'file with the private key of the wallet, mode 600 (default: LEDGER_KEY_FILE or LEDGER_KEY)',
   },
 }
 export const previewOptions: Options = {
@@ -58,7 +59,7 @@ export const previewOptions: Options = {
 export const repeatOptions: Options = {
   'idempotency-key': {
     value: 'text',
-    doc: 'a repeat under the same key returns the first answer again',
+    doc: 'repeating a request with the same key returns the first answer',
   },
 }
 export const paymentOptions: Options = {
@@ -67,6 +68,6 @@ export const paymentOptions: Options = {
 export const signingKeysOptions: Options = {
   keys: {
     value: 'path',
-    doc: 'a signing-keys.json that you saved earlier; else the keys published beside the document are trusted',
+    doc: 'a trusted copy of signing-keys.json (default: the keys published with the document)',
   },
 }

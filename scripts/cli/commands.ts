@@ -1,4 +1,4 @@
-/** Every command, in the order of the help. */
+/** In the order of the help. */
 import { adminCommands } from './admin.ts'
 import { apiCommand } from './api-command.ts'
 import type { Command } from './command.ts'
@@ -15,9 +15,9 @@ export const commands: readonly Command[] = [
     options: {
       'receipt-key-file': {
         value: 'path',
-        doc: 'ed25519 key that signs your receipts; its public part is registered',
+        doc: 'ed25519 key that signs your receipts; only its public key is sent',
       },
-      oath: { doc: 'sign the worker oath as well' },
+      oath: { doc: 'also sign the worker oath' },
     },
     oath: (input) => (input.flag('oath') ? 'worker' : undefined),
     complete: (session, input) => {
@@ -27,7 +27,7 @@ export const commands: readonly Command[] = [
   }),
   apiCommand('claim', 'claimSpot', {
     description:
-      'By wallet: --display-name and a key, which signs the claim oath.\nBy e-mail: --email and --display-name send a code, then --email and --code make the claim.',
+      'By wallet: --display-name and a key, which signs the claim oath.\nBy e-mail: --email and --display-name send a code; then --email and --code claim the spot.',
     oath: (input) => (input.text('email') === undefined ? 'claim' : undefined),
     needsKey: (input) => input.text('email') === undefined,
   }),
@@ -36,14 +36,14 @@ export const commands: readonly Command[] = [
   pactVerify,
   apiCommand('partner signup', 'signupPartner', {
     omit: ['tier'],
-    options: { tier: { value: 'tier', doc: 'free unless given' } },
+    options: { tier: { value: 'tier', doc: 'tier (default: free)' } },
     oath: () => 'partner',
     complete: (_session, input) => ({ tier: input.text('tier') ?? 'free' }),
   }),
   apiCommand('partner me', 'getMyPartner'),
   apiCommand('partner subscribe', 'changeSubscription', {
     description:
-      'Without a payment it prints the price. Any wallet may pay; the key tells whose subscription it is.',
+      'Without a payment, prints the price. Any wallet may pay; the key identifies the subscription.',
     operands: ['tier'],
   }),
   apiCommand('partner cancel', 'cancelSubscription'),
@@ -59,7 +59,7 @@ export const commands: readonly Command[] = [
   apiCommand('job deliver', 'deliverJob', {
     omit: ['content_sha256'],
     options: {
-      file: { value: 'path', doc: 'the work itself, to compute its SHA-256' },
+      file: { value: 'path', doc: 'file with the work, to compute its SHA-256' },
       sha256: { value: 'hex', doc: 'SHA-256 of the work, instead of --file' },
     },
     complete: (_session, input) => ({ content_sha256: sha256OfDelivery(input) }),
@@ -85,7 +85,7 @@ export const commands: readonly Command[] = [
     operands: ['rail'],
     omit: ['worker_wallet'],
     options: {
-      worker: { value: 'wallet', doc: 'wallet that works and is paid; your own unless given' },
+      worker: { value: 'wallet', doc: 'wallet of the worker (default: your own)' },
     },
     complete: async (session, input) => ({
       worker_wallet: input.text('worker') ?? (await session.signer()).wallet,
@@ -106,7 +106,7 @@ export const commands: readonly Command[] = [
   apiCommand('skill propose', 'proposeSkill', { operands: ['name'] }),
   apiCommand('rails', 'listRails', {
     columns: ['rail', 'status', 'chain', 'tpv_30d_usdc', 'unique_workers_30d', 'figures_source'],
-    // An unknown figure is 0 in the document; people are shown a dash.
+    // An unknown figure is 0 in the document.
     rows: ({ rails }) =>
       rails.map((rail) => ({
         ...rail,

@@ -1,4 +1,3 @@
-/** Files that a command line names. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 
 import { sha256Hex } from '../../src/auth/messages.ts'
@@ -8,7 +7,7 @@ import { StrictJsonError, parseStrictJson } from '../../src/core/strict-json.ts'
 import { UsageError } from './input.ts'
 import type { Input } from './input.ts'
 
-/** @throws UsageError that names the file. */
+/** @throws UsageError */
 export function readBytes(path: string): Buffer {
   try {
     return readFileSync(path === '-' ? 0 : path)
@@ -21,7 +20,7 @@ export function fileExists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-/** JSON that fits the strict rules for signed texts. @throws UsageError */
+/** Strict JSON, as for signed texts. @throws UsageError */
 export function readJson(path: string): JsonValue {
   try {
     return parseStrictJson(readBytes(path))
@@ -31,14 +30,14 @@ export function readJson(path: string): JsonValue {
   }
 }
 
-/** A JSON object that fits the strict rules for signed texts. @throws UsageError */
+/** @throws UsageError */
 export function readJsonObject(path: string): JsonObject {
   const value = readJson(path)
   if (isJsonObject(value)) return value
   throw new UsageError(`${path} does not contain a JSON object`)
 }
 
-/** The payment of `--payment-file`, where it was given. @throws UsageError */
+/** @throws UsageError */
 export function readPayment(input: Input): string | undefined {
   const path = input.text('payment-file')
   if (path === undefined) return undefined
@@ -47,19 +46,19 @@ export function readPayment(input: Input): string | undefined {
   throw new UsageError(`${path} does not contain a payment in base64`)
 }
 
-/** Writes a new file. @throws UsageError where it exists already */
+/** @throws UsageError if the file exists */
 export function writeNewFile(path: string, text: string, mode = 0o644): void {
   try {
     writeFileSync(path, text, { flag: 'wx', mode, flush: true })
   } catch (error) {
     const code = errorCode(error)
     throw new UsageError(
-      code === 'EEXIST' ? `${path} exists already` : `${path} cannot be written (${code})`,
+      code === 'EEXIST' ? `${path} already exists` : `${path} cannot be written (${code})`,
     )
   }
 }
 
-/** The SHA-256 of a delivery, from `--file` or `--sha256`. @throws UsageError */
+/** @throws UsageError unless exactly one of both options is used */
 export function sha256OfDelivery(input: Input): string {
   const [file, sha256] = [input.text('file'), input.text('sha256')]
   if (file !== undefined && sha256 === undefined) return sha256Hex(readBytes(file))

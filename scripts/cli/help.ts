@@ -1,4 +1,3 @@
-/** Help texts, made from the table of commands. */
 import type { Command, Option } from './command.ts'
 
 const program = 'agent-income-ledger'
@@ -9,7 +8,6 @@ const codes = `Exit codes
   2  the command line is wrong, or a key or file cannot be used
   3  the ledger cannot be reached`
 
-/** The list of commands with their summaries. */
 export function overview(commands: readonly Command[]): string {
   return `Usage: ${program} <command> [options]
 
@@ -23,7 +21,6 @@ ${codes}
 `
 }
 
-/** The operands and options of one command. */
 export function commandHelp(command: Command): string {
   const { summary, description, operands = [], options } = command
   const rows = [

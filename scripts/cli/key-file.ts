@@ -1,4 +1,4 @@
-/** Private keys from a file or the environment. Never from arguments: every user of a machine can read those. */
+/** Keys come from files or the environment, since all users can read arguments. */
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
 
 import { KeyFormatError, parseSecretKey } from '../../src/client/signers.ts'
@@ -8,17 +8,12 @@ import { UsageError } from './input.ts'
 const OTHERS = 0o077
 const MAX_BYTES = 16_384
 
-/**
- * The key of a file that only its owner can read.
- * @throws UsageError, never with the content of the file.
- */
+/** @throws UsageError, never with the content of the file */
 export function readKeyFile(path: string): SecretKey {
   return parsed(readPrivateFile(path), path)
 }
 
-/**
- * The key from an option that names a file, else from `<NAME>_FILE`, else from `<NAME>`; null where none is set.
- */
+/** The key from the option, else from `<NAME>_FILE`, else from `<NAME>`. */
 export function findKey(
   file: string | undefined,
   name: 'LEDGER_KEY' | 'LEDGER_RECEIPT_KEY',

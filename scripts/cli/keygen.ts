@@ -1,4 +1,3 @@
-/** `keygen`: new private keys. */
 import { z } from 'zod'
 
 import { parseSecretKey, receiptKeyOf, secretKeyText, signerOf } from '../../src/client/signers.ts'
@@ -10,9 +9,9 @@ const keyKind = z.enum(['evm', 'solana', 'near', 'ed25519'])
 
 export const keygen: Command = {
   words: 'keygen',
-  summary: 'Make a new private key in a new file',
+  summary: 'Create a private key in a new file',
   description:
-    'The file is readable by you alone and is never overwritten. An ed25519 key signs receipts, for a worker or a platform;\nthe other kinds are wallets. Only public values are printed.',
+    'The file has mode 600; existing files are never overwritten. An ed25519 key signs receipts, for a worker or a platform;\nthe other kinds are wallets. Only public values are printed.',
   operands: [{ name: 'file', doc: 'path of the new file' }],
   options: {
     kind: { value: keyKind.options.join('|'), doc: 'kind of key', schema: keyKind, required: true },

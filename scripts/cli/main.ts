@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-/** The command line: `agent-income-ledger <command>`. */
 import { systemClock, systemRandom } from '../../src/runtime/runtime.ts'
 import { commands } from './commands.ts'
 import { run } from './run.ts'

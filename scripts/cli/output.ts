@@ -1,4 +1,3 @@
-/** Output for people and programs. */
 import type { PreparedRequest } from '../../src/client/prepare.ts'
 import { prettySorted } from '../../src/core/canonical-json.ts'
 import { allGood } from '../../src/core/check.ts'
@@ -6,7 +5,7 @@ import type { Check } from '../../src/core/check.ts'
 
 export const exitCodes = { ok: 0, refused: 1, usage: 2, unreachable: 3 } as const
 
-/** Escapes control characters and marks that reverse or hide text: texts of others are safe on any terminal. */
+/** Escapes control characters and marks that reverse or hide text on a terminal. */
 export function plain(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (mark) => {
     if (mark === '\n' || mark === '\t') return mark
@@ -14,14 +13,12 @@ export function plain(text: string): string {
   })
 }
 
-/** One line for each member of an object; nested ones as JSON. */
 export function describe(value: object): string {
   const rows = Object.entries(value).filter(([, member]) => member !== undefined)
   const width = Math.max(0, ...rows.map(([name]) => name.length))
   return rows.map(([name, member]) => `${name.padEnd(width)}  ${cell(member)}\n`).join('')
 }
 
-/** Members of rows as columns under their names. */
 export function table(columns: readonly string[], rows: readonly object[]): string {
   const cells = rows.map((row) => {
     const members: Readonly<Record<string, unknown>> = { ...row }
@@ -51,12 +48,12 @@ function cell(value: unknown): string {
   return plain(JSON.stringify(value))
 }
 
-/** Prints checks, and returns the exit code for them. */
+/** Prints checks and returns the exit code. */
 export function printChecks(
   { print }: { readonly print: (value: object, text?: string) => void },
   subject: object,
   checks: readonly (Check & { readonly remedy?: string })[],
-  [ifGood, ifBad]: readonly [string, string] = ['Everything is good.', 'This is not good.'],
+  [ifGood, ifBad]: readonly [string, string] = ['All checks passed.', 'Some checks failed.'],
 ): number {
   const good = allGood(checks)
   const lines = checks.map(({ good: isGood, what, detail, remedy }) => {
@@ -70,7 +67,7 @@ export function printChecks(
   return good ? exitCodes.ok : exitCodes.refused
 }
 
-/** A request as a command for a POSIX shell: with its signatures, which count once, and without a key. */
+/** Contains the signatures, each valid once, but no key. */
 export function curlCommand({ method, url, headers, body }: PreparedRequest): string {
   const parts = [
     'curl --silent --show-error',
@@ -82,7 +79,7 @@ export function curlCommand({ method, url, headers, body }: PreparedRequest): st
   return `${parts.join(' \\\n  ')}\n`
 }
 
-/** In single quotes every character but themselves is literal. A body never begins with `@`, which would name a file. */
+/** A body never begins with `@`, which would name a file. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

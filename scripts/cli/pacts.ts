@@ -1,4 +1,3 @@
-/** `pact verify`: a pact, checked from outside. */
 import { z } from 'zod'
 
 import { verifyPersonalSign } from '../../src/auth/eip191.ts'
@@ -17,14 +16,14 @@ import { verifyAnswer } from './published-set.ts'
 
 export const pactVerify: Command = {
   words: 'pact verify',
-  summary: 'Check a pact three ways: its manifest, the escrow, the ledger’s record',
+  summary: 'Verify a pact against its manifest, the escrow and the ledger record',
   description:
-    'Reads the ledger over HTTP and the chain from a node that you choose; neither is trusted alone.',
+    'Reads the ledger over HTTP and the chain from a node of your choice; neither is trusted alone.',
   operands: [
     {
       name: 'id',
-      doc: 'number of the pact',
-      schema: z.string().regex(/^(?:pact-)?[1-9]\d{0,8}$/, 'must be the number of a pact'),
+      doc: 'pact number',
+      schema: z.string().regex(/^(?:pact-)?[1-9]\d{0,8}$/, 'must be a pact number'),
     },
   ],
   options: {
@@ -36,7 +35,7 @@ export const pactVerify: Command = {
     ...signingKeysOptions,
     attestations: {
       value: 'path',
-      doc: 'JSON file with attestations of the work to check as well',
+      doc: 'JSON file with attestations of the work to verify',
     },
     ...ledgerOptions,
     ...outputOptions,

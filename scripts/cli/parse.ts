@@ -1,4 +1,3 @@
-/** Parses arguments into a command and its input. */
 import { parseArgs } from 'node:util'
 
 import type { z } from 'zod'
@@ -8,7 +7,7 @@ import type { Command } from './command.ts'
 import { UsageError } from './input.ts'
 import type { Input } from './input.ts'
 
-/** The command with the most words that the arguments begin with, and the arguments after them. */
+/** Finds the longest matching command. */
 export function findCommand(
   commands: readonly Command[],
   args: readonly string[],
@@ -21,7 +20,7 @@ export function findCommand(
     : { command, rest: args.slice(command.words.split(' ').length) }
 }
 
-/** The checked input; null where help is requested. @throws UsageError */
+/** Null if help is requested. @throws UsageError */
 export function parseInput(command: Command, rest: readonly string[]): Input | null {
   const options = Object.fromEntries(
     Object.entries(command.options).map(([name, { value, many }]) => [
@@ -47,7 +46,7 @@ function parseStrictly<T>(parse: () => T): T {
   try {
     return parse()
   } catch (error) {
-    // Node's own messages name the option and never its value.
+    // Messages of Node contain the option but never its value.
     if (error instanceof TypeError) throw new UsageError(error.message.split('. ', 1)[0] ?? '')
     throw error
   }
@@ -61,7 +60,7 @@ function refuseRepeats(
   for (const { kind, name } of tokens) {
     if (kind !== 'option' || name === undefined) continue
     if (seen.has(name) && options[name]?.many !== true) {
-      throw new UsageError(`--${name} is given twice`)
+      throw new UsageError(`--${name} may be given only once`)
     }
     seen.add(name)
   }
@@ -71,7 +70,7 @@ function requireOptions({ options }: Command, given: ReadonlyMap<string, unknown
   for (const [name, { required, many, value, schema }] of Object.entries(options)) {
     const text = given.get(name)
     if (text !== undefined) requireFit(`--${name}`, schema, text)
-    // A missing list is an empty one: the schema of the command says how many it takes.
+    // The schema checks the number of entries.
     else if (required === true && many !== true)
       throw new UsageError(`--${name} <${value}> is required`)
   }
@@ -81,7 +80,7 @@ function requireOperands({ operands = [] }: Command, positionals: readonly strin
   const missing = operands[positionals.length]
   if (missing !== undefined) throw new UsageError(`<${missing.name}> is required: ${missing.doc}`)
   if (positionals.length > operands.length) {
-    throw new UsageError(`${JSON.stringify(positionals[operands.length])} is one argument too many`)
+    throw new UsageError(`unexpected argument ${JSON.stringify(positionals[operands.length])}`)
   }
   for (const [at, { name, schema }] of operands.entries()) {
     requireFit(`<${name}>`, schema, positionals[at])
@@ -91,7 +90,9 @@ function requireOperands({ operands = [] }: Command, positionals: readonly strin
 function requireFit(name: string, schema: z.ZodType | undefined, text: unknown): void {
   const parsed = schema?.safeParse(text)
   if (parsed === undefined || parsed.success) return
-  throw new UsageError(`${name}: ${describeIssues(parsed.error, text)[0]?.message ?? 'is wrong'}`)
+  throw new UsageError(
+    `${name}: ${describeIssues(parsed.error, text)[0]?.message ?? 'is not valid'}`,
+  )
 }
 
 function createInput(

@@ -1,4 +1,3 @@
-/** The registry of platforms. */
 import { join } from 'node:path'
 
 import { z } from 'zod'
@@ -12,7 +11,6 @@ import { UsageError } from './input.ts'
 const platformsFile = z.strictObject({ platforms: z.array(platform) })
 export type PlatformsFile = z.infer<typeof platformsFile>
 
-/** The directory of authored files: the package's own unless one is given. */
 export function dataDir(named?: string): string {
   return named ?? join(packageRoot, 'data')
 }
@@ -21,14 +19,14 @@ export function platformsPath(named?: string): string {
   return join(dataDir(named), 'platforms.json')
 }
 
-/** @throws UsageError that names the file and what is wrong in it. */
+/** @throws UsageError */
 export function readPlatforms(path: string): PlatformsFile {
   const parsed = platformsFile.safeParse(readJsonObject(path))
   if (parsed.success) return parsed.data
   throw new UsageError(`${path} is not a registry of platforms: ${z.prettifyError(parsed.error)}`)
 }
 
-/** Keys by slug, with revoked ones: they verify receipts from before. */
+/** By slug; includes revoked keys, which verify older receipts. */
 export function platformKeys(path: string | undefined): PlatformKeys {
   const { platforms } = readPlatforms(path ?? platformsPath())
   return new Map(platforms.map((entry) => [entry.platform, entry.public_key]))

@@ -1,4 +1,3 @@
-/** A published set of documents, in a directory or on a site, and the checks of its signatures and hashes. */
 import { join } from 'node:path'
 
 import { sha256Hex } from '../../src/auth/messages.ts'
@@ -34,7 +33,7 @@ export interface PublishedSet {
   readonly signature: () => Promise<string>
   readonly keys: () => Promise<Uint8Array>
   readonly document: (entry: ManifestEntry) => Promise<Uint8Array | null>
-  /** The bytes of a compressed form; null as a whole where they are not at hand. */
+  /** Null if compressed variants are not available. */
   readonly compressedForm: ((file: string) => Uint8Array | null) | null
 }
 
@@ -67,7 +66,7 @@ export function openSite(session: Session): PublishedSet {
   }
 }
 
-/** Checks the manifest (two checks), then every document, by keys that the caller saved or by those in the set. */
+/** Checks the manifest (two checks), then every document, with saved keys or the keys of the set. */
 export async function verifySet(
   set: PublishedSet,
   keysFile: string | undefined,
@@ -91,10 +90,9 @@ export async function verifyDirectory(dir: string): Promise<readonly Check[]> {
   return await verifySet(openDirectory(dir), undefined)
 }
 
-/** How often a set may be replaced while it is read before its checks are returned all the same. */
 const MAX_REPLACEMENTS = 5
 
-/** As `verifySet`. A set that is replaced while it is read is read again, since its files no longer fit together. */
+/** As `verifySet`, but repeated when the set is replaced meanwhile. */
 export async function verifyCurrentSet(
   open: () => PublishedSet,
   keysFile: string | undefined,
@@ -112,7 +110,7 @@ export async function verifyCurrentSet(
   }
 }
 
-/** The check of a compressed form with another hash than in the manifest; null where there is none. */
+/** Null if all compressed variants match. */
 function findBadForm(entry: ManifestEntry, { compressedForm }: PublishedSet): Check | null {
   if (compressedForm === null) return null
   for (const encoding of ['br', 'gzip'] as const) {
@@ -120,13 +118,13 @@ function findBadForm(entry: ManifestEntry, { compressedForm }: PublishedSet): Ch
     if (described === undefined) continue
     const bytes = compressedForm(encodedFile(entry.file, encoding))
     if (bytes !== null && sha256Hex(bytes) === described.sha256) continue
-    const detail = `the ${encoding} form ${bytes === null ? 'is missing' : 'has another SHA-256'}`
+    const detail = `the ${encoding} form ${bytes === null ? 'is missing' : 'has a different SHA-256'}`
     return { what: entry.path, good: false, detail }
   }
   return null
 }
 
-/** Checks the signature in the headers of a document, by saved keys or by those of its site. */
+/** With saved keys or the keys of the site. */
 export async function verifyAnswer(
   session: Session,
   { headers, bytes }: RawAnswer,
@@ -137,11 +135,11 @@ export async function verifyAnswer(
   const signature = headers.get('x-signature')
   const kid = headers.get('x-signature-key')
   return signature === null || kid === null
-    ? { what: 'signature', good: false, detail: 'the answer has none' }
+    ? { what: 'signature', good: false, detail: 'the answer has no signature' }
     : await verifyDocument(bytes, { signature, kid }, keys)
 }
 
-/** @throws UsageError, UnexpectedAnswerError where the file or the set has no keys. */
+/** @throws UsageError, UnexpectedAnswerError if the file or the set has no keys */
 export async function readKeys(
   keysFile: string | undefined,
   published: () => Promise<Uint8Array>,

@@ -1,5 +1,4 @@
 import { verifyReceipt } from '../../src/auth/verify-receipt.ts'
-/** `receipt`: sign, post and verify receipts. */
 import { parseSignedReceipt, signAsPlatform, signAsWorker } from '../../src/client/sign.ts'
 import type { IdentifiedReceipt, ReceiptFacts } from '../../src/client/sign.ts'
 import type { JsonObject } from '../../src/core/canonical-json.ts'
@@ -19,7 +18,6 @@ import { json, printChecks } from './output.ts'
 import { platformKeys } from './platforms.ts'
 import type { Session } from './session.ts'
 
-/** Options for the fields of a receipt that are copied as they are typed. */
 const factFields = {
   chain: 'chain',
   tx: 'tx_hash',
@@ -30,20 +28,20 @@ const factFields = {
 } as const
 
 const factOptions: Options = {
-  rail: { value: 'slug', doc: 'rail on which it was earned' },
+  rail: { value: 'slug', doc: 'rail of the payment' },
   amount: { value: 'usdc', doc: 'at most six decimals' },
-  to: { value: 'wallet', doc: 'the worker; your own wallet unless given' },
+  to: { value: 'wallet', doc: 'the worker (default: your own wallet)' },
   from: { value: 'wallet', doc: 'the payer' },
   chain: { value: 'name', doc: 'chain of the payment' },
   tx: { value: 'hash', doc: 'transaction of the payment' },
-  'occurred-at': { value: 'RFC 3339', doc: 'time of the payment; now unless given' },
+  'occurred-at': { value: 'RFC 3339', doc: 'time of the payment (default: now)' },
   summary: { value: 'text', doc: 'one line about the work' },
-  job: { value: 'id', doc: 'job that was paid, pact-<N> for pacts' },
+  job: { value: 'id', doc: 'the paid job, pact-<N> for pacts' },
   'evidence-url': { value: 'url', doc: 'public evidence' },
-  platform: { value: 'slug', doc: 'issue it as this platform instead of as the worker' },
+  platform: { value: 'slug', doc: 'issue as this platform instead of as the worker' },
   'receipt-key-file': {
     value: 'path',
-    doc: 'ed25519 key that signs it; else LEDGER_RECEIPT_KEY_FILE or LEDGER_RECEIPT_KEY, else the wallet’s own',
+    doc: 'ed25519 signing key (default: LEDGER_RECEIPT_KEY_FILE or LEDGER_RECEIPT_KEY, else the wallet key)',
   },
   save: { value: 'path', doc: 'write the signed receipt to this new file' },
 }
@@ -76,10 +74,10 @@ export const receiptCommands: readonly Command[] = [
   },
   {
     words: 'receipt sign',
-    summary: 'Sign a receipt and print it, for somebody else to submit',
+    summary: 'Sign a receipt and print it for submission by others',
     options: {
       ...factOptions,
-      'key-file': { value: 'path', doc: 'wallet that is the worker, where --to is not given' },
+      'key-file': { value: 'path', doc: 'key of the worker, if --to is not given' },
       ...outputOptions,
     },
     run: async (session, input) => {
@@ -90,15 +88,15 @@ export const receiptCommands: readonly Command[] = [
   },
   {
     words: 'receipt verify',
-    summary: 'Check a receipt: its id, and the signature of its worker or platform',
+    summary: 'Verify the id and the signature of a receipt',
     description:
-      'A file is checked without a network. Keys of platforms come from --platforms, a file like data/platforms.json.\nWhether the payment happened is not checked here: see its chain.',
+      'A file is verified offline. Platform keys come from --platforms, a file like data/platforms.json.\nThe payment itself is not verified: see its chain.',
     operands: [{ name: 'receipt', doc: 'a file, - for standard input, or the id of a receipt' }],
     options: {
       platforms: { value: 'path', doc: 'registry of platform keys' },
       'exchange-key': {
         value: 'base64',
-        doc: 'public key of the job exchange; else the ledger is asked for it when needed',
+        doc: 'public key of the job exchange (default: requested from the ledger)',
       },
       id: { value: 'rcp_…', doc: 'the expected id' },
       ...ledgerOptions,
@@ -134,7 +132,6 @@ async function signReceipt(session: Session, input: Input): Promise<IdentifiedRe
   return platform === undefined ? signAsWorker(facts, key) : signAsPlatform(facts, platform, key)
 }
 
-/** An option that is needed unless a file is given. */
 function requireText(input: Input, name: string): string {
   const value = input.text(name)
   if (value === undefined) throw new UsageError(`--${name} is required`)
@@ -146,10 +143,9 @@ function saveReceipt(receipt: object, input: Input): void {
   if (path !== undefined) writeNewFile(path, json(receipt))
 }
 
-/** The platform under which the ledger issues receipts for accepted jobs. */
+/** Platform of receipts for accepted jobs. */
 const EXCHANGE = 'job-exchange'
 
-/** The active key of the exchange and its retired ones. */
 async function exchangeKeys(session: Session, input: Input): Promise<string | readonly string[]> {
   const given = input.text('exchange-key')
   if (given !== undefined) return given
@@ -157,7 +153,6 @@ async function exchangeKeys(session: Session, input: Input): Promise<string | re
   return [active, ...retired.map(({ public_key: key }) => key)]
 }
 
-/** A receipt from a file, or by its id from the ledger, which keeps it as it was sent. */
 async function findReceipt(
   session: Session,
   input: Input,

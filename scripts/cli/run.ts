@@ -1,4 +1,3 @@
-/** Runs one command line. */
 import {
   CallError,
   LedgerError,
@@ -90,11 +89,12 @@ function reportError(error: unknown, command: Command, { warn }: CliDeps): numbe
 function howToPay({ offer }: PaymentRequiredError): readonly string[] {
   const { priceUsdc, accepts, paymentRequired } = offer
   const [way] = accepts
-  if (way === undefined) return [`It costs ${priceUsdc} USDC; this ledger takes no payments.`]
+  if (way === undefined)
+    return [`The price is ${priceUsdc} USDC, but this ledger does not accept payments.`]
   return [
-    `It costs ${priceUsdc} USDC on ${way.network}, paid to ${way.payTo} by x402 (${way.resource}).`,
-    'Have any x402 client sign a payment for these terms, save it to a file in base64 and repeat',
-    'with --payment-file. One payment buys one answer; a failed call is not charged.',
+    `The price is ${priceUsdc} USDC on ${way.network}, paid to ${way.payTo} by x402 (${way.resource}).`,
+    'Sign a payment for these terms with any x402 client, save it in base64 to a file and repeat',
+    'the call with --payment-file. One payment buys one answer; failed calls are not charged.',
     ...(paymentRequired === null ? [] : [`PAYMENT-REQUIRED: ${paymentRequired}`]),
   ]
 }

@@ -1,4 +1,3 @@
-/** What commands work with: the client, the keys, and output. */
 import type { Call } from '../../src/client/call.ts'
 import { createClient } from '../../src/client/client.ts'
 import type { LedgerClient } from '../../src/client/client.ts'
@@ -12,7 +11,6 @@ import type { Input } from './input.ts'
 import { findKey } from './key-file.ts'
 import { curlCommand, describe, json } from './output.ts'
 
-/** The outside world of the command line. */
 export interface CliDeps {
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly clock: Clock
@@ -25,19 +23,17 @@ export interface CliDeps {
 }
 
 export interface Session extends CliDeps {
-  /** Address of the ledger as it was given. */
   readonly ledger: string
-  /** A client without a key. */
   readonly reader: () => LedgerClient
-  /** A client that signs. @throws UsageError where `key` is needed and none is given. */
+  /** @throws UsageError if `key` is needed and missing */
   readonly client: (need: 'key' | 'key-if-given') => Promise<LedgerClient>
-  /** @throws UsageError where no key is given. */
+  /** @throws UsageError without a key */
   readonly signer: () => Promise<WalletSigner>
-  /** The ed25519 key for receipts. @throws UsageError where none is given. */
+  /** The ed25519 key. @throws UsageError without a key */
   readonly receiptKey: (file: string | undefined) => ReceiptKey
-  /** Prints a value: with `--json` as JSON, else as `text`. */
+  /** Prints `text`, or JSON with `--json`. */
   readonly print: (value: object, text?: string) => void
-  /** Sends a call and prints its answer; with `--dry-run` or `--print-curl` prints the request instead. */
+  /** Sends a call and prints its answer, or only its request with `--dry-run` or `--print-curl`. */
   readonly perform: <Id extends RouteId>(
     call: Call<Id>,
     text?: (answer: AnswerOf<Id>) => string,
@@ -57,7 +53,7 @@ export function createSession(deps: CliDeps, input: Input): Session {
   const signer = async () => {
     const key = walletKey()
     if (key !== null) return await signerOf(key)
-    throw new UsageError('no key: give --key-file, or set LEDGER_KEY_FILE or LEDGER_KEY')
+    throw new UsageError('no key: use --key-file, LEDGER_KEY_FILE or LEDGER_KEY')
   }
   const print = (value: object, text?: string) =>
     write(input.flag('json') ? json(value) : (text ?? describe(value)))
@@ -74,7 +70,7 @@ export function createSession(deps: CliDeps, input: Input): Session {
       const key = findKey(file, 'LEDGER_RECEIPT_KEY', environment) ?? walletKey()
       if (key !== null) return receiptKeyOf(key)
       throw new UsageError(
-        'no key for receipts: make one with `keygen --kind ed25519 <file>`, then give --receipt-key-file or LEDGER_RECEIPT_KEY_FILE',
+        'no receipt key: create one with `keygen --kind ed25519 <file>` and use --receipt-key-file or LEDGER_RECEIPT_KEY_FILE',
       )
     },
     print,
@@ -98,5 +94,5 @@ function describeSigned({ method, url, signed }: Call<RouteId>['request']): stri
   const texts = signed.map(
     ({ carrier, text, sha256 }) => `\n${carrier} signs (SHA-256 ${sha256}):\n${text}\n`,
   )
-  return `${method} ${url}\n${texts.length === 0 ? '\nNothing in it is signed.\n' : texts.join('')}`
+  return `${method} ${url}\n${texts.length === 0 ? '\nThe request contains no signature.\n' : texts.join('')}`
 }

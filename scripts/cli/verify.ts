@@ -1,4 +1,3 @@
-/** `document`, `snapshot` and `score verify`: checks that need no trust in the service. */
 import { dirname, join, relative, resolve, sep } from 'node:path'
 
 import { z } from 'zod'
@@ -37,9 +36,9 @@ import type { Session } from './session.ts'
 export const verifyCommands: readonly Command[] = [
   {
     words: 'document verify',
-    summary: 'Check the signature of a published document',
+    summary: 'Verify the signature of a published document',
     description:
-      'An address or a path of the site is fetched. A file is checked without a network, against the manifest in a\ndirectory above it.',
+      'Fetches an address or a path of the site. A file is verified offline, against the manifest in a parent directory.',
     operands: [{ name: 'document', doc: 'address, path such as /api/v1/rails, or file' }],
     options: { ...signingKeysOptions, ...ledgerOptions, ...outputOptions },
     run: async (session, input) => {
@@ -53,13 +52,13 @@ export const verifyCommands: readonly Command[] = [
   },
   {
     words: 'snapshot verify',
-    summary: 'Check the manifest and every document of the published set',
+    summary: 'Verify the manifest and every document of the published set',
     options: {
       ...signingKeysOptions,
       dir: { value: 'path', doc: 'a published directory (public/current) instead of the site' },
       'max-age': {
         value: 'minutes',
-        doc: 'refuse an older set, even if its signature is good',
+        doc: 'maximum age of the set',
         schema: z.string().regex(/^[1-9]\d{0,6}$/, 'must be a number of minutes'),
       },
       ...ledgerOptions,
@@ -83,7 +82,7 @@ export const verifyCommands: readonly Command[] = [
     options: {
       file: {
         value: 'path',
-        doc: 'a saved answer of GET /reputation/{wallet} instead of the ledger',
+        doc: 'a saved answer of GET /reputation/{wallet}, instead of a request',
       },
       ...keyOptions,
       ...previewOptions,
@@ -106,7 +105,7 @@ export const verifyCommands: readonly Command[] = [
           : readReputation(file)
       const checks = [...verifyScore(answer)]
       if (answer.wallet.toLowerCase() !== wallet.toLowerCase()) {
-        checks.push({ what: 'wallet', good: false, detail: `the answer is about ${answer.wallet}` })
+        checks.push({ what: 'wallet', good: false, detail: `the answer is for ${answer.wallet}` })
       }
       return printChecks(session, { wallet, rep_score: answer.rep_score }, checks)
     },
@@ -145,7 +144,7 @@ async function verifyFile(document: string, input: Input): Promise<readonly Chec
   return [...checks, entry === undefined ? missing : await verifyEntry(entry, bytes, keys)]
 }
 
-/** The nearest directory above a file that contains a manifest. @throws UsageError */
+/** @throws UsageError if no parent directory contains a manifest */
 function findRoot(path: string): string {
   for (let at = dirname(path); ; at = dirname(at)) {
     if (fileExists(join(at, MANIFEST_FILE))) return at
@@ -154,7 +153,7 @@ function findRoot(path: string): string {
   }
 }
 
-/** The age of a set: an attacker who withholds newer sets can still serve an old one with a good signature. */
+/** An attacker could serve an old set with valid signatures. */
 async function ageCheck(session: Session, set: PublishedSet, maxMinutes: number): Promise<Check> {
   const parsed = manifestSchema.safeParse(JSON.parse(Buffer.from(await set.manifest()).toString()))
   const computedMs = parsed.success ? Date.parse(parsed.data.computed_at) : Number.NaN

@@ -1,4 +1,3 @@
-/** Signed calls that fill a demo ledger through its HTTP interface. */
 import { createClient } from '../../src/client/client.ts'
 import type { LedgerClient } from '../../src/client/client.ts'
 import { newestOath, signAsPlatform, signAsWorker } from '../../src/client/sign.ts'
@@ -41,7 +40,6 @@ const jobs = [
 
 const receiptsPerWorker = 6
 
-/** Registers workers and partners, then posts receipts, jobs and feedback. */
 export async function fillLedger(calls: DemoCalls): Promise<void> {
   await Promise.all(workers.map(async (_worker, at) => await addWorker(calls, at)))
   const poster = await addPartner(calls, 'northwind', 'Northwind Labs')

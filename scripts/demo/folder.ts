@@ -1,4 +1,3 @@
-/** The folder of a demo: its marker, its copy of the authored files, and its invented ledger. */
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,7 +22,6 @@ import { writeYearOfPolls } from './polls.ts'
 export const demoServiceName = 'agent-income-ledger-demo'
 const platform = 'demo-board'
 
-/** The settings of the service in a demo folder. */
 export function demoSettings(dataDir: string): Readonly<Record<string, string>> {
   return {
     DEMO: 'on',
@@ -35,7 +33,7 @@ export function demoSettings(dataDir: string): Readonly<Record<string, string>> 
   }
 }
 
-/** Makes and fills a demo folder; one that exists is left as it is. @throws where another folder exists there. */
+/** Leaves an existing demo folder as it is. @throws Error for any other existing folder */
 export async function prepareDemoFolder(dataDir: string): Promise<void> {
   if (isDemoFolder(dataDir)) return
   if (existsSync(dataDir)) {
@@ -87,7 +85,7 @@ export async function prepareDemoFolder(dataDir: string): Promise<void> {
   }
 }
 
-/** Starts the compiled service; what it prints on standard output is piped. */
+/** Standard output is piped. */
 export function startService(
   settings: Readonly<Record<string, string>>,
   stderr: 'inherit' | 'pipe' = 'inherit',
@@ -99,7 +97,6 @@ export function startService(
   })
 }
 
-/** The address in the welcome text of the service. */
 async function originOf(service: ChildProcess): Promise<string> {
   let text = ''
   for await (const chunk of service.stdout ?? []) {

@@ -62,9 +62,7 @@ export async function writeYearOfPolls({
 
 const noRpc = { base: null, ethereum: null, arbitrum: null, gnosis: null, solana: null }
 const silent: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
-function ignore(): void {
-  // Nobody reads the log of a past that never was.
-}
+function ignore(): void {}
 
 /** The adapter of a rail with its own rule and invented figures; one poll in 150 fails. */
 function invent(adapter: AnyRailAdapter, authored: readonly AuthoredRail[]): AnyRailAdapter {

@@ -1,4 +1,3 @@
-/** Signatures inside request bodies, one entry for each route that wants one. */
 import { messages, signingText } from '../auth/messages.ts'
 import type { RouteId } from '../contract/routes.ts'
 import { isoTime } from '../core/time.ts'
@@ -59,7 +58,7 @@ const bodySigners: Partial<Record<string, BodySigner>> = {
   },
 } satisfies Partial<Record<RouteId, BodySigner>>
 
-/** The body with its signatures; as it is for routes that sign in headers only or not at all. */
+/** Returns the body unchanged for routes without a signature in the body. */
 export async function signBody(
   caller: Caller,
   id: string,
@@ -71,5 +70,5 @@ export async function signBody(
 
 function requireOath(oath: OathText | undefined): OathText {
   if (oath !== undefined) return oath
-  throw new CallError('this call signs an oath: give the newest one of GET /oaths')
+  throw new CallError('this call signs an oath: pass the newest one of GET /oaths')
 }

@@ -1,4 +1,4 @@
-/** Calls of the API, typed by the route registry and checked by its schemas before anything is sent. */
+/** API calls, typed by the route registry and validated before they are sent. */
 import type { z } from 'zod'
 
 import { describeIssues } from '../contract/issue-text.ts'
@@ -16,14 +16,13 @@ import type { RawAnswer } from './transport.ts'
 type SentBody<Id extends RouteId> =
   RouteById<Id> extends { readonly body: infer Schema extends z.ZodType } ? z.input<Schema> : never
 
-/** A request body without the fields that the client adds when it signs. */
+/** Without the fields that the client adds when it signs. */
 type Unsigned<Body> = Body extends { readonly signature: unknown }
   ? Omit<Body, 'wallet' | 'timestamp' | 'signature' | 'oath_signature'>
   : Body extends { readonly oath_signature: unknown }
     ? Omit<Body, 'timestamp' | 'oath_signature'>
     : Body
 
-/** The body that a caller of the client gives for a route. */
 export type BodyOf<Id extends RouteId> = Unsigned<SentBody<Id>>
 
 type ParamsOf<Id extends RouteId> =
@@ -37,7 +36,7 @@ type QueryOf<Id extends RouteId> =
     : { readonly query?: never }
 
 interface CallOptions {
-  /** The oath that the body of this call is signed with, as `GET /oaths` returns it. */
+  /** An oath of `GET /oaths`, to be signed. */
   readonly oath?: OathText | undefined
   /** Random unless given. */
   readonly idempotencyKey?: string | undefined
@@ -45,14 +44,13 @@ interface CallOptions {
   readonly payment?: string | undefined
 }
 
-/** What a call of any route may take; `prepareCall` checks it against the route. */
 export interface AnyCallParts extends CallOptions {
   readonly params?: Readonly<Record<string, string>> | undefined
   readonly query?: Readonly<Record<string, string | undefined>> | undefined
   readonly body?: object | undefined
 }
 
-/** What a call of one route takes. An empty body may be left out. */
+/** An empty body may be omitted. */
 export type CallParts<Id extends RouteId> = AnyCallParts &
   ParamsOf<Id> &
   QueryOf<Id> &
@@ -62,13 +60,12 @@ export type CallParts<Id extends RouteId> = AnyCallParts &
       ? { readonly body?: BodyOf<Id> }
       : { readonly body: BodyOf<Id> })
 
-/** A call that is signed and ready to be sent. */
 export interface Call<Id extends RouteId> {
   readonly route: Id
   readonly request: PreparedRequest
 }
 
-/** @throws CallError where a parameter or the body does not fit the route, or a key is missing. */
+/** @throws CallError if a parameter or the body is invalid, or a key is missing */
 export async function prepareCall<Id extends RouteId>(
   caller: Caller,
   id: Id,
@@ -110,10 +107,7 @@ async function bodyToSend(
   return parts
 }
 
-/**
- * The body of an answer, checked by the route's schema. Members that this version does not know are kept.
- * @throws UnexpectedAnswerError
- */
+/** Validates the body of an answer and keeps unknown members. @throws UnexpectedAnswerError */
 export function readAnswer<Id extends RouteId>(id: Id, answer: RawAnswer): AnswerOf<Id> {
   const described = routeOf(id).answers[answer.status]
   const text = Buffer.from(answer.bytes).toString('utf8')
@@ -122,7 +116,7 @@ export function readAnswer<Id extends RouteId>(id: Id, answer: RawAnswer): Answe
   if (parsed?.success === false) {
     const [issue] = parsed.error.issues
     const place = issue?.path.join('.') ?? ''
-    throw new UnexpectedAnswerError(`${id}: ${place} ${issue?.message ?? 'has another form'}`)
+    throw new UnexpectedAnswerError(`${id}: ${place} ${issue?.message ?? 'is malformed'}`)
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- checked by the schema that types it
   return value as AnswerOf<Id>

@@ -1,4 +1,3 @@
-/** The typed client: one call function for every route of the registry. */
 import type { AnswerOf } from '../contract/route-types.ts'
 import type { RouteId } from '../contract/routes.ts'
 import type { Clock, Random } from '../core/deps.ts'
@@ -17,11 +16,10 @@ export interface ClientOptions extends TransportDeps {
   readonly serviceName: string
   readonly clock: Pick<Clock, 'now' | 'sleep'>
   readonly random: Pick<Random, 'bytes'>
-  /** Needed for everything that is signed. */
+  /** Required for signed calls. */
   readonly signer?: WalletSigner | undefined
 }
 
-/** May be left out where the route needs none. */
 type PartsArgument<Id extends RouteId> =
   object extends CallParts<Id> ? [parts?: CallParts<Id>] : [parts: CallParts<Id>]
 
@@ -35,13 +33,13 @@ export interface LedgerClient {
   readonly prepare: <Id extends RouteId>(id: Id, ...parts: PartsArgument<Id>) => Promise<Call<Id>>
   /** Sends a prepared call. @throws LedgerError, LedgerUnreachableError, UnexpectedAnswerError */
   readonly submit: <Id extends RouteId>(call: Call<Id>) => Promise<AnswerOf<Id>>
-  /** Sends a prepared call and returns the answer's bytes and headers unread. */
+  /** Returns the raw bytes and headers. */
   readonly submitRaw: (call: Call<RouteId>) => Promise<RawAnswer>
-  /** For `prepareCall` of routes that are known at run time only. */
+  /** For `prepareCall` with routes known only at run time. */
   readonly caller: Caller
 }
 
-/** @throws CallError where `baseUrl` cannot be the address of a ledger. */
+/** @throws CallError if `baseUrl` is not a valid ledger address */
 export function createClient(options: ClientOptions): LedgerClient {
   const { baseUrl, serviceName, clock, random, signer = null } = options
   const caller = { siteUrl: siteUrlOf(baseUrl), serviceName, clock, random, signer }

@@ -1,15 +1,12 @@
-/** The errors of a call, one class for each case that callers treat differently. */
 import { z } from 'zod'
 
 import type { Issue } from '../contract/errors.ts'
 import { acceptedV1 } from '../contract/x402.ts'
 
-/** An error answer of the ledger. */
 export class LedgerError extends Error {
   override readonly name: string = 'LedgerError'
-  /** HTTP status. */
   readonly status: number
-  /** Stable and machine-readable; `unknown` where something else than the ledger answered. */
+  /** Machine-readable; `unknown` if the answer is not from a ledger. */
   readonly code: string
   readonly details: string | undefined
   readonly issues: readonly Issue[]
@@ -32,19 +29,17 @@ export class LedgerError extends Error {
   }
 }
 
-/** The terms of payment in a 402 answer. */
 export interface RequiredPayment {
-  /** As a decimal. */
   readonly priceUsdc: string
-  /** The address that is paid; null where payment is not available. */
+  /** Null if payment is not available. */
   readonly receiver: string | null
-  /** Ways to pay of x402 version 1; empty where payment is not available. */
+  /** x402 version 1; empty if payment is not available. */
   readonly accepts: readonly z.infer<typeof acceptedV1>[]
-  /** The value of the `PAYMENT-REQUIRED` header (x402 version 2); null where there is none. */
+  /** Header `PAYMENT-REQUIRED` (x402 version 2). */
   readonly paymentRequired: string | null
 }
 
-/** A payment is required and none was accepted; `code` says why. Nothing was charged. */
+/** Payment is required; `code` is the reason. Nothing was charged. */
 export class PaymentRequiredError extends LedgerError {
   override readonly name = 'PaymentRequiredError'
   readonly offer: RequiredPayment
@@ -55,20 +50,20 @@ export class PaymentRequiredError extends LedgerError {
   }
 }
 
-/** No answer came. A write may have happened all the same; sending the same request again is safe. */
+/** No answer. A write may have taken effect; resending the same request is safe. */
 export class LedgerUnreachableError extends Error {
   override readonly name = 'LedgerUnreachableError'
 }
 
-/** The answer does not fit the contract: the server is another version, or not a ledger. */
+/** The answer does not match the contract: another version, or not a ledger. */
 export class UnexpectedAnswerError extends Error {
   override readonly name = 'UnexpectedAnswerError'
 }
 
-/** The call itself is wrong: nothing was sent. */
+/** The call is invalid; nothing was sent. */
 export class CallError extends Error {
   override readonly name = 'CallError'
-  /** The fields that are wrong; empty where the call as a whole is. */
+  /** Empty if the call as a whole is invalid. */
   readonly issues: readonly Issue[]
 
   constructor(reason: string | readonly Issue[]) {
@@ -87,7 +82,6 @@ const errorAnswer = z.object({
   accepts: z.array(acceptedV1).catch([]).default([]),
 })
 
-/** The error of an answer with a status other than 200, 201 and 202. */
 export function parseError(status: number, headers: Headers, text: string): LedgerError {
   const retryAfterSeconds = secondsOf(headers.get('retry-after'))
   const parsed = errorAnswer.safeParse(parseJsonOrNull(text))
@@ -116,7 +110,7 @@ function parseJsonOrNull(text: string): unknown {
   }
 }
 
-/** `Retry-After` in whole seconds, the only form that the ledger sends. */
+/** The ledger sends `Retry-After` in whole seconds only. */
 function secondsOf(header: string | null): number | null {
   return header !== null && /^\d{1,6}$/.test(header) ? Number(header) : null
 }

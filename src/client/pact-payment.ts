@@ -1,4 +1,3 @@
-/** Checks of the transactions behind a pact. */
 import { z } from 'zod'
 
 import type { pactList } from '../contract/schemas/pact.ts'
@@ -7,7 +6,7 @@ import type { Check } from '../core/check.ts'
 import { microPerUsdc } from '../core/money.ts'
 import { pactEscrow } from '../core/pact/escrow.ts'
 
-/** Calls a JSON-RPC method; the result is checked by the schema. @throws UnexpectedAnswerError */
+/** Calls a JSON-RPC method and validates the result. @throws UnexpectedAnswerError */
 export type CallNode = <Result>(
   schema: z.ZodType<Result>,
   method: string,
@@ -30,7 +29,7 @@ const transactionReceipt = z
 type TransactionReceipt = NonNullable<z.infer<typeof transactionReceipt>>
 const block = z.object({ number: z.string(), hash: z.string() }).nullable()
 
-/** Checks that a settled pact's transaction moved at least its amount from payer to worker, in a final block. */
+/** Checks that the transaction paid at least the amount from payer to worker, in a final block. */
 export async function checkPayment(
   callNode: CallNode,
   pact: List['settled'][number],
@@ -71,7 +70,6 @@ export async function checkPayment(
   ]
 }
 
-/** Checks the transactions that a publication names. */
 export async function checkPublishedRecord(
   callNode: CallNode,
   pact: List['recorded'][number],

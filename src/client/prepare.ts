@@ -1,4 +1,3 @@
-/** Requests as values: what will be sent, and every text that was signed for it. */
 import { messages, sha256Hex } from '../auth/messages.ts'
 import { apiPrefix } from '../contract/route.ts'
 import type { Route } from '../contract/route.ts'
@@ -7,9 +6,8 @@ import type { Clock, Random } from '../core/deps.ts'
 import { CallError } from './errors.ts'
 import type { WalletSigner } from './signers.ts'
 
-/** The ledger that is called, and the key that signs. */
 export interface Caller {
-  /** Scheme, host and port, without a slash at the end. */
+  /** Without a trailing slash. */
   readonly siteUrl: string
   /** The value of `<service>` in every signed message. */
   readonly serviceName: string
@@ -18,9 +16,8 @@ export interface Caller {
   readonly signer: WalletSigner | null
 }
 
-/** A text that was signed for a request. */
 export interface SignedText {
-  /** Name of the field or header that carries the signature. */
+  /** Field or header of the signature. */
   readonly carrier: string
   /** The canonical message, or the text of an oath or a receipt. */
   readonly text: string
@@ -32,24 +29,24 @@ export interface PreparedRequest {
   readonly method: Route['method']
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** Canonical JSON; null where there is no body. */
+  /** Canonical JSON. */
   readonly body: string | null
   readonly signed: readonly SignedText[]
 }
 
 export interface RequestParts {
-  /** From the root of the site, escapes included. */
+  /** Percent-encoded. */
   readonly path: string
   readonly query: Readonly<Record<string, string>>
   readonly body: object | null
-  /** Texts in the body that are signed already. */
+  /** Signed texts in the body. */
   readonly signed: readonly SignedText[]
   readonly idempotencyKey: string | undefined
   /** Base64 of an x402 payment, of either version. */
   readonly payment: string | undefined
 }
 
-/** @throws CallError where a partner call has no signer. */
+/** @throws CallError if a partner call has no signer */
 export async function prepareRequest(
   caller: Caller,
   route: Route,
@@ -78,12 +75,12 @@ export async function prepareRequest(
   }
 }
 
-/** A read that is sold takes the partner's signature where there is a key, and a payment where there is none. */
+/** Without a key, a paid read is sent unsigned, for a payment. */
 function needsPartner({ signer }: Caller, { access, method, price }: Route): boolean {
   return access === 'partner' && (signer !== null || method !== 'GET' || price === undefined)
 }
 
-/** 128 bits of randomness in hex. */
+/** 128 random bits in hex. */
 export function newIdempotencyKey(random: Pick<Random, 'bytes'>): string {
   return Buffer.from(random.bytes(16)).toString('hex')
 }
@@ -91,18 +88,14 @@ export function newIdempotencyKey(random: Pick<Random, 'bytes'>): string {
 /** @throws CallError */
 export function requireSigner({ signer }: Pick<Caller, 'signer'>): WalletSigner {
   if (signer !== null) return signer
-  throw new CallError('this call is signed: a private key is needed')
+  throw new CallError('this call must be signed: a private key is required')
 }
 
-/** The text with its hash. */
 export function signedText(carrier: string, text: string): SignedText {
   return { carrier, text, sha256: sha256Hex(text) }
 }
 
-/**
- * Scheme, host and port of an address of the ledger; `/api/v1` at its end is taken off.
- * @throws CallError for an address with anything else: the path that is signed starts at the root.
- */
+/** Removes a trailing `/api/v1`. @throws CallError for any other path: signed paths start at the root */
 export function siteUrlOf(baseUrl: string): string {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null
   const path = url?.pathname.replace(/\/+$/, '')
@@ -113,16 +106,13 @@ export function siteUrlOf(baseUrl: string): string {
     `${url.search}${url.hash}${url.username}${url.password}` === ''
   if (!isPlain) {
     throw new CallError(
-      'the address of a ledger is a scheme, a host and a port, such as https://ledger.example',
+      'the ledger address must be scheme, host and port, such as https://ledger.example',
     )
   }
   return url.origin
 }
 
-/**
- * The partner credentials of a request; those of a write cover its body as well. The time is in milliseconds, so
- * that two calls within one second sign two different messages.
- */
+/** The time is in milliseconds, so that two calls within one second sign different messages. */
 async function signPartnerHeaders(
   caller: Caller,
   { method, path, body }: { method: string; path: string; body: string | null },

@@ -1,4 +1,3 @@
-/** Signatures over statements, oaths and receipts. */
 import { z } from 'zod'
 
 import { bodySha256, fillOath, receiptIdOf, signingText } from '../auth/messages.ts'
@@ -18,7 +17,6 @@ export interface SignedParts<Body extends object> {
   readonly signed: readonly SignedText[]
 }
 
-/** An oath as `GET /oaths` has it. */
 export interface OathText {
   readonly kind: 'worker' | 'claim' | 'partner'
   readonly version: number
@@ -27,7 +25,7 @@ export interface OathText {
 
 type Statement = (service: string, from: SignedBody) => string
 
-/** Adds wallet, timestamp and signature to a body, and the signature over an oath where one is given. */
+/** Adds wallet, timestamp and signature to a body, and the signature over an oath, if given. */
 export async function signStatement<Body extends object>(
   caller: Caller,
   statement: Statement,
@@ -61,11 +59,7 @@ export async function signStatement<Body extends object>(
   }
 }
 
-/**
- * Signs an oath. The text comes from a server, so its first line must name an oath of this kind and version, and it
- * must have places for the wallet and the time: no other text is signed.
- * @throws CallError
- */
+/** Signs an oath. The text comes from a server, so any other text is refused. @throws CallError */
 export async function signOath(
   caller: Caller,
   oath: OathText,
@@ -78,12 +72,12 @@ export async function signOath(
     new RegExp(`^[a-z0-9-]{1,64} ${oath.kind} oath, version ${oath.version}$`).test(title) &&
     oath.text.includes('{WALLET}') &&
     oath.text.includes('{TIMESTAMP}')
-  if (!isOath) throw new CallError(`the ledger's ${oath.kind} oath is not in the form of an oath`)
+  if (!isOath) throw new CallError(`the ${oath.kind} oath of the ledger is malformed`)
   const text = fillOath(oath.text, { wallet: signer.wallet, timestamp })
   return { signature: await signer.signMessage(text), signed: signedText('oath_signature', text) }
 }
 
-/** The newest version of a kind. @throws CallError where there is none. */
+/** @throws CallError if there is no oath of this kind */
 export function newestOath(oaths: readonly OathText[], kind: OathText['kind']): OathText {
   const [newest] = oaths
     .filter((oath) => oath.kind === kind)
@@ -92,24 +86,19 @@ export function newestOath(oaths: readonly OathText[], kind: OathText['kind']): 
   return newest
 }
 
-/** A receipt that its worker signs. */
 export type WorkerReceipt = Omit<z.input<typeof signedReceiptBody>, SubmissionField>
-/** A receipt that a registered platform issues. */
 export type PlatformReceipt = Omit<z.input<typeof platformReceiptBody>, SubmissionField>
-/** The facts of a receipt, without public key and signature. */
 export type ReceiptFacts = Omit<WorkerReceipt, 'public_key' | 'worker_signature'>
 type SubmissionField = 'wallet' | 'timestamp' | 'signature'
 
 export type SignedReceipt = WorkerReceipt | PlatformReceipt
 
-/** A signed receipt with its id and the text that was signed. */
 export interface IdentifiedReceipt<Receipt extends SignedReceipt = SignedReceipt> {
   readonly receipt: Receipt
   readonly receiptId: string
   readonly signed: SignedText
 }
 
-/** Signs a receipt with the worker's receipt key. */
 export function signAsWorker(
   facts: ReceiptFacts,
   key: ReceiptKey,
@@ -119,7 +108,6 @@ export function signAsWorker(
   return identify({ ...unsigned, worker_signature: key.sign(text) })
 }
 
-/** Signs a receipt with the key of a registered platform. */
 export function signAsPlatform(
   facts: ReceiptFacts,
   platform: string,
@@ -136,10 +124,7 @@ const signedReceipt = z.union([
   signedReceiptBody.omit(submissionFields),
 ])
 
-/**
- * Reads a signed receipt, or the receipt of a whole submission, from JSON. The signature is not checked.
- * @throws CallError where a field is missing, unknown or out of range.
- */
+/** Parses a signed receipt, alone or in a submission. Does not verify the signature. @throws CallError */
 export function parseSignedReceipt(json: JsonObject): IdentifiedReceipt {
   const receipt = receiptOfSubmission(json)
   const parsed = signedReceipt.safeParse(receipt)

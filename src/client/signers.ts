@@ -1,4 +1,3 @@
-/** Signing keys: of wallets, and the ed25519 keys of receipts and platforms. */
 import type { KeyObject } from 'node:crypto'
 
 import type { Secp256k1 } from '@bitauth/libauth/build/lib/crypto/secp256k1-types.js'
@@ -13,15 +12,13 @@ import { bytesToHex, hexToBytes } from '../core/hex.ts'
 import { checksumAddress } from '../core/wallet.ts'
 import type { WalletKind } from '../core/wallet.ts'
 
-/** A wallet that signs messages in the form that the ledger accepts. */
 export interface WalletSigner {
   readonly kind: WalletKind
-  /** In the spelling of answers. */
   readonly wallet: string
   readonly signMessage: (message: string) => Promise<string>
 }
 
-/** An ed25519 key that signs receipts: a worker's receipt key, or a platform's. */
+/** The ed25519 key of a worker or a platform. */
 export interface ReceiptKey {
   /** Base64 of the 32 bytes. */
   readonly publicKey: string
@@ -29,12 +26,12 @@ export interface ReceiptKey {
   readonly sign: (text: string) => string
 }
 
-/** The text is not a key in an accepted form. The message never contains the text. */
+/** The message never contains the key. */
 export class KeyFormatError extends Error {
   override readonly name = 'KeyFormatError'
 }
 
-/** secp256k1 key of 32 bytes; personal signatures by EIP-191. @throws KeyFormatError */
+/** secp256k1; personal signatures by EIP-191. @throws KeyFormatError */
 export async function evmSigner(privateKey: Uint8Array): Promise<WalletSigner> {
   const curve = await secp256k1()
   const publicKey =
@@ -50,7 +47,6 @@ export async function evmSigner(privateKey: Uint8Array): Promise<WalletSigner> {
   }
 }
 
-/** ed25519 key of a Solana address or of a NEAR implicit account. */
 export function ed25519Signer(kind: 'solana' | 'near', seed: Uint8Array): WalletSigner {
   const key = signingKeyFromSeed(seed)
   return {
@@ -72,12 +68,10 @@ export function receiptKey(key: SigningKey): ReceiptKey {
   }
 }
 
-/** A private key and its kind. */
 export type SecretKey =
   | { readonly kind: 'evm'; readonly privateKey: Uint8Array }
   | { readonly kind: 'solana' | 'near' | 'ed25519'; readonly seed: Uint8Array }
 
-/** The forms that `parseSecretKey` accepts. */
 export const secretKeyForms = [
   '0x and 64 hex digits (EVM)',
   'base58 of 64 bytes, or the JSON array of solana-keygen (Solana)',
@@ -86,10 +80,7 @@ export const secretKeyForms = [
   'the JSON file that keygen writes',
 ] as const
 
-/**
- * Parses a private key; its form tells its kind. 64 bare hex digits could be two kinds and are refused.
- * @throws KeyFormatError
- */
+/** Detects the kind by the format; 64 bare hex digits are ambiguous and refused. @throws KeyFormatError */
 export function parseSecretKey(text: string): SecretKey {
   const trimmed = text.trim()
   const key =
@@ -100,7 +91,7 @@ export function parseSecretKey(text: string): SecretKey {
   return key
 }
 
-/** Formats a new key of 32 random bytes for `parseSecretKey`. */
+/** Formats a key of 32 bytes for `parseSecretKey`. */
 export function secretKeyText(kind: SecretKey['kind'], secret: Uint8Array): string {
   if (kind === 'evm') return `0x${bytesToHex(secret)}`
   if (kind === 'ed25519') return `seed:${bytesToHex(secret)}`
@@ -171,7 +162,7 @@ function bytesOf(items: readonly unknown[]): Uint8Array | null {
   return items.every(isByte) ? Uint8Array.from(items) : null
 }
 
-/** 64 bytes are a seed and its public key; null where they do not match. */
+/** 64 bytes: seed and public key; null if they do not match. */
 function ofKeypair(kind: 'solana' | 'near', pair: Uint8Array | null): SecretKey | null {
   if (pair?.length !== 64) return null
   const seed = pair.subarray(0, 32)

@@ -1,4 +1,3 @@
-/** Sends prepared requests, and sends them again where the ledger says when. */
 import type { Clock, Fetch } from '../core/deps.ts'
 import { secondMs } from '../core/time.ts'
 import { OversizeError, readLimited } from '../outbound/read-limited.ts'
@@ -20,14 +19,13 @@ export interface RawAnswer {
 }
 
 const MOST_TRIES = 4
-/** A signature is valid for five minutes; longer waits are left to the caller. */
+/** A signature is valid for five minutes, so longer waits are left to the caller. */
 const LONGEST_WAIT_SECONDS = 60
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024
 const DEFAULT_TIMEOUT_MS = 30_000
 
 /**
- * Returns the answer with status 200, 201 or 202. After a 429 or 503 with `Retry-After` the same bytes are sent
- * again, up to three times and after at most a minute each.
+ * Resolves with an answer 200, 201 or 202. After a 429 or 503 with `Retry-After` it resends the same bytes.
  * @throws LedgerError, LedgerUnreachableError, UnexpectedAnswerError
  */
 export async function send(deps: TransportDeps, request: PreparedRequest): Promise<RawAnswer> {
@@ -46,7 +44,7 @@ export async function send(deps: TransportDeps, request: PreparedRequest): Promi
   }
 }
 
-/** An unsigned GET of an address. @throws LedgerError, LedgerUnreachableError, UnexpectedAnswerError */
+/** @throws LedgerError, LedgerUnreachableError, UnexpectedAnswerError */
 export async function sendGet(deps: TransportDeps, url: string): Promise<RawAnswer> {
   return await send(deps, { method: 'GET', url, headers: {}, body: null, signed: [] })
 }
@@ -59,7 +57,7 @@ async function sendOnce(deps: TransportDeps, request: PreparedRequest): Promise<
         method: request.method,
         headers: { ...request.headers },
         body: request.body,
-        // A signature for one host is not shown to another.
+        // A signature for one host must not reach another.
         redirect: request.signed.length > 0 || request.body !== null ? 'error' : 'follow',
         signal,
       })
@@ -75,7 +73,7 @@ async function sendOnce(deps: TransportDeps, request: PreparedRequest): Promise<
   }
 }
 
-/** The code or message of an error; `fetch` puts its own into the cause. */
+/** `fetch` puts the code into the cause. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   const { cause } = error

@@ -1,4 +1,4 @@
-/** The three-way check of a pact: its manifest, the escrow as a node reports it, and the ledger's record. */
+/** Compares a pact's manifest, the escrow state on a node, and the ledger's record. */
 import { z } from 'zod'
 
 import { apiPrefix } from '../contract/route.ts'
@@ -19,7 +19,6 @@ import { strictJsonOrNull } from './verify.ts'
 
 export interface PactRequest {
   readonly transport: TransportDeps
-  /** Scheme, host and port of the ledger. */
   readonly siteUrl: string
   /** JSON-RPC address of a node that the caller trusts. */
   readonly rpcUrl: string
@@ -54,8 +53,8 @@ export async function verifyPact(request: PactRequest): Promise<VerifiedPact> {
     what: 'chain',
     good: isChain,
     detail: isChain
-      ? `the node is of ${pactEscrow.chain} (${pactEscrow.chainId})`
-      : `wrong_chain: the node is of chain ${Number(chainId)}, not ${pactEscrow.chainId}`,
+      ? `the node serves ${pactEscrow.chain} (${pactEscrow.chainId})`
+      : `wrong_chain: the node serves chain ${Number(chainId)}, not ${pactEscrow.chainId}`,
   })
   const workHash = manifest?.workHash ?? null
   const state = record?.state ?? null
@@ -72,8 +71,7 @@ function recordOf(
   pactId: number,
 ): { readonly record: PactRecord | null; readonly checks: Check[] } {
   const parsed = pactList.safeParse(strictJsonOrNull(list.bytes))
-  if (!parsed.success)
-    throw new UnexpectedAnswerError('the ledger’s list of pacts has another form')
+  if (!parsed.success) throw new UnexpectedAnswerError('the ledger’s list of pacts is malformed')
   const { settled, in_flight: inFlight, recorded } = parsed.data
   const found = [...settled, ...inFlight, ...recorded].filter(
     (pact) => pact.pact_id === String(pactId),
@@ -95,7 +93,7 @@ function describeRecord(record: PactRecord): string {
   return `in flight, ${record.phase_status}${blocker}`
 }
 
-/** The manifests of a pact in flight, or of a settled one that they confirm; null where there are none. */
+/** Null if the pact has no manifest. */
 async function manifestOf(
   { transport, siteUrl, pactId }: PactRequest,
   record: PactRecord,
@@ -188,20 +186,20 @@ function escrowChecks(
   checks.push({ what: 'escrow', good: true, detail: `${escrow.status}, ${amount}` })
   if (record?.state === 'in_flight' && record.phase_status !== 'blocked') {
     const good = statusesOf[record.phase_status]?.includes(escrow.status) === true
-    const detail = `the ledger says ${record.phase_status}, the escrow ${escrow.status}`
+    const detail = `ledger: ${record.phase_status}; escrow: ${escrow.status}`
     checks.push({ what: 'escrow and record', good, detail })
   }
   if (record?.state === 'settled') {
     checks.push(partiesCheck(escrow, record))
     const good = statusesOf['verifying']?.includes(escrow.status) === true
-    const detail = `the ledger says settled, the escrow ${escrow.status}`
+    const detail = `ledger: settled; escrow: ${escrow.status}`
     checks.push({ what: 'escrow and record', good, detail })
   }
   if (escrow.workHash !== null && workHash !== null) {
     const good = escrow.workHash === workHash
     const detail = good
-      ? 'the work submitted has the hash of the manifest'
-      : `hash_divergence: the work submitted has ${escrow.workHash}`
+      ? 'the submitted work has the hash of the manifest'
+      : `hash_divergence: the submitted work has ${escrow.workHash}`
     checks.push({ what: 'escrow and manifest', good, detail })
   }
   if (escrow.status === 'Active' && request.nowMs > escrow.deadlineMs) {
@@ -219,9 +217,7 @@ function partiesCheck(escrow: EscrowPact, record: List['settled'][number]): Chec
     return { what, good: false, detail }
   }
   const good = payers.includes(record.payer.toLowerCase())
-  const detail = good
-    ? 'payer and worker are its parties'
-    : `the ledger names the payer ${record.payer}`
+  const detail = good ? 'payer and worker match' : `the ledger names the payer ${record.payer}`
   return { what, good, detail }
 }
 
@@ -232,7 +228,7 @@ const rpcAnswer = z.object({
 
 function createNodeCaller({ transport, rpcUrl }: PactRequest): CallNode {
   if (!URL.canParse(rpcUrl) || !/^https?:$/.test(new URL(rpcUrl).protocol)) {
-    throw new CallError('the address of a node is an http or https URL')
+    throw new CallError('the node address must be an http or https URL')
   }
   return async (schema, method, params) => {
     const answer = await send(transport, {
@@ -246,19 +242,20 @@ function createNodeCaller({ transport, rpcUrl }: PactRequest): CallNode {
       throw new UnexpectedAnswerError(`the node answered ${error.status} to ${method}`)
     })
     const parsed = rpcAnswer.safeParse(strictJsonOrNull(answer.bytes))
-    if (!parsed.success) throw new UnexpectedAnswerError(`the node gave no answer to ${method}`)
+    if (!parsed.success)
+      throw new UnexpectedAnswerError(`the node sent no valid answer to ${method}`)
     const { result, error } = parsed.data
     if (error !== undefined) {
       throw new UnexpectedAnswerError(`the node refused ${method}: ${error.message.slice(0, 200)}`)
     }
     const shaped = schema.safeParse(result)
     if (shaped.success) return shaped.data
-    throw new UnexpectedAnswerError(`the node gave no answer to ${method}`)
+    throw new UnexpectedAnswerError(`the node sent no valid answer to ${method}`)
   }
 }
 
 async function get(transport: TransportDeps, url: string): Promise<RawAnswer> {
   if (!URL.canParse(url))
-    throw new UnexpectedAnswerError('the ledger gives a manifest address that is not a URL')
+    throw new UnexpectedAnswerError('the manifest address of the ledger is not a URL')
   return await sendGet(transport, url)
 }

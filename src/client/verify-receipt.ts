@@ -1,11 +1,10 @@
-/** Checks of receipts and scores, from their content alone. */
 import type { Reputation, ReputationEntry } from '../contract/schemas/reputation.ts'
 import type { Check } from '../core/check.ts'
 import { parseUsdc } from '../core/money.ts'
 import { applyEntry, noStanding, reputationFormula, scoreAt } from '../core/reputation.ts'
 import { parseTime } from '../core/time.ts'
 
-/** Reads all entries page by page; score, totals and time are those of the first page. */
+/** Reads all entries; score, totals and time come from the first page. */
 export async function fetchWholeReputation(
   readPage: (query: { readonly limit: string; readonly cursor?: string }) => Promise<Reputation>,
 ): Promise<Reputation> {
@@ -20,7 +19,7 @@ export async function fetchWholeReputation(
   return { ...first, entries }
 }
 
-/** Recomputes a score by the published formula: entries in the order of their numbers, scaled to the answer's time. */
+/** Recomputes a score from its entries by the published formula. */
 export function verifyScore(reputation: Reputation): readonly Check[] {
   const entries = reputation.entries.toSorted((left, right) => left.seq - right.seq)
   const nowMs = parseTime(reputation.computed_at) ?? Number.NaN
@@ -64,7 +63,7 @@ function effectOf(entry: ReputationEntry) {
   }
 }
 
-/** Allows a difference of one micro-USDC, since amounts are rounded down when they are written. */
+/** Allows a difference of one micro-USDC, since amounts are rounded down. */
 function hasRightDelta(entry: ReputationEntry): boolean {
   const worth = entry.amount_usdc * entry.weight
   const sign = entry.kind === 'receipt_reversed' ? -1 : 1

@@ -1,4 +1,4 @@
-/** Checks of signed documents and manifests, which need no trust in the service. */
+/** Verifies signed documents and manifests without trust in the service. */
 import { verifyEd25519 } from '../auth/ed25519.ts'
 import { sha256Hex } from '../auth/messages.ts'
 import { SigningKeyError, kidOf, publicKeyFromBase64 } from '../auth/signing-key.ts'
@@ -10,14 +10,13 @@ import { manifestSchema, manifestSetText, parseManifestSignature } from '../core
 import type { Manifest, ManifestEntry } from '../core/documents.ts'
 import { StrictJsonError, parseStrictJson } from '../core/strict-json.ts'
 
-/** A signature as headers and manifests carry it. */
 export interface DocumentSignature {
   /** Base64 of 64 bytes, with or without `ed25519:` before it. */
   readonly signature: string
   readonly kid: string
 }
 
-/** Checks that one of the service's keys signed exactly these bytes (`X-Signature`, `X-Signature-Key`). */
+/** Checks that a key of the service signed exactly these bytes. */
 export async function verifyDocument(
   bytes: Uint8Array,
   signed: DocumentSignature,
@@ -49,13 +48,13 @@ function keyBytes(base64: string): Uint8Array | null {
   }
 }
 
-/** The keys of a `signing-keys.json`; null for anything else. */
+/** Null if not a `signing-keys.json`. */
 export function parseSigningKeys(bytes: Uint8Array): SigningKeys | null {
   const parsed = signingKeys.safeParse(strictJsonOrNull(bytes))
   return parsed.success ? parsed.data : null
 }
 
-/** The manifest where its signature and its `set_sha256` are good. `signatureLine` is `ed25519:<base64> <kid>`. */
+/** `manifest` is null unless signature and `set_sha256` match. `signatureLine` is `ed25519:<base64> <kid>`. */
 export async function verifyManifest(
   bytes: Uint8Array,
   signatureLine: string,
@@ -83,7 +82,6 @@ export async function verifyManifest(
   return { manifest: allGood(checks) ? manifest : null, checks }
 }
 
-/** Checks size, hash and signature of one document. */
 export async function verifyEntry(
   entry: ManifestEntry,
   bytes: Uint8Array | null,
@@ -94,11 +92,12 @@ export async function verifyEntry(
   if (bytes.length !== entry.size) {
     return { what, good: false, detail: `has ${bytes.length} bytes instead of ${entry.size}` }
   }
-  if (sha256Hex(bytes) !== entry.sha256) return { what, good: false, detail: 'has another SHA-256' }
+  if (sha256Hex(bytes) !== entry.sha256)
+    return { what, good: false, detail: 'has a different SHA-256' }
   return { ...(await verifyDocument(bytes, entry, keys)), what }
 }
 
-/** The value of JSON that fits the strict rules for signed texts; null for anything else. */
+/** Null if not JSON under the strict rules for signed texts. */
 export function strictJsonOrNull(bytes: Uint8Array): unknown {
   try {
     return parseStrictJson(bytes)

@@ -222,7 +222,7 @@ describe('agent-income-ledger admin doctor', () => {
     expect(checks.map(({ what }) => what)).toEqual(doctorChecks.map(({ what }) => what))
     expect(checks.some(({ remedy }) => remedy !== undefined)).toBe(false)
     const said = await admin(ledger, 'doctor')
-    expect(said.out).toContain('Everything is good.')
+    expect(said.out).toContain('All checks passed.')
   })
 
   test('has a test that breaks each thing it checks', () => {

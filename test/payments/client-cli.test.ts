@@ -99,7 +99,7 @@ test('the command line shows the price and how to pay, and reads a payment from 
   const asked = await typed(['alerts', 'feed'])
   expect([asked.code, asked.out]).toEqual([1, ''])
   expect(asked.err).toContain('402 payment_required')
-  expect(asked.err).toContain(`It costs 0.002 USDC on base, paid to ${service.receiver}`)
+  expect(asked.err).toContain(`The price is 0.002 USDC on base, paid to ${service.receiver}`)
   expect(asked.err).toContain('--payment-file')
   expect(asked.err).toMatch(/^PAYMENT-REQUIRED: [A-Za-z0-9+/]+=*$/m)
   const path = await paymentFile('feed.payment', 2000n)
@@ -116,7 +116,7 @@ test('a subscription is paid for and cancelled on the command line', async () =>
   const environment = { LEDGER_KEY: chainKey(partnerName) }
   const asked = await typed(['partner', 'subscribe', 'pro'], environment)
   expect(asked.code).toBe(1)
-  expect(asked.err).toContain('It costs 99 USDC')
+  expect(asked.err).toContain('The price is 99 USDC')
   const path = await paymentFile('pro.payment', 99_000_000n)
   const paid = await typed(
     ['partner', 'subscribe', 'pro', '--payment-file', path, '--json'],

@@ -1,4 +1,3 @@
-/** Hono with one route, as in its documentation. */
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 

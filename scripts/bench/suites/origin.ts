@@ -25,7 +25,6 @@ const connections = 64
 const sizesKb = [2, 30, 300] as const
 const ready = { readyPath: pathOf(30) }
 
-/** One server and the request that it gets in one comparison. */
 interface Contestant {
   readonly name: string
   readonly server: ServerProcess
@@ -237,7 +236,6 @@ async function documentRows(
   close()
 }
 
-/** Measures reads behind the shipped nginx, and the load of the service meanwhile. */
 async function edgeRows(
   compare: Compare,
   sizeKb: number,

@@ -92,7 +92,6 @@ export const overload: Suite = {
   },
 }
 
-/** Publishes the document that is read during the flood. */
 async function buildOnce(dir: string): Promise<void> {
   const places = { DATA_DIR: join(dir, 'run'), PUBLIC_DIR: join(dir, 'public') }
   const env = { ...process.env, ...places, LOG_LEVEL: 'warn', POLL: 'off' }

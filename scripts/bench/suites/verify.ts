@@ -1,4 +1,3 @@
-/** Signature checks, against the libraries that are commonly used for them. */
 import { runTask } from '../processes.ts'
 import { interleave, rowsOf } from '../rows.ts'
 import type { Row, Suite, Target } from '../suite.ts'

@@ -126,7 +126,6 @@ async function postReceipts(
   }
 }
 
-/** The delays of the event loop since the last call. */
 async function takeLoopDelay(pid: number, file: string): Promise<z.infer<typeof loopDelay>> {
   rmSync(file, { force: true })
   process.kill(pid, 'SIGUSR2')

@@ -13,7 +13,6 @@ import { packageRoot } from '../../../src/runtime/runtime.ts'
 import { buildSettings, silentLog } from '../build-settings.ts'
 import { report, textArgument, timed } from '../task.ts'
 
-/** Rails, workers and receipts: this many of each. */
 const ofEach = 334
 const pollsPerRail = 360
 const nowMs = Date.UTC(2026, 10, 21, 6)

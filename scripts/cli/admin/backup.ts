@@ -40,7 +40,7 @@ export function manifestPath(file: string): string {
  */
 export async function backUp(session: Session, input: Input): Promise<void> {
   const file = resolve(input.operand('file'))
-  if ((await stat(file).catch(() => null)) !== null) throw new UsageError(`${file} exists already`)
+  if ((await stat(file).catch(() => null)) !== null) throw new UsageError(`${file} already exists`)
   await withDatabase(session, async (database, config) => {
     try {
       await sql`vacuum into ${file}`.execute(database.db)
@@ -76,7 +76,6 @@ export async function sha256Of(file: string): Promise<string> {
   return hash.digest('hex')
 }
 
-/** Flushes a file to the disk. */
 export async function flush(path: string): Promise<void> {
   const handle = await open(path, 'r')
   try {

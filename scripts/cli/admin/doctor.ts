@@ -10,7 +10,6 @@ import { fileChecks } from './doctor/files.ts'
 import { publishedChecks } from './doctor/published.ts'
 import { databasePath, openExisting, settingsOf } from './settings.ts'
 
-/** All checks, in the order of the report. */
 export const doctorChecks: readonly DoctorCheck[] = [
   ...databaseChecks,
   ...fileChecks,
@@ -46,7 +45,7 @@ export async function runDoctor(session: Session, input: Input): Promise<number>
       if (result !== null) results.push({ what, ...result, ...(result.good ? {} : { remedy }) })
     }
     const { DATA_DIR: dataDir, PUBLIC_DIR: publicDir } = config
-    const verdicts = ['Everything is good.', 'There is something to do.'] as const
+    const verdicts = ['All checks passed.', 'Some checks failed.'] as const
     return printChecks(session, { data_dir: dataDir, public_dir: publicDir }, results, verdicts)
   } finally {
     if (isOpen) await opened.close()

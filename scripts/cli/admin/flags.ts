@@ -44,7 +44,7 @@ export async function openOperatorFlag(session: Session, input: Input): Promise<
   return await changeDatabase(
     session,
     { command: 'flags open', subject: flag.id, reason },
-    'An operator’s flag of this kind is open on this rail already.',
+    'An operator flag of this kind is already open on this rail.',
     async (tx) => {
       if (!(await openFlag(tx, flag))) return null
       await appendEvent(tx, {
@@ -68,7 +68,7 @@ export async function closeOperatorFlag(session: Session, input: Input): Promise
   return await changeDatabase(
     session,
     { command: 'flags close', subject: id, reason },
-    'There is no open flag with this id.',
+    'No open flag has this id.',
     (tx) => closeById(tx, { id, reason, at }, session.random),
   )
 }

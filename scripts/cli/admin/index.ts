@@ -1,4 +1,3 @@
-/** The implementations of the operator's commands. */
 export { backUp } from './backup.ts'
 export { runDoctor } from './doctor.ts'
 export { closeOperatorFlag, listFlags, openOperatorFlag } from './flags.ts'

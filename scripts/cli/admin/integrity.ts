@@ -26,19 +26,18 @@ export async function examine(db: Kysely<Database>): Promise<readonly Check[]> {
   ]
 }
 
-/** What SQLite finds wrong with pages and indexes; the first twenty. */
+/** At most twenty problems. */
 export async function brokenPages(db: Kysely<Database>): Promise<readonly string[]> {
   const { rows } = await sql<{ integrity_check: string }>`pragma integrity_check(20)`.execute(db)
   return rows.map((row) => row.integrity_check).filter((text) => text !== 'ok')
 }
 
-/** Tables with rows that refer to rows that are not there. */
+/** Tables with broken references. */
 export async function brokenReferences(db: Kysely<Database>): Promise<readonly string[]> {
   const { rows } = await sql<{ table: string }>`pragma foreign_key_check`.execute(db)
   return [...new Set(rows.map((row) => row.table))]
 }
 
-/** Rows of every table, by name. */
 export async function rowCounts(db: Kysely<Database>): Promise<Readonly<Record<string, number>>> {
   const { rows } = await sql<{ name: string }>`
     select name from sqlite_schema
@@ -90,14 +89,18 @@ async function checkSchema(db: Kysely<Database>): Promise<Check> {
   const what = 'schema'
   const found = await sql<{ application_id: number }>`pragma application_id`.execute(db)
   if (found.rows[0]?.application_id !== applicationId) {
-    return { what, good: false, detail: 'a database of another program' }
+    return { what, good: false, detail: 'not a database of this program' }
   }
   const { rows } = await sql<{
     name: string
   }>`select name from schema_migrations order by position`.execute(db)
   const unknown = rows.find(({ name }, at) => migrations[at]?.name !== name)
   if (unknown !== undefined) {
-    return { what, good: false, detail: `${unknown.name} is of another version of this program` }
+    return {
+      what,
+      good: false,
+      detail: `${unknown.name} belongs to another version of this program`,
+    }
   }
   return { what, good: true, detail: `${rows.length} of ${migrations.length} migrations` }
 }

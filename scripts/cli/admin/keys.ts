@@ -1,4 +1,3 @@
-/** `admin keys`: signing keys of the service and of the job exchange. */
 import { join } from 'node:path'
 
 import { loadKeys, rotateKey } from '../../../builder/publish/keys.ts'

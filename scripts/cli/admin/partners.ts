@@ -1,4 +1,3 @@
-/** `admin partners`: tiers and attestation wallets. */
 import { tierName } from '../../../src/contract/schemas/partner.ts'
 import { grantTier } from '../../../src/core/partner.ts'
 import { dayMs, isoTime } from '../../../src/core/time.ts'
@@ -36,7 +35,7 @@ export async function releaseWallet(session: Session, input: Input): Promise<num
   )
 }
 
-const NO_PARTNER = 'There is no partner with this handle.'
+const NO_PARTNER = 'No partner has this handle.'
 const DEFAULT_DAYS = '30'
 
 export async function setTier(session: Session, input: Input): Promise<number> {

@@ -1,4 +1,3 @@
-/** `admin payments`: export, and comparison with the chain. */
 import { ChainError } from '../../../builder/chain/errors.ts'
 import { createChainReader } from '../../../builder/chain/reader.ts'
 import { csv } from '../../../builder/documents/csv.ts'

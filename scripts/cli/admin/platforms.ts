@@ -71,7 +71,7 @@ export async function revokePlatform(session: Session, input: Input): Promise<nu
   const { platforms: present } = readPlatforms(platformsPath(input.text('data')))
   const found = present.find((entry) => entry.platform === slug)
   if (found === undefined || found.revoked_at !== undefined) {
-    session.warn('There is no such platform, or it is revoked already.\n')
+    session.warn('No such platform, or it is already revoked.\n')
     return exitCodes.refused
   }
   const revoked = { ...found, revoked_at: isoTime(session.clock.now()) }
@@ -118,7 +118,7 @@ async function newEntry(input: Input, nowMs: number): Promise<Platform> {
     throw new UsageError('this slug belongs to another key: choose a new slug for a new key')
   }
   if (platforms.some((known) => known.public_key === entry.public_key)) {
-    throw new UsageError('this key is in the registry already')
+    throw new UsageError('this key is already in the registry')
   }
   return entry
 }

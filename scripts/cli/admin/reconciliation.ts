@@ -5,8 +5,8 @@ import type { ReceivedTransfer } from './payment-transfers.ts'
 
 export interface Difference {
   /**
-   * `unexplained`: money that no row explains. `row_not_settled`: the money came, the row does not say so.
-   * `row_differs`: another amount, transaction or block. `missing`: the row says that it came, the chain does not.
+   * `unexplained`: a transfer without a row. `row_not_settled`: a transfer whose row is not settled.
+   * `row_differs`: another amount, transaction or block. `missing`: a settled row without a transfer.
    */
   readonly kind: 'unexplained' | 'row_not_settled' | 'row_differs' | 'missing'
   readonly payment: string | null

@@ -50,7 +50,7 @@ export async function restore(session: Session, input: Input): Promise<number> {
   await logAct(session, config, { command: 'restore', subject: backup })
   session.print({ restored: path, from: backup, kept_as: kept })
   session.warn(
-    'Signed writes are refused for five minutes, so that none from before the restore can be repeated.\n',
+    'Signed writes are refused for five minutes, to prevent replays of writes from before the restore.\n',
   )
   return exitCodes.ok
 }
@@ -65,12 +65,12 @@ async function checkManifest(backup: string): Promise<Check> {
   }
   const manifest = backupManifest.safeParse(parseJsonOrNull(text))
   if (!manifest.success) return { what, good: false, detail: 'is not the manifest of a backup' }
-  if (!(await isThere(backup))) return { what, good: false, detail: 'there is no backup beside it' }
+  if (!(await isThere(backup))) return { what, good: false, detail: 'the backup is missing' }
   const good = (await sha256Of(backup)) === manifest.data.sha256
   return {
     what,
     good,
-    detail: good ? `made ${manifest.data.created_at}` : 'the file has another SHA-256',
+    detail: good ? `made ${manifest.data.created_at}` : 'the file has a different SHA-256',
   }
 }
 

@@ -1,4 +1,3 @@
-/** `admin scores check`: recomputes every score from its entries. */
 import { recomputeScores } from '../../../src/db/score-check.ts'
 import { exitCodes, table } from '../output.ts'
 import type { Session } from '../session.ts'

@@ -1,4 +1,3 @@
-/** Access to DATA_DIR with the settings of the service; no server is involved. */
 import { existsSync, readFileSync } from 'node:fs'
 import { appendFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,3 @@
-/** `admin proposals` and `admin feedback`: what readers sent in. */
 import { isoTime } from '../../../src/core/time.ts'
 import { isUniqueViolation } from '../../../src/db/errors.ts'
 import { listFeedback } from '../../../src/db/feedback.ts'
@@ -43,11 +42,11 @@ async function decide(
   return await changeDatabase(
     session,
     { command: `proposals ${status}`, subject, reason },
-    'There is no pending proposal with this id.',
+    'No pending proposal has this id.',
     (tx) => decideProposal(tx, subject, decision),
   ).catch((error: unknown) => {
     if (!isUniqueViolation(error)) throw error
-    throw new UsageError('a skill with this slug was accepted before')
+    throw new UsageError('a skill with this slug was already accepted')
   })
 }
 

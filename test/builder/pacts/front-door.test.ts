@@ -400,9 +400,9 @@ describe('pact verify', () => {
     expect(out).toContain('good  manifest and record: the ledger states the same hash\n')
     expect(out).toContain('good  escrow: WorkSubmitted, 300 PACT from')
     expect(out).toContain(
-      'good  escrow and manifest: the work submitted has the hash of the manifest',
+      'good  escrow and manifest: the submitted work has the hash of the manifest',
     )
-    expect(out.endsWith('Everything is good.\n')).toBe(true)
+    expect(out.endsWith('All checks passed.\n')).toBe(true)
     const json: unknown = JSON.parse((await verify(chain.url, '--json')).out)
     expect(json).toMatchObject({ pact_id: String(id), state: 'in_flight', good: true })
   })
@@ -413,7 +413,7 @@ describe('pact verify', () => {
     const { code, out } = await verify()
     expect(out).toContain('good  payment: 12.5 of 12.5 USDC went from payer to worker in 0x')
     expect(out).toContain('good  finality: ')
-    expect(out).toContain('good  escrow and record: payer and worker are its parties')
+    expect(out).toContain('good  escrow and record: payer and worker match')
     expect(code).toBe(0)
   })
 
@@ -479,9 +479,7 @@ describe('pact verify', () => {
     await publish(Promise.resolve({ ...pacts, inFlight: [], settled: [boast] }))
     const { code, out } = await verify()
     expect(code).toBe(1)
-    expect(out).toContain(
-      'BAD   escrow and record: the ledger says settled, the escrow WorkSubmitted',
-    )
+    expect(out).toContain('BAD   escrow and record: ledger: settled; escrow: WorkSubmitted')
   })
 
   test('rejects work with another hash than its manifest', async () => {
@@ -490,7 +488,7 @@ describe('pact verify', () => {
     const { code, out } = await verify()
     expect(code).toBe(1)
     expect(out).toContain(
-      'BAD   escrow and manifest: hash_divergence: the work submitted has 0x9999',
+      'BAD   escrow and manifest: hash_divergence: the submitted work has 0x9999',
     )
   })
 
@@ -526,14 +524,14 @@ describe('pact verify', () => {
     await publish(Promise.resolve({ ...pacts, inFlight: boasting }))
     const { code, out } = await verify()
     expect(code).toBe(1)
-    expect(out).toContain('BAD   escrow and record: the ledger says verifying, the escrow Active')
+    expect(out).toContain('BAD   escrow and record: ledger: verifying; escrow: Active')
     const proxy = await startRpcProxy(chain.url, {
       change: ({ method }, answer) =>
         method === 'eth_chainId' ? answer.replace('0xa4b1', '0x1') : answer,
     })
     const other = await verify(proxy.url)
     expect(other.code).toBe(1)
-    expect(other.out).toContain('BAD   chain: wrong_chain: the node is of chain 1, not 42161')
+    expect(other.out).toContain('BAD   chain: wrong_chain: the node serves chain 1, not 42161')
     await proxy.stop()
   })
 

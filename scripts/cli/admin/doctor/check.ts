@@ -1,5 +1,4 @@
 import type { Config } from '../../../../src/config.ts'
-/** The shape of the doctor's checks. */
 import type { Check } from '../../../../src/core/check.ts'
 import type { OpenDatabase } from '../../../../src/db/open.ts'
 
@@ -10,9 +9,7 @@ export interface DoctorContext {
   readonly databasePath: string
   /** Null where it cannot be opened; checks that need it are skipped. */
   readonly database: OpenDatabase | null
-  /** Why it cannot be opened. */
   readonly openError: string | null
-  /** Space that must be free on the disks. */
   readonly minFreeBytes: number
 }
 
@@ -20,7 +17,6 @@ export type DoctorResult = Omit<Check, 'what'>
 
 export interface DoctorCheck {
   readonly what: string
-  /** What to do where the result is bad. */
   readonly remedy: string
   /** A running builder changes it: a bad result is checked again before it is reported. */
   readonly mayChange?: true

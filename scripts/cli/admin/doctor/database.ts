@@ -1,4 +1,3 @@
-/** Checks of the database file, its rows and the runs of jobs. */
 import { stat } from 'node:fs/promises'
 
 import { sql } from 'kysely'
@@ -99,8 +98,8 @@ export const databaseChecks: readonly DoctorCheck[] = [
       if (failed.length > 0) {
         return bad(failed.map(({ job, detail }) => `${job}: ${detail ?? 'failed'}`).join('; '))
       }
-      const told = runs.map(({ job, finishedAt }) => `${job} ${finishedAt ?? 'runs'}`)
-      return good(told.length === 0 ? 'no job has run yet' : told.join(', '))
+      const lines = runs.map(({ job, finishedAt }) => `${job} ${finishedAt ?? 'runs'}`)
+      return good(lines.length === 0 ? 'no job has run yet' : lines.join(', '))
     }),
   },
 ]

@@ -1,4 +1,3 @@
-/** Checks of keys, secrets and free disk space. */
 import { readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 

@@ -1,4 +1,3 @@
-/** Checks of the published set: signatures, keys, rows, and the snapshot repository. */
 import { readFile, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -79,11 +78,11 @@ export const publishedChecks: readonly DoctorCheck[] = [
       const git = gitOf(context)
       try {
         const head = await headOf(git, 'main')
-        if (head === null) return bad('there is no commit on main')
+        if (head === null) return bad('main has no commit')
         await runGit(git, ['fsck', '--full', '--strict', '--no-dangling'])
         return good(`every object is readable, ${head.slice(0, 12)} is the last commit`)
       } catch (error) {
-        if (error instanceof GitMissingError) return good('there is no git on this machine')
+        if (error instanceof GitMissingError) return good('git is not installed')
         if (error instanceof GitError) return bad(error.message)
         throw error
       }
